@@ -1,0 +1,72 @@
+import type { Address } from './address.ts'
+
+/** What the header look at intake reads; kept with every message. */
+export interface MailHead {
+  senderName: string
+  senderEmail: string
+  subject: string
+}
+
+/** How a mail reached us; `Received` and the sender checks need it. */
+export interface Envelope {
+  clientIp: string
+  helo: string
+  /** As written between the angle brackets; empty for `<>`. */
+  mailFrom: string
+  /** The TLS version and cipher, undefined on a plain connection. */
+  tls: string | undefined
+  /** The protocol word of `Received`: SMTP, ESMTP, ESMTPS, UTF8SMTP, … */
+  protocol: string
+}
+
+export interface MessageSummary extends MailHead {
+  id: number
+  receivedAt: Date
+}
+
+/** A mail kept for one mailbox. */
+export interface Message extends MessageSummary {
+  rawId: number
+  recipient: Address
+  size: number
+}
+
+/** The bytes as they came, with the way they came. */
+export interface RawMail extends Envelope {
+  bytes: Uint8Array
+  receivedAt: Date
+}
+
+/** The outcome of the full parse, kept beside the raw bytes. Plain JSON. */
+export interface Mail {
+  /** Undefined when all went well; else what the reader is told instead of a body. */
+  fault?: string
+  from: Correspondent[]
+  to: Correspondent[]
+  cc: Correspondent[]
+  replyTo: Correspondent[]
+  messageId: string | null
+  /** The Date header as ISO 8601, null when absent or unreadable. */
+  date: string | null
+  /** Never both null: text is made from HTML where only HTML came. */
+  text: string | null
+  html: string | null
+  headers: { name: string; value: string }[]
+  attachments: AttachmentNote[]
+}
+
+/** A name and an address as a header gives them. */
+export interface Correspondent {
+  name: string
+  address: string
+}
+
+/** What is told of an attachment; its bytes stay in the raw mail. */
+export interface AttachmentNote {
+  index: number
+  filename: string
+  contentType: string
+  size: number
+  contentId: string | null
+  inline: boolean
+}

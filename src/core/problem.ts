@@ -1,0 +1,39 @@
+/** Every refusal a caller can meet. Each door has a table from these to its own wire. */
+export type ProblemCode =
+  | 'missing_parameter'
+  | 'invalid_parameter'
+  | 'invalid_prefix'
+  | 'reserved_prefix'
+  | 'unknown_domain'
+  | 'unknown_gmail_account'
+  | 'invalid_token'
+  | 'session_expired'
+  | 'invalid_key'
+  | 'quota_exhausted'
+  | 'plan_expired'
+  | 'message_not_found'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'timeout'
+  | 'address_taken'
+  | 'too_large'
+  | 'unsupported_media_type'
+  | 'rate_limited'
+  | 'daily_limit'
+  | 'internal'
+  | 'overloaded'
+  | 'gmail_unavailable'
+  | 'shutting_down'
+
+/** A refusal the caller is meant to read. Anything else that is thrown is a fault of ours. */
+export class Problem extends Error {
+  readonly code: ProblemCode
+  /** Whole seconds after which asking again may help; only where waiting helps at all. */
+  readonly retryAfter: number | undefined
+
+  constructor(code: ProblemCode, message: string, retryAfter?: number) {
+    super(message)
+    this.code = code
+    this.retryAfter = retryAfter
+  }
+}

@@ -1,0 +1,58 @@
+import type { Address } from './address.ts'
+import { localOf } from './address.ts'
+import type { MailDomain } from './mail-domain.ts'
+import { isOperator, isReserved } from './prefix.ts'
+import { isLive, type MailboxId, type MailboxLimits, OPERATOR, POOL } from './session.ts'
+
+interface Level {
+  count: number
+  bytes: number
+}
+
+/** What the store knows of an address. Asked at RCPT and again inside the commit. */
+export interface RecipientFacts {
+  domain: MailDomain | undefined
+  session: (Level & { id: MailboxId; expiresAt: Date }) | undefined
+  /** True when the address ever belonged to a session: it then never falls into the pool. */
+  everHeld: boolean
+  /** What the pool holds for this address, and in all. */
+  poolAddress: Level
+  pool: Level
+  operator: Level
+}
+
+export interface ReceiveLimits {
+  /** Of one session, one pool address, and the operator's box. */
+  mailbox: MailboxLimits
+  poolMaxBytes: number
+}
+
+export type Place =
+  | { mailbox: MailboxId }
+  /** unknown: nobody here has that address; foreign: not our domain; full: would be taken if there were room. */
+  | { refused: 'unknown' | 'foreign' | 'full' }
+
+/** Where mail of this size for this address goes. The same rule decides at RCPT and inside the commit. */
+export function place(
+  address: Address,
+  facts: RecipientFacts,
+  { limits, now, size }: { limits: ReceiveLimits; now: Date; size: number },
+): Place {
+  const fits = (level: Level, maxBytes = limits.mailbox.maxBytes) =>
+    level.count < limits.mailbox.maxMessages && level.bytes + size <= maxBytes
+  const { domain, session } = facts
+  const local = localOf(address)
+
+  if (!domain) return { refused: 'foreign' }
+  if (session && isLive(session, now)) {
+    return fits(session) ? { mailbox: session.id } : { refused: 'full' }
+  }
+  if (domain.removed) return { refused: 'foreign' }
+  if (isOperator(local)) return fits(facts.operator) ? { mailbox: OPERATOR } : { refused: 'full' }
+  // Same answer for an ended session's address as for one that never was: a stranger must not learn which.
+  if (!domain.active || !domain.reader || facts.everHeld || isReserved(local)) {
+    return { refused: 'unknown' }
+  }
+  const room = fits(facts.poolAddress) && facts.pool.bytes + size <= limits.poolMaxBytes
+  return room ? { mailbox: POOL } : { refused: 'full' }
+}

@@ -1,0 +1,92 @@
+import type { Address } from './address.ts'
+import type { MailDomain } from './mail-domain.ts'
+import { Problem } from './problem.ts'
+
+/** Whose mail it is: a session's, or one of the two shared boxes. Never used again once given. */
+export type MailboxId = number & { readonly brand: 'MailboxId' }
+
+/** Mail for reader domains that no session ever held. */
+export const POOL = 1 as MailboxId
+/** Mail for postmaster and abuse. */
+export const OPERATOR = 2 as MailboxId
+
+/** What every mailbox counts. */
+export interface Mailbox {
+  id: MailboxId
+  /** Rises with every change that a reader could see; ETags are made of it. */
+  version: number
+  lastId: number
+  count: number
+  bytes: number
+}
+
+export interface Session extends Mailbox {
+  address: Address
+  /** The key it was created with, if any. */
+  keyId: string | undefined
+  createdAt: Date
+  expiresAt: Date
+}
+
+export interface Lifetimes {
+  sessionSeconds: number
+  maxSessionSeconds: number
+}
+
+export interface MailboxLimits {
+  maxMessages: number
+  maxBytes: number
+}
+
+export const SHORTEST_SECONDS = 60
+export const LONGEST_SECONDS = 315_360_000 // ten years
+
+/** Life of a session where nobody asks for another. */
+export function usualSeconds(domain: MailDomain | undefined, lives: Lifetimes): number {
+  return domain?.ttlSeconds ?? lives.sessionSeconds
+}
+
+/** The furthest a session may ever reach from its creation. */
+export function capSeconds(domain: MailDomain | undefined, lives: Lifetimes): number {
+  return Math.max(lives.maxSessionSeconds, usualSeconds(domain, lives))
+}
+
+/** The life asked for, or the usual one; out of range is refused, not bent. */
+export function checkedSeconds(
+  ttl: number | undefined,
+  domain: MailDomain | undefined,
+  lives: Lifetimes,
+): number {
+  if (ttl === undefined) return usualSeconds(domain, lives)
+  const cap = capSeconds(domain, lives)
+  if (ttl < SHORTEST_SECONDS || ttl > cap) {
+    throw new Problem('invalid_parameter', `ttl: give ${SHORTEST_SECONDS} to ${cap} seconds.`)
+  }
+  return ttl
+}
+
+/** now + the life asked for, never past creation + the cap. */
+export function extendedExpiry(
+  session: { createdAt: Date; expiresAt: Date },
+  now: Date,
+  seconds: number,
+  cap: number,
+): Date {
+  return new Date(
+    Math.min(now.getTime() + seconds * 1000, session.createdAt.getTime() + cap * 1000),
+  )
+}
+
+export function isLive(session: { expiresAt: Date }, now: Date): boolean {
+  return session.expiresAt > now
+}
+
+/** True while an ended session's address is kept from everybody but its former owner. */
+export function isCooling(session: { expiresAt: Date }, now: Date, cooldownMs: number): boolean {
+  return session.expiresAt.getTime() + cooldownMs > now.getTime()
+}
+
+/** True when the mailbox takes no more. */
+export function isFull(box: { count: number; bytes: number }, limits: MailboxLimits): boolean {
+  return box.count >= limits.maxMessages || box.bytes >= limits.maxBytes
+}
