@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'vitest'
+import { isLoopback, isRange, plainIp, rangeTest, rateAddress } from './ip.ts'
+
+describe('rates are counted by', () => {
+  for (const [ip, counted] of [
+    ['192.0.2.7', '192.0.2.7'],
+    ['::ffff:192.0.2.7', '192.0.2.7'],
+    ['::FFFF:c000:207', '192.0.2.7'],
+    ['0:0:0:0:0:ffff:192.0.2.7', '192.0.2.7'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8:1:2::9', '2001:db8:1:2::/64'],
+    ['2001:0DB8:0001:0002::9', '2001:db8:1:2::/64'],
+    ['2001:db8::9', '2001:db8:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['::', '0:0:0:0::/64'],
+    ['1::', '1:0:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['64:ff9b::192.0.2.7', '64:ff9b:0:0::/64'],
+    ['', 'unknown'],
+    ['localhost', 'unknown'],
+    ['192.0.2', 'unknown'],
+    ['192.0.2.7, 192.0.2.8', 'unknown'],
+  ] as const) {
+    test(`${ip || 'nothing'}: ${counted}`, () => expect(rateAddress(ip)).toBe(counted))
+  }
+})
+
+describe('loopback', () => {
+  for (const [ip, loopback] of [
+    ['127.0.0.1', true],
+    ['127.255.255.255', true],
+    ['::ffff:127.0.0.1', true],
+    ['::ffff:7f00:1', true],
+    ['::1', true],
+    ['0:0:0:0:0:0:0:1', true],
+    ['128.0.0.1', false],
+    ['::2', false],
+    ['0.0.0.0', false],
+    ['localhost', false],
+    ['', false],
+  ] as const) {
+    test(`${ip || 'nothing'} is ${loopback ? '' : 'not '}loopback`, () =>
+      expect(isLoopback(ip)).toBe(loopback))
+  }
+})
+
+describe('a range', () => {
+  for (const [text, fine] of [
+    ['10.0.0.1', true],
+    ['10.0.0.0/8', true],
+    ['10.0.0.0/0', true],
+    ['10.0.0.0/32', true],
+    ['10.0.0.0/33', false],
+    ['fd00::/8', true],
+    ['::1/128', true],
+    ['::1/129', false],
+    ['10.0.0.0/', false],
+    ['10.0.0.0/8/8', false],
+    ['10.0.0.0/-1', false],
+    ['10.0.0.0/1e1', false],
+    ['10.0.0/8', false],
+    ['fe80::1%eth0', false],
+    ['proxy.example', false],
+    ['', false],
+  ] as const) {
+    test(`may${fine ? '' : ' not'} be written ${text || 'as nothing'}`, () =>
+      expect(isRange(text)).toBe(fine))
+  }
+
+  const inside = rangeTest(['10.0.0.0/8', '192.0.2.7', 'fd00::/8', '2001:db8::1'])
+  for (const [ip, expected] of [
+    ['10.255.0.1', true],
+    ['::ffff:10.255.0.1', true],
+    ['11.0.0.1', false],
+    ['192.0.2.7', true],
+    ['192.0.2.8', false],
+    ['fdff::1', true],
+    ['fdff::1%eth0', true],
+    ['fe00::1', false],
+    ['2001:db8:0::1', true],
+    ['2001:db8::2', false],
+    ['nonsense', false],
+    ['', false],
+  ] as const) {
+    test(`${expected ? 'holds' : 'does not hold'} ${ip || 'nothing'}`, () =>
+      expect(inside(ip)).toBe(expected))
+  }
+
+  test('of no ranges holds nobody', () => expect(rangeTest([])('127.0.0.1')).toBe(false))
+})
+
+test('an address keeps its spelling unless it hides an IPv4 address or a zone', () => {
+  expect(['192.0.2.7', '2001:DB8::1', '::ffff:192.0.2.7', 'fe80::1%2', 'x'].map(plainIp)).toEqual([
+    '192.0.2.7',
+    '2001:DB8::1',
+    '192.0.2.7',
+    'fe80::1',
+    undefined,
+  ])
+})

@@ -1,0 +1,80 @@
+import { BlockList, isIP } from 'node:net'
+
+/** Answers whether an address lies in one of the ranges: addresses or CIDR, as isRange takes them. */
+export function rangeTest(ranges: readonly string[]): (ip: string) => boolean {
+  const blocks = new BlockList()
+  for (const range of ranges) {
+    const [address = '', bits] = range.split('/')
+    blocks.addSubnet(address, Number(bits ?? widthOf(address)), familyOf(address))
+  }
+  return (ip) => {
+    const plain = plainIp(ip)
+    return plain !== undefined && blocks.check(plain, familyOf(plain))
+  }
+}
+
+/** True for an IP address or a CIDR range. */
+export function isRange(text: string): boolean {
+  const [address = '', bits = '0', ...rest] = text.split('/')
+  if (isIP(address) === 0 || address.includes('%') || rest.length > 0) return false
+  return /^\d{1,3}$/.test(bits) && Number(bits) <= widthOf(address)
+}
+
+/** What request rates are counted by: an IPv4 address, or the /64 that one IPv6 customer holds whole. */
+export function rateAddress(ip: string): string {
+  const plain = plainIp(ip)
+  // Whatever is no address shares one count, so that nonsense buys no fresh allowance.
+  if (plain === undefined) return 'unknown'
+  if (isIP(plain) === 4) return plain
+  return `${groupsOf(plain).slice(0, 4).map(hex).join(':')}::/64`
+}
+
+export function isLoopback(ip: string): boolean {
+  return LOOPBACK(ip)
+}
+
+/** Without a zone, and IPv4 that came in on an IPv6 socket as IPv4. Undefined: no address. */
+export function plainIp(ip: string): string | undefined {
+  const family = isIP(ip)
+  if (family === 0) return undefined
+  if (family === 4) return ip
+  const plain = ip.split('%')[0] ?? ''
+  const groups = groupsOf(plain)
+  const mapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff
+  return mapped ? quad(groups.slice(6)) : plain
+}
+
+const LOOPBACK = rangeTest(['127.0.0.0/8', '::1'])
+
+/** The eight numbers of an IPv6 address that isIP has already approved. */
+function groupsOf(ip: string): number[] {
+  const [head = '', tail] = ip.replace(/\d+\.\d+\.\d+\.\d+$/, quadToGroups).split('::')
+  const before = numbers(head)
+  const after = numbers(tail ?? '')
+  return [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after]
+}
+
+function numbers(text: string): number[] {
+  return text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16))
+}
+
+function quadToGroups(text: string): string {
+  const [a = 0, b = 0, c = 0, d = 0] = text.split('.').map(Number)
+  return `${hex(a * 256 + b)}:${hex(c * 256 + d)}`
+}
+
+function quad(groups: readonly number[]): string {
+  return groups.flatMap((group) => [group >> 8, group & 255]).join('.')
+}
+
+function hex(group: number): string {
+  return group.toString(16)
+}
+
+function widthOf(address: string): number {
+  return isIP(address) === 6 ? 128 : 32
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 6 ? 'ipv6' : 'ipv4'
+}
