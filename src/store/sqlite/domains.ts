@@ -1,0 +1,71 @@
+import type { Host } from '../../core/address.ts'
+import type { MailDomain } from '../../core/mail-domain.ts'
+import type { DomainChange, NewDomain } from '../store.ts'
+import type { Db } from './files.ts'
+
+interface Row {
+  id: number
+  name: Host
+  active: number
+  removed: number
+  sessions: number
+  reader: number
+  ttl_seconds: number | null
+}
+
+export function domainReads(db: Db) {
+  const list = db.prepare<[], Row>('select * from mail_domain order by id')
+  const byName = db.prepare<[string], Row>('select * from mail_domain where name = ?')
+
+  return {
+    listDomains: (): MailDomain[] => list.all().map(domainOf),
+    findDomain(name: Host): MailDomain | undefined {
+      const row = byName.get(name)
+      return row && domainOf(row)
+    },
+  }
+}
+
+export function domainWrites(db: Db) {
+  const { findDomain } = domainReads(db)
+  const insert = db.prepare(
+    'insert into mail_domain (name, sessions, reader, ttl_seconds) values (?, ?, ?, ?)',
+  )
+  const bringBack = db.prepare(
+    'update mail_domain set removed = 0, active = 1, sessions = ?, reader = ?, ttl_seconds = ? where name = ?',
+  )
+  const change = db.prepare(
+    'update mail_domain set active = ?, removed = ?, reader = ? where id = ?',
+  )
+
+  return {
+    addDomain({ name, sessions, reader, ttlSeconds }: NewDomain): MailDomain | undefined {
+      const known = findDomain(name)
+      if (known && !known.removed) return undefined
+      const values = [Number(sessions), Number(reader), ttlSeconds ?? null]
+      if (known) bringBack.run(...values, name)
+      else insert.run(name, ...values)
+      return findDomain(name)
+    },
+
+    changeDomain({ name, ...wanted }: DomainChange & { name: Host }): MailDomain | undefined {
+      const known = findDomain(name)
+      if (!known) return undefined
+      const next = { ...known, ...wanted }
+      change.run(Number(next.active), Number(next.removed), Number(next.reader), known.id)
+      return next
+    },
+  }
+}
+
+function domainOf(row: Row): MailDomain {
+  return {
+    id: row.id,
+    name: row.name,
+    active: row.active === 1,
+    removed: row.removed === 1,
+    sessions: row.sessions === 1,
+    reader: row.reader === 1,
+    ttlSeconds: row.ttl_seconds ?? undefined,
+  }
+}

@@ -1,0 +1,73 @@
+import { Problem } from '../../core/problem.ts'
+import type { MailboxId } from '../../core/session.ts'
+import type { Db } from './files.ts'
+
+/** Named commands on the one writable connection; each tells which mailboxes it changed. */
+export type Writes = Record<string, (value: never, touch: Touch) => unknown>
+export type Touch = (mailbox: MailboxId) => void
+
+export interface WriteRequest {
+  name: string
+  value: unknown
+}
+
+export type WriteOutcome = { result: unknown } | { error: unknown }
+
+/** How a caller asks for a write, wherever the writer is. */
+export type Write<W> = <N extends keyof W & string>(
+  name: N,
+  value: W[N] extends (value: infer V, touch: Touch) => unknown ? V : never,
+) => Promise<W[N] extends (...args: never[]) => infer R ? R : never>
+
+/**
+ * Runs everything that waits in one transaction and one fsync. Each write has its own savepoint: a bad one fails alone.
+ * The outcomes are returned after COMMIT, and after readers' counters were moved.
+ */
+export function groupCommit(db: Db, writes: Writes, changed: Touch) {
+  const begin = db.prepare('begin immediate')
+  const commit = db.prepare('commit')
+  const rollback = db.prepare('rollback')
+  const save = db.prepare('savepoint one')
+  const release = db.prepare('release one')
+  const undo = db.prepare('rollback to one')
+
+  function runOne({ name, value }: WriteRequest, touch: Touch): WriteOutcome {
+    const write = writes[name]
+    if (!write) return { error: new Error(`no write is called ${name}`) }
+    save.run()
+    try {
+      const result = write(value as never, touch)
+      release.run()
+      return { result }
+    } catch (error) {
+      // A full disk may have rolled everything back already; then the whole group has failed, not this one alone.
+      if (!db.inTransaction) throw error
+      undo.run()
+      release.run()
+      return { error: asProblem(error) }
+    }
+  }
+
+  return function commitGroup(group: readonly WriteRequest[]): WriteOutcome[] {
+    const touched = new Set<MailboxId>()
+    const touch: Touch = (mailbox) => touched.add(mailbox)
+    try {
+      begin.run()
+      const outcomes = group.map((request) => runOne(request, touch))
+      commit.run()
+      for (const mailbox of touched) changed(mailbox)
+      return outcomes
+    } catch (error) {
+      if (db.inTransaction) rollback.run()
+      const failure = asProblem(error)
+      return group.map(() => ({ error: failure }))
+    }
+  }
+}
+
+function asProblem(error: unknown): unknown {
+  const full = error instanceof Error && 'code' in error && error.code === 'SQLITE_FULL'
+  return full
+    ? new Problem('overloaded', 'There is no space to keep this. Try again later.', 60)
+    : error
+}

@@ -1,0 +1,121 @@
+import { statfsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ReceiveLimits } from '../../core/recipient.ts'
+import type { Session } from '../../core/session.ts'
+import type { MailStore } from '../store.ts'
+import { domainReads, domainWrites } from './domains.ts'
+import { type Db, MAIL_FILE, openReadable } from './files.ts'
+import type { Write } from './group-commit.ts'
+import { mailReads, mailWrites, pack } from './mail.ts'
+import { messageReads, messageWrites } from './messages.ts'
+import { recipientReads } from './recipients.ts'
+import { sessionReads, sessionWrites } from './sessions.ts'
+import { sweepWrites } from './sweep.ts'
+import type { Versions } from './versions.ts'
+
+/** Every write to mail.db, by name: what the mail writer can be asked for. */
+export function allMailWrites(db: Db, limits: ReceiveLimits, random: () => number) {
+  return {
+    ...domainWrites(db),
+    ...sessionWrites(db, random),
+    ...mailWrites(db, limits, random),
+    ...messageWrites(db),
+    ...sweepWrites(db),
+  }
+}
+
+export type MailWrites = ReturnType<typeof allMailWrites>
+
+export interface SqliteMailOptions {
+  folder: string
+  minFreeBytes: number | 'auto'
+  /** Asks the one writer; resolves after the commit. */
+  write: Write<MailWrites>
+  versions: Versions
+}
+
+/** The mail store as one thread sees it: a read-only connection of its own, and the way to the writer. */
+export function openSqliteMail({
+  folder,
+  minFreeBytes,
+  write,
+  versions,
+}: SqliteMailOptions): MailStore {
+  const db = openReadable(join(folder, MAIL_FILE))
+  const reads = {
+    ...domainReads(db),
+    ...recipientReads(db),
+    ...messageReads(db),
+    ...mailReads(db),
+  }
+  const findSession = rememberedSessions(sessionReads(db).findSession, versions)
+
+  return {
+    listDomains: async () => reads.listDomains(),
+    findDomain: async (name) => reads.findDomain(name),
+    addDomain: (domain) => write('addDomain', domain),
+    changeDomain: (name, change) => write('changeDomain', { name, ...change }),
+
+    createSession: (session) => write('createSession', session),
+    findSession: async (tokenHash) => findSession(tokenHash),
+    extendSession: (mailbox, expiresAt, now) => write('extendSession', { mailbox, expiresAt, now }),
+    reviveSession: (revival) => write('reviveSession', revival),
+    endSession: (mailbox, now) => write('endSession', { mailbox, now }),
+
+    findRecipient: async (address) => reads.findRecipient(address),
+    addMail: ({ raw, ...mail }) => write('addMail', { ...mail, size: raw.length, zstd: pack(raw) }),
+
+    readShared: async (mailbox) => reads.readShared(mailbox),
+    listMessages: async (mailbox, page) => reads.listMessages(mailbox, page),
+    listMessageIds: async (mailbox) => reads.listMessageIds(mailbox),
+    findMessage: async (mailbox, id) => reads.findMessage(mailbox, id),
+    deleteMessage: (mailbox, id) => write('deleteMessage', { mailbox, id }),
+    readRaw: async (rawId) => reads.readRaw(rawId),
+    readParsed: async (rawId) => reads.readParsed(rawId),
+    keepParsed: (rawId, mail) => write('keepParsed', { rawId, zstd: pack(JSON.stringify(mail)) }),
+
+    sweep: (due) => write('sweep', due),
+    obstacle: async () => lowDisk(folder, minFreeBytes),
+    async close() {
+      db.close()
+    },
+  }
+}
+
+const REMEMBERED = 20_000
+
+/** A session row is read again only when its counter moved. A look-up that finds nothing is never remembered. */
+function rememberedSessions(find: (tokenHash: string) => Session | undefined, versions: Versions) {
+  const remembered = new Map<string, { session: Session; counter: number }>()
+
+  return (tokenHash: string): Session | undefined => {
+    const known = remembered.get(tokenHash)
+    if (known && versions.read(known.session.id) === known.counter) return known.session
+    // The counter of a session not met before is unknown until its id is: read the row twice then, the counter between.
+    const id = known?.session.id ?? find(tokenHash)?.id
+    if (id === undefined) return undefined
+    const counter = versions.read(id)
+    const session = find(tokenHash)
+    remembered.delete(tokenHash)
+    if (session?.id !== id) return session
+    if (remembered.size >= REMEMBERED) {
+      const [eldest = ''] = remembered.keys()
+      remembered.delete(eldest)
+    }
+    remembered.set(tokenHash, { session, counter })
+    return session
+  }
+}
+
+const SMALL_SHARE = 0.05
+const SMALL_BYTES = 512 * 1024 * 1024
+
+function lowDisk(folder: string, minFreeBytes: number | 'auto'): string | undefined {
+  const { bavail, blocks, bsize } = statfsSync(folder)
+  const least =
+    minFreeBytes === 'auto' ? Math.min(blocks * bsize * SMALL_SHARE, SMALL_BYTES) : minFreeBytes
+  const free = bavail * bsize
+  if (free >= least) return undefined
+  const mb = (bytes: number) => `${Math.round(bytes / 1024 / 1024)} MB`
+  return `${mb(free)} of disk are free, fewer than the ${mb(least)} of MAYFLY_MIN_FREE`
+}

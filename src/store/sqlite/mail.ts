@@ -1,0 +1,176 @@
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { nextId } from '../../core/id.ts'
+import type { Envelope, Mail, MailHead, RawMail } from '../../core/message.ts'
+import { place, type ReceiveLimits } from '../../core/recipient.ts'
+import { type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
+import type { Kept, NewMail } from '../store.ts'
+import type { Db } from './files.ts'
+import type { Touch } from './group-commit.ts'
+import { recipientReads } from './recipients.ts'
+
+interface RawRow {
+  zstd: Uint8Array
+  client_ip: string
+  helo: string
+  mail_from: string
+  tls: string | null
+  protocol: string
+  received_at: number
+}
+
+/** A mail as the writer gets it: packed by the thread that took it in, so that the writer has less to do. */
+export type PackedMail = Omit<NewMail, 'raw'> & { zstd: Uint8Array; size: number }
+
+export interface KeepParsed {
+  rawId: number
+  zstd: Uint8Array
+}
+
+const FAST = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
+
+export function pack(bytes: Uint8Array | string): Uint8Array {
+  // zlib answers with a slice of a larger buffer; a copy of its own can be handed to another thread without copying.
+  return new Uint8Array(zstdCompressSync(bytes, FAST))
+}
+
+export function mailReads(db: Db) {
+  const raw = db.prepare<[number], RawRow>(
+    'select * from raw_mail join raw_bytes on raw_id = id where id = ?',
+  )
+  const parsed = db
+    .prepare<[number], Uint8Array>('select zstd from parsed_mail where raw_id = ?')
+    .pluck()
+
+  return {
+    readRaw(rawId: number): RawMail | undefined {
+      const row = raw.get(rawId)
+      if (!row) return undefined
+      return {
+        bytes: zstdDecompressSync(row.zstd),
+        clientIp: row.client_ip,
+        helo: row.helo,
+        mailFrom: row.mail_from,
+        tls: row.tls ?? undefined,
+        protocol: row.protocol,
+        receivedAt: new Date(row.received_at),
+      }
+    },
+    readParsed(rawId: number): Mail | undefined {
+      const zstd = parsed.get(rawId)
+      return zstd && (JSON.parse(zstdDecompressSync(zstd).toString()) as Mail)
+    },
+  }
+}
+
+export function mailWrites(db: Db, limits: ReceiveLimits, random: () => number) {
+  const { findRecipient } = recipientReads(db)
+  const keepRaw = rawInsert(db, random)
+  const deliver = delivery(db, random)
+  const exists = db.prepare<[number], number>('select 1 from raw_mail where id = ?').pluck()
+  const keepParsed = db.prepare('insert or replace into parsed_mail (raw_id, zstd) values (?, ?)')
+
+  return {
+    addMail(mail: PackedMail, touch: Touch): Kept {
+      const rules = { limits, now: mail.receivedAt, size: mail.size }
+      const places = mail.recipients.map((recipient) => ({
+        recipient,
+        ...place(recipient, findRecipient(recipient), rules),
+      }))
+      if (places.some((found) => 'refused' in found && found.refused === 'full')) {
+        return { outcome: 'full' }
+      }
+      const taken = places.filter((found) => 'mailbox' in found)
+      if (taken.length === 0) return { outcome: 'nobody' }
+      const rawId = keepRaw(mail, taken.length)
+      for (const { mailbox, recipient } of taken) {
+        deliver(mailbox, { ...mail, rawId, recipient })
+        touch(mailbox)
+      }
+      return { outcome: 'kept', mailboxes: taken.map((found) => found.mailbox) }
+    },
+
+    keepParsed({ rawId, zstd }: KeepParsed): void {
+      if (exists.get(rawId) !== undefined) keepParsed.run(rawId, zstd)
+    },
+  }
+}
+
+function rawInsert(db: Db, random: () => number) {
+  const insertRaw = db.prepare(
+    `insert into raw_mail (id, refs, client_ip, helo, mail_from, tls, protocol, received_at)
+     values (?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const insertBytes = db.prepare('insert into raw_bytes (raw_id, zstd) values (?, ?)')
+  let last = db.prepare<[], number | null>('select max(id) from raw_mail').pluck().get() ?? 0
+
+  return (
+    mail: { envelope: Envelope; receivedAt: Date; zstd: Uint8Array },
+    refs: number,
+  ): number => {
+    const { clientIp, helo, mailFrom, tls, protocol } = mail.envelope
+    last = nextId(last, mail.receivedAt, random())
+    insertRaw.run(
+      last,
+      refs,
+      clientIp,
+      helo,
+      mailFrom,
+      tls ?? null,
+      protocol,
+      mail.receivedAt.getTime(),
+    )
+    insertBytes.run(last, mail.zstd)
+    return last
+  }
+}
+
+interface Delivery {
+  rawId: number
+  recipient: string
+  head: MailHead
+  receivedAt: Date
+  size: number
+}
+
+function delivery(db: Db, random: () => number) {
+  const insert = db.prepare(
+    `insert into message (mailbox, id, raw_id, recipient, sender_name, sender_email, subject, received_at, size)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const more =
+    'set version = version + 1, last_id = ?, count = count + 1, bytes = bytes + ? where id = ?'
+  const boxes = {
+    session: {
+      last: db.prepare<[number], number>('select last_id from session where id = ?').pluck(),
+      more: db.prepare(`update session ${more}`),
+    },
+    shared: {
+      last: db.prepare<[number], number>('select last_id from shared_mailbox where id = ?').pluck(),
+      more: db.prepare(`update shared_mailbox ${more}`),
+    },
+  }
+  const moreInPool = db.prepare(
+    `insert into pool_address (address, count, bytes) values (?, 1, ?)
+     on conflict (address) do update set count = count + 1, bytes = bytes + excluded.bytes`,
+  )
+
+  return (mailbox: MailboxId, mail: Delivery): void => {
+    const box = boxes[mailbox === POOL || mailbox === OPERATOR ? 'shared' : 'session']
+    const id = nextId(box.last.get(mailbox) ?? 0, mail.receivedAt, random())
+    const { senderName, senderEmail, subject } = mail.head
+    const received = mail.receivedAt.getTime()
+    insert.run(
+      mailbox,
+      id,
+      mail.rawId,
+      mail.recipient,
+      senderName,
+      senderEmail,
+      subject,
+      received,
+      mail.size,
+    )
+    box.more.run(id, mail.size, mailbox)
+    if (mailbox === POOL) moreInPool.run(mail.recipient, mail.size)
+  }
+}

@@ -1,0 +1,104 @@
+import type { Address } from '../../core/address.ts'
+import type { Message, MessageSummary } from '../../core/message.ts'
+import { type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
+import type { Page } from '../store.ts'
+import type { Db } from './files.ts'
+import type { Touch } from './group-commit.ts'
+
+export interface MessageRow {
+  mailbox: MailboxId
+  id: number
+  raw_id: number
+  recipient: Address
+  sender_name: string
+  sender_email: string
+  subject: string
+  received_at: number
+  size: number
+}
+
+export function messageReads(db: Db) {
+  const list = db.prepare<[number, number, number], MessageRow>(
+    'select * from message where mailbox = ? and id > ? order by id desc limit ?',
+  )
+  const ids = db
+    .prepare<[number], number>('select id from message where mailbox = ? order by id desc')
+    .pluck()
+  const one = db.prepare<[number, number], MessageRow>(
+    'select * from message where mailbox = ? and id = ?',
+  )
+
+  return {
+    listMessages: (mailbox: MailboxId, { sinceId, limit }: Page): MessageSummary[] =>
+      list.all(mailbox, sinceId, limit).map(summaryOf),
+    listMessageIds: (mailbox: MailboxId): number[] => ids.all(mailbox),
+    findMessage(mailbox: MailboxId, id: number): Message | undefined {
+      const row = one.get(mailbox, id)
+      if (!row) return undefined
+      return { ...summaryOf(row), rawId: row.raw_id, recipient: row.recipient, size: row.size }
+    },
+  }
+}
+
+export interface DeleteMessage {
+  mailbox: MailboxId
+  id: number
+}
+
+export function messageWrites(db: Db) {
+  const remove = messageRemoval(db)
+  const find = db.prepare<[number, number], MessageRow>(
+    'select * from message where mailbox = ? and id = ?',
+  )
+
+  return {
+    deleteMessage({ mailbox, id }: DeleteMessage, touch: Touch): boolean {
+      const row = find.get(mailbox, id)
+      if (!row) return false
+      remove(row)
+      touch(mailbox)
+      return true
+    },
+  }
+}
+
+/** Takes one message away: its row, its share of the counts, and the bytes when nobody else has them. */
+export function messageRemoval(db: Db) {
+  const drop = db.prepare('delete from message where mailbox = ? and id = ?')
+  const unreference = db
+    .prepare<[number], number>('update raw_mail set refs = refs - 1 where id = ? returning refs')
+    .pluck()
+  const dropRaw = ['raw_mail where id', 'raw_bytes where raw_id', 'parsed_mail where raw_id'].map(
+    (place) => db.prepare(`delete from ${place} = ?`),
+  )
+  const less = 'set version = version + 1, count = count - 1, bytes = bytes - ? where id = ?'
+  const lessInSession = db.prepare(`update session ${less}`)
+  const lessInShared = db.prepare(`update shared_mailbox ${less}`)
+  const lessInPool = db.prepare(
+    'update pool_address set count = count - 1, bytes = bytes - ? where address = ?',
+  )
+  const forgetPool = db.prepare('delete from pool_address where address = ? and count <= 0')
+
+  return function removeMessage(row: MessageRow): void {
+    drop.run(row.mailbox, row.id)
+    if (row.mailbox === POOL) {
+      lessInPool.run(row.size, row.recipient)
+      forgetPool.run(row.recipient)
+    }
+    const isShared = row.mailbox === POOL || row.mailbox === OPERATOR
+    const box = isShared ? lessInShared : lessInSession
+    box.run(row.size, row.mailbox)
+    if ((unreference.get(row.raw_id) ?? 0) > 0) return
+    for (const statement of dropRaw) statement.run(row.raw_id)
+  }
+}
+
+function summaryOf(row: MessageRow): MessageSummary {
+  return {
+    id: row.id,
+    senderName: row.sender_name,
+    senderEmail: row.sender_email,
+    subject: row.subject,
+    receivedAt: new Date(row.received_at),
+  }
+}

@@ -1,0 +1,32 @@
+import { join } from 'node:path'
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { openWritable, SHOP_FILE } from '../store/sqlite/files.ts'
+import { groupCommit } from '../store/sqlite/group-commit.ts'
+import { keyWrites } from '../store/sqlite/keys.ts'
+import { serveGroups } from './groups.ts'
+import { serve } from './ports.ts'
+
+// Owns the only writable connection to shop.db.
+
+export interface ShopWriterSetup {
+  folder: string
+  ports: MessagePort[]
+}
+
+const setup: ShopWriterSetup = workerData
+const db = openWritable(join(setup.folder, SHOP_FILE))
+serveGroups(
+  setup.ports,
+  groupCommit(db, keyWrites(db), () => {}),
+)
+
+if (parentPort) {
+  serve(parentPort, {
+    ready: () => true,
+    close() {
+      for (const port of setup.ports) port.close()
+      db.close()
+      parentPort?.unref()
+    },
+  })
+}
