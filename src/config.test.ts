@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest'
+import { type Config, readConfig } from './config.ts'
+import { LONGEST_SECONDS, SHORTEST_SECONDS } from './core/session.ts'
+import { SettingsError } from './settings.ts'
+
+const defaults = readConfig({ env: {}, file: {} })
+
+test('without a single setting there is a whole config, and the names that are promised', () => {
+  const { config } = defaults
+  expect(config).toMatchObject({
+    data: './data',
+    store: 'sqlite:',
+    host: '::',
+    http: { port: 8080, threads: 1 },
+    smtp: { port: 2525, threads: 1, maxBytes: 10 * 1024 ** 2 },
+    sessions: { sessionSeconds: 86_400, maxMessages: 1_000, maxBytes: 100 * 1024 ** 2 },
+    pool: { ttlMs: 86_400_000 },
+  })
+  expect(config.domains).toHaveLength(12)
+  expect(config.domains.every((name) => name.endsWith('.example'))).toBe(true)
+})
+
+test('every setting has a name of ours, a meaning, and stands once', () => {
+  const names = defaults.settings.map(({ name }) => name)
+  expect(new Set(names).size).toBe(names.length)
+  for (const { name, meaning } of defaults.settings) {
+    expect(name).toMatch(/^MAYFLY_[A-Z_]+$/)
+    expect(meaning.length).toBeGreaterThan(9)
+  }
+})
+
+test('a config can be posted to a thread and comes out equal', () => {
+  expect(structuredClone(defaults.config)).toEqual(defaults.config)
+})
+
+test('nothing in a config can be changed', () => {
+  const loose = defaults.config as { -readonly [K in keyof Config]: Config[K] }
+  expect(() => {
+    loose.data = 'elsewhere'
+  }).toThrow(TypeError)
+  expect(Object.isFrozen(loose.smtp)).toBe(true)
+  expect(Object.isFrozen(loose.smtp.proxyFrom)).toBe(true)
+  expect(Object.isFrozen(loose.domains)).toBe(true)
+})
+
+test('all faults are listed at once', () => {
+  const env = {
+    MAYFLY_HTTP_PORT: '99999',
+    MAYFLY_STORE: 'mysql://db',
+    MAYFLY_RATE_LIMITS: 'sometimes',
+    MAYFLY_SESSION_TTL: '10s',
+    MAYFLY_MAX_MESSAGE: '1GB',
+    MAYFLY_DOMAINS: 'good.example,not a name',
+    MAYFLY_TRUST_PROXY: '10.0.0.0/99',
+    MAYFLY_BASE_URL: 'mail.example',
+    MAYFLY_SMTP_HOSTNAME: 'mx\r\n',
+    MAYFLY_SMTP_TLS_CERT: '/etc/cert.pem',
+    MAYFLY_ADMIN_TOKEN_FILE: '/nowhere/token',
+  }
+  try {
+    readConfig({ env, file: { MAYFLY_HTPP_PORT: 1 } })
+    expect.unreachable()
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error
+    const named = error.faults.map((fault) => /^MAYFLY_[A-Z_]+/.exec(fault)?.[0])
+    expect(named.sort()).toEqual(
+      [...Object.keys(env), 'MAYFLY_HTPP_PORT'].map((name) => name.replace(/_FILE$/, '')).sort(),
+    )
+  }
+})
+
+describe('a life of a session', () => {
+  for (const [seconds, fine] of [
+    [SHORTEST_SECONDS - 1, false],
+    [SHORTEST_SECONDS, true],
+    [LONGEST_SECONDS, true],
+    [LONGEST_SECONDS + 1, false],
+  ] as const) {
+    test(`may ${fine ? '' : 'not '}be ${seconds} seconds`, () => {
+      const read = () => readConfig({ env: { MAYFLY_SESSION_TTL: `${seconds}s` }, file: {} })
+      if (fine) expect(read().config.sessions.sessionSeconds).toBe(seconds)
+      else expect(read).toThrow(SettingsError)
+    })
+  }
+})
+
+test('a key without a certificate is a fault, both together are not', () => {
+  const key = { MAYFLY_SMTP_TLS_KEY: 'key.pem' }
+  expect(() => readConfig({ env: key, file: {} })).toThrow(/belong together/)
+  const both = { ...key, MAYFLY_SMTP_TLS_CERT: 'cert.pem' }
+  expect(readConfig({ env: both, file: {} }).config.smtp).toMatchObject({
+    tlsCert: 'cert.pem',
+    tlsKey: 'key.pem',
+  })
+})

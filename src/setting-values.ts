@@ -1,0 +1,119 @@
+import { type Host, parseHost } from './core/address.ts'
+import { isRange } from './core/ip.ts'
+
+// Each parser takes the text of one setting, and throws what is wrong with it as the end of the sentence "NAME: …".
+
+/** Takes the text of a setting to its value. */
+export type ParseValue<T> = (text: string) => T
+
+export function text(given: string): string {
+  return given
+}
+
+export function flag(given: string): boolean {
+  if (/^(1|true|on|yes)$/i.test(given)) return true
+  if (/^(0|false|off|no)$/i.test(given)) return false
+  throw new Error(`${quoted(given)} is neither on nor off`)
+}
+
+export function integer(least: number, most: number): ParseValue<number> {
+  return (given) => {
+    const value = /^\d{1,16}$/.test(given) ? Number(given) : Number.NaN
+    if (value >= least && value <= most) return value
+    throw new Error(`${quoted(given)} is no whole number from ${least} to ${most}`)
+  }
+}
+
+export function choice<const C extends string>(...choices: C[]): ParseValue<C> {
+  return (given) => {
+    const found = choices.find((one) => one === given)
+    if (found !== undefined) return found
+    const all = choices.map(quoted).join(', ')
+    throw new Error(`${quoted(given)} is not ${choices.length > 1 ? 'one of ' : ''}${all}`)
+  }
+}
+
+/** Whole seconds, of `90s`, `15m`, `24h` or `30d`; the bounds are written likewise. */
+export function duration(least: string, most: string): ParseValue<number> {
+  return bounded(parseSeconds, least, most)
+}
+
+/** Bytes, of `1000`, `500KB`, `10MB` or `1GB`; the bounds are written likewise. */
+export function size(least: string, most = '8191TB'): ParseValue<number> {
+  return bounded(parseBytes, least, most)
+}
+
+/** A size, or `auto`: what is right depends on the machine. */
+export function sizeOrAuto(given: string): number | 'auto' {
+  return given === 'auto' ? given : size('0')(given)
+}
+
+/** An http(s) address without its last slash, or nothing. */
+export function webAddress(given: string): string {
+  if (given === '') return ''
+  const url = URL.parse(given)
+  const fine = url && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === ''
+  if (!fine) throw new Error(`${quoted(given)} is no http(s) address`)
+  return given.replace(/\/+$/, '')
+}
+
+export function hostName(given: string): Host {
+  const host = parseHost(given)
+  if (host) return host
+  throw new Error(`${quoted(given)} is no host name`)
+}
+
+/** Names of mail domains, each once. */
+export function mailDomains(given: string): Host[] {
+  const names = parts(given).map((part) => {
+    const host = parseHost(part)
+    if (host?.includes('.')) return host
+    throw new Error(`${quoted(part)} is no domain name`)
+  })
+  return [...new Set(names)]
+}
+
+/** IP addresses and CIDR ranges. */
+export function ipRanges(given: string): string[] {
+  const ranges = parts(given)
+  const bad = ranges.find((part) => !isRange(part))
+  if (bad !== undefined) throw new Error(`${quoted(bad)} is no IP address and no CIDR range`)
+  return ranges
+}
+
+function bounded(parse: ParseValue<number>, least: string, most: string): ParseValue<number> {
+  return (given) => {
+    const value = parse(given)
+    if (value >= parse(least) && value <= parse(most)) return value
+    throw new Error(`${quoted(given)} is not within ${least} and ${most}`)
+  }
+}
+
+const SECONDS: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 }
+
+function parseSeconds(given: string): number {
+  const [, count, unit = ''] = /^(\d{1,10})([smhd])$/.exec(given) ?? []
+  if (!count) throw new Error(`${quoted(given)} is no duration; write 90s, 15m, 24h or 30d`)
+  return Number(count) * (SECONDS[unit] ?? 1)
+}
+
+const UNITS = ['', 'k', 'm', 'g', 't']
+
+function parseBytes(given: string): number {
+  const [, count, unit = ''] = /^(\d{1,15})\s*(?:([kmgt]?)b)?$/i.exec(given) ?? []
+  if (!count) throw new Error(`${quoted(given)} is no size; write 500KB, 10MB or 1GB`)
+  return Number(count) * 1024 ** UNITS.indexOf(unit.toLowerCase())
+}
+
+function parts(given: string): string[] {
+  return given
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+}
+
+/** Faults are printed and kept in logs: no password of an address, no line break, no endless text. */
+function quoted(given: string): string {
+  const clear = given.replace(/\/\/[^/@]*@/, '//…@')
+  return JSON.stringify(clear.length > 100 ? `${clear.slice(0, 100)}…` : clear)
+}
