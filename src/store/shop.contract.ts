@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'vitest'
+import type { NewKey, ShopStore } from './store.ts'
+
+export interface OpenShopStore {
+  store: ShopStore
+  close(): Promise<void>
+}
+
+const NOON = new Date('2026-03-01T12:00:00Z')
+const later = (ms: number) => new Date(NOON.getTime() + ms)
+const DAY = 86_400_000
+
+/** What every engine that keeps keys must do. */
+export function shopStoreContract(open: () => Promise<OpenShopStore>): void {
+  let opened: OpenShopStore
+  let store: ShopStore
+
+  beforeEach(async () => {
+    opened = await open()
+    store = opened.store
+  })
+  afterEach(() => opened.close())
+
+  const add = (more: Partial<NewKey> = {}) => store.addKey({ ...KEY, ...more })
+  const spendMany = async (times: number, now = NOON) => {
+    const spent = await Promise.all(
+      Array.from({ length: times }, () => store.spendRequest('k1', now)),
+    )
+    return spent.filter((key) => key !== undefined).length
+  }
+
+  test('a key is found by the hash of its secret alone', async () => {
+    await add()
+    assert.deepEqual(await store.findKey('secret-hash', NOON), {
+      id: 'k1',
+      plan: 'starter',
+      label: 'mine',
+      state: 'active',
+      maxRequests: 10,
+      maxPerDay: undefined,
+      used: 0,
+      usedToday: 0,
+      createdAt: NOON,
+      expiresAt: undefined,
+    })
+    assert.equal(await store.findKey('k1', NOON), undefined)
+  })
+
+  test('two keys never share a secret or an id', async () => {
+    await add()
+    await assert.rejects(add({ id: 'k2' }))
+    await assert.rejects(add({ secretHash: 'another' }))
+    assert.equal(await store.findKey('another', NOON), undefined)
+  })
+
+  test('exactly as many requests pass as the plan has, however many ask at once', async () => {
+    await add()
+    assert.equal(await spendMany(500), 10)
+    assert.equal((await store.findKey('secret-hash', NOON))?.used, 10)
+  })
+
+  test('the daily limit ends with the UTC day', async () => {
+    await add({ maxRequests: 100, maxPerDay: 3 })
+    const midnight = new Date('2026-03-02T00:00:00Z')
+    assert.equal(await spendMany(5, new Date(midnight.getTime() - 1)), 3)
+    assert.equal(await spendMany(5, midnight), 3)
+    assert.equal((await store.findKey('secret-hash', midnight))?.usedToday, 3)
+    assert.equal((await store.findKey('secret-hash', later(2 * DAY)))?.usedToday, 0)
+  })
+
+  test('a clock that steps back opens no second day', async () => {
+    await add({ maxRequests: 100, maxPerDay: 3 })
+    assert.equal(await spendMany(3, later(DAY)), 3)
+    assert.equal(await spendMany(3, NOON), 0)
+  })
+
+  test('a plan ends at the very millisecond', async () => {
+    await add({ expiresAt: later(1000) })
+    assert.ok(await store.spendRequest('k1', later(999)))
+    assert.equal(await store.spendRequest('k1', later(1000)), undefined)
+  })
+
+  test('a revoked key spends nothing more and says so', async () => {
+    await add()
+    assert.equal(await store.revokeKey('k1'), true)
+    assert.equal(await store.spendRequest('k1', NOON), undefined)
+    assert.equal((await store.findKey('secret-hash', NOON))?.state, 'revoked')
+    assert.equal(await store.revokeKey('nobody'), false)
+  })
+
+  test('a request given back can be spent again, on the day it was spent', async () => {
+    await add({ maxPerDay: 2 })
+    await spendMany(2)
+    await store.returnRequest('k1', NOON)
+    const key = await store.findKey('secret-hash', NOON)
+    assert.deepEqual([key?.used, key?.usedToday], [1, 1])
+    assert.equal(await spendMany(5), 1)
+    await spendMany(1, later(DAY))
+    await store.returnRequest('k1', NOON)
+    const next = await store.findKey('secret-hash', later(DAY))
+    assert.deepEqual([next?.used, next?.usedToday], [2, 1])
+  })
+}
+
+const KEY: NewKey = {
+  id: 'k1',
+  secretHash: 'secret-hash',
+  plan: 'starter',
+  label: 'mine',
+  maxRequests: 10,
+  maxPerDay: undefined,
+  createdAt: NOON,
+  expiresAt: undefined,
+}

@@ -1,0 +1,52 @@
+import type { MessagePort } from 'node:worker_threads'
+import { openMemoryBus } from '../bus/memory.ts'
+import type { Config } from '../config.ts'
+import type { ReceiveLimits } from '../core/recipient.ts'
+import { openMemoryLimit } from '../limit/memory.ts'
+import type { Write } from '../store/sqlite/group-commit.ts'
+import { type MailWrites, openSqliteMail } from '../store/sqlite/mail-store.ts'
+import { openVersions } from '../store/sqlite/versions.ts'
+import { openClock } from './clock.ts'
+import { caller } from './ports.ts'
+
+/** Memory that all threads of one service see. */
+export interface Shared {
+  clock: SharedArrayBuffer
+  versions: SharedArrayBuffer
+  rates: SharedArrayBuffer
+  connections: SharedArrayBuffer
+  mailBytes: SharedArrayBuffer
+  busName: string
+}
+
+/** What a door's thread is started with. */
+export interface DoorSetup {
+  config: Config
+  shared: Shared
+  /** To the mail writer. */
+  mailPort: MessagePort
+  /** To the main thread. */
+  mainPort: MessagePort
+  listen: { host: string; port: number; reusePort: boolean }
+  name: string
+}
+
+/** The parts that every thread opens in the same way. */
+export function openParts(config: Config, shared: Shared, mailPort: MessagePort) {
+  return {
+    store: openSqliteMail({
+      folder: config.data,
+      minFreeBytes: config.minFreeBytes,
+      write: caller(mailPort) as Write<MailWrites>,
+      versions: openVersions(shared.versions),
+    }),
+    bus: openMemoryBus(shared.busName),
+    limit: openMemoryLimit(shared.rates),
+    now: openClock(shared.clock).now,
+  }
+}
+
+export function receiveLimits(config: Config): ReceiveLimits {
+  const { maxMessages, maxBytes } = config.sessions
+  return { mailbox: { maxMessages, maxBytes }, poolMaxBytes: config.pool.maxBytes }
+}

@@ -1,0 +1,51 @@
+import { type MessagePort, Worker } from 'node:worker_threads'
+import { type Call, caller } from './ports.ts'
+
+export interface Thread {
+  name: string
+  call: Call
+  /** Asks it to close and waits until it is gone: a thread with a database open is never terminated. */
+  close(): Promise<void>
+}
+
+/** Starts a thread and waits until it answers. `died` is called when it ends without having been asked. */
+export async function startThread(
+  file: string,
+  setup: object,
+  { name, ports, died }: { name: string; ports: MessagePort[]; died(fault: Error): void },
+): Promise<Thread & { ready: unknown }> {
+  const worker = new Worker(new URL(file, import.meta.url), {
+    name,
+    workerData: setup,
+    transferList: ports,
+  })
+  const gone = Promise.withResolvers<void>()
+  const failed = Promise.withResolvers<never>()
+  failed.promise.catch(() => {})
+  let started = false
+  let closing = false
+
+  worker.on('error', (cause) => {
+    failed.reject(cause)
+    if (started && !closing) died(new Error(`the ${name} thread failed: ${cause}`, { cause }))
+  })
+  worker.on('exit', () => {
+    gone.resolve()
+    failed.reject(new Error(`the ${name} thread ended`))
+    if (started && !closing) died(new Error(`the ${name} thread ended by itself`))
+  })
+
+  const call = caller(worker)
+  const ready = await Promise.race([call('ready'), failed.promise])
+  started = true
+  return {
+    name,
+    ready,
+    call,
+    async close() {
+      closing = true
+      await Promise.race([call('close'), gone.promise])
+      await gone.promise
+    },
+  }
+}

@@ -1,0 +1,54 @@
+import { join } from 'node:path'
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
+import type { ReceiveLimits } from '../core/recipient.ts'
+import { MAIL_FILE, openWritable, SHOP_FILE } from '../store/sqlite/files.ts'
+import { migrate } from '../store/sqlite/migrate.ts'
+import { startThread, type Thread } from './thread.ts'
+
+interface MailWriterOptions {
+  folder: string
+  maxBytes: number | 'auto'
+  limits: ReceiveLimits
+  versions: SharedArrayBuffer
+  died(fault: Error): void
+}
+
+/** Starts the mail writer with as many ways in as there are callers. */
+export async function startMailWriter(
+  callers: number,
+  { died, ...setup }: MailWriterOptions,
+): Promise<Writer> {
+  prepare(setup.folder, 'mail', MAIL_FILE)
+  return startWriter('./mail-writer.ts', callers, { name: 'mail-writer', setup, died })
+}
+
+export async function startShopWriter(
+  callers: number,
+  { folder, died }: { folder: string; died(fault: Error): void },
+): Promise<Writer> {
+  prepare(folder, 'shop', SHOP_FILE)
+  return startWriter('./shop-writer.ts', callers, { name: 'shop-writer', setup: { folder }, died })
+}
+
+export interface Writer {
+  thread: Thread
+  /** One for each caller. */
+  ports: MessagePort[]
+}
+
+async function startWriter(
+  file: string,
+  callers: number,
+  { name, setup, died }: { name: string; setup: object; died(fault: Error): void },
+): Promise<Writer> {
+  const channels = Array.from({ length: callers }, () => new MessageChannel())
+  const theirs = channels.map((channel) => channel.port1)
+  const thread = await startThread(file, { ...setup, ports: theirs }, { name, ports: theirs, died })
+  return { thread, ports: channels.map((channel) => channel.port2) }
+}
+
+function prepare(folder: string, kind: 'mail' | 'shop', file: string): void {
+  const db = openWritable(join(folder, file))
+  migrate(db, kind)
+  db.close()
+}

@@ -1,0 +1,71 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Write } from '../src/store/sqlite/group-commit.ts'
+import type { ShopWrites } from '../src/store/sqlite/keys.ts'
+import { type MailWrites, openSqliteMail } from '../src/store/sqlite/mail-store.ts'
+import { openSqliteShop } from '../src/store/sqlite/shop-store.ts'
+import { makeVersions, openVersions } from '../src/store/sqlite/versions.ts'
+import type { MailStore, ShopStore } from '../src/store/store.ts'
+import { caller } from '../src/threads/ports.ts'
+import { startMailWriter, startShopWriter } from '../src/threads/writers.ts'
+
+export function scratchFolder(): { path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), 'mayfly-'))
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
+}
+
+function died(fault: Error): never {
+  throw fault
+}
+
+/** A scratch SQLite mail store with its real writer thread, seen by two readers as by two threads. */
+export async function scratchMail(
+  limits = { mailbox: { maxMessages: 5, maxBytes: 10_000 }, poolMaxBytes: 20_000 },
+): Promise<{ store: MailStore; other: MailStore; close(): Promise<void> }> {
+  const folder = scratchFolder()
+  const versions = makeVersions()
+  const writer = await startMailWriter(2, {
+    folder: folder.path,
+    maxBytes: 'auto',
+    limits,
+    versions,
+    died,
+  })
+  const [store, other] = writer.ports.map((port) =>
+    openSqliteMail({
+      folder: folder.path,
+      minFreeBytes: 0,
+      write: caller(port) as Write<MailWrites>,
+      versions: openVersions(versions),
+    }),
+  )
+  if (!store || !other) throw new Error('two ports were asked for')
+  return {
+    store,
+    other,
+    async close() {
+      await store.close()
+      await other.close()
+      await writer.thread.close()
+      folder.remove()
+    },
+  }
+}
+
+/** A scratch SQLite shop with its real writer thread. */
+export async function scratchShop(): Promise<{ store: ShopStore; close(): Promise<void> }> {
+  const folder = scratchFolder()
+  const { thread, ports } = await startShopWriter(1, { folder: folder.path, died })
+  const [port] = ports
+  if (!port) throw new Error('one port was asked for')
+  const store = openSqliteShop(folder.path, caller(port) as Write<ShopWrites>)
+  return {
+    store,
+    async close() {
+      await store.close()
+      await thread.close()
+      folder.remove()
+    },
+  }
+}
