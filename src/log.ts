@@ -1,8 +1,9 @@
 import { isatty } from 'node:tty'
 import { pino } from 'pino'
 import type { Log, LogFacts } from './core/log.ts'
+import { printableLines } from './core/printable.ts'
 import { clearFacts, clearText } from './log-clear.ts'
-import { escapeLine, prettyLine } from './log-line.ts'
+import { prettyLine } from './log-pretty.ts'
 
 export interface LogOptions {
   level: 'debug' | 'info' | 'warn' | 'error'
@@ -19,7 +20,8 @@ export interface LogSink {
 
 /** The log of one thread. Every thread makes its own; lines of several threads do not mix. */
 export function openLog({ level, thread }: LogOptions, sink: LogSink = standardOutput()): Log {
-  const finish = sink.pretty ? prettyLine : escapeLine
+  // JSON escapes line breaks, but leaves other characters bare that a terminal or a line reader acts on.
+  const finish = sink.pretty ? prettyLine : printableLines
   const logger = pino(
     {
       level,

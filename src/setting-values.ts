@@ -1,4 +1,5 @@
 import { type Host, parseHost } from './core/address.ts'
+import { parseDuration } from './core/duration.ts'
 import { isRange } from './core/ip.ts'
 
 // Each parser takes the text of one setting, and throws what is wrong with it as the end of the sentence "NAME: …".
@@ -89,12 +90,10 @@ function bounded(parse: ParseValue<number>, least: string, most: string): ParseV
   }
 }
 
-const SECONDS: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 }
-
 function parseSeconds(given: string): number {
-  const [, count, unit = ''] = /^(\d{1,10})([smhd])$/.exec(given) ?? []
-  if (!count) throw new Error(`${quoted(given)} is no duration; write 90s, 15m, 24h or 30d`)
-  return Number(count) * (SECONDS[unit] ?? 1)
+  const seconds = parseDuration(given)
+  if (seconds !== undefined) return seconds
+  throw new Error(`${quoted(given)} is no duration; write 90s, 15m, 24h or 30d`)
 }
 
 const UNITS = ['', 'k', 'm', 'g', 't']

@@ -1,11 +1,4 @@
-// What JSON leaves bare although a terminal, a pager or a line reader may act on it: DEL and the C1 controls, the two
-// Unicode line ends, and the marks that turn the reading direction.
-const UNSAFE = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g
-
-/** The same JSON with every character escaped that could forge or hide a line. */
-export function escapeLine(json: string): string {
-  return json.replace(UNSAFE, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
-}
+import { printableLines } from './core/printable.ts'
 
 const COLOURS: Record<string, string> = { debug: '2', info: '36', warn: '33', error: '31' }
 
@@ -29,10 +22,10 @@ export function prettyLine(json: string): string {
 }
 
 function factText(value: unknown): string {
-  const json = escapeLine(JSON.stringify(value))
+  const json = printableLines(JSON.stringify(value))
   return /^"[\w.:/@…+-]+"$/.test(json) ? json.slice(1, -1) : json
 }
 
 function bare(text: string): string {
-  return escapeLine(JSON.stringify(text)).slice(1, -1)
+  return printableLines(JSON.stringify(text)).slice(1, -1)
 }
