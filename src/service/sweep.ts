@@ -1,12 +1,12 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Log } from '../core/log.ts'
 import type { MailStore, SweepDue } from '../store/store.ts'
 
 interface Needs {
   store: Pick<MailStore, 'sweep'>
   now(): Date
-  /** Resolves after that long, or at once when the sweep is to end. */
-  pause(ms: number): Promise<void>
-  ended(): boolean
-  log: { error(fields: object, text: string): void }
+  ended: AbortSignal
+  log: Pick<Log, 'error'>
 }
 
 const REST_MS = 5_000
@@ -15,16 +15,20 @@ const BREATH_MS = 5
 
 /** Clears away what is over, in small steps, until it is told to end. */
 export async function sweepForEver(
-  { store, now, pause, ended, log }: Needs,
+  { store, now, ended, log }: Needs,
   kept: Omit<SweepDue, 'now'>,
 ): Promise<void> {
-  while (!ended()) {
+  while (!ended.aborted) {
     let more = false
     try {
       more = await store.sweep({ ...kept, now: now() })
     } catch (error) {
-      log.error({ err: error }, 'the sweep failed and is tried again')
+      log.error({ err: asError(error) }, 'the sweep failed and is tried again')
     }
-    await pause(more ? BREATH_MS : REST_MS)
+    await pause(more ? BREATH_MS : REST_MS, undefined, { signal: ended }).catch(() => {})
   }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error))
 }

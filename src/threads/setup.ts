@@ -31,18 +31,29 @@ export interface DoorSetup {
   name: string
 }
 
+/** Postmaster's and abuse's mail: long enough for an operator who looks once a fortnight. */
+export const OPERATOR_MAIL_MS = 30 * 86_400_000
+
 /** The parts that every thread opens in the same way. */
 export function openParts(config: Config, shared: Shared, mailPort: MessagePort) {
+  const store = openSqliteMail({
+    folder: config.data,
+    minFreeBytes: config.minFreeBytes,
+    write: caller(mailPort) as Write<MailWrites>,
+    versions: openVersions(shared.versions),
+  })
+  const bus = openMemoryBus(shared.busName)
+  const limit = openMemoryLimit(shared.rates)
   return {
-    store: openSqliteMail({
-      folder: config.data,
-      minFreeBytes: config.minFreeBytes,
-      write: caller(mailPort) as Write<MailWrites>,
-      versions: openVersions(shared.versions),
-    }),
-    bus: openMemoryBus(shared.busName),
-    limit: openMemoryLimit(shared.rates),
+    store,
+    bus,
+    limit,
     now: openClock(shared.clock).now,
+    async close() {
+      await bus.close()
+      await store.close()
+      mailPort.close()
+    },
   }
 }
 

@@ -23,6 +23,7 @@ serveGroups(
 if (parentPort) {
   serve(parentPort, {
     ready: () => true,
+    metrics: () => [],
     close() {
       for (const port of setup.ports) port.close()
       db.close()

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'vitest'
+import type { MailboxId } from '../core/session.ts'
+import type { Bus } from './bus.ts'
+
+const ANN = 101 as MailboxId
+const BOB = 102 as MailboxId
+
+/** What every bus must do. `open` gives two ends of one bus, as two threads or nodes have them. */
+export function busContract(open: () => Promise<[Bus, Bus]>): void {
+  let here: Bus
+  let there: Bus
+
+  beforeEach(async () => {
+    const ends = await open()
+    here = ends[0]
+    there = ends[1]
+  })
+  afterEach(async () => {
+    await here.close()
+    await there.close()
+  })
+
+  const woken = (bus: Bus, mailbox: MailboxId) =>
+    new Promise<void>((resolve) => bus.subscribe(mailbox, resolve))
+
+  test('who waits for a mailbox is woken, here and elsewhere', async () => {
+    const waiting = [woken(here, ANN), woken(here, ANN), woken(there, ANN)]
+    here.wake(ANN)
+    await Promise.all(waiting)
+  })
+
+  test('who waits for another mailbox is left alone', async () => {
+    let bobs = 0
+    there.subscribe(BOB, () => {
+      bobs += 1
+    })
+    const anns = woken(there, ANN)
+    here.wake(ANN)
+    await anns
+    assert.equal(bobs, 0)
+  })
+
+  test('who has let go is not called any more', async () => {
+    let called = 0
+    const letGo = there.subscribe(ANN, () => {
+      called += 1
+    })
+    letGo()
+    letGo()
+    const still = woken(there, ANN)
+    here.wake(ANN)
+    await still
+    assert.equal(called, 0)
+  })
+
+  test('many wakes in one turn reach everybody', async () => {
+    const mailboxes = Array.from({ length: 1_000 }, (_, index) => (1_000 + index) as MailboxId)
+    const waiting = mailboxes.map((mailbox) => woken(there, mailbox))
+    for (const mailbox of mailboxes) here.wake(mailbox)
+    await Promise.all(waiting)
+  })
+}

@@ -1,0 +1,12 @@
+import { describe } from 'vitest'
+import { busContract } from './bus.contract.ts'
+import { openMemoryBus } from './memory.ts'
+
+let count = 0
+
+describe('the bus of one node', () =>
+  busContract(async () => {
+    count += 1
+    const name = `test-${process.pid}-${count}`
+    return [openMemoryBus(name), openMemoryBus(name)]
+  }))

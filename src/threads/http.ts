@@ -1,0 +1,43 @@
+import { randomBytes } from 'node:crypto'
+import { parentPort, workerData } from 'node:worker_threads'
+import { register } from 'prom-client'
+import type { AttachmentNote, Mail } from '../core/message.ts'
+import { openHttp } from '../http/server.ts'
+import { openLog } from '../log.ts'
+import { caller, serve } from './ports.ts'
+import { type DoorSetup, openParts } from './setup.ts'
+
+const setup: DoorSetup = workerData
+const { config, shared, listen, name } = setup
+const log = openLog({ level: config.logLevel, thread: name })
+const parts = openParts(config, shared, setup.mailPort)
+const main = caller(setup.mainPort)
+
+const door = await openHttp(
+  {
+    ...parts,
+    parse: async (raw) => (await main('parse', raw)) as Mail,
+    attachment: async (raw, index) =>
+      (await main('attachment', { raw, index })) as
+        | { note: AttachmentNote; bytes: Uint8Array }
+        | undefined,
+    metrics: async () => String(await main('metrics')),
+    randomBytes: (count) => randomBytes(count),
+    log,
+    config,
+  },
+  listen,
+)
+
+if (parentPort) {
+  serve(parentPort, {
+    ready: () => door.port,
+    metrics: () => register.getMetricsAsJSON(),
+    async close() {
+      await door.close()
+      await parts.close()
+      setup.mainPort.close()
+      parentPort?.unref()
+    },
+  })
+}

@@ -1,0 +1,52 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { register } from 'prom-client'
+import { isLoopback, rateAddress } from '../core/ip.ts'
+import { openBudget, openHeld } from '../limit/held.ts'
+import { openLog } from '../log.ts'
+import { accept } from '../service/accept.ts'
+import { receive } from '../service/receive.ts'
+import { openSmtp } from '../smtp/server.ts'
+import { serve } from './ports.ts'
+import { type DoorSetup, openParts, receiveLimits } from './setup.ts'
+
+const setup: DoorSetup = workerData
+const { config, shared, listen, name } = setup
+const log = openLog({ level: config.logLevel, thread: name })
+const parts = openParts(config, shared, setup.mailPort)
+const { store, bus, limit, now } = parts
+const limits = receiveLimits(config)
+const connections = openHeld(shared.connections)
+const bytes = openBudget(shared.mailBytes, 256 * 1024 * 1024)
+const MAILS_A_MINUTE = { count: 500, seconds: 60, burst: 500 }
+
+const isFree = (ip: string) => !config.rateLimits || isLoopback(ip)
+
+const door = await openSmtp(
+  {
+    accept: (text, size) => accept({ store, limits, now }, text, size),
+    receive: (mail) => receive({ store, bus, now }, mail),
+    obstacle: store.obstacle,
+    holdConnection: (ip) =>
+      isFree(ip) ? () => {} : connections.hold(`smtp ${rateAddress(ip)}`, 50),
+    takeMail: async (ip) =>
+      isFree(ip) || (await limit.take(`mail ${rateAddress(ip)}`, MAILS_A_MINUTE, now())) === 0,
+    reserveBytes: bytes.reserve,
+    releaseBytes: bytes.release,
+    log,
+    now,
+  },
+  { ...config.smtp, ...listen, folder: config.data },
+)
+
+if (parentPort) {
+  serve(parentPort, {
+    ready: () => door.port,
+    metrics: () => register.getMetricsAsJSON(),
+    async close() {
+      await door.close()
+      await parts.close()
+      setup.mainPort.close()
+      parentPort?.unref()
+    },
+  })
+}

@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto'
+import { MessageChannel } from 'node:worker_threads'
+import { AggregatorRegistry } from 'prom-client'
+import type { Config } from '../config.ts'
+import type { Log } from '../core/log.ts'
+import { makeBudget, makeHeld } from '../limit/held.ts'
+import { makeRates } from '../limit/memory.ts'
+import { openParser, type Parser } from '../mime/parser.ts'
+import { addConfiguredDomains } from '../service/configured-domains.ts'
+import { sweepForEver } from '../service/sweep.ts'
+import { lockFolder } from '../store/sqlite/files.ts'
+import { makeVersions } from '../store/sqlite/versions.ts'
+import { makeClock } from './clock.ts'
+import { freePort } from './free-port.ts'
+import { serve } from './ports.ts'
+import { type DoorSetup, OPERATOR_MAIL_MS, openParts, receiveLimits, type Shared } from './setup.ts'
+import { startThread, type Thread } from './thread.ts'
+import { startMailWriter, startShopWriter } from './writers.ts'
+
+export interface Service {
+  httpPort: number
+  smtpPort: number
+  /** Doors first, so nothing new comes in; then what they used. */
+  stop(): Promise<void>
+}
+
+export interface StartOptions {
+  log: Log
+  clock?: SharedArrayBuffer
+  /** Called when a thread ends without having been asked: the service cannot go on. */
+  died(fault: Error): void
+}
+
+/** Starts every part, from the files outwards. What was started before a fault is stopped again. */
+export async function startService(
+  config: Config,
+  { log, died, clock = makeClock() }: StartOptions,
+): Promise<Service> {
+  const closers: (() => unknown)[] = []
+  const stop = async () => {
+    for (const close of closers.splice(0).reverse()) await close()
+  }
+  try {
+    return { ...(await startParts(config, { log, died, clock, closers })), stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+type Starting = Required<StartOptions> & { closers: (() => unknown)[] }
+
+async function startParts(config: Config, { log, died, clock, closers }: Starting) {
+  const shared: Shared = {
+    clock,
+    versions: makeVersions(),
+    rates: makeRates(),
+    connections: makeHeld(),
+    mailBytes: makeBudget(),
+    busName: `mayfly-${randomUUID()}`,
+  }
+  const folder = config.data
+  closers.push(lockFolder(folder))
+
+  const doors = config.smtp.threads + config.http.threads
+  const { versions } = shared
+  const mail = await startMailWriter(doors + 1, {
+    folder,
+    maxBytes: config.mailMaxBytes,
+    limits: receiveLimits(config),
+    versions,
+    died,
+  })
+  closers.push(mail.thread.close)
+  const shop = await startShopWriter(0, { folder, died })
+  closers.push(shop.thread.close)
+
+  const takePort = () => {
+    const port = mail.ports.pop()
+    if (!port) throw new Error('more callers than ports to the mail writer')
+    return port
+  }
+  const parts = openParts(config, shared, takePort())
+  closers.push(parts.close)
+  await addConfiguredDomains(parts, config)
+
+  const parser = openParser()
+  closers.push(parser.close)
+  closers.push(startSweep(config, { ...parts, log }))
+
+  const threads = [mail.thread, shop.thread]
+  const open = (kind: 'http' | 'smtp') =>
+    openDoors(kind, { config, shared, takePort, died, closers, threads, parser })
+  const httpPort = await open('http')
+  const smtpPort = await open('smtp')
+  return { httpPort, smtpPort }
+}
+
+interface DoorParts {
+  config: Config
+  shared: Shared
+  takePort(): DoorSetup['mailPort']
+  died(fault: Error): void
+  closers: (() => unknown)[]
+  /** Every thread so far; the doors join them. */
+  threads: Thread[]
+  parser: Parser
+}
+
+async function openDoors(kind: 'http' | 'smtp', parts: DoorParts): Promise<number> {
+  const { config, shared, died, closers, threads, parser } = parts
+  const { threads: count } = config[kind]
+  const reusePort = count > 1
+  let port = reusePort ? await freePort(config.host, config[kind].port) : config[kind].port
+
+  for (let number = 1; number <= count; number += 1) {
+    const name = `${kind}-${number}`
+    const { port1, port2: mainPort } = new MessageChannel()
+    serve(port1, {
+      parse: parser.parse,
+      attachment: ({ raw, index }: { raw: Uint8Array; index: number }) =>
+        parser.attachment(raw, index),
+      metrics: () => allMetrics(threads),
+    })
+    const mailPort = parts.takePort()
+    const listen = { host: config.host, port, reusePort }
+    const setup: DoorSetup = { config, shared, mailPort, mainPort, listen, name }
+    const thread = await startThread(`./${kind}.ts`, setup, {
+      name,
+      ports: [mailPort, mainPort],
+      died,
+    })
+    port = Number(thread.ready)
+    threads.push(thread)
+    closers.push(thread.close)
+  }
+  return port
+}
+
+/** The counters of every thread, added up. */
+async function allMetrics(threads: readonly Thread[]): Promise<string> {
+  const metrics = await Promise.all(threads.map((thread) => thread.call('metrics')))
+  return AggregatorRegistry.aggregate(metrics as object[][]).metrics()
+}
+
+function startSweep(
+  { sessions, pool }: Config,
+  needs: Pick<ReturnType<typeof openParts>, 'store' | 'now'> & { log: Log },
+): () => Promise<void> {
+  const end = new AbortController()
+  const swept = sweepForEver(
+    { ...needs, ended: end.signal },
+    { cooldownMs: sessions.cooldownMs, poolMs: pool.ttlMs, operatorMs: OPERATOR_MAIL_MS },
+  )
+  return async () => {
+    end.abort()
+    await swept
+  }
+}

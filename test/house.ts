@@ -1,0 +1,80 @@
+import { readConfig } from '../src/config.ts'
+import { openLog } from '../src/log.ts'
+import { makeClock, openClock } from '../src/threads/clock.ts'
+import { startService } from '../src/threads/start.ts'
+import { scratchFolder } from './scratch.ts'
+import { connectSmtp } from './smtp-client.ts'
+
+export type House = Awaited<ReturnType<typeof openHouse>>
+
+/** The whole service on free ports in a scratch folder, with a clock that can be moved. */
+export async function openHouse({ env = {}, folder = scratchFolder() }: HouseOptions = {}) {
+  const { config } = readConfig({
+    env: {
+      MAYFLY_DATA: folder.path,
+      MAYFLY_HTTP_PORT: '0',
+      MAYFLY_SMTP_PORT: '0',
+      MAYFLY_HOST: '127.0.0.1',
+      MAYFLY_DOMAINS: 'box.test,pool.test',
+      MAYFLY_READER_DOMAINS: 'pool.test',
+      MAYFLY_LOG_LEVEL: 'error',
+      ...env,
+    },
+    file: {},
+  })
+  const shared = makeClock()
+  const clock = openClock(shared)
+  const log = openLog({ level: config.logLevel, thread: 'main' })
+  const service = await startService(config, {
+    log,
+    clock: shared,
+    died: (fault) => {
+      throw fault
+    },
+  })
+  const url = `http://127.0.0.1:${service.httpPort}`
+
+  return {
+    url,
+    httpPort: service.httpPort,
+    smtpPort: service.smtpPort,
+    folder: folder.path,
+    now: clock.now,
+    moveClock: clock.move,
+    /** Sends one mail over SMTP; the answer is the code after the final dot. */
+    async mail(to: string | string[], raw: string | Uint8Array = MAIL): Promise<number> {
+      const client = await connectSmtp(service.smtpPort)
+      const { code } = await client.send({ to: [to].flat(), raw })
+      client.close()
+      return code
+    },
+    async session(params: Record<string, string> = {}): Promise<{ email: string; token: string }> {
+      const response = await fetch(`${url}/api/create-session`, {
+        method: 'POST',
+        body: new URLSearchParams(params),
+      })
+      if (response.status !== 200) throw new Error(await response.text())
+      return (await response.json()) as { email: string; token: string }
+    },
+    async stop() {
+      await service.stop()
+      folder.remove()
+    },
+  }
+}
+
+interface HouseOptions {
+  env?: Record<string, string>
+  folder?: { path: string; remove(): void }
+}
+
+export const MAIL = [
+  'From: Ann Sender <ann@sender.test>',
+  'To: you@box.test',
+  'Subject: Hello',
+  'Message-ID: <1@sender.test>',
+  'Date: Sun, 01 Mar 2026 12:00:00 +0000',
+  '',
+  'Your code is 123456.',
+  '',
+].join('\r\n')
