@@ -1,0 +1,145 @@
+const CR = 0x0d
+const LF = 0x0a
+const DOT = 0x2e
+// Only CRLF.CRLF ends DATA. Where one server sees an end and another does not, mail can be smuggled in between.
+const END = Buffer.from('\r\n.\r\n')
+const LINE_DOT = Buffer.from('\r\n.')
+// The CRLF of the DATA command itself: a dot right behind it stands at the start of a line.
+const BEFORE = Buffer.from('\r\n')
+const FIRST_BYTES = 16 * 1024
+
+/** How far past the limit we read on without keeping, so that a sender of a little too much hears our 552. */
+export const EXCESS_BYTES = 256 * 1024
+
+export type DropReason = 'too_big' | 'no_space'
+
+export interface DataReader {
+  maxBytes: number
+  /** BEFORE and all that came, in the first `length` bytes; once dropped, the last few that came. */
+  held: Buffer
+  length: number
+  /** How far of held the stuffed dots have been counted, and how many there were. */
+  counted: number
+  dots: number
+  dropped: DropReason | undefined
+  /** How much more is read past once the mail is dropped. */
+  patience: number
+}
+
+export function dataReader(maxBytes: number): DataReader {
+  const fresh = { held: BEFORE, length: BEFORE.length, counted: BEFORE.length, dots: 0 }
+  return { ...fresh, maxBytes, dropped: undefined, patience: 0 }
+}
+
+export type Taken =
+  /** All of the chunk was read and the mail goes on. */
+  | 'more'
+  /** Far too much came: no use in reading on. */
+  | 'endless'
+  /** The mail ended; `next` is the first byte behind it, `stuffed` the bytes as they came. */
+  | { next: number; stuffed: Buffer }
+  | { next: number; dropped: DropReason }
+
+export function takeData(reader: DataReader, chunk: Buffer, from: number): Taken {
+  if (reader.dropped) return readPast(reader, reader.dropped, chunk, from)
+  if (reader.length === BEFORE.length && chunk[from] !== DOT) {
+    // The usual mail comes in one piece: no need to hold it.
+    const end = chunk.indexOf(END, from)
+    if (end !== -1) return finish(reader, chunk.subarray(from, end + 2), end + END.length)
+  }
+  const before = reader.length
+  append(reader, chunk.subarray(from))
+  const all = reader.held.subarray(0, reader.length)
+  const end = all.indexOf(END, Math.max(0, before - END.length + 1))
+  if (end !== -1) {
+    return finish(reader, all.subarray(BEFORE.length, end + 2), from + end + END.length - before)
+  }
+  // A few bytes more than the limit may still turn out to be the end.
+  if (isTooBig(reader, all, END.length)) dropData(reader, 'too_big')
+  return 'more'
+}
+
+/** Gives up the mail that is coming in: what was held is let go, what still comes is read past. */
+export function dropData(reader: DataReader, reason: DropReason): void {
+  if (reader.dropped) return
+  reader.dropped = reason
+  reader.patience = EXCESS_BYTES + (reason === 'too_big' ? 0 : reader.maxBytes)
+  keepTail(reader, reader.held.subarray(0, reader.length))
+}
+
+/** Bytes of memory that the unfinished mail takes. */
+export function heldBytes(reader: DataReader): number {
+  return reader.held === BEFORE || reader.dropped ? 0 : reader.held.length
+}
+
+/** The mail as it was before the sender stuffed it, in memory of its own and of its exact size. */
+export function unstuff(stuffed: Buffer): Uint8Array {
+  if (stuffed[0] !== DOT && !stuffed.includes(LINE_DOT)) return new Uint8Array(stuffed)
+  // Byte by byte: a search per line costs more where every line starts with a dot.
+  const bytes = new Uint8Array(stuffed.length)
+  let length = 0
+  for (let at = 0; at < stuffed.length; at += 1) {
+    if (isStuffedDot(stuffed, at)) continue
+    bytes[length] = stuffed[at] ?? 0
+    length += 1
+  }
+  return bytes.slice(0, length)
+}
+
+export function hasBareNewline(stuffed: Buffer): boolean {
+  for (let at = 0; at < stuffed.length; at += 1) {
+    const byte = stuffed[at]
+    if (byte === LF && stuffed[at - 1] !== CR) return true
+    if (byte === CR && stuffed[at + 1] !== LF) return true
+  }
+  return false
+}
+
+function isStuffedDot(bytes: Buffer, at: number): boolean {
+  if (bytes[at] !== DOT) return false
+  return at === 0 || (bytes[at - 1] === LF && bytes[at - 2] === CR)
+}
+
+function finish(reader: DataReader, stuffed: Buffer, next: number): Taken {
+  if (stuffed.length <= reader.maxBytes) return { next, stuffed }
+  let dots = 0
+  for (let at = 0; at < stuffed.length; at += 1) if (isStuffedDot(stuffed, at)) dots += 1
+  return stuffed.length - dots > reader.maxBytes ? { next, dropped: 'too_big' } : { next, stuffed }
+}
+
+// Counts each dot once, and none at all before the limit is near: however a mail is cut, the work stays linear.
+function isTooBig(reader: DataReader, all: Buffer, slack: number): boolean {
+  const limit = reader.maxBytes + slack + BEFORE.length
+  if (reader.length <= limit) return false
+  for (; reader.counted < reader.length; reader.counted += 1) {
+    if (isStuffedDot(all, reader.counted)) reader.dots += 1
+  }
+  return reader.length - reader.dots > limit
+}
+
+function append(reader: DataReader, bytes: Buffer): void {
+  const needed = reader.length + bytes.length
+  if (needed > reader.held.length) {
+    // Doubling, so that a mail that comes byte by byte is not copied as often.
+    const grown = Buffer.allocUnsafeSlow(Math.max(FIRST_BYTES, 2 * reader.held.length, needed))
+    reader.held.copy(grown, 0, 0, reader.length)
+    reader.held = grown
+  }
+  bytes.copy(reader.held, reader.length)
+  reader.length = needed
+}
+
+function readPast(reader: DataReader, dropped: DropReason, chunk: Buffer, from: number): Taken {
+  const before = reader.length
+  const all = Buffer.concat([reader.held, chunk.subarray(from)])
+  const end = all.indexOf(END)
+  if (end !== -1) return { next: from + end + END.length - before, dropped }
+  keepTail(reader, all)
+  reader.patience -= chunk.length - from
+  return reader.patience < 0 ? 'endless' : 'more'
+}
+
+function keepTail(reader: DataReader, all: Buffer): void {
+  reader.held = Buffer.from(all.subarray(Math.max(0, all.length - END.length + 1)))
+  reader.length = reader.held.length
+}

@@ -1,0 +1,88 @@
+import type { SecureContext } from 'node:tls'
+import type { Address } from '../core/address.ts'
+import type { Log } from '../core/log.ts'
+import type { Envelope } from '../core/message.ts'
+import type { SmtpLimits } from './state.ts'
+
+/** What the door asks of the house. */
+export interface SmtpNeeds {
+  /** text stood between the angle brackets of RCPT TO, and may be `postmaster` alone; size is the declared one or 0. */
+  accept(
+    text: string,
+    size: number,
+  ): Promise<{ address: Address } | { refused: 'unknown' | 'foreign' | 'full' | 'malformed' }>
+  /** Resolves when it is on disk. Problem('overloaded') is 452; anything else that is thrown is 451 and logged. */
+  receive(mail: {
+    recipients: Address[]
+    envelope: Envelope
+    raw: Uint8Array
+  }): Promise<'kept' | 'nobody' | 'full'>
+  /** Why no mail can be kept right now. */
+  obstacle(): Promise<string | undefined>
+  /** Counts one more connection of this IP; the answer uncounts it. Undefined when there are too many. */
+  holdConnection(ip: string): (() => void) | undefined
+  /** Counts one more mail of this IP; false when there were too many this minute. */
+  takeMail(ip: string): Promise<boolean>
+  /** Counts bytes of mail in flight; false when there is no room for them. */
+  reserveBytes(bytes: number): boolean
+  /** Gives back what was reserved. */
+  releaseBytes(bytes: number): void
+  log: Log
+}
+
+export interface SmtpOptions {
+  port: number
+  /** Our name in the greeting. */
+  hostname: string
+  /** Default `::`, which is IPv4 as well; where there is no IPv6, `0.0.0.0`. */
+  host?: string
+  /** Several threads listen on one port. */
+  reusePort?: boolean
+  limits?: Partial<Omit<SmtpLimits, 'hostname' | 'offerTls'>>
+  times?: Partial<SmtpTimes>
+  /** Peers whose PROXY header is required; from others it is not understood. */
+  isProxy?: (ip: string) => boolean
+  /** The certificate of the moment; STARTTLS is not offered without one. */
+  secureContext?: (() => SecureContext) | undefined
+  /** Milliseconds that never step back. */
+  clock?: () => number
+}
+
+export const USUAL_LIMITS = {
+  maxBytes: 10 * 1024 * 1024,
+  maxRecipients: 100,
+  maxLineBytes: 1_000,
+  maxCommands: 1_000,
+  maxRefused: 20,
+  refuseBareNewlines: false,
+} as const satisfies Omit<SmtpLimits, 'hostname' | 'offerTls'>
+
+/** All in milliseconds but the rate. */
+export interface SmtpTimes {
+  /** A whole session, whatever it does. */
+  sessionMs: number
+  /** Without a finished command or a byte of mail. */
+  idleMs: number
+  /** The PROXY header and the TLS handshake each. */
+  handshakeMs: number
+  /** DATA must bring at least so many bytes a second, over each stretch of rateWindowMs. */
+  minBytesPerSecond: number
+  rateWindowMs: number
+  /** How long we wait for the other side to close once we have said our last word. */
+  lingerMs: number
+  /** How long mails in flight may take to finish when we are asked to stop. */
+  closeMs: number
+  /** How often all of these are looked at. */
+  checkMs: number
+}
+
+export const USUAL_TIMES: SmtpTimes = {
+  sessionMs: 600_000,
+  idleMs: 300_000,
+  handshakeMs: 30_000,
+  minBytesPerSecond: 500,
+  rateWindowMs: 20_000,
+  lingerMs: 3_000,
+  closeMs: 10_000,
+  checkMs: 1_000,
+}

@@ -1,0 +1,83 @@
+import { once } from 'node:events'
+import { createServer, type ListenOptions, type Server } from 'node:net'
+import { type Arrival, arrive } from './arrival.ts'
+import type { Shared } from './connection.ts'
+import { type SmtpNeeds, type SmtpOptions, USUAL_LIMITS, USUAL_TIMES } from './needs.ts'
+
+export interface SmtpServer {
+  port: number
+  /** Takes no more clients, lets mails in flight finish, and is back at the latest after closeMs. */
+  close(): Promise<void>
+}
+
+export async function openSmtp(needs: SmtpNeeds, options: SmtpOptions): Promise<SmtpServer> {
+  const shared = share(needs, options)
+  const isProxy = options.isProxy ?? (() => false)
+  const arrivals = new Set<Arrival>()
+  // Half-open, so that a client that sends all it has and shuts its side still hears our answers.
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    const arrival = arrive(shared, socket, isProxy)
+    if (!arrival) return
+    arrivals.add(arrival)
+    socket.once('close', () => arrivals.delete(arrival))
+  })
+  await listen(server, options)
+  // Out of file descriptors, say: this client is lost, the listener lives on.
+  server.on('error', (err) => needs.log.error({ err }, 'a client could not be taken'))
+
+  const timer = setInterval(() => {
+    const now = shared.clock()
+    for (const arrival of arrivals) arrival.check(now)
+  }, shared.times.checkMs)
+
+  return { port: portOf(server), close: () => close() }
+
+  async function close(): Promise<void> {
+    const closed = once(server, 'close')
+    server.close()
+    for (const arrival of arrivals) arrival.leave()
+    const force = setTimeout(() => {
+      for (const arrival of arrivals) arrival.destroy()
+    }, shared.times.closeMs)
+    await closed
+    clearTimeout(force)
+    clearInterval(timer)
+  }
+}
+
+function share(needs: SmtpNeeds, options: SmtpOptions): Shared {
+  const { hostname, secureContext } = options
+  const offerTls = secureContext !== undefined
+  return {
+    needs,
+    limits: { ...USUAL_LIMITS, ...options.limits, hostname, offerTls },
+    times: { ...USUAL_TIMES, ...options.times },
+    clock: options.clock ?? (() => performance.now()),
+    secureContext,
+  }
+}
+
+async function listen(server: Server, { port, host = '::', reusePort }: SmtpOptions) {
+  const wish: ListenOptions = { port, host, backlog: 1_024, reusePort: reusePort ?? false }
+  try {
+    await listening(server, wish)
+  } catch (error) {
+    const noIpv6 = host === '::' && isCode(error, ['EAFNOSUPPORT', 'EADDRNOTAVAIL'])
+    if (!noIpv6) throw error
+    await listening(server, { ...wish, host: '0.0.0.0' })
+  }
+}
+
+async function listening(server: Server, options: ListenOptions): Promise<void> {
+  server.listen(options)
+  await once(server, 'listening')
+}
+
+function isCode(error: unknown, codes: string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code))
+}
+
+function portOf(server: Server): number {
+  const address = server.address()
+  return typeof address === 'object' && address ? address.port : 0
+}

@@ -1,0 +1,115 @@
+import type { Address } from '../core/address.ts'
+import type { DataReader } from './data.ts'
+import { type LineReader, lineReader } from './line.ts'
+import { REPLIES } from './replies.ts'
+
+export interface SmtpLimits {
+  /** Our name in the answer to EHLO. */
+  hostname: string
+  maxBytes: number
+  maxRecipients: number
+  maxLineBytes: number
+  /** Of commands since the session began or since its last kept mail. */
+  maxCommands: number
+  maxRefused: number
+  /** Refuse a mail in which a CR or LF stands alone; else it is kept as it came. */
+  refuseBareNewlines: boolean
+  offerTls: boolean
+}
+
+export interface Sender {
+  path: string
+  size: number
+  utf8: boolean
+}
+
+/** What the engine asks for before it reads on. */
+export type Deed =
+  | { kind: 'sender'; size: number }
+  /** text is what stood between the angle brackets. */
+  | { kind: 'recipient'; text: string; size: number }
+  /** raw has an ArrayBuffer of its own, of its exact size: it can be handed to another thread. */
+  | { kind: 'mail'; raw: Uint8Array; recipients: Address[]; mail: MailFacts }
+  | { kind: 'tls' }
+  | { kind: 'close'; reason: CloseReason }
+
+export type CloseReason =
+  | 'quit'
+  | 'not_smtp'
+  | 'too_many_refused'
+  | 'too_many_commands'
+  | 'too_big'
+  | 'behind_starttls'
+
+export interface MailFacts {
+  helo: string
+  mailFrom: string
+  tls: string | undefined
+  protocol: string
+}
+
+/** One SMTP conversation. Plain values only: commands change it, the engine reads it. */
+export interface State {
+  limits: SmtpLimits
+  lines: LineReader
+  /** Undefined until EHLO or HELO. */
+  helo: string | undefined
+  extended: boolean
+  tls: string | undefined
+  sender: Sender | undefined
+  recipients: Set<Address>
+  /** Set while a mail's bytes come in. */
+  incoming: DataReader | undefined
+  commands: number
+  refused: number
+  /** Replies not yet handed out. */
+  replies: string
+  deed: Deed | undefined
+  chunk: Buffer
+  /** How far of chunk has been read. */
+  at: number
+}
+
+export const NOTHING = Buffer.alloc(0)
+
+export function freshState(limits: SmtpLimits): State {
+  return {
+    limits,
+    lines: lineReader(),
+    helo: undefined,
+    extended: false,
+    tls: undefined,
+    sender: undefined,
+    recipients: new Set(),
+    incoming: undefined,
+    commands: 0,
+    refused: 0,
+    replies: '',
+    deed: undefined,
+    chunk: NOTHING,
+    at: 0,
+  }
+}
+
+export function forgetMail(state: State): void {
+  state.sender = undefined
+  state.recipients.clear()
+  state.incoming = undefined
+}
+
+export function say(state: State, text: string): void {
+  state.replies += text
+}
+
+export function hangUp(state: State, text: string, reason: CloseReason): void {
+  say(state, text)
+  state.deed = { kind: 'close', reason }
+}
+
+/** 5xx counts against the session; 4xx is not the sender's doing. */
+export function answer(state: State, reply: string): void {
+  if (reply.startsWith('5')) state.refused += 1
+  if (state.refused > state.limits.maxRefused) {
+    hangUp(state, REPLIES.tooManyRefused, 'too_many_refused')
+  } else say(state, reply)
+}

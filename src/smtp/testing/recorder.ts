@@ -1,0 +1,63 @@
+import { type Address, hostOf, parseAddress } from '../../core/address.ts'
+import type { LogFacts } from '../../core/log.ts'
+import type { Envelope } from '../../core/message.ts'
+import type { SmtpNeeds } from '../needs.ts'
+
+export interface ReceivedMail {
+  recipients: Address[]
+  envelope: Envelope
+  raw: Uint8Array
+}
+
+/** The door's partner in its tests: takes mail for everybody at box.test but nobody@ and full@, and writes all of it down. */
+export function recorder(overrides: Partial<SmtpNeeds> = {}) {
+  const seen = {
+    asked: [] as { text: string; size: number }[],
+    mails: [] as ReceivedMail[],
+    lines: [] as { level: string; facts: LogFacts; sentence: string }[],
+    held: 0,
+    heldIps: [] as string[],
+    reserved: 0,
+  }
+  const logAs = (level: string) => (facts: LogFacts, sentence: string) => {
+    seen.lines.push({ level, facts, sentence })
+  }
+  const needs: SmtpNeeds = {
+    async accept(text, size) {
+      seen.asked.push({ text, size })
+      return place(text)
+    },
+    async receive(mail) {
+      seen.mails.push(mail)
+      return 'kept'
+    },
+    obstacle: async () => undefined,
+    holdConnection(ip) {
+      seen.held += 1
+      seen.heldIps.push(ip)
+      return () => {
+        seen.held -= 1
+      }
+    },
+    takeMail: async () => true,
+    reserveBytes(bytes) {
+      seen.reserved += bytes
+      return true
+    },
+    releaseBytes(bytes) {
+      seen.reserved -= bytes
+    },
+    log: { debug: logAs('debug'), info: logAs('info'), warn: logAs('warn'), error: logAs('error') },
+    ...overrides,
+  }
+  return { needs, seen }
+}
+
+function place(text: string): Awaited<ReturnType<SmtpNeeds['accept']>> {
+  const address = parseAddress(text.toLowerCase() === 'postmaster' ? 'postmaster@box.test' : text)
+  if (!address) return { refused: 'malformed' }
+  if (hostOf(address) !== 'box.test') return { refused: 'foreign' }
+  if (address.startsWith('nobody@')) return { refused: 'unknown' }
+  if (address.startsWith('full@')) return { refused: 'full' }
+  return { address }
+}

@@ -1,0 +1,78 @@
+import type { Address } from '../core/address.ts'
+import { REPLIES } from './replies.ts'
+import { answer, forgetMail, type State } from './state.ts'
+
+/** How a deed went. A fault of ours is always 451, so the sender keeps the mail and tries again. */
+export type Verdict =
+  | { kind: 'sender'; outcome: SenderOutcome }
+  | { kind: 'recipient'; outcome: RecipientOutcome }
+  | { kind: 'mail'; outcome: MailOutcome }
+  /** tls names the version and cipher. */
+  | { kind: 'tls'; tls: string }
+
+export type SenderOutcome = 'welcome' | 'no_space' | 'too_many' | 'fault'
+export type RecipientOutcome = { address: Address } | { refused: RecipientRefusal }
+export type RecipientRefusal = 'unknown' | 'foreign' | 'full' | 'malformed' | 'fault'
+export type MailOutcome = 'kept' | 'nobody' | 'full' | 'no_space' | 'fault'
+
+export function applyVerdict(state: State, verdict: Verdict): void {
+  if (state.deed?.kind !== verdict.kind) {
+    throw new Error(`a verdict on ${verdict.kind} while ${state.deed?.kind ?? 'nothing'} is open`)
+  }
+  state.deed = undefined
+  if (verdict.kind === 'sender') settleSender(state, verdict.outcome)
+  else if (verdict.kind === 'recipient') settleRecipient(state, verdict.outcome)
+  else if (verdict.kind === 'mail') settleMail(state, verdict.outcome)
+  else secure(state, verdict.tls)
+}
+
+const SENDER = {
+  welcome: REPLIES.senderOk,
+  no_space: REPLIES.noSpace,
+  too_many: REPLIES.tooManyMails,
+  fault: REPLIES.ourFault,
+} as const satisfies Record<SenderOutcome, string>
+
+const RECIPIENT = {
+  unknown: REPLIES.unknownRecipient,
+  foreign: REPLIES.noRelay,
+  full: REPLIES.mailboxFull,
+  malformed: REPLIES.malformedRecipient,
+  fault: REPLIES.ourFault,
+} as const satisfies Record<RecipientRefusal, string>
+
+const MAIL = {
+  kept: REPLIES.kept,
+  nobody: REPLIES.unknownRecipient,
+  full: REPLIES.mailboxFull,
+  no_space: REPLIES.noSpace,
+  fault: REPLIES.ourFault,
+} as const satisfies Record<MailOutcome, string>
+
+function settleSender(state: State, outcome: SenderOutcome): void {
+  if (outcome !== 'welcome') forgetMail(state)
+  answer(state, SENDER[outcome])
+}
+
+function settleRecipient(state: State, outcome: RecipientOutcome): void {
+  if ('address' in outcome) {
+    // Named twice, kept once.
+    state.recipients.add(outcome.address)
+    answer(state, REPLIES.recipientOk)
+  } else answer(state, RECIPIENT[outcome.refused])
+}
+
+function settleMail(state: State, outcome: MailOutcome): void {
+  forgetMail(state)
+  // A sender who brings mail may go on bringing it.
+  if (outcome === 'kept') state.commands = 0
+  answer(state, MAIL[outcome])
+}
+
+/** RFC 3207: what was said before the handshake was never said. */
+function secure(state: State, tls: string): void {
+  forgetMail(state)
+  state.helo = undefined
+  state.extended = false
+  state.tls = tls
+}
