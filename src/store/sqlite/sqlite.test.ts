@@ -1,7 +1,13 @@
 import { describe } from 'vitest'
 import { scratchMail, scratchShop } from '../../../test/scratch.ts'
-import { mailStoreContract } from '../mail.contract.ts'
-import { shopStoreContract } from '../shop.contract.ts'
+import { keysContract } from '../contract/keys.contract.ts'
+import { messagesContract } from '../contract/messages.contract.ts'
+import { recipientsContract } from '../contract/recipients.contract.ts'
+import { sessionsContract } from '../contract/sessions.contract.ts'
 
-describe('mail on SQLite', () => mailStoreContract(scratchMail))
-describe('the shop on SQLite', () => shopStoreContract(scratchShop))
+describe('SQLite', () => {
+  sessionsContract(scratchMail)
+  messagesContract(scratchMail)
+  recipientsContract(scratchMail)
+  keysContract(scratchShop)
+})

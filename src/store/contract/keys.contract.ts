@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
-import type { NewKey, ShopStore } from './store.ts'
+import type { NewKey, ShopStore } from '../store.ts'
 
 export interface OpenShopStore {
   store: ShopStore
@@ -12,7 +12,7 @@ const later = (ms: number) => new Date(NOON.getTime() + ms)
 const DAY = 86_400_000
 
 /** What every engine that keeps keys must do. */
-export function shopStoreContract(open: () => Promise<OpenShopStore>): void {
+export function keysContract(open: () => Promise<OpenShopStore>): void {
   let opened: OpenShopStore
   let store: ShopStore
 

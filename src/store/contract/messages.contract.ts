@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, test } from 'vitest'
+import type { Kept } from '../store.ts'
+import {
+  at,
+  DAY,
+  HOUR,
+  head,
+  newMail,
+  type OpenMailStore,
+  openScene,
+  type Scene,
+  START,
+} from './scene.ts'
+
+/** Mail that is kept, read and deleted, in every engine. */
+export function messagesContract(open: () => Promise<OpenMailStore>): void {
+  let scene: Scene
+
+  beforeEach(async () => {
+    scene = await openScene(await open())
+  })
+  afterEach(() => scene.close())
+
+  describe('mail', () => {
+    test('what was added is seen by every reader that asks afterwards', async () => {
+      const ann = await scene.session('ann@box.test')
+      await scene.other.findSession(ann.tokenHash)
+      for (const subject of ['one', 'two', 'three']) {
+        assert.deepEqual(await scene.send(['ann@box.test'], { head: head(subject) }), {
+          outcome: 'kept',
+          mailboxes: [ann.id],
+        } satisfies Kept)
+        assert.equal((await scene.subjects(ann.id, scene.other))[0], subject)
+      }
+      const seen = await scene.other.findSession(ann.tokenHash)
+      assert.deepEqual([seen?.count, seen?.version], [3, ann.version + 3])
+    })
+
+    test('the bytes come back exactly as they came, with the way they came', async () => {
+      const { id } = await scene.session('ann@box.test')
+      for (const raw of [
+        new Uint8Array(0),
+        Uint8Array.from({ length: 2000 }, (_, n) => (n * 7) % 256),
+      ]) {
+        const mail = newMail(['ann@box.test'], { raw: raw.slice() })
+        await scene.store.addMail(mail)
+        const [newest] = await scene.store.listMessages(id, { sinceId: 0, limit: 1 })
+        const message = await scene.store.findMessage(id, newest?.id ?? 0)
+        const kept = await scene.store.readRaw(message?.rawId ?? 0)
+        assert.deepEqual(
+          { ...kept, bytes: new Uint8Array(kept?.bytes ?? []) },
+          {
+            ...mail.envelope,
+            receivedAt: START,
+            bytes: raw,
+          },
+        )
+        assert.deepEqual([message?.size, message?.recipient], [raw.length, 'ann@box.test'])
+      }
+    })
+
+    test('ids rise in the order of commit, also when the clock steps back', async () => {
+      const { id } = await scene.session('ann@box.test')
+      const sent = [0, -DAY, 5, -HOUR].map((ms, index) =>
+        scene.send(['ann@box.test'], { head: head(String(index)), receivedAt: at(ms) }),
+      )
+      await Promise.all(sent)
+      const list = await scene.store.listMessages(id, { sinceId: 0, limit: 100 })
+      assert.deepEqual(
+        list.map((message) => message.subject),
+        ['3', '2', '1', '0'],
+      )
+      assert.ok(list.every((message) => Number.isSafeInteger(message.id)))
+      assert.deepEqual(
+        await scene.store.listMessageIds(id),
+        list.map((message) => message.id),
+      )
+    })
+
+    test('a page starts after sinceId and ends at the limit', async () => {
+      const { id } = await scene.session('ann@box.test')
+      for (const subject of ['1', '2', '3', '4'])
+        await scene.send(['ann@box.test'], { head: head(subject) })
+      const ids = await scene.store.listMessageIds(id)
+      const page = await scene.store.listMessages(id, { sinceId: ids[3] ?? 0, limit: 2 })
+      assert.deepEqual(
+        page.map((message) => message.subject),
+        ['4', '3'],
+      )
+    })
+
+    test('a mail for several goes to each, and its bytes stay until the last has let it go', async () => {
+      const [ann, bob] = [await scene.session('ann@box.test'), await scene.session('bob@box.test')]
+      await scene.send(['ann@box.test', 'bob@box.test'])
+      const [annsId = 0] = await scene.store.listMessageIds(ann.id)
+      const [bobsId = 0] = await scene.store.listMessageIds(bob.id)
+      const rawId = (await scene.store.findMessage(bob.id, bobsId))?.rawId ?? 0
+      assert.equal(await scene.store.deleteMessage(ann.id, annsId), true)
+      assert.ok(await scene.store.readRaw(rawId))
+      assert.equal(await scene.store.deleteMessage(bob.id, bobsId), true)
+      assert.equal(await scene.store.readRaw(rawId), undefined)
+    })
+
+    test('a session cannot read or delete the mail of another', async () => {
+      const [ann, bob] = [await scene.session('ann@box.test'), await scene.session('bob@box.test')]
+      await scene.send(['bob@box.test'])
+      const [bobsId = 0] = await scene.store.listMessageIds(bob.id)
+      assert.equal(await scene.store.findMessage(ann.id, bobsId), undefined)
+      assert.equal(await scene.store.deleteMessage(ann.id, bobsId), false)
+      assert.equal((await scene.store.listMessageIds(bob.id)).length, 1)
+    })
+
+    test('deleting gives room back and moves the version', async () => {
+      const ann = await scene.session('ann@box.test')
+      await scene.send(['ann@box.test'])
+      const before = await scene.other.findSession(ann.tokenHash)
+      const [id = 0] = await scene.store.listMessageIds(ann.id)
+      await scene.store.deleteMessage(ann.id, id)
+      const after = await scene.other.findSession(ann.tokenHash)
+      assert.deepEqual([after?.count, after?.bytes], [0, 0])
+      assert.ok(after && before && after.version > before.version)
+      assert.equal(await scene.store.deleteMessage(ann.id, id), false)
+    })
+
+    test('a parse is kept with the mail and goes with it', async () => {
+      const { id } = await scene.session('ann@box.test')
+      await scene.send(['ann@box.test'])
+      const [messageId = 0] = await scene.store.listMessageIds(id)
+      const rawId = (await scene.store.findMessage(id, messageId))?.rawId ?? 0
+      assert.equal(await scene.store.readParsed(rawId), undefined)
+      await scene.store.keepParsed(rawId, PARSED)
+      assert.deepEqual(await scene.other.readParsed(rawId), PARSED)
+      await scene.store.deleteMessage(id, messageId)
+      assert.equal(await scene.store.readParsed(rawId), undefined)
+      await scene.store.keepParsed(rawId, PARSED)
+      assert.equal(await scene.store.readParsed(rawId), undefined, 'a late parse is not kept')
+    })
+  })
+}
+
+const PARSED = {
+  from: [{ name: 'Ann', address: 'ann@sender.test' }],
+  to: [],
+  cc: [],
+  replyTo: [],
+  messageId: null,
+  date: null,
+  text: 'hello\n',
+  html: null,
+  headers: [{ name: '__proto__', value: 'x' }],
+  attachments: [],
+}

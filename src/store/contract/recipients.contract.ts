@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, test } from 'vitest'
+import { OPERATOR, POOL } from '../../core/session.ts'
+import {
+  address,
+  at,
+  COOLDOWN,
+  DAY,
+  HOUR,
+  head,
+  type OpenMailStore,
+  openScene,
+  type Scene,
+} from './scene.ts'
+
+/** Who gets a mail, and what is cleared away, in every engine. */
+export function recipientsContract(open: () => Promise<OpenMailStore>): void {
+  let scene: Scene
+
+  beforeEach(async () => {
+    scene = await openScene(await open())
+  })
+  afterEach(() => scene.close())
+
+  describe('recipients are decided again inside the commit', () => {
+    test('those who went away meanwhile get nothing, the others all', async () => {
+      const [ann, bob] = [
+        await scene.session('ann@box.test'),
+        await scene.session('bob@box.test', 2 * HOUR),
+      ]
+      const kept = await scene.send(['ann@box.test', 'bob@box.test'], { receivedAt: at(HOUR) })
+      assert.deepEqual(kept, { outcome: 'kept', mailboxes: [bob.id] })
+      assert.deepEqual(await scene.store.listMessageIds(ann.id), [])
+    })
+
+    test('with none left nothing is kept', async () => {
+      await scene.session('ann@box.test')
+      const late = await scene.send(['ann@box.test', 'nobody@box.test'], { receivedAt: at(HOUR) })
+      assert.deepEqual(late, { outcome: 'nobody' })
+    })
+
+    test('one full mailbox refuses the whole mail: each recipient was promised a place', async () => {
+      const bob = await scene.session('bob@box.test')
+      await scene.session('ann@box.test')
+      for (let sent = 0; sent < 5; sent += 1) await scene.send(['ann@box.test'])
+      assert.deepEqual(await scene.send(['bob@box.test', 'ann@box.test']), { outcome: 'full' })
+      assert.deepEqual(await scene.store.listMessageIds(bob.id), [])
+    })
+
+    test('a mailbox is full by bytes to the very byte', async () => {
+      await scene.session('ann@box.test')
+      assert.equal(
+        (await scene.send(['ann@box.test'], { raw: new Uint8Array(9_999) })).outcome,
+        'kept',
+      )
+      assert.equal((await scene.send(['ann@box.test'], { raw: new Uint8Array(2) })).outcome, 'full')
+      assert.equal((await scene.send(['ann@box.test'], { raw: new Uint8Array(1) })).outcome, 'kept')
+    })
+  })
+
+  describe('the pool and the operator', () => {
+    test('mail for an address nobody ever held goes to the pool at a reader domain, else to nobody', async () => {
+      assert.deepEqual(await scene.send(['any@pool.test']), { outcome: 'kept', mailboxes: [POOL] })
+      assert.deepEqual(await scene.send(['any@box.test']), { outcome: 'nobody' })
+      assert.equal((await scene.store.readShared(POOL)).count, 1)
+    })
+
+    test('an address that ever belonged to a session never falls into the pool', async () => {
+      const { id } = await scene.session('ann@pool.test')
+      await scene.store.endSession(id, at(1))
+      const late = (ms: number) => scene.send(['ann@pool.test'], { receivedAt: at(ms) })
+      assert.deepEqual(await late(2), { outcome: 'nobody' })
+      await scene.sweepAll(at(COOLDOWN + DAY))
+      assert.deepEqual(await late(COOLDOWN + DAY), { outcome: 'nobody' })
+      assert.equal((await scene.store.findRecipient(address('ann@pool.test'))).everHeld, true)
+    })
+
+    test('a pool address and the pool as a whole have their limits, and removal gives room back', async () => {
+      for (let sent = 0; sent < 5; sent += 1) await scene.send(['any@pool.test'])
+      assert.deepEqual(await scene.send(['any@pool.test']), { outcome: 'full' })
+      for (const name of ['a', 'b'])
+        await scene.send([`${name}@pool.test`], { raw: new Uint8Array(9_900) })
+      assert.deepEqual(await scene.send(['c@pool.test'], { raw: new Uint8Array(9_900) }), {
+        outcome: 'full',
+      })
+      const [first = 0] = (await scene.store.listMessageIds(POOL)).slice(-1)
+      await scene.store.deleteMessage(POOL, first)
+      assert.equal((await scene.send(['any@pool.test'])).outcome, 'kept')
+    })
+
+    test('postmaster and abuse are kept for the operator, at every domain of ours', async () => {
+      const both = await scene.send(['postmaster@box.test', 'abuse@pool.test'])
+      assert.deepEqual(both, { outcome: 'kept', mailboxes: [OPERATOR, OPERATOR] })
+      assert.equal((await scene.store.listMessageIds(OPERATOR)).length, 2)
+    })
+  })
+
+  describe('the sweep', () => {
+    test('takes the mail of ended sessions and leaves the living alone', async () => {
+      const [over, live] = [
+        await scene.session('a@box.test'),
+        await scene.session('b@box.test', 3 * HOUR),
+      ]
+      await scene.send(['a@box.test', 'b@box.test'])
+      await scene.send(['a@box.test'], { head: head('only a') })
+      const rawIds = await Promise.all(
+        (await scene.store.listMessageIds(over.id)).map(
+          async (id) => (await scene.store.findMessage(over.id, id))?.rawId ?? 0,
+        ),
+      )
+      await scene.sweepAll(at(HOUR - 1))
+      assert.equal((await scene.store.listMessageIds(over.id)).length, 2)
+      await scene.sweepAll(at(HOUR))
+      assert.deepEqual(await scene.store.listMessageIds(over.id), [])
+      assert.equal((await scene.store.listMessageIds(live.id)).length, 1)
+      const left = await Promise.all(rawIds.map((rawId) => scene.store.readRaw(rawId)))
+      assert.deepEqual(
+        left.map((raw) => raw !== undefined),
+        [false, true],
+      )
+    })
+
+    test('keeps a cooling session known until its cool-down is over', async () => {
+      const { tokenHash } = await scene.session('ann@box.test')
+      await scene.sweepAll(at(HOUR + COOLDOWN - 1))
+      assert.ok(await scene.store.findSession(tokenHash))
+      await scene.sweepAll(at(HOUR + COOLDOWN))
+      assert.equal(await scene.other.findSession(tokenHash), undefined)
+    })
+
+    test('takes pool mail after its time, and the operator’s after his', async () => {
+      await scene.send(['any@pool.test', 'abuse@pool.test'])
+      await scene.sweepAll(at(DAY - 1))
+      assert.equal((await scene.store.readShared(POOL)).count, 1)
+      await scene.sweepAll(at(DAY))
+      assert.deepEqual(
+        [(await scene.store.readShared(POOL)).bytes, await scene.store.listMessageIds(POOL)],
+        [0, []],
+      )
+      assert.equal((await scene.store.listMessageIds(OPERATOR)).length, 1)
+      await scene.sweepAll(at(30 * DAY))
+      assert.deepEqual(await scene.store.listMessageIds(OPERATOR), [])
+    })
+
+    test('says that there is more while there is', async () => {
+      for (let made = 0; made < 250; made += 1) await scene.session(`s${made}@box.test`)
+      assert.equal(await scene.store.sweep(scene.due(at(HOUR))), true)
+      assert.equal(await scene.store.sweep(scene.due(at(HOUR))), false)
+    })
+  })
+}

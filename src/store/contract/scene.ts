@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { type Address, parseAddress, parseHost } from '../../core/address.ts'
+import type { MailboxId, Session } from '../../core/session.ts'
+import type { MailStore, NewMail } from '../store.ts'
+
+/** Opened with room for 5 messages and 10,000 bytes a mailbox, and 20,000 bytes in the pool. */
+export interface OpenMailStore {
+  store: MailStore
+  /** The same store as another thread or node sees it. */
+  other: MailStore
+  close(): Promise<void>
+}
+
+export type Scene = Awaited<ReturnType<typeof openScene>>
+
+export const START = new Date('2026-03-01T12:00:00Z')
+export const HOUR = 3_600_000
+export const DAY = 24 * HOUR
+export const COOLDOWN = 30 * DAY
+export const at = (ms: number) => new Date(START.getTime() + ms)
+
+/** A store with box.test (sessions only) and pool.test (a reader domain), and short words for what tests do with it. */
+export async function openScene({ store, other, close }: OpenMailStore) {
+  const box = { sessions: true, ttlSeconds: undefined }
+  await store.addDomain({ name: host('box.test'), reader: false, ...box })
+  await store.addDomain({ name: host('pool.test'), reader: true, ...box })
+  let tokens = 0
+  const due = (now: Date) => ({ now, cooldownMs: COOLDOWN, poolMs: DAY, operatorMs: 30 * DAY })
+  const take = (text: string, tokenHash: string, createdAt = START) =>
+    store.createSession(newSession(text, { tokenHash, createdAt, lifeMs: HOUR }))
+
+  return {
+    store,
+    other,
+    close,
+    due,
+    take,
+    async session(text: string, lifeMs = HOUR): Promise<Session & { tokenHash: string }> {
+      tokens += 1
+      const tokenHash = `hash-${tokens}`
+      const made = await store.createSession(
+        newSession(text, { tokenHash, createdAt: START, lifeMs }),
+      )
+      assert.ok(made, `${text} is free`)
+      return { ...made, tokenHash }
+    },
+    send: (to: string[], more: Partial<NewMail> = {}) => store.addMail(newMail(to, more)),
+    subjects: async (mailbox: MailboxId, from = store) =>
+      (await from.listMessages(mailbox, { sinceId: 0, limit: 100 })).map(
+        (message) => message.subject,
+      ),
+    async sweepAll(now: Date) {
+      while (await store.sweep(due(now)));
+    },
+  }
+}
+
+export function newSession(
+  text: string,
+  { tokenHash, createdAt, lifeMs }: { tokenHash: string; createdAt: Date; lifeMs: number },
+) {
+  const expiresAt = new Date(createdAt.getTime() + lifeMs)
+  return {
+    address: address(text),
+    tokenHash,
+    keyId: undefined,
+    createdAt,
+    expiresAt,
+    cooldownMs: COOLDOWN,
+  }
+}
+
+export function newMail(to: string[], more: Partial<NewMail> = {}): NewMail {
+  return {
+    recipients: to.map(address),
+    envelope: {
+      clientIp: '192.0.2.7',
+      helo: 'sender.test',
+      mailFrom: 'ann@sender.test',
+      tls: undefined,
+      protocol: 'ESMTP',
+    },
+    head: head('hello'),
+    raw: new Uint8Array([1, 2, 3]),
+    receivedAt: START,
+    ...more,
+  }
+}
+
+export function head(subject: string) {
+  return { senderName: 'Ann', senderEmail: 'ann@sender.test', subject }
+}
+
+export function address(text: string): Address {
+  const parsed = parseAddress(text)
+  assert.ok(parsed)
+  return parsed
+}
+
+export function host(text: string) {
+  const parsed = parseHost(text)
+  assert.ok(parsed)
+  return parsed
+}
