@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { plainIp } from '../core/ip.ts'
 import { type Connection, leave, type Shared, talk } from './connection.ts'
 import { checkDeadlines } from './deadlines.ts'
 import { connections } from './metrics.ts'
@@ -19,18 +20,13 @@ export function arrive(
 ): Arrival | undefined {
   const peer = plainIp(socket.remoteAddress ?? '')
   socket.on('error', () => {}) // networks fail all the time; what matters is the close that follows
-  if (peer === '') {
+  if (peer === undefined) {
     socket.destroy() // gone before we looked
     return undefined
   }
   if (isProxy(peer)) return behindProxy(shared, socket, peer)
   const connection = admit(shared, socket, peer)
   return connection && arrivalOf(connection)
-}
-
-/** An IPv4 client looks the same on a socket for both families as on one of its own. */
-export function plainIp(ip: string): string {
-  return ip.startsWith('::ffff:') && ip.includes('.') ? ip.slice(7) : ip
 }
 
 function admit(shared: Shared, socket: Socket, ip: string, early?: Buffer): Connection | undefined {
@@ -72,7 +68,7 @@ function behindProxy(shared: Shared, socket: Socket, peer: string): Arrival {
     }
     const rest = bytes.subarray(header.length)
     const early = rest.length > 0 ? rest : undefined
-    const connection = admit(shared, socket, plainIp(header.ip ?? peer), early)
+    const connection = admit(shared, socket, (header.ip && plainIp(header.ip)) || peer, early)
     arrival = connection && arrivalOf(connection)
   }
 

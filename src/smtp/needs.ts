@@ -1,4 +1,3 @@
-import type { SecureContext } from 'node:tls'
 import type { Address } from '../core/address.ts'
 import type { Log } from '../core/log.ts'
 import type { Envelope } from '../core/message.ts'
@@ -28,6 +27,7 @@ export interface SmtpNeeds {
   /** Gives back what was reserved. */
   releaseBytes(bytes: number): void
   log: Log
+  now(): Date
 }
 
 export interface SmtpOptions {
@@ -38,12 +38,19 @@ export interface SmtpOptions {
   host?: string
   /** Several threads listen on one port. */
   reusePort?: boolean
-  limits?: Partial<Omit<SmtpLimits, 'hostname' | 'offerTls'>>
+  /** Of the largest mail taken. */
+  maxBytes?: number
+  /** Refuse a mail in which a CR or LF stands alone; else it is kept as it came. */
+  refuseBareNewlines?: boolean
+  /** Peers whose PROXY header is required: addresses or CIDR ranges. From others it is not understood. */
+  proxyFrom?: readonly string[]
+  /** The operator's certificate chain and key (PEM files); both empty: one is made for this installation. */
+  tlsCert?: string
+  tlsKey?: string
+  /** Where the installation's own certificate lives. Without it and without the operator's: no STARTTLS. */
+  folder?: string
+  limits?: Partial<SmtpLimits>
   times?: Partial<SmtpTimes>
-  /** Peers whose PROXY header is required; from others it is not understood. */
-  isProxy?: (ip: string) => boolean
-  /** The certificate of the moment; STARTTLS is not offered without one. */
-  secureContext?: (() => SecureContext) | undefined
   /** Milliseconds that never step back. */
   clock?: () => number
 }

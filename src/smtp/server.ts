@@ -1,8 +1,12 @@
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type ListenOptions, type Server } from 'node:net'
+import { rangeTest } from '../core/ip.ts'
 import { type Arrival, arrive } from './arrival.ts'
+import { installationCertificate } from './certificate.ts'
 import type { Shared } from './connection.ts'
 import { type SmtpNeeds, type SmtpOptions, USUAL_LIMITS, USUAL_TIMES } from './needs.ts'
+import { type CertificateFiles, secureContextOf } from './secure-context.ts'
 
 export interface SmtpServer {
   port: number
@@ -11,8 +15,8 @@ export interface SmtpServer {
 }
 
 export async function openSmtp(needs: SmtpNeeds, options: SmtpOptions): Promise<SmtpServer> {
-  const shared = share(needs, options)
-  const isProxy = options.isProxy ?? (() => false)
+  const shared = await share(needs, options)
+  const isProxy = rangeTest(options.proxyFrom ?? [])
   const arrivals = new Set<Arrival>()
   // Half-open, so that a client that sends all it has and shuts its side still hears our answers.
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
@@ -45,16 +49,34 @@ export async function openSmtp(needs: SmtpNeeds, options: SmtpOptions): Promise<
   }
 }
 
-function share(needs: SmtpNeeds, options: SmtpOptions): Shared {
-  const { hostname, secureContext } = options
-  const offerTls = secureContext !== undefined
+async function share(needs: SmtpNeeds, options: SmtpOptions): Promise<Shared> {
+  const { hostname, maxBytes, refuseBareNewlines } = options
+  const files = await certificateFiles(needs, options)
   return {
     needs,
-    limits: { ...USUAL_LIMITS, ...options.limits, hostname, offerTls },
+    limits: {
+      ...USUAL_LIMITS,
+      hostname,
+      offerTls: files !== undefined,
+      ...(maxBytes !== undefined && { maxBytes }),
+      ...(refuseBareNewlines !== undefined && { refuseBareNewlines }),
+      ...options.limits,
+    },
     times: { ...USUAL_TIMES, ...options.times },
     clock: options.clock ?? (() => performance.now()),
-    secureContext,
+    secureContext: files && secureContextOf(files, needs.log),
   }
+}
+
+async function certificateFiles(
+  { now }: SmtpNeeds,
+  { tlsCert, tlsKey, folder, hostname }: SmtpOptions,
+): Promise<CertificateFiles | undefined> {
+  if (tlsCert && tlsKey) return { cert: tlsCert, key: tlsKey }
+  if (folder === undefined) return undefined
+  const wish = { hostname, now: now(), serial: randomBytes(16) }
+  const both = await installationCertificate(folder, wish)
+  return { cert: both, key: both }
 }
 
 async function listen(server: Server, { port, host = '::', reusePort }: SmtpOptions) {

@@ -48,6 +48,7 @@ export function recorder(overrides: Partial<SmtpNeeds> = {}) {
       seen.reserved -= bytes
     },
     log: { debug: logAs('debug'), info: logAs('info'), warn: logAs('warn'), error: logAs('error') },
+    now: () => new Date('2026-05-01T12:00:00Z'),
     ...overrides,
   }
   return { needs, seen }

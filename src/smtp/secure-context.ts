@@ -1,0 +1,45 @@
+import { readFileSync, statSync } from 'node:fs'
+import { createSecureContext, type SecureContext } from 'node:tls'
+import type { Log } from '../core/log.ts'
+
+export interface CertificateFiles {
+  cert: string
+  key: string
+}
+
+/** Reads the files now, and again whenever they have changed. Throws only at the first reading. */
+export function secureContextOf(files: CertificateFiles, log: Log): () => SecureContext {
+  let seen = marksOf(files)
+  let context = load(files)
+  return () => {
+    const marks = marksOf(files)
+    if (marks === seen) return context
+    seen = marks
+    try {
+      context = load(files)
+      log.info({ cert: files.cert }, 'certificate read again')
+    } catch (err) {
+      // Half-written, or the key not yet replaced: the old pair serves until both are there.
+      log.error({ err: toError(err), cert: files.cert }, 'new certificate unusable, old one kept')
+    }
+    return context
+  }
+}
+
+function load({ cert, key }: CertificateFiles): SecureContext {
+  return createSecureContext({ cert: readFileSync(cert), key: readFileSync(key) })
+}
+
+/** What changes whenever a file is written or replaced. */
+function marksOf({ cert, key }: CertificateFiles): string {
+  return [cert, key]
+    .map((file) => {
+      const stat = statSync(file, { throwIfNoEntry: false, bigint: true })
+      return stat ? `${stat.ino} ${stat.size} ${stat.mtimeNs}` : 'none'
+    })
+    .join(' ')
+}
+
+function toError(err: unknown): Error {
+  return err instanceof Error ? err : new Error(String(err))
+}
