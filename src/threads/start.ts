@@ -10,6 +10,7 @@ import { addConfiguredDomains } from '../service/configured-domains.ts'
 import { sweepForEver } from '../service/sweep.ts'
 import { lockFolder } from '../store/sqlite/files.ts'
 import { makeVersions } from '../store/sqlite/versions.ts'
+import type { MailStore } from '../store/store.ts'
 import { makeClock } from './clock.ts'
 import { freePort } from './free-port.ts'
 import { serve } from './ports.ts'
@@ -20,6 +21,7 @@ import { startMailWriter, startShopWriter } from './writers.ts'
 export interface Service {
   httpPort: number
   smtpPort: number
+  listDomains: MailStore['listDomains']
   /** Doors first, so nothing new comes in; then what they used. */
   stop(): Promise<void>
 }
@@ -93,7 +95,7 @@ async function startParts(config: Config, { log, died, clock, closers }: Startin
     openDoors(kind, { config, shared, takePort, died, closers, threads, parser })
   const httpPort = await open('http')
   const smtpPort = await open('smtp')
-  return { httpPort, smtpPort }
+  return { httpPort, smtpPort, listDomains: parts.store.listDomains }
 }
 
 interface DoorParts {

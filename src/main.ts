@@ -1,0 +1,106 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Deeds, run } from './cli/commands.ts'
+import { banner, whereabouts } from './cli/serve.ts'
+import { type Config, readConfig } from './config.ts'
+import { openLog } from './log.ts'
+import { openParser } from './mime/parser.ts'
+import { loadSettings, SettingsError } from './settings.ts'
+import { FolderInUse } from './store/sqlite/files.ts'
+import { NewerSchema } from './store/sqlite/migrate.ts'
+import type { MailStore } from './store/store.ts'
+import { openMailAlone } from './threads/alone.ts'
+import { startService } from './threads/start.ts'
+
+/** The command line's deeds. Each opens only what it needs: most of them run beside a service on the same folder. */
+function deeds(): Deeds {
+  const read = () => readConfig(loadSettings(process.cwd(), process.env))
+  return {
+    version: versionOf(new URL('../package.json', import.meta.url)),
+    serve: () => serve(read().config),
+    settings: () => read().settings,
+    here: () => hereOf(read().config),
+    withDomains: (deed) => withMailStore(read().config, deed),
+    withOperatorMail: (deed) =>
+      withMailStore(read().config, async (store) => {
+        const parser = openParser()
+        const parsed = async (rawId: number) => {
+          const raw = await store.readRaw(rawId)
+          return (await store.readParsed(rawId)) ?? (raw && (await parser.parse(raw.bytes)))
+        }
+        try {
+          await deed({ ...store, parsed, pause: () => pause(1_000) })
+        } finally {
+          await parser.close()
+        }
+      }),
+  }
+}
+
+async function serve(config: Config): Promise<void> {
+  const log = openLog({ level: config.logLevel, thread: 'main' })
+  const service = await startService(config, {
+    log,
+    died(fault) {
+      log.error({ err: fault }, 'a thread ended; the service ends with it')
+      process.exit(1)
+    },
+  })
+  const { httpPort, smtpPort } = service
+  const here = whereabouts({ host: config.host, httpPort, smtpPort })
+  const domains = await service.listDomains()
+  const names = domains.filter((domain) => domain.active && !domain.removed).map(({ name }) => name)
+  const lines = banner({ here, baseUrl: config.http.baseUrl, domains: names, kept: config.data })
+  process.stdout.write(`${lines.join('\n')}\n`)
+
+  await stopSignal()
+  log.info({}, 'stopping: mail in flight is finished first')
+  // Asked twice: whoever asks does not want to wait. Nothing acknowledged is lost by it.
+  void stopSignal().then(() => process.exit(1))
+  await service.stop()
+  log.info({}, 'stopped')
+}
+
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve())
+  })
+}
+
+async function withMailStore<T>(
+  config: Config,
+  deed: (store: MailStore) => Promise<T>,
+): Promise<T> {
+  const store = openMailAlone(config)
+  try {
+    return await deed(store)
+  } finally {
+    await store.close()
+  }
+}
+
+function hereOf({ host, http, smtp }: Config) {
+  return whereabouts({ host, httpPort: http.port, smtpPort: smtp.port })
+}
+
+function versionOf(file: URL): string {
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
+}
+
+/** Faults that a person at a terminal can mend are told without a stack. */
+function plainFault(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  const inUse = 'code' in error && error.code === 'EADDRINUSE'
+  if (inUse) return `${error.message}. Set MAYFLY_HTTP_PORT or MAYFLY_SMTP_PORT to a free port.`
+  const mendable = [SettingsError, FolderInUse, NewerSchema].some((kind) => error instanceof kind)
+  return mendable ? error.message : undefined
+}
+
+try {
+  process.exitCode = await run(process.argv.slice(2), deeds())
+} catch (error) {
+  const fault = plainFault(error)
+  if (fault === undefined) throw error
+  process.stderr.write(`${fault}\n`)
+  process.exitCode = 1
+}
