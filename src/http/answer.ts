@@ -1,0 +1,70 @@
+import type { Readable } from 'node:stream'
+
+/** What goes back over the wire. `shape` exists for the compiler only: the type that the body was made from. */
+export interface Answer<T = unknown> {
+  status: number
+  headers: Record<string, string>
+  body: string | Uint8Array | Readable | undefined
+  readonly shape?: T
+}
+
+// On every answer: nothing is sniffed, framed, or told to the next site.
+const GUARD = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+}
+
+// No credentials: a page elsewhere can ask only for what it has the token of.
+const SHARED = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': 'ETag, Retry-After, X-Request-Id, Content-Disposition',
+}
+
+const JSON_HEADERS = {
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  ...GUARD,
+  ...SHARED,
+}
+
+/** JSON that nobody on the way may keep. */
+export function json<T>(value: T, headers: Record<string, string> = {}): Answer<T> {
+  return jsonText(JSON.stringify(value), headers)
+}
+
+/** JSON that has been made already. */
+export function jsonText<T>(body: string | Uint8Array, headers: Record<string, string>): Answer<T> {
+  return { status: 200, headers: { ...JSON_HEADERS, ...headers }, body }
+}
+
+export function success<T extends object>(value: T): Answer<{ status: 'success' } & T> {
+  return json({ status: 'success' as const, ...value })
+}
+
+/** Anything that is not JSON. */
+export function other(
+  type: string,
+  body: Answer['body'],
+  headers: Record<string, string> = {},
+): Answer {
+  return { status: 200, headers: { ...GUARD, 'content-type': type, ...headers }, body }
+}
+
+/** Anything that is not JSON, for pages elsewhere too, and kept by nobody on the way. */
+export function privateOther(
+  type: string,
+  body: Answer['body'],
+  headers: Record<string, string>,
+): Answer {
+  return other(type, body, { ...SHARED, 'cache-control': 'no-store', ...headers })
+}
+
+/** An answer without a body. */
+export function bare(status: number, headers: Record<string, string>): Answer<never> {
+  return {
+    status,
+    headers: { ...GUARD, ...SHARED, 'cache-control': 'no-store', ...headers },
+    body: undefined,
+  }
+}

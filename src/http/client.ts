@@ -1,0 +1,40 @@
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import { isLoopback, plainIp, rangeTest, rateAddress } from '../core/ip.ts'
+
+/** Whose allowance a request is taken from; undefined when nobody counts. */
+export type ClientOf = (request: IncomingMessage) => string | undefined
+
+/** Loopback runs free, unless it is a proxy that speaks for others. */
+export function clientFinder(trustProxy: readonly string[], counted: boolean): ClientOf {
+  if (!counted) return () => undefined
+  const trusts = trustProxy.length === 0 ? () => false : rangeTest(trustProxy)
+  const direct = new WeakMap<Socket, { client: string | undefined }>()
+
+  return ({ socket, headers }) => {
+    const known = direct.get(socket)
+    if (known) return known.client
+    const peer = socket.remoteAddress ?? ''
+    if (trusts(peer)) return rateAddress(forwardedBy(peer, headers['x-forwarded-for'], trusts))
+    const client = isLoopback(peer) ? undefined : rateAddress(peer)
+    direct.set(socket, { client })
+    return client
+  }
+}
+
+/** The nearest hop that is no proxy of ours: what stands further left, anybody may have written. */
+function forwardedBy(
+  peer: string,
+  header: string | string[] | undefined,
+  trusts: (ip: string) => boolean,
+): string {
+  const hops = String(header ?? '').split(',')
+  let nearest = peer
+  for (const hop of hops.toReversed()) {
+    const ip = plainIp(hop.trim())
+    if (ip === undefined) return nearest
+    nearest = ip
+    if (!trusts(ip)) return nearest
+  }
+  return nearest
+}

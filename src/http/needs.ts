@@ -1,0 +1,69 @@
+import type { Log } from '../core/log.ts'
+import type { AttachmentNote } from '../core/message.ts'
+import type { Lifetimes, MailboxLimits } from '../core/session.ts'
+import type { CreateSessionNeeds } from '../service/create-session.ts'
+import type { DeleteMailNeeds } from '../service/delete-mail.ts'
+import type { EndSessionNeeds } from '../service/end-session.ts'
+import type { ExtendSessionNeeds } from '../service/extend-session.ts'
+import type { AwaitMailNeeds } from '../service/inbox.ts'
+import type { MailEventsNeeds } from '../service/mail-events.ts'
+import type { ParseOnceNeeds } from '../service/parse-once.ts'
+import type { RateNeeds } from '../service/rates.ts'
+import type { FindMailNeeds, ReadMailNeeds } from '../service/read-mail.ts'
+import type { ReadinessNeeds } from '../service/readiness.ts'
+import type { Answers } from './answers.ts'
+import type { Waiting } from './waiting.ts'
+
+type ServiceNeeds = AwaitMailNeeds &
+  CreateSessionNeeds &
+  DeleteMailNeeds &
+  EndSessionNeeds &
+  ExtendSessionNeeds &
+  FindMailNeeds &
+  MailEventsNeeds &
+  RateNeeds &
+  ReadMailNeeds &
+  ReadinessNeeds
+
+/** The parts of the house that this door stands on. */
+export interface HttpNeeds
+  extends Omit<ServiceNeeds, keyof Rules | 'parsed' | 'store'>,
+    Pick<ParseOnceNeeds, 'parse'> {
+  store: ServiceNeeds['store'] & ParseOnceNeeds['store']
+  /** One attachment, read out of the raw mail; undefined when it has none with this index. */
+  attachment(
+    raw: Uint8Array,
+    index: number,
+  ): Promise<{ note: AttachmentNote; bytes: Uint8Array } | undefined>
+  /** Prometheus text of the whole process. */
+  metrics(): Promise<string>
+  log: Log
+  config: HttpConfig
+}
+
+/** What this door reads of the configuration. */
+export interface HttpConfig {
+  adminToken: string
+  rateLimits: boolean
+  http: { trustProxy: readonly string[] }
+  smtp: { hostname: string }
+  sessions: Lifetimes & MailboxLimits & { cooldownMs: number }
+}
+
+/** Settings that routes read. */
+export interface Rules extends Pick<CreateSessionNeeds, 'lives' | 'cooldownMs'> {
+  mailbox: MailboxLimits
+  /** Our name in Received lines. */
+  hostname: string
+  /** Empty: metrics and the details of readiness are open. */
+  adminToken: string
+}
+
+export interface RouteNeeds
+  extends Omit<HttpNeeds, 'config' | 'parse'>,
+    Rules,
+    Pick<ServiceNeeds, 'parsed'> {
+  answers: Answers
+  waiting: Waiting
+  closing(): boolean
+}

@@ -1,0 +1,118 @@
+import { type Static, Type } from 'typebox'
+import { isFull, type Session } from '../../core/session.ts'
+import { awaitMail, hasNewer } from '../../service/inbox.ts'
+import { liveSession } from '../../service/live-session.ts'
+import { takeRate } from '../../service/rates.ts'
+import { bare, json, jsonText } from '../answer.ts'
+import { mailboxTag, matchesTag } from '../etag.ts'
+import type { RouteNeeds } from '../needs.ts'
+import { type Call, route } from '../route.ts'
+import {
+  mailboxFields,
+  mailboxJson,
+  sinceIdField,
+  successField,
+  summaryFields,
+  summaryJson,
+  tokenField,
+} from '../shapes.ts'
+
+const input = Type.Object({
+  token: tokenField,
+  since_id: sinceIdField,
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 500, description: 'At most so many; 100 if not given.' }),
+  ),
+  wait: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 55,
+      description: 'Seconds to wait for mail newer than since_id when there is none yet.',
+    }),
+  ),
+})
+
+const output = Type.Object({
+  status: successField,
+  ...mailboxFields,
+  full: Type.Optional(Type.Literal(true)),
+  messages: Type.Array(Type.Object(summaryFields)),
+  timed_out: Type.Optional(Type.Literal(true)),
+})
+
+export const checkMailRoute = route({
+  method: 'GET',
+  path: '/api/check-mail',
+  title: 'List messages',
+  about:
+    'The messages of the session, newest first. With the ETag of a former answer as If-None-Match you get 304 as long as nothing changed; with wait the answer comes when there is mail.',
+  input,
+  output,
+  refusals: ['invalid_token', 'session_expired'],
+  async handle({ token, since_id: sinceId = 0, limit = 100, wait = 0 }, needs, call) {
+    const found = await liveSession(needs, token)
+    if (call.client !== undefined) await takeRate(needs, 'checkMail', String(found.id))
+    const given = call.headers['if-none-match']
+    const { session, timedOut } =
+      wait === 0
+        ? { session: found, timedOut: false }
+        : await waitForNews(needs, call, { token, session: found, seconds: wait, sinceId })
+
+    const etag = mailboxTag(session)
+    if (matchesTag(given, etag)) return bare(304, { etag })
+    if (timedOut) {
+      return json({ ...opening(needs, session), messages: [], timed_out: true as const }, { etag })
+    }
+    return jsonText<Static<typeof output>>(await listing(needs, session, { sinceId, limit }), {
+      etag,
+    })
+  },
+})
+
+interface Quest {
+  token: string
+  session: Session
+  seconds: number
+  sinceId: number
+}
+
+/** With If-None-Match: while it matches. Without: until there is mail newer than since_id. */
+async function waitForNews(needs: RouteNeeds, call: Call, { sinceId, ...quest }: Quest) {
+  const given = call.headers['if-none-match']
+  const worth = async (session: Session) =>
+    given === undefined
+      ? await hasNewer(needs, session, sinceId)
+      : !matchesTag(given, mailboxTag(session))
+  if (await worth(quest.session)) return { session: quest.session, timedOut: false }
+
+  const leave = needs.waiting.enter(quest.session.id, call.client)
+  try {
+    return await awaitMail(needs, { ...quest, worth, signal: call.signal() })
+  } finally {
+    leave()
+  }
+}
+
+/** Made once for each version of a mailbox, however many ask. */
+async function listing(
+  needs: RouteNeeds,
+  session: Session,
+  page: { sinceId: number; limit: number },
+): Promise<Buffer> {
+  const key = `${session.id} ${page.limit} ${page.sinceId}`
+  const kept = needs.answers.find(key, session.version)
+  if (kept) return kept
+  const messages = await needs.store.listMessages(session.id, page)
+  const value: Static<typeof output> = {
+    ...opening(needs, session),
+    messages: messages.map(summaryJson),
+  }
+  const body = Buffer.from(JSON.stringify(value))
+  needs.answers.keep(key, session.version, body)
+  return body
+}
+
+function opening(needs: RouteNeeds, session: Session) {
+  const full = isFull(session, needs.mailbox) ? { full: true as const } : {}
+  return { status: 'success' as const, ...mailboxJson(session), ...full }
+}

@@ -1,0 +1,50 @@
+import { Type } from 'typebox'
+import { createSession } from '../../service/create-session.ts'
+import { success } from '../answer.ts'
+import { route } from '../route.ts'
+import { sessionJson, sessionShape, ttlField } from '../shapes.ts'
+
+const id = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }))
+const flag = (description: string) => Type.Optional(Type.Boolean({ description }))
+
+export const createSessionRoute = route({
+  method: 'POST',
+  path: '/api/create-session',
+  title: 'Create a session',
+  about:
+    'Gives you an address and the token that opens it. Without parameters the address is random. Keep the token: it is shown once.',
+  input: Type.Object({
+    prefix: Type.Optional(
+      Type.String({
+        description:
+          'What stands before the @: 1 to 64 of a-z and 0-9, with single . _ or - inside.',
+      }),
+    ),
+    domain_id: id('The id of a domain, as /api/domains gives it. None: a random one.'),
+    ttl: ttlField,
+    use_gmail: flag('An alias of a Gmail account instead of a mail domain.'),
+    gmail_auto: flag('As use_gmail, at whichever account has most room.'),
+    gmail_id: id('The id of a Gmail account, as /api/domains gives it.'),
+  }),
+  output: sessionShape,
+  refusals: [
+    'invalid_prefix',
+    'reserved_prefix',
+    'unknown_domain',
+    'unknown_gmail_account',
+    'address_taken',
+    'gmail_unavailable',
+  ],
+  rate: 'createSession',
+  async handle(input, needs) {
+    const { session, token } = await createSession(needs, {
+      prefix: input.prefix,
+      domainId: input.domain_id,
+      ttl: input.ttl,
+      useGmail: input.use_gmail,
+      gmailAuto: input.gmail_auto,
+      gmailId: input.gmail_id,
+    })
+    return success(sessionJson(session, token))
+  },
+})

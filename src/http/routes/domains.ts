@@ -1,0 +1,26 @@
+import { Type } from 'typebox'
+import { openDomains } from '../../service/domains.ts'
+import { success } from '../answer.ts'
+import { route } from '../route.ts'
+import { successField } from '../shapes.ts'
+
+export const domainsRoute = route({
+  method: 'GET',
+  path: '/api/domains',
+  title: 'Mail domains',
+  about: 'The domains and Gmail accounts at which an address can be had.',
+  input: Type.Object({}),
+  output: Type.Object({
+    status: successField,
+    domains: Type.Array(Type.Object({ id: Type.Integer(), domain: Type.String() })),
+    gmail_accounts: Type.Array(Type.Object({ id: Type.Integer(), email: Type.String() })),
+  }),
+  refusals: [],
+  async handle(_input, needs) {
+    const domains = await openDomains(needs)
+    return success({
+      domains: domains.map(({ id, name }) => ({ id, domain: name as string })),
+      gmail_accounts: [],
+    })
+  },
+})

@@ -1,0 +1,19 @@
+import { Type } from 'typebox'
+import { extendSession } from '../../service/extend-session.ts'
+import { success } from '../answer.ts'
+import { route } from '../route.ts'
+import { sessionJson, sessionShape, tokenField, ttlField } from '../shapes.ts'
+
+export const extendSessionRoute = route({
+  method: 'POST',
+  path: '/api/extend-session',
+  title: 'Extend a session',
+  about:
+    'Moves the end of the session to ttl seconds from now. A session that is over comes back, empty, as long as its address is kept for you.',
+  input: Type.Object({ token: tokenField, ttl: ttlField }),
+  output: sessionShape,
+  refusals: ['invalid_token', 'session_expired'],
+  async handle({ token, ttl }, needs) {
+    return success(sessionJson(await extendSession(needs, token, ttl), token))
+  },
+})

@@ -1,0 +1,144 @@
+import { Buffer } from 'node:buffer'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Problem } from '../core/problem.ts'
+import { takeRate } from '../service/rates.ts'
+import { type Answer, bare } from './answer.ts'
+import { readBody } from './body.ts'
+import type { ClientOf } from './client.ts'
+import { inputReader, type Values } from './input.ts'
+import type { RouteNeeds } from './needs.ts'
+import { problemOf, refusal } from './refusal.ts'
+import type { Call, Route } from './route.ts'
+import { writeAnswer } from './write.ts'
+
+export interface Serving {
+  needs: RouteNeeds
+  clientOf: ClientOf
+  signalOf(response: ServerResponse): AbortSignal
+  requestId(): string
+  routes: readonly Route[]
+}
+
+/** The function that answers every request for this route. */
+export function serveRoute(serving: Serving, route: Route) {
+  const { needs, clientOf, signalOf } = serving
+  const read = inputReader(route.input)
+
+  async function answer(request: FastifyRequest, response: ServerResponse): Promise<Answer> {
+    const { raw, query, body } = request
+    checkHost(raw)
+    const client = clientOf(raw)
+    if (client !== undefined && !route.uncounted) await takeRates(needs, route, client)
+    const input = read({
+      query: query as Values,
+      body: body instanceof Buffer ? await bodyOf(raw, body) : {},
+      bearer: bearerOf(raw.headers.authorization),
+    })
+    const call: Call = {
+      method: raw.method ?? '',
+      headers: raw.headers,
+      client,
+      signal: () => signalOf(response),
+    }
+    return await route.handle(input, needs, call)
+  }
+
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    reply.hijack()
+    try {
+      await writeAnswer(reply.raw, await answer(request, reply.raw))
+    } catch (error) {
+      await refuse(serving, request, { response: reply.raw, error })
+    }
+  }
+}
+
+/** Tells the caller what is wrong with the request, and the log what is wrong with us. */
+export async function refuse(
+  { needs, requestId }: Serving,
+  { raw }: FastifyRequest,
+  { response, error }: { response: ServerResponse; error: unknown },
+): Promise<void> {
+  // Hung up, or cut off in the middle of an answer: nobody hears us.
+  if (response.headersSent || response.destroyed) {
+    response.destroy()
+    return
+  }
+  const problem = problemOf(error)
+  const id = requestId()
+  if (problem.code === 'internal') {
+    const fault = error instanceof Error ? error : new Error(String(error))
+    needs.log.error({ err: fault, requestId: id, path: pathOf(raw) }, 'a request failed')
+  }
+  await writeAnswer(response, refusal(problem, id))
+}
+
+/** What no route answers: an unknown path, a method that a known path has not, and the browsers' preflight. */
+export function serveRest(serving: Serving) {
+  const methods = new Map<string, string[]>()
+  for (const { path, method } of serving.routes) {
+    methods.set(path, [
+      ...(methods.get(path) ?? []),
+      ...(method === 'GET' ? ['GET', 'HEAD'] : ['POST']),
+    ])
+  }
+
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    reply.hijack()
+    const { raw } = request
+    const known = methods.get(pathOf(raw))
+    const allow = [...(known ?? []), 'OPTIONS'].join(', ')
+    try {
+      const client = serving.clientOf(raw)
+      if (client !== undefined) await takeRate(serving.needs, 'request', client)
+      if (!known) throw new Problem('not_found', 'There is nothing at this path.')
+      if (raw.method !== 'OPTIONS') {
+        reply.raw.setHeader('allow', allow)
+        throw new Problem('method_not_allowed', `Use ${allow}.`)
+      }
+      await writeAnswer(reply.raw, preflight(allow))
+    } catch (error) {
+      await refuse(serving, request, { response: reply.raw, error })
+    }
+  }
+}
+
+function preflight(allow: string): Answer {
+  return bare(204, {
+    allow,
+    'access-control-allow-methods': allow,
+    'access-control-allow-headers': 'Authorization, Content-Type, If-None-Match, Last-Event-ID',
+    'access-control-max-age': '86400',
+  })
+}
+
+async function takeRates(needs: RouteNeeds, route: Route, client: string): Promise<void> {
+  await takeRate(needs, 'request', client)
+  if (route.rate) await takeRate(needs, route.rate, client)
+}
+
+async function bodyOf({ headers }: IncomingMessage, bytes: Buffer): Promise<Values> {
+  const coding = headers['content-encoding'] ?? 'identity'
+  if (bytes.length > 0 && coding.toLowerCase() !== 'identity') {
+    throw new Problem('unsupported_media_type', 'Send the body without Content-Encoding.')
+  }
+  return await readBody(headers['content-type'], bytes)
+}
+
+// Node would answer this by itself, but not in our shape.
+function checkHost({ headers, httpVersion }: IncomingMessage): void {
+  if (headers.host === undefined && httpVersion === '1.1') {
+    throw new Problem('invalid_parameter', 'The request has no Host header.')
+  }
+}
+
+function bearerOf(header: string | undefined): string | undefined {
+  return header === undefined ? undefined : /^Bearer +(\S+) *$/i.exec(header)?.[1]
+}
+
+/** Without the query: that holds tokens. */
+function pathOf({ url = '' }: IncomingMessage): string {
+  const end = url.search(/[?#]/)
+  return end < 0 ? url : url.slice(0, end)
+}

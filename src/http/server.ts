@@ -1,0 +1,120 @@
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { Problem } from '../core/problem.ts'
+import { parseOnce } from '../service/parse-once.ts'
+import { keepAnswers } from './answers.ts'
+import { readForm } from './body.ts'
+import { clientFinder } from './client.ts'
+import { hangUps } from './hang-up.ts'
+import type { HttpConfig, HttpNeeds, RouteNeeds, Rules } from './needs.ts'
+import { answerParserFault } from './parser-fault.ts'
+import { routes } from './routes.ts'
+import { refuse, type Serving, serveRest, serveRoute } from './serve.ts'
+import { countWaiting } from './waiting.ts'
+
+export interface HttpOptions {
+  host: string
+  port: number
+  reusePort: boolean
+}
+
+const MAX_BODY = 256 * 1024
+const MAX_HEAD = 16 * 1024
+const WHOLE_REQUEST_MS = 15_000
+// Longer than the longest wait: a client that takes nothing for so long is gone.
+const SILENCE_MS = 75_000
+const CLOSING_MS = 5_000
+const KEPT_ANSWER_BYTES = 64 * 1024 * 1024
+
+/** Opens the door. Closing it answers what is under way, sends those who wait home, and then lets go of every connection. */
+export async function openHttp(
+  needs: HttpNeeds,
+  { host, port, reusePort }: HttpOptions,
+): Promise<{ port: number; close(): Promise<void> }> {
+  const { config } = needs
+  let closing = false
+  const { signalOf, stop } = hangUps()
+  const routeNeeds: RouteNeeds = {
+    ...needs,
+    ...rulesOf(config),
+    parsed: parseOnce(needs),
+    answers: keepAnswers(KEPT_ANSWER_BYTES),
+    waiting: countWaiting(),
+    closing: () => closing,
+  }
+  const app = buildApp({
+    needs: routeNeeds,
+    clientOf: clientFinder(config.http.trustProxy, config.rateLimits),
+    signalOf,
+    requestId: () => Buffer.from(needs.randomBytes(12)).toString('base64url'),
+    routes,
+  })
+  await app.listen({ host, port, reusePort } as { host: string; port: number })
+  const address = app.server.address()
+
+  return {
+    port: typeof address === 'object' && address ? address.port : port,
+    async close() {
+      closing = true
+      stop(new Problem('shutting_down', 'The service is stopping. Try again in a moment.', 1))
+      const late = setTimeout(() => app.server.closeAllConnections(), CLOSING_MS)
+      await app.close()
+      clearTimeout(late)
+    },
+  }
+}
+
+function rulesOf({ adminToken, sessions, smtp }: HttpConfig): Rules {
+  return {
+    adminToken,
+    hostname: smtp.hostname,
+    lives: sessions,
+    cooldownMs: sessions.cooldownMs,
+    mailbox: sessions,
+  }
+}
+
+function buildApp(serving: Serving): FastifyInstance {
+  const rest = serveRest(serving)
+  const app = fastify({
+    bodyLimit: MAX_BODY,
+    requestTimeout: WHOLE_REQUEST_MS,
+    connectionTimeout: SILENCE_MS,
+    // Ours is an answer in our shape, see closing().
+    return503OnClosing: false,
+    exposeHeadRoutes: false,
+    http: {
+      maxHeaderSize: MAX_HEAD,
+      connectionsCheckingInterval: 1_000,
+      requireHostHeader: false,
+    },
+    routerOptions: { querystringParser: readForm as (text: string) => Record<string, string> },
+    frameworkErrors: (_error, request, reply) => void rest(request, reply),
+    clientErrorHandler: (fault, socket) => answerParserFault(fault, socket, serving.requestId()),
+  })
+  // An Expect that we do not know is no reason to refuse.
+  app.server.on('checkExpectation', app.routing)
+
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  app.setErrorHandler(async (error, request, reply) => {
+    reply.hijack()
+    if (request.is404) await rest(request, reply)
+    else await refuse(serving, request, { response: reply.raw, error })
+  })
+  app.setNotFoundHandler(rest)
+  for (const route of serving.routes) {
+    app.route({
+      method: route.method === 'GET' ? ['GET', 'HEAD'] : 'POST',
+      url: route.path,
+      ...(route.method === 'POST' ? { onRequest: hideMediaType } : {}),
+      handler: serveRoute(serving, route),
+    })
+  }
+  return app
+}
+
+/** Fastify judges the media type before it knows whether there is a body at all; we judge it in body.ts. */
+function hideMediaType(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+  request.headers = { 'content-type': undefined }
+  done()
+}

@@ -1,0 +1,81 @@
+import { type Static, Type } from 'typebox'
+import type { MessageSummary } from '../core/message.ts'
+import type { Session } from '../core/session.ts'
+import { isoStamp, stamp } from '../core/stamp.ts'
+
+// The parts of which inputs and outputs are made, and how our values become them.
+
+const NEWEST_ID = Number.MAX_SAFE_INTEGER
+
+export const tokenField = Type.String({
+  description: 'The token of the session; may also come as Authorization: Bearer.',
+})
+export const idField = Type.Integer({
+  minimum: 0,
+  maximum: NEWEST_ID,
+  description: 'The id of a message, as check-mail gives it.',
+})
+export const ttlField = Type.Optional(
+  Type.Integer({ minimum: 0, maximum: NEWEST_ID, description: 'Life in seconds from now.' }),
+)
+export const sinceIdField = Type.Optional(
+  Type.Integer({
+    minimum: 0,
+    maximum: NEWEST_ID,
+    description: 'Only messages newer than this id.',
+  }),
+)
+
+export const successField = Type.Literal('success')
+const stampField = Type.String({ description: 'YYYY-MM-DD HH:MM:SS, UTC' })
+const isoField = Type.String({ format: 'date-time' })
+
+export const summaryFields = {
+  id: Type.Integer(),
+  sender_name: Type.String(),
+  sender_email: Type.String(),
+  subject: Type.String(),
+  received_at: stampField,
+  received_at_iso: isoField,
+}
+const summaryShape = Type.Object(summaryFields)
+
+export const mailboxFields = {
+  email: Type.String(),
+  expires_at: stampField,
+  expires_at_iso: isoField,
+}
+
+export const sessionShape = Type.Object({
+  status: successField,
+  email: Type.String(),
+  token: Type.String(),
+  expires_at: stampField,
+  expires_at_iso: isoField,
+})
+
+export const doneShape = Type.Object({ status: successField, message: Type.String() })
+
+export function summaryJson(message: MessageSummary): Static<typeof summaryShape> {
+  return {
+    id: message.id,
+    sender_name: message.senderName,
+    sender_email: message.senderEmail,
+    subject: message.subject,
+    received_at: stamp(message.receivedAt),
+    received_at_iso: isoStamp(message.receivedAt),
+  }
+}
+
+export function mailboxJson({ address, expiresAt }: Session) {
+  return {
+    email: address as string,
+    expires_at: stamp(expiresAt),
+    expires_at_iso: isoStamp(expiresAt),
+  }
+}
+
+export function sessionJson(session: Session, token: string) {
+  const { email, ...expiry } = mailboxJson(session)
+  return { email, token, ...expiry }
+}

@@ -1,0 +1,23 @@
+import type { ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { Answer } from './answer.ts'
+
+/** Writes one answer; resolves when nothing is left to write. */
+export async function writeAnswer(
+  response: ServerResponse,
+  { status, headers, body }: Answer,
+): Promise<void> {
+  if (body instanceof Readable) {
+    response.writeHead(status, headers)
+    await pipeline(body, response)
+    return
+  }
+  if (body === undefined) {
+    response.writeHead(status, headers).end()
+    return
+  }
+  const length = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength
+  headers['content-length'] = String(length)
+  response.writeHead(status, headers).end(body)
+}

@@ -1,0 +1,57 @@
+import type { Bus } from '../bus/bus.ts'
+import { hostOf } from '../core/address.ts'
+import { type MailDomain, takesSessions } from '../core/mail-domain.ts'
+import {
+  capSeconds,
+  checkedSeconds,
+  extendedExpiry,
+  isCooling,
+  isLive,
+  type Lifetimes,
+  type Session,
+} from '../core/session.ts'
+import type { MailStore } from '../store/store.ts'
+import { knownSession, sessionExpired } from './live-session.ts'
+
+export interface ExtendSessionNeeds {
+  store: Pick<MailStore, 'findSession' | 'findDomain' | 'extendSession' | 'reviveSession'>
+  bus: Pick<Bus, 'wake'>
+  lives: Lifetimes
+  cooldownMs: number
+  now(): Date
+}
+
+/** Moves the end of a live session; brings one that cools down back to its former owner, empty. */
+export async function extendSession(
+  needs: ExtendSessionNeeds,
+  token: string,
+  ttl: number | undefined,
+): Promise<Session> {
+  const { store, lives, bus } = needs
+  const session = await knownSession(store, token)
+  const domain = await store.findDomain(hostOf(session.address))
+  const seconds = checkedSeconds(ttl, domain, lives)
+  const now = needs.now()
+  if (!isLive(session, now)) return await revive(needs, session, { domain, seconds, now })
+
+  const expiresAt = extendedExpiry(session, now, seconds, capSeconds(domain, lives))
+  const extended = await store.extendSession(session.id, expiresAt, now)
+  if (!extended) throw sessionExpired()
+  bus.wake(session.id)
+  return extended
+}
+
+/** The cap counts from the revival: it is a new session in all but its address and token. */
+async function revive(
+  { store, cooldownMs }: ExtendSessionNeeds,
+  session: Session,
+  { domain, seconds, now }: { domain: MailDomain | undefined; seconds: number; now: Date },
+): Promise<Session> {
+  const open = domain && takesSessions(domain) && isCooling(session, now, cooldownMs)
+  const expiresAt = new Date(now.getTime() + seconds * 1000)
+  const revived = open
+    ? await store.reviveSession({ mailbox: session.id, now, expiresAt, cooldownMs })
+    : undefined
+  if (!revived) throw sessionExpired()
+  return revived
+}

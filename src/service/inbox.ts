@@ -1,0 +1,56 @@
+import type { Bus } from '../bus/bus.ts'
+import type { Session } from '../core/session.ts'
+import type { MailStore } from '../store/store.ts'
+import { type LiveSessionNeeds, liveSession } from './live-session.ts'
+import { watchMailbox } from './watch.ts'
+
+export interface AwaitMailNeeds extends LiveSessionNeeds {
+  store: Pick<MailStore, 'findSession' | 'listMessages'>
+  bus: Pick<Bus, 'subscribe'>
+}
+
+export interface Wait {
+  token: string
+  /** What was found before it came to waiting. */
+  session: Session
+  seconds: number
+  /** True when this state of the mailbox is worth an answer. */
+  worth(session: Session): boolean | Promise<boolean>
+  signal: AbortSignal
+}
+
+/** Waits until the mailbox is worth an answer or the time is over. Throws when the session ends meanwhile. */
+export async function awaitMail(
+  needs: AwaitMailNeeds,
+  { token, session, seconds, worth, signal }: Wait,
+): Promise<{ session: Session; timedOut: boolean }> {
+  const watch = watchMailbox(needs.bus, session.id, signal)
+  let over = false
+  const timer = setTimeout(() => {
+    over = true
+    watch.poke()
+  }, seconds * 1000)
+
+  try {
+    for (;;) {
+      const current = await liveSession(needs, token)
+      if (await worth(current)) return { session: current, timedOut: false }
+      if (over) return { session: current, timedOut: true }
+      await watch.news()
+    }
+  } finally {
+    clearTimeout(timer)
+    watch.end()
+  }
+}
+
+/** True when a message newer than this one is there. */
+export async function hasNewer(
+  { store }: Pick<AwaitMailNeeds, 'store'>,
+  session: Session,
+  sinceId: number,
+): Promise<boolean> {
+  if (session.count === 0 || session.lastId <= sinceId) return false
+  // The newest may have been deleted, so its id alone proves nothing.
+  return (await store.listMessages(session.id, { sinceId, limit: 1 })).length > 0
+}

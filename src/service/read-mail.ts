@@ -1,0 +1,56 @@
+import type { Mail, Message, RawMail } from '../core/message.ts'
+import { Problem } from '../core/problem.ts'
+import type { MailStore } from '../store/store.ts'
+import { type LiveSessionNeeds, liveSession } from './live-session.ts'
+
+export interface FindMailNeeds extends LiveSessionNeeds {
+  store: Pick<MailStore, 'findSession' | 'findMessage' | 'readRaw'>
+}
+
+export interface ReadMailNeeds extends LiveSessionNeeds {
+  store: Pick<MailStore, 'findSession' | 'findMessage'>
+  parsed: Parsed
+}
+
+/** The parse of a kept mail; undefined when the mail is gone. */
+export type Parsed = (rawId: number) => Promise<Mail | undefined>
+
+/** One message of this session with all that was read from it. */
+export async function readMail(
+  needs: ReadMailNeeds,
+  token: string,
+  id: number,
+): Promise<{ message: Message; mail: Mail }> {
+  const message = await findMessage(needs, token, id)
+  const mail = await needs.parsed(message.rawId)
+  if (!mail) throw messageNotFound()
+  return { message, mail }
+}
+
+/** One message of this session with its bytes and the way they came. */
+export async function readRawMail(
+  needs: FindMailNeeds,
+  token: string,
+  id: number,
+): Promise<{ message: Message; raw: RawMail }> {
+  const message = await findMessage(needs, token, id)
+  const raw = await needs.store.readRaw(message.rawId)
+  if (!raw) throw messageNotFound()
+  return { message, raw }
+}
+
+async function findMessage(
+  needs: LiveSessionNeeds & { store: Pick<MailStore, 'findMessage'> },
+  token: string,
+  id: number,
+): Promise<Message> {
+  const session = await liveSession(needs, token)
+  const message = await needs.store.findMessage(session.id, id)
+  if (!message) throw messageNotFound()
+  return message
+}
+
+/** The same for an id of another session as for one that never was. */
+export function messageNotFound(): Problem {
+  return new Problem('message_not_found', 'id: this session has no such message.')
+}

@@ -1,0 +1,50 @@
+import type { Bus } from '../bus/bus.ts'
+import type { MailboxId } from '../core/session.ts'
+
+export interface Watch {
+  /** Resolves when there may be news since the last call; throws the signal's reason once that is aborted. */
+  news(): Promise<void>
+  /** Makes the current or next `news` resolve. */
+  poke(): void
+  end(): void
+}
+
+// The bus only hastens: whoever waits looks by himself now and then, so that a lost wake strands nobody.
+const LOOK_MS = 3_000
+
+/** Notes every change of a mailbox from now on. Watch, then read, then wait for news: nothing falls in between. */
+export function watchMailbox(
+  bus: Pick<Bus, 'subscribe'>,
+  mailbox: MailboxId,
+  signal: AbortSignal,
+): Watch {
+  let pending = false
+  let wake: (() => void) | undefined
+
+  const poke = () => {
+    pending = true
+    wake?.()
+  }
+  const unsubscribe = bus.subscribe(mailbox, poke)
+  const looking = setInterval(poke, LOOK_MS)
+  signal.addEventListener('abort', poke)
+
+  return {
+    poke,
+    async news() {
+      if (!pending && !signal.aborted) {
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      }
+      pending = false
+      wake = undefined
+      signal.throwIfAborted()
+    },
+    end() {
+      unsubscribe()
+      clearInterval(looking)
+      signal.removeEventListener('abort', poke)
+    },
+  }
+}
