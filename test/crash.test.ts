@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { test } from 'vitest'
+import { checkMail, createSession, rawMail } from './api.ts'
+import { keepSending, type Ledger, openLedger, sha256 } from './ledger.ts'
+import { scratchFolder } from './scratch.ts'
+import { freePorts, serveProcess } from './served.ts'
+
+const ROUNDS = process.env['MAYFLY_TEST_LONG'] ? 20 : 5
+const SENDERS = 20
+const BOXES = 100
+
+test('what was answered 250 is there after a SIGKILL, whole and once', async () => {
+  const folder = scratchFolder()
+  const ports = await freePorts()
+  const env = { MAYFLY_SESSION_MAX_MESSAGES: '100000', MAYFLY_SESSION_MAX_BYTES: '10GB' }
+  const serve = () => serveProcess({ folder: folder.path, ports, env })
+  const ledger = openLedger(`${folder.path}/ledger`)
+  let served = await serve()
+  const boxes = await Promise.all(Array.from({ length: BOXES }, () => createSession(served.url)))
+
+  let stopping = false
+  const senders = Array.from({ length: SENDERS }, () =>
+    keepSending(boxes, { smtpPort: ports.smtp, ledger, stopped: () => stopping }),
+  )
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await moment(200 + Math.random() * 1_300)
+    await served.kill('SIGKILL')
+    const before = Date.now()
+    served = await serve()
+    process.stdout.write(`round ${round + 1}: serving again after ${Date.now() - before} ms\n`)
+  }
+  stopping = true
+  await Promise.all(senders)
+
+  await holdToLedger(served.url, boxes, ledger)
+  assert.equal(await served.kill('SIGTERM'), 0, 'a polite stop ends with 0')
+  ledger.close()
+  folder.remove()
+})
+
+/** Every line is there with the same bytes, in the mailbox it was sent to, exactly once. */
+async function holdToLedger(
+  url: string,
+  boxes: readonly { token: string }[],
+  ledger: Ledger,
+): Promise<void> {
+  const lines = ledger.read()
+  assert.ok(lines.length > 500, `the senders were busy: ${lines.length} mails`)
+  for (const { token } of boxes) {
+    const mine = new Map(
+      lines.filter((line) => line.token === token).map((line) => [line.uuid, line]),
+    )
+    const messages = await checkMail(url, token, '&limit=500')
+    assert.ok(messages.length < 500, 'all of a mailbox fits into one list')
+    const uuids = messages.map((message) => message.subject)
+    assert.equal(new Set(uuids).size, uuids.length, 'no mail is there twice')
+    for (const { id, subject } of messages) {
+      const line = mine.get(subject)
+      if (!line) continue // kept, but the answer was lost with the process
+      assert.equal(sha256(await rawMail(url, token, id)), line.sha256, `${subject} is whole`)
+      mine.delete(subject)
+    }
+    assert.deepEqual([...mine.keys()], [], 'nothing in the ledger is missing')
+  }
+  process.stdout.write(`${lines.length} acknowledged mails, all there\n`)
+}
+
+/** A random moment of the server's life, not a wait for something to happen. */
+function moment(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { afterAll, expect, test } from 'vitest'
+import { createSession } from './api.ts'
+import { uniqueMail } from './ledger.ts'
+import { scratchFolder } from './scratch.ts'
+import { freePorts, serveProcess } from './served.ts'
+import { connectSmtp } from './smtp-client.ts'
+
+// The proof behind "250 means on disk": the kernel's own record of who wrote what when.
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const MAILS = 20
+const folder = scratchFolder()
+afterAll(folder.remove)
+
+test('the commit of every mail is synced between its last byte and its 250', async () => {
+  assert.deepEqual(await unsyncedMails(ROOT, 'full'), { answered: MAILS, unsynced: 0 })
+})
+
+test('the proof fails when synchronous is set to NORMAL', async () => {
+  const copy = `${folder.path}/mutant`
+  for (const part of ['src', 'bin', 'package.json']) {
+    cpSync(`${ROOT}/${part}`, `${copy}/${part}`, { recursive: true })
+  }
+  symlinkSync(`${ROOT}/node_modules`, `${copy}/node_modules`)
+  const file = `${copy}/src/store/sqlite/files.ts`
+  const source = readFileSync(file, 'utf8')
+  const mutant = source.replace("'synchronous = FULL'", "'synchronous = NORMAL'")
+  assert.notEqual(mutant, source)
+  writeFileSync(file, mutant)
+  const { answered, unsynced } = await unsyncedMails(copy, 'normal')
+  assert.equal(answered, MAILS)
+  expect(unsynced).toBeGreaterThan(MAILS / 2)
+})
+
+/** Sends mails one by one to a service under strace, and counts those whose 250 came before their sync. */
+async function unsyncedMails(
+  root: string,
+  name: string,
+): Promise<{ answered: number; unsynced: number }> {
+  const trace = `${folder.path}/${name}.trace`
+  const calls = 'trace=fdatasync,fsync,pwrite64,write,writev,sendto,sendmsg'
+  const served = await serveProcess({
+    folder: `${folder.path}/${name}`,
+    ports: await freePorts(),
+    root,
+    under: ['strace', '-f', '-y', '-s', '64', '-o', trace, '-e', calls],
+  })
+  const box = await createSession(served.url)
+  const client = await connectSmtp(served.smtpPort)
+  for (let sent = 0; sent < MAILS; sent += 1) {
+    const { raw } = uniqueMail(3_000)
+    assert.equal((await client.send({ to: [box.email], raw })).code, 250)
+  }
+  client.close()
+  await served.kill('SIGTERM')
+  return countUnsynced(readFileSync(trace, 'utf8').split('\n'))
+}
+
+/** Between our 354 and our 250 the log file must have been written, and synced after the last write. */
+function countUnsynced(lines: readonly string[]): { answered: number; unsynced: number } {
+  const found = { answered: 0, unsynced: 0 }
+  let inMail = false
+  let synced = false
+  for (const event of lines.map(eventReader())) {
+    if (event === 'asked') inMail = true
+    // A mail begins unsynced, and so does every further write of its commit.
+    if (event === 'asked' || event === 'written') synced = false
+    if (event === 'synced') synced = true
+    if (event !== 'answered' || !inMail) continue
+    inMail = false
+    found.answered += 1
+    if (!synced) found.unsynced += 1
+  }
+  return found
+}
+
+/** A sync that strace shows in two halves counts where it returned; a write where it began. */
+function eventReader(): (line: string) => 'asked' | 'written' | 'synced' | 'answered' | undefined {
+  const syncing = new Set<string>()
+  return (line) => {
+    const thread = line.slice(0, line.indexOf(' '))
+    if (line.includes('"354 ')) return 'asked'
+    if (line.includes('"250 ')) return 'answered'
+    if (/f(data)?sync resumed/.test(line)) return syncing.delete(thread) ? 'synced' : undefined
+    if (!line.includes('mail.db-wal>')) return undefined
+    if (line.includes('pwrite64(')) return 'written'
+    if (!line.includes('<unfinished')) return 'synced'
+    syncing.add(thread)
+    return undefined
+  }
+}

@@ -1,0 +1,66 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { connectSmtp } from './smtp-client.ts'
+
+export interface LedgerLine {
+  uuid: string
+  sha256: string
+  token: string
+}
+
+/** What a sender holds us to: a line is written and synced only after it has read 250. */
+export function openLedger(path: string) {
+  const file = openSync(path, 'a')
+  return {
+    write(line: LedgerLine): void {
+      writeSync(file, `${JSON.stringify(line)}\n`)
+      fsyncSync(file)
+    },
+    read: (): LedgerLine[] =>
+      readFileSync(path, 'utf8')
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as LedgerLine),
+    close: () => closeSync(file),
+  }
+}
+
+export type Ledger = ReturnType<typeof openLedger>
+
+/** A mail whose bytes nobody else has. */
+export function uniqueMail(bodyBytes: number): { uuid: string; raw: Buffer; sha256: string } {
+  const uuid = randomUUID()
+  const line = `${uuid} `.repeat(Math.ceil(bodyBytes / 37)).slice(0, bodyBytes)
+  const body = line.replace(/(.{76})/g, '$1\r\n')
+  const raw = Buffer.from(`From: <s@sender.test>\r\nSubject: ${uuid}\r\n\r\n${body}\r\n`)
+  return { uuid, raw, sha256: sha256(raw) }
+}
+
+export function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
+
+/**
+ * Sends over kept connections, one mail after the other, until told to stop; connects anew when the server is gone.
+ * A mail that was not answered is not in the ledger: it may have been kept or not.
+ */
+export async function keepSending(
+  boxes: readonly { email: string; token: string }[],
+  { smtpPort, ledger, stopped }: { smtpPort: number; ledger: Ledger; stopped(): boolean },
+): Promise<void> {
+  while (!stopped()) {
+    const client = await connectSmtp(smtpPort).catch(() => undefined)
+    if (!client) {
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      continue
+    }
+    for (let code = 250; code === 250 && !stopped(); ) {
+      const box = boxes[Math.floor(Math.random() * boxes.length)]
+      if (!box) throw new Error('no mailbox to send to')
+      const { uuid, raw, sha256: hash } = uniqueMail(200 + Math.floor(Math.random() * 8_000))
+      code = (await client.send({ to: [box.email], raw })).code
+      if (code === 250) ledger.write({ uuid, sha256: hash, token: box.token })
+    }
+    client.close()
+  }
+}
