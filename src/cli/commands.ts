@@ -1,0 +1,133 @@
+import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import { printConfig, type SettingLine } from './config.ts'
+import {
+  type AddOptions,
+  addDomain,
+  type DomainBook,
+  printDomains,
+  removeDomain,
+  switchDomain,
+} from './domain.ts'
+import { watchInbox } from './inbox.ts'
+import { type OperatorMail, watchOperator } from './operator-inbox.ts'
+import { type Print, Refused } from './refused.ts'
+import type { Whereabouts } from './serve.ts'
+
+/** What the commands need done; main.ts opens each part only when a command asks for it. */
+export interface Deeds {
+  version: string
+  /** Runs until it is told to stop. */
+  serve(): Promise<void>
+  settings(): readonly SettingLine[]
+  here(): Whereabouts
+  withDomains(deed: (book: DomainBook) => Promise<void>): Promise<void>
+  withOperatorMail(deed: (mail: OperatorMail) => Promise<void>): Promise<void>
+}
+
+/** Runs one command line and says how it ended: 0 done, 1 refused, 2 wrongly written. */
+export async function run(args: readonly string[], deeds: Deeds): Promise<number> {
+  try {
+    await program(deeds, console.log).parseAsync(args, { from: 'user' })
+    return 0
+  } catch (error) {
+    // Commander has written its own line already; asking for help or the version is no fault.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+    if (!(error instanceof Refused)) throw error
+    console.error(error.message)
+    return error.exitCode
+  }
+}
+
+export function program(deeds: Deeds, print: Print): Command {
+  const mayfly = new Command('mayfly')
+    .description('Disposable mailboxes: mail in over SMTP, out as JSON.')
+    .version(deeds.version)
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: false })
+
+  mayfly
+    .command('serve')
+    .description('take mail in and answer the API, until stopped')
+    .action(() => deeds.serve())
+  mayfly
+    .command('config')
+    .description('print every setting, its value, where it came from and what it means')
+    .option('--json', 'as JSON')
+    .action((options: { json?: boolean }) => printConfig(deeds.settings(), options, print))
+  addDomainCommands(mayfly.command('domain').description('the mail domains'), deeds, print)
+  addInboxCommand(mayfly, deeds, print)
+  return mayfly
+}
+
+function addDomainCommands(domain: Command, { withDomains }: Deeds, print: Print): void {
+  domain
+    .command('list')
+    .description('print them')
+    .option('--json', 'as JSON')
+    .option('--all', 'removed ones too')
+    .action((options: { json?: boolean; all?: boolean }) =>
+      withDomains((book) => printDomains(book, options, print)),
+    )
+  domain
+    .command('add <name>')
+    .description('take mail for a domain; a removed one comes back under its old id')
+    .option('--no-sessions', 'people may not have sessions there')
+    .option('--no-reader', 'mail for addresses that no session ever held is refused')
+    .option('--ttl <duration>', 'life of a session there, such as 2h')
+    .action((name: string, options: AddOptions) =>
+      withDomains((book) => addDomain(book, name, options, print)),
+    )
+  domain
+    .command('remove <name>')
+    .description('no new sessions; live ones end normally')
+    .action((name: string) => withDomains((book) => removeDomain(book, name, print)))
+  domain
+    .command('activate <name>')
+    .description('offer it again')
+    .action((name: string) => withDomains((book) => switchDomain(book, name, true, print)))
+  domain
+    .command('deactivate <name>')
+    .description('offer it to nobody for now')
+    .action((name: string) => withDomains((book) => switchDomain(book, name, false, print)))
+}
+
+interface InboxOptions {
+  url?: string
+  prefix?: string
+  operator?: boolean
+  wait: boolean
+  once?: boolean
+  count?: number
+}
+
+function addInboxCommand(mayfly: Command, deeds: Deeds, print: Print): void {
+  mayfly
+    .command('inbox')
+    .description('make a mailbox and show its mail as it arrives')
+    .option('--url <url>', 'the service to ask (default: the one configured here)')
+    .option('--prefix <name>', 'the part before the @ (default: two words and digits)')
+    .option('--operator', 'show mail for postmaster and abuse instead')
+    .option('--no-wait', 'with --operator: show what is there and end')
+    .option('--once', 'end after one mail')
+    .option('--count <n>', 'end after n mails', countOf)
+    .action(async ({ operator, wait, ...options }: InboxOptions) => {
+      const count = options.once ? 1 : (options.count ?? Number.POSITIVE_INFINITY)
+      if (operator) {
+        return await deeds.withOperatorMail((mail) => watchOperator(mail, { count, wait }, print))
+      }
+      const here = deeds.here()
+      const url = options.url?.replace(/\/+$/, '') ?? here.url
+      await watchInbox({ url, count, prefix: options.prefix }, print, (address) => {
+        if (url === here.url) print(sendLine(here, address))
+      })
+    })
+}
+
+function sendLine({ smtpHost, smtpPort }: Whereabouts, address: string): string {
+  return `Send     swaks --server ${smtpHost}:${smtpPort} --to ${address} --body 'It works.'`
+}
+
+function countOf(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Give a whole number from 1 on.')
+}

@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest'
+import { readConfig } from '../config.ts'
+import { printConfig, type SettingLine } from './config.ts'
+
+function printed(settings: readonly SettingLine[], options = {}): string[] {
+  const lines: string[] = []
+  printConfig(settings, options, (line) => lines.push(line))
+  return lines
+}
+
+const env = { MAYFLY_HTTP_PORT: '9000', MAYFLY_ADMIN_TOKEN: 'hunter2' }
+const { settings } = readConfig({ env, file: { MAYFLY_SESSION_TTL: '2h' } })
+
+test('every setting has its line with value, origin and meaning', () => {
+  const lines = printed(settings)
+  expect(lines[0]).toMatch(/^SETTING +VALUE +FROM +MEANING$/)
+  for (const { name, meaning } of settings) {
+    expect(
+      lines.filter((line) => line.startsWith(`${name} `) && line.endsWith(meaning)),
+    ).toHaveLength(1)
+  }
+  expect(lines.find((line) => line.startsWith('MAYFLY_HTTP_PORT'))).toMatch(/ 9000 +environment +/)
+  expect(lines.find((line) => line.startsWith('MAYFLY_SESSION_TTL'))).toMatch(/ 2h +file +/)
+  expect(lines.find((line) => line.startsWith('MAYFLY_SMTP_PORT'))).toMatch(/ 2525 +default +/)
+  expect(lines.find((line) => line.startsWith('MAYFLY_TRUST_PROXY'))).toMatch(/ - +default +/)
+})
+
+test('the columns stand under their headings, also beside a long list', () => {
+  const [head = '', ...lines] = printed(settings)
+  const column = head.indexOf('FROM')
+  for (const line of lines.filter((line) => line.startsWith('MAYFLY_'))) {
+    expect(line.slice(column)).toMatch(/^(default|environment|file) /)
+  }
+  expect(lines.some((line) => /^ +[a-z]+\.example,/.test(line))).toBe(true)
+})
+
+test('a secret is told only as set', () => {
+  for (const options of [{}, { json: true }]) {
+    const text = printed(settings, options).join('\n')
+    expect(text).not.toContain('hunter2')
+    expect(text).toContain('(set)')
+  }
+})
+
+test('JSON holds the same', () => {
+  const parsed = JSON.parse(printed(settings, { json: true }).join('\n'))
+  expect(parsed).toHaveLength(settings.length)
+  expect(parsed).toContainEqual({
+    name: 'MAYFLY_HTTP_PORT',
+    value: '9000',
+    origin: 'environment',
+    meaning: 'port of the API',
+  })
+})
+
+test('a value cannot act on the terminal', () => {
+  const line = { name: 'X', shown: '\u001b[2J', origin: 'environment', meaning: 'm' }
+  expect(printed([line]).join()).not.toContain('\u001b')
+})

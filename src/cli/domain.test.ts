@@ -1,0 +1,132 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { scratchMail } from '../../test/scratch.ts'
+import { addDomain, printDomains, removeDomain, switchDomain } from './domain.ts'
+import { Refused } from './refused.ts'
+
+let mail: Awaited<ReturnType<typeof scratchMail>>
+let lines: string[] = []
+const print = (line: string) => void lines.push(line)
+const usual = { sessions: true, reader: true }
+
+beforeEach(async () => {
+  mail = await scratchMail()
+  lines = []
+})
+afterEach(() => mail.close())
+
+async function listed(options = {}): Promise<string[]> {
+  lines = []
+  await printDomains(mail.store, options, print)
+  return lines
+}
+
+async function exitOf(deed: Promise<void>): Promise<[number, string]> {
+  const error = await deed.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  if (error instanceof Refused) return [error.exitCode, error.message]
+  throw new Error(`expected a refusal, got ${error}`)
+}
+
+test('a new domain is listed with what was asked for it', async () => {
+  await addDomain(mail.store, 'Box.Test', usual, print)
+  expect(lines).toEqual(['box.test takes mail now; its id is 1.'])
+  await addDomain(mail.store, 'pool.test', { sessions: false, reader: true, ttl: '2h' }, print)
+  await addDomain(mail.store, 'bücher.test', { sessions: true, reader: false }, print)
+  expect(await listed()).toEqual([
+    'ID  NAME                STATE   SESSIONS  READER  LIFE',
+    '1   box.test            active  yes       yes     usual',
+    '2   pool.test           active  no        yes     2h',
+    '3   xn--bcher-kva.test  active  yes       no      usual',
+  ])
+})
+
+test('JSON holds the same', async () => {
+  await addDomain(mail.store, 'box.test', { ...usual, ttl: '90s' }, print)
+  expect(JSON.parse((await listed({ json: true })).join('\n'))).toEqual([
+    {
+      id: 1,
+      name: 'box.test',
+      active: true,
+      removed: false,
+      sessions: true,
+      reader: true,
+      ttlSeconds: 90,
+    },
+  ])
+})
+
+test('a removed domain is out of the list, and comes back under its old id', async () => {
+  await addDomain(mail.store, 'a.test', usual, print)
+  await addDomain(mail.store, 'b.test', usual, print)
+  await removeDomain(mail.store, 'A.test', print)
+  expect((await listed()).slice(1)).toEqual([expect.stringMatching(/^2 +b\.test/)])
+  expect(await listed({ all: true })).toContainEqual(expect.stringMatching(/^1 +a\.test +removed/))
+  await addDomain(mail.store, 'a.test', { sessions: false, reader: true }, print)
+  expect(await listed()).toContainEqual(expect.stringMatching(/^1 +a\.test +active +no/))
+})
+
+test('a domain is switched off and on again', async () => {
+  await addDomain(mail.store, 'a.test', usual, print)
+  await switchDomain(mail.store, 'a.test', false, print)
+  expect(await listed()).toContainEqual(expect.stringMatching(/^1 +a\.test +inactive/))
+  await switchDomain(mail.store, 'a.test', true, print)
+  expect(await listed()).toContainEqual(expect.stringMatching(/^1 +a\.test +active/))
+})
+
+test('a domain that is there is not added twice', async () => {
+  await addDomain(mail.store, 'a.test', usual, print)
+  expect(await exitOf(addDomain(mail.store, 'A.TEST', usual, print))).toEqual([
+    1,
+    'a.test is there already. See: mayfly domain list',
+  ])
+})
+
+describe('a domain that is not there', () => {
+  const deeds = {
+    remove: (name: string) => removeDomain(mail.store, name, print),
+    activate: (name: string) => switchDomain(mail.store, name, true, print),
+    deactivate: (name: string) => switchDomain(mail.store, name, false, print),
+  }
+  for (const [name, deed] of Object.entries(deeds)) {
+    test(`is not to ${name}, whether it never was or is removed`, async () => {
+      await addDomain(mail.store, 'gone.test', usual, print)
+      await removeDomain(mail.store, 'gone.test', print)
+      for (const unknown of ['never.test', 'gone.test']) {
+        expect(await exitOf(deed(unknown))).toEqual([
+          1,
+          `${unknown} is not one of our domains. See: mayfly domain list`,
+        ])
+      }
+    })
+  }
+})
+
+describe('a command line is wrong', () => {
+  for (const name of [
+    '',
+    'test',
+    'a b.test',
+    'a..test',
+    '-a.test',
+    '@a.test',
+    'a.test/x',
+    '\u001b[2J.test',
+  ]) {
+    test(`when the name is ${JSON.stringify(name)}`, async () => {
+      expect(await exitOf(addDomain(mail.store, name, usual, print))).toEqual([
+        2,
+        `${JSON.stringify(name)} is no domain name.`,
+      ])
+      expect(await mail.store.listDomains()).toEqual([])
+    })
+  }
+  for (const ttl of ['59s', '3651d', '2', 'soon', '']) {
+    test(`when the life is ${JSON.stringify(ttl)}`, async () => {
+      const [code, line] = await exitOf(addDomain(mail.store, 'a.test', { ...usual, ttl }, print))
+      expect([code, line]).toEqual([2, expect.stringContaining('1m to 3650d')])
+      expect(await mail.store.listDomains()).toEqual([])
+    })
+  }
+})

@@ -1,0 +1,105 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { scratchMail } from '../../test/scratch.ts'
+import { parseAddress, parseHost } from '../core/address.ts'
+import { type OperatorMail, watchOperator } from './operator-inbox.ts'
+
+let mail: Awaited<ReturnType<typeof scratchMail>>
+let lines: string[] = []
+const print = (line: string) => void lines.push(line)
+const always = { count: Number.POSITIVE_INFINITY, wait: false }
+
+beforeEach(async () => {
+  mail = await scratchMail({ mailbox: { maxMessages: 50, maxBytes: 100_000 }, poolMaxBytes: 1000 })
+  lines = []
+  const name = parseHost('box.test')
+  if (!name) throw new Error('a good name')
+  await mail.store.addDomain({ name, sessions: true, reader: true, ttlSeconds: undefined })
+})
+afterEach(() => mail.close())
+
+/** Reads bodies as the text they are: what a parser makes of mail is tested where it lives. */
+function operatorMail(pause = async () => {}): OperatorMail {
+  const { store } = mail
+  return {
+    listMessages: store.listMessages,
+    findMessage: store.findMessage,
+    pause,
+    async parsed(rawId) {
+      const raw = await store.readRaw(rawId)
+      const text = Buffer.from(raw?.bytes ?? []).toString()
+      const none = { to: [], cc: [], from: [], replyTo: [], headers: [], attachments: [] }
+      return { ...none, messageId: null, date: null, html: null, text }
+    },
+  }
+}
+
+async function send(to: string, text: string, subject = 'Hi'): Promise<void> {
+  const address = parseAddress(to)
+  if (!address) throw new Error('a good address')
+  const kept = await mail.store.addMail({
+    recipients: [address],
+    envelope: { clientIp: '127.0.0.1', helo: 'x', mailFrom: '', tls: undefined, protocol: 'SMTP' },
+    head: { senderName: 'Ann', senderEmail: 'ann@sender.test', subject },
+    raw: Buffer.from(text),
+    receivedAt: new Date('2026-03-01T12:00:00Z'),
+  })
+  expect(kept.outcome).toBe('kept')
+}
+
+test("shows mail for postmaster and abuse, oldest first, and nobody else's", async () => {
+  await send('postmaster@box.test', 'first')
+  await send('somebody@box.test', 'pool mail')
+  await send('abuse@box.test', 'second')
+  await watchOperator(operatorMail(), always, print)
+  expect(lines).toEqual([
+    '',
+    expect.stringMatching(/^── 2026-03-01 12:00:00 ─+$/),
+    'From:    Ann <ann@sender.test>',
+    'To:      postmaster@box.test',
+    'Subject: Hi',
+    '',
+    'first',
+    '',
+    expect.stringMatching(/^── /),
+    'From:    Ann <ann@sender.test>',
+    'To:      abuse@box.test',
+    'Subject: Hi',
+    '',
+    'second',
+  ])
+})
+
+test('says so when there is none', async () => {
+  await watchOperator(operatorMail(), always, print)
+  expect(lines).toEqual(['No mail for postmaster or abuse.'])
+})
+
+test('goes on with what comes later, each mail once, and ends after as many as asked', async () => {
+  await send('abuse@box.test', 'number 1')
+  let looked = 0
+  const pause = async () => {
+    looked += 1
+    if (looked > 1) await send('abuse@box.test', `number ${looked}`)
+  }
+  await watchOperator(operatorMail(pause), { count: 3, wait: true }, print)
+  expect(lines.filter((line) => line.startsWith('number'))).toEqual([
+    'number 1',
+    'number 2',
+    'number 3',
+  ])
+})
+
+test('a mail cannot act on the terminal', async () => {
+  await send('abuse@box.test', 'a\u001b[2Jb\r\n\u202ec', 'S\u001b]0;x\u0007\nFrom: forged')
+  await watchOperator(operatorMail(), always, print)
+  const text = lines.join('\n')
+  expect(text).toContain('a\\u001b[2Jb\n\\u202ec')
+  expect(text).toContain('Subject: S\\u001b]0;x\\u0007\\u000aFrom: forged')
+})
+
+test('an endless mail is cut', async () => {
+  await send('abuse@box.test', 'x'.repeat(50_000))
+  await watchOperator(operatorMail(), always, print)
+  expect(lines.at(-2)).toHaveLength(20_000)
+  expect(lines.at(-1)).toBe('… and 30000 more characters')
+})

@@ -1,0 +1,64 @@
+/** Where a service is reached from the machine it runs on. */
+export interface Whereabouts {
+  /** Without a slash at the end. */
+  url: string
+  smtpHost: string
+  smtpPort: number
+}
+
+/** From the address listened on to one that a program here can connect to. */
+export function whereabouts(listening: {
+  host: string
+  httpPort: number
+  smtpPort: number
+}): Whereabouts {
+  const { host, httpPort, smtpPort } = listening
+  const everywhere = host === '' || host === '::' || host === '0.0.0.0'
+  const name = everywhere ? 'localhost' : host.includes(':') ? `[${host}]` : host
+  return { url: `http://${name}:${httpPort}`, smtpHost: name, smtpPort }
+}
+
+export interface BannerFacts {
+  here: Whereabouts
+  /** How it is reached from outside, where that is known. */
+  baseUrl: string
+  domains: readonly string[]
+  /** The folder that holds everything. */
+  kept: string
+}
+
+/** What a person sees first: where things are, and a first mail to paste. */
+export function banner({ here, baseUrl, domains, kept }: BannerFacts): string[] {
+  const url = baseUrl || here.url
+  return [
+    '',
+    'Mayfly is up.',
+    '',
+    `  API      ${url}/api    documents: ${url}/docs`,
+    `  SMTP     ${here.smtpHost}:${here.smtpPort}`,
+    `  Domains  ${shortList(domains)}`,
+    `  Data     ${kept}`,
+    '',
+    'See mail arrive:  npm run --silent mayfly -- inbox',
+    'Or paste this: it makes a mailbox, sends it a mail and lists it.',
+    '',
+    ...firstMail(here).map((line) => `  ${line}`),
+    '',
+  ]
+}
+
+/** Nothing but a POSIX shell and curl. */
+export function firstMail({ url, smtpHost, smtpPort }: Whereabouts): string[] {
+  return [
+    `box=$(curl -s -X POST ${url}/api/create-session)`,
+    `field() { echo "$box" | sed "s/.*\\"$1\\":\\"\\([^\\"]*\\).*/\\1/"; }`,
+    `printf 'Subject: Hello\\r\\n\\r\\nIt works.\\r\\n' | curl -s smtp://${smtpHost}:${smtpPort} --mail-from me@sender.example --mail-rcpt "$(field email)" -T -`,
+    `curl -s "${url}/api/check-mail?token=$(field token)"`,
+  ]
+}
+
+function shortList(names: readonly string[]): string {
+  if (names.length === 0) return 'none yet: mayfly domain add NAME'
+  const shown = names.slice(0, 3).join(', ')
+  return names.length > 3 ? `${shown} and ${names.length - 3} more` : shown
+}
