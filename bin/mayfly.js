@@ -7,8 +7,7 @@ import { fileURLToPath } from 'node:url'
 const NEEDED = 26
 
 if (Number.parseInt(process.versions.node, 10) >= NEEDED) {
-  const { main } = await import('../src/main.ts')
-  process.exitCode = await main(process.argv.slice(2))
+  await import('../src/main.ts')
 } else {
   startWithOurNode()
 }
