@@ -1,0 +1,108 @@
+import { posix } from 'node:path'
+
+/** One import as it is written. Only `import type` leaves nothing to load at run time. */
+interface Import {
+  target: string
+  typeOnly: boolean
+}
+
+/** Who may import whom, beside their own kind: ARCHITECTURE.md shows the same table. */
+const MAY_IMPORT: Record<string, readonly string[]> = {
+  core: [],
+  mime: ['core'],
+  store: ['core'],
+  bus: ['core'],
+  limit: ['core'],
+  pay: ['core'],
+  service: ['core', 'mime'],
+  smtp: ['core', 'service'],
+  imap: ['core', 'service'],
+  http: ['core', 'service'],
+  cli: ['core', 'service'],
+  settings: ['core'],
+  log: ['core'],
+}
+
+/** Of these a service may know the shape, never the thing: it is given one. */
+const TYPES_FOR_SERVICE = ['store', 'bus', 'limit', 'pay']
+
+/** Composition roots: they import everything, nobody imports them. */
+const ROOTS = ['main', 'threads']
+
+/** What the core may use of Node: functions of plain values that touch neither clock, chance, disk nor network. */
+const PURE: Record<string, readonly string[]> = {
+  'node:crypto': ['hash'],
+  'node:url': ['domainToASCII'],
+  'node:net': ['BlockList', 'isIP'],
+}
+
+/** What a file of src imports against the rules, each as the sentence to read. `path` starts with `src/`. */
+export function importFaults(path: string, source: string): string[] {
+  if (/(^|\/)index\.ts$/.test(path)) return [`${path}: no index files, import the file itself`]
+  if (/\.(test|contract)\.ts$/.test(path)) return []
+  const part = partOf(path)
+  if (!ROOTS.includes(part) && !MAY_IMPORT[part]) {
+    return [`${path}: ${part} is not in the table of test/import-rules.ts; add its row and say why`]
+  }
+  return importsOf(source).flatMap(({ target, typeOnly }) => {
+    const fault = target.startsWith('.')
+      ? relativeFault(path, posix.join(posix.dirname(path), target), typeOnly)
+      : packageFault(part, target, source)
+    return fault ? [`${path}: ${fault}`] : []
+  })
+}
+
+function relativeFault(path: string, target: string, typeOnly: boolean): string | undefined {
+  const from = partOf(path)
+  if (!target.startsWith('src/')) {
+    const known = target === 'package.json' && ROOTS.includes(from)
+    return known ? undefined : `what runs may not import ${target}, which is outside src`
+  }
+  const to = partOf(target)
+  if (from === to) return engineFault(path, target)
+  if (ROOTS.includes(to) && !(from === 'main' && to === 'threads')) {
+    return `nobody imports ${to}: it puts the parts together`
+  }
+  if (ROOTS.includes(from) || MAY_IMPORT[from]?.includes(to)) return undefined
+  if (from === 'service' && TYPES_FOR_SERVICE.includes(to)) {
+    return typeOnly ? undefined : `service may import only types of ${to}: write import type`
+  }
+  return `${from} may not import ${to}`
+}
+
+function engineFault(path: string, target: string): string | undefined {
+  const [from, to] = [path, target].map(
+    (file) => /^src\/store\/(sqlite|postgres)\//.exec(file)?.[1],
+  )
+  return from && to && from !== to ? `no engine imports another: ${from}, ${to}` : undefined
+}
+
+function packageFault(part: string, target: string, source: string): string | undefined {
+  if (part !== 'core') return undefined
+  const allowed = PURE[target]
+  if (!allowed) return `core may not import ${target}: no I/O, no clock, no chance, no packages`
+  const names = [...source.matchAll(new RegExp(`import \\{([^}]*)\\} from '${target}'`, 'g'))]
+    .flatMap(([, list = '']) => list.split(','))
+    .map((name) => name.trim())
+    .filter((name) => name !== '' && !allowed.includes(name))
+  return names.length > 0 ? `core may not import ${names} of ${target}` : undefined
+}
+
+/** The folder under src; files that lie directly in src are grouped by what they are about. */
+function partOf(path: string): string {
+  const [, first = '', ...rest] = path.split('/')
+  if (rest.length > 0) return first
+  if (first.startsWith('log')) return 'log'
+  return /^(config|setting)/.test(first) ? 'settings' : first.replace(/\.ts$/, '')
+}
+
+/** Static imports and exports, import() and new URL('./x.ts') alike. */
+export function importsOf(source: string): Import[] {
+  const fixed = source.matchAll(/^(?:import|export)\s(type\s)?(?:[^'";]*?\sfrom\s)?\s*'([^']+)'/gm)
+  const dynamic = source.matchAll(/\bimport\(\s*['"`]([^'"`]+)['"`]/g)
+  const files = source.matchAll(/new URL\(\s*['"`](\.[^'"`]+)['"`]/g)
+  return [
+    ...[...fixed].map(([, type, target = '']) => ({ target, typeOnly: type !== undefined })),
+    ...[...dynamic, ...files].map(([, target = '']) => ({ target, typeOnly: false })),
+  ]
+}

@@ -1,0 +1,90 @@
+import { globSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { importFaults } from './import-rules.ts'
+
+const root = new URL('../', import.meta.url)
+const files = globSync('src/**/*.ts', { cwd: fileURLToPath(root) })
+
+test('every file of src imports only what the table allows', () => {
+  const faults = files.flatMap((path) =>
+    importFaults(path, readFileSync(new URL(path, root), 'utf8')),
+  )
+  expect(faults).toEqual([])
+})
+
+test('the table is held against the whole house', () => {
+  expect(files.length).toBeGreaterThan(50)
+  for (const path of [
+    'src/main.ts',
+    'src/config.ts',
+    'src/core/address.ts',
+    'src/threads/smtp.ts',
+  ]) {
+    expect(files).toContain(path)
+  }
+})
+
+describe('allowed', () => {
+  for (const [path, source] of [
+    ['src/core/prefix.ts', "import { Problem } from './problem.ts'"],
+    ['src/core/id.ts', "import { hash } from 'node:crypto'"],
+    ['src/service/receive.ts', "import type { Bus } from '../bus/bus.ts'"],
+    ['src/service/receive.ts', "import { readHead } from '../mime/head.ts'"],
+    ['src/http/routes/x.ts', "import { receive } from '../../service/receive.ts'"],
+    ['src/config.ts', "import { flag } from './setting-values.ts'"],
+    ['src/main.ts', "import { startService } from './threads/start.ts'"],
+    ['src/main.ts', "const file = new URL('../package.json', import.meta.url)"],
+    ['src/threads/smtp.ts', "import { openSmtp } from '../smtp/server.ts'"],
+    ['src/store/sqlite/keys.ts', "import type { ApiKey } from '../store.ts'"],
+    ['src/store/sqlite.test.ts', "import { scratchMail } from '../../test/scratch.ts'"],
+    ['src/mime/parse.ts', "import PostalMime from 'postal-mime'"],
+  ] as const) {
+    test(`${path}: ${source}`, () => expect(importFaults(path, source)).toEqual([]))
+  }
+})
+
+describe('refused', () => {
+  for (const [path, source, sentence] of [
+    ['src/core/x.ts', "import { a } from '../mime/head.ts'", 'core may not import mime'],
+    ['src/core/x.ts', "import { readFileSync } from 'node:fs'", 'core may not import node:fs'],
+    ['src/core/x.ts', "import { pino } from 'pino'", 'core may not import pino'],
+    [
+      'src/core/x.ts',
+      "import { hash, randomBytes } from 'node:crypto'",
+      'core may not import randomBytes of node:crypto',
+    ],
+    ['src/store/x.ts', "import { a } from '../bus/bus.ts'", 'store may not import bus'],
+    ['src/store/x.ts', "import type { A } from '../bus/bus.ts'", 'store may not import bus'],
+    [
+      'src/service/x.ts',
+      "import { openSqlite } from '../store/sqlite/open.ts'",
+      'service may import only types of store',
+    ],
+    [
+      'src/service/x.ts',
+      "import { type MailStore } from '../store/store.ts'",
+      'service may import only types of store',
+    ],
+    ['src/service/x.ts', "import { a } from '../http/a.ts'", 'service may not import http'],
+    ['src/http/x.ts', "import { a } from '../smtp/a.ts'", 'http may not import smtp'],
+    ['src/http/x.ts', "import type { A } from '../store/store.ts'", 'http may not import store'],
+    ['src/cli/x.ts', "import type { A } from '../config.ts'", 'cli may not import settings'],
+    ['src/smtp/x.ts', "import {\n  a,\n  b,\n} from '../limit/a.ts'", 'smtp may not import limit'],
+    ['src/smtp/x.ts', "const a = await import('../store/a.ts')", 'smtp may not import store'],
+    ['src/smtp/x.ts', "new Worker(new URL('../http/a.ts', x))", 'smtp may not import http'],
+    ['src/smtp/x.ts', "import '../http/a.ts'", 'smtp may not import http'],
+    ['src/smtp/x.ts', "export { a } from '../http/a.ts'", 'smtp may not import http'],
+    ['src/http/x.ts', "import { a } from '../threads/start.ts'", 'nobody imports threads'],
+    ['src/threads/x.ts', "import { a } from '../main.ts'", 'nobody imports main'],
+    ['src/http/x.ts', "import { a } from '../../test/house.ts'", 'outside src'],
+    ['src/store/sqlite/x.ts', "import { a } from '../postgres/a.ts'", 'no engine imports another'],
+    ['src/config.ts', "import { openLog } from './log.ts'", 'settings may not import log'],
+    ['src/helpers/x.ts', '', 'helpers is not in the table'],
+    ['src/core/index.ts', '', 'no index files'],
+  ] as const) {
+    test(`${path}: ${source || 'its being there'}`, () => {
+      expect(importFaults(path, source)).toEqual([expect.stringContaining(sentence)])
+    })
+  }
+})
