@@ -1,13 +1,19 @@
 import { isUtf8 } from 'node:buffer'
+import { decodeUtf7 } from './utf7.ts'
 
 /** Bytes as text. A charset nobody knows: UTF-8 where the bytes are that, else Windows-1252. Never throws. */
 export function decodeBytes(bytes: Uint8Array, charset: string): string {
-  const decoder = findDecoder(charset.trim().toLowerCase())
+  const label = charset.trim().toLowerCase()
+  if (UTF7.test(label)) return decodeUtf7(bytes)
+  // The Encoding Standard reads a bare `utf-16` as little-endian, whatever the mark in front says.
+  const bigEndian = label === 'utf-16' && bytes[0] === 0xfe && bytes[1] === 0xff
+  const decoder = findDecoder(bigEndian ? 'utf-16be' : label)
   if (decoder) return decoder.decode(bytes)
   return isUtf8(bytes) ? UTF8.decode(bytes) : WESTERN.decode(bytes)
 }
 
-const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
+const UTF7 = /^(?:x-)?(?:unicode-1-1-|unicode-2-0-|cs)?utf-?7$/
+const UTF8 = new TextDecoder('utf-8')
 const WESTERN = new TextDecoder('windows-1252')
 // A mail can make up labels without end, and a refused one is slow to refuse: both kinds are remembered, up to a point.
 const MAX_KNOWN = 500

@@ -82,7 +82,7 @@ describe('a forged From', () => {
     ['with a NUL', `<${fake}\0@evil.test>`, ENVELOPE],
     ['in a bracket that the real one closes', `<${fake} <${evil}>`, evil],
     ['as a group name', `"${fake}": ${evil};`, evil],
-    ['with a bare CR', `${evil}\rFrom: ${fake}`, ENVELOPE],
+    ['with a bare CR', `${evil}\rFrom: ${fake}`, evil],
   ] as const) {
     test(`${name} does not become the sender`, () =>
       expect(head(`From: ${from}`).senderEmail).toBe(senderEmail))

@@ -16,9 +16,9 @@ const MAX_VALUE = 16 * 1024
 export function readHead(raw: Uint8Array, mailFrom: string): MailHead {
   let from: string | undefined
   let subject: string | undefined
-  for (const { name, value } of readFields(headerBlock(raw))) {
-    if (name === 'from') from ??= value
-    else if (name === 'subject') subject ??= value
+  for (const { key, value } of readFields(headerBlock(raw))) {
+    if (key === 'from') from ??= value
+    else if (key === 'subject') subject ??= value
     if (from !== undefined && subject !== undefined) break
   }
   const sender = from === undefined ? undefined : firstSender(unfold(from.slice(0, MAX_VALUE)))

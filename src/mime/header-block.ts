@@ -3,13 +3,16 @@ import { isUtf8 } from 'node:buffer'
 export const MAX_HEADER_BYTES = 100 * 1024
 export const MAX_HEADER_LINES = 1_000
 
-/** One header field: the name in lower case, the value as it came, folded, one character per byte. */
+/** One header field; the value as it came, folded, one character per byte. */
 export interface Field {
+  /** The name in lower case. */
+  key: string
+  /** The name as written. */
   name: string
   value: string
 }
 
-/** The header block up to its limit, one character per byte. */
+/** The header block of a mail up to its limit, one character per byte. */
 export function headerBlock(raw: Uint8Array): string {
   const head = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.length, MAX_HEADER_BYTES))
   if (head[0] === LF || (head[0] === CR && head[1] === LF)) return ''
@@ -28,7 +31,8 @@ export function* readFields(block: string): Generator<Field> {
     }
     const name = FIELD_NAME.exec(block.slice(start, Math.min(end, start + MAX_NAME)))
     if (name?.[1]) {
-      yield { name: name[1].toLowerCase(), value: block.slice(start + name[0].length, end) }
+      const value = block.slice(start + name[0].length, end)
+      yield { key: name[1].toLowerCase(), name: name[1], value }
     }
     start = end
   }

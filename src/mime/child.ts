@@ -1,0 +1,19 @@
+import type { Answer, Job } from './job.ts'
+import { parseMail, readAttachment } from './parse.ts'
+
+// Runs as a process of its own, with no right but to read these modules. One job at a time; the parent holds the clock.
+process.on('message', (job: Job) => tell(work(job)))
+tell({ kind: 'ready' })
+
+function work(job: Job): Answer {
+  try {
+    if (job.kind === 'parse') return { kind: 'mail', mail: parseMail(job.raw) }
+    return { kind: 'attachment', attachment: readAttachment(job.raw, job.index) }
+  } catch (fault) {
+    return { kind: 'failed', fault: fault instanceof Error ? fault.message : String(fault) }
+  }
+}
+
+function tell(answer: Answer): void {
+  process.send?.(answer)
+}

@@ -1,0 +1,127 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import type { Answer, Job } from './job.ts'
+import { readUsage, type Usage } from './usage.ts'
+
+export interface JobLimits {
+  /** Computing time of one job, not time that passes: a busy machine must not cost anybody a mail. */
+  cpuMs: number
+  /** For a child that stands still, and where computing time cannot be read. */
+  wallMs: number
+  memoryMb: number
+}
+
+/** An answer, or why there will be none: the child is gone then. */
+export type Outcome = Answer | { kind: 'lost'; why: 'died' | 'too slow' | 'too large' }
+
+export interface ParseChild {
+  /** One job at a time. Rejects only when the child could not be started: that says nothing about the mail. */
+  run(job: Job): Promise<Outcome>
+  alive(): boolean
+  end(): Promise<void>
+}
+
+const LOOK_MS = 50
+/** Of the JavaScript heap; buffers come on top, see JobLimits.memoryMb. */
+const HEAP_MB = 256
+
+/** Starts a child that may read its own modules and nothing else: no other file, no network, no further process. */
+export function startChild(script: URL, limits: JobLimits): ParseChild {
+  const child = fork(fileURLToPath(script), [], {
+    execArgv: [
+      `--max-old-space-size=${HEAP_MB}`,
+      '--disallow-code-generation-from-strings',
+      '--permission',
+      ...readable().map((path) => `--allow-fs-read=${path}`),
+    ],
+    // Secrets of the service stand in its environment.
+    env: {},
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  })
+  const gone = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve())
+    child.once('error', () => resolve())
+  })
+  const ready = started(child)
+  // An idle child keeps nobody's program running.
+  rest(child)
+
+  return {
+    async run(job) {
+      child.ref()
+      child.channel?.ref()
+      try {
+        await ready
+        return await work(child, job, limits)
+      } finally {
+        rest(child)
+      }
+    },
+    alive: () => child.connected && child.exitCode === null && child.signalCode === null,
+    async end() {
+      child.ref()
+      child.kill('SIGKILL')
+      await gone
+    },
+  }
+}
+
+function readable(): string[] {
+  return ['./', '../core/', '../../node_modules/', '../../package.json'].map((path) =>
+    fileURLToPath(new URL(path, import.meta.url)),
+  )
+}
+
+function rest(child: ChildProcess): void {
+  child.unref()
+  child.channel?.unref()
+}
+
+function started(child: ChildProcess): Promise<void> {
+  const ready = new Promise<void>((resolve, reject) => {
+    const fail = (cause: unknown) => reject(new Error('a parse child did not start', { cause }))
+    child.once('message', () => resolve())
+    child.once('error', fail)
+    child.once('exit', (code, signal) => fail(signal ?? code))
+  })
+  // Whoever runs a job hears of it.
+  ready.catch(() => {})
+  return ready
+}
+
+function work(child: ChildProcess, job: Job, limits: JobLimits): Promise<Outcome> {
+  const before = readUsage(child.pid ?? 0)
+  const startedAt = performance.now()
+  return new Promise<Outcome>((resolve) => {
+    const finish = (outcome: Outcome) => {
+      clearInterval(watch)
+      child.off('message', answered)
+      child.off('exit', died)
+      if (outcome.kind === 'lost') child.kill('SIGKILL')
+      resolve(outcome)
+    }
+    const answered = (answer: Answer) => finish(answer)
+    const died = () => finish({ kind: 'lost', why: 'died' })
+    const watch = setInterval(() => {
+      const passedMs = performance.now() - startedAt
+      const why = overLimit(limits, passedMs, before, readUsage(child.pid ?? 0))
+      if (why) finish({ kind: 'lost', why })
+    }, LOOK_MS)
+    child.on('message', answered)
+    child.on('exit', died)
+    child.send(job, (fault) => fault && died())
+  })
+}
+
+function overLimit(
+  { cpuMs, wallMs, memoryMb }: JobLimits,
+  passedMs: number,
+  before: Usage | undefined,
+  now: Usage | undefined,
+): 'too slow' | 'too large' | undefined {
+  if (passedMs > wallMs) return 'too slow'
+  if (!now || !before) return undefined
+  if (now.cpuMs - before.cpuMs > cpuMs) return 'too slow'
+  return now.memoryMb > memoryMb ? 'too large' : undefined
+}

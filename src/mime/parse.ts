@@ -1,0 +1,104 @@
+import type { AttachmentNote, Correspondent, Mail } from '../core/message.ts'
+import { chooseBody } from './body.ts'
+import { decodeBytes } from './charset.ts'
+import { cleanLine, cleanText } from './clean.ts'
+import { readDate } from './date.ts'
+import { safeFilename } from './filename.ts'
+import { unflow } from './flowed.ts'
+import { type Field, unfold } from './header-block.ts'
+import { textFromHtml } from './html-text.ts'
+import { readMailboxes } from './mailbox.ts'
+import type { Part } from './part.ts'
+import { readParts } from './parts.ts'
+import { decodeTransfer } from './transfer.ts'
+import { decodeWords } from './words.ts'
+
+const MAX_CORRESPONDENTS = 1_000
+const MAX_HEADER_VALUE = 10_000
+const MAX_HEADER_NAME = 256
+const MAX_CONTENT_ID = 256
+
+/** Reads a whole mail. Runs in a child process: what it is given was written by strangers. */
+export function parseMail(raw: Uint8Array): Mail {
+  const { root, fields } = readParts(raw)
+  const { texts, htmls, attachments } = chooseBody(root)
+  const isHtml = (part: Part) => part.type === 'text/html'
+  const hasHtml = htmls.some(isHtml)
+  return {
+    from: correspondents(fields.filter((field) => field.key === 'from').slice(0, 1)),
+    to: correspondents(fields.filter((field) => field.key === 'to')),
+    cc: correspondents(fields.filter((field) => field.key === 'cc')),
+    replyTo: correspondents(fields.filter((field) => field.key === 'reply-to')),
+    messageId: readMessageId(fieldLine(fields, 'message-id')),
+    date: readDate(fieldLine(fields, 'date')),
+    text: texts.map((part) => (isHtml(part) ? textFromHtml(read(part)) : read(part))).join('\n'),
+    html: hasHtml
+      ? htmls.map((p) => (isHtml(p) ? read(p) : htmlFromText(read(p)))).join('\n')
+      : null,
+    headers: fields.map(({ name, value }) => ({
+      name: cleanLine(name, MAX_HEADER_NAME),
+      value: cleanLine(decodeWords(unfold(value)), MAX_HEADER_VALUE),
+    })),
+    attachments: attachments.map(({ part, related }, index) => describe(part, index, related)),
+  }
+}
+
+/** The bytes of one attachment, by the index that parseMail gave it. */
+export function readAttachment(
+  raw: Uint8Array,
+  index: number,
+): { note: AttachmentNote; bytes: Uint8Array } | undefined {
+  const found = chooseBody(readParts(raw).root).attachments[index]
+  if (!found) return undefined
+  const { part, related } = found
+  return { note: describe(part, index, related), bytes: decodeTransfer(part.body, part.encoding) }
+}
+
+function describe(part: Part, index: number, related: boolean): AttachmentNote {
+  const contentId = cleanLine(part.contentId.replace(/^<|>$/g, ''), MAX_CONTENT_ID)
+  return {
+    index,
+    filename: safeFilename(part.filename, index, part.type),
+    contentType: part.type,
+    size: decodeTransfer(part.body, part.encoding).length,
+    contentId: contentId || null,
+    inline: part.disposition === 'inline' || (related && contentId !== ''),
+  }
+}
+
+/** The text of a part, its lines ended by LF. */
+function read(part: Part): string {
+  const bytes = decodeTransfer(part.body, part.encoding)
+  const text = decodeBytes(bytes, part.parameters.get('charset') ?? '').replaceAll('\r\n', '\n')
+  const flowed =
+    part.parameters.get('format')?.toLowerCase() === 'flowed' && part.type === 'text/plain'
+  const deleteSpace = part.parameters.get('delsp')?.toLowerCase() === 'yes'
+  return cleanText(flowed ? unflow(text, deleteSpace) : text)
+}
+
+function htmlFromText(text: string): string {
+  const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+  return `<div style="white-space: pre-wrap">${escaped}</div>`
+}
+
+/** Those with an address; where nobody has one, the names. */
+function correspondents(fields: Field[]): Correspondent[] {
+  const all: Correspondent[] = []
+  for (const field of fields) {
+    for (const one of readMailboxes(unfold(field.value))) {
+      if (all.length >= MAX_CORRESPONDENTS) break
+      all.push(one)
+    }
+  }
+  return all.some((one) => one.address) ? all.filter((one) => one.address) : all
+}
+
+function fieldLine(fields: Field[], key: string): string {
+  const field = fields.find((one) => one.key === key)
+  return field ? unfold(field.value) : ''
+}
+
+function readMessageId(line: string): string | null {
+  const text = /<([^<>]*)>/.exec(line)?.[1] ?? line
+  return /^[!-~]{1,998}$/.test(text.trim()) ? text.trim() : null
+}

@@ -1,0 +1,99 @@
+import type { Mail } from '../core/message.ts'
+import { Problem } from '../core/problem.ts'
+import type { Attachment, Job } from './job.ts'
+import { type JobLimits, type Outcome, type ParseChild, startChild } from './parse-child.ts'
+import { unreadable } from './unreadable.ts'
+
+/** Reads mails in child processes: whatever a mail does to its reader, it does not do it to the service. */
+export interface Parser {
+  /** A mail that cannot be read comes back with `fault` set and a text that says so. */
+  parse(raw: Uint8Array): Promise<Mail>
+  attachment(raw: Uint8Array, index: number): Promise<Attachment | undefined>
+  close(): Promise<void>
+}
+
+export interface ParserOptions {
+  children?: number
+  limits?: Partial<JobLimits>
+  maxWaiting?: number
+  maxWaitingBytes?: number
+  /** What the children run. */
+  script?: URL
+}
+
+interface Waiting {
+  job: Job
+  resolve(outcome: Outcome): void
+  reject(fault: unknown): void
+}
+
+const LIMITS: JobLimits = { cpuMs: 1_000, wallMs: 30_000, memoryMb: 512 }
+
+/** Children are started when there is work for them, at most two, and stay. */
+export function openParser({
+  children = 2,
+  limits = {},
+  maxWaiting = 100,
+  maxWaitingBytes = 128 * 1024 * 1024,
+  script = new URL('./child.ts', import.meta.url),
+}: ParserOptions = {}): Parser {
+  const jobLimits = { ...LIMITS, ...limits }
+  const busy = new Set<ParseChild>()
+  let idle: ParseChild[] = []
+  const waiting: Waiting[] = []
+  let waitingBytes = 0
+  let closed = false
+
+  function ask(job: Job): Promise<Outcome> {
+    if (closed) throw new Problem('shutting_down', 'The service is stopping.', 1)
+    if (waiting.length >= maxWaiting || waitingBytes + job.raw.length > maxWaitingBytes) {
+      throw new Problem('overloaded', 'Too many mails are waiting to be read.', 1)
+    }
+    return new Promise<Outcome>((resolve, reject) => {
+      waiting.push({ job, resolve, reject })
+      waitingBytes += job.raw.length
+      next()
+    })
+  }
+
+  function next(): void {
+    idle = idle.filter((child) => child.alive())
+    const child = idle.pop() ?? (busy.size < children ? startChild(script, jobLimits) : undefined)
+    if (!child) return
+    const first = waiting.shift()
+    if (!first) {
+      idle.push(child)
+      return
+    }
+    waitingBytes -= first.job.raw.length
+    busy.add(child)
+    void child
+      .run(first.job)
+      .then(first.resolve, first.reject)
+      .finally(() => {
+        busy.delete(child)
+        if (child.alive()) idle.push(child)
+        if (waiting.length > 0) next()
+      })
+  }
+
+  return {
+    async parse(raw) {
+      const outcome = await ask({ kind: 'parse', raw })
+      if (closed && outcome.kind === 'lost') throw new Problem('shutting_down', 'Stopping.', 1)
+      return outcome.kind === 'mail' ? outcome.mail : unreadable(outcome)
+    },
+    async attachment(raw, index) {
+      const outcome = await ask({ kind: 'attachment', raw, index })
+      if (outcome.kind === 'attachment') return outcome.attachment
+      throw new Problem('overloaded', 'The attachment could not be read.', 1)
+    },
+    async close() {
+      closed = true
+      for (const { reject } of waiting.splice(0)) {
+        reject(new Problem('shutting_down', 'The service is stopping.', 1))
+      }
+      await Promise.all([...busy, ...idle].map((child) => child.end()))
+    },
+  }
+}
