@@ -10,7 +10,7 @@ export interface Body {
 /** Sorts the parts as RFC 8621 4.1.4 does, except that every picture is an attachment. */
 export function chooseBody(root: Part): Body {
   const body: Body = { texts: [], htmls: [], attachments: [] }
-  sortPart(body, root, { parent: 'mixed', first: true, text: true, html: true })
+  sortPart(body, root, { parent: 'mixed', first: true, text: true, html: true, alternative: false })
   return body
 }
 
@@ -21,6 +21,8 @@ interface Place {
   /** Which of the two forms the part may belong to. */
   text: boolean
   html: boolean
+  /** Somewhere inside one of several forms of the same. */
+  alternative: boolean
 }
 
 function sortPart(body: Body, part: Part, place: Place): void {
@@ -29,32 +31,37 @@ function sortPart(body: Body, part: Part, place: Place): void {
     body.attachments.push({ part, related: place.parent === 'related' })
   } else {
     const isHtml = part.type === 'text/html'
-    const alternative = place.parent === 'alternative'
-    if (place.text && !(alternative && isHtml)) body.texts.push(part)
-    if (place.html && !(alternative && !isHtml)) body.htmls.push(part)
+    const direct = place.parent === 'alternative'
+    if (place.text && !(direct && isHtml)) body.texts.push(part)
+    if (place.html && !(direct && !isHtml)) body.htmls.push(part)
   }
 }
 
 function sortMultipart(body: Body, part: Part, place: Place): void {
   const parent = part.type.slice('multipart/'.length)
-  const [texts, htmls] = [body.texts.length, body.htmls.length]
+  const alternative = place.alternative || parent === 'alternative'
+  const before = { texts: body.texts.length, htmls: body.htmls.length }
   let { text, html } = place
   for (const [index, child] of part.children.entries()) {
-    sortPart(body, child, { parent, first: index === 0, text, html })
-    // Inside one of several forms, what comes first says which form it is.
-    if (place.parent === 'alternative' && parent !== 'alternative' && index === 0) {
-      if (child.type === 'text/plain') html = false
+    const here = { parent, first: index === 0, text, html, alternative }
+    if (alternative && parent !== 'alternative' && isShown(child, here)) {
+      // A multipart inside an alternative is of the form of the text in it.
       if (child.type === 'text/html') text = false
+      else html = false
     }
+    sortPart(body, child, { ...here, text, html })
   }
-  if (parent !== 'alternative' || !place.text || !place.html) return
-  // Only one form was offered: it serves for both.
-  if (body.texts.length === texts) body.texts.push(...body.htmls.slice(htmls))
-  else if (body.htmls.length === htmls) body.htmls.push(...body.texts.slice(texts))
+  if (parent === 'alternative' && place.text && place.html) fillForms(body, before)
+}
+
+/** Where only one form was offered, it serves for both. */
+function fillForms({ texts, htmls }: Body, before: { texts: number; htmls: number }): void {
+  if (texts.length === before.texts) texts.push(...htmls.slice(before.htmls))
+  else if (htmls.length === before.htmls) htmls.push(...texts.slice(before.texts))
 }
 
 function isShown(part: Part, { parent, first }: Place): boolean {
-  if (part.disposition === 'attachment') return false
+  if (part.disposition === 'attachment' || part.children.length > 0) return false
   // A multipart without a single part in it is shown as it stands: better than nothing.
   const isText = part.type === 'text/plain' || part.type === 'text/html'
   if (!isText && !part.type.startsWith('multipart/')) return false

@@ -45,7 +45,8 @@ const QUOTED = /"([^"\\]*(?:\\.[^"\\]*)*)"?/sy
 const TOKEN = /[^;]*/y
 
 function* readPairs(line: string): Generator<[string, string]> {
-  let at = line.indexOf(';')
+  // Some programs forget the first semicolon.
+  let at = VALUE.exec(line)?.[0].length ?? 0
   for (let pairs = 0; at >= 0 && at < line.length && pairs < MAX_PAIRS; pairs += 1) {
     NAME.lastIndex = at
     const name = NAME.exec(line)?.[1]?.toLowerCase()

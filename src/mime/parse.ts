@@ -1,5 +1,5 @@
 import type { AttachmentNote, Correspondent, Mail } from '../core/message.ts'
-import { chooseBody } from './body.ts'
+import { type Body, chooseBody } from './body.ts'
 import { decodeBytes } from './charset.ts'
 import { cleanLine, cleanText } from './clean.ts'
 import { readDate } from './date.ts'
@@ -21,25 +21,21 @@ const MAX_CONTENT_ID = 256
 /** Reads a whole mail. Runs in a child process: what it is given was written by strangers. */
 export function parseMail(raw: Uint8Array): Mail {
   const { root, fields } = readParts(raw)
-  const { texts, htmls, attachments } = chooseBody(root)
-  const isHtml = (part: Part) => part.type === 'text/html'
-  const hasHtml = htmls.some(isHtml)
+  const body = chooseBody(root)
+  const named = (key: string) => fields.filter((field) => field.key === key)
   return {
-    from: correspondents(fields.filter((field) => field.key === 'from').slice(0, 1)),
-    to: correspondents(fields.filter((field) => field.key === 'to')),
-    cc: correspondents(fields.filter((field) => field.key === 'cc')),
-    replyTo: correspondents(fields.filter((field) => field.key === 'reply-to')),
+    from: correspondents(named('from').slice(0, 1)),
+    to: correspondents(named('to')),
+    cc: correspondents(named('cc')),
+    replyTo: correspondents(named('reply-to')),
     messageId: readMessageId(fieldLine(fields, 'message-id')),
     date: readDate(fieldLine(fields, 'date')),
-    text: texts.map((part) => (isHtml(part) ? textFromHtml(read(part)) : read(part))).join('\n'),
-    html: hasHtml
-      ? htmls.map((p) => (isHtml(p) ? read(p) : htmlFromText(read(p)))).join('\n')
-      : null,
+    ...readBody(body),
     headers: fields.map(({ name, value }) => ({
       name: cleanLine(name, MAX_HEADER_NAME),
       value: cleanLine(decodeWords(unfold(value)), MAX_HEADER_VALUE),
     })),
-    attachments: attachments.map(({ part, related }, index) => describe(part, index, related)),
+    attachments: body.attachments.map(({ part, related }, index) => describe(part, index, related)),
   }
 }
 
@@ -64,6 +60,18 @@ function describe(part: Part, index: number, related: boolean): AttachmentNote {
     contentId: contentId || null,
     inline: part.disposition === 'inline' || (related && contentId !== ''),
   }
+}
+
+function readBody({ texts, htmls }: Body): { text: string; html: string | null } {
+  const isHtml = (part: Part) => part.type === 'text/html'
+  const html = htmls.some(isHtml)
+    ? htmls.map((part) => (isHtml(part) ? read(part) : htmlFromText(read(part)))).join('\n')
+    : null
+  const text = texts
+    .map((part) => (isHtml(part) ? textFromHtml(read(part)) : read(part)))
+    .join('\n')
+  // Some senders offer a text without a word in it beside their HTML.
+  return { text: html !== null && text.trim() === '' ? textFromHtml(html) : text, html }
 }
 
 /** The text of a part, its lines ended by LF. */
