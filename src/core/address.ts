@@ -9,7 +9,7 @@ export type Host = string & { readonly brand: 'Host' }
 // Checked before lower-casing: U+212A (Kelvin) lower-cases to an ASCII k, and two spellings must not meet by accident.
 const LOCAL = /^[A-Za-z0-9_+-]+(?:\.[A-Za-z0-9_+-]+)*$/
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
-// What domainToASCII would decode, cut or read as a number in disguise never gets to it.
+// What domainToASCII would decode or cut never gets to it.
 const HOST_TEXT = /^[A-Za-z0-9._\u0080-\u{10ffff}-]+$/u
 
 /** The one canonicaliser of every door: SMTP, IMAP, create-session and `to=`. Undefined: nothing of ours can have this address. */
@@ -25,6 +25,8 @@ export function parseHost(text: string): Host | undefined {
   if (text.length > 253 || !HOST_TEXT.test(text)) return undefined
   const ascii = domainToASCII(text)
   if (ascii.length === 0 || ascii.length > 253) return undefined
+  // It reads 1.2.3 and 0x7f.1 as IPv4 addresses: many spellings of what is no host name.
+  if (/(?:^|\.)\d+$/.test(ascii)) return undefined
   return ascii.split('.').every((label) => LABEL.test(label)) ? (ascii as Host) : undefined
 }
 

@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest'
+import { isOperator, isReserved, parsePrefix } from './prefix.ts'
+import { Problem } from './problem.ts'
+
+function codeOf(text: string): string {
+  try {
+    return parsePrefix(text)
+  } catch (error) {
+    if (error instanceof Problem) return error.code
+    throw error
+  }
+}
+
+describe('a prefix', () => {
+  for (const [name, text, expected] of [
+    ['may be one letter', 'a', 'a'],
+    ['may be digits', '007', '007'],
+    ['is lower-cased', 'Ann.Smith', 'ann.smith'],
+    ['may have single separators inside', 'a.b_c-d', 'a.b_c-d'],
+    ['may have 64 octets', 'a'.repeat(64), 'a'.repeat(64)],
+    ['may not have 65', 'a'.repeat(65), 'invalid_prefix'],
+    ['may not be empty', '', 'invalid_prefix'],
+    ['may not start with a separator', '.a', 'invalid_prefix'],
+    ['may not end with a separator', 'a-', 'invalid_prefix'],
+    ['may not have two separators in a row', 'a..b', 'invalid_prefix'],
+    ['may not have two different ones in a row', 'a._b', 'invalid_prefix'],
+    ['may not be a separator', '-', 'invalid_prefix'],
+    ['may not have a plus', 'a+b', 'invalid_prefix'],
+    ['may not have an @', 'a@box.example', 'invalid_prefix'],
+    ['may not have blanks', ' a', 'invalid_prefix'],
+    ['may not have a line break', 'a\n', 'invalid_prefix'],
+    ['may not have a NUL', 'a\0', 'invalid_prefix'],
+    ['may not have letters outside ASCII', 'zoë', 'invalid_prefix'],
+    ['may not have a Kelvin sign, which lower-cases to k', '\u212aim', 'invalid_prefix'],
+    ['may not have a dotted capital I', '\u0130an', 'invalid_prefix'],
+    ['may not have full-width letters', 'ａ', 'invalid_prefix'],
+    ['may not have Arabic digits', '١', 'invalid_prefix'],
+    ['may not be quoted', '"a"', 'invalid_prefix'],
+  ] as const) {
+    test(name, () => expect(codeOf(text)).toBe(expected))
+  }
+})
+
+describe('nobody gets the name of an office', () => {
+  const names = `postmaster abuse hostmaster webmaster admin administrator root security noc support info sales marketing
+    usenet news uucp ftp www noreply no-reply mailer-daemon ssl-admin ssladmin ssladministrator sysadmin billing help
+    unsubscribe daemon nobody dmarc`
+  for (const name of names.split(/\s+/)) {
+    test(name, () => expect(codeOf(name)).toBe('reserved_prefix'))
+  }
+
+  for (const name of [
+    'ssl.admin',
+    'ssl_admin',
+    'SSL-Admin',
+    'post.master',
+    'a-d-m-i-n',
+    'no_reply',
+  ]) {
+    test(`${name}, whatever separates it`, () => expect(codeOf(name)).toBe('reserved_prefix'))
+  }
+
+  for (const name of ['admin2', 'administer', 'rooted', 'myabuse', 'newsletter']) {
+    test(`but ${name} is anybody's`, () => expect(codeOf(name)).toBe(name))
+  }
+})
+
+test('a refusal names the parameter and says what to write', () => {
+  expect(() => parsePrefix('a..b')).toThrow(/^prefix: use 1 to 64 of a-z and 0-9/)
+  expect(() => parsePrefix('Root')).toThrow(/^prefix: "root" is reserved/)
+})
+
+test('a plus tag does not hide a reserved name spelled with it', () => {
+  expect(isReserved('post+master')).toBe(true)
+})
+
+test('only postmaster and abuse write to the operator', () => {
+  expect(['postmaster', 'abuse', 'post.master', 'admin', 'Postmaster', ''].map(isOperator)).toEqual(
+    [true, true, false, false, false, false],
+  )
+})

@@ -1,0 +1,124 @@
+import { describe, expect, test } from 'vitest'
+import { parseHost } from './address.ts'
+import { type MailDomain, takesSessions } from './mail-domain.ts'
+import { Problem } from './problem.ts'
+import {
+  capSeconds,
+  checkedSeconds,
+  extendedExpiry,
+  isCooling,
+  isFull,
+  isLive,
+  usualSeconds,
+} from './session.ts'
+
+const HOUR = 3600
+const DAY = 24 * HOUR
+const lives = { sessionSeconds: DAY, maxSessionSeconds: 30 * DAY }
+const at = (seconds: number) => new Date(Date.UTC(2026, 2, 1) + seconds * 1000)
+
+function domainOf(change: Partial<MailDomain>): MailDomain {
+  const name = parseHost('box.test')
+  if (!name) throw new Error('a good name')
+  const usual = { id: 1, name, active: true, removed: false, sessions: true, reader: true }
+  return { ...usual, ttlSeconds: undefined, ...change }
+}
+
+describe('the life of a session', () => {
+  for (const [name, ttlSeconds, usual, cap] of [
+    ['is the general one', undefined, DAY, 30 * DAY],
+    ["is the domain's where it has one", 2 * HOUR, 2 * HOUR, 30 * DAY],
+    ['may be longer than the cap where the domain says so', 90 * DAY, 90 * DAY, 90 * DAY],
+  ] as const) {
+    test(name, () => {
+      const domain = domainOf({ ttlSeconds })
+      expect(usualSeconds(domain, lives)).toBe(usual)
+      expect(capSeconds(domain, lives)).toBe(cap)
+    })
+  }
+
+  test('is the general one also when the domain is not known', () => {
+    expect(usualSeconds(undefined, lives)).toBe(DAY)
+    expect(capSeconds(undefined, { sessionSeconds: 60 * DAY, maxSessionSeconds: DAY })).toBe(
+      60 * DAY,
+    )
+  })
+
+  for (const [ttl, fine] of [
+    [undefined, true],
+    [59, false],
+    [60, true],
+    [30 * DAY, true],
+    [30 * DAY + 1, false],
+    [0, false],
+    [-60, false],
+  ] as const) {
+    test(`may ${fine ? '' : 'not '}be asked for as ${ttl}`, () => {
+      const check = () => checkedSeconds(ttl, domainOf({}), lives)
+      if (fine) expect(check()).toBe(ttl ?? DAY)
+      else
+        expect(check).toThrow(new Problem('invalid_parameter', 'ttl: give 60 to 2592000 seconds.'))
+    })
+  }
+})
+
+describe('extending', () => {
+  for (const [name, now, seconds, expected] of [
+    ['counts from now', 5 * HOUR, DAY, 5 * HOUR + DAY],
+    ['may shorten', 5 * HOUR, 60, 5 * HOUR + 60],
+    ['reaches the cap to the second', 20 * DAY, 10 * DAY, 30 * DAY],
+    ['never goes past the cap', 29 * DAY, 10 * DAY, 30 * DAY],
+    ['gives nothing more once the cap has passed', 31 * DAY, DAY, 30 * DAY],
+  ] as const) {
+    test(name, () => {
+      const session = { createdAt: at(0), expiresAt: at(DAY) }
+      expect(extendedExpiry(session, at(now), seconds, 30 * DAY)).toEqual(at(expected))
+    })
+  }
+})
+
+describe('a session', () => {
+  const session = { expiresAt: at(0) }
+  const ms = (offset: number) => new Date(at(0).getTime() + offset)
+
+  test('lives until just before its last millisecond', () => {
+    expect([-1, 0, 1].map((offset) => isLive(session, ms(offset)))).toEqual([true, false, false])
+  })
+
+  test('cools down for just as long as is said', () => {
+    expect([0, 9_999, 10_000].map((offset) => isCooling(session, ms(offset), 10_000))).toEqual([
+      true,
+      true,
+      false,
+    ])
+  })
+
+  test('does not cool down at all where that is switched off', () => {
+    expect(isCooling(session, ms(0), 0)).toBe(false)
+  })
+})
+
+describe('a mailbox takes no more', () => {
+  const limits = { maxMessages: 10, maxBytes: 1000 }
+  for (const [name, count, bytes, full] of [
+    ['but does when it is empty', 0, 0, false],
+    ['but does just below both limits', 9, 999, false],
+    ['at its count', 10, 0, true],
+    ['at its bytes', 1, 1000, true],
+    ['beyond', 11, 2000, true],
+  ] as const) {
+    test(name, () => expect(isFull({ count, bytes }, limits)).toBe(full))
+  }
+})
+
+describe('sessions can be had at a domain', () => {
+  for (const [name, change, expected] of [
+    ['that is active', {}, true],
+    ['not where it is switched off', { active: false }, false],
+    ['not where it is removed', { removed: true }, false],
+    ['not where it is only for reading', { sessions: false }, false],
+    ['also where it has no pool', { reader: false }, true],
+  ] as const) {
+    test(name, () => expect(takesSessions(domainOf(change))).toBe(expected))
+  }
+})
