@@ -15,6 +15,10 @@ export interface Shared {
   times: SmtpTimes
   clock: () => number
   secureContext: (() => SecureContext) | undefined
+  isProxy: ((ip: string) => boolean) | undefined
+  connections: Set<Connection>
+  /** Balancers' connections whose PROXY header has not come yet, and since when. */
+  headerless: Map<Socket, number>
 }
 
 export interface Connection {
@@ -45,8 +49,15 @@ export interface Connection {
   reserved: number
 }
 
-/** Greets and talks until the end. early is what came behind a PROXY header. */
-export function talk(shared: Shared, socket: Socket, ip: string, early?: Buffer): Connection {
+/** release is called when all is over; early is what came behind a PROXY header. */
+interface Client {
+  ip: string
+  release: () => void
+  early: Buffer | undefined
+}
+
+/** Greets and talks until the end. */
+export function talk(shared: Shared, socket: Socket, { ip, release, early }: Client): void {
   const now = shared.clock()
   const connection: Connection = {
     shared,
@@ -65,19 +76,21 @@ export function talk(shared: Shared, socket: Socket, ip: string, early?: Buffer)
     rateBytes: 0,
     reserved: 0,
   }
+  shared.connections.add(connection)
   socket.on('close', () => {
+    shared.connections.delete(connection)
+    release()
     if (!connection.busy) reserve(connection, 0)
   })
   listen(connection)
   flush(connection)
   readOn(connection)
-  return connection
 }
 
 /** Says its last word and closes, at the latest after lingerMs. */
 export function cut(connection: Connection, reply: string, reason: string): void {
   if (connection.phase === 'lingering') return
-  cutSessions.inc({ reason })
+  cutSessions.add(reason)
   connection.unsaid += reply
   linger(connection)
 }
@@ -105,8 +118,6 @@ function listen(connection: Connection): void {
   })
   // A reader that does not read its replies gets no more of them.
   socket.on('drain', () => readOn(connection))
-  // Networks fail all the time; what matters is the close that follows.
-  socket.on('error', () => {})
 }
 
 function take(connection: Connection, chunk: Buffer): void {
@@ -151,7 +162,7 @@ function follow(connection: Connection, { replies, deed }: Step): void {
 function work(connection: Connection, deed: HouseDeed): void {
   const { shared, ip, session } = connection
   if (deed.kind === 'mail' && !reserve(connection, deed.raw.length)) {
-    countMail('no_space')
+    countMail('no_space', deed.raw.length)
     follow(connection, session.settle({ kind: 'mail', outcome: 'no_space' }))
     return
   }

@@ -27,8 +27,15 @@ export interface DataReader {
 }
 
 export function dataReader(maxBytes: number): DataReader {
-  const fresh = { held: BEFORE, length: BEFORE.length, counted: BEFORE.length, dots: 0 }
-  return { ...fresh, maxBytes, dropped: undefined, patience: 0 }
+  return {
+    maxBytes,
+    held: BEFORE,
+    length: BEFORE.length,
+    counted: BEFORE.length,
+    dots: 0,
+    dropped: undefined,
+    patience: 0,
+  }
 }
 
 export type Taken =

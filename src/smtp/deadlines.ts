@@ -1,8 +1,24 @@
-import { type Connection, cut } from './connection.ts'
+import { type Connection, cut, leave, type Shared } from './connection.ts'
 import { REPLIES } from './replies.ts'
 
-/** Ends a connection that has had its time. Looked at for all of them by one timer, so a byte costs none. */
-export function checkDeadlines(connection: Connection, now: number): void {
+/** Ends those that have had their time. One timer looks at all of them, so that a byte costs none. */
+export function checkAll({ connections, headerless, times, clock }: Shared): void {
+  const now = clock()
+  for (const connection of connections) check(connection, now)
+  for (const [socket, since] of headerless) if (now - since > times.handshakeMs) socket.destroy()
+}
+
+/** Asks everybody to come to an end. */
+export function leaveAll({ connections, headerless }: Shared): void {
+  for (const connection of connections) leave(connection)
+  for (const socket of headerless.keys()) socket.destroy()
+}
+
+export function endAll({ connections }: Shared): void {
+  for (const connection of connections) connection.socket.destroy()
+}
+
+function check(connection: Connection, now: number): void {
   const { phase, busy, activeAt, startedAt, socket } = connection
   const { times } = connection.shared
   // The disk may be slow; that is not the sender's fault.

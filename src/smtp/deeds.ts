@@ -6,43 +6,43 @@ import type { MailOutcome, RecipientOutcome, SenderOutcome, Verdict } from './ve
 
 /** The deeds that the house does; the others are the socket's. */
 export type HouseDeed = Extract<Deed, { kind: 'sender' | 'recipient' | 'mail' }>
+type RecipientDeed = Extract<Deed, { kind: 'recipient' }>
 type MailDeed = Extract<Deed, { kind: 'mail' }>
 
-/** Never throws: what goes wrong here is ours, is logged, and is said as 451. */
-export async function carryOut(needs: SmtpNeeds, ip: string, deed: HouseDeed): Promise<Verdict> {
-  if (deed.kind === 'sender') return { kind: 'sender', outcome: await welcome(needs, ip) }
-  if (deed.kind === 'mail') return { kind: 'mail', outcome: await keep(needs, ip, deed) }
-  return { kind: 'recipient', outcome: await recipient(needs, ip, deed) }
+/** Never rejects: what goes wrong here is ours, is logged, and is said as 451. */
+export function carryOut(needs: SmtpNeeds, ip: string, deed: HouseDeed): Promise<Verdict> {
+  if (deed.kind === 'sender') return welcome(needs, ip)
+  return deed.kind === 'mail' ? keep(needs, ip, deed) : askFor(needs, ip, deed)
 }
 
-export function countMail(outcome: MailOutcome): void {
-  mails.inc({ outcome })
+export function countMail(outcome: MailOutcome, bytes: number): void {
+  mails.add(outcome)
+  mailBytes.add(outcome, bytes)
 }
 
-async function welcome(needs: SmtpNeeds, ip: string): Promise<SenderOutcome> {
+async function welcome(needs: SmtpNeeds, ip: string): Promise<Verdict> {
+  let outcome: SenderOutcome
   try {
-    if ((await needs.obstacle()) !== undefined) return 'no_space'
-    return (await needs.takeMail(ip)) ? 'welcome' : 'too_many'
+    if ((await needs.obstacle()) !== undefined) outcome = 'no_space'
+    else outcome = (await needs.takeMail(ip)) ? 'welcome' : 'too_many'
   } catch (err) {
-    return logged(needs, ip, { doing: 'MAIL', err })
+    outcome = logged(needs, ip, { doing: 'MAIL', err })
   }
+  return { kind: 'sender', outcome }
 }
 
-async function recipient(
-  needs: SmtpNeeds,
-  ip: string,
-  { text, size }: { text: string; size: number },
-): Promise<RecipientOutcome> {
+async function askFor(needs: SmtpNeeds, ip: string, deed: RecipientDeed): Promise<Verdict> {
+  let outcome: RecipientOutcome
   try {
-    const outcome = await needs.accept(text, size)
-    if ('refused' in outcome) refusedRecipients.inc({ reason: outcome.refused })
-    return outcome
+    outcome = await needs.accept(deed.text, deed.size)
+    if ('refused' in outcome) refusedRecipients.add(outcome.refused)
   } catch (err) {
-    return { refused: logged(needs, ip, { doing: 'RCPT', err }) }
+    outcome = { refused: logged(needs, ip, { doing: 'RCPT', err }) }
   }
+  return { kind: 'recipient', outcome }
 }
 
-async function keep(needs: SmtpNeeds, ip: string, deed: MailDeed): Promise<MailOutcome> {
+async function keep(needs: SmtpNeeds, ip: string, deed: MailDeed): Promise<Verdict> {
   const { raw, recipients, mail } = deed
   // Read now: receive may hand the bytes to another thread, and then they are gone from here.
   const size = raw.length
@@ -53,9 +53,8 @@ async function keep(needs: SmtpNeeds, ip: string, deed: MailDeed): Promise<MailO
     const noSpace = err instanceof Problem && err.code === 'overloaded'
     outcome = noSpace ? 'no_space' : logged(needs, ip, { doing: 'DATA', err })
   }
-  countMail(outcome)
-  if (outcome === 'kept') mailBytes.inc(size)
-  return outcome
+  countMail(outcome, size)
+  return { kind: 'mail', outcome }
 }
 
 function logged(needs: SmtpNeeds, ip: string, { doing, err }: { doing: string; err: unknown }) {

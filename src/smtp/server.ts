@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type ListenOptions, type Server } from 'node:net'
 import { rangeTest } from '../core/ip.ts'
-import { type Arrival, arrive } from './arrival.ts'
+import { arrive } from './arrival.ts'
 import { installationCertificate } from './certificate.ts'
 import type { Shared } from './connection.ts'
+import { checkAll, endAll, leaveAll } from './deadlines.ts'
 import { type SmtpNeeds, type SmtpOptions, USUAL_LIMITS, USUAL_TIMES } from './needs.ts'
 import { type CertificateFiles, secureContextOf } from './secure-context.ts'
 
@@ -16,36 +17,26 @@ export interface SmtpServer {
 
 export async function openSmtp(needs: SmtpNeeds, options: SmtpOptions): Promise<SmtpServer> {
   const shared = await share(needs, options)
-  const isProxy = rangeTest(options.proxyFrom ?? [])
-  const arrivals = new Set<Arrival>()
   // Half-open, so that a client that sends all it has and shuts its side still hears our answers.
-  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-    const arrival = arrive(shared, socket, isProxy)
-    if (!arrival) return
-    arrivals.add(arrival)
-    socket.once('close', () => arrivals.delete(arrival))
-  })
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
+    arrive(shared, socket),
+  )
   await listen(server, options)
   // Out of file descriptors, say: this client is lost, the listener lives on.
   server.on('error', (err) => needs.log.error({ err }, 'a client could not be taken'))
+  const timer = setInterval(() => checkAll(shared), shared.times.checkMs)
 
-  const timer = setInterval(() => {
-    const now = shared.clock()
-    for (const arrival of arrivals) arrival.check(now)
-  }, shared.times.checkMs)
-
-  return { port: portOf(server), close: () => close() }
-
-  async function close(): Promise<void> {
-    const closed = once(server, 'close')
-    server.close()
-    for (const arrival of arrivals) arrival.leave()
-    const force = setTimeout(() => {
-      for (const arrival of arrivals) arrival.destroy()
-    }, shared.times.closeMs)
-    await closed
-    clearTimeout(force)
-    clearInterval(timer)
+  return {
+    port: portOf(server),
+    async close() {
+      const closed = once(server, 'close')
+      server.close()
+      const force = setTimeout(() => endAll(shared), shared.times.closeMs)
+      leaveAll(shared)
+      await closed
+      clearTimeout(force)
+      clearInterval(timer)
+    },
   }
 }
 
@@ -65,6 +56,9 @@ async function share(needs: SmtpNeeds, options: SmtpOptions): Promise<Shared> {
     times: { ...USUAL_TIMES, ...options.times },
     clock: options.clock ?? (() => performance.now()),
     secureContext: files && secureContextOf(files, needs.log),
+    isProxy: options.proxyFrom?.length ? rangeTest(options.proxyFrom) : undefined,
+    connections: new Set(),
+    headerless: new Map(),
   }
 }
 

@@ -43,10 +43,9 @@ function hello(state: State, argument: string, extended: boolean): string {
   state.extended = extended
   const { hostname, maxBytes, offerTls } = state.limits
   if (!extended) return `250 ${hostname}\r\n`
-  const offers = ['PIPELINING', `SIZE ${maxBytes}`, '8BITMIME', 'SMTPUTF8']
-  if (offerTls && state.tls === undefined) offers.push('STARTTLS')
-  const lines = [hostname, ...offers].map((line) => `250-${line}\r\n`)
-  return `${lines.join('')}250 ENHANCEDSTATUSCODES\r\n`
+  const startTls = offerTls && state.tls === undefined ? '250-STARTTLS\r\n' : ''
+  const always = `PIPELINING\r\n250-SIZE ${maxBytes}\r\n250-8BITMIME\r\n250-SMTPUTF8\r\n`
+  return `250-${hostname}\r\n250-${always}${startTls}250 ENHANCEDSTATUSCODES\r\n`
 }
 
 function mail(state: State, argument: string): string | undefined {
