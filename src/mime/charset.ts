@@ -15,18 +15,18 @@ export function decodeBytes(bytes: Uint8Array, charset: string): string {
 const UTF7 = /^(?:x-)?(?:unicode-1-1-|unicode-2-0-|cs)?utf-?7$/
 const UTF8 = new TextDecoder('utf-8')
 const WESTERN = new TextDecoder('windows-1252')
-// A mail can make up labels without end, and a refused one is slow to refuse: both kinds are remembered, up to a point.
-const MAX_KNOWN = 500
+// A mail can make up labels without end, and a refused one is slow to refuse: only these are tried, and remembered.
+// ASCII is not among them, because many who say so send something else; the fallback reads ASCII just as well.
+const PLAUSIBLE =
+  /^(?:utf-?8|utf-?16(?:le|be)?|ucs-?2|unicode|iso[-_]?8859-?\d{1,2}(?:-[ei])?|latin[1-6]|l[1-6]|windows-?\d{3,4}|cp-?\d{3,5}|ms-?\d{3}|ibm-?\d{3,4}|koi8?(?:-[ru]{1,2})?|gb[-_]?2312|gbk|gb18030|big5(?:-hkscs)?|cn-big5|euc[-_]?(?:jp|kr|cn|tw)|s(?:hift)?[-_]?jis|ms_kanji|iso-?2022-?(?:jp|kr|cn)(?:-[123])?|ks_c_5601-19\d\d|ksc5601|korean|chinese|uhc|tis-?620|mac(?:intosh)?|mac-(?:roman|cyrillic|ukrainian)|user-defined)$/
 const known = new Map<string, TextDecoder | undefined>()
 
-function findDecoder(label: string): TextDecoder | undefined {
-  // Many senders say ASCII and send something else; the fallback reads ASCII just as well.
-  if (label === '' || label === 'us-ascii' || label === 'ascii' || label.length > 40) {
-    return undefined
-  }
+function findDecoder(charset: string): TextDecoder | undefined {
+  const label = charset.replace(/^x-|^cs/, '')
+  if (!PLAUSIBLE.test(label)) return undefined
   if (known.has(label)) return known.get(label)
-  const decoder = makeDecoder(label) ?? makeDecoder(label.replace(/^x-|^cs/, ''))
-  if (known.size < MAX_KNOWN) known.set(label, decoder)
+  const decoder = makeDecoder(label) ?? makeDecoder(`x-${label}`)
+  known.set(label, decoder)
   return decoder
 }
 
@@ -40,13 +40,16 @@ function makeDecoder(label: string): TextDecoder | undefined {
 
 // Names seen in mail that the Encoding Standard does not list.
 const ALIASES: Partial<Record<string, string>> = Object.assign(Object.create(null), {
-  'cp-850': 'windows-1252',
   cp932: 'shift_jis',
   cp936: 'gbk',
   cp949: 'euc-kr',
   cp950: 'big5',
+  'euc-cn': 'gbk',
   'iso-8859-8-e': 'iso-8859-8',
   'iso-2022-jp-1': 'iso-2022-jp',
   'iso-2022-jp-2': 'iso-2022-jp',
+  'iso-2022-jp-3': 'iso-2022-jp',
+  latin9: 'iso-8859-15',
   tis620: 'windows-874',
+  uhc: 'euc-kr',
 })

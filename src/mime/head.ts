@@ -6,8 +6,9 @@ import { decodeWords } from './words.ts'
 
 const MAX_SUBJECT = 998
 const MAX_SENDER = 320
-/** Enough for every character of a longest subject in its longest encoding; more would only cost the SMTP thread time. */
-const MAX_VALUE = 16 * 1024
+// Enough for every character of a longest subject or name in its longest encoding. More would only cost the SMTP thread time.
+const MAX_SUBJECT_BYTES = 16 * 1024
+const MAX_FROM_BYTES = 4 * 1024
 
 /**
  * Who a mail is from and what it is about, for lists. The sender is the first readable mailbox of the first From
@@ -21,7 +22,7 @@ export function readHead(raw: Uint8Array, mailFrom: string): MailHead {
     else if (key === 'subject') subject ??= value
     if (from !== undefined && subject !== undefined) break
   }
-  const sender = from === undefined ? undefined : firstSender(unfold(from.slice(0, MAX_VALUE)))
+  const sender = from === undefined ? undefined : firstSender(unfold(shorten(from)))
   return {
     senderName: sender?.name ?? '',
     senderEmail: sender?.address || envelopeSender(mailFrom),
@@ -39,8 +40,14 @@ export function firstSender(line: string): Correspondent | undefined {
   return nameless
 }
 
+/** Ends behind a whole mailbox: the first half of an address is another address. */
+function shorten(from: string): string {
+  if (from.length <= MAX_FROM_BYTES) return from
+  return from.slice(0, from.lastIndexOf('>', MAX_FROM_BYTES) + 1)
+}
+
 function readSubject(value: string): string {
-  return cleanLine(decodeWords(unfold(value.slice(0, MAX_VALUE))), MAX_SUBJECT)
+  return cleanLine(decodeWords(unfold(value.slice(0, MAX_SUBJECT_BYTES))), MAX_SUBJECT)
 }
 
 function envelopeSender(mailFrom: string): string {

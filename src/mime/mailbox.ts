@@ -5,6 +5,8 @@ import { decodeWords } from './words.ts'
 
 export const MAX_NAME = 256
 const MAX_ADDRESS = 320
+/** Of one mailbox; nobody's name has more pieces. */
+const MAX_TOKENS = 200
 
 /**
  * The mailboxes of an address header in order, groups opened; the address is '' where none can be read. An address is
@@ -17,7 +19,7 @@ export function* readMailboxes(line: string): Generator<Correspondent> {
       // What stands before a colon names a group, unless it has an address in it.
       if (token.kind === 'comma' || entry.some(hasAddress)) yield* readEntry(entry)
       entry = []
-    } else entry.push(token)
+    } else if (entry.length < MAX_TOKENS) entry.push(token)
   }
   yield* readEntry(entry)
 }
@@ -38,6 +40,7 @@ const ADDRESS =
   /^(?:"(?:[^"\\\p{C}]|\\[ -~])*"|[^\s"(),:;<>@[\\\]\p{C}\p{Z}]+)@(?:[\p{L}\p{N}\p{M}._-]+|\[[\w.:-]+\])$/u
 
 function* readEntry(tokens: Token[]): Generator<Correspondent> {
+  if (tokens.length === 0) return
   const comments = tokens.filter((token) => token.kind === 'comment')
   const rest = tokens.filter((token) => token.kind !== 'comment')
   const angle = rest.find((token) => token.kind === 'angle' && readAngle(token) !== '')

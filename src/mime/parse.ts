@@ -17,6 +17,10 @@ const MAX_CORRESPONDENTS = 1_000
 const MAX_HEADER_VALUE = 10_000
 const MAX_HEADER_NAME = 256
 const MAX_CONTENT_ID = 256
+/** Longer texts keep their line breaks: no person wrote them. */
+const MAX_FLOWED = 1_000_000
+const CR = 0x0d
+const LF = 0x0a
 
 /** Reads a whole mail. Runs in a child process: what it is given was written by strangers. */
 export function parseMail(raw: Uint8Array): Mail {
@@ -76,12 +80,34 @@ function readBody({ texts, htmls }: Body): { text: string; html: string | null }
 
 /** The text of a part, its lines ended by LF. */
 function read(part: Part): string {
+  const charset = part.parameters.get('charset') ?? ''
   const bytes = decodeTransfer(part.body, part.encoding)
-  const text = decodeBytes(bytes, part.parameters.get('charset') ?? '').replaceAll('\r\n', '\n')
-  const flowed =
-    part.parameters.get('format')?.toLowerCase() === 'flowed' && part.type === 'text/plain'
-  const deleteSpace = part.parameters.get('delsp')?.toLowerCase() === 'yes'
-  return cleanText(flowed ? unflow(text, deleteSpace) : text)
+  const wide = /16|ucs|unicode/i.test(charset)
+  const text = wide
+    ? decodeBytes(bytes, charset).replaceAll('\r\n', '\n')
+    : decodeBytes(withoutCr(bytes), charset)
+  return cleanText(isFlowed(part, text) ? unflow(text, isYes(part.parameters.get('delsp'))) : text)
+}
+
+/** In bytes, because a mail may have millions of lines. */
+function withoutCr(bytes: Buffer): Buffer {
+  if (!bytes.includes(CR)) return bytes
+  const kept = Buffer.allocUnsafe(bytes.length)
+  let length = 0
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at] ?? 0
+    if (byte !== CR || bytes[at + 1] !== LF) kept[length++] = byte
+  }
+  return kept.subarray(0, length)
+}
+
+function isFlowed(part: Part, text: string): boolean {
+  const declared = part.parameters.get('format')?.toLowerCase() === 'flowed'
+  return declared && part.type === 'text/plain' && text.length <= MAX_FLOWED
+}
+
+function isYes(value: string | undefined): boolean {
+  return value?.toLowerCase() === 'yes'
 }
 
 function htmlFromText(text: string): string {

@@ -12,6 +12,8 @@ export function readParts(raw: Uint8Array): { root: Part; fields: Field[] } {
   const walk: Walk = {
     bytes: Buffer.from(raw.buffer, raw.byteOffset, raw.length),
     open: [],
+    levels: new Map(),
+    firsts: new Uint8Array(256),
     count: 1,
   }
   const head = readPartHead(walk, 0)
@@ -28,6 +30,9 @@ interface Walk {
   bytes: Buffer
   /** The multiparts around the place we are at, outermost first. */
   open: Open[]
+  /** Their boundaries, and the first bytes of those: a mail may have millions of lines that look like delimiters. */
+  levels: Map<string, number>
+  firsts: Uint8Array
   count: number
 }
 
@@ -39,6 +44,7 @@ interface Place {
 
 interface Open {
   part: Part
+  /** One character per byte. */
   boundary: string
   defaultType: string
 }
@@ -55,13 +61,13 @@ interface Delimiter {
 const LF = 0x0a
 const CR = 0x0d
 const DASH = 0x2d
-const DASHES = Buffer.from('\n--')
 const MAX_BOUNDARY = 1_000
 
 /** Gives the part its body; returns the delimiter that ends it. */
-function takeBody({ bytes, open }: Walk, { part, from }: Place): Delimiter | undefined {
-  if (part && isMultipart(part) && open.length < MAX_NESTING) openMultipart(open, part)
-  const delimiter = nextDelimiter(bytes, from, open)
+function takeBody(walk: Walk, { part, from }: Place): Delimiter | undefined {
+  const { bytes, open } = walk
+  if (part && isMultipart(part) && open.length < MAX_NESTING) openMultipart(walk, part)
+  const delimiter = nextDelimiter(walk, from)
   if (part) part.body = bytes.subarray(from, bodyEnd(bytes, from, delimiter?.start))
   return delimiter
 }
@@ -70,6 +76,7 @@ function followDelimiter(walk: Walk, { level, closing, end }: Delimiter): Place 
   const { open } = walk
   // Whatever was left open inside ends here too.
   open.length = closing ? level : level + 1
+  noteBoundaries(walk)
   if (closing) return { part: undefined, from: end }
   walk.count += 1
   const parent = open[level]
@@ -89,15 +96,28 @@ function boundaryOf(part: Part): string {
   return boundary.length > MAX_BOUNDARY ? '' : boundary.trimEnd()
 }
 
-function openMultipart(open: Open[], part: Part): void {
+function openMultipart(walk: Walk, part: Part): void {
   const defaultType = part.type === 'multipart/digest' ? 'message/rfc822' : 'text/plain'
-  open.push({ part, boundary: boundaryOf(part), defaultType })
+  const boundary = Buffer.from(boundaryOf(part)).toString('latin1')
+  walk.open.push({ part, boundary, defaultType })
+  noteBoundaries(walk)
+}
+
+/** Of two alike the inner one counts. */
+function noteBoundaries({ open, levels, firsts }: Walk): void {
+  levels.clear()
+  firsts.fill(0)
+  for (const [level, { boundary }] of open.entries()) {
+    levels.set(boundary, level)
+    firsts[boundary.charCodeAt(0)] = 1
+  }
 }
 
 /** The fields of a part and where its body begins. Without a single field all of it is body. */
-function readPartHead({ bytes, open }: Walk, start: number): { fields: Field[]; body: number } {
+function readPartHead(walk: Walk, start: number): { fields: Field[]; body: number } {
+  const { bytes, open } = walk
   let line = start
-  while (line < bytes.length && !isEmptyLine(bytes, line) && !delimiterAt(bytes, line, open)) {
+  while (line < bytes.length && !isEmptyLine(bytes, line) && !delimiterAt(walk, line)) {
     while (line < bytes.length && bytes[line] !== LF) line += 1
     line += 1
   }
@@ -112,33 +132,32 @@ function isEmptyLine(bytes: Buffer, at: number): boolean {
   return bytes[at] === LF || (bytes[at] === CR && bytes[at + 1] === LF)
 }
 
-function nextDelimiter(bytes: Buffer, from: number, open: Open[]): Delimiter | undefined {
+function nextDelimiter(walk: Walk, from: number): Delimiter | undefined {
+  const { bytes, open } = walk
   if (open.length === 0) return undefined
-  let line = from
-  while (line >= 0 && line < bytes.length) {
-    const delimiter = delimiterAt(bytes, line, open)
+  const first = delimiterAt(walk, from)
+  if (first) return first
+  for (let at = from; at < bytes.length; at += 1) {
+    if (bytes[at] !== LF || bytes[at + 1] !== DASH) continue
+    const delimiter = delimiterAt(walk, at + 1)
     if (delimiter) return delimiter
-    const found = bytes.indexOf(DASHES, line)
-    line = found < 0 ? -1 : found + 1
   }
   return undefined
 }
 
 /** The innermost multipart that the line belongs to, if it is a delimiter at all. */
-function delimiterAt(bytes: Buffer, line: number, open: Open[]): Delimiter | undefined {
-  if (open.length === 0 || bytes[line] !== DASH || bytes[line + 1] !== DASH) return undefined
-  const newline = bytes.subarray(line, line + MAX_BOUNDARY + 100).indexOf(LF)
-  const stop = newline < 0 ? Math.min(bytes.length, line + MAX_BOUNDARY + 100) : line + newline
+function delimiterAt({ bytes, levels, firsts }: Walk, line: number): Delimiter | undefined {
+  if (bytes[line] !== DASH || bytes[line + 1] !== DASH) return undefined
+  if (firsts[bytes[line + 2] ?? 0] !== 1) return undefined
+  const most = Math.min(bytes.length, line + MAX_BOUNDARY + 100)
+  let stop = line + 2
+  while (stop < most && bytes[stop] !== LF) stop += 1
   const text = bytes.toString('latin1', line + 2, stop).trimEnd()
-  const end = newline < 0 ? stop : stop + 1
-  for (let level = open.length - 1; level >= 0; level -= 1) {
-    const boundary = open[level]?.boundary ?? ''
-    if (text === boundary) return { level, closing: false, start: line, end }
-    if (text.length === boundary.length + 2 && text.startsWith(boundary) && text.endsWith('--')) {
-      return { level, closing: true, start: line, end }
-    }
-  }
-  return undefined
+  const end = Math.min(stop + 1, bytes.length)
+  const opening = levels.get(text)
+  if (opening !== undefined) return { level: opening, closing: false, start: line, end }
+  const closing = text.endsWith('--') ? levels.get(text.slice(0, -2)) : undefined
+  return closing === undefined ? undefined : { level: closing, closing: true, start: line, end }
 }
 
 /** RFC 2046 5.1.1: the line end before a delimiter belongs to the delimiter. */
