@@ -5,6 +5,8 @@ export interface Answer<T = unknown> {
   status: number
   headers: Record<string, string>
   body: string | Uint8Array | Readable | undefined
+  /** Each character of the body is one byte of it: see readyJson. */
+  bytewise?: true
   readonly shape?: T
 }
 
@@ -30,12 +32,20 @@ const JSON_HEADERS = {
 
 /** JSON that nobody on the way may keep. */
 export function json<T>(value: T, headers: Record<string, string> = {}): Answer<T> {
-  return jsonText(JSON.stringify(value), headers)
+  return { status: 200, headers: { ...JSON_HEADERS, ...headers }, body: JSON.stringify(value) }
 }
 
-/** JSON that has been made already. */
-export function jsonText<T>(body: string | Uint8Array, headers: Record<string, string>): Answer<T> {
-  return { status: 200, headers: { ...JSON_HEADERS, ...headers }, body }
+/**
+ * JSON to be sent many times. Its characters are the UTF-8 bytes of the text, and its headers are complete: node sends
+ * both in one piece, which was a third less work than headers and a Buffer.
+ */
+export function readyJson(
+  value: unknown,
+  headers: Record<string, string>,
+): Answer<never> & { body: string } {
+  const body = Buffer.from(JSON.stringify(value)).toString('latin1')
+  const all = { ...JSON_HEADERS, ...headers, 'content-length': String(body.length) }
+  return { status: 200, headers: all, body, bytewise: true }
 }
 
 export function success<T extends object>(value: T): Answer<{ status: 'success' } & T> {

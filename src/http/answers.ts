@@ -1,46 +1,50 @@
+import type { Answer } from './answer.ts'
+
 /** An answer that has been made once, good as long as its mailbox has this version. */
 interface KeptAnswer {
   version: number
-  body: Buffer
+  answer: Answer<never>
 }
+
+type Key = string | number
 
 export interface Answers {
   /** Undefined unless one was kept for exactly this version. */
-  find(key: string, version: number): Buffer | undefined
-  keep(key: string, version: number, body: Buffer): void
+  find(key: Key, version: number): Answer<never> | undefined
+  keep(key: Key, version: number, made: { answer: Answer<never>; bytes: number }): void
 }
 
-// What a Map entry costs beside the body, roughly.
-const ENTRY_BYTES = 200
+// What an entry costs beside the body, roughly.
+const ENTRY_BYTES = 500
 
-/** The serialised lists that were asked for last, within a number of bytes. */
+/**
+ * The answers that were asked for last, within a number of bytes. Two halves instead of a strict order: what is asked for
+ * moves to the young half, and when that is full the old half is forgotten. A hit in the young half moves nothing.
+ */
 export function keepAnswers(maxBytes: number): Answers {
-  const kept = new Map<string, KeptAnswer>()
-  let bytes = 0
+  let young = new Map<Key, KeptAnswer & { bytes: number }>()
+  let old = new Map<Key, KeptAnswer & { bytes: number }>()
+  let youngBytes = 0
 
-  function drop(key: string, answer: KeptAnswer): void {
-    kept.delete(key)
-    bytes -= answer.body.length + ENTRY_BYTES
+  function add(key: Key, kept: KeptAnswer & { bytes: number }): void {
+    youngBytes += kept.bytes - (young.get(key)?.bytes ?? 0)
+    young.set(key, kept)
+    if (youngBytes <= maxBytes / 2) return
+    old = young
+    young = new Map()
+    youngBytes = 0
   }
 
   return {
     find(key, version) {
-      const answer = kept.get(key)
-      if (answer?.version !== version) return undefined
-      // A Map remembers the order of insertion: what was asked for last stands last.
-      kept.delete(key)
-      kept.set(key, answer)
-      return answer.body
+      const recent = young.get(key)
+      const kept = recent ?? old.get(key)
+      if (kept?.version !== version) return undefined
+      if (!recent) add(key, kept)
+      return kept.answer
     },
-    keep(key, version, body) {
-      const former = kept.get(key)
-      if (former) drop(key, former)
-      kept.set(key, { version, body })
-      bytes += body.length + ENTRY_BYTES
-      for (const [oldest, answer] of kept) {
-        if (bytes <= maxBytes) break
-        drop(oldest, answer)
-      }
+    keep(key, version, { answer, bytes }) {
+      add(key, { version, answer, bytes: bytes + ENTRY_BYTES })
     },
   }
 }

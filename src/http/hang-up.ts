@@ -1,5 +1,15 @@
 import type { ServerResponse } from 'node:http'
 
+/** Nobody's fault: the client went away while we were at it. */
+class HungUp extends Error {}
+
+export function isHangUp(error: unknown): boolean {
+  if (error instanceof HungUp) return true
+  return error instanceof Error && 'code' in error && BROKEN_OFF.has(error.code)
+}
+
+const BROKEN_OFF = new Set<unknown>(['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE'])
+
 /** Signals of the requests that wait: aborted when their client goes, or all at once when we stop. */
 export function hangUps() {
   const open = new Set<AbortController>()
@@ -12,7 +22,7 @@ export function hangUps() {
       open.add(controller)
       response.once('close', () => {
         open.delete(controller)
-        controller.abort(new Error('the client hung up'))
+        controller.abort(new HungUp('the client hung up'))
       })
       return controller.signal
     },

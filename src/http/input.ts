@@ -40,10 +40,13 @@ export function inputReader<I extends TObject>(schema: I): (given: Given) => Sta
 
 /** The body wins over the query; empty and null count as not given. */
 function find(name: string, { query, body, bearer }: Given): unknown {
-  for (const value of [body[name], query[name], name === 'token' ? bearer : undefined]) {
-    if (value !== undefined && value !== null && value !== '') return value
-  }
-  return undefined
+  if (isGiven(body[name])) return body[name]
+  if (isGiven(query[name])) return query[name]
+  return name === 'token' && isGiven(bearer) ? bearer : undefined
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== ''
 }
 
 function checked(name: string, field: Field, value: unknown): unknown {

@@ -45,7 +45,7 @@ export interface HttpNeeds
 export interface HttpConfig {
   adminToken: string
   rateLimits: boolean
-  http: { trustProxy: readonly string[] }
+  http: { trustProxy: readonly string[]; baseUrl: string }
   smtp: { hostname: string }
   sessions: Lifetimes & MailboxLimits & { cooldownMs: number }
 }
@@ -53,6 +53,8 @@ export interface HttpConfig {
 /** Settings that routes read. */
 export interface Rules extends Pick<CreateSessionNeeds, 'lives' | 'cooldownMs'> {
   mailbox: MailboxLimits
+  /** Empty: as the reader reached us. */
+  baseUrl: string
   /** Our name in Received lines. */
   hostname: string
   /** Empty: metrics and the details of readiness are open. */

@@ -18,6 +18,8 @@ export interface Route<I extends TObject = TObject, O extends TSchema = TSchema>
   refusals: readonly ProblemCode[]
   /** Counted by itself, beside the rate of all requests. */
   rate?: 'createSession'
+  /** Answers 304 to an ETag that is still true. */
+  conditional?: true
   /** Health checks cost no allowance. */
   uncounted?: true
   handle(input: Static<I>, needs: RouteNeeds, call: Call): Promise<Answer<Static<O>>>

@@ -1,14 +1,21 @@
 import type { Route } from './route.ts'
+import { attachmentRoute } from './routes/attachment.ts'
 import { checkMailRoute } from './routes/check-mail.ts'
 import { createSessionRoute } from './routes/create-session.ts'
 import { deleteMailRoute } from './routes/delete-mail.ts'
 import { deleteSessionRoute } from './routes/delete-session.ts'
+import { documentRoutes } from './routes/documents.ts'
 import { domainsRoute } from './routes/domains.ts'
+import { eventsRoute } from './routes/events.ts'
 import { extendSessionRoute } from './routes/extend-session.ts'
+import { livezRoute } from './routes/livez.ts'
+import { metricsRoute } from './routes/metrics.ts'
+import { rawMailRoute } from './routes/raw-mail.ts'
 import { readMailRoute } from './routes/read-mail.ts'
+import { readyzRoute } from './routes/readyz.ts'
 
-/** Every endpoint, in the order in which the documents tell them. */
-export const routes: readonly Route[] = [
+/** In the order in which the documents tell them. */
+const documented: readonly Route[] = [
   domainsRoute,
   createSessionRoute,
   checkMailRoute,
@@ -16,4 +23,13 @@ export const routes: readonly Route[] = [
   deleteMailRoute,
   extendSessionRoute,
   deleteSessionRoute,
+  attachmentRoute,
+  rawMailRoute,
+  eventsRoute,
+  livezRoute,
+  readyzRoute,
+  metricsRoute,
 ]
+
+/** Every endpoint. */
+export const routes: readonly Route[] = [...documented, ...documentRoutes(documented)]

@@ -6,7 +6,9 @@ import { takeRate } from '../service/rates.ts'
 import { type Answer, bare } from './answer.ts'
 import { readBody } from './body.ts'
 import type { ClientOf } from './client.ts'
+import { isHangUp } from './hang-up.ts'
 import { inputReader, type Values } from './input.ts'
+import { countAnswer } from './metrics.ts'
 import type { RouteNeeds } from './needs.ts'
 import { problemOf, refusal } from './refusal.ts'
 import type { Call, Route } from './route.ts'
@@ -47,7 +49,9 @@ export function serveRoute(serving: Serving, route: Route) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     reply.hijack()
     try {
-      await writeAnswer(reply.raw, await answer(request, reply.raw))
+      const made = await answer(request, reply.raw)
+      countAnswer(route.path, made.status)
+      await write(serving, reply.raw, made)
     } catch (error) {
       await refuse(serving, request, { response: reply.raw, error })
     }
@@ -57,11 +61,10 @@ export function serveRoute(serving: Serving, route: Route) {
 /** Tells the caller what is wrong with the request, and the log what is wrong with us. */
 export async function refuse(
   { needs, requestId }: Serving,
-  { raw }: FastifyRequest,
+  { raw, routeOptions }: FastifyRequest,
   { response, error }: { response: ServerResponse; error: unknown },
 ): Promise<void> {
-  // Hung up, or cut off in the middle of an answer: nobody hears us.
-  if (response.headersSent || response.destroyed) {
+  if (isHangUp(error)) {
     response.destroy()
     return
   }
@@ -71,7 +74,23 @@ export async function refuse(
     const fault = error instanceof Error ? error : new Error(String(error))
     needs.log.error({ err: fault, requestId: id, path: pathOf(raw) }, 'a request failed')
   }
-  await writeAnswer(response, refusal(problem, id))
+  // In the middle of an answer there is no place for another one.
+  if (response.headersSent) response.destroy()
+  else {
+    const answer = refusal(problem, id)
+    countAnswer(routeOptions.url ?? 'none', answer.status)
+    await write({ needs }, response, answer)
+  }
+}
+
+/** A connection that outlives its last answer would hold up the closing of the door. */
+async function write(
+  { needs }: Pick<Serving, 'needs'>,
+  response: ServerResponse,
+  answer: Answer,
+): Promise<void> {
+  if (needs.closing()) response.shouldKeepAlive = false
+  await writeAnswer(response, answer)
 }
 
 /** What no route answers: an unknown path, a method that a known path has not, and the browsers' preflight. */
@@ -97,7 +116,7 @@ export function serveRest(serving: Serving) {
         reply.raw.setHeader('allow', allow)
         throw new Problem('method_not_allowed', `Use ${allow}.`)
       }
-      await writeAnswer(reply.raw, preflight(allow))
+      await write(serving, reply.raw, preflight(allow))
     } catch (error) {
       await refuse(serving, request, { response: reply.raw, error })
     }

@@ -23,6 +23,7 @@ const WHOLE_REQUEST_MS = 15_000
 // Longer than the longest wait: a client that takes nothing for so long is gone.
 const SILENCE_MS = 75_000
 const CLOSING_MS = 5_000
+const IDLE_LOOK_MS = 50
 const KEPT_ANSWER_BYTES = 64 * 1024 * 1024
 
 /** Opens the door. Closing it answers what is under way, sends those who wait home, and then lets go of every connection. */
@@ -56,16 +57,19 @@ export async function openHttp(
     async close() {
       closing = true
       stop(new Problem('shutting_down', 'The service is stopping. Try again in a moment.', 1))
+      const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_LOOK_MS)
       const late = setTimeout(() => app.server.closeAllConnections(), CLOSING_MS)
       await app.close()
+      clearInterval(idle)
       clearTimeout(late)
     },
   }
 }
 
-function rulesOf({ adminToken, sessions, smtp }: HttpConfig): Rules {
+function rulesOf({ adminToken, http, sessions, smtp }: HttpConfig): Rules {
   return {
     adminToken,
+    baseUrl: http.baseUrl,
     hostname: smtp.hostname,
     lives: sessions,
     cooldownMs: sessions.cooldownMs,

@@ -1,9 +1,9 @@
 import { Problem } from '../core/problem.ts'
+import { waitingGauge } from './metrics.ts'
 
 export interface Waiting {
   /** Counts one more open wait or stream; the answer ends it. Refuses when there are too many. */
   enter(mailbox: number, client: string | undefined): () => void
-  count(): number
 }
 
 const MOST = { all: 10_000, client: 1_000, mailbox: 100 }
@@ -30,15 +30,16 @@ export function countWaiting(most = MOST): Waiting {
       if (tooMany) throw new Problem('overloaded', 'Too many requests wait already.', 5)
       const keys = who === undefined ? [box] : [box, who]
       all += 1
+      waitingGauge.inc()
       for (const key of keys) add(key, 1)
       let open = true
       return () => {
         if (!open) return
         open = false
         all -= 1
+        waitingGauge.dec()
         for (const key of keys) add(key, -1)
       }
     },
-    count: () => all,
   }
 }

@@ -6,7 +6,7 @@ import type { Answer } from './answer.ts'
 /** Writes one answer; resolves when nothing is left to write. */
 export async function writeAnswer(
   response: ServerResponse,
-  { status, headers, body }: Answer,
+  { status, headers, body, bytewise }: Answer,
 ): Promise<void> {
   if (body instanceof Readable) {
     response.writeHead(status, headers)
@@ -17,7 +17,10 @@ export async function writeAnswer(
     response.writeHead(status, headers).end()
     return
   }
+  if (bytewise && typeof body === 'string') {
+    response.writeHead(status, headers).end(body, 'latin1')
+    return
+  }
   const length = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength
-  headers['content-length'] = String(length)
-  response.writeHead(status, headers).end(body)
+  response.writeHead(status, { ...headers, 'content-length': String(length) }).end(body)
 }

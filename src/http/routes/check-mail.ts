@@ -3,7 +3,7 @@ import { isFull, type Session } from '../../core/session.ts'
 import { awaitMail, hasNewer } from '../../service/inbox.ts'
 import { liveSession } from '../../service/live-session.ts'
 import { takeRate } from '../../service/rates.ts'
-import { bare, json, jsonText } from '../answer.ts'
+import { type Answer, bare, json, readyJson } from '../answer.ts'
 import { mailboxTag, matchesTag } from '../etag.ts'
 import type { RouteNeeds } from '../needs.ts'
 import { type Call, route } from '../route.ts'
@@ -16,6 +16,8 @@ import {
   summaryJson,
   tokenField,
 } from '../shapes.ts'
+
+const USUAL_LIMIT = 100
 
 const input = Type.Object({
   token: tokenField,
@@ -40,6 +42,8 @@ const output = Type.Object({
   timed_out: Type.Optional(Type.Literal(true)),
 })
 
+type Listing = Static<typeof output>
+
 export const checkMailRoute = route({
   method: 'GET',
   path: '/api/check-mail',
@@ -48,8 +52,9 @@ export const checkMailRoute = route({
     'The messages of the session, newest first. With the ETag of a former answer as If-None-Match you get 304 as long as nothing changed; with wait the answer comes when there is mail.',
   input,
   output,
-  refusals: ['invalid_token', 'session_expired'],
-  async handle({ token, since_id: sinceId = 0, limit = 100, wait = 0 }, needs, call) {
+  refusals: ['invalid_token', 'session_expired', 'shutting_down'],
+  conditional: true,
+  async handle({ token, since_id: sinceId = 0, limit = USUAL_LIMIT, wait = 0 }, needs, call) {
     const found = await liveSession(needs, token)
     if (call.client !== undefined) await takeRate(needs, 'checkMail', String(found.id))
     const given = call.headers['if-none-match']
@@ -58,14 +63,11 @@ export const checkMailRoute = route({
         ? { session: found, timedOut: false }
         : await waitForNews(needs, call, { token, session: found, seconds: wait, sinceId })
 
-    const etag = mailboxTag(session)
-    if (matchesTag(given, etag)) return bare(304, { etag })
-    if (timedOut) {
-      return json({ ...opening(needs, session), messages: [], timed_out: true as const }, { etag })
+    if (given !== undefined && matchesTag(given, mailboxTag(session))) {
+      return bare(304, { etag: mailboxTag(session) })
     }
-    return jsonText<Static<typeof output>>(await listing(needs, session, { sinceId, limit }), {
-      etag,
-    })
+    if (timedOut) return timedOutAnswer(needs, session)
+    return await listing(needs, session, { sinceId, limit })
   },
 })
 
@@ -98,18 +100,21 @@ async function listing(
   needs: RouteNeeds,
   session: Session,
   page: { sinceId: number; limit: number },
-): Promise<Buffer> {
-  const key = `${session.id} ${page.limit} ${page.sinceId}`
+): Promise<Answer<never>> {
+  const usual = page.limit === USUAL_LIMIT && page.sinceId === 0
+  const key = usual ? session.id : `${session.id} ${page.limit} ${page.sinceId}`
   const kept = needs.answers.find(key, session.version)
   if (kept) return kept
   const messages = await needs.store.listMessages(session.id, page)
-  const value: Static<typeof output> = {
-    ...opening(needs, session),
-    messages: messages.map(summaryJson),
-  }
-  const body = Buffer.from(JSON.stringify(value))
-  needs.answers.keep(key, session.version, body)
-  return body
+  const value: Listing = { ...opening(needs, session), messages: messages.map(summaryJson) }
+  const answer = readyJson(value, { etag: mailboxTag(session) })
+  needs.answers.keep(key, session.version, { answer, bytes: answer.body.length })
+  return answer
+}
+
+function timedOutAnswer(needs: RouteNeeds, session: Session): Answer<Listing> {
+  const value: Listing = { ...opening(needs, session), messages: [], timed_out: true }
+  return json(value, { etag: mailboxTag(session) })
 }
 
 function opening(needs: RouteNeeds, session: Session) {

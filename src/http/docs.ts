@@ -1,0 +1,161 @@
+import { hash } from 'node:crypto'
+import { STYLE } from './docs-style.ts'
+import { html, type Markup, trusted } from './markup.ts'
+import { isRequired, refusalsOf } from './openapi.ts'
+import type { Route } from './route.ts'
+import { status } from './status.ts'
+
+/** Nothing is loaded, run or framed; the one style sheet is known by its hash. */
+export const DOCS_POLICY = [
+  "default-src 'none'",
+  `style-src 'sha256-${hash('sha256', STYLE, 'base64')}'`,
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** The page that tells people how to use these routes. */
+export function docsPage(routes: readonly Route[], baseUrl: string): string {
+  const page = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Mayfly API</title>
+<style>${trusted(STYLE)}</style>
+</head>
+<body>
+<nav aria-label="Endpoints">
+<p class="mark">Mayfly</p>
+<ul>${routes.map(
+    (route) => html`<li><a href="#${anchor(route)}">${route.title}</a></li>`,
+  )}<li><a href="#errors">Errors</a></li></ul>
+</nav>
+<main>
+<h1>Mailboxes for a day</h1>
+<p class="lead">Ask for an address, give it away, read what comes. When the session ends, the mail is gone. For programs: <a href="/openapi.json">openapi.json</a>.</p>
+${firstSteps(baseUrl)}
+${manners()}
+${routes.map(section)}
+${errors()}
+</main>
+</body>
+</html>
+`
+  return page.markup
+}
+
+function firstSteps(baseUrl: string): Markup {
+  return html`<section><h2>First steps</h2>
+<pre><code># an address and its token
+curl -X POST ${baseUrl}/api/create-session
+
+# what has come; add &amp;wait=30 to be told when something does
+curl '${baseUrl}/api/check-mail?token=TOKEN'
+
+# one message in full
+curl '${baseUrl}/api/read-mail?token=TOKEN&amp;id=ID'
+
+# everything that happens, as it happens
+curl -N -H 'Authorization: Bearer TOKEN' ${baseUrl}/api/events</code></pre></section>`
+}
+
+function manners(): Markup {
+  return html`<section><h2>How to ask</h2>
+<ul>
+<li>Parameters go in the query or, with POST, in a form, JSON or multipart body; the body wins. Unknown ones are ignored, empty ones count as not given.</li>
+<li>The token opens a mailbox to whoever has it. Better than in the address, where logs see it, it travels as <code>Authorization: Bearer</code>.</li>
+<li>Times are UTC, as <code>YYYY-MM-DD HH:MM:SS</code> and, beside it, as ISO 8601.</li>
+<li><code>body_html</code> is what a stranger wrote. Do not show it before you have made it safe.</li>
+</ul></section>`
+}
+
+function section(route: Route): Markup {
+  const id = anchor(route)
+  return html`<section id="${id}" aria-labelledby="${id}-title">
+<h2 id="${id}-title">${route.title}</h2>
+<p class="call"><span class="method ${route.method.toLowerCase()}">${route.method}</span> <code>${route.path}</code></p>
+<p>${route.about}</p>
+${parameterTable(route)}
+${answerTable(route)}
+</section>
+`
+}
+
+function parameterTable(route: Route): Markup {
+  const fields = Object.entries(route.input.properties)
+  if (fields.length === 0) return html`<p class="none">No parameters.</p>`
+  return table(
+    ['Parameter', 'Type', 'Meaning'],
+    fields.map(([name, schema]) => {
+      const field = schema as {
+        type?: string
+        minimum?: number
+        maximum?: number
+        description?: string
+      }
+      const need = isRequired(route.input, name) ? html` <em>required</em>` : html``
+      return [
+        html`<code>${name}</code>${need}`,
+        html`${typeText(field)}`,
+        html`${field.description ?? ''}`,
+      ]
+    }),
+  )
+}
+
+function typeText({
+  type = '',
+  minimum,
+  maximum,
+}: {
+  type?: string
+  minimum?: number
+  maximum?: number
+}) {
+  if (type === 'boolean') return '0 or 1'
+  if (type !== 'integer') return 'text'
+  const bounded = maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER
+  return bounded ? `${minimum ?? 0} to ${maximum}` : 'integer'
+}
+
+function answerTable(route: Route): Markup {
+  const kind = typeof route.output === 'string' ? route.output : 'JSON'
+  const unchanged = route.conditional ? [[html`304`, html`nothing changed since that ETag`]] : []
+  const refused = [...Map.groupBy(refusalsOf(route), (code) => status[code])].map(
+    ([number, codes]) => [
+      html`${number}`,
+      html`${codes.map((code) => html`<code>${code}</code> `)}`,
+    ],
+  )
+  return table(
+    ['Status', 'Answer'],
+    [[html`200`, html`${kind}${fieldList(route)}`], ...unchanged, ...refused],
+  )
+}
+
+function fieldList({ output }: Route): Markup {
+  const fields = typeof output === 'string' ? {} : (output as { properties?: object }).properties
+  const names = Object.keys(fields ?? {})
+  return names.length === 0 ? html`` : html`: ${names.map((name) => html`<code>${name}</code> `)}`
+}
+
+function errors(): Markup {
+  const codes = Object.entries(status).map(([code, number]) => [
+    html`${number}`,
+    html`<code>${code}</code>`,
+  ])
+  return html`<section id="errors" aria-labelledby="errors-title"><h2 id="errors-title">Errors</h2>
+<p>Every refusal is JSON: <code>{"status":"error","message":"…","code":"…","request_id":"…"}</code>. The code is stable, the message is for people. With 429 and 503 the header <code>Retry-After</code> says when to ask again.</p>
+${table(['Status', 'Code'], codes)}</section>`
+}
+
+function table(head: string[], rows: Markup[][]): Markup {
+  return html`<div class="scroll"><table><thead><tr>${head.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
+<tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>\n`)}</tbody></table></div>`
+}
+
+function anchor(route: Route): string {
+  return route.path.split('/').at(-1) || 'root'
+}

@@ -1,0 +1,53 @@
+import { Type } from 'typebox'
+import { bare, other, readyJson } from '../answer.ts'
+import { DOCS_POLICY, docsPage } from '../docs.ts'
+import { openapi } from '../openapi.ts'
+import { type Route, route } from '../route.ts'
+
+/** The documents of these routes: for programs, for people, and the way there. */
+export function documentRoutes(routes: readonly Route[]): Route[] {
+  const document = readyJson(openapi(routes), { 'cache-control': 'no-cache' })
+  const input = Type.Object({})
+
+  return [
+    route({
+      method: 'GET',
+      path: '/openapi.json',
+      title: 'OpenAPI',
+      about: 'This interface for programs, as OpenAPI 3.1.',
+      input,
+      output: Type.Unknown(),
+      refusals: [],
+      handle: async () => document,
+    }),
+    route({
+      method: 'GET',
+      path: '/docs',
+      title: 'Documents',
+      about: 'This interface for people.',
+      input,
+      output: 'text/html',
+      refusals: [],
+      handle: async (_input, needs, { headers }) =>
+        other('text/html; charset=utf-8', docsPage(routes, needs.baseUrl || hereOf(headers.host)), {
+          'cache-control': 'no-cache',
+          'content-security-policy': DOCS_POLICY,
+        }),
+    }),
+    route({
+      method: 'GET',
+      path: '/',
+      title: 'Home',
+      about: 'Leads to the documents.',
+      input,
+      output: 'text/html',
+      refusals: [],
+      handle: async () => bare(302, { location: '/docs' }),
+    }),
+  ]
+}
+
+/** Where the reader reached us, if that is a name and a port and nothing else. */
+function hereOf(host = ''): string {
+  return `http://${/^[a-z0-9.:[\]-]{1,255}$/i.test(host) ? host : 'localhost:8080'}`
+}

@@ -1,0 +1,54 @@
+import { Readable } from 'node:stream'
+import { Type } from 'typebox'
+import { Problem } from '../../core/problem.ts'
+import { liveSession } from '../../service/live-session.ts'
+import { mailEvents } from '../../service/mail-events.ts'
+import { privateOther } from '../answer.ts'
+import { eventStream } from '../events.ts'
+import { type Call, route } from '../route.ts'
+import { sinceIdField, tokenField } from '../shapes.ts'
+
+const BEAT_MS = 15_000
+// A generator is asked only when the client has taken what it got, so a slow one costs this and no more.
+const BUFFERED_BYTES = 16_384
+const TYPE = 'text/event-stream'
+
+export const eventsRoute = route({
+  method: 'GET',
+  path: '/api/events',
+  title: 'Live stream',
+  about:
+    'Server-sent events: message (a summary; its id is the event id), deleted ({"id":…}), end ({"reason":"expired" or "deleted"}). Last-Event-ID or since_id resumes after that message; with neither the stream starts now.',
+  input: Type.Object({ token: tokenField, since_id: sinceIdField }),
+  output: TYPE,
+  refusals: ['invalid_token', 'session_expired', 'shutting_down'],
+  async handle({ token, since_id: sinceId }, needs, call) {
+    const session = await liveSession(needs, token)
+    // The stream is the last thing on its connection.
+    const headers = { 'x-accel-buffering': 'no', connection: 'close' }
+    if (call.method === 'HEAD') return privateOther(TYPE, undefined, headers)
+    if (needs.closing()) throw new Problem('shutting_down', 'The service is stopping.', 1)
+
+    const startsAfter = lastEventId(call) ?? sinceId ?? session.lastId
+    const leave = needs.waiting.enter(session.id, call.client)
+    const events = mailEvents(needs, {
+      token,
+      session,
+      sinceId: startsAfter,
+      beatMs: BEAT_MS,
+      signal: call.signal(),
+    })
+    const body = Readable.from(eventStream(events, startsAfter), {
+      objectMode: false,
+      highWaterMark: BUFFERED_BYTES,
+    })
+    return privateOther(TYPE, body.once('close', leave), headers)
+  },
+})
+
+/** What a browser sends by itself when it comes back; it wins over the address, which stays the same. */
+function lastEventId(call: Call): number | undefined {
+  const given = call.headers['last-event-id']
+  const id = typeof given === 'string' && /^[0-9]{1,16}$/.test(given) ? Number(given) : undefined
+  return Number.isSafeInteger(id) ? id : undefined
+}

@@ -1,0 +1,24 @@
+import { Type } from 'typebox'
+import { Problem } from '../../core/problem.ts'
+import { isOperatorCall } from '../admin.ts'
+import { other } from '../answer.ts'
+import { route } from '../route.ts'
+
+const TYPE = 'text/plain; version=0.0.4; charset=utf-8'
+
+export const metricsRoute = route({
+  method: 'GET',
+  path: '/metrics',
+  title: 'Metrics',
+  about: 'Counters of the whole process for Prometheus. Needs the admin token when one is set.',
+  input: Type.Object({}),
+  output: 'text/plain',
+  refusals: ['invalid_token'],
+  uncounted: true,
+  async handle(_input, needs, call) {
+    if (!isOperatorCall(needs.adminToken, call)) {
+      throw new Problem('invalid_token', 'Give the admin token as Authorization: Bearer.')
+    }
+    return other(TYPE, await needs.metrics(), { 'cache-control': 'no-store' })
+  },
+})

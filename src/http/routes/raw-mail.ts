@@ -1,0 +1,24 @@
+import { Type } from 'typebox'
+import { readRawMail } from '../../service/read-mail.ts'
+import { privateOther } from '../answer.ts'
+import { downloadHeaders } from '../disposition.ts'
+import { route } from '../route.ts'
+import { idField, tokenField } from '../shapes.ts'
+import { traceLines } from '../trace-lines.ts'
+
+export const rawMailRoute = route({
+  method: 'GET',
+  path: '/api/raw-mail',
+  title: 'Download a message',
+  about:
+    'The mail as it came, byte for byte, after Return-Path, Delivered-To and Received lines of ours.',
+  input: Type.Object({ token: tokenField, id: idField }),
+  output: 'message/rfc822',
+  refusals: ['invalid_token', 'session_expired', 'message_not_found'],
+  async handle({ token, id }, needs) {
+    const { message, raw } = await readRawMail(needs, token, id)
+    const lines = Buffer.from(traceLines(message, raw, needs.hostname))
+    const headers = downloadHeaders(`message-${id}.eml`)
+    return privateOther('message/rfc822', Buffer.concat([lines, raw.bytes]), headers)
+  },
+})
