@@ -1,4 +1,4 @@
-import { type Field, MAX_HEADER_BYTES, readFields } from './header-block.ts'
+import { type Field, lastLineEnd, MAX_HEADER_BYTES, readFields } from './header-block.ts'
 import { describePart, type Part } from './part.ts'
 
 export const MAX_PARTS = 1_000
@@ -122,8 +122,9 @@ function readPartHead(walk: Walk, start: number): { fields: Field[]; body: numbe
     line += 1
   }
   const end = Math.min(line, bytes.length)
-  const block = bytes.toString('latin1', start, Math.min(end, start + MAX_HEADER_BYTES))
-  const fields = [...readFields(block)]
+  const block = bytes.subarray(start, Math.min(end, start + MAX_HEADER_BYTES))
+  const whole = start + block.length === end ? block.length : lastLineEnd(block)
+  const fields = [...readFields(block.toString('latin1', 0, whole))]
   if (fields.length === 0 && end > start && !open.length) return { fields, body: start }
   return { fields, body: isEmptyLine(bytes, end) ? end + (bytes[end] === LF ? 1 : 2) : end }
 }
