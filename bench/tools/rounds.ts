@@ -1,0 +1,21 @@
+import { note } from './report.ts'
+
+/**
+ * Runs every contestant once per round. Each round starts with another one, so that what the machine does
+ * meanwhile, and what the one before left in its caches, falls on all of them.
+ */
+export async function alternate<C extends { name: string }, R>(
+  contestants: readonly C[],
+  rounds: number,
+  run: (contestant: C) => Promise<R>,
+): Promise<Map<string, R[]>> {
+  const results = new Map<string, R[]>(contestants.map(({ name }) => [name, []]))
+  for (let round = 0; round < rounds; round += 1) {
+    const shift = round % contestants.length
+    for (const one of [...contestants.slice(shift), ...contestants.slice(0, shift)]) {
+      note(`  round ${round + 1} of ${rounds}: ${one.name}`)
+      results.get(one.name)?.push(await run(one))
+    }
+  }
+  return results
+}
