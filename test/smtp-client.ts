@@ -9,7 +9,7 @@ export interface SmtpClient {
   /** Writes the bytes as they are. */
   write(bytes: string | Uint8Array): void
   reply(): Promise<SmtpReply>
-  /** Everything from EHLO to the reply after the final dot. `raw` is stuffed and ended here. */
+  /** From EHLO to the reply after the final dot, or the first refusal. `raw` is stuffed and ended here. */
   send(mail: { to: string[]; raw: Uint8Array | string; from?: string }): Promise<SmtpReply>
   close(): void
 }
@@ -38,9 +38,10 @@ export async function connectSmtp(port: number, host = '127.0.0.1'): Promise<Smt
       greeted = true
       const lines = [`MAIL FROM:<${from}>`, ...to.map((address) => `RCPT TO:<${address}>`), 'DATA']
       socket.write(lines.map((line) => `${line}\r\n`).join(''))
-      let last: SmtpReply = { code: 0, text: '' }
-      for (const _ of lines) last = await replies()
-      if (last.code !== 354) return last
+      const answers: SmtpReply[] = []
+      for (const _ of lines) answers.push(await replies())
+      const refused = answers.find(({ code }) => code !== 250 && code !== 354)
+      if (answers.at(-1)?.code !== 354) return refused ?? { code: 0, text: 'no answer to DATA' }
       socket.write(stuffed(raw))
       return replies()
     },

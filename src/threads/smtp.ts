@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { register } from 'prom-client'
-import { isLoopback, rangeTest, rateAddress } from '../core/ip.ts'
+import { isLoopback, rateAddress } from '../core/ip.ts'
 import { openBudget, openHeld } from '../limit/held.ts'
 import { openLog } from '../log.ts'
 import { accept } from '../service/accept.ts'
@@ -33,16 +33,9 @@ const door = await openSmtp(
     reserveBytes: bytes.reserve,
     releaseBytes: bytes.release,
     log,
+    now,
   },
-  {
-    ...listen,
-    hostname: config.smtp.hostname,
-    limits: {
-      maxBytes: config.smtp.maxBytes,
-      refuseBareNewlines: config.smtp.refuseBareNewlines,
-    },
-    isProxy: rangeTest(config.smtp.proxyFrom),
-  },
+  { ...config.smtp, ...listen, folder: config.data },
 )
 
 if (parentPort) {

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { describe, test } from 'vitest'
+import { checkMail, createSession, rawMail } from './api.ts'
+import { type House, openHouse } from './house.ts'
+import { sha256, uniqueMail } from './ledger.ts'
+import { scratchFolder } from './scratch.ts'
+import { connectSmtp } from './smtp-client.ts'
+
+const ROOM = { MAYFLY_SESSION_MAX_MESSAGES: '100000', MAYFLY_SESSION_MAX_BYTES: '10GB' }
+
+describe('no space for mail', () => {
+  test('a full mail.db answers 452, reads go on, and room that is given back is used', async () => {
+    const house = await openHouse({ env: { ...ROOM, MAYFLY_MAIL_DB_MAX: '2MB' } })
+    const box = await house.session()
+    const kept = await fill(house, box.email)
+    assert.ok(kept.length > 5, `${kept.length} mails fitted`)
+    await allThere(house, box.token, kept)
+
+    const [newest] = await checkMail(house.url, box.token)
+    const body = new URLSearchParams({ token: box.token, id: String(newest?.id) })
+    const deleted = await fetch(`${house.url}/api/delete-mail`, { method: 'POST', body })
+    assert.equal(deleted.status, 200, 'a full store still lets go')
+    assert.equal(await house.mail(box.email), 250)
+    await house.stop()
+  })
+
+  test('little free disk answers 452 before it is too late, and readiness says why', async () => {
+    const house = await openHouse({ env: { MAYFLY_MIN_FREE: '1000TB' } })
+    const box = await house.session()
+    const client = await connectSmtp(house.smtpPort)
+    await client.say('EHLO a.test')
+    assert.match((await client.say('MAIL FROM:<a@a.test>')).text, /^452 4\.3\.1 /)
+    client.close()
+    const ready = await fetch(`${house.url}/readyz`)
+    assert.equal(ready.status, 503)
+    assert.match(await ready.text(), /MAYFLY_MIN_FREE/)
+    assert.deepEqual(await checkMail(house.url, box.token), [])
+    await house.stop()
+  })
+})
+
+// Mounts a file system: only where it may, and only in the long run.
+const long = process.env['MAYFLY_TEST_LONG'] && process.getuid?.() === 0
+describe.runIf(long)('a disk that is really full', () => {
+  test('452 while it is, by itself well again afterwards, nothing acknowledged lost', async () => {
+    const folder = scratchFolder()
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', folder.path])
+    const house = await openHouse({ folder, env: { ...ROOM, MAYFLY_MIN_FREE: '0' } }).catch(
+      (error) => {
+        execFileSync('umount', [folder.path])
+        throw error
+      },
+    )
+    const box = await createSession(house.url)
+    const first = await fill(house, box.email)
+    await allThere(house, box.token, first)
+    rmSync(`${folder.path}/ballast`, { force: true })
+    const { raw, sha256: hash, uuid } = uniqueMail(1_000)
+    const [oldest] = (await checkMail(house.url, box.token)).slice(-1)
+    const body = new URLSearchParams({ token: box.token, id: String(oldest?.id) })
+    await fetch(`${house.url}/api/delete-mail`, { method: 'POST', body })
+    await allThere(
+      house,
+      box.token,
+      first.filter((mail) => mail.uuid !== oldest?.subject),
+    )
+    if ((await house.mail(box.email, raw)) === 250) {
+      await allThere(house, box.token, [{ uuid, sha256: hash }])
+    }
+    await house.stop()
+    execFileSync('umount', [folder.path])
+  })
+})
+
+interface KeptMail {
+  uuid: string
+  sha256: string
+}
+
+/** Sends until the answer is 452, which must be the only refusal. */
+async function fill(house: House, to: string): Promise<KeptMail[]> {
+  const kept: KeptMail[] = []
+  const client = await connectSmtp(house.smtpPort)
+  for (;;) {
+    const { uuid, sha256: hash } = uniqueMail(10)
+    const raw = Buffer.concat([
+      Buffer.from(`Subject: ${uuid}\r\n\r\n`),
+      Buffer.from(Array.from({ length: 40_000 }, () => 33 + Math.floor(Math.random() * 90))),
+      Buffer.from(`\r\n${hash}\r\n`),
+    ])
+    const answer = await client.send({ to: [to], raw })
+    if (answer.code !== 250) {
+      assert.match(answer.text, /^452 4\.3\.1 /)
+      client.close()
+      return kept
+    }
+    kept.push({ uuid, sha256: sha256(raw) })
+  }
+}
+
+async function allThere(house: House, token: string, kept: readonly KeptMail[]): Promise<void> {
+  const messages = await checkMail(house.url, token, '&limit=500')
+  const ids = new Map(messages.map((message) => [message.subject, message.id]))
+  for (const { uuid, sha256: hash } of kept) {
+    assert.equal(sha256(await rawMail(house.url, token, ids.get(uuid) ?? 0)), hash)
+  }
+}

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { Agent, get } from 'node:http'
+import { afterAll, beforeAll, test } from 'vitest'
+import type { Summary } from './api.ts'
+import { type House, openHouse } from './house.ts'
+import { connectSmtp } from './smtp-client.ts'
+
+const ROUNDS = process.env['MAYFLY_TEST_LONG'] ? 10_000 : 1_000
+const SENDERS = 20
+
+let house: House
+beforeAll(async () => {
+  const env = {
+    MAYFLY_HTTP_THREADS: '3',
+    MAYFLY_SMTP_THREADS: '2',
+    MAYFLY_SESSION_MAX_MESSAGES: '100000',
+    MAYFLY_SESSION_MAX_BYTES: '1GB',
+  }
+  house = await openHouse({ env })
+})
+afterAll(() => house.stop())
+
+test('a mail is in the first check-mail after its 250, on every HTTP thread, whatever is remembered', async () => {
+  const box = await house.session()
+  // Kept connections, enough of them that every thread has some: the kernel deals them out.
+  const agents = Array.from({ length: 12 }, () => new Agent({ keepAlive: true, maxSockets: 1 }))
+  const client = await connectSmtp(house.smtpPort)
+  const poll = (agent: Agent) => newest(house.url, box.token, agent)
+  await Promise.all(agents.map(poll))
+
+  let missed = 0
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const subject = `round ${round}`
+    const { code } = await client.send({ to: [box.email], raw: `Subject: ${subject}\r\n\r\nx\r\n` })
+    assert.equal(code, 250)
+    const some = [agents[round % 12], agents[(round + 5) % 12]]
+    const seen = await Promise.all(some.map((agent) => agent && poll(agent)))
+    missed += seen.filter((first) => first !== subject).length
+  }
+  client.close()
+  for (const agent of agents) agent.destroy()
+  assert.equal(missed, 0, `${missed} of ${2 * ROUNDS} polls came without the mail`)
+})
+
+test('since_id never skips a mail: many senders, and the clock stepped back meanwhile', async () => {
+  const box = await house.session()
+  const expected = new Set<string>()
+  const senders = Array.from({ length: SENDERS }, async (_, sender) => {
+    const client = await connectSmtp(house.smtpPort)
+    for (let count = 0; count < ROUNDS / SENDERS; count += 1) {
+      const subject = `${sender}/${count}`
+      const raw = `Subject: ${subject}\r\n\r\nx\r\n`
+      assert.equal((await client.send({ to: [box.email], raw })).code, 250)
+      expected.add(subject)
+      if (sender === 0 && count % 10 === 5) house.moveClock(count % 20 === 5 ? -600 : 300)
+    }
+    client.close()
+  })
+  let sending = true
+  const all = Promise.all(senders).then(() => {
+    sending = false
+  })
+
+  const seen: string[] = []
+  let since = 0
+  for (let last = false; !last; ) {
+    last = !sending
+    const query = `&since_id=${since}&limit=500`
+    const messages = await listed(house.url, box.token, { query })
+    since = messages[0]?.id ?? since
+    seen.push(...messages.map((message) => message.subject))
+  }
+  await all
+  assert.equal(new Set(seen).size, seen.length, 'none came twice')
+  assert.deepEqual(new Set(seen), expected)
+})
+
+async function newest(url: string, token: string, agent: Agent): Promise<string | undefined> {
+  return (await listed(url, token, { agent, query: '&limit=5' }))[0]?.subject
+}
+
+function listed(
+  url: string,
+  token: string,
+  { agent, query }: { agent?: Agent; query: string },
+): Promise<Summary[]> {
+  const whole = `${url}/api/check-mail?token=${token}${query}`
+  return new Promise((resolve, reject) => {
+    get(whole, agent ? { agent } : {}, async (response) => {
+      const parts: Buffer[] = []
+      for await (const part of response) parts.push(part)
+      const body = JSON.parse(Buffer.concat(parts).toString()) as { messages?: Summary[] }
+      if (body.messages) resolve(body.messages)
+      else reject(new Error(JSON.stringify(body)))
+    }).on('error', reject)
+  })
+}
