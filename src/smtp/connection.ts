@@ -6,7 +6,7 @@ import { cutSessions } from './metrics.ts'
 import type { SmtpNeeds, SmtpTimes } from './needs.ts'
 import { greeting, REPLIES } from './replies.ts'
 import { secureSocket } from './secure.ts'
-import type { SmtpLimits } from './state.ts'
+import type { CloseReason, SmtpLimits } from './state.ts'
 
 /** What all connections of one server share. */
 export interface Shared {
@@ -126,30 +126,16 @@ function take(connection: Connection, chunk: Buffer): void {
     connection.activeAt = shared.clock()
     connection.rateBytes += chunk.length
   }
-  const step = session.feed(chunk)
-  if (step.replies !== '' || step.deed) {
-    connection.activeAt = shared.clock()
-    connection.rateSince = connection.activeAt
-    connection.rateBytes = 0
-  }
-  follow(connection, step)
+  follow(connection, session.feed(chunk))
 }
 
 /** Does what a step asks for, until the engine wants more bytes. */
 function follow(connection: Connection, { replies, deed }: Step): void {
   const { session } = connection
-  connection.unsaid += replies
+  if (replies !== '') goOn(connection, replies)
   if (!deed && !reserve(connection, session.heldBytes())) session.dropMail()
-  if (deed?.kind === 'close') {
-    if (deed.reason === 'quit') linger(connection)
-    else {
-      connection.shared.needs.log.info(
-        { ip: connection.ip, reason: deed.reason },
-        'SMTP session cut',
-      )
-      cut(connection, '', deed.reason)
-    }
-  } else if (connection.leaving && !session.inMail()) sayGoodbye(connection)
+  if (deed?.kind === 'close') hangUp(connection, deed.reason)
+  else if (connection.leaving && !session.inMail()) sayGoodbye(connection)
   else if (deed?.kind === 'tls') secure(connection)
   else if (deed) work(connection, deed)
   else {
@@ -157,6 +143,22 @@ function follow(connection: Connection, { replies, deed }: Step): void {
     if (connection.inputEnded && !connection.backlog) connection.socket.end()
     else readOn(connection)
   }
+}
+
+function goOn(connection: Connection, replies: string): void {
+  connection.unsaid += replies
+  connection.activeAt = connection.shared.clock()
+  connection.rateSince = connection.activeAt
+  connection.rateBytes = 0
+}
+
+function hangUp(connection: Connection, reason: CloseReason): void {
+  if (reason === 'quit') {
+    linger(connection)
+    return
+  }
+  connection.shared.needs.log.info({ ip: connection.ip, reason }, 'SMTP session cut')
+  cut(connection, '', reason)
 }
 
 function work(connection: Connection, deed: HouseDeed): void {

@@ -11,7 +11,7 @@ type MailDeed = Extract<Deed, { kind: 'mail' }>
 
 /** Never rejects: what goes wrong here is ours, is logged, and is said as 451. */
 export function carryOut(needs: SmtpNeeds, ip: string, deed: HouseDeed): Promise<Verdict> {
-  if (deed.kind === 'sender') return welcome(needs, ip)
+  if (deed.kind === 'sender') return welcome(needs, ip, deed.size)
   return deed.kind === 'mail' ? keep(needs, ip, deed) : askFor(needs, ip, deed)
 }
 
@@ -20,15 +20,23 @@ export function countMail(outcome: MailOutcome, bytes: number): void {
   mailBytes.add(outcome, bytes)
 }
 
-async function welcome(needs: SmtpNeeds, ip: string): Promise<Verdict> {
+async function welcome(needs: SmtpNeeds, ip: string, size: number): Promise<Verdict> {
   let outcome: SenderOutcome
   try {
-    if ((await needs.obstacle()) !== undefined) outcome = 'no_space'
+    if (!hasRoom(needs, size) || (await needs.obstacle()) !== undefined) outcome = 'no_space'
     else outcome = (await needs.takeMail(ip)) ? 'welcome' : 'too_many'
   } catch (err) {
     outcome = logged(needs, ip, { doing: 'MAIL', err })
   }
   return { kind: 'sender', outcome }
+}
+
+// Only asked, not held: a declared size is a promise that costs a sender nothing.
+function hasRoom(needs: SmtpNeeds, size: number): boolean {
+  if (size === 0) return true
+  if (!needs.reserveBytes(size)) return false
+  needs.releaseBytes(size)
+  return true
 }
 
 async function askFor(needs: SmtpNeeds, ip: string, deed: RecipientDeed): Promise<Verdict> {

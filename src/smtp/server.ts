@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type ListenOptions, type Server } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import { rangeTest } from '../core/ip.ts'
 import { arrive } from './arrival.ts'
 import { installationCertificate } from './certificate.ts'
@@ -34,6 +35,8 @@ export async function openSmtp(needs: SmtpNeeds, options: SmtpOptions): Promise<
       const force = setTimeout(() => endAll(shared), shared.times.closeMs)
       leaveAll(shared)
       await closed
+      // The server is told of a socket's end a little before we are.
+      while (shared.connections.size > 0) await setImmediate()
       clearTimeout(force)
       clearInterval(timer)
     },

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'vitest'
+import { converse, whole } from './testing/converse.ts'
+
+const HELLO = 'EHLO a.test\r\n'
+
+function replyTo(line: string, before = HELLO): string {
+  const { replies } = converse(whole(Buffer.from(`${before}${line}\r\n`)))
+  return replies.split('\r\n').at(-2) ?? ''
+}
+
+describe('MAIL', () => {
+  for (const [argument, reply] of [
+    ['FROM:<>', '250 2.1.0'],
+    ['FROM:<a@a.test>', '250 2.1.0'],
+    ['from: <a@a.test>', '250 2.1.0'],
+    ['FROM:<"a b"@a.test>', '250 2.1.0'],
+    ['FROM:<"a>b"@a.test>', '250 2.1.0'],
+    ['FROM:<"a\\"b"@a.test>', '250 2.1.0'],
+    ['FROM:<@hop.test:a@a.test>', '250 2.1.0'],
+    ['FROM:<a@[192.0.2.1]>', '250 2.1.0'],
+    ['FROM:<a@a.test> BODY=7BIT', '250 2.1.0'],
+    ['FROM:<a@a.test> body=8bitmime size=5', '250 2.1.0'],
+    ['FROM:<a@a.test>  SIZE=5  SMTPUTF8 ', '250 2.1.0'],
+    ['FROM:<é@a.test> SMTPUTF8', '250 2.1.0'],
+    ['FROM:<é@a.test>', '550 5.6.7'],
+    ['', '501 5.1.7'],
+    ['FROM', '501 5.1.7'],
+    ['FROM:', '501 5.1.7'],
+    ['FROM:a@a.test', '501 5.1.7'],
+    ['FROM:<a@a.test', '501 5.1.7'],
+    ['FROM:<<a@a.test>>', '501 5.1.7'],
+    ['FROM:<a@a.test>>', '501 5.1.7'],
+    ['FROM:<a@a.test>SIZE=5', '501 5.1.7'],
+    ['FROM:<a>', '501 5.1.7'],
+    ['FROM:<@>', '501 5.1.7'],
+    ['FROM:<@a.test>', '501 5.1.7'],
+    ['FROM:<a@>', '501 5.1.7'],
+    ['FROM:<a b@a.test>', '501 5.1.7'],
+    ['FROM:<a@a test>', '501 5.1.7'],
+    ['FROM:<"a@a.test>', '501 5.1.7'],
+    [`FROM:<${'a'.repeat(330)}@a.test>`, '501 5.1.7'],
+    ['TO:<a@a.test>', '501 5.1.7'],
+    ['FROM:<a@a.test> BODY', '501 5.5.4'],
+    ['FROM:<a@a.test> BODY=', '501 5.5.4'],
+    ['FROM:<a@a.test> BODY=BINARYMIME', '501 5.5.4'],
+    ['FROM:<a@a.test> SIZE', '501 5.5.4'],
+    ['FROM:<a@a.test> SIZE=', '501 5.5.4'],
+    ['FROM:<a@a.test> SIZE=abc', '501 5.5.4'],
+    ['FROM:<a@a.test> SIZE=-1', '501 5.5.4'],
+    ['FROM:<a@a.test> SIZE=1e9', '501 5.5.4'],
+    ['FROM:<a@a.test> SIZE==', '501 5.5.4'],
+    ['FROM:<a@a.test> SIZE=1 SIZE=2', '501 5.5.4'],
+    ['FROM:<a@a.test> SMTPUTF8=1', '501 5.5.4'],
+    ['FROM:<a@a.test> =', '501 5.5.4'],
+    ['FROM:<a@a.test> __proto__=1', '501 5.5.4'],
+    ['FROM:<a@a.test> constructor=1', '555 5.5.4'],
+    ['FROM:<a@a.test> RET', '555 5.5.4'],
+    ['FROM:<a@a.test> RET=HDRS', '555 5.5.4'],
+    ['FROM:<a@a.test> X=+0D+0A', '555 5.5.4'],
+    ['FROM:<a@a.test> AUTH="', '555 5.5.4'],
+    [`FROM:<a@a.test>${' a'.repeat(400)}`, '555 5.5.4'],
+    [`FROM:<a@a.test>${' a'.repeat(1_000)}`, '500 5.5.2'],
+  ] as const) {
+    test(`${argument.slice(0, 50)} is answered ${reply}`, () => {
+      assert.equal(replyTo(`MAIL ${argument}`).slice(0, 9), reply)
+    })
+  }
+
+  test('what a sender called itself is kept as written, and nothing of Object is touched', () => {
+    const session = `${HELLO}MAIL FROM:<"A b"@A.test> SMTPUTF8\r\nRCPT TO:<x@y>\r\nDATA\r\n.\r\n`
+    const [mail] = converse(whole(Buffer.from(session))).mails
+    assert.equal(mail?.mailFrom, '"A b"@A.test')
+    assert.equal(mail.protocol, 'UTF8SMTP')
+    assert.equal(Object.hasOwn(Object.prototype, 'SMTPUTF8'), false)
+  })
+})
+
+describe('RCPT', () => {
+  const before = `${HELLO}MAIL FROM:<>\r\n`
+
+  // The classic relay probes, and forms that have fooled others: the house must see each as it was written.
+  for (const text of [
+    'u@foreign.test',
+    'u@[127.0.0.1]',
+    'u%foreign.test@[127.0.0.1]',
+    'u%foreign.test@box.test',
+    '"u@foreign.test"',
+    '"u%foreign.test"',
+    'u@foreign.test@[127.0.0.1]',
+    '"u@foreign.test"@[127.0.0.1]',
+    'u@foreign.test@box.test',
+    '@[127.0.0.1]:u@foreign.test',
+    '@box.test:u@foreign.test',
+    'foreign.test!u',
+    'foreign.test!u@[127.0.0.1]',
+    'foreign.test!u@box.test',
+    'postmaster',
+    'Postmaster@BOX.test',
+    '',
+    '"a>b"@box.test',
+    `${'a'.repeat(255)}@box.test`,
+  ]) {
+    test(`<${text.slice(0, 40)}> is put to the house as it stands`, () => {
+      const { asked } = converse(whole(Buffer.from(`${before}RCPT TO:<${text}>\r\n`)))
+      assert.deepEqual(asked, [text])
+    })
+  }
+
+  test('an address outside ASCII is put to the house when SMTPUTF8 was said, else refused', () => {
+    const line = 'RCPT TO:<ann@bücher.test>\r\n'
+    const said = converse(whole(Buffer.from(`${HELLO}MAIL FROM:<> SMTPUTF8\r\n${line}`)))
+    assert.deepEqual(said.asked, ['ann@bücher.test'])
+    const unsaid = converse(whole(Buffer.from(`${before}${line}`)))
+    assert.deepEqual(unsaid.asked, [])
+    assert.match(unsaid.replies, /\r\n550 5\.6\.7 [^\r]*\r\n$/)
+  })
+
+  for (const [argument, reply] of [
+    ['', '501 5.1.3'],
+    ['TO:', '501 5.1.3'],
+    ['TO:ann@box.test', '501 5.1.3'],
+    ['TO:<ann@box.test', '501 5.1.3'],
+    ['TO:<ann@box.test>x', '501 5.1.3'],
+    ['FROM:<ann@box.test>', '501 5.1.3'],
+    ['TO:<ann@box.test> NOTIFY', '555 5.5.4'],
+    ['TO:<ann@box.test> NOTIFY=NEVER', '555 5.5.4'],
+    ['TO:<ann@box.test> ORCPT=', '501 5.5.4'],
+    ['TO:<ann@box.test> __proto__', '501 5.5.4'],
+  ] as const) {
+    test(`${argument} is answered ${reply}`, () => {
+      assert.equal(replyTo(`RCPT ${argument}`, before).slice(0, 9), reply)
+    })
+  }
+})

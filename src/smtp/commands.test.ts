@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'vitest'
+import { byteByByte, converse, cutAt, OPENING, whole } from './testing/converse.ts'
+
+const HELLO = 'EHLO a.test\r\n'
+const MAIL = 'MAIL FROM:<a@a.test>\r\n'
+const RCPT = 'RCPT TO:<ann@box.test>\r\n'
+
+/** The reply to the last line of a session. */
+function last(session: string): string {
+  return (
+    converse(whole(Buffer.from(session, 'latin1')))
+      .replies.split('\r\n')
+      .at(-2) ?? ''
+  )
+}
+
+describe('a command out of its order', () => {
+  for (const [session, reply] of [
+    [MAIL, '503 5.5.1'],
+    [RCPT, '503 5.5.1'],
+    ['DATA\r\n', '503 5.5.1'],
+    [HELLO + RCPT, '503 5.5.1'],
+    [`${HELLO}DATA\r\n`, '503 5.5.1'],
+    [`${HELLO + MAIL}DATA\r\n`, '554 5.5.1'],
+    [HELLO + MAIL + MAIL, '503 5.5.1'],
+    [HELLO + MAIL + RCPT + HELLO + RCPT, '503 5.5.1'],
+    [`${HELLO + MAIL + RCPT}RSET\r\nDATA\r\n`, '503 5.5.1'],
+    [`${OPENING}.\r\nDATA\r\n`, '503 5.5.1'],
+  ] as const) {
+    test(`${JSON.stringify(session)} is answered ${reply}`, () => {
+      assert.equal(last(session).slice(0, 9), reply)
+    })
+  }
+})
+
+describe('a line', () => {
+  for (const [line, reply] of [
+    ['', '500 5.5.2'],
+    [' ', '500 5.5.2'],
+    ['NOOP', '250 2.0.0'],
+    ['noop', '250 2.0.0'],
+    ['NOOP whatever', '250 2.0.0'],
+    ['NOOPS', '500 5.5.2'],
+    ['RSET x', '501 5.5.4'],
+    ['QUIT x', '501 5.5.4'],
+    ['DATA x', '501 5.5.4'],
+    ['STARTTLS x', '501 5.5.4'],
+    ['EHLO', '501 5.5.4'],
+    ['HELO', '501 5.5.4'],
+    ['EHLO a b', '501 5.5.4'],
+    [`EHLO ${'a'.repeat(255)}`, '250 ENHAN'],
+    [`EHLO ${'a'.repeat(256)}`, '501 5.5.4'],
+    [`EHLO ${'a'.repeat(5_000)}`, '500 5.5.2'],
+    ['HELO [192.0.2.1]', '250 mx.bo'],
+    ['EHLO a\0b', '500 5.5.2'],
+    ['EHLO a\tb', '500 5.5.2'],
+    ['EHLO a\rb', '500 5.5.2'],
+    ['EHLO \x1b[31m', '500 5.5.2'],
+    ['EHLO \xff', '500 5.5.2'],
+    ['EHLO \xc2\x85', '500 5.5.2'],
+    ['EHLO \xe2\x80\xa8', '500 5.5.2'],
+    ['EHLO caf\xc3\xa9.test', '250 ENHAN'],
+    ['__proto__', '500 5.5.2'],
+    ['constructor x', '500 5.5.2'],
+    ['toString', '500 5.5.2'],
+  ] as const) {
+    test(`${JSON.stringify(line.slice(0, 40))} of ${line.length} is answered ${reply}`, () => {
+      assert.equal(last(`${line}\r\n`).slice(0, 9), reply)
+    })
+  }
+
+  for (const verb of [
+    ...'VRFY EXPN HELP TURN ETRN ATRN BDAT AUTH XCLIENT XFORWARD SEND SOML SAML'.split(' '),
+  ]) {
+    test(`${verb} is not offered, whatever follows it`, () => {
+      assert.equal(last(`${HELLO}${verb}\r\n`), '502 5.5.1 not offered here')
+      assert.equal(last(`${HELLO}${verb} ann@box.test\r\n`), '502 5.5.1 not offered here')
+    })
+  }
+
+  for (const verb of 'WIZ SHELL KILL DEBUG SITE'.split(' ')) {
+    test(`${verb} is unknown`, () => assert.equal(last(`${verb} x\r\n`).slice(0, 3), '500'))
+  }
+
+  test('that ends with a bare LF is refused, and the next one is read', () => {
+    assert.deepEqual(converse(whole(Buffer.from('NOOP\nNOOP\r\n'))).codes, [500, 250])
+  })
+})
+
+describe('a long line', () => {
+  for (const [length, codes] of [
+    [512, [250]],
+    [513, [250]],
+    [1_000, [250]],
+    [1_001, [500]],
+    [2_049, [500]],
+    [16_385, [500]],
+    [10_000_000, [500]],
+  ] as const) {
+    test(`of ${length} bytes is answered once with ${codes[0]}, however it comes`, () => {
+      const line = Buffer.from(`${'NOOP '.padEnd(length - 2, 'a')}\r\nNOOP\r\n`)
+      const blocks = Array.from({ length: Math.floor(line.length / 700) }, (_, at) => at * 700)
+      const cuts = length > 100_000 ? [blocks] : [blocks, [999], [1_000], [1_001], [length - 1]]
+      for (const places of cuts) {
+        const pieces = cutAt(
+          line,
+          places.filter((place) => place < line.length),
+        )
+        assert.deepEqual(converse(pieces).codes, [...codes, 250])
+      }
+    })
+  }
+
+  test('byte by byte is answered once', () => {
+    const bytes = Buffer.from(`${'a'.repeat(3_000)}\r\nNOOP\r\n`)
+    assert.deepEqual(converse(byteByByte(bytes)).codes, [500, 250])
+  })
+})
+
+describe('too much of it', () => {
+  function codes(line: string, count: number, opening = ''): number[] {
+    return converse(whole(Buffer.from(opening + line.repeat(count)))).codes
+  }
+
+  for (const line of ['NOOP\r\n', 'RSET\r\n', HELLO]) {
+    test(`after a thousand times ${JSON.stringify(line)} comes 421`, () => {
+      const heard = converse(whole(Buffer.from(line.repeat(10_000))))
+      assert.equal(heard.codes.length, 1_001)
+      assert.equal(heard.codes.at(-1), 421)
+      assert.equal(heard.closed, 'too_many_commands')
+    })
+  }
+
+  test('after twenty refused commands comes 421', () => {
+    const heard = converse(whole(Buffer.from('WHAT\r\n'.repeat(10_000))))
+    assert.deepEqual(heard.codes, [...Array(20).fill(500), 421])
+    assert.equal(heard.closed, 'too_many_refused')
+  })
+
+  test('a hundred recipients are taken, for more there is 452, and in the end 421', () => {
+    const to = Array.from({ length: 1_001 }, (_, n) => `RCPT TO:<u${n}@box.test>\r\n`).join('')
+    const heard = converse(whole(Buffer.from(HELLO + MAIL + to)))
+    assert.deepEqual(heard.codes.slice(2, 102), Array(100).fill(250))
+    assert.deepEqual(heard.codes.slice(102, -1), Array(898).fill(452))
+    assert.equal(heard.codes.at(-1), 421)
+    assert.equal(heard.asked.length, 100)
+  })
+
+  test('a mail with a hundred recipients and more goes to the hundred', () => {
+    const to = Array.from({ length: 130 }, (_, n) => `RCPT TO:<u${n}@box.test>\r\n`).join('')
+    const heard = converse(whole(Buffer.from(`${HELLO + MAIL + to}DATA\r\nhi\r\n.\r\n`)))
+    assert.deepEqual(heard.codes.slice(-2), [354, 250])
+    assert.equal(heard.mails[0]?.recipients.length, 100)
+  })
+
+  test('a recipient named twice is taken twice and kept once', () => {
+    assert.deepEqual(codes(RCPT, 3, HELLO + MAIL), [250, 250, 250, 250, 250])
+    const heard = converse(whole(Buffer.from(`${OPENING.replace(RCPT, RCPT + RCPT)}.\r\n`)))
+    assert.deepEqual(heard.mails[0]?.recipients, ['ann@box.test'])
+  })
+
+  test('a thousand mails in one session are no abuse', () => {
+    const mail = `${MAIL + RCPT}DATA\r\nhi\r\n.\r\n`
+    const heard = converse(whole(Buffer.from(HELLO + mail.repeat(1_000))))
+    assert.equal(heard.mails.length, 1_000)
+    assert.equal(heard.closed, undefined)
+  })
+})
+
+describe('somebody who took the port for something else is sent away', () => {
+  for (const [name, bytes] of [
+    ['HTTP', 'GET / HTTP/1.1\r\nHost: box.test\r\n\r\n'],
+    ['HTTP with mail in it', `POST / HTTP/1.1\r\n\r\n${OPENING}evil\r\n.\r\n`],
+    ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['ssh', 'SSH-2.0-OpenSSH_9.2p1\r\n'],
+    ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+  ] as const) {
+    test(name, () => {
+      for (const split of [whole, byteByByte]) {
+        const heard = converse(split(Buffer.from(bytes, 'latin1')))
+        assert.equal(heard.closed, 'not_smtp')
+        assert.equal(heard.codes.length, 1)
+        assert.equal(heard.mails.length, 0)
+      }
+    })
+  }
+})

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'vitest'
+import type { SmtpNeeds, SmtpOptions } from './needs.ts'
+import { openSmtp } from './server.ts'
+import { type Client, hear, openClient } from './testing/dialogue.ts'
+import { recorder } from './testing/recorder.ts'
+import { settled } from './testing/settled.ts'
+
+const OPENING = 'EHLO a.test\r\nMAIL FROM:<>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\n'
+
+async function door(overrides: Partial<SmtpNeeds> = {}, options: Partial<SmtpOptions> = {}) {
+  const { needs, seen } = recorder(overrides)
+  const server = await openSmtp(needs, { port: 0, hostname: 'mx.box.test', ...options })
+  return { server, seen }
+}
+
+async function inData(port: number): Promise<Client> {
+  const client = openClient(port)
+  client.send(OPENING)
+  for (const code of [220, 250, 250, 250, 354]) await hear(client, 'the opening', code)
+  return client
+}
+
+describe('a server that is asked to stop', () => {
+  test('says 421 to those who say nothing, and is gone', async () => {
+    const { server, seen } = await door()
+    const clients = [openClient(server.port), openClient(server.port)]
+    for (const client of clients) await hear(client, 'the greeting', 220)
+    clients[1]?.send('EHLO a.test\r\nMAIL FROM:<>\r\n')
+    await clients[1]?.reply()
+    await clients[1]?.reply()
+    const closed = server.close()
+    for (const client of clients) assert.match(await client.rest(), /^421 4\.3\.2 [^\r]*\r\n$/)
+    await closed
+    assert.equal(seen.held, 0)
+    await assert.rejects(openClient(server.port).reply())
+  })
+
+  test('lets a mail in flight finish, answers it, and then says 421', async () => {
+    const { server, seen } = await door()
+    const client = await inData(server.port)
+    client.send('first half\r\n')
+    const closed = server.close()
+    await assert.rejects(openClient(server.port).reply())
+    client.send('second half\r\n.\r\nMAIL FROM:<>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\nx\r\n.\r\n')
+    const rest = await client.rest()
+    assert.match(rest, /^250 2\.0\.0 kept\r\n421 4\.3\.2 [^\r]*\r\n$/)
+    await closed
+    assert.equal(seen.mails.length, 1)
+  })
+
+  test('waits for the disk before it answers and goes', async () => {
+    const disk = Promise.withResolvers<'kept'>()
+    const { server } = await door({ receive: () => disk.promise })
+    const client = await inData(server.port)
+    client.send('x\r\n.\r\n')
+    const closed = server.close()
+    disk.resolve('kept')
+    assert.match(await client.rest(), /^250 2\.0\.0 kept\r\n421 4\.3\.2 /)
+    await closed
+  })
+
+  test('does not wait for ever for a mail that does not come to its end', async () => {
+    const { server, seen } = await door({}, { times: { closeMs: 30 } })
+    const client = await inData(server.port)
+    client.send('never finished')
+    await settled(() => seen.reserved > 0)
+    await server.close()
+    assert.equal(await client.rest(), '')
+    assert.equal(seen.held, 0)
+    assert.equal(seen.reserved, 0)
+    assert.equal(seen.mails.length, 0)
+  })
+
+  test('does not wait for ever for a client that will not hang up', async () => {
+    const { server, seen } = await door({}, { times: { closeMs: 30 } })
+    const client = openClient(server.port)
+    await hear(client, 'the greeting', 220)
+    client.socket.allowHalfOpen = true
+    await server.close()
+    assert.equal(seen.held, 0)
+    client.socket.destroy()
+  })
+})

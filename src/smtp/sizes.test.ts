@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'vitest'
+import { parseAddress } from '../core/address.ts'
+import { EXCESS_BYTES } from './data.ts'
+import { smtpSession } from './engine.ts'
+import { byteByByte, converse, cutAt, LIMITS, OPENING, stuffed, whole } from './testing/converse.ts'
+
+const MAX = 2_000
+const ANN = parseAddress('ann@box.test')
+
+/** A body of so many bytes, every line of which starts with a dot. */
+function dotted(bytes: number): string {
+  return `${'.x\r\n'.repeat(bytes / 4)}`.padStart(bytes, 'y')
+}
+
+describe('a mail of the limit', () => {
+  for (const [name, body, code] of [
+    ['less one byte is kept', `${'x'.repeat(MAX - 3)}\r\n`, 250],
+    ['is kept', `${'x'.repeat(MAX - 2)}\r\n`, 250],
+    ['and a byte is not', `${'x'.repeat(MAX - 1)}\r\n`, 552],
+    ['is kept, the stuffing does not count', dotted(MAX), 250],
+    ['and a byte is not, stuffed or not', dotted(MAX + 1), 552],
+    ['ten times over is not', 'x\r\n'.repeat(MAX * 3.4), 552],
+  ] as const) {
+    test(name, () => {
+      const bytes = Buffer.from(`${OPENING}${stuffed(body)}NOOP\r\n`)
+      const cuts = Array.from({ length: bytes.length / 50 }, (_, at) => at * 50)
+      for (const pieces of [whole(bytes), byteByByte(bytes), cutAt(bytes, cuts)]) {
+        const heard = converse(pieces, { maxBytes: MAX })
+        assert.deepEqual(heard.codes, [250, 250, 250, 354, code, 250])
+        assert.equal(heard.mails[0]?.raw.length, code === 250 ? body.length : undefined)
+      }
+    })
+  }
+})
+
+describe('SIZE', () => {
+  for (const [parameter, reply] of [
+    [`SIZE=${MAX}`, '250 2.1.0'],
+    [`SIZE=${MAX + 1}`, '552 5.3.4'],
+    ['SIZE=99999999999', '552 5.3.4'],
+    ['SIZE=99999999999999999999', '552 5.3.4'],
+  ] as const) {
+    test(`${parameter} is answered ${reply} at MAIL`, () => {
+      const bytes = Buffer.from(`EHLO a.test\r\nMAIL FROM:<a@a.test> ${parameter}\r\n`)
+      const { replies } = converse(whole(bytes), { maxBytes: MAX })
+      assert.ok(replies.split('\r\n').at(-2)?.startsWith(reply))
+    })
+  }
+
+  test('a lie about it does not raise the limit', () => {
+    const opening = OPENING.replace('<a@a.test>', '<a@a.test> SIZE=10')
+    const bytes = Buffer.from(opening + stuffed('x\r\n'.repeat(MAX)))
+    const heard = converse(whole(bytes), { maxBytes: MAX })
+    assert.deepEqual(heard.codes, [250, 250, 250, 354, 552])
+    assert.equal(heard.mails.length, 0)
+  })
+})
+
+describe('DATA without an end', () => {
+  const chunk = Buffer.alloc(8_192, 'abc\n')
+
+  test('is cut soon after the limit, and meanwhile takes no memory', () => {
+    const session = smtpSession({ ...LIMITS, maxBytes: MAX })
+    openMail(session)
+    let fed = 0
+    let step = session.feed(chunk)
+    for (fed = chunk.length; !step.deed; fed += chunk.length) {
+      assert.ok(fed <= MAX + EXCESS_BYTES + 2 * chunk.length, 'it reads for ever')
+      step = session.feed(chunk)
+      assert.ok(session.heldBytes() === 0)
+    }
+    assert.ok(step.replies.startsWith('552 5.3.4'))
+    assert.deepEqual(step.deed, { kind: 'close', reason: 'too_big' })
+  })
+
+  test('that was let go for want of memory hears 452 at its end, and the session goes on', () => {
+    const session = smtpSession(LIMITS)
+    openMail(session)
+    session.feed(chunk)
+    assert.ok(session.heldBytes() >= chunk.length)
+    session.dropMail()
+    assert.equal(session.heldBytes(), 0)
+    session.feed(Buffer.from('\r\n.'))
+    const step = session.feed(Buffer.from('\r\nNOOP\r\n'))
+    assert.match(step.replies, /^452 4\.3\.1 .*\r\n250 /)
+    assert.equal(step.deed, undefined)
+  })
+
+  test('that was let go is not read for ever either', () => {
+    const session = smtpSession({ ...LIMITS, maxBytes: MAX })
+    openMail(session)
+    session.feed(chunk.subarray(0, 100))
+    session.dropMail()
+    let fed = 0
+    while (!session.feed(chunk).deed) {
+      fed += chunk.length
+      session.dropMail()
+      assert.ok(fed <= MAX + EXCESS_BYTES + 2 * chunk.length, 'it reads for ever')
+    }
+  })
+
+  test('byte by byte costs no more than twice its memory', () => {
+    const session = smtpSession(LIMITS)
+    openMail(session)
+    for (let sent = 1; sent <= 100_000; sent += 1) {
+      session.feed(chunk.subarray(0, 1))
+      assert.ok(session.heldBytes() <= Math.max(16 * 1024, 2 * sent + 8))
+    }
+  })
+})
+
+function openMail(session: ReturnType<typeof smtpSession>): void {
+  session.feed(Buffer.from('EHLO a.test\r\nMAIL FROM:<a@a.test>\r\n'))
+  session.settle({ kind: 'sender', outcome: 'welcome' })
+  const asked = session.feed(Buffer.from('RCPT TO:<ann@box.test>\r\n'))
+  assert.equal(asked.deed?.kind, 'recipient')
+  assert.ok(ANN)
+  session.settle({ kind: 'recipient', outcome: { address: ANN } })
+  assert.match(session.feed(Buffer.from('DATA\r\n')).replies, /^354 /)
+}

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { openSmtp, type SmtpServer } from './server.ts'
+import { converse, whole } from './testing/converse.ts'
+import { dialogue, hear, openClient } from './testing/dialogue.ts'
+import { recorder } from './testing/recorder.ts'
+import { settled } from './testing/settled.ts'
+
+const { needs, seen } = recorder()
+let folder = ''
+let server: SmtpServer
+let now = 0
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'mayfly-smtp-'))
+  const times = { checkMs: 5, handshakeMs: 30_000 }
+  server = await openSmtp(needs, {
+    port: 0,
+    hostname: 'mx.box.test',
+    folder,
+    times,
+    clock: () => now,
+  })
+})
+afterAll(async () => {
+  await server.close()
+  await rm(folder, { recursive: true })
+})
+
+/** A client that has said EHLO and STARTTLS and heard 220. */
+async function atHandshake(sendBehind = '') {
+  const client = openClient(server.port)
+  await hear(client, 'the greeting', 220)
+  client.send('EHLO before.test\r\n')
+  assert.match(await client.reply(), /^250-STARTTLS\r$/m)
+  client.send(`STARTTLS\r\n${sendBehind}`)
+  return client
+}
+
+test('a mail over TLS is kept with the version and cipher it came by', async () => {
+  const client = await atHandshake()
+  await hear(client, 'STARTTLS', 220)
+  const socket = await client.secure()
+  assert.equal(socket.getPeerX509Certificate()?.checkHost('mx.box.test'), 'mx.box.test')
+  for (const [say, expected] of [
+    ['EHLO after.test', 250],
+    ['MAIL FROM:<a@a.test>', 250],
+    ['RCPT TO:<ann@box.test>', 250],
+    ['DATA', 354],
+    ['hi\r\n.', 250],
+    ['QUIT', 221],
+  ] as const) {
+    client.send(`${say}\r\n`)
+    await hear(client, say, expected)
+  }
+  assert.equal(await client.rest(), '')
+  const envelope = seen.mails[0]?.envelope
+  assert.match(envelope?.tls ?? '', /^TLSv1\.3 TLS_/)
+  assert.equal(envelope?.protocol, 'ESMTPS')
+  assert.equal(envelope?.helo, 'after.test')
+  await settled(() => seen.held === 0)
+})
+
+test('what was said before the handshake was never said', async () => {
+  const client = await atHandshake()
+  await hear(client, 'STARTTLS', 220)
+  await client.secure()
+  client.send('MAIL FROM:<a@a.test>\r\n')
+  await hear(client, 'MAIL', '503 5.5.1')
+  client.send('EHLO after.test\r\n')
+  assert.doesNotMatch(await client.reply(), /STARTTLS/)
+  client.send('STARTTLS\r\n')
+  await hear(client, 'STARTTLS twice', '503 5.5.1')
+  client.socket.destroy()
+})
+
+describe('what is sent behind STARTTLS before the handshake', () => {
+  for (const behind of ['NOOP\r\n', 'NOOP ', 'MAIL FROM:<x@y.test>\r\n', '\r\n']) {
+    test(`${JSON.stringify(behind)} is not carried out, and the connection ends`, async () => {
+      const client = await atHandshake(behind)
+      assert.match(await client.rest(), /^(503 5\.5\.1 [^\r]*|220 [^\r]*)\r\n$/)
+    })
+  }
+
+  test('is refused by the engine itself when it comes in the same packet', () => {
+    const heard = converse(whole(Buffer.from('EHLO a.test\r\nSTARTTLS\r\nMAIL FROM:<x@y>\r\n')))
+    assert.deepEqual(heard.codes, [250, 503])
+    assert.equal(heard.closed, 'behind_starttls')
+  })
+
+  test('ends the connection when it comes as plain text instead of the handshake', async () => {
+    const client = await atHandshake()
+    await hear(client, 'STARTTLS', 220)
+    client.send('EHLO plain.test\r\nMAIL FROM:<x@y.test>\r\n')
+    assert.doesNotMatch(await client.rest(), /^250/m)
+    await settled(() => seen.held === 0)
+  })
+})
+
+test('a client that never starts the handshake is let go after a while', async () => {
+  const client = await atHandshake()
+  await hear(client, 'STARTTLS', 220)
+  now += 30_001
+  assert.equal(await client.rest(), '')
+  await settled(() => seen.held === 0)
+})
+
+test('without a certificate STARTTLS is not offered', async () => {
+  const plain = await openSmtp(recorder().needs, { port: 0, hostname: 'mx.box.test' })
+  await dialogue(plain.port, [
+    ['EHLO a.test', '250-mx.box.test\r\n250-PIPELINING\r\n250-SIZE 10485760\r\n250-8BITMIME\r\n'],
+    ['STARTTLS', '502 5.5.1'],
+  ])
+  await plain.close()
+})

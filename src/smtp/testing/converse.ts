@@ -1,0 +1,81 @@
+import type { Address } from '../../core/address.ts'
+import { smtpSession } from '../engine.ts'
+import { USUAL_LIMITS } from '../needs.ts'
+import type { CloseReason, Deed, SmtpLimits } from '../state.ts'
+import type { Verdict } from '../verdict.ts'
+
+export const LIMITS: SmtpLimits = { ...USUAL_LIMITS, hostname: 'mx.box.test', offerTls: true }
+
+export interface Conversation {
+  replies: string
+  /** The first three digits of each reply's last line. */
+  codes: number[]
+  mails: { raw: Uint8Array; recipients: Address[]; mailFrom: string; protocol: string }[]
+  asked: string[]
+  closed: CloseReason | undefined
+}
+
+/** Feeds the engine and answers its deeds as a house that takes everything would. */
+export function converse(chunks: Iterable<Buffer>, limits: Partial<SmtpLimits> = {}): Conversation {
+  const session = smtpSession({ ...LIMITS, ...limits })
+  const log: Conversation = { replies: '', codes: [], mails: [], asked: [], closed: undefined }
+  for (const chunk of chunks) {
+    let step = session.feed(chunk)
+    log.replies += step.replies
+    while (step.deed && step.deed.kind !== 'close') {
+      step = session.settle(settle(step.deed, log))
+      log.replies += step.replies
+    }
+    if (step.deed) {
+      log.closed = step.deed.reason
+      break
+    }
+  }
+  log.codes = codesOf(log.replies)
+  return log
+}
+
+function settle(deed: Exclude<Deed, { kind: 'close' }>, log: Conversation): Verdict {
+  if (deed.kind === 'sender') return { kind: 'sender', outcome: 'welcome' }
+  if (deed.kind === 'tls') return { kind: 'tls', tls: 'TLSv1.3 TEST' }
+  if (deed.kind === 'recipient') {
+    log.asked.push(deed.text)
+    return { kind: 'recipient', outcome: { address: deed.text.toLowerCase() as Address } }
+  }
+  const { mailFrom, protocol } = deed.mail
+  log.mails.push({ raw: deed.raw, recipients: deed.recipients, mailFrom, protocol })
+  return { kind: 'mail', outcome: 'kept' }
+}
+
+export function codesOf(replies: string): number[] {
+  return [...replies.matchAll(/^(\d{3}) /gm)].map(([, code]) => Number(code))
+}
+
+/** All in one piece. */
+export function whole(bytes: Buffer): Buffer[] {
+  return [bytes]
+}
+
+export function byteByByte(bytes: Buffer): Buffer[] {
+  return Array.from(bytes, (byte) => Buffer.from([byte]))
+}
+
+/** In pieces that end at the given places. */
+export function cutAt(bytes: Buffer, places: readonly number[]): Buffer[] {
+  const ends = [...places, bytes.length].sort((a, b) => a - b)
+  return ends
+    .map((end, index) => bytes.subarray(ends[index - 1] ?? 0, end))
+    .filter((piece) => piece.length > 0)
+}
+
+export const OPENING = 'EHLO a.test\r\nMAIL FROM:<a@a.test>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\n'
+
+/** What a sender does to a body, and what must be undone. The body ends with CRLF. */
+export function stuffed(body: string): string {
+  return `${body.replace(/(^|\r\n)\./g, '$1..')}.\r\n`
+}
+
+/** The first mail's bytes as text, one character each; undefined when none was taken. */
+export function firstMail({ mails: [mail] }: Conversation): string | undefined {
+  return mail && Buffer.from(mail.raw).toString('latin1')
+}
