@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { atEnd } from '../tools/at-end.ts'
 import { listening } from '../tools/processes.ts'
 import { needed } from '../tools/programs.ts'
 
@@ -9,7 +10,7 @@ export interface Postfix {
   pid: number
   /** Mails that lie in the maildir. */
   delivered(): number
-  stop(): Promise<void>
+  stop(): void
 }
 
 /**
@@ -38,14 +39,19 @@ export async function startPostfix(
   const control = (command: string) =>
     execFileSync(postfix, ['-c', config, command], { stdio: ['ignore', 'ignore', 'pipe'] })
   control('start')
+  let running = true
+  const stop = () => {
+    if (running) control('stop')
+    running = false
+  }
+  // It has left our process group: only this ends it.
+  atEnd(stop)
   await listening(port)
   const pidFile = join(folder, 'queue/pid/master.pid')
   return {
     pid: Number(readFileSync(pidFile, 'utf8').trim()),
     delivered: () => countFiles(join(mailbox, 'new')),
-    async stop() {
-      control('stop')
-    },
+    stop,
   }
 }
 

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { atEnd } from './at-end.ts'
 
 /** A server of ours in a process of its own, on a port given as its first argument. */
 export async function startServer(
@@ -15,6 +16,7 @@ export async function startServer(
     stdio: ['ignore', 'inherit', 'inherit'],
     env: { ...process.env, ...env },
   })
+  atEnd(() => void child.kill('SIGKILL'))
   await listening(Number(args[0]), child)
   return { pid: child.pid ?? 0, stop: () => end(child) }
 }

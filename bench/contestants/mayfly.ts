@@ -1,0 +1,49 @@
+import { freePorts, serveProcess } from '../../test/served.ts'
+import { atEnd } from '../tools/at-end.ts'
+import { listening } from '../tools/processes.ts'
+
+export interface Mayfly {
+  pid: number
+  url: string
+  smtpPort: number
+  httpPort: number
+  session(): Promise<{ email: string; token: string }>
+  stop(): Promise<void>
+}
+
+/** The whole service as a user starts it, with limits out of the way that a load of one sender would meet. */
+export async function startMayfly(
+  folder: string,
+  env: Record<string, string> = {},
+): Promise<Mayfly> {
+  const served = await serveProcess({
+    folder,
+    ports: await freePorts(),
+    env: {
+      MAYFLY_RATE_LIMITS: 'off',
+      MAYFLY_SESSION_MAX_MESSAGES: '1000000',
+      MAYFLY_SESSION_MAX_BYTES: '1000GB',
+      MAYFLY_LOG_LEVEL: 'warn',
+      ...env,
+    },
+  })
+  atEnd(() => void served.child.kill('SIGKILL'))
+  const { pid, url, smtpPort, httpPort } = served
+  // HTTP opens first and says that we are up.
+  await listening(smtpPort)
+  return {
+    pid,
+    url,
+    smtpPort,
+    httpPort,
+    async session() {
+      const response = await fetch(`${url}/api/create-session`, { method: 'POST' })
+      if (response.status !== 200) throw new Error(await response.text())
+      return (await response.json()) as { email: string; token: string }
+    },
+    async stop() {
+      const code = await served.kill('SIGTERM')
+      if (code !== 0) throw new Error(`mayfly ended with ${code}:\n${served.output()}`)
+    },
+  }
+}
