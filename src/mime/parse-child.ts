@@ -44,6 +44,7 @@ export function startChild(script: URL, limits: JobLimits): ParseChild {
     child.once('error', () => resolve())
   })
   const ready = started(child)
+  let lost = false
   // An idle child keeps nobody's program running.
   rest(child)
 
@@ -53,12 +54,15 @@ export function startChild(script: URL, limits: JobLimits): ParseChild {
       child.channel?.ref()
       try {
         await ready
-        return await work(child, job, limits)
+        const outcome = await work(child, job, limits)
+        lost = outcome.kind === 'lost'
+        return outcome
       } finally {
         rest(child)
       }
     },
-    alive: () => child.connected && child.exitCode === null && child.signalCode === null,
+    // A killed one is still there for a moment.
+    alive: () => !lost && child.connected,
     async end() {
       child.ref()
       child.kill('SIGKILL')

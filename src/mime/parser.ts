@@ -44,16 +44,20 @@ export function openParser({
   let waitingBytes = 0
   let closed = false
 
-  function ask(job: Job): Promise<Outcome> {
-    if (closed) throw new Problem('shutting_down', 'The service is stopping.', 1)
+  async function ask(job: Job): Promise<Outcome> {
+    if (closed) throw stopping()
     if (waiting.length >= maxWaiting || waitingBytes + job.raw.length > maxWaitingBytes) {
       throw new Problem('overloaded', 'Too many mails are waiting to be read.', 1)
     }
-    return new Promise<Outcome>((resolve, reject) => {
+    const outcome = await new Promise<Outcome>((resolve, reject) => {
       waiting.push({ job, resolve, reject })
       waitingBytes += job.raw.length
       next()
+    }).catch((fault) => {
+      throw closed ? stopping() : fault
     })
+    if (closed && outcome.kind === 'lost') throw stopping()
+    return outcome
   }
 
   function next(): void {
@@ -79,8 +83,10 @@ export function openParser({
 
   return {
     async parse(raw) {
-      const outcome = await ask({ kind: 'parse', raw })
-      if (closed && outcome.kind === 'lost') throw new Problem('shutting_down', 'Stopping.', 1)
+      const job: Job = { kind: 'parse', raw }
+      const first = await ask(job)
+      // Something else may have ended the child; what we say of a mail is kept.
+      const outcome = first.kind === 'lost' && first.why === 'died' ? await ask(job) : first
       return outcome.kind === 'mail' ? outcome.mail : unreadable(outcome)
     },
     async attachment(raw, index) {
@@ -90,10 +96,12 @@ export function openParser({
     },
     async close() {
       closed = true
-      for (const { reject } of waiting.splice(0)) {
-        reject(new Problem('shutting_down', 'The service is stopping.', 1))
-      }
+      for (const { reject } of waiting.splice(0)) reject(stopping())
       await Promise.all([...busy, ...idle].map((child) => child.end()))
     },
   }
+}
+
+function stopping(): Problem {
+  return new Problem('shutting_down', 'The service is stopping.', 1)
 }

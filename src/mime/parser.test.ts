@@ -1,0 +1,123 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import { Problem } from '../core/problem.ts'
+import { openParser, type Parser, type ParserOptions } from './parser.ts'
+
+const MOODY = new URL('./fixtures/moody-child.ts', import.meta.url)
+const letter = Buffer.from('From: ann@a.test\r\nSubject: s\r\n\r\nstill here\r\n')
+const opened: Parser[] = []
+
+function open(options?: ParserOptions): Parser {
+  const parser = openParser(options)
+  opened.push(parser)
+  return parser
+}
+
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((parser) => parser.close()))
+})
+
+describe('a mail', () => {
+  test('is read in a child as it would be here', async () => {
+    const mail = await open().parse(letter)
+    expect(mail).toMatchObject({ text: 'still here\n', from: [{ address: 'ann@a.test' }] })
+    expect(mail.fault).toBeUndefined()
+  })
+
+  test('gives out its attachments byte for byte, and none that it does not have', async () => {
+    const parser = open()
+    const raw = readFileSync(new URL('./fixtures/invoice-with-attachments.eml', import.meta.url))
+    const attachment = await parser.attachment(raw, 1)
+    expect(attachment?.note).toMatchObject({ index: 1, contentType: 'application/pdf' })
+    expect(Buffer.from(attachment?.bytes ?? '').subarray(0, 8)).toEqual(Buffer.from('%PDF-1.4'))
+    expect(attachment?.bytes.length).toBe(attachment?.note.size)
+    for (const index of [3, -1, 1.5]) {
+      expect(await parser.attachment(raw, index)).toBeUndefined()
+    }
+  })
+
+  test('may be one of many at once', async () => {
+    const parser = open()
+    const mails = await Promise.all(
+      Array.from({ length: 50 }, (_, at) => parser.parse(Buffer.from(`X: y\r\n\r\n${at}`))),
+    )
+    expect(mails.map((mail) => Number(mail.text))).toEqual(mails.map((_, at) => at))
+  })
+})
+
+describe('a mail that harms its reader', () => {
+  for (const [order, fault] of [
+    ['spin', /too long/],
+    ['die', /gave up/],
+    ['exit', /gave up/],
+    ['fill the heap', /gave up/],
+    ['fill buffers', /too much memory/],
+    ['throw', /no sense/],
+  ] as const) {
+    test(`(${order}) costs its own body and nobody else’s`, async () => {
+      const limits = { cpuMs: order.startsWith('fill') ? 60_000 : 300, memoryMb: 400 }
+      const parser = open({ script: MOODY, children: 1, limits })
+      const [harmful, next] = await Promise.all([
+        parser.parse(Buffer.from(order)),
+        parser.parse(letter),
+      ])
+      expect(harmful.fault).toMatch(fault)
+      expect(harmful.text).toContain('the raw mail can be downloaded')
+      expect(next.text).toBe('still here\n')
+    })
+  }
+
+  test('and stands still is given up, and its attachment is not there for now', async () => {
+    const parser = open({ script: MOODY, children: 1, limits: { wallMs: 100 } })
+    expect((await parser.parse(Buffer.from('stall'))).fault).toMatch(/too long/)
+    await expect(parser.attachment(Buffer.from('stall'), 0)).rejects.toThrow(Problem)
+  })
+})
+
+test('a child reaches no file, no network, no program, no code and no secret', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'mayfly-'))
+  const server = createServer((socket) => socket.destroy())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  const port = address && typeof address === 'object' ? address.port : 0
+  const path = join(folder, 'written')
+  try {
+    const order = `reach: ${port} ${path}`
+    const { headers } = await open({ script: MOODY }).parse(Buffer.from(order))
+    expect(Object.fromEntries(headers.map(({ name, value }) => [name, value]))).toEqual({
+      'read /etc/passwd': 'ERR_ACCESS_DENIED',
+      'read the rest of the source': 'ERR_ACCESS_DENIED',
+      write: 'ERR_ACCESS_DENIED',
+      spawn: 'ERR_ACCESS_DENIED',
+      worker: 'ERR_ACCESS_DENIED',
+      eval: expect.stringContaining('EvalError'),
+      environment: '',
+      connect: 'ERR_ACCESS_DENIED',
+    })
+    expect(existsSync(path)).toBe(false)
+  } finally {
+    server.close()
+    rmSync(folder, { recursive: true })
+  }
+})
+
+describe('the pool', () => {
+  test('refuses more than it lets wait, by count and by size', async () => {
+    const parser = open({ script: MOODY, children: 1, maxWaiting: 1, maxWaitingBytes: 1_000 })
+    const busy = parser.parse(Buffer.from('stall')).catch((fault: Problem) => fault.code)
+    await expect(parser.parse(Buffer.alloc(1_001))).rejects.toMatchObject({ code: 'overloaded' })
+    const waiting = parser.parse(letter).catch((fault: Problem) => fault.code)
+    await expect(parser.parse(letter)).rejects.toMatchObject({ code: 'overloaded', retryAfter: 1 })
+    await parser.close()
+    expect(await Promise.all([busy, waiting])).toEqual(['shutting_down', 'shutting_down'])
+    await expect(parser.parse(letter)).rejects.toMatchObject({ code: 'shutting_down' })
+  })
+
+  test('blames no mail for a child that cannot start', async () => {
+    const parser = open({ script: new URL('./fixtures/missing.ts', import.meta.url) })
+    await expect(parser.parse(letter)).rejects.toThrow('did not start')
+  })
+})
