@@ -114,7 +114,8 @@ function listen(connection: Connection): void {
   })
   socket.on('end', () => {
     connection.inputEnded = true
-    if (!connection.busy && !connection.backlog) socket.end()
+    if (connection.phase === 'handshake') socket.destroy()
+    else if (!connection.busy && !connection.backlog) socket.end()
   })
   // A reader that does not read its replies gets no more of them.
   socket.on('drain', () => readOn(connection))
@@ -202,10 +203,10 @@ function secure(connection: Connection): void {
     log: shared.needs.log,
     done(tls) {
       connection.phase = 'talking'
-      listen(connection)
       follow(connection, session.settle({ kind: 'tls', tls }))
     },
   })
+  listen(connection)
 }
 
 function sayGoodbye(connection: Connection): void {

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, test } from 'vitest'
+import { openSmtp, type SmtpServer } from './server.ts'
+import { openClient } from './testing/dialogue.ts'
+import { recorder } from './testing/recorder.ts'
+import { settled } from './testing/settled.ts'
+
+const TIMES = process.env['MAYFLY_TEST_LONG'] ? 1_000 : 50
+const { needs, seen } = recorder()
+let folder = ''
+let server: SmtpServer
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'mayfly-smtp-'))
+  server = await openSmtp(needs, { port: 0, hostname: 'mx.box.test', folder })
+})
+afterAll(async () => {
+  await server.close()
+  await rm(folder, { recursive: true })
+})
+
+const STEPS = [
+  '',
+  'EH',
+  'LO a.test\r\n',
+  'MAIL FROM:<>\r\n',
+  'RCPT TO:<ann@box.test>\r\n',
+  'DATA\r\n',
+  'Subject: half\r\n',
+  `\r\n${'x'.repeat(100_000)}\r\n`,
+  '.',
+  '\r',
+]
+const openFiles = () => readdirSync('/proc/self/fd').length
+
+for (const [step] of STEPS.entries()) {
+  const said = STEPS.slice(0, step + 1).join('')
+  for (const [way, leave] of [
+    ['closes', 'end'],
+    ['resets', 'resetAndDestroy'],
+  ] as const) {
+    test(`a client that ${way} after ${JSON.stringify(said.slice(-20))} leaves nothing`, async () => {
+      const files = openFiles()
+      await Promise.all(
+        Array.from({ length: TIMES }, async () => {
+          const client = openClient(server.port)
+          await client.reply()
+          client.send(said)
+          await settled(() => client.socket.writableLength === 0)
+          client.socket[leave]()
+          await client.rest()
+        }),
+      )
+      await settled(() => seen.held === 0 && seen.reserved === 0)
+      await settled(() => openFiles() <= files)
+      assert.equal(seen.mails.length, 0)
+    })
+  }
+}
+
+test('a client that leaves in the middle of the handshake leaves nothing', async () => {
+  const client = openClient(server.port)
+  client.send('EHLO a.test\r\n')
+  await client.reply()
+  await client.reply()
+  client.send('STARTTLS\r\n')
+  await client.reply()
+  client.send(Buffer.from('1603010200010001fc0303', 'hex'))
+  client.socket.destroy()
+  await settled(() => seen.held === 0)
+})
+
+test('a client that leaves between its final dot and our answer may have its mail kept', async () => {
+  const disk = Promise.withResolvers<'kept'>()
+  const slow = recorder({ receive: () => disk.promise })
+  const other = await openSmtp(slow.needs, { port: 0, hostname: 'mx.box.test' })
+  const client = openClient(other.port)
+  client.send('EHLO a.test\r\nMAIL FROM:<>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\nx\r\n.\r\n')
+  client.send('MAIL FROM:<>\r\nRCPT TO:<bob@box.test>\r\nDATA\r\ny\r\n.\r\n')
+  await settled(() => slow.seen.reserved > 0)
+  client.socket.resetAndDestroy()
+  await settled(() => slow.seen.held === 0)
+  disk.resolve('kept')
+  await settled(() => slow.seen.reserved === 0)
+  assert.deepEqual(
+    slow.seen.asked.map(({ text }) => text),
+    ['ann@box.test'],
+  )
+  await other.close()
+})

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { parseProxyHeader } from './proxy-header.ts'
+import { openSmtp, type SmtpServer } from './server.ts'
+import { cutAt } from './testing/converse.ts'
+import { hear, openClient } from './testing/dialogue.ts'
+import { recorder } from './testing/recorder.ts'
+import { settled } from './testing/settled.ts'
+
+const MARK = Buffer.from('0d0a0d0a000d0a515549540a', 'hex')
+const IPV4 = Buffer.from('c0000207c6336401303900190000', 'hex').subarray(0, 12)
+const IPV6 = Buffer.from(
+  '20010db8000000000000000000000007fd000000000000000000000000000001d0310019',
+  'hex',
+)
+
+function version2(command: number, family: number, body: Buffer): Buffer {
+  const length = Buffer.alloc(2)
+  length.writeUInt16BE(body.length)
+  return Buffer.concat([MARK, Buffer.from([command, family]), length, body])
+}
+
+const extras = Buffer.concat([IPV4, Buffer.from('04000400000000', 'hex')])
+
+describe('a header is read whole and not before', () => {
+  for (const [name, header, ip] of [
+    ['version 1, IPv4', Buffer.from('PROXY TCP4 192.0.2.7 198.51.100.1 12345 25\r\n'), '192.0.2.7'],
+    ['version 1, IPv6', Buffer.from('PROXY TCP6 2001:db8::7 fd00::1 53297 25\r\n'), '2001:db8::7'],
+    ['version 1, unknown', Buffer.from('PROXY UNKNOWN\r\n'), undefined],
+    ['version 1, unknown with addresses', Buffer.from('PROXY UNKNOWN a b 1 2\r\n'), undefined],
+    ['version 2, IPv4', version2(0x21, 0x11, IPV4), '192.0.2.7'],
+    ['version 2, IPv6', version2(0x21, 0x21, IPV6), '2001:db8::7'],
+    ['version 2, with extras', version2(0x21, 0x11, extras), '192.0.2.7'],
+    ['version 2, local', version2(0x20, 0x00, Buffer.alloc(0)), undefined],
+    ['version 2, local with an address', version2(0x20, 0x11, IPV4), undefined],
+  ] as const) {
+    test(name, () => {
+      for (let length = 0; length < header.length; length += 1) {
+        assert.equal(parseProxyHeader(header.subarray(0, length)), 'more')
+      }
+      const expected = { length: header.length, ip }
+      assert.deepEqual(parseProxyHeader(header), expected)
+      assert.deepEqual(parseProxyHeader(Buffer.concat([header, Buffer.from('EHLO')])), expected)
+    })
+  }
+})
+
+describe('a header that is none is refused', () => {
+  for (const [name, bytes] of [
+    ['a greeting', 'EHLO a.test\r\n'],
+    ['lower case', 'proxy TCP4 192.0.2.7 198.51.100.1 1 25\r\n'],
+    ['no protocol', 'PROXY \r\n'],
+    ['another protocol', 'PROXY UDP4 192.0.2.7 198.51.100.1 1 25\r\n'],
+    ['IPv6 as IPv4', 'PROXY TCP4 2001:db8::7 fd00::1 1 25\r\n'],
+    ['IPv4 as IPv6', 'PROXY TCP6 192.0.2.7 198.51.100.1 1 25\r\n'],
+    ['no such address', 'PROXY TCP4 192.0.2.256 198.51.100.1 1 25\r\n'],
+    ['a leading zero', 'PROXY TCP4 192.0.2.07 198.51.100.1 1 25\r\n'],
+    ['a port too high', 'PROXY TCP4 192.0.2.7 198.51.100.1 65536 25\r\n'],
+    ['a port with a zero before it', 'PROXY TCP4 192.0.2.7 198.51.100.1 01 25\r\n'],
+    ['a field too few', 'PROXY TCP4 192.0.2.7 198.51.100.1 1\r\n'],
+    ['a field too many', 'PROXY TCP4 192.0.2.7 198.51.100.1 1 25 x\r\n'],
+    ['two spaces', 'PROXY TCP4  192.0.2.7 198.51.100.1 1 25\r\n'],
+    ['a bare LF', 'PROXY TCP4 192.0.2.7 198.51.100.1 1 25\n'],
+    ['no end', `PROXY UNKNOWN ${'x'.repeat(200)}`],
+    ['an end too late', `PROXY UNKNOWN ${'x'.repeat(100)}\r\n`],
+    ['version 3', version2(0x31, 0x11, IPV4)],
+    ['another command', version2(0x22, 0x11, IPV4)],
+    ['UDP', version2(0x21, 0x12, IPV4)],
+    ['a UNIX socket', version2(0x21, 0x31, Buffer.alloc(216))],
+    ['a proxied connection without addresses', version2(0x21, 0x00, Buffer.alloc(0))],
+    ['IPv4 cut short', version2(0x21, 0x11, IPV4.subarray(0, 11))],
+    ['IPv6 cut short', version2(0x21, 0x21, IPV6.subarray(0, 35))],
+    ['endless extras', version2(0x21, 0x11, Buffer.alloc(3_000))],
+    ['a mark with a fault', Buffer.from('0d0a0d0a000d0a515549540b', 'hex')],
+  ] as const) {
+    test(name, () => {
+      assert.equal(parseProxyHeader(Buffer.from(bytes as string, 'latin1')), 'bad')
+    })
+  }
+})
+
+describe('behind a balancer', () => {
+  const { needs, seen } = recorder()
+  let server: SmtpServer
+
+  beforeAll(async () => {
+    const options = { port: 0, hostname: 'mx.box.test', proxyFrom: ['127.0.0.0/8'] }
+    server = await openSmtp(needs, options)
+  })
+  afterAll(() => server.close())
+
+  const session =
+    'EHLO a.test\r\nMAIL FROM:<>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\nx\r\n.\r\nQUIT\r\n'
+
+  test('the address of the header counts, in whatever pieces it comes', async () => {
+    const header = 'PROXY TCP4 192.0.2.7 198.51.100.1 12345 25\r\n'
+    const bytes = Buffer.from(header + session)
+    for (const place of [1, 5, header.length - 1, header.length, header.length + 3]) {
+      const client = openClient(server.port)
+      for (const piece of cutAt(bytes, [place])) client.send(piece)
+      assert.match(await client.rest(), /^220 .*221 [^\r]*\r\n$/s)
+      assert.equal(seen.mails.pop()?.envelope.clientIp, '192.0.2.7')
+      assert.equal(seen.heldIps.pop(), '192.0.2.7')
+    }
+  })
+
+  test('an IPv4 address in disguise is seen for what it is', async () => {
+    const client = openClient(server.port)
+    client.send(`PROXY TCP6 ::ffff:192.0.2.8 fd00::1 1 25\r\n${session}`)
+    await client.rest()
+    assert.equal(seen.mails.pop()?.envelope.clientIp, '192.0.2.8')
+  })
+
+  test('a health check is greeted under its own address', async () => {
+    const client = openClient(server.port)
+    client.send(version2(0x20, 0x00, Buffer.alloc(0)))
+    await hear(client, 'the greeting', 220)
+    client.socket.destroy()
+    assert.equal(seen.heldIps.pop(), '127.0.0.1')
+  })
+
+  test('nobody is greeted before the header, and without it the connection ends', async () => {
+    const client = openClient(server.port)
+    client.send(session)
+    assert.equal(await client.rest(), '')
+    assert.equal(seen.mails.length, 0)
+    assert.equal(seen.lines.at(-1)?.level, 'warn')
+  })
+
+  test('a client that leaves in the middle of the header leaves nothing behind', async () => {
+    const client = openClient(server.port)
+    client.send('PROXY TCP4 192')
+    client.socket.end()
+    assert.equal(await client.rest(), '')
+    await settled(() => seen.held === 0)
+  })
+
+  test('from anybody else the header is not understood', async () => {
+    const client = openClient(server.port, '::1')
+    client.send('PROXY TCP4 192.0.2.7 198.51.100.1 12345 25\r\n')
+    await hear(client, 'the greeting', 220)
+    await hear(client, 'PROXY', 500)
+    client.socket.destroy()
+    assert.equal(seen.heldIps.pop(), '::1')
+  })
+})
