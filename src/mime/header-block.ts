@@ -62,12 +62,8 @@ function headerEnd(head: Buffer): number {
   const end = crlf < 0 ? head.length : crlf + 1
   const lf = head.subarray(0, end).indexOf('\n\n', 0, 'latin1')
   if (lf >= 0) return lf + 1
-  return crlf < 0 && head.length === MAX_HEADER_BYTES ? lastLineEnd(head) : end
-}
-
-/** Where to cut: half a line would say something else than the whole. */
-export function lastLineEnd(bytes: Buffer): number {
-  return bytes.lastIndexOf(LF) + 1
+  // Cut by the limit: half a line would say something else than the whole.
+  return crlf < 0 && head.length === MAX_HEADER_BYTES ? head.lastIndexOf(LF) + 1 : end
 }
 
 function lineEnd(block: string, from: number): number {

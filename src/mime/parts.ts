@@ -1,4 +1,4 @@
-import { type Field, lastLineEnd, MAX_HEADER_BYTES, readFields } from './header-block.ts'
+import { type Field, MAX_HEADER_BYTES, readFields } from './header-block.ts'
 import { describePart, type Part } from './part.ts'
 
 export const MAX_PARTS = 1_000
@@ -122,11 +122,14 @@ function readPartHead(walk: Walk, start: number): { fields: Field[]; body: numbe
     line += 1
   }
   const end = Math.min(line, bytes.length)
-  const block = bytes.subarray(start, Math.min(end, start + MAX_HEADER_BYTES))
-  const whole = start + block.length === end ? block.length : lastLineEnd(block)
-  const fields = [...readFields(block.toString('latin1', 0, whole))]
-  if (fields.length === 0 && end > start && !open.length) return { fields, body: start }
-  return { fields, body: isEmptyLine(bytes, end) ? end + (bytes[end] === LF ? 1 : 2) : end }
+  const stop = Math.min(end, start + MAX_HEADER_BYTES)
+  const block = bytes.toString('latin1', start, stop)
+  const fields = [...readFields(block)]
+  if (fields.length === 0 && !open.length) return { fields, body: start }
+  const body = isEmptyLine(bytes, end) ? end + (bytes[end] === LF ? 1 : 2) : end
+  if (stop === end) return { fields, body }
+  // Cut by the limit: half a line would say something else than the whole.
+  return { fields: [...readFields(block.slice(0, block.lastIndexOf('\n') + 1))], body }
 }
 
 function isEmptyLine(bytes: Buffer, at: number): boolean {
