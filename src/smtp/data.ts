@@ -3,7 +3,7 @@ const LF = 0x0a
 const DOT = 0x2e
 // Only CRLF.CRLF ends DATA. Where one server sees an end and another does not, mail can be smuggled in between.
 const END = Buffer.from('\r\n.\r\n')
-const LINE_DOT = Buffer.from('\r\n.')
+const STUFFED = Buffer.from('\r\n..')
 // The CRLF of the DATA command itself: a dot right behind it stands at the start of a line.
 const BEFORE = Buffer.from('\r\n')
 const FIRST_BYTES = 16 * 1024
@@ -61,8 +61,7 @@ export function takeData(reader: DataReader, chunk: Buffer, from: number): Taken
   if (end !== -1) {
     return finish(reader, all.subarray(BEFORE.length, end + 2), from + end + END.length - before)
   }
-  // A few bytes more than the limit may still turn out to be the end.
-  if (isTooBig(reader, all, END.length)) dropData(reader, 'too_big')
+  if (isTooBig(reader, all)) dropData(reader, 'too_big')
   return 'more'
 }
 
@@ -81,7 +80,7 @@ export function heldBytes(reader: DataReader): number {
 
 /** The mail as it was before the sender stuffed it, in memory of its own and of its exact size. */
 export function unstuff(stuffed: Buffer): Uint8Array {
-  if (stuffed[0] !== DOT && !stuffed.includes(LINE_DOT)) return new Uint8Array(stuffed)
+  if (stuffed[0] !== DOT && !stuffed.includes(STUFFED)) return new Uint8Array(stuffed)
   // Byte by byte: a search per line costs more where every line starts with a dot.
   const bytes = new Uint8Array(stuffed.length)
   let length = 0
@@ -102,8 +101,10 @@ export function hasBareNewline(stuffed: Buffer): boolean {
   return false
 }
 
+// RFC 5321 4.5.2 lets any first dot go. A sender that stuffs doubles it, so one that stands alone is from a sender
+// that does not, and is part of its mail.
 function isStuffedDot(bytes: Buffer, at: number): boolean {
-  if (bytes[at] !== DOT) return false
+  if (bytes[at] !== DOT || bytes[at + 1] !== DOT) return false
   return at === 0 || (bytes[at - 1] === LF && bytes[at - 2] === CR)
 }
 
@@ -115,10 +116,11 @@ function finish(reader: DataReader, stuffed: Buffer, next: number): Taken {
 }
 
 // Counts each dot once, and none at all before the limit is near: however a mail is cut, the work stays linear.
-function isTooBig(reader: DataReader, all: Buffer, slack: number): boolean {
-  const limit = reader.maxBytes + slack + BEFORE.length
+// A few bytes past the limit may still turn out to be the end.
+function isTooBig(reader: DataReader, all: Buffer): boolean {
+  const limit = BEFORE.length + reader.maxBytes + END.length
   if (reader.length <= limit) return false
-  for (; reader.counted < reader.length; reader.counted += 1) {
+  for (; reader.counted + 1 < reader.length; reader.counted += 1) {
     if (isStuffedDot(all, reader.counted)) reader.dots += 1
   }
   return reader.length - reader.dots > limit

@@ -72,9 +72,9 @@ describe('dots', () => {
     })
   }
 
-  test('a line that starts with one dot loses it, also where nobody stuffed it', () => {
-    const bytes = Buffer.from(`${OPENING}.a\r\n.\rb\r\nc\n.d\r\n.\r\n`)
-    assert.equal(firstMail(converse(whole(bytes))), 'a\r\n\rb\r\nc\n.d\r\n')
+  test('a dot that nobody stuffed stays, and only behind CRLF does one count as stuffed', () => {
+    const bytes = Buffer.from(`${OPENING}.a\r\n.\rb\r\nc\n..d\r..e\r\n..f\r\n.\r\n`)
+    assert.equal(firstMail(converse(whole(bytes))), '.a\r\n.\rb\r\nc\n..d\r..e\r\n.f\r\n')
   })
 })
 

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import type { AddressInfo } from 'node:net'
+import fc from 'fast-check'
+import { SMTPServer } from 'smtp-server'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { openSmtp, type SmtpServer } from './server.ts'
+import { stuffed } from './testing/converse.ts'
+import { openClient } from './testing/dialogue.ts'
+import { recorder } from './testing/recorder.ts'
+
+// A second opinion: the same bytes to the smtp-server package and to us. Same bytes stored, same reply classes, or a
+// reason why not.
+
+const MAX_BYTES = 5_000
+const { needs, seen } = recorder()
+const theirs: string[] = []
+let ours: SmtpServer
+let other: SMTPServer
+
+beforeAll(async () => {
+  ours = await openSmtp(needs, { port: 0, hostname: 'mx.box.test', maxBytes: MAX_BYTES })
+  other = secondOpinion()
+  await new Promise<void>((listening) => other.listen(0, '127.0.0.1', listening))
+})
+afterAll(async () => {
+  await ours.close()
+  await new Promise<void>((closed) => other.close(closed))
+})
+
+function secondOpinion(): SMTPServer {
+  return new SMTPServer({
+    disabledCommands: ['AUTH', 'STARTTLS'],
+    disableReverseLookup: true,
+    logger: false,
+    size: MAX_BYTES,
+    maxAllowedUnauthenticatedCommands: false,
+    onRcptTo({ address }, _session, done) {
+      needs.accept(address, 0).then((found) => {
+        done('refused' in found ? Object.assign(new Error('no'), { responseCode: 550 }) : null)
+      }, done)
+    },
+    onData(stream, _session, done) {
+      const chunks: Buffer[] = []
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+      stream.on('end', () => {
+        if (stream.sizeExceeded) {
+          done(Object.assign(new Error('too big'), { responseCode: 552 }))
+          return
+        }
+        theirs.push(Buffer.concat(chunks).toString('latin1'))
+        done()
+      })
+    },
+  })
+}
+
+function portOfOther(): number {
+  return (other.server.address() as AddressInfo).port
+}
+
+/** Says each line after the answer to the one before; the answers' first digits. */
+async function classes(port: number, lines: readonly string[]): Promise<string> {
+  const client = openClient(port)
+  try {
+    let heard = (await client.reply()).slice(0, 1)
+    for (const line of lines) {
+      client.send(Buffer.from(`${line}\r\n`, 'latin1'))
+      heard += (await client.reply()).slice(0, 1)
+    }
+    return heard
+  } finally {
+    client.socket.destroy()
+  }
+}
+
+const EHLO = 'EHLO a.test'
+const MAIL = 'MAIL FROM:<a@a.test>'
+const RCPT = 'RCPT TO:<ann@box.test>'
+
+describe('the same answers', () => {
+  for (const lines of [
+    ['HELO a.test', MAIL, RCPT, 'DATA', 'hi\r\n.', 'QUIT'],
+    [EHLO, MAIL, RCPT, RCPT, 'DATA', 'hi\r\n.', MAIL],
+    [EHLO, 'MAIL FROM:<>', 'RCPT TO:<nobody@box.test>', 'DATA'],
+    [EHLO, MAIL, 'RCPT TO:<u@foreign.test>', RCPT, 'RSET', RCPT],
+    [MAIL],
+    [EHLO, RCPT],
+    [EHLO, 'DATA'],
+    [EHLO, MAIL, MAIL],
+    [EHLO, MAIL, 'DATA'],
+    [EHLO, MAIL, EHLO, RCPT],
+    ['EHLO', 'HELO', 'NOOP', 'noop', 'RSET', 'WHAT', ''],
+    [EHLO, 'MAIL', 'MAIL FROM:', 'MAIL FROM:<a', 'MAIL FROM:<a b@a.test>', 'MAIL FROM:<@a.test>'],
+    [EHLO, `MAIL FROM:<a@a.test> SIZE=${MAX_BYTES + 1}`],
+    [EHLO, 'MAIL FROM:<a@a.test> SIZE=10 BODY=8BITMIME'],
+    [EHLO, 'MAIL FROM:<a@a.test> SMTPUTF8'],
+    [EHLO, MAIL, 'RCPT', 'RCPT TO:', 'RCPT TO:<>', 'RCPT TO:<ann'],
+    [EHLO, MAIL, RCPT, 'DATA', `${'x\r\n'.repeat(2_000)}.`, MAIL],
+    [EHLO, 'STARTTLS', 'AUTH PLAIN', 'ETRN x', 'BDAT 1'],
+  ]) {
+    test(lines.join(' | ').slice(0, 90), async () => {
+      assert.equal(await classes(ours.port, lines), await classes(portOfOther(), lines))
+    })
+  }
+})
+
+describe('another answer, because', () => {
+  for (const [reason, line, we, they] of [
+    ['nobody may learn who is here', 'VRFY ann@box.test', 5, 2],
+    ['we have nothing to tell', 'HELP', 5, 2],
+    ['RSET takes no argument', 'RSET x', 5, 2],
+    ['QUIT takes no argument', 'QUIT x', 5, 2],
+    ['a line ends with CRLF', 'NOOP\nNOOP', 5, 2],
+    ['a line has at most a thousand bytes', 'NOOP '.padEnd(999, 'a'), 5, 2],
+    ['a quoted local part may hold a space', 'MAIL FROM:<"a b"@a.test>', 2, 5],
+    ['a parameter is no property', 'MAIL FROM:<a@a.test> __proto__=1', 5, 2],
+    ['AUTH is not offered', 'MAIL FROM:<a@a.test> AUTH="', 5, 2],
+    ['SMTPUTF8 was not said', 'MAIL FROM:<\xc3\xa9@a.test>', 5, 2],
+    ['it is not UTF-8', 'MAIL FROM:<\xff@a.test> SMTPUTF8', 5, 2],
+  ] as const) {
+    test(reason, async () => {
+      assert.equal(await classes(ours.port, [EHLO, line]), `22${we}`)
+      assert.equal(await classes(portOfOther(), [EHLO, line]), `22${they}`)
+    })
+  }
+})
+
+test('the same bytes stored, however a mail looks', async () => {
+  const line = fc.stringMatching(/^[ -~]{0,30}$/)
+  const piece = fc.oneof(
+    line,
+    fc.constantFrom('\r\n', '\r\n.', '.', '\t', '\0', '\xe9\xff', '\r', '\n', '\n.', '\r\n..'),
+  )
+  const unstuffed = ['\n.\n', '\r\n.\n', '\r.\r\n', '\r\n.\0\r\n', '\r\n.\r\r\n', '\r\n. \r\n']
+  const bodies = fc.sample(
+    fc.array(piece, { maxLength: 60 }).map((pieces) => `${pieces.join('')}\r\n`),
+    { seed: 8, numRuns: 60 },
+  )
+  seen.mails.length = 0
+  theirs.length = 0
+  const sent = [...bodies.map(stuffed), ...unstuffed.map((text) => `hi${text}x\r\n.\r\n`)]
+  const lines = sent.flatMap((body) => [MAIL, RCPT, 'DATA', body.slice(0, -2)])
+  const heard = await classes(ours.port, [EHLO, ...lines])
+  assert.equal(heard, await classes(portOfOther(), [EHLO, ...lines]))
+  const kept = seen.mails.map(({ raw }) => Buffer.from(raw).toString('latin1'))
+  assert.deepEqual(kept, [...bodies, ...unstuffed.map((text) => `hi${text}x\r\n`)])
+  assert.deepEqual(kept, theirs)
+})
