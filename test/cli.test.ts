@@ -1,0 +1,182 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { MAIL } from './house.ts'
+import { scratchFolder } from './scratch.ts'
+import { freePorts, type Served, serveProcess } from './served.ts'
+import { connectSmtp } from './smtp-client.ts'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const folder = scratchFolder()
+let served: Served
+let env: NodeJS.ProcessEnv
+
+beforeAll(async () => {
+  const ports = await freePorts()
+  served = await serveProcess({ folder: folder.path, ports })
+  env = {
+    ...process.env,
+    MAYFLY_DATA: folder.path,
+    MAYFLY_HOST: '127.0.0.1',
+    MAYFLY_HTTP_PORT: String(ports.http),
+    MAYFLY_SMTP_PORT: String(ports.smtp),
+  }
+}, 60_000)
+afterAll(async () => {
+  await served.kill('SIGTERM')
+  folder.remove()
+})
+
+function mayfly(...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['bin/mayfly.js', ...args], {
+    cwd: ROOT,
+    env,
+    encoding: 'utf8',
+    timeout: 60_000,
+  })
+  return { status, stdout, stderr }
+}
+
+async function mail(to: string, raw = MAIL): Promise<number> {
+  const client = await connectSmtp(served.smtpPort)
+  const { code } = await client.send({ to: [to], raw })
+  client.close()
+  return code
+}
+
+async function offered(): Promise<string[]> {
+  const answer = await fetch(`${served.url}/api/domains`)
+  const { domains } = (await answer.json()) as { domains: { domain: string }[] }
+  return domains.map(({ domain }) => domain)
+}
+
+/** Asks again until it is so; the runner's own limit ends a wait in vain. */
+async function until(fine: () => Promise<boolean>): Promise<void> {
+  while (!(await fine())) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+test('the lines that a first start prints make a mailbox, send it a mail and list it', async () => {
+  const pasted = () => served.output().match(/^ {2}(?:box=|field\(|printf|curl).*$/gm) ?? []
+  await until(async () => pasted().length >= 4)
+  const { stdout } = spawnSync('sh', [], { input: pasted().join('\n'), encoding: 'utf8' })
+  expect(JSON.parse(stdout)).toMatchObject({
+    status: 'success',
+    messages: [{ sender_email: 'me@sender.example', subject: 'Hello' }],
+  })
+})
+
+describe('mayfly inbox', () => {
+  test('shows its address, then mail as it arrives, and ends after as many as asked', async () => {
+    const args = ['bin/mayfly.js', 'inbox', '--prefix', 'watched', '--count', '2']
+    const child = spawn(process.execPath, args, {
+      cwd: ROOT,
+      env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const ended = once(child, 'exit')
+    const lines: string[] = []
+    let sent = false
+    for await (const line of createInterface(child.stdout)) {
+      lines.push(line)
+      const [, address] = /^Address {2}(watched@\S+)$/.exec(line) ?? []
+      if (!address || sent) continue
+      sent = true
+      expect(await mail(address)).toBe(250)
+      expect(await mail(address, MAIL.replace('Hello', 'Again'))).toBe(250)
+    }
+    expect(await ended).toEqual([0, null])
+    const text = lines.join('\n')
+    expect(text).toContain(`swaks --server 127.0.0.1:${served.smtpPort} --to watched@`)
+    expect(text).toMatch(
+      /From: {4}Ann Sender <ann@sender\.test>\nSubject: Hello\n\nYour code is 123456\.\n.*Subject: Again/s,
+    )
+  })
+
+  test('says what the service says when it refuses', () => {
+    expect(mayfly('inbox', '--prefix', 'postmaster')).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/says: prefix: "postmaster" is reserved/),
+    })
+  })
+
+  test('says so when no service runs', () => {
+    expect(mayfly('inbox', '--url', 'http://127.0.0.1:1')).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: 'No mayfly answers at http://127.0.0.1:1. Start one with: npm start\n',
+    })
+  })
+
+  test('--operator shows mail for postmaster and abuse beside the running service', async () => {
+    expect(await mail('Postmaster@box.test')).toBe(250)
+    expect(await mail('abuse@pool.test', MAIL.replace('Hello', 'Spam from you'))).toBe(250)
+    const { status, stdout } = mayfly('inbox', '--operator', '--count', '2')
+    expect(status).toBe(0)
+    expect(stdout).toMatch(/To: {6}postmaster@box\.test\nSubject: Hello\n\nYour code is 123456\./)
+    expect(stdout).toMatch(/To: {6}abuse@pool\.test\nSubject: Spam from you/)
+  })
+})
+
+describe('mayfly domain', () => {
+  test('changes what the running service offers, and ids stay what they were', async () => {
+    expect(mayfly('domain', 'add', 'new.test').stdout).toMatch(
+      /^new\.test takes mail now; its id is 3\.$/m,
+    )
+    await until(async () => (await offered()).includes('new.test'))
+    expect(mayfly('domain', 'deactivate', 'new.test').status).toBe(0)
+    await until(async () => !(await offered()).includes('new.test'))
+    expect(mayfly('domain', 'remove', 'new.test').status).toBe(0)
+    expect(mayfly('domain', 'list').stdout).not.toContain('new.test')
+    expect(mayfly('domain', 'add', 'new.test').stdout).toMatch(/its id is 3\.$/m)
+    await until(async () => (await offered()).includes('new.test'))
+  })
+
+  for (const [args, status, line] of [
+    [['add', 'box.test'], 1, 'box.test is there already'],
+    [['remove', 'nowhere.test'], 1, 'nowhere.test is not one of our domains'],
+    [['activate', 'no name'], 2, '"no name" is no domain name'],
+    [['add', 'x.test', '--ttl', '1s'], 2, '--ttl "1s"'],
+    [['add'], 2, "missing required argument 'name'"],
+    [['ad', 'x.test'], 2, "unknown command 'ad'"],
+    [['list', '--jsn'], 2, "unknown option '--jsn'"],
+  ] as const) {
+    test(`${args.join(' ')} is refused with one clear line`, () => {
+      const told = mayfly('domain', ...args)
+      expect(told).toMatchObject({ status, stdout: '', stderr: expect.stringContaining(line) })
+      expect(told.stderr).not.toMatch(/\n {4}at /)
+    })
+  }
+})
+
+describe('mayfly', () => {
+  test('serve is refused on a folder that another one serves', () => {
+    const told = mayfly('serve')
+    expect(told.status).toBe(1)
+    expect(told.stderr).toMatch(/^Another mayfly serves the data folder .*\n$/)
+  })
+
+  test('config tells where each value comes from', () => {
+    const { status, stdout } = mayfly('config', '--json')
+    expect(status).toBe(0)
+    expect(JSON.parse(stdout)).toContainEqual(
+      expect.objectContaining({
+        name: 'MAYFLY_HTTP_PORT',
+        value: String(served.httpPort),
+        origin: 'environment',
+      }),
+    )
+  })
+
+  test('lists every bad setting at once and starts nothing', () => {
+    const before = env
+    env = { ...env, MAYFLY_HTTP_PORT: 'x', MAYFLY_SESSION_TTL: '1' }
+    const { status, stderr } = mayfly('serve')
+    env = before
+    expect(status).toBe(1)
+    expect(stderr).toMatch(
+      /^These settings are wrong:\n {2}MAYFLY_HTTP_PORT: .*\n {2}MAYFLY_SESSION_TTL: .*\n$/,
+    )
+  })
+})
