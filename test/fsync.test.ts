@@ -46,7 +46,8 @@ async function unsyncedMails(
     folder: `${folder.path}/${name}`,
     ports: await freePorts(),
     root,
-    under: ['strace', '-f', '-y', '-s', '64', '-o', trace, '-e', calls],
+    // -D: the service is the process we started, strace its silent grandchild.
+    under: ['strace', '-D', '-f', '-y', '-s', '256', '-o', trace, '-e', calls],
   })
   const box = await createSession(served.url)
   const client = await connectSmtp(served.smtpPort)
@@ -56,6 +57,8 @@ async function unsyncedMails(
   }
   client.close()
   await served.kill('SIGTERM')
+  const ended = `${served.pid} +++ exited`
+  while (!readFileSync(trace, 'utf8').includes(ended)) await new Promise(setImmediate)
   return countUnsynced(readFileSync(trace, 'utf8').split('\n'))
 }
 
@@ -82,7 +85,8 @@ function eventReader(): (line: string) => 'asked' | 'written' | 'synced' | 'answ
   const syncing = new Set<string>()
   return (line) => {
     const thread = line.slice(0, line.indexOf(' '))
-    if (line.includes('"354 ')) return 'asked'
+    // Answers to pipelined commands leave in one write, the 354 last.
+    if (/"(?:250 .*\\n)?354 /.test(line)) return 'asked'
     if (line.includes('"250 ')) return 'answered'
     if (/f(data)?sync resumed/.test(line)) return syncing.delete(thread) ? 'synced' : undefined
     if (!line.includes('mail.db-wal>')) return undefined

@@ -93,8 +93,9 @@ async function startParts(config: Config, { log, died, clock, closers }: Startin
   const threads = [mail.thread, shop.thread]
   const open = (kind: 'http' | 'smtp') =>
     openDoors(kind, { config, shared, takePort, died, closers, threads, parser })
-  const httpPort = await open('http')
+  // HTTP last: once /readyz answers, everything else is there.
   const smtpPort = await open('smtp')
+  const httpPort = await open('http')
   return { httpPort, smtpPort, listDomains: parts.store.listDomains }
 }
 
