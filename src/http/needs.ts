@@ -12,6 +12,7 @@ import type { RateNeeds } from '../service/rates.ts'
 import type { FindMailNeeds, ReadMailNeeds } from '../service/read-mail.ts'
 import type { ReadinessNeeds } from '../service/readiness.ts'
 import type { Answers } from './answers.ts'
+import type { Outgoing } from './outgoing.ts'
 import type { Waiting } from './waiting.ts'
 
 type ServiceNeeds = AwaitMailNeeds &
@@ -66,6 +67,7 @@ export interface RouteNeeds
     Rules,
     Pick<ServiceNeeds, 'parsed'> {
   answers: Answers
+  outgoing: Outgoing
   waiting: Waiting
   closing(): boolean
 }

@@ -50,6 +50,7 @@ export function serveRoute(serving: Serving, route: Route) {
     reply.hijack()
     try {
       const made = await answer(request, reply.raw)
+      needs.outgoing.admit(made.body, reply.raw)
       countAnswer(route.path, made.status)
       await write(serving, reply.raw, made)
     } catch (error) {

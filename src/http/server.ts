@@ -6,6 +6,7 @@ import { readForm } from './body.ts'
 import { clientFinder } from './client.ts'
 import { hangUps } from './hang-up.ts'
 import type { HttpConfig, HttpNeeds, RouteNeeds, Rules } from './needs.ts'
+import { outgoingBudget } from './outgoing.ts'
 import { answerParserFault } from './parser-fault.ts'
 import { routes } from './routes.ts'
 import { refuse, type Serving, serveRest, serveRoute } from './serve.ts'
@@ -15,21 +16,23 @@ export interface HttpOptions {
   host: string
   port: number
   reusePort: boolean
+  /** Within so long a request must have arrived whole. */
+  requestMs?: number
 }
 
 const MAX_BODY = 256 * 1024
 const MAX_HEAD = 16 * 1024
-const WHOLE_REQUEST_MS = 15_000
 // Longer than the longest wait: a client that takes nothing for so long is gone.
 const SILENCE_MS = 75_000
 const CLOSING_MS = 5_000
 const IDLE_LOOK_MS = 50
 const KEPT_ANSWER_BYTES = 64 * 1024 * 1024
+const OUTGOING_BYTES = 256 * 1024 * 1024
 
 /** Opens the door. Closing it answers what is under way, sends those who wait home, and then lets go of every connection. */
 export async function openHttp(
   needs: HttpNeeds,
-  { host, port, reusePort }: HttpOptions,
+  { host, port, reusePort, requestMs = 15_000 }: HttpOptions,
 ): Promise<{ port: number; close(): Promise<void> }> {
   const { config } = needs
   let closing = false
@@ -40,15 +43,17 @@ export async function openHttp(
     parsed: parseOnce(needs),
     answers: keepAnswers(KEPT_ANSWER_BYTES),
     waiting: countWaiting(),
+    outgoing: outgoingBudget(OUTGOING_BYTES),
     closing: () => closing,
   }
-  const app = buildApp({
+  const serving: Serving = {
     needs: routeNeeds,
     clientOf: clientFinder(config.http.trustProxy, config.rateLimits),
     signalOf,
     requestId: () => Buffer.from(needs.randomBytes(12)).toString('base64url'),
     routes,
-  })
+  }
+  const app = buildApp(serving, requestMs)
   await app.listen({ host, port, reusePort } as { host: string; port: number })
   const address = app.server.address()
 
@@ -77,18 +82,19 @@ function rulesOf({ adminToken, http, sessions, smtp }: HttpConfig): Rules {
   }
 }
 
-function buildApp(serving: Serving): FastifyInstance {
+function buildApp(serving: Serving, requestMs: number): FastifyInstance {
   const rest = serveRest(serving)
   const app = fastify({
     bodyLimit: MAX_BODY,
-    requestTimeout: WHOLE_REQUEST_MS,
+    requestTimeout: requestMs,
     connectionTimeout: SILENCE_MS,
     // Ours is an answer in our shape, see closing().
     return503OnClosing: false,
     exposeHeadRoutes: false,
     http: {
       maxHeaderSize: MAX_HEAD,
-      connectionsCheckingInterval: 1_000,
+      headersTimeout: requestMs,
+      connectionsCheckingInterval: requestMs / 15,
       requireHostHeader: false,
     },
     routerOptions: { querystringParser: readForm as (text: string) => Record<string, string> },

@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto'
+import { openMemoryBus } from '../src/bus/memory.ts'
+import { readConfig } from '../src/config.ts'
+import { type Address, parseHost } from '../src/core/address.ts'
+import type { Log, LogFacts } from '../src/core/log.ts'
+import type { Mail } from '../src/core/message.ts'
+import { openHttp } from '../src/http/server.ts'
+import { makeRates, openMemoryLimit } from '../src/limit/memory.ts'
+import { receive } from '../src/service/receive.ts'
+import type { MailStore } from '../src/store/store.ts'
+import { scratchMail } from './scratch.ts'
+
+export type Door = Awaited<ReturnType<typeof openDoor>>
+
+interface DoorOptions {
+  env?: Record<string, string>
+  /** Makes parts of the store fail or tell of trouble. */
+  trouble?: Partial<MailStore>
+  parse?: (raw: Uint8Array) => Promise<Mail>
+  requestMs?: number
+}
+
+/** The HTTP door alone, in this thread, on a scratch store: for faults, and for what it writes to the log. */
+export async function openDoor({
+  env = {},
+  trouble = {},
+  parse = noParse,
+  ...rest
+}: DoorOptions = {}) {
+  const scratch = await scratchMail({
+    mailbox: { maxMessages: 1_000, maxBytes: 100_000_000 },
+    poolMaxBytes: 100_000_000,
+  })
+  const name = parseHost('box.test')
+  if (name) {
+    await scratch.store.addDomain({ name, sessions: true, reader: false, ttlSeconds: undefined })
+  }
+  const store = { ...scratch.store, ...trouble }
+  const bus = openMemoryBus(`door-${randomBytes(8).toString('hex')}`)
+  const logged: { level: string; facts: LogFacts; sentence: string }[] = []
+  const note = (level: string) => (facts: LogFacts, sentence: string) => {
+    logged.push({ level, facts, sentence })
+  }
+  const log: Log = {
+    debug: note('debug'),
+    info: note('info'),
+    warn: note('warn'),
+    error: note('error'),
+  }
+  const needs = {
+    store,
+    bus,
+    limit: openMemoryLimit(makeRates()),
+    parse,
+    attachment: async () => undefined,
+    metrics: async () => '# nothing\n',
+    now: () => new Date(),
+    randomBytes: (count: number) => randomBytes(count),
+    log,
+    config: readConfig({ env, file: {} }).config,
+  }
+  const door = await openHttp(needs, { host: '127.0.0.1', port: 0, reusePort: false, ...rest })
+
+  return {
+    url: `http://127.0.0.1:${door.port}`,
+    port: door.port,
+    store,
+    logged,
+    /** Keeps a mail as the SMTP door does after the final dot. */
+    mail: (to: string, raw = 'Subject: hi\r\n\r\nhello\r\n') =>
+      receive(needs, {
+        recipients: [to as Address],
+        envelope: {
+          clientIp: '192.0.2.1',
+          helo: 'sender.test',
+          mailFrom: 'ann@sender.test',
+          tls: undefined,
+          protocol: 'ESMTP',
+        },
+        raw: Buffer.from(raw),
+      }),
+    close: door.close,
+    async stop() {
+      await door.close()
+      await bus.close()
+      await scratch.close()
+    },
+  }
+}
+
+async function noParse(): Promise<Mail> {
+  throw new Error('nothing is parsed here')
+}
