@@ -12,11 +12,21 @@ export function readDate(line: string): string | null {
     Number(found['minute']),
     Number(found['second'] ?? 0),
   ]
-  if (month < 0 || day < 1 || day > 31 || hour > 24 || minute > 59 || second > 60) return null
+  if (
+    year < FIRST_YEAR ||
+    month < 0 ||
+    day < 1 ||
+    day > 31 ||
+    hour > 24 ||
+    minute > 59 ||
+    second > 60
+  )
+    return null
   const utc = Date.UTC(year, month, day, hour, minute, second)
   return isoOrNull(utc - zoneMinutes(found['zone'] ?? '') * 60_000)
 }
 
+const FIRST_YEAR = 1900
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
 const ISO = /^\s*\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)\s*$/
 // RFC 5322, and RFC 850 with its dashes. What follows the zone does not count.
@@ -50,7 +60,7 @@ function zoneMinutes(zone: string): number {
 
 function isoOrNull(time: number): string | null {
   // Outside these years ISO 8601 needs a sign and more digits, which few programs read.
-  return time >= Date.UTC(1900, 0) && time < Date.UTC(10_000, 0)
+  return time >= Date.UTC(FIRST_YEAR, 0) && time < Date.UTC(10_000, 0)
     ? new Date(time).toISOString()
     : null
 }

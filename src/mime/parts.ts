@@ -160,7 +160,7 @@ function delimiterAt({ bytes, levels, firsts }: Walk, line: number): Delimiter |
   const end = Math.min(stop + 1, bytes.length)
   const opening = levels.get(text)
   if (opening !== undefined) return { level: opening, closing: false, start: line, end }
-  const closing = text.endsWith('--') ? levels.get(text.slice(0, -2)) : undefined
+  const closing = text.endsWith('--') ? levels.get(text.slice(0, -2).trimEnd()) : undefined
   return closing === undefined ? undefined : { level: closing, closing: true, start: line, end }
 }
 
