@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { afterEach, beforeEach, describe, test } from 'vitest'
+import { checkMail, createSession } from './api.ts'
+import { scratchFolder } from './scratch.ts'
+import { freePorts, type Served, serveProcess } from './served.ts'
+import { connectSmtp, stuffed } from './smtp-client.ts'
+
+const DATAS = 100
+
+let folder: ReturnType<typeof scratchFolder>
+let ports: { http: number; smtp: number }
+const running: Served[] = []
+beforeEach(async () => {
+  folder = scratchFolder()
+  ports = await freePorts()
+})
+afterEach(async () => {
+  for (const served of running.splice(0))
+    if (served.child.exitCode === null) await served.kill('SIGKILL')
+  folder.remove()
+})
+const serve = async (options: { ports?: typeof ports; env?: Record<string, string> } = {}) => {
+  const served = await serveProcess({ folder: folder.path, ports, ...options })
+  running.push(served)
+  return served
+}
+
+describe('a start is refused with a clear line', () => {
+  test('when another serves the same folder', async () => {
+    await serve()
+    const other = await freePorts()
+    await assert.rejects(serve({ ports: other }), /Another mayfly serves the data folder/)
+  })
+
+  test('when a port is taken', async () => {
+    await serve()
+    const other = { ...(await freePorts()), http: ports.http }
+    const elsewhere = { MAYFLY_DATA: `${folder.path}/other` }
+    // The livez of the first service answers for the port, so the fault shows as an early end.
+    const second = await serveProcess({ folder: folder.path, ports: other, env: elsewhere })
+    const [code] = await new Promise<unknown[]>((end) =>
+      second.child.once('exit', (...all) => end(all)),
+    )
+    assert.equal(code, 1)
+    assert.match(second.output(), /EADDRINUSE.*MAYFLY_HTTP_PORT/)
+  })
+
+  test('when the data is newer than the program', async () => {
+    await (await serve()).kill('SIGTERM')
+    const db = new Database(join(folder.path, 'mail.db'))
+    db.pragma('user_version = 999')
+    db.close()
+    await assert.rejects(serve(), /mail\.db has schema 999/)
+  })
+
+  test('when settings are wrong, with all of them', async () => {
+    const env = { MAYFLY_SESSION_TTL: 'soon', MAYFLY_HTTP_THREADS: '0' }
+    await assert.rejects(serve({ env }), /MAYFLY_HTTP_THREADS[\s\S]*MAYFLY_SESSION_TTL/)
+  })
+})
+
+describe('a stop', () => {
+  test('finishes the mails under way, ends with 0, and loses none', async () => {
+    const served = await serve()
+    const box = await createSession(served.url)
+    const clients = await Promise.all(
+      Array.from({ length: DATAS }, async (_, index) => {
+        const client = await connectSmtp(served.smtpPort)
+        await client.say('EHLO a.test')
+        await client.say('MAIL FROM:<a@a.test>')
+        await client.say(`RCPT TO:<${box.email}>`)
+        assert.equal((await client.say('DATA')).code, 354)
+        client.write(`Subject: mail ${index}\r\n`)
+        return client
+      }),
+    )
+    const idle = await connectSmtp(served.smtpPort)
+    await idle.say('EHLO idle.test')
+
+    const ended = served.kill('SIGTERM')
+    assert.equal((await idle.reply()).code, 421, 'an idle client is told to come back')
+    const answers = await Promise.all(
+      clients.map((client, index) => {
+        client.write(stuffed(`X-Index: ${index}\r\n\r\nthe rest\r\n`))
+        return client.reply()
+      }),
+    )
+    assert.equal(await ended, 0)
+    const kept = answers.flatMap(({ code }, index) => (code === 250 ? [`mail ${index}`] : []))
+    assert.equal(kept.length, DATAS, 'each of them was finished')
+
+    const again = await serve()
+    const subjects = (await checkMail(again.url, box.token, '&limit=500')).map((one) => one.subject)
+    assert.deepEqual(subjects.sort(), kept.sort())
+  })
+
+  test('is forced by a second signal', async () => {
+    const served = await serve()
+    const client = await connectSmtp(served.smtpPort)
+    const box = await createSession(served.url)
+    await client.say('EHLO a.test')
+    for (const line of ['MAIL FROM:<a@a.test>', `RCPT TO:<${box.email}>`, 'DATA'])
+      await client.say(line)
+    const ended = served.kill('SIGTERM')
+    while (!served.output().includes('stopping')) await new Promise(setImmediate)
+    served.child.kill('SIGTERM')
+    assert.equal(await ended, 1)
+    client.close()
+  })
+})

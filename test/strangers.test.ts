@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { createTransport } from 'nodemailer'
+import { afterAll, beforeAll, test } from 'vitest'
+import { checkMail, rawMail } from './api.ts'
+import { type House, openHouse } from './house.ts'
+
+// Programs that other people wrote, sending as they send to anybody.
+
+const run = promisify(execFile)
+let house: House
+beforeAll(async () => {
+  house = await openHouse({ env: { MAYFLY_SMTP_THREADS: '2' } })
+})
+afterAll(() => house.stop())
+
+test('swaks delivers, over both protocols and pipelined', async () => {
+  const box = await house.session()
+  const server = ['--server', `127.0.0.1:${house.smtpPort}`, '--to', box.email]
+  const mail = (name: string) => ['--header', `Subject: ${name}`, '--body', `.dots\n..and ${name}`]
+  for (const [name, options] of [
+    ['plain', []],
+    ['helo only', ['--protocol', 'SMTP']],
+    ['pipelined', ['--pipeline']],
+  ] as const) {
+    await run('swaks', [...server, ...mail(name), ...options])
+  }
+  const messages = await checkMail(house.url, box.token)
+  const subjects = messages.map((message) => message.subject)
+  assert.deepEqual(subjects, ['pipelined', 'helo only', 'plain'])
+  const [first] = messages
+  const raw = await rawMail(house.url, box.token, first?.id ?? 0)
+  assert.match(raw.toString(), /\r\n\.dots\r\n\.\.and pipelined\r\n/)
+})
+
+test('smtp-source delivers every mail, a connection each and kept', async () => {
+  for (const options of [[], ['-d']]) {
+    const box = await house.session()
+    const load = ['-s', '10', '-m', '300', '-l', '4096', '-f', 'a@sender.test', '-t', box.email]
+    await run('smtp-source', [...options, ...load, `127.0.0.1:${house.smtpPort}`])
+    const ids = (await checkMail(house.url, box.token, '&limit=500')).map((message) => message.id)
+    assert.equal(new Set(ids).size, 300)
+  }
+})
+
+test('nodemailer delivers a large mail to several at once, over TLS because we offer it', async () => {
+  const boxes = [await house.session(), await house.session()]
+  const content = Buffer.alloc(2_000_000, 'abcdefgh')
+  const options = { host: '127.0.0.1', port: house.smtpPort, tls: { rejectUnauthorized: false } }
+  await createTransport(options).sendMail({
+    from: 'Zoë <zoe@sender.test>',
+    to: boxes.map((box) => box.email),
+    subject: 'Größe',
+    text: 'see attachment',
+    attachments: [{ filename: 'größe.bin', content }],
+  })
+  for (const { token } of boxes) {
+    const [message] = await checkMail(house.url, token)
+    assert.equal(message?.subject, 'Größe')
+    const whole = await fetch(`${house.url}/api/raw-mail?token=${token}&id=${message?.id}`)
+    assert.match(await whole.text(), /^Received: [\s\S]*?with ESMTPS/m)
+    const file = `${house.url}/api/attachment?token=${token}&id=${message?.id}&index=0`
+    const bytes = Buffer.from(await (await fetch(file)).arrayBuffer())
+    assert.ok(bytes.equals(content))
+  }
+})
