@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { ask, speak } from '../../../test/ask.ts'
+import { type House, openHouse } from '../../../test/house.ts'
+import { PROXY_ENV, sharedAnswers } from '../../../test/route-answers.ts'
+import { routes } from '../routes.ts'
+import { status } from '../status.ts'
+
+let house: House
+beforeAll(async () => {
+  house = await openHouse({ env: PROXY_ENV })
+})
+afterAll(() => house.stop())
+
+const routeOf = (path: string) => {
+  const found = routes.find((route) => route.path === path)
+  assert.ok(found)
+  return found
+}
+
+interface Operation {
+  parameters?: { name: string; required: boolean }[]
+  requestBody?: { content: Record<string, { schema: { properties: object } }> }
+  responses: Record<string, unknown>
+}
+
+describe('/openapi.json', () => {
+  describe('200', () => {
+    test('has every endpoint with its parameters and answers', async () => {
+      const { body } = await ask(`${house.url}/openapi.json`)
+      assert.equal(body['openapi'], '3.1.0')
+      const paths = body['paths'] as Record<string, Record<string, Operation>>
+      for (const route of routes.filter(({ path }) => path.startsWith('/api/'))) {
+        const operation = paths[route.path]?.[route.method.toLowerCase()]
+        assert.ok(operation, route.path)
+        const names = Object.keys(route.input.properties)
+        const told =
+          operation.parameters?.map(({ name }) => name) ??
+          Object.keys(operation.requestBody?.content['application/json']?.schema.properties ?? {})
+        assert.deepEqual(told, names)
+        for (const code of route.refusals) assert.ok(operation.responses[status[code]], code)
+      }
+    })
+
+    test('each POST takes a form, JSON and multipart', async () => {
+      const { body } = await ask(`${house.url}/openapi.json`)
+      const paths = body['paths'] as Record<string, Record<string, Operation>>
+      const types = Object.keys(paths['/api/create-session']?.['post']?.requestBody?.content ?? {})
+      assert.deepEqual(types.toSorted(), [
+        'application/json',
+        'application/x-www-form-urlencoded',
+        'multipart/form-data',
+      ])
+    })
+  })
+  sharedAnswers(routeOf('/openapi.json'), () => house)
+})
+
+describe('/docs', () => {
+  describe('200', () => {
+    test('tells every endpoint and every code', async () => {
+      const { text, headers } = await ask(`${house.url}/docs`)
+      assert.equal(headers.get('content-type'), 'text/html; charset=utf-8')
+      for (const { path } of routes.filter((route) => route.path.startsWith('/api/'))) {
+        assert.ok(text.includes(`<code>${path}</code>`), path)
+      }
+      for (const code of Object.keys(status)) assert.ok(text.includes(`<code>${code}</code>`), code)
+    })
+
+    test('loads nothing, runs nothing, and allows only its own style', async () => {
+      const { text, headers } = await ask(`${house.url}/docs`)
+      assert.doesNotMatch(text, /<script|<link|<img|<iframe|@import|url\(|src=|style="| on\w+=/i)
+      const style = /<style>(.*)<\/style>/s.exec(text)?.[1] ?? ''
+      const policy = headers.get('content-security-policy') ?? ''
+      assert.match(policy, /^default-src 'none'; /)
+      assert.ok(policy.includes(`'sha256-${hash('sha256', style, 'base64')}'`))
+      assert.doesNotMatch(policy, /unsafe/)
+      assert.match(policy, /frame-ancestors 'none'/)
+    })
+
+    test('shows where it was reached, unless that name is a trick', async () => {
+      const here = (await ask(`${house.url}/docs`)).text
+      assert.ok(here.includes(`curl -X POST ${house.url}/api/create-session`))
+      const trick = 'GET /docs HTTP/1.1\r\nHost: x"><script>\r\nConnection: close\r\n\r\n'
+      assert.doesNotMatch(await speak(house.httpPort, trick), /<script>/)
+    })
+  })
+  sharedAnswers(routeOf('/docs'), () => house)
+})
+
+describe('/', () => {
+  describe('302', () => {
+    test('leads to the documents', async () => {
+      const asked = await ask(`${house.url}/`)
+      assert.deepEqual([asked.status, asked.headers.get('location')], [302, '/docs'])
+    })
+  })
+  sharedAnswers(routeOf('/'), () => house)
+})

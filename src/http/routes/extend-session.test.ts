@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { ask, ENCODINGS, post, refusalFault } from '../../../test/ask.ts'
+import { type House, openHouse } from '../../../test/house.ts'
+import { PROXY_ENV, sharedAnswers } from '../../../test/route-answers.ts'
+import { readConfig } from '../../config.ts'
+import { parseHost } from '../../core/address.ts'
+import { openMailAlone } from '../../threads/alone.ts'
+import { extendSessionRoute } from './extend-session.ts'
+
+const HOUR = 3_600
+const DAY = 24 * HOUR
+
+let house: House
+let url: string
+beforeAll(async () => {
+  house = await openHouse({
+    env: { ...PROXY_ENV, MAYFLY_SESSION_MAX_TTL: '3d', MAYFLY_ADDRESS_COOLDOWN: '5d' },
+  })
+  url = `${house.url}/api/extend-session`
+})
+afterAll(() => house.stop())
+
+const check = (token: string) => ask(`${house.url}/api/check-mail?token=${token}`)
+/** Seconds from now, give or take what a request takes. */
+const lifeOf = (body: Record<string, unknown>) =>
+  Math.round((Date.parse(String(body['expires_at_iso'])) - house.now().getTime()) / 60_000) * 60
+
+describe('200', () => {
+  for (const encoding of ENCODINGS) {
+    test(`the end moves to ttl seconds from now, asked in ${encoding}`, async () => {
+      const { email, token } = await house.session()
+      const { status, body, headers } = await post(url, { token, ttl: String(2 * DAY) }, encoding)
+      assert.equal(status, 200)
+      assert.deepEqual(Object.keys(body), [
+        'status',
+        'email',
+        'token',
+        'expires_at',
+        'expires_at_iso',
+      ])
+      assert.deepEqual([body['email'], body['token']], [email, token])
+      assert.equal(lifeOf(body), 2 * DAY)
+      assert.equal(headers.get('cache-control'), 'no-store')
+      assert.equal((await check(token)).body['expires_at'], body['expires_at'])
+    })
+  }
+
+  test('no ttl: the usual life, from now', async () => {
+    const { token } = await house.session({ ttl: '60' })
+    assert.equal(lifeOf((await post(url, { token })).body), DAY)
+  })
+
+  test('a shorter life is possible too, and keeps the mail', async () => {
+    const { email, token } = await house.session()
+    await house.mail(email)
+    assert.equal(lifeOf((await post(url, { token, ttl: '60' })).body), 60)
+    assert.equal(((await check(token)).body['messages'] as unknown[]).length, 1)
+  })
+
+  test('never past the longest life from creation', async () => {
+    const { token } = await house.session()
+    house.moveClock(DAY - HOUR)
+    assert.equal(lifeOf((await post(url, { token, ttl: String(3 * DAY) })).body), 2 * DAY + HOUR)
+  })
+
+  test('a session that is over comes back to its token, empty, and takes mail again', async () => {
+    const { email, token } = await house.session()
+    await house.mail(email)
+    house.moveClock(2 * DAY)
+    assert.equal(await house.mail(email), 550)
+    const revived = await post(url, { token })
+    assert.deepEqual([revived.status, revived.body['email']], [200, email])
+    assert.equal(lifeOf(revived.body), DAY)
+    assert.deepEqual((await check(token)).body['messages'], [])
+    assert.equal(await house.mail(email), 250)
+    assert.equal(((await check(token)).body['messages'] as unknown[]).length, 1)
+  })
+
+  test('a revived session counts its longest life from the revival', async () => {
+    const { token } = await house.session()
+    house.moveClock(4 * DAY)
+    await post(url, { token })
+    assert.equal(lifeOf((await post(url, { token, ttl: String(3 * DAY) })).body), 3 * DAY)
+  })
+
+  test('many revivals at once are one', async () => {
+    const { token } = await house.session()
+    house.moveClock(2 * DAY)
+    const all = await Promise.all(Array.from({ length: 10 }, () => post(url, { token })))
+    assert.ok(all.some(({ status }) => status === 200))
+    for (const { status, body } of all)
+      assert.ok(status === 200 || body['code'] === 'session_expired')
+    assert.equal((await check(token)).status, 200)
+  })
+})
+
+describe('400', () => {
+  test('no token', async () => {
+    const asked = await post(url, { ttl: '60' })
+    assert.deepEqual([asked.status, asked.body['code']], [400, 'missing_parameter'])
+  })
+
+  for (const ttl of ['0', '59', String(3 * DAY + 1), '-60', '1h', '60.5']) {
+    test(`a ttl of ${ttl}`, async () => {
+      const { token } = await house.session()
+      const asked = await post(url, { token, ttl })
+      assert.deepEqual([asked.status, asked.body['code']], [400, 'invalid_parameter'])
+      assert.match(String(asked.body['message']), /^ttl: /)
+      assert.equal(refusalFault(asked), undefined)
+    })
+  }
+})
+
+describe('401', () => {
+  test('a token that opens nothing', async () => {
+    const asked = await post(url, { token: 'A'.repeat(43) })
+    assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_token'])
+    assert.equal(refusalFault(asked), undefined)
+  })
+
+  test('a session that its owner ended stays ended', async () => {
+    const { token } = await house.session()
+    await post(`${house.url}/api/delete-session`, { token })
+    assert.equal((await post(url, { token })).body['code'], 'invalid_token')
+  })
+
+  test('after the cool-down nothing comes back', async () => {
+    const { token } = await house.session()
+    house.moveClock(6 * DAY)
+    const asked = await post(url, { token })
+    assert.equal(asked.status, 401)
+    assert.ok(['invalid_token', 'session_expired'].includes(String(asked.body['code'])))
+  })
+
+  test('where no sessions are taken any more none is revived, but a live one may go on', async () => {
+    const over = await house.session({ domain_id: '1', ttl: '60' })
+    house.moveClock(60)
+    const live = await house.session({ domain_id: '1' })
+    const { config } = readConfig({ env: { MAYFLY_DATA: house.folder }, file: {} })
+    const name = parseHost('box.test')
+    assert.ok(name)
+    const store = openMailAlone(config)
+    await store.changeDomain(name, { active: false })
+    assert.equal((await post(url, { token: over.token })).body['code'], 'session_expired')
+    assert.equal((await post(url, { token: live.token })).status, 200)
+    await store.changeDomain(name, { active: true })
+    await store.close()
+  })
+})
+
+sharedAnswers(extendSessionRoute, () => house)

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { ask, refusalFault } from '../../../test/ask.ts'
+import { type Door, openDoor } from '../../../test/door.ts'
+import { type House, openHouse } from '../../../test/house.ts'
+import { PROXY_ENV, sharedAnswers } from '../../../test/route-answers.ts'
+import { livezRoute } from './livez.ts'
+import { metricsRoute } from './metrics.ts'
+import { readyzRoute } from './readyz.ts'
+
+const REASON = '3 MB of disk are free'
+const ADMIN = { authorization: 'Bearer secret' }
+
+let house: House
+let troubled: Door
+let guarded: Door
+beforeAll(async () => {
+  house = await openHouse({ env: PROXY_ENV })
+  const trouble = { obstacle: async () => REASON }
+  troubled = await openDoor({ trouble })
+  guarded = await openDoor({ trouble, env: { MAYFLY_ADMIN_TOKEN: 'secret' } })
+})
+afterAll(async () => {
+  await house.stop()
+  await troubled.stop()
+  await guarded.stop()
+})
+
+describe('/livez', () => {
+  describe('200', () => {
+    test('as long as the process answers, also when it cannot work', async () => {
+      assert.deepEqual((await ask(`${house.url}/livez`)).body, { status: 'success' })
+      assert.deepEqual((await ask(`${troubled.url}/livez`)).body, { status: 'success' })
+    })
+  })
+  sharedAnswers(livezRoute, () => house)
+})
+
+describe('/readyz', () => {
+  describe('200', () => {
+    test('when mail can be kept', async () => {
+      assert.deepEqual((await ask(`${house.url}/readyz`)).body, { status: 'success' })
+    })
+  })
+
+  describe('503', () => {
+    test('when it cannot, with the reason', async () => {
+      const asked = await ask(`${troubled.url}/readyz`)
+      assert.deepEqual([asked.status, asked.body['message']], [503, REASON])
+      assert.equal(refusalFault(asked), undefined)
+    })
+
+    test('the reason is the operator’s when there is an admin token', async () => {
+      const stranger = await ask(`${guarded.url}/readyz`)
+      assert.equal(stranger.status, 503)
+      assert.doesNotMatch(stranger.text, /disk/)
+      const wrong = await ask(`${guarded.url}/readyz`, {
+        headers: { authorization: 'Bearer secre' },
+      })
+      assert.doesNotMatch(wrong.text, /disk/)
+      const operator = await ask(`${guarded.url}/readyz`, { headers: ADMIN })
+      assert.equal(operator.body['message'], REASON)
+    })
+  })
+  sharedAnswers(readyzRoute, () => house)
+})
+
+describe('/metrics', () => {
+  describe('200', () => {
+    test('counts of every route by class of status, and of those who wait', async () => {
+      await ask(`${house.url}/api/domains`)
+      await ask(`${house.url}/api/check-mail`)
+      await ask(`${house.url}/api/nothing?token=canary`)
+      const { text, headers } = await ask(`${house.url}/metrics`)
+      assert.match(headers.get('content-type') ?? '', /^text\/plain/)
+      assert.match(
+        text,
+        /^mayfly_http_requests_total\{route="\/api\/domains",status="2xx"\} [1-9]/m,
+      )
+      assert.match(
+        text,
+        /^mayfly_http_requests_total\{route="\/api\/check-mail",status="4xx"\} [1-9]/m,
+      )
+      assert.match(text, /^mayfly_http_requests_total\{route="none",status="4xx"\} [1-9]/m)
+      assert.match(text, /^mayfly_http_waiting 0$/m)
+      assert.doesNotMatch(text, /canary/)
+    })
+
+    test('to the operator when there is an admin token', async () => {
+      assert.equal((await ask(`${guarded.url}/metrics`, { headers: ADMIN })).status, 200)
+    })
+  })
+
+  describe('401', () => {
+    test('to everybody else then', async () => {
+      for (const headers of [{}, { authorization: 'Bearer other' }, { authorization: 'secret' }]) {
+        const asked = await ask(`${guarded.url}/metrics`, {
+          headers: headers as Record<string, string>,
+        })
+        assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_token'])
+        assert.equal(refusalFault(asked), undefined)
+      }
+      const inQuery = await ask(`${guarded.url}/metrics?token=secret`)
+      assert.equal(inQuery.status, 401, 'an admin token never travels in an address')
+    })
+  })
+  sharedAnswers(metricsRoute, () => house)
+})
