@@ -7,7 +7,7 @@ import { openLog } from './log.ts'
 import { openParser } from './mime/parser.ts'
 import { loadSettings, SettingsError } from './settings.ts'
 import { FolderInUse } from './store/sqlite/files.ts'
-import { NewerSchema } from './store/sqlite/migrate.ts'
+import { DamagedFile, NewerSchema } from './store/sqlite/migrate.ts'
 import type { MailStore } from './store/store.ts'
 import { openMailAlone } from './threads/alone.ts'
 import { startService } from './threads/start.ts'
@@ -92,7 +92,9 @@ function plainFault(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const inUse = 'code' in error && error.code === 'EADDRINUSE'
   if (inUse) return `${error.message}. Set MAYFLY_HTTP_PORT or MAYFLY_SMTP_PORT to a free port.`
-  const mendable = [SettingsError, FolderInUse, NewerSchema].some((kind) => error instanceof kind)
+  const mendable = [SettingsError, FolderInUse, NewerSchema, DamagedFile].some(
+    (kind) => error instanceof kind,
+  )
   return mendable ? error.message : undefined
 }
 

@@ -1,10 +1,8 @@
 import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Config } from '../config.ts'
-import { MAIL_FILE, openWritable } from '../store/sqlite/files.ts'
 import { groupCommit, type Write } from '../store/sqlite/group-commit.ts'
 import { allMailWrites, type MailWrites, openSqliteMail } from '../store/sqlite/mail-store.ts'
-import { migrate } from '../store/sqlite/migrate.ts'
+import { openMigrated } from '../store/sqlite/migrate.ts'
 import { makeVersions, openVersions } from '../store/sqlite/versions.ts'
 import type { MailStore } from '../store/store.ts'
 import { receiveLimits } from './setup.ts'
@@ -16,8 +14,7 @@ import { receiveLimits } from './setup.ts'
 export function openMailAlone(config: Config): MailStore {
   const { data: folder, minFreeBytes } = config
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const db = openWritable(join(folder, MAIL_FILE))
-  migrate(db, 'mail')
+  const db = openMigrated(folder, 'mail')
   const versions = openVersions(makeVersions())
   const commit = groupCommit(
     db,

@@ -1,8 +1,6 @@
-import { join } from 'node:path'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type { ReceiveLimits } from '../core/recipient.ts'
-import { MAIL_FILE, openWritable, SHOP_FILE } from '../store/sqlite/files.ts'
-import { migrate } from '../store/sqlite/migrate.ts'
+import { openMigrated } from '../store/sqlite/migrate.ts'
 import { startThread, type Thread } from './thread.ts'
 
 interface MailWriterOptions {
@@ -18,7 +16,7 @@ export async function startMailWriter(
   callers: number,
   { died, ...setup }: MailWriterOptions,
 ): Promise<Writer> {
-  prepare(setup.folder, 'mail', MAIL_FILE)
+  openMigrated(setup.folder, 'mail').close()
   return startWriter('./mail-writer.ts', callers, { name: 'mail-writer', setup, died })
 }
 
@@ -26,7 +24,7 @@ export async function startShopWriter(
   callers: number,
   { folder, died }: { folder: string; died(fault: Error): void },
 ): Promise<Writer> {
-  prepare(folder, 'shop', SHOP_FILE)
+  openMigrated(folder, 'shop').close()
   return startWriter('./shop-writer.ts', callers, { name: 'shop-writer', setup: { folder }, died })
 }
 
@@ -45,10 +43,4 @@ async function startWriter(
   const theirs = channels.map((channel) => channel.port1)
   const thread = await startThread(file, { ...setup, ports: theirs }, { name, ports: theirs, died })
   return { thread, ports: channels.map((channel) => channel.port2) }
-}
-
-function prepare(folder: string, kind: 'mail' | 'shop', file: string): void {
-  const db = openWritable(join(folder, file))
-  migrate(db, kind)
-  db.close()
 }

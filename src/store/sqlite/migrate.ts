@@ -1,8 +1,24 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import type { Db } from './files.ts'
+import { join } from 'node:path'
+import { type Db, openWritable } from './files.ts'
 
-/** Brings a file to the newest schema, one transaction per step, and refuses one that is newer than this program. */
-export function migrate(db: Db, kind: 'mail' | 'shop'): void {
+/** Opens a file for writing and brings it to the newest schema. */
+export function openMigrated(folder: string, kind: Kind): Db {
+  try {
+    const db = openWritable(join(folder, `${kind}.db`))
+    migrate(db, kind)
+    return db
+  } catch (cause) {
+    const damaged = cause instanceof Error && 'code' in cause && DAMAGE.test(String(cause.code))
+    throw damaged ? new DamagedFile(kind, { cause }) : cause
+  }
+}
+
+type Kind = 'mail' | 'shop'
+const DAMAGE = /^SQLITE_(CORRUPT|NOTADB)/
+
+/** One transaction per step; refuses a schema that is newer than this program. */
+function migrate(db: Db, kind: Kind): void {
   const steps = readSteps(kind)
   // IMMEDIATE: of two that start at once, the second waits and then finds the work done.
   const step = db.transaction(() => {
@@ -27,6 +43,15 @@ export class NewerSchema extends Error {
   constructor(kind: string, at: number, known: number) {
     super(
       `${kind}.db has schema ${at}, this program knows ${known}. Start the newer program that made it, or restore a backup.`,
+    )
+  }
+}
+
+export class DamagedFile extends Error {
+  constructor(kind: string, options: ErrorOptions) {
+    super(
+      `${kind}.db is damaged and was left as it is. Move it away and start anew, or save what can be saved: sqlite3 ${kind}.db .recover`,
+      options,
     )
   }
 }

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, test } from 'vitest'
+import { scratchFolder } from '../../../test/scratch.ts'
+import { parseAddress, parseHost } from '../../core/address.ts'
+import { FolderInUse, lockFolder, MAIL_FILE, openWritable } from './files.ts'
+import { groupCommit } from './group-commit.ts'
+import { pack } from './mail.ts'
+import { allMailWrites } from './mail-store.ts'
+import { DamagedFile, NewerSchema, openMigrated } from './migrate.ts'
+
+let folder: ReturnType<typeof scratchFolder>
+beforeEach(() => {
+  folder = scratchFolder()
+})
+afterEach(() => folder.remove())
+const open = () => openMigrated(folder.path, 'mail')
+const file = () => join(folder.path, MAIL_FILE)
+
+test('a folder is served by one, and free again when that one is gone', () => {
+  const unlock = lockFolder(folder.path)
+  assert.throws(() => lockFolder(folder.path), FolderInUse)
+  unlock()
+  lockFolder(folder.path)()
+})
+
+test('every commit is synced: synchronous is FULL, the journal a write-ahead log', () => {
+  const db = openWritable(file())
+  assert.deepEqual(
+    [db.pragma('synchronous', { simple: true }), db.pragma('journal_mode', { simple: true })],
+    [2, 'wal'],
+  )
+  db.close()
+})
+
+describe('migrations', () => {
+  test('run once, also when two start at the same file', () => {
+    const [first, second] = [open(), open()]
+    assert.equal(second.prepare('select count(*) from shared_mailbox').pluck().get(), 2)
+    first.close()
+    second.close()
+  })
+
+  test('refuse a schema that is newer than the program', () => {
+    const db = openWritable(file())
+    db.pragma('user_version = 42')
+    db.close()
+    assert.throws(open, NewerSchema)
+  })
+
+  test('a file that is no database is refused by name, and left as it is', () => {
+    writeFileSync(file(), 'not a database at all'.repeat(100))
+    assert.throws(open, DamagedFile)
+    assert.match(readFileSync(file(), 'utf8'), /^not a database/)
+  })
+})
+
+test('what the sweep clears is given back to the disk', () => {
+  const db = open()
+  const limits = { mailbox: { maxMessages: 1_000, maxBytes: 1e9 }, poolMaxBytes: 1e9 }
+  const commit = groupCommit(db, allMailWrites(db, limits, Math.random), () => {})
+  const ask = (name: string, value: unknown) => {
+    const [outcome] = commit([{ name, value }])
+    assert.ok(outcome && 'result' in outcome)
+    return outcome.result
+  }
+  const [address, host] = [parseAddress('ann@box.test'), parseHost('box.test')]
+  const now = new Date()
+  const later = new Date(now.getTime() + 1_000)
+  ask('addDomain', { name: host, sessions: true, reader: false })
+  ask('createSession', { address, tokenHash: 'h', createdAt: now, expiresAt: later, cooldownMs: 0 })
+  for (let sent = 0; sent < 500; sent += 1) {
+    const bytes = Uint8Array.from({ length: 20_000 }, () => Math.random() * 256)
+    const head = { senderName: '', senderEmail: '', subject: '' }
+    const envelope = { clientIp: '', helo: '', mailFrom: '', protocol: '' }
+    const mail = { recipients: [address], envelope, head, receivedAt: now }
+    ask('addMail', { ...mail, zstd: pack(bytes), size: bytes.length })
+  }
+  const size = () => {
+    db.pragma('wal_checkpoint(TRUNCATE)')
+    return statSync(file()).size
+  }
+  const full = size()
+  assert.ok(full > 10_000_000)
+  let steps = 0
+  const due = { now: later, cooldownMs: 0, poolMs: 0, operatorMs: 0 }
+  while (ask('sweep', due)) steps += 1
+  assert.ok(steps >= 3, 'in small steps')
+  assert.ok(size() < full / 3, `${size()} of ${full} bytes are left`)
+  db.close()
+})

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { afterEach, beforeEach, test } from 'vitest'
+import { scratchFolder } from '../../../test/scratch.ts'
+import { Problem } from '../../core/problem.ts'
+import type { MailboxId } from '../../core/session.ts'
+import { type Db, openReadable, openWritable } from './files.ts'
+import { groupCommit, type Touch } from './group-commit.ts'
+
+const BOX = 7 as MailboxId
+
+let folder: ReturnType<typeof scratchFolder>
+let db: Db
+beforeEach(() => {
+  folder = scratchFolder()
+  db = openWritable(join(folder.path, 'scratch.db'), 400_000)
+  db.exec('create table line (text text primary key, filler blob)')
+})
+afterEach(() => {
+  db.close()
+  folder.remove()
+})
+
+const lines = () => {
+  const reader = openReadable(join(folder.path, 'scratch.db'))
+  const found = reader.prepare('select text from line order by rowid').pluck().all()
+  reader.close()
+  return found
+}
+const writes = () => ({
+  add(text: string, touch: Touch) {
+    db.prepare('insert into line (text) values (?)').run(text)
+    touch(BOX)
+    return text.length
+  },
+  addTwice(text: string) {
+    db.prepare('insert into line (text) values (?)').run(`${text} once`)
+    throw new Error(`no second ${text}`)
+  },
+  addLarge(text: string) {
+    db.prepare('insert into line values (?, randomblob(1000000))').run(text)
+  },
+})
+const request = (name: string, value: string) => ({ name, value })
+
+test('a bad write fails alone and leaves nothing; the rest of the group is kept', () => {
+  const commit = groupCommit(db, writes(), () => {})
+  const outcomes = commit([
+    request('add', 'first'),
+    request('addTwice', 'second'),
+    request('add', 'first'),
+    request('unheard-of', ''),
+    request('add', 'third'),
+  ])
+  assert.deepEqual(
+    outcomes.map((outcome) => 'result' in outcome && outcome.result),
+    [5, false, false, false, 5],
+  )
+  assert.deepEqual(lines(), ['first', 'third'])
+})
+
+test('readers’ counters move after the commit, once for each mailbox', () => {
+  const seen: unknown[] = []
+  const commit = groupCommit(db, writes(), (mailbox) => seen.push([mailbox, lines().length]))
+  commit([request('add', 'a'), request('add', 'b')])
+  assert.deepEqual(seen, [[BOX, 2]])
+})
+
+test('a write for which there is no space is refused as overloaded, and the next small one passes', () => {
+  const commit = groupCommit(db, writes(), () => {})
+  const [large] = commit([request('addLarge', 'large')])
+  assert.ok(large && 'error' in large && large.error instanceof Problem)
+  assert.equal(large.error.code, 'overloaded')
+  assert.deepEqual(commit([request('add', 'small')]), [{ result: 5 }])
+  assert.deepEqual(lines(), ['small'])
+})
+
+test('when the group cannot be committed, none of it is kept and each is told', () => {
+  const moved: MailboxId[] = []
+  const commit = groupCommit(db, writes(), (mailbox) => moved.push(mailbox))
+  db.exec('create table parent (id primary key)')
+  db.exec('create table child (id references parent deferrable initially deferred)')
+  const orphan = { orphan: () => db.prepare('insert into child values (1)').run() }
+  const broken = groupCommit(db, { ...writes(), ...orphan }, (mailbox) => moved.push(mailbox))
+  const outcomes = broken([request('add', 'a'), request('orphan', '')])
+  assert.ok(outcomes.length === 2 && outcomes.every((outcome) => 'error' in outcome))
+  assert.deepEqual([lines(), moved], [[], []])
+  assert.deepEqual(commit([request('add', 'b')]), [{ result: 1 }])
+})
