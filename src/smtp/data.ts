@@ -3,7 +3,7 @@ const LF = 0x0a
 const DOT = 0x2e
 // Only CRLF.CRLF ends DATA. Where one server sees an end and another does not, mail can be smuggled in between.
 const END = Buffer.from('\r\n.\r\n')
-const STUFFED = Buffer.from('\r\n..')
+const LINE_DOT = Buffer.from('\r\n.')
 // The CRLF of the DATA command itself: a dot right behind it stands at the start of a line.
 const BEFORE = Buffer.from('\r\n')
 const FIRST_BYTES = 16 * 1024
@@ -43,16 +43,22 @@ export type Taken =
   | 'more'
   /** Far too much came: no use in reading on. */
   | 'endless'
-  /** The mail ended; `next` is the first byte behind it, `stuffed` the bytes as they came. */
-  | { next: number; stuffed: Buffer }
+  /** The mail ended; `next` is the first byte behind it, `stuffed` the bytes as they came. plain: no line starts with a dot. */
+  | { next: number; stuffed: Buffer; plain: boolean }
   | { next: number; dropped: DropReason }
 
 export function takeData(reader: DataReader, chunk: Buffer, from: number): Taken {
   if (reader.dropped) return readPast(reader, reader.dropped, chunk, from)
+  // The usual mail comes in one piece, and the first line of it that starts with a dot is its end.
   if (reader.length === BEFORE.length && chunk[from] !== DOT) {
-    // The usual mail comes in one piece: no need to hold it.
-    const end = chunk.indexOf(END, from)
-    if (end !== -1) return finish(reader, chunk.subarray(from, end + 2), end + END.length)
+    const end = chunk.indexOf(LINE_DOT, from)
+    if (end !== -1 && chunk[end + 3] === CR && chunk[end + 4] === LF) {
+      const stuffed = chunk.subarray(from, end + 2)
+      const next = end + END.length
+      return stuffed.length > reader.maxBytes
+        ? { next, dropped: 'too_big' }
+        : { next, stuffed, plain: true }
+    }
   }
   const before = reader.length
   append(reader, chunk.subarray(from))
@@ -79,8 +85,8 @@ export function heldBytes(reader: DataReader): number {
 }
 
 /** The mail as it was before the sender stuffed it, in memory of its own and of its exact size. */
-export function unstuff(stuffed: Buffer): Uint8Array {
-  if (stuffed[0] !== DOT && !stuffed.includes(STUFFED)) return new Uint8Array(stuffed)
+export function unstuff(stuffed: Buffer, plain: boolean): Uint8Array {
+  if (plain) return new Uint8Array(stuffed)
   // Byte by byte: a search per line costs more where every line starts with a dot.
   const bytes = new Uint8Array(stuffed.length)
   let length = 0
@@ -109,10 +115,13 @@ function isStuffedDot(bytes: Buffer, at: number): boolean {
 }
 
 function finish(reader: DataReader, stuffed: Buffer, next: number): Taken {
-  if (stuffed.length <= reader.maxBytes) return { next, stuffed }
   let dots = 0
-  for (let at = 0; at < stuffed.length; at += 1) if (isStuffedDot(stuffed, at)) dots += 1
-  return stuffed.length - dots > reader.maxBytes ? { next, dropped: 'too_big' } : { next, stuffed }
+  if (stuffed[0] === DOT || stuffed.includes(LINE_DOT)) {
+    for (let at = 0; at < stuffed.length; at += 1) if (isStuffedDot(stuffed, at)) dots += 1
+  }
+  return stuffed.length - dots > reader.maxBytes
+    ? { next, dropped: 'too_big' }
+    : { next, stuffed, plain: dots === 0 }
 }
 
 // Counts each dot once, and none at all before the limit is near: however a mail is cut, the work stays linear.

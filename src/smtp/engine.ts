@@ -1,5 +1,5 @@
 import { parseCommand } from './command.ts'
-import { dropData, hasBareNewline, heldBytes, takeData, unstuff } from './data.ts'
+import { dropData, hasBareNewline, heldBytes, type Taken, takeData, unstuff } from './data.ts'
 import { takeLine } from './line.ts'
 import { REPLIES } from './replies.ts'
 import {
@@ -107,7 +107,7 @@ function readMail(state: State): void {
   }
 }
 
-function endMail(state: State, end: { stuffed: Buffer } | { dropped: string }): void {
+function endMail(state: State, end: Exclude<Taken, string>): void {
   if ('dropped' in end) {
     answer(state, end.dropped === 'too_big' ? REPLIES.tooBig : REPLIES.noSpace)
     forgetMail(state)
@@ -119,7 +119,7 @@ function endMail(state: State, end: { stuffed: Buffer } | { dropped: string }): 
     state.incoming = undefined
     state.deed = {
       kind: 'mail',
-      raw: unstuff(end.stuffed),
+      raw: unstuff(end.stuffed, end.plain),
       recipients: [...state.recipients],
       mail: { helo, mailFrom: sender?.path ?? '', tls, protocol: protocolOf(state) },
     }

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { test } from 'vitest'
+import { dialogue, openClient } from './testing/dialogue.ts'
+
+test('a server out of file descriptors lives on, and serves again when there are some', async () => {
+  const program = fileURLToPath(new URL('./testing/small-server.ts', import.meta.url))
+  const server = spawn('sh', ['-c', 'ulimit -n 60; exec "$0" "$1"', process.execPath, program], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  try {
+    const [line] = await once(server.stdout, 'data')
+    const port = Number(String(line))
+    const clients = Array.from({ length: 200 }, () => openClient(port))
+    const outcomes = await Promise.allSettled(clients.map((client) => client.reply()))
+    const greeted = outcomes.filter(({ status }) => status === 'fulfilled').length
+    assert.ok(greeted > 0 && greeted < 60, `${greeted} were greeted`)
+    for (const client of clients) client.socket.destroy()
+    await dialogue(port, [
+      ['EHLO a.test', 250],
+      ['MAIL FROM:<>', 250],
+      ['RCPT TO:<ann@box.test>', 250],
+      ['DATA', 354],
+      ['hi\r\n.', 250],
+    ])
+    assert.equal(server.exitCode, null)
+  } finally {
+    server.kill()
+  }
+})

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { register } from 'prom-client'
+import { test } from 'vitest'
+import { openSmtp } from './server.ts'
+import { dialogue } from './testing/dialogue.ts'
+import { recorder } from './testing/recorder.ts'
+
+async function counts(): Promise<Record<string, number>> {
+  const found: Record<string, number> = {}
+  for (const metric of await register.getMetricsAsJSON()) {
+    for (const { value, labels } of metric.values) {
+      found[`${metric.name} ${Object.values(labels).join()}`] = value
+    }
+  }
+  return found
+}
+
+test('connections, mails, bytes, refusals and cuts are counted once each', async () => {
+  const { needs } = recorder()
+  const server = await openSmtp(needs, { port: 0, hostname: 'mx.box.test' })
+  await dialogue(server.port, [
+    ['EHLO a.test', 250],
+    ['MAIL FROM:<>', 250],
+    ['RCPT TO:<nobody@box.test>', 550],
+    ['RCPT TO:<u@foreign.test>', 550],
+    ['RCPT TO:<ann@box.test>', 250],
+    ['DATA', 354],
+    ['12345\r\n.', 250],
+    ['GET / HTTP/1.1', 500],
+  ])
+  await server.close()
+  const expected = {
+    'mayfly_smtp_connections_total greeted': 1,
+    'mayfly_smtp_mails_total kept': 1,
+    'mayfly_smtp_mail_bytes_total kept': 7,
+    'mayfly_smtp_refused_recipients_total unknown': 1,
+    'mayfly_smtp_refused_recipients_total foreign': 1,
+    'mayfly_smtp_cut_sessions_total not_smtp': 1,
+  }
+  assert.deepEqual(await counts(), expected)
+  assert.deepEqual(await counts(), expected)
+})
