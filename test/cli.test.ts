@@ -25,6 +25,7 @@ beforeAll(async () => {
   }
 }, 60_000)
 afterAll(async () => {
+  expect(served.child.exitCode, served.output()).toBeNull()
   await served.kill('SIGTERM')
   folder.remove()
 })
