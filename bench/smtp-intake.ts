@@ -54,7 +54,7 @@ async function main(): Promise<void> {
   say('## Intake: mails a second (bench/smtp-intake.ts)', '')
   describeMachine()
   say(
-    `- Settings: ${ROUNDS} rounds of about ${SECONDS} s for each contestant, alternating; smtp-source on the same machine; HTML mail that packs about 3 to 1; one recipient`,
+    `- Settings: ${ROUNDS} rounds of about ${SECONDS} s for each contestant, alternating; smtp-source on the same machine; HTML mail that packs 3 to 1 (4 KB) or 4 to 1 (50 KB); one recipient`,
     '- sink: `node:net`, discards. mayfly: `bin/mayfly.js serve`, one SMTP thread, SQLite with an fsync before each 250.',
     '- Postfix: queue file fsynced before each 250, then delivered to a maildir; CPU counts to the delivery, speed to the 250. smtp-server: discards, and holds each greeting back 100 ms.',
     '- CPU: user and system seconds of the whole server, threads and children, for 1,000 mails.',

@@ -3,8 +3,8 @@ import { closeSync, fdatasyncSync, openSync, readFileSync, rmSync, writeSync } f
 import { cpus, loadavg, release, totalmem } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { scratchFolder } from '../../test/scratch.ts'
 import { pathOf } from './programs.ts'
+import { benchFolder } from './scratch.ts'
 import { figure, median } from './stats.ts'
 
 // The report goes to standard output as Markdown, what happens meanwhile to standard error.
@@ -89,7 +89,7 @@ function firstOf(text: string): string {
 }
 
 function syncMs(): number {
-  const folder = scratchFolder()
+  const folder = benchFolder()
   const path = join(folder.path, 'sync')
   const file = openSync(path, 'w')
   const block = Buffer.alloc(4096, 1)
@@ -101,6 +101,5 @@ function syncMs(): number {
   })
   closeSync(file)
   rmSync(path)
-  folder.remove()
   return median(times)
 }

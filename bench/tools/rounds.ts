@@ -1,8 +1,8 @@
 import { note } from './report.ts'
 
 /**
- * Runs every contestant once per round. Each round starts with another one, so that what the machine does
- * meanwhile, and what the one before left in its caches, falls on all of them.
+ * Runs every contestant once per round, and once before that does not count, so that all are warm. Each round starts
+ * with another one: what the machine does meanwhile, and what the one before left in its caches, falls on all of them.
  */
 export async function alternate<C extends { name: string }, R>(
   contestants: readonly C[],
@@ -10,11 +10,12 @@ export async function alternate<C extends { name: string }, R>(
   run: (contestant: C) => Promise<R>,
 ): Promise<Map<string, R[]>> {
   const results = new Map<string, R[]>(contestants.map(({ name }) => [name, []]))
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round <= rounds; round += 1) {
     const shift = round % contestants.length
     for (const one of [...contestants.slice(shift), ...contestants.slice(0, shift)]) {
-      note(`  round ${round + 1} of ${rounds}: ${one.name}`)
-      results.get(one.name)?.push(await run(one))
+      note(`  ${round === 0 ? 'warming up' : `round ${round} of ${rounds}`}: ${one.name}`)
+      const result = await run(one)
+      if (round > 0) results.get(one.name)?.push(result)
     }
   }
   return results

@@ -1,0 +1,269 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { freePorts } from '../test/served.ts'
+import { connectSmtp } from '../test/smtp-client.ts'
+import { type Mayfly, startMayfly } from './contestants/mayfly.ts'
+import { fill, tokenOf } from './tools/fill.ts'
+import { mailText, writeMail } from './tools/mail-text.ts'
+import { cpuSeconds, startServer } from './tools/processes.ts'
+import { describeMachine, goal, note, say, table } from './tools/report.ts'
+import { alternate } from './tools/rounds.ts'
+import { benchFolder } from './tools/scratch.ts'
+import { mailsFor, sendMails } from './tools/smtp-source.ts'
+import { figure, median, percentile, spread } from './tools/stats.ts'
+import { type Load, request } from './tools/wrk.ts'
+
+// How many polls a second, and how long does one take: against a route that has its answer ready, and with a hundred
+// times the mail in the store.
+
+interface Case {
+  name: string
+  /** The path of mayfly, or a file of paths. */
+  path: string
+  paths?: string
+  headers?: Record<string, string>
+}
+
+interface Server {
+  name: string
+  pid: number
+  url: string
+}
+
+type Outcome = Load & { cpuPerThousand: number }
+
+const quick = process.argv.includes('--quick')
+const ROUNDS = quick ? 2 : 5
+const SECONDS = quick ? 1 : 3
+const CONNECTIONS = 32
+const FEW = quick ? 1_000 : 10_000
+const MANY = quick ? 20_000 : 1_000_000
+
+async function main(): Promise<void> {
+  say('## Polls: check-mail (bench/check-mail.ts)', '')
+  describeMachine()
+  say(
+    `- Settings: ${ROUNDS} rounds of ${SECONDS} s, alternating; wrk on the same machine, one thread, ${CONNECTIONS} kept connections`,
+    '- constant: a Fastify route in a process of its own, on one thread, with a body of the same size made beforehand (for 304: none). mayfly: one HTTP thread.',
+    '- CPU: user and system seconds of the whole server for 1,000 requests.',
+  )
+  const folder = benchFolder()
+  const [few, many] = [FEW, MANY].map((messages) => {
+    note(`filling a store with ${figure(messages)} messages`)
+    const path = folder.inside(String(messages))
+    return { path, messages, ...fill(path, messages) }
+  })
+  if (!few || !many) throw new Error('two stores were filled')
+  const small = await startMayfly(few.path)
+  const large = await startMayfly(many.path)
+  await againstConstant(small, folder.path)
+  await afterNewMail(small)
+  await bySize([small, large], [few, many], folder.path)
+  await small.stop()
+  await large.stop()
+}
+
+async function againstConstant(mayfly: Mayfly, folder: string): Promise<void> {
+  say('', '### Against the constant route')
+  const cases = await answeredFromMemory(mayfly)
+  const constant = await startConstant(cases, mayfly, folder)
+  const rows: string[][] = []
+  const ratios: [string, number][] = []
+  for (const [index, one] of cases.entries()) {
+    note(`against the constant route: ${one.name}`)
+    const results = await alternate([constant, { ...mayfly, name: 'mayfly' }], ROUNDS, (server) =>
+      server.name === 'mayfly' ? load(server, one) : load(server, { ...one, path: `/${index}` }),
+    )
+    const ratio = rate(results.get('mayfly')) / rate(results.get('constant'))
+    ratios.push([one.name, ratio])
+    for (const [name, list] of results) {
+      rows.push([one.name, name, ...cells(list), name === 'mayfly' ? figure(ratio) : ''])
+    }
+  }
+  table(['case', 'server', ...COLUMNS, 'of constant'], rows)
+  for (const [name, ratio] of ratios) {
+    goal(`${name}: at least 0.6 of the constant route`, ratio, ratio >= 0.6)
+  }
+  await constant.stop()
+}
+
+/** The same mailbox again and again: nothing changes, so each answer after the first is from memory. */
+async function answeredFromMemory(mayfly: Mayfly): Promise<Case[]> {
+  const { token: empty } = await mayfly.session()
+  const path = `/api/check-mail?token=${tokenOf(0)}`
+  const { headers } = await fetch(`${mayfly.url}${path}`)
+  return [
+    { name: 'empty', path: `/api/check-mail?token=${empty}` },
+    { name: '10 messages', path },
+    { name: 'unchanged (304)', path, headers: { 'If-None-Match': headers.get('etag') ?? '' } },
+  ]
+}
+
+async function startConstant(cases: readonly Case[], mayfly: Mayfly, folder: string) {
+  const constants = await Promise.all(
+    cases.map(async ({ path, headers = {} }, index) => {
+      const response = await fetch(`${mayfly.url}${path}`, { headers })
+      const body = await response.text()
+      note(`  ${path.slice(0, 20)}… is ${response.status} with ${body.length} bytes`)
+      const type: Record<string, string> = body ? { 'content-type': 'application/json' } : {}
+      return { path: `/${index}`, status: response.status, headers: type, body }
+    }),
+  )
+  const file = join(folder, 'constants.json')
+  writeFileSync(file, JSON.stringify(constants))
+  const { http: port } = await freePorts()
+  const route = new URL('contestants/constant-route.ts', import.meta.url)
+  const server = await startServer(route, [String(port), file])
+  return { ...server, name: 'constant', url: `http://127.0.0.1:${port}` }
+}
+
+/** One client, one connection: a mail is taken, then the list is asked for. Only the second is timed. */
+async function afterNewMail(mayfly: Mayfly): Promise<void> {
+  say('', '### The first poll after a new mail: never from memory')
+  const { email, token } = await mayfly.session()
+  const path = `${mayfly.url}/api/check-mail?token=${token}&limit=10`
+  const smtp = await connectSmtp(mayfly.smtpPort)
+  const raw = mailText(2_000).replaceAll('\n', '\r\n')
+  const times: { fresh: number[]; again: number[] } = { fresh: [], again: [] }
+  for (let turn = 0; turn < (quick ? 200 : 2_000); turn += 1) {
+    const { code } = await smtp.send({ to: [email], raw })
+    if (code !== 250) throw new Error(`the mail was answered with ${code}`)
+    times.fresh.push(await timed(path))
+    times.again.push(await timed(path))
+  }
+  smtp.close()
+  const row = (name: string, list: readonly number[]) => [
+    name,
+    figure(median(list)),
+    figure(percentile(list, 0.99)),
+  ]
+  table(
+    ['poll, 10 messages, one at a time', 'p50 ms', 'p99 ms'],
+    [row('first after a new mail', times.fresh), row('the same again, from memory', times.again)],
+  )
+}
+
+async function timed(url: string): Promise<number> {
+  const start = performance.now()
+  const response = await fetch(url)
+  await response.text()
+  return performance.now() - start
+}
+
+interface Store {
+  messages: number
+  sessions: number
+}
+
+async function bySize(
+  servers: readonly [Mayfly, Mayfly],
+  stores: readonly [Store, Store],
+  folder: string,
+): Promise<void> {
+  const names = stores.map(({ messages }) => `${messages.toLocaleString('en-US')} stored`)
+  say('', `### ${names.join(' and ')}`)
+  const rows: string[][] = []
+  const ratios: [string, number][] = []
+  const [fewCases, manyCases] = await Promise.all(
+    servers.map(async (server, index) => [
+      ...(await answeredFromMemory(server)),
+      fromStore(stores[index]?.sessions ?? 0, join(folder, `paths-${index}`)),
+    ]),
+  )
+  for (const [index, { name }] of (fewCases ?? []).entries()) {
+    note(`by size of the store: ${name}`)
+    const contestants = servers.map((server, at) => ({ ...server, name: names[at] ?? '', at }))
+    const results = await alternate(contestants, ROUNDS, (server) =>
+      load(server, (server.at === 0 ? fewCases : manyCases)?.[index]),
+    )
+    const [few = [], many = []] = results.values()
+    ratios.push([`polls, ${name}`, rate(many) / rate(few)])
+    for (const [size, list] of results) rows.push([name, size, ...cells(list)])
+  }
+  table(['case', 'store', ...COLUMNS], rows)
+  ratios.push(['intake, 4 KB, kept connections', await intakeBySize(servers, names, folder)])
+  for (const [name, ratio] of ratios) {
+    goal(`${name}: ${names[1]} within 15 % of ${names[0]}`, ratio, ratio >= 0.85)
+  }
+  await everySession(servers[1], stores[1], folder)
+}
+
+/** A thousand mailboxes from all over the store, each list asked for at a length that is not in memory. */
+function fromStore(sessions: number, file: string): Case {
+  const boxes = Math.min(sessions, 1_000)
+  const lines: string[] = []
+  for (let limit = 101; limit <= 500; limit += 1) {
+    for (let box = 0; box < boxes; box += 1) {
+      const token = tokenOf(Math.floor((box * sessions) / boxes))
+      lines.push(`/api/check-mail?token=${token}&limit=${limit}`)
+    }
+  }
+  writeFileSync(file, lines.join('\n'))
+  return { name: '10 messages, read from the store', path: '/', paths: file }
+}
+
+async function everySession(server: Mayfly, { sessions }: Store, folder: string): Promise<void> {
+  const file = join(folder, 'every-session')
+  const lines = Array.from(
+    { length: sessions },
+    (_, number) => `/api/check-mail?token=${tokenOf((number * 7_919) % sessions)}`,
+  )
+  writeFileSync(file, lines.join('\n'))
+  const results = await alternate([{ ...server, name: 'mayfly' }], ROUNDS, (one) =>
+    load(one, { name: '', path: '/', paths: file }),
+  )
+  const name = `${sessions.toLocaleString('en-US')} sessions in turn, 10 messages each`
+  table(['case', ...COLUMNS], [[name, ...cells(results.get('mayfly') ?? [])]])
+}
+
+async function intakeBySize(
+  servers: readonly Mayfly[],
+  names: readonly string[],
+  folder: string,
+): Promise<number> {
+  const file = writeMail(join(folder, 'mail'), 4096)
+  const contestants = servers.map((server, at) => ({ ...server, name: names[at] ?? '' }))
+  const results = await alternate(contestants, ROUNDS, async ({ smtpPort, session }) =>
+    sendMails({
+      port: smtpPort,
+      to: (await session()).email,
+      mails: mailsFor(SECONDS, 2_000, 20),
+      senders: 20,
+      kept: true,
+      file,
+    }),
+  )
+  const [few = [], many = []] = results.values()
+  table(
+    ['intake, 4 KB, kept connections, 20 senders', 'mails/s'],
+    [...results].map(([name, list]) => [name, spread(list)]),
+  )
+  return median(many) / median(few)
+}
+
+async function load({ pid, url }: Server | Mayfly, one: Case | undefined): Promise<Outcome> {
+  if (!one) throw new Error('every store has the same cases')
+  const { path, ...rest } = one
+  const before = cpuSeconds(pid)
+  const asked = { ...rest, url: `${url}${path}`, seconds: SECONDS, connections: CONNECTIONS }
+  const found = await request(asked)
+  const requests = found.perSecond * SECONDS
+  return { ...found, cpuPerThousand: ((cpuSeconds(pid) - before) / requests) * 1000 }
+}
+
+function rate(list: readonly Outcome[] = []): number {
+  return median(list.map(({ perSecond }) => perSecond))
+}
+
+const COLUMNS = ['requests/s', 'p50 ms', 'p99 ms', 'CPU s per 1,000']
+
+function cells(list: readonly Outcome[]): string[] {
+  return [
+    spread(list.map(({ perSecond }) => perSecond)),
+    figure(median(list.map(({ p50Ms }) => p50Ms))),
+    figure(median(list.map(({ p99Ms }) => p99Ms))),
+    figure(median(list.map(({ cpuPerThousand }) => cpuPerThousand))),
+  ]
+}
+
+await main()

@@ -1,0 +1,76 @@
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Mayfly, startMayfly } from './contestants/mayfly.ts'
+import { whileSending } from './tools/intake-load.ts'
+import { writeMail } from './tools/mail-text.ts'
+import { describeMachine, say, table } from './tools/report.ts'
+import { alternate } from './tools/rounds.ts'
+import { benchFolder } from './tools/scratch.ts'
+import { sendMails } from './tools/smtp-source.ts'
+import { figure, median, spread } from './tools/stats.ts'
+import { type Load, request } from './tools/wrk.ts'
+
+// What is left of intake and of polls when both come at full speed at once?
+
+const quick = process.argv.includes('--quick')
+const ROUNDS = quick ? 2 : 5
+const SECONDS = quick ? 1 : 4
+
+interface Rates {
+  mails: number
+  polls: number
+  p99Ms: number
+}
+
+async function main(): Promise<void> {
+  say('## Intake and polls together (bench/together.ts)', '')
+  describeMachine()
+  say(
+    `- Settings: ${ROUNDS} rounds of ${SECONDS} s, alternating; intake: smtp-source, 4 KB, 20 senders; polls: wrk, 32 kept connections, one mailbox of 10 messages that gets none of the mail; all on the same machine`,
+  )
+  const folder = benchFolder()
+  const mayfly = await startMayfly(folder.inside('mayfly'))
+  const file = writeMail(join(folder.path, 'mail'), 4096)
+  const rows: string[][] = []
+  for (const kept of [false, true]) rows.push(...(await measure(mayfly, file, kept)))
+  table(['intake', 'load', 'mails/s', 'of alone', 'polls/s', 'of alone', 'poll p99 ms'], rows)
+  await mayfly.stop()
+}
+
+async function measure(mayfly: Mayfly, file: string, kept: boolean): Promise<string[][]> {
+  const url = await mailboxOfTen(mayfly, file)
+  const poll = () => request({ url, seconds: SECONDS, connections: 32 })
+  const results = await alternate(
+    [{ name: 'intake alone' }, { name: 'polls alone' }, { name: 'both' }],
+    ROUNDS,
+    async ({ name }): Promise<Rates> => {
+      if (name === 'polls alone') {
+        const { perSecond, p99Ms } = await poll()
+        return { mails: 0, polls: perSecond, p99Ms }
+      }
+      const wait = () => pause(SECONDS * 1000).then(() => undefined)
+      const work: () => Promise<Load | undefined> = name === 'both' ? poll : wait
+      const { mails, result } = await whileSending(mayfly, { file, kept, senders: 20 }, work)
+      return { mails, polls: result?.perSecond ?? 0, p99Ms: result?.p99Ms ?? Number.NaN }
+    },
+  )
+  const middle = (name: string, field: keyof Rates) =>
+    median((results.get(name) ?? []).map((rates) => rates[field]))
+  return [...results].map(([name, list]) => [
+    kept ? 'kept connections' : 'a connection per mail',
+    name,
+    name === 'polls alone' ? '-' : spread(list.map(({ mails }) => mails)),
+    name === 'both' ? figure(middle('both', 'mails') / middle('intake alone', 'mails')) : '',
+    name === 'intake alone' ? '-' : spread(list.map(({ polls }) => polls)),
+    name === 'both' ? figure(middle('both', 'polls') / middle('polls alone', 'polls')) : '',
+    figure(middle(name, 'p99Ms')),
+  ])
+}
+
+async function mailboxOfTen(mayfly: Mayfly, file: string): Promise<string> {
+  const { email, token } = await mayfly.session()
+  await sendMails({ port: mayfly.smtpPort, to: email, mails: 10, senders: 1, kept: true, file })
+  return `${mayfly.url}/api/check-mail?token=${token}`
+}
+
+await main()
