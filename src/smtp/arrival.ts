@@ -1,9 +1,10 @@
 import { isIPv4, type Socket } from 'node:net'
 import { plainIp } from '../core/ip.ts'
-import { type Shared, talk } from './connection.ts'
+import type { Shared } from './connection.ts'
 import { connections } from './metrics.ts'
 import { parseProxyHeader } from './proxy-header.ts'
 import { REPLIES } from './replies.ts'
+import { talk } from './talk.ts'
 
 /** Takes a client in: from a balancer only once its PROXY header has said who it is. */
 export function arrive(shared: Shared, socket: Socket): void {

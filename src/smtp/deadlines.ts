@@ -1,5 +1,6 @@
-import { type Connection, cut, leave, type Shared } from './connection.ts'
+import { type Connection, cut, type Shared } from './connection.ts'
 import { REPLIES } from './replies.ts'
+import { leave } from './talk.ts'
 
 /** Ends those that have had their time. One timer looks at all of them, so that a byte costs none. */
 export function checkAll({ connections, headerless, times, clock }: Shared): void {

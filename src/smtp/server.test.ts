@@ -216,6 +216,26 @@ test('a client that never reads its answers is not read either', async () => {
   await settled(() => seen.held === 0)
 })
 
+test('DATA without an end is cut with 552, not read for ever', async () => {
+  const { port, seen } = await door({}, { maxBytes: 100_000 })
+  const client = openClient(port)
+  client.send('EHLO a.test\r\nMAIL FROM:<> SIZE=10\r\nRCPT TO:<ann@box.test>\r\nDATA\r\n')
+  for (const code of [220, 250, 250, 250, 354]) await hear(client, 'opening', code)
+  const block = Buffer.alloc(100_000, 'endless\n')
+  const most = 100_000_000
+  const send = () => {
+    while (client.socket.bytesWritten < most && !client.socket.destroyed) {
+      if (!client.socket.write(block)) return
+    }
+  }
+  client.socket.on('drain', send)
+  send()
+  assert.match(await client.rest(), /^552 5\.3\.4 [^\r]*\r\n$/)
+  assert.ok(client.socket.bytesWritten < most / 2)
+  await settled(() => seen.held === 0 && seen.reserved === 0)
+  assert.equal(seen.mails.length, 0)
+})
+
 test('clients over IPv6 are taken, and kept with their address', async () => {
   const { port, seen } = await door()
   const client = openClient(port, '::1')
