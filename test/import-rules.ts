@@ -36,10 +36,13 @@ const PURE: Record<string, readonly string[]> = {
   'node:net': ['BlockList', 'isIP'],
 }
 
+/** Tests and what serves only them: they may look everywhere, and nothing that runs may look at them. */
+const FOR_TESTS = /\.(test|contract)\.ts$|\/(fixtures|testing|contract)\//
+
 /** What a file of src imports against the rules, each as the sentence to read. `path` starts with `src/`. */
 export function importFaults(path: string, source: string): string[] {
   if (/(^|\/)index\.ts$/.test(path)) return [`${path}: no index files, import the file itself`]
-  if (/\.(test|contract)\.ts$/.test(path)) return []
+  if (FOR_TESTS.test(path)) return []
   const part = partOf(path)
   if (!ROOTS.includes(part) && !MAY_IMPORT[part]) {
     return [`${path}: ${part} is not in the table of test/import-rules.ts; add its row and say why`]
@@ -58,6 +61,7 @@ function relativeFault(path: string, target: string, typeOnly: boolean): string 
     const known = target === 'package.json' && ROOTS.includes(from)
     return known ? undefined : `what runs may not import ${target}, which is outside src`
   }
+  if (FOR_TESTS.test(target)) return `what runs may not import ${target}, which is for tests`
   const to = partOf(target)
   if (from === to) return engineFault(path, target)
   if (ROOTS.includes(to) && !(from === 'main' && to === 'threads')) {
