@@ -82,14 +82,15 @@ function readBody({ texts, htmls }: Body): { text: string; html: string | null }
 function read(part: Part): string {
   const charset = part.parameters.get('charset') ?? ''
   const bytes = decodeTransfer(part.body, part.encoding)
+  // In bytes, because a mail may have millions of lines; where CR is not one byte, after a detour.
   const wide = /16|ucs|unicode/i.test(charset)
   const text = wide
-    ? decodeBytes(bytes, charset).replaceAll('\r\n', '\n')
+    ? withoutCr(Buffer.from(decodeBytes(bytes, charset))).toString()
     : decodeBytes(withoutCr(bytes), charset)
   return cleanText(isFlowed(part, text) ? unflow(text, isYes(part.parameters.get('delsp'))) : text)
 }
 
-/** In bytes, because a mail may have millions of lines. */
+/** Takes the CR out of each CRLF. */
 function withoutCr(bytes: Buffer): Buffer {
   if (!bytes.includes(CR)) return bytes
   const kept = Buffer.allocUnsafe(bytes.length)

@@ -1,8 +1,8 @@
 import { type Field, MAX_HEADER_BYTES, readFields } from './header-block.ts'
 import { describePart, type Part } from './part.ts'
 
-export const MAX_PARTS = 1_000
-export const MAX_NESTING = 100
+const MAX_PARTS = 1_000
+const MAX_NESTING = 100
 
 /**
  * The tree of a mail's parts; the bodies are views on the raw bytes. One pass, and the limits hold while it goes: what
