@@ -150,6 +150,9 @@ function smtpConfig({ setting, check }: SettingReader) {
     ),
     tlsCert,
     tlsKey,
+    connectionsPerIp: 50,
+    mailsPerIpAndMinute: 500,
+    bytesInFlight: 256 * 1024 * 1024,
   }
 }
 

@@ -51,7 +51,9 @@ async function serve(config: Config): Promise<void> {
   const domains = await service.listDomains()
   const names = domains.filter((domain) => domain.active && !domain.removed).map(({ name }) => name)
   const lines = banner({ here, baseUrl: config.http.baseUrl, domains: names, kept: config.data })
-  process.stdout.write(`${lines.join('\n')}\n`)
+  // Where a program reads the log, its lines stay JSON from the first to the last.
+  const people = process.stdout.isTTY ? process.stdout : process.stderr
+  people.write(`${lines.join('\n')}\n`)
 
   await stopSignal()
   log.info({}, 'stopping: mail in flight is finished first')

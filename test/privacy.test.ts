@@ -25,7 +25,7 @@ describe('a foreign id looks like a missing one', () => {
       const ask = async (token: string, wanted: number) => {
         const response = await fetch(`${house.url}${path}token=${token}&id=${wanted}`, { method })
         const body = (await response.json()) as Record<string, unknown>
-        return { ...body, request_id: undefined, status: response.status, code: body["code"] }
+        return { ...body, request_id: undefined, status: response.status, code: body['code'] }
       }
       const foreign = await ask(ann.token, id)
       assert.deepEqual(foreign, await ask(ann.token, id + 1))

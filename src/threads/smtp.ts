@@ -16,8 +16,9 @@ const parts = openParts(config, shared, setup.mailPort)
 const { store, bus, limit, now } = parts
 const limits = receiveLimits(config)
 const connections = openHeld(shared.connections)
-const bytes = openBudget(shared.mailBytes, 256 * 1024 * 1024)
-const MAILS_A_MINUTE = { count: 500, seconds: 60, burst: 500 }
+const { connectionsPerIp, mailsPerIpAndMinute: count, bytesInFlight } = config.smtp
+const bytes = openBudget(shared.mailBytes, bytesInFlight)
+const mailRate = { count, seconds: 60, burst: count }
 
 const isFree = (ip: string) => !config.rateLimits || isLoopback(ip)
 
@@ -27,9 +28,9 @@ const door = await openSmtp(
     receive: (mail) => receive({ store, bus, now }, mail),
     obstacle: store.obstacle,
     holdConnection: (ip) =>
-      isFree(ip) ? () => {} : connections.hold(`smtp ${rateAddress(ip)}`, 50),
+      isFree(ip) ? () => {} : connections.hold(`smtp ${rateAddress(ip)}`, connectionsPerIp),
     takeMail: async (ip) =>
-      isFree(ip) || (await limit.take(`mail ${rateAddress(ip)}`, MAILS_A_MINUTE, now())) === 0,
+      isFree(ip) || (await limit.take(`mail ${rateAddress(ip)}`, mailRate, now())) === 0,
     reserveBytes: bytes.reserve,
     releaseBytes: bytes.release,
     log,
