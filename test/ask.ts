@@ -83,15 +83,24 @@ export async function speak(
   })
 }
 
+interface Question {
+  method?: string
+  path: string
+  headers?: Record<string, string>
+  body?: string
+}
+
 /** One request from another loopback address than fetch's, such as a proxy's; answered and closed. */
 export async function askFrom(
   port: number,
   from: string,
-  { method = 'GET', path, headers = {} }: { method?: string; path: string; headers?: object },
+  { method = 'GET', path, headers = {}, body = '' }: Question,
 ): Promise<Asked> {
-  const lines = Object.entries({ host: 'mayfly.test', connection: 'close', ...headers })
-  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
-  return readAnswer(await speak(port, `${method} ${path} HTTP/1.1\r\n${head}\r\n`, { from }))
+  const length = body === '' ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+  const all = { host: 'mayfly.test', connection: 'close', ...length, ...headers }
+  const head = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  const request = `${method} ${path} HTTP/1.1\r\n${head.join('')}\r\n${body}`
+  return readAnswer(await speak(port, request, { from }))
 }
 
 /** The first answer in what was heard on a socket. */

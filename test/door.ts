@@ -82,6 +82,8 @@ export async function openDoor({
     close: door.close,
     async stop() {
       await door.close()
+      // The bus tells its news in the next turn.
+      await new Promise(setImmediate)
       await bus.close()
       await scratch.close()
     },

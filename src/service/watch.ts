@@ -17,6 +17,7 @@ export function watchMailbox(
   bus: Pick<Bus, 'subscribe'>,
   mailbox: MailboxId,
   signal: AbortSignal,
+  lookMs = LOOK_MS,
 ): Watch {
   let pending = false
   let wake: (() => void) | undefined
@@ -26,7 +27,7 @@ export function watchMailbox(
     wake?.()
   }
   const unsubscribe = bus.subscribe(mailbox, poke)
-  const looking = setInterval(poke, LOOK_MS)
+  const looking = setInterval(poke, lookMs)
   signal.addEventListener('abort', poke)
 
   return {

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { ask, speak } from '../../../test/ask.ts'
 import { type House, openHouse } from '../../../test/house.ts'
-import { PROXY_ENV, sharedAnswers } from '../../../test/route-answers.ts'
+import { PROXY_ENV, sharedAnswers } from '../route.contract.ts'
 import { routes } from '../routes.ts'
 import { status } from '../status.ts'
 

@@ -4,8 +4,8 @@ import { readConfig } from '../../../src/config.ts'
 import { openMailAlone } from '../../../src/threads/alone.ts'
 import { ask } from '../../../test/ask.ts'
 import { type House, openHouse } from '../../../test/house.ts'
-import { PROXY_ENV, sharedAnswers } from '../../../test/route-answers.ts'
 import { parseHost } from '../../core/address.ts'
+import { PROXY_ENV, sharedAnswers } from '../route.contract.ts'
 import { domainsRoute } from './domains.ts'
 
 let house: House

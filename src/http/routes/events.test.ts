@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest'
 import { checkMail } from '../../../test/api.ts'
 import { ask, post, refusalFault } from '../../../test/ask.ts'
 import { type House, openHouse } from '../../../test/house.ts'
-import { PROXY_ENV, sharedAnswers } from '../../../test/route-answers.ts'
+import { PROXY_ENV, sharedAnswers } from '../route.contract.ts'
 import { eventsRoute } from './events.ts'
 
 let house: House

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { ask, ENCODINGS, post, refusalFault } from '../../../test/ask.ts'
 import { type House, openHouse } from '../../../test/house.ts'
-import { PROXY_ENV, sharedAnswers } from '../../../test/route-answers.ts'
 import { readConfig } from '../../config.ts'
 import { parseHost } from '../../core/address.ts'
 import { openMailAlone } from '../../threads/alone.ts'
+import { PROXY_ENV, sharedAnswers } from '../route.contract.ts'
 import { extendSessionRoute } from './extend-session.ts'
 
 const HOUR = 3_600

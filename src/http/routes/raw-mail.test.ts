@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest'
 import { checkMail } from '../../../test/api.ts'
 import { ask, refusalFault } from '../../../test/ask.ts'
 import { type House, openHouse } from '../../../test/house.ts'
-import { PROXY_ENV, sharedAnswers } from '../../../test/route-answers.ts'
+import { PROXY_ENV, sharedAnswers } from '../route.contract.ts'
 import { rawMailRoute } from './raw-mail.ts'
 
 let house: House

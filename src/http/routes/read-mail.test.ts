@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { ask, refusalFault } from '../../../test/ask.ts'
 import { type House, openHouse } from '../../../test/house.ts'
-import { PROXY_ENV, sharedAnswers } from '../../../test/route-answers.ts'
+import { PROXY_ENV, sharedAnswers } from '../route.contract.ts'
 import { readMailRoute } from './read-mail.ts'
 
 let house: House

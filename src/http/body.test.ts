@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { describe, test } from 'vitest'
+import { readBody, readForm } from './body.ts'
+import { repeatedKeys } from './json-keys.ts'
+
+describe('a form', () => {
+  for (const [text, name, value] of [
+    ['a=1', 'a', '1'],
+    ['a', 'a', ''],
+    ['a=', 'a', ''],
+    ['=1', '', '1'],
+    ['a=b=c', 'a', 'b=c'],
+    ['&&a=1&&', 'a', '1'],
+    ['a=1+2', 'a', '1 2'],
+    ['a=%2B', 'a', '+'],
+    ['a=%', 'a', '%'],
+    ['a=%zz', 'a', '%zz'],
+    ['%61=1', 'a', '1'],
+    ['a=%C3%BC', 'a', 'ü'],
+    ['__proto__=1', '__proto__', '1'],
+    ['a[b]=1', 'a[b]', '1'],
+  ] as const) {
+    test(text, () => {
+      assert.deepEqual(Object.entries(readForm(text)), [[name, value]])
+    })
+  }
+
+  test('a name that comes twice has no value of its own', () => {
+    assert.ok(Array.isArray(readForm('a=1&b=2&%61=3')['a']))
+  })
+
+  test('what URLSearchParams writes is read as it was', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.string()), (values) => {
+        const read = readForm(new URLSearchParams(values).toString())
+        assert.deepEqual(Object.entries(read).toSorted(), Object.entries(values).toSorted())
+      }),
+    )
+  })
+
+  test('a quarter of a megabyte of repeats is read in a moment', () => {
+    const values = readForm('a&'.repeat(130_000))
+    assert.deepEqual(Object.keys(values), ['a'])
+  })
+})
+
+describe('JSON', () => {
+  const read = (text: string) => readBody('application/json; charset=whatever', Buffer.from(text))
+
+  test('names that reach for prototypes stay names', async () => {
+    const values = await read('{"__proto__":{"polluted":1},"a":1}')
+    assert.equal(Object.getPrototypeOf(values), null)
+    assert.equal(values['a'], 1)
+    assert.equal(values['polluted'], undefined)
+  })
+
+  test('a name that comes twice has no value of its own, unless the second is deeper', async () => {
+    assert.ok(Array.isArray((await read('{"a":1,"a":2}'))['a']))
+    assert.deepEqual((await read('{"a":{"a":1},"b":["a","a"]}'))['a'], { a: 1 })
+  })
+})
+
+describe('names given twice in JSON', () => {
+  test('what JSON.stringify writes repeats nothing', () => {
+    fc.assert(fc.property(fc.object(), (value) => repeatedKeys(JSON.stringify(value)).size === 0))
+  })
+
+  for (const [text, names] of [
+    ['{"a":1,"a":2}', ['a']],
+    ['{"a":1,"\\u0061":2}', ['a']],
+    ['{"a":"\\"a\\":","a" \n :2}', ['a']],
+    ['{"a":"a","b":"a"}', []],
+    ['{"a":{"b":1,"b":2}}', []],
+    ['{"a\\\\":1,"a":2}', []],
+  ] as const) {
+    test(text, () => {
+      assert.deepEqual([...repeatedKeys(text)], names)
+    })
+  }
+})

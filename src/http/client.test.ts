@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import type { IncomingMessage } from 'node:http'
+import { describe, test } from 'vitest'
+import { clientFinder } from './client.ts'
+
+const from = (remoteAddress: string, forwarded?: string) =>
+  ({
+    socket: { remoteAddress },
+    headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded },
+  }) as unknown as IncomingMessage
+
+for (const [name, trusted, peer, forwarded, client] of [
+  ['a stranger counts by his address', [], '192.0.2.1', undefined, '192.0.2.1'],
+  ['what a stranger forwards is not believed', [], '192.0.2.1', '198.51.100.1', '192.0.2.1'],
+  ['IPv4 on an IPv6 socket is IPv4', [], '::ffff:192.0.2.1', undefined, '192.0.2.1'],
+  ['IPv6 counts by its /64', [], '2001:db8:1:2:3::4', undefined, '2001:db8:1:2::/64'],
+  ['loopback runs free', [], '127.0.0.1', undefined, undefined],
+  ['so does ::1', [], '::1', undefined, undefined],
+  ['and mapped loopback', [], '::ffff:127.0.0.1', '198.51.100.1', undefined],
+  ['a proxy speaks for others', ['10.0.0.0/8'], '10.0.0.1', '198.51.100.1', '198.51.100.1'],
+  [
+    'only the nearest stranger counts',
+    ['10.0.0.0/8'],
+    '10.0.0.1',
+    '1.1.1.1, 198.51.100.1, 10.9.9.9',
+    '198.51.100.1',
+  ],
+  ['a client cannot claim to be loopback', ['10.0.0.0/8'], '10.0.0.1', '127.0.0.1', '127.0.0.1'],
+  ['nonsense counts for the proxy', ['10.0.0.0/8'], '10.0.0.1', 'unknown', '10.0.0.1'],
+  [
+    'nonsense further left changes nothing',
+    ['10.0.0.0/8'],
+    '10.0.0.1',
+    'x, 198.51.100.1',
+    '198.51.100.1',
+  ],
+  [
+    'a proxy that forwards nothing counts itself',
+    ['10.0.0.0/8'],
+    '10.0.0.1',
+    undefined,
+    '10.0.0.1',
+  ],
+  ['loopback counts when it is a proxy', ['127.0.0.1'], '::ffff:127.0.0.1', undefined, '127.0.0.1'],
+] as const) {
+  test(name, () => {
+    assert.equal(clientFinder(trusted, true)(from(peer, forwarded)), client)
+  })
+}
+
+describe('when rates are off', () => {
+  test('nobody is counted', () => {
+    assert.equal(clientFinder([], false)(from('192.0.2.1')), undefined)
+  })
+})

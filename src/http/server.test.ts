@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { afterEach, describe, test } from 'vitest'
+import { ask, post, readAnswer, refusalFault } from '../../test/ask.ts'
+import { type Door, openDoor } from '../../test/door.ts'
+import { Problem } from '../core/problem.ts'
+
+const doors: Door[] = []
+const open = async (options: Parameters<typeof openDoor>[0] = {}) => {
+  const door = await openDoor(options)
+  doors.push(door)
+  return door
+}
+afterEach(async () => {
+  for (const door of doors.splice(0)) await door.stop()
+})
+
+const session = async (door: Door) =>
+  (await post(`${door.url}/api/create-session`, {})).body as { email: string; token: string }
+
+describe('500', () => {
+  test('a fault of ours tells the caller nothing and the log everything but the token', async () => {
+    const listDomains = () => Promise.reject(new Error('no such table: mail_domain'))
+    const door = await open({ trouble: { listDomains } })
+    const asked = await ask(`${door.url}/api/domains?token=canary`, {
+      headers: { authorization: 'Bearer canary' },
+    })
+    assert.deepEqual([asked.status, asked.body['code']], [500, 'internal'])
+    assert.equal(refusalFault(asked), undefined)
+    assert.doesNotMatch(asked.text, /table|mail_domain|Error|\.ts/)
+    const [line] = door.logged
+    assert.equal(line?.level, 'error')
+    assert.equal(line?.facts['requestId'], asked.body['request_id'])
+    assert.equal(line?.facts['path'], '/api/domains')
+    assert.match(String(line?.facts['err']), /no such table/)
+    assert.doesNotMatch(JSON.stringify(door.logged), /canary/)
+  })
+
+  test('what is no Error is logged all the same', async () => {
+    const listDomains = () => Promise.reject('only words')
+    const door = await open({ trouble: { listDomains } })
+    assert.equal((await ask(`${door.url}/api/domains`)).status, 500)
+    assert.match(String(door.logged[0]?.facts['err']), /only words/)
+  })
+
+  test('a refusal is no fault: it is not logged', async () => {
+    const door = await open()
+    await ask(`${door.url}/api/check-mail?token=x`)
+    await ask(`${door.url}/nothing`)
+    assert.deepEqual(door.logged, [])
+  })
+})
+
+describe('503', () => {
+  test('a store without space refuses, with Retry-After', async () => {
+    const createSession = () => Promise.reject(new Problem('overloaded', 'No space is left.', 30))
+    const door = await open({ trouble: { createSession } })
+    const asked = await post(`${door.url}/api/create-session`, {})
+    assert.deepEqual([asked.status, asked.headers.get('retry-after')], [503, '30'])
+    assert.equal(refusalFault(asked), undefined)
+    assert.deepEqual(door.logged, [])
+  })
+
+  test('a mail is readable when its parse cannot be kept for want of space', async () => {
+    const keepParsed = () => Promise.reject(new Problem('overloaded', 'No space is left.'))
+    const mail = {
+      from: [],
+      to: [],
+      cc: [],
+      replyTo: [],
+      messageId: null,
+      date: null,
+      text: 'hello',
+      html: null,
+      headers: [],
+      attachments: [],
+    }
+    const door = await open({ trouble: { keepParsed }, parse: async () => mail })
+    const { email, token } = await session(door)
+    await door.mail(email)
+    const { body } = await ask(`${door.url}/api/check-mail?token=${token}`)
+    const [{ id } = { id: 0 }] = body['messages'] as { id: number }[]
+    const asked = await ask(`${door.url}/api/read-mail?token=${token}&id=${id}`)
+    assert.equal((asked.body['message'] as { body_text: string }).body_text, 'hello')
+  })
+})
+
+describe('closing', () => {
+  test('who waits is sent home with 503, streams end in order, and the port is free', async () => {
+    const door = await open()
+    const { token } = await session(door)
+    const waiting = ask(`${door.url}/api/check-mail?wait=55&token=${token}`)
+    const stream = await fetch(`${door.url}/api/events?token=${token}`)
+    while (!(await ask(`${door.url}/livez`)).text) await new Promise(setImmediate)
+
+    const closed = door.close()
+    const asked = await waiting
+    assert.deepEqual([asked.status, asked.body['code']], [503, 'shutting_down'])
+    assert.equal(refusalFault(asked), undefined)
+    assert.match(await stream.text(), /^retry: \d+\nid: 0\n\n: shutting_down\nretry: \d+\n\n$/)
+    await closed
+    await assert.rejects(fetch(`${door.url}/livez`))
+  })
+
+  test('a request under way is finished, and its connection told to close', async () => {
+    let started: (() => void) | undefined
+    let finish: (() => void) | undefined
+    const begun = new Promise<void>((resolve) => {
+      started = resolve
+    })
+    const held = new Promise<void>((resolve) => {
+      finish = resolve
+    })
+    const obstacle = async () => {
+      started?.()
+      await held
+      return undefined
+    }
+    const door = await open({ trouble: { obstacle } })
+    const asking = ask(`${door.url}/readyz`)
+    await begun
+    const closed = door.close()
+    finish?.()
+    const asked = await asking
+    assert.deepEqual([asked.status, asked.headers.get('connection')], [200, 'close'])
+    await closed
+  })
+
+  test('readiness turns before the door is shut', async () => {
+    const door = await open()
+    const { token } = await session(door)
+    const heard = new Promise<string>((resolve) => {
+      let all = ''
+      const socket = connect(door.port, '127.0.0.1')
+      socket.on('data', (chunk) => {
+        all += chunk
+      })
+      socket.on('close', () => resolve(all))
+      // The second request stands in line behind a wait, so it is read while the door closes.
+      const wait = `GET /api/check-mail?wait=55&token=${token} HTTP/1.1\r\nHost: x\r\n\r\n`
+      socket.write(`${wait}GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n`)
+    })
+    const open2 = async () => (await ask(`${door.url}/livez`)).status
+    assert.equal(await open2(), 200)
+    await door.close()
+    assert.equal(readAnswer(await heard).body['code'], 'shutting_down')
+  })
+})
+
+describe('rates', () => {
+  test('the switch lifts them', async () => {
+    const env = { MAYFLY_RATE_LIMITS: 'off', MAYFLY_TRUST_PROXY: '127.0.0.1' }
+    const door = await open({ env })
+    const asked = await Promise.all(
+      Array.from({ length: 70 }, () => post(`${door.url}/api/create-session`, {})),
+    )
+    assert.ok(asked.every(({ status }) => status === 200))
+  })
+
+  test('loopback is counted when it is a proxy, also for itself', async () => {
+    const door = await open({ env: { MAYFLY_TRUST_PROXY: '127.0.0.0/8' } })
+    const asked = await Promise.all(
+      Array.from({ length: 70 }, () => post(`${door.url}/api/create-session`, {})),
+    )
+    assert.ok(asked.some(({ status }) => status === 429))
+  })
+})

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { afterEach, beforeEach, test } from 'vitest'
+import { scratchMail } from '../../test/scratch.ts'
+import { openMemoryBus } from '../bus/memory.ts'
+import { parseAddress } from '../core/address.ts'
+import { makeToken, secretHash } from '../core/id.ts'
+import type { Session } from '../core/session.ts'
+import { deleteMail } from './delete-mail.ts'
+import { endSession } from './end-session.ts'
+import { type MailEvent, mailEvents } from './mail-events.ts'
+import { receive } from './receive.ts'
+
+const token = makeToken(new Uint8Array(32))
+const address = parseAddress('ann@box.test')
+assert.ok(address)
+const hour = 3_600_000
+
+let needs: {
+  store: Awaited<ReturnType<typeof scratchMail>>['store']
+  bus: ReturnType<typeof openMemoryBus>
+  now(): Date
+}
+let session: Session
+let close: () => Promise<void>
+beforeEach(async () => {
+  const scratch = await scratchMail()
+  const bus = openMemoryBus(randomUUID())
+  needs = { store: scratch.store, bus, now: () => new Date() }
+  const now = needs.now()
+  const name = address.split('@')[1] as never
+  await scratch.store.addDomain({ name, sessions: true, reader: false, ttlSeconds: undefined })
+  const made = await scratch.store.createSession({
+    address,
+    tokenHash: secretHash(token),
+    keyId: undefined,
+    createdAt: now,
+    expiresAt: new Date(now.getTime() + hour),
+    cooldownMs: hour,
+  })
+  assert.ok(made)
+  session = made
+  close = async () => {
+    // The bus tells its news in the next turn.
+    await new Promise(setImmediate)
+    await bus.close()
+    await scratch.close()
+  }
+})
+afterEach(() => close())
+
+const follow = (more: { sinceId?: number; beatMs?: number; signal?: AbortSignal } = {}) =>
+  mailEvents(needs, {
+    token,
+    session,
+    sinceId: 0,
+    beatMs: hour,
+    signal: new AbortController().signal,
+    ...more,
+  })
+const envelope = {
+  clientIp: '192.0.2.1',
+  helo: 'x',
+  mailFrom: '',
+  tls: undefined,
+  protocol: 'SMTP',
+}
+const send = (subject: string) =>
+  receive(needs, {
+    recipients: [address],
+    envelope,
+    raw: Buffer.from(`Subject: ${subject}\r\n\r\n`),
+  })
+const nextOf = async (events: AsyncGenerator<MailEvent>) => {
+  const { value } = await events.next()
+  assert.ok(value)
+  return value
+}
+const subjectOf = (event: MailEvent) =>
+  event.kind === 'message' ? event.message.subject : event.kind
+
+test('messages come oldest first, then as they arrive', async () => {
+  await send('one')
+  await send('two')
+  const events = follow()
+  assert.equal(subjectOf(await nextOf(events)), 'one')
+  assert.equal(subjectOf(await nextOf(events)), 'two')
+  await send('three')
+  assert.equal(subjectOf(await nextOf(events)), 'three')
+  await events.return(undefined)
+})
+
+test('a deletion is told of what was told or was there before, and only of that', async () => {
+  await send('before')
+  const [before] = await needs.store.listMessageIds(session.id)
+  assert.ok(before)
+  const events = follow({ sinceId: before })
+  await send('told')
+  const told = await nextOf(events)
+  assert.equal(subjectOf(told), 'told')
+  await deleteMail(needs, token, before)
+  assert.deepEqual(await nextOf(events), { kind: 'deleted', id: before })
+  const id = told.kind === 'message' ? told.message.id : 0
+  await deleteMail(needs, token, id)
+  assert.deepEqual(await nextOf(events), { kind: 'deleted', id })
+  await events.return(undefined)
+})
+
+test('a quiet mailbox has a heartbeat', async () => {
+  const events = follow({ beatMs: 5 })
+  assert.deepEqual(await nextOf(events), { kind: 'beat' })
+  assert.deepEqual(await nextOf(events), { kind: 'beat' })
+  await events.return(undefined)
+})
+
+test('the end is the last thing told', async () => {
+  const events = follow()
+  const next = nextOf(events)
+  await endSession(needs, token)
+  assert.deepEqual(await next, { kind: 'end', reason: 'deleted' })
+  assert.equal((await events.next()).done, true)
+})
+
+test('an abort ends it with its reason', async () => {
+  const controller = new AbortController()
+  const events = follow({ signal: controller.signal })
+  const next = events.next()
+  controller.abort(new Error('enough'))
+  await assert.rejects(next, /enough/)
+})

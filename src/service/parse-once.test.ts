@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'vitest'
+import { scratchMail } from '../../test/scratch.ts'
+import { parseAddress, parseHost } from '../core/address.ts'
+import { OPERATOR } from '../core/session.ts'
+import type { MailStore } from '../store/store.ts'
+import { parseOnce } from './parse-once.ts'
+
+let store: MailStore
+let close: () => Promise<void>
+let rawId: number
+beforeEach(async () => {
+  const scratch = await scratchMail()
+  store = scratch.store
+  close = scratch.close
+  const [name, recipient] = [parseHost('box.test'), parseAddress('abuse@box.test')]
+  assert.ok(name && recipient)
+  await store.addDomain({ name, sessions: true, reader: false, ttlSeconds: undefined })
+  await store.addMail({
+    recipients: [recipient],
+    envelope: { clientIp: '192.0.2.1', helo: 'x', mailFrom: '', tls: undefined, protocol: 'SMTP' },
+    head: { senderName: '', senderEmail: '', subject: '' },
+    raw: Buffer.from('Subject: x\r\n\r\nhi\r\n'),
+    receivedAt: new Date(),
+  })
+  const [id] = await store.listMessageIds(OPERATOR)
+  rawId = (await store.findMessage(OPERATOR, id ?? 0))?.rawId ?? 0
+})
+afterEach(() => close())
+
+const mail = {
+  from: [],
+  to: [],
+  cc: [],
+  replyTo: [],
+  messageId: null,
+  date: null,
+  text: 'hi',
+  html: null,
+  headers: [],
+  attachments: [],
+}
+
+test('a mail that many ask for at once is parsed once, and never again', async () => {
+  let parses = 0
+  const parse = async (raw: Uint8Array) => {
+    parses += 1
+    assert.equal(Buffer.from(raw).toString(), 'Subject: x\r\n\r\nhi\r\n')
+    return mail
+  }
+  const parsed = parseOnce({ store, parse })
+  const all = await Promise.all(Array.from({ length: 10 }, () => parsed(rawId)))
+  for (const one of all) assert.deepEqual(one, mail)
+  assert.deepEqual(await parseOnce({ store, parse })(rawId), mail, 'also by another thread')
+  assert.equal(parses, 1)
+})
+
+test('a parse that failed is tried again by the next who asks', async () => {
+  let parses = 0
+  const parse = async () => {
+    parses += 1
+    if (parses === 1) throw new Error('the child died')
+    return mail
+  }
+  const parsed = parseOnce({ store, parse })
+  await assert.rejects(parsed(rawId), /the child died/)
+  assert.deepEqual(await parsed(rawId), mail)
+})
+
+test('a mail that is gone has no parse', async () => {
+  const parse = () => Promise.reject(new Error('nothing to parse'))
+  assert.equal(await parseOnce({ store, parse })(rawId + 1), undefined)
+})
