@@ -62,6 +62,7 @@ export type ParameterFault = 'malformed' | 'unknown'
 
 export function parseMailParameters(text: string): MailParameters | ParameterFault {
   const found = { size: 0, utf8: false }
+  if (text === '') return found
   const seen = new Set<string>()
   for (const word of words(text)) {
     const [, name = '', value] = PARAMETER.exec(word) ?? []

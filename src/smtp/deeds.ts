@@ -51,12 +51,12 @@ async function askFor(needs: SmtpNeeds, ip: string, deed: RecipientDeed): Promis
 }
 
 async function keep(needs: SmtpNeeds, ip: string, deed: MailDeed): Promise<Verdict> {
-  const { raw, recipients, mail } = deed
+  const { raw, recipients, envelope } = deed
   // Read now: receive may hand the bytes to another thread, and then they are gone from here.
   const size = raw.length
   let outcome: MailOutcome
   try {
-    outcome = await needs.receive({ recipients, envelope: { clientIp: ip, ...mail }, raw })
+    outcome = await needs.receive({ recipients, envelope, raw })
   } catch (err) {
     const noSpace = err instanceof Problem && err.code === 'overloaded'
     outcome = noSpace ? 'no_space' : logged(needs, ip, { doing: 'DATA', err })

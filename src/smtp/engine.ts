@@ -1,3 +1,4 @@
+import type { Envelope } from '../core/message.ts'
 import { parseCommand } from './command.ts'
 import { dropData, hasBareNewline, heldBytes, type Taken, takeData, unstuff } from './data.ts'
 import { takeLine } from './line.ts'
@@ -35,8 +36,8 @@ export interface SmtpSession {
 }
 
 /** The receiving side of one SMTP conversation as a function of bytes: no socket, no clock, no chance. */
-export function smtpSession(limits: SmtpLimits): SmtpSession {
-  const state = freshState(limits)
+export function smtpSession(limits: SmtpLimits, clientIp: string): SmtpSession {
+  const state = freshState(limits, clientIp)
   return {
     feed(chunk) {
       state.chunk = chunk
@@ -115,15 +116,19 @@ function endMail(state: State, end: Exclude<Taken, string>): void {
     answer(state, REPLIES.bareNewline)
     forgetMail(state)
   } else {
-    const { helo = '', sender, tls } = state
     state.incoming = undefined
     state.deed = {
       kind: 'mail',
       raw: unstuff(end.stuffed, end.plain),
       recipients: [...state.recipients],
-      mail: { helo, mailFrom: sender?.path ?? '', tls, protocol: protocolOf(state) },
+      envelope: envelopeOf(state),
     }
   }
+}
+
+function envelopeOf(state: State): Envelope {
+  const { clientIp, helo = '', sender, tls } = state
+  return { clientIp, helo, mailFrom: sender?.path ?? '', tls, protocol: protocolOf(state) }
 }
 
 /** The word for `Received`, as registered with IANA. */

@@ -1,3 +1,4 @@
+const CR = 0x0d
 const LF = 0x0a
 
 /** What stood on a line, or why it cannot be read. */
@@ -22,6 +23,11 @@ export function takeLine(
   chunk: Buffer,
   { from, maxBytes }: { from: number; maxBytes: number },
 ): number {
+  const plain = reader.partial === '' && !reader.skipping ? plainEnd(chunk, from, maxBytes) : -1
+  if (plain !== -1) {
+    reader.line = { text: chunk.toString('latin1', from, plain) }
+    return plain + 2
+  }
   const lf = chunk.indexOf(LF, from)
   const end = lf === -1 ? chunk.length : lf + 1
   reader.line = undefined
@@ -41,14 +47,22 @@ export function takeLine(
   return end
 }
 
+/** Where a whole line of printable ASCII has its CRLF, else -1. The usual line is looked at once and copied once. */
+function plainEnd(chunk: Buffer, from: number, maxBytes: number): number {
+  const stop = Math.min(chunk.length, from + maxBytes) - 1
+  for (let at = from; at < stop; at += 1) {
+    const byte = chunk[at] ?? 0
+    if (byte < 0x20 || byte > 0x7e) return byte === CR && chunk[at + 1] === LF ? at : -1
+  }
+  return -1
+}
+
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-const PLAIN = /^[\x20-\x7e]*\r\n$/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const CONTROL = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/
 
 // A line without its CR is refused, not guessed at: where two servers see different lines, commands can be smuggled.
 function decode(bytes: string): Line {
-  if (PLAIN.test(bytes)) return { text: bytes.slice(0, -2) }
   if (!bytes.endsWith('\r\n')) return { fault: 'bad' }
   try {
     const text = utf8.decode(Buffer.from(bytes.slice(0, -2), 'latin1'))

@@ -61,7 +61,7 @@ describe('DATA without an end', () => {
   const chunk = Buffer.alloc(8_192, 'abc\n')
 
   test('is cut soon after the limit, and meanwhile takes no memory', () => {
-    const session = smtpSession({ ...LIMITS, maxBytes: MAX })
+    const session = smtpSession({ ...LIMITS, maxBytes: MAX }, '192.0.2.1')
     openMail(session)
     let fed = 0
     let step = session.feed(chunk)
@@ -75,7 +75,7 @@ describe('DATA without an end', () => {
   })
 
   test('that was let go for want of memory hears 452 at its end, and the session goes on', () => {
-    const session = smtpSession(LIMITS)
+    const session = smtpSession(LIMITS, '192.0.2.1')
     openMail(session)
     session.feed(chunk)
     assert.ok(session.heldBytes() >= chunk.length)
@@ -88,7 +88,7 @@ describe('DATA without an end', () => {
   })
 
   test('that was let go is not read for ever either', () => {
-    const session = smtpSession({ ...LIMITS, maxBytes: MAX })
+    const session = smtpSession({ ...LIMITS, maxBytes: MAX }, '192.0.2.1')
     openMail(session)
     session.feed(chunk.subarray(0, 100))
     session.dropMail()
@@ -101,7 +101,7 @@ describe('DATA without an end', () => {
   })
 
   test('byte by byte costs no more than twice its memory', () => {
-    const session = smtpSession(LIMITS)
+    const session = smtpSession(LIMITS, '192.0.2.1')
     openMail(session)
     for (let sent = 1; sent <= 100_000; sent += 1) {
       session.feed(chunk.subarray(0, 1))

@@ -1,4 +1,5 @@
 import type { Address } from '../core/address.ts'
+import type { Envelope } from '../core/message.ts'
 import type { DataReader } from './data.ts'
 import { type LineReader, lineReader } from './line.ts'
 import { REPLIES } from './replies.ts'
@@ -29,7 +30,7 @@ export type Deed =
   /** text is what stood between the angle brackets. */
   | { kind: 'recipient'; text: string; size: number }
   /** raw has an ArrayBuffer of its own, of its exact size: it can be handed to another thread. */
-  | { kind: 'mail'; raw: Uint8Array; recipients: Address[]; mail: MailFacts }
+  | { kind: 'mail'; raw: Uint8Array; recipients: Address[]; envelope: Envelope }
   | { kind: 'tls' }
   | { kind: 'close'; reason: CloseReason }
 
@@ -41,16 +42,10 @@ export type CloseReason =
   | 'too_big'
   | 'behind_starttls'
 
-export interface MailFacts {
-  helo: string
-  mailFrom: string
-  tls: string | undefined
-  protocol: string
-}
-
 /** One SMTP conversation. Plain values only: commands change it, the engine reads it. */
 export interface State {
   limits: SmtpLimits
+  clientIp: string
   lines: LineReader
   /** Undefined until EHLO or HELO. */
   helo: string | undefined
@@ -72,9 +67,10 @@ export interface State {
 
 export const NOTHING = Buffer.alloc(0)
 
-export function freshState(limits: SmtpLimits): State {
+export function freshState(limits: SmtpLimits, clientIp: string): State {
   return {
     limits,
+    clientIp,
     lines: lineReader(),
     helo: undefined,
     extended: false,

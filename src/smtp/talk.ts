@@ -21,7 +21,7 @@ export function talk(shared: Shared, socket: Socket, { ip, release, early }: Cli
     shared,
     socket,
     ip,
-    session: smtpSession(shared.limits),
+    session: smtpSession(shared.limits, ip),
     phase: 'talking',
     unsaid: greeting(shared.limits.hostname),
     busy: false,

@@ -55,10 +55,11 @@ function mail(state: State, argument: string): string | undefined {
   if (!from || !isSender(from.path)) return REPLIES.badSender
   const parameters = parseMailParameters(from.parameters)
   if (typeof parameters === 'string') return parameterReply(parameters)
-  if (!parameters.utf8 && NON_ASCII.test(from.path)) return REPLIES.needsUtf8
-  if (parameters.size > state.limits.maxBytes) return REPLIES.tooBig
-  state.sender = { path: from.path, ...parameters }
-  state.deed = { kind: 'sender', size: parameters.size }
+  const { size, utf8 } = parameters
+  if (!utf8 && NON_ASCII.test(from.path)) return REPLIES.needsUtf8
+  if (size > state.limits.maxBytes) return REPLIES.tooBig
+  state.sender = { path: from.path, size, utf8 }
+  state.deed = { kind: 'sender', size }
   return undefined
 }
 

@@ -17,7 +17,7 @@ export interface Conversation {
 
 /** Feeds the engine and answers its deeds as a house that takes everything would. */
 export function converse(chunks: Iterable<Buffer>, limits: Partial<SmtpLimits> = {}): Conversation {
-  const session = smtpSession({ ...LIMITS, ...limits })
+  const session = smtpSession({ ...LIMITS, ...limits }, '192.0.2.1')
   const log: Conversation = { replies: '', codes: [], mails: [], asked: [], closed: undefined }
   for (const chunk of chunks) {
     let step = session.feed(chunk)
@@ -42,7 +42,7 @@ function settle(deed: Exclude<Deed, { kind: 'close' }>, log: Conversation): Verd
     log.asked.push(deed.text)
     return { kind: 'recipient', outcome: { address: deed.text.toLowerCase() as Address } }
   }
-  const { mailFrom, protocol } = deed.mail
+  const { mailFrom, protocol } = deed.envelope
   log.mails.push({ raw: deed.raw, recipients: deed.recipients, mailFrom, protocol })
   return { kind: 'mail', outcome: 'kept' }
 }
