@@ -11,7 +11,20 @@ export interface Body {
 export function chooseBody(root: Part): Body {
   const body: Body = { texts: [], htmls: [], attachments: [] }
   sortPart(body, root, { parent: 'mixed', first: true, text: true, html: true, alternative: false })
+  if (body.texts.length === 0 && body.htmls.length === 0) promote(body)
   return body
+}
+
+/** Nothing would be shown: any text will do that was not meant as a file. */
+function promote({ texts, htmls, attachments }: Body): void {
+  const at = attachments.findIndex(
+    ({ part }) =>
+      part.type.startsWith('text/') && part.disposition !== 'attachment' && part.filename === '',
+  )
+  for (const { part } of at < 0 ? [] : attachments.splice(at, 1)) {
+    texts.push(part)
+    htmls.push(part)
+  }
 }
 
 interface Place {

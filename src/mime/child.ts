@@ -2,6 +2,9 @@ import type { Answer, Job } from './job.ts'
 import { parseMail, readAttachment } from './parse.ts'
 
 // Runs as a process of its own, with no right but to read these modules. One job at a time; the parent holds the clock.
+// A terminal or a supervisor sends its signals to the whole family; when to stop is the parent's to say, or its end.
+process.on('SIGINT', () => {})
+process.on('SIGTERM', () => {})
 process.on('message', (job: Job) => tell(work(job)))
 tell({ kind: 'ready' })
 

@@ -1,27 +1,22 @@
-import { existsSync, globSync, readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { corpus } from '../../test/corpora.ts'
 import { EXPLAINED } from './fixtures/explained.ts'
 import { type Expectation, readExpectation } from './fixtures/stalwart.ts'
 import { readHead } from './head.ts'
 import { parseMail } from './parse.ts'
 
 const CASES = { stalwart: 107, 'postal-mime': 5 }
-const folder =
-  process.env['MAYFLY_CORPORA'] ?? resolve(import.meta.dirname, '../../../shared/corpora')
-const present = existsSync(folder)
-if (!present) {
-  process.stdout.write(`no corpora at ${folder}: 112 mails were not parsed\n`)
-}
+const stalwart = corpus('stalwart', CASES.stalwart)
+const postalMime = corpus('postal-mime', CASES['postal-mime'])
 
-test('the corpora are there where the whole house is tested', () => {
-  expect(present || !process.env['CI']).toBe(true)
-})
-
-describe.skipIf(!present)('of the mails of others', () => {
-  for (const [origin, count] of Object.entries(CASES)) {
-    test(`all ${count} of ${origin} are read, and as plain JSON`, () => {
-      const files = globSync(`${folder}/${origin}/**/*.eml`)
+describe('of the mails of others', () => {
+  for (const [origin, folder, count] of [
+    ['Stalwart', stalwart, CASES.stalwart],
+    ['postal-mime', postalMime, CASES['postal-mime']],
+  ] as const) {
+    test.skipIf(!folder)(`all ${count} of ${origin} are read, and as plain JSON`, () => {
+      const files = globSync(`${folder}/**/*.eml`)
       expect(files).toHaveLength(count)
       for (const file of files) {
         const mail = parseMail(readFileSync(file))
@@ -31,11 +26,11 @@ describe.skipIf(!present)('of the mails of others', () => {
     })
   }
 
-  test('Stalwart’s authors read all as we do, but for what is explained', () => {
+  test.skipIf(!stalwart)('Stalwart’s authors read all as we do, but for what is explained', () => {
     const counted = new Map<string, number>()
     const differing = new Set<string>()
-    for (const file of globSync(`${folder}/stalwart/*/*.eml`).sort()) {
-      const mail = file.slice(`${folder}/stalwart/`.length, -'.eml'.length)
+    for (const file of globSync(`${stalwart}/*/*.eml`).sort()) {
+      const mail = file.slice(`${stalwart}/`.length, -'.eml'.length)
       for (const [field, agrees] of compare(file)) {
         counted.set(field, (counted.get(field) ?? 0) + (agrees ? 1 : 0))
         if (!agrees) differing.add(`${mail} ${field}`)

@@ -41,7 +41,7 @@ export function startChild(script: URL, limits: JobLimits): ParseChild {
   })
   const gone = new Promise<void>((resolve) => {
     child.once('exit', () => resolve())
-    child.once('error', () => resolve())
+    child.on('error', () => resolve())
   })
   const ready = started(child)
   let lost = false

@@ -138,6 +138,17 @@ describe('the body', () => {
       one(),
     ],
     ['is not an unknown form', multipart('alternative', plain, 'Content-Type: a/b||x'), one()],
+    [
+      'may be the second of related parts',
+      multipart('related', 'Content-Type: image/png||x', html),
+      { text: 'html', html: '<b>html</b>', attachments: [{ contentType: 'image/png' }] },
+    ],
+    ['may be a text of another kind', parse(['Content-Type: text/x-notes', '', 'plain']), one()],
+    [
+      'is not a lone file',
+      parse(['Content-Type: text/csv; name=a.csv', '', 'a;b']),
+      { text: '', html: null, attachments: [{ filename: 'a.csv' }] },
+    ],
     ['may have no type', multipart('mixed', '|plain'), one()],
     ['may have a type of no sense', multipart('mixed', 'Content-Type: plain||plain'), one()],
     [
