@@ -19,6 +19,7 @@ const REPEATED = [
   ...['a', ' ', '<', '(', '=?', '@.', 'xn--', '&#', '/*', '--', '"', '\\', ';', '[', ',', ':', '>'],
   ...['\t', '\r', '\n', '\r\n ', '%', "'", '=', '*', '.', '+', '\0', '\u00e4', '\ud800', '\u202e'],
   ...['a ', 'a@', '<a@b', '@[', '=?u?q?', '=?u?q?a?=', '=?u?b?a?= ', ';a=', ';a*0=b', 'a;"', '> '],
+  ...['@ ', '@, ', ' @', '. ', '@a,', '<@ ', '"@', ' \t', '; ', '="', "a'", '*0*=%', 'a-', '1:'],
   ...['<a ', '<!--', '</', '<p>', '<b>', '=\n', '=4', '1 ', '1 Jan ', '\\"', '( ', ')('],
 ]
 
@@ -26,7 +27,10 @@ const READERS: [string, (text: string) => unknown][] = [
   ['the header look', (text) => readHead(Buffer.from(`From: ${text}\nSubject: ${text}\n\n`), text)],
   ['the header look at names', (text) => readHead(Buffer.from(text), '')],
   ['mailboxes', (text) => [...readMailboxes(text)]],
-  ['an address', readAddress],
+  // Longer ones are refused unread: what is short must not grow without bounds either.
+  ['an address', (text) => readAddress(text.slice(0, 600))],
+  ['an address in brackets', (text) => [...readMailboxes(`<${text.slice(0, 600)}>`)]],
+  ['a short date', (text) => readDate(`1 Jan 2026 ${text.slice(0, 90)}`)],
   ['encoded words', decodeWords],
   ['parameters', (text) => readStructured(`a/b; ${text}`)],
   ['a date', readDate],

@@ -3,7 +3,7 @@ import { addressTokens, type Token } from './address-tokens.ts'
 import { cleanLine } from './clean.ts'
 import { decodeWords } from './words.ts'
 
-export const MAX_NAME = 256
+const MAX_NAME = 256
 const MAX_ADDRESS = 320
 /** Of one mailbox; nobody's name has more pieces. */
 const MAX_TOKENS = 200
@@ -32,8 +32,9 @@ export function readAddress(text: string): string {
   return PLAIN.test(spec) || ADDRESS.test(spec) ? spec : ''
 }
 
-// Short texts only get here, so what these may give back is bounded.
-const ROUTE = /^\s*(?:@[^,:@"]*[\s,]*)+:/
+// RFC 5321 appendix C: `@one,@two:` before the address is ignored.
+const ROUTE = /^\s*@[^:"]*:/
+// In the square of a run of blanks, but only short texts get here.
 const BLANKS_INSIDE = /[ \t]*([.@])[ \t]*/g
 const PLAIN = /^[\w.!#$%&'*+/=?^`{|}~-]+@[\w.-]+$/
 const ADDRESS =
