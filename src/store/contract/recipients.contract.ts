@@ -124,6 +124,7 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       const { tokenHash } = await scene.session('ann@box.test')
       await scene.sweepAll(at(HOUR + COOLDOWN - 1))
       assert.ok(await scene.store.findSession(tokenHash))
+      assert.ok(await scene.other.findSession(tokenHash), 'and is remembered elsewhere')
       await scene.sweepAll(at(HOUR + COOLDOWN))
       assert.equal(await scene.other.findSession(tokenHash), undefined)
     })

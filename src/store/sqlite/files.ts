@@ -27,9 +27,7 @@ export function openWritable(path: string, maxBytes: number | 'auto' = 'auto'): 
 
 /** For everybody else. Holds no iterator across an await: an open read would keep the log file from shrinking. */
 export function openReadable(path: string): Db {
-  const db = new Database(path, { readonly: true, timeout: 10_000 })
-  db.pragma('mmap_size = 268435456')
-  return db
+  return new Database(path, { readonly: true, timeout: 10_000 })
 }
 
 /** Makes one `serve` per folder: an exclusive transaction that dies with the process. */

@@ -12,15 +12,14 @@ const PAGES_A_STEP = 500
 interface DueSession {
   id: MailboxId
   address: string | null
-  token_hash: string | null
 }
 
 export function sweepWrites(db: Db) {
   const uncleared = db.prepare<[number, number], DueSession>(
-    'select id, address, token_hash from session where cleared = 0 and expires_at <= ? limit ?',
+    'select id, address from session where cleared = 0 and expires_at <= ? limit ?',
   )
   const overCool = db.prepare<[number, number], DueSession>(
-    'select id, address, token_hash from session where cleared = 1 and expires_at <= ? limit ?',
+    'select id, address from session where cleared = 1 and expires_at <= ? limit ?',
   )
   const oldest = db.prepare<[number, number], MessageRow>(
     'select * from message where mailbox = ? order by id limit ?',
@@ -41,7 +40,7 @@ export function sweepWrites(db: Db) {
     sessions: DueSession[],
     allowance: number,
     finish: (session: DueSession) => void,
-  ) {
+  ): number {
     let left = allowance
     for (const session of sessions) {
       left = empty(session.id, left, Number.MAX_SAFE_INTEGER)
@@ -56,11 +55,18 @@ export function sweepWrites(db: Db) {
     sweep({ now, cooldownMs, poolMs, operatorMs }: SweepDue, touch: Touch): boolean {
       const time = now.getTime()
       const ended = uncleared.all(time, SESSIONS_A_STEP)
-      let left = endSessions(ended, MESSAGES_A_STEP, ({ id, address }) =>
-        address === null ? drop.run(id) : cleared.run(id),
-      )
+      let left = endSessions(ended, MESSAGES_A_STEP, ({ id, address }) => {
+        if (address === null) drop.run(id)
+        else cleared.run(id)
+        touch(id)
+      })
       const cooled = overCool.all(time - cooldownMs, SESSIONS_A_STEP)
-      if (left > 0) left = endSessions(cooled, left, ({ id }) => drop.run(id))
+      if (left > 0) {
+        left = endSessions(cooled, left, ({ id }) => {
+          drop.run(id)
+          touch(id)
+        })
+      }
       for (const [mailbox, keptMs] of [
         [POOL, poolMs],
         [OPERATOR, operatorMs],
