@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import { type Connection, cut, flush, linger, reserve, type Shared } from './connection.ts'
 import { EXCESS_BYTES } from './data.ts'
 import { carryOut, countMail, type HouseDeed } from './deeds.ts'
@@ -110,12 +111,20 @@ function goOn(connection: Connection, replies: string): void {
 }
 
 function hangUp(connection: Connection, reason: CloseReason): void {
-  if (reason === 'quit') {
-    linger(connection)
-    return
+  if (reason === 'quit') sayBye(connection)
+  else {
+    connection.shared.needs.log.info({ ip: connection.ip, reason }, 'SMTP session cut')
+    cut(connection, '', reason)
   }
-  connection.shared.needs.log.info({ ip: connection.ip, reason }, 'SMTP session cut')
-  cut(connection, '', reason)
+}
+
+// A client that said QUIT sends nothing more, and many are gone before our answer. Once the kernel has the answer there
+// is nothing to wait for; TLS alone has to say that it ends.
+function sayBye(connection: Connection): void {
+  const { socket } = connection
+  flush(connection)
+  if (socket.writableLength === 0 && !(socket instanceof TLSSocket)) socket.destroy()
+  else linger(connection)
 }
 
 function work(connection: Connection, deed: HouseDeed): void {
