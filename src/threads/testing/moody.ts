@@ -1,0 +1,25 @@
+import { parentPort } from 'node:worker_threads'
+import { Problem } from '../../core/problem.ts'
+import { serve } from '../ports.ts'
+
+// A thread for tests: it does what it is told, also to fail.
+
+if (parentPort) {
+  serve(parentPort, {
+    ready: () => 42,
+    refuse: () => {
+      throw new Problem('overloaded', 'not now', 7)
+    },
+    fail: () => {
+      throw new Error('a fault of ours')
+    },
+    measure: (bytes: Uint8Array) => bytes.length,
+    reverse: async (bytes: Uint8Array) => bytes.toReversed(),
+    die: () => {
+      setImmediate(() => {
+        throw new Error('the thread is lost')
+      })
+    },
+    close: () => parentPort?.unref(),
+  })
+}
