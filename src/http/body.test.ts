@@ -22,26 +22,26 @@ describe('a form', () => {
     ['a[b]=1', 'a[b]', '1'],
   ] as const) {
     test(text, () => {
-      assert.deepEqual(Object.entries(readForm(text)), [[name, value]])
+      assert.deepEqual([...readForm(text)], [[name, value]])
     })
   }
 
   test('a name that comes twice has no value of its own', () => {
-    assert.ok(Array.isArray(readForm('a=1&b=2&%61=3')['a']))
+    assert.ok(Array.isArray(readForm('a=1&b=2&%61=3').get('a')))
   })
 
   test('what URLSearchParams writes is read as it was', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.string()), (values) => {
         const read = readForm(new URLSearchParams(values).toString())
-        assert.deepEqual(Object.entries(read).toSorted(), Object.entries(values).toSorted())
+        assert.deepEqual([...read].toSorted(), Object.entries(values).toSorted())
       }),
     )
   })
 
   test('a quarter of a megabyte of repeats is read in a moment', () => {
     const values = readForm('a&'.repeat(130_000))
-    assert.deepEqual(Object.keys(values), ['a'])
+    assert.deepEqual([...values.keys()], ['a'])
   })
 })
 
@@ -50,14 +50,13 @@ describe('JSON', () => {
 
   test('names that reach for prototypes stay names', async () => {
     const values = await read('{"__proto__":{"polluted":1},"a":1}')
-    assert.equal(Object.getPrototypeOf(values), null)
-    assert.equal(values['a'], 1)
-    assert.equal(values['polluted'], undefined)
+    assert.deepEqual([...values.keys()], ['__proto__', 'a'])
+    assert.equal(({} as { polluted?: unknown }).polluted, undefined)
   })
 
   test('a name that comes twice has no value of its own, unless the second is deeper', async () => {
-    assert.ok(Array.isArray((await read('{"a":1,"a":2}'))['a']))
-    assert.deepEqual((await read('{"a":{"a":1},"b":["a","a"]}'))['a'], { a: 1 })
+    assert.ok(Array.isArray((await read('{"a":1,"a":2}')).get('a')))
+    assert.deepEqual((await read('{"a":{"a":1},"b":["a","a"]}')).get('a'), { a: 1 })
   })
 })
 

@@ -1,6 +1,6 @@
 import querystring from 'node:querystring'
 import { Problem } from '../core/problem.ts'
-import type { Values } from './input.ts'
+import { NO_VALUES, type Values } from './input.ts'
 import { repeatedKeys } from './json-keys.ts'
 
 // Ours are fewer than ten; each part costs some 20 µs.
@@ -11,7 +11,7 @@ const TWICE: readonly unknown[] = []
 
 /** Reads the parameters of a body. An empty one is welcome under any name. */
 export async function readBody(type: string | undefined, bytes: Buffer): Promise<Values> {
-  if (bytes.length === 0) return {}
+  if (bytes.length === 0) return NO_VALUES
   const media = type?.split(';', 1)[0]?.trim().toLowerCase()
   if (media === 'application/json') return readJson(bytes)
   if (media === 'application/x-www-form-urlencoded') return readForm(bytes.toString())
@@ -24,12 +24,12 @@ export async function readBody(type: string | undefined, bytes: Buffer): Promise
 
 /** Also reads the query, so that the same characters mean the same in both. */
 export function readForm(text: string): Values {
-  const values: Values = Object.create(null)
+  const values = new Map<string, unknown>()
   for (const pair of text.split('&')) {
     if (pair === '') continue
     const end = pair.indexOf('=')
     const name = decoded(end < 0 ? pair : pair.slice(0, end))
-    values[name] = name in values ? TWICE : decoded(end < 0 ? '' : pair.slice(end + 1))
+    values.set(name, values.has(name) ? TWICE : decoded(end < 0 ? '' : pair.slice(end + 1)))
   }
   return values
 }
@@ -42,10 +42,10 @@ function readJson(bytes: Buffer): Values {
   const text = textOf(bytes)
   const value = text === undefined ? undefined : parsedOf(text)
   if (text === undefined || value === undefined) throw unreadable('JSON')
-  if (value === null) return {}
+  if (value === null) return NO_VALUES
   if (typeof value !== 'object' || Array.isArray(value)) throw unreadable('JSON object')
-  const values: Values = Object.assign(Object.create(null), value)
-  for (const name of repeatedKeys(text)) values[name] = TWICE
+  const values = new Map<string, unknown>(Object.entries(value))
+  for (const name of repeatedKeys(text)) values.set(name, TWICE)
   return values
 }
 
@@ -71,11 +71,8 @@ async function readMultipart(type: string, bytes: Buffer): Promise<Values> {
   }
   const form = await multipartOf(type, bytes)
   if (!form) throw unreadable('multipart/form-data')
-  const values: Values = Object.create(null)
-  for (const name of new Set(form.keys())) {
-    const all = form.getAll(name)
-    values[name] = all.length === 1 ? all[0] : all
-  }
+  const values = new Map<string, unknown>()
+  for (const [name, value] of form) values.set(name, values.has(name) ? TWICE : value)
   return values
 }
 

@@ -20,6 +20,8 @@ body {
 }
 nav { padding: 1.25rem 1.25rem 0 }
 nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin: 0; padding: 0; list-style: none; font-size: .925rem }
+nav a { color: inherit; text-decoration: none }
+nav a:hover { color: var(--wing); text-decoration: underline }
 .mark { margin: 0 0 .5rem; font-weight: 650; letter-spacing: .01em; color: var(--wing) }
 .mark::before { content: '⟡ ' / '' }
 main { padding: .5rem 1.25rem 4rem; max-width: 50rem }
@@ -32,6 +34,7 @@ a:hover { text-decoration-thickness: 2px }
 :focus-visible { outline: 2px solid var(--wing); outline-offset: 3px; border-radius: 2px }
 code { font: .9em/1.5 ui-monospace, 'SF Mono', Menlo, Consolas, monospace }
 pre { margin: 0; padding: 1rem 1.25rem; overflow-x: auto; background: var(--shade); border: 1px solid var(--line); border-radius: .5rem }
+.sample { margin-top: 1rem; font-size: .9rem }
 .call { margin: 0 0 .75rem }
 .call code { font-size: 1rem }
 .method { font-size: .75rem; font-weight: 650; letter-spacing: .06em; padding: .15rem .5rem; border: 1px solid; border-radius: 1rem; margin-right: .25rem }

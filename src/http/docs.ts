@@ -3,6 +3,7 @@ import { STYLE } from './docs-style.ts'
 import { html, type Markup, trusted } from './markup.ts'
 import { isRequired, refusalsOf } from './openapi.ts'
 import type { Route } from './route.ts'
+import { sampleOf } from './sample.ts'
 import { status } from './status.ts'
 
 /** Nothing is loaded, run or framed; the one style sheet is known by its hash. */
@@ -78,7 +79,7 @@ function section(route: Route): Markup {
 <p class="call"><span class="method ${route.method.toLowerCase()}">${route.method}</span> <code>${route.path}</code></p>
 <p>${route.about}</p>
 ${parameterTable(route)}
-${answerTable(route)}
+${answers(route)}
 </section>
 `
 }
@@ -120,25 +121,23 @@ function typeText({
   return bounded ? `${minimum ?? 0} to ${maximum}` : 'integer'
 }
 
-function answerTable(route: Route): Markup {
-  const kind = typeof route.output === 'string' ? route.output : 'JSON'
-  const unchanged = route.conditional ? [[html`304`, html`nothing changed since that ETag`]] : []
+function answers(route: Route): Markup {
+  const kind = typeof route.output === 'string' ? route.output : 'JSON, as below'
+  const unchanged = route.conditional ? [[html`304`, html`Nothing changed since that ETag.`]] : []
   const refused = [...Map.groupBy(refusalsOf(route), (code) => status[code])].map(
     ([number, codes]) => [
       html`${number}`,
       html`${codes.map((code) => html`<code>${code}</code> `)}`,
     ],
   )
-  return table(
-    ['Status', 'Answer'],
-    [[html`200`, html`${kind}${fieldList(route)}`], ...unchanged, ...refused],
-  )
+  return html`${table(['Status', 'Answer'], [[html`200`, html`${kind}`], ...unchanged, ...refused])}
+${sample(route)}`
 }
 
-function fieldList({ output }: Route): Markup {
-  const fields = typeof output === 'string' ? {} : (output as { properties?: object }).properties
-  const names = Object.keys(fields ?? {})
-  return names.length === 0 ? html`` : html`: ${names.map((name) => html`<code>${name}</code> `)}`
+function sample({ output }: Route): Markup {
+  if (typeof output === 'string') return html``
+  const text = JSON.stringify(sampleOf(output), undefined, 2)
+  return html`<pre class="sample"><code>${text}</code></pre>`
 }
 
 function errors(): Markup {

@@ -2,7 +2,9 @@ import type { Static, TObject } from 'typebox'
 import { Problem } from '../core/problem.ts'
 
 /** Parameters as they came, by name: text, or any JSON; an array when one was given twice. */
-export type Values = Record<string, unknown>
+export type Values = ReadonlyMap<string, unknown>
+
+export const NO_VALUES: Values = new Map()
 
 export interface Given {
   query: Values
@@ -40,8 +42,10 @@ export function inputReader<I extends TObject>(schema: I): (given: Given) => Sta
 
 /** The body wins over the query; empty and null count as not given. */
 function find(name: string, { query, body, bearer }: Given): unknown {
-  if (isGiven(body[name])) return body[name]
-  if (isGiven(query[name])) return query[name]
+  const inBody = body.get(name)
+  if (isGiven(inBody)) return inBody
+  const inQuery = query.get(name)
+  if (isGiven(inQuery)) return inQuery
   return name === 'token' && isGiven(bearer) ? bearer : undefined
 }
 

@@ -7,7 +7,7 @@ import { type Answer, bare } from './answer.ts'
 import { readBody } from './body.ts'
 import type { ClientOf } from './client.ts'
 import { isHangUp } from './hang-up.ts'
-import { inputReader, type Values } from './input.ts'
+import { inputReader, NO_VALUES, type Values } from './input.ts'
 import { countAnswer } from './metrics.ts'
 import type { RouteNeeds } from './needs.ts'
 import { problemOf, refusal } from './refusal.ts'
@@ -34,7 +34,7 @@ export function serveRoute(serving: Serving, route: Route) {
     if (client !== undefined && !route.uncounted) await takeRates(needs, route, client)
     const input = read({
       query: query as Values,
-      body: body instanceof Buffer ? await bodyOf(raw, body) : {},
+      body: body instanceof Buffer ? await bodyOf(raw, body) : NO_VALUES,
       bearer: bearerOf(raw.headers.authorization),
     })
     const call: Call = {

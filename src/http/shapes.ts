@@ -27,29 +27,34 @@ export const sinceIdField = Type.Optional(
 )
 
 export const successField = Type.Literal('success')
-const stampField = Type.String({ description: 'YYYY-MM-DD HH:MM:SS, UTC' })
-const isoField = Type.String({ format: 'date-time' })
+const stampField = Type.String({
+  description: 'YYYY-MM-DD HH:MM:SS, UTC',
+  examples: ['2026-03-01 12:00:00'],
+})
+const isoField = Type.String({ format: 'date-time', examples: ['2026-03-01T12:00:00Z'] })
+const emailField = Type.String({ examples: ['calm.river12345678@mayfly.example'] })
+const messageIdField = Type.Integer({ examples: [1_836_000_000_000_000] })
 
 export const summaryFields = {
-  id: Type.Integer(),
-  sender_name: Type.String(),
-  sender_email: Type.String(),
-  subject: Type.String(),
+  id: messageIdField,
+  sender_name: Type.String({ examples: ['Ann'] }),
+  sender_email: Type.String({ examples: ['ann@sender.example'] }),
+  subject: Type.String({ examples: ['Your code'] }),
   received_at: stampField,
   received_at_iso: isoField,
 }
 const summaryShape = Type.Object(summaryFields)
 
 export const mailboxFields = {
-  email: Type.String(),
+  email: emailField,
   expires_at: stampField,
   expires_at_iso: isoField,
 }
 
 export const sessionShape = Type.Object({
   status: successField,
-  email: Type.String(),
-  token: Type.String(),
+  email: emailField,
+  token: Type.String({ examples: ['43 characters, to be kept secret'] }),
   expires_at: stampField,
   expires_at_iso: isoField,
 })

@@ -63,8 +63,9 @@ export const checkMailRoute = route({
         ? { session: found, timedOut: false }
         : await waitForNews(needs, call, { token, session: found, seconds: wait, sinceId })
 
-    if (given !== undefined && matchesTag(given, mailboxTag(session))) {
-      return bare(304, { etag: mailboxTag(session) })
+    if (given !== undefined) {
+      const etag = mailboxTag(session)
+      if (matchesTag(given, etag)) return bare(304, { etag })
     }
     if (timedOut) return timedOutAnswer(needs, session)
     return await listing(needs, session, { sinceId, limit })

@@ -12,8 +12,18 @@ export const domainsRoute = route({
   input: Type.Object({}),
   output: Type.Object({
     status: successField,
-    domains: Type.Array(Type.Object({ id: Type.Integer(), domain: Type.String() })),
-    gmail_accounts: Type.Array(Type.Object({ id: Type.Integer(), email: Type.String() })),
+    domains: Type.Array(
+      Type.Object({
+        id: Type.Integer({ examples: [1] }),
+        domain: Type.String({ examples: ['mayfly.example'] }),
+      }),
+    ),
+    gmail_accounts: Type.Array(
+      Type.Object({
+        id: Type.Integer({ examples: [1] }),
+        email: Type.String({ examples: ['someone@gmail.com'] }),
+      }),
+    ),
   }),
   refusals: [],
   async handle(_input, needs) {

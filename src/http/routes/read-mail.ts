@@ -6,16 +6,24 @@ import { route } from '../route.ts'
 import { idField, successField, summaryFields, summaryJson, tokenField } from '../shapes.ts'
 
 const nullable = Type.Union([Type.String(), Type.Null()])
-const people = Type.Array(Type.Object({ name: Type.String(), address: Type.String() }))
+const people = Type.Array(
+  Type.Object({
+    name: Type.String({ examples: ['Ann'] }),
+    address: Type.String({ examples: ['ann@sender.example'] }),
+  }),
+)
 
 const attachmentShape = Type.Object({
-  index: Type.Integer(),
-  filename: Type.String(),
-  content_type: Type.String(),
-  size: Type.Integer(),
+  index: Type.Integer({ examples: [0] }),
+  filename: Type.String({ examples: ['report.pdf'] }),
+  content_type: Type.String({ examples: ['application/pdf'] }),
+  size: Type.Integer({ examples: [1_234] }),
   content_id: nullable,
   inline: Type.Boolean(),
-  url: Type.String({ description: 'Relative, without the token.' }),
+  url: Type.String({
+    description: 'Relative, without the token.',
+    examples: ['/api/attachment?id=ID&index=0'],
+  }),
 })
 
 const messageShape = Type.Object({
@@ -29,7 +37,7 @@ const messageShape = Type.Object({
   reply_to: people,
   message_id: nullable,
   date: nullable,
-  size: Type.Integer(),
+  size: Type.Integer({ examples: [1_234] }),
   attachments: Type.Array(attachmentShape),
   headers: Type.Optional(
     Type.Array(Type.Object({ name: Type.String(), value: Type.String() }), {
@@ -39,7 +47,10 @@ const messageShape = Type.Object({
   codes: Type.Array(Type.Unknown()),
   links: Type.Array(Type.Unknown()),
   auth: Type.Null(),
-  raw_url: Type.String({ description: 'Relative, without the token.' }),
+  raw_url: Type.String({
+    description: 'Relative, without the token.',
+    examples: ['/api/raw-mail?id=ID'],
+  }),
 })
 
 export const readMailRoute = route({
