@@ -247,4 +247,9 @@ test('clients over IPv6 are taken, and kept with their address', async () => {
 test('a second server on the port is refused unless both agree to share it', async () => {
   const { port } = await door()
   await assert.rejects(door({}, { port }), { code: 'EADDRINUSE' })
+  const first = await door({}, { reusePort: true })
+  const second = await door({}, { reusePort: true, port: first.port })
+  await Promise.all(Array.from({ length: 50 }, () => dialogue(first.port, TO_ANN)))
+  await settled(() => first.seen.held + second.seen.held === 0)
+  assert.ok(first.seen.asked.length > 0 && second.seen.asked.length > 0)
 })

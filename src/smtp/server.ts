@@ -27,18 +27,24 @@ export async function openSmtp(needs: SmtpNeeds, options: SmtpOptions): Promise<
   server.on('error', (err) => needs.log.error({ err }, 'a client could not be taken'))
   const timer = setInterval(() => checkAll(shared), shared.times.checkMs)
 
+  async function close(): Promise<void> {
+    const closed = once(server, 'close')
+    server.close()
+    const force = setTimeout(() => endAll(shared), shared.times.closeMs)
+    leaveAll(shared)
+    await closed
+    // The server is told of a socket's end a little before we are.
+    while (shared.connections.size > 0) await setImmediate()
+    clearTimeout(force)
+    clearInterval(timer)
+  }
+
+  let closing: Promise<void> | undefined
   return {
     port: portOf(server),
-    async close() {
-      const closed = once(server, 'close')
-      server.close()
-      const force = setTimeout(() => endAll(shared), shared.times.closeMs)
-      leaveAll(shared)
-      await closed
-      // The server is told of a socket's end a little before we are.
-      while (shared.connections.size > 0) await setImmediate()
-      clearTimeout(force)
-      clearInterval(timer)
+    close() {
+      closing ??= close()
+      return closing
     },
   }
 }

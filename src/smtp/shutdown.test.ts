@@ -72,6 +72,12 @@ describe('a server that is asked to stop', () => {
     assert.equal(seen.mails.length, 0)
   })
 
+  test('may be asked twice', async () => {
+    const { server } = await door()
+    await Promise.all([server.close(), server.close()])
+    await server.close()
+  })
+
   test('does not wait for ever for a client that will not hang up', async () => {
     const { server, seen } = await door({}, { times: { closeMs: 30 } })
     const client = openClient(server.port)

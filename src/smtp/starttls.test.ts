@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, test } from 'vitest'
+import { selfSigned } from './certificate.ts'
 import { openSmtp, type SmtpServer } from './server.ts'
 import { converse, whole } from './testing/converse.ts'
 import { dialogue, hear, openClient } from './testing/dialogue.ts'
@@ -106,6 +107,28 @@ test('a client that never starts the handshake is let go after a while', async (
   now += 30_001
   assert.equal(await client.rest(), '')
   await settled(() => seen.held === 0)
+})
+
+test("the operator's certificate is read again when its file changes", async () => {
+  const file = join(folder, 'operator.pem')
+  const names: string[] = []
+  const write = (name: string) => writeFile(file, selfSigned({ ...wish, hostname: name }))
+  const wish = { now: new Date('2026-05-01T12:00:00Z'), serial: Buffer.from('01', 'hex') }
+  await write('a.operator.test')
+  const options = { port: 0, hostname: 'mx.box.test', tlsCert: file, tlsKey: file, folder }
+  const operated = await openSmtp(recorder().needs, options)
+  for (const name of ['a.operator.test', 'longer.operator.test']) {
+    await write(name)
+    const client = openClient(operated.port)
+    client.send('STARTTLS\r\n')
+    await hear(client, 'the greeting', 220)
+    await hear(client, 'STARTTLS', 220)
+    const socket = await client.secure()
+    names.push(socket.getPeerX509Certificate()?.subject ?? '')
+    socket.destroy()
+  }
+  await operated.close()
+  assert.deepEqual(names, ['CN=a.operator.test', 'CN=longer.operator.test'])
 })
 
 test('without a certificate STARTTLS is not offered', async () => {
