@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { describe, test } from 'vitest'
+import { Problem } from '../core/problem.ts'
+import type { MailEvent } from '../service/mail-events.ts'
+import { eventStream, eventText } from './events.ts'
+
+const message = {
+  id: 7,
+  senderName: 'A',
+  senderEmail: 'a@sender.test',
+  subject: 'two\nlines\r\n\r\nevent: forged',
+  receivedAt: new Date('2026-03-01T12:00:00Z'),
+}
+
+describe('one event', () => {
+  test('a message has its id, and no subject can end its line', () => {
+    const [event, id, data, ...rest] = eventText({ kind: 'message', message }).split('\n')
+    assert.deepEqual([event, id, rest], ['event: message', 'id: 7', ['', '']])
+    assert.equal(JSON.parse(data?.slice('data: '.length) ?? '').subject, message.subject)
+  })
+
+  for (const [event, text] of [
+    [{ kind: 'deleted', id: 7 }, 'event: deleted\ndata: {"id":7}\n\n'],
+    [{ kind: 'end', reason: 'expired' }, 'event: end\ndata: {"reason":"expired"}\n\n'],
+    [{ kind: 'beat' }, ':\n\n'],
+  ] as const) {
+    test(event.kind, () => {
+      assert.equal(eventText(event), text)
+    })
+  }
+})
+
+describe('a stream', () => {
+  test('asks for no more events than its reader has room for', async () => {
+    let asked = 0
+    async function* endless(): AsyncGenerator<MailEvent> {
+      for (;;) {
+        asked += 1
+        yield { kind: 'message', message }
+      }
+    }
+    const stream = Readable.from(eventStream(endless(), 0), {
+      objectMode: false,
+      highWaterMark: 1_000,
+    })
+    stream.read(0)
+    for (let turn = 0; turn < 100; turn += 1) await new Promise(setImmediate)
+    assert.ok(asked > 0 && asked < 20, `${asked} events were asked for`)
+    stream.destroy()
+  })
+
+  test('says so when we stop, and lets every other fault rise', async () => {
+    async function* failing(fault: Error): AsyncGenerator<MailEvent> {
+      yield { kind: 'beat' }
+      throw fault
+    }
+    const heard = await Array.fromAsync(eventStream(failing(new Problem('shutting_down', 'x')), 5))
+    assert.match(heard.join(''), /^retry: \d+\nid: 5\n\n:\n\n: shutting_down\nretry: \d+\n\n$/)
+    await assert.rejects(Array.fromAsync(eventStream(failing(new Error('disk')), 5)), /disk/)
+  })
+})
