@@ -18,6 +18,8 @@ export interface DataReader {
   /** BEFORE and all that came, in the first `length` bytes; once dropped, the last few that came. */
   held: Buffer
   length: number
+  /** True once a line came that starts with a dot and is not the end. */
+  dotted: boolean
   /** How far of held the stuffed dots have been counted, and how many there were. */
   counted: number
   dots: number
@@ -31,6 +33,7 @@ export function dataReader(maxBytes: number): DataReader {
     maxBytes,
     held: BEFORE,
     length: BEFORE.length,
+    dotted: false,
     counted: BEFORE.length,
     dots: 0,
     dropped: undefined,
@@ -49,25 +52,20 @@ export type Taken =
 
 export function takeData(reader: DataReader, chunk: Buffer, from: number): Taken {
   if (reader.dropped) return readPast(reader, reader.dropped, chunk, from)
-  // The usual mail comes in one piece, and the first line of it that starts with a dot is its end.
-  if (reader.length === BEFORE.length && chunk[from] !== DOT) {
-    const end = chunk.indexOf(LINE_DOT, from)
-    if (end !== -1 && chunk[end + 3] === CR && chunk[end + 4] === LF) {
-      const stuffed = chunk.subarray(from, end + 2)
-      const next = end + END.length
-      return stuffed.length > reader.maxBytes
-        ? { next, dropped: 'too_big' }
-        : { next, stuffed, plain: true }
-    }
-  }
   const before = reader.length
-  append(reader, chunk.subarray(from))
-  const all = reader.held.subarray(0, reader.length)
-  const end = all.indexOf(END, Math.max(0, before - END.length + 1))
-  if (end !== -1) {
-    return finish(reader, all.subarray(BEFORE.length, end + 2), from + end + END.length - before)
+  if (before === BEFORE.length && chunk[from] !== DOT) {
+    // The usual mail comes in one piece: no need to hold it.
+    const end = findEnd(reader, chunk, from)
+    if (end !== -1) return finish(reader, chunk.subarray(from, end + 2), end + END.length)
+    append(reader, chunk.subarray(from))
+  } else {
+    append(reader, chunk.subarray(from))
+    const all = reader.held.subarray(0, reader.length)
+    const end = findEnd(reader, all, Math.max(0, before - END.length + 1))
+    const next = from + end + END.length - before
+    if (end !== -1) return finish(reader, all.subarray(BEFORE.length, end + 2), next)
   }
-  if (isTooBig(reader, all)) dropData(reader, 'too_big')
+  if (isTooBig(reader)) dropData(reader, 'too_big')
   return 'more'
 }
 
@@ -114,9 +112,19 @@ function isStuffedDot(bytes: Buffer, at: number): boolean {
   return at === 0 || (bytes[at - 1] === LF && bytes[at - 2] === CR)
 }
 
+// In most mails the first line that starts with a dot is the end: one search tells both.
+function findEnd(reader: DataReader, bytes: Buffer, from: number): number {
+  if (reader.dotted) return bytes.indexOf(END, from)
+  const at = bytes.indexOf(LINE_DOT, from)
+  if (at === -1 || at + END.length > bytes.length) return -1
+  if (bytes[at + 3] === CR && bytes[at + 4] === LF) return at
+  reader.dotted = true
+  return bytes.indexOf(END, at)
+}
+
 function finish(reader: DataReader, stuffed: Buffer, next: number): Taken {
   let dots = 0
-  if (stuffed[0] === DOT || stuffed.includes(LINE_DOT)) {
+  if (reader.dotted || stuffed[0] === DOT) {
     for (let at = 0; at < stuffed.length; at += 1) if (isStuffedDot(stuffed, at)) dots += 1
   }
   return stuffed.length - dots > reader.maxBytes
@@ -126,11 +134,11 @@ function finish(reader: DataReader, stuffed: Buffer, next: number): Taken {
 
 // Counts each dot once, and none at all before the limit is near: however a mail is cut, the work stays linear.
 // A few bytes past the limit may still turn out to be the end.
-function isTooBig(reader: DataReader, all: Buffer): boolean {
+function isTooBig(reader: DataReader): boolean {
   const limit = BEFORE.length + reader.maxBytes + END.length
   if (reader.length <= limit) return false
   for (; reader.counted + 1 < reader.length; reader.counted += 1) {
-    if (isStuffedDot(all, reader.counted)) reader.dots += 1
+    if (isStuffedDot(reader.held, reader.counted)) reader.dots += 1
   }
   return reader.length - reader.dots > limit
 }
