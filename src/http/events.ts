@@ -9,11 +9,11 @@ const RETRY_MS = 2_000
 export function eventText(event: MailEvent): string {
   switch (event.kind) {
     case 'message':
-      return `event: message\nid: ${event.message.id}\n${dataLine(summaryJson(event.message))}`
+      return `event: message\nid: ${event.message.id}\n${payloadLine(summaryJson(event.message))}`
     case 'deleted':
-      return `event: deleted\n${dataLine({ id: event.id })}`
+      return `event: deleted\n${payloadLine({ id: event.id })}`
     case 'end':
-      return `event: end\n${dataLine({ reason: event.reason })}`
+      return `event: end\n${payloadLine({ reason: event.reason })}`
     case 'beat':
       return ':\n\n'
   }
@@ -35,6 +35,6 @@ export async function* eventStream(
 }
 
 /** JSON has no line breaks of its own, so one line holds it. */
-function dataLine(value: unknown): string {
+function payloadLine(value: unknown): string {
   return `data: ${JSON.stringify(value)}\n\n`
 }

@@ -97,7 +97,7 @@ function buildApp(serving: Serving, requestMs: number): FastifyInstance {
       connectionsCheckingInterval: requestMs / 15,
       requireHostHeader: false,
     },
-    // Whatever this gives is handed on as it is; only readInput looks at it.
+    // Whatever this gives is handed on as it is; only input.ts looks at it.
     routerOptions: {
       querystringParser: readForm as unknown as (text: string) => Record<string, string>,
     },

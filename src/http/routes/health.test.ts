@@ -3,7 +3,10 @@ import { afterAll, beforeAll, describe, test } from 'vitest'
 import { ask, refusalFault } from '../../../test/ask.ts'
 import { type Door, openDoor } from '../../../test/door.ts'
 import { type House, openHouse } from '../../../test/house.ts'
+import { Problem } from '../../core/problem.ts'
+import type { RouteNeeds } from '../needs.ts'
 import { PROXY_ENV, sharedAnswers } from '../route.contract.ts'
+import type { Call } from '../route.ts'
 import { livezRoute } from './livez.ts'
 import { metricsRoute } from './metrics.ts'
 import { readyzRoute } from './readyz.ts'
@@ -60,6 +63,20 @@ describe('/readyz', () => {
       assert.doesNotMatch(wrong.text, /disk/)
       const operator = await ask(`${guarded.url}/readyz`, { headers: ADMIN })
       assert.equal(operator.body['message'], REASON)
+    })
+  })
+  describe('503 while we stop', () => {
+    test('readiness turns, whatever the disk says', async () => {
+      const needs = { closing: () => true } as RouteNeeds
+      const call: Call = {
+        method: 'GET',
+        headers: {},
+        client: undefined,
+        signal: () => AbortSignal.abort(),
+      }
+      const stopping = (error: unknown) =>
+        error instanceof Problem && error.code === 'shutting_down'
+      await assert.rejects(readyzRoute.handle({}, needs, call), stopping)
     })
   })
   sharedAnswers(readyzRoute, () => house)
