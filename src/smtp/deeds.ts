@@ -62,6 +62,7 @@ async function keep(needs: SmtpNeeds, ip: string, deed: MailDeed): Promise<Verdi
     outcome = noSpace ? 'no_space' : logged(needs, ip, { doing: 'DATA', err })
   }
   countMail(outcome, size)
+  needs.log.debug({ ip, outcome, bytes: size, recipients: recipients.length }, 'a mail came in')
   return { kind: 'mail', outcome }
 }
 
