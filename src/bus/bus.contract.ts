@@ -54,6 +54,12 @@ export function busContract(open: () => Promise<[Bus, Bus]>): void {
     assert.equal(called, 0)
   })
 
+  test('closing right after a wake is harmless', async () => {
+    here.wake(ANN)
+    await here.close()
+    await new Promise(setImmediate)
+  })
+
   test('many wakes in one turn reach everybody', async () => {
     const mailboxes = Array.from({ length: 1_000 }, (_, index) => (1_000 + index) as MailboxId)
     const waiting = mailboxes.map((mailbox) => woken(there, mailbox))

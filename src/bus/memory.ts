@@ -6,6 +6,7 @@ export function openMemoryBus(name: string): Bus {
   const waiting = new Map<MailboxId, Set<() => void>>()
   const channel = new BroadcastChannel(name)
   let news: MailboxId[] = []
+  let telling: NodeJS.Immediate | undefined
 
   channel.onmessage = (event) => {
     for (const mailbox of (event as { data: MailboxId[] }).data) callAll(mailbox)
@@ -25,7 +26,7 @@ export function openMemoryBus(name: string): Bus {
 
   return {
     wake(mailbox) {
-      if (news.length === 0) setImmediate(tell)
+      if (news.length === 0) telling = setImmediate(tell)
       news.push(mailbox)
     },
     subscribe(mailbox, changed) {
@@ -37,6 +38,7 @@ export function openMemoryBus(name: string): Bus {
       }
     },
     async close() {
+      clearImmediate(telling)
       channel.close()
     },
   }

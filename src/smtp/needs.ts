@@ -34,7 +34,7 @@ export interface SmtpOptions {
   port: number
   /** Our name in the greeting. */
   hostname: string
-  /** Default `::`, which is IPv4 as well; where there is no IPv6, `0.0.0.0`. */
+  /** Default: all addresses. */
   host?: string
   /** Several threads listen on one port. */
   reusePort?: boolean

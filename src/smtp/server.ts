@@ -82,24 +82,13 @@ async function certificateFiles(
   return { cert: both, key: both }
 }
 
-async function listen(server: Server, { port, host = '::', reusePort }: SmtpOptions) {
+async function listen(
+  server: Server,
+  { port, host = '::', reusePort }: SmtpOptions,
+): Promise<void> {
   const wish: ListenOptions = { port, host, backlog: 1_024, reusePort: reusePort ?? false }
-  try {
-    await listening(server, wish)
-  } catch (error) {
-    const noIpv6 = host === '::' && isCode(error, ['EAFNOSUPPORT', 'EADDRNOTAVAIL'])
-    if (!noIpv6) throw error
-    await listening(server, { ...wish, host: '0.0.0.0' })
-  }
-}
-
-async function listening(server: Server, options: ListenOptions): Promise<void> {
-  server.listen(options)
+  server.listen(wish)
   await once(server, 'listening')
-}
-
-function isCode(error: unknown, codes: string[]): boolean {
-  return error instanceof Error && 'code' in error && codes.includes(String(error.code))
 }
 
 function portOf(server: Server): number {

@@ -12,7 +12,7 @@ import { lockFolder } from '../store/sqlite/files.ts'
 import { makeVersions } from '../store/sqlite/versions.ts'
 import type { MailStore } from '../store/store.ts'
 import { makeClock } from './clock.ts'
-import { freePort } from './free-port.ts'
+import { freePort, listenHost } from './free-port.ts'
 import { serve } from './ports.ts'
 import { type DoorSetup, OPERATOR_MAIL_MS, openParts, receiveLimits, type Shared } from './setup.ts'
 import { startThread, type Thread } from './thread.ts'
@@ -91,8 +91,9 @@ async function startParts(config: Config, { log, died, clock, closers }: Startin
   closers.push(startSweep(config, { ...parts, log }))
 
   const threads = [mail.thread, shop.thread]
+  const host = await listenHost(config.host)
   const open = (kind: 'http' | 'smtp') =>
-    openDoors(kind, { config, shared, takePort, died, closers, threads, parser })
+    openDoors(kind, { config, host, shared, takePort, died, closers, threads, parser })
   // HTTP last: once /readyz answers, everything else is there.
   const smtpPort = await open('smtp')
   const httpPort = await open('http')
@@ -101,6 +102,7 @@ async function startParts(config: Config, { log, died, clock, closers }: Startin
 
 interface DoorParts {
   config: Config
+  host: string
   shared: Shared
   takePort(): DoorSetup['mailPort']
   died(fault: Error): void
@@ -111,10 +113,10 @@ interface DoorParts {
 }
 
 async function openDoors(kind: 'http' | 'smtp', parts: DoorParts): Promise<number> {
-  const { config, shared, died, closers, threads, parser } = parts
+  const { config, host, shared, died, closers, threads, parser } = parts
   const { threads: count } = config[kind]
   const reusePort = count > 1
-  let port = reusePort ? await freePort(config.host, config[kind].port) : config[kind].port
+  let port = reusePort ? await freePort(host, config[kind].port) : config[kind].port
 
   for (let number = 1; number <= count; number += 1) {
     const name = `${kind}-${number}`
@@ -126,7 +128,7 @@ async function openDoors(kind: 'http' | 'smtp', parts: DoorParts): Promise<numbe
       metrics: () => allMetrics(threads),
     })
     const mailPort = parts.takePort()
-    const listen = { host: config.host, port, reusePort }
+    const listen = { host, port, reusePort }
     const setup: DoorSetup = { config, shared, mailPort, mainPort, listen, name }
     const thread = await startThread(`./${kind}.ts`, setup, {
       name,
