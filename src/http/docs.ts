@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { STYLE } from './docs-style.ts'
+import { type Field, typeText } from './field-text.ts'
 import { html, type Markup, trusted } from './markup.ts'
 import { isRequired, refusalsOf } from './openapi.ts'
 import type { Route } from './route.ts'
@@ -90,12 +91,7 @@ function parameterTable(route: Route): Markup {
   return table(
     ['Parameter', 'Type', 'Meaning'],
     fields.map(([name, schema]) => {
-      const field = schema as {
-        type?: string
-        minimum?: number
-        maximum?: number
-        description?: string
-      }
+      const field: Field = schema
       const need = isRequired(route.input, name) ? html` <em>required</em>` : html``
       return [
         html`<code>${name}</code>${need}`,
@@ -104,21 +100,6 @@ function parameterTable(route: Route): Markup {
       ]
     }),
   )
-}
-
-function typeText({
-  type = '',
-  minimum,
-  maximum,
-}: {
-  type?: string
-  minimum?: number
-  maximum?: number
-}) {
-  if (type === 'boolean') return '0 or 1'
-  if (type !== 'integer') return 'text'
-  const bounded = maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER
-  return bounded ? `${minimum ?? 0} to ${maximum}` : 'integer'
 }
 
 function answers(route: Route): Markup {

@@ -15,7 +15,7 @@ import { readMailRoute } from './routes/read-mail.ts'
 import { readyzRoute } from './routes/readyz.ts'
 
 /** In the order in which the documents tell them. */
-const documented: readonly Route[] = [
+export const documented: readonly Route[] = [
   domainsRoute,
   createSessionRoute,
   checkMailRoute,
