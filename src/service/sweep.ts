@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { asError } from '../core/fault.ts'
 import type { Log } from '../core/log.ts'
 import type { MailStore, SweepDue } from '../store/store.ts'
 
@@ -27,8 +28,4 @@ export async function sweepForEver(
     }
     await pause(more ? BREATH_MS : REST_MS, undefined, { signal: ended }).catch(() => {})
   }
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error))
 }

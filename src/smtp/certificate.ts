@@ -2,6 +2,7 @@ import { createPublicKey, generateKeyPairSync, hash, type KeyObject, sign } from
 import { link, mkdir, rm, writeFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
+import { hasCode } from '../core/fault.ts'
 import {
   bitString,
   der,
@@ -39,7 +40,7 @@ export async function installationCertificate(
     await writeFile(draft, selfSigned(wish), { mode: 0o600, flag: 'wx', flush: true })
     await link(draft, file)
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+    if (!hasCode(error, 'EEXIST')) throw error
   } finally {
     await rm(draft, { force: true })
   }

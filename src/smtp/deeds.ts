@@ -1,3 +1,4 @@
+import { asError } from '../core/fault.ts'
 import { Problem } from '../core/problem.ts'
 import { mailBytes, mails, refusedRecipients } from './metrics.ts'
 import type { SmtpNeeds } from './needs.ts'
@@ -52,7 +53,6 @@ async function askFor(needs: SmtpNeeds, ip: string, deed: RecipientDeed): Promis
 
 async function keep(needs: SmtpNeeds, ip: string, deed: MailDeed): Promise<Verdict> {
   const { raw, recipients, envelope } = deed
-  // Read now: receive may hand the bytes to another thread, and then they are gone from here.
   const size = raw.length
   let outcome: MailOutcome
   try {
@@ -67,7 +67,6 @@ async function keep(needs: SmtpNeeds, ip: string, deed: MailDeed): Promise<Verdi
 }
 
 function logged(needs: SmtpNeeds, ip: string, { doing, err }: { doing: string; err: unknown }) {
-  const cause = err instanceof Error ? err : new Error(String(err))
-  needs.log.error({ ip, doing, err: cause }, 'answered 451')
+  needs.log.error({ ip, doing, err: asError(err) }, 'answered 451')
   return 'fault' as const
 }

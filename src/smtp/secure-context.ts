@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { createSecureContext, type SecureContext } from 'node:tls'
+import { asError } from '../core/fault.ts'
 import type { Log } from '../core/log.ts'
 
 export interface CertificateFiles {
@@ -20,7 +21,7 @@ export function secureContextOf(files: CertificateFiles, log: Log): () => Secure
       log.info({ cert: files.cert }, 'certificate read again')
     } catch (err) {
       // Half-written, or the key not yet replaced: the old pair serves until both are there.
-      log.error({ err: toError(err), cert: files.cert }, 'new certificate unusable, old one kept')
+      log.error({ err: asError(err), cert: files.cert }, 'new certificate unusable, old one kept')
     }
     return context
   }
@@ -38,8 +39,4 @@ function marksOf({ cert, key }: CertificateFiles): string {
       return stat ? `${stat.ino} ${stat.size} ${stat.mtimeNs}` : 'none'
     })
     .join(' ')
-}
-
-function toError(err: unknown): Error {
-  return err instanceof Error ? err : new Error(String(err))
 }

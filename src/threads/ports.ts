@@ -1,4 +1,5 @@
 import type { MessagePort, Worker } from 'node:worker_threads'
+import { asError } from '../core/fault.ts'
 import { Problem, type ProblemCode } from '../core/problem.ts'
 
 /** What two threads talk over. */
@@ -71,8 +72,8 @@ export function answerOf(seq: number, outcome: { result: unknown } | { error: un
     const { code, message, retryAfter } = error
     return { seq, refused: { code, message, retryAfter } }
   }
-  const known = error instanceof Error ? error : new Error(String(error))
-  return { seq, failed: { message: known.message, stack: known.stack } }
+  const { message, stack } = asError(error)
+  return { seq, failed: { message, stack } }
 }
 
 function errorOf(answer: { refused: Refused } | { failed: Failed }): Error {
