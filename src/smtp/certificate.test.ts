@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { copyFile, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import {
+  copyFile,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'vitest'
@@ -133,6 +143,22 @@ describe('certificate files', () => {
     await rm(cert)
     assert.equal(current(), latest)
     assert.deepEqual(lines(), ['error: new certificate unusable, old one kept'])
+  })
+
+  test('that lead round in a circle leave the old one in use, and are told of once', async () => {
+    const cert = await pair('cert')
+    const current = secureContextOf({ cert, key: cert }, needs.log)
+    const before = current()
+    await rm(cert)
+    await symlink(cert, cert)
+    assert.equal(current(), before)
+    assert.equal(current(), before)
+    assert.deepEqual(lines(), ['error: new certificate unusable, old one kept'])
+
+    await rm(cert)
+    await pair('cert')
+    assert.notEqual(current(), before)
+    assert.deepEqual(lines(), ['info: certificate read again'])
   })
 
   test('that cannot be read at the start stop the start', async () => {

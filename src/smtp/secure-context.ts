@@ -33,10 +33,16 @@ function load({ cert, key }: CertificateFiles): SecureContext {
 
 /** What changes whenever a file is written or replaced. */
 function marksOf({ cert, key }: CertificateFiles): string {
-  return [cert, key]
-    .map((file) => {
-      const stat = statSync(file, { throwIfNoEntry: false, bigint: true })
-      return stat ? `${stat.ino} ${stat.size} ${stat.mtimeNs}` : 'none'
-    })
-    .join(' ')
+  return `${markOf(cert)} ${markOf(key)}`
+}
+
+// Never throws: this is asked in the middle of a client's conversation. What stands in the way is a mark like any other,
+// so that it is told of once and not to each client.
+function markOf(file: string): string {
+  try {
+    const { ino, size, mtimeNs } = statSync(file, { bigint: true })
+    return `${ino} ${size} ${mtimeNs}`
+  } catch (err) {
+    return asError(err).message
+  }
 }
