@@ -29,7 +29,7 @@ export type Deed =
   | { kind: 'sender'; size: number }
   /** text is what stood between the angle brackets. */
   | { kind: 'recipient'; text: string; size: number }
-  /** raw has an ArrayBuffer of its own, of its exact size: it can be handed to another thread. */
+  /** raw has memory of its own: it stays as it is while more bytes come in. */
   | { kind: 'mail'; raw: Uint8Array; recipients: Address[]; envelope: Envelope }
   | { kind: 'tls' }
   | { kind: 'close'; reason: CloseReason }
