@@ -5,11 +5,11 @@ import { banner, whereabouts } from './cli/serve.ts'
 import { type Config, readConfig } from './config.ts'
 import { openLog } from './log.ts'
 import { openParser } from './mime/parser.ts'
+import { parseOnce } from './service/parse-once.ts'
 import { loadSettings, SettingsError } from './settings.ts'
 import { FolderInUse } from './store/sqlite/files.ts'
 import { DamagedFile, NewerSchema } from './store/sqlite/migrate.ts'
-import type { MailStore } from './store/store.ts'
-import { openMailAlone } from './threads/alone.ts'
+import { openMailBeside, type StoreBeside } from './threads/beside.ts'
 import { startService } from './threads/start.ts'
 
 /** The command line's deeds. Each opens only what it needs: most of them run beside a service on the same folder. */
@@ -24,11 +24,8 @@ function deeds(): Deeds {
     withOperatorMail: (deed) =>
       withMailStore(read().config, async (store) => {
         const parser = openParser()
-        const parsed = async (rawId: number) => {
-          const raw = await store.readRaw(rawId)
-          return (await store.readParsed(rawId)) ?? (raw && (await parser.parse(raw.bytes)))
-        }
         try {
+          const parsed = parseOnce({ store, parse: parser.parse })
           await deed({ ...store, parsed, pause: () => pause(1_000) })
         } finally {
           await parser.close()
@@ -73,7 +70,7 @@ async function withMailStore<T>(
   config: Config,
   deed: (store: MailStore) => Promise<T>,
 ): Promise<T> {
-  const store = openMailAlone(config)
+  const store = openMailBeside(config)
   try {
     return await deed(store)
   } finally {

@@ -13,6 +13,8 @@ export interface Served {
   smtpPort: number
   /** Everything it printed so far. */
   output(): string
+  /** Its exit code, once it is gone. */
+  ended: Promise<number | null>
   kill(signal: NodeJS.Signals): Promise<number | null>
 }
 
@@ -51,7 +53,7 @@ export async function serveProcess(options: ServeOptions): Promise<Served> {
   child.stderr?.on('data', (chunk) => {
     output += chunk
   })
-  const gone = once(child, 'exit')
+  const ended = once(child, 'exit').then(() => child.exitCode)
   const url = `http://127.0.0.1:${ports.http}`
   await answers(`${url}/livez`, child, () => output)
   return {
@@ -61,10 +63,10 @@ export async function serveProcess(options: ServeOptions): Promise<Served> {
     httpPort: ports.http,
     smtpPort: ports.smtp,
     output: () => output,
-    async kill(signal) {
+    ended,
+    kill(signal) {
       child.kill(signal)
-      await gone
-      return child.exitCode
+      return ended
     },
   }
 }

@@ -40,10 +40,7 @@ describe('a start is refused with a clear line', () => {
     const elsewhere = { MAYFLY_DATA: `${folder.path}/other` }
     // The livez of the first service answers for the port, so the fault shows as an early end.
     const second = await serveProcess({ folder: folder.path, ports: other, env: elsewhere })
-    const [code] = await new Promise<unknown[]>((end) =>
-      second.child.once('exit', (...all) => end(all)),
-    )
-    assert.equal(code, 1)
+    assert.equal(await second.ended, 1)
     assert.match(second.output(), /EADDRINUSE.*MAYFLY_HTTP_PORT/)
   })
 

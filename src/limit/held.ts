@@ -12,14 +12,16 @@ export function openHeld(shared: SharedArrayBuffer) {
     /** The answer gives it back, once; undefined when the key holds `most` already. */
     hold(key: string, most: number): (() => void) | undefined {
       let fits = false
-      slots.update(key, 0, (count) => {
+      // Given back where it was taken: under a flood the key may meanwhile be found elsewhere.
+      const place = slots.place(key, 0)
+      slots.update(place, (count) => {
         fits = count < most
         return fits ? count + 1 : count
       })
       if (!fits) return undefined
       let held = true
       return () => {
-        if (held) slots.update(key, 0, (count) => Math.max(0, count - 1))
+        if (held) slots.update(place, (count) => Math.max(0, count - 1))
         held = false
       }
     },

@@ -18,7 +18,7 @@ export function openMemoryLimit(shared: SharedArrayBuffer): Limit {
       const step = (seconds * 1000) / count
       const span = step * burst
       let wait = 0
-      slots.update(key, time, (wholeAt) => {
+      slots.update(slots.place(key, time), (wholeAt) => {
         // Further away than an empty allowance can be: the clock has stepped back. Nobody is locked out for that.
         const from = Math.max(time, Math.min(wholeAt, time + span))
         wait = Math.ceil(from + step - span - time)

@@ -25,13 +25,14 @@ export function openSlots(shared: SharedArrayBuffer) {
   }
 
   return {
-    /** Replaces the key's value by `next` of it, without losing what another thread does at the same moment. */
-    update(key: string, floor: number, next: (value: number) => number): void {
-      const at = find(tagOf(key), floor) + 1
+    /** Where the key's value is, or a free place for it. */
+    place: (key: string, floor: number): number => find(tagOf(key), floor) + 1,
+    /** Replaces the value there by `next` of it, without losing what another thread does at the same moment. */
+    update(place: number, next: (value: number) => number): void {
       for (;;) {
-        const before = Atomics.load(cells, at)
+        const before = Atomics.load(cells, place)
         const after = BigInt(Math.ceil(next(Number(before))))
-        if (Atomics.compareExchange(cells, at, before, after) === before) return
+        if (Atomics.compareExchange(cells, place, before, after) === before) return
       }
     },
   }

@@ -26,7 +26,6 @@ serveGroups(setup.ports, groupCommit(db, writes, openVersions(setup.versions).ad
 if (parentPort) {
   serve(parentPort, {
     ready: () => true,
-    metrics: () => [],
     close() {
       for (const port of setup.ports) port.close()
       db.close()

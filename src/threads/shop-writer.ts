@@ -23,7 +23,6 @@ serveGroups(
 if (parentPort) {
   serve(parentPort, {
     ready: () => true,
-    metrics: () => [],
     close() {
       for (const port of setup.ports) port.close()
       db.close()

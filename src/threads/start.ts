@@ -38,19 +38,32 @@ export async function startService(
   config: Config,
   { log, died, clock = makeClock() }: StartOptions,
 ): Promise<Service> {
-  const closers: (() => unknown)[] = []
-  const stop = async () => {
-    for (const close of closers.splice(0).reverse()) await close()
-  }
+  const closers: Closer[] = []
   try {
-    return { ...(await startParts(config, { log, died, clock, closers })), stop }
+    const parts = await startParts(config, { log, died, clock, closers })
+    return { ...parts, stop: () => closeAll(closers) }
   } catch (error) {
-    await stop()
+    // The fault of the start is the one to tell.
+    await closeAll(closers).catch((err: Error) => log.error({ err }, 'a part did not close'))
     throw error
   }
 }
 
-type Starting = Required<StartOptions> & { closers: (() => unknown)[] }
+type Closer = () => unknown
+type Starting = Required<StartOptions> & { closers: Closer[] }
+
+/** The last one opened first. One that fails keeps none of the others from closing. */
+async function closeAll(closers: Closer[]): Promise<void> {
+  const faults: unknown[] = []
+  for (const close of closers.splice(0).reverse()) {
+    try {
+      await close()
+    } catch (error) {
+      faults.push(error)
+    }
+  }
+  if (faults.length > 0) throw new AggregateError(faults, `stopping failed: ${faults}`)
+}
 
 async function startParts(config: Config, { log, died, clock, closers }: Starting) {
   const shared: Shared = {
@@ -90,10 +103,12 @@ async function startParts(config: Config, { log, died, clock, closers }: Startin
   closers.push(parser.close)
   closers.push(startSweep(config, { ...parts, log }))
 
-  const threads = [mail.thread, shop.thread]
+  // All threads of all doors at once: each may need its time to finish what is under way.
+  const doorThreads: Thread[] = []
+  closers.push(() => Promise.all(doorThreads.map((thread) => thread.close())))
   const host = await listenHost(config.host)
   const open = (kind: 'http' | 'smtp') =>
-    openDoors(kind, { config, host, shared, takePort, died, closers, threads, parser })
+    openDoors(kind, { config, host, shared, takePort, died, threads: doorThreads, parser })
   // HTTP last: once /readyz answers, everything else is there.
   const smtpPort = await open('smtp')
   const httpPort = await open('http')
@@ -106,14 +121,13 @@ interface DoorParts {
   shared: Shared
   takePort(): DoorSetup['mailPort']
   died(fault: Error): void
-  closers: (() => unknown)[]
-  /** Every thread so far; the doors join them. */
+  /** The doors' threads so far; these join them. */
   threads: Thread[]
   parser: Parser
 }
 
 async function openDoors(kind: 'http' | 'smtp', parts: DoorParts): Promise<number> {
-  const { config, host, shared, died, closers, threads, parser } = parts
+  const { config, host, shared, died, threads, parser } = parts
   const { threads: count } = config[kind]
   const reusePort = count > 1
   let port = reusePort ? await freePort(host, config[kind].port) : config[kind].port
@@ -137,12 +151,11 @@ async function openDoors(kind: 'http' | 'smtp', parts: DoorParts): Promise<numbe
     })
     port = Number(thread.ready)
     threads.push(thread)
-    closers.push(thread.close)
   }
   return port
 }
 
-/** The counters of every thread, added up. */
+/** The counters of every door, added up. */
 async function allMetrics(threads: readonly Thread[]): Promise<string> {
   const metrics = await Promise.all(threads.map((thread) => thread.call('metrics')))
   return AggregatorRegistry.aggregate(metrics as object[][]).metrics()

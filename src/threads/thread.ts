@@ -2,7 +2,6 @@ import { type MessagePort, Worker } from 'node:worker_threads'
 import { type Call, caller } from './ports.ts'
 
 export interface Thread {
-  name: string
   call: Call
   /** Asks it to close and waits until it is gone: a thread with a database open is never terminated. */
   close(): Promise<void>
@@ -22,30 +21,31 @@ export async function startThread(
   const gone = Promise.withResolvers<void>()
   const failed = Promise.withResolvers<never>()
   failed.promise.catch(() => {})
+  let fault: Error | undefined
   let started = false
   let closing = false
 
   worker.on('error', (cause) => {
+    fault = new Error(`the ${name} thread failed: ${cause}`, { cause })
     failed.reject(cause)
-    if (started && !closing) died(new Error(`the ${name} thread failed: ${cause}`, { cause }))
   })
   worker.on('exit', () => {
     gone.resolve()
     failed.reject(new Error(`the ${name} thread ended`))
-    if (started && !closing) died(new Error(`the ${name} thread ended by itself`))
+    if (started && !closing) died(fault ?? new Error(`the ${name} thread ended by itself`))
   })
 
   const call = caller(worker)
   const ready = await Promise.race([call('ready'), failed.promise])
   started = true
   return {
-    name,
     ready,
     call,
     async close() {
       closing = true
       await Promise.race([call('close'), gone.promise])
       await gone.promise
+      if (fault) throw fault
     },
   }
 }

@@ -7,11 +7,21 @@ import { makeVersions, openVersions } from '../store/sqlite/versions.ts'
 import type { MailStore } from '../store/store.ts'
 import { receiveLimits } from './setup.ts'
 
-/**
- * The mail store of a command that runs beside the service: it writes in short transactions of its own. Only domains
- * may be written so: the service's threads look at them anew each time, but trust their own writer about sessions.
- */
-export function openMailAlone(config: Config): MailStore {
+/** What the service's threads look at anew each time. About sessions and messages they trust their own writer alone. */
+export type StoreBeside = Omit<
+  MailStore,
+  | 'createSession'
+  | 'findSession'
+  | 'extendSession'
+  | 'reviveSession'
+  | 'endSession'
+  | 'addMail'
+  | 'deleteMessage'
+  | 'sweep'
+>
+
+/** The mail store of a command that runs beside the service: it writes in short transactions of its own. */
+export function openMailBeside(config: Config): StoreBeside {
   const { data: folder, minFreeBytes } = config
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const db = openMigrated(folder, 'mail')
