@@ -68,7 +68,7 @@ function stopSignal(): Promise<void> {
 
 async function withMailStore<T>(
   config: Config,
-  deed: (store: MailStore) => Promise<T>,
+  deed: (store: StoreBeside) => Promise<T>,
 ): Promise<T> {
   const store = openMailBeside(config)
   try {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { readConfig } from '../../../src/config.ts'
-import { openMailAlone } from '../../../src/threads/alone.ts'
+import { openMailBeside } from '../../../src/threads/beside.ts'
 import { ask } from '../../../test/ask.ts'
 import { type House, openHouse } from '../../../test/house.ts'
 import { parseHost } from '../../core/address.ts'
@@ -32,7 +32,7 @@ describe('200', () => {
     const { config } = readConfig({ env: { MAYFLY_DATA: house.folder }, file: {} })
     const name = parseHost('box.test')
     assert.ok(name)
-    const store = openMailAlone(config)
+    const store = openMailBeside(config)
     await store.changeDomain(name, { active: false })
     assert.deepEqual((await list())['domains'], [{ id: 2, domain: 'pool.test' }])
     await store.changeDomain(name, { active: true })

@@ -4,7 +4,7 @@ import { ask, ENCODINGS, post, refusalFault } from '../../../test/ask.ts'
 import { type House, openHouse } from '../../../test/house.ts'
 import { readConfig } from '../../config.ts'
 import { parseHost } from '../../core/address.ts'
-import { openMailAlone } from '../../threads/alone.ts'
+import { openMailBeside } from '../../threads/beside.ts'
 import { PROXY_ENV, sharedAnswers } from '../route.contract.ts'
 import { extendSessionRoute } from './extend-session.ts'
 
@@ -140,7 +140,7 @@ describe('401', () => {
     const { config } = readConfig({ env: { MAYFLY_DATA: house.folder }, file: {} })
     const name = parseHost('box.test')
     assert.ok(name)
-    const store = openMailAlone(config)
+    const store = openMailBeside(config)
     await store.changeDomain(name, { active: false })
     assert.equal((await post(url, { token: over.token })).body['code'], 'session_expired')
     assert.equal((await post(url, { token: live.token })).status, 200)
