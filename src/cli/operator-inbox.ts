@@ -16,7 +16,7 @@ export interface OperatorMail {
   pause(): Promise<void>
 }
 
-export interface OperatorWish {
+interface OperatorWish {
   /** Ends after so many mails. */
   count: number
   /** False: shows what is there and ends. */
@@ -52,7 +52,7 @@ async function printMessage(mail: OperatorMail, id: number, print: Print): Promi
   if (!message) return
   const whole = await mail.parsed(message.rawId)
   const { receivedAt, senderName, senderEmail, recipient, subject } = message
-  const text = whole?.text ?? whole?.fault ?? ''
+  const text = whole?.text ?? ''
   const shown = { senderName, senderEmail, recipient, subject, text }
   for (const line of mailLines({ ...shown, receivedAt: stamp(receivedAt) })) print(line)
 }

@@ -17,6 +17,29 @@ afterEach(async () => {
 const session = async (door: Door) =>
   (await post(`${door.url}/api/create-session`, {})).body as { email: string; token: string }
 
+const mail = {
+  from: [],
+  to: [],
+  cc: [],
+  replyTo: [],
+  messageId: null,
+  date: null,
+  text: 'hello',
+  html: null,
+  headers: [],
+  attachments: [],
+}
+
+/** Sends a mail and reads it. */
+async function textOfMail(door: Door): Promise<unknown> {
+  const { email, token } = await session(door)
+  await door.mail(email)
+  const { body } = await ask(`${door.url}/api/check-mail?token=${token}`)
+  const [{ id } = { id: 0 }] = body['messages'] as { id: number }[]
+  const read = await ask(`${door.url}/api/read-mail?token=${token}&id=${id}`)
+  return (read.body['message'] as { body_text: unknown }).body_text
+}
+
 describe('500', () => {
   test('a fault of ours tells the caller nothing and the log everything but the token', async () => {
     const listDomains = () => Promise.reject(new Error('no such table: mail_domain'))
@@ -62,25 +85,16 @@ describe('503', () => {
 
   test('a mail is readable when its parse cannot be kept for want of space', async () => {
     const keepParsed = () => Promise.reject(new Problem('overloaded', 'No space is left.'))
-    const mail = {
-      from: [],
-      to: [],
-      cc: [],
-      replyTo: [],
-      messageId: null,
-      date: null,
-      text: 'hello',
-      html: null,
-      headers: [],
-      attachments: [],
-    }
     const door = await open({ trouble: { keepParsed }, parse: async () => mail })
-    const { email, token } = await session(door)
-    await door.mail(email)
-    const { body } = await ask(`${door.url}/api/check-mail?token=${token}`)
-    const [{ id } = { id: 0 }] = body['messages'] as { id: number }[]
-    const asked = await ask(`${door.url}/api/read-mail?token=${token}&id=${id}`)
-    assert.equal((asked.body['message'] as { body_text: string }).body_text, 'hello')
+    assert.equal(await textOfMail(door), 'hello')
+  })
+})
+
+describe('200', () => {
+  test('of a mail that could not be parsed the reader hears all that is said', async () => {
+    const text = 'It could not be parsed. It is kept as it came.'
+    const parse = async () => ({ ...mail, fault: 'It could not be parsed.', text })
+    assert.equal(await textOfMail(await open({ parse })), text)
   })
 })
 

@@ -74,7 +74,7 @@ export const readMailRoute = route({
 function messageJson(message: Message, mail: Mail, withHeaders: boolean) {
   return {
     ...summaryJson(message),
-    body_text: mail.fault ?? mail.text,
+    body_text: mail.text,
     body_html: mail.html,
     to: mail.to,
     cc: mail.cc,
