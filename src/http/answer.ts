@@ -52,8 +52,8 @@ export function success<T extends object>(value: T): Answer<{ status: 'success' 
   return json({ status: 'success' as const, ...value })
 }
 
-/** Anything that is not JSON. */
-export function other(
+/** A body that is not JSON. */
+export function file(
   type: string,
   body: Answer['body'],
   headers: Record<string, string> = {},
@@ -61,17 +61,17 @@ export function other(
   return { status: 200, headers: { ...GUARD, 'content-type': type, ...headers }, body }
 }
 
-/** Anything that is not JSON, for pages elsewhere too, and kept by nobody on the way. */
-export function privateOther(
+/** A body that is not JSON, for pages elsewhere too, and kept by nobody on the way. */
+export function privateFile(
   type: string,
   body: Answer['body'],
   headers: Record<string, string>,
 ): Answer {
-  return other(type, body, { ...SHARED, 'cache-control': 'no-store', ...headers })
+  return file(type, body, { ...SHARED, 'cache-control': 'no-store', ...headers })
 }
 
 /** An answer without a body. */
-export function bare(status: number, headers: Record<string, string>): Answer<never> {
+export function empty(status: number, headers: Record<string, string>): Answer<never> {
   return {
     status,
     headers: { ...GUARD, ...SHARED, 'cache-control': 'no-store', ...headers },

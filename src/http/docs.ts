@@ -3,7 +3,7 @@ import { STYLE } from './docs-style.ts'
 import { type Field, typeText } from './field-text.ts'
 import { html, type Markup, trusted } from './markup.ts'
 import { isRequired, refusalsOf } from './openapi.ts'
-import type { Route } from './route.ts'
+import { nameOf, type Route } from './route.ts'
 import { sampleOf } from './sample.ts'
 import { status } from './status.ts'
 
@@ -31,7 +31,7 @@ export function docsPage(routes: readonly Route[], baseUrl: string): string {
 <nav aria-label="Endpoints">
 <p class="mark">Mayfly</p>
 <ul>${routes.map(
-    (route) => html`<li><a href="#${anchor(route)}">${route.title}</a></li>`,
+    (route) => html`<li><a href="#${nameOf(route)}">${route.title}</a></li>`,
   )}<li><a href="#errors">Errors</a></li></ul>
 </nav>
 <main>
@@ -74,7 +74,7 @@ function manners(): Markup {
 }
 
 function section(route: Route): Markup {
-  const id = anchor(route)
+  const id = nameOf(route)
   return html`<section id="${id}" aria-labelledby="${id}-title">
 <h2 id="${id}-title">${route.title}</h2>
 <p class="call"><span class="method ${route.method.toLowerCase()}">${route.method}</span> <code>${route.path}</code></p>
@@ -134,8 +134,4 @@ ${table(['Status', 'Code'], codes)}</section>`
 function table(head: string[], rows: Markup[][]): Markup {
   return html`<div class="scroll"><table><thead><tr>${head.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
 <tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>\n`)}</tbody></table></div>`
-}
-
-function anchor(route: Route): string {
-  return route.path.split('/').at(-1) || 'root'
 }

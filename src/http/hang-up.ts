@@ -1,14 +1,14 @@
 import type { ServerResponse } from 'node:http'
+import { hasCode } from '../core/fault.ts'
 
 /** Nobody's fault: the client went away while we were at it. */
 class HungUp extends Error {}
 
 export function isHangUp(error: unknown): boolean {
-  if (error instanceof HungUp) return true
-  return error instanceof Error && 'code' in error && BROKEN_OFF.has(error.code)
+  return error instanceof HungUp || hasCode(error, ...BROKEN_OFF)
 }
 
-const BROKEN_OFF = new Set<unknown>(['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE'])
+const BROKEN_OFF = ['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE']
 
 /** Signals of the requests that wait: aborted when their client goes, or all at once when we stop. */
 export function hangUps() {

@@ -1,5 +1,6 @@
 import type { Static, TObject } from 'typebox'
 import { Problem } from '../core/problem.ts'
+import type { Field } from './field-text.ts'
 
 /** Parameters as they came, by name: text, or any JSON; an array when one was given twice. */
 export type Values = ReadonlyMap<string, unknown>
@@ -13,23 +14,14 @@ export interface Given {
   bearer: string | undefined
 }
 
-interface Field {
-  type: 'string' | 'integer' | 'boolean'
-  minimum?: number
-  maximum?: number
-}
-
 /** Makes the reader of one route's parameters. It takes what the schema names and ignores all else. */
 export function inputReader<I extends TObject>(schema: I): (given: Given) => Static<I> {
   const required = new Set<string>(schema.required ?? [])
-  const fields = Object.entries(schema.properties).map(([name, field]) => ({
-    name,
-    field: field as unknown as Field,
-  }))
+  const fields: [string, Field][] = Object.entries(schema.properties)
 
   return (given) => {
     const input: Record<string, unknown> = {}
-    for (const { name, field } of fields) {
+    for (const [name, field] of fields) {
       const value = find(name, given)
       if (value !== undefined) input[name] = checked(name, field, value)
       else if (required.has(name)) {

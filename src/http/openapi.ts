@@ -1,6 +1,6 @@
 import type { TObject, TSchema } from 'typebox'
 import type { ProblemCode } from '../core/problem.ts'
-import type { Route } from './route.ts'
+import { nameOf, type Route } from './route.ts'
 import { status } from './status.ts'
 
 const BODY_TYPES = [
@@ -55,7 +55,7 @@ function operation(route: Route): object {
   const named = Object.keys(route.input.properties).length > 0
   const takesToken = 'token' in route.input.properties
   return {
-    operationId: route.path.split('/').at(-1) || 'root',
+    operationId: nameOf(route),
     summary: route.title,
     description: route.about,
     ...(takesToken ? { security: [{ token: [] }, {}] } : {}),

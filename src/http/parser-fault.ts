@@ -19,7 +19,7 @@ export function answerParserFault(
     socket.destroy(fault)
     return
   }
-  const { status, problem } = problemOf(fault.code)
+  const { status, problem } = toldOf(fault.code)
   const { headers, body } = refusal(problem, requestId)
   const lines = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
@@ -30,7 +30,7 @@ export function answerParserFault(
   socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
 }
 
-function problemOf(code: string | undefined): { status: number; problem: Problem } {
+function toldOf(code: string | undefined): { status: number; problem: Problem } {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     return { status: 408, problem: new Problem('timeout', 'The request took too long to arrive.') }
   }

@@ -1,8 +1,9 @@
+import { hasCode } from '../core/fault.ts'
 import { Problem, type ProblemCode } from '../core/problem.ts'
 import { type Answer, json } from './answer.ts'
 import { status } from './status.ts'
 
-export interface RefusalBody {
+interface RefusalBody {
   status: 'error'
   message: string
   code: ProblemCode
@@ -25,11 +26,10 @@ export function refusal(
 /** What the caller is told of an error. Of a fault of ours: nothing. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error
-  const fault = error instanceof Error ? (error as Error & { code?: unknown }).code : undefined
-  if (fault === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+  if (hasCode(error, 'FST_ERR_CTP_BODY_TOO_LARGE')) {
     return new Problem('too_large', 'The body is larger than 256 KB.')
   }
-  if (fault === 'FST_ERR_CTP_INVALID_CONTENT_LENGTH') {
+  if (hasCode(error, 'FST_ERR_CTP_INVALID_CONTENT_LENGTH')) {
     return new Problem('invalid_parameter', 'body: it is not as long as Content-Length says.')
   }
   return new Problem('internal', 'Something went wrong on our side. The fault has been noted.')

@@ -38,3 +38,8 @@ export interface Call {
 export function route<I extends TObject, O extends TSchema>(route: Route<I, O>): Route {
   return route
 }
+
+/** The last part of the path: what the documents call it. */
+export function nameOf({ path }: Route): string {
+  return path.slice(path.lastIndexOf('/') + 1)
+}

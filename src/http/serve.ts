@@ -1,10 +1,12 @@
 import { Buffer } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { asError } from '../core/fault.ts'
 import { Problem } from '../core/problem.ts'
 import { takeRate } from '../service/rates.ts'
-import { type Answer, bare } from './answer.ts'
-import { readBody } from './body.ts'
+import { type Answer, empty } from './answer.ts'
+import { bearerOf } from './bearer.ts'
+import { readBody, readForm } from './body.ts'
 import type { ClientOf } from './client.ts'
 import { isHangUp } from './hang-up.ts'
 import { inputReader, NO_VALUES, type Values } from './input.ts'
@@ -28,12 +30,12 @@ export function serveRoute(serving: Serving, route: Route) {
   const read = inputReader(route.input)
 
   async function answer(request: FastifyRequest, response: ServerResponse): Promise<Answer> {
-    const { raw, query, body } = request
+    const { raw, body } = request
     checkHost(raw)
     const client = clientOf(raw)
     if (client !== undefined && !route.uncounted) await takeRates(needs, route, client)
     const input = read({
-      query: query as Values,
+      query: queryOf(raw),
       body: body instanceof Buffer ? await bodyOf(raw, body) : NO_VALUES,
       bearer: bearerOf(raw.headers.authorization),
     })
@@ -72,8 +74,7 @@ export async function refuse(
   const problem = problemOf(error)
   const id = requestId()
   if (problem.code === 'internal') {
-    const fault = error instanceof Error ? error : new Error(String(error))
-    needs.log.error({ err: fault, requestId: id, path: pathOf(raw) }, 'a request failed')
+    needs.log.error({ err: asError(error), requestId: id, path: pathOf(raw) }, 'a request failed')
   }
   // In the middle of an answer there is no place for another one.
   if (response.headersSent) response.destroy()
@@ -125,7 +126,7 @@ export function serveRest(serving: Serving) {
 }
 
 function preflight(allow: string): Answer {
-  return bare(204, {
+  return empty(204, {
     allow,
     'access-control-allow-methods': allow,
     'access-control-allow-headers': 'Authorization, Content-Type, If-None-Match, Last-Event-ID',
@@ -153,12 +154,13 @@ function checkHost({ headers, httpVersion }: IncomingMessage): void {
   }
 }
 
-function bearerOf(header: string | undefined): string | undefined {
-  return header === undefined ? undefined : /^Bearer +(\S+) *$/i.exec(header)?.[1]
-}
-
 /** Without the query: that holds tokens. */
 function pathOf({ url = '' }: IncomingMessage): string {
   const end = url.search(/[?#]/)
   return end < 0 ? url : url.slice(0, end)
+}
+
+function queryOf({ url = '' }: IncomingMessage): Values {
+  const end = url.search(/[?#]/)
+  return end < 0 ? NO_VALUES : readForm(url.slice(end + 1))
 }

@@ -2,7 +2,6 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import { Problem } from '../core/problem.ts'
 import { parseOnce } from '../service/parse-once.ts'
 import { keepAnswers } from './answers.ts'
-import { readForm } from './body.ts'
 import { clientFinder } from './client.ts'
 import { hangUps } from './hang-up.ts'
 import type { HttpConfig, HttpNeeds, RouteNeeds, Rules } from './needs.ts'
@@ -12,7 +11,7 @@ import { routes } from './routes.ts'
 import { refuse, type Serving, serveRest, serveRoute } from './serve.ts'
 import { countWaiting } from './waiting.ts'
 
-export interface HttpOptions {
+interface HttpOptions {
   host: string
   port: number
   reusePort: boolean
@@ -27,6 +26,7 @@ const SILENCE_MS = 75_000
 const CLOSING_MS = 5_000
 const IDLE_LOOK_MS = 50
 const KEPT_ANSWER_BYTES = 64 * 1024 * 1024
+const NO_QUERY = {}
 const OUTGOING_BYTES = 256 * 1024 * 1024
 
 /** Opens the door. Closing it answers what is under way, sends those who wait home, and then lets go of every connection. */
@@ -54,7 +54,9 @@ export async function openHttp(
     routes,
   }
   const app = buildApp(serving, requestMs)
-  await app.listen({ host, port, reusePort } as { host: string; port: number })
+  // Fastify hands every option on to node, also this one that its types do not know.
+  const listening = { host, port, reusePort }
+  await app.listen(listening)
   const address = app.server.address()
 
   return {
@@ -97,10 +99,8 @@ function buildApp(serving: Serving, requestMs: number): FastifyInstance {
       connectionsCheckingInterval: requestMs / 15,
       requireHostHeader: false,
     },
-    // Whatever this gives is handed on as it is; only input.ts looks at it.
-    routerOptions: {
-      querystringParser: readForm as unknown as (text: string) => Record<string, string>,
-    },
+    // The query is read in serve.ts, by the rules of a form.
+    routerOptions: { querystringParser: () => NO_QUERY },
     frameworkErrors: (_error, request, reply) => void rest(request, reply),
     clientErrorHandler: (fault, socket) => answerParserFault(fault, socket, serving.requestId()),
   })

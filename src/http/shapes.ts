@@ -74,7 +74,7 @@ export function summaryJson(message: MessageSummary): Static<typeof summaryShape
 
 export function mailboxJson({ address, expiresAt }: Session) {
   return {
-    email: address as string,
+    email: address,
     expires_at: stamp(expiresAt),
     expires_at_iso: isoStamp(expiresAt),
   }

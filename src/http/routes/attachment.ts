@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Problem } from '../../core/problem.ts'
 import { readRawMail } from '../../service/read-mail.ts'
-import { privateOther } from '../answer.ts'
+import { privateFile } from '../answer.ts'
 import { downloadHeaders } from '../disposition.ts'
 import { route } from '../route.ts'
 import { idField, tokenField } from '../shapes.ts'
@@ -27,6 +27,6 @@ export const attachmentRoute = route({
     if (!found) throw new Problem('not_found', 'index: this message has no such attachment.')
     const { contentType, filename } = found.note
     const type = PICTURES.has(contentType) ? contentType : 'application/octet-stream'
-    return privateOther(type, found.bytes, downloadHeaders(filename))
+    return privateFile(type, found.bytes, downloadHeaders(filename))
   },
 })

@@ -3,7 +3,7 @@ import { isFull, type Session } from '../../core/session.ts'
 import { awaitMail, hasNewer } from '../../service/inbox.ts'
 import { liveSession } from '../../service/live-session.ts'
 import { takeRate } from '../../service/rates.ts'
-import { type Answer, bare, json, readyJson } from '../answer.ts'
+import { type Answer, empty, json, readyJson } from '../answer.ts'
 import { mailboxTag, matchesTag } from '../etag.ts'
 import type { RouteNeeds } from '../needs.ts'
 import { type Call, route } from '../route.ts'
@@ -65,7 +65,7 @@ export const checkMailRoute = route({
 
     if (given !== undefined) {
       const etag = mailboxTag(session)
-      if (matchesTag(given, etag)) return bare(304, { etag })
+      if (matchesTag(given, etag)) return empty(304, { etag })
     }
     if (timedOut) return timedOutAnswer(needs, session)
     return await listing(needs, session, { sinceId, limit })

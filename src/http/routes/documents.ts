@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { bare, other, readyJson } from '../answer.ts'
+import { empty, file, readyJson } from '../answer.ts'
 import { DOCS_POLICY, docsPage } from '../docs.ts'
 import { openapi } from '../openapi.ts'
 import { type Route, route } from '../route.ts'
@@ -29,7 +29,7 @@ export function documentRoutes(routes: readonly Route[]): Route[] {
       output: 'text/html',
       refusals: [],
       handle: async (_input, needs, { headers }) =>
-        other('text/html; charset=utf-8', docsPage(routes, needs.baseUrl || hereOf(headers.host)), {
+        file('text/html; charset=utf-8', docsPage(routes, needs.baseUrl || hereOf(headers.host)), {
           'cache-control': 'no-cache',
           'content-security-policy': DOCS_POLICY,
         }),
@@ -42,7 +42,7 @@ export function documentRoutes(routes: readonly Route[]): Route[] {
       input,
       output: 'text/html',
       refusals: [],
-      handle: async () => bare(302, { location: '/docs' }),
+      handle: async () => empty(302, { location: '/docs' }),
     }),
   ]
 }

@@ -29,7 +29,7 @@ export const domainsRoute = route({
   async handle(_input, needs) {
     const domains = await openDomains(needs)
     return success({
-      domains: domains.map(({ id, name }) => ({ id, domain: name as string })),
+      domains: domains.map(({ id, name }) => ({ id, domain: name })),
       gmail_accounts: [],
     })
   },

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { Problem } from '../../core/problem.ts'
 import { liveSession } from '../../service/live-session.ts'
 import { mailEvents } from '../../service/mail-events.ts'
-import { privateOther } from '../answer.ts'
+import { privateFile } from '../answer.ts'
 import { eventStream } from '../events.ts'
 import { type Call, route } from '../route.ts'
 import { sinceIdField, tokenField } from '../shapes.ts'
@@ -26,7 +26,7 @@ export const eventsRoute = route({
     const session = await liveSession(needs, token)
     // The stream is the last thing on its connection.
     const headers = { 'x-accel-buffering': 'no', connection: 'close' }
-    if (call.method === 'HEAD') return privateOther(TYPE, undefined, headers)
+    if (call.method === 'HEAD') return privateFile(TYPE, undefined, headers)
     if (needs.closing()) throw new Problem('shutting_down', 'The service is stopping.', 1)
 
     const startsAfter = lastEventId(call) ?? sinceId ?? session.lastId
@@ -42,7 +42,7 @@ export const eventsRoute = route({
       objectMode: false,
       highWaterMark: BUFFERED_BYTES,
     })
-    return privateOther(TYPE, body.once('close', leave), headers)
+    return privateFile(TYPE, body.once('close', leave), headers)
   },
 })
 

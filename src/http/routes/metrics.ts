@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Problem } from '../../core/problem.ts'
 import { isOperatorCall } from '../admin.ts'
-import { other } from '../answer.ts'
+import { file } from '../answer.ts'
 import { route } from '../route.ts'
 
 const TYPE = 'text/plain; version=0.0.4; charset=utf-8'
@@ -19,6 +19,6 @@ export const metricsRoute = route({
     if (!isOperatorCall(needs.adminToken, call)) {
       throw new Problem('invalid_token', 'Give the admin token as Authorization: Bearer.')
     }
-    return other(TYPE, await needs.metrics(), { 'cache-control': 'no-store' })
+    return file(TYPE, await needs.metrics(), { 'cache-control': 'no-store' })
   },
 })

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { readRawMail } from '../../service/read-mail.ts'
-import { privateOther } from '../answer.ts'
+import { privateFile } from '../answer.ts'
 import { downloadHeaders } from '../disposition.ts'
 import { route } from '../route.ts'
 import { idField, tokenField } from '../shapes.ts'
@@ -19,6 +19,6 @@ export const rawMailRoute = route({
     const { message, raw } = await readRawMail(needs, token, id)
     const lines = Buffer.from(traceLines(message, raw, needs.hostname))
     const headers = downloadHeaders(`message-${id}.eml`)
-    return privateOther('message/rfc822', Buffer.concat([lines, raw.bytes]), headers)
+    return privateFile('message/rfc822', Buffer.concat([lines, raw.bytes]), headers)
   },
 })
