@@ -38,7 +38,7 @@ export async function run(args: readonly string[], deeds: Deeds): Promise<number
   }
 }
 
-export function program(deeds: Deeds, print: Print): Command {
+function program(deeds: Deeds, print: Print): Command {
   const mayfly = new Command('mayfly')
     .description('Disposable mailboxes: mail in over SMTP, out as JSON.')
     .version(deeds.version)

@@ -3,7 +3,7 @@ import { eventStream } from './event-stream.ts'
 import { type Print, Refused } from './refused.ts'
 import { mailLines } from './show-mail.ts'
 
-export interface InboxWish {
+interface InboxWish {
   /** Of the API, without a slash at the end. */
   url: string
   prefix: string | undefined

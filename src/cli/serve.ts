@@ -18,7 +18,7 @@ export function whereabouts(listening: {
   return { url: `http://${name}:${httpPort}`, smtpHost: name, smtpPort }
 }
 
-export interface BannerFacts {
+interface BannerFacts {
   here: Whereabouts
   /** How it is reached from outside, where that is known. */
   baseUrl: string
@@ -48,7 +48,7 @@ export function banner({ here, baseUrl, domains, kept }: BannerFacts): string[] 
 }
 
 /** Nothing but a POSIX shell and curl. */
-export function firstMail({ url, smtpHost, smtpPort }: Whereabouts): string[] {
+function firstMail({ url, smtpHost, smtpPort }: Whereabouts): string[] {
   return [
     `box=$(curl -s -X POST ${url}/api/create-session)`,
     `field() { echo "$box" | sed "s/.*\\"$1\\":\\"\\([^\\"]*\\).*/\\1/"; }`,

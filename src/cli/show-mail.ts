@@ -1,6 +1,6 @@
 import { printable, printableLines } from '../core/printable.ts'
 
-export interface ShownMail {
+interface ShownMail {
   receivedAt: string
   senderName: string
   senderEmail: string

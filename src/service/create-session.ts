@@ -17,7 +17,7 @@ export interface CreateSessionNeeds {
 }
 
 /** What the user asks for; all of it optional. */
-export interface Wish {
+interface Wish {
   prefix?: string | undefined
   domainId?: number | undefined
   ttl?: number | undefined

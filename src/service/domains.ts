@@ -1,7 +1,7 @@
 import { type MailDomain, takesSessions } from '../core/mail-domain.ts'
 import type { MailStore } from '../store/store.ts'
 
-export interface DomainsNeeds {
+interface DomainsNeeds {
   store: Pick<MailStore, 'listDomains'>
 }
 

@@ -9,7 +9,7 @@ export interface AwaitMailNeeds extends LiveSessionNeeds {
   bus: Pick<Bus, 'subscribe'>
 }
 
-export interface Wait {
+interface Wait {
   token: string
   /** What was found before it came to waiting. */
   session: Session

@@ -18,7 +18,7 @@ export type MailEvent =
   /** Nothing happened for a while. */
   | { kind: 'beat' }
 
-export interface Following {
+interface Following {
   token: string
   session: Session
   /** Messages up to this one are known to the reader. */

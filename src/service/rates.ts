@@ -7,7 +7,7 @@ export interface RateNeeds {
 }
 
 /** How often one address or one token may ask. */
-export const rates = {
+const rates = {
   request: { count: 50, seconds: 1, burst: 200 },
   createSession: { count: 60, seconds: 60, burst: 60 },
   checkMail: { count: 600, seconds: 60, burst: 600 },

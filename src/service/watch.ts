@@ -1,7 +1,7 @@
 import type { Bus } from '../bus/bus.ts'
 import type { MailboxId } from '../core/session.ts'
 
-export interface Watch {
+interface Watch {
   /** Resolves when there may be news since the last call; throws the signal's reason once that is aborted. */
   news(): Promise<void>
   /** Makes the current or next `news` resolve. */
