@@ -1,8 +1,21 @@
 import type { MailboxId } from '../core/session.ts'
 import type { Bus } from './bus.ts'
 
-/** The bus of one node: every thread that opens the same name hears the others. */
-export function openMemoryBus(name: string): Bus {
+// Mailboxes share slots by hash; a shared one costs a needless message, never a lost one.
+const SLOTS = 65_536
+
+export function makeWaiters(): SharedArrayBuffer {
+  return new SharedArrayBuffer(SLOTS * Int32Array.BYTES_PER_ELEMENT)
+}
+
+/**
+ * The bus of one node: every thread that opens the same name hears the others. How many wait is counted in memory that
+ * all of them see, so that a mail nobody waits for costs no message. Whoever waits is counted before it reads, and mail
+ * is committed before the count is read: one of the two sees the other.
+ */
+export function openMemoryBus(name: string, shared = makeWaiters()): Bus {
+  const waiters = new Int32Array(shared)
+  const slot = (mailbox: MailboxId) => mailbox % SLOTS
   const waiting = new Map<MailboxId, Set<() => void>>()
   const channel = new BroadcastChannel(name)
   let news: MailboxId[] = []
@@ -26,14 +39,16 @@ export function openMemoryBus(name: string): Bus {
 
   return {
     wake(mailbox) {
+      if (Atomics.load(waiters, slot(mailbox)) === 0) return
       if (news.length === 0) telling = setImmediate(tell)
       news.push(mailbox)
     },
     subscribe(mailbox, changed) {
       const there = waiting.get(mailbox) ?? new Set()
       waiting.set(mailbox, there.add(changed))
+      Atomics.add(waiters, slot(mailbox), 1)
       return () => {
-        there.delete(changed)
+        if (there.delete(changed)) Atomics.sub(waiters, slot(mailbox), 1)
         if (there.size === 0 && waiting.get(mailbox) === there) waiting.delete(mailbox)
       }
     },

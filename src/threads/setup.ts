@@ -17,6 +17,7 @@ export interface Shared {
   connections: SharedArrayBuffer
   mailBytes: SharedArrayBuffer
   busName: string
+  waiters: SharedArrayBuffer
 }
 
 /** What a door's thread is started with. */
@@ -42,7 +43,7 @@ export function openParts(config: Config, shared: Shared, mailPort: MessagePort)
     write: caller(mailPort) as Write<MailWrites>,
     versions: openVersions(shared.versions),
   })
-  const bus = openMemoryBus(shared.busName)
+  const bus = openMemoryBus(shared.busName, shared.waiters)
   const limit = openMemoryLimit(shared.rates)
   return {
     store,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { MessageChannel } from 'node:worker_threads'
 import { AggregatorRegistry } from 'prom-client'
+import { makeWaiters } from '../bus/memory.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../core/log.ts'
 import { makeBudget, makeHeld } from '../limit/held.ts'
@@ -69,6 +70,7 @@ async function startParts(config: Config, { log, died, clock, closers }: Startin
   const shared: Shared = {
     clock,
     versions: makeVersions(),
+    waiters: makeWaiters(),
     rates: makeRates(),
     connections: makeHeld(),
     mailBytes: makeBudget(),

@@ -3,7 +3,7 @@ import type { MailDomain } from '../../core/mail-domain.ts'
 import type { DomainChange, NewDomain } from '../store.ts'
 import type { Db } from './files.ts'
 
-interface Row {
+export interface DomainRow {
   id: number
   name: Host
   active: number
@@ -14,8 +14,8 @@ interface Row {
 }
 
 export function domainReads(db: Db) {
-  const list = db.prepare<[], Row>('select * from mail_domain order by id')
-  const byName = db.prepare<[string], Row>('select * from mail_domain where name = ?')
+  const list = db.prepare<[], DomainRow>('select * from mail_domain order by id')
+  const byName = db.prepare<[string], DomainRow>('select * from mail_domain where name = ?')
 
   return {
     listDomains: (): MailDomain[] => list.all().map(domainOf),
@@ -58,7 +58,7 @@ export function domainWrites(db: Db) {
   }
 }
 
-function domainOf(row: Row): MailDomain {
+export function domainOf(row: DomainRow): MailDomain {
   return {
     id: row.id,
     name: row.name,

@@ -2,9 +2,8 @@ import { type Address, hostOf } from '../../core/address.ts'
 import { secretHash } from '../../core/id.ts'
 import type { RecipientFacts } from '../../core/recipient.ts'
 import { type Mailbox, type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
-import { domainReads } from './domains.ts'
+import { type DomainRow, domainOf } from './domains.ts'
 import type { Db } from './files.ts'
-import type { SessionRow } from './sessions.ts'
 
 interface SharedRow {
   id: MailboxId
@@ -14,12 +13,20 @@ interface SharedRow {
   bytes: number
 }
 
+/** A domain of ours, and the session that holds the address there, if any. */
+type Row = DomainRow &
+  ({ mailbox: null } | { mailbox: MailboxId; expires_at: number; count: number; bytes: number })
+
 const NOTHING = { count: 0, bytes: 0 }
+const NOWHERE = { everHeld: false, poolAddress: NOTHING, pool: NOTHING, operator: NOTHING }
 
 /** Read at RCPT by a read-only connection, and inside the commit by the writer. */
 export function recipientReads(db: Db) {
-  const { findDomain } = domainReads(db)
-  const bySession = db.prepare<[string], SessionRow>('select * from session where address = ?')
+  // One statement: on a read-only connection each one takes and drops a lock of the file.
+  const byAddress = db.prepare<[string, string], Row>(
+    `select mail_domain.*, session.id as mailbox, expires_at, count, bytes
+     from mail_domain left join session on address = ? where name = ?`,
+  )
   const inLedger = db
     .prepare<[string], number>('select 1 from address_ledger where hash = ?')
     .pluck()
@@ -38,21 +45,18 @@ export function recipientReads(db: Db) {
   return {
     readShared,
     findRecipient(address: Address): RecipientFacts {
-      const row = bySession.get(address)
-      const facts = {
-        domain: findDomain(hostOf(address)),
-        session: row && {
-          id: row.id,
-          expiresAt: new Date(row.expires_at),
-          count: row.count,
-          bytes: row.bytes,
-        },
-      }
+      const row = byAddress.get(address, hostOf(address))
+      if (!row) return { domain: undefined, session: undefined, ...NOWHERE }
+      const domain = domainOf(row)
       // The usual case, decided without the other tables.
-      if (row)
-        return { ...facts, everHeld: true, poolAddress: NOTHING, pool: NOTHING, operator: NOTHING }
+      if (row.mailbox !== null) {
+        const { mailbox: id, expires_at: expiresAt, count, bytes } = row
+        const session = { id, expiresAt: new Date(expiresAt), count, bytes }
+        return { domain, session, ...NOWHERE, everHeld: true }
+      }
       return {
-        ...facts,
+        domain,
+        session: undefined,
         everHeld: inLedger.get(secretHash(address)) !== undefined,
         poolAddress: inPool.get(address) ?? NOTHING,
         pool: readShared(POOL),
