@@ -1,7 +1,8 @@
 import { isIPv4, type Socket } from 'node:net'
 import { plainIp } from '../core/ip.ts'
 import type { Shared } from './connection.ts'
-import { connections } from './metrics.ts'
+import { logFault } from './guard.ts'
+import { arrivals } from './metrics.ts'
 import { parseProxyHeader } from './proxy-header.ts'
 import { REPLIES } from './replies.ts'
 import { talk } from './talk.ts'
@@ -12,7 +13,7 @@ export function arrive(shared: Shared, socket: Socket): void {
   const peer = peerOf(socket)
   if (peer === undefined) socket.destroy()
   else if (shared.isProxy?.(peer)) waitForHeader(shared, socket, peer)
-  else admit(shared, socket, peer)
+  else guarded(shared, socket, { ip: peer, piece: () => admit(shared, socket, peer) })
 }
 
 // Networks fail all the time; what matters is the close that follows.
@@ -27,29 +28,48 @@ function peerOf({ remoteAddress = '' }: Socket): string | undefined {
 function admit(shared: Shared, socket: Socket, ip: string, early?: Buffer): void {
   const release = shared.needs.holdConnection(ip)
   if (release) {
-    connections.add('greeted')
+    arrivals.add('greeted')
     talk(shared, socket, { ip, release, early })
   } else {
-    connections.add('refused')
+    arrivals.add('refused')
     socket.end(REPLIES.tooManyConnections, () => socket.destroy())
+  }
+}
+
+/** As for those who talk: a fault of ours turns this client away, and no other. */
+function guarded(
+  { needs }: Shared,
+  socket: Socket,
+  { ip, piece }: { ip: string; piece: () => void },
+): void {
+  try {
+    piece()
+  } catch (err) {
+    logFault(needs, ip, err)
+    arrivals.add('fault')
+    socket.end(REPLIES.faultOfOurs, () => socket.destroy())
   }
 }
 
 function waitForHeader(shared: Shared, socket: Socket, peer: string): void {
   let bytes = Buffer.alloc(0)
   shared.headerless.set(socket, shared.clock())
-  socket.on('data', read).on('end', giveUp).on('close', forget)
+  socket.on('data', listen).on('end', giveUp).on('close', forget)
+
+  function listen(chunk: Buffer): void {
+    guarded(shared, socket, { ip: peer, piece: () => read(chunk) })
+  }
 
   function read(chunk: Buffer): void {
     bytes = Buffer.concat([bytes, chunk])
     const header = parseProxyHeader(bytes)
     if (header === 'more') return
-    socket.off('data', read).off('end', giveUp)
+    socket.off('data', listen).off('end', giveUp)
     forget()
     if (header === 'bad') {
-      connections.add('bad_proxy_header')
-      shared.needs.log.warn({ ip: peer }, 'closed: no PROXY header where one is required')
+      arrivals.add('bad_proxy_header')
       socket.destroy()
+      shared.needs.log.warn({ ip: peer }, 'closed: no PROXY header where one is required')
       return
     }
     const ip = header.ip === undefined ? peer : (plainIp(header.ip) ?? peer)

@@ -62,9 +62,9 @@ export function linger(connection: Connection): void {
   connection.backlog = undefined
   connection.activeAt = shared.clock()
   connection.rateBytes = 0
-  reserve(connection, 0)
   socket.end()
   socket.resume()
+  reserve(connection, 0)
 }
 
 export function flush(connection: Connection): void {

@@ -1,17 +1,18 @@
 import { type Connection, cut, type Shared } from './connection.ts'
+import { guarded } from './guard.ts'
 import { REPLIES } from './replies.ts'
 import { leave } from './talk.ts'
 
 /** Ends those that have had their time. One timer looks at all of them, so that a byte costs none. */
 export function checkAll({ connections, headerless, times, clock }: Shared): void {
   const now = clock()
-  for (const connection of connections) check(connection, now)
+  for (const connection of connections) guarded(connection, () => check(connection, now))
   for (const [socket, since] of headerless) if (now - since > times.handshakeMs) socket.destroy()
 }
 
 /** Asks everybody to come to an end. */
 export function leaveAll({ connections, headerless }: Shared): void {
-  for (const connection of connections) leave(connection)
+  for (const connection of connections) guarded(connection, () => leave(connection))
   for (const socket of headerless.keys()) socket.destroy()
 }
 

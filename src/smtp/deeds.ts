@@ -10,7 +10,7 @@ export type HouseDeed = Extract<Deed, { kind: 'sender' | 'recipient' | 'mail' }>
 type RecipientDeed = Extract<Deed, { kind: 'recipient' }>
 type MailDeed = Extract<Deed, { kind: 'mail' }>
 
-/** Never rejects: what goes wrong here is ours, is logged, and is said as 451. */
+/** What goes wrong in the house is ours, is logged, and is said as 451. */
 export function carryOut(needs: SmtpNeeds, ip: string, deed: HouseDeed): Promise<Verdict> {
   if (deed.kind === 'sender') return welcome(needs, ip, deed.size)
   return deed.kind === 'mail' ? keep(needs, ip, deed) : askFor(needs, ip, deed)

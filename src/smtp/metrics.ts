@@ -5,7 +5,7 @@ export interface Tally {
   add(value: string, by?: number): void
 }
 
-export const connections = tally(
+export const arrivals = tally(
   'mayfly_smtp_connections_total',
   'SMTP connections, by how they began',
   'start',

@@ -19,6 +19,7 @@ export const REPLIES = {
   startTls: reply(220, '2.0.0', 'go ahead'),
 
   shuttingDown: reply(421, '4.3.2', 'going down, try again soon'),
+  faultOfOurs: reply(421, '4.3.0', 'a fault of ours, closing, try again later'),
   tooSlow: reply(421, '4.4.2', 'too slow, closing'),
   sessionOver: reply(421, '4.4.2', 'session took too long, closing'),
   tooManyConnections: reply(421, '4.7.0', 'too many connections from your address'),

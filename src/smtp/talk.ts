@@ -4,9 +4,11 @@ import { type Connection, cut, flush, linger, reserve, type Shared } from './con
 import { EXCESS_BYTES } from './data.ts'
 import { carryOut, countMail, type HouseDeed } from './deeds.ts'
 import { type Step, smtpSession } from './engine.ts'
+import { fail, guarded } from './guard.ts'
 import { greeting, REPLIES } from './replies.ts'
 import { secureSocket } from './secure.ts'
 import type { CloseReason } from './state.ts'
+import type { Verdict } from './verdict.ts'
 
 /** release is called when all is over; early is what came behind a PROXY header. */
 interface Client {
@@ -38,12 +40,16 @@ export function talk(shared: Shared, socket: Socket, { ip, release, early }: Cli
   shared.connections.add(connection)
   socket.on('close', () => {
     shared.connections.delete(connection)
-    release()
-    if (!connection.busy) reserve(connection, 0)
+    guarded(connection, () => {
+      release()
+      if (!connection.busy) reserve(connection, 0)
+    })
   })
   listen(connection)
-  flush(connection)
-  readOn(connection)
+  guarded(connection, () => {
+    flush(connection)
+    readOn(connection)
+  })
 }
 
 /** Ends the connection now, or after the mail in flight. */
@@ -55,21 +61,24 @@ export function leave(connection: Connection): void {
 
 function listen(connection: Connection): void {
   const { socket } = connection
-  socket.on('data', (chunk: Buffer) => {
-    if (connection.phase !== 'talking') skip(connection, chunk)
-    else if (connection.busy) {
-      // Nothing is read while a deed is open, so no sender can fill our memory.
-      connection.backlog = connection.backlog ? Buffer.concat([connection.backlog, chunk]) : chunk
-      socket.pause()
-    } else take(connection, chunk)
-  })
+  socket.on('data', (chunk: Buffer) => guarded(connection, () => hear(connection, chunk)))
   socket.on('end', () => {
     connection.inputEnded = true
     if (connection.phase === 'handshake') socket.destroy()
     else if (!connection.busy && !connection.backlog) socket.end()
   })
   // A reader that does not read its replies gets no more of them.
-  socket.on('drain', () => readOn(connection))
+  socket.on('drain', () => guarded(connection, () => readOn(connection)))
+}
+
+function hear(connection: Connection, chunk: Buffer): void {
+  const { phase, busy, backlog, socket } = connection
+  if (phase !== 'talking') skip(connection, chunk)
+  else if (busy) {
+    // Nothing is read while a deed is open, so no sender can fill our memory.
+    connection.backlog = backlog ? Buffer.concat([backlog, chunk]) : chunk
+    socket.pause()
+  } else take(connection, chunk)
 }
 
 function take(connection: Connection, chunk: Buffer): void {
@@ -135,14 +144,20 @@ function work(connection: Connection, deed: HouseDeed): void {
     return
   }
   connection.busy = true
-  void carryOut(shared.needs, ip, deed).then((verdict) => {
+  const done = (verdict: Verdict) => {
     connection.busy = false
     if (deed.kind === 'mail') reserve(connection, 0)
     connection.activeAt = shared.clock()
     // Nobody is there to hear a further answer: what else it sent is left undone.
     if (connection.socket.destroyed || connection.phase !== 'talking') return
     follow(connection, session.settle(verdict))
-  })
+  }
+  carryOut(shared.needs, ip, deed)
+    .then(done)
+    .catch((err) => {
+      connection.busy = false
+      fail(connection, err)
+    })
 }
 
 function secure(connection: Connection): void {
@@ -154,11 +169,12 @@ function secure(connection: Connection): void {
   const plain = connection.socket
   plain.removeAllListeners('data').removeAllListeners('end').removeAllListeners('drain')
   connection.socket = secureSocket(plain, shared.secureContext(), {
-    ip,
-    log: shared.needs.log,
     done(tls) {
       connection.phase = 'talking'
-      follow(connection, session.settle({ kind: 'tls', tls }))
+      guarded(connection, () => follow(connection, session.settle({ kind: 'tls', tls })))
+    },
+    failed(code) {
+      guarded(connection, () => shared.needs.log.info({ ip, code }, 'TLS connection failed'))
     },
   })
   listen(connection)
