@@ -24,7 +24,7 @@ export function cleanText(text: string): string {
 }
 
 /** Cuts between characters, never inside one. */
-export function cut(text: string, maxLength: number): string {
+function cut(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text.toWellFormed()
   const last = text.charCodeAt(maxLength - 1)
   const inside = last >= 0xd800 && last <= 0xdbff

@@ -31,7 +31,7 @@ export function readHead(raw: Uint8Array, mailFrom: string): MailHead {
 }
 
 /** The first mailbox with an address; where none has one, the first with a name. */
-export function firstSender(line: string): Correspondent | undefined {
+function firstSender(line: string): Correspondent | undefined {
   let nameless: Correspondent | undefined
   for (const mailbox of readMailboxes(line)) {
     if (mailbox.address) return mailbox

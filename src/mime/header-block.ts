@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 
 export const MAX_HEADER_BYTES = 100 * 1024
-export const MAX_HEADER_LINES = 1_000
+const MAX_HEADER_LINES = 1_000
 
 /** One header field; the value as it came, folded, one character per byte. */
 export interface Field {

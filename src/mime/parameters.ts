@@ -2,7 +2,7 @@ import { decodeBytes } from './charset.ts'
 import { decodeWords } from './words.ts'
 
 /** A header like `text/plain; charset=utf-8`. */
-export interface Structured {
+interface Structured {
   /** What stands before the first semicolon, in lower case. */
   value: string
   parameters: Map<string, string>

@@ -20,7 +20,7 @@ const TEN_YEARS_MS = 10 * 365.25 * 86_400_000
 // A sender's clock may be behind ours.
 const BACKDATED_MS = 86_400_000
 
-export interface CertificateWish {
+interface CertificateWish {
   hostname: string
   now: Date
   /** 16 bytes; the certificate's number. */

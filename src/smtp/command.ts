@@ -1,4 +1,4 @@
-export interface Command {
+interface Command {
   /** In upper case. */
   verb: string
   /** What follows the verb, without the spaces around it. */
@@ -12,7 +12,7 @@ export function parseCommand(text: string): Command {
 }
 
 /** What stands between the angle brackets of `FROM:<…>` or `TO:<…>`, and what follows them. */
-export interface Path {
+interface Path {
   path: string
   parameters: string
 }
@@ -49,7 +49,7 @@ export function isSender(path: string): boolean {
   return !path.slice(at).includes(' ') && (path.startsWith('"') || !path.includes(' '))
 }
 
-export interface MailParameters {
+interface MailParameters {
   /** 0 when none was declared. */
   size: number
   utf8: boolean

@@ -11,7 +11,7 @@ const FIRST_BYTES = 16 * 1024
 /** How far past the limit we read on without keeping, so that a sender of a little too much hears our 552. */
 export const EXCESS_BYTES = 256 * 1024
 
-export type DropReason = 'too_big' | 'no_space'
+type DropReason = 'too_big' | 'no_space'
 
 export interface DataReader {
   maxBytes: number

@@ -2,7 +2,7 @@ const CR = 0x0d
 const LF = 0x0a
 
 /** What stood on a line, or why it cannot be read. */
-export type Line = { text: string } | { fault: 'too_long' | 'bad' }
+type Line = { text: string } | { fault: 'too_long' | 'bad' }
 
 export interface LineReader {
   /** What of an unfinished line has come so far, one character for each byte. */

@@ -1,7 +1,7 @@
 import { Counter } from 'prom-client'
 
 /** Counts how often each value of one label came up. */
-export interface Tally {
+interface Tally {
   add(value: string, by?: number): void
 }
 

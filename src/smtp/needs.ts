@@ -49,7 +49,7 @@ export interface SmtpOptions {
   tlsKey?: string
   /** Where the installation's own certificate lives. Without it and without the operator's: no STARTTLS. */
   folder?: string
-  limits?: Partial<SmtpLimits>
+  limits?: Partial<Omit<SmtpLimits, 'hostname' | 'offerTls' | 'maxBytes' | 'refuseBareNewlines'>>
   times?: Partial<SmtpTimes>
   /** Milliseconds that never step back. */
   clock?: () => number

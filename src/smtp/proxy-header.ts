@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
 /** ip is undefined where the balancer speaks for itself (its health check): the peer's own address counts. */
-export type ProxyHeader = { length: number; ip: string | undefined } | 'more' | 'bad'
+type ProxyHeader = { length: number; ip: string | undefined } | 'more' | 'bad'
 
 const V2 = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
 const V1 = Buffer.from('PROXY ')

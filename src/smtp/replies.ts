@@ -1,7 +1,7 @@
 // Every text we say is our own: nothing a client sent is ever said back to it.
 
 /** One reply line, ready to write. */
-export function reply(code: number, status: string, text: string): string {
+function reply(code: number, status: string, text: string): string {
   return `${code} ${status} ${text}\r\n`
 }
 

@@ -50,17 +50,17 @@ export async function openSmtp(needs: SmtpNeeds, options: SmtpOptions): Promise<
 }
 
 async function share(needs: SmtpNeeds, options: SmtpOptions): Promise<Shared> {
-  const { hostname, maxBytes, refuseBareNewlines } = options
+  const { hostname, maxBytes, refuseBareNewlines } = { ...USUAL_LIMITS, ...options }
   const files = await certificateFiles(needs, options)
   return {
     needs,
     limits: {
       ...USUAL_LIMITS,
-      hostname,
-      offerTls: files !== undefined,
-      ...(maxBytes !== undefined && { maxBytes }),
-      ...(refuseBareNewlines !== undefined && { refuseBareNewlines }),
       ...options.limits,
+      hostname,
+      maxBytes,
+      refuseBareNewlines,
+      offerTls: files !== undefined,
     },
     times: { ...USUAL_TIMES, ...options.times },
     clock: options.clock ?? (() => performance.now()),

@@ -18,7 +18,7 @@ export interface SmtpLimits {
   offerTls: boolean
 }
 
-export interface Sender {
+interface Sender {
   path: string
   size: number
   utf8: boolean

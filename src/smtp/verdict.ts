@@ -12,7 +12,7 @@ export type Verdict =
 
 export type SenderOutcome = 'welcome' | 'no_space' | 'too_many' | 'fault'
 export type RecipientOutcome = { address: Address } | { refused: RecipientRefusal }
-export type RecipientRefusal = 'unknown' | 'foreign' | 'full' | 'malformed' | 'fault'
+type RecipientRefusal = 'unknown' | 'foreign' | 'full' | 'malformed' | 'fault'
 export type MailOutcome = 'kept' | 'nobody' | 'full' | 'no_space' | 'fault'
 
 export function applyVerdict(state: State, verdict: Verdict): void {

@@ -6,7 +6,7 @@ import type { Verdict } from '../verdict.ts'
 
 export const LIMITS: SmtpLimits = { ...USUAL_LIMITS, hostname: 'mx.box.test', offerTls: true }
 
-export interface Conversation {
+interface Conversation {
   replies: string
   /** The first three digits of each reply's last line. */
   codes: number[]
@@ -47,7 +47,7 @@ function settle(deed: Exclude<Deed, { kind: 'close' }>, log: Conversation): Verd
   return { kind: 'mail', outcome: 'kept' }
 }
 
-export function codesOf(replies: string): number[] {
+function codesOf(replies: string): number[] {
   return [...replies.matchAll(/^(\d{3}) /gm)].map(([, code]) => Number(code))
 }
 

@@ -77,7 +77,7 @@ function reading(socket: Socket) {
 }
 
 /** What we say, and what we must hear: a code, or the start of the reply. */
-export type Lines = readonly (readonly [say: string, hear: number | string])[]
+type Lines = readonly (readonly [say: string, hear: number | string])[]
 
 /** Greets, says each line and checks each answer, then leaves. */
 export async function dialogue(port: number, lines: Lines): Promise<void> {

@@ -3,7 +3,7 @@ import type { LogFacts } from '../../core/log.ts'
 import type { Envelope } from '../../core/message.ts'
 import type { SmtpNeeds } from '../needs.ts'
 
-export interface ReceivedMail {
+interface ReceivedMail {
   recipients: Address[]
   envelope: Envelope
   raw: Uint8Array
