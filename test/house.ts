@@ -1,4 +1,5 @@
 import { readConfig } from '../src/config.ts'
+import type { Quiet } from '../src/http/needs.ts'
 import { openLog } from '../src/log.ts'
 import { makeClock, openClock } from '../src/threads/clock.ts'
 import { startService } from '../src/threads/start.ts'
@@ -8,8 +9,8 @@ import { connectSmtp } from './smtp-client.ts'
 export type House = Awaited<ReturnType<typeof openHouse>>
 
 /** The whole service on free ports in a scratch folder, with a clock that can be moved. */
-export async function openHouse({ env = {}, folder = scratchFolder() }: HouseOptions = {}) {
-  const { config } = readConfig({
+export async function openHouse({ env = {}, folder = scratchFolder(), quiet }: HouseOptions = {}) {
+  const { config: read } = readConfig({
     env: {
       MAYFLY_DATA: folder.path,
       MAYFLY_HTTP_PORT: '0',
@@ -22,6 +23,7 @@ export async function openHouse({ env = {}, folder = scratchFolder() }: HouseOpt
     },
     file: {},
   })
+  const config = quiet ? { ...read, http: { ...read.http, quiet } } : read
   const shared = makeClock()
   const clock = openClock(shared)
   const log = openLog({ level: config.logLevel, thread: 'main' })
@@ -66,7 +68,11 @@ export async function openHouse({ env = {}, folder = scratchFolder() }: HouseOpt
 interface HouseOptions {
   env?: Record<string, string>
   folder?: { path: string; remove(): void }
+  quiet?: Quiet
 }
+
+/** With this only the bus wakes anybody: no look and no heartbeat comes to the rescue. */
+export const ONLY_WOKEN: Quiet = { lookMs: 3_600_000, beatMs: 3_600_000 }
 
 export const MAIL = [
   'From: Ann Sender <ann@sender.test>',

@@ -46,14 +46,28 @@ export interface HttpNeeds
 export interface HttpConfig {
   adminToken: string
   rateLimits: boolean
-  http: { trustProxy: readonly string[]; baseUrl: string }
+  http: {
+    trustProxy: readonly string[]
+    baseUrl: string
+    /** No setting: it is here for tests that must see who was woken and who merely looked. */
+    quiet?: Quiet
+  }
   smtp: { hostname: string }
   sessions: Lifetimes & MailboxLimits & { cooldownMs: number }
+}
+
+/** What happens while nothing happens. */
+export interface Quiet {
+  /** So often somebody who waits looks without being woken. */
+  lookMs: number
+  /** So often a stream shows that it lives. */
+  beatMs: number
 }
 
 /** Settings that routes read. */
 export interface Rules extends Pick<CreateSessionNeeds, 'lives' | 'cooldownMs'> {
   mailbox: MailboxLimits
+  quiet: Quiet
   /** Empty: as the reader reached us. */
   baseUrl: string
   /** Our name in Received lines. */

@@ -4,7 +4,7 @@ import { parseOnce } from '../service/parse-once.ts'
 import { keepAnswers } from './answers.ts'
 import { clientFinder } from './client.ts'
 import { hangUps } from './hang-up.ts'
-import type { HttpConfig, HttpNeeds, RouteNeeds, Rules } from './needs.ts'
+import type { HttpConfig, HttpNeeds, Quiet, RouteNeeds, Rules } from './needs.ts'
 import { outgoingBudget } from './outgoing.ts'
 import { answerParserFault } from './parser-fault.ts'
 import { routes } from './routes.ts'
@@ -26,6 +26,7 @@ const SILENCE_MS = 75_000
 const CLOSING_MS = 5_000
 const IDLE_LOOK_MS = 50
 const KEPT_ANSWER_BYTES = 64 * 1024 * 1024
+const QUIET: Quiet = { lookMs: 3_000, beatMs: 15_000 }
 const NO_QUERY = {}
 const OUTGOING_BYTES = 256 * 1024 * 1024
 
@@ -81,6 +82,7 @@ function rulesOf({ adminToken, http, sessions, smtp }: HttpConfig): Rules {
     lives: sessions,
     cooldownMs: sessions.cooldownMs,
     mailbox: sessions,
+    quiet: http.quiet ?? QUIET,
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Bus } from '../bus/bus.ts'
+import type { MessageSummary } from '../core/message.ts'
 import type { Session } from '../core/session.ts'
-import type { MailStore } from '../store/store.ts'
+import type { MailStore, Page } from '../store/store.ts'
 import { type LiveSessionNeeds, liveSession } from './live-session.ts'
 import { watchMailbox } from './watch.ts'
 
@@ -17,14 +18,25 @@ interface Wait {
   /** True when this state of the mailbox is worth an answer. */
   worth(session: Session): boolean | Promise<boolean>
   signal: AbortSignal
+  /** How often to look without being woken. */
+  lookMs: number
+}
+
+/** What is in the mailbox, newest first. The session was found live by the same request. */
+export async function listMail(
+  { store }: Pick<AwaitMailNeeds, 'store'>,
+  session: Session,
+  page: Page,
+): Promise<MessageSummary[]> {
+  return await store.listMessages(session.id, page)
 }
 
 /** Waits until the mailbox is worth an answer or the time is over. Throws when the session ends meanwhile. */
 export async function awaitMail(
   needs: AwaitMailNeeds,
-  { token, session, seconds, worth, signal }: Wait,
+  { token, session, seconds, worth, signal, lookMs }: Wait,
 ): Promise<{ session: Session; timedOut: boolean }> {
-  const watch = watchMailbox(needs.bus, session.id, signal)
+  const watch = watchMailbox(needs.bus, { mailbox: session.id, signal, lookMs })
   let over = false
   const timer = setTimeout(() => {
     over = true

@@ -55,6 +55,8 @@ const follow = (more: { sinceId?: number; beatMs?: number; signal?: AbortSignal 
     session,
     sinceId: 0,
     beatMs: hour,
+    // Only the bus wakes: whoever forgets to tell it leaves the test waiting.
+    lookMs: hour,
     signal: new AbortController().signal,
     ...more,
   })

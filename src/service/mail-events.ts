@@ -24,15 +24,17 @@ interface Following {
   /** Messages up to this one are known to the reader. */
   sinceId: number
   beatMs: number
+  /** How often to look without being woken. */
+  lookMs: number
   signal: AbortSignal
 }
 
 /** Tells what happens to a mailbox, in order, until its session ends. Throws the signal's reason once that is aborted. */
 export async function* mailEvents(
   needs: MailEventsNeeds,
-  { token, session, sinceId, beatMs, signal }: Following,
+  { token, session, sinceId, beatMs, lookMs, signal }: Following,
 ): AsyncGenerator<MailEvent> {
-  const watch = watchMailbox(needs.bus, session.id, signal)
+  const watch = watchMailbox(needs.bus, { mailbox: session.id, signal, lookMs })
   let beatDue = false
   const beating = setInterval(() => {
     beatDue = true

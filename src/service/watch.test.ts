@@ -7,12 +7,19 @@ import { watchMailbox } from './watch.ts'
 
 const BOX = 7 as MailboxId
 
+/** Nobody looks by himself while the test runs. */
+const quiet = () => ({
+  mailbox: BOX,
+  signal: new AbortController().signal,
+  lookMs: 3_600_000,
+})
+
 /** A bus that never tells anybody anything. */
 const deaf = { subscribe: () => () => {} }
 
 test('a change between watching and waiting is not missed', async () => {
   const bus = openMemoryBus(randomUUID())
-  const watch = watchMailbox(bus, BOX, new AbortController().signal)
+  const watch = watchMailbox(bus, quiet())
   bus.wake(BOX)
   await watch.news()
   watch.end()
@@ -20,7 +27,7 @@ test('a change between watching and waiting is not missed', async () => {
 })
 
 test('each change is news once', async () => {
-  const watch = watchMailbox(deaf, BOX, new AbortController().signal)
+  const watch = watchMailbox(deaf, quiet())
   watch.poke()
   watch.poke()
   await watch.news()
@@ -36,7 +43,7 @@ test('each change is news once', async () => {
 })
 
 test('whoever waits looks by himself when the bus is lost', async () => {
-  const watch = watchMailbox(deaf, BOX, new AbortController().signal, 1)
+  const watch = watchMailbox(deaf, { ...quiet(), lookMs: 1 })
   await watch.news()
   await watch.news()
   watch.end()
@@ -44,7 +51,7 @@ test('whoever waits looks by himself when the bus is lost', async () => {
 
 test('an abort ends the wait with its reason, before and during', async () => {
   const controller = new AbortController()
-  const watch = watchMailbox(deaf, BOX, controller.signal)
+  const watch = watchMailbox(deaf, { ...quiet(), signal: controller.signal })
   const waiting = watch.news()
   controller.abort(new Error('enough'))
   await assert.rejects(waiting, /enough/)

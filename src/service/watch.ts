@@ -9,15 +9,17 @@ interface Watch {
   end(): void
 }
 
-// The bus only hastens: whoever waits looks by himself now and then, so that a lost wake strands nobody.
-const LOOK_MS = 3_000
+interface Watching {
+  mailbox: MailboxId
+  signal: AbortSignal
+  /** The bus only hastens: whoever waits looks by himself so often, so that a lost wake strands nobody. */
+  lookMs: number
+}
 
 /** Notes every change of a mailbox from now on. Watch, then read, then wait for news: nothing falls in between. */
 export function watchMailbox(
   bus: Pick<Bus, 'subscribe'>,
-  mailbox: MailboxId,
-  signal: AbortSignal,
-  lookMs = LOOK_MS,
+  { mailbox, signal, lookMs }: Watching,
 ): Watch {
   let pending = false
   let wake: (() => void) | undefined

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { ask, post, refusalFault } from '../../../test/ask.ts'
-import { type House, openHouse } from '../../../test/house.ts'
+import { type House, ONLY_WOKEN, openHouse } from '../../../test/house.ts'
 
 let house: House
 beforeAll(async () => {
-  house = await openHouse()
+  house = await openHouse({ quiet: ONLY_WOKEN })
 })
 afterAll(() => house.stop())
 
@@ -14,6 +14,13 @@ const check = (token: string, more = '', headers: Record<string, string> = {}) =
   ask(`${house.url}/api/check-mail?token=${token}${more}`, { headers })
 const ids = (body: Record<string, unknown>) =>
   (body['messages'] as { id: number }[]).map(({ id }) => id)
+
+/** Resolves when so many requests wait: what is done then is news to them. */
+async function untilWaiting(count: number, { url } = house): Promise<void> {
+  const waiters = async () =>
+    Number(/^mayfly_http_waiting (\d+)$/m.exec((await ask(`${url}/metrics`)).text)?.[1])
+  while ((await waiters()) !== count) await new Promise(setImmediate)
+}
 
 /** A session with one message. */
 async function filled() {
@@ -33,6 +40,7 @@ describe('200', () => {
   test('as soon as one newer than since_id comes', async () => {
     const { email, token, ids: all } = await filled()
     const waiting = check(token, `&wait=55&since_id=${all[0]}`)
+    await untilWaiting(1)
     await house.mail(email)
     const { body } = await waiting
     assert.equal(ids(body).length, 1)
@@ -42,6 +50,7 @@ describe('200', () => {
   test('many who wait are all told', async () => {
     const { email, token } = await house.session()
     const waiting = Array.from({ length: 20 }, () => check(token, '&wait=55'))
+    await untilWaiting(20)
     await house.mail(email)
     for (const { body } of await Promise.all(waiting)) assert.equal(ids(body).length, 1)
   })
@@ -59,6 +68,7 @@ describe('200', () => {
     const { token, ids: all } = await filled()
     const etag = (await check(token)).headers.get('etag') ?? ''
     const waiting = check(token, '&wait=55', { 'if-none-match': etag })
+    await untilWaiting(1)
     await post(`${house.url}/api/delete-mail`, { token, id: String(all[0]) })
     const { status, body } = await waiting
     assert.equal(status, 200)
@@ -66,18 +76,24 @@ describe('200', () => {
     assert.equal('timed_out' in body, false)
   })
 
+  test('with If-None-Match: when the session lives longer than it did', async () => {
+    const { token } = await house.session({ ttl: '60' })
+    const before = await check(token)
+    const waiting = check(token, '&wait=55', { 'if-none-match': before.headers.get('etag') ?? '' })
+    await untilWaiting(1)
+    await post(`${house.url}/api/extend-session`, { token, ttl: '600' })
+    const { status, body } = await waiting
+    assert.equal(status, 200)
+    assert.notEqual(body['expires_at'], before.body['expires_at'])
+  })
+
   test('a client that hangs up leaves nothing behind', async () => {
     const { token, email } = await house.session()
-    const waiters = async () =>
-      Number(/^mayfly_http_waiting (\d+)$/m.exec((await ask(`${house.url}/metrics`)).text)?.[1])
-    const until = async (count: number) => {
-      while ((await waiters()) !== count) await new Promise(setImmediate)
-    }
     const socket = connect(house.httpPort, '127.0.0.1')
     socket.write(`GET /api/check-mail?wait=55&token=${token} HTTP/1.1\r\nHost: x\r\n\r\n`)
-    await until(1)
+    await untilWaiting(1)
     socket.destroy()
-    await until(0)
+    await untilWaiting(0)
     assert.equal(await house.mail(email), 250)
   })
 })
@@ -94,16 +110,21 @@ describe('401', () => {
   test('a session that ends while somebody waits', async () => {
     const { token } = await house.session()
     const waiting = check(token, '&wait=55')
+    await untilWaiting(1)
     await post(`${house.url}/api/delete-session`, { token })
     const asked = await waiting
     assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_token'])
   })
 
   test('a session that expires while somebody waits', async () => {
-    const { token } = await house.session({ ttl: '60' })
-    const waiting = check(token, '&wait=55')
-    house.moveClock(60)
+    // Of the passing of time no bus tells: here it takes a look.
+    const watchful = await openHouse({ quiet: { ...ONLY_WOKEN, lookMs: 50 } })
+    const { token } = await watchful.session({ ttl: '60' })
+    const waiting = ask(`${watchful.url}/api/check-mail?token=${token}&wait=55`)
+    await untilWaiting(1, watchful)
+    watchful.moveClock(60)
     const asked = await waiting
+    await watchful.stop()
     assert.deepEqual([asked.status, asked.body['code']], [401, 'session_expired'])
   })
 })

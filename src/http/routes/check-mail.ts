@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { isFull, type Session } from '../../core/session.ts'
-import { awaitMail, hasNewer } from '../../service/inbox.ts'
+import { awaitMail, hasNewer, listMail } from '../../service/inbox.ts'
 import { liveSession } from '../../service/live-session.ts'
 import { takeRate } from '../../service/rates.ts'
 import { type Answer, empty, json, readyJson } from '../answer.ts'
@@ -90,7 +90,8 @@ async function waitForNews(needs: RouteNeeds, call: Call, { sinceId, ...quest }:
 
   const leave = needs.waiting.enter(quest.session.id, call.client)
   try {
-    return await awaitMail(needs, { ...quest, worth, signal: call.signal() })
+    const { lookMs } = needs.quiet
+    return await awaitMail(needs, { ...quest, worth, lookMs, signal: call.signal() })
   } finally {
     leave()
   }
@@ -106,7 +107,7 @@ async function listing(
   const key = usual ? session.id : `${session.id} ${page.limit} ${page.sinceId}`
   const kept = needs.answers.find(key, session.version)
   if (kept) return kept
-  const messages = await needs.store.listMessages(session.id, page)
+  const messages = await listMail(needs, session, page)
   const value: Listing = { ...opening(needs, session), messages: messages.map(summaryJson) }
   const answer = readyJson(value, { etag: mailboxTag(session) })
   needs.answers.keep(key, session.version, { answer, bytes: answer.body.length })

@@ -2,19 +2,22 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { checkMail } from '../../../test/api.ts'
 import { ask, post, refusalFault } from '../../../test/ask.ts'
-import { type House, openHouse } from '../../../test/house.ts'
+import { type House, ONLY_WOKEN, openHouse } from '../../../test/house.ts'
 import { PROXY_ENV, sharedAnswers } from '../route.contract.ts'
 import { eventsRoute } from './events.ts'
 
 let house: House
 beforeAll(async () => {
-  house = await openHouse({ env: PROXY_ENV })
+  house = await openHouse({ env: PROXY_ENV, quiet: ONLY_WOKEN })
 })
 afterAll(() => house.stop())
 
 /** A stream read block by block, as an EventSource does. */
-async function follow(token: string, more = '', headers: Record<string, string> = {}) {
-  const response = await fetch(`${house.url}/api/events?token=${token}${more}`, { headers })
+const follow = (token: string, more = '', headers: Record<string, string> = {}) =>
+  followAt(`${house.url}/api/events?token=${token}${more}`, headers)
+
+async function followAt(url: string, headers: Record<string, string> = {}) {
+  const response = await fetch(url, { headers })
   assert.equal(response.status, 200)
   assert.ok(response.body)
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
@@ -37,6 +40,12 @@ async function follow(token: string, more = '', headers: Record<string, string> 
     )
   }
   return { headers: response.headers, next, end: () => reader.cancel() }
+}
+
+async function endsWith(stream: Awaited<ReturnType<typeof follow>>, reason: string): Promise<void> {
+  const event = await stream.next()
+  assert.deepEqual([event?.['event'], JSON.parse(event?.['data'] ?? '')], ['end', { reason }])
+  assert.equal(await stream.next(), undefined)
 }
 
 const newest = async (token: string) => (await checkMail(house.url, token)).map(({ id }) => id)
@@ -121,21 +130,24 @@ describe('200', () => {
     await stream.end()
   })
 
-  for (const [name, reason] of [
-    ['the owner ends the session', 'deleted'],
-    ['the session expires', 'expired'],
-  ] as const) {
-    test(`the end, when ${name}`, async () => {
-      const { token } = await house.session({ ttl: '60' })
-      const stream = await follow(token)
-      await stream.next()
-      if (reason === 'deleted') await post(`${house.url}/api/delete-session`, { token })
-      else house.moveClock(60)
-      const event = await stream.next()
-      assert.deepEqual([event?.['event'], JSON.parse(event?.['data'] ?? '')], ['end', { reason }])
-      assert.equal(await stream.next(), undefined)
-    })
-  }
+  test('the end, when the owner ends the session', async () => {
+    const { token } = await house.session()
+    const stream = await follow(token)
+    await stream.next()
+    await post(`${house.url}/api/delete-session`, { token })
+    await endsWith(stream, 'deleted')
+  })
+
+  test('the end, when the session expires', async () => {
+    // Of the passing of time no bus tells: here it takes a look.
+    const watchful = await openHouse({ quiet: { ...ONLY_WOKEN, lookMs: 50 } })
+    const { token } = await watchful.session({ ttl: '60' })
+    const stream = await followAt(`${watchful.url}/api/events?token=${token}`)
+    await stream.next()
+    watchful.moveClock(60)
+    await endsWith(stream, 'expired')
+    await watchful.stop()
+  })
 
   test('the token may come as Bearer, as programs do', async () => {
     const { token } = await house.session()

@@ -8,7 +8,6 @@ import { eventStream } from '../events.ts'
 import { type Call, route } from '../route.ts'
 import { sinceIdField, tokenField } from '../shapes.ts'
 
-const BEAT_MS = 15_000
 // A generator is asked only when the client has taken what it got, so a slow one costs this and no more.
 const BUFFERED_BYTES = 16_384
 const TYPE = 'text/event-stream'
@@ -35,7 +34,7 @@ export const eventsRoute = route({
       token,
       session,
       sinceId: startsAfter,
-      beatMs: BEAT_MS,
+      ...needs.quiet,
       signal: call.signal(),
     })
     const body = Readable.from(eventStream(events, startsAfter), {
