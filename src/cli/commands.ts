@@ -1,13 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import type { DomainBook } from '../service/domains.ts'
 import { printConfig, type SettingLine } from './config.ts'
-import {
-  type AddOptions,
-  addDomain,
-  type DomainBook,
-  printDomains,
-  removeDomain,
-  switchDomain,
-} from './domain.ts'
+import { type AddOptions, addDomain, printDomains, removeDomain, switchDomain } from './domain.ts'
 import { watchInbox } from './inbox.ts'
 import { type OperatorMail, watchOperator } from './operator-inbox.ts'
 import { type Print, Refused } from './refused.ts'

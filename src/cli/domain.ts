@@ -2,19 +2,9 @@ import { type Host, parseHost } from '../core/address.ts'
 import { parseDuration, showDuration } from '../core/duration.ts'
 import type { MailDomain } from '../core/mail-domain.ts'
 import { LONGEST_SECONDS, SHORTEST_SECONDS } from '../core/session.ts'
+import type { DomainBook } from '../service/domains.ts'
 import { type Print, Refused } from './refused.ts'
 import { table } from './table.ts'
-
-/** What the store does for this command. */
-export interface DomainBook {
-  listDomains(): Promise<MailDomain[]>
-  addDomain(domain: Omit<MailDomain, 'id' | 'active' | 'removed'>): Promise<MailDomain | undefined>
-  findDomain(name: Host): Promise<MailDomain | undefined>
-  changeDomain(
-    name: Host,
-    change: { active?: boolean; removed?: boolean },
-  ): Promise<MailDomain | undefined>
-}
 
 export interface AddOptions {
   sessions: boolean

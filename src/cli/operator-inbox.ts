@@ -1,17 +1,12 @@
-import type { Mail, Message, MessageSummary } from '../core/message.ts'
-import { type MailboxId, OPERATOR } from '../core/session.ts'
+import { OPERATOR } from '../core/session.ts'
 import { stamp } from '../core/stamp.ts'
+import type { OpenBox, Parsed } from '../service/read-mail.ts'
 import type { Print } from './refused.ts'
 import { mailLines } from './show-mail.ts'
 
 /** What the store and the parser do for this command. */
-export interface OperatorMail {
-  listMessages(
-    mailbox: MailboxId,
-    page: { sinceId: number; limit: number },
-  ): Promise<MessageSummary[]>
-  findMessage(mailbox: MailboxId, id: number): Promise<Message | undefined>
-  parsed(rawId: number): Promise<Mail | undefined>
+export interface OperatorMail extends OpenBox {
+  parsed: Parsed
   /** Resolves when it is time to look again. */
   pause(): Promise<void>
 }

@@ -1,6 +1,12 @@
 import { type MailDomain, takesSessions } from '../core/mail-domain.ts'
 import type { MailStore } from '../store/store.ts'
 
+/** The domains as the operator's commands see them. */
+export type DomainBook = Pick<
+  MailStore,
+  'listDomains' | 'addDomain' | 'findDomain' | 'changeDomain'
+>
+
 interface DomainsNeeds {
   store: Pick<MailStore, 'listDomains'>
 }

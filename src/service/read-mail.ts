@@ -12,6 +12,9 @@ export interface ReadMailNeeds extends LiveSessionNeeds {
   parsed: Parsed
 }
 
+/** The messages of a box whose reader needs no token. */
+export type OpenBox = Pick<MailStore, 'listMessages' | 'findMessage'>
+
 /** The parse of a kept mail; undefined when the mail is gone. */
 export type Parsed = (rawId: number) => Promise<Mail | undefined>
 
