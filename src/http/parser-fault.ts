@@ -5,7 +5,7 @@ import { refusal } from './refusal.ts'
 
 interface SocketWithAnswer extends Socket {
   /** Node's own name for the answer that is being written to this socket. */
-  _httpMessage?: { headersSent: boolean }
+  _httpMessage?: { headersSent: boolean; shouldKeepAlive: boolean; req: { complete: boolean } }
 }
 
 /** Answers what never became a request: too slow, too long, or no HTTP at all. */
@@ -17,6 +17,11 @@ export function answerParserFault(
   // In the middle of an earlier answer there is no place for another one.
   if (fault.code === 'ECONNRESET' || !socket.writable || socket._httpMessage?.headersSent) {
     socket.destroy(fault)
+    return
+  }
+  // What came whole before the fault is answered for itself, and then we are done with this client.
+  if (socket._httpMessage?.req.complete) {
+    socket._httpMessage.shouldKeepAlive = false
     return
   }
   const { status, problem } = toldOf(fault.code)
