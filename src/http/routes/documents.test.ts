@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { ask, speak } from '../../../test/ask.ts'
+import { openDoor } from '../../../test/door.ts'
 import { type House, openHouse } from '../../../test/house.ts'
 import { PROXY_ENV, sharedAnswers } from '../route.contract.ts'
 import { routes } from '../routes.ts'
@@ -83,7 +84,17 @@ describe('/docs', () => {
       const here = (await ask(`${house.url}/docs`)).text
       assert.ok(here.includes(`curl -X POST ${house.url}/api/create-session`))
       const trick = 'GET /docs HTTP/1.1\r\nHost: x"><script>\r\nConnection: close\r\n\r\n'
-      assert.doesNotMatch(await speak(house.httpPort, trick), /<script>/)
+      const told = await speak(house.httpPort, trick)
+      assert.doesNotMatch(told, /<script>/)
+      assert.ok(told.includes('curl -X POST http://HOST/api/create-session'))
+    })
+
+    test('shows where the operator says it is, however it was reached', async () => {
+      const door = await openDoor({ env: { MAYFLY_BASE_URL: 'https://mail.example' } })
+      const { text } = await ask(`${door.url}/docs`)
+      await door.stop()
+      assert.ok(text.includes('curl -X POST https://mail.example/api/create-session'))
+      assert.ok(!text.includes(door.url))
     })
   })
   sharedAnswers(routeOf('/docs'), () => house)

@@ -47,7 +47,7 @@ export function documentRoutes(routes: readonly Route[]): Route[] {
   ]
 }
 
-/** Where the reader reached us, if that is a name and a port and nothing else. */
+/** Where the reader reached us, if that is a name and a port and nothing else; or a blank to fill in. */
 function hereOf(host = ''): string {
-  return `http://${/^[a-z0-9.:[\]-]{1,255}$/i.test(host) ? host : 'localhost:8080'}`
+  return `http://${/^[a-z0-9.:[\]-]{1,255}$/i.test(host) ? host : 'HOST'}`
 }
