@@ -1,10 +1,10 @@
 import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { corpus } from '../../test/corpora.ts'
-import { EXPLAINED } from './fixtures/explained.ts'
-import { type Expectation, readExpectation } from './fixtures/stalwart.ts'
 import { readHead } from './head.ts'
 import { parseMail } from './parse.ts'
+import { EXPLAINED } from './testing/explained.ts'
+import { type Expectation, readExpectation } from './testing/stalwart.ts'
 
 const CASES = { stalwart: 107, 'postal-mime': 5 }
 const stalwart = corpus('stalwart', CASES.stalwart)

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { Problem } from '../core/problem.ts'
 import { openParser, type Parser, type ParserOptions } from './parser.ts'
 
-const MOODY = new URL('./fixtures/moody-child.ts', import.meta.url)
+const MOODY = new URL('./testing/moody-child.ts', import.meta.url)
 const letter = Buffer.from('From: ann@a.test\r\nSubject: s\r\n\r\nstill here\r\n')
 const opened: Parser[] = []
 
@@ -116,7 +116,7 @@ describe('the pool', () => {
   })
 
   test('blames no mail for a child that cannot start', async () => {
-    const parser = open({ script: new URL('./fixtures/missing.ts', import.meta.url) })
+    const parser = open({ script: new URL('./testing/missing.ts', import.meta.url) })
     await expect(parser.parse(letter)).rejects.toThrow('did not start')
   })
 })
