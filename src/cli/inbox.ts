@@ -11,36 +11,19 @@ interface InboxWish {
   count: number
 }
 
-interface Session {
-  email: string
-  token: string
-  expires_at: string
-}
-
-interface Summary {
-  id: number
-  sender_name: string
-  sender_email: string
-  subject: string
-  received_at: string
-}
-
 /** `mayfly inbox`: makes a session and shows its mail as it arrives. `told` hears the address before any mail can come. */
 export async function watchInbox(
   { url, prefix, count }: InboxWish,
   print: Print,
   told: (address: string) => void = () => {},
 ): Promise<void> {
-  const session = await ask<Session>(url, '/api/create-session', {
-    method: 'POST',
-    body: new URLSearchParams(prefix === undefined ? {} : { prefix }),
-  })
-  print(`Address  ${session.email}`)
-  print(`Token    ${session.token}`)
-  print(`Lives    until ${session.expires_at} UTC`)
-  told(session.email)
+  const { email, token, expires } = await createSession(url, prefix)
+  print(`Address  ${email}`)
+  print(`Token    ${token}`)
+  print(`Lives    until ${expires} UTC`)
+  told(email)
 
-  const headers = { authorization: `Bearer ${session.token}` }
+  const headers = { authorization: `Bearer ${token}` }
   const stop = new AbortController()
   let shown = 0
   try {
@@ -49,8 +32,8 @@ export async function watchInbox(
     for await (const { name, content } of eventStream(untilLost(stream, url))) {
       if (name === 'end') return print('The session is over.')
       if (name !== 'message') continue
-      const summary: Summary = JSON.parse(content)
-      for (const line of mailLines(await wholeMail(url, summary, headers))) print(line)
+      const mail = await wholeMail(url, fieldOf(JSON.parse(content), 'id'), headers)
+      for (const line of mailLines(mail)) print(line)
       shown += 1
       if (shown >= count) return
     }
@@ -72,21 +55,28 @@ function wentAway(url: string, options?: ErrorOptions): Refused {
   return new Refused(`The service at ${url} went away.`, 1, options)
 }
 
-async function wholeMail(url: string, summary: Summary, headers: Record<string, string>) {
-  const path = `/api/read-mail?id=${summary.id}`
-  const { message } = await ask<{ message: { body_text: string | null } }>(url, path, { headers })
-  return {
-    receivedAt: summary.received_at,
-    senderName: summary.sender_name,
-    senderEmail: summary.sender_email,
-    subject: summary.subject,
-    text: message.body_text ?? '',
-  }
+async function createSession(url: string, prefix: string | undefined) {
+  const answer = await answered(url, '/api/create-session', {
+    method: 'POST',
+    body: new URLSearchParams(prefix === undefined ? {} : { prefix }),
+  })
+  const body = await bodyOf(answer)
+  const token = fieldOf(body, 'token')
+  if (token === '') throw notOurs(url, answer)
+  return { email: fieldOf(body, 'email'), token, expires: fieldOf(body, 'expires_at') }
 }
 
-async function ask<T>(url: string, path: string, init: RequestInit): Promise<T> {
-  const answer = await answered(url, path, init)
-  return (await answer.json()) as T
+async function wholeMail(url: string, id: string, headers: Record<string, string>) {
+  const answer = await answered(url, `/api/read-mail?id=${id}`, { headers })
+  const body = await bodyOf(answer)
+  const message = isRecord(body) ? body['message'] : undefined
+  return {
+    receivedAt: fieldOf(message, 'received_at'),
+    senderName: fieldOf(message, 'sender_name'),
+    senderEmail: fieldOf(message, 'sender_email'),
+    subject: fieldOf(message, 'subject'),
+    text: fieldOf(message, 'body_text'),
+  }
 }
 
 /** Throws what to tell the person, when nobody answers or the answer is a refusal. */
@@ -95,10 +85,26 @@ async function answered(url: string, path: string, init: RequestInit): Promise<R
     throw new Refused(`No mayfly answers at ${url}. Start one with: npm start`, 1, { cause })
   })
   if (answer.ok && /json|event-stream/.test(answer.headers.get('content-type') ?? '')) return answer
-  const said = (await answer.json().catch(() => null)) as { message?: unknown } | null
-  throw new Refused(
-    typeof said?.message === 'string'
-      ? `The service at ${url} says: ${printable(said.message)}`
-      : `Something answers at ${url}, but not as a mayfly does (status ${answer.status}).`,
-  )
+  const said = fieldOf(await bodyOf(answer), 'message')
+  if (said === '') throw notOurs(url, answer)
+  throw new Refused(`The service at ${url} says: ${printable(said)}`)
+}
+
+function notOurs(url: string, { status }: Response): Refused {
+  return new Refused(`Something answers at ${url}, but not as a mayfly does (status ${status}).`)
+}
+
+/** The JSON of an answer; undefined when it is none. */
+async function bodyOf(answer: Response): Promise<unknown> {
+  return await answer.json().catch(() => undefined)
+}
+
+/** A field as text; empty when it is not there, so that a service of another version can be read. */
+function fieldOf(value: unknown, name: string): string {
+  const field = isRecord(value) ? value[name] : undefined
+  return typeof field === 'string' || typeof field === 'number' ? String(field) : ''
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
 }
