@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Deeds, run } from './cli/commands.ts'
 import { banner, whereabouts } from './cli/serve.ts'
 import { type Config, readConfig } from './config.ts'
+import type { Log } from './core/log.ts'
 import { openLog } from './log.ts'
 import { openParser } from './mime/parser.ts'
 import { parseOnce } from './service/parse-once.ts'
@@ -23,7 +24,7 @@ function deeds(): Deeds {
     withDomains: (deed) => withMailStore(read().config, deed),
     withOperatorMail: (deed) =>
       withMailStore(read().config, async (store) => {
-        const parser = openParser()
+        const parser = openParser({ log: errorLog() })
         try {
           const parsed = parseOnce({ store, parse: parser.parse })
           await deed({ ...store, parsed, pause: () => pause(1_000) })
@@ -64,6 +65,12 @@ function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve())
   })
+}
+
+/** For a command whose standard output is its answer. */
+function errorLog(): Log {
+  const sink = { write: (line: string) => void process.stderr.write(line), pretty: true }
+  return openLog({ level: 'warn', thread: 'main' }, sink)
 }
 
 async function withMailStore<T>(

@@ -39,8 +39,6 @@ export interface RawMail extends Envelope {
 
 /** The outcome of the full parse, kept beside the raw bytes. Plain JSON. */
 export interface Mail {
-  /** Undefined when all went well; else what the reader is told instead of a body. */
-  fault?: string
   from: Correspondent[]
   to: Correspondent[]
   cc: Correspondent[]

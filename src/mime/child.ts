@@ -1,4 +1,4 @@
-import { asError } from '../core/fault.ts'
+import { faultPlace } from './fault-place.ts'
 import type { Answer, Job } from './job.ts'
 import { parseMail, readAttachment } from './parse.ts'
 
@@ -14,7 +14,7 @@ function work(job: Job): Answer {
     if (job.kind === 'parse') return { kind: 'mail', mail: parseMail(job.raw) }
     return { kind: 'attachment', attachment: readAttachment(job.raw, job.index) }
   } catch (fault) {
-    return { kind: 'failed', fault: asError(fault).message }
+    return { kind: 'failed', place: faultPlace(fault) }
   }
 }
 

@@ -15,4 +15,5 @@ export type Answer =
   | { kind: 'ready' }
   | { kind: 'mail'; mail: Mail }
   | { kind: 'attachment'; attachment: Attachment | undefined }
-  | { kind: 'failed'; fault: string }
+  /** By a fault of ours; `place` says which and where. */
+  | { kind: 'failed'; place: string }

@@ -6,6 +6,8 @@ import { readUsage, type Usage } from './usage.ts'
 export interface JobLimits {
   /** Computing time of one job, not time that passes: a busy machine must not cost anybody a mail. */
   cpuMs: number
+  /** Until a new child is ready: not the mail's time, and longer on a busy machine. */
+  startMs: number
   /** For a child that stands still, and where computing time cannot be read. */
   wallMs: number
   memoryMb: number
@@ -43,8 +45,12 @@ export function startChild(script: URL, limits: JobLimits): ParseChild {
     child.once('exit', () => resolve())
     child.on('error', () => resolve())
   })
-  const ready = started(child)
+  const ready = started(child, limits.startMs)
   let lost = false
+  // Whoever runs a job hears of it.
+  ready.catch(() => {
+    lost = true
+  })
   // An idle child keeps nobody's program running.
   rest(child)
 
@@ -82,16 +88,18 @@ function rest(child: ChildProcess): void {
   child.channel?.unref()
 }
 
-function started(child: ChildProcess): Promise<void> {
-  const ready = new Promise<void>((resolve, reject) => {
+function started(child: ChildProcess, startMs: number): Promise<void> {
+  let clock: NodeJS.Timeout | undefined
+  return new Promise<void>((resolve, reject) => {
     const fail = (cause: unknown) => reject(new Error('a parse child did not start', { cause }))
     child.once('message', () => resolve())
     child.once('error', fail)
     child.once('exit', (code, signal) => fail(signal ?? code))
-  })
-  // Whoever runs a job hears of it.
-  ready.catch(() => {})
-  return ready
+    clock = setTimeout(() => {
+      fail(`not within ${startMs} ms`)
+      child.kill('SIGKILL')
+    }, startMs).unref()
+  }).finally(() => clearTimeout(clock))
 }
 
 function work(child: ChildProcess, job: Job, limits: JobLimits): Promise<Outcome> {

@@ -5,26 +5,30 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { Problem } from '../core/problem.ts'
 import { openParser, type Parser, type ParserOptions } from './parser.ts'
+import { listener } from './testing/listener.ts'
 
 const MOODY = new URL('./testing/moody-child.ts', import.meta.url)
 const letter = Buffer.from('From: ann@a.test\r\nSubject: s\r\n\r\nstill here\r\n')
 const opened: Parser[] = []
 
-function open(options?: ParserOptions): Parser {
-  const parser = openParser(options)
+const { log, lines } = listener()
+
+function open(options: Partial<ParserOptions> = {}): Parser {
+  const parser = openParser({ log, ...options })
   opened.push(parser)
   return parser
 }
 
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((parser) => parser.close()))
+  lines.splice(0)
 })
 
 describe('a mail', () => {
   test('is read in a child as it would be here', async () => {
     const mail = await open().parse(letter)
     expect(mail).toMatchObject({ text: 'still here\n', from: [{ address: 'ann@a.test' }] })
-    expect(mail.fault).toBeUndefined()
+    expect(lines).toEqual([])
   })
 
   test('gives out its attachments byte for byte, and none that it does not have', async () => {
@@ -49,30 +53,38 @@ describe('a mail', () => {
 })
 
 describe('a mail that harms its reader', () => {
-  for (const [order, fault, limits] of [
-    ['spin', /too long/, { cpuMs: 300 }],
-    ['die', /gave up/, {}],
-    ['exit', /gave up/, {}],
-    ['fill the heap', /gave up/, { cpuMs: 60_000, memoryMb: 4_000 }],
-    ['fill buffers', /too much memory/, { cpuMs: 60_000, memoryMb: 400 }],
-    ['throw', /no sense/, {}],
+  const died = ['warn undefined', 'warn died']
+  for (const [order, fault, told, limits] of [
+    ['spin', /too long/, ['warn too slow'], { cpuMs: 300 }],
+    ['die', /gave up/, died, {}],
+    ['exit', /gave up/, died, {}],
+    ['fill the heap', /gave up/, died, { cpuMs: 60_000, memoryMb: 4_000 }],
+    ['fill buffers', /too much memory/, ['warn too large'], { cpuMs: 60_000, memoryMb: 400 }],
+    ['throw', /no sense/, ['error failed'], {}],
   ] as const) {
-    test(`(${order}) costs its own body and nobody else’s`, async () => {
+    test(`(${order}) costs its own body and nobody else’s, and the log says why`, async () => {
       const parser = open({ script: MOODY, children: 1, limits })
       const [harmful, next] = await Promise.all([
-        parser.parse(Buffer.from(order)),
+        parser.parse(Buffer.from(`${order}: private words`)),
         parser.parse(letter),
       ])
-      expect(harmful.fault).toMatch(fault)
+      expect(harmful.text).toMatch(fault)
       expect(harmful.text).toContain('the raw mail can be downloaded')
       expect(next.text).toBe('still here\n')
+      expect(lines.map(({ level, facts }) => `${level} ${facts['reason']}`)).toEqual(told)
+      expect(JSON.stringify(lines)).not.toContain('private')
     })
   }
 
   test('and stands still is given up, and its attachment is not there for now', async () => {
     const parser = open({ script: MOODY, children: 1, limits: { wallMs: 100 } })
-    expect((await parser.parse(Buffer.from('stall'))).fault).toMatch(/too long/)
+    expect((await parser.parse(Buffer.from('stall'))).text).toMatch(/too long/)
     await expect(parser.attachment(Buffer.from('stall'), 0)).rejects.toThrow(Problem)
+    const slow = { bytes: 5, reason: 'too slow' }
+    expect(lines.map(({ facts }) => facts)).toEqual([
+      { wanted: 'parse', ...slow },
+      { wanted: 'attachment', ...slow },
+    ])
   })
 })
 
@@ -118,5 +130,12 @@ describe('the pool', () => {
   test('blames no mail for a child that cannot start', async () => {
     const parser = open({ script: new URL('./testing/missing.ts', import.meta.url) })
     await expect(parser.parse(letter)).rejects.toThrow('did not start')
+  })
+
+  test('does not wait for ever for a child to be ready', async () => {
+    const script = new URL('./testing/mute-child.ts', import.meta.url)
+    const parser = open({ script, children: 1, limits: { startMs: 100 } })
+    const both = [parser.parse(letter), parser.parse(letter)]
+    for (const parse of both) await expect(parse).rejects.toThrow('did not start')
   })
 })

@@ -1,3 +1,4 @@
+import type { Log } from '../core/log.ts'
 import type { Mail } from '../core/message.ts'
 import { Problem } from '../core/problem.ts'
 import type { Attachment, Job } from './job.ts'
@@ -6,13 +7,15 @@ import { unreadable } from './unreadable.ts'
 
 /** Reads mails in child processes: whatever a mail does to its reader, it does not do it to the service. */
 export interface Parser {
-  /** A mail that cannot be read comes back with `fault` set and a text that says so. */
+  /** A mail that cannot be read comes back with a text that says so. */
   parse(raw: Uint8Array): Promise<Mail>
   attachment(raw: Uint8Array, index: number): Promise<Attachment | undefined>
   close(): Promise<void>
 }
 
 export interface ParserOptions {
+  /** Hears of each mail that could not be read, and why; nothing that stands in it. */
+  log: Pick<Log, 'warn' | 'error'>
   children?: number
   limits?: Partial<JobLimits>
   maxWaiting?: number
@@ -27,16 +30,17 @@ interface Waiting {
   reject(fault: unknown): void
 }
 
-const LIMITS: JobLimits = { cpuMs: 1_000, wallMs: 30_000, memoryMb: 512 }
+const LIMITS: JobLimits = { startMs: 30_000, cpuMs: 1_000, wallMs: 30_000, memoryMb: 512 }
 
 /** Children are started when there is work for them, at most two, and stay. */
 export function openParser({
+  log,
   children = 2,
   limits = {},
   maxWaiting = 100,
   maxWaitingBytes = 128 * 1024 * 1024,
   script = new URL('./child.ts', import.meta.url),
-}: ParserOptions = {}): Parser {
+}: ParserOptions): Parser {
   const jobLimits = { ...LIMITS, ...limits }
   const busy = new Set<ParseChild>()
   let idle: ParseChild[] = []
@@ -84,14 +88,21 @@ export function openParser({
   return {
     async parse(raw) {
       const job: Job = { kind: 'parse', raw }
-      const first = await ask(job)
-      // Something else may have ended the child; what we say of a mail is kept.
-      const outcome = first.kind === 'lost' && first.why === 'died' ? await ask(job) : first
-      return outcome.kind === 'mail' ? outcome.mail : unreadable(outcome)
+      let outcome = await ask(job)
+      if (outcome.kind === 'lost' && outcome.why === 'died') {
+        // Something else may have ended the child; what we say of a mail is kept.
+        log.warn({ bytes: raw.length }, 'a parse child died; its mail is read once more')
+        outcome = await ask(job)
+      }
+      if (outcome.kind === 'mail') return outcome.mail
+      tell(log, job, outcome)
+      return unreadable(outcome)
     },
     async attachment(raw, index) {
-      const outcome = await ask({ kind: 'attachment', raw, index })
+      const job: Job = { kind: 'attachment', raw, index }
+      const outcome = await ask(job)
       if (outcome.kind === 'attachment') return outcome.attachment
+      tell(log, job, outcome)
       throw new Problem('overloaded', 'The attachment could not be read.', 1)
     },
     async close() {
@@ -101,6 +112,17 @@ export function openParser({
     },
   }
 }
+
+/** A fault of our parser is an error; what a mail can do to its child is expected of some mails. */
+function tell(log: ParserOptions['log'], job: Job, outcome: Outcome): void {
+  const facts = { wanted: job.kind, bytes: job.raw.length }
+  if (outcome.kind === 'lost') log.warn({ ...facts, reason: outcome.why }, UNREAD)
+  else if (outcome.kind === 'failed') {
+    log.error({ ...facts, reason: 'failed', place: outcome.place }, UNREAD)
+  } else log.error({ ...facts, reason: `answered with ${outcome.kind}` }, UNREAD)
+}
+
+const UNREAD = 'a mail could not be read'
 
 function stopping(): Problem {
   return new Problem('shutting_down', 'The service is stopping.', 1)

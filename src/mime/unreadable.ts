@@ -5,7 +5,6 @@ import type { Outcome } from './parse-child.ts'
 export function unreadable(outcome: Outcome): Mail {
   const fault = `This mail could not be parsed: ${reasonOf(outcome)}.`
   return {
-    fault,
     from: [],
     to: [],
     cc: [],

@@ -101,7 +101,7 @@ async function startParts(config: Config, { log, died, clock, closers }: Startin
   closers.push(parts.close)
   await addConfiguredDomains(parts, config)
 
-  const parser = openParser()
+  const parser = openParser({ log })
   closers.push(parser.close)
   closers.push(startSweep(config, { ...parts, log }))
 
