@@ -30,9 +30,12 @@ export function docsPage(routes: readonly Route[], baseUrl: string): string {
 <body>
 <nav aria-label="Endpoints">
 <p class="mark">Mayfly</p>
-<ul>${routes.map(
-    (route) => html`<li><a href="#${nameOf(route)}">${route.title}</a></li>`,
-  )}<li><a href="#errors">Errors</a></li></ul>
+<ul>
+<li><a href="#first-steps">First steps</a></li>
+<li><a href="#how-to-ask">How to ask</a></li>
+${routes.map((route) => html`<li><a href="#${nameOf(route)}">${route.title}</a></li>\n`)}
+<li><a href="#errors">Errors</a></li>
+</ul>
 </nav>
 <main>
 <h1>Mailboxes for a day</h1>
@@ -49,22 +52,24 @@ ${errors()}
 }
 
 function firstSteps(baseUrl: string): Markup {
-  return html`<section><h2>First steps</h2>
-<pre><code># an address and its token
+  return html`<section id="first-steps" aria-labelledby="first-steps-title">
+<h2 id="first-steps-title">First steps</h2>
+<pre><code><span class="note"># an address and its token</span>
 curl -X POST ${baseUrl}/api/create-session
 
-# what has come; add &amp;wait=30 to be told when something does
+<span class="note"># what has come; add &amp;wait=30 to be told when something does</span>
 curl '${baseUrl}/api/check-mail?token=TOKEN'
 
-# one message in full
+<span class="note"># one message in full</span>
 curl '${baseUrl}/api/read-mail?token=TOKEN&amp;id=ID'
 
-# everything that happens, as it happens
+<span class="note"># everything that happens, as it happens</span>
 curl -N -H 'Authorization: Bearer TOKEN' ${baseUrl}/api/events</code></pre></section>`
 }
 
 function manners(): Markup {
-  return html`<section><h2>How to ask</h2>
+  return html`<section id="how-to-ask" aria-labelledby="how-to-ask-title">
+<h2 id="how-to-ask-title">How to ask</h2>
 <ul>
 <li>Parameters go in the query or, with POST, in a form, JSON or multipart body; the body wins. Unknown ones are ignored, empty ones count as not given.</li>
 <li>The token opens a mailbox to whoever has it. Better than in the address, where logs see it, it travels as <code>Authorization: Bearer</code>.</li>
@@ -99,19 +104,16 @@ function parameterTable(route: Route): Markup {
         html`${field.description ?? ''}`,
       ]
     }),
+    'parameters',
   )
 }
 
 function answers(route: Route): Markup {
   const kind = typeof route.output === 'string' ? route.output : 'JSON, as below'
   const unchanged = route.conditional ? [[html`304`, html`Nothing changed since that ETag.`]] : []
-  const refused = [...Map.groupBy(refusalsOf(route), (code) => status[code])].map(
-    ([number, codes]) => [
-      html`${number}`,
-      html`${codes.map((code) => html`<code>${code}</code> `)}`,
-    ],
-  )
-  return html`${table(['Status', 'Answer'], [[html`200`, html`${kind}`], ...unchanged, ...refused])}
+  const refused = refusalsOf(route).map((code): [string, number] => [code, status[code]])
+  const rows = [[html`200`, html`${kind}`], ...unchanged, ...byStatus(refused)]
+  return html`${table(['Status', 'Answer'], rows)}
 ${sample(route)}`
 }
 
@@ -121,17 +123,23 @@ function sample({ output }: Route): Markup {
   return html`<pre class="sample"><code>${text}</code></pre>`
 }
 
-function errors(): Markup {
-  const codes = Object.entries(status).map(([code, number]) => [
+function byStatus(refusals: [string, number][]): Markup[][] {
+  return [...Map.groupBy(refusals, ([, number]) => number)].map(([number, alike]) => [
     html`${number}`,
-    html`<code>${code}</code>`,
+    html`${alike.map(([code]) => html`<code>${code}</code> `)}`,
   ])
-  return html`<section id="errors" aria-labelledby="errors-title"><h2 id="errors-title">Errors</h2>
-<p>Every refusal is JSON: <code>{"status":"error","message":"…","code":"…","request_id":"…"}</code>. The code is stable, the message is for people. With 429 and 503 the header <code>Retry-After</code> says when to ask again.</p>
-${table(['Status', 'Code'], codes)}</section>`
 }
 
-function table(head: string[], rows: Markup[][]): Markup {
-  return html`<div class="scroll"><table><thead><tr>${head.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
+const REFUSAL = { status: 'error', message: '…', code: '…', request_id: '…' }
+
+function errors(): Markup {
+  return html`<section id="errors" aria-labelledby="errors-title"><h2 id="errors-title">Errors</h2>
+<p>Every refusal is JSON. The code is stable, the message is for people. With 429 and 503 the header <code>Retry-After</code> says when to ask again.</p>
+<pre class="sample"><code>${JSON.stringify(REFUSAL, undefined, 2)}</code></pre>
+${table(['Status', 'Codes'], byStatus(Object.entries(status)))}</section>`
+}
+
+function table(head: string[], rows: Markup[][], kind = 'answers'): Markup {
+  return html`<div class="scroll"><table class="${kind}"><thead><tr>${head.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
 <tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>\n`)}</tbody></table></div>`
 }
