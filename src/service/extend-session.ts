@@ -27,13 +27,32 @@ export async function extendSession(
   token: string,
   ttl: number | undefined,
 ): Promise<Session> {
-  const { store, lives, bus } = needs
+  const { store, lives } = needs
   const session = await knownSession(store, token)
   const domain = await store.findDomain(hostOf(session.address))
   const seconds = checkedSeconds(ttl, domain, lives)
-  const now = needs.now()
-  if (!isLive(session, now)) return await revive(needs, session, { domain, seconds, now })
+  const wish = { domain, seconds, now: needs.now() }
+  if (isLive(session, wish.now)) return await extend(needs, session, wish)
 
+  const revived = await revive(needs, session, wish)
+  if (revived) return revived
+  // Another request may have brought it back meanwhile: then it lives, in a mailbox of another id.
+  const again = await knownSession(store, token)
+  if (!isLive(again, wish.now)) throw sessionExpired()
+  return await extend(needs, again, wish)
+}
+
+interface Wish {
+  domain: MailDomain | undefined
+  seconds: number
+  now: Date
+}
+
+async function extend(
+  { store, lives, bus }: ExtendSessionNeeds,
+  session: Session,
+  { domain, seconds, now }: Wish,
+): Promise<Session> {
   const expiresAt = extendedExpiry(session, now, seconds, capSeconds(domain, lives))
   const extended = await store.extendSession(session.id, expiresAt, now)
   if (!extended) throw sessionExpired()
@@ -45,13 +64,10 @@ export async function extendSession(
 async function revive(
   { store, cooldownMs }: ExtendSessionNeeds,
   session: Session,
-  { domain, seconds, now }: { domain: MailDomain | undefined; seconds: number; now: Date },
-): Promise<Session> {
+  { domain, seconds, now }: Wish,
+): Promise<Session | undefined> {
   const open = domain && takesSessions(domain) && isCooling(session, now, cooldownMs)
+  if (!open) return undefined
   const expiresAt = new Date(now.getTime() + seconds * 1000)
-  const revived = open
-    ? await store.reviveSession({ mailbox: session.id, now, expiresAt, cooldownMs })
-    : undefined
-  if (!revived) throw sessionExpired()
-  return revived
+  return await store.reviveSession({ mailbox: session.id, now, expiresAt, cooldownMs })
 }
