@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import type { Log, LogFacts } from './core/log.ts'
 import { printableLines } from './core/printable.ts'
 import { clearFacts, clearText } from './log-clear.ts'
+import { lineWriter } from './log-output.ts'
 import { prettyLine } from './log-pretty.ts'
 
 export interface LogOptions {
@@ -48,6 +49,5 @@ export function openLog({ level, thread }: LogOptions, sink: LogSink = standardO
  * it still holds is lost when the thread dies, which is when a log matters most.
  */
 function standardOutput(): LogSink {
-  const out = pino.destination({ fd: 1, sync: true })
-  return { write: (line) => void out.write(line), pretty: isatty(1) }
+  return { write: lineWriter(), pretty: isatty(1) }
 }
