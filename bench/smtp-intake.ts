@@ -30,7 +30,10 @@ interface Case {
 }
 
 interface Outcome {
+  /** As the sender hears 250. */
   perSecond: number
+  /** Until a reader can have the last of them. */
+  donePerSecond: number
   cpuPerThousand: number
 }
 
@@ -56,7 +59,7 @@ async function main(): Promise<void> {
   say(
     `- Settings: ${ROUNDS} rounds of about ${SECONDS} s for each contestant, alternating; smtp-source on the same machine; HTML mail that packs 3 to 1 (4 KB) or 4 to 1 (50 KB); one recipient`,
     '- sink: `node:net`, discards. mayfly: `bin/mayfly.js serve`, one SMTP thread, SQLite with an fsync before each 250.',
-    '- Postfix: queue file fsynced before each 250, then delivered to a maildir; CPU counts to the delivery, speed to the 250. smtp-server: discards, and holds each greeting back 100 ms.',
+    '- Postfix: queue file fsynced before each 250, then delivered to a maildir. Its 250s come first and its deliveries later, so both speeds are given; CPU counts to the last delivery. A mail of mayfly is with its reader at its 250. smtp-server: discards, and holds each greeting back 100 ms.',
     '- CPU: user and system seconds of the whole server, threads and children, for 1,000 mails.',
   )
   const folder = benchFolder()
@@ -100,9 +103,14 @@ async function measure(
 ): Promise<Outcome> {
   const to = await recipient()
   const before = cpuSeconds(pid)
+  const start = performance.now()
   const perSecond = await sendMails({ ...sending, port, to })
   await settled(sending.mails)
-  return { perSecond, cpuPerThousand: ((cpuSeconds(pid) - before) / sending.mails) * 1000 }
+  return {
+    perSecond,
+    donePerSecond: sending.mails / ((performance.now() - start) / 1000),
+    cpuPerThousand: ((cpuSeconds(pid) - before) / sending.mails) * 1000,
+  }
 }
 
 /** All of them run the whole time and idle while another is measured. Those that never fsync have nothing to slow down. */
@@ -154,8 +162,10 @@ async function startAll(preload: string | undefined) {
 
 type Results = Map<Case, Map<string, Outcome[]>>
 
-function rate(outcomes: Map<string, Outcome[]>, name: string): number {
-  return median((outcomes.get(name) ?? []).map(({ perSecond }) => perSecond))
+type Rate = 'perSecond' | 'donePerSecond'
+
+function rate(outcomes: Map<string, Outcome[]>, name: string, which: Rate = 'perSecond'): number {
+  return median((outcomes.get(name) ?? []).map((outcome) => outcome[which]))
 }
 
 function print(results: Results): void {
@@ -166,10 +176,14 @@ function print(results: Results): void {
       spread(list.map(({ perSecond }) => perSecond)),
       figure(rate(outcomes, name) / rate(outcomes, NAMES.sink)),
       figure(rate(outcomes, name) / rate(outcomes, NAMES.postfix)),
+      name === NAMES.postfix ? spread(list.map(({ donePerSecond }) => donePerSecond)) : '',
       figure(median(list.map(({ cpuPerThousand }) => cpuPerThousand))),
     ]),
   )
-  table(['case', 'server', 'mails/s', 'of sink', 'of Postfix', 'CPU s per 1,000'], rows)
+  table(
+    ['case', 'server', 'mails/s', 'of sink', 'of Postfix', 'delivered/s', 'CPU s per 1,000'],
+    rows,
+  )
 }
 
 function judge(results: Results): void {
@@ -177,9 +191,12 @@ function judge(results: Results): void {
     const mayfly = rate(outcomes, NAMES.mayfly)
     const ofSink = mayfly / rate(outcomes, NAMES.sink)
     const ofPostfix = mayfly / rate(outcomes, NAMES.postfix)
+    const ofDelivery = mayfly / rate(outcomes, NAMES.postfix, 'donePerSecond')
     const least = kept ? 0.4 : 0.55
     goal(`${name}: at least ${least} of the sink`, ofSink, ofSink >= least)
-    if (!kept) goal(`${name}: at least 3 times Postfix`, ofPostfix, ofPostfix >= 3)
+    if (kept) continue
+    goal(`${name}: at least 3 times Postfix, by its 250s`, ofPostfix, ofPostfix >= 3)
+    goal(`${name}: at least 3 times Postfix, by its deliveries`, ofDelivery, ofDelivery >= 3)
   }
 }
 

@@ -54,7 +54,8 @@ export function fill(folder: string, messages: number): { sessions: number } {
     zstd: pack(raw),
   }
   inSteps(messages, (number) => {
-    writes.addMail({ ...mail, recipients: [addressOf(number % sessions)] }, () => {})
+    const recipient = recipients[number % sessions]
+    if (recipient) writes.addMail({ ...mail, recipients: [recipient] }, () => {})
   })
   db.pragma('wal_checkpoint(TRUNCATE)')
   db.close()
