@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs'
+import { hasCode } from './core/fault.ts'
 
 const NEW_LINE = 10
 const BUSY_MS = 10
@@ -20,15 +21,11 @@ export function lineWriter(
       try {
         done += write(bytes.subarray(done))
       } catch (fault) {
-        if (!isBusy(fault)) break
+        // A pipe that does not block and whose reader is behind.
+        if (!hasCode(fault, 'EAGAIN')) break
         Atomics.wait(never, 0, 0, BUSY_MS)
       }
     }
     if (done > 0) torn = bytes[done - 1] !== NEW_LINE
   }
-}
-
-/** A pipe that does not block and whose reader is behind. */
-function isBusy(fault: unknown): boolean {
-  return fault instanceof Error && 'code' in fault && fault.code === 'EAGAIN'
 }

@@ -1,5 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
+import { existsSync, realpathSync } from 'node:fs'
+import { Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import { started } from './child-start.ts'
 import type { Answer, Job } from './job.ts'
 import { readUsage, type Usage } from './usage.ts'
 
@@ -39,7 +42,7 @@ export function startChild(script: URL, limits: JobLimits): ParseChild {
     // Secrets of the service stand in its environment.
     env: {},
     serialization: 'advanced',
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
   const gone = new Promise<void>((resolve) => {
     child.once('exit', () => resolve())
@@ -56,8 +59,7 @@ export function startChild(script: URL, limits: JobLimits): ParseChild {
 
   return {
     async run(job) {
-      child.ref()
-      child.channel?.ref()
+      hold(child)
       try {
         await ready
         const outcome = await work(child, job, limits)
@@ -77,29 +79,24 @@ export function startChild(script: URL, limits: JobLimits): ParseChild {
   }
 }
 
+/** The right to read goes by the path that is opened in the end, and folders may be links to elsewhere. */
 function readable(): string[] {
-  return ['./', '../core/', '../../node_modules/', '../../package.json'].map((path) =>
-    fileURLToPath(new URL(path, import.meta.url)),
-  )
+  const paths = ['./', '../core/', '../../node_modules/', '../../package.json']
+    .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+    .filter((path) => existsSync(path))
+  return [...new Set(paths.flatMap((path) => [path, realpathSync(path)]))]
+}
+
+function hold(child: ChildProcess): void {
+  child.ref()
+  child.channel?.ref()
+  if (child.stderr instanceof Socket) child.stderr.ref()
 }
 
 function rest(child: ChildProcess): void {
   child.unref()
   child.channel?.unref()
-}
-
-function started(child: ChildProcess, startMs: number): Promise<void> {
-  let clock: NodeJS.Timeout | undefined
-  return new Promise<void>((resolve, reject) => {
-    const fail = (cause: unknown) => reject(new Error('a parse child did not start', { cause }))
-    child.once('message', () => resolve())
-    child.once('error', fail)
-    child.once('exit', (code, signal) => fail(signal ?? code))
-    clock = setTimeout(() => {
-      fail(`not within ${startMs} ms`)
-      child.kill('SIGKILL')
-    }, startMs).unref()
-  }).finally(() => clearTimeout(clock))
+  if (child.stderr instanceof Socket) child.stderr.unref()
 }
 
 function work(child: ChildProcess, job: Job, limits: JobLimits): Promise<Outcome> {

@@ -1,7 +1,9 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, test } from 'vitest'
 import { Problem } from '../core/problem.ts'
 import { openParser, type Parser, type ParserOptions } from './parser.ts'
@@ -115,6 +117,28 @@ test('a child reaches no file, no network, no program, no code and no secret', a
   }
 })
 
+test('a child starts where node_modules is a link to somewhere else', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'mayfly-'))
+  const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+  try {
+    for (const part of ['src/mime', 'src/core', 'package.json']) {
+      cpSync(here(`../../${part}`), join(folder, part), { recursive: true })
+    }
+    symlinkSync(here('../../node_modules'), join(folder, 'node_modules'))
+    const program = `
+      import { openParser } from './src/mime/parser.ts'
+      const parser = openParser({ log: { warn: console.log, error: console.log } })
+      console.log((await parser.parse(Buffer.from('X: y\\r\\n\\r\\nread'))).text)
+      await parser.close()
+    `
+    const options = { cwd: folder, encoding: 'utf8' } as const
+    const said = execFileSync(process.execPath, ['--input-type=module', '-e', program], options)
+    expect(said).toBe('read\n')
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
 describe('the pool', () => {
   test('refuses more than it lets wait, by count and by size', async () => {
     const parser = open({ script: MOODY, children: 1, maxWaiting: 1, maxWaitingBytes: 1_000 })
@@ -127,15 +151,19 @@ describe('the pool', () => {
     await expect(parser.parse(letter)).rejects.toMatchObject({ code: 'shutting_down' })
   })
 
-  test('blames no mail for a child that cannot start', async () => {
+  test('blames no mail for a child that cannot start, and tells on one line what it said', async () => {
     const parser = open({ script: new URL('./testing/missing.ts', import.meta.url) })
-    await expect(parser.parse(letter)).rejects.toThrow('did not start')
+    const { message } = await parser.parse(letter).then(expect.unreachable, (fault: Error) => fault)
+    expect(message).toMatch(
+      /^a parse child did not start \(1\): .*Cannot find module .*missing\.ts/,
+    )
+    expect(message.length).toBeLessThan(500)
   })
 
   test('does not wait for ever for a child to be ready', async () => {
     const script = new URL('./testing/mute-child.ts', import.meta.url)
     const parser = open({ script, children: 1, limits: { startMs: 100 } })
     const both = [parser.parse(letter), parser.parse(letter)]
-    for (const parse of both) await expect(parse).rejects.toThrow('did not start')
+    for (const parse of both) await expect(parse).rejects.toThrow('did not start (not within')
   })
 })
