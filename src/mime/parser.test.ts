@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, test } from 'vitest'
-import { Problem } from '../core/problem.ts'
+import type { Problem } from '../core/problem.ts'
 import { openParser, type Parser, type ParserOptions } from './parser.ts'
 import { listener } from './testing/listener.ts'
 
@@ -78,14 +78,23 @@ describe('a mail that harms its reader', () => {
     })
   }
 
-  test('and stands still is given up, and its attachment is not there for now', async () => {
+  test('and stands still is given up, and has no attachment', async () => {
     const parser = open({ script: MOODY, children: 1, limits: { wallMs: 100 } })
     expect((await parser.parse(Buffer.from('stall'))).text).toMatch(/too long/)
-    await expect(parser.attachment(Buffer.from('stall'), 0)).rejects.toThrow(Problem)
+    expect(await parser.attachment(Buffer.from('stall'), 0)).toBeUndefined()
     const slow = { bytes: 5, reason: 'too slow' }
     expect(lines.map(({ facts }) => facts)).toEqual([
       { wanted: 'parse', ...slow },
       { wanted: 'attachment', ...slow },
+    ])
+  })
+
+  test('and ends it each time has no attachment, after a second look', async () => {
+    const parser = open({ script: MOODY, children: 1 })
+    expect(await parser.attachment(Buffer.from('die'), 0)).toBeUndefined()
+    expect(lines.map(({ facts }) => facts)).toEqual([
+      { bytes: 3 },
+      { wanted: 'attachment', bytes: 3, reason: 'died' },
     ])
   })
 })
@@ -153,7 +162,10 @@ describe('the pool', () => {
 
   test('blames no mail for a child that cannot start, and tells on one line what it said', async () => {
     const parser = open({ script: new URL('./testing/missing.ts', import.meta.url) })
-    const { message } = await parser.parse(letter).then(expect.unreachable, (fault: Error) => fault)
+    const message = await parser.parse(letter).then(
+      () => '',
+      (fault: Error) => fault.message,
+    )
     expect(message).toMatch(
       /^a parse child did not start \(1\): .*Cannot find module .*missing\.ts/,
     )

@@ -9,6 +9,7 @@ import { unreadable } from './unreadable.ts'
 export interface Parser {
   /** A mail that cannot be read comes back with a text that says so. */
   parse(raw: Uint8Array): Promise<Mail>
+  /** Of a mail that cannot be read there is none: asking again would not help. */
   attachment(raw: Uint8Array, index: number): Promise<Attachment | undefined>
   close(): Promise<void>
 }
@@ -64,6 +65,17 @@ export function openParser({
     return outcome
   }
 
+  async function read(job: Job): Promise<Outcome> {
+    let outcome = await ask(job)
+    if (outcome.kind === 'lost' && outcome.why === 'died') {
+      // Something else may have ended the child; what we say of a mail is kept.
+      log.warn({ bytes: job.raw.length }, 'a parse child died; its mail is read once more')
+      outcome = await ask(job)
+    }
+    if (outcome.kind !== WANTED[job.kind]) tell(log, job, outcome)
+    return outcome
+  }
+
   function next(): void {
     idle = idle.filter((child) => child.alive())
     const child = idle.pop() ?? (busy.size < children ? startChild(script, jobLimits) : undefined)
@@ -87,23 +99,12 @@ export function openParser({
 
   return {
     async parse(raw) {
-      const job: Job = { kind: 'parse', raw }
-      let outcome = await ask(job)
-      if (outcome.kind === 'lost' && outcome.why === 'died') {
-        // Something else may have ended the child; what we say of a mail is kept.
-        log.warn({ bytes: raw.length }, 'a parse child died; its mail is read once more')
-        outcome = await ask(job)
-      }
-      if (outcome.kind === 'mail') return outcome.mail
-      tell(log, job, outcome)
-      return unreadable(outcome)
+      const outcome = await read({ kind: 'parse', raw })
+      return outcome.kind === 'mail' ? outcome.mail : unreadable(outcome)
     },
     async attachment(raw, index) {
-      const job: Job = { kind: 'attachment', raw, index }
-      const outcome = await ask(job)
-      if (outcome.kind === 'attachment') return outcome.attachment
-      tell(log, job, outcome)
-      throw new Problem('overloaded', 'The attachment could not be read.', 1)
+      const outcome = await read({ kind: 'attachment', raw, index })
+      return outcome.kind === 'attachment' ? outcome.attachment : undefined
     },
     async close() {
       closed = true
@@ -122,6 +123,7 @@ function tell(log: ParserOptions['log'], job: Job, outcome: Outcome): void {
   } else log.error({ ...facts, reason: `answered with ${outcome.kind}` }, UNREAD)
 }
 
+const WANTED = { parse: 'mail', attachment: 'attachment' } as const
 const UNREAD = 'a mail could not be read'
 
 function stopping(): Problem {
