@@ -12,6 +12,7 @@ afterAll(() => door.stop())
 
 const GET = 'GET /api/domains HTTP/1.1\r\nHost: x\r\n'
 const POST = 'POST /api/create-session HTTP/1.1\r\nHost: x\r\nConnection: close\r\n'
+const OPEN_POST = 'POST /api/create-session HTTP/1.1\r\nHost: x\r\n'
 const CHUNKED = 'Transfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\n'
 
 describe('what is no HTTP is answered in our shape, and nobody else notices', () => {
@@ -143,5 +144,37 @@ describe('408: a request must arrive whole within its time', () => {
       })
     })
     assert.equal(readAnswer(heard).status, 408)
+  })
+})
+
+describe('a request that is refused before it is whole', () => {
+  const long = 99_999_999
+  for (const [name, bytes, expected] of [
+    ['a length that is too much', `${OPEN_POST}Content-Length: ${long}\r\n\r\nx`, 413],
+    ['chunks that are too much', `${OPEN_POST}${CHUNKED}50000\r\n${'x'.repeat(0x4ffff)}`, 413],
+    ['a path that is none', `GET /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx`, 404],
+  ] as const) {
+    test(`${name}: ${expected} and no second answer`, async () => {
+      const heard = await speak(door.port, bytes)
+      const asked = readAnswer(heard)
+      assert.equal(asked.status, expected)
+      assert.equal(refusalFault(asked), undefined)
+      assert.equal(asked.headers.get('connection'), 'close')
+      assert.equal(heard.split('HTTP/1.1 ').length, 2)
+    })
+  }
+
+  test('who sends all of it before he listens hears the answer', async () => {
+    const body = Buffer.alloc(20_000_000, 'x')
+    const head = `${OPEN_POST}Content-Length: ${body.length}\r\n\r\n`
+    const heard = await speak(door.port, Buffer.concat([Buffer.from(head), body]))
+    assert.equal(readAnswer(heard).status, 413)
+  })
+
+  test('what is refused when it is whole keeps its connection', async () => {
+    const refused = 'POST /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc'
+    const heard = await speak(door.port, `${refused}${GET}Connection: close\r\n\r\n`)
+    const statuses = [...heard.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, code]) => code)
+    assert.deepEqual(statuses, ['404', '200'])
   })
 })

@@ -14,7 +14,7 @@ import { countAnswer } from './metrics.ts'
 import type { RouteNeeds } from './needs.ts'
 import { problemOf, refusal } from './refusal.ts'
 import type { Call, Route } from './route.ts'
-import { writeAnswer } from './write.ts'
+import { hasArrived, writeAnswer, writeEarly } from './write.ts'
 
 export interface Serving {
   needs: RouteNeeds
@@ -54,7 +54,8 @@ export function serveRoute(serving: Serving, route: Route) {
       const made = await answer(request, reply.raw)
       needs.outgoing.admit(made.body, reply.raw)
       countAnswer(route.path, made.status)
-      await write(serving, reply.raw, made)
+      if (needs.closing()) reply.raw.shouldKeepAlive = false
+      await writeAnswer(reply.raw, made)
     } catch (error) {
       await refuse(serving, request, { response: reply.raw, error })
     }
@@ -81,18 +82,11 @@ export async function refuse(
   else {
     const answer = refusal(problem, id)
     countAnswer(routeOptions.url ?? 'none', answer.status)
-    await write({ needs }, response, answer)
+    // A connection that outlives its last answer would hold up the closing of the door.
+    if (needs.closing()) response.shouldKeepAlive = false
+    if (await hasArrived(raw)) await writeAnswer(response, answer)
+    else await writeEarly(raw, response, answer)
   }
-}
-
-/** A connection that outlives its last answer would hold up the closing of the door. */
-async function write(
-  { needs }: Pick<Serving, 'needs'>,
-  response: ServerResponse,
-  answer: Answer,
-): Promise<void> {
-  if (needs.closing()) response.shouldKeepAlive = false
-  await writeAnswer(response, answer)
 }
 
 /** What no route answers: an unknown path, a method that a known path has not, and the browsers' preflight. */
@@ -118,7 +112,7 @@ export function serveRest(serving: Serving) {
         reply.raw.setHeader('allow', allow)
         throw new Problem('method_not_allowed', `Use ${allow}.`)
       }
-      await write(serving, reply.raw, preflight(allow))
+      await writeAnswer(reply.raw, preflight(allow))
     } catch (error) {
       await refuse(serving, request, { response: reply.raw, error })
     }
