@@ -44,6 +44,9 @@ describe('the sender', () => {
     ],
     ['is the envelope one when From is empty', 'From: <>', ENVELOPE, ''],
     ['is the envelope one when From names nobody', 'From: undisclosed:;', ENVELOPE, ''],
+    ['takes no name of another than its address', 'From: The Bank', ENVELOPE, ''],
+    ['takes no name beside an unreadable address', 'From: Bank <a@b@c.test>', ENVELOPE, ''],
+    ['takes no encoded name alone', `From: ${base64('bank@bank.test')}`, ENVELOPE, ''],
   ] as const) {
     test(name, () => expect(head(header)).toMatchObject({ senderEmail, senderName }))
   }

@@ -25,19 +25,15 @@ export function readHead(raw: Uint8Array, mailFrom: string): MailHead {
   const sender = from === undefined ? undefined : firstSender(unfold(shorten(from)))
   return {
     senderName: sender?.name ?? '',
-    senderEmail: sender?.address || envelopeSender(mailFrom),
+    senderEmail: sender?.address ?? envelopeSender(mailFrom),
     subject: subject === undefined ? '' : readSubject(subject),
   }
 }
 
-/** The first mailbox with an address; where none has one, the first with a name. */
+/** The first mailbox with an address. A name without one would stand beside somebody else's. */
 function firstSender(line: string): Correspondent | undefined {
-  let nameless: Correspondent | undefined
-  for (const mailbox of readMailboxes(line)) {
-    if (mailbox.address) return mailbox
-    nameless ??= mailbox
-  }
-  return nameless
+  for (const mailbox of readMailboxes(line)) if (mailbox.address) return mailbox
+  return undefined
 }
 
 /** Ends behind a whole mailbox: the first half of an address is another address. */
