@@ -57,6 +57,18 @@ test('IPv6, TLS and no sender', () => {
   assert.match(lines, /with ESMTPS \(TLSv1\.3 TLS_AES_256_GCM_SHA384\)\r\n/)
 })
 
+test('a sender with letters of any script stays who it is', () => {
+  const mailFrom = 'jörg@bücher.test'
+  const lines = traceLines(message, { ...raw, mailFrom, helo: 'bücher.test' }, 'mx.box.test')
+  assert.match(lines, /^Return-Path: <jörg@bücher\.test>\r\n/)
+  assert.match(lines, /^Received: from b\?cher\.test /m)
+})
+
+test('a sender that is cut is still whole letters', () => {
+  const lines = traceLines(message, { ...raw, mailFrom: `x${'😀'.repeat(200)}` }, 'mx.box.test')
+  assert.ok(lines.isWellFormed())
+})
+
 for (const evil of [
   'a\r\nX-Forged: 1',
   'a\nb',

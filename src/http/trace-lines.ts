@@ -8,7 +8,7 @@ export function traceLines(message: Message, raw: RawMail, hostname: string): st
   const literal = isIP(raw.clientIp) === 6 ? `IPv6:${raw.clientIp}` : raw.clientIp
   const tls = raw.tls === undefined ? '' : ` (${word(raw.tls)})`
   return [
-    `Return-Path: <${word(raw.mailFrom)}>`,
+    `Return-Path: <${path(raw.mailFrom)}>`,
     `Delivered-To: ${recipient}`,
     `Received: from ${word(raw.helo) || 'unknown'} ([${word(literal)}])`,
     `\tby ${word(hostname)} with ${word(raw.protocol)}${tls}`,
@@ -20,11 +20,18 @@ export function traceLines(message: Message, raw: RawMail, hostname: string): st
 // RFC 5321 4.5.3.1: no name or path of its clients is longer.
 const LONGEST = 256
 
-/** Parentheses would open or close a comment. */
+/** An address may hold letters of any script (RFC 6531), and goes out as UTF-8. */
+function path(text: string): string {
+  return plain(text).toWellFormed()
+}
+
 function word(text: string): string {
-  return printable(text.slice(0, LONGEST))
-    .replace(/[()<>\\]/g, '')
-    .replace(/[^\x20-\x7e]/gu, '?')
+  return plain(text).replace(/[^\x20-\x7e]/gu, '?')
+}
+
+/** Parentheses would open or close a comment. */
+function plain(text: string): string {
+  return printable(text.slice(0, LONGEST)).replace(/[()<>\\]/g, '')
 }
 
 /** RFC 5322 3.3, UTC. */
