@@ -26,6 +26,23 @@ for (const [name, trusted, peer, forwarded, client] of [
     '198.51.100.1',
   ],
   ['a client cannot claim to be loopback', ['10.0.0.0/8'], '10.0.0.1', '127.0.0.1', '127.0.0.1'],
+  ['a port is not part of it', ['10.0.0.0/8'], '10.0.0.1', '203.0.113.12:4444', '203.0.113.12'],
+  ['nor are brackets', ['10.0.0.0/8'], '10.0.0.1', '[2001:db8:1:2::3]', '2001:db8:1:2::/64'],
+  [
+    'nor both',
+    ['10.0.0.0/8'],
+    '10.0.0.1',
+    '203.0.113.12, [2001:db8:1:2::3]:4444, 10.9.9.9:80',
+    '2001:db8:1:2::/64',
+  ],
+  [
+    'a bare IPv6 address is not cut at its last colon',
+    ['10.0.0.0/8'],
+    '10.0.0.1',
+    '2001:db8:1:2::3',
+    '2001:db8:1:2::/64',
+  ],
+  ['what stands behind a port is nonsense', ['10.0.0.0/8'], '10.0.0.1', '1.1.1.1:x', '10.0.0.1'],
   ['nonsense counts for the proxy', ['10.0.0.0/8'], '10.0.0.1', 'unknown', '10.0.0.1'],
   [
     'nonsense further left changes nothing',

@@ -31,10 +31,16 @@ function forwardedBy(
   const hops = String(header ?? '').split(',')
   let nearest = peer
   for (const hop of hops.toReversed()) {
-    const ip = plainIp(hop.trim())
+    const ip = plainIp(withoutPort(hop.trim()))
     if (ip === undefined) return nearest
     nearest = ip
     if (!trusts(ip)) return nearest
   }
   return nearest
+}
+
+/** Some proxies write the port too, and IPv6 in brackets. */
+function withoutPort(hop: string): string {
+  const [, six, four] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d{1,5})?$/.exec(hop) ?? []
+  return six ?? four ?? hop
 }
