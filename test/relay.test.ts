@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import Database from 'better-sqlite3'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { checkMail } from './api.ts'
+import { type House, openHouse } from './house.ts'
+import { connectSmtp } from './smtp-client.ts'
+
+// The addresses with which people have looked for open relays since there were any. box.test is ours, and so is
+// pool.test, which takes any address that could be somebody's.
+
+const NO_RELAY = /^550 5\.7\.1 /
+const NOBODY = /^550 5\.1\.1 /
+const STRANGER = 'spam@sender.test'
+
+const PROBES = [
+  ['', 'u@foreign.test', NO_RELAY],
+  [STRANGER, 'u@foreign.test', NO_RELAY],
+  ['user@box.test', 'u@foreign.test', NO_RELAY],
+  ['user@[127.0.0.1]', 'u@foreign.test', NO_RELAY],
+  [STRANGER, 'u%foreign.test@[127.0.0.1]', NO_RELAY],
+  [STRANGER, 'u%foreign.test@box.test', NOBODY],
+  [STRANGER, '"u@foreign.test"', NO_RELAY],
+  [STRANGER, '"u%foreign.test"', NO_RELAY],
+  [STRANGER, 'u@foreign.test@[127.0.0.1]', NO_RELAY],
+  [STRANGER, '"u@foreign.test"@[127.0.0.1]', NO_RELAY],
+  [STRANGER, 'u@foreign.test@box.test', NOBODY],
+  [STRANGER, '@[127.0.0.1]:u@foreign.test', NO_RELAY],
+  [STRANGER, '@box.test:u@foreign.test', NO_RELAY],
+  [STRANGER, 'foreign.test!u', NO_RELAY],
+  [STRANGER, 'foreign.test!u@[127.0.0.1]', NO_RELAY],
+  [STRANGER, 'foreign.test!u@box.test', NOBODY],
+  // Those that name our server, at the domain that takes most.
+  ['user@pool.test', 'u@foreign.test', NO_RELAY],
+  [STRANGER, 'u%foreign.test@pool.test', NOBODY],
+  [STRANGER, 'u@foreign.test@pool.test', NOBODY],
+  [STRANGER, '"u@foreign.test"@pool.test', NOBODY],
+  [STRANGER, '@pool.test:u@foreign.test', NO_RELAY],
+  [STRANGER, 'foreign.test!u@pool.test', NOBODY],
+] as const
+
+let house: House
+let box: Awaited<ReturnType<House['session']>>
+beforeAll(async () => {
+  house = await openHouse()
+  box = await house.session({ prefix: 'u', domain_id: '1' })
+})
+afterAll(() => house.stop())
+
+describe('refused at RCPT', () => {
+  for (const [from, to, expected] of PROBES) {
+    test(`from <${from}> to <${to}>`, async () => {
+      const client = await connectSmtp(house.smtpPort)
+      assert.equal((await client.say('EHLO sender.test')).code, 250)
+      assert.equal((await client.say(`MAIL FROM:<${from}>`)).code, 250)
+      assert.match((await client.say(`RCPT TO:<${to}>`)).text, expected)
+      assert.match((await client.say('DATA')).text, /^554 /)
+      client.close()
+    })
+  }
+})
+
+test('none of them left anything, neither with a session nor in the pool nor with the operator', async () => {
+  assert.deepEqual(await checkMail(house.url, box.token), [])
+  assert.deepEqual(keptRows(house.folder), { message: 0, raw_mail: 0 })
+  // The count can see a mail.
+  assert.equal(await house.mail(['u@pool.test', 'postmaster@box.test', box.email]), 250)
+  assert.deepEqual(keptRows(house.folder), { message: 3, raw_mail: 1 })
+})
+
+function keptRows(folder: string): Record<'message' | 'raw_mail', number> {
+  const db = new Database(`${folder}/mail.db`, { readonly: true })
+  const count = (table: string) =>
+    db.prepare<[], number>(`select count(*) from ${table}`).pluck().get() ?? Number.NaN
+  try {
+    return { message: count('message'), raw_mail: count('raw_mail') }
+  } finally {
+    db.close()
+  }
+}
