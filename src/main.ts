@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Deeds, run } from './cli/commands.ts'
 import { banner, whereabouts } from './cli/serve.ts'
 import { type Config, readConfig } from './config.ts'
+import { hasCode } from './core/fault.ts'
 import type { Log } from './core/log.ts'
 import { openLog } from './log.ts'
 import { openParser } from './mime/parser.ts'
@@ -96,14 +97,18 @@ function versionOf(file: URL): string {
 /** Faults that a person at a terminal can mend are told without a stack. */
 function plainFault(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
-  const inUse = 'code' in error && error.code === 'EADDRINUSE'
-  if (inUse) return `${error.message}. Set MAYFLY_HTTP_PORT or MAYFLY_SMTP_PORT to a free port.`
+  if (hasCode(error, 'EADDRINUSE'))
+    return `${error.message}. Set MAYFLY_HTTP_PORT or MAYFLY_SMTP_PORT to a free port.`
+  // A folder that cannot be made, a file that cannot be read, a host that does not exist: the message names it.
+  if ('syscall' in error || hasCode(error, 'SQLITE_CANTOPEN')) return error.message
   const mendable = [SettingsError, FolderInUse, NewerSchema, DamagedFile].some(
     (kind) => error instanceof kind,
   )
   return mendable ? error.message : undefined
 }
 
+// Mail, tokens' hashes and our key are nobody else's on this machine, whoever made the folder.
+process.umask(0o077)
 try {
   process.exitCode = await run(process.argv.slice(2), deeds())
 } catch (error) {

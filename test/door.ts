@@ -4,6 +4,7 @@ import { readConfig } from '../src/config.ts'
 import { type Address, parseHost } from '../src/core/address.ts'
 import type { Log, LogFacts } from '../src/core/log.ts'
 import type { Mail } from '../src/core/message.ts'
+import { OPERATOR } from '../src/core/session.ts'
 import { openHttp } from '../src/http/server.ts'
 import { makeRates, openMemoryLimit } from '../src/limit/memory.ts'
 import { receive } from '../src/service/receive.ts'
@@ -67,9 +68,10 @@ export async function openDoor({
     store,
     logged,
     /** Keeps a mail as the SMTP door does after the final dot. */
-    mail: (to: string, raw = 'Subject: hi\r\n\r\nhello\r\n') =>
-      receive(needs, {
-        recipients: [to as Address],
+    mail: async (to: string, raw = 'Subject: hi\r\n\r\nhello\r\n') => {
+      const { session } = await store.findRecipient(to as Address)
+      return receive(needs, {
+        recipients: [{ address: to as Address, mailbox: session?.id ?? OPERATOR }],
         envelope: {
           clientIp: '192.0.2.1',
           helo: 'sender.test',
@@ -78,7 +80,8 @@ export async function openDoor({
           protocol: 'ESMTP',
         },
         raw: Buffer.from(raw),
-      }),
+      })
+    },
     close: door.close,
     async stop() {
       await door.close()

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, test } from 'vitest'
@@ -42,6 +43,14 @@ describe('a start is refused with a clear line', () => {
     const second = await serveProcess({ folder: folder.path, ports: other, env: elsewhere })
     assert.equal(await second.ended, 1)
     assert.match(second.output(), /EADDRINUSE.*MAYFLY_HTTP_PORT/)
+  })
+
+  test('when the data folder is a file, or the certificate is not there', async () => {
+    const file = `${folder.path}/file`
+    writeFileSync(file, '')
+    await assert.rejects(serve({ env: { MAYFLY_DATA: file } }), /at once:\n[^\n]*\/file[^\n]*\n$/)
+    const env = { MAYFLY_SMTP_TLS_CERT: '/no/cert.pem', MAYFLY_SMTP_TLS_KEY: '/no/key.pem' }
+    await assert.rejects(serve({ env }), /at once:\n[^\n]*\/no\/[^\n]*\n$/)
   })
 
   test('when the data is newer than the program', async () => {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { joinAddress, parseHost } from '../../src/core/address.ts'
 import { secretHash } from '../../src/core/id.ts'
+import type { Recipient } from '../../src/core/recipient.ts'
 import { readHead } from '../../src/mime/head.ts'
 import { pack } from '../../src/store/sqlite/mail.ts'
 import { allMailWrites } from '../../src/store/sqlite/mail-store.ts'
@@ -34,10 +35,12 @@ export function fill(folder: string, messages: number): { sessions: number } {
   const domain = { name: host, sessions: true, reader: false, ttlSeconds: undefined }
   const expiresAt = new Date(now.getTime() + 30 * 86_400_000)
   writes.addDomain(domain)
+  const recipients: Recipient[] = []
   inSteps(sessions, (number) => {
     const session = { address: addressOf(number), tokenHash: secretHash(tokenOf(number)) }
     const rest = { keyId: undefined, createdAt: now, expiresAt, cooldownMs: 0 }
-    writes.createSession({ ...session, ...rest }, () => {})
+    const made = writes.createSession({ ...session, ...rest }, () => {})
+    if (made) recipients.push({ address: made.address, mailbox: made.id })
   })
   const raw = Buffer.from(mailText(2_000).replaceAll('\n', '\r\n'))
   const mail = {

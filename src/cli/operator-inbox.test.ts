@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { scratchMail } from '../../test/scratch.ts'
 import { parseAddress, parseHost } from '../core/address.ts'
+import { OPERATOR, POOL } from '../core/session.ts'
 import { type OperatorMail, watchOperator } from './operator-inbox.ts'
 
 let mail: Awaited<ReturnType<typeof scratchMail>>
@@ -37,7 +38,7 @@ async function send(to: string, text: string, subject = 'Hi'): Promise<void> {
   const address = parseAddress(to)
   if (!address) throw new Error('a good address')
   const kept = await mail.store.addMail({
-    recipients: [address],
+    recipients: [{ address, mailbox: to.startsWith('somebody') ? POOL : OPERATOR }],
     envelope: { clientIp: '127.0.0.1', helo: 'x', mailFrom: '', tls: undefined, protocol: 'SMTP' },
     head: { senderName: 'Ann', senderEmail: 'ann@sender.test', subject },
     raw: Buffer.from(text),

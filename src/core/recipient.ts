@@ -27,6 +27,12 @@ export interface ReceiveLimits {
   poolMaxBytes: number
 }
 
+/** Who was promised a place at RCPT. The commit keeps mail for this mailbox, never for the address's next owner. */
+export interface Recipient {
+  address: Address
+  mailbox: MailboxId
+}
+
 export type Place =
   | { mailbox: MailboxId }
   /** unknown: nobody here has that address; foreign: not our domain; full: would be taken if there were room. */

@@ -75,6 +75,12 @@ describe('extending', () => {
       expect(extendedExpiry(session, at(now), seconds, 30 * DAY)).toEqual(at(expected))
     })
   }
+
+  test('what was promised is not taken back when the cap has been lowered since', () => {
+    const session = { createdAt: at(0), expiresAt: at(5 * DAY) }
+    expect(extendedExpiry(session, at(2 * DAY), 60, DAY)).toEqual(at(2 * DAY + 60))
+    expect(extendedExpiry(session, at(2 * DAY), 10 * DAY, DAY)).toEqual(at(5 * DAY))
+  })
 })
 
 describe('a session', () => {

@@ -73,7 +73,11 @@ export function extendedExpiry(
   cap: number,
 ): Date {
   return new Date(
-    Math.min(now.getTime() + seconds * 1000, session.createdAt.getTime() + cap * 1000),
+    Math.min(
+      now.getTime() + seconds * 1000,
+      // What was promised is never taken back, also where the operator has lowered the cap since.
+      Math.max(session.createdAt.getTime() + cap * 1000, session.expiresAt.getTime()),
+    ),
   )
 }
 

@@ -1,16 +1,14 @@
-import { type Address, joinAddress, parseAddress } from '../core/address.ts'
-import { place, type ReceiveLimits } from '../core/recipient.ts'
+import { type Address, joinAddress, parseAddress, parseHost } from '../core/address.ts'
+import { place, type ReceiveLimits, type Recipient } from '../core/recipient.ts'
 import type { MailStore } from '../store/store.ts'
 
 interface Needs {
-  store: Pick<MailStore, 'findRecipient' | 'listDomains'>
+  store: Pick<MailStore, 'findRecipient' | 'findDomain' | 'listDomains'>
   limits: ReceiveLimits
   now(): Date
 }
 
-export type Accepted =
-  | { address: Address }
-  | { refused: 'unknown' | 'foreign' | 'full' | 'malformed' }
+type Accepted = Recipient | { refused: 'unknown' | 'foreign' | 'full' }
 
 /** Decides at RCPT time whether mail of this size for this address would be kept. The commit decides again. */
 export async function accept(
@@ -19,9 +17,15 @@ export async function accept(
   size: number,
 ): Promise<Accepted> {
   const address = parseAddress(text) ?? (await barePostmaster(store, text))
-  if (!address) return { refused: 'malformed' }
+  if (!address) return { refused: (await isOurs(store, text)) ? 'unknown' : 'foreign' }
   const found = place(address, await store.findRecipient(address), { limits, now: now(), size })
-  return 'refused' in found ? found : { address }
+  return 'refused' in found ? found : { address, mailbox: found.mailbox }
+}
+
+/** Of text that is no address: whether it ends in a domain of ours. */
+async function isOurs(store: Pick<MailStore, 'findDomain'>, text: string): Promise<boolean> {
+  const host = parseHost(text.slice(text.lastIndexOf('@') + 1))
+  return host !== undefined && (await store.findDomain(host)) !== undefined
 }
 
 /** RFC 5321 4.5.1: `<postmaster>` without a domain must be taken. It goes to our first domain's. */

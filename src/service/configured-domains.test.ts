@@ -53,4 +53,11 @@ test('named reader domains are the only ones among those configured, and need no
     '3 hand.test on sessions reader',
     '4 only.test on reader',
   ])
+  await start('a.test b.test only.test')
+  assert.deepEqual((await known()).slice(0, 4), [
+    '1 a.test on sessions reader',
+    '2 b.test on sessions reader',
+    '3 hand.test on sessions reader',
+    '4 only.test on sessions reader',
+  ])
 })

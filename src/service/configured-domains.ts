@@ -23,10 +23,10 @@ export async function addConfiguredDomains(
   for (const name of new Set([...domains, ...readerDomains])) {
     const reader = reads(name)
     const known = await store.findDomain(name)
+    // A name that is only a reader's has no sessions: nobody asked for them there.
+    const sessions = domains.includes(name)
     if (!known) {
-      // A name that is only a reader's has no sessions: nobody asked for them there.
-      const sessions = domains.includes(name)
       await store.addDomain({ name, sessions, reader, ttlSeconds: undefined })
-    } else if (readerDomains.length > 0) await store.changeDomain(name, { reader })
+    } else await store.changeDomain(name, { reader, ...(sessions && { sessions }) })
   }
 }

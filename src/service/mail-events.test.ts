@@ -69,7 +69,7 @@ const envelope = {
 }
 const send = (subject: string) =>
   receive(needs, {
-    recipients: [address],
+    recipients: [{ address, mailbox: session.id }],
     envelope,
     raw: Buffer.from(`Subject: ${subject}\r\n\r\n`),
   })

@@ -17,7 +17,7 @@ beforeEach(async () => {
   assert.ok(name && recipient)
   await store.addDomain({ name, sessions: true, reader: false, ttlSeconds: undefined })
   await store.addMail({
-    recipients: [recipient],
+    recipients: [{ address: recipient, mailbox: OPERATOR }],
     envelope: { clientIp: '192.0.2.1', helo: 'x', mailFrom: '', tls: undefined, protocol: 'SMTP' },
     head: { senderName: '', senderEmail: '', subject: '' },
     raw: Buffer.from('Subject: x\r\n\r\nhi\r\n'),

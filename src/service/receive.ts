@@ -1,6 +1,6 @@
 import type { Bus } from '../bus/bus.ts'
-import type { Address } from '../core/address.ts'
 import type { Envelope } from '../core/message.ts'
+import type { Recipient } from '../core/recipient.ts'
 import { readHead } from '../mime/head.ts'
 import type { Kept, MailStore } from '../store/store.ts'
 
@@ -12,7 +12,7 @@ interface Needs {
 
 export interface ReceivedMail {
   /** Without repeats. */
-  recipients: Address[]
+  recipients: Recipient[]
   envelope: Envelope
   raw: Uint8Array
 }

@@ -120,7 +120,7 @@ function endMail(state: State, end: Exclude<Taken, string>): void {
     state.deed = {
       kind: 'mail',
       raw: unstuff(end.stuffed, end.plain),
-      recipients: [...state.recipients],
+      recipients: [...state.recipients.values()],
       envelope: envelopeOf(state),
     }
   }

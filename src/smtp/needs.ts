@@ -1,6 +1,6 @@
-import type { Address } from '../core/address.ts'
 import type { Log } from '../core/log.ts'
 import type { Envelope } from '../core/message.ts'
+import type { Recipient } from '../core/recipient.ts'
 import type { SmtpLimits } from './state.ts'
 
 /** What the door asks of the house. */
@@ -9,10 +9,10 @@ export interface SmtpNeeds {
   accept(
     text: string,
     size: number,
-  ): Promise<{ address: Address } | { refused: 'unknown' | 'foreign' | 'full' | 'malformed' }>
+  ): Promise<Recipient | { refused: 'unknown' | 'foreign' | 'full' }>
   /** Resolves when it is on disk. Problem('overloaded') is 452; anything else that is thrown is 451 and logged. */
   receive(mail: {
-    recipients: Address[]
+    recipients: Recipient[]
     envelope: Envelope
     raw: Uint8Array
   }): Promise<'kept' | 'nobody' | 'full'>

@@ -46,7 +46,6 @@ export const REPLIES = {
   alreadySecure: reply(503, '5.5.1', 'TLS is on already'),
   behindStartTls: reply(503, '5.5.1', 'nothing may follow STARTTLS before the handshake'),
   unknownRecipient: reply(550, '5.1.1', 'nobody here has that address'),
-  malformedRecipient: reply(550, '5.1.3', 'no address of ours looks like that'),
   bareNewline: reply(550, '5.6.11', 'a CR or LF stands alone'),
   needsUtf8: reply(550, '5.6.7', 'this address needs SMTPUTF8'),
   noRelay: reply(550, '5.7.1', 'we do not relay'),

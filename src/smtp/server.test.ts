@@ -59,7 +59,7 @@ test('each refusal of a recipient has its own reply, and the declared size is pa
     ['RCPT TO:<nobody@box.test>', '550 5.1.1'],
     ['RCPT TO:<u@foreign.test>', '550 5.7.1'],
     ['RCPT TO:<full@box.test>', '452 4.2.2'],
-    ['RCPT TO:<"q"@box.test>', '550 5.1.3'],
+    ['RCPT TO:<"q"@box.test>', '550 5.1.1'],
     ['RCPT TO:<postmaster>', '250 2.1.5'],
     ['DATA', 354],
     ['.', 250],

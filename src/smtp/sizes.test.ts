@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { parseAddress } from '../core/address.ts'
+import { OPERATOR } from '../core/session.ts'
 import { EXCESS_BYTES } from './data.ts'
 import { smtpSession } from './engine.ts'
 import { byteByByte, converse, cutAt, LIMITS, OPENING, stuffed, whole } from './testing/converse.ts'
@@ -116,6 +117,6 @@ function openMail(session: ReturnType<typeof smtpSession>): void {
   const asked = session.feed(Buffer.from('RCPT TO:<ann@box.test>\r\n'))
   assert.equal(asked.deed?.kind, 'recipient')
   assert.ok(ANN)
-  session.settle({ kind: 'recipient', outcome: { address: ANN } })
+  session.settle({ kind: 'recipient', outcome: { address: ANN, mailbox: OPERATOR } })
   assert.match(session.feed(Buffer.from('DATA\r\n')).replies, /^354 /)
 }

@@ -1,5 +1,6 @@
 import type { Address } from '../core/address.ts'
 import type { Envelope } from '../core/message.ts'
+import type { Recipient } from '../core/recipient.ts'
 import type { DataReader } from './data.ts'
 import { type LineReader, lineReader } from './line.ts'
 import { REPLIES } from './replies.ts'
@@ -30,7 +31,7 @@ export type Deed =
   /** text is what stood between the angle brackets. */
   | { kind: 'recipient'; text: string; size: number }
   /** raw has memory of its own: it stays as it is while more bytes come in. */
-  | { kind: 'mail'; raw: Uint8Array; recipients: Address[]; envelope: Envelope }
+  | { kind: 'mail'; raw: Uint8Array; recipients: Recipient[]; envelope: Envelope }
   | { kind: 'tls' }
   | { kind: 'close'; reason: CloseReason }
 
@@ -52,7 +53,7 @@ export interface State {
   extended: boolean
   tls: string | undefined
   sender: Sender | undefined
-  recipients: Set<Address>
+  recipients: Map<Address, Recipient>
   /** Set while a mail's bytes come in. */
   incoming: DataReader | undefined
   commands: number
@@ -76,7 +77,7 @@ export function freshState(limits: SmtpLimits, clientIp: string): State {
     extended: false,
     tls: undefined,
     sender: undefined,
-    recipients: new Set(),
+    recipients: new Map(),
     incoming: undefined,
     commands: 0,
     refused: 0,

@@ -1,4 +1,4 @@
-import type { Address } from '../core/address.ts'
+import type { Recipient } from '../core/recipient.ts'
 import { REPLIES } from './replies.ts'
 import { answer, forgetMail, type State } from './state.ts'
 
@@ -11,8 +11,8 @@ export type Verdict =
   | { kind: 'tls'; tls: string }
 
 export type SenderOutcome = 'welcome' | 'no_space' | 'too_many' | 'fault'
-export type RecipientOutcome = { address: Address } | { refused: RecipientRefusal }
-type RecipientRefusal = 'unknown' | 'foreign' | 'full' | 'malformed' | 'fault'
+export type RecipientOutcome = Recipient | { refused: RecipientRefusal }
+type RecipientRefusal = 'unknown' | 'foreign' | 'full' | 'fault'
 export type MailOutcome = 'kept' | 'nobody' | 'full' | 'no_space' | 'fault'
 
 export function applyVerdict(state: State, verdict: Verdict): void {
@@ -37,7 +37,6 @@ const RECIPIENT = {
   unknown: REPLIES.unknownRecipient,
   foreign: REPLIES.noRelay,
   full: REPLIES.mailboxFull,
-  malformed: REPLIES.malformedRecipient,
   fault: REPLIES.ourFault,
 } as const satisfies Record<RecipientRefusal, string>
 
@@ -57,7 +56,7 @@ function settleSender(state: State, outcome: SenderOutcome): void {
 function settleRecipient(state: State, outcome: RecipientOutcome): void {
   if ('address' in outcome) {
     // Named twice, kept once.
-    state.recipients.add(outcome.address)
+    state.recipients.set(outcome.address, outcome)
     answer(state, REPLIES.recipientOk)
   } else answer(state, RECIPIENT[outcome.refused])
 }

@@ -1,7 +1,7 @@
 import type { Address, Host } from '../core/address.ts'
 import type { MailDomain } from '../core/mail-domain.ts'
 import type { Envelope, Mail, MailHead, Message, MessageSummary, RawMail } from '../core/message.ts'
-import type { RecipientFacts } from '../core/recipient.ts'
+import type { Recipient, RecipientFacts } from '../core/recipient.ts'
 import type { Mailbox, MailboxId, Session } from '../core/session.ts'
 
 // Two stores, because no deed needs one commit over both: mail lives for hours, what was sold lives for years.
@@ -30,7 +30,7 @@ export interface MailStore {
 
   findRecipient(address: Address): Promise<RecipientFacts>
   /**
-   * Decides the recipients again and keeps the mail for those still there, all or none. One full mailbox refuses the
+   * Decides the recipients again, each by the mailbox it was accepted for, and keeps the mail for those still there, all or none. One full mailbox refuses the
    * whole mail, so that the sender tries again: each of its recipients was promised a place.
    */
   addMail(mail: NewMail): Promise<Kept>
@@ -63,7 +63,7 @@ export interface NewDomain {
   ttlSeconds: number | undefined
 }
 
-export type DomainChange = Partial<Pick<MailDomain, 'active' | 'removed' | 'reader'>>
+export type DomainChange = Partial<Pick<MailDomain, 'active' | 'removed' | 'sessions' | 'reader'>>
 
 export interface NewSession {
   address: Address
@@ -83,7 +83,7 @@ export interface Revival {
 
 export interface NewMail {
   /** Without repeats. */
-  recipients: Address[]
+  recipients: Recipient[]
   envelope: Envelope
   head: MailHead
   raw: Uint8Array

@@ -1,4 +1,5 @@
 import type { Address } from '../../core/address.ts'
+import { OPERATOR } from '../../core/session.ts'
 import { smtpSession } from '../engine.ts'
 import { USUAL_LIMITS } from '../needs.ts'
 import type { CloseReason, Deed, SmtpLimits } from '../state.ts'
@@ -40,10 +41,16 @@ function settle(deed: Exclude<Deed, { kind: 'close' }>, log: Conversation): Verd
   if (deed.kind === 'tls') return { kind: 'tls', tls: 'TLSv1.3 TEST' }
   if (deed.kind === 'recipient') {
     log.asked.push(deed.text)
-    return { kind: 'recipient', outcome: { address: deed.text.toLowerCase() as Address } }
+    const address = deed.text.toLowerCase() as Address
+    return { kind: 'recipient', outcome: { address, mailbox: OPERATOR } }
   }
   const { mailFrom, protocol } = deed.envelope
-  log.mails.push({ raw: deed.raw, recipients: deed.recipients, mailFrom, protocol })
+  log.mails.push({
+    raw: deed.raw,
+    recipients: deed.recipients.map(({ address }) => address),
+    mailFrom,
+    protocol,
+  })
   return { kind: 'mail', outcome: 'kept' }
 }
 

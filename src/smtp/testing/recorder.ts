@@ -1,6 +1,7 @@
 import { type Address, hostOf, parseAddress } from '../../core/address.ts'
 import type { LogFacts } from '../../core/log.ts'
 import type { Envelope } from '../../core/message.ts'
+import { OPERATOR } from '../../core/session.ts'
 import type { SmtpNeeds } from '../needs.ts'
 
 interface ReceivedMail {
@@ -28,7 +29,7 @@ export function recorder(overrides: Partial<SmtpNeeds> = {}) {
       return place(text)
     },
     async receive(mail) {
-      seen.mails.push(mail)
+      seen.mails.push({ ...mail, recipients: mail.recipients.map(({ address }) => address) })
       return 'kept'
     },
     obstacle: async () => undefined,
@@ -56,9 +57,9 @@ export function recorder(overrides: Partial<SmtpNeeds> = {}) {
 
 function place(text: string): Awaited<ReturnType<SmtpNeeds['accept']>> {
   const address = parseAddress(text.toLowerCase() === 'postmaster' ? 'postmaster@box.test' : text)
-  if (!address) return { refused: 'malformed' }
+  if (!address) return { refused: 'unknown' }
   if (hostOf(address) !== 'box.test') return { refused: 'foreign' }
   if (address.startsWith('nobody@')) return { refused: 'unknown' }
   if (address.startsWith('full@')) return { refused: 'full' }
-  return { address }
+  return { address, mailbox: OPERATOR }
 }

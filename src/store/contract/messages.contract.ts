@@ -43,7 +43,7 @@ export function messagesContract(open: () => Promise<OpenMailStore>): void {
         new Uint8Array(0),
         Uint8Array.from({ length: 2000 }, (_, n) => (n * 7) % 256),
       ]) {
-        const mail = newMail(['ann@box.test'], { raw: raw.slice() })
+        const mail = newMail(await scene.accepted(['ann@box.test']), { raw: raw.slice() })
         await scene.store.addMail(mail)
         const [newest] = await scene.store.listMessages(id, { sinceId: 0, limit: 1 })
         const message = await scene.store.findMessage(id, newest?.id ?? 0)

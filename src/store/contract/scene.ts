@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
-import { type Address, parseAddress, parseHost } from '../../core/address.ts'
-import type { MailboxId, Session } from '../../core/session.ts'
+import { type Address, localOf, parseAddress, parseHost } from '../../core/address.ts'
+import { isOperator } from '../../core/prefix.ts'
+import type { Recipient } from '../../core/recipient.ts'
+import { type MailboxId, OPERATOR, POOL, type Session } from '../../core/session.ts'
 import type { MailStore, NewMail } from '../store.ts'
 
 /** Opened with room for 5 messages and 10,000 bytes a mailbox, and 20,000 bytes in the pool. */
@@ -14,7 +16,8 @@ export interface OpenMailStore {
 export type Scene = Awaited<ReturnType<typeof openScene>>
 
 export const START = new Date('2026-03-01T12:00:00Z')
-export const HOUR = 3_600_000
+export const MINUTE = 60_000
+export const HOUR = 60 * MINUTE
 export const DAY = 24 * HOUR
 export const COOLDOWN = 30 * DAY
 export const at = (ms: number) => new Date(START.getTime() + ms)
@@ -28,6 +31,16 @@ export async function openScene({ store, other, close }: OpenMailStore) {
   const due = (now: Date) => ({ now, cooldownMs: COOLDOWN, poolMs: DAY, operatorMs: 30 * DAY })
   const take = (text: string, tokenHash: string, createdAt = START) =>
     store.createSession(newSession(text, { tokenHash, createdAt, lifeMs: HOUR }))
+
+  /** As RCPT does it: each address with the mailbox it stands for at this moment. */
+  const accepted = (to: string[]): Promise<Recipient[]> =>
+    Promise.all(
+      to.map(address).map(async (one) => {
+        const { session } = await store.findRecipient(one)
+        const shared = isOperator(localOf(one)) ? OPERATOR : POOL
+        return { address: one, mailbox: session?.id ?? shared }
+      }),
+    )
 
   return {
     store,
@@ -44,7 +57,9 @@ export async function openScene({ store, other, close }: OpenMailStore) {
       assert.ok(made, `${text} is free`)
       return { ...made, tokenHash }
     },
-    send: (to: string[], more: Partial<NewMail> = {}) => store.addMail(newMail(to, more)),
+    accepted,
+    send: async (to: string[], more: Partial<NewMail> = {}) =>
+      store.addMail(newMail(await accepted(to), more)),
     subjects: async (mailbox: MailboxId, from = store) =>
       (await from.listMessages(mailbox, { sinceId: 0, limit: 100 })).map(
         (message) => message.subject,
@@ -70,9 +85,9 @@ export function newSession(
   }
 }
 
-export function newMail(to: string[], more: Partial<NewMail> = {}): NewMail {
+export function newMail(recipients: Recipient[], more: Partial<NewMail> = {}): NewMail {
   return {
-    recipients: to.map(address),
+    recipients,
     envelope: {
       clientIp: '192.0.2.7',
       helo: 'sender.test',

@@ -4,9 +4,11 @@ import type { MailboxId } from '../../core/session.ts'
 import {
   at,
   COOLDOWN,
+  DAY,
   HOUR,
   head,
   host,
+  MINUTE,
   newSession,
   type OpenMailStore,
   openScene,
@@ -130,9 +132,20 @@ export function sessionsContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual([revived.count, await scene.subjects(revived.id)], [0, []])
       assert.deepEqual(await scene.other.findSession(former.tokenHash), revived)
       await scene.send(['ann@box.test'], { head: head('new'), receivedAt: at(2 * HOUR + 1) })
-      await scene.sweepAll(at(2 * HOUR + 2))
+      await scene.sweepAll(at(2 * HOUR + MINUTE))
       assert.deepEqual(await scene.subjects(revived.id), ['new'])
       assert.deepEqual(await scene.subjects(former.id), [])
+    })
+
+    test('ids go on where the former mailbox ended, also when the clock stepped back', async () => {
+      const former = await scene.session('ann@box.test')
+      await scene.send(['ann@box.test'], { receivedAt: at(HOUR - 1) })
+      const [last = 0] = await scene.store.listMessageIds(former.id)
+      const revived = await revive(former.id, at(HOUR))
+      assert.ok(revived)
+      await scene.send(['ann@box.test'], { receivedAt: at(-DAY) })
+      const [next = 0] = await scene.store.listMessageIds(revived.id)
+      assert.ok(next > last)
     })
 
     test('only what cools down is revived', async () => {

@@ -35,7 +35,7 @@ export function domainWrites(db: Db) {
     'update mail_domain set removed = 0, active = 1, sessions = ?, reader = ?, ttl_seconds = ? where name = ?',
   )
   const change = db.prepare(
-    'update mail_domain set active = ?, removed = ?, reader = ? where id = ?',
+    'update mail_domain set active = ?, removed = ?, sessions = ?, reader = ? where id = ?',
   )
 
   return {
@@ -52,7 +52,8 @@ export function domainWrites(db: Db) {
       const known = findDomain(name)
       if (!known) return undefined
       const next = { ...known, ...wanted }
-      change.run(Number(next.active), Number(next.removed), Number(next.reader), known.id)
+      const flags = [next.active, next.removed, next.sessions, next.reader].map(Number)
+      change.run(...flags, known.id)
       return next
     },
   }

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
+import { hasCode } from '../../core/fault.ts'
 
 export type Db = Database.Database
 
@@ -38,7 +39,7 @@ export function lockFolder(folder: string): () => void {
     db.exec('begin exclusive')
   } catch (cause) {
     db.close()
-    throw new FolderInUse(folder, { cause })
+    throw hasCode(cause, 'SQLITE_BUSY') ? new FolderInUse(folder, { cause }) : cause
   }
   return () => db.close()
 }

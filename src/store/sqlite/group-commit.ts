@@ -1,3 +1,4 @@
+import { hasCode } from '../../core/fault.ts'
 import { Problem } from '../../core/problem.ts'
 import type { MailboxId } from '../../core/session.ts'
 import type { Db } from './files.ts'
@@ -66,8 +67,7 @@ export function groupCommit(db: Db, writes: Writes, changed: Touch) {
 }
 
 function asProblem(error: unknown): unknown {
-  const full = error instanceof Error && 'code' in error && error.code === 'SQLITE_FULL'
-  return full
+  return hasCode(error, 'SQLITE_FULL')
     ? new Problem('overloaded', 'There is no space to keep this. Try again later.', 60)
     : error
 }

@@ -1,7 +1,12 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { nextId } from '../../core/id.ts'
 import type { Envelope, Mail, MailHead, RawMail } from '../../core/message.ts'
-import { place, type ReceiveLimits } from '../../core/recipient.ts'
+import {
+  place,
+  type ReceiveLimits,
+  type Recipient,
+  type RecipientFacts,
+} from '../../core/recipient.ts'
 import { type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
 import type { Kept, NewMail } from '../store.ts'
 import type { Db } from './files.ts'
@@ -75,27 +80,40 @@ export function mailWrites(db: Db, limits: ReceiveLimits, random: () => number) 
   return {
     addMail(mail: PackedMail, touch: Touch): Kept {
       const rules = { limits, now: mail.receivedAt, size: mail.size }
-      const places = mail.recipients.map((recipient) => ({
-        recipient,
-        ...place(recipient, findRecipient(recipient), rules),
-      }))
-      if (places.some((found) => 'refused' in found && found.refused === 'full')) {
-        return { outcome: 'full' }
+      const taken: Recipient[] = []
+      for (const { address, mailbox } of mail.recipients) {
+        const facts = withTaken(findRecipient(address), taken, mail.size)
+        const found = place(address, facts, rules)
+        if ('refused' in found && found.refused === 'full') return { outcome: 'full' }
+        // The address may have changed hands between RCPT and now.
+        if ('mailbox' in found && found.mailbox === mailbox) taken.push({ address, mailbox })
       }
-      const taken = places.filter((found) => 'mailbox' in found)
       if (taken.length === 0) return { outcome: 'nobody' }
       const rawId = keepRaw(mail, taken.length)
-      for (const { mailbox, recipient } of taken) {
-        deliver(mailbox, { ...mail, rawId, recipient })
+      for (const { address, mailbox } of taken) {
+        deliver(mailbox, { ...mail, rawId, recipient: address })
         touch(mailbox)
       }
-      return { outcome: 'kept', mailboxes: taken.map((found) => found.mailbox) }
+      return { outcome: 'kept', mailboxes: taken.map(({ mailbox }) => mailbox) }
     },
 
     keepParsed({ rawId, zstd }: KeepParsed): void {
       if (exists.get(rawId) !== undefined) keepParsed.run(rawId, zstd)
     },
   }
+}
+
+/** The shared boxes as they will be when this mail's recipients so far have it. */
+function withTaken(
+  facts: RecipientFacts,
+  taken: readonly Recipient[],
+  size: number,
+): RecipientFacts {
+  const plus = (level: { count: number; bytes: number }, box: MailboxId) => {
+    const more = taken.filter(({ mailbox }) => mailbox === box).length
+    return { count: level.count + more, bytes: level.bytes + more * size }
+  }
+  return { ...facts, pool: plus(facts.pool, POOL), operator: plus(facts.operator, OPERATOR) }
 }
 
 function rawInsert(db: Db, random: () => number) {

@@ -15,7 +15,10 @@ interface SharedRow {
 
 /** A domain of ours, and the session that holds the address there, if any. */
 type Row = DomainRow &
-  ({ mailbox: null } | { mailbox: MailboxId; expires_at: number; count: number; bytes: number })
+  (
+    | { mailbox: null }
+    | { mailbox: MailboxId; owned: number; expires_at: number; count: number; bytes: number }
+  )
 
 const NOTHING = { count: 0, bytes: 0 }
 const NOWHERE = { everHeld: false, poolAddress: NOTHING, pool: NOTHING, operator: NOTHING }
@@ -24,7 +27,7 @@ const NOWHERE = { everHeld: false, poolAddress: NOTHING, pool: NOTHING, operator
 export function recipientReads(db: Db) {
   // One statement: on a read-only connection each one takes and drops a lock of the file.
   const byAddress = db.prepare<[string, string], Row>(
-    `select mail_domain.*, session.id as mailbox, expires_at, count, bytes
+    `select mail_domain.*, session.id as mailbox, token_hash is not null as owned, expires_at, count, bytes
      from mail_domain left join session on address = ? where name = ?`,
   )
   const inLedger = db
@@ -50,8 +53,9 @@ export function recipientReads(db: Db) {
       const domain = domainOf(row)
       // The usual case, decided without the other tables.
       if (row.mailbox !== null) {
-        const { mailbox: id, expires_at: expiresAt, count, bytes } = row
-        const session = { id, expiresAt: new Date(expiresAt), count, bytes }
+        const { mailbox: id, owned, expires_at: expiresAt, count, bytes } = row
+        // Ended by its owner: over at once, whatever the clock of a mail in flight says.
+        const session = owned ? { id, expiresAt: new Date(expiresAt), count, bytes } : undefined
         return { domain, session, ...NOWHERE, everHeld: true }
       }
       return {

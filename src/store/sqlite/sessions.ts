@@ -16,6 +16,7 @@ export interface SessionRow {
   last_id: number
   count: number
   bytes: number
+  cleared: number
 }
 
 export function sessionReads(db: Db) {
@@ -32,11 +33,6 @@ export function sessionReads(db: Db) {
 export function sessionWrites(db: Db, random: () => number) {
   const byId = db.prepare<[number], SessionRow>('select * from session where id = ?')
   const byAddress = db.prepare<[string], SessionRow>('select * from session where address = ?')
-  const newest = db.prepare<[], number | null>('select max(id) from session').pluck()
-  const insert = db.prepare(
-    `insert into session (id, address, token_hash, key_id, created_at, expires_at) values (?, ?, ?, ?, ?, ?)`,
-  )
-  const remember = db.prepare('insert or ignore into address_ledger (hash) values (?)')
   const letGo = db.prepare(
     'update session set address = null, token_hash = null, cleared = 0 where id = ?',
   )
@@ -45,14 +41,7 @@ export function sessionWrites(db: Db, random: () => number) {
     'update session set expires_at = ?, token_hash = null, version = version + 1 where id = ?',
   )
 
-  function add(session: Omit<NewSession, 'cooldownMs'>): Session | undefined {
-    const { address, tokenHash, keyId, createdAt, expiresAt } = session
-    const id = nextId(newest.get() ?? 0, createdAt, random())
-    insert.run(id, address, tokenHash, keyId ?? null, createdAt.getTime(), expiresAt.getTime())
-    remember.run(secretHash(address))
-    const row = byId.get(id)
-    return row && sessionOf(row)
-  }
+  const add = sessionInsert(db, random)
 
   return {
     createSession({ cooldownMs, ...session }: NewSession, touch: Touch): Session | undefined {
@@ -67,7 +56,8 @@ export function sessionWrites(db: Db, random: () => number) {
 
     extendSession({ mailbox, expiresAt, now }: ExtendSession, touch: Touch): Session | undefined {
       const row = byId.get(mailbox)
-      if (!row?.token_hash || !isLive(spanOf(row), now)) return undefined
+      // Swept already: the clock stood beyond its end when the sweep came by, and its mail is gone.
+      if (!row?.token_hash || row.cleared === 1 || !isLive(spanOf(row), now)) return undefined
       extend.run(expiresAt.getTime(), mailbox)
       touch(mailbox)
       return sessionOf({ ...row, expires_at: expiresAt.getTime(), version: row.version + 1 })
@@ -84,7 +74,9 @@ export function sessionWrites(db: Db, random: () => number) {
       letGo.run(mailbox)
       touch(mailbox)
       const { address, token_hash: tokenHash } = row
-      return add({ address, tokenHash, keyId: row.key_id ?? undefined, createdAt: now, expiresAt })
+      // Ids go on from the former mailbox's: a client's since_id stays true, also when the clock stepped back.
+      const keyId = row.key_id ?? undefined
+      return add({ address, tokenHash, keyId, createdAt: now, expiresAt }, row.last_id)
     },
 
     endSession({ mailbox, now }: EndSession, touch: Touch): boolean {
@@ -94,6 +86,24 @@ export function sessionWrites(db: Db, random: () => number) {
       touch(mailbox)
       return true
     },
+  }
+}
+
+function sessionInsert(db: Db, random: () => number) {
+  const newest = db.prepare<[], number | null>('select max(id) from session').pluck()
+  const insert = db.prepare<unknown[], SessionRow>(
+    `insert into session (id, address, token_hash, key_id, created_at, expires_at, last_id)
+     values (?, ?, ?, ?, ?, ?, ?) returning *`,
+  )
+  const remember = db.prepare('insert or ignore into address_ledger (hash) values (?)')
+
+  return (session: Omit<NewSession, 'cooldownMs'>, lastId = 0): Session | undefined => {
+    const { address, tokenHash, keyId = null, createdAt, expiresAt } = session
+    const id = nextId(newest.get() ?? 0, createdAt, random())
+    const [created, expires] = [createdAt.getTime(), expiresAt.getTime()]
+    const row = insert.get(id, address, tokenHash, keyId, created, expires, lastId)
+    remember.run(secretHash(address))
+    return row && sessionOf(row)
   }
 }
 

@@ -9,6 +9,9 @@ const MESSAGES_A_STEP = 200
 const SESSIONS_A_STEP = 200
 const PAGES_A_STEP = 500
 
+// Readers look at the expiry; the sweep comes later, so that no mail or extension still on its way meets it.
+const GRACE_MS = 60_000
+
 interface DueSession {
   id: MailboxId
   address: string | null
@@ -54,7 +57,7 @@ export function sweepWrites(db: Db) {
     /** One small step; true when it was used up and there may be more. */
     sweep({ now, cooldownMs, poolMs, operatorMs }: SweepDue, touch: Touch): boolean {
       const time = now.getTime()
-      const ended = uncleared.all(time, SESSIONS_A_STEP)
+      const ended = uncleared.all(time - GRACE_MS, SESSIONS_A_STEP)
       let left = endSessions(ended, MESSAGES_A_STEP, ({ id, address }) => {
         if (address === null) drop.run(id)
         else cleared.run(id)
