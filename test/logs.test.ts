@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import Database from 'better-sqlite3'
+import { afterAll, expect, test } from 'vitest'
+import { checkMail, createSession } from './api.ts'
+import { ask, post, speak } from './ask.ts'
+import { scratchFolder } from './scratch.ts'
+import { freePorts, type Served, serveProcess } from './served.ts'
+import { connectSmtp } from './smtp-client.ts'
+
+const ADMIN = 'canary-admin'
+const FORGED = '{"level":"error","msg":"canary-forged"}'
+/** Whatever a client can put before a line of its own, or under a reader's eyes. */
+const BREAKS = ['\r', '\n', '\u001b[2J', '\u2028', '\u2029', '\u0085', '\u202e', '\0']
+
+const folder = scratchFolder()
+const running: Served[] = []
+afterAll(async () => {
+  for (const served of running) if (served.child.exitCode === null) await served.kill('SIGKILL')
+  folder.remove()
+})
+
+async function serve(name: string, options: { under?: string[] } = {}): Promise<Served> {
+  const env = { MAYFLY_LOG_LEVEL: 'debug', MAYFLY_ADMIN_TOKEN: ADMIN }
+  const place = { folder: `${folder.path}/${name}`, ports: await freePorts() }
+  const served = await serveProcess({ ...place, env, ...options })
+  running.push(served)
+  return served
+}
+
+test('whatever passes through, the log is one JSON object a line and holds nobody’s secrets', async () => {
+  const errors = `${folder.path}/stderr`
+  const served = await serve('talkative', { under: ['sh', '-c', 'exec "$@" 2>"$0"', errors] })
+  const box = await createSession(served.url, { prefix: 'canary-owner', domain_id: '1' })
+  await useMail(served, box.email)
+  const [{ id = 0 } = {}] = await checkMail(served.url, box.token)
+  assert.ok(id > 0)
+  for (const token of [box.token, 'canary-token']) await useEveryEndpoint(served.url, token, id)
+  for (const line of BREAKS) await useBadly(served, line)
+
+  const end = await createSession(served.url, { prefix: 'canary-last', domain_id: '1' })
+  breakStore(`${folder.path}/talkative/mail.db`)
+  const query = `token=${end.token}&id=${id}&t=canary-query`
+  assert.equal((await ask(`${served.url}/api/read-mail?${query}`)).status, 500)
+  assert.match(await sent(served, end.email), /^451 /)
+  assert.equal(await served.kill('SIGTERM'), 0)
+
+  const banner = readFileSync(errors, 'utf8')
+  assert.match(banner, /^\nMayfly is up\.\n/)
+  const lines = served.output().split('\n').slice(0, -1)
+  const objects = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+  const sentences = new Set(objects.map((line) => line['msg']))
+  expect(sentences).toContain('a mail came in')
+  expect(sentences).toContain('a request failed')
+  expect(sentences).toContain('answered 451')
+  for (const line of objects) {
+    expect(Object.keys(line)).toEqual(expect.arrayContaining(['level', 'time', 'thread', 'msg']))
+  }
+  for (const secret of [box.token, end.token, 'canary', 'CANARY']) {
+    const told = [banner, ...lines].filter((line) => line.includes(secret))
+    assert.deepEqual(told, [], `the log tells ${secret}`)
+  }
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+  expect(lines.join('')).not.toMatch(/[\0-\x1f\x7f-\x9f\u2028-\u202e]/)
+})
+
+test('a log on a full disk stops nothing', async () => {
+  const served = await serve('mute', { under: ['sh', '-c', 'exec "$@" >/dev/full', 'sh'] })
+  const box = await createSession(served.url)
+  assert.match(await sent(served, box.email), /^250 /)
+  assert.equal((await checkMail(served.url, box.token)).length, 1)
+  assert.equal(await served.kill('SIGTERM'), 0)
+})
+
+async function sent({ smtpPort }: Served, to: string): Promise<string> {
+  const client = await connectSmtp(smtpPort)
+  const raw = 'From: <canary-from@sender.test>\r\nSubject: canary-subject\r\n\r\ncanary-body\r\n'
+  const { text } = await client.send({ to: [to], raw, from: 'canary-envelope@sender.test' })
+  client.close()
+  return text
+}
+
+async function useMail(served: Served, email: string): Promise<void> {
+  assert.match(await sent(served, email), /^250 /)
+  for (const to of ['canary-pool@pool.test', 'postmaster@box.test']) {
+    assert.match(await sent(served, to), /^250 /)
+  }
+  for (const to of ['canary-nobody@box.test', 'canary-relay@foreign.test', '"canary q"@box.test']) {
+    assert.match(await sent(served, to), /^550 /)
+  }
+}
+
+/** Each with the canary as token in all the places where one may stand. The session is over afterwards. */
+async function useEveryEndpoint(url: string, token: string, id: number): Promise<void> {
+  const bearer = { headers: { authorization: `Bearer ${token}`, apikey: token } }
+  const query = `token=${token}&id=${id}&index=0&headers=1&t=canary-query`
+  for (const path of ['check-mail', 'read-mail', 'raw-mail', 'attachment', 'none']) {
+    await ask(`${url}/api/${path}?${query}`)
+    await ask(`${url}/api/${path}?id=${id}&index=0`, bearer)
+  }
+  await hearEvents(`${url}/api/events?${query}`)
+  const pages = ['/api/domains', '/livez', '/readyz', '/metrics', '/docs', '/openapi.json', '/']
+  for (const path of pages) {
+    await ask(`${url}${path}`, bearer)
+    await ask(`${url}${path}?${query}`, { headers: { authorization: `Bearer ${ADMIN}` } })
+  }
+  for (const path of ['extend-session', 'delete-mail', 'delete-session']) {
+    for (const way of ['json', 'multipart', 'query', 'form'] as const) {
+      await post(`${url}/api/${path}`, { token, id: String(id) }, way)
+    }
+  }
+}
+
+async function hearEvents(url: string): Promise<void> {
+  const leave = new AbortController()
+  const response = await fetch(url, { signal: leave.signal })
+  leave.abort()
+  await response.body?.cancel().catch(() => {})
+}
+
+async function useBadly({ url, httpPort, smtpPort }: Served, line: string): Promise<void> {
+  const bad = `canary${line}${FORGED}`
+  await post(`${url}/api/create-session`, { prefix: bad, domain_id: bad })
+  await ask(`${url}/api/check-mail?token=${encodeURIComponent(bad)}`)
+  await ask(`${url}/${encodeURIComponent(bad)}?${encodeURIComponent(bad)}`)
+  const head = 'GET /api/domains HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n'
+  await speak(httpPort, `${head}User-Agent: ${bad}\r\nX-Request-Id: ${bad}\r\n\r\n`)
+  await speak(httpPort, `${bad}\r\n\r\n`)
+  const talks = [
+    [`EHLO ${bad}`],
+    ['EHLO canary-helo', `MAIL FROM:<${bad}@sender.test> SMTPUTF8`],
+    ['EHLO canary-helo', 'MAIL FROM:<> SMTPUTF8', `RCPT TO:<${bad}@box.test>`],
+    ['EHLO canary-helo', 'MAIL FROM:<> SMTPUTF8', `RCPT TO:<${bad}@pool.test>`, 'DATA', 'canary'],
+    [bad],
+  ]
+  for (const talk of talks) await speak(smtpPort, `${[...talk, 'QUIT'].join('\r\n')}\r\n`)
+}
+
+/** As a damaged disk would: every reading and keeping fails from here on. */
+function breakStore(file: string): void {
+  const db = new Database(file)
+  db.exec('alter table message rename to canary_message')
+  db.close()
+}
