@@ -9,8 +9,16 @@ const STEP = 64
  * the random part keeps ids from telling how many others exist. After a restore the clock is ahead of every lost id.
  */
 export function nextId(last: number, now: Date, random: number): number {
-  const byClock = now.getTime() * IDS_PER_MS + Math.floor(random * IDS_PER_MS)
-  return Math.max(last + 1 + Math.floor(random * STEP), byClock)
+  const { step, least } = idRule(now, random)
+  return Math.max(last + step, least)
+}
+
+/** The same for a store that knows the last one: the next is at least so far above it, and at least so large. */
+export function idRule(now: Date, random: number): { step: number; least: number } {
+  return {
+    step: 1 + Math.floor(random * STEP),
+    least: now.getTime() * IDS_PER_MS + Math.floor(random * IDS_PER_MS),
+  }
 }
 
 /** How tokens and keys are kept. The characters are hashed, not the bytes they encode: one token has one spelling. */

@@ -12,8 +12,8 @@ export function serveGroups(
 ): void {
   for (const port of ports) {
     // When idle the first one is the whole group: it waits for nobody.
-    port.on('message', (ask: Ask) => {
-      const group = [{ port, ask }, ...collect(ports)]
+    port.on('message', (asks: Ask[]) => {
+      const group = [...asks.map((ask) => ({ port, ask })), ...collect(ports)]
       answerAll(group, commitGroup(group.map((entry) => entry.ask)))
     })
   }
@@ -30,7 +30,7 @@ function collect(ports: readonly MessagePort[]): Entry[] {
     while (entries.length < MOST_IN_A_GROUP) {
       const received = receiveMessageOnPort(port)
       if (!received) break
-      entries.push({ port, ask: received.message })
+      for (const ask of received.message as Ask[]) entries.push({ port, ask })
     }
   }
   return entries

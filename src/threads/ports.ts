@@ -28,10 +28,37 @@ interface Failed {
 
 export type Call = (name: string, value?: unknown) => Promise<unknown>
 
-/** Asks whoever serves the other end. Bytes in the value are handed over, not copied. */
+/**
+ * Asks whoever serves the other end. Bytes in the value are handed over, not copied. What is asked in one turn of the
+ * event loop travels in one message: under load that wakes the other thread less often, and it finds larger groups.
+ */
 export function caller(wire: Wire): Call {
   const pending = new Map<number, PromiseWithResolvers<unknown>>()
   let last = 0
+  let asks: Ask[] = []
+
+  function post(): void {
+    const all = asks
+    asks = []
+    try {
+      wire.postMessage(
+        all,
+        all.flatMap(({ value }) => buffersIn(value)),
+      )
+    } catch {
+      // One of them cannot be sent; nothing was handed over yet, and the others must not suffer for it.
+      for (const ask of all) postAlone(ask)
+    }
+  }
+
+  function postAlone(ask: Ask): void {
+    try {
+      wire.postMessage([ask], buffersIn(ask.value))
+    } catch (error) {
+      pending.get(ask.seq)?.reject(error)
+      pending.delete(ask.seq)
+    }
+  }
 
   wire.on('message', (answers: Answer[]) => {
     for (const answer of answers) {
@@ -46,14 +73,19 @@ export function caller(wire: Wire): Call {
     last += 1
     const asked = Promise.withResolvers<unknown>()
     pending.set(last, asked)
-    wire.postMessage({ seq: last, name, value } satisfies Ask, buffersIn(value))
+    if (asks.length === 0) setImmediate(post)
+    asks.push({ seq: last, name, value })
     return asked.promise
   }
 }
 
 /** Answers each call by itself, in any order. */
 export function serve(wire: Wire, commands: Record<string, (value: never) => unknown>): void {
-  wire.on('message', async ({ seq, name, value }: Ask) => {
+  wire.on('message', (asks: Ask[]) => {
+    for (const ask of asks) void answer(ask)
+  })
+
+  async function answer({ seq, name, value }: Ask): Promise<void> {
     try {
       const command = commands[name]
       if (!command) throw new Error(`this thread has no command ${name}`)
@@ -62,7 +94,7 @@ export function serve(wire: Wire, commands: Record<string, (value: never) => unk
     } catch (error) {
       wire.postMessage([answerOf(seq, { error })], [])
     }
-  })
+  }
 }
 
 export function answerOf(seq: number, outcome: { result: unknown } | { error: unknown }): Answer {

@@ -1,5 +1,5 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import { nextId } from '../../core/id.ts'
+import { idRule, nextId } from '../../core/id.ts'
 import type { Envelope, Mail, MailHead, RawMail } from '../../core/message.ts'
 import {
   place,
@@ -158,26 +158,26 @@ function delivery(db: Db, random: () => number) {
     `insert into message (mailbox, id, raw_id, recipient, sender_name, sender_email, subject, received_at, size)
      values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
-  const more =
-    'set version = version + 1, last_id = ?, count = count + 1, bytes = bytes + ? where id = ?'
-  const boxes = {
-    session: {
-      last: db.prepare<[number], number>('select last_id from session where id = ?').pluck(),
-      more: db.prepare(`update session ${more}`),
-    },
-    shared: {
-      last: db.prepare<[number], number>('select last_id from shared_mailbox where id = ?').pluck(),
-      more: db.prepare(`update shared_mailbox ${more}`),
-    },
-  }
+  // Counts the mail and draws its id in one.
+  const more = (table: string) =>
+    db
+      .prepare<[number, number, number, number], number>(
+        `update ${table} set version = version + 1, last_id = max(last_id + ?, ?), count = count + 1,
+           bytes = bytes + ? where id = ? returning last_id`,
+      )
+      .pluck()
+  const moreInSession = more('session')
+  const moreInShared = more('shared_mailbox')
   const moreInPool = db.prepare(
     `insert into pool_address (address, count, bytes) values (?, 1, ?)
      on conflict (address) do update set count = count + 1, bytes = bytes + excluded.bytes`,
   )
 
   return (mailbox: MailboxId, mail: Delivery): void => {
-    const box = boxes[mailbox === POOL || mailbox === OPERATOR ? 'shared' : 'session']
-    const id = nextId(box.last.get(mailbox) ?? 0, mail.receivedAt, random())
+    const box = mailbox === POOL || mailbox === OPERATOR ? moreInShared : moreInSession
+    const { step, least } = idRule(mail.receivedAt, random())
+    const id = box.get(step, least, mail.size, mailbox)
+    if (id === undefined) throw new Error('the mailbox went away inside the commit')
     const { senderName, senderEmail, subject } = mail.head
     const received = mail.receivedAt.getTime()
     insert.run(
@@ -191,7 +191,6 @@ function delivery(db: Db, random: () => number) {
       received,
       mail.size,
     )
-    box.more.run(id, mail.size, mailbox)
     if (mailbox === POOL) moreInPool.run(mail.recipient, mail.size)
   }
 }
