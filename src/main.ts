@@ -52,6 +52,8 @@ async function serve(config: Config): Promise<void> {
   const lines = banner({ here, baseUrl: config.http.baseUrl, domains: names, kept: config.data })
   // Where a program reads the log, its lines stay JSON from the first to the last.
   const people = process.stdout.isTTY ? process.stdout : process.stderr
+  // A full disk under the log keeps no mail from coming in.
+  people.on('error', () => {})
   people.write(`${lines.join('\n')}\n`)
 
   await stopSignal()
