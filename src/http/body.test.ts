@@ -5,6 +5,8 @@ import { readBody, readForm } from './body.ts'
 import { repeatedKeys } from './json-keys.ts'
 
 describe('a form', () => {
+  const plainName = fc.string().filter((name) => !name.endsWith(']'))
+
   for (const [text, name, value] of [
     ['a=1', 'a', '1'],
     ['a', 'a', ''],
@@ -19,7 +21,8 @@ describe('a form', () => {
     ['%61=1', 'a', '1'],
     ['a=%C3%BC', 'a', 'ü'],
     ['__proto__=1', '__proto__', '1'],
-    ['a[b]=1', 'a[b]', '1'],
+    ['a[b=1', 'a[b', '1'],
+    ['[b]=1', '[b]', '1'],
   ] as const) {
     test(text, () => {
       assert.deepEqual([...readForm(text)], [[name, value]])
@@ -30,9 +33,15 @@ describe('a form', () => {
     assert.ok(Array.isArray(readForm('a=1&b=2&%61=3').get('a')))
   })
 
+  for (const text of ['a[]=1', 'a[b]=1', 'a%5Bb%5D%5B%5D=1', 'a=1&a[]=', 'a[]&a=1']) {
+    test(`${text} is an array or object under its name`, () => {
+      assert.deepEqual([...readForm(text)], [['a', []]])
+    })
+  }
+
   test('what URLSearchParams writes is read as it was', () => {
     fc.assert(
-      fc.property(fc.dictionary(fc.string(), fc.string()), (values) => {
+      fc.property(fc.dictionary(plainName, fc.string()), (values) => {
         const read = readForm(new URLSearchParams(values).toString())
         assert.deepEqual([...read].toSorted(), Object.entries(values).toSorted())
       }),

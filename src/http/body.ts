@@ -29,9 +29,18 @@ export function readForm(text: string): Values {
     if (pair === '') continue
     const end = pair.indexOf('=')
     const name = decoded(end < 0 ? pair : pair.slice(0, end))
-    values.set(name, values.has(name) ? TWICE : decoded(end < 0 ? '' : pair.slice(end + 1)))
+    give(values, name, decoded(end < 0 ? '' : pair.slice(end + 1)))
   }
   return values
+}
+
+const LISTED = /^([^[\]]+)\[.*\]$/s
+
+/** `name[]` and `name[key]` are how a form writes an array or an object: no value of its own for name. */
+function give(values: Map<string, unknown>, name: string, value: unknown): void {
+  const listed = name.endsWith(']') ? LISTED.exec(name)?.[1] : undefined
+  if (listed !== undefined) values.set(listed, TWICE)
+  else values.set(name, values.has(name) ? TWICE : value)
 }
 
 function decoded(text: string): string {
@@ -72,7 +81,7 @@ async function readMultipart(type: string, bytes: Buffer): Promise<Values> {
   const form = await multipartOf(type, bytes)
   if (!form) throw unreadable('multipart/form-data')
   const values = new Map<string, unknown>()
-  for (const [name, value] of form) values.set(name, values.has(name) ? TWICE : value)
+  for (const [name, value] of form) give(values, name, value)
   return values
 }
 

@@ -157,7 +157,18 @@ async function send(
 ): Promise<Asked> {
   const url = `${house.url}${route.path}`
   if (route.method === 'POST') return await post(url, params, encoding)
-  return await ask(`${url}?${new URLSearchParams(params)}`, { signal: AbortSignal.timeout(20_000) })
+  const whole = `${url}?${new URLSearchParams(params)}`
+  if (route.path === '/api/events' && (await opens(whole))) return STREAM
+  return await ask(whole, { signal: AbortSignal.timeout(20_000) })
+}
+
+/** A stream has no end: that it began is the whole answer. */
+const STREAM: Asked = { status: 200, headers: new Headers(), text: '', body: {} }
+
+async function opens(url: string): Promise<boolean> {
+  const response = await fetch(url)
+  await response.body?.cancel()
+  return response.status === 200
 }
 
 /** Fails unless the answer is a success or a refusal that the documents name. */
@@ -185,10 +196,10 @@ async function undo(route: Route, asked: Asked): Promise<void> {
   await post(`${house.url}/api/delete-session`, { token: String(asked.body['token']) })
 }
 
-const asking = routes.filter(({ path }) => path.startsWith('/api/') && path !== '/api/events')
+const asking = routes.filter(({ path }) => path.startsWith('/api/'))
 
 for (const route of asking) {
-  const names = Object.keys(route.input.properties).filter((name) => name !== 'wait')
+  const names = Object.keys(route.input.properties)
   if (names.length === 0) continue
   const encodings = route.method === 'POST' ? ENCODINGS : (['query'] as const)
 
