@@ -29,7 +29,10 @@ export function openapi(routes: readonly Route[]): object {
     paths,
     components: {
       schemas: { Refusal: refusalSchema(Object.keys(status)) },
-      securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer', description: 'The token of a session.' },
+        adminToken: { type: 'http', scheme: 'bearer', description: 'MAYFLY_ADMIN_TOKEN, if set.' },
+      },
     },
   }
 }
@@ -37,6 +40,7 @@ export function openapi(routes: readonly Route[]): object {
 /** What a request to this route may be refused with, its own refusals and everybody's. */
 export function refusalsOf(route: Route): ProblemCode[] {
   const all: ProblemCode[] = [
+    ...((route.input.required ?? []).length > 0 ? REQUIRED : []),
     ...(Object.keys(route.input.properties).length > 0 ? PARAMETERS : []),
     ...route.refusals,
     ...(route.method === 'POST' ? BODY : []),
@@ -46,32 +50,46 @@ export function refusalsOf(route: Route): ProblemCode[] {
   return [...new Set(all)].sort((a, b) => status[a] - status[b])
 }
 
-const PARAMETERS: ProblemCode[] = ['missing_parameter', 'invalid_parameter']
+const REQUIRED: ProblemCode[] = ['missing_parameter']
+const PARAMETERS: ProblemCode[] = ['invalid_parameter']
 const BODY: ProblemCode[] = ['invalid_parameter', 'too_large', 'unsupported_media_type']
 const COUNTED: ProblemCode[] = ['rate_limited']
+/** What the parser answers to too many headers: see parser-fault.ts. */
+const HEAD_TOO_LARGE = 431
 const ANY: ProblemCode[] = ['timeout', 'internal', 'overloaded']
 
 function operation(route: Route): object {
   const named = Object.keys(route.input.properties).length > 0
-  const takesToken = 'token' in route.input.properties
+  const parameters = [...(route.method === 'GET' ? inQuery(route.input) : []), ...inHead(route)]
   return {
     operationId: nameOf(route),
     summary: route.title,
     description: route.about,
-    ...(takesToken ? { security: [{ token: [] }, {}] } : {}),
-    ...(named && route.method === 'GET' ? { parameters: parameters(route.input) } : {}),
+    ...security(route),
+    ...(parameters.length > 0 ? { parameters } : {}),
     ...(named && route.method === 'POST' ? { requestBody: requestBody(route.input) } : {}),
     responses: responses(route),
   }
 }
 
-function parameters(input: TObject): object[] {
+/** None is needed where the token is a parameter, or where the operator has set none. */
+function security({ input, operator }: Route): object {
+  if ('token' in input.properties) return { security: [{ token: [] }, {}] }
+  return operator ? { security: [{ adminToken: [] }, {}] } : {}
+}
+
+function inQuery(input: TObject): object[] {
   return Object.entries(input.properties).map(([name, schema]) => ({
     name,
     in: 'query',
     required: isRequired(input, name),
     schema,
   }))
+}
+
+function inHead({ conditional, resumable }: Route): object[] {
+  const names = [...(conditional ? ['If-None-Match'] : []), ...(resumable ? ['Last-Event-ID'] : [])]
+  return names.map((name) => ({ name, in: 'header', required: false, schema: { type: 'string' } }))
 }
 
 function requestBody(input: TObject): object {
@@ -87,17 +105,30 @@ export function isRequired(input: TObject, name: string): boolean {
 }
 
 function responses(route: Route): Record<string, object> {
+  const tagged = route.conditional ? headers('ETag', 'string') : {}
   const answers: Record<string, object> = {
-    200: { description: 'Success', ...success(route.output) },
+    200: { description: 'Success', ...tagged, ...success(route.output) },
   }
-  if (route.conditional) answers[304] = { description: 'Nothing changed since that ETag.' }
+  if (route.conditional) {
+    answers[304] = { description: 'Nothing changed since that ETag.', ...tagged }
+  }
   for (const [code, codes] of Map.groupBy(refusalsOf(route), (refusal) => status[refusal])) {
-    answers[code] = {
-      description: codes.join(', '),
-      content: { 'application/json': { schema: { $ref: '#/components/schemas/Refusal' } } },
-    }
+    answers[code] = refused(codes, code === 429 || code === 503)
   }
+  answers[HEAD_TOO_LARGE] = refused(['too_large'], false)
   return answers
+}
+
+function refused(codes: ProblemCode[], late: boolean): object {
+  return {
+    description: codes.join(', '),
+    ...(late ? headers('Retry-After', 'integer') : {}),
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/Refusal' } } },
+  }
+}
+
+function headers(name: string, type: string): object {
+  return { headers: { [name]: { schema: { type } } } }
 }
 
 function success(output: TSchema | string): object {

@@ -20,6 +20,10 @@ export interface Route<I extends TObject = TObject, O extends TSchema = TSchema>
   rate?: 'createSession'
   /** Answers 304 to an ETag that is still true. */
   conditional?: true
+  /** Goes on after the message that Last-Event-ID names. */
+  resumable?: true
+  /** Tells the operator more, or him alone, when there is an admin token. */
+  operator?: true
   /** Health checks cost no allowance. */
   uncounted?: true
   handle(input: Static<I>, needs: RouteNeeds, call: Call): Promise<Answer<Static<O>>>

@@ -20,7 +20,7 @@ export const attachmentRoute = route({
     index: Type.Integer({ minimum: 0, description: 'As read-mail numbers them.' }),
   }),
   output: 'application/octet-stream',
-  refusals: ['invalid_token', 'session_expired', 'message_not_found', 'not_found'],
+  refusals: ['invalid_token', 'session_expired', 'message_not_found', 'not_found', 'shutting_down'],
   async handle({ token, id, index }, needs) {
     const { raw } = await readRawMail(needs, token, id)
     const found = await needs.attachment(raw.bytes, index)

@@ -21,9 +21,10 @@ const routeOf = (path: string) => {
 }
 
 interface Operation {
-  parameters?: { name: string; required: boolean }[]
+  parameters?: { name: string; in: string; required: boolean }[]
+  security?: Record<string, string[]>[]
   requestBody?: { content: Record<string, { schema: { properties: object } }> }
-  responses: Record<string, unknown>
+  responses: Record<string, { description: string; headers?: Record<string, unknown> }>
 }
 
 describe('/openapi.json', () => {
@@ -37,11 +38,74 @@ describe('/openapi.json', () => {
         assert.ok(operation, route.path)
         const names = Object.keys(route.input.properties)
         const told =
-          operation.parameters?.map(({ name }) => name) ??
+          operation.parameters?.filter((one) => one.in === 'query').map(({ name }) => name) ??
           Object.keys(operation.requestBody?.content['application/json']?.schema.properties ?? {})
         assert.deepEqual(told, names)
         for (const code of route.refusals) assert.ok(operation.responses[status[code]], code)
       }
+    })
+
+    const operations = async () => {
+      const { body } = await ask(`${house.url}/openapi.json`)
+      const paths = body['paths'] as Record<string, Record<string, Operation>>
+      return Object.entries(paths).flatMap(([path, methods]) =>
+        Object.values(methods).map((operation) => ({ path, ...operation })),
+      )
+    }
+
+    test('tells the headers that a request may have and an answer has', async () => {
+      const all = await operations()
+      const taking = (header: string) =>
+        all
+          .filter(({ parameters = [] }) =>
+            parameters.some((one) => one.in === 'header' && one.name === header),
+          )
+          .map(({ path }) => path)
+      assert.deepEqual(taking('If-None-Match'), ['/api/check-mail'])
+      assert.deepEqual(taking('Last-Event-ID'), ['/api/events'])
+      for (const { path, responses } of all) {
+        const tagged = ['200', '304'].filter((code) => responses[code]?.headers?.['ETag'])
+        assert.deepEqual(tagged, path === '/api/check-mail' ? ['200', '304'] : [], path)
+      }
+    })
+
+    test('tells what any request may be refused with, and that it may come back', async () => {
+      for (const { path, responses } of await operations()) {
+        for (const code of ['429', '503']) {
+          if (responses[code]) assert.ok(responses[code].headers?.['Retry-After'], path)
+        }
+        assert.ok(responses['503'], path)
+        assert.equal(responses['431']?.description, 'too_large', path)
+      }
+    })
+
+    test('names missing_parameter only where one can be missing', async () => {
+      const named = (await operations())
+        .filter(({ responses }) => responses['400']?.description.includes('missing_parameter'))
+        .map(({ path }) => path)
+      const needy = routes.filter(({ input }) => (input.required ?? []).length > 0)
+      assert.deepEqual(
+        named,
+        needy.map(({ path }) => path),
+      )
+    })
+
+    test('names shutting_down where a stop can be heard', async () => {
+      const named = (await operations())
+        .filter(({ responses }) => responses['503']?.description.includes('shutting_down'))
+        .map(({ path }) => path)
+      assert.deepEqual(named, [
+        '/api/check-mail',
+        '/api/read-mail',
+        '/api/attachment',
+        '/api/events',
+        '/readyz',
+      ])
+    })
+
+    test('the operator’s token opens the metrics', async () => {
+      const metrics = (await operations()).find(({ path }) => path === '/metrics')
+      assert.deepEqual(metrics?.security, [{ adminToken: [] }, {}])
     })
 
     test('each POST takes a form, JSON and multipart', async () => {

@@ -21,6 +21,7 @@ export const eventsRoute = route({
   input: Type.Object({ token: tokenField, since_id: sinceIdField }),
   output: TYPE,
   refusals: ['invalid_token', 'session_expired', 'shutting_down'],
+  resumable: true,
   async handle({ token, since_id: sinceId }, needs, call) {
     const session = await liveSession(needs, token)
     // The stream is the last thing on its connection.

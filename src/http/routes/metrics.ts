@@ -15,6 +15,7 @@ export const metricsRoute = route({
   output: 'text/plain',
   refusals: ['invalid_token'],
   uncounted: true,
+  operator: true,
   async handle(_input, needs, call) {
     if (!isOperatorCall(needs.adminToken, call)) {
       throw new Problem('invalid_token', 'Give the admin token as Authorization: Bearer.')

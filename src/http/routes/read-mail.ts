@@ -64,7 +64,7 @@ export const readMailRoute = route({
     headers: Type.Optional(Type.Boolean({ description: 'Give the header lines too.' })),
   }),
   output: Type.Object({ status: successField, message: messageShape }),
-  refusals: ['invalid_token', 'session_expired', 'message_not_found'],
+  refusals: ['invalid_token', 'session_expired', 'message_not_found', 'shutting_down'],
   async handle({ token, id, headers = false }, needs) {
     const { message, mail } = await readMail(needs, token, id)
     return success({ message: messageJson(message, mail, headers) })

@@ -18,6 +18,7 @@ export const readyzRoute = route({
   output: Type.Object({ status: successField }),
   refusals: ['overloaded', 'shutting_down'],
   uncounted: true,
+  operator: true,
   async handle(_input, needs, call) {
     if (needs.closing()) throw new Problem('shutting_down', 'The service is stopping.', 1)
     const reason = await unreadiness(needs)
