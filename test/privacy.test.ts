@@ -34,13 +34,45 @@ describe('a foreign id looks like a missing one', () => {
     })
   }
 
-  test('a since_id or Last-Event-ID of another mailbox shows nothing of it', async () => {
+  test('a since_id of another mailbox shows nothing of it', async () => {
     const [ann, bob] = [await house.session(), await house.session()]
     await house.mail(bob.email)
     const [{ id = 0 } = {}] = await checkMail(house.url, bob.token)
     assert.deepEqual(await checkMail(house.url, ann.token, `&since_id=${id - 1}`), [])
   })
+
+  for (const [name, query, headers] of [
+    ['since_id', (id: number) => `&since_id=${id}`, () => ({})],
+    ['Last-Event-ID', () => '', (id: number) => ({ 'last-event-id': String(id) })],
+  ] as const) {
+    test(`a stream that goes on after another mailbox’s ${name} shows only its own mail`, async () => {
+      const [ann, bob] = [await house.session(), await house.session()]
+      for (const subject of ['first of Bob', 'second of Bob']) {
+        assert.equal(await house.mail(bob.email, `Subject: ${subject}\r\n\r\nx\r\n`), 250)
+      }
+      const before = (await checkMail(house.url, bob.token)).at(-1)?.id ?? 0
+      const url = `${house.url}/api/events?token=${ann.token}${query(before - 1)}`
+      const stream = await fetch(url, { headers: headers(before - 1) })
+      assert.equal(stream.status, 200)
+      assert.equal(await house.mail(bob.email, 'Subject: third of Bob\r\n\r\nx\r\n'), 250)
+      assert.equal(await house.mail(ann.email, 'Subject: for Ann\r\n\r\nx\r\n'), 250)
+      const [own] = await checkMail(house.url, ann.token)
+      const heard = await heardUntil(stream, 'for Ann')
+      assert.deepEqual(heard.match(/"subject":"[^"]*"/g), ['"subject":"for Ann"'])
+      assert.deepEqual(heard.match(/^id: \d+$/gm), [`id: ${before - 1}`, `id: ${own?.id}`])
+    })
+  }
 })
+
+/** What a stream has told when these words are in it. */
+async function heardUntil(stream: Response, words: string): Promise<string> {
+  let heard = ''
+  for await (const part of stream.body ?? []) {
+    heard += Buffer.from(part).toString()
+    if (heard.includes(words)) break
+  }
+  return heard
+}
 
 test('of 200 create-sessions that race for one address, one wins', async () => {
   const asked = Array.from({ length: 200 }, () =>
