@@ -4,7 +4,6 @@ import { joinAddress, parseHost } from '../../src/core/address.ts'
 import { secretHash } from '../../src/core/id.ts'
 import type { Recipient } from '../../src/core/recipient.ts'
 import { readHead } from '../../src/mime/head.ts'
-import { pack } from '../../src/store/sqlite/mail.ts'
 import { allMailWrites } from '../../src/store/sqlite/mail-store.ts'
 import { openMigrated } from '../../src/store/sqlite/migrate.ts'
 import { mailText } from './mail-text.ts'
@@ -53,8 +52,7 @@ export function fill(folder: string, messages: number): { sessions: number } {
     },
     head: readHead(raw, 'ann@sender.test'),
     receivedAt: now,
-    size: raw.length,
-    zstd: pack(raw),
+    raw,
   }
   inSteps(messages, (number) => {
     const recipient = recipients[number % sessions]

@@ -53,6 +53,8 @@ async function askFor(needs: SmtpNeeds, ip: string, deed: RecipientDeed): Promis
 
 async function keep(needs: SmtpNeeds, ip: string, deed: MailDeed): Promise<Verdict> {
   const { raw, recipients, envelope } = deed
+  // Read now: the bytes are handed over to the thread that keeps them.
+  const size = raw.length
   let outcome: MailOutcome
   try {
     outcome = await needs.receive({ recipients, envelope, raw })
@@ -60,11 +62,8 @@ async function keep(needs: SmtpNeeds, ip: string, deed: MailDeed): Promise<Verdi
     const noSpace = err instanceof Problem && err.code === 'overloaded'
     outcome = noSpace ? 'no_space' : logged(needs, ip, { doing: 'DATA', err })
   }
-  countMail(outcome, raw.length)
-  needs.log.debug(
-    { ip, outcome, bytes: raw.length, recipients: recipients.length },
-    'a mail came in',
-  )
+  countMail(outcome, size)
+  needs.log.debug({ ip, outcome, bytes: size, recipients: recipients.length }, 'a mail came in')
   return { kind: 'mail', outcome }
 }
 

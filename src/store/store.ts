@@ -86,6 +86,7 @@ export interface NewMail {
   recipients: Recipient[]
   envelope: Envelope
   head: MailHead
+  /** Handed over: the caller has no use of it afterwards. */
   raw: Uint8Array
   receivedAt: Date
 }

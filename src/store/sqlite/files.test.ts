@@ -7,7 +7,6 @@ import { parseAddress, parseHost } from '../../core/address.ts'
 import type { Session } from '../../core/session.ts'
 import { FolderInUse, lockFolder, MAIL_FILE, openWritable } from './files.ts'
 import { groupCommit } from './group-commit.ts'
-import { pack } from './mail.ts'
 import { allMailWrites } from './mail-store.ts'
 import { DamagedFile, NewerSchema, openMigrated } from './migrate.ts'
 
@@ -77,7 +76,7 @@ test('what the sweep clears is given back to the disk', () => {
     const head = { senderName: '', senderEmail: '', subject: '' }
     const envelope = { clientIp: '', helo: '', mailFrom: '', protocol: '' }
     const mail = { recipients: [{ address, mailbox }], envelope, head, receivedAt: now }
-    ask('addMail', { ...mail, zstd: pack(bytes), size: bytes.length })
+    ask('addMail', { ...mail, raw: bytes })
   }
   const size = () => {
     db.pragma('wal_checkpoint(TRUNCATE)')

@@ -64,7 +64,7 @@ export function openSqliteMail({
     endSession: (mailbox, now) => write('endSession', { mailbox, now }),
 
     findRecipient: async (address) => reads.findRecipient(address),
-    addMail: ({ raw, ...mail }) => write('addMail', { ...mail, size: raw.length, zstd: pack(raw) }),
+    addMail: (mail) => write('addMail', mail),
 
     readShared: async (mailbox) => reads.readShared(mailbox),
     listMessages: async (mailbox, page) => reads.listMessages(mailbox, page),

@@ -23,9 +23,6 @@ interface RawRow {
   received_at: number
 }
 
-/** A mail as the writer gets it: packed by the thread that took it in, so that the writer has less to do. */
-export type PackedMail = Omit<NewMail, 'raw'> & { zstd: Uint8Array; size: number }
-
 export interface KeepParsed {
   rawId: number
   zstd: Uint8Array
@@ -78,11 +75,12 @@ export function mailWrites(db: Db, limits: ReceiveLimits, random: () => number) 
   const keepParsed = db.prepare('insert or replace into parsed_mail (raw_id, zstd) values (?, ?)')
 
   return {
-    addMail(mail: PackedMail, touch: Touch): Kept {
-      const rules = { limits, now: mail.receivedAt, size: mail.size }
+    addMail(mail: NewMail, touch: Touch): Kept {
+      const size = mail.raw.length
+      const rules = { limits, now: mail.receivedAt, size }
       const taken: Recipient[] = []
       for (const { address, mailbox } of mail.recipients) {
-        const facts = withTaken(findRecipient(address), taken, mail.size)
+        const facts = withTaken(findRecipient(address), taken, size)
         const found = place(address, facts, rules)
         if ('refused' in found && found.refused === 'full') return { outcome: 'full' }
         // The address may have changed hands between RCPT and now.
@@ -91,7 +89,7 @@ export function mailWrites(db: Db, limits: ReceiveLimits, random: () => number) 
       if (taken.length === 0) return { outcome: 'nobody' }
       const rawId = keepRaw(mail, taken.length)
       for (const { address, mailbox } of taken) {
-        deliver(mailbox, { ...mail, rawId, recipient: address })
+        deliver(mailbox, { ...mail, rawId, recipient: address, size })
         touch(mailbox)
       }
       return { outcome: 'kept', mailboxes: taken.map(({ mailbox }) => mailbox) }
@@ -125,7 +123,7 @@ function rawInsert(db: Db, random: () => number) {
   let last = db.prepare<[], number | null>('select max(id) from raw_mail').pluck().get() ?? 0
 
   return (
-    mail: { envelope: Envelope; receivedAt: Date; zstd: Uint8Array },
+    mail: { envelope: Envelope; receivedAt: Date; raw: Uint8Array },
     refs: number,
   ): number => {
     const { clientIp, helo, mailFrom, tls, protocol } = mail.envelope
@@ -140,7 +138,8 @@ function rawInsert(db: Db, random: () => number) {
       protocol,
       mail.receivedAt.getTime(),
     )
-    insertBytes.run(last, mail.zstd)
+    // Packed here, not by the door: the door has more to do, and hands the bytes over without copying them.
+    insertBytes.run(last, pack(mail.raw))
     return last
   }
 }
