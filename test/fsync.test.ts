@@ -57,8 +57,11 @@ async function unsyncedMails(
   }
   client.close()
   await served.kill('SIGTERM')
-  const ended = `${served.pid} +++ exited`
-  while (!readFileSync(trace, 'utf8').includes(ended)) await new Promise(setImmediate)
+  // strace writes its last line a moment after the service is gone; it pads short numbers.
+  const ended = new RegExp(`^${served.pid} +\\+\\+\\+ exited`, 'm')
+  while (!ended.test(readFileSync(trace, 'utf8'))) {
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
   return countUnsynced(readFileSync(trace, 'utf8').split('\n'))
 }
 
