@@ -82,7 +82,8 @@ export function extendedExpiry(
 }
 
 export function isLive(session: { expiresAt: Date }, now: Date): boolean {
-  return session.expiresAt > now
+  // As numbers: comparing two Dates converts both the long way, and each request does it.
+  return session.expiresAt.getTime() > now.getTime()
 }
 
 /** True while an ended session's address is kept from everybody but its former owner. */

@@ -135,7 +135,7 @@ describe('304', () => {
 
 describe('400', () => {
   test('no token', async () => {
-    for (const query of ['', '?token=', '?TOKEN=x', '?token[]=x']) {
+    for (const query of ['', '?token=', '?TOKEN=x']) {
       const asked = await ask(`${house.url}/api/check-mail${query}`)
       assert.deepEqual([asked.status, asked.body['code']], [400, 'missing_parameter'], query)
       assert.match(String(asked.body['message']), /^token: /)

@@ -65,12 +65,23 @@ export const checkMailRoute = route({
 
     if (given !== undefined) {
       const etag = mailboxTag(session)
-      if (matchesTag(given, etag)) return empty(304, { etag })
+      if (matchesTag(given, etag)) return unchanged(session, etag)
     }
     if (timedOut) return timedOutAnswer(needs, session)
     return await listing(needs, session, { sinceId, limit })
   },
 })
+
+const unchangedAnswers = new WeakMap<Session, Answer<never>>()
+
+/** Made once for each state of a session that the store remembers. */
+function unchanged(session: Session, etag: string): Answer<never> {
+  const known = unchangedAnswers.get(session)
+  if (known) return known
+  const answer = empty(304, { etag })
+  unchangedAnswers.set(session, answer)
+  return answer
+}
 
 interface Quest {
   token: string

@@ -158,7 +158,7 @@ describe('400', () => {
     for (const [more, code] of [
       ['', 'missing_parameter'],
       ['&id=', 'missing_parameter'],
-      ['&id[]=1', 'missing_parameter'],
+      ['&id[]=1', 'invalid_parameter'],
       ['&id=1&id=2', 'invalid_parameter'],
       ['&id=%D9%A1', 'invalid_parameter'],
       ['&id=1%00', 'invalid_parameter'],
