@@ -34,7 +34,7 @@ type Outcome = Load & { cpuPerThousand: number }
 
 const quick = process.argv.includes('--quick')
 const ROUNDS = quick ? 2 : 5
-const SECONDS = quick ? 1 : 3
+const SECONDS = quick ? 1 : 2
 const CONNECTIONS = 32
 const FEW = quick ? 1_000 : 10_000
 const MANY = quick ? 20_000 : 1_000_000

@@ -103,7 +103,7 @@ function httpConfig({ setting }: SettingReader) {
       'MAYFLY_BASE_URL',
       webAddress,
       '',
-      'address under which the API is reached from outside; empty: http://localhost and the port',
+      'address under which the API is reached from outside; empty: as each request names it',
     ),
     trustProxy: setting(
       'MAYFLY_TRUST_PROXY',

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { openMemoryBus } from '../src/bus/memory.ts'
+import { makeWaiters, openMemoryBus } from '../src/bus/memory.ts'
 import { readConfig } from '../src/config.ts'
 import { type Address, parseHost } from '../src/core/address.ts'
 import type { Log, LogFacts } from '../src/core/log.ts'
@@ -37,7 +37,7 @@ export async function openDoor({
     await scratch.store.addDomain({ name, sessions: true, reader: false, ttlSeconds: undefined })
   }
   const store = { ...scratch.store, ...trouble }
-  const bus = openMemoryBus(`door-${randomBytes(8).toString('hex')}`)
+  const bus = openMemoryBus(`door-${randomBytes(8).toString('hex')}`, makeWaiters())
   const logged: { level: string; facts: LogFacts; sentence: string }[] = []
   const note = (level: string) => (facts: LogFacts, sentence: string) => {
     logged.push({ level, facts, sentence })

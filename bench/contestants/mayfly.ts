@@ -1,6 +1,5 @@
 import { freePorts, serveProcess } from '../../test/served.ts'
 import { atEnd } from '../tools/at-end.ts'
-import { listening } from '../tools/processes.ts'
 
 export interface Mayfly {
   pid: number
@@ -29,8 +28,6 @@ export async function startMayfly(
   })
   atEnd(() => void served.child.kill('SIGKILL'))
   const { pid, url, smtpPort, httpPort } = served
-  // HTTP opens first and says that we are up.
-  await listening(smtpPort)
   return {
     pid,
     url,

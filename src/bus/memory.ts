@@ -13,7 +13,7 @@ export function makeWaiters(): SharedArrayBuffer {
  * all of them see, so that a mail nobody waits for costs no message. Whoever waits is counted before it reads, and mail
  * is committed before the count is read: one of the two sees the other.
  */
-export function openMemoryBus(name: string, shared = makeWaiters()): Bus {
+export function openMemoryBus(name: string, shared: SharedArrayBuffer): Bus {
   const waiters = new Int32Array(shared)
   const slot = (mailbox: MailboxId) => mailbox % SLOTS
   const waiting = new Map<MailboxId, Set<() => void>>()

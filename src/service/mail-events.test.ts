@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, test } from 'vitest'
 import { scratchMail } from '../../test/scratch.ts'
-import { openMemoryBus } from '../bus/memory.ts'
+import { makeWaiters, openMemoryBus } from '../bus/memory.ts'
 import { parseAddress } from '../core/address.ts'
 import { makeToken, secretHash } from '../core/id.ts'
 import type { Session } from '../core/session.ts'
@@ -25,7 +25,7 @@ let session: Session
 let close: () => Promise<void>
 beforeEach(async () => {
   const scratch = await scratchMail()
-  const bus = openMemoryBus(randomUUID())
+  const bus = openMemoryBus(randomUUID(), makeWaiters())
   needs = { store: scratch.store, bus, now: () => new Date() }
   const now = needs.now()
   const name = address.split('@')[1] as never

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'vitest'
-import { openMemoryBus } from '../bus/memory.ts'
+import { makeWaiters, openMemoryBus } from '../bus/memory.ts'
 import type { MailboxId } from '../core/session.ts'
 import { watchMailbox } from './watch.ts'
 
@@ -18,7 +18,7 @@ const quiet = () => ({
 const deaf = { subscribe: () => () => {} }
 
 test('a change between watching and waiting is not missed', async () => {
-  const bus = openMemoryBus(randomUUID())
+  const bus = openMemoryBus(randomUUID(), makeWaiters())
   const watch = watchMailbox(bus, quiet())
   bus.wake(BOX)
   await watch.news()
