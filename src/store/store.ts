@@ -1,6 +1,8 @@
 import type { Address, Host } from '../core/address.ts'
+import type { ApiKey } from '../core/key.ts'
 import type { MailDomain } from '../core/mail-domain.ts'
 import type { Envelope, Mail, MailHead, Message, MessageSummary, RawMail } from '../core/message.ts'
+import type { Purchase, Settlement } from '../core/purchase.ts'
 import type { Recipient, RecipientFacts } from '../core/recipient.ts'
 import type { Mailbox, MailboxId, Session } from '../core/session.ts'
 
@@ -44,6 +46,10 @@ export interface MailStore {
   findMessage(mailbox: MailboxId, id: number): Promise<Message | undefined>
   /** True when a message of this very mailbox was there to delete. */
   deleteMessage(mailbox: MailboxId, id: number): Promise<boolean>
+  /** What a key may see right now, as a mark: as long as it is equal, so is the mail. */
+  readerMark(scope: ReaderScope): Promise<string>
+  /** Newest first. Of all that a key may see the ids rise in the order of commit, over all mailboxes. */
+  listReaderMessages(scope: ReaderScope, page: ReaderPage): Promise<Message[]>
   readRaw(rawId: number): Promise<RawMail | undefined>
   readParsed(rawId: number): Promise<Mail | undefined>
   /** Keeps the outcome of a parse; does nothing when the mail is gone. */
@@ -92,14 +98,33 @@ export interface NewMail {
 }
 
 export type Kept =
-  | { outcome: 'kept'; mailboxes: MailboxId[] }
+  | { outcome: 'kept'; recipients: KeptRecipient[] }
   /** nobody: all recipients went away meanwhile; full: at least one has no room. Nothing was kept. */
   | { outcome: 'nobody' | 'full' }
+
+/** `keyId`: of the key that the mailbox's session was made with. */
+export interface KeptRecipient extends Recipient {
+  keyId: string | undefined
+}
 
 export interface Page {
   /** Only messages with a larger id. */
   sinceId: number
   limit: number
+}
+
+/** What a key may read: mail of live sessions that were made with it, and of the pool where it is open to it. */
+export interface ReaderScope {
+  keyId: string
+  pool: boolean
+  /** Only mail for this address. */
+  to: Address | undefined
+  now: Date
+}
+
+export interface ReaderPage extends Page {
+  /** Only messages with a smaller id; undefined: from the newest on. */
+  beforeId: number | undefined
 }
 
 export interface SweepDue {
@@ -114,18 +139,59 @@ export interface ShopStore {
   addKey(key: NewKey): Promise<void>
   /** By the hash of a secret that has not ended. */
   findKey(secretHash: string, now: Date): Promise<ApiKey | undefined>
+  readKey(keyId: string, now: Date): Promise<ApiKey | undefined>
+  /** The newest first. */
+  listKeys(now: Date): Promise<ApiKey[]>
+  /** Adds a secret; those that had no end yet live until `oldUntil`. False when there is no such key, or it is revoked. */
+  rollKey(roll: KeyRoll): Promise<boolean>
   /** At once: no request that starts afterwards passes. False when there is no such key. */
   revokeKey(keyId: string): Promise<boolean>
+  labelKey(keyId: string, label: string): Promise<boolean>
   /** Takes one request in a single statement; undefined when none is left. */
   spendRequest(keyId: string, now: Date): Promise<ApiKey | undefined>
   /** Gives back one request of that day, after a fault of ours. */
   returnRequest(keyId: string, spentAt: Date): Promise<void>
+  /** Requests by UTC day, oldest first, from that day on; days without any are left out. */
+  readUsage(keyId: string, fromDay: number): Promise<UsageDay[]>
+
+  /** Keeps the order. One of the same idempotency hash is there already: that one is the answer, and nothing is kept. */
+  addPurchase(purchase: NewPurchase): Promise<Purchase>
+  readPurchase(orderId: string): Promise<Purchase | undefined>
+  /** As the buyer asks: only with the hash of the claim secret, or of the one-time link. */
+  findOrder(orderId: string, claimHash: string): Promise<Purchase | undefined>
+  /** By the provider's name for its checkout or its subscription. */
+  findPurchaseByRef(ref: string): Promise<Purchase | undefined>
+  /** The newest first. */
+  listPurchases(limit: number): Promise<Purchase[]>
+  keepCheckout(orderId: string, checkout: { ref: string; url: string }): Promise<void>
+  /**
+   * Makes the order, its key and its counters what the settlement says, and notes the event that told us, all in one commit. The key is made by the first
+   * payment; a further one sets its used requests to 0. False, and nothing is done, when the order has changed since `revision`.
+   */
+  settlePurchase(change: PurchaseChange): Promise<boolean>
+  /** Puts a new secret in the place of all former ones. A one-time link is used up by it. */
+  claimKey(claim: KeyClaim): Promise<ClaimOutcome>
+  /** True when an event of this id was settled, or noted as none of ours. */
+  knowsEvent(eventId: string): Promise<boolean>
+  /** For events that change no order. */
+  noteEvent(event: PaymentEvent): Promise<void>
+  /** Up to when the provider was asked for what we missed. */
+  readReconciled(provider: string): Promise<Date | undefined>
+  keepReconciled(provider: string, until: Date): Promise<void>
+
+  /** Paid orders whose buyer gave an e-mail address and has not been sent the receipt, due by now. */
+  listReceiptsDue(now: Date, limit: number): Promise<Purchase[]>
+  /** Puts a new one-time link in the place of a former one, before it is sent. */
+  keepClaimLink(orderId: string, linkHash: string): Promise<void>
+  /** `again`: when to try once more; undefined: never, it was sent or given up. */
+  endReceipt(orderId: string, again: Date | undefined): Promise<void>
   close(): Promise<void>
 }
 
 export interface NewKey {
   /** Random, never used again. */
   id: string
+  prefix: string
   secretHash: string
   plan: string
   label: string
@@ -135,16 +201,52 @@ export interface NewKey {
   expiresAt: Date | undefined
 }
 
-export interface ApiKey {
-  id: string
-  plan: string
-  label: string
-  state: 'active' | 'revoked'
-  maxRequests: number
-  maxPerDay: number | undefined
-  used: number
-  /** Requests of the UTC day of the question. */
-  usedToday: number
-  createdAt: Date
-  expiresAt: Date | undefined
+export interface KeyRoll {
+  keyId: string
+  secretHash: string
+  now: Date
+  oldUntil: Date
 }
+
+export interface UsageDay {
+  /** In days since 1970, as core/quota.ts counts them. */
+  day: number
+  count: number
+}
+
+export interface NewPurchase
+  extends Pick<
+    Purchase,
+    'id' | 'provider' | 'mode' | 'plan' | 'email' | 'createdAt' | 'keyId' | 'keyPrefix'
+  > {
+  claimHash: string
+  /** Of the Idempotency-Key and whoever sent it; undefined when none was sent. */
+  idempotencyHash: string | undefined
+}
+
+export interface PurchaseChange {
+  orderId: string
+  /** The one that was read before the provider was asked. */
+  revision: number
+  settlement: Settlement
+  event: PaymentEvent | undefined
+  now: Date
+}
+
+/** A message of a payment provider. */
+export interface PaymentEvent {
+  id: string
+  type: string
+  receivedAt: Date
+}
+
+export interface KeyClaim {
+  orderId: string
+  /** Of the claim secret or the one-time link. */
+  claimHash: string
+  secretHash: string
+  now: Date
+}
+
+/** over: the key was first shown too long ago to mint it anew. */
+export type ClaimOutcome = 'claimed' | 'unknown' | 'unpaid' | 'over'

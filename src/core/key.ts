@@ -1,0 +1,77 @@
+import { crc32 } from 'node:zlib'
+
+/** What a key opens: the figures it was sold with and what is used of them. Its secrets are kept apart, as hashes. */
+export interface ApiKey {
+  /** Random, never used again: sessions are tied to it. */
+  id: string
+  /** How every secret of it begins: safe to show and to log. */
+  prefix: string
+  plan: string
+  label: string
+  /** stopped: the payment was returned or is disputed; it may go on when that is settled. */
+  state: 'active' | 'stopped' | 'revoked'
+  maxRequests: number
+  maxPerDay: number | undefined
+  used: number
+  /** Requests of the UTC day of the question. */
+  usedToday: number
+  createdAt: Date
+  expiresAt: Date | undefined
+}
+
+export type KeyMode = 'live' | 'test'
+
+// 62^27 is more than 2^160. The prefix is told to people and counts for nothing.
+const SECRET_BYTES = 20
+const SECRET_LENGTH = 27
+const NAME_LENGTH = 4
+const CHECK_LENGTH = 6
+const ID_BYTES = 16
+const ID_LENGTH = 22
+
+/** What makeKeyId, makeOrderId, makePrefix and makeSecret each take of chance, at most. */
+export const RANDOM_BYTES = SECRET_BYTES
+
+const FORM = /^mf_(?:live|test)_[A-Za-z0-9]{37}$/
+
+export function makeKeyId(random: Uint8Array): string {
+  return `key_${base62(random.subarray(0, ID_BYTES), ID_LENGTH)}`
+}
+
+export function makeOrderId(random: Uint8Array): string {
+  return `ord_${base62(random.subarray(0, ID_BYTES), ID_LENGTH)}`
+}
+
+/** `mf_live_` or `mf_test_` and four characters by which people know the key. */
+export function makePrefix(mode: KeyMode, random: Uint8Array): string {
+  return `mf_${mode}_${base62(random.subarray(0, SECRET_BYTES), SECRET_LENGTH).slice(-NAME_LENGTH)}`
+}
+
+/** A new secret of this key: 160 random bits behind the prefix, and a checksum over all of it. */
+export function makeSecret(prefix: string, random: Uint8Array): string {
+  const text = prefix + base62(random.subarray(0, SECRET_BYTES), SECRET_LENGTH)
+  return text + checksum(text)
+}
+
+/** False for what nobody was ever given, such as a key with a typo: nothing needs to be asked then. */
+export function isKeyText(text: string): boolean {
+  if (!FORM.test(text)) return false
+  const end = text.length - CHECK_LENGTH
+  return checksum(text.slice(0, end)) === text.slice(end)
+}
+
+function checksum(text: string): string {
+  return inBase62(BigInt(crc32(text)), CHECK_LENGTH)
+}
+
+function base62(bytes: Uint8Array, length: number): string {
+  return inBase62(BigInt(`0x${Buffer.from(bytes).toString('hex')}`), length)
+}
+
+const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+function inBase62(value: bigint, length: number): string {
+  let text = ''
+  for (let rest = value; text.length < length; rest /= 62n) text = DIGITS[Number(rest % 62n)] + text
+  return text
+}
