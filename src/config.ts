@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { readerConfig, shopConfig } from './config-shop.ts'
 import { parseHost } from './core/address.ts'
 import {
   choice,
@@ -27,7 +28,18 @@ export function readConfig(source: SettingSource) {
     smtp: smtpConfig(read),
     sessions: sessionConfig(read),
     pool: poolConfig(read),
+    ...readerConfig(read),
+    ...shopConfig(read),
   }
+  const { provider } = config.payments
+  read.check(
+    provider !== 'fake' || source.env['NODE_ENV'] !== 'production',
+    'MAYFLY_PAYMENTS=fake gives keys away: it is not for NODE_ENV=production',
+  )
+  read.check(
+    provider !== 'stripe' || config.http.baseUrl !== '',
+    'MAYFLY_PAYMENTS=stripe needs MAYFLY_BASE_URL: buyers must find their way back',
+  )
   read.done()
   return { config: frozen(config), settings: read.settings }
 }

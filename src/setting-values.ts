@@ -64,6 +64,15 @@ export function hostName(given: string): Host {
   throw new Error(`${quoted(given)} is no host name`)
 }
 
+/** Origins of web pages as a browser writes them, or `*`. */
+export function webOrigins(given: string): string[] {
+  const origins = parts(given)
+  const bad = origins.find((origin) => origin !== '*' && URL.parse(origin)?.origin !== origin)
+  if (bad !== undefined)
+    throw new Error(`${quoted(bad)} is no origin such as https://app.example.com`)
+  return origins
+}
+
 /** Names of mail domains, each once. */
 export function mailDomains(given: string): Host[] {
   const names = parts(given).map((part) => {

@@ -16,6 +16,9 @@ export type ProblemCode =
   | 'method_not_allowed'
   | 'timeout'
   | 'address_taken'
+  | 'order_unpaid'
+  | 'already_claimed'
+  | 'idempotency_conflict'
   | 'too_large'
   | 'unsupported_media_type'
   | 'rate_limited'
@@ -23,6 +26,7 @@ export type ProblemCode =
   | 'internal'
   | 'overloaded'
   | 'gmail_unavailable'
+  | 'payment_unavailable'
   | 'shutting_down'
 
 /** A refusal the caller is meant to read. Anything else that is thrown is a fault of ours. */

@@ -8,6 +8,8 @@ export type Values = ReadonlyMap<string, unknown>
 export const NO_VALUES: Values = new Map()
 
 export interface Given {
+  /** The parameters of the path. */
+  path: Values
   query: Values
   body: Values
   /** The token of the Authorization header. */
@@ -32,8 +34,9 @@ export function inputReader<I extends TObject>(schema: I): (given: Given) => Sta
   }
 }
 
-/** The body wins over the query; empty and null count as not given. */
-function find(name: string, { query, body, bearer }: Given): unknown {
+/** The path names what is asked for; else the body wins over the query. Empty and null count as not given. */
+function find(name: string, { path, query, body, bearer }: Given): unknown {
+  if (path.has(name)) return path.get(name)
   const inBody = body.get(name)
   if (isGiven(inBody)) return inBody
   const inQuery = query.get(name)

@@ -46,6 +46,7 @@ export interface HttpNeeds
 export interface HttpConfig {
   adminToken: string
   rateLimits: boolean
+  readerOrigins: readonly string[]
   http: {
     trustProxy: readonly string[]
     baseUrl: string
@@ -74,6 +75,8 @@ export interface Rules extends Pick<CreateSessionNeeds, 'lives' | 'cooldownMs'> 
   hostname: string
   /** Empty: metrics and the details of readiness are open. */
   adminToken: string
+  /** Pages elsewhere that may read the paid interface. */
+  readerOrigins: readonly string[]
 }
 
 export interface RouteNeeds

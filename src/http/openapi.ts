@@ -1,6 +1,6 @@
 import type { TObject, TSchema } from 'typebox'
 import type { ProblemCode } from '../core/problem.ts'
-import { nameOf, type Route } from './route.ts'
+import { isInPath, nameOf, type Route } from './route.ts'
 import { status } from './status.ts'
 
 const BODY_TYPES = [
@@ -59,15 +59,15 @@ const HEAD_TOO_LARGE = 431
 const ANY: ProblemCode[] = ['timeout', 'internal', 'overloaded']
 
 function operation(route: Route): object {
-  const named = Object.keys(route.input.properties).length > 0
-  const parameters = [...(route.method === 'GET' ? inQuery(route.input) : []), ...inHead(route)]
+  const named = Object.keys(route.input.properties).some((name) => !isInPath(route, name))
+  const parameters = [...inAddress(route), ...inHead(route)]
   return {
     operationId: nameOf(route),
     summary: route.title,
     description: route.about,
     ...security(route),
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(named && route.method === 'POST' ? { requestBody: requestBody(route.input) } : {}),
+    ...(named && route.method === 'POST' ? { requestBody: requestBody(route) } : {}),
     responses: responses(route),
   }
 }
@@ -78,23 +78,33 @@ function security({ input, operator }: Route): object {
   return operator ? { security: [{ adminToken: [] }, {}] } : {}
 }
 
-function inQuery(input: TObject): object[] {
-  return Object.entries(input.properties).map(([name, schema]) => ({
-    name,
-    in: 'query',
-    required: isRequired(input, name),
-    schema,
+function inAddress(route: Route): object[] {
+  const { input, method } = route
+  return Object.entries(input.properties)
+    .filter(([name]) => method === 'GET' || isInPath(route, name))
+    .map(([name, schema]) => ({
+      name,
+      in: isInPath(route, name) ? 'path' : 'query',
+      required: isRequired(input, name),
+      schema,
+    }))
+}
+
+function inHead({ conditional, resumable, asks = [] }: Route): object[] {
+  const names = [...(conditional ? ['If-None-Match'] : []), ...(resumable ? ['Last-Event-ID'] : [])]
+  const usual = names.map((name) => ({ name, required: false }))
+  return [...asks, ...usual].map((field) => ({
+    ...field,
+    in: 'header',
+    schema: { type: 'string' },
   }))
 }
 
-function inHead({ conditional, resumable }: Route): object[] {
-  const names = [...(conditional ? ['If-None-Match'] : []), ...(resumable ? ['Last-Event-ID'] : [])]
-  return names.map((name) => ({ name, in: 'header', required: false, schema: { type: 'string' } }))
-}
-
-function requestBody(input: TObject): object {
-  const required = Object.keys(input.properties).filter((name) => isRequired(input, name))
-  const schema = { ...input, required }
+function requestBody(route: Route): object {
+  const { input } = route
+  const fields = Object.entries(input.properties).filter(([name]) => !isInPath(route, name))
+  const required = fields.map(([name]) => name).filter((name) => isRequired(input, name))
+  const schema = { ...input, properties: Object.fromEntries(fields), required }
   const content = Object.fromEntries(BODY_TYPES.map((type) => [type, { schema }]))
   return { required: required.length > 0, content }
 }

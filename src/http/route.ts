@@ -7,6 +7,7 @@ import type { RouteNeeds } from './needs.ts'
 /** One endpoint. The server, the documents and the tests read the same value, so they cannot disagree. */
 export interface Route<I extends TObject = TObject, O extends TSchema = TSchema> {
   method: 'GET' | 'POST'
+  /** A part in braces is a parameter of that name: `/api/orders/{id}`. */
   path: string
   /** What it is for, in one line and then in as many as it takes. */
   title: string
@@ -14,6 +15,8 @@ export interface Route<I extends TObject = TObject, O extends TSchema = TSchema>
   input: I
   /** The JSON of a success, or the media type of what is no JSON. */
   output: O | string
+  /** Headers that it reads, beside those of `conditional` and `resumable`. */
+  asks?: readonly HeaderField[]
   /** The refusals of its own, beside those that any request can meet. */
   refusals: readonly ProblemCode[]
   /** Counted by itself, beside the rate of all requests. */
@@ -26,6 +29,10 @@ export interface Route<I extends TObject = TObject, O extends TSchema = TSchema>
   operator?: true
   /** Health checks cost no allowance. */
   uncounted?: true
+  /** Of the paid interface: pages elsewhere may not read it unless the operator says so. */
+  reader?: true
+  /** The body is no parameters: it is left as it came, for a signature over its bytes. */
+  rawBody?: true
   handle(input: Static<I>, needs: RouteNeeds, call: Call): Promise<Answer<Static<O>>>
 }
 
@@ -33,17 +40,32 @@ export interface Route<I extends TObject = TObject, O extends TSchema = TSchema>
 export interface Call {
   method: string
   headers: IncomingHttpHeaders
+  /** The body as it came. */
+  body: Uint8Array
   /** Whose allowance the request is taken from; undefined: nobody counts. */
   client: string | undefined
   /** Aborted when the client hangs up or we stop. */
   signal(): AbortSignal
+  /** Headers that go with the answer whatever it will be, also a refusal. */
+  told: Record<string, string>
+}
+
+/** A header that a route reads. */
+export interface HeaderField {
+  name: string
+  required: boolean
+  description: string
 }
 
 export function route<I extends TObject, O extends TSchema>(route: Route<I, O>): Route {
   return route
 }
 
-/** The last part of the path: what the documents call it. */
+/** The last part of the path that has a name of its own: what the documents call it. */
 export function nameOf({ path }: Route): string {
-  return path.slice(path.lastIndexOf('/') + 1)
+  return path.replace(/\/\{\w+\}$/, '').replace(/^.*\//, '')
+}
+
+export function isInPath({ path }: Route, name: string): boolean {
+  return path.includes(`{${name}}`)
 }

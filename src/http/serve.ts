@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { asError } from '../core/fault.ts'
 import { Problem } from '../core/problem.ts'
 import { takeRate } from '../service/rates.ts'
-import { type Answer, empty } from './answer.ts'
+import type { Answer } from './answer.ts'
 import { bearerOf } from './bearer.ts'
 import { readBody, readForm } from './body.ts'
 import type { ClientOf } from './client.ts'
@@ -14,6 +14,7 @@ import { countAnswer } from './metrics.ts'
 import type { RouteNeeds } from './needs.ts'
 import { problemOf, refusal } from './refusal.ts'
 import type { Call, Route } from './route.ts'
+import { sharing } from './sharing.ts'
 import { hasArrived, writeAnswer, writeEarly } from './write.ts'
 
 export interface Serving {
@@ -29,21 +30,31 @@ export function serveRoute(serving: Serving, route: Route) {
   const { needs, clientOf, signalOf } = serving
   const read = inputReader(route.input)
 
-  async function answer(request: FastifyRequest, response: ServerResponse): Promise<Answer> {
-    const { raw, body } = request
+  const share = sharing(route.reader ?? false, needs.readerOrigins)
+
+  async function answer(
+    request: FastifyRequest,
+    response: ServerResponse,
+    told: Call['told'],
+  ): Promise<Answer> {
+    const { raw } = request
+    const body = request.body instanceof Buffer ? request.body : NO_BYTES
     checkHost(raw)
     const client = clientOf(raw)
     if (client !== undefined && !route.uncounted) await takeRates(needs, route, client)
     const input = read({
+      path: pathValues(request.params),
       query: queryOf(raw),
-      body: body instanceof Buffer ? await bodyOf(raw, body) : NO_VALUES,
+      body: route.rawBody ? NO_VALUES : await bodyOf(raw, body),
       bearer: bearerOf(raw.headers.authorization),
     })
     const call: Call = {
       method: raw.method ?? '',
       headers: raw.headers,
+      body,
       client,
       signal: () => signalOf(response),
+      told,
     }
     const made = await route.handle(input, needs, call)
     needs.outgoing.admit(made.body, response, client ?? mailboxOf(input))
@@ -52,15 +63,24 @@ export function serveRoute(serving: Serving, route: Route) {
 
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     reply.hijack()
+    const told: Call['told'] = {}
+    const dress = (bare: Answer) => share(withTold(bare, told), request.raw.headers.origin)
     try {
-      const made = await answer(request, reply.raw)
+      const made = await answer(request, reply.raw, told)
       countAnswer(route.path, made.status)
       if (needs.closing()) reply.raw.shouldKeepAlive = false
-      await writeAnswer(reply.raw, made)
+      await writeAnswer(reply.raw, dress(made))
     } catch (error) {
-      await refuse(serving, request, { response: reply.raw, error })
+      await refuse(serving, request, { response: reply.raw, error, dress })
     }
   }
+}
+
+const NO_BYTES = Buffer.alloc(0)
+
+function withTold(answer: Answer, told: Call['told']): Answer {
+  for (const _ in told) return { ...answer, headers: { ...answer.headers, ...told } }
+  return answer
 }
 
 /** Stands for a client whom nobody counts. */
@@ -68,11 +88,18 @@ function mailboxOf({ token }: { token?: unknown }): string {
   return `token ${token}`
 }
 
+interface Refusing {
+  response: ServerResponse
+  error: unknown
+  /** Puts on what every answer of this route has. */
+  dress?(bare: Answer): Answer
+}
+
 /** Tells the caller what is wrong with the request, and the log what is wrong with us. */
 export async function refuse(
   { needs, requestId }: Serving,
   { raw, routeOptions }: FastifyRequest,
-  { response, error }: { response: ServerResponse; error: unknown },
+  { response, error, dress = (bare) => bare }: Refusing,
 ): Promise<void> {
   if (isHangUp(error)) {
     response.destroy()
@@ -86,52 +113,13 @@ export async function refuse(
   // In the middle of an answer there is no place for another one.
   if (response.headersSent) response.destroy()
   else {
-    const answer = refusal(problem, id)
+    const answer = dress(refusal(problem, id))
     countAnswer(routeOptions.url ?? 'none', answer.status)
     // A connection that outlives its last answer would hold up the closing of the door.
     if (needs.closing()) response.shouldKeepAlive = false
     if (await hasArrived(raw)) await writeAnswer(response, answer)
     else await writeEarly(raw, response, answer)
   }
-}
-
-/** What no route answers: an unknown path, a method that a known path has not, and the browsers' preflight. */
-export function serveRest(serving: Serving) {
-  const methods = new Map<string, string[]>()
-  for (const { path, method } of serving.routes) {
-    methods.set(path, [
-      ...(methods.get(path) ?? []),
-      ...(method === 'GET' ? ['GET', 'HEAD'] : ['POST']),
-    ])
-  }
-
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    reply.hijack()
-    const { raw } = request
-    const known = methods.get(pathOf(raw))
-    const allow = [...(known ?? []), 'OPTIONS'].join(', ')
-    try {
-      const client = serving.clientOf(raw)
-      if (client !== undefined) await takeRate(serving.needs, 'request', client)
-      if (!known) throw new Problem('not_found', 'There is nothing at this path.')
-      if (raw.method !== 'OPTIONS') {
-        reply.raw.setHeader('allow', allow)
-        throw new Problem('method_not_allowed', `Use ${allow}.`)
-      }
-      await writeAnswer(reply.raw, preflight(allow))
-    } catch (error) {
-      await refuse(serving, request, { response: reply.raw, error })
-    }
-  }
-}
-
-function preflight(allow: string): Answer {
-  return empty(204, {
-    allow,
-    'access-control-allow-methods': allow,
-    'access-control-allow-headers': 'Authorization, Content-Type, If-None-Match, Last-Event-ID',
-    'access-control-max-age': '86400',
-  })
 }
 
 async function takeRates(needs: RouteNeeds, route: Route, client: string): Promise<void> {
@@ -155,9 +143,13 @@ function checkHost({ headers, httpVersion }: IncomingMessage): void {
 }
 
 /** Without the query: that holds tokens. */
-function pathOf({ url = '' }: IncomingMessage): string {
+export function pathOf({ url = '' }: IncomingMessage): string {
   const end = url.search(/[?#]/)
   return end < 0 ? url : url.slice(0, end)
+}
+
+function pathValues(params: unknown): Values {
+  return typeof params === 'object' && params !== null ? new Map(Object.entries(params)) : NO_VALUES
 }
 
 function queryOf({ url = '' }: IncomingMessage): Values {

@@ -8,7 +8,8 @@ import type { HttpConfig, HttpNeeds, Quiet, RouteNeeds, Rules } from './needs.ts
 import { outgoingBudget } from './outgoing.ts'
 import { answerParserFault } from './parser-fault.ts'
 import { routes } from './routes.ts'
-import { refuse, type Serving, serveRest, serveRoute } from './serve.ts'
+import { refuse, type Serving, serveRoute } from './serve.ts'
+import { serveRest } from './serve-rest.ts'
 import { countWaiting } from './waiting.ts'
 
 interface HttpOptions {
@@ -74,9 +75,10 @@ export async function openHttp(
   }
 }
 
-function rulesOf({ adminToken, http, sessions, smtp }: HttpConfig): Rules {
+function rulesOf({ adminToken, http, readerOrigins, sessions, smtp }: HttpConfig): Rules {
   return {
     adminToken,
+    readerOrigins,
     baseUrl: http.baseUrl,
     hostname: smtp.hostname,
     lives: sessions,
@@ -120,7 +122,7 @@ function buildApp(serving: Serving, requestMs: number): FastifyInstance {
   for (const route of serving.routes) {
     app.route({
       method: route.method === 'GET' ? ['GET', 'HEAD'] : 'POST',
-      url: route.path,
+      url: route.path.replace(/\{(\w+)\}/g, ':$1'),
       ...(route.method === 'POST' ? { onRequest: hideMediaType } : {}),
       handler: serveRoute(serving, route),
     })

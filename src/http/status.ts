@@ -18,6 +18,9 @@ export const status = {
   method_not_allowed: 405,
   timeout: 408,
   address_taken: 409,
+  order_unpaid: 409,
+  already_claimed: 409,
+  idempotency_conflict: 409,
   // A header block that is too large is 431: only the parser says so, see parser-fault.ts.
   too_large: 413,
   unsupported_media_type: 415,
@@ -26,5 +29,6 @@ export const status = {
   internal: 500,
   overloaded: 503,
   gmail_unavailable: 503,
+  payment_unavailable: 503,
   shutting_down: 503,
 } as const satisfies Record<ProblemCode, number>

@@ -71,8 +71,10 @@ describe('/readyz', () => {
       const call: Call = {
         method: 'GET',
         headers: {},
+        body: new Uint8Array(),
         client: undefined,
         signal: () => AbortSignal.abort(),
+        told: {},
       }
       const stopping = (error: unknown) =>
         error instanceof Problem && error.code === 'shutting_down'

@@ -1,0 +1,88 @@
+import { plansFile, stripePrices } from './setting-plans.ts'
+import { choice, text, webAddress, webOrigins } from './setting-values.ts'
+import type { SettingReader } from './settings.ts'
+
+/** What keys may read, and from where. */
+export function readerConfig({ setting }: SettingReader) {
+  return {
+    readerPool: setting(
+      'MAYFLY_READER_POOL',
+      choice('open', 'by-address', 'off'),
+      'open',
+      'pool mail that keys read: open (all of it), by-address (with its exact `to`), off (none)',
+    ),
+    readerOrigins: setting(
+      'MAYFLY_READER_ORIGINS',
+      webOrigins,
+      '',
+      'web pages elsewhere that may call /emails and /usage: origins, or *; empty: none',
+    ),
+  }
+}
+
+/** What is sold, and how it is paid. */
+export function shopConfig({ setting, secret, check }: SettingReader) {
+  const provider = setting(
+    'MAYFLY_PAYMENTS',
+    choice('manual', 'stripe', 'fake'),
+    'manual',
+    'how plans are sold: manual (you issue keys), stripe, or fake (to try the shop; not in production)',
+  )
+  const stripe = {
+    secretKey: secret(
+      'MAYFLY_STRIPE_SECRET_KEY',
+      'secret or restricted key of your Stripe account',
+    ),
+    webhookSecrets: list(
+      secret(
+        'MAYFLY_STRIPE_WEBHOOK_SECRET',
+        'signing secret of the webhook endpoint; two, with a comma, while you change it',
+      ),
+    ),
+    prices: setting(
+      'MAYFLY_STRIPE_PRICES',
+      stripePrices,
+      '',
+      'Stripe prices by plan, such as starter=price_1,business=price_2; others are made inline',
+    ),
+    apiUrl: setting(
+      'MAYFLY_STRIPE_API',
+      webAddress,
+      '',
+      "Stripe's address, if not its own: for tests",
+    ),
+  }
+  const plans = setting(
+    'MAYFLY_PLANS_FILE',
+    plansFile,
+    '',
+    'JSON file with the plans you sell; empty: Starter and Business',
+  )
+  const strange = Object.keys(stripe.prices).find((id) => !plans.some((plan) => plan.id === id))
+  check(strange === undefined, `MAYFLY_STRIPE_PRICES: there is no plan ${strange}`)
+  if (provider === 'stripe') {
+    check(stripe.secretKey !== '', 'MAYFLY_PAYMENTS=stripe needs MAYFLY_STRIPE_SECRET_KEY')
+    check(
+      stripe.webhookSecrets.length > 0,
+      'MAYFLY_PAYMENTS=stripe needs MAYFLY_STRIPE_WEBHOOK_SECRET',
+    )
+  }
+  return {
+    plans,
+    payments: { provider, stripe },
+    mailOut: {
+      url: secret(
+        'MAYFLY_MAIL_OUT',
+        'mail server that sends receipts: smtp://user:password@host:587 or smtps://…; none: no receipts',
+      ),
+      from: setting('MAYFLY_MAIL_FROM', text, '', 'sender of receipts, such as shop@example.com'),
+    },
+  }
+}
+
+function list(given: string): string[] {
+  return given
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+}
