@@ -8,7 +8,7 @@ import { addMonths, type Plan } from './plan.ts'
 export interface PaymentFacts {
   /** pending: promised, such as by a bank transfer under way. */
   state: 'open' | 'pending' | 'paid' | 'failed' | 'expired'
-  /** Every payment of the plan's price that came through, the first one first. One opens the plan, each further one renews it. */
+  /** Every payment of the plan's price that came through, in any order. One opens the plan, each further one renews it. */
   payments: Payment[]
   /** late: the next payment is due and not there yet. over: there will be none. */
   renewal: 'none' | 'expected' | 'late' | 'over'
@@ -49,7 +49,7 @@ export interface Purchase {
   payments: number
   /** When what was paid for ends; undefined: never, or not paid yet. */
   paidUntil: Date | undefined
-  /** True when part of a payment was given back: for the operator to see. */
+  /** True when part of the money was given back, such as an earlier year's: for the operator to see. */
   partlyReturned: boolean
   /** When the key was first shown. */
   claimedAt: Date | undefined
@@ -73,7 +73,8 @@ export const GRACE_MS = 7 * 86_400_000
 export const CLAIM_MS = 24 * 3_600_000
 
 export function settle(plan: Pick<Plan, 'months'>, facts: PaymentFacts): Settlement {
-  const { payments, renewal, subscriptionRef } = facts
+  const { renewal, subscriptionRef } = facts
+  const payments = facts.payments.toSorted(byTime)
   const paidUntil = paidUntilOf(plan, payments)
   const stopped = stopOf(payments)
   const expiresAt =
@@ -83,18 +84,33 @@ export function settle(plan: Pick<Plan, 'months'>, facts: PaymentFacts): Settlem
     subscriptionRef,
     payments: payments.length,
     paidUntil,
-    partlyReturned: payments.some(({ returned }) => returned === 'partly'),
+    partlyReturned: payments.some(
+      ({ returned }, at) =>
+        returned === 'partly' || (returned === 'fully' && at < payments.length - 1),
+    ),
     key: payments.length === 0 ? undefined : { state: stopped ? 'stopped' : 'active', expiresAt },
   }
+}
+
+/** Providers list the newest first, or as they please. */
+function byTime(one: Payment, other: Payment): number {
+  return one.paidAt.getTime() - other.paidAt.getTime() || (one.ref < other.ref ? -1 : 1)
 }
 
 /** A renewal goes on where the old end was, or starts when it is paid if the plan had lapsed by then. */
 function paidUntilOf({ months }: Pick<Plan, 'months'>, payments: readonly Payment[]) {
   if (months === undefined) return undefined
+  // Counted from the first payment of the row, as providers do: from the 31st on, each month ends as late as it can.
+  let start: Date | undefined
+  let paid = 0
   let end: Date | undefined
   for (const { paidAt } of payments) {
-    const lapsed = !end || paidAt.getTime() > end.getTime() + GRACE_MS
-    end = addMonths(lapsed || !end ? paidAt : end, months)
+    if (!start || !end || paidAt.getTime() > end.getTime() + GRACE_MS) {
+      start = paidAt
+      paid = 0
+    }
+    paid += 1
+    end = addMonths(start, paid * months)
   }
   return end
 }

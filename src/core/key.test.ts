@@ -1,0 +1,139 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { isKeyText, makeKeyId, makeOrderId, makePrefix, makeSecret, RANDOM_BYTES } from './key.ts'
+
+const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const random = fc.uint8Array({ minLength: RANDOM_BYTES, maxLength: RANDOM_BYTES })
+const mode = fc.constantFrom('live', 'test')
+const secret = fc
+  .tuple(mode, random, random)
+  .map(([mode, name, bits]) => makeSecret(makePrefix(mode, name), bits))
+
+/** Of all secrets that chance can give. */
+function always(holds: (secret: string) => void): void {
+  fc.assert(fc.property(secret, holds), { numRuns: 100 })
+}
+
+const filled = (value: number) => new Uint8Array(RANDOM_BYTES).fill(value)
+const KEY = makeSecret(makePrefix('live', filled(1)), filled(2))
+
+/** The 160 bits that a secret carries, read back from its digits. */
+function bitsOf(secret: string): bigint {
+  let value = 0n
+  for (const digit of secret.slice(12, 39)) value = value * 62n + BigInt(DIGITS.indexOf(digit))
+  return value
+}
+
+describe('a key', () => {
+  test('is its prefix, 27 characters of chance and six that check it', () => {
+    always((key) => {
+      expect(key).toMatch(/^mf_(live|test)_[A-Za-z0-9]{37}$/)
+      expect(isKeyText(key)).toBe(true)
+    })
+    expect(KEY.startsWith(makePrefix('live', filled(1)))).toBe(true)
+  })
+
+  test('carries all 160 random bits', () => {
+    fc.assert(
+      fc.property(random, (bits) => {
+        const key = makeSecret('mf_live_abcd', bits)
+        expect(bitsOf(key)).toBe(BigInt(`0x${Buffer.from(bits).toString('hex')}`))
+      }),
+    )
+    for (const bits of [filled(0), filled(255)]) {
+      expect(isKeyText(makeSecret('mf_live_abcd', bits))).toBe(true)
+    }
+  })
+
+  test('says nothing of its secret by its prefix', () => {
+    const [one, two] = [filled(3), filled(4)].map((bits) => makeSecret('mf_live_abcd', bits))
+    expect(one?.slice(0, 12)).toBe(two?.slice(0, 12))
+    expect(one?.slice(12)).not.toBe(two?.slice(12))
+  })
+})
+
+describe('a typo is seen without asking anybody', () => {
+  test('when any one character is another', () => {
+    fc.assert(
+      fc.property(
+        secret,
+        fc.nat(44),
+        fc.constantFrom(...DIGITS, '_', '-', ' ', 'é'),
+        (key, at, other) => {
+          fc.pre(key[at] !== other)
+          expect(isKeyText(key.slice(0, at) + other + key.slice(at + 1))).toBe(false)
+        },
+      ),
+      { numRuns: 2_000 },
+    )
+    for (let at = 0; at < KEY.length; at += 1) {
+      for (const other of DIGITS.replace(KEY[at] ?? '', '')) {
+        expect(isKeyText(KEY.slice(0, at) + other + KEY.slice(at + 1)), `${other} at ${at}`).toBe(
+          false,
+        )
+      }
+    }
+  })
+
+  // CRC-32 sees every change within 32 bits; that no swap over the border to the checksum passes was tried for all pairs.
+  test('when two neighbours change places', () => {
+    always((key) => {
+      for (let at = 0; at < key.length - 1; at += 1) {
+        const [left = '', right = ''] = key.slice(at, at + 2)
+        if (left === right) continue
+        expect(isKeyText(key.slice(0, at) + right + left + key.slice(at + 2))).toBe(false)
+      }
+    })
+  })
+
+  test('when a live key says that it is for tests, or the other way round', () => {
+    always((key) => {
+      const other = key.startsWith('mf_live') ? 'test' : 'live'
+      expect(isKeyText(key.replace(/live|test/, other))).toBe(false)
+    })
+  })
+
+  for (const [name, text] of [
+    ['nothing', ''],
+    ['its prefix alone', KEY.slice(0, 12)],
+    ['one character less', KEY.slice(0, -1)],
+    ['one character more', `${KEY}0`],
+    ['a line break behind it', `${KEY}\n`],
+    ['a blank before it', ` ${KEY}`],
+    ['another case', KEY.toLowerCase()],
+    ['another mode than the two', KEY.replace('live', 'prod')],
+    ['only zeros', `mf_live_${'0'.repeat(37)}`],
+    ['a megabyte', 'mf_live_'.padEnd(1_000_000, 'a')],
+  ] as const) {
+    test(`when it is ${name}`, () => expect(isKeyText(text)).toBe(false))
+  }
+
+  test('nearly always when it is anything else of that form', () => {
+    const form = fc.string({ unit: fc.constantFrom(...DIGITS), minLength: 37, maxLength: 37 })
+    fc.assert(fc.property(form, (text) => !isKeyText(`mf_live_${text}`)))
+  })
+})
+
+describe('ids', () => {
+  test('are random to 128 bits and tell keys from orders', () => {
+    fc.assert(
+      fc.property(random, (bits) => {
+        expect(makeKeyId(bits)).toMatch(/^key_[A-Za-z0-9]{22}$/)
+        expect(makeOrderId(bits)).toBe(makeKeyId(bits).replace('key_', 'ord_'))
+      }),
+    )
+  })
+
+  test('change with each of the bytes they are made of', () => {
+    const ids = Array.from({ length: 16 }, (_, at) => makeKeyId(filled(0).with(at, 1)))
+    expect(new Set([...ids, makeKeyId(filled(0))]).size).toBe(17)
+  })
+})
+
+test('the names in prefixes are spread over all characters', () => {
+  const seen = new Set<string>()
+  for (let value = 0; value < 256; value += 1) {
+    for (const digit of makePrefix('test', filled(0).with(19, value)).slice(-2)) seen.add(digit)
+  }
+  expect(seen.size).toBe(62)
+})

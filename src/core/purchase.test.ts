@@ -1,0 +1,300 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { addMonths } from './plan.ts'
+import { GRACE_MS, type Payment, type PaymentFacts, type Settlement, settle } from './purchase.ts'
+
+const STARTER = { months: undefined }
+const BUSINESS = { months: 12 }
+
+const FIRST = new Date('2026-03-01T12:00:00Z')
+const years = (count: number, from = FIRST) => addMonths(from, 12 * count)
+const later = (time: Date, ms: number) => new Date(time.getTime() + ms)
+const DAY = 86_400_000
+
+const paid = (paidAt: Date, more: Partial<Payment> = {}): Payment => ({
+  ref: `in_${paidAt.toISOString()}`,
+  paidAt,
+  returned: 'no',
+  disputed: 'no',
+  ...more,
+})
+
+const NOTHING: PaymentFacts = {
+  state: 'open',
+  payments: [],
+  renewal: 'none',
+  subscriptionRef: undefined,
+}
+const once = (more: Partial<Payment> = {}): PaymentFacts => ({
+  ...NOTHING,
+  state: 'paid',
+  payments: [paid(FIRST, more)],
+})
+const yearly = (
+  payments: Payment[],
+  renewal: PaymentFacts['renewal'] = 'expected',
+): PaymentFacts => ({ state: 'paid', payments, renewal, subscriptionRef: 'sub_1' })
+
+describe('before anything is paid there is no key', () => {
+  for (const state of ['open', 'pending', 'failed', 'expired'] as const) {
+    test(`of an order that is ${state}`, () =>
+      expect(settle(BUSINESS, { ...NOTHING, state, subscriptionRef: 'sub_1' })).toEqual({
+        state,
+        subscriptionRef: 'sub_1',
+        payments: 0,
+        paidUntil: undefined,
+        partlyReturned: false,
+        key: undefined,
+      }))
+  }
+})
+
+describe('a payment counts whatever the checkout says afterwards', () => {
+  for (const state of ['open', 'pending', 'failed', 'expired'] as const) {
+    test(state, () =>
+      expect(settle(STARTER, { ...once(), state })).toMatchObject({
+        state: 'paid',
+        key: { state: 'active' },
+      }),
+    )
+  }
+})
+
+describe('a plan that is paid', () => {
+  for (const [name, plan, facts, until] of [
+    ['once never ends', STARTER, once(), undefined],
+    ['for a year ends a year on, to the millisecond', BUSINESS, yearly([paid(FIRST)]), years(1)],
+    ['twice ends two years on', BUSINESS, yearly([paid(FIRST), paid(years(1))]), years(2)],
+    [
+      'early goes on from the old end',
+      BUSINESS,
+      yearly([paid(FIRST), paid(later(FIRST, 30 * DAY))]),
+      years(2),
+    ],
+    [
+      'while it was late goes on from the old end: the key never stopped',
+      BUSINESS,
+      yearly([paid(FIRST), paid(later(years(1), GRACE_MS))]),
+      years(2),
+    ],
+    [
+      'after it had lapsed goes on from the payment',
+      BUSINESS,
+      yearly([paid(FIRST), paid(later(years(1), GRACE_MS + 1))]),
+      years(1, later(years(1), GRACE_MS + 1)),
+    ],
+    [
+      'again after it had lapsed once goes on from there',
+      BUSINESS,
+      yearly([paid(FIRST), paid(years(3)), paid(years(4))]),
+      years(5),
+    ],
+  ] as const) {
+    test(name, () =>
+      expect(settle(plan, facts)).toMatchObject({
+        state: 'paid',
+        payments: facts.payments.length,
+        paidUntil: until,
+        key: { state: 'active', expiresAt: until },
+      }),
+    )
+  }
+
+  test('on the 31st each month ends as late as the month allows', () => {
+    const start = new Date('2026-01-31T06:00:00Z')
+    const payments = [0, 1, 2].map((month) => paid(addMonths(start, month)))
+    expect(settle({ months: 1 }, yearly(payments)).paidUntil).toEqual(
+      new Date('2026-04-30T06:00:00Z'),
+    )
+  })
+
+  test('on a leap day ends on a leap day again four years on', () => {
+    const start = new Date('2028-02-29T06:00:00Z')
+    const payments = [0, 1, 2, 3].map((year) => paid(years(year, start)))
+    expect(settle(BUSINESS, yearly(payments)).paidUntil).toEqual(new Date('2032-02-29T06:00:00Z'))
+  })
+})
+
+describe('a key whose renewal', () => {
+  for (const [name, renewal, ends] of [
+    ['is expected ends with what is paid', 'expected', years(1)],
+    ['is late has a week of grace', 'late', later(years(1), 7 * DAY)],
+    ['will never come ends with what is paid', 'over', years(1)],
+  ] as const) {
+    test(name, () =>
+      expect(settle(BUSINESS, yearly([paid(FIRST)], renewal))).toMatchObject({
+        state: 'paid',
+        paidUntil: years(1),
+        key: { state: 'active', expiresAt: ends },
+      }),
+    )
+  }
+
+  test('is late although it never ends has no end', () =>
+    expect(settle(STARTER, { ...once(), renewal: 'late' }).key?.expiresAt).toBeUndefined())
+})
+
+describe('money that went back', () => {
+  const [year1, year2] = [paid(FIRST), paid(years(1))]
+  for (const [name, facts, state, keyState, partly] of [
+    ['in part is noted, and the key goes on', once({ returned: 'partly' }), 'paid', 'active', true],
+    ['in full stops the key', once({ returned: 'fully' }), 'refunded', 'stopped', false],
+    [
+      'in full for the present year stops the key',
+      yearly([year1, { ...year2, returned: 'fully' }]),
+      'refunded',
+      'stopped',
+      false,
+    ],
+    [
+      'in full for an earlier year is only noted',
+      yearly([{ ...year1, returned: 'fully' }, year2]),
+      'paid',
+      'active',
+      true,
+    ],
+    [
+      'in part for an earlier year is noted',
+      yearly([{ ...year1, returned: 'partly' }, year2]),
+      'paid',
+      'active',
+      true,
+    ],
+    ['by an open dispute stops the key', once({ disputed: 'open' }), 'disputed', 'stopped', false],
+    ['by a lost dispute stops the key', once({ disputed: 'lost' }), 'disputed', 'stopped', false],
+    [
+      'by a dispute about an earlier year stops the key',
+      yearly([{ ...year1, disputed: 'open' }, year2]),
+      'disputed',
+      'stopped',
+      false,
+    ],
+    [
+      'in full and in a dispute is a dispute',
+      once({ returned: 'fully', disputed: 'lost' }),
+      'disputed',
+      'stopped',
+      false,
+    ],
+  ] as const) {
+    test(name, () => {
+      const settled = settle(facts.payments.length > 1 ? BUSINESS : STARTER, facts)
+      expect(settled).toMatchObject({ state, partlyReturned: partly, key: { state: keyState } })
+    })
+  }
+
+  test('leaves the end of the plan as it was: a dispute that is won gives it all back', () => {
+    const open = settle(BUSINESS, yearly([paid(FIRST, { disputed: 'open' })]))
+    expect(open.key).toEqual({ state: 'stopped', expiresAt: years(1) })
+    expect(settle(BUSINESS, yearly([paid(FIRST)])).key).toEqual({
+      state: 'active',
+      expiresAt: years(1),
+    })
+  })
+})
+
+const active = (expiresAt?: Date) => ({ state: 'active', expiresAt }) as const
+const stopped = (expiresAt?: Date) => ({ state: 'stopped', expiresAt }) as const
+
+/** What the provider comes to know, step by step, each told by an event; and what the order and its key are in the end. */
+const HISTORIES: [string, PaymentFacts[], Settlement['state'], Settlement['key']][] = [
+  ['paid at once', [NOTHING, once()], 'paid', active()],
+  [
+    'paid by a transfer that took days',
+    [NOTHING, { ...NOTHING, state: 'pending' }, once()],
+    'paid',
+    active(),
+  ],
+  [
+    'promised and never paid',
+    [NOTHING, { ...NOTHING, state: 'pending' }, { ...NOTHING, state: 'failed' }],
+    'failed',
+    undefined,
+  ],
+  ['left to expire', [NOTHING, { ...NOTHING, state: 'expired' }], 'expired', undefined],
+  [
+    'paid and given back',
+    [once(), once({ returned: 'partly' }), once({ returned: 'fully' })],
+    'refunded',
+    stopped(),
+  ],
+  ['disputed and won', [once(), once({ disputed: 'open' }), once()], 'paid', active()],
+  [
+    'disputed and lost',
+    [once(), once({ disputed: 'open' }), once({ disputed: 'lost' })],
+    'disputed',
+    stopped(),
+  ],
+  [
+    'renewed late',
+    [
+      yearly([paid(FIRST)]),
+      yearly([paid(FIRST)], 'late'),
+      yearly([paid(FIRST), paid(later(years(1), 3 * DAY))]),
+    ],
+    'paid',
+    active(years(2)),
+  ],
+  [
+    'never renewed',
+    [yearly([paid(FIRST)]), yearly([paid(FIRST)], 'late'), yearly([paid(FIRST)], 'over')],
+    'paid',
+    active(years(1)),
+  ],
+  [
+    'renewed, and the first year given back',
+    [
+      yearly([paid(FIRST)]),
+      yearly([paid(FIRST), paid(years(1))]),
+      yearly([paid(FIRST, { returned: 'fully' }), paid(years(1))]),
+    ],
+    'paid',
+    active(years(2)),
+  ],
+  [
+    'renewed, and the second year given back',
+    [
+      yearly([paid(FIRST), paid(years(1))]),
+      yearly([paid(FIRST), paid(years(1), { returned: 'fully' })], 'over'),
+    ],
+    'refunded',
+    stopped(years(2)),
+  ],
+  [
+    'renewed after it had lapsed',
+    [yearly([paid(FIRST)], 'over'), yearly([paid(FIRST), paid(years(2))])],
+    'paid',
+    active(years(3)),
+  ],
+]
+
+describe('in whatever order and however often it is told, an order ends as one that was', () => {
+  for (const [name, history, state, key] of HISTORIES) {
+    test(name, () => {
+      const plan = history.at(-1)?.subscriptionRef ? BUSINESS : STARTER
+      const events = [...history.keys(), ...history.keys()]
+      const told = fc.shuffledSubarray(events, { minLength: events.length })
+      fc.assert(
+        fc.property(told, fc.boolean(), (told, newestFirst) => {
+          let step = 0
+          let outcome: Settlement | undefined
+          for (const event of told) {
+            // An event may be old; what is read because of it is never older than any event so far.
+            step = Math.max(step, event)
+            const facts = history[step] ?? NOTHING
+            const { payments } = facts
+            const listed = newestFirst ? payments.toReversed() : payments
+            outcome = settle(plan, { ...facts, payments: listed })
+          }
+          expect(outcome).toMatchObject({ state, key })
+        }),
+      )
+    })
+  }
+})
+
+test('what the provider listed stays as it was listed', () => {
+  const payments = [paid(years(1)), paid(FIRST)]
+  settle(BUSINESS, yearly(payments))
+  expect(payments.map(({ paidAt }) => paidAt)).toEqual([years(1), FIRST])
+})

@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest'
+import type { ApiKey } from './key.ts'
+import { dayOf, nextDay, refusal, remaining } from './quota.ts'
+
+const now = new Date('2026-03-01T12:00:00Z')
+const later = (ms: number) => new Date(now.getTime() + ms)
+
+const fresh: ApiKey = {
+  id: 'key_1',
+  prefix: 'mf_live_abcd',
+  plan: 'starter',
+  label: '',
+  state: 'active',
+  maxRequests: 1_000,
+  maxPerDay: undefined,
+  used: 0,
+  usedToday: 0,
+  createdAt: later(-1_000),
+  expiresAt: undefined,
+}
+const business: ApiKey = { ...fresh, maxRequests: 100_000, maxPerDay: 1_000, expiresAt: later(1) }
+
+describe('one more request', () => {
+  for (const [name, key, expected] of [
+    ['passes on a new key', fresh, undefined],
+    ['passes when it is the thousandth of a starter', { ...fresh, used: 999 }, undefined],
+    ['does not when it is the next one', { ...fresh, used: 1_000 }, 'quota_exhausted'],
+    [
+      'does not when a plan was cut below what is used',
+      { ...fresh, used: 2_000 },
+      'quota_exhausted',
+    ],
+    [
+      'passes however many were today where no day is limited',
+      { ...fresh, usedToday: 999 },
+      undefined,
+    ],
+    [
+      'passes when it is the thousandth of a business day',
+      { ...business, usedToday: 999 },
+      undefined,
+    ],
+    [
+      'does not when it is the next one of that day',
+      { ...business, usedToday: 1_000 },
+      'daily_limit',
+    ],
+    ['passes a millisecond before the end', { ...fresh, expiresAt: later(1) }, undefined],
+    ['does not at the very moment of the end', { ...fresh, expiresAt: now }, 'plan_expired'],
+    ['does not after the end', { ...fresh, expiresAt: later(-1) }, 'plan_expired'],
+    ['does not while the key is stopped', { ...fresh, state: 'stopped' }, 'plan_expired'],
+    ['does not on a revoked key', { ...fresh, state: 'revoked' }, 'plan_expired'],
+  ] as const) {
+    test(name, () => expect(refusal(key, now)).toBe(expected))
+  }
+})
+
+describe('of several reasons the one that waiting helps least is told', () => {
+  const spent = { ...business, used: 100_000, usedToday: 1_000 }
+  for (const [name, key, expected] of [
+    ['an end before a used-up plan', { ...spent, expiresAt: now }, 'plan_expired'],
+    ['a used-up plan before a used-up day', spent, 'quota_exhausted'],
+  ] as const) {
+    test(name, () => expect(refusal(key, now)).toBe(expected))
+  }
+})
+
+describe('what is left', () => {
+  for (const [name, key, expected] of [
+    ['is all of it at first', fresh, { all: 1_000, today: undefined }],
+    ['is one before the last', { ...fresh, used: 999 }, { all: 1, today: undefined }],
+    ['is never below nothing', { ...fresh, used: 1_001 }, { all: 0, today: undefined }],
+    ['of a day is its limit at first', business, { all: 100_000, today: 1_000 }],
+    [
+      'of a day is what the day has left',
+      { ...business, used: 7, usedToday: 7 },
+      { all: 99_993, today: 993 },
+    ],
+    [
+      'of a day is not more than is left in all',
+      { ...business, used: 99_990 },
+      { all: 10, today: 10 },
+    ],
+    [
+      'of a day is never below nothing',
+      { ...business, usedToday: 1_001 },
+      { all: 100_000, today: 0 },
+    ],
+    [
+      'of a day is nothing when nothing is left in all',
+      { ...business, used: 100_000 },
+      { all: 0, today: 0 },
+    ],
+  ] as const) {
+    test(name, () => expect(remaining(key)).toEqual(expected))
+  }
+
+  test('is something exactly while nothing refuses', () => {
+    for (const used of [0, 99_999, 100_000]) {
+      for (const usedToday of [0, 999, 1_000]) {
+        const key = { ...business, used, usedToday }
+        expect(remaining(key).today === 0).toBe(refusal(key, now) !== undefined)
+      }
+    }
+  })
+})
+
+describe('a UTC day', () => {
+  const midnight = new Date('2026-03-02T00:00:00Z')
+  test('begins at midnight, to the millisecond', () => {
+    expect(dayOf(midnight) - dayOf(new Date(midnight.getTime() - 1))).toBe(1)
+    expect(dayOf(midnight)).toBe(dayOf(new Date(midnight.getTime() + 86_399_999)))
+    expect(dayOf(new Date(0))).toBe(0)
+  })
+
+  for (const [name, time, next] of [
+    ['noon', '2026-03-01T12:00:00Z', '2026-03-02T00:00:00Z'],
+    ['the last millisecond', '2026-03-01T23:59:59.999Z', '2026-03-02T00:00:00Z'],
+    ['midnight itself', '2026-03-02T00:00:00Z', '2026-03-03T00:00:00Z'],
+    ['a leap day', '2028-02-28T10:00:00Z', '2028-02-29T00:00:00Z'],
+    ['the end of a year', '2026-12-31T23:00:00Z', '2027-01-01T00:00:00Z'],
+  ] as const) {
+    test(`after ${name} comes ${next}`, () =>
+      expect(nextDay(new Date(time))).toEqual(new Date(next)))
+  }
+})
