@@ -5,6 +5,7 @@ import type { ReceiveLimits } from '../core/recipient.ts'
 import { openMemoryLimit } from '../limit/memory.ts'
 import type { Write } from '../store/sqlite/group-commit.ts'
 import { type MailWrites, openSqliteMail } from '../store/sqlite/mail-store.ts'
+import { openSqliteShop, type ShopWrites } from '../store/sqlite/shop-store.ts'
 import { openVersions } from '../store/sqlite/versions.ts'
 import { openClock } from './clock.ts'
 import { caller } from './ports.ts'
@@ -26,6 +27,8 @@ export interface DoorSetup {
   shared: Shared
   /** To the mail writer. */
   mailPort: MessagePort
+  /** To the shop writer; only for the HTTP door. */
+  shopPort: MessagePort | undefined
   /** To the main thread. */
   mainPort: MessagePort
   listen: { host: string; port: number; reusePort: boolean }
@@ -54,6 +57,18 @@ export function openParts(config: Config, shared: Shared, mailPort: MessagePort)
       await bus.close()
       await store.close()
       mailPort.close()
+    },
+  }
+}
+
+/** The shop, for the threads that sell or spend. */
+export function openShop({ data }: Config, shopPort: MessagePort) {
+  const shop = openSqliteShop(data, caller(shopPort) as Write<ShopWrites>)
+  return {
+    shop,
+    async close() {
+      await shop.close()
+      shopPort.close()
     },
   }
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { openWritable, SHOP_FILE } from '../store/sqlite/files.ts'
 import { groupCommit } from '../store/sqlite/group-commit.ts'
-import { keyWrites } from '../store/sqlite/keys.ts'
+import { allShopWrites } from '../store/sqlite/shop-store.ts'
 import { serveGroups } from './groups.ts'
 import { serve } from './ports.ts'
 
@@ -15,9 +15,10 @@ export interface ShopWriterSetup {
 
 const setup: ShopWriterSetup = workerData
 const db = openWritable(join(setup.folder, SHOP_FILE))
+const { writes, batches } = allShopWrites(db)
 serveGroups(
   setup.ports,
-  groupCommit(db, keyWrites(db), () => {}),
+  groupCommit(db, writes, () => {}, batches),
 )
 
 if (parentPort) {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { MessageChannel } from 'node:worker_threads'
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { AggregatorRegistry } from 'prom-client'
 import { makeWaiters } from '../bus/memory.ts'
 import type { Config } from '../config.ts'
@@ -15,9 +15,16 @@ import type { MailStore } from '../store/store.ts'
 import { makeClock } from './clock.ts'
 import { freePort, listenHost } from './free-port.ts'
 import { serve } from './ports.ts'
-import { type DoorSetup, OPERATOR_MAIL_MS, openParts, receiveLimits, type Shared } from './setup.ts'
+import {
+  type DoorSetup,
+  OPERATOR_MAIL_MS,
+  openParts,
+  openShop,
+  receiveLimits,
+  type Shared,
+} from './setup.ts'
 import { startThread, type Thread } from './thread.ts'
-import { startMailWriter, startShopWriter } from './writers.ts'
+import { startMailWriter, startShopWriter, type Writer } from './writers.ts'
 
 export interface Service {
   httpPort: number
@@ -89,16 +96,14 @@ async function startParts(config: Config, { log, died, clock, closers }: Startin
     died,
   })
   closers.push(mail.thread.close)
-  const shop = await startShopWriter(0, { folder, died })
-  closers.push(shop.thread.close)
+  const shopWriter = await startShopWriter(config.http.threads + 1, { folder, died })
+  closers.push(shopWriter.thread.close)
 
-  const takePort = () => {
-    const port = mail.ports.pop()
-    if (!port) throw new Error('more callers than ports to the mail writer')
-    return port
-  }
-  const parts = openParts(config, shared, takePort())
+  const takePorts = { mail: taker(mail), shop: taker(shopWriter) }
+  const parts = openParts(config, shared, takePorts.mail())
   closers.push(parts.close)
+  const shop = openShop(config, takePorts.shop())
+  closers.push(shop.close)
   await addConfiguredDomains(parts, config)
 
   const parser = openParser({ log })
@@ -110,7 +115,7 @@ async function startParts(config: Config, { log, died, clock, closers }: Startin
   closers.push(() => Promise.all(doorThreads.map((thread) => thread.close())))
   const host = await listenHost(config.host)
   const open = (kind: 'http' | 'smtp') =>
-    openDoors(kind, { config, host, shared, takePort, died, threads: doorThreads, parser })
+    openDoors(kind, { config, host, shared, takePorts, died, threads: doorThreads, parser })
   // HTTP last: once /readyz answers, everything else is there.
   const smtpPort = await open('smtp')
   const httpPort = await open('http')
@@ -121,7 +126,7 @@ interface DoorParts {
   config: Config
   host: string
   shared: Shared
-  takePort(): DoorSetup['mailPort']
+  takePorts: Record<'mail' | 'shop', () => MessagePort>
   died(fault: Error): void
   /** The doors' threads so far; these join them. */
   threads: Thread[]
@@ -143,18 +148,28 @@ async function openDoors(kind: 'http' | 'smtp', parts: DoorParts): Promise<numbe
         parser.attachment(raw, index),
       metrics: () => allMetrics(threads),
     })
-    const mailPort = parts.takePort()
+    const mailPort = parts.takePorts.mail()
+    const shopPort = kind === 'http' ? parts.takePorts.shop() : undefined
     const listen = { host, port, reusePort }
-    const setup: DoorSetup = { config, shared, mailPort, mainPort, listen, name }
+    const setup: DoorSetup = { config, shared, mailPort, shopPort, mainPort, listen, name }
     const thread = await startThread(`./${kind}.ts`, setup, {
       name,
-      ports: [mailPort, mainPort],
+      ports: [mailPort, mainPort, ...(shopPort ? [shopPort] : [])],
       died,
     })
     port = Number(thread.ready)
     threads.push(thread)
   }
   return port
+}
+
+/** Hands out the ways to a writer, one to each caller. */
+function taker({ ports }: Writer): () => MessagePort {
+  return () => {
+    const port = ports.pop()
+    if (!port) throw new Error('more callers than ports to a writer')
+    return port
+  }
 }
 
 /** The counters of every door, added up. */

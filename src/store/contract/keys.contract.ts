@@ -34,6 +34,7 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
     await add()
     assert.deepEqual(await store.findKey('secret-hash', NOON), {
       id: 'k1',
+      prefix: 'mf_live_abcd',
       plan: 'starter',
       label: 'mine',
       state: 'active',
@@ -105,6 +106,7 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
 
 const KEY: NewKey = {
   id: 'k1',
+  prefix: 'mf_live_abcd',
   secretHash: 'secret-hash',
   plan: 'starter',
   label: 'mine',

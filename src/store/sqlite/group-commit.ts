@@ -6,6 +6,8 @@ import type { Db } from './files.ts'
 /** Named commands on the one writable connection; each tells which mailboxes it changed. */
 export type Writes = Record<string, (value: never, touch: Touch) => unknown>
 export type Touch = (mailbox: MailboxId) => void
+/** Commands of which all that wait are done together, by name: one answer for each, in the same order. */
+export type Batches = Record<string, (values: readonly never[]) => readonly unknown[]>
 
 export interface WriteRequest {
   name: string
@@ -24,20 +26,63 @@ export type Write<W> = <N extends keyof W & string>(
  * Runs everything that waits in one transaction and one fsync. Each write has its own savepoint: a bad one fails alone.
  * The outcomes are returned after COMMIT, and after readers' counters were moved.
  */
-export function groupCommit(db: Db, writes: Writes, changed: Touch) {
+export function groupCommit(db: Db, writes: Writes, changed: Touch, batches: Batches = {}) {
   const begin = db.prepare('begin immediate')
   const commit = db.prepare('commit')
   const rollback = db.prepare('rollback')
-  const save = db.prepare('savepoint one')
-  const release = db.prepare('release one')
-  const undo = db.prepare('rollback to one')
+  const apart = savepoint(db)
 
   function runOne({ name, value }: WriteRequest, touch: Touch): WriteOutcome {
     const write = writes[name]
     if (!write) return { error: new Error(`no write is called ${name}`) }
+    return apart(() => write(value as never, touch))
+  }
+
+  function runBatch(name: string, alike: readonly WriteRequest[]): [WriteRequest, WriteOutcome][] {
+    const outcome = apart(() => batches[name]?.(alike.map(({ value }) => value as never)) ?? [])
+    return alike.map((request, at) => [
+      request,
+      'error' in outcome ? outcome : { result: outcome.result[at] },
+    ])
+  }
+
+  function runAll(group: readonly WriteRequest[], touch: Touch): WriteOutcome[] {
+    const together = group.filter(({ name }) => Object.hasOwn(batches, name))
+    const done = new Map(
+      [...Map.groupBy(together, ({ name }) => name)].flatMap(([name, alike]) =>
+        runBatch(name, alike),
+      ),
+    )
+    return group.map((request) => done.get(request) ?? runOne(request, touch))
+  }
+
+  return function commitGroup(group: readonly WriteRequest[]): WriteOutcome[] {
+    const touched = new Set<MailboxId>()
+    const touch: Touch = (mailbox) => touched.add(mailbox)
+    try {
+      begin.run()
+      const outcomes = runAll(group, touch)
+      commit.run()
+      for (const mailbox of touched) changed(mailbox)
+      return outcomes
+    } catch (error) {
+      if (db.inTransaction) rollback.run()
+      const failure = asProblem(error)
+      return group.map(() => ({ error: failure }))
+    }
+  }
+}
+
+/** Runs one part of a transaction so that its failing undoes that part alone. */
+function savepoint(db: Db) {
+  const save = db.prepare('savepoint one')
+  const release = db.prepare('release one')
+  const undo = db.prepare('rollback to one')
+
+  return <T>(deed: () => T): { result: T } | { error: unknown } => {
     save.run()
     try {
-      const result = write(value as never, touch)
+      const result = deed()
       release.run()
       return { result }
     } catch (error) {
@@ -46,22 +91,6 @@ export function groupCommit(db: Db, writes: Writes, changed: Touch) {
       undo.run()
       release.run()
       return { error: asProblem(error) }
-    }
-  }
-
-  return function commitGroup(group: readonly WriteRequest[]): WriteOutcome[] {
-    const touched = new Set<MailboxId>()
-    const touch: Touch = (mailbox) => touched.add(mailbox)
-    try {
-      begin.run()
-      const outcomes = group.map((request) => runOne(request, touch))
-      commit.run()
-      for (const mailbox of touched) changed(mailbox)
-      return outcomes
-    } catch (error) {
-      if (db.inTransaction) rollback.run()
-      const failure = asProblem(error)
-      return group.map(() => ({ error: failure }))
     }
   }
 }

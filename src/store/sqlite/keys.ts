@@ -1,8 +1,11 @@
-import type { ApiKey, NewKey } from '../store.ts'
+import type { ApiKey } from '../../core/key.ts'
+import { dayOf } from '../../core/quota.ts'
+import type { KeyRoll, NewKey, UsageDay } from '../store.ts'
 import type { Db } from './files.ts'
 
-interface KeyRow {
+export interface KeyRow {
   id: string
+  prefix: string
   plan: string
   label: string
   state: ApiKey['state']
@@ -20,72 +23,75 @@ export function keyReads(db: Db) {
     `select api_key.* from key_secret join api_key on id = key_id
      where hash = ? and (until is null or until > ?)`,
   )
+  const byId = db.prepare<[string], KeyRow>('select * from api_key where id = ?')
+  const all = db.prepare<[], KeyRow>('select * from api_key order by created_at desc, id')
+  const usage = db.prepare<[string, number], UsageDay>(
+    'select day, count from usage_day where key_id = ? and day >= ? and count > 0 order by day',
+  )
+
   return {
     findKey(secretHash: string, now: Date): ApiKey | undefined {
       const row = bySecret.get(secretHash, now.getTime())
       return row && keyOf(row, now)
     },
+    readKey(keyId: string, now: Date): ApiKey | undefined {
+      const row = byId.get(keyId)
+      return row && keyOf(row, now)
+    },
+    listKeys: (now: Date): ApiKey[] => all.all().map((row) => keyOf(row, now)),
+    readUsage: (keyId: string, fromDay: number): UsageDay[] => usage.all(keyId, fromDay),
   }
-}
-
-export interface Spend {
-  keyId: string
-  now: Date
 }
 
 export function keyWrites(db: Db) {
   const insert = db.prepare(
-    `insert into api_key (id, plan, label, max_requests, max_per_day, created_at, expires_at)
-     values (?, ?, ?, ?, ?, ?, ?)`,
+    `insert into api_key (id, prefix, plan, label, max_requests, max_per_day, created_at, expires_at)
+     values (?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const insertSecret = db.prepare('insert into key_secret (hash, key_id) values (?, ?)')
+  const endSecrets = db.prepare(
+    'update key_secret set until = ? where key_id = ? and until is null',
+  )
+  const dropEnded = db.prepare('delete from key_secret where key_id = ? and until <= ?')
+  const isAlive = db
+    .prepare<[string], number>(`select 1 from api_key where id = ? and state <> 'revoked'`)
+    .pluck()
   const revoke = db.prepare(`update api_key set state = 'revoked' where id = ?`)
-  // One statement decides and takes. A clock that steps back never opens a day that is already counted.
-  const spend = db.prepare<{ id: string; now: number; day: number }, KeyRow>(
-    `update api_key set used = used + 1,
-       used_today = case when day >= @day then used_today + 1 else 1 end, day = max(day, @day)
-     where id = @id and state = 'active' and used < max_requests
-       and (expires_at is null or expires_at > @now)
-       and (max_per_day is null or day < @day or used_today < max_per_day)
-     returning *`,
-  )
-  const count = db.prepare(
-    `insert into usage_day (key_id, day, count) values (?, ?, 1)
-     on conflict (key_id, day) do update set count = count + 1`,
-  )
-  const giveBack = db.prepare(
-    `update api_key set used = used - 1, used_today = used_today - (day = ?) where id = ? and used > 0`,
-  )
-  const uncount = db.prepare('update usage_day set count = count - 1 where key_id = ? and day = ?')
+  const label = db.prepare('update api_key set label = ? where id = ?')
 
   return {
     addKey(key: NewKey): void {
-      const { id, plan, label, maxRequests, maxPerDay, createdAt, expiresAt } = key
+      const { id, prefix, plan, maxRequests, maxPerDay, createdAt, expiresAt } = key
       const ends = expiresAt?.getTime() ?? null
-      insert.run(id, plan, label, maxRequests, maxPerDay ?? null, createdAt.getTime(), ends)
+      insert.run(
+        id,
+        prefix,
+        plan,
+        key.label,
+        maxRequests,
+        maxPerDay ?? null,
+        createdAt.getTime(),
+        ends,
+      )
       insertSecret.run(key.secretHash, id)
     },
+    rollKey({ keyId, secretHash, now, oldUntil }: KeyRoll): boolean {
+      if (isAlive.get(keyId) === undefined) return false
+      dropEnded.run(keyId, now.getTime())
+      endSecrets.run(oldUntil.getTime(), keyId)
+      insertSecret.run(secretHash, keyId)
+      return true
+    },
     revokeKey: (keyId: string): boolean => revoke.run(keyId).changes === 1,
-    spendRequest({ keyId, now }: Spend): ApiKey | undefined {
-      const row = spend.get({ id: keyId, now: now.getTime(), day: dayOf(now) })
-      if (row) count.run(keyId, row.day)
-      return row && keyOf(row, now)
-    },
-    returnRequest({ keyId, now }: Spend): void {
-      if (giveBack.run(dayOf(now), keyId).changes === 1) uncount.run(keyId, dayOf(now))
-    },
+    labelKey: (change: { keyId: string; label: string }): boolean =>
+      label.run(change.label, change.keyId).changes === 1,
   }
 }
 
-export type ShopWrites = ReturnType<typeof keyWrites>
-
-function dayOf(time: Date): number {
-  return Math.floor(time.getTime() / 86_400_000)
-}
-
-function keyOf(row: KeyRow, now: Date): ApiKey {
+export function keyOf(row: KeyRow, now: Date): ApiKey {
   return {
     id: row.id,
+    prefix: row.prefix,
     plan: row.plan,
     label: row.label,
     state: row.state,

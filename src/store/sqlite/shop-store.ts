@@ -1,20 +1,58 @@
 import { join } from 'node:path'
+import type { ApiKey } from '../../core/key.ts'
 import type { ShopStore } from '../store.ts'
-import { openReadable, SHOP_FILE } from './files.ts'
+import { type Db, openReadable, SHOP_FILE } from './files.ts'
 import type { Write } from './group-commit.ts'
-import { keyReads, type ShopWrites } from './keys.ts'
+import { keyReads, keyWrites } from './keys.ts'
+import { purchaseReads, purchaseWrites } from './purchases.ts'
+import { settlingWrites } from './settling.ts'
+import { type Spend, spendingWrites } from './spending.ts'
+
+/** Every write to shop.db, by name: what the shop writer can be asked for. */
+export function allShopWrites(db: Db) {
+  const { batches, ...spending } = spendingWrites(db)
+  const writes = { ...keyWrites(db), ...purchaseWrites(db), ...settlingWrites(db), ...spending }
+  return { writes, batches }
+}
+
+export type ShopWrites = ReturnType<typeof allShopWrites>['writes'] & {
+  spendRequest(spend: Spend): ApiKey | undefined
+}
 
 /** The shop as one thread sees it. Keys are read at each request, so that a revoke counts at once. */
 export function openSqliteShop(folder: string, write: Write<ShopWrites>): ShopStore {
   const db = openReadable(join(folder, SHOP_FILE))
-  const { findKey } = keyReads(db)
+  const keys = keyReads(db)
+  const purchases = purchaseReads(db)
 
   return {
     addKey: (key) => write('addKey', key),
-    findKey: async (secretHash, now) => findKey(secretHash, now),
+    findKey: async (secretHash, now) => keys.findKey(secretHash, now),
+    readKey: async (keyId, now) => keys.readKey(keyId, now),
+    listKeys: async (now) => keys.listKeys(now),
+    rollKey: (roll) => write('rollKey', roll),
     revokeKey: (keyId) => write('revokeKey', keyId),
+    labelKey: (keyId, label) => write('labelKey', { keyId, label }),
     spendRequest: (keyId, now) => write('spendRequest', { keyId, now }),
     returnRequest: (keyId, spentAt) => write('returnRequest', { keyId, now: spentAt }),
+    readUsage: async (keyId, fromDay) => keys.readUsage(keyId, fromDay),
+
+    addPurchase: (purchase) => write('addPurchase', purchase),
+    readPurchase: async (orderId) => purchases.readPurchase(orderId),
+    findOrder: async (orderId, claimHash) => purchases.findOrder(orderId, claimHash),
+    findPurchaseByRef: async (ref) => purchases.findPurchaseByRef(ref),
+    listPurchases: async (limit) => purchases.listPurchases(limit),
+    keepCheckout: (orderId, checkout) => write('keepCheckout', { orderId, ...checkout }),
+    settlePurchase: (change) => write('settlePurchase', change),
+    claimKey: (claim) => write('claimKey', claim),
+    knowsEvent: async (eventId) => purchases.knowsEvent(eventId),
+    noteEvent: (event) => write('noteEvent', event),
+    readReconciled: async (provider) => purchases.readReconciled(provider),
+    keepReconciled: (provider, time) => write('keepReconciled', { provider, time }),
+
+    listReceiptsDue: async (now, limit) => purchases.listReceiptsDue(now, limit),
+    keepClaimLink: (orderId, linkHash) => write('keepClaimLink', { orderId, linkHash }),
+    endReceipt: (orderId, again) => write('endReceipt', { orderId, again }),
     async close() {
       db.close()
     },

@@ -1,0 +1,151 @@
+import type { Plan } from '../../core/plan.ts'
+import type { OrderState, Purchase } from '../../core/purchase.ts'
+import type { NewPurchase } from '../store.ts'
+import type { Db } from './files.ts'
+
+export interface PurchaseRow {
+  id: string
+  provider: Purchase['provider']
+  mode: Purchase['mode']
+  plan: string
+  email: string | null
+  claim_hash: string
+  link_hash: string | null
+  revision: number
+  state: OrderState
+  created_at: number
+  checkout_ref: string | null
+  checkout_url: string | null
+  subscription_ref: string | null
+  key_id: string
+  key_prefix: string
+  payments: number
+  paid_until: number | null
+  partly_returned: number
+  claimed_at: number | null
+  receipt_at: number | null
+}
+
+export function purchaseReads(db: Db) {
+  const byId = db.prepare<[string], PurchaseRow>('select * from purchase where id = ?')
+  const byRef = db.prepare<[string, string], PurchaseRow>(
+    'select * from purchase where checkout_ref = ? or subscription_ref = ?',
+  )
+  const newest = db.prepare<[number], PurchaseRow>(
+    'select * from purchase order by created_at desc, id limit ?',
+  )
+  const receipts = db.prepare<[number, number], PurchaseRow>(
+    'select * from purchase where receipt_at <= ? order by receipt_at limit ?',
+  )
+  const event = db.prepare<[string], number>('select 1 from payment_event where id = ?').pluck()
+  const reconciled = db
+    .prepare<[string], number>('select until from reconciled where provider = ?')
+    .pluck()
+
+  return {
+    readPurchase(orderId: string): Purchase | undefined {
+      const row = byId.get(orderId)
+      return row && purchaseOf(row)
+    },
+    findOrder(orderId: string, claimHash: string): Purchase | undefined {
+      const row = byId.get(orderId)
+      return row && opens(row, claimHash) ? purchaseOf(row) : undefined
+    },
+    findPurchaseByRef(ref: string): Purchase | undefined {
+      const row = byRef.get(ref, ref)
+      return row && purchaseOf(row)
+    },
+    listPurchases: (limit: number): Purchase[] => newest.all(limit).map(purchaseOf),
+    listReceiptsDue: (now: Date, limit: number): Purchase[] =>
+      receipts.all(now.getTime(), limit).map(purchaseOf),
+    knowsEvent: (eventId: string): boolean => event.get(eventId) !== undefined,
+    readReconciled(provider: string): Date | undefined {
+      const until = reconciled.get(provider)
+      return until === undefined ? undefined : new Date(until)
+    },
+  }
+}
+
+export function purchaseWrites(db: Db) {
+  const same = db.prepare<[string], PurchaseRow>(
+    'select * from purchase where idempotency_hash = ?',
+  )
+  const insert = db.prepare<unknown[], PurchaseRow>(
+    `insert into purchase (id, provider, mode, plan, email, claim_hash, idempotency_hash, created_at, key_id, key_prefix)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning *`,
+  )
+  const checkout = db.prepare('update purchase set checkout_ref = ?, checkout_url = ? where id = ?')
+  const link = db.prepare('update purchase set link_hash = ? where id = ?')
+  const receipt = db.prepare('update purchase set receipt_at = ? where id = ?')
+  const until = db.prepare(
+    `insert into reconciled (provider, until) values (?, ?)
+     on conflict (provider) do update set until = excluded.until`,
+  )
+
+  return {
+    addPurchase(order: NewPurchase): Purchase {
+      const { idempotencyHash } = order
+      const row =
+        (idempotencyHash === undefined ? undefined : same.get(idempotencyHash)) ??
+        insert.get(
+          order.id,
+          order.provider,
+          order.mode,
+          JSON.stringify(order.plan),
+          order.email ?? null,
+          order.claimHash,
+          idempotencyHash ?? null,
+          order.createdAt.getTime(),
+          order.keyId,
+          order.keyPrefix,
+        )
+      if (!row) throw new Error('the order was not kept')
+      return purchaseOf(row)
+    },
+    keepCheckout({ orderId, ref, url }: { orderId: string; ref: string; url: string }): void {
+      checkout.run(ref, url, orderId)
+    },
+    keepClaimLink({ orderId, linkHash }: { orderId: string; linkHash: string }): void {
+      link.run(linkHash, orderId)
+    },
+    endReceipt({ orderId, again }: { orderId: string; again: Date | undefined }): void {
+      receipt.run(again?.getTime() ?? null, orderId)
+    },
+    keepReconciled({ provider, time }: { provider: string; time: Date }): void {
+      until.run(provider, time.getTime())
+    },
+  }
+}
+
+/** Whether this is the hash of the claim secret or of the link that was mailed. */
+export function opens(row: PurchaseRow, claimHash: string): boolean {
+  return row.claim_hash === claimHash || row.link_hash === claimHash
+}
+
+export function purchaseOf(row: PurchaseRow): Purchase {
+  return {
+    id: row.id,
+    provider: row.provider,
+    mode: row.mode,
+    plan: planOf(row.plan),
+    email: row.email ?? undefined,
+    revision: row.revision,
+    state: row.state,
+    createdAt: new Date(row.created_at),
+    checkoutRef: row.checkout_ref ?? undefined,
+    checkoutUrl: row.checkout_url ?? undefined,
+    subscriptionRef: row.subscription_ref ?? undefined,
+    keyId: row.key_id,
+    keyPrefix: row.key_prefix,
+    payments: row.payments,
+    paidUntil: row.paid_until === null ? undefined : new Date(row.paid_until),
+    partlyReturned: row.partly_returned === 1,
+    claimedAt: row.claimed_at === null ? undefined : new Date(row.claimed_at),
+  }
+}
+
+/** JSON leaves out what is undefined; the fields must be there all the same. */
+function planOf(text: string): Plan {
+  const plan = JSON.parse(text) as Plan
+  return { ...plan, perDay: plan.perDay, months: plan.months }
+}

@@ -1,0 +1,74 @@
+import type { ApiKey } from '../../core/key.ts'
+import { dayOf } from '../../core/quota.ts'
+import type { Db } from './files.ts'
+import { type KeyRow, keyOf } from './keys.ts'
+
+export interface Spend {
+  keyId: string
+  now: Date
+}
+
+/** Takes requests from keys, and gives them back. A clock that steps back never opens a day that is already counted. */
+export function spendingWrites(db: Db) {
+  const spend = spendStatement(db)
+  const count = db.prepare(
+    `insert into usage_day (key_id, day, count) values (?, ?, ?)
+     on conflict (key_id, day) do update set count = count + excluded.count`,
+  )
+  const giveBack = db.prepare(
+    `update api_key set used = used - 1, used_today = used_today - (day = ?) where id = ? and used > 0`,
+  )
+  const uncount = db.prepare('update usage_day set count = count - 1 where key_id = ? and day = ?')
+
+  /** The key as the last of these requests leaves it; undefined, and nothing is taken, when not all of them may pass. */
+  function take(keyId: string, now: Date, wanted: number): KeyRow | undefined {
+    const row = spend.get({ id: keyId, now: now.getTime(), day: dayOf(now), wanted })
+    if (row) count.run(keyId, row.day, wanted)
+    return row
+  }
+
+  return {
+    returnRequest({ keyId, now }: Spend): void {
+      if (giveBack.run(dayOf(now), keyId).changes === 1) uncount.run(keyId, dayOf(now))
+    },
+    /** All that waited, at once: those for one key and day are added up, and each still has its own exact answer. */
+    batches: {
+      spendRequest(spends: readonly Spend[]): (ApiKey | undefined)[] {
+        const answers = new Map<Spend, ApiKey | undefined>()
+        const alike = Map.groupBy(spends, ({ keyId, now }) => `${dayOf(now)} ${keyId}`)
+        for (const group of alike.values()) spendAlike(group, answers)
+        return spends.map((one) => answers.get(one))
+      },
+    },
+  }
+
+  function spendAlike(group: readonly Spend[], answers: Map<Spend, ApiKey | undefined>): void {
+    const [first] = group
+    if (!first) return
+    // The latest of them decides for all: if the plan still runs then, it did for the others.
+    const latest = group.reduce((last, one) => (one.now > last ? one.now : last), first.now)
+    const together = group.length > 1 ? take(first.keyId, latest, group.length) : undefined
+    for (const [at, one] of group.entries()) {
+      const row = together ? before(together, group.length - 1 - at) : take(one.keyId, one.now, 1)
+      answers.set(one, row && keyOf(row, one.now))
+    }
+  }
+}
+
+/** The row as it was so many requests ago. */
+function before(row: KeyRow, requests: number): KeyRow {
+  return { ...row, used: row.used - requests, used_today: row.used_today - requests }
+}
+
+function spendStatement(db: Db) {
+  return db.prepare<{ id: string; now: number; day: number; wanted: number }, KeyRow>(
+    `update api_key set used = used + @wanted,
+       used_today = case when day >= @day then used_today + @wanted else @wanted end,
+       day = max(day, @day)
+     where id = @id and state = 'active' and used + @wanted <= max_requests
+       and (expires_at is null or expires_at > @now)
+       and (max_per_day is null
+         or case when day >= @day then used_today else 0 end + @wanted <= max_per_day)
+     returning *`,
+  )
+}
