@@ -15,11 +15,17 @@ interface ClearError {
 }
 
 const SECRET_NAMES = /token|key$|secret|password|authorization|cookie|body|^raw$/i
-// Our tokens have 43 characters and keys more; nothing else that we log comes in such runs.
+// A key is known by its prefix; a payment provider's secrets and a user with a password in a URL by how they begin.
+const KEY = /(mf_(?:live|test)_[A-Za-z0-9]{4})[A-Za-z0-9]+/g
+const PROVIDER_SECRET = /(?<![A-Za-z0-9])(?:[sr]k|whsec)_[A-Za-z0-9_+/=-]+/g
+const URL_PASSWORD = /:\/\/[^\s/:@]*:(?!\d{1,5}[/?#])\S+@/g
+// Our tokens have 43 characters; nothing else that we log comes in such runs.
 const SECRET_RUN = /[A-Za-z0-9_-]{40,}/g
 const ADDRESS = /[^\s<>@"'`,;:()[\]]{1,255}@([A-Za-z0-9.-]{1,255})/g
 const MAX_TEXT = 500
 const MAX_STACK = 3000
+// Looked at beyond what is shown: the rest of a secret that the cut would fall into, by which it is known for one.
+const BEYOND = 1000
 
 export function clearFacts(facts: LogFacts): Record<string, ClearValue> {
   const clear: Record<string, ClearValue> = {}
@@ -28,8 +34,19 @@ export function clearFacts(facts: LogFacts): Record<string, ClearValue> {
 }
 
 export function clearText(text: string, most = MAX_TEXT): string {
-  const short = text.length > most ? `${text.slice(0, most)}…` : text
-  const unaddressed = short.includes('@') ? short.replace(ADDRESS, masked) : short
+  const clear = withoutSecrets(text.slice(0, most + BEYOND))
+  if (clear.length > most) return `${clear.slice(0, most)}…`
+  // So much was hidden that the end of the look is in sight: what the look was cut in is not known for what it is.
+  return text.length > most + BEYOND ? `${clear.replace(/\S+$/, '')}…` : clear
+}
+
+function withoutSecrets(text: string): string {
+  const unkeyed = text.includes('_')
+    ? text.replace(KEY, '$1(hidden)').replace(PROVIDER_SECRET, '(hidden)')
+    : text
+  const unaddressed = unkeyed.includes('@')
+    ? unkeyed.replace(URL_PASSWORD, '://(hidden)@').replace(ADDRESS, masked)
+    : unkeyed
   return unaddressed.length < 40 ? unaddressed : unaddressed.replace(SECRET_RUN, '(hidden)')
 }
 

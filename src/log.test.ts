@@ -63,11 +63,34 @@ describe('whatever a stranger sends, an event is one line without controls', () 
 
 describe('a log never holds', () => {
   const token = 'x7Jw0-PqRstUvWxYz0123456789_abcdefghijklmno'
-  const key = 'mf_live_0123456789abcdefghijABCDEFGHIJ0123456789'
+  const key = 'mf_live_0123456789abcdefghijABCDEFGHIJ0123456'
   for (const [name, facts, secret] of [
     ['a token under any name', { url: `/api/check-mail?token=${token}` }, token],
     ['a token in an error text', { err: new Error(`no session ${token}`) }, token],
-    ['a key', { header: key }, key],
+    ['a key', { header: key }, key.slice(12, 20)],
+    ['a part of a key', { header: 'mf_test_AbCdcanary' }, 'canary'],
+    ['a key beside other words', { url: `/emails?k=${key.slice(0, 30)}&x` }, key.slice(12, 20)],
+    ['a key whose end is cut off', { text: `${'a '.repeat(240)}${key}` }, key.slice(12, 16)],
+    ['a token whose end is cut off', { text: `${'a '.repeat(240)}${token}` }, token.slice(0, 18)],
+    ['a Stripe secret', { reason: 'no such key: sk_test_canary' }, 'canary'],
+    ['a short Stripe secret', { reason: 'sk_canary' }, 'canary'],
+    ['a restricted Stripe secret', { err: new Error('(rk_live_canary)') }, 'canary'],
+    ['a webhook secret', { err: new Error('bad secret "whsec_cana+ry/="') }, 'cana'],
+    ['a Stripe secret in a name', { reason: 'STRIPE_sk_live_canary' }, 'canary'],
+    ['a Stripe secret in a cause', { err: fault('sk_live_canary') }, 'canary'],
+    ['a password in a URL', { url: 'smtp://user:canary@mail.example:587' }, 'canary'],
+    ['a user in a URL with a password', { url: 'smtp://user:canary@mail.example' }, 'user'],
+    ['a password without a user', { url: 'redis://:canary@cache.example/0' }, 'canary'],
+    ['a password with an @ in it', { url: 'smtp://user:ca@nary@mail.example' }, 'ca@nary'],
+    ['a password with a / in it', { url: 'smtp://user:ca/nary@mail.example' }, 'ca/na'],
+    ['a password of digits', { url: 'smtp://user:12345@mail.example' }, '12345'],
+    ['a password in an error text', { err: new Error('no smtps://u:canary@x here') }, 'canary'],
+    [
+      'a secret at the end of a long look',
+      { x: `${'x'.repeat(1_480)} ${token}` },
+      token.slice(0, 9),
+    ],
+    ['a password cut before its end', { url: `${'a '.repeat(240)}smtp://u:${key}@x` }, 'mf_live'],
     ['a fact that is named a token, however short', { token: 'short' }, 'short'],
     ['a fact that is named a key', { apiKey: 'short' }, 'short'],
     ['a fact that is named a password', { imapPassword: 'hunter2' }, 'hunter2'],
@@ -92,8 +115,26 @@ describe('a log never holds', () => {
     })
   })
 
+  test('less of a key than by what people know it', () => {
+    expect(jsonOf({ header: `${key}, sk_test_canary` })).toMatchObject({
+      header: 'mf_live_0123(hidden), (hidden)',
+    })
+  })
+
   test('more than the beginning of an endless text', () => {
     expect(jsonOf({ helo: 'a '.repeat(100_000) })).toMatchObject({ helo: `${'a '.repeat(250)}…` })
+  })
+})
+
+test('what only looks like a secret stays', () => {
+  const task =
+    'task_list, risk_all, mf_live_AbCd, https://box.example:8080/a?to=me, work_rk, sk_, 12:30'
+  expect(jsonOf({ task })).toMatchObject({ task })
+})
+
+test('the host of a URL with a password stays, so that a case can be followed', () => {
+  expect(jsonOf({ url: 'smtp://ann:canary@mail.example:587/x' })).toMatchObject({
+    url: 'smtp://(hidden)@mail.example:587/x',
   })
 })
 
