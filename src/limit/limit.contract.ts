@@ -52,6 +52,18 @@ export function limitContract(open: () => Promise<[Limit, Limit]>): void {
     assert.equal(await here.take('ann', RATE, at(wait)), 0)
   })
 
+  test('a look takes nothing, and says what a take would', async () => {
+    for (let looked = 0; looked < 20; looked += 1) {
+      assert.equal(await here.look('ann', RATE, at(0)), 0)
+    }
+    assert.equal(await passed(20, 0), 5)
+    assert.equal(await there.look('ann', RATE, at(0)), 100)
+    assert.equal(await here.look('ann', RATE, at(60)), 40)
+    assert.equal(await here.look('ann', RATE, at(100)), 0)
+    assert.equal(await here.look('bob', RATE, at(0)), 0)
+    assert.equal(await passed(5, 100), 1)
+  })
+
   test('one key does not use up another', async () => {
     await passed(20, 0)
     assert.equal(await passed(20, 0, 'bob'), 5)

@@ -1,4 +1,4 @@
-import type { Limit } from './limit.ts'
+import type { Limit, Rate } from './limit.ts'
 import { makeSlots, openSlots } from './slots.ts'
 
 export function makeRates(): SharedArrayBuffer {
@@ -13,19 +13,28 @@ export function openMemoryLimit(shared: SharedArrayBuffer): Limit {
   const slots = openSlots(shared)
 
   return {
-    async take(key, { count, seconds, burst }, now) {
-      const time = now.getTime()
-      const step = (seconds * 1000) / count
-      const span = step * burst
+    async take(key, rate, now) {
       let wait = 0
-      slots.update(slots.place(key, time), (wholeAt) => {
-        // Further away than an empty allowance can be: the clock has stepped back. Nobody is locked out for that.
-        const from = Math.max(time, Math.min(wholeAt, time + span))
-        wait = Math.ceil(from + step - span - time)
+      slots.update(slots.place(key, now.getTime()), (wholeAt) => {
+        const { from, step, waitMs } = reckon(wholeAt, rate, now)
+        wait = waitMs
         return wait > 0 ? from : from + step
       })
-      return Math.max(0, wait)
+      return wait
+    },
+    async look(key, rate, now) {
+      const wholeAt = slots.read(key)
+      return wholeAt === undefined ? 0 : reckon(wholeAt, rate, now).waitMs
     },
     async close() {},
   }
+}
+
+function reckon(wholeAt: number, { count, seconds, burst }: Rate, now: Date) {
+  const time = now.getTime()
+  const step = (seconds * 1000) / count
+  const span = step * burst
+  // Further away than an empty allowance can be: the clock has stepped back. Nobody is locked out for that.
+  const from = Math.max(time, Math.min(wholeAt, time + span))
+  return { from, step, waitMs: Math.max(0, Math.ceil(from + step - span - time)) }
 }

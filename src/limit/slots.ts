@@ -25,6 +25,16 @@ export function openSlots(shared: SharedArrayBuffer) {
   }
 
   return {
+    /** The key's value; undefined when it has no place. */
+    read(key: string): number | undefined {
+      const tag = tagOf(key)
+      const start = Number(BigInt.asUintN(16, tag))
+      for (let probe = 0; probe < PROBES; probe += 1) {
+        const at = ((start + probe) % SLOTS) * 2
+        if (Atomics.load(cells, at) === tag) return Number(Atomics.load(cells, at + 1))
+      }
+      return undefined
+    },
     /** Where the key's value is, or a free place for it. */
     place: (key: string, floor: number): number => find(tagOf(key), floor) + 1,
     /** Replaces the value there by `next` of it, without losing what another thread does at the same moment. */

@@ -2,24 +2,35 @@ import { Problem } from '../core/problem.ts'
 import type { Limit, Rate } from '../limit/limit.ts'
 
 export interface RateNeeds {
-  limit: Pick<Limit, 'take'>
+  limit: Pick<Limit, 'take' | 'look'>
   now(): Date
 }
 
-/** How often one address or one token may ask. */
+/** How often one address or one token may ask. Of wrong keys the one that uses up the burst is too many already. */
 const rates = {
   request: { count: 50, seconds: 1, burst: 200 },
   createSession: { count: 60, seconds: 60, burst: 60 },
   checkMail: { count: 600, seconds: 60, burst: 600 },
+  wrongKey: { count: 20, seconds: 60, burst: 21 },
 } as const satisfies Record<string, Rate>
 
+type What = keyof typeof rates
+
 /** Takes one of `who`'s allowance, or refuses with the time to wait. */
-export async function takeRate(
-  { limit, now }: RateNeeds,
-  what: keyof typeof rates,
-  who: string,
-): Promise<void> {
-  const waitMs = await limit.take(`http:${what}:${who}`, rates[what], now())
+export async function takeRate({ limit, now }: RateNeeds, what: What, who: string): Promise<void> {
+  refuseFor(await limit.take(nameOf(what, who), rates[what], now()))
+}
+
+/** Refuses when nothing is left of `who`'s allowance, and takes nothing of it. */
+export async function lookRate({ limit, now }: RateNeeds, what: What, who: string): Promise<void> {
+  refuseFor(await limit.look(nameOf(what, who), rates[what], now()))
+}
+
+function nameOf(what: What, who: string): string {
+  return `http:${what}:${who}`
+}
+
+function refuseFor(waitMs: number): void {
   if (waitMs === 0) return
   const seconds = Math.ceil(waitMs / 1000)
   throw new Problem('rate_limited', `Too many requests. Try again in ${seconds} s.`, seconds)

@@ -3,6 +3,7 @@ import { empty, file, readyJson } from '../answer.ts'
 import { DOCS_POLICY, docsPage } from '../docs.ts'
 import { openapi } from '../openapi.ts'
 import { type Route, route } from '../route.ts'
+import { siteUrl } from '../site.ts'
 
 /** The documents of these routes: for programs, for people, and the way there. */
 export function documentRoutes(routes: readonly Route[]): Route[] {
@@ -29,7 +30,7 @@ export function documentRoutes(routes: readonly Route[]): Route[] {
       output: 'text/html',
       refusals: [],
       handle: async (_input, needs, { headers }) =>
-        file('text/html; charset=utf-8', docsPage(routes, needs.baseUrl || hereOf(headers.host)), {
+        file('text/html; charset=utf-8', docsPage(routes, siteUrl(needs.baseUrl, headers.host)), {
           'cache-control': 'no-cache',
           'content-security-policy': DOCS_POLICY,
         }),
@@ -45,9 +46,4 @@ export function documentRoutes(routes: readonly Route[]): Route[] {
       handle: async () => empty(302, { location: '/docs' }),
     }),
   ]
-}
-
-/** Where the reader reached us, if that is a name and a port and nothing else; or a blank to fill in. */
-function hereOf(host = ''): string {
-  return `http://${/^[a-z0-9.:[\]-]{1,255}$/i.test(host) ? host : 'HOST'}`
 }

@@ -1,0 +1,6 @@
+/** Where we are reached: as the operator says, else as the reader reached us, or a blank to fill in. */
+export function siteUrl(baseUrl: string, host = ''): string {
+  if (baseUrl !== '') return baseUrl
+  // A name and a port and nothing else: what stands there is the reader's word.
+  return `http://${/^[a-z0-9.:[\]-]{1,255}$/i.test(host) ? host : 'HOST'}`
+}
