@@ -90,6 +90,59 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
     assert.equal(await store.revokeKey('nobody'), false)
   })
 
+  test('requests that wait together are each answered with their own count', async () => {
+    await add({ maxPerDay: 6 })
+    const spent = await Promise.all(Array.from({ length: 8 }, () => store.spendRequest('k1', NOON)))
+    const used = spent.map((key) => key?.used).sort()
+    assert.deepEqual(used, [1, 2, 3, 4, 5, 6, undefined, undefined])
+    assert.deepEqual(await store.readUsage('k1', 0), [{ day: 20_513, count: 6 }])
+  })
+
+  test('of those that wait together over midnight or over the end each is judged by its own time', async () => {
+    const midnight = new Date('2026-03-02T00:00:00Z')
+    await add({ maxPerDay: 2, expiresAt: new Date(midnight.getTime() + 2) })
+    const times = [-2, -1, 0, 1, 2, 3].map((ms) => new Date(midnight.getTime() + ms))
+    const spent = await Promise.all(times.map((now) => store.spendRequest('k1', now)))
+    assert.deepEqual(
+      spent.map((key) => key !== undefined),
+      [true, true, true, true, false, false],
+    )
+    assert.deepEqual(
+      (await store.readUsage('k1', 0)).map(({ count }) => count),
+      [2, 2],
+    )
+  })
+
+  test('a rolled key has two secrets for a while, and one count', async () => {
+    await add()
+    const oldUntil = later(DAY)
+    assert.equal(await store.rollKey({ keyId: 'k1', secretHash: 'new', now: NOON, oldUntil }), true)
+    assert.ok(await store.findKey('secret-hash', later(DAY - 1)))
+    assert.equal(await store.findKey('secret-hash', oldUntil), undefined)
+    assert.equal((await store.findKey('new', later(9 * DAY)))?.id, 'k1')
+    await store.revokeKey('k1')
+    const again = { keyId: 'k1', secretHash: 'third', now: NOON, oldUntil }
+    assert.equal(await store.rollKey(again), false)
+    assert.equal(await store.rollKey({ ...again, keyId: 'nobody' }), false)
+    assert.equal(await store.findKey('third', NOON), undefined)
+  })
+
+  test('keys are listed, newest first, and can be named anew', async () => {
+    await add()
+    await add({ id: 'k2', secretHash: 'second', createdAt: later(1) })
+    assert.equal(await store.labelKey('k1', 'yours'), true)
+    assert.equal(await store.labelKey('nobody', 'x'), false)
+    assert.deepEqual(
+      (await store.listKeys(NOON)).map(({ id, label }) => [id, label]),
+      [
+        ['k2', 'mine'],
+        ['k1', 'yours'],
+      ],
+    )
+    assert.equal((await store.readKey('k1', NOON))?.label, 'yours')
+    assert.equal(await store.readKey('nobody', NOON), undefined)
+  })
+
   test('a request given back can be spent again, on the day it was spent', async () => {
     await add({ maxPerDay: 2 })
     await spendMany(2)

@@ -2,6 +2,7 @@ import { describe } from 'vitest'
 import { scratchMail, scratchShop } from '../../../test/scratch.ts'
 import { keysContract } from '../contract/keys.contract.ts'
 import { messagesContract } from '../contract/messages.contract.ts'
+import { purchasesContract } from '../contract/purchases.contract.ts'
 import { recipientsContract } from '../contract/recipients.contract.ts'
 import { sessionsContract } from '../contract/sessions.contract.ts'
 
@@ -10,4 +11,5 @@ describe('SQLite', () => {
   messagesContract(scratchMail)
   recipientsContract(scratchMail)
   keysContract(scratchShop)
+  purchasesContract(scratchShop)
 })

@@ -1,0 +1,287 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, test } from 'vitest'
+import { PLANS, type Plan } from '../../core/plan.ts'
+import { CLAIM_MS, type PaymentFacts, settle } from '../../core/purchase.ts'
+import type { NewPurchase, ShopStore } from '../store.ts'
+import type { OpenShopStore } from './keys.contract.ts'
+
+const NOON = new Date('2026-03-01T12:00:00Z')
+const DAY = 86_400_000
+const later = (ms: number) => new Date(NOON.getTime() + ms)
+const [starter, business] = PLANS as readonly [Plan, Plan]
+
+const payment = (ref: string, paidAt = NOON) => ({
+  ref,
+  paidAt,
+  returned: 'no' as const,
+  disputed: 'no' as const,
+})
+const OPEN: PaymentFacts = {
+  state: 'open',
+  payments: [],
+  renewal: 'none',
+  subscriptionRef: undefined,
+}
+const PAID: PaymentFacts = { ...OPEN, state: 'paid', payments: [payment('p1')] }
+
+/** What every engine that keeps purchases must do. */
+export function purchasesContract(open: () => Promise<OpenShopStore>): void {
+  let opened: OpenShopStore
+  let store: ShopStore
+
+  beforeEach(async () => {
+    opened = await open()
+    store = opened.store
+  })
+  afterEach(() => opened.close())
+
+  const order = (more: Partial<NewPurchase> = {}) => store.addPurchase({ ...ORDER, ...more })
+  /** As the service does it: with the revision that was read before. */
+  const learn = async (facts: PaymentFacts, { now = NOON, eventId = '' } = {}) => {
+    const { revision, plan } = (await store.readPurchase('o1')) ?? {}
+    assert.ok(plan && revision !== undefined)
+    const event = eventId === '' ? undefined : { id: eventId, type: 'paid', receivedAt: now }
+    const settlement = settle(plan, facts)
+    return await store.settlePurchase({ orderId: 'o1', revision, settlement, event, now })
+  }
+  const claim = (secretHash: string, { claimHash = 'claim', now = NOON } = {}) =>
+    store.claimKey({ orderId: 'o1', claimHash, secretHash, now })
+  const lives = async (secretHash: string, now = NOON) =>
+    (await store.findKey(secretHash, now)) !== undefined
+
+  describe('an order', () => {
+    test('is kept as it was made', async () => {
+      const made = await order({ email: 'ann@sender.test' })
+      const { claimHash: _, idempotencyHash: __, ...asMade } = ORDER
+      assert.deepEqual(made, {
+        ...asMade,
+        email: 'ann@sender.test',
+        revision: 0,
+        state: 'open',
+        checkoutRef: undefined,
+        checkoutUrl: undefined,
+        subscriptionRef: undefined,
+        payments: 0,
+        paidUntil: undefined,
+        partlyReturned: false,
+        claimedAt: undefined,
+      })
+      assert.deepEqual(await store.readPurchase('o1'), made)
+      assert.deepEqual(await store.listPurchases(10), [made])
+    })
+
+    test('that was ordered before is the same order, however often and at once', async () => {
+      const orders = await Promise.all(
+        Array.from({ length: 50 }, (_, at) =>
+          order({ id: `o${at}`, keyId: `k${at}`, idempotencyHash: 'same' }),
+        ),
+      )
+      assert.equal(new Set(orders.map(({ id }) => id)).size, 1)
+      assert.equal((await store.listPurchases(100)).length, 1)
+    })
+
+    test('opens to its claim secret alone', async () => {
+      await order()
+      assert.equal((await store.findOrder('o1', 'claim'))?.id, 'o1')
+      assert.equal(await store.findOrder('o1', 'another'), undefined)
+      assert.equal(await store.findOrder('o2', 'claim'), undefined)
+    })
+
+    test('is found by what the provider calls it', async () => {
+      await order()
+      await store.keepCheckout('o1', { ref: 'cs_1', url: 'https://pay.test/1' })
+      await learn({ ...PAID, subscriptionRef: 'sub_1' })
+      for (const ref of ['cs_1', 'sub_1']) {
+        assert.equal((await store.findPurchaseByRef(ref))?.id, 'o1')
+      }
+      assert.equal(await store.findPurchaseByRef('cs_2'), undefined)
+      assert.equal((await store.readPurchase('o1'))?.checkoutUrl, 'https://pay.test/1')
+    })
+  })
+
+  describe('a payment', () => {
+    test('makes the key, without any secret yet', async () => {
+      await order()
+      assert.equal(await store.readKey('k1', NOON), undefined)
+      assert.equal(await learn(PAID), true)
+      const key = await store.readKey('k1', NOON)
+      assert.equal(key?.state, 'active')
+      assert.equal(key?.maxRequests, 1_000)
+      assert.equal(key?.prefix, 'mf_test_abcd')
+      assert.equal((await store.readPurchase('o1'))?.state, 'paid')
+    })
+
+    test('told many times at once is one entitlement', async () => {
+      await order()
+      await Promise.all(Array.from({ length: 50 }, () => learn(PAID)))
+      assert.equal((await store.listKeys(NOON)).length, 1)
+      assert.equal((await store.readPurchase('o1'))?.payments, 1)
+    })
+
+    test('is not applied to an order that changed since it was read', async () => {
+      await order()
+      const settlement = settle(starter, OPEN)
+      await learn(PAID)
+      const late = { orderId: 'o1', revision: 0, settlement, event: undefined, now: NOON }
+      assert.equal(await store.settlePurchase(late), false)
+      assert.equal((await store.readPurchase('o1'))?.state, 'paid')
+    })
+
+    test('that changes nothing leaves the revision alone; one that moves only the key does not', async () => {
+      const revision = async () => (await store.readPurchase('o1'))?.revision
+      await order({ plan: business })
+      await learn(PAID)
+      const before = await revision()
+      await learn(PAID)
+      assert.equal(await revision(), before)
+      await learn({ ...PAID, renewal: 'late' })
+      assert.notEqual(await revision(), before)
+    })
+
+    test('and the message that told of it are kept in one commit', async () => {
+      await order()
+      assert.equal(await store.knowsEvent('evt_1'), false)
+      await learn(PAID, { eventId: 'evt_1' })
+      assert.equal(await store.knowsEvent('evt_1'), true)
+      const change = { orderId: 'o1', revision: 99, settlement: settle(starter, PAID), now: NOON }
+      const event = { id: 'evt_2', type: 'paid', receivedAt: NOON }
+      assert.equal(await store.settlePurchase({ ...change, event }), false)
+      assert.equal(await store.knowsEvent('evt_2'), false)
+      await store.noteEvent(event)
+      await store.noteEvent(event)
+      assert.equal(await store.knowsEvent('evt_2'), true)
+    })
+
+    test('that renews starts the count anew, once', async () => {
+      await order({ plan: business })
+      await learn(PAID)
+      for (let times = 0; times < 3; times += 1) await store.spendRequest('k1', NOON)
+      const renewed = { ...PAID, payments: [payment('p1'), payment('p2', later(365 * DAY))] }
+      await learn(renewed)
+      const key = await store.readKey('k1', NOON)
+      assert.equal(key?.used, 0)
+      assert.deepEqual(key?.expiresAt, new Date('2028-03-01T12:00:00Z'))
+      await store.spendRequest('k1', NOON)
+      await learn(renewed)
+      assert.equal((await store.readKey('k1', NOON))?.used, 1)
+    })
+
+    test('that is returned stops the key, and one that is won back starts it again', async () => {
+      await order()
+      await learn(PAID)
+      await claim('s1')
+      await learn({ ...PAID, payments: [{ ...payment('p1'), disputed: 'open' }] })
+      assert.equal((await store.findKey('s1', NOON))?.state, 'stopped')
+      assert.equal(await store.spendRequest('k1', NOON), undefined)
+      await learn(PAID)
+      assert.equal((await store.findKey('s1', NOON))?.state, 'active')
+      assert.ok(await store.spendRequest('k1', NOON))
+    })
+
+    test('does not bring back what the operator revoked', async () => {
+      await order()
+      await learn(PAID)
+      await store.revokeKey('k1')
+      await learn({ ...PAID, payments: [{ ...payment('p1'), disputed: 'open' }] })
+      await learn(PAID)
+      assert.equal((await store.readKey('k1', NOON))?.state, 'revoked')
+    })
+  })
+
+  describe('a claim', () => {
+    test('gives the key a secret once it is paid, and not before', async () => {
+      await order()
+      assert.equal(await claim('s1'), 'unpaid')
+      await learn(PAID)
+      assert.equal(await claim('s1'), 'claimed')
+      assert.equal(await lives('s1'), true)
+      assert.deepEqual((await store.readPurchase('o1'))?.claimedAt, NOON)
+    })
+
+    test('asked again mints anew and ends the former, until a day after the first', async () => {
+      await order()
+      await learn(PAID)
+      await claim('s1')
+      assert.equal(await claim('s2', { now: later(CLAIM_MS - 1) }), 'claimed')
+      assert.deepEqual([await lives('s1'), await lives('s2')], [false, true])
+      assert.equal(await claim('s3', { now: later(CLAIM_MS) }), 'over')
+      assert.deepEqual([await lives('s2'), await lives('s3')], [true, false])
+    })
+
+    test('raced leaves one live secret', async () => {
+      await order()
+      await learn(PAID)
+      const secrets = Array.from({ length: 50 }, (_, at) => `s${at}`)
+      await Promise.all(secrets.map((secret) => claim(secret)))
+      const alive = await Promise.all(secrets.map((secret) => lives(secret)))
+      assert.equal(alive.filter(Boolean).length, 1)
+    })
+
+    test('needs the secret of this very order', async () => {
+      await order()
+      await order({ id: 'o2', keyId: 'k2', claimHash: 'claim-2' })
+      await learn(PAID)
+      assert.equal(await claim('s1', { claimHash: 'claim-2' }), 'unknown')
+      assert.equal(await lives('s1'), false)
+    })
+
+    test('of a key that is stopped or revoked gives nothing', async () => {
+      await order()
+      await learn({ ...PAID, payments: [{ ...payment('p1'), returned: 'fully' }] })
+      assert.equal(await claim('s1'), 'unpaid')
+      await learn(PAID)
+      await store.revokeKey('k1')
+      assert.equal(await claim('s1'), 'unpaid')
+    })
+
+    test('by a mailed link passes once, and only by the last link', async () => {
+      await order()
+      await learn(PAID)
+      await store.keepClaimLink('o1', 'link-1')
+      await store.keepClaimLink('o1', 'link-2')
+      assert.equal(await claim('s1', { claimHash: 'link-1' }), 'unknown')
+      assert.equal((await store.findOrder('o1', 'link-2'))?.id, 'o1')
+      assert.equal(await claim('s1', { claimHash: 'link-2' }), 'claimed')
+      assert.equal(await claim('s2', { claimHash: 'link-2' }), 'unknown')
+      assert.equal(await claim('s3'), 'claimed')
+    })
+  })
+
+  describe('a receipt', () => {
+    const due = async (now = NOON) => (await store.listReceiptsDue(now, 10)).map(({ id }) => id)
+
+    test('is due once an order with an address is paid, and not again when it is renewed', async () => {
+      await order({ email: 'ann@sender.test', plan: business })
+      await order({ id: 'o2', keyId: 'k2' })
+      assert.deepEqual(await due(), [])
+      await learn(PAID)
+      assert.deepEqual(await due(), ['o1'])
+      await store.endReceipt('o1', later(DAY))
+      assert.deepEqual(await due(), [])
+      assert.deepEqual(await due(later(DAY)), ['o1'])
+      await store.endReceipt('o1', undefined)
+      await learn({ ...PAID, payments: [payment('p1'), payment('p2', later(365 * DAY))] })
+      assert.deepEqual(await due(later(1_000 * DAY)), [])
+    })
+  })
+
+  test('up to when a provider was asked is remembered', async () => {
+    assert.equal(await store.readReconciled('stripe'), undefined)
+    await store.keepReconciled('stripe', NOON)
+    await store.keepReconciled('stripe', later(1))
+    assert.deepEqual(await store.readReconciled('stripe'), later(1))
+  })
+}
+
+const ORDER: NewPurchase = {
+  id: 'o1',
+  provider: 'fake',
+  mode: 'test',
+  plan: starter,
+  email: undefined,
+  createdAt: NOON,
+  keyId: 'k1',
+  keyPrefix: 'mf_test_abcd',
+  claimHash: 'claim',
+  idempotencyHash: undefined,
+}
