@@ -1,0 +1,22 @@
+import type { Plan } from './plan.ts'
+
+/** `5 USD`, `4.50 EUR`, `500 JPY`: what one payment costs. */
+export function priceText({ priceCents, currency }: Pick<Plan, 'priceCents' | 'currency'>): string {
+  const digits = minorDigits(currency)
+  const whole = priceCents % 10 ** digits === 0
+  return `${(priceCents / 10 ** digits).toFixed(whole ? 0 : digits)} ${currency.toUpperCase()}`
+}
+
+/** How long that lasts, to be read after the price: `once`, `a year`, `for 3 months`. */
+export function termText({ months, renews }: Pick<Plan, 'months' | 'renews'>): string {
+  if (months === undefined) return 'once'
+  if (months === 1 || months === 12)
+    return `${renews ? '' : 'for '}a ${months === 1 ? 'month' : 'year'}`
+  return `${renews ? 'every' : 'for'} ${months} months`
+}
+
+/** Yen and some others have no cents. */
+function minorDigits(currency: string): number {
+  const format = new Intl.NumberFormat('en', { style: 'currency', currency })
+  return format.resolvedOptions().maximumFractionDigits ?? 2
+}

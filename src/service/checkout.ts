@@ -1,0 +1,119 @@
+import { parseHost } from '../core/address.ts'
+import { makeToken, secretHash } from '../core/id.ts'
+import { makeKeyId, makeOrderId, makePrefix, RANDOM_BYTES } from '../core/key.ts'
+import type { Plan } from '../core/plan.ts'
+import { Problem } from '../core/problem.ts'
+import type { Purchase } from '../core/purchase.ts'
+import type { Pay } from '../pay/pay.ts'
+import type { ShopStore } from '../store/store.ts'
+
+export interface CheckoutNeeds {
+  shop: Pick<ShopStore, 'addPurchase' | 'keepCheckout'>
+  pay: Pick<Pay, 'provider' | 'mode' | 'open'>
+  plans: readonly Plan[]
+  now(): Date
+  randomBytes(count: number): Uint8Array
+}
+
+export interface Wish {
+  plan: string
+  email: string | undefined
+  /** The buyer's Idempotency-Key, and who the buyer is as far as we know. */
+  repeat: { key: string; client: string } | undefined
+  /** Where the buyer reached us. */
+  baseUrl: string
+}
+
+export interface Checkout {
+  order: Purchase
+  /** Where it is paid. */
+  url: string
+  /** Shown now and never again: only its hash is kept. */
+  claimSecret: string
+}
+
+/** Keeps an order, then opens the provider's checkout for it. The same Idempotency-Key gets the same answer. */
+export async function checkout(needs: CheckoutNeeds, wish: Wish): Promise<Checkout> {
+  const { shop, pay } = needs
+  const { provider } = pay
+  if (provider === 'manual') {
+    throw new Problem('not_found', 'Plans are not sold online here. Ask the operator for a key.')
+  }
+  const plan = planCalled(wish.plan, needs.plans)
+  const email = wish.email === undefined ? undefined : parseBuyer(wish.email)
+  const secretOf = claimSecrets(wish.repeat, needs.randomBytes)
+  const draw = () => needs.randomBytes(RANDOM_BYTES)
+  const id = makeOrderId(draw())
+  const order = await shop.addPurchase({
+    id,
+    provider,
+    mode: pay.mode,
+    plan,
+    email,
+    createdAt: needs.now(),
+    keyId: makeKeyId(draw()),
+    keyPrefix: makePrefix(pay.mode, draw()),
+    claimHash: secretHash(secretOf(id)),
+    idempotencyHash: wish.repeat && digest('order', wish.repeat),
+  })
+  checkSame(order, plan, email)
+  const url = order.checkoutUrl ?? (await openCheckout(needs, order, wish.baseUrl))
+  return { order, url, claimSecret: secretOf(order.id) }
+}
+
+async function openCheckout(
+  { shop, pay }: CheckoutNeeds,
+  { id, plan, email }: Purchase,
+  baseUrl: string,
+): Promise<string> {
+  const opened = await pay.open({ id, plan, email, baseUrl })
+  await shop.keepCheckout(id, opened)
+  return opened.url
+}
+
+function planCalled(id: string, plans: readonly Plan[]): Plan {
+  const plan = plans.find((known) => known.id === id)
+  if (plan) return plan
+  const names = plans.map((known) => known.id).join(', ')
+  throw new Problem('invalid_parameter', `plan: there is no such plan. There are: ${names}.`)
+}
+
+function checkSame(order: Purchase, plan: Plan, email: string | undefined): void {
+  if (order.plan.id === plan.id && order.email === email) return
+  throw new Problem(
+    'idempotency_conflict',
+    'Idempotency-Key: it was used for an order of another plan or e-mail address.',
+  )
+}
+
+/**
+ * How the claim secret of an order is made. Whoever repeats a request must hear the same secret, though it is kept
+ * nowhere: then it follows from what the request repeats, and from the order, whose id cannot be guessed.
+ */
+function claimSecrets(
+  repeat: Wish['repeat'],
+  randomBytes: CheckoutNeeds['randomBytes'],
+): (orderId: string) => string {
+  if (repeat) return (orderId) => digest(`claim ${orderId}`, repeat)
+  const secret = makeToken(randomBytes(32))
+  return () => secret
+}
+
+/** As JSON, so that no two sets of parts run together into the same text. */
+function digest(what: string, { key, client }: { key: string; client: string }): string {
+  return secretHash(JSON.stringify([what, key, client]))
+}
+
+const ATEXT = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+const LOCAL = new RegExp(`^${ATEXT}(?:\\.${ATEXT})*$`)
+
+/** Somebody else's address: more is allowed than in ours, and its case is left alone. */
+function parseBuyer(text: string): string {
+  const at = text.lastIndexOf('@')
+  const local = text.slice(0, Math.max(at, 0))
+  const host = parseHost(text.slice(at + 1))
+  if (local.length > 64 || !LOCAL.test(local) || !host?.includes('.')) {
+    throw new Problem('invalid_parameter', 'email: this is no e-mail address.')
+  }
+  return `${local}@${host}`
+}

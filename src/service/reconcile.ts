@@ -1,0 +1,102 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { asError } from '../core/fault.ts'
+import type { Log } from '../core/log.ts'
+import type { Purchase } from '../core/purchase.ts'
+import type { PaymentBook } from '../pay/pay.ts'
+import type { ShopStore } from '../store/store.ts'
+import { type PaymentNoticeNeeds, takeNotice } from './payment-notice.ts'
+import { settleOrder } from './settle-order.ts'
+
+export interface ReconcileNeeds extends PaymentNoticeNeeds {
+  shop: PaymentNoticeNeeds['shop'] &
+    Pick<ShopStore, 'listPurchases' | 'readReconciled' | 'keepReconciled'>
+  log: Pick<Log, 'error'>
+}
+
+const MINUTE_MS = 60_000
+const FIRST_LOOK_MS = 24 * 60 * MINUTE_MS
+// Clocks differ, and a provider may list an event a little after it happened.
+const OVERLAP_MS = 10 * MINUTE_MS
+const REST_MS = 5 * MINUTE_MS
+const LONGEST_REST_MS = 60 * MINUTE_MS
+
+// Messages tell of almost all orders. These are for those that nobody tells of any more.
+const YOUNG_MS = 60 * MINUTE_MS
+const LOOKED_THROUGH = 1_000
+const ASKED_ABOUT = 100
+
+/** Asks the provider for what we missed, as long as it is not told to end. */
+export async function reconcileForEver(needs: ReconcileNeeds, ended: AbortSignal): Promise<void> {
+  let rest = REST_MS
+  while (!ended.aborted) {
+    try {
+      const whole = await reconcileOnce(needs)
+      rest = whole ? REST_MS : Math.min(2 * rest, LONGEST_REST_MS)
+    } catch (error) {
+      needs.log.error({ err: asError(error) }, 'the payment provider could not be asked')
+      rest = Math.min(2 * rest, LONGEST_REST_MS)
+    }
+    await pause(rest, undefined, { signal: ended }).catch(() => {})
+  }
+}
+
+/** One look at what the provider had to tell. False when part of it failed and must be asked for again. */
+export async function reconcileOnce(needs: ReconcileNeeds): Promise<boolean> {
+  const { shop, pay, now } = needs
+  if (!pay.book) return true
+  const began = now()
+  const heard = await hearMissed(needs, pay.book, began)
+  if (heard) await shop.keepReconciled(pay.provider, began)
+  const asked = await askAboutOpen(needs, began)
+  return heard && asked
+}
+
+/** One that fails keeps no other from being heard; all are asked for again then, and those we know cost little. */
+async function hearMissed(needs: ReconcileNeeds, book: PaymentBook, now: Date): Promise<boolean> {
+  const last = await needs.shop.readReconciled(needs.pay.provider)
+  const since = last
+    ? new Date(last.getTime() - OVERLAP_MS)
+    : new Date(now.getTime() - FIRST_LOOK_MS)
+  let whole = true
+  for await (const notice of book.missed(since)) {
+    const about = { eventId: notice.id, type: notice.type }
+    whole = (await survived(needs, about, () => takeNotice(needs, notice))) && whole
+  }
+  return whole
+}
+
+async function askAboutOpen(needs: ReconcileNeeds, now: Date): Promise<boolean> {
+  const waiting = (await needs.shop.listPurchases(LOOKED_THROUGH))
+    .filter((order) => isForgotten(order, needs.pay, now))
+    .slice(-ASKED_ABOUT)
+  let whole = true
+  for (const { id } of waiting) {
+    whole = (await survived(needs, { orderId: id }, () => settleOrder(needs, id))) && whole
+  }
+  return whole
+}
+
+/** Without a checkout nobody could pay it. */
+function isForgotten(order: Purchase, pay: ReconcileNeeds['pay'], now: Date): boolean {
+  return (
+    (order.state === 'open' || order.state === 'pending') &&
+    order.checkoutRef !== undefined &&
+    order.provider === pay.provider &&
+    order.mode === pay.mode &&
+    order.createdAt.getTime() + YOUNG_MS < now.getTime()
+  )
+}
+
+async function survived(
+  { log }: ReconcileNeeds,
+  about: Record<string, string>,
+  deed: () => Promise<void>,
+): Promise<boolean> {
+  try {
+    await deed()
+    return true
+  } catch (error) {
+    log.error({ ...about, err: asError(error) }, 'a payment could not be settled; tried again')
+    return false
+  }
+}
