@@ -70,14 +70,30 @@ export function shopConfig({ setting, secret, check }: SettingReader) {
   return {
     plans,
     payments: { provider, stripe },
-    mailOut: {
-      url: secret(
-        'MAYFLY_MAIL_OUT',
-        'mail server that sends receipts: smtp://user:password@host:587 or smtps://…; none: no receipts',
-      ),
-      from: setting('MAYFLY_MAIL_FROM', text, '', 'sender of receipts, such as shop@example.com'),
-    },
+    mailOut: mailOutConfig({ setting, secret, check }),
   }
+}
+
+function mailOutConfig({
+  setting,
+  secret,
+  check,
+}: Pick<SettingReader, 'setting' | 'secret' | 'check'>) {
+  const url = secret(
+    'MAYFLY_MAIL_OUT',
+    'mail server that sends receipts: smtp://user:password@host:587 or smtps://…; none: no receipts',
+  )
+  const from = setting('MAYFLY_MAIL_FROM', text, '', 'sender of receipts, such as shop@example.com')
+  // The address holds a password: the fault must not quote it.
+  check(
+    url === '' || /^smtps?:$/.test(URL.parse(url)?.protocol ?? ''),
+    'MAYFLY_MAIL_OUT: write smtp://host or smtps://host',
+  )
+  check(
+    url === '' || from.includes('@'),
+    'MAYFLY_MAIL_OUT needs MAYFLY_MAIL_FROM, an e-mail address',
+  )
+  return { url, from }
 }
 
 function list(given: string): string[] {

@@ -93,3 +93,66 @@ test('a key without a certificate is a fault, both together are not', () => {
     tlsKey: 'key.pem',
   })
 })
+
+describe('the shop', () => {
+  const faultsOf = (env: Record<string, string>): readonly string[] => {
+    try {
+      readConfig({ env, file: {} })
+      return []
+    } catch (error) {
+      return error instanceof SettingsError ? error.faults : [String(error)]
+    }
+  }
+  const stripe = {
+    MAYFLY_PAYMENTS: 'stripe',
+    MAYFLY_STRIPE_SECRET_KEY: 'sk_test_1',
+    MAYFLY_STRIPE_WEBHOOK_SECRET: 'whsec_1, whsec_2',
+    MAYFLY_BASE_URL: 'https://mail.test',
+  }
+
+  test('sells nothing by itself unless it is told to', () => {
+    expect(defaults.config.payments.provider).toBe('manual')
+    expect(defaults.config.plans.map(({ id }) => id)).toEqual(['starter', 'business'])
+    expect(defaults.config.readerPool).toBe('open')
+  })
+
+  test('takes two webhook secrets while they are changed, and shows neither', () => {
+    const { config, settings } = readConfig({ env: stripe, file: {} })
+    expect(config.payments.stripe.webhookSecrets).toEqual(['whsec_1', 'whsec_2'])
+    expect(JSON.stringify(settings)).not.toMatch(/whsec_1|sk_test_1/)
+  })
+
+  test('of Stripe needs its secrets and the way back', () => {
+    expect(faultsOf(stripe)).toEqual([])
+    const { MAYFLY_PAYMENTS } = stripe
+    expect(faultsOf({ MAYFLY_PAYMENTS })).toEqual([
+      'MAYFLY_PAYMENTS=stripe needs MAYFLY_STRIPE_SECRET_KEY',
+      'MAYFLY_PAYMENTS=stripe needs MAYFLY_STRIPE_WEBHOOK_SECRET',
+      'MAYFLY_PAYMENTS=stripe needs MAYFLY_BASE_URL: buyers must find their way back',
+    ])
+  })
+
+  test('sends receipts from an address, and never quotes the password of its mail server', () => {
+    const MAYFLY_MAIL_FROM = 'shop@mail.test'
+    expect(faultsOf({ MAYFLY_MAIL_OUT: 'smtps://u:canary@mx.test', MAYFLY_MAIL_FROM })).toEqual([])
+    expect(faultsOf({ MAYFLY_MAIL_OUT: 'smtp://mx.test' })).toEqual([
+      'MAYFLY_MAIL_OUT needs MAYFLY_MAIL_FROM, an e-mail address',
+    ])
+    expect(faultsOf({ MAYFLY_MAIL_OUT: 'http://u:canary@mx.test', MAYFLY_MAIL_FROM })).toEqual([
+      'MAYFLY_MAIL_OUT: write smtp://host or smtps://host',
+    ])
+  })
+
+  test('that is a fake is not for production', () => {
+    expect(faultsOf({ MAYFLY_PAYMENTS: 'fake' })).toEqual([])
+    expect(faultsOf({ MAYFLY_PAYMENTS: 'fake', NODE_ENV: 'production' })).toEqual([
+      expect.stringContaining('not for NODE_ENV=production'),
+    ])
+  })
+
+  test('knows a price only of a plan that it has', () => {
+    expect(faultsOf({ MAYFLY_STRIPE_PRICES: 'gold=price_1' })).toEqual([
+      'MAYFLY_STRIPE_PRICES: there is no plan gold',
+    ])
+  })
+})

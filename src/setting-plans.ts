@@ -47,7 +47,7 @@ function planOf(value: unknown, at: number): Plan {
     requests: read.count('requests', 1),
     perDay: read.optional('per_day'),
     months: read.optional('months'),
-    renews: value['renews'] === true,
+    renews: read.flag('renews'),
     support: read.text('support', /^.{0,200}$/, ''),
   }
   if (plan.renews && plan.months === undefined)
@@ -63,6 +63,11 @@ function fieldReader(where: string, value: Record<string, unknown>) {
   }
   return {
     count,
+    flag(name: string): boolean {
+      const flag = value[name] ?? false
+      if (typeof flag === 'boolean') return flag
+      throw new Error(`${where}: ${name} must be true or false`)
+    },
     optional: (name: string) =>
       value[name] === undefined || value[name] === null ? undefined : count(name, 1),
     text(name: string, form: RegExp, fallback?: string): string {

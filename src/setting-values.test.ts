@@ -12,6 +12,7 @@ import {
   size,
   sizeOrAuto,
   webAddress,
+  webOrigins,
 } from './setting-values.ts'
 
 interface Table {
@@ -21,6 +22,20 @@ interface Table {
 }
 
 const tables: Record<string, Table> = {
+  'a list of origins': {
+    parse: webOrigins,
+    taken: [
+      ['', []],
+      ['*', ['*']],
+      ['https://app.test, http://localhost:3000', ['https://app.test', 'http://localhost:3000']],
+    ],
+    refused: [
+      ['https://app.test/', /^"https:\/\/app.test\/" is no origin/],
+      ['app.test', /no origin/],
+      ['https://app.test/page', /no origin/],
+      ['null', /no origin/],
+    ],
+  },
   'a flag': {
     parse: flag,
     taken: [
