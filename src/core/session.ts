@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Address } from './address.ts'
 import type { MailDomain } from './mail-domain.ts'
 import { Problem } from './problem.ts'
@@ -9,6 +10,14 @@ export type MailboxId = number & { readonly brand: 'MailboxId' }
 export const POOL = 1 as MailboxId
 /** Mail for postmaster and abuse. */
 export const OPERATOR = 2 as MailboxId
+
+/**
+ * What a reader with a key waits for on the bus, beside the pool as a whole: mail of any session of the key, or of one
+ * pool address. A number like a mailbox's; two that meet cost a needless look.
+ */
+export function readerTopic(kind: 'key' | 'pool', text: string): MailboxId {
+  return Number.parseInt(hash('sha256', `${kind} ${text}`).slice(0, 12), 16) as MailboxId
+}
 
 /** What every mailbox counts. */
 export interface Mailbox {

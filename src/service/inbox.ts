@@ -36,7 +36,7 @@ export async function awaitMail(
   needs: AwaitMailNeeds,
   { token, session, seconds, worth, signal, lookMs }: Wait,
 ): Promise<{ session: Session; timedOut: boolean }> {
-  const watch = watchMailbox(needs.bus, { mailbox: session.id, signal, lookMs })
+  const watch = watchMailbox(needs.bus, { mailboxes: [session.id], signal, lookMs })
   let over = false
   const timer = setTimeout(() => {
     over = true

@@ -34,7 +34,7 @@ export async function* mailEvents(
   needs: MailEventsNeeds,
   { token, session, sinceId, beatMs, lookMs, signal }: Following,
 ): AsyncGenerator<MailEvent> {
-  const watch = watchMailbox(needs.bus, { mailbox: session.id, signal, lookMs })
+  const watch = watchMailbox(needs.bus, { mailboxes: [session.id], signal, lookMs })
   let beatDue = false
   const beating = setInterval(() => {
     beatDue = true

@@ -1,8 +1,9 @@
 import type { Bus } from '../bus/bus.ts'
 import type { Envelope } from '../core/message.ts'
 import type { Recipient } from '../core/recipient.ts'
+import { type MailboxId, POOL, readerTopic } from '../core/session.ts'
 import { readHead } from '../mime/head.ts'
-import type { Kept, MailStore } from '../store/store.ts'
+import type { Kept, KeptRecipient, MailStore } from '../store/store.ts'
 
 interface Needs {
   store: Pick<MailStore, 'addMail'>
@@ -24,6 +25,17 @@ export async function receive(
 ): Promise<Kept['outcome']> {
   const head = readHead(raw, envelope.mailFrom)
   const kept = await store.addMail({ recipients, envelope, head, raw, receivedAt: now() })
-  if (kept.outcome === 'kept') for (const mailbox of kept.mailboxes) bus.wake(mailbox)
+  if (kept.outcome === 'kept') for (const topic of topicsOf(kept.recipients)) bus.wake(topic)
   return kept.outcome
+}
+
+/** The mailboxes, and what readers with a key wait for. */
+function topicsOf(recipients: readonly KeptRecipient[]): Set<MailboxId> {
+  const topics = new Set<MailboxId>()
+  for (const { address, mailbox, keyId } of recipients) {
+    topics.add(mailbox)
+    if (mailbox === POOL) topics.add(readerTopic('pool', address))
+    if (keyId !== undefined) topics.add(readerTopic('key', keyId))
+  }
+  return topics
 }

@@ -9,7 +9,7 @@ const BOX = 7 as MailboxId
 
 /** Nobody looks by himself while the test runs. */
 const quiet = () => ({
-  mailbox: BOX,
+  mailboxes: [BOX],
   signal: new AbortController().signal,
   lookMs: 3_600_000,
 })

@@ -10,16 +10,17 @@ interface Watch {
 }
 
 interface Watching {
-  mailbox: MailboxId
+  /** Or topics, see core/session.ts. */
+  mailboxes: readonly MailboxId[]
   signal: AbortSignal
   /** The bus only hastens: whoever waits looks by himself so often, so that a lost wake strands nobody. */
   lookMs: number
 }
 
-/** Notes every change of a mailbox from now on. Watch, then read, then wait for news: nothing falls in between. */
+/** Notes every change of one of the mailboxes from now on. Watch, then read, then wait for news: nothing falls in between. */
 export function watchMailbox(
   bus: Pick<Bus, 'subscribe'>,
-  { mailbox, signal, lookMs }: Watching,
+  { mailboxes, signal, lookMs }: Watching,
 ): Watch {
   let pending = false
   let wake: (() => void) | undefined
@@ -28,7 +29,7 @@ export function watchMailbox(
     pending = true
     wake?.()
   }
-  const unsubscribe = bus.subscribe(mailbox, poke)
+  const subscriptions = mailboxes.map((mailbox) => bus.subscribe(mailbox, poke))
   const looking = setInterval(poke, lookMs)
   signal.addEventListener('abort', poke)
 
@@ -45,7 +46,7 @@ export function watchMailbox(
       signal.throwIfAborted()
     },
     end() {
-      unsubscribe()
+      for (const unsubscribe of subscriptions) unsubscribe()
       clearInterval(looking)
       signal.removeEventListener('abort', poke)
     },

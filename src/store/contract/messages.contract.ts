@@ -29,7 +29,7 @@ export function messagesContract(open: () => Promise<OpenMailStore>): void {
       for (const subject of ['one', 'two', 'three']) {
         assert.deepEqual(await scene.send(['ann@box.test'], { head: head(subject) }), {
           outcome: 'kept',
-          mailboxes: [ann.id],
+          recipients: [{ address: ann.address, mailbox: ann.id, keyId: undefined }],
         } satisfies Kept)
         assert.equal((await scene.subjects(ann.id, scene.other))[0], subject)
       }

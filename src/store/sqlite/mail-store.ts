@@ -8,6 +8,7 @@ import { type Db, MAIL_FILE, openReadable } from './files.ts'
 import type { Write } from './group-commit.ts'
 import { mailReads, mailWrites, pack } from './mail.ts'
 import { messageReads, messageWrites } from './messages.ts'
+import { readerReads } from './readers.ts'
 import { recipientReads } from './recipients.ts'
 import { sessionReads, sessionWrites } from './sessions.ts'
 import { sweepWrites } from './sweep.ts'
@@ -46,6 +47,7 @@ export function openSqliteMail({
     ...domainReads(db),
     ...recipientReads(db),
     ...messageReads(db),
+    ...readerReads(db),
     ...mailReads(db),
   }
   const diskObstacle = askedSeldom(() => lowDisk(folder, minFreeBytes))
@@ -71,6 +73,8 @@ export function openSqliteMail({
     listMessageIds: async (mailbox) => reads.listMessageIds(mailbox),
     findMessage: async (mailbox, id) => reads.findMessage(mailbox, id),
     deleteMessage: (mailbox, id) => write('deleteMessage', { mailbox, id }),
+    readerMark: async (scope) => reads.readerMark(scope),
+    listReaderMessages: async (scope, page) => reads.listReaderMessages(scope, page),
     readRaw: async (rawId) => reads.readRaw(rawId),
     readParsed: async (rawId) => reads.readParsed(rawId),
     keepParsed: (rawId, mail) => write('keepParsed', { rawId, zstd: pack(JSON.stringify(mail)) }),

@@ -8,7 +8,7 @@ import {
   type RecipientFacts,
 } from '../../core/recipient.ts'
 import { type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
-import type { Kept, NewMail } from '../store.ts'
+import type { Kept, KeptRecipient, NewMail } from '../store.ts'
 import type { Db } from './files.ts'
 import type { Touch } from './group-commit.ts'
 import { recipientReads } from './recipients.ts'
@@ -78,21 +78,23 @@ export function mailWrites(db: Db, limits: ReceiveLimits, random: () => number) 
     addMail(mail: NewMail, touch: Touch): Kept {
       const size = mail.raw.length
       const rules = { limits, now: mail.receivedAt, size }
-      const taken: Recipient[] = []
+      const taken: KeptRecipient[] = []
       for (const { address, mailbox } of mail.recipients) {
-        const facts = withTaken(findRecipient(address), taken, size)
-        const found = place(address, facts, rules)
+        const facts = findRecipient(address)
+        const found = place(address, withTaken(facts, taken, size), rules)
         if ('refused' in found && found.refused === 'full') return { outcome: 'full' }
         // The address may have changed hands between RCPT and now.
-        if ('mailbox' in found && found.mailbox === mailbox) taken.push({ address, mailbox })
+        if ('mailbox' in found && found.mailbox === mailbox) {
+          taken.push({ address, mailbox, keyId: facts.keyId })
+        }
       }
       if (taken.length === 0) return { outcome: 'nobody' }
       const rawId = keepRaw(mail, taken.length)
-      for (const { address, mailbox } of taken) {
-        deliver(mailbox, { ...mail, rawId, recipient: address, size })
-        touch(mailbox)
+      for (const recipient of taken) {
+        deliver(recipient, { ...mail, rawId, size })
+        touch(recipient.mailbox)
       }
-      return { outcome: 'kept', mailboxes: taken.map(({ mailbox }) => mailbox) }
+      return { outcome: 'kept', recipients: taken }
     },
 
     keepParsed({ rawId, zstd }: KeepParsed): void {
@@ -146,7 +148,6 @@ function rawInsert(db: Db, random: () => number) {
 
 interface Delivery {
   rawId: number
-  recipient: string
   head: MailHead
   receivedAt: Date
   size: number
@@ -154,8 +155,9 @@ interface Delivery {
 
 function delivery(db: Db, random: () => number) {
   const insert = db.prepare(
-    `insert into message (mailbox, id, raw_id, recipient, sender_name, sender_email, subject, received_at, size)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `insert into message (mailbox, id, raw_id, recipient, sender_name, sender_email, subject,
+       received_at, size, key_id)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   // Counts the mail and draws its id in one.
   const more = (table: string) =>
@@ -172,10 +174,18 @@ function delivery(db: Db, random: () => number) {
      on conflict (address) do update set count = count + 1, bytes = bytes + excluded.bytes`,
   )
 
-  return (mailbox: MailboxId, mail: Delivery): void => {
+  // Of all that a key may see the ids rise in the order of commit: of the pool and of every session with a key.
+  const drawFromPool = db
+    .prepare<[number, number], number>(
+      `update shared_mailbox set last_id = max(last_id + ?, ?) where id = ${POOL} returning last_id`,
+    )
+    .pluck()
+
+  return ({ mailbox, address, keyId }: KeptRecipient, mail: Delivery): void => {
     const box = mailbox === POOL || mailbox === OPERATOR ? moreInShared : moreInSession
     const { step, least } = idRule(mail.receivedAt, random())
-    const id = box.get(step, least, mail.size, mailbox)
+    const from = keyId === undefined ? least : drawFromPool.get(step, least)
+    const id = from === undefined ? from : box.get(step, from, mail.size, mailbox)
     if (id === undefined) throw new Error('the mailbox went away inside the commit')
     const { senderName, senderEmail, subject } = mail.head
     const received = mail.receivedAt.getTime()
@@ -183,13 +193,14 @@ function delivery(db: Db, random: () => number) {
       mailbox,
       id,
       mail.rawId,
-      mail.recipient,
+      address,
       senderName,
       senderEmail,
       subject,
       received,
       mail.size,
+      keyId ?? null,
     )
-    if (mailbox === POOL) moreInPool.run(mail.recipient, mail.size)
+    if (mailbox === POOL) moreInPool.run(address, mail.size)
   }
 }

@@ -15,6 +15,7 @@ export interface MessageRow {
   subject: string
   received_at: number
   size: number
+  key_id: string | null
 }
 
 export function messageReads(db: Db) {
@@ -34,8 +35,7 @@ export function messageReads(db: Db) {
     listMessageIds: (mailbox: MailboxId): number[] => ids.all(mailbox),
     findMessage(mailbox: MailboxId, id: number): Message | undefined {
       const row = one.get(mailbox, id)
-      if (!row) return undefined
-      return { ...summaryOf(row), rawId: row.raw_id, recipient: row.recipient, size: row.size }
+      return row && messageOf(row)
     },
   }
 }
@@ -91,6 +91,10 @@ export function messageRemoval(db: Db) {
     if ((unreference.get(row.raw_id) ?? 0) > 0) return
     for (const statement of dropRaw) statement.run(row.raw_id)
   }
+}
+
+export function messageOf(row: MessageRow): Message {
+  return { ...summaryOf(row), rawId: row.raw_id, recipient: row.recipient, size: row.size }
 }
 
 function summaryOf(row: MessageRow): MessageSummary {

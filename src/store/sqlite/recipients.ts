@@ -17,8 +17,18 @@ interface SharedRow {
 type Row = DomainRow &
   (
     | { mailbox: null }
-    | { mailbox: MailboxId; owned: number; expires_at: number; count: number; bytes: number }
+    | {
+        mailbox: MailboxId
+        owned: number
+        key_id: string | null
+        expires_at: number
+        count: number
+        bytes: number
+      }
   )
+
+/** With the key that the session was made with. */
+type Found = RecipientFacts & { keyId: string | undefined }
 
 const NOTHING = { count: 0, bytes: 0 }
 const NOWHERE = { everHeld: false, poolAddress: NOTHING, pool: NOTHING, operator: NOTHING }
@@ -27,7 +37,8 @@ const NOWHERE = { everHeld: false, poolAddress: NOTHING, pool: NOTHING, operator
 export function recipientReads(db: Db) {
   // One statement: on a read-only connection each one takes and drops a lock of the file.
   const byAddress = db.prepare<[string, string], Row>(
-    `select mail_domain.*, session.id as mailbox, token_hash is not null as owned, expires_at, count, bytes
+    `select mail_domain.*, session.id as mailbox, token_hash is not null as owned, key_id,
+       expires_at, count, bytes
      from mail_domain left join session on address = ? where name = ?`,
   )
   const inLedger = db
@@ -47,20 +58,21 @@ export function recipientReads(db: Db) {
 
   return {
     readShared,
-    findRecipient(address: Address): RecipientFacts {
+    findRecipient(address: Address): Found {
       const row = byAddress.get(address, hostOf(address))
-      if (!row) return { domain: undefined, session: undefined, ...NOWHERE }
+      if (!row) return { domain: undefined, session: undefined, keyId: undefined, ...NOWHERE }
       const domain = domainOf(row)
       // The usual case, decided without the other tables.
       if (row.mailbox !== null) {
         const { mailbox: id, owned, expires_at: expiresAt, count, bytes } = row
         // Ended by its owner: over at once, whatever the clock of a mail in flight says.
         const session = owned ? { id, expiresAt: new Date(expiresAt), count, bytes } : undefined
-        return { domain, session, ...NOWHERE, everHeld: true }
+        return { domain, session, keyId: row.key_id ?? undefined, ...NOWHERE, everHeld: true }
       }
       return {
         domain,
         session: undefined,
+        keyId: undefined,
         everHeld: inLedger.get(secretHash(address)) !== undefined,
         poolAddress: inPool.get(address) ?? NOTHING,
         pool: readShared(POOL),

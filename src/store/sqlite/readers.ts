@@ -1,0 +1,111 @@
+import type { Message } from '../../core/message.ts'
+import { type MailboxId, POOL } from '../../core/session.ts'
+import type { ReaderPage, ReaderScope } from '../store.ts'
+import type { Db } from './files.ts'
+import { type MessageRow, messageOf } from './messages.ts'
+
+/** What a key may read. Each question is one statement, so that its answer is of one moment. */
+export function readerReads(db: Db) {
+  const mark = db.prepare<[Asked], Mark>(`select ${POOL_VERSION}, ${KEY_VERSION}, ${SOONEST_END}`)
+  const markOfAddress = db.prepare<[Asked], AddressMark>(
+    `select ${POOL_COUNT}, ${POOL_NEWEST}, session.id as mailbox, session.version
+     from (select 1) left join session on address = @to and ${OWN} and ${LIVE}`,
+  )
+  const lists = {
+    own: list(db, [OWN_MAIL]),
+    ownAndPool: list(db, [OWN_MAIL, POOL_MAIL]),
+    ownAt: list(db, [OWN_MAIL_AT]),
+    ownAndPoolAt: list(db, [OWN_MAIL_AT, POOL_MAIL_AT]),
+  }
+
+  return {
+    readerMark(scope: ReaderScope): string {
+      if (scope.to === undefined) return markText(scope, mark.get(asked(scope)))
+      return addressMarkText(scope, markOfAddress.get(asked(scope)))
+    },
+
+    listReaderMessages(scope: ReaderScope, page: ReaderPage): Message[] {
+      const [own, ownAndPool] =
+        scope.to === undefined ? [lists.own, lists.ownAndPool] : [lists.ownAt, lists.ownAndPoolAt]
+      const before = page.beforeId ?? Number.MAX_SAFE_INTEGER
+      const range = { since: page.sinceId, before, limit: page.limit }
+      return (scope.pool ? ownAndPool : own).all({ ...asked(scope), ...range }).map(messageOf)
+    },
+  }
+}
+
+interface Asked {
+  key: string
+  to: string | null
+  now: number
+}
+
+type AskedPage = Asked & { since: number; before: number; limit: number }
+
+function asked({ keyId, to, now }: ReaderScope): Asked {
+  return { key: keyId, to: to ?? null, now: now.getTime() }
+}
+
+// A session is over by its clock, and also when it has no token any more, whatever a clock that stepped back says.
+const LIVE = 'session.expires_at > @now and session.token_hash is not null'
+const OWN = 'session.key_id = @key'
+
+// A session that ends by the clock changes what is seen without any write: the next such end is part of the mark.
+const POOL_VERSION = `(select version from shared_mailbox where id = ${POOL}) as pool`
+const KEY_VERSION = '(select version from key_view where key_id = @key) as own'
+const SOONEST_END = `(select min(expires_at) from session where ${OWN} and ${LIVE}) as soonest`
+
+interface Mark {
+  pool: number
+  own: number | null
+  /** Null while no session of the key is live. */
+  soonest: number | null
+}
+
+/** Of one key or of two: where the marks are equal, so is the mail. */
+function markText({ keyId, pool }: ReaderScope, row: Mark | undefined): string {
+  if (!row) throw new Error('a mark was asked for and not answered')
+  const shared = pool ? `p${short(row.pool)}` : ''
+  if (row.soonest === null) return shared
+  return `${shared}k${keyId}.${short(row.own ?? 0)}.${short(row.soonest)}`
+}
+
+// New mail has a higher id than all before it. So with the newest still there and the count unchanged, nothing came or went.
+const POOL_COUNT = '(select count from pool_address where address = @to) as count'
+const POOL_NEWEST = `(select max(id) from message where mailbox = ${POOL} and recipient = @to) as newest`
+
+interface AddressMark {
+  count: number | null
+  newest: number | null
+  mailbox: MailboxId | null
+  version: number | null
+}
+
+function addressMarkText({ pool }: ReaderScope, row: AddressMark | undefined): string {
+  if (!row) throw new Error('a mark was asked for and not answered')
+  const { count, newest, mailbox, version } = row
+  const shared = pool && newest !== null ? `a${short(newest)}.${short(count ?? 0)}` : ''
+  return mailbox === null ? shared : `${shared}s${short(mailbox)}.${short(version ?? 0)}`
+}
+
+function short(value: number): string {
+  return value.toString(36)
+}
+
+const PAGE = 'message.id > @since and message.id < @before order by message.id desc limit @limit'
+// POOL is written out, here and above, because an index of the pool alone is found by nothing else.
+const POOL_MAIL = `select * from message where mailbox = ${POOL} and ${PAGE}`
+const POOL_MAIL_AT = `select * from message where mailbox = ${POOL} and recipient = @to and ${PAGE}`
+// Cross joins keep the order of the tables: the key's mail from the newest on, each with a look at its session;
+// or the one session, then its mailbox.
+const OWN_MAIL = `select message.* from message cross join session on session.id = message.mailbox
+  where message.key_id = @key and ${LIVE} and ${PAGE}`
+const OWN_MAIL_AT = `select message.* from session cross join message on message.mailbox = session.id
+  where session.address = @to and ${OWN} and ${LIVE} and ${PAGE}`
+
+function list(db: Db, parts: readonly string[]) {
+  const union = parts.map((part) => `select * from (${part})`).join(' union all ')
+  return db.prepare<[AskedPage], MessageRow>(`${union} order by id desc limit @limit`)
+}
+
+// Limits: mail of sessions that are over but not yet swept is passed by one by one, for about a minute.
