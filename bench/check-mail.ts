@@ -4,33 +4,27 @@ import { freePorts } from '../test/served.ts'
 import { connectSmtp } from '../test/smtp-client.ts'
 import { type Mayfly, startMayfly } from './contestants/mayfly.ts'
 import { fill, tokenOf } from './tools/fill.ts'
+import {
+  type Asking,
+  COLUMNS,
+  cells,
+  measure,
+  type Outcome,
+  rate,
+  type Server,
+} from './tools/loads.ts'
 import { mailText, writeMail } from './tools/mail-text.ts'
-import { cpuSeconds, startServer } from './tools/processes.ts'
+import { startServer } from './tools/processes.ts'
 import { describeMachine, goal, note, say, table } from './tools/report.ts'
 import { alternate } from './tools/rounds.ts'
 import { benchFolder } from './tools/scratch.ts'
 import { mailsFor, sendMails } from './tools/smtp-source.ts'
 import { figure, median, percentile, spread } from './tools/stats.ts'
-import { type Load, request } from './tools/wrk.ts'
 
 // How many polls a second, and how long does one take: against a route that has its answer ready, and with a hundred
 // times the mail in the store.
 
-interface Case {
-  name: string
-  /** The path of mayfly, or a file of paths. */
-  path: string
-  paths?: string
-  headers?: Record<string, string>
-}
-
-interface Server {
-  name: string
-  pid: number
-  url: string
-}
-
-type Outcome = Load & { cpuPerThousand: number }
+type Case = Pick<Asking, 'path' | 'paths' | 'headers'> & { name: string }
 
 const quick = process.argv.includes('--quick')
 const ROUNDS = quick ? 2 : 5
@@ -241,29 +235,10 @@ async function intakeBySize(
   return median(many) / median(few)
 }
 
-async function load({ pid, url }: Server | Mayfly, one: Case | undefined): Promise<Outcome> {
+/** Where the servers differ only in their store, each has the same cases. */
+function load(server: Server, one: Case | undefined): Promise<Outcome> {
   if (!one) throw new Error('every store has the same cases')
-  const { path, ...rest } = one
-  const before = cpuSeconds(pid)
-  const asked = { ...rest, url: `${url}${path}`, seconds: SECONDS, connections: CONNECTIONS }
-  const found = await request(asked)
-  const requests = found.perSecond * SECONDS
-  return { ...found, cpuPerThousand: ((cpuSeconds(pid) - before) / requests) * 1000 }
-}
-
-function rate(list: readonly Outcome[] = []): number {
-  return median(list.map(({ perSecond }) => perSecond))
-}
-
-const COLUMNS = ['requests/s', 'p50 ms', 'p99 ms', 'CPU s per 1,000']
-
-function cells(list: readonly Outcome[]): string[] {
-  return [
-    spread(list.map(({ perSecond }) => perSecond)),
-    figure(median(list.map(({ p50Ms }) => p50Ms))),
-    figure(median(list.map(({ p99Ms }) => p99Ms))),
-    figure(median(list.map(({ cpuPerThousand }) => cpuPerThousand))),
-  ]
+  return measure(server, { ...one, seconds: SECONDS, connections: CONNECTIONS })
 }
 
 await main()

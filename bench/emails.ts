@@ -1,0 +1,83 @@
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Mayfly, startMayfly } from './contestants/mayfly.ts'
+import { type Asking, COLUMNS, cells, measure, type Outcome, rate } from './tools/loads.ts'
+import { describeMachine, goal, note, say, table } from './tools/report.ts'
+import { alternate } from './tools/rounds.ts'
+import { benchFolder } from './tools/scratch.ts'
+import { figure } from './tools/stats.ts'
+
+// What does it cost that every request is paid for: /emails beside check-mail, both with nothing to show. A request of
+// /emails is on disk as spent before it is answered.
+
+const quick = process.argv.includes('--quick')
+const ROUNDS = quick ? 2 : 5
+const SECONDS = quick ? 1 : 3
+const CONNECTIONS = [32, 200]
+
+// More than any run can ask for, and no daily limit: quotas are exact, and would end the run.
+const PLAN = { id: 'bench', name: 'Bench', price_cents: 0, requests: 1_000_000_000 }
+
+interface Case extends Pick<Asking, 'path' | 'headers'> {
+  name: string
+}
+
+async function main(): Promise<void> {
+  say('## Paid requests: /emails beside check-mail (bench/emails.ts)', '')
+  describeMachine()
+  say(
+    `- Settings: ${ROUNDS} rounds of ${SECONDS} s, alternating; wrk on the same machine, one thread, kept connections, one key; one HTTP thread`,
+    '- CPU: user and system seconds of the whole server for 1,000 requests.',
+  )
+  const folder = benchFolder()
+  const plans = join(folder.path, 'plans.json')
+  writeFileSync(plans, JSON.stringify([PLAN]))
+  const data = folder.inside('data')
+  const env = { MAYFLY_PLANS_FILE: plans }
+  const mayfly = await startMayfly(data, env)
+  const key = issueKey({ ...env, MAYFLY_DATA: data })
+  const cases = await casesOf(mayfly, key)
+  for (const connections of CONNECTIONS) await compare(mayfly, cases, connections)
+  await mayfly.stop()
+}
+
+async function compare(mayfly: Mayfly, cases: readonly Case[], connections: number): Promise<void> {
+  say('', `### ${connections} connections`)
+  note(`${connections} connections`)
+  const results = await alternate<Case, Outcome>(cases, ROUNDS, ({ name: _, ...asking }) =>
+    measure(mayfly, { ...asking, seconds: SECONDS, connections }),
+  )
+  const free = rate(results.get('check-mail'))
+  table(
+    ['request', ...COLUMNS, 'of check-mail'],
+    [...results].map(([name, list]) => [name, ...cells(list), figure(rate(list) / free)]),
+  )
+  const paid = rate(results.get('/emails, charged')) / free
+  goal('/emails, empty: at least 0.4 of check-mail', paid, paid >= 0.4)
+}
+
+async function casesOf(mayfly: Mayfly, key: string): Promise<Case[]> {
+  const { token } = await mayfly.session()
+  const headers = { APIKey: key }
+  const { headers: heard, status } = await fetch(`${mayfly.url}/emails`, { headers })
+  if (status !== 200) throw new Error(`/emails answers ${status}`)
+  const known = { ...headers, 'If-None-Match': heard.get('etag') ?? '' }
+  return [
+    { name: 'check-mail', path: `/api/check-mail?token=${token}` },
+    { name: '/emails, charged', path: '/emails', headers },
+    { name: '/emails?to=, charged', path: '/emails?to=nobody@pool.test', headers },
+    { name: '/emails, unchanged (304, free)', path: '/emails', headers: known },
+    { name: '/usage, free', path: '/usage', headers },
+  ]
+}
+
+function issueKey(env: Record<string, string>): string {
+  const program = fileURLToPath(new URL('../bin/mayfly.js', import.meta.url))
+  const args = [program, 'key', 'issue', '--plan', PLAN.id, '--json']
+  const printed = execFileSync(process.execPath, args, { env: { ...process.env, ...env } })
+  return (JSON.parse(String(printed)) as { key: string }).key
+}
+
+await main()
