@@ -93,9 +93,11 @@ function short(value: number): string {
 }
 
 const PAGE = 'message.id > @since and message.id < @before order by message.id desc limit @limit'
-// POOL is written out, here and above, because an index of the pool alone is found by nothing else.
+// POOL is written out, here and above: the index of the pool alone is not found by a parameter.
 const POOL_MAIL = `select * from message where mailbox = ${POOL} and ${PAGE}`
-const POOL_MAIL_AT = `select * from message where mailbox = ${POOL} and recipient = @to and ${PAGE}`
+// Left to itself SQLite would look through the whole pool, in the order of ids.
+const POOL_MAIL_AT = `select * from message indexed by message_in_pool
+  where mailbox = ${POOL} and recipient = @to and ${PAGE}`
 // Cross joins keep the order of the tables: the key's mail from the newest on, each with a look at its session;
 // or the one session, then its mailbox.
 const OWN_MAIL = `select message.* from message cross join session on session.id = message.mailbox
