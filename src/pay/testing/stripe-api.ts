@@ -55,6 +55,10 @@ function post(ledger: Ledger, url: string, path: string, params: Params): Stripe
     'subscription_data',
     'success_url',
   ])
+  const email = params.get('customer_email') ?? null
+  if (email !== null && !/^[^@\s]+@[^@\s]+\.[^@\s]+$/.test(email)) {
+    throw refuse(400, `Invalid email address: ${email}`, { code: 'email_invalid' })
+  }
   const mode = params.needed('mode')
   const own = mode === 'subscription' ? 'subscription_data' : 'payment_intent_data'
   const other = mode === 'subscription' ? 'payment_intent_data' : 'subscription_data'
@@ -66,7 +70,7 @@ function post(ledger: Ledger, url: string, path: string, params: Params): Stripe
       handedOn: params.record(`${own}[metadata]`),
       cancel_url: params.get('cancel_url') ?? null,
       client_reference_id: params.get('client_reference_id') ?? null,
-      customer_email: params.get('customer_email') ?? null,
+      customer_email: email,
       metadata: params.record('metadata'),
       mode,
       success_url: params.needed('success_url'),
@@ -77,6 +81,10 @@ function post(ledger: Ledger, url: string, path: string, params: Params): Stripe
 
 // By which a list may be narrowed, and where the value stands.
 const FILTERS: Partial<Record<StripeKind, Record<string, (thing: never) => unknown>>> = {
+  'checkout.session': {
+    subscription: (it: { subscription: unknown }) => it.subscription,
+    payment_intent: (it: { payment_intent: unknown }) => it.payment_intent,
+  },
   invoice: {
     subscription: (it: { parent: { subscription_details: { subscription: unknown } | null } }) =>
       it.parent.subscription_details?.subscription,
