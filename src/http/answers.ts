@@ -2,16 +2,17 @@ import type { Answer } from './answer.ts'
 
 /** An answer that has been made once, good as long as its mailbox has this version. */
 interface KeptAnswer {
-  version: number
+  version: Version
   answer: Answer<never>
 }
 
 type Key = string | number
+type Version = string | number
 
 export interface Answers {
   /** Undefined unless one was kept for exactly this version. */
-  find(key: Key, version: number): Answer<never> | undefined
-  keep(key: Key, version: number, made: { answer: Answer<never>; bytes: number }): void
+  find(key: Key, version: Version): Answer<never> | undefined
+  keep(key: Key, version: Version, made: { answer: Answer<never>; bytes: number }): void
 }
 
 // What an entry costs beside the body, roughly.

@@ -1,8 +1,12 @@
 import type { Log } from '../core/log.ts'
 import type { AttachmentNote } from '../core/message.ts'
+import type { Plan } from '../core/plan.ts'
 import type { Lifetimes, MailboxLimits } from '../core/session.ts'
+import type { AwaitEmailsNeeds } from '../service/await-emails.ts'
+import type { ChargeNeeds } from '../service/charge.ts'
 import type { CreateSessionNeeds } from '../service/create-session.ts'
 import type { DeleteMailNeeds } from '../service/delete-mail.ts'
+import type { ReaderPool } from '../service/emails.ts'
 import type { EndSessionNeeds } from '../service/end-session.ts'
 import type { ExtendSessionNeeds } from '../service/extend-session.ts'
 import type { AwaitMailNeeds } from '../service/inbox.ts'
@@ -11,11 +15,14 @@ import type { ParseOnceNeeds } from '../service/parse-once.ts'
 import type { RateNeeds } from '../service/rates.ts'
 import type { FindMailNeeds, ReadMailNeeds } from '../service/read-mail.ts'
 import type { ReadinessNeeds } from '../service/readiness.ts'
+import type { UsageNeeds } from '../service/usage.ts'
 import type { Answers } from './answers.ts'
 import type { Outgoing } from './outgoing.ts'
 import type { Waiting } from './waiting.ts'
 
-type ServiceNeeds = AwaitMailNeeds &
+type ServiceNeeds = AwaitEmailsNeeds &
+  AwaitMailNeeds &
+  ChargeNeeds &
   CreateSessionNeeds &
   DeleteMailNeeds &
   EndSessionNeeds &
@@ -24,7 +31,8 @@ type ServiceNeeds = AwaitMailNeeds &
   MailEventsNeeds &
   RateNeeds &
   ReadMailNeeds &
-  ReadinessNeeds
+  ReadinessNeeds &
+  UsageNeeds
 
 /** The parts of the house that this door stands on. */
 export interface HttpNeeds
@@ -47,6 +55,9 @@ export interface HttpConfig {
   adminToken: string
   rateLimits: boolean
   readerOrigins: readonly string[]
+  readerPool: ReaderPool
+  plans: readonly Plan[]
+  payments: { provider: string }
   http: {
     trustProxy: readonly string[]
     baseUrl: string
@@ -77,6 +88,10 @@ export interface Rules extends Pick<CreateSessionNeeds, 'lives' | 'cooldownMs'> 
   adminToken: string
   /** Pages elsewhere that may read the paid interface. */
   readerOrigins: readonly string[]
+  readerPool: ReaderPool
+  plans: readonly Plan[]
+  /** How plans are paid. */
+  provider: string
 }
 
 export interface RouteNeeds

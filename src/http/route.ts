@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Static, TObject, TSchema } from 'typebox'
+import type { ApiKey } from '../core/key.ts'
 import type { ProblemCode } from '../core/problem.ts'
 import type { Answer } from './answer.ts'
 import type { RouteNeeds } from './needs.ts'
@@ -33,6 +34,8 @@ export interface Route<I extends TObject = TObject, O extends TSchema = TSchema>
   reader?: true
   /** The body is no parameters: it is left as it came, for a signature over its bytes. */
   rawBody?: true
+  /** Asked before the parameters are looked at: whose key comes with the request. Refuses it if it may not pass. */
+  admit?(needs: RouteNeeds, call: Call): Promise<ApiKey | undefined>
   handle(input: Static<I>, needs: RouteNeeds, call: Call): Promise<Answer<Static<O>>>
 }
 
@@ -48,6 +51,13 @@ export interface Call {
   signal(): AbortSignal
   /** Headers that go with the answer whatever it will be, also a refusal. */
   told: Record<string, string>
+  /** What `admit` found. */
+  key: ApiKey | undefined
+  /**
+   * Takes the room that the body needs while it goes out, or refuses. It is done for every answer; a route that has
+   * something to give back then does it itself.
+   */
+  reserve(body: Answer['body']): void
 }
 
 /** A header that a route reads. */

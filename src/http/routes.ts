@@ -6,13 +6,16 @@ import { deleteMailRoute } from './routes/delete-mail.ts'
 import { deleteSessionRoute } from './routes/delete-session.ts'
 import { documentRoutes } from './routes/documents.ts'
 import { domainsRoute } from './routes/domains.ts'
+import { emailsRoute } from './routes/emails.ts'
 import { eventsRoute } from './routes/events.ts'
 import { extendSessionRoute } from './routes/extend-session.ts'
 import { livezRoute } from './routes/livez.ts'
 import { metricsRoute } from './routes/metrics.ts'
+import { plansRoute } from './routes/plans.ts'
 import { rawMailRoute } from './routes/raw-mail.ts'
 import { readMailRoute } from './routes/read-mail.ts'
 import { readyzRoute } from './routes/readyz.ts'
+import { usageRoute } from './routes/usage.ts'
 
 /** In the order in which the documents tell them. */
 export const documented: readonly Route[] = [
@@ -26,6 +29,9 @@ export const documented: readonly Route[] = [
   attachmentRoute,
   rawMailRoute,
   eventsRoute,
+  emailsRoute,
+  usageRoute,
+  plansRoute,
   livezRoute,
   readyzRoute,
   metricsRoute,

@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Static } from 'typebox'
 import { asError } from '../core/fault.ts'
 import { Problem } from '../core/problem.ts'
 import { takeRate } from '../service/rates.ts'
@@ -42,12 +43,8 @@ export function serveRoute(serving: Serving, route: Route) {
     checkHost(raw)
     const client = clientOf(raw)
     if (client !== undefined && !route.uncounted) await takeRates(needs, route, client)
-    const input = read({
-      path: pathValues(request.params),
-      query: queryOf(raw),
-      body: route.rawBody ? NO_VALUES : await bodyOf(raw, body),
-      bearer: bearerOf(raw.headers.authorization),
-    })
+    let input: Static<Route['input']> = {}
+    let reserved = false
     const call: Call = {
       method: raw.method ?? '',
       headers: raw.headers,
@@ -55,9 +52,21 @@ export function serveRoute(serving: Serving, route: Route) {
       client,
       signal: () => signalOf(response),
       told,
+      key: undefined,
+      reserve(going) {
+        if (!reserved) needs.outgoing.admit(going, response, client ?? readerOf(call.key, input))
+        reserved = true
+      },
     }
+    call.key = await route.admit?.(needs, call)
+    input = read({
+      path: pathValues(request.params),
+      query: queryOf(raw),
+      body: route.rawBody ? NO_VALUES : await bodyOf(raw, body),
+      bearer: bearerOf(raw.headers.authorization),
+    })
     const made = await route.handle(input, needs, call)
-    needs.outgoing.admit(made.body, response, client ?? mailboxOf(input))
+    call.reserve(made.body)
     return made
   }
 
@@ -84,8 +93,8 @@ function withTold(answer: Answer, told: Call['told']): Answer {
 }
 
 /** Stands for a client whom nobody counts. */
-function mailboxOf({ token }: { token?: unknown }): string {
-  return `token ${token}`
+function readerOf(key: Call['key'], { token }: { token?: unknown }): string {
+  return key ? `key ${key.id}` : `token ${token}`
 }
 
 interface Refusing {

@@ -75,10 +75,14 @@ export async function openHttp(
   }
 }
 
-function rulesOf({ adminToken, http, readerOrigins, sessions, smtp }: HttpConfig): Rules {
+function rulesOf(config: HttpConfig): Rules {
+  const { adminToken, http, plans, readerOrigins, readerPool, sessions, smtp } = config
   return {
     adminToken,
     readerOrigins,
+    readerPool,
+    plans,
+    provider: config.payments.provider,
     baseUrl: http.baseUrl,
     hostname: smtp.hostname,
     lives: sessions,

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
 import type { MessageSummary } from '../core/message.ts'
 import type { Session } from '../core/session.ts'
 import { isoStamp, stamp } from '../core/stamp.ts'
@@ -26,14 +26,26 @@ export const sinceIdField = Type.Optional(
   }),
 )
 
+export const USUAL_LIMIT = 100
+export const limitField = Type.Optional(
+  Type.Integer({ minimum: 1, maximum: 500, description: 'At most so many; 100 if not given.' }),
+)
+export const waitField = Type.Optional(
+  Type.Integer({
+    minimum: 0,
+    maximum: 55,
+    description: 'Seconds to wait for mail newer than since_id when there is none yet.',
+  }),
+)
+
 export const successField = Type.Literal('success')
-const stampField = Type.String({
+export const stampField = Type.String({
   description: 'YYYY-MM-DD HH:MM:SS, UTC',
   examples: ['2026-03-01 12:00:00'],
 })
-const isoField = Type.String({ format: 'date-time', examples: ['2026-03-01T12:00:00Z'] })
-const emailField = Type.String({ examples: ['calm.river12345678@mayfly.example'] })
-const messageIdField = Type.Integer({ examples: [1_836_000_000_000_000] })
+export const isoField = Type.String({ format: 'date-time', examples: ['2026-03-01T12:00:00Z'] })
+export const addressField = Type.String({ examples: ['calm.river12345678@mayfly.example'] })
+export const messageIdField = Type.Integer({ examples: [1_836_000_000_000_000] })
 
 export const summaryFields = {
   id: messageIdField,
@@ -46,18 +58,29 @@ export const summaryFields = {
 const summaryShape = Type.Object(summaryFields)
 
 export const mailboxFields = {
-  email: emailField,
+  email: addressField,
   expires_at: stampField,
   expires_at_iso: isoField,
 }
 
 export const sessionShape = Type.Object({
   status: successField,
-  email: emailField,
+  email: addressField,
   token: Type.String({ examples: ['43 characters, to be kept secret'] }),
   expires_at: stampField,
   expires_at_iso: isoField,
 })
+
+export const countField = (example: number) => Type.Integer({ examples: [example] })
+export const nullable = <T extends TSchema>(field: T, description: string) =>
+  Type.Union([field, Type.Null()], { description })
+
+/** Of what begins anew, and of what ends or does not. */
+export const resetFields = { resets_at: stampField, resets_at_iso: isoField }
+export const endFields = {
+  expires_at: nullable(stampField, 'Null: never.'),
+  expires_at_iso: nullable(isoField, 'Null: never.'),
+}
 
 export const doneShape = Type.Object({ status: successField, message: Type.String() })
 

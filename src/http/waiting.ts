@@ -2,8 +2,8 @@ import { Problem } from '../core/problem.ts'
 import { waitingGauge } from './metrics.ts'
 
 export interface Waiting {
-  /** Counts one more open wait or stream; the answer ends it. Refuses when there are too many. */
-  enter(mailbox: number, client: string | undefined): () => void
+  /** Counts one more open wait or stream of a mailbox, or of a key; the answer ends it. Refuses when there are too many. */
+  enter(mailbox: number | string, client: string | undefined): () => void
 }
 
 const MOST = { all: 10_000, client: 1_000, mailbox: 100 }

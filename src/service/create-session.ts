@@ -24,6 +24,8 @@ interface Wish {
   useGmail?: boolean | undefined
   gmailAuto?: boolean | undefined
   gmailId?: number | undefined
+  /** The key that may read the session's mail too. */
+  keyId?: string | undefined
 }
 
 // With 42 random bits a second collision in a row means that chance itself is broken.
@@ -46,7 +48,7 @@ export async function createSession(
     const session = await needs.store.createSession({
       address: joinAddress(local, domain.name),
       tokenHash: secretHash(token),
-      keyId: undefined,
+      keyId: wish.keyId,
       createdAt,
       expiresAt: new Date(createdAt.getTime() + seconds * 1000),
       cooldownMs: needs.cooldownMs,

@@ -8,6 +8,7 @@ import { mailboxTag, matchesTag } from '../etag.ts'
 import type { RouteNeeds } from '../needs.ts'
 import { type Call, route } from '../route.ts'
 import {
+  limitField,
   mailboxFields,
   mailboxJson,
   sinceIdField,
@@ -15,23 +16,15 @@ import {
   summaryFields,
   summaryJson,
   tokenField,
+  USUAL_LIMIT,
+  waitField,
 } from '../shapes.ts'
-
-const USUAL_LIMIT = 100
 
 const input = Type.Object({
   token: tokenField,
   since_id: sinceIdField,
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 500, description: 'At most so many; 100 if not given.' }),
-  ),
-  wait: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: 55,
-      description: 'Seconds to wait for mail newer than since_id when there is none yet.',
-    }),
-  ),
+  limit: limitField,
+  wait: waitField,
 })
 
 const output = Type.Object({

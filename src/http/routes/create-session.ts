@@ -1,6 +1,9 @@
 import { Type } from 'typebox'
+import { openKey } from '../../service/admit.ts'
 import { createSession } from '../../service/create-session.ts'
 import { success } from '../answer.ts'
+import { keyBesideTokens } from '../key-header.ts'
+import { shopUrl } from '../reader.ts'
 import { route } from '../route.ts'
 import { sessionJson, sessionShape, ttlField } from '../shapes.ts'
 
@@ -12,7 +15,7 @@ export const createSessionRoute = route({
   path: '/api/create-session',
   title: 'Create a session',
   about:
-    'Gives you an address and the token that opens it. Without parameters the address is random. Keep the token: it is shown once.',
+    'Gives you an address and the token that opens it. Without parameters the address is random. Keep the token: it is shown once. With your APIKey the mail of the session is read by /emails too; that costs nothing.',
   input: Type.Object({
     prefix: Type.Optional(
       Type.String({
@@ -27,7 +30,17 @@ export const createSessionRoute = route({
     gmail_id: id('The id of a Gmail account, as /api/domains gives it.'),
   }),
   output: sessionShape,
+  asks: [
+    {
+      name: 'APIKey',
+      required: false,
+      description: 'Your key, if /emails is to show this session’s mail; also as X-API-Key.',
+    },
+  ],
   refusals: [
+    'invalid_key',
+    'quota_exhausted',
+    'plan_expired',
     'invalid_prefix',
     'reserved_prefix',
     'unknown_domain',
@@ -36,7 +49,13 @@ export const createSessionRoute = route({
     'gmail_unavailable',
   ],
   rate: 'createSession',
-  async handle(input, needs) {
+  async admit(needs, call) {
+    const keyText = keyBesideTokens(call.headers)
+    if (keyText === undefined) return undefined
+    const { client } = call
+    return await openKey(needs, { keyText, client, shopUrl: shopUrl(needs, call) })
+  },
+  async handle(input, needs, { key }) {
     const { session, token } = await createSession(needs, {
       prefix: input.prefix,
       domainId: input.domain_id,
@@ -44,6 +63,7 @@ export const createSessionRoute = route({
       useGmail: input.use_gmail,
       gmailAuto: input.gmail_auto,
       gmailId: input.gmail_id,
+      keyId: key?.id,
     })
     return success(sessionJson(session, token))
   },

@@ -75,6 +75,8 @@ describe('/readyz', () => {
         client: undefined,
         signal: () => AbortSignal.abort(),
         told: {},
+        key: undefined,
+        reserve: () => {},
       }
       const stopping = (error: unknown) =>
         error instanceof Problem && error.code === 'shutting_down'

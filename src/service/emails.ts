@@ -1,0 +1,103 @@
+import { type Address, parseAddress } from '../core/address.ts'
+import type { Message } from '../core/message.ts'
+import { Problem } from '../core/problem.ts'
+import type { MailStore, ReaderScope } from '../store/store.ts'
+import { type EmailRecord, emailRecord } from './email-record.ts'
+import type { Parsed } from './read-mail.ts'
+
+export interface EmailsNeeds {
+  store: Pick<MailStore, 'readerMark' | 'listReaderMessages'>
+  parsed: Parsed
+  readerPool: ReaderPool
+  now(): Date
+}
+
+/** What keys see of the pool: all of it, what they know the address of, or nothing. */
+export type ReaderPool = 'open' | 'by-address' | 'off'
+
+/** Which mail is asked for. */
+export interface EmailQuery {
+  keyId: string
+  to: Address | undefined
+  /** Only newer ones. */
+  sinceId: number
+  /** Only older ones: the last of the page before. */
+  beforeId: number | undefined
+  limit: number
+}
+
+export interface EmailPage {
+  /** Newest first. */
+  records: EmailRecord[]
+  /** After which one the next page begins; undefined: there is none. */
+  nextAfter: number | undefined
+}
+
+const MAX_PAGE_BYTES = 8 * 1024 * 1024
+// Two processes parse: more at once would only wait there, and hold more mail in memory.
+const AT_ONCE = 4
+
+/** What of this query the key may see, as a mark: equal as long as the answer is. */
+export async function emailsMark(needs: EmailsNeeds, query: EmailQuery): Promise<string> {
+  return await needs.store.readerMark(scopeOf(needs, query))
+}
+
+export async function hasEmails(needs: EmailsNeeds, query: EmailQuery): Promise<boolean> {
+  const page = { sinceId: query.sinceId, beforeId: undefined, limit: 1 }
+  return (await needs.store.listReaderMessages(scopeOf(needs, query), page)).length > 0
+}
+
+/** One page. It ends early where it grows too large, but never before its first record. */
+export async function listEmails(needs: EmailsNeeds, query: EmailQuery): Promise<EmailPage> {
+  const { sinceId, beforeId, limit } = query
+  // One more than wanted tells whether there is a next page.
+  const page = { sinceId, beforeId, limit: limit + 1 }
+  const messages = await needs.store.listReaderMessages(scopeOf(needs, query), page)
+  const wanted = messages.slice(0, limit)
+  const records: EmailRecord[] = []
+  let bytes = 0
+  for await (const record of recordsOf(needs.parsed, wanted)) {
+    bytes += sizeOf(record)
+    const last = records.at(-1)
+    if (last && bytes > MAX_PAGE_BYTES) return { records, nextAfter: last.id }
+    records.push(record)
+  }
+  return { records, nextAfter: messages.length > limit ? wanted.at(-1)?.id : undefined }
+}
+
+/** Mail that went away meanwhile is left out. */
+async function* recordsOf(
+  parsed: Parsed,
+  messages: readonly Message[],
+): AsyncGenerator<EmailRecord> {
+  for (let at = 0; at < messages.length; at += AT_ONCE) {
+    const some = messages.slice(at, at + AT_ONCE)
+    const mails = await Promise.all(some.map(({ rawId }) => parsed(rawId)))
+    for (const [index, message] of some.entries()) {
+      const mail = mails[index]
+      if (mail) yield emailRecord(message, mail)
+    }
+  }
+}
+
+function sizeOf(record: EmailRecord): number {
+  return Buffer.byteLength(JSON.stringify(record))
+}
+
+function scopeOf(needs: EmailsNeeds, { keyId, to }: EmailQuery): ReaderScope {
+  return { keyId, pool: seesPool(needs.readerPool, to), to, now: needs.now() }
+}
+
+export function seesPool(pool: ReaderPool, to: Address | undefined): boolean {
+  return pool === 'open' || (pool === 'by-address' && to !== undefined)
+}
+
+/** `ann@box.test`, or the same with a name around it: `Ann <ann@box.test>`. */
+export function parseTo(text: string): Address {
+  const [, inside] = /^[^<>]*<([^<>]*)>\s*$/.exec(text) ?? []
+  const address = parseAddress((inside ?? text).trim())
+  if (!address) {
+    throw new Problem('invalid_parameter', 'to: give one e-mail address; a + is written %2B.')
+  }
+  return address
+}
