@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Deeds, run } from './cli/commands.ts'
@@ -5,13 +6,16 @@ import { banner, whereabouts } from './cli/serve.ts'
 import { type Config, readConfig } from './config.ts'
 import { hasCode } from './core/fault.ts'
 import type { Log } from './core/log.ts'
+import { Problem } from './core/problem.ts'
 import { openLog } from './log.ts'
 import { openParser } from './mime/parser.ts'
 import { parseOnce } from './service/parse-once.ts'
 import { loadSettings, SettingsError } from './settings.ts'
+import { BackupRefused, backupShop } from './store/sqlite/backup.ts'
 import { FolderInUse } from './store/sqlite/files.ts'
 import { DamagedFile, NewerSchema } from './store/sqlite/migrate.ts'
-import { openMailBeside, type StoreBeside } from './threads/beside.ts'
+import { restoreShop } from './store/sqlite/restore.ts'
+import { openMailBeside, openShopBeside } from './threads/beside.ts'
 import { startService } from './threads/start.ts'
 
 /** The command line's deeds. Each opens only what it needs: most of them run beside a service on the same folder. */
@@ -22,9 +26,17 @@ function deeds(): Deeds {
     serve: () => serve(read().config),
     settings: () => read().settings,
     here: () => hereOf(read().config),
-    withDomains: (deed) => withMailStore(read().config, deed),
+    plans: () => read().config.plans,
+    withDomains: (deed) => withStore(openMailBeside(read().config), deed),
+    withKeys: (deed) =>
+      withStore(openShopBeside(read().config), (store) =>
+        deed({ store, now: () => new Date(), randomBytes }),
+      ),
+    backup: async (file, options) => backupShop(read().config.data, file, options),
+    restore: async (file, { tell }) =>
+      restoreShop(read().config.data, file, { now: new Date(), tell }),
     withOperatorMail: (deed) =>
-      withMailStore(read().config, async (store) => {
+      withStore(openMailBeside(read().config), async (store) => {
         const parser = openParser({ log: errorLog() })
         try {
           const parsed = parseOnce({ store, parse: parser.parse })
@@ -76,13 +88,12 @@ function errorLog(): Log {
   return openLog({ level: 'warn', thread: 'main' }, sink)
 }
 
-async function withMailStore<T>(
-  config: Config,
-  deed: (store: StoreBeside) => Promise<T>,
-): Promise<T> {
-  const store = openMailBeside(config)
+async function withStore<Store extends { close(): Promise<void> }>(
+  store: Store,
+  deed: (store: Store) => Promise<void>,
+): Promise<void> {
   try {
-    return await deed(store)
+    await deed(store)
   } finally {
     await store.close()
   }
@@ -103,10 +114,8 @@ function plainFault(error: unknown): string | undefined {
     return `${error.message}. Set MAYFLY_HTTP_PORT or MAYFLY_SMTP_PORT to a free port.`
   // A folder that cannot be made, a file that cannot be read, a host that does not exist: the message names it.
   if ('syscall' in error || hasCode(error, 'SQLITE_CANTOPEN')) return error.message
-  const mendable = [SettingsError, FolderInUse, NewerSchema, DamagedFile].some(
-    (kind) => error instanceof kind,
-  )
-  return mendable ? error.message : undefined
+  const mendable = [SettingsError, FolderInUse, NewerSchema, DamagedFile, BackupRefused, Problem]
+  return mendable.some((kind) => error instanceof kind) ? error.message : undefined
 }
 
 // Mail, tokens' hashes and our key are nobody else's on this machine, whoever made the folder.

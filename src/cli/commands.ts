@@ -1,14 +1,18 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import type { Plan } from '../core/plan.ts'
 import type { DomainBook } from '../service/domains.ts'
+import type { KeyBook } from '../service/keys.ts'
+import { addBackupCommands, type BackupDeeds } from './backup.ts'
 import { printConfig, type SettingLine } from './config.ts'
 import { type AddOptions, addDomain, printDomains, removeDomain, switchDomain } from './domain.ts'
 import { watchInbox } from './inbox.ts'
+import { addKeyCommands, addOrderCommands } from './key-commands.ts'
 import { type OperatorMail, watchOperator } from './operator-inbox.ts'
 import { type Print, Refused } from './refused.ts'
 import type { Whereabouts } from './serve.ts'
 
 /** What the commands need done; main.ts opens each part only when a command asks for it. */
-export interface Deeds {
+export interface Deeds extends BackupDeeds {
   version: string
   /** Runs until it is told to stop. */
   serve(): Promise<void>
@@ -16,6 +20,9 @@ export interface Deeds {
   here(): Whereabouts
   withDomains(deed: (book: DomainBook) => Promise<void>): Promise<void>
   withOperatorMail(deed: (mail: OperatorMail) => Promise<void>): Promise<void>
+  /** What the operator sells. */
+  plans(): readonly Plan[]
+  withKeys(deed: (book: KeyBook) => Promise<void>): Promise<void>
 }
 
 /** Runs one command line and says how it ended: 0 done, 1 refused, 2 wrongly written. */
@@ -50,6 +57,9 @@ function program(deeds: Deeds, print: Print): Command {
     .action((options: { json?: boolean }) => printConfig(deeds.settings(), options, print))
   addDomainCommands(mayfly.command('domain').description('the mail domains'), deeds, print)
   addInboxCommand(mayfly, deeds, print)
+  addKeyCommands(mayfly.command('key').description('the keys that open /emails'), deeds, print)
+  addOrderCommands(mayfly.command('order').description('what was sold'), deeds, print)
+  addBackupCommands(mayfly, deeds, print)
   return mayfly
 }
 

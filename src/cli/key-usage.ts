@@ -1,0 +1,63 @@
+import type { ApiKey } from '../core/key.ts'
+import { nextDay, remaining } from '../core/quota.ts'
+import { stamp } from '../core/stamp.ts'
+import { type KeyBook, keyUsage } from '../service/keys.ts'
+import { theKey } from './key.ts'
+import { count, endShown, keyJson, keyLines, stateOf } from './key-shown.ts'
+import type { Print } from './refused.ts'
+import { table } from './table.ts'
+import { bar, dateShown, plot } from './usage-plot.ts'
+
+interface UsageOptions {
+  json?: boolean
+  /** True where people look: then it is drawn. */
+  drawn: boolean
+}
+
+/** `mayfly key usage`: what is used and left, and the last 30 days. */
+export async function usage(
+  book: KeyBook,
+  name: string,
+  { json, drawn }: UsageOptions,
+  print: Print,
+): Promise<void> {
+  const key = await theKey(book, name)
+  const days = await keyUsage(book, key.id)
+  if (json) {
+    const shown = days.map(({ day, count }) => ({ day: dateShown(day), count }))
+    print(JSON.stringify({ ...keyJson(key), days: shown }, null, 2))
+    return
+  }
+  const rows = days.map(({ day, count }) => [dateShown(day), String(count)])
+  const lines = drawn
+    ? [...drawnKey(key, book.now()), '', ...plot(days)]
+    : [...keyLines(key, book.now()), '', ...table([['DAY', 'REQUESTS'], ...rows])]
+  for (const line of lines) print(line)
+}
+
+function drawnKey(key: ApiKey, now: Date): string[] {
+  const { maxRequests, maxPerDay, used, usedToday } = key
+  const left = remaining(key)
+  const midnight = stamp(nextDay(now))
+  return [
+    `${key.prefix}  ${key.plan}  ${stateOf(key, now)}`,
+    '',
+    ...table([
+      [
+        'Used',
+        `${count(used)} of ${count(maxRequests)}`,
+        bar(used, maxRequests),
+        `${count(left.all)} left`,
+      ],
+      maxPerDay === undefined
+        ? ['Today', count(usedToday), 'no daily limit']
+        : [
+            'Today',
+            `${count(usedToday)} of ${count(maxPerDay)}`,
+            bar(usedToday, maxPerDay),
+            `${count(left.today ?? 0)} left until ${midnight}`,
+          ],
+    ]),
+    `Ends   ${endShown(key)}`,
+  ]
+}
