@@ -1,5 +1,5 @@
-/** The whole style of /docs. The page carries it inline, so its hash stands in the policy. */
-export const STYLE = `
+/** The colours of every page, by day and by night. */
+export const PALETTE = `
 :root {
   color-scheme: light dark;
   --paper: light-dark(#fdfdfb, #14181b);
@@ -10,7 +10,10 @@ export const STYLE = `
   --wing: light-dark(#0b6b63, #63cfc0);
   --post: light-dark(#8a4b08, #f0b265);
 }
-* { box-sizing: border-box }
+`
+
+/** The whole style of /docs. The page carries it inline, so its hash stands in the policy. */
+export const STYLE = `${PALETTE}* { box-sizing: border-box }
 html { scroll-behavior: smooth; scroll-padding-top: 1.5rem }
 @media (prefers-reduced-motion: reduce) { html { scroll-behavior: auto } }
 body {

@@ -4,6 +4,8 @@ import type { Plan } from '../core/plan.ts'
 import type { Lifetimes, MailboxLimits } from '../core/session.ts'
 import type { AwaitEmailsNeeds } from '../service/await-emails.ts'
 import type { ChargeNeeds } from '../service/charge.ts'
+import type { CheckoutNeeds } from '../service/checkout.ts'
+import type { ClaimNeeds } from '../service/claim.ts'
 import type { CreateSessionNeeds } from '../service/create-session.ts'
 import type { DeleteMailNeeds } from '../service/delete-mail.ts'
 import type { ReaderPool } from '../service/emails.ts'
@@ -12,6 +14,8 @@ import type { ExtendSessionNeeds } from '../service/extend-session.ts'
 import type { AwaitMailNeeds } from '../service/inbox.ts'
 import type { MailEventsNeeds } from '../service/mail-events.ts'
 import type { ParseOnceNeeds } from '../service/parse-once.ts'
+import type { PayFakeNeeds } from '../service/pay-fake.ts'
+import type { HearPaymentNeeds } from '../service/payment-notice.ts'
 import type { RateNeeds } from '../service/rates.ts'
 import type { FindMailNeeds, ReadMailNeeds } from '../service/read-mail.ts'
 import type { ReadinessNeeds } from '../service/readiness.ts'
@@ -23,12 +27,16 @@ import type { Waiting } from './waiting.ts'
 type ServiceNeeds = AwaitEmailsNeeds &
   AwaitMailNeeds &
   ChargeNeeds &
+  CheckoutNeeds &
+  ClaimNeeds &
   CreateSessionNeeds &
   DeleteMailNeeds &
   EndSessionNeeds &
   ExtendSessionNeeds &
   FindMailNeeds &
+  HearPaymentNeeds &
   MailEventsNeeds &
+  PayFakeNeeds &
   RateNeeds &
   ReadMailNeeds &
   ReadinessNeeds &

@@ -1,6 +1,8 @@
 import type { Route } from './route.ts'
 import { attachmentRoute } from './routes/attachment.ts'
 import { checkMailRoute } from './routes/check-mail.ts'
+import { checkoutRoute } from './routes/checkout.ts'
+import { claimRoute } from './routes/claim.ts'
 import { createSessionRoute } from './routes/create-session.ts'
 import { deleteMailRoute } from './routes/delete-mail.ts'
 import { deleteSessionRoute } from './routes/delete-session.ts'
@@ -9,12 +11,16 @@ import { domainsRoute } from './routes/domains.ts'
 import { emailsRoute } from './routes/emails.ts'
 import { eventsRoute } from './routes/events.ts'
 import { extendSessionRoute } from './routes/extend-session.ts'
+import { fakePayRoutes } from './routes/fake-pay.ts'
 import { livezRoute } from './routes/livez.ts'
 import { metricsRoute } from './routes/metrics.ts'
+import { orderRoute } from './routes/order.ts'
 import { plansRoute } from './routes/plans.ts'
 import { rawMailRoute } from './routes/raw-mail.ts'
 import { readMailRoute } from './routes/read-mail.ts'
 import { readyzRoute } from './routes/readyz.ts'
+import { shopPageRoutes } from './routes/shop-pages.ts'
+import { stripeWebhookRoute } from './routes/stripe-webhook.ts'
 import { usageRoute } from './routes/usage.ts'
 
 /** In the order in which the documents tell them. */
@@ -32,10 +38,19 @@ export const documented: readonly Route[] = [
   emailsRoute,
   usageRoute,
   plansRoute,
+  checkoutRoute,
+  orderRoute,
+  claimRoute,
+  stripeWebhookRoute,
   livezRoute,
   readyzRoute,
   metricsRoute,
 ]
 
 /** Every endpoint. */
-export const routes: readonly Route[] = [...documented, ...documentRoutes(documented)]
+export const routes: readonly Route[] = [
+  ...documented,
+  ...shopPageRoutes,
+  ...fakePayRoutes,
+  ...documentRoutes(documented),
+]

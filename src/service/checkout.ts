@@ -1,11 +1,13 @@
 import { parseHost } from '../core/address.ts'
 import { makeToken, secretHash } from '../core/id.ts'
 import { makeKeyId, makeOrderId, makePrefix, RANDOM_BYTES } from '../core/key.ts'
+import type { Log } from '../core/log.ts'
 import type { Plan } from '../core/plan.ts'
 import { Problem } from '../core/problem.ts'
 import type { Purchase } from '../core/purchase.ts'
 import type { Pay } from '../pay/pay.ts'
 import type { ShopStore } from '../store/store.ts'
+import { askingProvider } from './provider-fault.ts'
 
 export interface CheckoutNeeds {
   shop: Pick<ShopStore, 'addPurchase' | 'keepCheckout'>
@@ -13,6 +15,7 @@ export interface CheckoutNeeds {
   plans: readonly Plan[]
   now(): Date
   randomBytes(count: number): Uint8Array
+  log: Pick<Log, 'error'>
 }
 
 export interface Wish {
@@ -37,7 +40,7 @@ export async function checkout(needs: CheckoutNeeds, wish: Wish): Promise<Checko
   const { shop, pay } = needs
   const { provider } = pay
   if (provider === 'manual') {
-    throw new Problem('not_found', 'Plans are not sold online here. Ask the operator for a key.')
+    throw new Problem('not_found', 'This site sells no plans online. Ask its operator for a key.')
   }
   const plan = planCalled(wish.plan, needs.plans)
   const email = wish.email === undefined ? undefined : parseBuyer(wish.email)
@@ -57,16 +60,16 @@ export async function checkout(needs: CheckoutNeeds, wish: Wish): Promise<Checko
     idempotencyHash: wish.repeat && digest('order', wish.repeat),
   })
   checkSame(order, plan, email)
-  const url = order.checkoutUrl ?? (await openCheckout(needs, order, wish.baseUrl))
+  const url = order.checkoutUrl || (await openCheckout(needs, order, wish.baseUrl))
   return { order, url, claimSecret: secretOf(order.id) }
 }
 
 async function openCheckout(
-  { shop, pay }: CheckoutNeeds,
+  { shop, pay, log }: CheckoutNeeds,
   { id, plan, email }: Purchase,
   baseUrl: string,
 ): Promise<string> {
-  const opened = await pay.open({ id, plan, email, baseUrl })
+  const opened = await askingProvider(log, () => pay.open({ id, plan, email, baseUrl }))
   await shop.keepCheckout(id, opened)
   return opened.url
 }

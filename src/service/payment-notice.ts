@@ -1,7 +1,9 @@
+import type { Log } from '../core/log.ts'
 import { Problem } from '../core/problem.ts'
 import type { Purchase } from '../core/purchase.ts'
 import type { Notice, OrderHint, Pay } from '../pay/pay.ts'
 import type { ShopStore } from '../store/store.ts'
+import { askingProvider } from './provider-fault.ts'
 import { type SettleOrderNeeds, settleOrder } from './settle-order.ts'
 
 export interface PaymentNoticeNeeds extends SettleOrderNeeds {
@@ -9,9 +11,13 @@ export interface PaymentNoticeNeeds extends SettleOrderNeeds {
   pay: Pick<Pay, 'provider' | 'mode' | 'book'>
 }
 
+export interface HearPaymentNeeds extends PaymentNoticeNeeds {
+  log: Pick<Log, 'error'>
+}
+
 /** A message of the provider as it came in. When this resolves, what it means is on disk. */
 export async function hearPayment(
-  needs: PaymentNoticeNeeds,
+  needs: HearPaymentNeeds,
   raw: Uint8Array,
   signature: string | undefined,
 ): Promise<void> {
@@ -19,7 +25,9 @@ export async function hearPayment(
   if (provider !== 'stripe' || !book) {
     throw new Problem('not_found', 'Nothing is sold through Stripe here.')
   }
-  await takeNotice(needs, await book.notice(raw, signature))
+  await askingProvider(needs.log, async () => {
+    await takeNotice(needs, await book.notice(raw, signature))
+  })
 }
 
 /** The message is only a reason to ask: what it says counts for nothing, so it may come late, twice or never. */

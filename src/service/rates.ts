@@ -10,6 +10,7 @@ export interface RateNeeds {
 const rates = {
   request: { count: 50, seconds: 1, burst: 200 },
   createSession: { count: 60, seconds: 60, burst: 60 },
+  checkout: { count: 30, seconds: 60, burst: 30 },
   checkMail: { count: 600, seconds: 60, burst: 600 },
   wrongKey: { count: 20, seconds: 60, burst: 21 },
 } as const satisfies Record<string, Rate>

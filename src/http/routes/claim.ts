@@ -1,0 +1,46 @@
+import { Type } from 'typebox'
+import { claim } from '../../service/claim.ts'
+import { success } from '../answer.ts'
+import { route } from '../route.ts'
+import { countField, endFields, nullable, successField } from '../shapes.ts'
+import {
+  CLAIM_SECRET,
+  claimSecretOf,
+  orderIdField,
+  soldFields,
+  soldJson,
+  timeJson,
+} from '../shop-shapes.ts'
+
+export const claimRoute = route({
+  method: 'POST',
+  path: '/api/orders/{id}/claim',
+  title: 'Claim the key',
+  about:
+    'Mints the key of a paid order and shows it. It is kept nowhere: asked again within 24 hours of the first time, this makes a new key and ends the former at once. The claim secret goes in the header Claim-Secret.',
+  input: Type.Object({ id: orderIdField }),
+  output: Type.Object({
+    status: successField,
+    ...soldFields,
+    key: Type.String({ examples: ['45 characters, to be kept secret'] }),
+    key_id: Type.String({ examples: ['key_1uQmB0cZ7yR5tVd9KfXw3e'] }),
+    key_prefix: Type.String({ examples: ['mf_live_a1B2'] }),
+    requests: countField(100_000),
+    per_day: nullable(countField(1_000), 'Null: no daily limit.'),
+    ...endFields,
+  }),
+  asks: [CLAIM_SECRET],
+  refusals: ['missing_parameter', 'not_found', 'order_unpaid', 'already_claimed'],
+  async handle({ id }, needs, call) {
+    const { order, key } = await claim(needs, id, claimSecretOf(id, call))
+    return success({
+      ...soldJson(order),
+      key,
+      key_id: order.keyId,
+      key_prefix: order.keyPrefix,
+      requests: order.plan.requests,
+      per_day: order.plan.perDay ?? null,
+      ...timeJson('expires_at', order.paidUntil),
+    })
+  },
+})

@@ -1,0 +1,40 @@
+import { Type } from 'typebox'
+import { Problem } from '../../core/problem.ts'
+import { fakeOrder, OUTCOMES, payFake } from '../../service/pay-fake.ts'
+import { empty } from '../answer.ts'
+import { type Route, route } from '../route.ts'
+import { fakePayPage } from '../shop-pages.ts'
+import { orderIdField } from '../shop-shapes.ts'
+
+/** The pay page of the test shop, and what its buttons do. */
+export const fakePayRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/pay/{id}',
+    title: 'Test payment',
+    about: 'Where an order of the test shop is paid.',
+    input: Type.Object({ id: orderIdField }),
+    output: 'text/html',
+    refusals: ['not_found'],
+    async handle({ id }, needs) {
+      return fakePayPage(await fakeOrder(needs, id))
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/pay/{id}',
+    title: 'Test payment',
+    about: 'Pays an order of the test shop, or fails to, and leads to the order.',
+    input: Type.Object({ id: orderIdField, outcome: Type.String() }),
+    output: 'text/html',
+    refusals: ['not_found'],
+    async handle({ id, outcome: wanted }, needs) {
+      const outcome = OUTCOMES.find((known) => known === wanted)
+      if (!outcome) {
+        throw new Problem('invalid_parameter', `outcome: give one of ${OUTCOMES.join(', ')}.`)
+      }
+      await payFake(needs, id, outcome)
+      return empty(303, { location: `/orders/${id}` })
+    },
+  }),
+]
