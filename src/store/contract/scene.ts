@@ -48,11 +48,15 @@ export async function openScene({ store, other, close }: OpenMailStore) {
     close,
     due,
     take,
-    async session(text: string, lifeMs = HOUR): Promise<Session & { tokenHash: string }> {
+    async session(
+      text: string,
+      lifeMs = HOUR,
+      keyId?: string,
+    ): Promise<Session & { tokenHash: string }> {
       tokens += 1
       const tokenHash = `hash-${tokens}`
       const made = await store.createSession(
-        newSession(text, { tokenHash, createdAt: START, lifeMs }),
+        newSession(text, { tokenHash, createdAt: START, lifeMs, keyId }),
       )
       assert.ok(made, `${text} is free`)
       return { ...made, tokenHash }
@@ -70,15 +74,19 @@ export async function openScene({ store, other, close }: OpenMailStore) {
   }
 }
 
-export function newSession(
-  text: string,
-  { tokenHash, createdAt, lifeMs }: { tokenHash: string; createdAt: Date; lifeMs: number },
-) {
+interface SessionWish {
+  tokenHash: string
+  createdAt: Date
+  lifeMs: number
+  keyId?: string | undefined
+}
+
+export function newSession(text: string, { tokenHash, createdAt, lifeMs, keyId }: SessionWish) {
   const expiresAt = new Date(createdAt.getTime() + lifeMs)
   return {
     address: address(text),
     tokenHash,
-    keyId: undefined,
+    keyId,
     createdAt,
     expiresAt,
     cooldownMs: COOLDOWN,

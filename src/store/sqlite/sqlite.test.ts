@@ -3,6 +3,8 @@ import { scratchMail, scratchShop } from '../../../test/scratch.ts'
 import { keysContract } from '../contract/keys.contract.ts'
 import { messagesContract } from '../contract/messages.contract.ts'
 import { purchasesContract } from '../contract/purchases.contract.ts'
+import { readersContract } from '../contract/readers.contract.ts'
+import { readersOrderContract } from '../contract/readers-order.contract.ts'
 import { recipientsContract } from '../contract/recipients.contract.ts'
 import { sessionsContract } from '../contract/sessions.contract.ts'
 
@@ -10,6 +12,8 @@ describe('SQLite', () => {
   sessionsContract(scratchMail)
   messagesContract(scratchMail)
   recipientsContract(scratchMail)
+  readersContract(scratchMail)
+  readersOrderContract(scratchMail)
   keysContract(scratchShop)
   purchasesContract(scratchShop)
 })

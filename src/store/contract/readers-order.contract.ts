@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, test } from 'vitest'
+import type { Message } from '../../core/message.ts'
+import { POOL } from '../../core/session.ts'
+import type { MailStore, ReaderPage, ReaderScope } from '../store.ts'
+import {
+  address,
+  at,
+  DAY,
+  HOUR,
+  head,
+  type OpenMailStore,
+  openScene,
+  type Scene,
+  START,
+} from './scene.ts'
+
+const KEY = 'key-mine'
+const SCOPE = { keyId: KEY, pool: true, to: undefined, now: START }
+
+/** In which order a key sees mail: without it, since_id would pass by mail that comes later, in every engine. */
+export function readersOrderContract(open: () => Promise<OpenMailStore>): void {
+  let scene: Scene
+  let other: MailStore
+
+  beforeEach(async () => {
+    scene = await openScene(await open())
+    other = scene.other
+    await scene.session('a@box.test', HOUR, KEY)
+    await scene.session('b@box.test', HOUR, KEY)
+  })
+  afterEach(() => scene.close())
+
+  const list = (page: Partial<ReaderPage> = {}) =>
+    other.listReaderMessages(SCOPE, { sinceId: 0, beforeId: undefined, limit: 500, ...page })
+  const subjects = (messages: Message[]) => messages.map((message) => message.subject)
+  const numbered = (count: number) => Array.from({ length: count }, (_, index) => String(index))
+  const newestFirst = (count: number) => numbered(count).toReversed()
+
+  describe('ids over the pool and the sessions of a key', () => {
+    const turns = ['a@box.test', 'any@pool.test', 'b@box.test', 'b@box.test', 'other@pool.test']
+
+    test('rise in the order of commit, also when the clock steps back', async () => {
+      for (const [index, ms] of [0, -DAY, 5, -HOUR, 3, 3, -2 * DAY, 0].entries()) {
+        const to = turns[index % turns.length] ?? ''
+        await scene.send([to], { head: head(String(index)), receivedAt: at(ms) })
+      }
+      const all = await list()
+      assert.deepEqual(subjects(all), newestFirst(8))
+      assert.equal(new Set(all.map(({ id }) => id)).size, 8)
+      assert.ok(all.every(({ id }) => Number.isSafeInteger(id)))
+    })
+
+    test('rise within one commit of many mails, and of one mail for many', async () => {
+      const sent = numbered(10).map((subject) => {
+        const index = Number(subject)
+        const to = turns[index % turns.length] ?? ''
+        return scene.send([to], { head: head(subject), receivedAt: at(-index * HOUR) })
+      })
+      await Promise.all(sent)
+      assert.deepEqual(subjects(await list()), newestFirst(10))
+      const [last] = await list({ limit: 1 })
+      await scene.send(turns.slice(0, 3), { receivedAt: at(-DAY) })
+      const newer = await list({ sinceId: last?.id ?? 0 })
+      assert.deepEqual(
+        newer.map(({ recipient }) => recipient),
+        ['b@box.test', 'any@pool.test', 'a@box.test'],
+      )
+    })
+
+    test('go on over a revival', async () => {
+      const { id } = await scene.session('c@box.test', HOUR, KEY)
+      await scene.send(['any@pool.test'], { receivedAt: at(DAY) })
+      const expiresAt = at(2 * HOUR)
+      const cooldownMs = DAY
+      await scene.store.reviveSession({ mailbox: id, now: at(HOUR), expiresAt, cooldownMs })
+      await scene.send(['c@box.test'], { head: head('since'), receivedAt: at(HOUR) })
+      assert.deepEqual(subjects(await list()), ['since', 'hello'])
+    })
+
+    test('are drawn apart for sessions without a key and for the operator', async () => {
+      await scene.send(['any@pool.test'], { receivedAt: at(DAY) })
+      const plain = await scene.session('plain@box.test')
+      await scene.send(['plain@box.test', 'abuse@box.test'])
+      const [ofPlain = 0] = await other.listMessageIds(plain.id)
+      const [ofPool = 0] = await other.listMessageIds(POOL)
+      assert.ok(ofPlain < ofPool, 'a private mailbox tells nothing of the pool')
+      const { version, lastId } = await other.readShared(POOL)
+      await scene.send(['plain@box.test', 'abuse@box.test'], { receivedAt: at(HOUR - 1) })
+      assert.deepEqual([version, lastId], [1, (await other.readShared(POOL)).lastId])
+    })
+  })
+
+  describe('a reader that asks with sinceId', () => {
+    test('gets each mail once, in order, while mail comes to the pool and its sessions', async () => {
+      const names = numbered(20)
+      for (const name of names) await scene.session(`s${name}@box.test`, HOUR, KEY)
+      const count = 200
+      let going = true
+      const sending = Promise.all(
+        numbered(count).map((subject) => {
+          const name = names[Math.floor(Number(subject) / 2) % names.length]
+          const to = Number(subject) % 2 === 0 ? `s${name}@box.test` : `p${name}@pool.test`
+          return scene.send([to], { head: head(subject), receivedAt: at(-Number(subject)) })
+        }),
+      ).finally(() => {
+        going = false
+      })
+
+      const got: Message[] = []
+      const look = async () => {
+        const newer = await list({ sinceId: got.at(-1)?.id ?? 0 })
+        got.push(...newer.toReversed())
+      }
+      while (going) {
+        await look()
+        await new Promise(setImmediate)
+      }
+      await sending
+      await look()
+      assert.deepEqual(got, (await list()).toReversed())
+      assert.equal(new Set(subjects(got)).size, count)
+    })
+  })
+
+  describe('paging', () => {
+    const pageThrough = async (scope: ReaderScope) => {
+      const ids: number[] = []
+      for (let more = true; more; ) {
+        const page = { sinceId: 0, beforeId: ids.at(-1), limit: 3 }
+        const found = await other.listReaderMessages(scope, page)
+        ids.push(...found.map(({ id }) => id))
+        more = found.length > 0
+        // What comes meanwhile is newer than every page still to come.
+        await scene.send([`late${ids.length}@pool.test`])
+      }
+      return ids
+    }
+
+    for (const [name, to, count] of [
+      ['all it may see', undefined, 17],
+      ['a session of its own', 'a@box.test', 5],
+      ['an address of the pool', 'any@pool.test', 5],
+    ] as const) {
+      test(`by beforeId reaches every message once: ${name}`, async () => {
+        for (const subject of numbered(5)) {
+          for (const one of ['a@box.test', 'any@pool.test', 'b@box.test']) {
+            await scene.send([one], { head: head(subject) })
+          }
+        }
+        await scene.send(['x@pool.test', 'y@pool.test'])
+        const scope = { ...SCOPE, to: to && address(to) }
+        const ids = await pageThrough(scope)
+        assert.equal(new Set(ids).size, count)
+        assert.deepEqual(
+          ids,
+          ids.toSorted((one, next) => next - one),
+        )
+        assert.equal(ids.length, count)
+      })
+    }
+
+    test('sinceId and beforeId are both left out of the page', async () => {
+      for (const subject of numbered(5))
+        await scene.send(['any@pool.test'], { head: head(subject) })
+      const ids = (await list()).map(({ id }) => id)
+      const between = { sinceId: ids[4] ?? 0, beforeId: ids[0] }
+      assert.deepEqual(subjects(await list(between)), ['3', '2', '1'])
+      assert.deepEqual(subjects(await list({ ...between, limit: 2 })), ['3', '2'])
+    })
+  })
+}
