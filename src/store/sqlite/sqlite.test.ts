@@ -4,6 +4,7 @@ import { keysContract } from '../contract/keys.contract.ts'
 import { messagesContract } from '../contract/messages.contract.ts'
 import { purchasesContract } from '../contract/purchases.contract.ts'
 import { readersContract } from '../contract/readers.contract.ts'
+import { readersMarkContract } from '../contract/readers-mark.contract.ts'
 import { readersOrderContract } from '../contract/readers-order.contract.ts'
 import { recipientsContract } from '../contract/recipients.contract.ts'
 import { sessionsContract } from '../contract/sessions.contract.ts'
@@ -13,6 +14,7 @@ describe('SQLite', () => {
   messagesContract(scratchMail)
   recipientsContract(scratchMail)
   readersContract(scratchMail)
+  readersMarkContract(scratchMail)
   readersOrderContract(scratchMail)
   keysContract(scratchShop)
   purchasesContract(scratchShop)

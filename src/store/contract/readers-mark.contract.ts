@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, test } from 'vitest'
+import { type MailboxId, POOL } from '../../core/session.ts'
+import type { MailStore, ReaderScope } from '../store.ts'
+import { deeds, playDeeds } from './readers-model.ts'
+import {
+  address,
+  at,
+  COOLDOWN,
+  DAY,
+  HOUR,
+  head,
+  MINUTE,
+  newSession,
+  type OpenMailStore,
+  openScene,
+  type Scene,
+  START,
+} from './scene.ts'
+
+const MINE = 'key-mine'
+const THEIRS = 'key-theirs'
+
+/** When the mark of what a key sees changes, in every engine. */
+export function readersMarkContract(open: () => Promise<OpenMailStore>): void {
+  describe('the mark of what a key sees', () => {
+    let scene: Scene
+    let store: MailStore
+    let own: MailboxId
+    let ended: MailboxId
+    let theirs: MailboxId
+
+    beforeEach(async () => {
+      scene = await openScene(await open())
+      store = scene.store
+      own = (await scene.session('own@box.test', DAY, MINE)).id
+      await scene.session('quiet@box.test', 2 * DAY, MINE)
+      ended = (await scene.session('ended@box.test', MINUTE, MINE)).id
+      theirs = (await scene.session('theirs@box.test', DAY, THEIRS)).id
+      await scene.session('plain@box.test', DAY)
+      for (const name of ['own@box', 'theirs@box', 'plain@box', 'one@pool', 'two@pool']) {
+        await scene.send([`${name}.test`], { head: head('before') })
+      }
+    })
+    afterEach(() => scene.close())
+
+    const scopes = {
+      all: { pool: true, to: undefined },
+      own: { pool: false, to: undefined },
+      'own@': { pool: true, to: address('own@box.test') },
+      'one@': { pool: true, to: address('one@pool.test') },
+      'one@ without the pool': { pool: false, to: address('one@pool.test') },
+      'theirs@': { pool: true, to: address('theirs@box.test') },
+    } satisfies Record<string, Pick<ReaderScope, 'pool' | 'to'>>
+
+    const marks = async (now: Date) =>
+      await Promise.all(
+        Object.entries(scopes).map(
+          async ([name, scope]) =>
+            [name, await scene.other.readerMark({ ...scope, keyId: MINE, now })] as const,
+        ),
+      )
+    const newest = async (mailbox: MailboxId) => (await store.listMessageIds(mailbox))[0] ?? 0
+    const later = at(HOUR)
+    const send = (to: string) => scene.send([to], { receivedAt: later })
+
+    for (const [name, deed, changed] of [
+      ['mail for its session', () => send('own@box.test'), ['all', 'own', 'own@']],
+      ['mail for a pool address', () => send('one@pool.test'), ['all', 'one@']],
+      ['mail for another pool address', () => send('two@pool.test'), ['all']],
+      ["mail for another key's session", () => send('theirs@box.test'), []],
+      ['mail for a session without a key', () => send('plain@box.test'), []],
+      ['mail for the operator', () => send('abuse@pool.test'), []],
+      ['mail for nobody', () => send('nobody@box.test'), []],
+      [
+        'mail deleted in its session',
+        async () => store.deleteMessage(own, await newest(own)),
+        ['all', 'own', 'own@'],
+      ],
+      [
+        'mail deleted in the pool',
+        async () => store.deleteMessage(POOL, (await store.listMessageIds(POOL))[1] ?? 0),
+        ['all', 'one@'],
+      ],
+      [
+        "mail deleted in another's session",
+        async () => store.deleteMessage(theirs, await newest(theirs)),
+        [],
+      ],
+      [
+        'the end of its session',
+        () => store.endSession(own, new Date(later.getTime() - 1)),
+        ['all', 'own', 'own@'],
+      ],
+      ["the end of another's session", () => store.endSession(theirs, later), []],
+      ["another's session extended", () => store.extendSession(theirs, at(2 * DAY), later), []],
+      ['a sweep that finds nothing of it', () => scene.sweepAll(later), []],
+      [
+        'a session made by another key',
+        () => {
+          const wish = { tokenHash: 'new', createdAt: later, lifeMs: HOUR, keyId: THEIRS }
+          return store.createSession(newSession('new@box.test', wish))
+        },
+        [],
+      ],
+      [
+        'a session made with it that lasts longer than another',
+        () => {
+          const wish = { tokenHash: 'new', createdAt: later, lifeMs: 2 * DAY, keyId: MINE }
+          return store.createSession(newSession('new@box.test', wish))
+        },
+        [],
+      ],
+      ['reading', () => store.listMessages(own, { sinceId: 0, limit: 9 }), []],
+    ] as const) {
+      const what = changed.length === 0 ? 'stays' : `changes for ${changed.join(', ')}`
+      test(`${what}: ${name}`, async () => {
+        const before = await marks(later)
+        await deed()
+        const after = new Map(await marks(later))
+        const moved = before.filter(([scope, mark]) => after.get(scope) !== mark)
+        assert.deepEqual(
+          moved.map(([scope]) => scope),
+          changed,
+        )
+      })
+    }
+
+    test('changes by the clock at the millisecond at which a session ends, and at no other', async () => {
+      const text = async (now: Date) => JSON.stringify(await marks(now))
+      assert.equal(await text(START), await text(at(MINUTE - 1)))
+      assert.notEqual(await text(at(MINUTE - 1)), await text(at(MINUTE)))
+      assert.equal(await text(at(MINUTE)), await text(at(DAY - 1)))
+      assert.notEqual(await text(at(DAY - 1)), await text(at(DAY)))
+    })
+
+    test('changes when its session is revived, and the former mail does not come back', async () => {
+      const before = await marks(at(HOUR))
+      const expiresAt = at(2 * HOUR)
+      await store.reviveSession({ mailbox: ended, now: at(HOUR), expiresAt, cooldownMs: COOLDOWN })
+      assert.notDeepEqual(await marks(at(HOUR)), before)
+    })
+
+    test('is the same on every thread, and for two keys that see the pool alone', async () => {
+      const scope = { keyId: 'one', pool: true, to: undefined, now: START }
+      const mark = await store.readerMark(scope)
+      assert.equal(await scene.other.readerMark(scope), mark)
+      assert.equal(await store.readerMark({ ...scope, keyId: 'two' }), mark)
+    })
+  })
+
+  test('whatever happens, a key sees what it may, and an equal mark is equal mail', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(deeds, { minLength: 20, maxLength: 80 }), async (told) => {
+        const scene = await openScene(await open())
+        try {
+          await playDeeds(scene, told)
+        } finally {
+          await scene.close()
+        }
+      }),
+      { numRuns: 8 },
+    )
+  })
+}
