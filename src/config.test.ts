@@ -133,12 +133,14 @@ describe('the shop', () => {
   })
 
   test('sends receipts from an address, and never quotes the password of its mail server', () => {
-    const MAYFLY_MAIL_FROM = 'shop@mail.test'
-    expect(faultsOf({ MAYFLY_MAIL_OUT: 'smtps://u:canary@mx.test', MAYFLY_MAIL_FROM })).toEqual([])
+    const { MAYFLY_BASE_URL } = stripe
+    const fine = { MAYFLY_MAIL_FROM: 'shop@mail.test', MAYFLY_BASE_URL }
+    expect(faultsOf({ ...fine, MAYFLY_MAIL_OUT: 'smtps://u:canary@mx.test' })).toEqual([])
     expect(faultsOf({ MAYFLY_MAIL_OUT: 'smtp://mx.test' })).toEqual([
       'MAYFLY_MAIL_OUT needs MAYFLY_MAIL_FROM, an e-mail address',
+      'MAYFLY_MAIL_OUT needs MAYFLY_BASE_URL: receipts hold a link',
     ])
-    expect(faultsOf({ MAYFLY_MAIL_OUT: 'http://u:canary@mx.test', MAYFLY_MAIL_FROM })).toEqual([
+    expect(faultsOf({ ...fine, MAYFLY_MAIL_OUT: 'http://u:canary@mx.test' })).toEqual([
       'MAYFLY_MAIL_OUT: write smtp://host or smtps://host',
     ])
   })

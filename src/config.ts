@@ -40,6 +40,10 @@ export function readConfig(source: SettingSource) {
     provider !== 'stripe' || config.http.baseUrl !== '',
     'MAYFLY_PAYMENTS=stripe needs MAYFLY_BASE_URL: buyers must find their way back',
   )
+  read.check(
+    config.mailOut.url === '' || config.http.baseUrl !== '',
+    'MAYFLY_MAIL_OUT needs MAYFLY_BASE_URL: receipts hold a link',
+  )
   read.done()
   return { config: frozen(config), settings: read.settings }
 }

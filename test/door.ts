@@ -7,9 +7,10 @@ import type { Mail } from '../src/core/message.ts'
 import { OPERATOR } from '../src/core/session.ts'
 import { openHttp } from '../src/http/server.ts'
 import { makeRates, openMemoryLimit } from '../src/limit/memory.ts'
+import { openPay } from '../src/pay/open.ts'
 import { receive } from '../src/service/receive.ts'
-import type { MailStore } from '../src/store/store.ts'
-import { scratchMail } from './scratch.ts'
+import type { MailStore, ShopStore } from '../src/store/store.ts'
+import { scratchMail, scratchShop } from './scratch.ts'
 
 export type Door = Awaited<ReturnType<typeof openDoor>>
 
@@ -17,6 +18,7 @@ interface DoorOptions {
   env?: Record<string, string>
   /** Makes parts of the store fail or tell of trouble. */
   trouble?: Partial<MailStore>
+  shopTrouble?: Partial<ShopStore>
   parse?: (raw: Uint8Array) => Promise<Mail>
   requestMs?: number
 }
@@ -25,6 +27,7 @@ interface DoorOptions {
 export async function openDoor({
   env = {},
   trouble = {},
+  shopTrouble = {},
   parse = noParse,
   ...rest
 }: DoorOptions = {}) {
@@ -37,6 +40,10 @@ export async function openDoor({
     await scratch.store.addDomain({ name, sessions: true, reader: false, ttlSeconds: undefined })
   }
   const store = { ...scratch.store, ...trouble }
+  const scratchedShop = await scratchShop()
+  const shop = { ...scratchedShop.store, ...shopTrouble }
+  const { config } = readConfig({ env, file: {} })
+  const now = () => new Date()
   const bus = openMemoryBus(`door-${randomBytes(8).toString('hex')}`, makeWaiters())
   const logged: { level: string; facts: LogFacts; sentence: string }[] = []
   const note = (level: string) => (facts: LogFacts, sentence: string) => {
@@ -50,15 +57,17 @@ export async function openDoor({
   }
   const needs = {
     store,
+    shop,
+    pay: await openPay({ ...config.payments, now }),
     bus,
     limit: openMemoryLimit(makeRates()),
     parse,
     attachment: async () => undefined,
     metrics: async () => '# nothing\n',
-    now: () => new Date(),
+    now,
     randomBytes: (count: number) => randomBytes(count),
     log,
-    config: readConfig({ env, file: {} }).config,
+    config,
   }
   const door = await openHttp(needs, { host: '127.0.0.1', port: 0, reusePort: false, ...rest })
 
@@ -66,6 +75,7 @@ export async function openDoor({
     url: `http://127.0.0.1:${door.port}`,
     port: door.port,
     store,
+    shop,
     logged,
     /** Keeps a mail as the SMTP door does after the final dot. */
     mail: async (to: string, raw = 'Subject: hi\r\n\r\nhello\r\n') => {
@@ -89,6 +99,7 @@ export async function openDoor({
       await new Promise(setImmediate)
       await bus.close()
       await scratch.close()
+      await scratchedShop.close()
     },
   }
 }

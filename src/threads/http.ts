@@ -4,18 +4,24 @@ import { register } from 'prom-client'
 import type { AttachmentNote, Mail } from '../core/message.ts'
 import { openHttp } from '../http/server.ts'
 import { openLog } from '../log.ts'
+import { openPay } from '../pay/open.ts'
 import { caller, serve } from './ports.ts'
-import { type DoorSetup, openParts } from './setup.ts'
+import { type DoorSetup, openParts, openShop } from './setup.ts'
 
 const setup: DoorSetup = workerData
 const { config, shared, listen, name } = setup
 const log = openLog({ level: config.logLevel, thread: name })
 const parts = openParts(config, shared, setup.mailPort)
+if (!setup.shopPort) throw new Error('the HTTP door spends requests and sells: it needs the shop')
+const { shop, close: closeShop } = openShop(config, setup.shopPort)
+const pay = await openPay({ ...config.payments, now: parts.now })
 const main = caller(setup.mainPort)
 
 const door = await openHttp(
   {
     ...parts,
+    shop,
+    pay,
     parse: async (raw) => (await main('parse', raw)) as Mail,
     attachment: async (raw, index) =>
       (await main('attachment', { raw, index })) as
@@ -36,6 +42,7 @@ if (parentPort) {
     async close() {
       await door.close()
       await parts.close()
+      await closeShop()
       setup.mainPort.close()
       parentPort?.unref()
     },

@@ -23,6 +23,7 @@ import {
   receiveLimits,
   type Shared,
 } from './setup.ts'
+import { startShopkeeping } from './shopkeeping.ts'
 import { startThread, type Thread } from './thread.ts'
 import { startMailWriter, startShopWriter, type Writer } from './writers.ts'
 
@@ -109,6 +110,7 @@ async function startParts(config: Config, { log, died, clock, closers }: Startin
   const parser = openParser({ log })
   closers.push(parser.close)
   closers.push(startSweep(config, { ...parts, log }))
+  closers.push(await startShopkeeping(config, { ...shop, now: parts.now, log }))
 
   // All threads of all doors at once: each may need its time to finish what is under way.
   const doorThreads: Thread[] = []

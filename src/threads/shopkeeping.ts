@@ -1,0 +1,32 @@
+import { randomBytes } from 'node:crypto'
+import type { Config } from '../config.ts'
+import type { Log } from '../core/log.ts'
+import { openPay } from '../pay/open.ts'
+import { openReceiptMail } from '../pay/receipt-mail.ts'
+import { receiptsForEver } from '../service/receipts.ts'
+import { reconcileForEver } from '../service/reconcile.ts'
+import type { ShopStore } from '../store/store.ts'
+
+interface Needs {
+  shop: ShopStore
+  now(): Date
+  log: Log
+}
+
+/** What the shop does by itself: it asks the provider for what was missed, and mails receipts. The answer ends it. */
+export async function startShopkeeping(config: Config, needs: Needs): Promise<() => Promise<void>> {
+  const { payments, mailOut, http } = config
+  const end = new AbortController()
+  const work: Promise<void>[] = []
+  const pay = await openPay({ ...payments, now: needs.now })
+  if (pay.book) work.push(reconcileForEver({ ...needs, pay }, end.signal))
+  if (mailOut.url !== '') {
+    const send = openReceiptMail(mailOut)
+    const { baseUrl } = http
+    work.push(receiptsForEver({ ...needs, send, baseUrl, randomBytes }, end.signal))
+  }
+  return async () => {
+    end.abort()
+    await Promise.all(work)
+  }
+}
