@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto'
+import { secretHash } from '../src/core/id.ts'
+import { makeSecret, RANDOM_BYTES } from '../src/core/key.ts'
+import { PLANS, type Plan } from '../src/core/plan.ts'
+import { type Payment, settle } from '../src/core/purchase.ts'
+import { issueKey } from '../src/service/keys.ts'
+import type { ShopStore } from '../src/store/store.ts'
+import { openShopBeside } from '../src/threads/beside.ts'
+
+export interface TestKey {
+  id: string
+  secret: string
+  /** The headers of a request with it. */
+  headers: Record<string, string>
+}
+
+/** Keys of a house that runs: made and looked at beside it, as the operator's commands do it. */
+export function openKeyRing({ folder, now }: { folder: string; now(): Date }) {
+  const shop = openShopBeside({ data: folder })
+  return { shop, ...keyRing(shop, now), close: () => shop.close() }
+}
+
+export function keyRing(shop: ShopStore, now: () => Date) {
+  return {
+    /** A key of a plan with these figures, else Starter's. */
+    issue: async (figures: Partial<Plan> = {}): Promise<TestKey> => await issue(shop, now, figures),
+    /** A key that was bought, and whose payment was returned. */
+    stopped: async (): Promise<TestKey> => await stopped(shop, now),
+    used: async ({ id }: TestKey) => (await shop.readKey(id, now()))?.used,
+  }
+}
+
+const [STARTER] = PLANS as readonly [Plan]
+
+function testKey(id: string, secret: string): TestKey {
+  return { id, secret, headers: { apikey: secret } }
+}
+
+async function issue(shop: ShopStore, now: () => Date, figures: Partial<Plan>): Promise<TestKey> {
+  const wish = { plan: { ...STARTER, ...figures }, label: 'a test', mode: 'test' } as const
+  const { key, secret } = await issueKey({ store: shop, now, randomBytes }, wish)
+  return testKey(key.id, secret)
+}
+
+async function stopped(shop: ShopStore, now: () => Date): Promise<TestKey> {
+  const name = randomBytes(8).toString('hex')
+  const [orderId, keyId, claimHash] = [`ord_${name}`, `key_${name}`, `claim ${name}`]
+  await shop.addPurchase({
+    id: orderId,
+    provider: 'fake',
+    mode: 'test',
+    plan: STARTER,
+    email: undefined,
+    createdAt: now(),
+    keyId,
+    keyPrefix: 'mf_test_stop',
+    claimHash,
+    idempotencyHash: undefined,
+  })
+  const secret = makeSecret('mf_test_stop', randomBytes(RANDOM_BYTES))
+  await learn(shop, orderId, { now: now(), returned: 'no' })
+  await shop.claimKey({ orderId, claimHash, secretHash: secretHash(secret), now: now() })
+  await learn(shop, orderId, { now: now(), returned: 'fully' })
+  return testKey(keyId, secret)
+}
+
+async function learn(
+  shop: ShopStore,
+  orderId: string,
+  { now, returned }: { now: Date; returned: Payment['returned'] },
+): Promise<void> {
+  const payment: Payment = { ref: 'p', paidAt: now, returned, disputed: 'no' }
+  const settlement = settle(STARTER, {
+    state: 'paid',
+    payments: [payment],
+    renewal: 'none',
+    subscriptionRef: undefined,
+  })
+  const { revision = 0 } = (await shop.readPurchase(orderId)) ?? {}
+  await shop.settlePurchase({ orderId, revision, settlement, event: undefined, now })
+}
