@@ -9,6 +9,9 @@ import {
   isCooling,
   isFull,
   isLive,
+  OPERATOR,
+  POOL,
+  readerTopic,
   usualSeconds,
 } from './session.ts'
 
@@ -127,4 +130,12 @@ describe('sessions can be had at a domain', () => {
   ] as const) {
     test(name, () => expect(takesSessions(domainOf(change))).toBe(expected))
   }
+})
+
+test('topics of readers are whole numbers that differ by kind and name, and are no shared mailbox', () => {
+  const names = Array.from({ length: 1_000 }, (_, index) => `name${index}`)
+  const topics = names.flatMap((name) => [readerTopic('key', name), readerTopic('pool', name)])
+  expect(new Set([...topics, POOL, OPERATOR]).size).toBe(2_002)
+  expect(topics.every((topic) => Number.isSafeInteger(topic) && topic >= 0)).toBe(true)
+  expect(readerTopic('key', 'name0')).toBe(topics[0])
 })
