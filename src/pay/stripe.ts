@@ -50,4 +50,5 @@ export function openStripe(options: StripeOptions): Pay {
 }
 
 // Limits: live Stripe was never reached. What runs here was tried against testing/stripe-server.ts, which was written
-// by the types of Stripe's package and its documents, and in part against the emulate package.
+// by the types of Stripe's package and its documents, and in part against the emulate package. What a slow debit pays
+// once counts from the day it was ordered: Stripe does not say when it came. Of a subscription it does.

@@ -1,0 +1,226 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { PaymentFacts } from '../core/purchase.ts'
+import { type Ordered, openStripeShop, type StripeShop } from './testing/stripe-shop.ts'
+
+let shop: StripeShop
+beforeEach(async () => {
+  shop = await openStripeShop()
+})
+afterEach(async () => await shop.server.close())
+
+const read = (order: Ordered) => shop.book.read(order)
+
+function move(to: string): void {
+  shop.clock.now = new Date(to)
+}
+
+/** The facts in a line: `paid expected: 2027-03-05 no no, …`. */
+function line({ state, renewal, payments }: PaymentFacts): string {
+  const paid = payments.map(
+    ({ paidAt, returned, disputed }) =>
+      `${paidAt.toISOString().slice(0, 10)} ${returned} ${disputed}`,
+  )
+  return `${state} ${renewal}: ${paid.join(', ')}`
+}
+
+describe('a plan that is paid once', () => {
+  let order: Ordered
+  beforeEach(async () => {
+    order = await shop.order('starter')
+  })
+  const charge = () => shop.server.chargesOf(order.checkoutRef)[0] ?? ''
+
+  test('goes from open to paid', async () => {
+    expect(line(await read(order))).toBe('open none: ')
+    shop.server.pay(order.checkoutRef)
+    expect(line(await read(order))).toBe('paid none: 2027-03-05 no no')
+  })
+
+  test('goes from open to pending to paid', async () => {
+    shop.server.payLater(order.checkoutRef)
+    expect(line(await read(order))).toBe('pending none: ')
+    move('2027-03-09T10:00:00Z')
+    shop.server.succeed(order.checkoutRef)
+    expect(line(await read(order))).toBe('paid none: 2027-03-05 no no')
+  })
+
+  test('fails when the money does not come', async () => {
+    shop.server.payLater(order.checkoutRef)
+    shop.server.fail(order.checkoutRef)
+    expect(line(await read(order))).toBe('failed none: ')
+  })
+
+  test('expires', async () => {
+    shop.server.expire(order.checkoutRef)
+    expect(line(await read(order))).toBe('expired none: ')
+  })
+
+  test('is given back in parts, then fully, then not after all', async () => {
+    shop.server.pay(order.checkoutRef)
+    shop.server.refund(charge(), 200)
+    expect(line(await read(order))).toBe('paid none: 2027-03-05 partly no')
+    const last = shop.server.refund(charge())
+    expect(line(await read(order))).toBe('paid none: 2027-03-05 fully no')
+    shop.server.failRefund(last)
+    expect(line(await read(order))).toBe('paid none: 2027-03-05 partly no')
+  })
+
+  test('is disputed, and won; disputed again, and lost', async () => {
+    shop.server.pay(order.checkoutRef)
+    const first = shop.server.dispute(charge())
+    expect(line(await read(order))).toBe('paid none: 2027-03-05 no open')
+    shop.server.win(first)
+    expect(line(await read(order))).toBe('paid none: 2027-03-05 no no')
+    shop.server.lose(shop.server.dispute(charge()))
+    expect(line(await read(order))).toBe('paid none: 2027-03-05 no lost')
+  })
+
+  test('a question of the bank is no dispute', async () => {
+    shop.server.pay(order.checkoutRef)
+    const asked = shop.server.dispute(charge(), 'warning_needs_response')
+    expect(line(await read(order))).toBe('paid none: 2027-03-05 no no')
+    shop.server.moveDispute(asked, 'warning_closed')
+    expect(line(await read(order))).toBe('paid none: 2027-03-05 no no')
+  })
+
+  for (const [name, tamper] of [
+    ['the amount of the session', { amount_total: 1 }],
+    ['the order of the session', { metadata: { order_id: 'ord_999' } }],
+    ['the currency of the session', { currency: 'jpy' }],
+    ['the mode of the session', { livemode: true }],
+  ] as const) {
+    test(`opens nothing when somebody changed ${name}`, async () => {
+      shop.server.pay(order.checkoutRef)
+      shop.server.tamper('checkout.session', order.checkoutRef, tamper)
+      expect(line(await read(order))).toBe('failed none: ')
+    })
+  }
+
+  test('opens nothing when less was taken than the session said', async () => {
+    shop.server.pay(order.checkoutRef)
+    const { payment_intent } = shop.server.look('charge', charge())
+    shop.server.tamper('payment_intent', payment_intent, { amount_received: 1 })
+    expect(line(await read(order))).toBe('failed none: ')
+  })
+
+  test('opens nothing for an order that names the checkout of another', async () => {
+    const other = await shop.order('starter')
+    shop.server.pay(other.checkoutRef)
+    expect(line(await read({ ...order, checkoutRef: other.checkoutRef }))).toBe('failed none: ')
+  })
+})
+
+describe('a plan that renews', () => {
+  let order: Ordered
+  let subscription: string
+  beforeEach(async () => {
+    order = await shop.order('business')
+    shop.server.pay(order.checkoutRef)
+    subscription = shop.server.subscriptionOf(order.checkoutRef)
+  })
+
+  test('is paid once by its checkout, and Stripe’s name for it is told', async () => {
+    const facts = await read(order)
+    expect(line(facts)).toBe('paid expected: 2027-03-05 no no')
+    expect(facts.subscriptionRef).toBe(subscription)
+  })
+
+  test('is late from the moment that its period is over until it is paid', async () => {
+    move('2028-03-05T10:00:00Z')
+    expect(line(await read(order))).toBe('paid late: 2027-03-05 no no')
+    shop.server.startPeriod(subscription)
+    expect(line(await read(order))).toBe('paid late: 2027-03-05 no no')
+    move('2028-03-05T11:05:00Z')
+    shop.server.failRenewal(subscription)
+    expect(line(await read(order))).toBe('paid late: 2027-03-05 no no')
+    move('2028-03-08T09:00:00Z')
+    shop.server.renew(subscription)
+    expect(line(await read(order))).toBe('paid expected: 2027-03-05 no no, 2028-03-08 no no')
+  })
+
+  test('is over when Stripe gives up', async () => {
+    move('2028-03-05T11:00:00Z')
+    shop.server.failRenewal(subscription)
+    shop.server.giveUp(subscription)
+    expect(line(await read(order))).toBe('paid over: 2027-03-05 no no')
+  })
+
+  for (const way of ['cancel', 'cancelAtPeriodEnd'] as const) {
+    test(`is over after ${way}`, async () => {
+      shop.server[way](subscription)
+      expect(line(await read(order))).toBe('paid over: 2027-03-05 no no')
+    })
+  }
+
+  test('tells of each payment what became of it', async () => {
+    for (const year of [2028, 2029, 2030]) {
+      move(`${year}-03-05T11:00:00Z`)
+      shop.server.renew(subscription)
+    }
+    const [first = '', second = '', third = ''] = shop.server.chargesOf(order.checkoutRef)
+    shop.server.refund(first)
+    shop.server.refund(second, 1)
+    shop.server.lose(shop.server.dispute(third))
+    expect(line(await read(order))).toBe(
+      'paid expected: 2027-03-05 fully no, 2028-03-05 partly no, 2029-03-05 no lost, 2030-03-05 no no',
+    )
+  })
+
+  test('is read over as many pages as there are', async () => {
+    const monthly = await shop.order({ ...order.plan, months: 1 })
+    shop.server.pay(monthly.checkoutRef)
+    const renewed = shop.server.subscriptionOf(monthly.checkoutRef)
+    for (let month = 0; month < 120; month += 1) shop.server.renew(renewed)
+    expect((await read(monthly)).payments).toHaveLength(121)
+  })
+
+  test('that is paid by a slow debit is pending until it comes', async () => {
+    const slow = await shop.order('business')
+    shop.server.payLater(slow.checkoutRef)
+    expect(line(await read(slow))).toBe('pending late: ')
+    shop.server.fail(slow.checkoutRef)
+    expect(line(await read(slow))).toBe('failed late: ')
+    shop.server.succeed(slow.checkoutRef)
+    expect(line(await read(slow))).toBe('paid expected: 2027-03-05 no no')
+  })
+
+  test('does not count a renewal of less than its price', async () => {
+    move('2028-03-05T11:00:00Z')
+    shop.server.renew(subscription)
+    const { latest_invoice } = shop.server.look('subscription', subscription)
+    shop.server.tamper('invoice', latest_invoice ?? '', { amount_paid: 100 })
+    expect(line(await read(order))).toBe('paid late: 2027-03-05 no no')
+  })
+
+  test('is found by its subscription when nobody kept the checkout’s name', async () => {
+    const named = { ...order, checkoutRef: undefined, subscriptionRef: subscription }
+    expect(line(await shop.book.read(named))).toBe('paid expected: 2027-03-05 no no')
+    const stranger = { ...named, subscriptionRef: 'sub_none' }
+    expect(line(await shop.book.read(stranger))).toBe('open none: ')
+  })
+})
+
+test('an order whose checkout was never opened is open, and Stripe is not asked', async () => {
+  const order = await shop.order('starter')
+  const asked = shop.server.requests.length
+  expect(line(await shop.book.read({ ...order, checkoutRef: undefined }))).toBe('open none: ')
+  expect(shop.server.requests).toHaveLength(asked)
+})
+
+describe('a reading that fails', () => {
+  for (const outage of ['error', 'hang-up'] as const) {
+    test(`says nothing of the order (${outage})`, async () => {
+      const order = await shop.order('starter')
+      shop.server.outage = outage
+      await expect(read(order)).rejects.toMatchObject({ code: 'payment_unavailable' })
+    })
+  }
+
+  // Of another account, say. To call such an order unpaid would take the key from somebody who paid.
+  test('says nothing of an order whose checkout Stripe does not know', async () => {
+    const order = await shop.order('starter')
+    await expect(read({ ...order, checkoutRef: 'cs_test_none' })).rejects.toMatchObject({
+      code: 'payment_unavailable',
+    })
+  })
+})

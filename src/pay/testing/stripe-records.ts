@@ -1,0 +1,98 @@
+import type { Purchase } from '../../core/purchase.ts'
+import { factsOf, type OrderRecord } from '../stripe-facts.ts'
+import type { SubscriptionRecord } from '../stripe-renewal.ts'
+import type { Invoice, Taking } from '../stripe-taking.ts'
+import { planCalled } from './stripe-shop.ts'
+
+// What Stripe tells of orders for which all went well; tests change one thing in them.
+
+type Order = Pick<Purchase, 'id' | 'plan'>
+
+export const START = Date.UTC(2027, 2, 5, 10) / 1_000
+export const YEAR_ON = Date.UTC(2028, 2, 5, 10) / 1_000
+export const NOW = new Date('2027-06-01T00:00:00Z')
+export const starter: Order = { id: 'ord_1', plan: planCalled('starter') }
+export const business: Order = { id: 'ord_1', plan: planCalled('business') }
+
+export const session: OrderRecord['session'] = {
+  amount_total: 500,
+  currency: 'usd',
+  livemode: false,
+  metadata: { order_id: 'ord_1' },
+  mode: 'payment',
+  payment_status: 'paid',
+  status: 'complete',
+}
+
+export const charge = { amount_refunded: 0, created: START, disputed: false, refunded: false }
+
+export const taking: Taking = {
+  ref: 'pi_1',
+  status: 'succeeded',
+  received: 500,
+  currency: 'usd',
+  charge,
+  disputes: [],
+}
+
+export const once: OrderRecord = { session, taking, subscription: undefined }
+
+export const invoice: Invoice = {
+  id: 'in_1',
+  amount_paid: 4_500,
+  billing_reason: 'subscription_create',
+  created: START,
+  currency: 'usd',
+  status: 'paid',
+  status_transitions: {
+    finalized_at: START,
+    marked_uncollectible_at: null,
+    paid_at: START + 2,
+    voided_at: null,
+  },
+}
+
+export const bill = (change: Partial<Invoice> = {}, took: Partial<Taking> = {}) => ({
+  invoice: { ...invoice, ...change },
+  takings: [{ ...taking, received: 4_500, ...took }],
+})
+
+export const renewalBill = (change: Partial<Invoice> = {}, took: Partial<Taking> = {}) =>
+  bill(
+    {
+      id: 'in_2',
+      billing_reason: 'subscription_cycle',
+      created: YEAR_ON + 14,
+      status_transitions: { ...invoice.status_transitions, paid_at: YEAR_ON + 3_900 },
+      ...change,
+    },
+    took,
+  )
+
+/** A subscription that was bought on 2027-03-05 and paid for. */
+export function yearly(
+  change: Partial<SubscriptionRecord> = {},
+  asked: Partial<OrderRecord['session']> = {},
+): OrderRecord {
+  return {
+    session: { ...session, mode: 'subscription', amount_total: 4_500, ...asked },
+    taking: undefined,
+    subscription: {
+      id: 'sub_1',
+      status: 'active',
+      cancel_at: null,
+      cancel_at_period_end: false,
+      items: { data: [{ current_period_start: START, current_period_end: YEAR_ON }] },
+      bills: [bill()],
+      ...change,
+    },
+  }
+}
+
+export const secondYear = {
+  data: [{ current_period_start: YEAR_ON, current_period_end: Date.UTC(2029, 2, 5, 10) / 1_000 }],
+}
+
+export function facts(order: Order, record: OrderRecord, now = NOW) {
+  return factsOf(order, record, { mode: 'test', now })
+}

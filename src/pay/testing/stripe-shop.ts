@@ -1,0 +1,72 @@
+import { PLANS, type Plan } from '../../core/plan.ts'
+import type { CheckoutOrder, Pay, PaymentBook } from '../pay.ts'
+import { openStripe, type StripeOptions } from '../stripe.ts'
+import { openStripeServer, type StripeServer } from './stripe-server.ts'
+
+export const BASE_URL = 'https://mail.example'
+
+/** Our side and Stripe's, with a clock that moves by hand. */
+export interface StripeShop {
+  clock: { now: Date }
+  server: StripeServer
+  pay: Pay
+  book: PaymentBook
+  options: StripeOptions
+  /** Orders a plan and opens its checkout. */
+  order(plan: string | Plan): Promise<Ordered>
+}
+
+export interface Ordered {
+  id: string
+  plan: Plan
+  checkoutRef: string
+  subscriptionRef: undefined
+}
+
+export async function openStripeShop({
+  live = false,
+  ...given
+}: Partial<StripeOptions> & { live?: boolean } = {}): Promise<StripeShop> {
+  const clock = { now: new Date('2027-03-05T10:00:00Z') }
+  const now = () => clock.now
+  const server = await openStripeServer({ now, live })
+  const options = {
+    secretKey: server.secretKey,
+    webhookSecrets: [server.webhookSecret],
+    apiUrl: server.url,
+    prices: {},
+    now,
+    ...given,
+  }
+  const pay = openStripe(options)
+  if (!pay.book) throw new Error('Stripe remembers')
+  let orders = 0
+  return {
+    clock,
+    server,
+    pay,
+    book: pay.book,
+    options,
+    async order(named) {
+      const plan = typeof named === 'string' ? planCalled(named) : named
+      const order = { ...anOrder(plan), id: `ord_${++orders}` }
+      const { ref } = await pay.open(order)
+      return { id: order.id, plan, checkoutRef: ref, subscriptionRef: undefined }
+    },
+  }
+}
+
+export function planCalled(id: string): Plan {
+  const plan = PLANS.find((known) => known.id === id)
+  if (!plan) throw new Error(`there is no plan ${id}`)
+  return plan
+}
+
+export function anOrder(plan: string | Plan = 'starter'): CheckoutOrder {
+  return {
+    id: 'ord_1',
+    plan: typeof plan === 'string' ? planCalled(plan) : plan,
+    email: undefined,
+    baseUrl: BASE_URL,
+  }
+}
