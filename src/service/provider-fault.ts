@@ -11,8 +11,14 @@ export async function askingProvider<T>(
     return await deed()
   } catch (error) {
     if (error instanceof Problem && error.cause !== undefined) {
-      log.error({ err: asError(error.cause) }, 'the payment provider did not do as asked')
+      log.error({ err: reasonOf(error) }, 'the payment provider did not do as asked')
     }
     throw error
   }
+}
+
+/** What the operator should read of a fault: its cause, where it was put into words for the caller. */
+export function reasonOf(error: unknown): Error {
+  const cause = error instanceof Problem ? error.cause : undefined
+  return asError(cause ?? error)
 }

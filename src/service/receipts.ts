@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { asError } from '../core/fault.ts'
 import { makeToken, secretHash } from '../core/id.ts'
 import type { Log } from '../core/log.ts'
@@ -6,6 +5,7 @@ import { priceText, termText } from '../core/price.ts'
 import type { Purchase } from '../core/purchase.ts'
 import { stamp } from '../core/stamp.ts'
 import type { ShopStore } from '../store/store.ts'
+import { untilEnded } from './until-ended.ts'
 
 export interface ReceiptNeeds {
   shop: Pick<ShopStore, 'listReceiptsDue' | 'keepClaimLink' | 'endReceipt'>
@@ -30,17 +30,19 @@ const SHORTEST_MS = 60_000
 const LONGEST_MS = 6 * 3_600_000
 const GIVEN_UP_MS = 3 * 86_400_000
 
-/** Sends the receipts that are due, as long as it is not told to end. */
+/** Sends the receipts that are due, until it is told to end. */
 export async function receiptsForEver(needs: ReceiptNeeds, ended: AbortSignal): Promise<void> {
   const sendDue = receiptSender(needs)
-  while (!ended.aborted) {
-    try {
+  await untilEnded(ended, {
+    deed: async () => {
       await sendDue()
-    } catch (error) {
-      needs.log.error({ err: asError(error) }, 'receipts could not be sent and are tried again')
-    }
-    await pause(REST_MS, undefined, { signal: ended }).catch(() => {})
-  }
+      return true
+    },
+    failed: 'receipts could not be looked up; tried again',
+    restMs: REST_MS,
+    longestMs: SHORTEST_MS,
+    log: needs.log,
+  })
 }
 
 /** The function that sends what is due now. It remembers whom it failed with: each failure doubles the time to the next. */

@@ -1,11 +1,11 @@
-import { setTimeout as pause } from 'node:timers/promises'
-import { asError } from '../core/fault.ts'
 import type { Log } from '../core/log.ts'
 import type { Purchase } from '../core/purchase.ts'
 import type { PaymentBook } from '../pay/pay.ts'
 import type { ShopStore } from '../store/store.ts'
 import { type PaymentNoticeNeeds, takeNotice } from './payment-notice.ts'
+import { reasonOf } from './provider-fault.ts'
 import { settleOrder } from './settle-order.ts'
+import { untilEnded } from './until-ended.ts'
 
 export interface ReconcileNeeds extends PaymentNoticeNeeds {
   shop: PaymentNoticeNeeds['shop'] &
@@ -25,52 +25,61 @@ const YOUNG_MS = 60 * MINUTE_MS
 const LOOKED_THROUGH = 1_000
 const ASKED_ABOUT = 100
 
-/** Asks the provider for what we missed, as long as it is not told to end. */
+/** Asks the provider for what we missed, until it is told to end. */
 export async function reconcileForEver(needs: ReconcileNeeds, ended: AbortSignal): Promise<void> {
-  let rest = REST_MS
-  while (!ended.aborted) {
-    try {
-      const whole = await reconcileOnce(needs)
-      rest = whole ? REST_MS : Math.min(2 * rest, LONGEST_REST_MS)
-    } catch (error) {
-      needs.log.error({ err: asError(error) }, 'the payment provider could not be asked')
-      rest = Math.min(2 * rest, LONGEST_REST_MS)
-    }
-    await pause(rest, undefined, { signal: ended }).catch(() => {})
-  }
+  await untilEnded(ended, {
+    deed: () => reconcileOnce(needs, ended),
+    failed: 'the payment provider could not be asked; tried again',
+    restMs: REST_MS,
+    longestMs: LONGEST_REST_MS,
+    log: needs.log,
+  })
 }
 
 /** One look at what the provider had to tell. False when part of it failed and must be asked for again. */
-export async function reconcileOnce(needs: ReconcileNeeds): Promise<boolean> {
+export async function reconcileOnce(
+  needs: ReconcileNeeds,
+  ended: AbortSignal = NEVER,
+): Promise<boolean> {
   const { shop, pay, now } = needs
   if (!pay.book) return true
-  const began = now()
-  const heard = await hearMissed(needs, pay.book, began)
-  if (heard) await shop.keepReconciled(pay.provider, began)
-  const asked = await askAboutOpen(needs, began)
+  const look = { book: pay.book, now: now(), ended }
+  const heard = await hearMissed(needs, look)
+  if (heard) await shop.keepReconciled(pay.provider, look.now)
+  const asked = await askAboutOpen(needs, look)
   return heard && asked
 }
 
+const NEVER = new AbortController().signal
+
+interface Look {
+  book: PaymentBook
+  now: Date
+  ended: AbortSignal
+}
+
 /** One that fails keeps no other from being heard; all are asked for again then, and those we know cost little. */
-async function hearMissed(needs: ReconcileNeeds, book: PaymentBook, now: Date): Promise<boolean> {
+async function hearMissed(needs: ReconcileNeeds, look: Look): Promise<boolean> {
   const last = await needs.shop.readReconciled(needs.pay.provider)
   const since = last
     ? new Date(last.getTime() - OVERLAP_MS)
-    : new Date(now.getTime() - FIRST_LOOK_MS)
+    : new Date(look.now.getTime() - FIRST_LOOK_MS)
   let whole = true
-  for await (const notice of book.missed(since)) {
+  for await (const notice of look.book.missed(since)) {
+    if (look.ended.aborted) return false
     const about = { eventId: notice.id, type: notice.type }
     whole = (await survived(needs, about, () => takeNotice(needs, notice))) && whole
   }
   return whole
 }
 
-async function askAboutOpen(needs: ReconcileNeeds, now: Date): Promise<boolean> {
+async function askAboutOpen(needs: ReconcileNeeds, { now, ended }: Look): Promise<boolean> {
   const waiting = (await needs.shop.listPurchases(LOOKED_THROUGH))
     .filter((order) => isForgotten(order, needs.pay, now))
     .slice(-ASKED_ABOUT)
   let whole = true
   for (const { id } of waiting) {
+    if (ended.aborted) return false
     whole = (await survived(needs, { orderId: id }, () => settleOrder(needs, id))) && whole
   }
   return whole
@@ -96,7 +105,7 @@ async function survived(
     await deed()
     return true
   } catch (error) {
-    log.error({ ...about, err: asError(error) }, 'a payment could not be settled; tried again')
+    log.error({ ...about, err: reasonOf(error) }, 'a payment could not be settled; tried again')
     return false
   }
 }

@@ -1,0 +1,52 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { SMTPServer } from 'smtp-server'
+
+export interface Taken {
+  from: string
+  to: string[]
+  /** As it came. */
+  raw: string
+}
+
+/** Somebody else's mail server: takes every mail, or refuses as it is told. */
+export async function openMailServer() {
+  const taken: Taken[] = []
+  const state = { refuse: false }
+  const waiting: (() => void)[] = []
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    onData(stream, session, done) {
+      void text(stream).then((raw) => {
+        if (state.refuse) {
+          done(new Error('no room for ann@buyer.example'))
+          return
+        }
+        const { mailFrom, rcptTo } = session.envelope
+        const from = mailFrom ? mailFrom.address : ''
+        taken.push({ from, to: rcptTo.map(({ address }) => address), raw })
+        done()
+        for (const wake of waiting.splice(0)) wake()
+      })
+    },
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server.server, 'listening')
+
+  return {
+    url: `smtp://127.0.0.1:${(server.server.address() as AddressInfo).port}`,
+    taken,
+    state,
+    /** Resolves with the next mail that is not in `taken` yet. */
+    async next(): Promise<Taken> {
+      const { length } = taken
+      while (taken.length === length) {
+        await new Promise<void>((resolve) => waiting.push(resolve))
+      }
+      return taken[length] as Taken
+    },
+    close: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  }
+}
