@@ -24,7 +24,7 @@ export async function usage(
   const key = await theKey(book, name)
   const days = await keyUsage(book, key.id)
   if (json) {
-    const shown = days.map(({ day, count }) => ({ day: dateShown(day), count }))
+    const shown = days.map(({ day, count }) => ({ date: dateShown(day), requests: count }))
     print(JSON.stringify({ ...keyJson(key), days: shown }, null, 2))
     return
   }

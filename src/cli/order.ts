@@ -1,4 +1,5 @@
 import { maskAddress, parseAddress } from '../core/address.ts'
+import { priceText, termText } from '../core/price.ts'
 import { printable } from '../core/printable.ts'
 import type { Purchase } from '../core/purchase.ts'
 import { stamp } from '../core/stamp.ts'
@@ -55,7 +56,7 @@ export async function printOrder(
   const rows = [
     ['Order', order.id],
     ['Made', stamp(order.createdAt)],
-    ['Plan', `${printable(order.plan.name)}, ${priceShown(order)}`],
+    ['Plan', `${printable(order.plan.name)}, ${priceText(order.plan)} ${termText(order.plan)}`],
     ['State', order.state],
     ['Payments', String(order.payments)],
     ['Paid until', order.paidUntil ? stamp(order.paidUntil) : '-'],
@@ -107,8 +108,4 @@ function notesOf(order: Purchase): string[] {
     ...(order.state === 'disputed' ? ['the payment is disputed: the key is stopped'] : []),
     ...(order.state === 'paid' && !order.claimedAt ? ['the key was not fetched yet'] : []),
   ]
-}
-
-function priceShown({ plan }: Purchase): string {
-  return `${(plan.priceCents / 100).toFixed(2)} ${plan.currency.toUpperCase()}`
 }

@@ -149,37 +149,44 @@ function ourShape(desk: string): string {
   }
 }
 
+const LOGS = ['-wal', '-journal']
+
 /** Gives the present shop a second name. Its log goes with it: beside another file it would be written into that one. */
 function keepPresent(folder: string, now: Date): string | undefined {
   const present = join(folder, SHOP_FILE)
   const kept = `${present}.before-${now.toISOString().replaceAll(':', '-')}`
+  const logs = LOGS.filter((log) => existsSync(present + log))
+  // Copied, because opening a damaged file may throw its log away.
+  for (const log of logs) copyFileSync(present + log, kept + log, constants.COPYFILE_EXCL)
   const wasThere = existsSync(present)
   if (wasThere) {
-    foldLog(present)
+    foldLog(present, kept)
     secondName(present, kept)
   }
-  for (const log of ['-wal', '-journal']) {
-    if (existsSync(present + log)) renameSync(present + log, kept + log)
-  }
-  rmSync(`${present}-shm`, { force: true })
+  for (const log of [...LOGS, '-shm']) rmSync(present + log, { force: true })
   syncFolder(folder)
   return wasThere ? kept : undefined
 }
 
 /** Writes the log into the file. It needs the file for itself, so that a command beside us is found out. */
-function foldLog(present: string): void {
+function foldLog(present: string, kept: string): void {
   try {
     withDb(present, (db) => db.pragma('journal_mode = DELETE'))
   } catch (cause) {
-    if (hasCode(cause, 'SQLITE_BUSY')) {
-      throw new BackupRefused(
-        `${present} is in use by another command. Try again when it has ended.`,
-        { cause },
-      )
-    }
-    // That may be why somebody restores: it is kept as it is.
-    if (!isDamage(cause)) throw cause
+    // That may be why somebody restores: file and log are kept as they are.
+    if (isDamage(cause)) return
+    dropLogs(kept)
+    if (!hasCode(cause, 'SQLITE_BUSY')) throw cause
+    throw new BackupRefused(
+      `${present} is in use by another command. Try again when it has ended.`,
+      { cause },
+    )
   }
+  dropLogs(kept)
+}
+
+function dropLogs(kept: string): void {
+  for (const log of LOGS) rmSync(kept + log, { force: true })
 }
 
 /** Until the new one is in its place the present one stays in it: a crash between leaves one of the two, never none. */

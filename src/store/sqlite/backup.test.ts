@@ -1,0 +1,92 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { BackupRefused, backupShop } from './backup.ts'
+import { openWritable } from './files.ts'
+import { bytesIn, inShop, issueIn, shopFolder } from './testing/shop-folder.ts'
+
+let shop: ReturnType<typeof shopFolder>
+beforeEach(() => {
+  shop = shopFolder()
+})
+afterEach(() => shop.remove())
+
+describe('a backup', () => {
+  test('holds what was committed, says how much, and is nobody else’s to read', async () => {
+    const one = await shop.issue()
+    const told: string[] = []
+    const options = { force: false, tell: (words: string) => void told.push(words) }
+    expect(backupShop(shop.data, shop.file, options)).toEqual({
+      keys: 1,
+      orders: 0,
+      bytes: statSync(shop.file).size,
+    })
+    expect(told).toEqual(['Copying …', 'Checking the copy …'])
+    expect(statSync(shop.file).mode & 0o777).toBe(0o600)
+    const db = openWritable(shop.file)
+    expect(db.prepare('select id from api_key').pluck().all()).toEqual([one])
+    db.close()
+  })
+
+  test('holds also what lies in the log alone, beside an open writer', async () => {
+    await inShop(shop.data, async (store) => {
+      await issueIn(store)
+      expect(statSync(join(shop.data, 'shop.db-wal')).size).toBeGreaterThan(0)
+      expect(shop.backup().keys).toBe(1)
+    })
+  })
+
+  test('is one file that leaves nothing beside it', () => {
+    shop.backup()
+    expect(readdirSync(shop.path).sort()).toEqual(['backup.db', 'data'])
+  })
+
+  test('replaces a file only when it is told to', async () => {
+    writeFileSync(shop.file, 'precious')
+    expect(() => shop.backup()).toThrow(/is there already/)
+    expect(readFileSync(shop.file, 'utf8')).toBe('precious')
+    await shop.issue()
+    expect(shop.backup(shop.file, true).keys).toBe(1)
+    expect(readFileSync(shop.file).subarray(0, 15).toString()).toBe('SQLite format 3')
+  })
+
+  test('never goes where the service keeps its own files', () => {
+    const before = bytesIn(shop.data)
+    symlinkSync(shop.data, join(shop.path, 'link'))
+    for (const target of [
+      join(shop.data, 'shop.db'),
+      join(shop.data, 'shop.db-wal'),
+      join(shop.data, 'mine.db'),
+      join(shop.path, 'link', 'shop.db'),
+    ]) {
+      expect(() => shop.backup(target, true)).toThrow(BackupRefused)
+    }
+    expect(bytesIn(shop.data)).toEqual(before)
+  })
+
+  test('of nothing, or into a folder, is refused', () => {
+    mkdirSync(shop.file)
+    expect(() => shop.backup(shop.file, true)).toThrow(/is no file to write to/)
+    const nowhere = join(shop.path, 'nowhere')
+    expect(() => backupShop(nowhere, `${shop.file}2`, { force: false, tell: () => {} })).toThrow(
+      /There is no/,
+    )
+    expect(existsSync(nowhere)).toBe(false)
+  })
+
+  test('of a damaged shop is refused, and leaves no file', async () => {
+    await shop.issue()
+    const bytes = readFileSync(join(shop.data, 'shop.db'))
+    writeFileSync(join(shop.data, 'shop.db'), bytes.fill(0xa5, 4096))
+    expect(() => shop.backup()).toThrow(BackupRefused)
+    expect(readdirSync(shop.path)).toEqual(['data'])
+  })
+})

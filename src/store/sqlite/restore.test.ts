@@ -1,0 +1,207 @@
+import { randomBytes } from 'node:crypto'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { BackupRefused } from './backup.ts'
+import { FolderInUse, lockFolder, openWritable } from './files.ts'
+import { openMigrated } from './migrate.ts'
+import { restoreShop } from './restore.ts'
+import { bytesIn, inShop, issueIn, keyIds, NOON, shopFolder } from './testing/shop-folder.ts'
+
+let shop: ReturnType<typeof shopFolder>
+beforeEach(() => {
+  shop = shopFolder()
+})
+afterEach(() => shop.remove())
+
+const restore = (source = shop.file, now = NOON) =>
+  restoreShop(shop.data, source, { now, tell: () => {} })
+
+describe('a restore', () => {
+  test('brings back what was there then, and keeps what is there now', async () => {
+    const early = await shop.issue()
+    shop.backup()
+    const late = await shop.issue()
+    const { kept, keys } = restore()
+    expect(keys).toBe(1)
+    expect(await keyIds(shop.data)).toEqual([early])
+    expect(kept).toBe(join(shop.data, 'shop.db.before-2026-03-01T12-00-00.000Z'))
+    // What was kept is a shop like any other: the way back is the same.
+    restore(kept, new Date(NOON.getTime() + 1))
+    expect(await keyIds(shop.data)).toEqual([early, late].sort())
+  })
+
+  test('makes the folder where there is none', () => {
+    shop.backup()
+    const fresh = join(shop.path, 'fresh')
+    const { kept } = restoreShop(fresh, shop.file, { now: NOON, tell: () => {} })
+    expect(kept).toBeUndefined()
+    expect(statSync(join(fresh, 'shop.db')).mode & 0o777).toBe(0o600)
+  })
+
+  test('takes a file that others may read into one that they may not', () => {
+    shop.backup()
+    chmodSync(shop.file, 0o644)
+    restore()
+    expect(statSync(join(shop.data, 'shop.db')).mode & 0o777).toBe(0o600)
+  })
+
+  test('of an older schema brings it to ours', async () => {
+    const old = openWritable(shop.file)
+    const steps = new URL('./migrations/shop/0001.sql', import.meta.url)
+    old.exec(readFileSync(steps, 'utf8'))
+    old.pragma('user_version = 1')
+    old
+      .prepare(
+        `insert into api_key (id, plan, label, max_requests, created_at) values ('key_old', 'starter', '', 5, 0)`,
+      )
+      .run()
+    old.pragma('journal_mode = DELETE')
+    old.close()
+    expect(restore()).toMatchObject({ keys: 1, orders: 0 })
+    expect(await keyIds(shop.data)).toEqual(['key_old'])
+  })
+
+  test('is not disturbed by a log that lies around from another time', async () => {
+    const early = await shop.issue()
+    shop.backup()
+    const log = await staleLog()
+    writeFileSync(join(shop.data, 'shop.db-wal'), log)
+    const { kept } = restore()
+    expect(await keyIds(shop.data)).toEqual([early])
+    expect(existsSync(`${kept}-shm`)).toBe(false)
+  })
+
+  test('is not disturbed by a log whose database is gone', async () => {
+    const early = await shop.issue()
+    shop.backup()
+    const lost = join(shop.path, 'lost')
+    mkdirSync(lost)
+    writeFileSync(join(lost, 'shop.db-wal'), await staleLog())
+    const { kept } = restoreShop(lost, shop.file, { now: NOON, tell: () => {} })
+    expect(kept).toBeUndefined()
+    expect(await keyIds(lost)).toEqual([early])
+  })
+
+  test('puts a damaged shop aside as it is, with its log', async () => {
+    const early = await shop.issue()
+    shop.backup()
+    writeFileSync(join(shop.data, 'shop.db'), 'garbage '.repeat(2_000))
+    writeFileSync(join(shop.data, 'shop.db-wal'), 'its log')
+    const { kept } = restore()
+    expect(readFileSync(kept ?? '', 'utf8')).toMatch(/^garbage /)
+    expect(readFileSync(`${kept}-wal`, 'utf8')).toBe('its log')
+    expect(await keyIds(shop.data)).toEqual([early])
+  })
+
+  /** What a process that was killed leaves behind: a log with a key that no database knows. */
+  async function staleLog(): Promise<Buffer> {
+    return await inShop(shop.data, async (store) => {
+      await issueIn(store)
+      return readFileSync(join(shop.data, 'shop.db-wal'))
+    })
+  }
+})
+
+describe('nothing is changed by a restore', () => {
+  test('while a service holds the folder', async () => {
+    await shop.issue()
+    shop.backup()
+    const before = bytesIn(shop.data)
+    const unlock = lockFolder(shop.data)
+    expect(() => restore()).toThrow(FolderInUse)
+    unlock()
+    expect(bytesIn(shop.data)).toEqual(before)
+  })
+
+  test('while another command has the shop open', async () => {
+    shop.backup()
+    await inShop(shop.data, async () => {
+      expect(() => restore()).toThrow(/in use by another command/)
+    })
+    expect(readdirSync(shop.data).filter((name) => name.includes('before'))).toEqual([])
+    expect(restore().kept).toBeDefined()
+  })
+
+  const cut = (bytes: number) => () => truncateSync(shop.file, statSync(shop.file).size - bytes)
+  const sql = (text: string) => () => {
+    const db = openWritable(shop.file)
+    db.exec(text)
+    db.pragma('journal_mode = DELETE')
+    db.close()
+  }
+  for (const [name, spoil] of [
+    ['an empty file', () => writeFileSync(shop.file, '')],
+    ['garbage', () => writeFileSync(shop.file, randomBytes(50_000))],
+    ['a text', () => writeFileSync(shop.file, 'SQLite format 3\0 it is not')],
+    ['a file that lacks its last byte', cut(1)],
+    ['a file that lacks its last page', cut(4096)],
+    ['half a file', () => truncateSync(shop.file, 4096 * 5)],
+    ['a file with something at its end', () => writeFileSync(shop.file, 'x', { flag: 'a' })],
+    ['a file with a page overwritten', () => overwrite(4096 * 3, 4096)],
+    ['mail.db', () => mailDb()],
+    ['a database without tables', () => emptyDb()],
+    ['a shop without its keys', sql('drop table key_secret; drop table api_key')],
+    ['a shop that lacks a column', sql('alter table api_key drop column label')],
+    ['a shop with a trigger in it', sql(TRIGGER)],
+    ['a shop with secrets of no key', sql(STRAY)],
+    ['a shop of a newer program', sql('pragma user_version = 99')],
+    ['a file with a log beside it', () => writeFileSync(`${shop.file}-wal`, 'log')],
+    ['a folder', () => replaceByFolder()],
+    ['nothing at all', () => removeFile()],
+  ] as const) {
+    test(`of ${name}`, async () => {
+      await shop.issue()
+      shop.backup()
+      spoil()
+      const before = bytesIn(shop.data)
+      expect(() => restore()).toThrow(BackupRefused)
+      expect(bytesIn(shop.data)).toEqual(before)
+    })
+  }
+
+  function overwrite(from: number, length: number): void {
+    const bytes = readFileSync(shop.file)
+    writeFileSync(shop.file, bytes.fill(0xa5, from, from + length))
+  }
+
+  function mailDb(): void {
+    const folder = join(shop.path, 'mail')
+    mkdirSync(folder)
+    const db = openMigrated(folder, 'mail')
+    db.pragma('journal_mode = DELETE')
+    db.close()
+    copyFileSync(join(folder, 'mail.db'), shop.file)
+  }
+
+  function emptyDb(): void {
+    removeFile()
+    const db = openWritable(shop.file)
+    db.exec('create table a (b); drop table a')
+    db.pragma('journal_mode = DELETE')
+    db.close()
+  }
+
+  function replaceByFolder(): void {
+    removeFile()
+    mkdirSync(shop.file)
+  }
+
+  function removeFile(): void {
+    rmSync(shop.file)
+  }
+})
+
+const TRIGGER = 'create trigger gift after insert on api_key begin update api_key set used = 0; end'
+const STRAY = `pragma foreign_keys = OFF; insert into key_secret (hash, key_id) values ('h', 'key_x')`

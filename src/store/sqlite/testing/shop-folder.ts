@@ -1,0 +1,59 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { scratchFolder } from '../../../../test/scratch.ts'
+import { PLANS, type Plan } from '../../../core/plan.ts'
+import { issueKey } from '../../../service/keys.ts'
+import { openShopBeside } from '../../../threads/beside.ts'
+import type { ShopStore } from '../../store.ts'
+import { backupShop } from '../backup.ts'
+import { openMigrated } from '../migrate.ts'
+
+export const NOON = new Date('2026-03-01T12:00:00Z')
+const [starter] = PLANS as [Plan, Plan]
+
+/** A data folder with a shop in it, and a place for its backup beside it. */
+export function shopFolder() {
+  const scratch = scratchFolder()
+  const data = join(scratch.path, 'data')
+  const file = join(scratch.path, 'backup.db')
+  mkdirSync(data, { mode: 0o700 })
+  openMigrated(data, 'shop').close()
+
+  return {
+    path: scratch.path,
+    data,
+    file,
+    backup: (target = file, force = false) => backupShop(data, target, { force, tell: () => {} }),
+    issue: () => inShop(data, issueIn),
+    remove: scratch.remove,
+  }
+}
+
+/** Adds a key; the answer is its id. */
+export async function issueIn(store: ShopStore): Promise<string> {
+  const needs = { store, now: () => NOON, randomBytes }
+  return (await issueKey(needs, { plan: starter, label: '', mode: 'live' })).key.id
+}
+
+/** The ids of all keys of a folder. */
+export function keyIds(data: string): Promise<string[]> {
+  return inShop(data, async (store) => (await store.listKeys(NOON)).map(({ id }) => id).sort())
+}
+
+export async function inShop<T>(data: string, deed: (store: ShopStore) => Promise<T>): Promise<T> {
+  const store = openShopBeside({ data })
+  try {
+    return await deed(store)
+  } finally {
+    await store.close()
+  }
+}
+
+/** Every file of a folder with its bytes: what must not change. */
+export function bytesIn(folder: string): Record<string, string> {
+  const names = readdirSync(folder).filter((name) => name !== 'lock.db')
+  return Object.fromEntries(
+    names.sort().map((name) => [name, readFileSync(join(folder, name)).toString('base64')]),
+  )
+}
