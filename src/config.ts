@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { readerConfig, shopConfig } from './config-shop.ts'
 import { parseHost } from './core/address.ts'
+import { accountsFile } from './setting-accounts.ts'
 import {
   choice,
   duration,
@@ -28,6 +29,12 @@ export function readConfig(source: SettingSource) {
     smtp: smtpConfig(read),
     sessions: sessionConfig(read),
     pool: poolConfig(read),
+    gmailAccounts: read.setting(
+      'MAYFLY_GMAIL_ACCOUNTS_FILE',
+      accountsFile,
+      '',
+      'JSON file with the Gmail (or other IMAP) accounts whose aliases are given out',
+    ),
     ...readerConfig(read),
     ...shopConfig(read),
   }

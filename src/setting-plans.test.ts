@@ -50,7 +50,7 @@ describe('plans', () => {
   })
 
   for (const [name, content, fault] of [
-    ['no JSON', '{', /JSON/],
+    ['no JSON', '{', /JSON list of plans/],
     ['an object', {}, /list of plans/],
     ['an empty list', [], /list of plans/],
     ['a plan that is a word', ['starter'], /plan 1 is no object/],

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { PLANS, type Plan } from './core/plan.ts'
+import { listIn, recordReader } from './setting-record.ts'
 
 /** The plans of a JSON file, a list of objects; nothing given: ours. Throws what is wrong with it. */
 export function plansFile(path: string): readonly Plan[] {
   if (path === '') return PLANS
-  const list: unknown = JSON.parse(readFileSync(path, 'utf8'))
-  if (!Array.isArray(list) || list.length === 0)
-    throw new Error('the file must hold a list of plans')
+  const list = listIn(readFileSync(path, 'utf8')) ?? []
+  if (list.length === 0) throw new Error('the file must hold a JSON list of plans')
   const plans = list.map(planOf)
   const twice = plans.find(({ id }, at) => plans.findIndex((plan) => plan.id === id) !== at)
   if (twice) throw new Error(`two plans are called ${twice.id}`)
@@ -35,49 +35,20 @@ const FIELDS = [
 
 function planOf(value: unknown, at: number): Plan {
   const where = `plan ${at + 1}`
-  if (!isRecord(value)) throw new Error(`${where} is no object`)
-  const stranger = Object.keys(value).find((name) => !FIELDS.includes(name))
-  if (stranger) throw new Error(`${where} has a field ${stranger}; there are ${FIELDS.join(', ')}`)
-  const read = fieldReader(where, value)
+  const read = recordReader(where, value, FIELDS)
   const plan = {
-    id: read.text('id', /^[a-z0-9][a-z0-9-]{0,39}$/),
-    name: read.text('name', /^.{1,60}$/),
+    id: read.text('id', { form: /^[a-z0-9][a-z0-9-]{0,39}$/ }),
+    name: read.text('name', { form: /^.{1,60}$/ }),
     priceCents: read.count('price_cents', 0),
-    currency: read.text('currency', /^[a-z]{3}$/, 'usd'),
+    currency: read.text('currency', { form: /^[a-z]{3}$/, fallback: 'usd' }),
     requests: read.count('requests', 1),
-    perDay: read.optional('per_day'),
-    months: read.optional('months'),
-    renews: read.flag('renews'),
-    support: read.text('support', /^.{0,200}$/, ''),
+    perDay: read.optional('per_day', 1),
+    months: read.optional('months', 1),
+    renews: read.flag('renews', false),
+    support: read.text('support', { form: /^.{0,200}$/, fallback: '' }),
   }
-  if (plan.renews && plan.months === undefined)
+  if (plan.renews && plan.months === undefined) {
     throw new Error(`${where} renews, but has no months`)
+  }
   return plan
-}
-
-function fieldReader(where: string, value: Record<string, unknown>) {
-  function count(name: string, least: number): number {
-    const number = value[name]
-    if (typeof number === 'number' && Number.isSafeInteger(number) && number >= least) return number
-    throw new Error(`${where}: ${name} must be a whole number from ${least} on`)
-  }
-  return {
-    count,
-    flag(name: string): boolean {
-      const flag = value[name] ?? false
-      if (typeof flag === 'boolean') return flag
-      throw new Error(`${where}: ${name} must be true or false`)
-    },
-    optional: (name: string) =>
-      value[name] === undefined || value[name] === null ? undefined : count(name, 1),
-    text(name: string, form: RegExp, fallback?: string): string {
-      const text = value[name] ?? fallback
-      if (typeof text === 'string' && form.test(text)) return text
-      throw new Error(`${where}: ${name} is missing or not as it must be`)
-    },
-  }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
