@@ -50,9 +50,13 @@ export async function openHouse({ env = {}, folder = scratchFolder(), quiet }: H
       client.close()
       return code
     },
-    async session(params: Record<string, string> = {}): Promise<{ email: string; token: string }> {
+    async session(
+      params: Record<string, string> = {},
+      headers: Record<string, string> = {},
+    ): Promise<{ email: string; token: string }> {
       const response = await fetch(`${url}/api/create-session`, {
         method: 'POST',
+        headers,
         body: new URLSearchParams(params),
       })
       if (response.status !== 200) throw new Error(await response.text())
