@@ -152,7 +152,7 @@ function tell(state) {
   show('state', WORDS[state.state])
   show('next', state.next)
   show('plan', state.plan_name)
-  show('price', state.price.text)
+  show('price', `${state.price.text} ${state.price.term}`)
   show('until', state.paid_until ? `${state.paid_until} UTC` : 'no end')
   part('until').parentElement.hidden = state.key_prefix === null
   show('prefix', state.key_prefix ?? '')
@@ -164,7 +164,7 @@ function tell(state) {
   show('show', state.claimed_at ? 'Make a new key' : 'Show my key')
 }
 
-function showKey({ key, key_prefix: prefix }) {
+function showKey({ key, prefix }) {
   for (const id of ['show', 'pay']) hide(id)
   show('next', 'This is your key. It is shown now and not kept here: put it in a safe place.')
   show('key', key)

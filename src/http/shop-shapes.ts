@@ -18,7 +18,8 @@ export const soldFields = {
   price: Type.Object({
     cents: Type.Integer({ examples: [4_500] }),
     currency: Type.String({ examples: ['usd'] }),
-    text: Type.String({ examples: ['45 USD a year'] }),
+    text: Type.String({ examples: ['45 USD'] }),
+    term: Type.String({ examples: ['a year'] }),
   }),
 }
 
@@ -30,7 +31,8 @@ export function soldJson({ id, plan }: Purchase) {
     price: {
       cents: plan.priceCents,
       currency: plan.currency,
-      text: `${priceText(plan)} ${termText(plan)}`,
+      text: priceText(plan),
+      term: termText(plan),
     },
   }
 }
