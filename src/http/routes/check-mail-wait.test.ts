@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { ask, post, refusalFault } from '../../../test/ask.ts'
 import { type House, ONLY_WOKEN, openHouse } from '../../../test/house.ts'
+import { untilWaiting } from '../../../test/waiting.ts'
 
 let house: House
 beforeAll(async () => {
@@ -14,13 +15,6 @@ const check = (token: string, more = '', headers: Record<string, string> = {}) =
   ask(`${house.url}/api/check-mail?token=${token}${more}`, { headers })
 const ids = (body: Record<string, unknown>) =>
   (body['messages'] as { id: number }[]).map(({ id }) => id)
-
-/** Resolves when so many requests wait: what is done then is news to them. */
-async function untilWaiting(count: number, { url } = house): Promise<void> {
-  const waiters = async () =>
-    Number(/^mayfly_http_waiting (\d+)$/m.exec((await ask(`${url}/metrics`)).text)?.[1])
-  while ((await waiters()) !== count) await new Promise(setImmediate)
-}
 
 /** A session with one message. */
 async function filled() {
@@ -40,7 +34,7 @@ describe('200', () => {
   test('as soon as one newer than since_id comes', async () => {
     const { email, token, ids: all } = await filled()
     const waiting = check(token, `&wait=55&since_id=${all[0]}`)
-    await untilWaiting(1)
+    await untilWaiting(1, house)
     await house.mail(email)
     const { body } = await waiting
     assert.equal(ids(body).length, 1)
@@ -50,7 +44,7 @@ describe('200', () => {
   test('many who wait are all told', async () => {
     const { email, token } = await house.session()
     const waiting = Array.from({ length: 20 }, () => check(token, '&wait=55'))
-    await untilWaiting(20)
+    await untilWaiting(20, house)
     await house.mail(email)
     for (const { body } of await Promise.all(waiting)) assert.equal(ids(body).length, 1)
   })
@@ -68,7 +62,7 @@ describe('200', () => {
     const { token, ids: all } = await filled()
     const etag = (await check(token)).headers.get('etag') ?? ''
     const waiting = check(token, '&wait=55', { 'if-none-match': etag })
-    await untilWaiting(1)
+    await untilWaiting(1, house)
     await post(`${house.url}/api/delete-mail`, { token, id: String(all[0]) })
     const { status, body } = await waiting
     assert.equal(status, 200)
@@ -80,7 +74,7 @@ describe('200', () => {
     const { token } = await house.session({ ttl: '60' })
     const before = await check(token)
     const waiting = check(token, '&wait=55', { 'if-none-match': before.headers.get('etag') ?? '' })
-    await untilWaiting(1)
+    await untilWaiting(1, house)
     await post(`${house.url}/api/extend-session`, { token, ttl: '600' })
     const { status, body } = await waiting
     assert.equal(status, 200)
@@ -91,9 +85,9 @@ describe('200', () => {
     const { token, email } = await house.session()
     const socket = connect(house.httpPort, '127.0.0.1')
     socket.write(`GET /api/check-mail?wait=55&token=${token} HTTP/1.1\r\nHost: x\r\n\r\n`)
-    await untilWaiting(1)
+    await untilWaiting(1, house)
     socket.destroy()
-    await untilWaiting(0)
+    await untilWaiting(0, house)
     assert.equal(await house.mail(email), 250)
   })
 })
@@ -110,7 +104,7 @@ describe('401', () => {
   test('a session that ends while somebody waits', async () => {
     const { token } = await house.session()
     const waiting = check(token, '&wait=55')
-    await untilWaiting(1)
+    await untilWaiting(1, house)
     await post(`${house.url}/api/delete-session`, { token })
     const asked = await waiting
     assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_token'])
