@@ -70,6 +70,16 @@ test('a checkout is named by itself, a renewal by its subscription', async () =>
   }
 })
 
+test('a refund of what was paid once names the order: Stripe need not be asked', async () => {
+  const order = await shop.order('starter')
+  shop.server.pay(order.checkoutRef)
+  shop.server.refund(shop.server.chargesOf(order.checkoutRef)[0] ?? '')
+  const refunded = shop.server.take().find(({ type }) => type === 'charge.refunded')
+  if (!refunded) throw new Error('a refund is told')
+  shop.server.outage = 'error'
+  expect((await hear(refunded)).about).toMatchObject({ orderId: order.id })
+})
+
 describe('a payment that has nothing to do with us', () => {
   test('is about no order', async () => {
     const order = await shop.order('starter')

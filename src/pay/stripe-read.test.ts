@@ -184,6 +184,15 @@ describe('a plan that renews', () => {
     expect(line(await read(slow))).toBe('paid expected: 2027-03-05 no no')
   })
 
+  test('is given back fully, also when another payment was tried before', async () => {
+    move('2028-03-05T11:00:00Z')
+    shop.server.failRenewal(subscription)
+    shop.server.dropPayment(subscription)
+    shop.server.renew(subscription)
+    shop.server.refund(shop.server.chargesOf(order.checkoutRef).at(-1) ?? '')
+    expect(line(await read(order))).toBe('paid expected: 2027-03-05 no no, 2028-03-05 fully no')
+  })
+
   test('does not count a renewal of less than its price', async () => {
     move('2028-03-05T11:00:00Z')
     shop.server.renew(subscription)

@@ -2,7 +2,7 @@ import { complete, expireCheckout, settleLater } from './stripe-checkouts.ts'
 import type { Ledger } from './stripe-ledger.ts'
 import { dispute, failRefund, moveDispute, refund } from './stripe-payments.ts'
 import type { ObjectOf, Price, StripeKind } from './stripe-shapes.ts'
-import { cancel, collect, giveUp, startPeriod } from './stripe-subscriptions.ts'
+import { cancel, collect, dropPayment, giveUp, startPeriod } from './stripe-subscriptions.ts'
 
 /** All that can happen at Stripe. Each is told as events, see take(); ids are Stripe's (`cs_…`, `sub_…`, `ch_…`). */
 export interface Deeds {
@@ -25,6 +25,8 @@ export interface Deeds {
   renew(subscription: string): void
   /** The same, but the card is refused. */
   failRenewal(subscription: string): void
+  /** After a failed renewal: its payment is given up, and renew() pays by another. */
+  dropPayment(subscription: string): void
   cancel(subscription: string): void
   cancelAtPeriodEnd(subscription: string): void
   /** Stripe stops trying: the subscription stays unpaid. */
@@ -76,6 +78,7 @@ export function deedsOf(ledger: Ledger): Deeds {
       startWhenPaid(subscription)
       collect(ledger, subscription, 'failed')
     },
+    dropPayment: (subscription) => dropPayment(ledger, subscription),
     cancel: (subscription) => cancel(ledger, subscription, 'now'),
     cancelAtPeriodEnd: (subscription) => cancel(ledger, subscription, 'at period end'),
     giveUp: (subscription) => giveUp(ledger, subscription),
@@ -103,6 +106,7 @@ function chargesOf(ledger: Ledger, session: string): string[] {
   const intents = subscription
     ? ledger
         .list('invoice_payment')
+        .filter(({ status }) => status !== 'canceled')
         .filter(({ invoice }) => subscriptionOfInvoice(ledger, invoice) === subscription)
         .map(({ payment }) => payment.payment_intent)
         .reverse()

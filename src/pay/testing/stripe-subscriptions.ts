@@ -86,6 +86,15 @@ export function collect(ledger: Ledger, id: string, outcome: Attempt): void {
   if (before !== subscription.status) ledger.tell('customer.subscription.updated', subscription)
 }
 
+/** What was tried for the newest invoice is given up; the next attempt is another payment. */
+export function dropPayment(ledger: Ledger, id: string): void {
+  const { latest_invoice } = ledger.get('subscription', id)
+  const dropped = paymentOf(ledger, ledger.get('invoice', latest_invoice))
+  dropped.status = 'canceled'
+  dropped.status_transitions.canceled_at = ledger.seconds()
+  ledger.get('payment_intent', dropped.payment.payment_intent).status = 'canceled'
+}
+
 /** Ends it now, or notes that there will be no further period. */
 export function cancel(ledger: Ledger, id: string, when: 'now' | 'at period end'): void {
   const subscription = ledger.get('subscription', id)
@@ -153,7 +162,9 @@ function bill(
 
 /** One invoice payment per invoice, with an intent that knows nothing of our order: so it is with Stripe. */
 function paymentOf(ledger: Ledger, invoice: Invoice): InvoicePayment {
-  const known = ledger.list('invoice_payment').find((payment) => payment.invoice === invoice.id)
+  const known = ledger
+    .list('invoice_payment')
+    .find((payment) => payment.invoice === invoice.id && payment.status !== 'canceled')
   if (known) return known
   const { total: amount, currency } = invoice
   return ledger.add<InvoicePayment>({
