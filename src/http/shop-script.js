@@ -154,9 +154,9 @@ function tell(state) {
   show('plan', state.plan_name)
   show('price', `${state.price.text} ${state.price.term}`)
   show('until', state.paid_until ? `${state.paid_until} UTC` : 'no end')
-  part('until').parentElement.hidden = state.key_prefix === null
   show('prefix', state.key_prefix ?? '')
-  part('prefix').parentElement.hidden = state.key_prefix === null
+  // Only of what was paid.
+  for (const id of ['until', 'prefix']) part(id).closest('div').hidden = state.key_prefix === null
   reveal('facts')
   part('pay').hidden = state.url === null
   if (state.url !== null) part('pay').href = state.url
