@@ -1,0 +1,237 @@
+import { randomBytes } from 'node:crypto'
+import { copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { PLANS, type Plan } from '../src/core/plan.ts'
+import { issueKey as issueInProcess } from '../src/service/keys.ts'
+import { openReadable } from '../src/store/sqlite/files.ts'
+import { openShopBeside } from '../src/threads/beside.ts'
+import { issueKey, mayfly } from './command.ts'
+import { MAIL } from './house.ts'
+import { scratchFolder } from './scratch.ts'
+import { freePorts, type Served, serveProcess } from './served.ts'
+import { connectSmtp } from './smtp-client.ts'
+
+let scratch: ReturnType<typeof scratchFolder>
+let data = ''
+let file = ''
+let ports: { http: number; smtp: number }
+let served: Served
+
+beforeEach(async () => {
+  scratch = scratchFolder()
+  data = join(scratch.path, 'data')
+  file = join(scratch.path, 'shop-backup.db')
+  ports = await freePorts()
+  await start()
+}, 60_000)
+afterEach(async () => {
+  await served.kill('SIGKILL')
+  scratch.remove()
+})
+
+async function start(): Promise<void> {
+  served = await serveProcess({ folder: data, ports })
+}
+
+const headers = (key: string) => ({ APIKey: key })
+const emails = (key: string) => fetch(`${served.url}/emails`, { headers: headers(key) })
+
+async function statusOf(key: string): Promise<number> {
+  const answer = await emails(key)
+  await answer.body?.cancel()
+  return answer.status
+}
+
+async function usedOf(key: string): Promise<number> {
+  const answer = await fetch(`${served.url}/usage`, { headers: headers(key) })
+  return ((await answer.json()) as { used: number }).used
+}
+
+async function restored(): Promise<string> {
+  const told = await mayfly(data, 'restore', file)
+  expect(told).toMatchObject({ status: 0, stderr: '' })
+  return told.stdout
+}
+
+interface KeyFacts {
+  id: string
+  used: number
+  counted: number
+  secrets: number
+}
+
+/** What a backup holds of each key; the counters are kept twice and must agree. */
+function keysIn(path: string): KeyFacts[] {
+  const db = openReadable(path)
+  try {
+    expect(db.pragma('integrity_check', { simple: true })).toBe('ok')
+    expect(db.pragma('journal_mode', { simple: true })).toBe('delete')
+    return db
+      .prepare<[], KeyFacts>(
+        `select id, used, (select coalesce(sum(count), 0) from usage_day where key_id = id) as counted,
+           (select count(*) from key_secret where key_id = id) as secrets from api_key`,
+      )
+      .all()
+  } finally {
+    db.close()
+  }
+}
+
+test('a backup under load is whole, holds all that was there before, and disturbs nobody', async () => {
+  const busy = await issueKey(data, 'business')
+  const store = openShopBeside({ data })
+  const needs = { store, now: () => new Date(), randomBytes }
+  const [plan] = PLANS as [Plan]
+  const issued: string[] = []
+  let answered = 0
+  let going = true
+  const refused: number[] = []
+  async function ask(): Promise<void> {
+    while (going) {
+      const status = await statusOf(busy.key)
+      if (status === 200) answered += 1
+      else refused.push(status)
+    }
+  }
+  async function sell(): Promise<void> {
+    while (going) {
+      const { key } = await issueInProcess(needs, { plan, label: '', mode: 'live' })
+      issued.push(key.id)
+      await new Promise(setImmediate)
+    }
+  }
+  const load = [ask(), ask(), ask(), ask(), sell()]
+  try {
+    for (let round = 0; round < 3; round += 1) {
+      const [keysBefore, answeredBefore] = [[...issued], answered]
+      const target = `${file}.${round}`
+      const told = await mayfly(data, 'backup', target)
+      expect(told).toMatchObject({ status: 0, stderr: '' })
+      const keys = keysIn(target)
+      expect(told.stdout).toContain(
+        ` holds ${keys.length.toLocaleString('en-US')} keys and 0 orders`,
+      )
+      expect(keys.map(({ id }) => id)).toEqual(expect.arrayContaining(keysBefore))
+      for (const { used, counted, secrets } of keys) expect([counted, secrets]).toEqual([used, 1])
+      const spent = keys.find(({ id }) => id === busy.id)?.used ?? 0
+      expect(spent).toBeGreaterThanOrEqual(answeredBefore)
+      // A daily limit of 1,000 ends the asking by 429, which is no disturbance.
+      expect(refused.filter((status) => status !== 429)).toEqual([])
+    }
+  } finally {
+    going = false
+    await Promise.all(load)
+    await store.close()
+  }
+  expect(answered).toBeGreaterThan(0)
+  expect(readdirSync(scratch.path).filter((name) => name.startsWith('.'))).toEqual([])
+})
+
+test('a restore brings back keys as they were, says what that means, and can be undone', async () => {
+  const [early, ended] = [await issueKey(data), await issueKey(data)]
+  for (let asked = 0; asked < 3; asked += 1) expect(await statusOf(early.key)).toBe(200)
+  expect((await mayfly(data, 'backup', file)).stdout).toMatch(/ holds 2 keys and 0 orders, \d+ KB/)
+  expect(await statusOf(early.key)).toBe(200)
+  expect((await mayfly(data, 'key', 'revoke', ended.id)).status).toBe(0)
+  const late = await issueKey(data)
+  // Killed, so that a log is left behind, with what came after the backup in it.
+  await served.kill('SIGKILL')
+  expect(statSync(join(data, 'shop.db-wal')).size).toBeGreaterThan(0)
+
+  const words = await restored()
+  expect(words).toMatch(/2 keys and 0 orders.*used since then.*revoked.*since then.*unknown/s)
+  await start()
+  expect(await usedOf(early.key)).toBe(3)
+  expect([await statusOf(ended.key), await statusOf(late.key)]).toEqual([200, 401])
+
+  await served.kill('SIGTERM')
+  const [, kept = ''] = /kept as (\S+)/.exec(words) ?? []
+  copyFileSync(kept, file)
+  await restored()
+  await start()
+  expect(await usedOf(early.key)).toBe(4)
+  expect([await statusOf(ended.key), await statusOf(late.key)]).toEqual([401, 200])
+})
+
+test('a restore is refused while the service runs, and it serves on', async () => {
+  const early = await issueKey(data)
+  await mayfly(data, 'backup', file)
+  const late = await issueKey(data)
+  expect(await mayfly(data, 'restore', file)).toMatchObject({
+    status: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/^Another mayfly serves the data folder .*\n$/),
+  })
+  expect([await statusOf(early.key), await statusOf(late.key)]).toEqual([200, 200])
+})
+
+test('a file that is no whole shop is refused in one line, and all stays as it was', async () => {
+  const { key } = await issueKey(data)
+  await mayfly(data, 'backup', file)
+  await served.kill('SIGTERM')
+  const [whole, before, names] = [
+    readFileSync(file),
+    readFileSync(join(data, 'shop.db')),
+    readdirSync(data),
+  ]
+  for (const bytes of [
+    randomBytes(40_000),
+    whole.subarray(0, whole.length / 2),
+    whole.subarray(0, -1),
+    readFileSync(join(data, 'mail.db')),
+  ]) {
+    writeFileSync(file, bytes)
+    const told = await mayfly(data, 'restore', file)
+    expect(told).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining(file) })
+    expect(told.stderr.trim().split('\n')).toHaveLength(1)
+    expect(readFileSync(join(data, 'shop.db')).equals(before)).toBe(true)
+    expect(readdirSync(data)).toEqual(names)
+  }
+  await start()
+  expect(await statusOf(key)).toBe(200)
+})
+
+test('after a restore no new key has the id, or sees the mail, of a key that was lost', async () => {
+  await issueKey(data)
+  await mayfly(data, 'backup', file)
+  const lost = [await issueKey(data), await issueKey(data)]
+  const [owner] = lost
+  const address = await sessionOf(owner?.key ?? '')
+  expect(await mail(address)).toBe(250)
+  expect(await subjectsFor(owner?.key ?? '')).toEqual(['Hello'])
+  await served.kill('SIGTERM')
+  await restored()
+  await start()
+  const fresh = [await issueKey(data), await issueKey(data)]
+  const ids = new Set([...lost, ...fresh].map(({ id }) => id))
+  expect(ids.size).toBe(4)
+  // The session itself lives on: mail.db was not restored, and its token still opens it.
+  expect(await mail(address)).toBe(250)
+  for (const { key } of fresh) expect(await subjectsFor(key)).toEqual([])
+  for (const { key } of lost) expect(await statusOf(key)).toBe(401)
+})
+
+async function sessionOf(key: string): Promise<string> {
+  const answer = await fetch(`${served.url}/api/create-session`, {
+    method: 'POST',
+    headers: headers(key),
+    body: new URLSearchParams({ domain_id: '1' }),
+  })
+  expect(answer.status).toBe(200)
+  return ((await answer.json()) as { email: string }).email
+}
+
+async function mail(to: string): Promise<number> {
+  const client = await connectSmtp(served.smtpPort)
+  const { code } = await client.send({ to: [to], raw: MAIL })
+  client.close()
+  return code
+}
+
+async function subjectsFor(key: string): Promise<string[]> {
+  const answer = await emails(key)
+  expect(answer.status).toBe(200)
+  const list = (await answer.json()) as { emails: { subject: string }[] }[]
+  return list.flatMap(({ emails }) => emails.map(({ subject }) => subject))
+}

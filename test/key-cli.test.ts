@@ -1,0 +1,109 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { issueKey, mayfly } from './command.ts'
+import { scratchFolder } from './scratch.ts'
+import { freePorts, type Served, serveProcess } from './served.ts'
+
+const folder = scratchFolder()
+let served: Served
+const key = (...args: string[]) => mayfly(folder.path, 'key', ...args)
+
+beforeAll(async () => {
+  served = await serveProcess({ folder: folder.path, ports: await freePorts() })
+}, 60_000)
+afterAll(async () => {
+  expect(served.child.exitCode, served.output()).toBeNull()
+  await served.kill('SIGTERM')
+  folder.remove()
+})
+
+async function statusOf(secret: string): Promise<number> {
+  const answer = await fetch(`${served.url}/emails`, { headers: { APIKey: secret } })
+  await answer.body?.cancel()
+  return answer.status
+}
+
+describe('beside a running service', () => {
+  test('a key that is issued opens at once, and no file or log holds it', async () => {
+    const { key: secret } = await issueKey(folder.path)
+    expect(await statusOf(secret)).toBe(200)
+    const canary = secret.slice(12)
+    for (const name of readdirSync(folder.path)) {
+      expect(readFileSync(join(folder.path, name)).includes(canary), name).toBe(false)
+    }
+    expect(served.output()).not.toContain(canary)
+  })
+
+  test('a key that is revoked opens nothing from the next request on', async () => {
+    const { id, key: secret } = await issueKey(folder.path)
+    expect(await statusOf(secret)).toBe(200)
+    expect((await key('revoke', id)).status).toBe(0)
+    expect(await statusOf(secret)).toBe(401)
+  })
+
+  test('a rolled key opens with both secrets, and both count', async () => {
+    const { key: former, prefix } = await issueKey(folder.path)
+    const rolled = JSON.parse((await key('roll', prefix, '--json')).stdout)
+    expect([await statusOf(former), await statusOf(rolled.key)]).toEqual([200, 200])
+    expect(JSON.parse((await key('show', prefix, '--json')).stdout)).toMatchObject({ used: 2 })
+  })
+
+  test('usage counts what was asked', async () => {
+    const { id, key: secret } = await issueKey(folder.path, 'business')
+    for (let asked = 0; asked < 3; asked += 1) expect(await statusOf(secret)).toBe(200)
+    const { stdout } = await key('usage', id)
+    expect(stdout).toMatch(/^Used +3 of 100,000 requests$/m)
+    // No terminal, no blocks: a program may read it. Midnight may have come between.
+    expect(stdout).not.toMatch(/[█░┤]/)
+    const { days } = JSON.parse((await key('usage', id, '--json')).stdout)
+    const sum = days.reduce((sum: number, { requests }: { requests: number }) => sum + requests, 0)
+    expect([days.length, sum]).toEqual([30, 3])
+  })
+
+  test('a label is kept and listed', async () => {
+    const { id } = await issueKey(folder.path)
+    expect((await key('label', id, 'the robot of Ann')).status).toBe(0)
+    expect((await key('list')).stdout).toMatch(new RegExp(`${id} .* the robot of Ann$`, 'm'))
+  })
+
+  test('orders are listed, though none were made', async () => {
+    expect(await mayfly(folder.path, 'order', 'list', '--json')).toMatchObject({
+      status: 0,
+      stdout: '[]\n',
+    })
+  })
+})
+
+test('all of it goes without a service too', async () => {
+  const alone = scratchFolder()
+  const { id } = await issueKey(join(alone.path, 'data'))
+  const { stdout } = await mayfly(join(alone.path, 'data'), 'key', 'show', id)
+  expect(stdout).toMatch(/^State +active$/m)
+  alone.remove()
+})
+
+describe('a command line is refused with one clear line', () => {
+  for (const [args, status, line] of [
+    [['key', 'issue', '--plan', 'gold'], 2, 'The plans are: starter, business'],
+    [['key', 'issue'], 2, "required option '--plan <id>'"],
+    [['key', 'issue', '--plan', 'starter', '--label', 'a\nb'], 2, 'A label is one line'],
+    [['key', 'show', 'key_nobody'], 1, 'No key is "key_nobody". See: mayfly key list'],
+    [['key', 'revoke', 'mf_live_0000'], 1, 'No key is "mf_live_0000"'],
+    [['key', 'show'], 2, "missing required argument 'key'"],
+    [['order', 'show', 'ord_nobody'], 1, 'No order is "ord_nobody"'],
+  ] as const) {
+    test(args.join(' '), async () => {
+      const told = await mayfly(folder.path, ...args)
+      expect(told).toMatchObject({ status, stdout: '', stderr: expect.stringContaining(line) })
+      expect(told.stderr).not.toMatch(/\n {4}at /)
+    })
+  }
+
+  test('a plan that is not sold makes no data folder', async () => {
+    const alone = scratchFolder()
+    await mayfly(join(alone.path, 'data'), 'key', 'issue', '--plan', 'gold')
+    expect(readdirSync(alone.path)).toEqual([])
+    alone.remove()
+  })
+})
