@@ -11,14 +11,19 @@ import {
   refusalFault,
 } from '../../test/ask.ts'
 import { type House, openHouse } from '../../test/house.ts'
+import { openKeyRing } from '../../test/keys.ts'
 import { refusalsOf } from './openapi.ts'
 import type { Route } from './route.ts'
 import { routes } from './routes.ts'
 import { status } from './status.ts'
 
 let house: House
+let key: Record<string, string>
 beforeAll(async () => {
   house = await openHouse({ env: { MAYFLY_ADDRESS_COOLDOWN: '0s' } })
+  const ring = openKeyRing(house)
+  key = (await ring.issue()).headers
+  await ring.close()
 })
 afterAll(() => house.stop())
 
@@ -159,7 +164,8 @@ async function send(
   if (route.method === 'POST') return await post(url, params, encoding)
   const whole = `${url}?${new URLSearchParams(params)}`
   if (route.path === '/api/events' && (await opens(whole))) return STREAM
-  return await ask(whole, { signal: AbortSignal.timeout(20_000) })
+  const headers = route.reader ? key : {}
+  return await ask(whole, { headers, signal: AbortSignal.timeout(20_000) })
 }
 
 /** A stream has no end: that it began is the whole answer. */
@@ -196,7 +202,7 @@ async function undo(route: Route, asked: Asked): Promise<void> {
   await post(`${house.url}/api/delete-session`, { token: String(asked.body['token']) })
 }
 
-const asking = routes.filter(({ path }) => path.startsWith('/api/'))
+const asking = routes.filter(({ path, reader }) => reader || path.startsWith('/api/'))
 
 for (const route of asking) {
   const names = Object.keys(route.input.properties)
