@@ -5,12 +5,10 @@ import { GRACE_MS, type Payment, type PaymentFacts, type Settlement, settle } fr
 
 const STARTER = { months: undefined }
 const BUSINESS = { months: 12 }
-
 const FIRST = new Date('2026-03-01T12:00:00Z')
 const years = (count: number, from = FIRST) => addMonths(from, 12 * count)
 const later = (time: Date, ms: number) => new Date(time.getTime() + ms)
 const DAY = 86_400_000
-
 const paid = (paidAt: Date, more: Partial<Payment> = {}): Payment => ({
   ref: `in_${paidAt.toISOString()}`,
   paidAt,
@@ -18,7 +16,6 @@ const paid = (paidAt: Date, more: Partial<Payment> = {}): Payment => ({
   disputed: 'no',
   ...more,
 })
-
 const NOTHING: PaymentFacts = {
   state: 'open',
   payments: [],
@@ -30,10 +27,12 @@ const once = (more: Partial<Payment> = {}): PaymentFacts => ({
   state: 'paid',
   payments: [paid(FIRST, more)],
 })
-const yearly = (
-  payments: Payment[],
-  renewal: PaymentFacts['renewal'] = 'expected',
-): PaymentFacts => ({ state: 'paid', payments, renewal, subscriptionRef: 'sub_1' })
+const yearly = (payments: Payment[], renewal: PaymentFacts['renewal'] = 'over'): PaymentFacts => ({
+  state: 'paid',
+  payments,
+  renewal,
+  subscriptionRef: 'sub_1',
+})
 
 describe('before anything is paid there is no key', () => {
   for (const state of ['open', 'pending', 'failed', 'expired'] as const) {
@@ -117,7 +116,7 @@ describe('a plan that is paid', () => {
 
 describe('a key whose renewal', () => {
   for (const [name, renewal, ends] of [
-    ['is expected ends with what is paid', 'expected', years(1)],
+    ['is expected has an hour for the news of it', 'expected', later(years(1), 3_600_000)],
     ['is late has a week of grace', 'late', later(years(1), 7 * DAY)],
     ['will never come ends with what is paid', 'over', years(1)],
   ] as const) {

@@ -69,6 +69,9 @@ export interface Settlement {
 /** So long a key goes on while its renewal is late: cards expire, and banks take their time. */
 export const GRACE_MS = 7 * 86_400_000
 
+/** A renewal happens at the very end, and the news of it takes its time: meanwhile nobody who pays is refused. */
+export const NEWS_MS = 3_600_000
+
 /** So long after it was first shown a key may be minted anew with the claim secret. */
 export const CLAIM_MS = 24 * 3_600_000
 
@@ -77,8 +80,7 @@ export function settle(plan: Pick<Plan, 'months'>, facts: PaymentFacts): Settlem
   const payments = facts.payments.toSorted(byTime)
   const paidUntil = paidUntilOf(plan, payments)
   const stopped = stopOf(payments)
-  const expiresAt =
-    paidUntil && renewal === 'late' ? new Date(paidUntil.getTime() + GRACE_MS) : paidUntil
+  const expiresAt = paidUntil && new Date(paidUntil.getTime() + SLACK_MS[renewal])
   return {
     state: stopped ?? (payments.length > 0 ? 'paid' : facts.state),
     subscriptionRef,
@@ -91,6 +93,9 @@ export function settle(plan: Pick<Plan, 'months'>, facts: PaymentFacts): Settlem
     key: payments.length === 0 ? undefined : { state: stopped ? 'stopped' : 'active', expiresAt },
   }
 }
+
+/** How long a key goes on after what was paid for. */
+const SLACK_MS = { none: 0, over: 0, expected: NEWS_MS, late: GRACE_MS }
 
 /** Providers list the newest first, or as they please. */
 function byTime(one: Payment, other: Payment): number {
