@@ -32,6 +32,7 @@ const ROOTS = ['main', 'threads']
 /** What the core may use of Node: functions of plain values that touch neither clock, chance, disk nor network. */
 const PURE: Record<string, readonly string[]> = {
   'node:crypto': ['hash'],
+  'node:zlib': ['crc32'],
   'node:url': ['domainToASCII'],
   'node:net': ['BlockList', 'isIP'],
 }
