@@ -6,7 +6,7 @@ import { PLANS, type Plan } from '../src/core/plan.ts'
 import { issueKey as issueInProcess } from '../src/service/keys.ts'
 import { openReadable } from '../src/store/sqlite/files.ts'
 import { openShopBeside } from '../src/threads/beside.ts'
-import { issueKey, mayfly } from './command.ts'
+import { issueKey, mayfly, mayflyUnder } from './command.ts'
 import { MAIL } from './house.ts'
 import { scratchFolder } from './scratch.ts'
 import { freePorts, type Served, serveProcess } from './served.ts'
@@ -210,6 +210,26 @@ test('after a restore no new key has the id, or sees the mail, of a key that was
   expect(await mail(address)).toBe(250)
   for (const { key } of fresh) expect(await subjectsFor(key)).toEqual([])
   for (const { key } of lost) expect(await statusOf(key)).toBe(401)
+})
+
+test('a copy is on disk before it has its name, and its name before we say so', async () => {
+  await issueKey(data)
+  await served.kill('SIGTERM')
+  const trace = join(scratch.path, 'trace')
+  const strace = ['strace', '-f', '-y', '-o', trace, '-e', 'trace=fsync,fdatasync,/rename']
+  for (const [command, name, folder] of [
+    ['backup', file, scratch.path],
+    ['restore', join(data, 'shop.db'), data],
+  ] as const) {
+    expect(await mayflyUnder(strace, data, command, file)).toMatchObject({ status: 0 })
+    const calls = readFileSync(trace, 'utf8').split('\n')
+    const renamed = calls.findIndex((call) => call.includes('rename') && call.includes(`"${name}"`))
+    const synced = (path: RegExp) => (call: string) =>
+      /fsync\(|fdatasync\(/.test(call) && path.test(call)
+    expect(renamed, command).toBeGreaterThan(-1)
+    expect(calls.slice(0, renamed).some(synced(/\/\.mayfly-\w+\/[\w-]+\.db>/)), command).toBe(true)
+    expect(calls.slice(renamed).some(synced(new RegExp(`<${folder}>`))), command).toBe(true)
+  }
 })
 
 async function sessionOf(key: string): Promise<string> {

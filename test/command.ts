@@ -12,8 +12,18 @@ export interface Told {
 }
 
 /** One `mayfly` command as a process of its own, on this data folder, whether a service runs there or not. */
-export async function mayfly(folder: string, ...args: string[]): Promise<Told> {
-  const child = spawn(process.execPath, ['bin/mayfly.js', ...args], {
+export function mayfly(folder: string, ...args: string[]): Promise<Told> {
+  return mayflyUnder([], folder, ...args)
+}
+
+/** The same, run by another program, such as strace with its options. */
+export async function mayflyUnder(
+  under: readonly string[],
+  folder: string,
+  ...args: string[]
+): Promise<Told> {
+  const [program = '', ...rest] = [...under, process.execPath, 'bin/mayfly.js', ...args]
+  const child = spawn(program, rest, {
     cwd: ROOT,
     env: { ...process.env, MAYFLY_DATA: folder },
     stdio: ['ignore', 'pipe', 'pipe'],
