@@ -26,12 +26,17 @@ function section(route: Route): string[] {
   ]
 }
 
-function parameters({ input }: Route): string[] {
-  const rows = Object.entries(input.properties).map(([name, schema]) => {
+function parameters({ input, asks = [] }: Route): string[] {
+  const fields = Object.entries(input.properties).map(([name, schema]) => {
     const field: Field = schema
     const need = isRequired(input, name) ? ' (required)' : ''
     return `| \`${name}\`${need} | ${typeText(field)} | ${field.description ?? ''} |`
   })
+  const headers = asks.map(
+    ({ name, required, description }) =>
+      `| \`${name}\`${required ? ' (required)' : ''} | header | ${description} |`,
+  )
+  const rows = [...headers, ...fields]
   return rows.length === 0
     ? []
     : [['| parameter | type | meaning |', '|---|---|---|', ...rows].join('\n')]

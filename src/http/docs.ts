@@ -83,29 +83,34 @@ function section(route: Route): Markup {
   return html`<section id="${id}" aria-labelledby="${id}-title">
 <h2 id="${id}-title">${route.title}</h2>
 <p class="call"><span class="method ${route.method.toLowerCase()}">${route.method}</span> <code>${route.path}</code></p>
-<p>${route.about}</p>
-${parameterTable(route)}
+${route.about.split('\n\n').map((text) => html`<p>${text}</p>\n`)}${parameterTable(route)}
 ${answers(route)}
 </section>
 `
 }
 
 function parameterTable(route: Route): Markup {
-  const fields = Object.entries(route.input.properties)
-  if (fields.length === 0) return html`<p class="none">No parameters.</p>`
-  return table(
-    ['Parameter', 'Type', 'Meaning'],
-    fields.map(([name, schema]) => {
-      const field: Field = schema
-      const need = isRequired(route.input, name) ? html` <em>required</em>` : html``
-      return [
-        html`<code>${name}</code>${need}`,
-        html`${typeText(field)}`,
-        html`${field.description ?? ''}`,
-      ]
-    }),
-    'parameters',
-  )
+  const { asks = [], input } = route
+  const headers = asks.map(({ name, required, description }) => [
+    named(name, required),
+    html`header`,
+    html`${description}`,
+  ])
+  const fields = Object.entries(input.properties).map(([name, schema]) => {
+    const field: Field = schema
+    return [
+      named(name, isRequired(input, name)),
+      html`${typeText(field)}`,
+      html`${field.description ?? ''}`,
+    ]
+  })
+  const rows = [...headers, ...fields]
+  if (rows.length === 0) return html`<p class="none">No parameters.</p>`
+  return table(['Parameter', 'Type', 'Meaning'], rows, 'parameters')
+}
+
+function named(name: string, required: boolean): Markup {
+  return html`<code>${name}</code>${required ? html` <em>required</em>` : html``}`
 }
 
 function answers(route: Route): Markup {
