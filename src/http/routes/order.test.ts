@@ -57,7 +57,7 @@ describe('200', () => {
     const { body } = await look(house.url, made)
     assert.equal(body['claimable'], true)
     assert.match(String(body['claimed_at']), /^\d{4}-/)
-    house.moveClock(86_400_000)
+    house.moveClock(86_400)
     const later = await look(house.url, made)
     assert.equal(later.body['claimable'], false)
     assert.equal(later.body['claimed_at'], body['claimed_at'])

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, describe, test } from 'vitest'
+import { openStripeServer } from '../src/pay/testing/stripe-server.ts'
+import { type Asked, ask } from './ask.ts'
+import { openHouse } from './house.ts'
+import { openMailServer } from './mail-server.ts'
+import { scratchFolder } from './scratch.ts'
+import { freePorts, type Served, serveProcess } from './served.ts'
+import { checkout, claim, clickPay, FAKE_SHOP, look, type Order, order } from './shop-client.ts'
+
+const running: Served[] = []
+const folder = scratchFolder()
+afterAll(async () => {
+  for (const served of running) if (served.child.exitCode === null) await served.kill('SIGKILL')
+  folder.remove()
+})
+
+async function serve(name: string, env: Record<string, string>): Promise<Served> {
+  const place = { folder: join(folder.path, name), ports: await freePorts() }
+  const served = await serveProcess({ ...place, env: { MAYFLY_LOG_LEVEL: 'debug', ...env } })
+  running.push(served)
+  return served
+}
+
+test('an order that is paid gives a key, and the key reads mail', async () => {
+  const house = await openHouse({ env: FAKE_SHOP })
+  const made = await order(house.url)
+  await clickPay(house.url, made)
+  const { key } = (await claim(house.url, made)).body
+  assert.equal(await house.mail('anything@pool.test'), 250)
+  const { body, status } = await ask(`${house.url}/emails?to=anything@pool.test`, {
+    headers: { apikey: String(key) },
+  })
+  await house.stop()
+  assert.equal(status, 200)
+  const [{ address, emails = [] } = {}] = body as unknown as {
+    address?: string
+    emails?: { subject: string }[]
+  }[]
+  assert.deepEqual([address, emails[0]?.subject], ['anything@pool.test', 'Hello'])
+})
+
+const SECRETS = {
+  stripeKey: 'sk_test_canaryStripeKey00000',
+  wrongKey: 'sk_test_canaryWrongKey000000',
+  webhook: 'whsec_canaryWebhookSecret000',
+  mailPassword: 'canaryMailPassword',
+  idempotencyKey: 'canary-idempotency-key',
+}
+
+describe('secrets', () => {
+  test('are in no log line, no refusal and no file', async () => {
+    const stripe = await openStripeServer({
+      now: () => new Date(),
+      secretKey: SECRETS.stripeKey,
+      webhookSecret: SECRETS.webhook,
+    })
+    const mail = await openMailServer()
+    const env = {
+      MAYFLY_PAYMENTS: 'stripe',
+      MAYFLY_STRIPE_API: stripe.url,
+      MAYFLY_STRIPE_WEBHOOK_SECRET: SECRETS.webhook,
+      MAYFLY_BASE_URL: 'https://mail.example',
+      MAYFLY_MAIL_OUT: mail.url.replace('//', `//canary:${SECRETS.mailPassword}@`),
+      MAYFLY_MAIL_FROM: 'shop@mail.example',
+    }
+    const wrong = await serve('wrong', { ...env, MAYFLY_STRIPE_SECRET_KEY: SECRETS.wrongKey })
+    const refused = await checkout(wrong.url)
+    assert.equal(refused.status, 503)
+    assert.equal(await wrong.kill('SIGTERM'), 0)
+
+    const served = await serve('right', { ...env, MAYFLY_STRIPE_SECRET_KEY: SECRETS.stripeKey })
+    const used = await buyAndClaim(served, { stripe, mail })
+    const secrets = [...Object.values(SECRETS), ...used.secrets]
+    const live = filesIn('right')
+    assert.ok(live.has('shop.db-wal'))
+    assert.equal(await served.kill('SIGTERM'), 0)
+    await stripe.close()
+    await mail.close()
+
+    const places = new Map<string, string>([
+      ['the log', served.output() + wrong.output()],
+      ['a refusal', [refused, ...used.refusals].map(({ text }) => text).join('\n')],
+      ...live,
+      ...filesIn('right'),
+    ])
+    assert.match(places.get('the log') ?? '', /the payment provider did not do as asked/)
+    assert.doesNotMatch(places.get('the log') ?? '', /canary/i)
+    for (const [place, text] of places) {
+      for (const secret of secrets) assert.ok(!text.includes(secret), `${place} tells ${secret}`)
+    }
+  })
+})
+
+interface Elsewhere {
+  stripe: Awaited<ReturnType<typeof openStripeServer>>
+  mail: Awaited<ReturnType<typeof openMailServer>>
+}
+
+/** All that a buyer can do, well and badly: what was secret in it, and what was refused. */
+async function buyAndClaim({ url }: Served, { stripe, mail }: Elsewhere) {
+  const webhook = `${url}/api/stripe/webhook`
+  const { body } = await checkout(
+    url,
+    { email: 'canary@buyer.example' },
+    { 'idempotency-key': SECRETS.idempotencyKey },
+  )
+  const made: Order = {
+    id: String(body['order_id']),
+    secret: String(body['claim_secret']),
+    payUrl: '',
+  }
+  const refusals: Asked[] = [await claim(url, made)]
+  const receipt = mail.next()
+  stripe.pay(stripe.sessionsOf(made.id)[0] ?? '')
+  const events = stripe.take()
+  for (const event of events) {
+    stripe.outage = 'error'
+    await stripe.deliver(webhook, event)
+    stripe.outage = undefined
+    await stripe.deliver(webhook, event, { secret: 'whsec_other' })
+    assert.equal(await stripe.deliver(webhook, event), 200)
+  }
+  const keys = [await claim(url, made), await claim(url, made)].map(({ body }) =>
+    String(body['key']),
+  )
+  const link = /#([\w-]+(?:=\r\n[\w-]+)*)/.exec((await receipt).raw)?.[1]?.replaceAll('=\r\n', '')
+  assert.ok(link)
+  refusals.push(
+    await look(url, { ...made, secret: `${made.secret}x` }),
+    await look(url, { ...made, id: made.secret }),
+    await ask(`${url}/api/orders/${made.id}?claim-secret=${made.secret}`),
+    await ask(`${url}/api/${made.secret}/${keys[0]}`),
+    await checkout(url, { plan: made.secret }, { 'idempotency-key': SECRETS.idempotencyKey }),
+    await ask(`${url}/emails`, { headers: { apikey: keys[0] ?? '' } }),
+  )
+  for (const { status } of refusals) assert.ok(status >= 400)
+  const hidden = keys.map((key) => key.slice('mf_test_xxxx'.length))
+  return { secrets: [made.secret, link, ...keys, ...hidden], refusals }
+}
+
+function filesIn(name: string): Map<string, string> {
+  const path = join(folder.path, name)
+  const files = readdirSync(path).map(
+    (file) => [file, readFileSync(join(path, file), 'latin1')] as const,
+  )
+  return new Map(files)
+}

@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
+import type { StripeEvent } from '../src/pay/testing/stripe-shapes.ts'
+import { ask } from './ask.ts'
+import { claim, look } from './shop-client.ts'
+import { type Bought, type Kept, openStripeOrders, type StripeOrders } from './stripe-orders.ts'
+
+const COPIES = 50
+const DAY_SECONDS = 86_400
+
+let house: StripeOrders
+beforeAll(async () => {
+  house = await openStripeOrders()
+})
+afterAll(() => house.stop())
+beforeEach(() => void house.stripe.take())
+afterEach(() => house.checkKeys())
+
+/** Every event so many times, all at once, in an order that only the seed knows. */
+async function flood(events: readonly StripeEvent[], seed: number): Promise<void> {
+  const copies = events.flatMap((event) => Array.from({ length: COPIES }, () => event))
+  const many = shuffled(copies, seed)
+  const statuses = await Promise.all(many.map(house.deliver))
+  assert.deepEqual([...new Set(statuses)], [200])
+}
+
+/** A further event about the order makes us look at all that Stripe knows, once more. */
+async function tellOnceMore({ ...event }: StripeEvent): Promise<void> {
+  event.id = `${event.id}_more`
+  assert.equal(await house.deliver(event), 200)
+}
+
+function checkKept(bought: Bought, expected: Partial<Kept>): void {
+  const { ...kept } = house.kept(bought)
+  assert.deepEqual({ ...kept, ...expected }, kept)
+}
+
+type Deed = (bought: Bought) => void
+
+const pay: Deed = ({ session }) => house.stripe.pay(session)
+const payLater: Deed = ({ session }) => house.stripe.payLater(session)
+const refund = (amount?: number) => (bought: Bought) =>
+  void house.stripe.refund(house.charge(bought), amount)
+
+const LIVES: readonly [name: string, plan: string, deeds: readonly Deed[], end: Partial<Kept>][] = [
+  ['is paid', 'starter', [pay], { state: 'paid', payments: 1, key_state: 'active' }],
+  [
+    'is paid after days',
+    'starter',
+    [payLater, ({ session }) => house.stripe.succeed(session)],
+    { state: 'paid', payments: 1, key_state: 'active' },
+  ],
+  [
+    'is promised and never paid',
+    'starter',
+    [payLater, ({ session }) => house.stripe.fail(session)],
+    { state: 'failed', payments: 0, key_state: null },
+  ],
+  [
+    'runs out',
+    'starter',
+    [({ session }) => house.stripe.expire(session)],
+    { state: 'expired', payments: 0, key_state: null },
+  ],
+  [
+    'is given back in part',
+    'starter',
+    [pay, refund(200)],
+    { state: 'paid', partly_returned: 1, key_state: 'active' },
+  ],
+  [
+    'is given back in part, then wholly',
+    'starter',
+    [pay, refund(200), refund()],
+    { state: 'refunded', payments: 1, key_state: 'stopped' },
+  ],
+  [
+    'is disputed and won',
+    'starter',
+    [pay, (bought) => house.stripe.win(house.stripe.dispute(house.charge(bought)))],
+    { state: 'paid', key_state: 'active' },
+  ],
+  [
+    'is disputed and lost',
+    'starter',
+    [pay, (bought) => house.stripe.lose(house.stripe.dispute(house.charge(bought)))],
+    { state: 'disputed', key_state: 'stopped' },
+  ],
+  [
+    'is subscribed to, renewed, not renewed, and cancelled',
+    'business',
+    [
+      pay,
+      (bought) => house.stripe.renew(house.subscription(bought)),
+      (bought) => house.stripe.failRenewal(house.subscription(bought)),
+      (bought) => house.stripe.cancel(house.subscription(bought)),
+    ],
+    { state: 'paid', payments: 2, key_state: 'active' },
+  ],
+]
+
+async function lived(plan: string, deeds: readonly Deed[]) {
+  const bought = await house.buy(plan)
+  for (const deed of deeds) deed(bought)
+  return { bought, events: house.stripe.take() }
+}
+
+describe(`each event ${COPIES} times at once, shuffled: an order that`, () => {
+  for (const [at, [name, plan, deeds, end]] of LIVES.entries()) {
+    test(name, async () => {
+      const { bought, events } = await lived(plan, deeds)
+      await flood(events, at + 1)
+      checkKept(bought, end)
+      const after = house.kept(bought)
+      for (const event of events) await tellOnceMore(event)
+      assert.deepEqual(house.kept(bought), after, 'nothing is left to learn')
+    })
+  }
+})
+
+const TURNS: readonly [string, (events: StripeEvent[]) => StripeEvent[]][] = [
+  ['as it happened', (events) => events],
+  ['backwards', (events) => events.toReversed()],
+  ['shuffled', (events) => shuffled(events, 7)],
+  ['only the last', (events) => events.slice(-1)],
+]
+
+for (const [turn, arrange] of TURNS) {
+  describe(`one by one, ${turn}: an order that`, () => {
+    for (const [name, plan, deeds, end] of LIVES) {
+      test(name, async () => {
+        const { bought, events } = await lived(plan, deeds)
+        for (const event of arrange(events)) assert.equal(await house.deliver(event), 200)
+        checkKept(bought, end)
+      })
+    }
+  })
+}
+
+test('a refund that is told before its payment leaves a key that never opens', async () => {
+  const { bought, events: paid } = await lived('starter', [pay])
+  refund()(bought)
+  await house.tell()
+  checkKept(bought, { state: 'refunded', key_state: 'stopped' })
+  for (const event of paid) await house.deliver(event)
+  checkKept(bought, { state: 'refunded', key_state: 'stopped' })
+  assert.equal((await claim(house.url, bought)).body['code'], 'order_unpaid')
+})
+
+test('a payment that is told before we kept the checkout’s name is found by the order', async () => {
+  const bought = await house.buy('business')
+  const forget = 'update purchase set checkout_ref = null, checkout_url = null where id = ?'
+  house.db.prepare(forget).run(bought.id)
+  pay(bought)
+  await house.tell()
+  checkKept(bought, { state: 'paid', payments: 1 })
+  refund()(bought)
+  await house.tell()
+  checkKept(bought, { state: 'refunded' })
+})
+
+test('what the operator revoked stays so, whatever is told again', async () => {
+  const { bought, events } = await lived('starter', [pay])
+  for (const event of events) await house.deliver(event)
+  const { key, key_id } = (await claim(house.url, bought)).body
+  assert.equal(await usage(key), 200)
+  house.db.prepare(`update api_key set state = 'revoked' where id = ?`).run(key_id)
+  for (const event of events) {
+    assert.equal(await house.deliver(event), 200)
+    await tellOnceMore(event)
+  }
+  assert.equal(await usage(key), 401)
+  assert.equal((await claim(house.url, bought)).body['code'], 'order_unpaid')
+})
+
+test('claims in the middle of the flood leave one key that opens', async () => {
+  const { bought, events } = await lived('business', [pay])
+  for (const event of events) await tellOnceMore(event)
+  const [claims] = await Promise.all([
+    Promise.all(Array.from({ length: COPIES }, () => claim(house.url, bought))),
+    flood(events, 3),
+  ])
+  const keys = claims.flatMap(({ body }) => body['key'] ?? [])
+  assert.equal(keys.length, COPIES)
+  const alive = await Promise.all(keys.map(usage))
+  assert.equal(alive.filter((status) => status === 200).length, 1)
+})
+
+describe('a subscription', () => {
+  test('is renewed from its old end, with nothing used; its first invoice grants nothing twice', async () => {
+    const bought = await house.buy('business')
+    pay(bought)
+    await house.tell()
+    checkKept(bought, { payments: 1 })
+    const first = new Date(house.kept(bought).paid_until ?? 0)
+    const { key } = (await claim(house.url, bought)).body
+    for (let count = 0; count < 3; count += 1) assert.equal(await emails(key), 200)
+    checkKept(bought, { used: 3 })
+
+    house.moveClock(364 * DAY_SECONDS)
+    house.stripe.renew(house.subscription(bought))
+    await house.tell()
+    const next = first.setUTCFullYear(first.getUTCFullYear() + 1)
+    checkKept(bought, { payments: 2, used: 0, paid_until: next })
+    assert.equal(await emails(key), 200)
+  })
+
+  test('that is not renewed goes on for a week, and stops until it is paid', async () => {
+    const bought = await house.buy('business')
+    pay(bought)
+    await house.tell()
+    const { key } = (await claim(house.url, bought)).body
+    house.moveClock(365 * DAY_SECONDS + 60)
+    house.stripe.failRenewal(house.subscription(bought))
+    await house.tell()
+    house.moveClock(6 * DAY_SECONDS)
+    assert.equal(await emails(key), 200)
+    house.moveClock(2 * DAY_SECONDS)
+    assert.equal(await emails(key), 402)
+    house.stripe.renew(house.subscription(bought))
+    await house.tell()
+    assert.equal(await emails(key), 200)
+    assert.equal((await look(house.url, bought)).body['state'], 'paid')
+  })
+})
+
+const statusOf = (path: string) => async (key: unknown) =>
+  (await ask(`${house.url}${path}`, { headers: { apikey: String(key) } })).status
+const usage = statusOf('/usage')
+const emails = statusOf('/emails')
+
+/** Fisher and Yates, by a generator of Park and Miller: the same seed, the same order. */
+function shuffled<T>(list: readonly T[], seed: number): T[] {
+  const turned = [...list]
+  let state = seed
+  for (let at = turned.length - 1; at > 0; at -= 1) {
+    state = (state * 48_271) % 2_147_483_647
+    const [other] = turned.splice(state % (at + 1), 1)
+    if (other !== undefined) turned.push(other)
+  }
+  return turned
+}
