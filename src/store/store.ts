@@ -1,4 +1,5 @@
 import type { Address, Host } from '../core/address.ts'
+import type { AccountHealth, FolderState, GmailAccount } from '../core/gmail.ts'
 import type { ApiKey } from '../core/key.ts'
 import type { MailDomain } from '../core/mail-domain.ts'
 import type { Envelope, Mail, MailHead, Message, MessageSummary, RawMail } from '../core/message.ts'
@@ -18,6 +19,23 @@ export interface MailStore {
   /** Makes the domain, or brings a removed one back under its old id. Undefined when it is there already. */
   addDomain(domain: NewDomain): Promise<MailDomain | undefined>
   changeDomain(name: Host, change: DomainChange): Promise<MailDomain | undefined>
+
+  /** Every Gmail account ever known, by id. */
+  listAccounts(now: Date): Promise<GmailAccount[]>
+  /** Makes an account that is not known yet; one that is stays as it is, with its id. */
+  addAccount(email: Address): Promise<void>
+  /** False when there is no such account. */
+  switchAccount(accountId: number, active: boolean): Promise<boolean>
+  reportAccount(accountId: number, health: AccountHealth, reason: string): Promise<void>
+  /** Those of the addresses that live sessions hold at this account, exactly as they were issued. */
+  findAliases(accountId: number, addresses: readonly Address[], now: Date): Promise<Recipient[]>
+  /** When the oldest of the account's live sessions was made. */
+  oldestAlias(accountId: number, now: Date): Promise<Date | undefined>
+  /** Where fetching from a folder stands; undefined before the first look. */
+  readFolder(accountId: number, folder: string): Promise<FolderState | undefined>
+  keepFolder(accountId: number, folder: string, state: FolderState): Promise<void>
+  /** Keeps fetched mail as addMail does, remembers its identity and moves the folder on, in one commit. known: it was kept before, and is not kept again. */
+  addFetched(mail: FetchedMail): Promise<Kept | { outcome: 'known' }>
 
   /** Undefined when the address is held by a live session or still cooling down. */
   createSession(session: NewSession): Promise<Session | undefined>
@@ -75,6 +93,8 @@ export interface NewSession {
   address: Address
   tokenHash: string
   keyId: string | undefined
+  /** The Gmail account that the address is an alias of. */
+  accountId?: number | undefined
   createdAt: Date
   expiresAt: Date
   cooldownMs: number
@@ -95,6 +115,15 @@ export interface NewMail {
   /** Handed over: the caller has no use of it afterwards. */
   raw: Uint8Array
   receivedAt: Date
+}
+
+/** Mail that was fetched from an account, for aliases of it. */
+export interface FetchedMail extends NewMail {
+  accountId: number
+  folder: string
+  state: FolderState
+  /** Under which the same mail is known again, whatever its number. */
+  identity: string
 }
 
 export type Kept =
