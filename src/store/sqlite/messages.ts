@@ -20,7 +20,8 @@ export interface MessageRow {
 
 export function messageReads(db: Db) {
   const list = db.prepare<[number, number, number], MessageRow>(
-    'select * from message where mailbox = ? and id > ? order by id desc limit ?',
+    // A bare parameter as limit would have SQLite plan the statement anew each time.
+    'select * from message where mailbox = ? and id > ? order by id desc limit +?',
   )
   const ids = db
     .prepare<[number], number>('select id from message where mailbox = ? order by id desc')

@@ -2,8 +2,11 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'vitest'
-import { scratchFolder } from '../../../test/scratch.ts'
+import { scratchFolder, scratchMail } from '../../../test/scratch.ts'
 import type { MailboxId } from '../../core/session.ts'
+import { readersContract } from '../contract/readers.contract.ts'
+import { readersMarkContract } from '../contract/readers-mark.contract.ts'
+import { readersOrderContract } from '../contract/readers-order.contract.ts'
 import { address, at, HOUR, newMail, START } from '../contract/scene.ts'
 import { type Db, MAIL_FILE, openWritable } from './files.ts'
 import { allMailWrites } from './mail-store.ts'
@@ -14,18 +17,17 @@ const KEY = 'key-1'
 const FAR = 2 ** 52
 const PAGE = { sinceId: 0, beforeId: undefined, limit: 100 }
 
-let folder: ReturnType<typeof scratchFolder>
-let db: Db
-beforeEach(() => {
-  folder = scratchFolder()
-})
-afterEach(() => {
-  db.close()
-  folder.remove()
+describe('SQLite', () => {
+  readersContract(scratchMail)
+  readersMarkContract(scratchMail)
+  readersOrderContract(scratchMail)
 })
 
 describe('a mail.db of schema 1', () => {
+  let folder: ReturnType<typeof scratchFolder>
+  let db: Db
   beforeEach(() => {
+    folder = scratchFolder()
     const old = openWritable(join(folder.path, MAIL_FILE))
     old.exec(readFileSync(new URL('./migrations/mail/0001.sql', import.meta.url), 'utf8'))
     old.pragma('user_version = 1')
@@ -47,6 +49,10 @@ describe('a mail.db of schema 1', () => {
     old.exec(`insert into pool_address values ('any@box.test', 1, 3)`)
     old.close()
     db = openMigrated(folder.path, 'mail')
+  })
+  afterEach(() => {
+    db.close()
+    folder.remove()
   })
 
   const scope = { keyId: KEY, pool: true, to: undefined, now: START }
@@ -82,7 +88,8 @@ describe('a mail.db of schema 1', () => {
 })
 
 test('each question is found by an index: none looks through a table', () => {
-  db = openMigrated(folder.path, 'mail')
+  const folder = scratchFolder()
+  const db = openMigrated(folder.path, 'mail')
   const plans: string[] = []
   const asked = { key: KEY, to: 'a@box.test', now: 0, since: 0, before: 9, limit: 9 }
   const noting = new Proxy(db, {
@@ -96,6 +103,8 @@ test('each question is found by an index: none looks through a table', () => {
     },
   })
   readerReads(noting)
+  db.close()
+  folder.remove()
   const tables = plans.filter((step) => /\b(message|session|pool_address|key_view)\b/.test(step))
   assert.ok(tables.length >= 12, plans.join('\n'))
   for (const step of tables) assert.match(step, /^SEARCH/)

@@ -3,9 +3,6 @@ import { scratchMail, scratchShop } from '../../../test/scratch.ts'
 import { keysContract } from '../contract/keys.contract.ts'
 import { messagesContract } from '../contract/messages.contract.ts'
 import { purchasesContract } from '../contract/purchases.contract.ts'
-import { readersContract } from '../contract/readers.contract.ts'
-import { readersMarkContract } from '../contract/readers-mark.contract.ts'
-import { readersOrderContract } from '../contract/readers-order.contract.ts'
 import { recipientsContract } from '../contract/recipients.contract.ts'
 import { sessionsContract } from '../contract/sessions.contract.ts'
 
@@ -13,9 +10,6 @@ describe('SQLite', () => {
   sessionsContract(scratchMail)
   messagesContract(scratchMail)
   recipientsContract(scratchMail)
-  readersContract(scratchMail)
-  readersMarkContract(scratchMail)
-  readersOrderContract(scratchMail)
   keysContract(scratchShop)
   purchasesContract(scratchShop)
 })

@@ -25,7 +25,7 @@ export function sweepWrites(db: Db) {
     'select id, address from session where cleared = 1 and expires_at <= ? limit ?',
   )
   const oldest = db.prepare<[number, number], MessageRow>(
-    'select * from message where mailbox = ? order by id limit ?',
+    'select * from message where mailbox = ? order by id limit +?',
   )
   const cleared = db.prepare('update session set cleared = 1 where id = ?')
   const drop = db.prepare('delete from session where id = ?')

@@ -6,7 +6,8 @@ update message set key_id = (select key_id from session where session.id = messa
 where mailbox in (select id from session where key_id is not null);
 
 create index message_of_key on message (key_id, id) where key_id is not null;
-create index message_in_pool on message (recipient, id) where mailbox = 1;
+-- Of the pool alone, which is the lowest mailbox. Not `= 1`: then SQLite would plan every `mailbox = ?` anew each time it is run.
+create index message_in_pool on message (recipient, id) where mailbox <= 1;
 
 -- Those that can be live: a session loses its token when it ends or is let go.
 create index session_of_key on session (key_id, expires_at)
