@@ -19,10 +19,11 @@ export function pricingPage(shop: Shop): Answer {
     content: html`<h1>Plans</h1>
 <p class="lead">A key lets your program read mail with one request. <a href="/docs">The documents</a> say how.</p>
 ${shop.provider === 'fake' ? TEST_SHOP : html``}
+${shop.provider === 'manual' ? html`` : buying(shop)}
 <div class="plans">
 ${shop.plans.map((plan) => planCard(plan, shop))}
 </div>
-${shop.provider === 'manual' ? BY_HAND : buying(shop)}`,
+${shop.provider === 'manual' ? byHand(shop) : html``}`,
   })
 }
 
@@ -54,19 +55,24 @@ function count(number: number): string {
   return number.toLocaleString('en')
 }
 
-function buying({ site, plans }: Shop): Markup {
-  const [plan] = plans
+function buying(shop: Shop): Markup {
   return html`<form id="buy" class="field">
 <label for="email">E-mail for the receipt, if you want one</label>
 <input id="email" name="email" type="email" maxlength="254" autocomplete="email">
 </form>
 <p id="fault" class="fault" role="alert"></p>
-<noscript><p>This page sells with JavaScript only: your browser must keep the secret that shows the key. Without it, a terminal will do:</p>
-<pre>curl -X POST ${site}/api/checkout -d plan=${plan?.id ?? ''}</pre></noscript>`
+<noscript><p class="notice">This page sells with JavaScript only: your browser must keep the secret that shows the key. Without it, a terminal will do:</p>
+<pre>curl -X POST ${shop.site}/api/checkout -d plan=${firstOf(shop)}</pre></noscript>`
 }
 
-const BY_HAND = html`<p class="field">Nothing is sold on this page: ask the operator of this site for a key.</p>
-<p>You are the operator? <code>mayfly key issue --plan starter</code> makes one, and <code>MAYFLY_PAYMENTS</code> opens the shop.</p>`
+function byHand(shop: Shop): Markup {
+  return html`<p class="field">Nothing is sold on this page: ask the operator of this site for a key.</p>
+<p class="soft">You are the operator? <code>mayfly key issue --plan ${firstOf(shop)}</code> makes one, and <code>MAYFLY_PAYMENTS</code> opens the shop.</p>`
+}
+
+function firstOf({ plans }: Shop): string {
+  return plans[0]?.id ?? ''
+}
 
 /** The same for everybody and every id: what it shows, its script asks for with the claim secret. */
 export function orderPage(orderId: string, site: string): Answer {
@@ -78,6 +84,7 @@ export function orderPage(orderId: string, site: string): Answer {
 <div aria-live="polite">
 <p id="state" class="state"></p>
 <p id="next" class="next"></p>
+<p id="watching" class="soft" hidden>This page looks again by itself.</p>
 <noscript><p>This page needs JavaScript: the claim secret of your order stays in your browser, and only a script can use it there. Without it, a terminal will do:</p>
 <pre>curl -X POST -H 'Claim-Secret: SECRET' ${site}/api/orders/${orderId}/claim</pre></noscript>
 </div>
@@ -86,6 +93,7 @@ export function orderPage(orderId: string, site: string): Answer {
 ${unlockForm()}
 ${mintedKey(orderId)}
 <p id="fault" class="fault" role="alert"></p>
+<p id="back" class="soft" hidden>To come back later or elsewhere, keep <a id="link">this private link</a>: it opens the order for whoever has it.</p>
 <dl id="facts" hidden>
 <div><dt>Plan</dt><dd id="plan"></dd></div>
 <div><dt>Price</dt><dd id="price"></dd></div>
@@ -98,7 +106,7 @@ ${mintedKey(orderId)}
 }
 
 function unlockForm(): Markup {
-  return html`<form id="unlock" class="field" hidden>
+  return html`<form id="unlock" hidden>
 <p>Open the link of your receipt, or give the claim secret that the checkout told you.</p>
 <label for="secret">Claim secret</label>
 <input id="secret" autocomplete="off" autocapitalize="off" spellcheck="false" required>

@@ -100,7 +100,8 @@ function showOrder(order) {
     try {
       const state = await ask(`/api/orders/${order}`, { headers: headers() })
       tell(state)
-      if (state.state !== 'open' && state.state !== 'pending') return
+      part('link').href = `#${secrets.find()}`
+      if (part('watching').hidden) return
     } catch (fault) {
       show('fault', fault.message)
       if (fault.code === 'not_found') {
@@ -160,16 +161,18 @@ function tell(state) {
   reveal('facts')
   part('pay').hidden = state.url === null
   if (state.url !== null) part('pay').href = state.url
+  part('watching').hidden = state.state !== 'open' && state.state !== 'pending'
+  part('back').hidden = part('watching').hidden && !state.claimable
   part('show').hidden = !state.claimable
   show('show', state.claimed_at ? 'Make a new key' : 'Show my key')
 }
 
 function showKey({ key, prefix }) {
-  for (const id of ['show', 'pay']) hide(id)
+  for (const id of ['show', 'pay', 'back']) hide(id)
   show('next', 'This is your key. It is shown now and not kept here: put it in a safe place.')
   show('key', key)
   show('prefix', prefix)
-  show('line', `curl -H 'APIKey: ${key}' ${document.body.dataset.site}/emails`)
+  show('line', `curl -H 'APIKey: ${key}' \\\n  ${document.body.dataset.site}/emails`)
   part('save').href = URL.createObjectURL(new Blob([`${key}\n`], { type: 'text/plain' }))
   part('copy').addEventListener('click', copyKey)
   reveal('minted')

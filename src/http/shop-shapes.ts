@@ -69,7 +69,7 @@ export const orderFields = {
   claimed_at: someTime,
   claimed_at_iso: someIso,
   key_prefix: Type.Union([Type.String({ examples: ['mf_live_a1B2'] }), Type.Null()]),
-  next: Type.String({ examples: ['Paid. Claim the key: it is shown once, so keep it.'] }),
+  next: Type.String({ examples: ['Claim the key: it is shown once, so keep it.'] }),
 }
 
 export function orderJson(order: Purchase, now: Date) {

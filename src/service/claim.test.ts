@@ -57,7 +57,7 @@ test('fifty claims at once leave one key that opens', async () => {
 
 for (const [name, outcomes, words] of [
   ['is open', [], /Pay at/],
-  ['is under way', ['later'], /under way/],
+  ['is under way', ['later'], /^Wait/],
   ['was declined', ['decline'], /failed/],
   ['was promised and did not come', ['later', 'decline'], /failed/],
 ] as const) {

@@ -43,14 +43,14 @@ export function isClaimable(order: Purchase, now: Date): boolean {
 /** What the buyer can do next, in words. */
 export function nextStep(order: Purchase, now: Date): string {
   if (order.state !== 'paid') return STEPS[order.state]
-  if (!order.claimedAt) return 'Paid. Claim the key: it is shown once, so keep it.'
+  if (!order.claimedAt) return 'Claim the key: it is shown once, so keep it.'
   if (!isClaimable(order, now)) return 'The key was claimed. It is not shown again.'
   return 'The key was claimed. Claiming again makes a new one and ends the former at once.'
 }
 
 const STEPS = {
-  open: 'Not paid yet. Pay at the address that the checkout gave you.',
-  pending: 'The payment is under way. The key can be claimed as soon as it has arrived.',
+  open: 'Pay at the address that the checkout gave you.',
+  pending: 'Wait: the key can be claimed as soon as the money has arrived.',
   failed: 'The payment failed, and nothing was charged. Order again.',
   expired: 'The checkout ran out before it was paid. Order again.',
   refunded: 'The payment was given back, and the key has stopped.',
