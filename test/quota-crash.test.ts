@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { Agent } from 'node:http'
+import { onTestFinished, test } from 'vitest'
+import { hasCode } from '../src/core/fault.ts'
+import { openKeyRing } from './keys.ts'
+import { scratchFolder } from './scratch.ts'
+import { freePorts, serveProcess } from './served.ts'
+import { statusOf } from './status-of.ts'
+
+const ROUNDS = process.env['MAYFLY_TEST_LONG'] ? 20 : 4
+const CLIENTS = 20
+const PLAN = ROUNDS * 500
+
+// The rule: a request is taken, on disk, before it is answered. So what was answered was taken, whatever dies; and what
+// was taken without an answer was in flight when a process died.
+test('a SIGKILL under load gives nobody a request more than the plan, and costs only what was in flight', async () => {
+  const folder = scratchFolder()
+  const ports = await freePorts()
+  const env = { MAYFLY_HTTP_THREADS: '2' }
+  const serve = () => serveProcess({ folder: folder.path, ports, env })
+  let served = await serve()
+  const ring = openKeyRing({ folder: folder.path, now: () => new Date() })
+  onTestFinished(async () => {
+    await served.kill('SIGKILL')
+    await ring.close()
+    folder.remove()
+  })
+  const key = await ring.issue({ requests: PLAN })
+
+  const tally = { served: 0, lost: 0 }
+  const url = `${served.url}/emails`
+  const clients = Array.from({ length: CLIENTS }, () => askUntilUsedUp(url, key.headers, tally))
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const goal = ((round + 1) * PLAN) / (ROUNDS + 1)
+    while (tally.served < goal) await new Promise(setImmediate)
+    await served.kill('SIGKILL')
+    const used = (await ring.used(key)) ?? 0
+    assert.ok(tally.served <= used, `${tally.served} answered, only ${used} taken`)
+    served = await serve()
+  }
+  await Promise.all(clients)
+
+  assert.equal(await ring.used(key), PLAN)
+  const unanswered = PLAN - tally.served
+  process.stdout.write(`${unanswered} charged without an answer, ${tally.lost} were in flight\n`)
+  assert.ok(unanswered >= 0 && unanswered <= tally.lost)
+  assert.ok(tally.lost > 0, 'the clients were busy')
+})
+
+/** Asks one after the other, also over restarts, until the key is used up. */
+async function askUntilUsedUp(
+  url: string,
+  headers: Record<string, string>,
+  tally: { served: number; lost: number },
+): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  for (let status = 0; status !== 402; ) {
+    try {
+      status = await statusOf(url, { headers, agent })
+      if (status === 200) tally.served += 1
+      else assert.equal(status, 402)
+    } catch (error) {
+      if (error instanceof assert.AssertionError) throw error
+      // Refused: nobody was there to take it.
+      if (!hasCode(error, 'ECONNREFUSED')) tally.lost += 1
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+  agent.destroy()
+}
