@@ -23,22 +23,22 @@ async function ordered(...outcomes: Outcome[]): Promise<Checkout> {
 }
 
 const claimOf = ({ order, claimSecret }: Checkout) => claim(scene.needs, order.id, claimSecret)
-const holderOf = (key: string) => scene.shop.findKey(secretHash(key), scene.needs.now())
+const holderOf = (secret: string) => scene.shop.findKey(secretHash(secret), scene.needs.now())
 
 test('a paid order gives a key of its plan', async () => {
-  const { order, key } = await claimOf(await ordered('pay'))
-  assert.ok(isKeyText(key))
-  assert.ok(key.startsWith(order.keyPrefix))
-  const held = await holderOf(key)
-  assert.deepEqual([held?.id, held?.maxRequests, held?.maxPerDay], [order.keyId, 100_000, 1_000])
-  assert.deepEqual(held?.expiresAt, order.paidUntil)
+  const { order, key, secret } = await claimOf(await ordered('pay'))
+  assert.ok(isKeyText(secret))
+  assert.ok(secret.startsWith(order.keyPrefix))
+  assert.deepEqual(await holderOf(secret), key)
+  assert.deepEqual([key.id, key.maxRequests, key.maxPerDay], [order.keyId, 100_000, 1_000])
+  assert.deepEqual(key.expiresAt, order.paidUntil)
 })
 
 test('within a day a new key takes the place of the former, later none is shown', async () => {
   const made = await ordered('pay')
-  const { key: first } = await claimOf(made)
+  const { secret: first } = await claimOf(made)
   scene.pass(CLAIM_MS - 1)
-  const { key: second, order } = await claimOf(made)
+  const { secret: second, order } = await claimOf(made)
   assert.equal(await holderOf(first), undefined)
   assert.equal((await holderOf(second))?.id, order.keyId)
   assert.ok(isClaimable(order, scene.needs.now()))
@@ -51,7 +51,7 @@ test('within a day a new key takes the place of the former, later none is shown'
 test('fifty claims at once leave one key that opens', async () => {
   const made = await ordered('pay')
   const claims = await Promise.all(Array.from({ length: 50 }, () => claimOf(made)))
-  const held = await Promise.all(claims.map(({ key }) => holderOf(key)))
+  const held = await Promise.all(claims.map(({ secret }) => holderOf(secret)))
   assert.equal(held.filter((key) => key !== undefined).length, 1)
 })
 
@@ -73,8 +73,8 @@ for (const [name, outcomes, words] of [
 
 test('money that was promised and came gives a key', async () => {
   const made = await ordered('later', 'pay')
-  const { key } = await claimOf(made)
-  assert.equal((await holderOf(key))?.state, 'active')
+  const { secret } = await claimOf(made)
+  assert.equal((await holderOf(secret))?.state, 'active')
 })
 
 test('what is paid stays paid, whatever is clicked afterwards', async () => {
@@ -92,13 +92,13 @@ test('fifty clicks at once pay once', async () => {
 
 test('a revoked key is not minted anew', async () => {
   const made = await ordered('pay')
-  const { key } = await claimOf(made)
+  const { secret } = await claimOf(made)
   await scene.shop.revokeKey(made.order.keyId)
   await assert.rejects(claimOf(made), (error: Error) => {
     assert.match(error.message, /revoked/)
     return isProblem('order_unpaid')(error)
   })
-  assert.notEqual((await holderOf(key))?.state, 'active')
+  assert.notEqual((await holderOf(secret))?.state, 'active')
 })
 
 describe('strangers', () => {

@@ -1,12 +1,12 @@
 import { secretHash } from '../core/id.ts'
-import { makeSecret, RANDOM_BYTES } from '../core/key.ts'
+import { type ApiKey, makeSecret, RANDOM_BYTES } from '../core/key.ts'
 import { Problem } from '../core/problem.ts'
 import type { Purchase } from '../core/purchase.ts'
 import type { ShopStore } from '../store/store.ts'
 import { nextStep, type OrderNeeds, orderOf, unknownOrder } from './order.ts'
 
 export interface ClaimNeeds extends OrderNeeds {
-  shop: OrderNeeds['shop'] & Pick<ShopStore, 'claimKey'>
+  shop: OrderNeeds['shop'] & Pick<ShopStore, 'claimKey' | 'readKey'>
   now(): Date
   randomBytes(count: number): Uint8Array
 }
@@ -16,17 +16,18 @@ export async function claim(
   needs: ClaimNeeds,
   orderId: string,
   claimSecret: string,
-): Promise<{ order: Purchase; key: string }> {
+): Promise<{ order: Purchase; key: ApiKey; secret: string }> {
   const order = await orderOf(needs, orderId, claimSecret)
-  const key = makeSecret(order.keyPrefix, needs.randomBytes(RANDOM_BYTES))
+  const secret = makeSecret(order.keyPrefix, needs.randomBytes(RANDOM_BYTES))
   const now = needs.now()
   const outcome = await needs.shop.claimKey({
     orderId,
     claimHash: secretHash(claimSecret),
-    secretHash: secretHash(key),
+    secretHash: secretHash(secret),
     now,
   })
-  if (outcome === 'claimed') return { order, key }
+  const key = outcome === 'claimed' ? await needs.shop.readKey(order.keyId, now) : undefined
+  if (key) return { order, key, secret }
   if (outcome === 'unknown') throw unknownOrder()
   if (outcome === 'over') {
     throw new Problem(

@@ -42,12 +42,12 @@ export async function payFake(
   })
 }
 
-function factsOf({ id, plan }: Purchase, outcome: Outcome, paidAt: Date): PaymentFacts {
+function factsOf({ id }: Purchase, outcome: Outcome, paidAt: Date): PaymentFacts {
   return {
     state: STATES[outcome],
     payments:
       outcome === 'pay' ? [{ ref: `fake_${id}`, paidAt, returned: 'no', disputed: 'no' }] : [],
-    renewal: plan.renews ? 'expected' : 'none',
+    renewal: 'none',
     subscriptionRef: undefined,
   }
 }

@@ -49,7 +49,7 @@ async function lastLink(): Promise<string> {
 test('a paid order is told to its buyer, with all but the key', async () => {
   const { order, claimSecret } = await paidOrder()
   await sendDue()
-  const { key } = await claim(scene.needs, order.id, claimSecret)
+  const { secret: key } = await claim(scene.needs, order.id, claimSecret)
   const { mail, raw, from, to } = await lastMail()
   assert.deepEqual([from, to], ['shop@mail.example', ['ann@buyer.example']])
   const text = mail.text ?? ''
@@ -83,8 +83,8 @@ test('the link shows the key once', async () => {
   await sendDue()
   const link = await lastLink()
   assert.match(link, /^[A-Za-z0-9_-]{43}$/)
-  const { key } = await claim(scene.needs, order.id, link)
-  assert.ok(key.startsWith(order.keyPrefix))
+  const { secret } = await claim(scene.needs, order.id, link)
+  assert.ok(secret.startsWith(order.keyPrefix))
   await assert.rejects(claim(scene.needs, order.id, link), isProblem('not_found'))
 })
 

@@ -32,15 +32,15 @@ export const claimRoute = route({
   asks: [CLAIM_SECRET],
   refusals: ['missing_parameter', 'not_found', 'order_unpaid', 'already_claimed'],
   async handle({ id }, needs, call) {
-    const { order, key } = await claim(needs, id, claimSecretOf(id, call))
+    const { order, key, secret } = await claim(needs, id, claimSecretOf(id, call))
     return success({
       ...soldJson(order),
-      key,
-      key_id: order.keyId,
-      prefix: order.keyPrefix,
-      requests: order.plan.requests,
-      per_day: order.plan.perDay ?? null,
-      ...timeJson('expires_at', order.paidUntil),
+      key: secret,
+      key_id: key.id,
+      prefix: key.prefix,
+      requests: key.maxRequests,
+      per_day: key.maxPerDay ?? null,
+      ...timeJson('expires_at', key.expiresAt),
     })
   },
 })
