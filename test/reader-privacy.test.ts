@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { cursorOf } from '../src/http/cursor.ts'
+import { checkMail } from './api.ts'
+import { type Asked, ask, post } from './ask.ts'
+import { emailsOf } from './emails.ts'
+import { type House, openHouse } from './house.ts'
+import { openKeyRing, type TestKey } from './keys.ts'
+
+const DAY = 86_400
+const MOST = Number.MAX_SAFE_INTEGER
+
+let house: House
+let ring: ReturnType<typeof openKeyRing>
+let ann: TestKey
+let bob: TestKey
+beforeAll(async () => {
+  house = await openHouse({ env: { MAYFLY_HTTP_THREADS: '2', MAYFLY_SESSION_MAX_TTL: '30d' } })
+  ring = openKeyRing(house)
+  ann = await ring.issue({ requests: 100_000 })
+  bob = await ring.issue({ requests: 100_000 })
+})
+afterAll(async () => {
+  await ring.close()
+  await house.stop()
+})
+
+const read = (key: TestKey, query = '', headers: Record<string, string> = {}): Promise<Asked> =>
+  ask(`${house.url}/emails?${query}`, { headers: { ...key.headers, ...headers } })
+const subjects = async (key: TestKey, query = '') =>
+  emailsOf(await read(key, query)).map(({ subject }) => subject)
+const send = (to: string | string[], subject: string) =>
+  house.mail(to, `Subject: ${subject}\r\nTo: ${[to].flat().join(', ')}\r\n\r\n${subject}\r\n`)
+
+/** At pool.test: where an address without a session would be the pool's. */
+const session = (prefix: string, key?: TestKey) =>
+  house.session({ prefix, domain_id: '2' }, key?.headers ?? {})
+
+/** Every question that may be asked of this key about that mail, by whatever its asker has seen. */
+async function allThatIsSeen(
+  key: TestKey,
+  about: { address: string; ids: number[]; etags: string[] },
+) {
+  const { address, ids, etags } = about
+  const [local = '', host = ''] = address.split('@')
+  const spellings = [
+    address,
+    address.toUpperCase(),
+    `Me <${address}>`,
+    `${local}@${host.toUpperCase()}`,
+  ]
+  const queries = [
+    '',
+    'limit=500',
+    ...spellings.map((to) => `to=${encodeURIComponent(to)}`),
+    ...ids.flatMap((id) => [
+      `since_id=${id - 1}`,
+      `since_id=${id - 1}&limit=1`,
+      `cursor=${cursorOf(id + 1)}`,
+      `to=${address}&since_id=${id - 1}`,
+      `to=${address}&cursor=${cursorOf(id + 1)}`,
+      `to=${address}&since_id=${id - 1}&wait=1`,
+    ]),
+    `cursor=${cursorOf(MOST)}`,
+  ]
+  const answers: Asked[] = []
+  for (const query of queries) answers.push(await read(key, query))
+  for (const etag of etags) {
+    const asked = await read(key, `to=${address}`, { 'if-none-match': etag })
+    assert.equal(asked.status, 200, 'a tag of somebody else says nothing')
+    answers.push(asked)
+  }
+  // Each must have been answered: a refusal shows nothing either.
+  return answers.map((asked) => JSON.stringify(emailsOf(asked))).join('\n')
+}
+
+/** What its owner knows of it: enough to ask for it, if that were enough. */
+async function known(owner: TestKey, address: string) {
+  const asked = await read(owner, `to=${address}`)
+  return {
+    address,
+    ids: emailsOf(asked).map(({ id }) => id),
+    etags: [asked.headers.get('etag') ?? ''],
+  }
+}
+
+describe('a session of a key', () => {
+  test('is read by this key and its token, and by no other key in any way', async () => {
+    const { email, token } = await session('of-ann', ann)
+    assert.equal(await send(email, 'canary-ann'), 250)
+    assert.deepEqual(await subjects(ann, `to=${email}`), ['canary-ann'])
+    assert.equal((await checkMail(house.url, token)).length, 1)
+    const seen = await allThatIsSeen(bob, await known(ann, email))
+    assert.doesNotMatch(seen, /canary-ann|of-ann/)
+  })
+
+  test('stays so when the key is revoked', async () => {
+    const gone = await ring.issue()
+    const { email, token } = await session('of-gone', gone)
+    await send(email, 'canary-gone')
+    const about = await known(gone, email)
+    await ring.shop.revokeKey(gone.id)
+    assert.equal((await read(gone)).status, 401)
+    for (const key of [ann, bob]) {
+      assert.doesNotMatch(await allThatIsSeen(key, about), /canary-gone|of-gone/)
+    }
+    assert.equal((await checkMail(house.url, token)).length, 1, 'its token opens it still')
+  })
+})
+
+test('a session without a key is read by no key, also at a reader domain', async () => {
+  const { email, token } = await session('of-nobody')
+  assert.equal(await send(email, 'canary-nobody'), 250)
+  const [{ id = 0 } = {}] = await checkMail(house.url, token)
+  for (const key of [ann, bob]) {
+    const seen = await allThatIsSeen(key, { address: email, ids: [id], etags: [] })
+    assert.doesNotMatch(seen, /canary-nobody|of-nobody/)
+  }
+})
+
+test('the pool is read by all keys alike', async () => {
+  const to = 'anybody@pool.test'
+  assert.equal(await send(to, 'shared'), 250)
+  for (const key of [ann, bob]) assert.deepEqual(await subjects(key, `to=${to}`), ['shared'])
+})
+
+test('mail for the operator is in no list', async () => {
+  for (const to of ['postmaster@pool.test', 'abuse@pool.test']) {
+    assert.equal(await send(to, 'canary-operator'), 250)
+    const about = { address: to, ids: [], etags: [] }
+    assert.doesNotMatch(await allThatIsSeen(ann, about), /canary-operator/)
+  }
+})
+
+test('of one mail to many each sees its own record, and who else got it stays in the mail', async () => {
+  const [mine, theirs] = [await session('many-ann', ann), await session('many-bob', bob)]
+  const plain = await session('many-nobody')
+  const pooled = 'many-pool@pool.test'
+  const all = [mine.email, theirs.email, plain.email, pooled]
+  const raw = `Subject: to many\r\nTo: ${all.join(', ')}\r\n\r\nx\r\n`
+  assert.equal(await house.mail(all, raw), 250)
+  const recipients = async (key: TestKey) =>
+    emailsOf(await read(key))
+      .filter(({ subject }) => subject === 'to many')
+      .map(({ to }) => to)
+      .toSorted()
+  assert.deepEqual(await recipients(ann), [mine.email, pooled].toSorted())
+  assert.deepEqual(await recipients(bob), [theirs.email, pooled].toSorted())
+  assert.doesNotMatch((await read(ann)).text, /many-bob|many-nobody/)
+})
+
+describe('an address that was the pool’s and then a session’s', () => {
+  test('what came before is the pool’s, what comes afterwards is not', async () => {
+    const to = 'claimed@pool.test'
+    await send(to, 'before')
+    const { email, token } = await session('claimed', ann)
+    assert.equal(email, to)
+    await send(to, 'canary-after')
+    const own = (await checkMail(house.url, token)).map(({ subject }) => subject)
+    assert.deepEqual(own, ['canary-after'], 'its owner sees nothing of before')
+    assert.deepEqual(await subjects(bob, `to=${to}`), ['before'])
+    assert.doesNotMatch(await allThatIsSeen(bob, await known(ann, to)), /canary-after/)
+    assert.deepEqual(await subjects(ann, `to=${to}`), ['canary-after', 'before'])
+  })
+})
+
+describe('a session that is over', () => {
+  const ways = [
+    [
+      'by being ended',
+      ({ token }: { token: string }) => post(`${house.url}/api/delete-session`, { token }),
+    ],
+    ['by the clock', async () => house.moveClock(DAY)],
+  ] as const
+
+  for (const [at, [name, end]] of ways.entries()) {
+    test(`${name}: its mail is gone at once, late mail is refused and never pooled`, async () => {
+      const { email, token } = await session(`over-${at}`, ann)
+      await send(email, 'canary-over')
+      const about = await known(ann, email)
+      assert.equal(about.ids.length, 1)
+      await end({ token })
+      assert.equal(await send(email, 'canary-late'), 550)
+      for (const key of [ann, bob]) {
+        assert.doesNotMatch(await allThatIsSeen(key, about), /canary-over|canary-late/)
+      }
+      // Past the cool-down it is nobody's, and still not the pool's.
+      house.moveClock(40 * DAY)
+      assert.equal(await send(email, 'canary-later'), 550)
+      for (const key of [ann, bob]) {
+        assert.doesNotMatch(await allThatIsSeen(key, about), /canary-(over|late)/)
+      }
+    })
+  }
+
+  test('shows its next owner’s key nothing of before, and its former key nothing of afterwards', async () => {
+    const former = await session('handed-on', ann)
+    await send(former.email, 'canary-former')
+    const about = await known(ann, former.email)
+    house.moveClock(40 * DAY)
+    const next = await session('handed-on', bob)
+    assert.equal(next.email, former.email)
+    await send(next.email, 'canary-next')
+    assert.deepEqual(await subjects(bob, `to=${next.email}`), ['canary-next'])
+    assert.doesNotMatch(await allThatIsSeen(bob, about), /canary-former/)
+    const since = await known(bob, next.email)
+    assert.doesNotMatch(await allThatIsSeen(ann, since), /canary-next|canary-former/)
+  })
+
+  test('comes back to its owner and its key, empty, and to nobody else', async () => {
+    const { email, token } = await session('comes-back', ann)
+    await send(email, 'canary-first')
+    const about = await known(ann, email)
+    house.moveClock(DAY + 1)
+    assert.equal((await post(`${house.url}/api/extend-session`, { token })).status, 200)
+    assert.doesNotMatch(await allThatIsSeen(ann, about), /canary-first/)
+    assert.equal(await send(email, 'canary-second'), 250)
+    assert.deepEqual(await subjects(ann, `to=${email}`), ['canary-second'])
+    const seen = await allThatIsSeen(bob, await known(ann, email))
+    assert.doesNotMatch(seen, /canary-(first|second)/)
+  })
+})
