@@ -19,6 +19,7 @@ const NEEDED = [
   ['strace', 'strace', 'proves that a mail is on disk before its 250'],
   ['openssl', 'openssl', 'a second opinion on certificates'],
   ['chromium', 'chromium', 'opens the documents as a reader does'],
+  ['dovecot', 'dovecot-imapd', 'a mail account to fetch from; never started as a service'],
 ] as const
 
 const QUIET = ['-qq', '-o', 'DPkg::Lock::Timeout=300', '-o', 'Dpkg::Use-Pty=0']
@@ -86,6 +87,7 @@ function install(packages: string[]): void {
     apply('apt-get', [...QUIET, 'update'])
     apply('apt-get', [...QUIET, 'install', '--yes', '--no-install-recommends', ...packages])
     if (packages.includes('postfix')) apply('update-rc.d', ['postfix', 'disable'])
+    if (packages.includes('dovecot-imapd')) apply('update-rc.d', ['dovecot', 'disable'])
   } finally {
     putBack()
   }

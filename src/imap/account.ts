@@ -1,0 +1,127 @@
+import { setTimeout as rest } from 'node:timers/promises'
+import { maskAddress } from '../core/address.ts'
+import { asError } from '../core/fault.ts'
+import { pauseAfter } from './back-off.ts'
+import { type Bell, openBell, seldom } from './bell.ts'
+import { openBudget } from './budget.ts'
+import { openDoubts } from './doubts.ts'
+import { type FaultKind, ImapFault } from './fault.ts'
+import { openLogin } from './login.ts'
+import type { Looking } from './look.ts'
+import type { ImapNeeds } from './needs.ts'
+import { type AccountOptions, type AccountTempo, USUAL_LIMITS, USUAL_TEMPO } from './options.ts'
+import { openRemovals } from './removal.ts'
+import type { ImapSession } from './session.ts'
+import { openTeller, type Teller } from './teller.ts'
+import { watch } from './watch.ts'
+
+/** Fetches mail for an account's aliases over one lasting connection, until it is closed. */
+export function openAccount(needs: ImapNeeds, account: AccountOptions): { close(): Promise<void> } {
+  const ended = new AbortController()
+  const tempo = { ...USUAL_TEMPO, ...account.tempo }
+  const bell = openBell()
+  const asked = seldom(() => bell.ring('asked'), tempo.asked)
+  const deaf = needs.onLook(asked.call)
+  const done = fetchForEver({ needs, account, tempo, bell, ended: ended.signal })
+  return {
+    async close() {
+      deaf()
+      asked.stop()
+      ended.abort()
+      bell.ring('end')
+      await done
+    },
+  }
+}
+
+interface Fetching {
+  needs: ImapNeeds
+  account: AccountOptions
+  tempo: AccountTempo
+  bell: Bell
+  ended: AbortSignal
+}
+
+// A connection that lasted this long was a good one, and its end says nothing: Gmail ends each after about an hour.
+const GOOD_MS = 60_000
+// Networks blink and servers restart: nobody need hear of the first failures after all was well.
+const SILENT_FAILURES = 2
+const MAY_BLINK: readonly FaultKind[] = ['lost', 'unreachable', 'doubtful']
+
+async function fetchForEver(fetching: Fetching): Promise<void> {
+  const { needs, account, tempo, ended } = fetching
+  const teller = openTeller(needs, maskAddress(account.email))
+  const connectOnce = connections(fetching, teller)
+  let failures = 0
+  let well = false
+  await teller.tell('starting', '')
+  while (!ended.aborted) {
+    const { fault, wellMs } = await connectOnce()
+    if (ended.aborted) return
+    well ||= wellMs !== undefined
+    failures = wellMs !== undefined && wellMs >= GOOD_MS ? 1 : failures + 1
+    if (!well || failures > SILENT_FAILURES || !MAY_BLINK.includes(fault.kind)) {
+      well = false
+      await teller.tell('failing', fault.message)
+    }
+    const ms = pauseAfter(fault.kind, failures, { pause: tempo.pause, random: needs.random() })
+    await rest(ms, undefined, { signal: ended }).catch(() => {})
+  }
+}
+
+/** How one connection ended, and how long it was of use; undefined: never. */
+interface Ended {
+  fault: ImapFault
+  wellMs: number | undefined
+}
+
+function connections(fetching: Fetching, teller: Teller): () => Promise<Ended> {
+  const { needs, account, tempo, bell, ended } = fetching
+  const masked = maskAddress(account.email)
+  const limits = { ...USUAL_LIMITS, ...account.limits }
+  const news = () => bell.ring('news')
+  const connect = openLogin(account, { limits, tempo, news, ended }, needs.now)
+  // These outlive a connection: the server counts on, and a mail that could not be read is still there.
+  const lasting = { budget: openBudget(limits), doubts: openDoubts() }
+  const removals = account.deleteAfterFetch ? openRemovals(masked, needs.log) : undefined
+
+  function lookingWith(session: ImapSession): Looking {
+    const own = { email: account.email, masked }
+    const rest = { needs, limits, ended, bodyMs: 4 * tempo.answer, ...lasting }
+    return { ...rest, account: own, session, fetched: (folder, uid) => removals?.add(folder, uid) }
+  }
+
+  return async function connectOnce(): Promise<Ended> {
+    let session: ImapSession | undefined
+    let wellSince: number | undefined
+    let fault = new ImapFault('lost', 'the connection ended')
+    try {
+      session = await connect()
+      const looking = lookingWith(session)
+      const { random } = needs
+      await watch({
+        looking,
+        bell,
+        removals,
+        tempo,
+        random,
+        async looked(pause) {
+          wellSince ??= needs.now().getTime()
+          await teller.tell(pause ? 'slow' : 'ok', pause?.reason ?? '')
+        },
+      })
+    } catch (error) {
+      fault = error instanceof ImapFault ? error : ownFault(error, masked, needs)
+    } finally {
+      await session?.close()
+    }
+    const wellMs = wellSince === undefined ? undefined : needs.now().getTime() - wellSince
+    return { fault, wellMs }
+  }
+}
+
+/** It is the house that could not keep a mail; the account is tried again like after a lost connection. */
+function ownFault(error: unknown, account: string, { log }: ImapNeeds): ImapFault {
+  log.error({ account, err: asError(error) }, 'fetched mail could not be kept; tried again')
+  return new ImapFault('lost', 'fetched mail cannot be kept at the moment')
+}

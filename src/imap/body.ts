@@ -1,0 +1,46 @@
+import { ImapFault } from './fault.ts'
+import { MAX_HEADER_BYTES, readFields } from './header.ts'
+import { type Head, openingOf } from './heads.ts'
+import type { ImapSession } from './session.ts'
+
+// RFC822.SIZE is an estimate at some servers. What is missing beyond this was cut off.
+const SHORT_BY = 0.1
+const SHORT_BY_BYTES = 100
+
+/** The whole mail that belongs to this head; undefined when it is gone. Never another mail's body, nor half of one. */
+export async function fetchBody(
+  session: ImapSession,
+  head: Head,
+  withinMs: number,
+): Promise<Uint8Array | undefined> {
+  const { uid } = head
+  const answers = await session.ask(
+    (client) => client.fetchAll(String(uid), { uid: true, source: true }, { uid: true }),
+    withinMs,
+  )
+  const sources = answers.filter(({ source }) => source !== undefined)
+  if (sources.some((answer) => answer.uid !== uid) || sources.length > 1) {
+    throw new ImapFault('doubtful', 'the server sends another mail than the one asked for')
+  }
+  const source = sources[0]?.source
+  if (source) return checked(source, head)
+  if ((await session.search({ uid: String(uid) })).length === 0) return undefined
+  throw new ImapFault('doubtful', 'the server does not show a mail that it has')
+}
+
+function checked(source: Buffer, { size, opening }: Head): Uint8Array {
+  if (source.length < size * (1 - SHORT_BY) - SHORT_BY_BYTES) {
+    throw new ImapFault('doubtful', 'the server sends only part of a mail')
+  }
+  if (!sameOpening(openingOf(readFields(source)), opening, source.length > MAX_HEADER_BYTES)) {
+    throw new ImapFault('doubtful', 'the server sends a body that is not this mail’s')
+  }
+  return source
+}
+
+/** A header beyond all measure is read in part; what was read must agree. */
+function sameOpening(own: string[], asked: string[], inPart: boolean): boolean {
+  const common = Math.min(own.length, asked.length)
+  if (common === 0 || (!inPart && own.length !== asked.length)) return false
+  return own.slice(0, common).every((field, at) => field === asked[at])
+}

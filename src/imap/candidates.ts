@@ -1,0 +1,94 @@
+import { type Address, parseAddress } from '../core/address.ts'
+import type { Field } from './header.ts'
+
+/** The fields that are asked for before any body: who a mail is for, and which mail it is. */
+export const HEAD_FIELDS = ['Delivered-To', 'X-Original-To', 'To', 'Cc', 'Received', 'Message-ID']
+
+// Who sends one mail to more of us than this means nobody in particular.
+const MAX_CANDIDATES = 1_000
+
+/**
+ * The addresses a mail may be for, exactly as they are written there, likeliest first: Delivered-To, X-Original-To, To,
+ * Cc, then `for <…>` of the topmost Received. Nothing is stripped or completed: an alias is the whole of itself.
+ */
+export function candidates(fields: readonly Field[]): Address[] {
+  const found = new Set<Address>()
+  for (const name of ['delivered-to', 'x-original-to', 'to', 'cc']) {
+    for (const field of fields) {
+      if (field.name === name) for (const text of addressTexts(field.value)) add(found, text)
+    }
+  }
+  const top = fields.find(({ name }) => name === 'received')
+  if (top) add(found, forClause(top.value))
+  return [...found]
+}
+
+function add(found: Set<Address>, text: string): void {
+  if (found.size >= MAX_CANDIDATES) return
+  const address = parseAddress(Buffer.from(text, 'latin1').toString('utf8'))
+  if (address) found.add(address)
+}
+
+/** What a server wrote behind `for`. What the sender said of itself stands in comments and before `by`. */
+function forClause(received: string): string {
+  const plain = withoutNames(received)
+  const by = /(?:^| )by /i.exec(plain)?.index ?? 0
+  return / for <([^<> ]+)>/i.exec(plain.slice(by))?.[1] ?? ''
+}
+
+/** The addresses of a list, groups opened. Names, comments and quoted text are never taken for one. */
+function* addressTexts(value: string): Generator<string> {
+  for (const entry of withoutNames(value).split(/[,;]/)) {
+    const angle = /<([^<>]*)>/.exec(entry)?.[1]
+    if (angle !== undefined) yield angle.slice(angle.lastIndexOf(':') + 1).trim()
+    else if (!entry.includes('<')) yield entry.slice(entry.lastIndexOf(':') + 1).trim()
+  }
+}
+
+/** Without quoted text and comments; one that is never closed is left as it is. */
+function withoutNames(value: string): string {
+  let plain = ''
+  // Once something is not closed, none of its kind that follows is: each character is looked at a few times only.
+  const unclosed = new Set<string>()
+  for (let at = 0; at < value.length; ) {
+    const char = value[at] ?? ''
+    const end = unclosed.has(char) ? -1 : endOf(value, at)
+    if (end > at) {
+      plain += ' '
+      at = end
+      continue
+    }
+    if (char === '"' || char === '(') unclosed.add(char)
+    plain += char
+    at += 1
+  }
+  return plain
+}
+
+/** Behind the quoted text or comment that begins here; -1 when none does, or it does not end. */
+function endOf(value: string, at: number): number {
+  if (value[at] === '"') return quotedEnd(value, at)
+  return value[at] === '(' ? commentEnd(value, at) : -1
+}
+
+function quotedEnd(value: string, at: number): number {
+  for (let i = at + 1; i < value.length; i += 1) {
+    if (value[i] === '\\') i += 1
+    else if (value[i] === '"') return i + 1
+  }
+  return -1
+}
+
+function commentEnd(value: string, at: number): number {
+  let depth = 0
+  for (let i = at; i < value.length; i += 1) {
+    const char = value[i]
+    if (char === '\\') i += 1
+    else if (char === '(') depth += 1
+    else if (char === ')') depth -= 1
+    if (depth === 0) return i + 1
+  }
+  return -1
+}
+
+// Limits: a route with commas (`<@a,@b:c@d>`) is read as no address; nobody has written one for thirty years.

@@ -1,0 +1,70 @@
+import { hash } from 'node:crypto'
+import type { FetchMessageObject } from 'imapflow'
+import type { Address } from '../core/address.ts'
+import { candidates, HEAD_FIELDS } from './candidates.ts'
+import { ImapFault } from './fault.ts'
+import { type Field, readFields } from './header.ts'
+import type { ImapSession } from './session.ts'
+
+/** What is known of a mail before its body is fetched. */
+export interface Head {
+  uid: number
+  /** RFC822.SIZE; 0 where the server does not tell. */
+  size: number
+  /** INTERNALDATE; undefined where it cannot be read. */
+  receivedAt: Date | undefined
+  addresses: Address[]
+  /** By what the same mail is known under another number. */
+  identity: string
+  /** The first fields that were looked at; its body must have the same. */
+  opening: string[]
+}
+
+const QUERY = { uid: true, size: true, internalDate: true, headers: HEAD_FIELDS }
+const OPENING_FIELDS = 10
+const OPENING_CHARS = 1_000
+
+/** The heads of these mails in the order of their UIDs, without those that are gone meanwhile. */
+export async function fetchHeads(session: ImapSession, uids: readonly number[]): Promise<Head[]> {
+  const found = await session.ask(async (client) => {
+    const heads = new Map<number, Head>()
+    for await (const message of client.fetch(uids.join(','), QUERY, { uid: true })) {
+      // Told unasked, of flags that changed, or of a mail that was not asked for.
+      if (!message.headers || !uids.includes(message.uid)) continue
+      heads.set(message.uid, headOf(message, session.gmail))
+    }
+    return heads
+  })
+  const missing = uids.filter((uid) => !found.has(uid))
+  if (missing.length > 0 && (await session.search({ uid: missing.join(',') })).length > 0) {
+    // The library passes over an answer that it cannot read; the mail is there all the same.
+    throw new ImapFault('doubtful', 'the server does not show all of its mail')
+  }
+  return [...found.values()].sort((a, b) => a.uid - b.uid)
+}
+
+/** The first of the fields that are looked at, to be compared. */
+export function openingOf(fields: readonly Field[]): string[] {
+  return fields
+    .filter(({ name }) => LOOKED_AT.has(name))
+    .slice(0, OPENING_FIELDS)
+    .map(({ name, value }) => `${name}:${value}`.slice(0, OPENING_CHARS))
+}
+
+const LOOKED_AT = new Set(HEAD_FIELDS.map((name) => name.toLowerCase()))
+
+function headOf(message: FetchMessageObject, gmail: boolean): Head {
+  const { uid, size = 0, internalDate, emailId } = message
+  const fields = readFields(message.headers ?? Buffer.alloc(0))
+  const receivedAt = internalDate instanceof Date ? internalDate : undefined
+  const messageId = fields.find(({ name }) => name === 'message-id')?.value ?? ''
+  const traits = [messageId, size, receivedAt?.toISOString() ?? '']
+  return {
+    uid,
+    size,
+    receivedAt,
+    addresses: candidates(fields),
+    identity: gmail && emailId ? `gm:${emailId}` : `id:${hash('sha256', JSON.stringify(traits))}`,
+    opening: openingOf(fields),
+  }
+}

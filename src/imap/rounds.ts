@@ -1,0 +1,95 @@
+import type { Pause } from './budget.ts'
+import { ImapFault } from './fault.ts'
+import { type FolderMarks, folderMarks, openFolder, type SpecialFolders } from './folders.ts'
+import { type Looking, lookAt, type OpenFolder } from './look.ts'
+import type { Removals } from './removal.ts'
+
+/** Looks at an account's folders over one connection. INBOX is open after each, so that the server tells of its mail. */
+export interface Rounds {
+  /** At INBOX, where the server has just told of something. */
+  here(): Promise<Pause | undefined>
+  /** At every folder whose UIDNEXT is not where it was. */
+  moved(): Promise<Pause | undefined>
+  /** Says something, so that neither side takes the other for gone. */
+  stayAwake(): Promise<void>
+}
+
+export interface RoundsOptions {
+  looking: Looking
+  removals: Removals | undefined
+  special: SpecialFolders
+}
+
+const INBOX = 'INBOX'
+
+export function openRounds({ looking, removals, special }: RoundsOptions): Rounds {
+  const { session, needs } = looking
+  const { spam, trash } = special
+  // As far as we have looked at each folder.
+  const seen = new Map<string, FolderMarks>()
+  let open: OpenFolder | undefined
+  let spamRefused = false
+
+  function isMoved(name: string, marks: FolderMarks): boolean {
+    const before = seen.get(name)
+    if (!before || before.uidNext === undefined || marks.uidNext === undefined) return true
+    return before.uidValidity !== marks.uidValidity || before.uidNext !== marks.uidNext
+  }
+
+  /** Opens the folder anew: what an open one shows may be older than what STATUS tells. */
+  async function visit(name: string): Promise<Pause | undefined> {
+    open = undefined
+    const marks = await openFolder(session, name, { write: removals !== undefined })
+    open = { name, ...marks }
+    return isMoved(name, marks) ? lookAround(open) : undefined
+  }
+
+  async function lookAround(folder: OpenFolder): Promise<Pause | undefined> {
+    const pause = await lookAt(looking, folder)
+    if (!pause) {
+      const state = await needs.folder(folder.name)
+      const uidNext = Math.max(folder.uidNext ?? 0, (state?.lastUid ?? 0) + 1)
+      seen.set(folder.name, { uidValidity: folder.uidValidity, uidNext })
+    }
+    if (await removals?.run(session, folder, trash)) open = undefined
+    return pause
+  }
+
+  async function lookAtSpam(): Promise<Pause | undefined> {
+    if (!spam) return undefined
+    try {
+      const marks = await folderMarks(session, spam)
+      return isMoved(spam, marks) ? await visit(spam) : undefined
+    } catch (error) {
+      // INBOX must not suffer where only this folder is refused.
+      if (session.fault() || !(error instanceof ImapFault) || error.kind !== 'lost') throw error
+      const account = looking.account.masked
+      if (!spamRefused) needs.log.warn({ account }, 'the spam folder cannot be looked at')
+      spamRefused = true
+      return undefined
+    }
+  }
+
+  /** Until it is open with nothing new in it. */
+  async function backToInbox(): Promise<Pause | undefined> {
+    let pause: Pause | undefined
+    while (open?.name !== INBOX && !pause) pause = await visit(INBOX)
+    return pause
+  }
+
+  return {
+    async here() {
+      // What SELECT said of it is old by now.
+      const pause = open ? await lookAround({ ...open, uidNext: undefined }) : undefined
+      return pause ?? backToInbox()
+    },
+    async moved() {
+      if (open && isMoved(INBOX, await folderMarks(session, INBOX))) open = undefined
+      const pause = (await backToInbox()) ?? (await lookAtSpam())
+      return (await backToInbox()) ?? pause
+    },
+    async stayAwake() {
+      await folderMarks(session, INBOX)
+    },
+  }
+}

@@ -1,0 +1,134 @@
+import { ImapFlow, type ImapFlowOptions, type SearchObject } from 'imapflow'
+import { faultOf, ImapFault } from './fault.ts'
+import type { AccountLimits, AccountOptions, AccountTempo } from './options.ts'
+
+/** One connection to an account. Whatever fails is told as an ImapFault. */
+export interface ImapSession {
+  /** Whether X-GM-MSGID is known there. */
+  gmail: boolean
+  idles: boolean
+  /** Whether single mails can be expunged, and where a moved one went is told. */
+  uidPlus: boolean
+  /** Why it ended; undefined while it is usable. */
+  fault(): ImapFault | undefined
+  /** Runs one command. The connection ends when the answer is overdue. */
+  ask<T>(command: Command<T>, withinMs?: number): Promise<T>
+  /** UIDs in rising order. */
+  search(query: SearchObject): Promise<number[]>
+  /** Waits for the server to tell of mail in the open folder; the next command ends the wait. */
+  idle(): void
+  /** How many bytes came since this was last asked. */
+  received(): number
+  close(): Promise<void>
+}
+
+/** The library answers some refusals with false or undefined. */
+type Command<T> = (client: ImapFlow) => Promise<T | false | undefined>
+
+export interface SessionOptions {
+  account: Pick<AccountOptions, 'email' | 'host' | 'port' | 'tls'>
+  secret: { pass: string } | { accessToken: string }
+  limits: AccountLimits
+  tempo: Pick<AccountTempo, 'answer' | 'idle'>
+  /** The open folder has changed, or the connection has ended. */
+  news(): void
+  /** Nobody waits for an answer any more. */
+  ended: AbortSignal
+}
+
+// A header line beside the mail itself, and servers whose RFC822.SIZE is only near the truth.
+const SLACK = 1024 * 1024
+const LOGOUT_MS = 1_000
+
+export async function openSession(options: SessionOptions): Promise<ImapSession> {
+  const { tempo, news, ended: abandoned } = options
+  let said: unknown
+  let ended: ImapFault | undefined
+  const client = new ImapFlow({
+    ...clientOptions(options),
+    // Where a command is refused the library may answer false, and tell why only its log. Nothing of it is written.
+    logger: { debug() {}, info() {}, warn: note, error: note, trace() {}, fatal: note },
+  })
+  client.on('exists', news)
+  client.on('close', () => end(said))
+  client.on('error', end)
+
+  function note(entry: { err?: unknown }): void {
+    said = entry.err
+  }
+
+  function end(error: unknown): void {
+    ended ??= faultOf(error)
+    news()
+  }
+
+  async function ask<T>(command: Command<T>, withinMs = tempo.answer): Promise<T> {
+    said = undefined
+    const abandon = () => client.close()
+    abandoned.addEventListener('abort', abandon)
+    const timer = setTimeout(() => {
+      ended ??= new ImapFault('lost', 'the server does not answer')
+      client.close()
+    }, withinMs)
+    try {
+      const answer = await command(client)
+      if (answer !== false && answer !== undefined && client.usable) return answer
+    } catch (error) {
+      said = error
+    } finally {
+      clearTimeout(timer)
+      abandoned.removeEventListener('abort', abandon)
+    }
+    throw ended ?? faultOf(said)
+  }
+
+  await ask(async () => {
+    await client.connect()
+    return true
+  })
+
+  return {
+    gmail: client.capabilities.has('X-GM-EXT-1'),
+    idles: client.capabilities.has('IDLE'),
+    uidPlus: client.capabilities.has('UIDPLUS'),
+    fault: () => ended,
+    ask,
+    search: (query) => ask((one) => one.search(query, { uid: true })),
+    // Ends when the next command comes, or with the connection, which is told by its event.
+    idle: () => void client.idle().catch(() => {}),
+    received: () => client.stats(true).received,
+    async close() {
+      client.off('exists', news)
+      if (client.usable) await ask(loggedOut, LOGOUT_MS).catch(() => {})
+      client.close()
+    },
+  }
+}
+
+async function loggedOut(client: ImapFlow): Promise<true> {
+  await client.logout()
+  return true
+}
+
+function clientOptions({ account, secret, limits, tempo }: SessionOptions): ImapFlowOptions {
+  const { email, host, port, tls } = account
+  return {
+    host,
+    port,
+    secure: tls,
+    doSTARTTLS: false,
+    auth: { user: email, ...secret },
+    clientInfo: { name: 'mayfly', version: '', vendor: '', 'support-url': '' },
+    tls: { minVersion: 'TLSv1.2' },
+    disableAutoIdle: true,
+    disableCompression: true,
+    // Nothing of it is needed, and no server of the tests speaks it.
+    disableIMAP4rev2: true,
+    maxIdleTime: tempo.idle,
+    connectionTimeout: tempo.answer,
+    greetingTimeout: tempo.answer,
+    maxLiteralSize: limits.maxBytes + SLACK,
+    maxResponseSize: limits.maxBytes + 2 * SLACK,
+    maxLineLength: SLACK,
+  }
+}

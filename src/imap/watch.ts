@@ -1,0 +1,50 @@
+import type { Bell } from './bell.ts'
+import type { Pause } from './budget.ts'
+import { listFolders, specialFolders } from './folders.ts'
+import type { Looking } from './look.ts'
+import type { AccountTempo } from './options.ts'
+import type { Removals } from './removal.ts'
+import { openRounds, type Rounds } from './rounds.ts'
+
+export interface Watch {
+  looking: Looking
+  bell: Bell
+  /** Undefined: what was fetched stays in the account. */
+  removals: Removals | undefined
+  tempo: AccountTempo
+  random(): number
+  /** Everything that came so far is in; or it waits, for the account's own good. */
+  looked(pause: Pause | undefined): Promise<void>
+}
+
+/** Fetches as long as the connection lasts. Throws why it ended, unless we were told to end. */
+export async function watch(part: Watch): Promise<void> {
+  const { looking, bell, removals } = part
+  const { session, ended, needs } = looking
+  const special = specialFolders(await listFolders(session))
+  const rounds = openRounds({ looking, removals, special })
+  let pause = await rounds.moved()
+  while (!ended.aborted) {
+    await part.looked(pause)
+    const resume = needs.now().getTime() + (pause?.ms ?? 0)
+    session.idle()
+    const rings = await bell.heard(restMs(part, pause))
+    if (ended.aborted) return
+    const fault = session.fault()
+    if (fault) throw fault
+    if (pause && needs.now().getTime() < resume) await rounds.stayAwake()
+    else pause = await nextRound(rounds, pause === undefined && rings.has('news'), rings.size)
+  }
+}
+
+/** What the server told of is there at once; all else is found by UIDNEXT. */
+async function nextRound(rounds: Rounds, told: boolean, rings: number): Promise<Pause | undefined> {
+  if (!told) return rounds.moved()
+  const pause = await rounds.here()
+  return pause ?? (rings > 1 ? rounds.moved() : undefined)
+}
+
+function restMs({ tempo, random }: Watch, pause: Pause | undefined): number {
+  const watchdog = tempo.watchdog * (0.8 + 0.4 * random())
+  return Math.min(pause?.ms ?? watchdog, watchdog)
+}

@@ -1,0 +1,170 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { join } from 'node:path'
+import { dovecotConfig, dovecotOauth, MAIL_USER } from './dovecot-config.ts'
+import { scratchFolder } from './scratch.ts'
+
+export interface DovecotOptions {
+  /** E-mail address and password of each account. */
+  users: Record<string, string>
+  /** Where access tokens are looked up; XOAUTH2 is then spoken beside plain passwords. */
+  introspectionUrl?: string
+  /** TLS from the first byte, with this PEM of certificate and key. */
+  tls?: { cert: string; key: string }
+}
+
+export type Dovecot = Awaited<ReturnType<typeof openDovecot>>
+
+/** A private Dovecot on a free port of this machine: Debian's program, our own folder, no user of the system touched. */
+export async function openDovecot(options: DovecotOptions) {
+  const folder = scratchFolder()
+  const { path } = folder
+  const port = await freePort()
+  // Its mail is another user's: the folder above must let him through.
+  chmodSync(path, 0o711)
+  const config = join(path, 'dovecot.conf')
+  writeFileSync(config, dovecotConfig({ path, port, ...options }))
+  if (options.introspectionUrl) {
+    writeFileSync(join(path, 'oauth2.conf'), dovecotOauth(options.introspectionUrl))
+  }
+  const passwords = { ...options.users }
+  writePasswords(path, passwords)
+  for (const email of Object.keys(passwords)) {
+    for (const name of ['INBOX', 'Spam', 'Trash']) makeFolder(folderPath(path, email, name))
+  }
+  let child = await start(config, port)
+
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const exit = once(child, 'exit')
+    // All of its processes: those that hold connections outlive a master that is killed.
+    if (child.pid) process.kill(signal === 'SIGKILL' ? -child.pid : child.pid, signal)
+    await exit
+  }
+
+  return {
+    port,
+    /** Puts a mail into a folder as a delivery does, whole or not at all. Lines may end with LF. */
+    deliver(
+      email: string,
+      raw: string | Uint8Array,
+      { folder: name = 'INBOX', at = new Date() } = {},
+    ) {
+      const target = folderPath(path, email, name)
+      const file = `${at.getTime()}.${randomUUID()}.test`
+      const written = join(target, 'tmp', file)
+      writeFileSync(written, raw)
+      chownSync(written, MAIL_USER.uid, MAIL_USER.gid)
+      // INTERNALDATE is the file's time.
+      utimesSync(written, at, at)
+      renameSync(written, join(target, 'new', file))
+    },
+    setPassword(email: string, password: string) {
+      passwords[email] = password
+      writePasswords(path, passwords)
+    },
+    /** Ends it, without a word where SIGKILL is asked for. */
+    stop: (signal: NodeJS.Signals = 'SIGTERM') => end(signal),
+    async start() {
+      child = await start(config, port)
+    },
+    /** Forgets all UIDs of a folder while the server is down: it comes back with another UIDVALIDITY. */
+    forgetUids(email: string, name = 'INBOX') {
+      for (const file of ['uidlist', 'index', 'index.log', 'index.cache']) {
+        rmSync(
+          join(
+            folderPath(path, email, name),
+            `dovecot${file.startsWith('uid') ? '-' : '.'}${file}`,
+          ),
+          {
+            force: true,
+          },
+        )
+      }
+    },
+    /** What it said so far: for tests that look for secrets, and for people who look for a fault. */
+    log: () => readFileSync(join(path, 'dovecot.log'), 'utf8'),
+    async close() {
+      await end('SIGTERM')
+      folder.remove()
+    },
+  }
+}
+
+async function start(config: string, port: number): Promise<ChildProcess> {
+  const child = spawn('/usr/sbin/dovecot', ['-F', '-c', config], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    // A group of its own, so that all of its processes can be killed at once.
+    detached: true,
+  })
+  let said = ''
+  child.stderr?.on('data', (chunk: Buffer) => {
+    said += chunk.toString()
+  })
+  const gone = once(child, 'exit').then(() => {
+    throw new Error(`dovecot did not start: ${said}`)
+  })
+  // It may well end later, and then nobody waits for this any more.
+  gone.catch(() => {})
+  await Promise.race([gone, greeted(port)])
+  return child
+}
+
+/** Resolves when something greets on the port. */
+async function greeted(port: number): Promise<void> {
+  for (;;) {
+    const socket = connect(port, '127.0.0.1')
+    try {
+      await once(socket, 'connect')
+      return
+    } catch {
+      // Not there yet: asked again on the next turn of the loop.
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    } finally {
+      socket.destroy()
+    }
+  }
+}
+
+function writePasswords(path: string, passwords: Record<string, string>): void {
+  const lines = Object.entries(passwords).map(([email, password]) => `${email}:{PLAIN}${password}`)
+  const file = join(path, 'passwords')
+  writeFileSync(`${file}.new`, `${lines.join('\n')}\n`)
+  renameSync(`${file}.new`, file)
+}
+
+/** Maildir++: a folder is a directory with a dot in front, INBOX the directory itself. */
+function folderPath(path: string, email: string, name: string): string {
+  const box = join(path, 'mail', email)
+  return name === 'INBOX' ? box : join(box, `.${name}`)
+}
+
+function makeFolder(path: string): void {
+  for (const part of ['', 'cur', 'new', 'tmp']) {
+    const made = join(path, part)
+    mkdirSync(made, { recursive: true })
+    chownSync(made, MAIL_USER.uid, MAIL_USER.gid)
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('a port was asked for')
+  return address.port
+}
