@@ -57,6 +57,7 @@ for (const [name, content, fault] of [
   ['a slip in a name', [{ ...JOE, pasword: 'x' }], /account 1 has a field pasword/],
   ['no address', [{ password: 'x' }], /account 1: email/],
   ['an alias', [{ ...JOE, email: 'joe+me@gmail.com' }], /account 1: email is no address/],
+  ['a name behind which no tag fits', [{ ...JOE, email: `${'j'.repeat(56)}@gmail.com` }], /55/],
   ['no server that we know', [{ ...JOE, email: 'joe@mail.test' }], /account 1: host/],
   ['no way to log in', [{ email: 'joe@gmail.com' }], /give password or oauth/],
   ['two ways', [{ ...JOE, oauth: CLIENT }], /one of the two/],

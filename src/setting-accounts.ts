@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { type Address, parseAddress } from './core/address.ts'
-import type { AccountRules } from './core/gmail.ts'
+import { type Address, localOf, parseAddress } from './core/address.ts'
+import { type AccountRules, MAX_ACCOUNT_NAME } from './core/gmail.ts'
 import { listIn, type RecordReader, recordReader } from './setting-record.ts'
 
 /** One account of the operator's file, with its secrets. */
@@ -76,8 +76,9 @@ function accountOf(value: unknown, at: number): AccountSetting {
 function emailOf(where: string, text: string): Address {
   const email = parseAddress(text)
   // A plus in the account itself would make its aliases ambiguous.
-  if (email && !email.includes('+')) return email
-  throw new Error(`${where}: email is no address of an account`)
+  if (!email || email.includes('+')) throw new Error(`${where}: email is no address of an account`)
+  if (localOf(email).length <= MAX_ACCOUNT_NAME) return email
+  throw new Error(`${where}: email has more than ${MAX_ACCOUNT_NAME} letters before the @`)
 }
 
 function loginOf(where: string, read: RecordReader): AccountSetting['login'] {

@@ -1,5 +1,6 @@
 import { type Address, hostOf, joinAddress, localOf } from './address.ts'
 import { Problem } from './problem.ts'
+import { readableName } from './words.ts'
 
 /** An account whose aliases we give out. Its secrets stay in the operator's file. */
 export interface GmailAccount {
@@ -39,55 +40,101 @@ export interface AccountWish {
   domainId: number | undefined
 }
 
-export function isHealthy({ active, health }: GmailAccount): boolean {
-  return active && (health === 'ok' || health === 'slow')
+/** Whether its mail reaches us, as far as we know. */
+export function isHealthy({ health }: Pick<GmailAccount, 'health'>): boolean {
+  return health === 'ok' || health === 'slow'
 }
 
-/** The account that a session is made at: the one that is named, or the healthy one with the fewest aliases. */
-export function chooseAccount(accounts: readonly GmailAccount[], wish: AccountWish): GmailAccount {
-  const named = namedAccount(accounts, wish)
-  const candidates = (named ? [named] : accounts).filter(isHealthy)
-  const [first, ...others] = candidates
-  if (!first) {
-    throw new Problem('gmail_unavailable', 'No Gmail account is available at the moment.', 60)
-  }
+/** Of the accounts that are offered, the one that is named, or the healthy one with the fewest aliases. */
+export function chooseAccount<Account extends GmailAccount>(
+  offered: readonly Account[],
+  wish: AccountWish,
+): Account {
+  const named = namedAccount(offered, wish)
+  const candidates = named ? [named] : offered
+  const [first, ...others] = candidates.filter(isHealthy)
+  if (!first) throw gmailUnavailable(candidates)
   return others.reduce((best, one) => (one.aliases < best.aliases ? one : best), first)
 }
 
-function namedAccount(
-  accounts: readonly GmailAccount[],
+const RETRY_SECONDS = 60
+// A first login takes a second or two.
+const RETRY_STARTING_SECONDS = 5
+
+function gmailUnavailable(candidates: readonly GmailAccount[]): Problem {
+  const soon = candidates.some(({ health }) => health === 'starting')
+  return new Problem(
+    'gmail_unavailable',
+    'No Gmail account is available at the moment.',
+    soon ? RETRY_STARTING_SECONDS : RETRY_SECONDS,
+  )
+}
+
+function namedAccount<Account extends GmailAccount>(
+  offered: readonly Account[],
   { auto, gmailId, domainId }: AccountWish,
-): GmailAccount | undefined {
+): Account | undefined {
   if (auto) return undefined
-  const find = (wanted: number | undefined) =>
-    accounts.find(({ id, active }) => active && id === wanted)
-  const named = find(gmailId)
-  if (gmailId !== undefined && !named) {
-    throw new Problem('unknown_gmail_account', 'gmail_id: no active Gmail account has this id.')
-  }
-  return named ?? find(domainId)
+  if (gmailId === undefined) return offered.find(({ id }) => id === domainId)
+  const named = offered.find(({ id }) => id === gmailId)
+  if (named) return named
+  throw new Problem('unknown_gmail_account', 'gmail_id: no active Gmail account has this id.')
+}
+
+// RFC 5321 4.5.3.1.1
+const MAX_LOCAL = 64
+// 40 random bits, of letters that are not taken for each other.
+const TAG_LETTERS = 8
+const LETTERS = 'abcdefghijkmnpqrstuvwxyz23456789'
+
+/** Of an account's name before the `@`: behind a longer one no random tag has room. */
+export const MAX_ACCOUNT_NAME = MAX_LOCAL - '+'.length - TAG_LETTERS
+
+/** How many letters a tag of this account may have. */
+export function tagRoom(account: Address): number {
+  return MAX_LOCAL - localOf(account).length - '+'.length
 }
 
 /** `account+tag@host`; undefined when that is longer than an address may be. */
 export function plusAlias(account: Address, tag: string): Address | undefined {
-  const local = `${localOf(account)}+${tag}`
-  return local.length > 64 ? undefined : joinAddress(local, hostOf(account))
+  if (tag.length > tagRoom(account)) return undefined
+  return joinAddress(`${localOf(account)}+${tag}`, hostOf(account))
+}
+
+/** A tag that nobody guesses, of words that can be read out where they have room. */
+export function randomTag(account: Address, randomBytes: (count: number) => Uint8Array): string {
+  const readable = readableName(randomBytes)
+  if (readable.length <= tagRoom(account)) return readable
+  return Array.from(randomBytes(TAG_LETTERS), (byte) => LETTERS[byte % LETTERS.length]).join('')
 }
 
 /**
- * The account's address with its dots elsewhere, by chance; undefined for the account's own spelling and for the one
- * without dots, which people write without thinking.
+ * Some of the ways to write the account's address with its dots elsewhere, by chance and each at most once; all of them
+ * where there are no more. Never the account's own, nor the one without dots, which people write without thinking.
  */
-export function dotAlias(account: Address, random: Uint8Array): Address | undefined {
+export function dotAliases(account: Address, random: Uint8Array, most: number): Address[] {
   const letters = [...localOf(account).replaceAll('.', '')]
-  const dotted = letters
-    .map((letter, at) => {
-      const bit = ((random[at >> 3] ?? 0) >> (at & 7)) & 1
-      return at > 0 && bit === 1 ? `.${letter}` : letter
-    })
+  const forms = 2n ** BigInt(letters.length - 1)
+  const chance = Buffer.from(random)
+  const start = chance.readBigUInt64BE(0)
+  // Odd, and the forms are a power of two: so many steps meet each of them once.
+  const step = chance.readBigUInt64BE(8) | 1n
+  const count = forms < BigInt(most) ? Number(forms) : most
+  return Array.from({ length: count }, (_, at) => (start + BigInt(at) * step) % forms)
+    .filter((places) => places > 0n)
+    .map((places) => dotted(letters, places))
+    .filter((local) => local !== localOf(account) && local.length <= MAX_LOCAL)
+    .map((local) => joinAddress(local, hostOf(account)))
+}
+
+/** How many random bytes dotAliases takes. */
+export const DOT_BYTES = 16
+
+/** A dot before the second letter where the lowest bit is set, and so on. */
+function dotted(letters: readonly string[], places: bigint): string {
+  return letters
+    .map((letter, at) => (at > 0 && (places >> BigInt(at - 1)) & 1n ? `.${letter}` : letter))
     .join('')
-  const usual = dotted === letters.join('') || dotted === localOf(account)
-  return usual || dotted.length > 64 ? undefined : joinAddress(dotted, hostOf(account))
 }
 
 /** `jo…e@gmail.com` */

@@ -3,6 +3,7 @@ import { parseHost } from './address.ts'
 import { type MailDomain, takesSessions } from './mail-domain.ts'
 import { Problem } from './problem.ts'
 import {
+  accountTopic,
   capSeconds,
   checkedSeconds,
   extendedExpiry,
@@ -132,10 +133,13 @@ describe('sessions can be had at a domain', () => {
   }
 })
 
-test('topics of readers are whole numbers that differ by kind and name, and are no shared mailbox', () => {
-  const names = Array.from({ length: 1_000 }, (_, index) => `name${index}`)
-  const topics = names.flatMap((name) => [readerTopic('key', name), readerTopic('pool', name)])
-  expect(new Set([...topics, POOL, OPERATOR]).size).toBe(2_002)
+test('topics are whole numbers that differ by kind and name, and are no shared mailbox', () => {
+  const topics = Array.from({ length: 1_000 }, (_, index) => [
+    readerTopic('key', `name${index}`),
+    readerTopic('pool', `name${index}`),
+    accountTopic(index),
+  ]).flat()
+  expect(new Set([...topics, POOL, OPERATOR]).size).toBe(3_002)
   expect(topics.every((topic) => Number.isSafeInteger(topic) && topic >= 0)).toBe(true)
   expect(readerTopic('key', 'name0')).toBe(topics[0])
 })

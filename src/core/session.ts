@@ -16,7 +16,16 @@ export const OPERATOR = 2 as MailboxId
  * pool address. A number like a mailbox's; two that meet cost a needless look.
  */
 export function readerTopic(kind: 'key' | 'pool', text: string): MailboxId {
-  return Number.parseInt(hash('sha256', `${kind} ${text}`).slice(0, 12), 16) as MailboxId
+  return topic(`${kind} ${text}`)
+}
+
+/** What the fetching of a Gmail account waits for on the bus: somebody asks it to look now. */
+export function accountTopic(accountId: number): MailboxId {
+  return topic(`account ${accountId}`)
+}
+
+function topic(text: string): MailboxId {
+  return Number.parseInt(hash('sha256', text).slice(0, 12), 16) as MailboxId
 }
 
 /** What every mailbox counts. */
@@ -33,6 +42,8 @@ export interface Session extends Mailbox {
   address: Address
   /** The key it was created with, if any. */
   keyId: string | undefined
+  /** The Gmail account that its address is an alias of, if any. */
+  accountId: number | undefined
   createdAt: Date
   expiresAt: Date
 }

@@ -2,6 +2,7 @@ import type { Log } from '../core/log.ts'
 import type { AttachmentNote } from '../core/message.ts'
 import type { Plan } from '../core/plan.ts'
 import type { Lifetimes, MailboxLimits } from '../core/session.ts'
+import type { FiledAccount } from '../service/accounts.ts'
 import type { AwaitEmailsNeeds } from '../service/await-emails.ts'
 import type { ChargeNeeds } from '../service/charge.ts'
 import type { CheckoutNeeds } from '../service/checkout.ts'
@@ -11,6 +12,7 @@ import type { DeleteMailNeeds } from '../service/delete-mail.ts'
 import type { ReaderPool } from '../service/emails.ts'
 import type { EndSessionNeeds } from '../service/end-session.ts'
 import type { ExtendSessionNeeds } from '../service/extend-session.ts'
+import type { ForceLookNeeds } from '../service/force-look.ts'
 import type { AwaitMailNeeds } from '../service/inbox.ts'
 import type { MailEventsNeeds } from '../service/mail-events.ts'
 import type { ParseOnceNeeds } from '../service/parse-once.ts'
@@ -34,6 +36,7 @@ type ServiceNeeds = AwaitEmailsNeeds &
   EndSessionNeeds &
   ExtendSessionNeeds &
   FindMailNeeds &
+  ForceLookNeeds &
   HearPaymentNeeds &
   MailEventsNeeds &
   PayFakeNeeds &
@@ -66,6 +69,7 @@ export interface HttpConfig {
   readerPool: ReaderPool
   plans: readonly Plan[]
   payments: { provider: string }
+  gmailAccounts: readonly FiledAccount[]
   http: {
     trustProxy: readonly string[]
     baseUrl: string
@@ -85,7 +89,7 @@ export interface Quiet {
 }
 
 /** Settings that routes read. */
-export interface Rules extends Pick<CreateSessionNeeds, 'lives' | 'cooldownMs'> {
+export interface Rules extends Pick<CreateSessionNeeds, 'lives' | 'cooldownMs' | 'accountRules'> {
   mailbox: MailboxLimits
   quiet: Quiet
   /** Empty: as the reader reached us. */

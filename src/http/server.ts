@@ -1,5 +1,6 @@
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { Problem } from '../core/problem.ts'
+import { accountRules } from '../service/accounts.ts'
 import { parseOnce } from '../service/parse-once.ts'
 import { keepAnswers } from './answers.ts'
 import { clientFinder } from './client.ts'
@@ -83,6 +84,7 @@ function rulesOf(config: HttpConfig): Rules {
     readerPool,
     plans,
     provider: config.payments.provider,
+    accountRules: accountRules(config.gmailAccounts),
     baseUrl: http.baseUrl,
     hostname: smtp.hostname,
     lives: sessions,

@@ -5,6 +5,7 @@ import { printable } from '../core/printable.ts'
 /** The lines that a receiving server puts before a mail (RFC 5321 4.4). What the client said of itself cannot break out of them. */
 export function traceLines(message: Message, raw: RawMail, hostname: string): string {
   const { recipient, receivedAt, id } = message
+  if (raw.protocol === 'IMAP') return fetchedLines(message, hostname)
   const literal = isIP(raw.clientIp) === 6 ? `IPv6:${raw.clientIp}` : raw.clientIp
   const tls = raw.tls === undefined ? '' : ` (${word(raw.tls)})`
   return [
@@ -12,6 +13,17 @@ export function traceLines(message: Message, raw: RawMail, hostname: string): st
     `Delivered-To: ${recipient}`,
     `Received: from ${word(raw.helo) || 'unknown'} ([${word(literal)}])`,
     `\tby ${word(hostname)} with ${word(raw.protocol)}${tls}`,
+    `\tid ${id.toString(36)} for <${recipient}>; ${mailDate(receivedAt)}`,
+    '',
+  ].join('\r\n')
+}
+
+/** Of mail that we did not take in ourselves: no client spoke to us, and the sender stands in the mail's own Return-Path. */
+function fetchedLines({ recipient, receivedAt, id }: Message, hostname: string): string {
+  return [
+    `Delivered-To: ${recipient}`,
+    `Received: by ${word(hostname)} with IMAP`,
+    '\t(fetched from a mail account, which took it at this time)',
     `\tid ${id.toString(36)} for <${recipient}>; ${mailDate(receivedAt)}`,
     '',
   ].join('\r\n')

@@ -28,6 +28,7 @@ const needs = (...names: number[]) => ({
   store,
   lives: { sessionSeconds: 3_600, maxSessionSeconds: 7_200 },
   cooldownMs: 1_000,
+  accountRules: [],
   now: () => new Date('2026-03-01T12:00:00Z'),
   randomBytes(count: number) {
     if (count === 7)

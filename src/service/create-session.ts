@@ -7,13 +7,12 @@ import { checkedSeconds, type Lifetimes, type Session } from '../core/session.ts
 import { readableName } from '../core/words.ts'
 import type { MailStore } from '../store/store.ts'
 import { openDomains } from './domains.ts'
+import { type GmailSiteNeeds, gmailSite, RANDOM_ATTEMPTS, type Site } from './gmail-site.ts'
 
-export interface CreateSessionNeeds {
-  store: Pick<MailStore, 'listDomains' | 'createSession'>
+export interface CreateSessionNeeds extends GmailSiteNeeds {
+  store: Pick<MailStore, 'listDomains' | 'listAccounts' | 'createSession'>
   lives: Lifetimes
   cooldownMs: number
-  now(): Date
-  randomBytes(count: number): Uint8Array
 }
 
 /** What the user asks for; all of it optional. */
@@ -28,37 +27,50 @@ interface Wish {
   keyId?: string | undefined
 }
 
-// With 42 random bits a second collision in a row means that chance itself is broken.
-const ATTEMPTS = 5
-
 /** Gives out an address that nobody holds, and the token that opens it. The token is not kept, only its hash. */
 export async function createSession(
   needs: CreateSessionNeeds,
   wish: Wish,
 ): Promise<{ session: Session; token: string }> {
   const prefix = wish.prefix === undefined ? undefined : parsePrefix(wish.prefix)
-  if (wish.useGmail || wish.gmailAuto) throw noGmail(wish)
-  const domain = chooseDomain(await openDomains(needs), wish.domainId, needs.randomBytes)
+  const { domain, accountId, addresses } = await siteOf(needs, wish, prefix)
   const seconds = checkedSeconds(wish.ttl, domain, needs.lives)
   const token = makeToken(needs.randomBytes(32))
 
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const local = prefix ?? readableName(needs.randomBytes)
+  for (const address of addresses) {
     const createdAt = needs.now()
     const session = await needs.store.createSession({
-      address: joinAddress(local, domain.name),
+      address,
       tokenHash: secretHash(token),
       keyId: wish.keyId,
+      accountId,
       createdAt,
       expiresAt: new Date(createdAt.getTime() + seconds * 1000),
       cooldownMs: needs.cooldownMs,
     })
     if (session) return { session, token }
-    if (prefix !== undefined) {
-      throw new Problem('address_taken', `prefix: ${prefix}@${domain.name} is taken.`)
-    }
   }
-  throw new Error(`${ATTEMPTS} random names in a row were taken`)
+  if (prefix === undefined) throw new Error('all of some random names were taken')
+  const where = domain ? ` at ${domain.name}` : ' at this account'
+  throw new Problem('address_taken', `prefix: "${prefix}" is taken${where}.`)
+}
+
+async function siteOf(
+  needs: CreateSessionNeeds,
+  { useGmail, gmailAuto, gmailId, domainId }: Wish,
+  prefix: string | undefined,
+): Promise<Site> {
+  if (useGmail || gmailAuto) {
+    return await gmailSite(needs, { auto: gmailAuto ?? false, gmailId, domainId, prefix })
+  }
+  const domain = chooseDomain(await openDomains(needs), domainId, needs.randomBytes)
+  const locals = prefix === undefined ? randomNames(needs.randomBytes) : [prefix]
+  const addresses = Iterator.from(locals).map((local) => joinAddress(local, domain.name))
+  return { domain, accountId: undefined, addresses }
+}
+
+function* randomNames(randomBytes: CreateSessionNeeds['randomBytes']): Generator<string> {
+  for (let attempt = 0; attempt < RANDOM_ATTEMPTS; attempt += 1) yield readableName(randomBytes)
 }
 
 function chooseDomain(
@@ -76,12 +88,4 @@ function chooseDomain(
     throw new Problem('overloaded', 'No mail domain takes new sessions at the moment.', 60)
   }
   throw new Problem('unknown_domain', 'domain_id: no active domain has this id.')
-}
-
-/** No accounts exist yet: one that is asked for by name is unknown, any other wish can be had later. */
-function noGmail({ gmailAuto, gmailId }: Wish): Problem {
-  if (!gmailAuto && gmailId !== undefined) {
-    return new Problem('unknown_gmail_account', 'gmail_id: no active Gmail account has this id.')
-  }
-  return new Problem('gmail_unavailable', 'No Gmail account is available at the moment.', 60)
 }

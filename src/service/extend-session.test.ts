@@ -19,6 +19,7 @@ test('who revives a session a moment too late extends the one that lives', async
     bus: { wake: (mailbox: number) => void woken.push(mailbox) },
     lives: { sessionSeconds: 3_600, maxSessionSeconds: 7_200 },
     cooldownMs: 86_400_000,
+    accountRules: [],
     randomBytes: (count: number) => new Uint8Array(count).fill(7),
   }
   const { session, token } = await createSession({ ...needs, now: () => BORN }, {})

@@ -11,14 +11,17 @@ import {
   type Session,
 } from '../core/session.ts'
 import type { MailStore } from '../store/store.ts'
+import { type AccountsNeeds, offeredAccounts } from './accounts.ts'
 import { knownSession, sessionExpired } from './live-session.ts'
 
-export interface ExtendSessionNeeds {
-  store: Pick<MailStore, 'findSession' | 'findDomain' | 'extendSession' | 'reviveSession'>
+export interface ExtendSessionNeeds extends AccountsNeeds {
+  store: Pick<
+    MailStore,
+    'findSession' | 'findDomain' | 'listAccounts' | 'extendSession' | 'reviveSession'
+  >
   bus: Pick<Bus, 'wake'>
   lives: Lifetimes
   cooldownMs: number
-  now(): Date
 }
 
 /** Moves the end of a live session; brings one that cools down back to its former owner, empty. */
@@ -29,7 +32,7 @@ export async function extendSession(
 ): Promise<Session> {
   const { store, lives } = needs
   const session = await knownSession(store, token)
-  const domain = await store.findDomain(hostOf(session.address))
+  const domain = await domainOf(store, session)
   const seconds = checkedSeconds(ttl, domain, lives)
   const wish = { domain, seconds, now: needs.now() }
   if (isLive(session, wish.now)) return await extend(needs, session, wish)
@@ -62,12 +65,31 @@ async function extend(
 
 /** The cap counts from the revival: it is a new session in all but its address and token. */
 async function revive(
-  { store, cooldownMs }: ExtendSessionNeeds,
+  needs: ExtendSessionNeeds,
   session: Session,
   { domain, seconds, now }: Wish,
 ): Promise<Session | undefined> {
-  const open = domain && takesSessions(domain) && isCooling(session, now, cooldownMs)
-  if (!open) return undefined
+  const { store, cooldownMs } = needs
+  if (!isCooling(session, now, cooldownMs)) return undefined
+  if (!(await isOpen(needs, session, domain))) return undefined
   const expiresAt = new Date(now.getTime() + seconds * 1000)
   return await store.reviveSession({ mailbox: session.id, now, expiresAt, cooldownMs })
+}
+
+/** An alias belongs to its account, also where the host is a domain of ours. */
+async function domainOf(
+  store: ExtendSessionNeeds['store'],
+  { accountId, address }: Session,
+): Promise<MailDomain | undefined> {
+  return accountId === undefined ? await store.findDomain(hostOf(address)) : undefined
+}
+
+/** Whether new sessions are to be had where this one was. */
+async function isOpen(
+  needs: ExtendSessionNeeds,
+  { accountId }: Session,
+  domain: MailDomain | undefined,
+): Promise<boolean> {
+  if (accountId === undefined) return domain !== undefined && takesSessions(domain)
+  return (await offeredAccounts(needs)).some(({ id }) => id === accountId)
 }

@@ -30,7 +30,7 @@ export async function receive(
 }
 
 /** The mailboxes, and what readers with a key wait for. */
-function topicsOf(recipients: readonly KeptRecipient[]): Set<MailboxId> {
+export function topicsOf(recipients: readonly KeptRecipient[]): Set<MailboxId> {
   const topics = new Set<MailboxId>()
   for (const { address, mailbox, keyId } of recipients) {
     topics.add(mailbox)

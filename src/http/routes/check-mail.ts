@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { isFull, type Session } from '../../core/session.ts'
+import { forceLook } from '../../service/force-look.ts'
 import { awaitMail, hasNewer, listMail } from '../../service/inbox.ts'
 import { liveSession } from '../../service/live-session.ts'
 import { takeRate } from '../../service/rates.ts'
@@ -25,6 +26,11 @@ const input = Type.Object({
   since_id: sinceIdField,
   limit: limitField,
   wait: waitField,
+  force: Type.Optional(
+    Type.Boolean({
+      description: 'Of a Gmail alias: look for its mail now, as far as the account allows.',
+    }),
+  ),
 })
 
 const output = Type.Object({
@@ -47,9 +53,11 @@ export const checkMailRoute = route({
   output,
   refusals: ['invalid_token', 'session_expired', 'shutting_down'],
   conditional: true,
-  async handle({ token, since_id: sinceId = 0, limit = USUAL_LIMIT, wait = 0 }, needs, call) {
+  async handle(input, needs, call) {
+    const { token, since_id: sinceId = 0, limit = USUAL_LIMIT, wait = 0, force = false } = input
     const found = await liveSession(needs, token)
     if (call.client !== undefined) await takeRate(needs, 'checkMail', String(found.id))
+    if (force) await forceLook(needs, found)
     const given = call.headers['if-none-match']
     const { session, timedOut } =
       wait === 0

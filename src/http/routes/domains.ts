@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { offeredAccounts, shownEmail } from '../../service/accounts.ts'
 import { openDomains } from '../../service/domains.ts'
 import { success } from '../answer.ts'
 import { route } from '../route.ts'
@@ -28,9 +29,10 @@ export const domainsRoute = route({
   refusals: [],
   async handle(_input, needs) {
     const domains = await openDomains(needs)
+    const accounts = await offeredAccounts(needs)
     return success({
       domains: domains.map(({ id, name }) => ({ id, domain: name })),
-      gmail_accounts: [],
+      gmail_accounts: accounts.map((account) => ({ id: account.id, email: shownEmail(account) })),
     })
   },
 })

@@ -1,5 +1,7 @@
 import { Type } from 'typebox'
 import { Problem } from '../../core/problem.ts'
+import { accountHealth } from '../../service/account-health.ts'
+import { accountMetrics } from '../account-metrics.ts'
 import { isOperatorCall } from '../admin.ts'
 import { file } from '../answer.ts'
 import { route } from '../route.ts'
@@ -20,6 +22,7 @@ export const metricsRoute = route({
     if (!isOperatorCall(needs.adminToken, call)) {
       throw new Problem('invalid_token', 'Give the admin token as Authorization: Bearer.')
     }
-    return file(TYPE, await needs.metrics(), { 'cache-control': 'no-store' })
+    const lines = `${await needs.metrics()}${accountMetrics(await accountHealth(needs))}`
+    return file(TYPE, lines, { 'cache-control': 'no-store' })
   },
 })

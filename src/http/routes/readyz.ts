@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { Problem } from '../../core/problem.ts'
+import { accountHealth } from '../../service/account-health.ts'
 import { unreadiness } from '../../service/readiness.ts'
 import { isOperatorCall } from '../admin.ts'
 import { success } from '../answer.ts'
@@ -13,17 +14,34 @@ export const readyzRoute = route({
   path: '/readyz',
   title: 'Ready',
   about:
-    'Whether mail can be taken and kept at this moment. The reason needs the admin token when one is set.',
+    'Whether mail can be taken and kept at this moment. The reason, and how each Gmail account is doing, need the admin token when one is set. An account that fails does not make us unready: all else goes on.',
   input: Type.Object({}),
-  output: Type.Object({ status: successField }),
+  output: Type.Object({
+    status: successField,
+    gmail_accounts: Type.Optional(
+      Type.Array(
+        Type.Object({
+          id: Type.Integer({ examples: [1] }),
+          email: Type.String({ examples: ['someone@gmail.com'] }),
+          health: Type.String({ description: 'starting, ok, slow or failing', examples: ['ok'] }),
+          reason: Type.String({ description: 'What is wrong; empty when nothing is.' }),
+          aliases: Type.Integer({ examples: [12] }),
+        }),
+      ),
+    ),
+  }),
   refusals: ['overloaded', 'shutting_down'],
   uncounted: true,
   operator: true,
   async handle(_input, needs, call) {
     if (needs.closing()) throw new Problem('shutting_down', 'The service is stopping.', 1)
     const reason = await unreadiness(needs)
-    if (reason === undefined) return success({})
-    const told = isOperatorCall(needs.adminToken, call) ? reason : 'No mail can be kept now.'
-    throw new Problem('overloaded', told, RETRY_SECONDS)
+    const isOperator = isOperatorCall(needs.adminToken, call)
+    if (reason !== undefined) {
+      const told = isOperator ? reason : 'No mail can be kept now.'
+      throw new Problem('overloaded', told, RETRY_SECONDS)
+    }
+    const accounts = isOperator ? await accountHealth(needs) : []
+    return success(accounts.length > 0 ? { gmail_accounts: accounts } : {})
   },
 })

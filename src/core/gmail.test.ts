@@ -1,0 +1,174 @@
+import { describe, expect, test } from 'vitest'
+import { type Address, parseAddress } from './address.ts'
+import {
+  type AccountHealth,
+  type AccountWish,
+  chooseAccount,
+  DOT_BYTES,
+  dotAliases,
+  type GmailAccount,
+  MAX_ACCOUNT_NAME,
+  maskAccount,
+  plusAlias,
+  randomTag,
+  tagRoom,
+} from './gmail.ts'
+import { Problem } from './problem.ts'
+
+function address(text: string): Address {
+  const parsed = parseAddress(text)
+  if (!parsed) throw new Error(`${text} is no address`)
+  return parsed
+}
+
+const account = (id: number, health: AccountHealth, aliases = 0): GmailAccount => ({
+  id,
+  email: address(`account${id}@gmail.com`),
+  active: true,
+  health,
+  reason: '',
+  aliases,
+})
+
+describe('which account', () => {
+  const full = account(11, 'ok', 9)
+  const fair = account(12, 'slow', 5)
+  const broken = account(13, 'failing', 0)
+  const young = account(14, 'starting', 0)
+  const offered = [full, fair, broken, young]
+  const nothing: AccountWish = { auto: false, gmailId: undefined, domainId: undefined }
+
+  for (const [name, wish, expected] of [
+    ['none is named: the healthy one with the fewest aliases', nothing, 12],
+    ['auto: the same', { ...nothing, auto: true }, 12],
+    ['gmail_id: that one', { ...nothing, gmailId: 11 }, 11],
+    ['domain_id that is an account’s id: that one', { ...nothing, domainId: 11 }, 11],
+    ['domain_id that is none: as if auto', { ...nothing, domainId: 1 }, 12],
+    ['gmail_id wins over domain_id', { ...nothing, gmailId: 11, domainId: 12 }, 11],
+    ['auto wins over both', { auto: true, gmailId: 11, domainId: 11 }, 12],
+    ['auto does not look at gmail_id at all', { ...nothing, auto: true, gmailId: 99 }, 12],
+  ] as const) {
+    test(name, () => expect(chooseAccount(offered, wish).id).toBe(expected))
+  }
+
+  const few = [account(1, 'ok', 3), account(2, 'ok', 2), account(3, 'ok', 2)]
+  test('of two that are even the elder', () => expect(chooseAccount(few, nothing).id).toBe(2))
+
+  for (const [name, accounts, wish, code, retryAfter] of [
+    ['a gmail_id that is nobody’s', offered, { gmailId: 99 }, 'unknown_gmail_account', undefined],
+    [
+      'that, also beside a good domain_id',
+      offered,
+      { gmailId: 99, domainId: 11 },
+      'unknown_gmail_account',
+      undefined,
+    ],
+    ['a named account that fails', offered, { gmailId: 13 }, 'gmail_unavailable', 60],
+    ['the same by domain_id', offered, { domainId: 13 }, 'gmail_unavailable', 60],
+    ['one that has just begun', offered, { gmailId: 14 }, 'gmail_unavailable', 5],
+    ['only failing ones', [broken], {}, 'gmail_unavailable', 60],
+    ['failing and young ones', [broken, young], { auto: true }, 'gmail_unavailable', 5],
+    ['no accounts at all', [], {}, 'gmail_unavailable', 60],
+  ] as const) {
+    test(`${name}: ${code}`, () => {
+      const refusal = caught(() => chooseAccount(accounts, { ...nothing, ...wish }))
+      expect([refusal.code, refusal.retryAfter]).toEqual([code, retryAfter])
+    })
+  }
+})
+
+function caught(deed: () => unknown): Problem {
+  try {
+    deed()
+  } catch (error) {
+    if (error instanceof Problem) return error
+  }
+  throw new Error('expected a refusal')
+}
+
+describe('plus tags', () => {
+  test('stand behind the account’s name as it is', () => {
+    expect(plusAlias(address('jo.e@gmail.com'), 'a.b')).toBe('jo.e+a.b@gmail.com')
+  })
+
+  test('fit into 64 octets or are none', () => {
+    const joe = address('joe@gmail.com')
+    expect(tagRoom(joe)).toBe(60)
+    expect(plusAlias(joe, 'x'.repeat(60))).toHaveLength(64 + '@gmail.com'.length)
+    expect(plusAlias(joe, 'x'.repeat(61))).toBeUndefined()
+  })
+
+  test('by chance they are words and digits', () => {
+    const tag = randomTag(address('joe@gmail.com'), (count) => new Uint8Array(count).fill(7))
+    expect(tag).toMatch(/^[a-z]+\.[a-z]+\d{8}$/)
+  })
+
+  test('behind the longest name they still have 40 random bits', () => {
+    const long = address(`${'j'.repeat(MAX_ACCOUNT_NAME)}@gmail.com`)
+    const tags = new Set(
+      Array.from({ length: 256 }, (_, byte) =>
+        randomTag(long, (count) => new Uint8Array(count).fill(byte)),
+      ),
+    )
+    // 32 letters, each for 8 of the 256 bytes: 5 bits in each of 8 places.
+    expect(tags.size).toBe(32)
+    for (const tag of tags) {
+      expect(tag).toHaveLength(8)
+      expect(parseAddress(plusAlias(long, tag) ?? '')).toBe(plusAlias(long, tag))
+    }
+  })
+})
+
+describe('dot forms', () => {
+  const some = (text: string, most: number, seed = 0) =>
+    dotAliases(
+      address(text),
+      Uint8Array.from({ length: DOT_BYTES }, (_, at) => (at * 37 + seed * 101) & 255),
+      most,
+    )
+
+  test('of a short name all that there are, each once, but the two that are usual', () => {
+    for (let seed = 0; seed < 20; seed += 1) {
+      expect(some('joe@gmail.com', 16, seed).sort()).toEqual([
+        'j.o.e@gmail.com',
+        'j.oe@gmail.com',
+        'jo.e@gmail.com',
+      ])
+      expect(some('jo.e@gmail.com', 16, seed).sort()).toEqual(['j.o.e@gmail.com', 'j.oe@gmail.com'])
+    }
+  })
+
+  test('of one letter there are none', () => expect(some('j@gmail.com', 16)).toEqual([]))
+
+  test('of a long name as many as are asked for, different ones for another draw', () => {
+    const [one, other] = [
+      some('john.smith.of.town@gmail.com', 16, 1),
+      some('john.smith.of.town@gmail.com', 16, 2),
+    ]
+    expect(new Set(one).size).toBe(16)
+    expect(new Set([...one, ...other]).size).toBeGreaterThan(16)
+  })
+
+  test('each is an address, and the same letters', () => {
+    for (const alias of some('john.smith@gmail.com', 200)) {
+      expect(parseAddress(alias)).toBe(alias)
+      expect(alias.slice(0, -'@gmail.com'.length).replaceAll('.', '')).toBe('johnsmith')
+    }
+  })
+
+  test('none is longer than an address may be, and a name too long for dots ends the search', () => {
+    for (const alias of some(`${'ab'.repeat(20)}@mail.test`, 50)) {
+      expect(alias.indexOf('@')).toBeLessThanOrEqual(64)
+    }
+    expect(some(`${'j'.repeat(64)}@mail.test`, 16)).toEqual([])
+  })
+})
+
+for (const [email, shown] of [
+  ['johndoe@gmail.com', 'jo…e@gmail.com'],
+  ['j.doe@gmail.com', 'j.…e@gmail.com'],
+  ['jane@gmail.com', 'j…@gmail.com'],
+  ['j@gmail.com', 'j…@gmail.com'],
+] as const) {
+  test(`${email} is masked as ${shown}`, () => expect(maskAccount(address(email))).toBe(shown))
+}
