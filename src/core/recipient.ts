@@ -38,14 +38,18 @@ export type Place =
   /** unknown: nobody here has that address; foreign: not our domain; full: would be taken if there were room. */
   | { refused: 'unknown' | 'foreign' | 'full' }
 
+/** Whether mail of this size finds room in a mailbox. */
+export function hasRoom(level: Level, limits: MailboxLimits, size: number): boolean {
+  return level.count < limits.maxMessages && level.bytes + size <= limits.maxBytes
+}
+
 /** Where mail of this size for this address goes. The same rule decides at RCPT and inside the commit. */
 export function place(
   address: Address,
   facts: RecipientFacts,
   { limits, now, size }: { limits: ReceiveLimits; now: Date; size: number },
 ): Place {
-  const fits = (level: Level, maxBytes = limits.mailbox.maxBytes) =>
-    level.count < limits.mailbox.maxMessages && level.bytes + size <= maxBytes
+  const fits = (level: Level) => hasRoom(level, limits.mailbox, size)
   const { domain, session } = facts
   const local = localOf(address)
 

@@ -12,6 +12,7 @@ const box = (id: number, version: number) => ({
   bytes: 0,
   address: 'a@b.test' as Address,
   keyId: undefined,
+  accountId: undefined,
   createdAt: new Date(0),
   expiresAt: new Date(0),
 })

@@ -124,6 +124,8 @@ export interface FetchedMail extends NewMail {
   state: FolderState
   /** Under which the same mail is known again, whatever its number. */
   identity: string
+  /** The mail itself may be older. */
+  now: Date
 }
 
 export type Kept =

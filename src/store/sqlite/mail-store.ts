@@ -3,11 +3,15 @@ import { join } from 'node:path'
 import type { ReceiveLimits } from '../../core/recipient.ts'
 import type { Session } from '../../core/session.ts'
 import type { MailStore } from '../store.ts'
+import { accountReads, accountWrites } from './accounts.ts'
+import { mailKeeper } from './delivery.ts'
 import { domainReads, domainWrites } from './domains.ts'
+import { fetchReads, fetchWrites } from './fetched.ts'
 import { type Db, MAIL_FILE, openReadable } from './files.ts'
 import type { Write } from './group-commit.ts'
-import { mailReads, mailWrites, pack } from './mail.ts'
+import { mailReads, mailWrites } from './mail.ts'
 import { messageReads, messageWrites } from './messages.ts'
+import { pack } from './pack.ts'
 import { readerReads } from './readers.ts'
 import { recipientReads } from './recipients.ts'
 import { sessionReads, sessionWrites } from './sessions.ts'
@@ -16,10 +20,13 @@ import type { Versions } from './versions.ts'
 
 /** Every write to mail.db, by name: what the mail writer can be asked for. */
 export function allMailWrites(db: Db, limits: ReceiveLimits, random: () => number) {
+  const keep = mailKeeper(db, random)
   return {
     ...domainWrites(db),
     ...sessionWrites(db, random),
-    ...mailWrites(db, limits, random),
+    ...mailWrites(db, limits, keep),
+    ...accountWrites(db),
+    ...fetchWrites(db, limits, keep),
     ...messageWrites(db),
     ...sweepWrites(db),
   }
@@ -49,6 +56,8 @@ export function openSqliteMail({
     ...messageReads(db),
     ...readerReads(db),
     ...mailReads(db),
+    ...accountReads(db),
+    ...fetchReads(db),
   }
   const diskObstacle = askedSeldom(() => lowDisk(folder, minFreeBytes))
   const findSession = rememberedSessions(sessionReads(db).findSession, versions)
@@ -58,6 +67,17 @@ export function openSqliteMail({
     findDomain: async (name) => reads.findDomain(name),
     addDomain: (domain) => write('addDomain', domain),
     changeDomain: (name, change) => write('changeDomain', { name, ...change }),
+
+    listAccounts: async (now) => reads.listAccounts(now),
+    addAccount: (email) => write('addAccount', email),
+    switchAccount: (accountId, active) => write('switchAccount', { accountId, active }),
+    reportAccount: (accountId, health, reason) =>
+      write('reportAccount', { accountId, health, reason }),
+    findAliases: async (accountId, addresses, now) => reads.findAliases(accountId, addresses, now),
+    oldestAlias: async (accountId, now) => reads.oldestAlias(accountId, now),
+    readFolder: async (accountId, folder) => reads.readFolder(accountId, folder),
+    keepFolder: (accountId, folder, state) => write('keepFolder', { accountId, folder, state }),
+    addFetched: (mail) => write('addFetched', mail),
 
     createSession: (session) => write('createSession', session),
     findSession: async (tokenHash) => findSession(tokenHash),

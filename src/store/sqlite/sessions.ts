@@ -10,6 +10,7 @@ export interface SessionRow {
   address: Address | null
   token_hash: string | null
   key_id: string | null
+  account_id: number | null
   created_at: number
   expires_at: number
   version: number
@@ -76,7 +77,9 @@ export function sessionWrites(db: Db, random: () => number) {
       const { address, token_hash: tokenHash } = row
       // Ids go on from the former mailbox's: a client's since_id stays true, also when the clock stepped back.
       const keyId = row.key_id ?? undefined
-      return add({ address, tokenHash, keyId, createdAt: now, expiresAt }, row.last_id)
+      const accountId = row.account_id ?? undefined
+      const session = { address, tokenHash, keyId, accountId, createdAt: now, expiresAt }
+      return add(session, row.last_id)
     },
 
     endSession({ mailbox, now }: EndSession, touch: Touch): boolean {
@@ -92,16 +95,16 @@ export function sessionWrites(db: Db, random: () => number) {
 function sessionInsert(db: Db, random: () => number) {
   const newest = db.prepare<[], number | null>('select max(id) from session').pluck()
   const insert = db.prepare<unknown[], SessionRow>(
-    `insert into session (id, address, token_hash, key_id, created_at, expires_at, last_id)
-     values (?, ?, ?, ?, ?, ?, ?) returning *`,
+    `insert into session (id, address, token_hash, key_id, account_id, created_at, expires_at, last_id)
+     values (?, ?, ?, ?, ?, ?, ?, ?) returning *`,
   )
   const remember = db.prepare('insert or ignore into address_ledger (hash) values (?)')
 
   return (session: Omit<NewSession, 'cooldownMs'>, lastId = 0): Session | undefined => {
-    const { address, tokenHash, keyId = null, createdAt, expiresAt } = session
+    const { address, tokenHash, keyId = null, accountId = null, createdAt, expiresAt } = session
     const id = nextId(newest.get() ?? 0, createdAt, random())
     const [created, expires] = [createdAt.getTime(), expiresAt.getTime()]
-    const row = insert.get(id, address, tokenHash, keyId, created, expires, lastId)
+    const row = insert.get(id, address, tokenHash, keyId, accountId, created, expires, lastId)
     remember.run(secretHash(address))
     return row && sessionOf(row)
   }
@@ -128,6 +131,7 @@ function sessionOf(row: SessionRow): Session {
     // Found by token or just made: such a row has its address.
     address: row.address as Address,
     keyId: row.key_id ?? undefined,
+    accountId: row.account_id ?? undefined,
     createdAt: new Date(row.created_at),
     expiresAt: new Date(row.expires_at),
     version: row.version,

@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, test } from 'vitest'
+import type { FetchedMail } from '../store.ts'
+import {
+  address,
+  at,
+  DAY,
+  HOUR,
+  head,
+  newMail,
+  newSession,
+  type OpenMailStore,
+  openScene,
+  type Scene,
+  START,
+} from './scene.ts'
+
+const JOE = address('joe@gmail.com')
+const ANN = address('ann@gmail.com')
+const INBOX = { folder: 'INBOX', state: { uidValidity: 7, lastUid: 41 } }
+
+/** What every engine that keeps Gmail accounts and their mail must do. */
+export function accountsContract(open: () => Promise<OpenMailStore>): void {
+  let scene: Scene
+  let joe: number
+  let ann: number
+
+  beforeEach(async () => {
+    scene = await openScene(await open())
+    await scene.store.addAccount(JOE)
+    await scene.store.addAccount(ANN)
+    ;[joe = 0, ann = 0] = (await scene.store.listAccounts(START)).map(({ id }) => id)
+  })
+  afterEach(() => scene.close())
+
+  let tokens = 0
+  const alias = async (
+    text: string,
+    { accountId = joe, lifeMs = HOUR, createdAt = START } = {},
+  ) => {
+    tokens += 1
+    const tokenHash = `alias-${tokens}`
+    const made = await scene.store.createSession({
+      ...newSession(text, { tokenHash, createdAt, lifeMs }),
+      accountId,
+    })
+    assert.ok(made, `${text} is free`)
+    return { ...made, tokenHash }
+  }
+  const fetched = async (to: string[], more: Partial<FetchedMail> = {}): Promise<FetchedMail> => {
+    const accountId = more.accountId ?? joe
+    const recipients = await scene.store.findAliases(accountId, to.map(address), START)
+    return { ...newMail(recipients), ...INBOX, accountId, identity: 'm1', now: START, ...more }
+  }
+
+  /** The bytes are handed over: each time it needs its own. */
+  const add = (mail: FetchedMail) =>
+    scene.store.addFetched({ ...mail, raw: new Uint8Array([1, 2, 3]) })
+
+  describe('an account', () => {
+    test('keeps its id, whoever adds it again', async () => {
+      await scene.store.addAccount(ANN)
+      assert.deepEqual(await scene.other.listAccounts(START), [
+        { id: joe, email: JOE, active: true, health: 'starting', reason: '', aliases: 0 },
+        { id: ann, email: ANN, active: true, health: 'starting', reason: '', aliases: 0 },
+      ])
+    })
+
+    test('is switched, and tells how it is', async () => {
+      assert.equal(await scene.store.switchAccount(joe, false), true)
+      assert.equal(await scene.store.switchAccount(999, false), false)
+      await scene.store.reportAccount(joe, 'failing', 'wrong password')
+      await scene.store.addAccount(JOE)
+      const [found] = await scene.other.listAccounts(START)
+      assert.deepEqual(
+        [found?.active, found?.health, found?.reason],
+        [false, 'failing', 'wrong password'],
+      )
+    })
+
+    test('counts the aliases that live', async () => {
+      await alias('joe+a@gmail.com')
+      await alias('joe+b@gmail.com', { lifeMs: 2 * HOUR })
+      const { id } = await alias('joe+c@gmail.com', { lifeMs: 2 * HOUR })
+      await alias('ann+a@gmail.com', { accountId: ann })
+      await scene.store.endSession(id, START)
+      const counts = async (now: Date) =>
+        (await scene.store.listAccounts(now)).map(({ aliases }) => aliases)
+      assert.deepEqual(await counts(START), [2, 1])
+      assert.deepEqual(await counts(at(HOUR)), [1, 0])
+    })
+
+    test('knows since when its oldest live alias waits for mail', async () => {
+      assert.equal(await scene.store.oldestAlias(joe, START), undefined)
+      await alias('joe+a@gmail.com', { lifeMs: 2 * HOUR })
+      await alias('joe+b@gmail.com', { createdAt: at(HOUR), lifeMs: 9 * HOUR })
+      assert.deepEqual(await scene.store.oldestAlias(joe, at(HOUR)), START)
+      assert.deepEqual(await scene.store.oldestAlias(joe, at(2 * HOUR)), at(HOUR))
+      assert.equal(await scene.store.oldestAlias(ann, START), undefined)
+    })
+  })
+
+  describe('an alias', () => {
+    test('is found by its very spelling, at its own account, while it lives', async () => {
+      const plus = await alias('joe+abc@gmail.com')
+      const dots = await alias('j.oe@gmail.com')
+      const found = async (texts: string[], accountId = joe, now = START) =>
+        (await scene.other.findAliases(accountId, texts.map(address), now)).map(
+          ({ mailbox }) => mailbox,
+        )
+      assert.deepEqual(await found(['j.oe@gmail.com', 'joe+abc@gmail.com']), [dots.id, plus.id])
+      const near = ['joe@gmail.com', 'j.o.e@gmail.com', 'joe+ab@gmail.com', 'joe+abcd@gmail.com']
+      assert.deepEqual(await found([...near, 'j.oe+abc@gmail.com', 'jo.e@gmail.com']), [])
+      assert.deepEqual(await found(['joe+abc@gmail.com'], ann), [])
+      assert.deepEqual(await found(['joe+abc@gmail.com'], joe, at(HOUR)), [])
+      await scene.store.endSession(plus.id, START)
+      assert.deepEqual(await found(['joe+abc@gmail.com']), [])
+    })
+
+    test('comes back to its former owner at the same account', async () => {
+      const { id, tokenHash } = await alias('joe+abc@gmail.com')
+      const later = { now: at(HOUR), expiresAt: at(2 * HOUR), cooldownMs: 30 * DAY }
+      const revived = await scene.store.reviveSession({ mailbox: id, ...later })
+      assert.equal(revived?.accountId, joe)
+      assert.equal((await scene.other.findSession(tokenHash))?.accountId, joe)
+    })
+
+    test('takes no mail that did not come from its account', async () => {
+      const { id } = await alias('joe+abc@gmail.com')
+      const recipients = [{ address: address('joe+abc@gmail.com'), mailbox: id }]
+      assert.deepEqual(await scene.store.addMail(newMail(recipients)), { outcome: 'nobody' })
+      const theirs = await fetched([], { recipients, accountId: ann })
+      assert.deepEqual(await add(theirs), { outcome: 'nobody' })
+      assert.deepEqual(await scene.subjects(id), [])
+    })
+  })
+
+  describe('fetched mail', () => {
+    test('is kept for its aliases, and the folder moves on with it', async () => {
+      const one = await alias('joe+a@gmail.com')
+      const two = await alias('joe+b@gmail.com')
+      const mail = await fetched(['joe+a@gmail.com', 'joe+b@gmail.com'], { head: head('code') })
+      const kept = await add({ ...mail, receivedAt: at(-DAY) })
+      assert.deepEqual(kept.outcome === 'kept' && kept.recipients.map(({ mailbox }) => mailbox), [
+        one.id,
+        two.id,
+      ])
+      assert.deepEqual(await scene.subjects(one.id, scene.other), ['code'])
+      assert.deepEqual(await scene.other.readFolder(joe, 'INBOX'), INBOX.state)
+      assert.equal(await scene.other.readFolder(ann, 'INBOX'), undefined)
+      const [message] = await scene.store.listMessages(two.id, { sinceId: 0, limit: 1 })
+      assert.deepEqual(message?.receivedAt, at(-DAY))
+    })
+
+    test('is kept once, whatever its number; another account may have the same', async () => {
+      const { id } = await alias('joe+a@gmail.com')
+      const other = await alias('ann+a@gmail.com', { accountId: ann })
+      await add(await fetched(['joe+a@gmail.com']))
+      const again = {
+        ...(await fetched(['joe+a@gmail.com'])),
+        state: { uidValidity: 8, lastUid: 1 },
+      }
+      assert.deepEqual(await add(again), { outcome: 'known' })
+      assert.deepEqual(await scene.store.readFolder(joe, 'INBOX'), again.state)
+      const copy = await fetched(['ann+a@gmail.com'], { accountId: ann })
+      assert.equal((await add(copy)).outcome, 'kept')
+      assert.equal((await scene.subjects(id)).length, 1)
+      assert.equal((await scene.subjects(other.id)).length, 1)
+    })
+
+    test('is decided on again inside the commit', async () => {
+      const { id } = await alias('joe+a@gmail.com')
+      const mail = await fetched(['joe+a@gmail.com'])
+      assert.deepEqual(await add({ ...mail, now: at(HOUR) }), {
+        outcome: 'nobody',
+      })
+      await scene.store.endSession(id, START)
+      assert.deepEqual(await add(mail), { outcome: 'nobody' })
+      assert.deepEqual(await scene.subjects(id), [])
+      assert.deepEqual(await scene.store.readFolder(joe, 'INBOX'), INBOX.state)
+    })
+
+    test('goes to those with room; one that is full goes without', async () => {
+      const full = await alias('joe+a@gmail.com')
+      const free = await alias('joe+b@gmail.com')
+      for (let number = 0; number < 5; number += 1) {
+        const mail = await fetched(['joe+a@gmail.com'], { identity: `m${number}` })
+        assert.equal((await add(mail)).outcome, 'kept')
+      }
+      const both = await fetched(['joe+a@gmail.com', 'joe+b@gmail.com'], { identity: 'both' })
+      assert.equal((await add(both)).outcome, 'kept')
+      const late = await fetched(['joe+a@gmail.com'], { identity: 'late' })
+      assert.deepEqual(await add(late), { outcome: 'full' })
+      assert.equal((await scene.subjects(full.id)).length, 5)
+      assert.equal((await scene.subjects(free.id)).length, 1)
+    })
+
+    test('that came long before the oldest alias is forgotten, younger mail is not', async () => {
+      await alias('joe+a@gmail.com')
+      const old = await fetched(['joe+a@gmail.com'], { identity: 'old', receivedAt: at(-3 * DAY) })
+      const young = await fetched(['joe+a@gmail.com'], { identity: 'young', receivedAt: at(-DAY) })
+      await add(old)
+      await add(young)
+      await add(await fetched(['joe+a@gmail.com'], { identity: 'next' }))
+      assert.equal((await add(young)).outcome, 'known')
+      assert.equal((await add(old)).outcome, 'kept')
+    })
+
+    test('for nobody moves the folder on', async () => {
+      await scene.store.keepFolder(joe, 'INBOX', { uidValidity: 7, lastUid: 50 })
+      await scene.store.keepFolder(joe, 'Spam', { uidValidity: 9, lastUid: 1 })
+      assert.deepEqual(await scene.other.readFolder(joe, 'INBOX'), { uidValidity: 7, lastUid: 50 })
+      assert.deepEqual(await scene.other.readFolder(joe, 'Spam'), { uidValidity: 9, lastUid: 1 })
+    })
+  })
+}
