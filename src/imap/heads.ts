@@ -14,8 +14,8 @@ export interface Head {
   /** INTERNALDATE; undefined where it cannot be read. */
   receivedAt: Date | undefined
   addresses: Address[]
-  /** By what the same mail is known under another number. */
-  identity: string
+  /** What is the same of it under another number: Gmail's own id, or Message-ID, size and date. */
+  traits: string
   /** The first fields that were looked at; its body must have the same. */
   opening: string[]
 }
@@ -51,6 +51,14 @@ export function openingOf(fields: readonly Field[]): string[] {
     .map(({ name, value }) => `${name}:${value}`.slice(0, OPENING_CHARS))
 }
 
+/**
+ * By what a mail is known for one alias. Servers other than Gmail file a copy for each recipient, and copies for two
+ * aliases of equal length differ in nothing else than the alias.
+ */
+export function identityFor(head: Head, alias: Address): string {
+  return hash('sha256', `${alias} ${head.traits}`)
+}
+
 const LOOKED_AT = new Set(HEAD_FIELDS.map((name) => name.toLowerCase()))
 
 function headOf(message: FetchMessageObject, gmail: boolean): Head {
@@ -58,13 +66,13 @@ function headOf(message: FetchMessageObject, gmail: boolean): Head {
   const fields = readFields(message.headers ?? Buffer.alloc(0))
   const receivedAt = internalDate instanceof Date ? internalDate : undefined
   const messageId = fields.find(({ name }) => name === 'message-id')?.value ?? ''
-  const traits = [messageId, size, receivedAt?.toISOString() ?? '']
+  const traits = JSON.stringify([messageId, size, receivedAt?.toISOString() ?? ''])
   return {
     uid,
     size,
     receivedAt,
     addresses: candidates(fields),
-    identity: gmail && emailId ? `gm:${emailId}` : `id:${hash('sha256', JSON.stringify(traits))}`,
+    traits: gmail && emailId ? `X-GM-MSGID ${emailId}` : traits,
     opening: openingOf(fields),
   }
 }

@@ -12,22 +12,39 @@ export interface Kept {
   receivedAt: Date
 }
 
+interface Memory {
+  aliases: Set<Address>
+  mails: Kept[]
+  folders: Map<string, FolderState>
+  reports: { health: AccountHealth; reason: string }[]
+  lines: string[]
+  looks: Set<() => void>
+}
+
+interface Conditions {
+  time: number
+  oldest: Date | undefined
+  /** Throw where the house is to die. */
+  beforeCommit(mail: Fetched): void
+  afterCommit(mail: Fetched): void
+  full: boolean
+}
+
 /** The house behind this door, in memory: it keeps what it is given once, and moves the folder on with it. */
 export function testHouse(live: readonly string[]) {
-  const kept = {
+  const kept: Memory = {
     aliases: new Set(live as readonly Address[]),
-    mails: [] as Kept[],
-    folders: new Map<string, FolderState>(),
-    reports: [] as { health: AccountHealth; reason: string }[],
-    lines: [] as string[],
-    looks: new Set<() => void>(),
+    mails: [],
+    folders: new Map(),
+    reports: [],
+    lines: [],
+    looks: new Set(),
   }
-  const state = {
+  const state: Conditions = {
     time: Date.now(),
-    oldest: undefined as Date | undefined,
-    /** Throw where the house is to die there. */
-    beforeCommit: (_mail: Fetched): void => {},
-    afterCommit: (_mail: Fetched): void => {},
+    oldest: undefined,
+    beforeCommit() {},
+    afterCommit() {},
     full: false,
   }
   const waiting: (() => void)[] = []
@@ -62,11 +79,7 @@ export function testHouse(live: readonly string[]) {
 
 export type TestHouse = ReturnType<typeof testHouse>
 
-function needsOf(
-  kept: Pick<TestHouse, 'aliases' | 'mails' | 'folders' | 'reports' | 'lines' | 'looks'>,
-  state: TestHouse['state'],
-  change: () => void,
-): ImapNeeds {
+function needsOf(kept: Memory, state: Conditions, change: () => void): ImapNeeds {
   const { aliases, mails, folders, reports, looks } = kept
   return {
     async aliases(addresses) {
@@ -104,7 +117,7 @@ function needsOf(
 
 function keep(
   mail: Fetched,
-  { aliases, mails, full }: Pick<TestHouse, 'aliases' | 'mails'> & { full: boolean },
+  { aliases, mails, full }: Pick<Memory, 'aliases' | 'mails'> & { full: boolean },
 ): Awaited<ReturnType<ImapNeeds['receive']>> {
   const { raw, identity, receivedAt, recipients } = mail
   if (mails.some((kept) => kept.identity === identity)) return 'known'

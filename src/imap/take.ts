@@ -1,0 +1,65 @@
+import type { LogFacts } from '../core/log.ts'
+import type { Recipient } from '../core/recipient.ts'
+import { fetchBody } from './body.ts'
+import { type Head, identityFor } from './heads.ts'
+import type { Looking, OpenFolder } from './look.ts'
+import type { ImapNeeds } from './needs.ts'
+
+/** A mail that is for somebody. */
+export interface Found {
+  head: Head
+  recipients: Recipient[]
+}
+
+/** Fetches a mail and has it kept. True when it was committed, and with it where the folder stands. */
+export async function take(
+  looking: Looking,
+  folder: OpenFolder,
+  { head, recipients }: Found,
+): Promise<boolean> {
+  const { needs, account, limits, session, budget, doubts } = looking
+  const facts: LogFacts = { account: account.masked, uid: head.uid, size: head.size }
+  const place = `${folder.name} ${folder.uidValidity} ${head.uid}`
+  if (head.size > limits.maxBytes) {
+    needs.log.warn(facts, 'a mail is larger than is taken; it stays in the account')
+    return false
+  }
+  if (doubts.given(place)) {
+    needs.log.warn(facts, 'a mail cannot be read from the server; it stays in the account')
+    return false
+  }
+  const raw = await doubts.during(place, () => fetchBody(session, head, looking.bodyMs))
+  budget.spend({ bytes: session.received() }, needs.now())
+  if (!raw) return false
+  const outcomes = await keep(looking, folder, { head, recipients }, raw)
+  if (outcomes.includes('full')) {
+    needs.log.warn(facts, 'no room for a mail; it stays in the account')
+  } else if (outcomes.some((one) => one !== 'nobody')) looking.fetched(folder, head.uid)
+  return outcomes.at(-1) === 'kept'
+}
+
+type Outcome = Awaited<ReturnType<ImapNeeds['receive']>>
+
+/** For each alias by itself. The folder moves on with the last: whoever dies before finds the first ones known. */
+async function keep(
+  { needs }: Looking,
+  { name, uidValidity }: OpenFolder,
+  { head, recipients }: Found,
+  raw: Uint8Array,
+): Promise<Outcome[]> {
+  const outcomes: Outcome[] = []
+  for (const recipient of recipients) {
+    const lastUid = recipient === recipients.at(-1) ? head.uid : head.uid - 1
+    outcomes.push(
+      await needs.receive({
+        folder: name,
+        state: { uidValidity, lastUid },
+        identity: identityFor(head, recipient.address),
+        recipients: [recipient],
+        raw,
+        receivedAt: head.receivedAt ?? needs.now(),
+      }),
+    )
+  }
+  return outcomes
+}
