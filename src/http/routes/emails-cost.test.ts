@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { type Asked, ask, askFrom, refusalFault, speak } from '../../../test/ask.ts'
-import { type Door, openDoor } from '../../../test/door.ts'
 import { type House, openHouse } from '../../../test/house.ts'
-import { keyRing, openKeyRing, type TestKey } from '../../../test/keys.ts'
+import { openKeyRing, type TestKey } from '../../../test/keys.ts'
 import { makeSecret } from '../../core/key.ts'
-import { Problem } from '../../core/problem.ts'
 import { newClient, PROXY, PROXY_ENV } from '../route.contract.ts'
 
 let house: House
@@ -232,48 +230,4 @@ describe('429', () => {
     house.moveClock(3)
     assert.equal((await from(guesser, key.secret)).status, 200)
   })
-})
-
-describe('500 and 503', () => {
-  const fault = async (trouble: Parameters<typeof openDoor>[0]) => {
-    const door: Door = await openDoor(trouble)
-    const key = await keyRing(door.shop, () => new Date()).issue({ requests: 10, perDay: 10 })
-    const { email } = (
-      await ask(`${door.url}/api/create-session`, { method: 'POST', headers: key.headers })
-    ).body
-    await door.mail(String(email))
-    const asked = await ask(`${door.url}/emails`, { headers: key.headers })
-    const { used, usedToday } = (await door.shop.readKey(key.id, new Date())) ?? {}
-    const days = await door.shop.readUsage(key.id, 0)
-    await door.stop()
-    return { asked, used, usedToday, counted: days.reduce((sum, { count }) => sum + count, 0) }
-  }
-
-  for (const [name, status, trouble] of [
-    ['the parse fails', 500, { parse: () => Promise.reject(new Error('broken')) }],
-    [
-      'too many mails wait to be read',
-      503,
-      { parse: () => Promise.reject(new Problem('overloaded', 'Too many.', 1)) },
-    ],
-    [
-      'the list cannot be read',
-      500,
-      { trouble: { listReaderMessages: () => Promise.reject(new Error('broken')) } },
-    ],
-    [
-      'the mark cannot be read',
-      500,
-      { trouble: { readerMark: () => Promise.reject(new Error('broken')) } },
-    ],
-  ] as const) {
-    test(`${name}: ${status}, and nothing is charged`, async () => {
-      const { asked, used, usedToday, counted } = await fault(trouble)
-      assert.equal(asked.status, status)
-      assert.equal(refusalFault(asked), undefined)
-      assert.deepEqual([used, usedToday, counted], [0, 0, 0])
-      assert.equal(asked.headers.get('x-ratelimit-remaining'), '10')
-      assert.doesNotMatch(asked.text, /broken/)
-    })
-  }
 })

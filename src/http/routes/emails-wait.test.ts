@@ -169,6 +169,15 @@ describe('nobody is charged', () => {
     assert.equal(await ring.used(mine), 0)
   })
 
+  test('whose key is revoked while he waits: 401, also when nothing changed', async () => {
+    const mine = await ring.issue()
+    const headers = { ...mine.headers, 'if-none-match': '*' }
+    const waiting = read(`wait=1&to=${newAddress()}`, headers)
+    await untilWaiting(1, house)
+    await ring.shop.revokeKey(mine.id)
+    assert.equal((await waiting).status, 401)
+  })
+
   test('whose last request somebody else takes while he waits: 402', async () => {
     const mine = await ring.issue({ requests: 1 })
     const to = newAddress()

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { describe, onTestFinished, test } from 'vitest'
+import { ask, refusalFault } from '../../../test/ask.ts'
+import { openDoor } from '../../../test/door.ts'
+import { keyRing, type TestKey } from '../../../test/keys.ts'
+import type { Mail } from '../../core/message.ts'
+import { Problem } from '../../core/problem.ts'
+
+const broken = () => Promise.reject(new Error('broken'))
+const textMail = (text: string) => async () => ({ to: [], cc: [], text }) as unknown as Mail
+
+/** A door of which something is broken, with a key and so many mails for it. */
+async function troubled(trouble: Parameters<typeof openDoor>[0], mails = 1) {
+  const door = await openDoor(trouble)
+  onTestFinished(() => door.stop())
+  const key = await keyRing(door.shop, () => new Date()).issue({ requests: 100, perDay: 100 })
+  const { headers } = key
+  const { body } = await ask(`${door.url}/api/create-session`, { method: 'POST', headers })
+  for (let sent = 0; sent < mails; sent += 1) await door.mail(String(body['email']))
+  return { door, key, charged: () => charged(door, key) }
+}
+
+/** By each of the three counts: in all, today, by day. */
+async function charged({ shop }: Awaited<ReturnType<typeof openDoor>>, { id }: TestKey) {
+  const { used, usedToday } = (await shop.readKey(id, new Date())) ?? {}
+  const days = await shop.readUsage(id, 0)
+  return [used, usedToday, days.reduce((sum, { count }) => sum + count, 0)]
+}
+
+describe('500', () => {
+  for (const [name, trouble] of [
+    ['a mail cannot be parsed', { parse: broken }],
+    ['the list cannot be read', { trouble: { listReaderMessages: broken } }],
+    ['the mark cannot be read', { trouble: { readerMark: broken } }],
+  ] as const) {
+    test(`${name}: nothing is told of it, and nothing is charged`, async () => {
+      const { door, key, charged } = await troubled(trouble)
+      const asked = await ask(`${door.url}/emails`, { headers: key.headers })
+      assert.deepEqual([asked.status, asked.body['code']], [500, 'internal'])
+      assert.equal(refusalFault(asked), undefined)
+      assert.doesNotMatch(asked.text, /broken/)
+      assert.equal(asked.headers.get('x-ratelimit-remaining'), '100')
+      assert.deepEqual(await charged(), [0, 0, 0])
+      assert.doesNotMatch(JSON.stringify(door.logged), new RegExp(key.secret))
+    })
+  }
+
+  test('the shop cannot be written: nothing is told but that, and no mail is shown', async () => {
+    const { door, key } = await troubled({
+      shopTrouble: { spendRequest: broken },
+      parse: textMail('canary'),
+    })
+    const asked = await ask(`${door.url}/emails`, { headers: key.headers })
+    assert.equal(asked.status, 500)
+    assert.doesNotMatch(asked.text, /canary|broken/)
+  })
+})
+
+describe('503', () => {
+  test('too many mails wait to be parsed: nothing is charged', async () => {
+    const parse = () => Promise.reject(new Problem('overloaded', 'Too many.', 1))
+    const { door, key, charged } = await troubled({ parse })
+    const asked = await ask(`${door.url}/emails`, { headers: key.headers })
+    assert.deepEqual([asked.status, asked.body['code']], [503, 'overloaded'])
+    assert.equal(refusalFault(asked), undefined)
+    assert.deepEqual(await charged(), [0, 0, 0])
+  })
+
+  test('a key that takes none of what it asked for: nothing more is charged', async () => {
+    // A page of 8 MB. Eight of them are what may be under way for one key.
+    const parse = textMail('x'.repeat(256 * 1024))
+    const { door, key, charged } = await troubled({ parse }, 31)
+    const request = `GET /emails HTTP/1.1\r\nHost: x\r\nAPIKey: ${key.secret}\r\n\r\n`
+    const sockets = Array.from({ length: 8 }, () => connect(door.port, '127.0.0.1'))
+    for (const socket of sockets) socket.write(request)
+    await Promise.all(sockets.map((socket) => once(socket, 'readable')))
+    const asked = await ask(`${door.url}/emails`, { headers: key.headers })
+    assert.deepEqual([asked.status, asked.body['code']], [503, 'overloaded'])
+    assert.deepEqual(await charged(), [8, 8, 8])
+    assert.equal(asked.headers.get('x-ratelimit-remaining'), '92')
+    for (const socket of sockets) socket.destroy()
+  })
+})
