@@ -21,18 +21,22 @@ export interface Shared {
   waiters: SharedArrayBuffer
 }
 
-/** What a door's thread is started with. */
-export interface DoorSetup {
+/** What the thread of any door is started with. */
+export interface ThreadSetup {
   config: Config
   shared: Shared
   /** To the mail writer. */
   mailPort: MessagePort
+  name: string
+}
+
+/** What the thread of a door that listens is started with. */
+export interface DoorSetup extends ThreadSetup {
   /** To the shop writer; only for the HTTP door. */
   shopPort: MessagePort | undefined
   /** To the main thread. */
   mainPort: MessagePort
   listen: { host: string; port: number; reusePort: boolean }
-  name: string
 }
 
 /** Postmaster's and abuse's mail: long enough for an operator who looks once a fortnight. */

@@ -7,6 +7,7 @@ import type { Log } from '../core/log.ts'
 import { makeBudget, makeHeld } from '../limit/held.ts'
 import { makeRates } from '../limit/memory.ts'
 import { openParser, type Parser } from '../mime/parser.ts'
+import { addConfiguredAccounts } from '../service/configured-accounts.ts'
 import { addConfiguredDomains } from '../service/configured-domains.ts'
 import { sweepForEver } from '../service/sweep.ts'
 import { lockFolder } from '../store/sqlite/files.ts'
@@ -22,6 +23,7 @@ import {
   openShop,
   receiveLimits,
   type Shared,
+  type ThreadSetup,
 } from './setup.ts'
 import { startShopkeeping } from './shopkeeping.ts'
 import { startThread, type Thread } from './thread.ts'
@@ -87,7 +89,8 @@ async function startParts(config: Config, { log, died, clock, closers }: Startin
   const folder = config.data
   closers.push(lockFolder(folder))
 
-  const doors = config.smtp.threads + config.http.threads
+  const fetches = config.gmailAccounts.length > 0
+  const doors = config.smtp.threads + config.http.threads + (fetches ? 1 : 0)
   const { versions } = shared
   const mail = await startMailWriter(doors + 1, {
     folder,
@@ -106,6 +109,7 @@ async function startParts(config: Config, { log, died, clock, closers }: Startin
   const shop = openShop(config, takePorts.shop())
   closers.push(shop.close)
   await addConfiguredDomains(parts, config)
+  await addConfiguredAccounts(parts, config.gmailAccounts)
 
   const parser = openParser({ log })
   closers.push(parser.close)
@@ -120,6 +124,12 @@ async function startParts(config: Config, { log, died, clock, closers }: Startin
     openDoors(kind, { config, host, shared, takePorts, died, threads: doorThreads, parser })
   // HTTP last: once /readyz answers, everything else is there.
   const smtpPort = await open('smtp')
+  if (fetches) {
+    const mailPort = takePorts.mail()
+    const setup: ThreadSetup = { config, shared, mailPort, name: 'imap' }
+    const thread = await startThread('./imap.ts', setup, { name: 'imap', ports: [mailPort], died })
+    doorThreads.push(thread)
+  }
   const httpPort = await open('http')
   return { httpPort, smtpPort, listDomains: parts.store.listDomains }
 }

@@ -1,0 +1,40 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { register } from 'prom-client'
+import { openAccount } from '../imap/account.ts'
+import { openLog } from '../log.ts'
+import { accountRules } from '../service/accounts.ts'
+import { accountMail } from '../service/fetch-mail.ts'
+import { followAccounts } from '../service/follow-accounts.ts'
+import { serve } from './ports.ts'
+import { openParts, type ThreadSetup } from './setup.ts'
+
+const { config, shared, mailPort, name }: ThreadSetup = workerData
+const log = openLog({ level: config.logLevel, thread: name })
+const parts = openParts(config, shared, mailPort)
+const end = new AbortController()
+
+const following = followAccounts({
+  ...parts,
+  accountRules: accountRules(config.gmailAccounts),
+  open({ id, email }) {
+    const setting = config.gmailAccounts.find((account) => account.email === email)
+    if (!setting) throw new Error('an account was offered that is not in the file')
+    const needs = { ...accountMail(parts, id), random: Math.random, log }
+    return openAccount(needs, { ...setting, limits: { maxBytes: config.smtp.maxBytes } })
+  },
+  ended: end.signal,
+  log,
+})
+
+if (parentPort) {
+  serve(parentPort, {
+    ready: () => true,
+    metrics: () => register.getMetricsAsJSON(),
+    async close() {
+      end.abort()
+      await following
+      await parts.close()
+      parentPort?.unref()
+    },
+  })
+}
