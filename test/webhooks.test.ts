@@ -6,6 +6,7 @@ import { claim, look } from './shop-client.ts'
 import { type Bought, type Kept, openStripeOrders, type StripeOrders } from './stripe-orders.ts'
 
 const COPIES = 50
+const SOME = 10
 const DAY_SECONDS = 86_400
 
 let house: StripeOrders
@@ -114,6 +115,25 @@ describe(`each event ${COPIES} times at once, shuffled: an order that`, () => {
       const after = house.kept(bought)
       for (const event of events) await tellOnceMore(event)
       assert.deepEqual(house.kept(bought), after, 'nothing is left to learn')
+    })
+  }
+})
+
+describe('told while it happens: an order that', () => {
+  for (const [name, plan, deeds, end] of LIVES) {
+    test(name, async () => {
+      const bought = await house.buy(plan)
+      const told: Promise<number>[] = []
+      for (const deed of deeds) {
+        deed(bought)
+        for (const event of house.stripe.take()) {
+          for (let copy = 0; copy < SOME; copy += 1) told.push(house.deliver(event))
+        }
+        // The next thing happens as soon as the first of them was heard, with all others under way.
+        await Promise.any(told.slice(-SOME))
+      }
+      for (const status of await Promise.all(told)) assert.equal(status, 200)
+      checkKept(bought, end)
     })
   }
 })
