@@ -16,6 +16,9 @@ test('an answer is found under its version and no other', () => {
   assert.equal(answers.find('a', 2), undefined)
   assert.equal(answers.find('a', 0), undefined)
   assert.equal(answers.find('b', 1), undefined)
+  answers.keep('marked', 'mark 1', { answer, bytes })
+  assert.equal(answers.find('marked', 'mark 1'), answer)
+  assert.equal(answers.find('marked', 'mark 2'), undefined)
 })
 
 test('a newer answer takes the place of an older one', () => {

@@ -115,30 +115,48 @@ export function isRequired(input: TObject, name: string): boolean {
 }
 
 function responses(route: Route): Record<string, object> {
-  const tagged = route.conditional ? headers('ETag', 'string') : {}
+  const told = fieldsOf([
+    ...(route.conditional ? [ETAG] : []),
+    ...(route.reader ? QUOTA : []),
+    ...(route.tells ?? []).map((name) => [name, 'string'] as const),
+  ])
   const answers: Record<string, object> = {
-    200: { description: 'Success', ...tagged, ...success(route.output) },
+    200: { description: 'Success', ...told, ...success(route.output) },
   }
-  if (route.conditional) {
-    answers[304] = { description: 'Nothing changed since that ETag.', ...tagged }
-  }
+  if (route.conditional) answers[304] = { description: 'Nothing changed since that ETag.', ...told }
   for (const [code, codes] of Map.groupBy(refusalsOf(route), (refusal) => status[refusal])) {
-    answers[code] = refused(codes, code === 429 || code === 503)
+    // A key that is not known has no quota.
+    answers[code] = refused(code, codes, route.reader && code !== 401 ? QUOTA : [])
   }
-  answers[HEAD_TOO_LARGE] = refused(['too_large'], false)
+  answers[HEAD_TOO_LARGE] = refused(HEAD_TOO_LARGE, ['too_large'], [])
   return answers
 }
 
-function refused(codes: ProblemCode[], late: boolean): object {
+type Field = readonly [name: string, type: 'string' | 'integer']
+
+const ETAG: Field = ['ETag', 'string']
+const QUOTA: readonly Field[] = [
+  ['RateLimit-Policy', 'string'],
+  ['RateLimit', 'string'],
+  ['X-RateLimit-Limit', 'integer'],
+  ['X-RateLimit-Remaining', 'integer'],
+  ['X-RateLimit-Reset', 'integer'],
+]
+
+function refused(code: number, codes: ProblemCode[], quota: readonly Field[]): object {
+  const late: Field[] = code === 429 || code === 503 ? [['Retry-After', 'integer']] : []
   return {
     description: codes.join(', '),
-    ...(late ? headers('Retry-After', 'integer') : {}),
+    ...fieldsOf([...late, ...quota]),
     content: { 'application/json': { schema: { $ref: '#/components/schemas/Refusal' } } },
   }
 }
 
-function headers(name: string, type: string): object {
-  return { headers: { [name]: { schema: { type } } } }
+function fieldsOf(fields: readonly Field[]): object {
+  if (fields.length === 0) return {}
+  return {
+    headers: Object.fromEntries(fields.map(([name, type]) => [name, { schema: { type } }])),
+  }
 }
 
 function success(output: TSchema | string): object {

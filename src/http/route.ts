@@ -18,6 +18,8 @@ export interface Route<I extends TObject = TObject, O extends TSchema = TSchema>
   output: O | string
   /** Headers that it reads, beside those of `conditional` and `resumable`. */
   asks?: readonly HeaderField[]
+  /** Headers of a success that are its own. */
+  tells?: readonly string[]
   /** The refusals of its own, beside those that any request can meet. */
   refusals: readonly ProblemCode[]
   /** Counted by itself, beside the rate of all requests. */

@@ -54,7 +54,7 @@ export function serveRoute(serving: Serving, route: Route) {
       told,
       key: undefined,
       reserve(going) {
-        if (!reserved) needs.outgoing.admit(going, response, client ?? readerOf(call.key, input))
+        if (!reserved) needs.outgoing.admit(going, response, client ?? holderOf(call.key, input))
         reserved = true
       },
     }
@@ -93,7 +93,7 @@ function withTold(answer: Answer, told: Call['told']): Answer {
 }
 
 /** Stands for a client whom nobody counts. */
-function readerOf(key: Call['key'], { token }: { token?: unknown }): string {
+function holderOf(key: Call['key'], { token }: { token?: unknown }): string {
   return key ? `key ${key.id}` : `token ${token}`
 }
 

@@ -72,6 +72,21 @@ describe('/openapi.json', () => {
       }
     })
 
+    test('tells what is left of a key with every answer to one that is known', async () => {
+      for (const { path, responses } of await operations()) {
+        const told = Object.keys(responses).filter(
+          (code) => responses[code]?.headers?.['RateLimit'],
+        )
+        const reader = ['/emails', '/usage'].includes(path)
+        assert.equal(
+          told.includes('200') && told.includes('429') && told.includes('500'),
+          reader,
+          path,
+        )
+        assert.equal(told.includes('401'), false, path)
+      }
+    })
+
     test('tells what any request may be refused with, and that it may come back', async () => {
       for (const { path, responses } of await operations()) {
         for (const code of ['429', '503']) {

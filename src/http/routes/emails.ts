@@ -31,6 +31,7 @@ export const emailsRoute = route({
     'Your key sees two kinds. Mail of sessions that were created with it: nobody else’s key sees that. And the pool: mail for any address at our reader domains that no session ever held.',
     'Pool mail is shared by all key holders, as in a public inbox: whoever has a key may read it, so send nothing there that is meant for you alone. The operator may have limited it to exact addresses, or closed it.',
     'Each 200 costs one request of your plan, also an empty one. Nothing else does: not 304, no refusal, no fault of ours, and nobody who hangs up while waiting is charged. A request is taken before the mail is read, on disk, so that no key ever gets one more than its plan; if our process dies in between, the requests in flight at that moment may be charged without an answer, and no others.',
+    'With wait the answer comes as soon as there is mail newer than since_id. If none comes in time it is an empty list with the header X-Timed-Out: 1, which costs one request; with If-None-Match it is a 304, which costs none.',
     'Each answer to a valid key says in RateLimit, RateLimit-Policy and X-RateLimit-* what is left. With more than fits on a page Link leads to the next. Reading marks and deletes nothing.',
   ].join('\n\n'),
   input: Type.Object({
@@ -46,6 +47,7 @@ export const emailsRoute = route({
   }),
   output: emailsShape,
   asks: [KEY_FIELD],
+  tells: ['Link', 'X-Timed-Out'],
   refusals: ['invalid_key', 'plan_expired', 'quota_exhausted', 'daily_limit', 'shutting_down'],
   conditional: true,
   reader: true,
