@@ -74,6 +74,8 @@ async function serve(config: Config): Promise<void> {
   void stopSignal().then(() => process.exit(1))
   await service.stop()
   log.info({}, 'stopped')
+  // A payment provider or mail server that never answers would keep us for as long as we were ready to wait for it.
+  process.exit()
 }
 
 function stopSignal(): Promise<void> {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as asleep } from 'node:timers/promises'
 import { afterAll, describe, test } from 'vitest'
 import { openStripeServer } from '../src/pay/testing/stripe-server.ts'
 import { type Asked, ask } from './ask.ts'
@@ -92,6 +93,27 @@ describe('secrets', () => {
       for (const secret of secrets) assert.ok(!text.includes(secret), `${place} tells ${secret}`)
     }
   })
+})
+
+test('a Stripe that never answers holds up no stop', async () => {
+  const stripe = await openStripeServer({ now: () => new Date() })
+  stripe.outage = 'silent'
+  const served = await serve('silent', {
+    MAYFLY_PAYMENTS: 'stripe',
+    MAYFLY_STRIPE_API: stripe.url,
+    MAYFLY_STRIPE_SECRET_KEY: stripe.secretKey,
+    MAYFLY_STRIPE_WEBHOOK_SECRET: stripe.webhookSecret,
+    MAYFLY_BASE_URL: 'https://mail.example',
+  })
+  const asked = checkout(served.url).catch(() => undefined)
+  const isAsked = (path: string) => stripe.requests.some((request) => request.path === path)
+  // By the checkout, and by the look at what was missed.
+  while (!isAsked('/v1/checkout/sessions') || !isAsked('/v1/events'))
+    await new Promise(setImmediate)
+  const ended = await Promise.race([served.kill('SIGTERM'), asleep(15_000)])
+  await asked
+  await stripe.close()
+  assert.equal(ended, 0)
 })
 
 interface Elsewhere {

@@ -44,7 +44,8 @@ if (parentPort) {
       await parts.close()
       await closeShop()
       setup.mainPort.close()
-      parentPort?.unref()
+      // What still waits for an answer of a payment provider holds nothing of ours, and nobody up.
+      setImmediate(() => process.exit())
     },
   })
 }
