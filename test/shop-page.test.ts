@@ -216,6 +216,33 @@ test('an order that failed on the way is tried again as the same order', async (
   assert.equal(keys[0], keys[1])
 })
 
+describe('a browser that keeps nothing for the site', () => {
+  async function openForgetful(): Promise<Page> {
+    const page = await openPage()
+    await page.addInitScript(
+      `Object.defineProperty(window, 'sessionStorage', { get() { throw new Error('blocked') } })`,
+    )
+    return page
+  }
+
+  test('is not sent to pay for what it could not show', async () => {
+    const page = await openForgetful()
+    await page.goto(`${house.url}/pricing`)
+    await button(page, 'Buy Starter').click()
+    await page.getByText('Your browser keeps nothing').waitFor()
+    assert.equal(new URL(page.url()).pathname, '/pricing')
+  })
+
+  test('still opens an order by its link', async () => {
+    const made = await order(house.url)
+    await clickPay(house.url, made)
+    const page = await openForgetful()
+    await page.goto(`${house.url}/orders/${made.id}#${made.secret}`)
+    await button(page, 'Show my key').click()
+    assert.equal(await usage(await shownKey(page)), 200)
+  })
+})
+
 test('an address that is none is not sent', async () => {
   const page = await openPage()
   await page.goto(`${house.url}/pricing`)

@@ -12,6 +12,9 @@ const WORDS = {
   disputed: 'Payment disputed',
 }
 
+const FORGETFUL =
+  'Your browser keeps nothing for this site. Without that your key could not be shown after the payment: allow it, and try again.'
+
 const page = document.body.dataset.page
 const part = (id) => document.getElementById(id)
 
@@ -21,9 +24,25 @@ if (page === 'order') showOrder(document.body.dataset.order)
 /** The claim secret stays in this tab: it is in no address that a server sees. */
 function claimSecrets(order) {
   const name = `mayfly claim ${order}`
+  let held = null
   return {
-    keep: (secret) => sessionStorage.setItem(name, secret),
-    find: () => sessionStorage.getItem(name),
+    /** False when the browser does not let us: then it is known until the page is left. */
+    keep(secret) {
+      held = secret
+      try {
+        sessionStorage.setItem(name, secret)
+        return true
+      } catch {
+        return false
+      }
+    },
+    find() {
+      try {
+        return held ?? sessionStorage.getItem(name)
+      } catch {
+        return null
+      }
+    },
   }
 }
 
@@ -59,7 +78,7 @@ function sellPlans() {
       if (!attempts.has(wish)) attempts.set(wish, randomText())
       const headers = { 'idempotency-key': attempts.get(wish) }
       const made = await ask('/api/checkout', { method: 'POST', body, headers })
-      claimSecrets(made.order_id).keep(made.claim_secret)
+      if (!claimSecrets(made.order_id).keep(made.claim_secret)) throw new Error(FORGETFUL)
       location.assign(made.url)
     } catch (fault) {
       part('fault').textContent = fault.message
@@ -82,11 +101,8 @@ function randomText() {
 function showOrder(order) {
   const secrets = claimSecrets(order)
   const ofLink = location.hash.slice(1)
-  if (ofLink) {
-    secrets.keep(ofLink)
-    // Not left in the address bar, where it would be shared with the next screenshot.
-    history.replaceState(null, '', location.pathname)
-  }
+  // Not left in the address bar, where it would be shared with the next screenshot.
+  if (ofLink && secrets.keep(ofLink)) history.replaceState(null, '', location.pathname)
   const headers = () => ({ 'claim-secret': secrets.find() ?? '' })
   let wait = FIRST_LOOK_MS
 
