@@ -12,7 +12,7 @@ export function readerOf(needs: RouteNeeds, call: Call): Caller {
     keyText: keyOf(call.headers),
     client: call.client,
     shopUrl: shopUrl(needs, call),
-    seen: (key) => void Object.assign(call.told, quotaHeaders(key, needs.now())),
+    seen: (key) => call.tell(() => quotaHeaders(key, needs.now())),
   }
 }
 

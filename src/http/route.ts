@@ -51,8 +51,8 @@ export interface Call {
   client: string | undefined
   /** Aborted when the client hangs up or we stop. */
   signal(): AbortSignal
-  /** Headers that go with the answer whatever it will be, also a refusal. */
-  told: Record<string, string>
+  /** Gives headers to go with the answer whatever it will be, also a refusal. They are made once, when it goes out. */
+  tell(make: () => Record<string, string>): void
   /** What `admit` found. */
   key: ApiKey | undefined
   /**

@@ -31,12 +31,13 @@ export function serveRoute(serving: Serving, route: Route) {
   const { needs, clientOf, signalOf } = serving
   const read = inputReader(route.input)
 
+  const takesPath = route.path.includes('{')
   const share = sharing(route.reader ?? false, needs.readerOrigins)
 
   async function answer(
     request: FastifyRequest,
     response: ServerResponse,
-    told: Call['told'],
+    tell: Call['tell'],
   ): Promise<Answer> {
     const { raw } = request
     const body = request.body instanceof Buffer ? request.body : NO_BYTES
@@ -51,7 +52,7 @@ export function serveRoute(serving: Serving, route: Route) {
       body,
       client,
       signal: () => signalOf(response),
-      told,
+      tell,
       key: undefined,
       reserve(going) {
         if (!reserved) needs.outgoing.admit(going, response, client ?? holderOf(call.key, input))
@@ -60,7 +61,7 @@ export function serveRoute(serving: Serving, route: Route) {
     }
     call.key = await route.admit?.(needs, call)
     input = read({
-      path: pathValues(request.params),
+      path: takesPath ? pathValues(request.params) : NO_VALUES,
       query: queryOf(raw),
       body: route.rawBody ? NO_VALUES : await bodyOf(raw, body),
       bearer: bearerOf(raw.headers.authorization),
@@ -72,10 +73,12 @@ export function serveRoute(serving: Serving, route: Route) {
 
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     reply.hijack()
-    const told: Call['told'] = {}
-    const dress = (bare: Answer) => share(withTold(bare, told), request.raw.headers.origin)
+    let told: (() => Record<string, string>) | undefined
+    const dress = (bare: Answer) => share(bare, request.raw.headers.origin, told?.())
     try {
-      const made = await answer(request, reply.raw, told)
+      const made = await answer(request, reply.raw, (make) => {
+        told = make
+      })
       countAnswer(route.path, made.status)
       if (needs.closing()) reply.raw.shouldKeepAlive = false
       await writeAnswer(reply.raw, dress(made))
@@ -86,11 +89,6 @@ export function serveRoute(serving: Serving, route: Route) {
 }
 
 const NO_BYTES = Buffer.alloc(0)
-
-function withTold(answer: Answer, told: Call['told']): Answer {
-  for (const _ in told) return { ...answer, headers: { ...answer.headers, ...told } }
-  return answer
-}
 
 /** Stands for a client whom nobody counts. */
 function holderOf(key: Call['key'], { token }: { token?: unknown }): string {

@@ -74,7 +74,7 @@ describe('/readyz', () => {
         body: new Uint8Array(),
         client: undefined,
         signal: () => AbortSignal.abort(),
-        told: {},
+        tell: () => {},
         key: undefined,
         reserve: () => {},
       }
