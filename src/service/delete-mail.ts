@@ -2,6 +2,7 @@ import type { Bus } from '../bus/bus.ts'
 import type { MailStore } from '../store/store.ts'
 import { liveSession } from './live-session.ts'
 import { messageNotFound } from './read-mail.ts'
+import { wakeSession } from './wake.ts'
 
 export interface DeleteMailNeeds {
   store: Pick<MailStore, 'findSession' | 'deleteMessage'>
@@ -12,5 +13,5 @@ export interface DeleteMailNeeds {
 export async function deleteMail(needs: DeleteMailNeeds, token: string, id: number): Promise<void> {
   const session = await liveSession(needs, token)
   if (!(await needs.store.deleteMessage(session.id, id))) throw messageNotFound()
-  needs.bus.wake(session.id)
+  wakeSession(needs.bus, session)
 }

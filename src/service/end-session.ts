@@ -1,6 +1,7 @@
 import type { Bus } from '../bus/bus.ts'
 import type { MailStore } from '../store/store.ts'
 import { liveSession, sessionExpired } from './live-session.ts'
+import { wakeSession } from './wake.ts'
 
 export interface EndSessionNeeds {
   store: Pick<MailStore, 'findSession' | 'endSession'>
@@ -12,5 +13,5 @@ export interface EndSessionNeeds {
 export async function endSession(needs: EndSessionNeeds, token: string): Promise<void> {
   const session = await liveSession(needs, token)
   if (!(await needs.store.endSession(session.id, needs.now()))) throw sessionExpired()
-  needs.bus.wake(session.id)
+  wakeSession(needs.bus, session)
 }

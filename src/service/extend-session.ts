@@ -13,6 +13,7 @@ import {
 import type { MailStore } from '../store/store.ts'
 import { type AccountsNeeds, offeredAccounts } from './accounts.ts'
 import { knownSession, sessionExpired } from './live-session.ts'
+import { wakeSession } from './wake.ts'
 
 export interface ExtendSessionNeeds extends AccountsNeeds {
   store: Pick<
@@ -59,7 +60,7 @@ async function extend(
   const expiresAt = extendedExpiry(session, now, seconds, capSeconds(domain, lives))
   const extended = await store.extendSession(session.id, expiresAt, now)
   if (!extended) throw sessionExpired()
-  bus.wake(session.id)
+  wakeSession(bus, session)
   return extended
 }
 

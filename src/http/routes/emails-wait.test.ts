@@ -103,6 +103,24 @@ describe('200', () => {
     assert.equal(await ring.used(mine), 1)
   })
 
+  for (const [name, path, more] of [
+    ['a mail of the key’s session is deleted', '/api/delete-mail', 'id'],
+    ['a session of the key is ended', '/api/delete-session', ''],
+  ] as const) {
+    test(`with If-None-Match as soon as ${name}`, async () => {
+      const { email, token } = await house.session({}, key.headers)
+      await send(email, 'soon gone')
+      const before = await read(`to=${email}`)
+      const known = { ...key.headers, 'if-none-match': before.headers.get('etag') ?? '' }
+      const waiting = read(`wait=55&to=${email}`, known)
+      await untilWaiting(1, house)
+      const body = new URLSearchParams({ token, [more]: String(emailsOf(before)[0]?.id) })
+      assert.equal((await ask(`${house.url}${path}`, { method: 'POST', body })).status, 200)
+      const asked = await waiting
+      assert.deepEqual([asked.status, asked.text], [200, '[{"emails":[]}]'])
+    })
+  }
+
   test('a wait costs one request, however often it was woken', async () => {
     const mine = await ring.issue()
     const since = await newestId()
