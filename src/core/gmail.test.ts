@@ -7,6 +7,7 @@ import {
   DOT_BYTES,
   dotAliases,
   type GmailAccount,
+  isSinceAlias,
   MAX_ACCOUNT_NAME,
   maskAccount,
   plusAlias,
@@ -163,6 +164,17 @@ describe('dot forms', () => {
     expect(some(`${'j'.repeat(64)}@mail.test`, 16)).toEqual([])
   })
 })
+
+for (const [name, ms, expected] of [
+  ['after an alias was made is for it', 1, true],
+  ['by clocks that differ a little is for it too', -600_000, true],
+  ['before that is not', -600_001, false],
+] as const) {
+  test(`mail that came ${name}`, () => {
+    const made = new Date('2026-03-01T12:00:00Z')
+    expect(isSinceAlias(new Date(made.getTime() + ms), made)).toBe(expected)
+  })
+}
 
 for (const [email, shown] of [
   ['johndoe@gmail.com', 'jo…e@gmail.com'],

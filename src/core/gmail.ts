@@ -137,6 +137,17 @@ function dotted(letters: readonly string[], places: bigint): string {
     .join('')
 }
 
+// The server's clock is not ours, and tells whole seconds.
+const CLOCKS_APART_MS = 600_000
+
+/**
+ * Whether mail that the account took at this time can be for an alias that was made at that. What came before may be for a
+ * former owner of the same address, and lies in the account until somebody looks back.
+ */
+export function isSinceAlias(receivedAt: Date, aliasMadeAt: Date): boolean {
+  return receivedAt.getTime() >= aliasMadeAt.getTime() - CLOCKS_APART_MS
+}
+
 /** `jo…e@gmail.com` */
 export function maskAccount(email: Address): string {
   const local = localOf(email)

@@ -1,5 +1,5 @@
 import type { Address } from '../../core/address.ts'
-import type { FolderState } from '../../core/gmail.ts'
+import { type FolderState, isSinceAlias } from '../../core/gmail.ts'
 import { hasRoom, type ReceiveLimits, type Recipient } from '../../core/recipient.ts'
 import type { MailboxId } from '../../core/session.ts'
 import type { FetchedMail, Kept, KeptRecipient } from '../store.ts'
@@ -11,6 +11,7 @@ import type { Touch } from './group-commit.ts'
 interface AliasRow {
   id: MailboxId
   key_id: string | null
+  created_at: number
   count: number
   bytes: number
 }
@@ -18,7 +19,8 @@ interface AliasRow {
 /** By the whole address, as it was issued: never by part of it. */
 function aliasByAddress(db: Db) {
   return db.prepare<[{ address: string; account: number; now: number }], AliasRow>(
-    `select id, key_id, count, bytes from session where address = @address and ${LIVE_ALIAS}`,
+    `select id, key_id, created_at, count, bytes from session
+     where address = @address and ${LIVE_ALIAS}`,
   )
 }
 
@@ -60,13 +62,13 @@ export function fetchWrites(db: Db, limits: ReceiveLimits, keep: KeepMail) {
     folder.run(accountId, name, state.uidValidity, state.lastUid)
   }
 
-  /** Those who are still there and have room. A full one goes without: the mail stays in the account. */
+  /** Those who were there already, are still there and have room. A full one goes without: the mail stays in the account. */
   function decide(mail: FetchedMail): { taken: KeptRecipient[]; full: boolean } {
     const taken: KeptRecipient[] = []
     let full = false
     for (const { address, mailbox } of mail.recipients) {
       const row = alias.get({ address, account: mail.accountId, now: mail.now.getTime() })
-      if (row?.id !== mailbox) continue
+      if (row?.id !== mailbox || !isSinceAlias(mail.receivedAt, new Date(row.created_at))) continue
       if (hasRoom(row, limits.mailbox, mail.raw.length)) {
         taken.push({ address, mailbox, keyId: row.key_id ?? undefined })
       } else full = true

@@ -7,6 +7,9 @@ create table gmail_account (
   reason text    not null default ''
 ) strict;
 
+-- Far from those of mail domains: domain_id may name either.
+insert into sqlite_sequence (name, seq) values ('gmail_account', 1000000);
+
 create table gmail_folder (
   account_id   integer not null,
   folder       text    not null,
