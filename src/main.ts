@@ -4,17 +4,21 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Deeds, run } from './cli/commands.ts'
 import { banner, whereabouts } from './cli/serve.ts'
 import { type Config, readConfig } from './config.ts'
+import type { Address } from './core/address.ts'
 import { hasCode } from './core/fault.ts'
 import type { Log } from './core/log.ts'
 import { Problem } from './core/problem.ts'
+import { testAccount } from './imap/test-account.ts'
 import { openLog } from './log.ts'
 import { openParser } from './mime/parser.ts'
+import type { AccountBook } from './service/accounts.ts'
 import { parseOnce } from './service/parse-once.ts'
 import { loadSettings, SettingsError } from './settings.ts'
 import { BackupRefused, backupShop } from './store/sqlite/backup.ts'
 import { FolderInUse } from './store/sqlite/files.ts'
 import { DamagedFile, NewerSchema } from './store/sqlite/migrate.ts'
 import { restoreShop } from './store/sqlite/restore.ts'
+import { openAliasTrial } from './threads/alias-trial.ts'
 import { openMailBeside, openShopBeside } from './threads/beside.ts'
 import { startService } from './threads/start.ts'
 
@@ -27,6 +31,9 @@ function deeds(): Deeds {
     settings: () => read().settings,
     here: () => hereOf(read().config),
     plans: () => read().config.plans,
+    withAccounts: (deed) => withAccounts(read().config, deed),
+    testAccount: async (email) => await testAccount(settingOf(read().config, email)),
+    aliasTrial: () => openAliasTrial(read().config, { log: errorLog() }),
     withDomains: (deed) => withStore(openMailBeside(read().config), deed),
     withKeys: (deed) =>
       withStore(openShopBeside(read().config), (store) =>
@@ -99,6 +106,25 @@ async function withStore<Store extends { close(): Promise<void> }>(
   } finally {
     await store.close()
   }
+}
+
+async function withAccounts(
+  config: Config,
+  deed: (book: AccountBook) => Promise<void>,
+): Promise<void> {
+  // Without the secrets: no command that prints them can ever have them.
+  const file = config.gmailAccounts.map(({ email, dots, masked, active }) => {
+    return { email, dots, masked, active }
+  })
+  await withStore(openMailBeside(config), (store) =>
+    deed({ store, file, now: () => new Date(), randomBytes }),
+  )
+}
+
+function settingOf({ gmailAccounts }: Config, email: Address) {
+  const account = gmailAccounts.find((one) => one.email === email)
+  if (!account) throw new Error(`${email} does not stand in the file`)
+  return account
 }
 
 function hereOf({ host, http, smtp }: Config) {

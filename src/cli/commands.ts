@@ -2,6 +2,7 @@ import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import type { Plan } from '../core/plan.ts'
 import type { DomainBook } from '../service/domains.ts'
 import type { KeyBook } from '../service/keys.ts'
+import { type AccountDeeds, addAccountCommands } from './account-commands.ts'
 import { addBackupCommands, type BackupDeeds } from './backup.ts'
 import { printConfig, type SettingLine } from './config.ts'
 import { type AddOptions, addDomain, printDomains, removeDomain, switchDomain } from './domain.ts'
@@ -12,7 +13,7 @@ import { type Print, Refused } from './refused.ts'
 import type { Whereabouts } from './serve.ts'
 
 /** What the commands need done; main.ts opens each part only when a command asks for it. */
-export interface Deeds extends BackupDeeds {
+export interface Deeds extends AccountDeeds, BackupDeeds {
   version: string
   /** Runs until it is told to stop. */
   serve(): Promise<void>
@@ -56,6 +57,8 @@ function program(deeds: Deeds, print: Print): Command {
     .option('--json', 'as JSON')
     .action((options: { json?: boolean }) => printConfig(deeds.settings(), options, print))
   addDomainCommands(mayfly.command('domain').description('the mail domains'), deeds, print)
+  const accounts = mayfly.command('account').description('the Gmail accounts')
+  addAccountCommands(accounts, deeds, print)
   addInboxCommand(mayfly, deeds, print)
   addKeyCommands(mayfly.command('key').description('the keys that open /emails'), deeds, print)
   addOrderCommands(mayfly.command('order').description('what was sold'), deeds, print)

@@ -11,10 +11,11 @@ export interface AccountsNeeds {
 
 /** The accounts as the operator's commands see them. */
 export interface AccountBook {
-  store: Pick<MailStore, 'listAccounts' | 'switchAccount'>
+  store: Pick<MailStore, 'listAccounts' | 'switchAccount' | 'findAliases'>
   /** Everything that stands in the file, but the secrets. */
   file: readonly FiledAccount[]
   now(): Date
+  randomBytes(count: number): Uint8Array
 }
 
 export interface FiledAccount extends AccountRules {

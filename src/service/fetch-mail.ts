@@ -38,7 +38,8 @@ export function accountMail({ store, bus, now }: Needs, accountId: number) {
     async receive({ raw, ...fetched }: FetchedFromFolder) {
       const envelope = fetchedEnvelope(raw)
       const head = readHead(raw, envelope.mailFrom)
-      const kept = await store.addFetched({ ...fetched, accountId, envelope, head, raw })
+      const mail = { ...fetched, accountId, envelope, head, raw, now: now() }
+      const kept = await store.addFetched(mail)
       if (kept.outcome === 'kept') for (const topic of topicsOf(kept.recipients)) bus.wake(topic)
       return kept.outcome
     },

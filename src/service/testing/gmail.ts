@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto'
+import { scratchMail } from '../../../test/scratch.ts'
+import { type Address, parseAddress, parseHost } from '../../core/address.ts'
+import type { AccountHealth, AccountRules } from '../../core/gmail.ts'
+import type { MailboxId } from '../../core/session.ts'
+import { addConfiguredAccounts } from '../configured-accounts.ts'
+import { createSession } from '../create-session.ts'
+
+export type GmailScene = Awaited<ReturnType<typeof openGmailScene>>
+
+export const START = new Date('2026-03-01T12:00:00Z')
+
+/** A store with box.test and these accounts, all of them healthy, and a clock that moves by hand. */
+export async function openGmailScene(...file: AccountRules[]) {
+  const scratch = await scratchMail({
+    mailbox: { maxMessages: 100, maxBytes: 1_000_000 },
+    poolMaxBytes: 1_000_000,
+  })
+  const { store, other } = scratch
+  const name = parseHost('box.test')
+  if (!name) throw new Error('box.test is a host')
+  await store.addDomain({ name, sessions: true, reader: true, ttlSeconds: undefined })
+  const clock = { now: START }
+  const woken: MailboxId[] = []
+  const needs = {
+    store,
+    accountRules: file,
+    lives: { sessionSeconds: 3_600, maxSessionSeconds: 86_400 },
+    cooldownMs: 86_400_000,
+    now: () => clock.now,
+    randomBytes: (count: number): Uint8Array => randomBytes(count),
+    bus: {
+      wake: (mailbox: MailboxId) => void woken.push(mailbox),
+      subscribe: () => () => {},
+    },
+  }
+  await addConfiguredAccounts(needs, file)
+  const idOf = async (email: string) => {
+    const known = await store.listAccounts(clock.now)
+    const id = known.find((account) => account.email === email)?.id
+    if (id === undefined) throw new Error(`${email} is not known`)
+    return id
+  }
+  const report = async (email: string, health: AccountHealth, reason = '') =>
+    store.reportAccount(await idOf(email), health, reason)
+  for (const { email } of file) await report(email, 'ok')
+
+  return {
+    store,
+    other,
+    needs,
+    woken,
+    idOf,
+    report,
+    pass(ms: number) {
+      clock.now = new Date(clock.now.getTime() + ms)
+    },
+    /** An alias of the account, with this tag. */
+    alias: async (email: string, prefix?: string, keyId?: string) =>
+      createSession(needs, { useGmail: true, gmailId: await idOf(email), prefix, keyId }),
+    close: scratch.close,
+  }
+}
+
+export function rules(text: string, more: Partial<AccountRules> = {}): AccountRules {
+  return { email: address(text), dots: false, masked: false, ...more }
+}
+
+export function address(text: string): Address {
+  const parsed = parseAddress(text)
+  if (!parsed) throw new Error(`${text} is no address`)
+  return parsed
+}
