@@ -54,6 +54,14 @@ test('an order that waits, and of which no message tells any more, is asked abou
   assert.equal(await stateOf(id), 'expired')
 })
 
+test('one that has waited for more than a month is not', async () => {
+  const { id, ref } = await ordered()
+  scene.stripe.expire(ref)
+  scene.pass(36 * 24 * HOUR)
+  assert.equal(await reconcileOnce(scene.needs), true)
+  assert.equal(await stateOf(id), 'open')
+})
+
 test('one that was ordered a moment ago is not', async () => {
   await ordered()
   const asked = scene.stripe.requests.length

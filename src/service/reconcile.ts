@@ -22,6 +22,8 @@ const LONGEST_REST_MS = 60 * MINUTE_MS
 
 // Messages tell of almost all orders. These are for those that nobody tells of any more.
 const YOUNG_MS = 60 * MINUTE_MS
+// Later nobody pays any more, and a provider may have forgotten the checkout.
+const OLD_MS = 35 * 24 * 60 * MINUTE_MS
 const LOOKED_THROUGH = 1_000
 const ASKED_ABOUT = 100
 
@@ -92,7 +94,8 @@ function isForgotten(order: Purchase, pay: ReconcileNeeds['pay'], now: Date): bo
     order.checkoutRef !== undefined &&
     order.provider === pay.provider &&
     order.mode === pay.mode &&
-    order.createdAt.getTime() + YOUNG_MS < now.getTime()
+    order.createdAt.getTime() + YOUNG_MS < now.getTime() &&
+    order.createdAt.getTime() + OLD_MS > now.getTime()
   )
 }
 
