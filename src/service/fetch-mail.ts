@@ -29,7 +29,7 @@ export interface FetchedFromFolder {
   receivedAt: Date
 }
 
-/** What the house does with the mail of one account. */
+/** What the house does with the mail of one account: what the door that fetches it needs, but chance and a log. */
 export function accountMail({ store, bus, now }: Needs, accountId: number) {
   return {
     aliases: (addresses: readonly Address[]) => store.findAliases(accountId, addresses, now()),
@@ -38,7 +38,8 @@ export function accountMail({ store, bus, now }: Needs, accountId: number) {
     async receive({ raw, ...fetched }: FetchedFromFolder) {
       const envelope = fetchedEnvelope(raw)
       const head = readHead(raw, envelope.mailFrom)
-      const mail = { ...fetched, accountId, envelope, head, raw, now: now() }
+      // Copied, because the store takes the bytes away, and the same mail may come once more for another alias.
+      const mail = { ...fetched, accountId, envelope, head, raw: new Uint8Array(raw), now: now() }
       const kept = await store.addFetched(mail)
       if (kept.outcome === 'kept') for (const topic of topicsOf(kept.recipients)) bus.wake(topic)
       return kept.outcome
