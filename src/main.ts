@@ -57,6 +57,8 @@ function deeds(): Deeds {
 
 async function serve(config: Config): Promise<void> {
   const log = openLog({ level: config.logLevel, thread: 'main' })
+  // From the first moment on: the doors open before the last part is ready.
+  const asked = stopSignal()
   const service = await startService(config, {
     log,
     died(fault) {
@@ -75,7 +77,7 @@ async function serve(config: Config): Promise<void> {
   people.on('error', () => {})
   people.write(`${lines.join('\n')}\n`)
 
-  await stopSignal()
+  await asked
   log.info({}, 'stopping: mail in flight is finished first')
   // Asked twice: whoever asks does not want to wait. Nothing acknowledged is lost by it.
   void stopSignal().then(() => process.exit(1))

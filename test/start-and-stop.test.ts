@@ -28,6 +28,11 @@ const serve = async (options: { ports?: typeof ports; env?: Record<string, strin
   return served
 }
 
+test('a stop that is asked for while the last doors open is a graceful one', async () => {
+  const served = await serve({ env: { MAYFLY_HTTP_THREADS: '8' } })
+  assert.equal(await served.kill('SIGTERM'), 0)
+})
+
 describe('a start is refused with a clear line', () => {
   test('when another serves the same folder', async () => {
     await serve()
