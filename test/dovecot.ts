@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import {
   chmodSync,
@@ -44,13 +43,15 @@ export async function openDovecot(options: DovecotOptions) {
   for (const email of Object.keys(passwords)) {
     for (const name of ['INBOX', 'Spam', 'Trash']) makeFolder(folderPath(path, email, name))
   }
+  let delivered = 0
   let child = await start(config, port)
 
   async function end(signal: NodeJS.Signals): Promise<void> {
     if (child.exitCode !== null || child.signalCode !== null) return
     const exit = once(child, 'exit')
-    // All of its processes: those that hold connections outlive a master that is killed.
-    if (child.pid) process.kill(signal === 'SIGKILL' ? -child.pid : child.pid, signal)
+    // All of its processes: those that hold connections outlive a master that is killed, and one that is asked to end
+    // may wait ten seconds for them.
+    if (child.pid) process.kill(-child.pid, signal)
     await exit
   }
 
@@ -63,7 +64,10 @@ export async function openDovecot(options: DovecotOptions) {
       { folder: name = 'INBOX', at = new Date() } = {},
     ) {
       const target = folderPath(path, email, name)
-      const file = `${at.getTime()}.${randomUUID()}.test`
+      // UIDs are given in the order of names: mails of the same moment in that of their delivery.
+      delivered += 1
+      const serial = String(delivered).padStart(9, '0')
+      const file = `${at.getTime()}.${serial}.test`
       const written = join(target, 'tmp', file)
       writeFileSync(written, raw)
       chownSync(written, MAIL_USER.uid, MAIL_USER.gid)

@@ -1,37 +1,163 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type Dovecot, openDovecot } from '../../test/dovecot.ts'
-import { openAccount } from './account.ts'
-import { ANN, PASSWORD, testAccountAt } from './testing/account.ts'
+import { describe, expect, test } from 'vitest'
+import { ANN } from './testing/account.ts'
+import { dovecotForTests } from './testing/dovecot-account.ts'
 import { mailText, testHouse } from './testing/house.ts'
+import { viewOf } from './testing/view.ts'
 
-let dovecot: Dovecot
-let close = async () => {}
+const dovecot = dovecotForTests()
+const X = 'ann+x@mail.test'
+const Y = 'ann+y@mail.test'
+const DOTTED = 'a.nn@mail.test'
 
-beforeAll(async () => {
-  dovecot = await openDovecot({ users: { [ANN]: PASSWORD } })
-})
-afterEach(() => close())
-afterAll(() => dovecot.close())
-
-function openHouse(aliases: string[], changes = {}) {
-  const house = testHouse(aliases)
-  const account = openAccount(house.needs, testAccountAt(dovecot.port, changes))
-  close = account.close
-  return house
-}
-
-describe('mail that comes while we are there', () => {
+describe('who gets a mail', () => {
   for (const [name, fields, expected] of [
-    ['to a plus form', { To: 'ann+tag@mail.test' }, ['ann+tag@mail.test']],
-    ['to a dot form', { To: 'a.nn@mail.test' }, ['a.nn@mail.test']],
-    ['to nobody in its To', { 'Delivered-To': 'ann+tag@mail.test' }, ['ann+tag@mail.test']],
+    ['the plus form it is written to', { To: X }, [X]],
+    ['the dot form it is written to', { To: `Ann <${DOTTED}>` }, [DOTTED]],
+    ['in whatever case', { To: 'ANN+X@Mail.Test' }, [X]],
+    ['who was in BCC: no To, only how it was delivered', { 'Delivered-To': X }, [X]],
+    ['who was in BCC, by the original recipient', { 'X-Original-To': X }, [X]],
+    [
+      'who was in BCC, by what the server received it for',
+      { Received: `from a.test by mx.test for <${X}>; now`, To: 'team@elsewhere.test' },
+      [X],
+    ],
+    [
+      'all aliases that it names',
+      { 'Delivered-To': X, To: `${X}, ${Y}`, Cc: DOTTED },
+      [X, Y, DOTTED],
+    ],
+    [
+      'nobody by the beginning of a tag',
+      { To: 'ann+xy@mail.test, ann+@mail.test, ann@mail.test' },
+      [],
+    ],
+    ['nobody by a tag that goes on', { To: 'ann+x.y@mail.test, ann+x+y@mail.test' }, []],
+    ['nobody by an address without its dots', { To: 'a.n.n@mail.test, ann@mail.test' }, []],
+    ['nobody at another host', { To: 'ann+x@elsewhere.test' }, []],
+    ['nobody by a name', { To: `"${X}" <bob@elsewhere.test>` }, []],
   ] as const) {
     test(name, async () => {
-      const house = openHouse(['ann+tag@mail.test', 'a.nn@mail.test'])
-      await house.untilHealth('ok')
-      dovecot.deliver(ANN, mailText(fields))
-      await house.untilMails(1)
-      expect(house.mails.map(({ address }) => address)).toEqual(expected)
+      const house = await dovecot.ready([X, Y, DOTTED])
+      dovecot.server().deliver(ANN, mailText(fields))
+      // UIDs are taken in order: when this one is there, the one before has been looked at.
+      dovecot.server().deliver(ANN, mailText({ To: DOTTED }, 'the last one'))
+      await house.until(() => house.mails.some(({ raw }) => raw.includes('the last one')))
+      const first = house.mails.filter(({ raw }) => !raw.includes('the last one'))
+      expect(first.map(({ address }) => address)).toEqual(expected)
     })
   }
+})
+
+describe('what is kept', () => {
+  test('the very bytes, and the time at which the server took them', async () => {
+    const house = await dovecot.ready([X])
+    const raw = mailText({ To: X }, `Grüße\r\n.\r\n${'=?x'.repeat(500)}\r\n`)
+    const at = new Date('2026-11-01T12:34:56Z')
+    dovecot.server().deliver(ANN, raw, { at })
+    await house.untilMails(1)
+    expect(Buffer.from(house.mails[0]?.raw ?? '', 'latin1').toString()).toBe(raw)
+    expect(house.mails[0]?.receivedAt).toEqual(at)
+  })
+
+  test('a hundred mails that come at once, each once and in their order', async () => {
+    const house = await dovecot.ready([X, Y])
+    const subjects = Array.from({ length: 100 }, (_, at) => `number ${at}`)
+    for (const [at, subject] of subjects.entries()) {
+      const time = new Date(Date.UTC(2026, 10, 15, 5, 0, at))
+      dovecot.server().deliver(ANN, mailText({ To: at % 3 ? X : Y }, subject), { at: time })
+    }
+    await house.untilMails(100)
+    await dovecot.closeAll()
+    const bodies = house.mails.map(({ raw }) => /number \d+/.exec(raw)?.[0])
+    expect(bodies).toEqual(subjects)
+    expect(house.to(Y)).toHaveLength(34)
+  })
+
+  test('mail in Spam as well', async () => {
+    const house = await dovecot.ready([X])
+    dovecot.server().deliver(ANN, mailText({ To: X }), { folder: 'Spam' })
+    house.look()
+    await house.untilMails(1)
+    expect(house.folders.get('Spam')?.lastUid).toBe(1)
+  })
+
+  test('a mail that goes from Spam to INBOX once', async () => {
+    const house = await dovecot.ready([X])
+    const [raw, at] = [mailText({ To: X }), new Date()]
+    dovecot.server().deliver(ANN, raw, { folder: 'Spam', at })
+    house.look()
+    await house.untilMails(1)
+    dovecot.server().deliver(ANN, raw, { at })
+    dovecot.server().deliver(ANN, mailText({ To: X }), { at: new Date(at.getTime() + 1_000) })
+    await house.untilMails(2)
+    expect(new Set(house.mails.map((mail) => mail.raw)).size).toBe(2)
+  })
+
+  test('two copies of a mail to two hidden recipients, though they differ in nothing else', async () => {
+    const house = await dovecot.ready([X, Y])
+    const [raw, at] = [mailText({ 'Delivered-To': X }), new Date()]
+    dovecot.server().deliver(ANN, raw, { at })
+    dovecot.server().deliver(ANN, raw.replace(X, Y), { at })
+    await house.untilMails(2)
+    expect(house.mails.map(({ address }) => address).toSorted()).toEqual([X, Y])
+  })
+})
+
+describe('what is left alone', () => {
+  test('mail for nobody and mail that was kept: there, unread, without a mark', async () => {
+    const house = await dovecot.ready([X])
+    const before = await viewOf(dovecot.server().port)
+    dovecot.server().deliver(ANN, mailText({ To: 'ann@mail.test' }))
+    dovecot.server().deliver(ANN, mailText({ To: X }))
+    await house.untilMails(1)
+    const after = await viewOf(dovecot.server().port)
+    expect(after.INBOX.length).toBe(before.INBOX.length + 2)
+    expect(after.INBOX.filter(({ flags }) => flags.length > 0)).toEqual([])
+  })
+
+  test('a mail that is too large, with a word to the operator', async () => {
+    const house = await dovecot.ready([X], { limits: { maxBytes: 20_000 } })
+    dovecot.server().deliver(ANN, mailText({ To: X }, 'x'.repeat(20_001)))
+    dovecot.server().deliver(ANN, mailText({ To: X }, 'small enough'))
+    await house.untilMails(1)
+    expect(house.mails[0]?.raw).toContain('small enough')
+    expect(house.lines.filter((line) => line.includes('larger than is taken'))).toHaveLength(1)
+  })
+
+  test('a mail for which there is no room, and later ones are kept again', async () => {
+    const house = await dovecot.ready([X])
+    house.state.full = true
+    dovecot.server().deliver(ANN, mailText({ To: X }))
+    await house.until(() => house.lines.some((line) => line.includes('no room')))
+    house.state.full = false
+    dovecot.server().deliver(ANN, mailText({ To: X }, 'later'))
+    await house.untilMails(1)
+    expect(house.mails[0]?.raw).toContain('later')
+  })
+
+  test('all mail from before there was any alias', async () => {
+    dovecot.server().deliver(ANN, mailText({ To: X }))
+    const house = await dovecot.ready([X])
+    await dovecot.closeAll()
+    expect(house.mails).toEqual([])
+  })
+})
+
+test('an account that was never seen is looked at as far back as its oldest alias', async () => {
+  const oldest = new Date(Date.now() - 5 * 24 * 3_600_000)
+  const day = 24 * 3_600_000
+  for (const [at, body] of [
+    [new Date(oldest.getTime() - 30 * day), 'long before'],
+    [new Date(oldest.getTime() - 3_600_000), 'an hour before'],
+    [new Date(oldest.getTime() + 1_000), 'a second after'],
+    [new Date(oldest.getTime() + 3 * day), 'days after'],
+  ] as const) {
+    dovecot.server().deliver(ANN, mailText({ To: 'ann+old@mail.test' }, body), { at })
+  }
+  const house = testHouse(['ann+old@mail.test'])
+  house.state.oldest = oldest
+  dovecot.open(house)
+  await house.untilHealth('ok')
+  const bodies = house.mails.map(({ raw }) => raw.split('\r\n\r\n')[1]?.trim())
+  expect(bodies.toSorted()).toEqual(['a second after', 'days after'])
 })

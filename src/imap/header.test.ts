@@ -1,0 +1,31 @@
+import { describe, expect, test } from 'vitest'
+import { MAX_HEADER_BYTES, readFields } from './header.ts'
+
+const fieldsOf = (text: string) =>
+  readFields(Buffer.from(text, 'latin1')).map(({ name, value }) => `${name}=${value}`)
+
+describe('fields of a header block', () => {
+  for (const [name, text, expected] of [
+    ['lines may end with LF or CRLF', 'A: 1\nB: 2\r\n\r\nC: 3', ['a=1', 'b=2']],
+    ['a folded value is one line', 'To: a,\r\n  b,\r\n\tc\r\n\r\n', ['to=a, b, c']],
+    ['the body is no header', 'A: 1\r\n\r\nB: 2\r\n', ['a=1']],
+    ['a mail without a header has none', '\r\nA: 1\r\n', []],
+    [
+      'an mbox line and nonsense are passed over',
+      'From x y\r\nA: 1\r\nnonsense\r\nB: 2',
+      ['a=1', 'b=2'],
+    ],
+    ['blanks before the colon are old, not wrong', 'To : a', ['to=a']],
+    ['a line that continues nothing is passed over', '  lost\r\nA: 1', ['a=1']],
+    ['names mean no property', '__proto__: 1\r\nconstructor: 2', ['__proto__=1', 'constructor=2']],
+  ] as const) {
+    test(name, () => expect(fieldsOf(text)).toEqual(expected))
+  }
+
+  test('a header beyond all measure is read up to its last whole line', () => {
+    const line = `X: ${'y'.repeat(997)}\r\n`
+    const fields = readFields(Buffer.from(`${line.repeat(300)}To: a@x.test\r\n\r\n`))
+    expect(fields).toHaveLength(Math.floor(MAX_HEADER_BYTES / line.length))
+    expect(new Set(fields.map(({ value }) => value.length))).toEqual(new Set([997]))
+  })
+})

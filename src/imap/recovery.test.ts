@@ -1,0 +1,234 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { openAccount } from './account.ts'
+import type { AccountOptions } from './options.ts'
+import { ANN, testAccountAt } from './testing/account.ts'
+import { dovecotForTests } from './testing/dovecot-account.ts'
+import { mailText, type TestHouse, testHouse } from './testing/house.ts'
+import { openProxy } from './testing/proxy.ts'
+import { asOwner } from './testing/view.ts'
+
+const dovecot = dovecotForTests()
+
+// Each test has an alias of its own: the account's old mail is for others.
+let X = ''
+let tests = 0
+beforeEach(() => {
+  tests += 1
+  X = `ann+test${tests}@mail.test`
+})
+
+/** What was kept, by what was written in it. */
+const bodiesOf = (house: TestHouse) =>
+  house.mails.map(({ raw }) => raw.split('\r\n\r\n')[1]?.trim() ?? '').toSorted()
+
+describe('a connection that is cut', () => {
+  /** One mail in each folder that is already there, one that comes when all is quiet. */
+  async function fetchThree(house: TestHouse, port: number, changes: Partial<AccountOptions> = {}) {
+    const { length } = house.mails
+    const say = (what: string) => mailText({ To: X }, `${what} ${length}`)
+    dovecot.server().deliver(ANN, say('inbox'))
+    dovecot.server().deliver(ANN, say('spam'), { folder: 'Spam' })
+    const account = openAccount(house.needs, testAccountAt(port, changes))
+    await house.untilMails(length + 2)
+    dovecot.server().deliver(ANN, say('later'))
+    await house.untilMails(length + 3)
+    await account.close()
+    const fresh = ['inbox', 'later', 'spam'].map((what) => `${what} ${length}`)
+    expect(bodiesOf(house)).toEqual([...new Set([...bodiesOf(house), ...fresh])].toSorted())
+  }
+
+  for (const [name, when, deleteAfterFetch] of [
+    ['before each command', 'before', false],
+    ['after each command', 'after', false],
+    ['after each command, where fetched mail is removed', 'after', true],
+  ] as const) {
+    test(`${name}: each mail is kept once`, { timeout: 120_000 }, async () => {
+      const proxy = await openProxy(dovecot.server().port)
+      const house = await dovecot.ready([X])
+      await dovecot.closeAll()
+      await fetchThree(house, proxy.port, { deleteAfterFetch })
+      const lines = proxy.state.lines.length
+      expect(lines).toBeGreaterThan(12)
+      for (let line = 1; line <= lines; line += 1) {
+        proxy.cutAt({ line, when })
+        await fetchThree(house, proxy.port, { deleteAfterFetch })
+      }
+      expect(house.mails).toHaveLength(3 * (lines + 1))
+      await proxy.close()
+    })
+  }
+
+  test('again and again is nobody’s business while it comes back', async () => {
+    const proxy = await openProxy(dovecot.server().port)
+    const house = testHouse([X])
+    const account = openAccount(house.needs, testAccountAt(proxy.port))
+    await house.untilHealth('ok')
+    for (const hour of [1, 2, 3, 4]) {
+      // Gmail ends each connection after about an hour.
+      house.state.time += hour * 3_600_000
+      proxy.drop()
+      dovecot.server().deliver(ANN, mailText({ To: X }, `hour ${hour}`))
+      await house.untilMails(hour)
+      await proxy.until(({ lines }) => lines.at(-1) === 'IDLE')
+    }
+    await account.close()
+    expect(house.reports.map(({ health }) => health)).toEqual(['starting', 'ok'])
+    expect(proxy.state.connections).toBe(5)
+    await proxy.close()
+  })
+
+  test('at once, each time, is told', async () => {
+    const proxy = await openProxy(dovecot.server().port)
+    const house = testHouse([X])
+    const account = openAccount(house.needs, testAccountAt(proxy.port))
+    await house.untilHealth('ok')
+    await proxy.close()
+    expect(await house.untilHealth('failing')).toBe('the server cannot be reached (ECONNREFUSED)')
+    await account.close()
+  })
+})
+
+describe('a server that goes away', () => {
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    test(`${signal}, and comes back`, async () => {
+      const house = await dovecot.ready([X])
+      await dovecot.server().stop(signal)
+      expect(await house.untilHealth('failing')).toContain('cannot be reached')
+      dovecot.server().deliver(ANN, mailText({ To: X }, 'while it was down'))
+      await dovecot.server().start()
+      await house.untilMails(1)
+      await house.untilHealth('ok')
+      dovecot.server().deliver(ANN, mailText({ To: X }, 'after it'))
+      await house.untilMails(2)
+      expect(bodiesOf(house)).toEqual(['after it', 'while it was down'])
+    })
+  }
+
+  test('but keeps the connection open: noticed when no answer comes', async () => {
+    const proxy = await openProxy(dovecot.server().port)
+    const house = testHouse([X])
+    const tempo = { answer: 300, watchdog: 50 }
+    const account = openAccount(house.needs, testAccountAt(proxy.port, { tempo }))
+    await house.untilHealth('ok')
+    proxy.state.rewrite = () => ''
+    dovecot.server().deliver(ANN, mailText({ To: X }))
+    await house.untilHealth('failing')
+    proxy.state.rewrite = (chunk) => chunk
+    await house.untilMails(1)
+    await account.close()
+    await proxy.close()
+  })
+})
+
+test('mail that the server does not tell of is found by UIDNEXT', async () => {
+  const proxy = await openProxy(dovecot.server().port)
+  proxy.state.rewrite = (chunk) => chunk.replace(/^\* \d+ (EXISTS|RECENT)\r\n/gm, '')
+  const house = testHouse([X])
+  const account = openAccount(house.needs, testAccountAt(proxy.port, { tempo: { watchdog: 30 } }))
+  await house.untilHealth('ok')
+  dovecot.server().deliver(ANN, mailText({ To: X }))
+  await house.untilMails(1)
+  expect(proxy.state.connections).toBe(1)
+  await account.close()
+  await proxy.close()
+})
+
+describe('UIDs that begin anew', () => {
+  async function anew(name: string): Promise<TestHouse> {
+    const house = await dovecot.ready([X])
+    house.state.oldest = new Date(Date.now() - 60_000)
+    dovecot.server().deliver(ANN, mailText({ To: X }, 'before'), { folder: name })
+    house.look()
+    await house.untilMails(1)
+    return house
+  }
+
+  for (const name of ['INBOX', 'Spam']) {
+    test(`${name} is looked at again, and what was kept is known`, async () => {
+      const house = await anew(name)
+      const { uidValidity } = house.folders.get(name) ?? {}
+      await dovecot.server().stop()
+      dovecot.server().forgetUids(ANN, name)
+      dovecot.server().deliver(ANN, mailText({ To: X }, 'meanwhile'), { folder: name })
+      await dovecot.server().start()
+      await house.untilMails(2)
+      dovecot.server().deliver(ANN, mailText({ To: X }, 'after'), { folder: name })
+      house.look()
+      await house.untilMails(3)
+      expect(bodiesOf(house)).toEqual(['after', 'before', 'meanwhile'])
+      expect(house.folders.get(name)?.uidValidity).not.toBe(uidValidity)
+    })
+  }
+
+  test('a folder that was deleted and made again, under our eyes', async () => {
+    const house = await anew('Spam')
+    await asOwner(dovecot.server().port, async (client) => {
+      await client.mailboxDelete('Spam')
+      await client.mailboxCreate('Spam')
+    })
+    dovecot.server().deliver(ANN, mailText({ To: X }, 'in the new one'), { folder: 'Spam' })
+    house.look()
+    await house.untilMails(2)
+    expect(house.reports.map(({ health }) => health)).toEqual(['starting', 'ok'])
+  })
+
+  test('smaller ones under the same UIDVALIDITY', async () => {
+    const house = await anew('INBOX')
+    const state = house.folders.get('INBOX')
+    await dovecot.closeAll()
+    house.folders.set('INBOX', { uidValidity: state?.uidValidity ?? 0, lastUid: 1_000_000 })
+    dovecot.server().deliver(ANN, mailText({ To: X }, 'after'))
+    dovecot.open(house)
+    await house.untilMails(2)
+    expect(bodiesOf(house)).toEqual(['after', 'before'])
+  })
+})
+
+describe('a house that dies', () => {
+  for (const moment of ['beforeCommit', 'afterCommit'] as const) {
+    test(`${moment}: the mail is there once when it lives again`, async () => {
+      const house = await dovecot.ready([X, 'ann+y@mail.test'])
+      const died = Promise.withResolvers<void>()
+      house.state[moment] = () => {
+        died.resolve()
+        throw new Error('the process is gone')
+      }
+      dovecot.server().deliver(ANN, mailText({ To: `${X}, ann+y@mail.test` }, 'one'))
+      await died.promise
+      await dovecot.closeAll()
+      house.state[moment] = () => {}
+      dovecot.open(house)
+      dovecot.server().deliver(ANN, mailText({ To: X }, 'two'))
+      await house.untilMails(3)
+      await dovecot.closeAll()
+      expect(bodiesOf(house)).toEqual(['one', 'one', 'two'])
+      expect(house.to(X)).toHaveLength(2)
+    })
+  }
+
+  test('a store that fails once is asked again, and the account is not lost', async () => {
+    const house = await dovecot.ready([X])
+    let failures = 3
+    house.state.beforeCommit = () => {
+      failures -= 1
+      if (failures >= 0) throw new Error('disk full')
+    }
+    dovecot.server().deliver(ANN, mailText({ To: X }))
+    await house.untilMails(1)
+    await house.untilHealth('ok')
+    expect(house.lines.filter((line) => line.includes('disk full'))).toHaveLength(3)
+  })
+})
+
+test('a house that closes leaves no connection, whether it is idle, connecting or waiting', async () => {
+  const proxy = await openProxy(dovecot.server().port)
+  const house = testHouse([X])
+  const account = openAccount(house.needs, testAccountAt(proxy.port))
+  await house.untilHealth('ok')
+  await account.close()
+  await proxy.until(({ open }) => open === 0)
+  await openAccount(house.needs, testAccountAt(proxy.port)).close()
+  await openAccount(house.needs, testAccountAt(1)).close()
+  await proxy.until(({ open }) => open === 0)
+  await proxy.close()
+})
