@@ -68,7 +68,7 @@ export interface HttpConfig {
   readerOrigins: readonly string[]
   readerPool: ReaderPool
   plans: readonly Plan[]
-  payments: { provider: string }
+  mailOut: { url: string }
   gmailAccounts: readonly FiledAccount[]
   http: {
     trustProxy: readonly string[]
@@ -102,8 +102,8 @@ export interface Rules extends Pick<CreateSessionNeeds, 'lives' | 'cooldownMs' |
   readerOrigins: readonly string[]
   readerPool: ReaderPool
   plans: readonly Plan[]
-  /** How plans are paid. */
-  provider: string
+  /** Whether buyers get a receipt by mail. */
+  receipts: boolean
 }
 
 export interface RouteNeeds

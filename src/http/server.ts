@@ -83,7 +83,7 @@ function rulesOf(config: HttpConfig): Rules {
     readerOrigins,
     readerPool,
     plans,
-    provider: config.payments.provider,
+    receipts: config.mailOut.url !== '',
     accountRules: accountRules(config.gmailAccounts),
     baseUrl: http.baseUrl,
     hostname: smtp.hostname,

@@ -8,6 +8,8 @@ import { shopPage } from './shop-frame.ts'
 interface Shop {
   plans: readonly Plan[]
   provider: 'manual' | 'stripe' | 'fake'
+  /** Whether buyers get a receipt by mail. */
+  receipts: boolean
   /** Where this site is reached. */
   site: string
 }
@@ -57,7 +59,7 @@ function count(number: number): string {
 
 function buying(shop: Shop): Markup {
   return html`<form id="buy" class="field">
-<label for="email">E-mail for the receipt, if you want one</label>
+<label for="email">${shop.receipts ? 'E-mail for the receipt, if you want one' : 'E-mail, if the operator may write to you'}</label>
 <input id="email" name="email" type="email" maxlength="254" autocomplete="email">
 </form>
 <p id="fault" class="fault" role="alert"></p>

@@ -38,7 +38,7 @@ export const plansRoute = route({
     }),
   }),
   refusals: [],
-  async handle(_input, { plans, provider }) {
+  async handle(_input, { plans, pay: { provider } }) {
     return success({
       plans: plans.map(planJson),
       payments: { provider, buyable: provider !== 'manual' },

@@ -46,6 +46,20 @@ describe('every page', () => {
 })
 
 describe('/pricing', () => {
+  test('promises a receipt only where one is sent', async () => {
+    assert.doesNotMatch((await ask(`${house.url}/pricing`)).text, /receipt, if you want one/)
+    const door = await openDoor({
+      env: {
+        ...FAKE_SHOP,
+        MAYFLY_BASE_URL: 'https://mail.test',
+        MAYFLY_MAIL_OUT: 'smtp://mail.test',
+        MAYFLY_MAIL_FROM: 'shop@mail.test',
+      },
+    })
+    assert.match((await ask(`${door.url}/pricing`)).text, /receipt, if you want one/)
+    await door.stop()
+  })
+
   test('sells the plans of /api/plans', async () => {
     const { text } = await ask(`${house.url}/pricing`)
     const { body } = await ask(`${house.url}/api/plans`)

@@ -15,9 +15,9 @@ export const shopPageRoutes: readonly Route[] = [
     input: Type.Object({}),
     output: 'text/html',
     refusals: [],
-    async handle(_input, { plans, pay, baseUrl }, { headers }) {
+    async handle(_input, { plans, pay, baseUrl, receipts }, { headers }) {
       const site = siteUrl(baseUrl, headers.host)
-      return pricingPage({ plans, provider: pay.provider, site })
+      return pricingPage({ plans, provider: pay.provider, receipts, site })
     },
   }),
   route({
