@@ -29,11 +29,11 @@ export async function rawMail(url: string, token: string, id: number): Promise<B
   return withoutOurLines(Buffer.from(await response.arrayBuffer()))
 }
 
-/** Return-Path and Delivered-To are a line each, Received is one with its folds. */
+/** Return-Path (not of fetched mail) and Delivered-To are a line each, Received is one with its folds. */
 export function withoutOurLines(bytes: Buffer): Buffer {
   const ours =
-    /^Return-Path:[^\n]*\r\nDelivered-To:[^\n]*\r\nReceived:[^\n]*\r\n(?:[ \t][^\n]*\r\n)*/
+    /^(?:Return-Path:[^\n]*\r\n)?Delivered-To:[^\n]*\r\nReceived:[^\n]*\r\n(?:[ \t][^\n]*\r\n)*/
   const match = ours.exec(bytes.subarray(0, 4_000).toString('latin1'))
-  if (!match) throw new Error('raw-mail does not start with our three lines')
+  if (!match) throw new Error('raw-mail does not start with our lines')
   return bytes.subarray(match[0].length)
 }

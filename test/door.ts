@@ -21,6 +21,7 @@ interface DoorOptions {
   shopTrouble?: Partial<ShopStore>
   parse?: (raw: Uint8Array) => Promise<Mail>
   requestMs?: number
+  now?: () => Date
 }
 
 /** The HTTP door alone, in this thread, on a scratch store: for faults, and for what it writes to the log. */
@@ -29,6 +30,7 @@ export async function openDoor({
   trouble = {},
   shopTrouble = {},
   parse = noParse,
+  now = () => new Date(),
   ...rest
 }: DoorOptions = {}) {
   const scratch = await scratchMail({
@@ -43,7 +45,6 @@ export async function openDoor({
   const scratchedShop = await scratchShop()
   const shop = { ...scratchedShop.store, ...shopTrouble }
   const { config } = readConfig({ env, file: {} })
-  const now = () => new Date()
   const bus = openMemoryBus(`door-${randomBytes(8).toString('hex')}`, makeWaiters())
   const logged: { level: string; facts: LogFacts; sentence: string }[] = []
   const note = (level: string) => (facts: LogFacts, sentence: string) => {
@@ -76,6 +77,8 @@ export async function openDoor({
     port: door.port,
     store,
     shop,
+    bus,
+    now,
     logged,
     /** Keeps a mail as the SMTP door does after the final dot. */
     mail: async (to: string, raw = 'Subject: hi\r\n\r\nhello\r\n') => {

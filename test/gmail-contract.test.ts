@@ -1,0 +1,293 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
+import { type Asked, ask, ENCODINGS, post, refusalFault } from './ask.ts'
+import { type GmailHouse, openGmailHouse, SECRET } from './gmail-house.ts'
+import { openKeyRing } from './keys.ts'
+import { connectSmtp } from './smtp-client.ts'
+
+// contract.md, "Gmail mode", line by line. Whose mail it is when it comes: gmail-privacy.test.ts.
+
+const JOEY = 'joey@gmail.com'
+const ANN = 'ann.miller@gmail.com'
+const FILED_OFF = 'filed.off@gmail.com'
+const SWITCHED_OFF = 'switched.off@gmail.com'
+
+let house: GmailHouse
+let joey: string
+let ann: string
+beforeAll(async () => {
+  house = await openGmailHouse([
+    { email: JOEY, dots: true },
+    { email: ANN, masked: true },
+    { email: FILED_OFF, active: false },
+    { email: SWITCHED_OFF },
+  ])
+  await house.switchOff(SWITCHED_OFF)
+  joey = String(await house.idOf(JOEY))
+  ann = String(await house.idOf(ANN))
+})
+afterAll(() => house.stop())
+beforeEach(async () => {
+  await house.report(JOEY, 'ok')
+  await house.report(ANN, 'ok')
+})
+
+const create = (params: Record<string, string>) => post(`${house.url}/api/create-session`, params)
+const emailOf = ({ status, body }: Asked): string => {
+  assert.equal(status, 200, JSON.stringify(body))
+  return String(body['email'])
+}
+const isOf = (email: string, account: string) =>
+  email.replace(/\+.*@/, '@').replaceAll('.', '') === account.replaceAll('.', '')
+const fewest = async () => {
+  const [one, other] = [await house.account(JOEY), await house.account(ANN)]
+  return one.aliases <= other.aliases ? JOEY : ANN
+}
+const refused = (asked: Asked) => {
+  assert.equal(refusalFault(asked), undefined)
+  return [asked.status, asked.body['code']]
+}
+
+describe('/api/domains', () => {
+  test('lists the active accounts, with their ids, masked where the file says so', async () => {
+    const { body } = await ask(`${house.url}/api/domains`)
+    assert.deepEqual(body['gmail_accounts'], [
+      { id: Number(joey), email: JOEY },
+      { id: Number(ann), email: 'an…r@gmail.com' },
+    ])
+  })
+
+  test('lists an account that fails: it is active all the same', async () => {
+    await house.report(JOEY, 'failing', 'the server does not accept the login')
+    const { body, text } = await ask(`${house.url}/api/domains`)
+    assert.equal((body['gmail_accounts'] as unknown[]).length, 2)
+    assert.doesNotMatch(text, /login/)
+  })
+})
+
+describe('what is Gmail mode', () => {
+  for (const params of [
+    {},
+    { use_gmail: '0' },
+    { gmail_auto: '0' },
+    { use_gmail: 'false', gmail_auto: 'false' },
+    { use_gmail: '0', gmail_id: '1' },
+    { prefix: '' },
+  ] as Record<string, string>[]) {
+    test(`${JSON.stringify(params)} is not: the address is at a mail domain`, async () => {
+      for (let draw = 0; draw < 10; draw += 1) {
+        assert.match(emailOf(await create(params)), /@(box|pool)\.test$/)
+      }
+    })
+  }
+
+  for (const params of [
+    { use_gmail: '1' },
+    { gmail_auto: '1' },
+    { gmail_auto: 'true', use_gmail: '0' },
+    { use_gmail: '1', domain_id: '1' },
+    { gmail_auto: '1', domain_id: '2' },
+  ] as Record<string, string>[]) {
+    test(`${JSON.stringify(params)} is, in every encoding, whatever mail domain is named`, async () => {
+      for (const encoding of ENCODINGS) {
+        const asked = await post(`${house.url}/api/create-session`, params, encoding)
+        assert.match(emailOf(asked), /@gmail\.com$/, encoding)
+      }
+    })
+  }
+
+  test('an account’s id is no mail domain’s: outside of Gmail mode nobody has it', async () => {
+    assert.deepEqual(refused(await create({ domain_id: joey })), [400, 'unknown_domain'])
+  })
+})
+
+describe('which account', () => {
+  for (const [name, params] of [
+    ['gmail_auto: the one with the fewest live aliases', { gmail_auto: '1' }],
+    ['use_gmail alone: the same', { use_gmail: '1' }],
+    ['gmail_auto wins over gmail_id, also an unknown one', { gmail_auto: '1', gmail_id: '99' }],
+    ['a domain_id that is no account’s: as if gmail_auto', { use_gmail: '1', domain_id: '1' }],
+  ] as [string, Record<string, string>][]) {
+    test(name, async () => {
+      for (let draw = 0; draw < 6; draw += 1) {
+        const expected = await fewest()
+        const email = emailOf(await create(params))
+        assert.ok(isOf(email, expected), `${email} is not of ${expected}`)
+      }
+    })
+  }
+
+  test('gmail_id names it, also against domain_id; domain_id names it where it stands alone', async () => {
+    for (const [id, other, account] of [
+      [joey, ann, JOEY],
+      [ann, joey, ANN],
+    ] as const) {
+      assert.ok(isOf(emailOf(await create({ use_gmail: '1', gmail_id: id })), account))
+      const both = { use_gmail: '1', gmail_id: id, domain_id: other }
+      assert.ok(isOf(emailOf(await create(both)), account))
+      assert.ok(isOf(emailOf(await create({ use_gmail: '1', domain_id: id })), account))
+    }
+  })
+
+  test('a gmail_id that is unknown, or of an account that is not active: 400', async () => {
+    for (const id of [
+      '99',
+      '0',
+      '1',
+      await house.idOf(FILED_OFF),
+      await house.idOf(SWITCHED_OFF),
+    ]) {
+      const asked = await create({ use_gmail: '1', gmail_id: String(id) })
+      assert.deepEqual(refused(asked), [400, 'unknown_gmail_account'])
+      assert.match(String(asked.body['message']), /^gmail_id: /)
+    }
+  })
+
+  test('a domain_id of an account that is not active: as if gmail_auto', async () => {
+    for (const email of [FILED_OFF, SWITCHED_OFF]) {
+      const id = String(await house.idOf(email))
+      const given = emailOf(await create({ use_gmail: '1', domain_id: id }))
+      assert.ok(isOf(given, JOEY) || isOf(given, ANN))
+    }
+  })
+
+  test('one that is slow is healthy; one that fails is passed over, and refused by name', async () => {
+    await house.report(JOEY, 'failing', 'locked')
+    await house.report(ANN, 'slow', 'near its limit')
+    for (let draw = 0; draw < 5; draw += 1) {
+      assert.ok(isOf(emailOf(await create({ gmail_auto: '1' })), ANN))
+    }
+    for (const params of [{ gmail_id: joey }, { domain_id: joey }]) {
+      const asked = await create({ use_gmail: '1', ...params })
+      assert.deepEqual(refused(asked), [503, 'gmail_unavailable'])
+      assert.doesNotMatch(asked.text, /locked/)
+    }
+  })
+
+  test('no healthy account: 503, with the time after which to ask again', async () => {
+    for (const [health, seconds] of [
+      ['failing', '60'],
+      ['starting', '5'],
+    ] as const) {
+      await house.report(JOEY, health)
+      await house.report(ANN, 'failing')
+      for (const params of [{ gmail_auto: '1' }, { use_gmail: '1', prefix: 'x' }]) {
+        const asked = await create(params as Record<string, string>)
+        assert.deepEqual(refused(asked), [503, 'gmail_unavailable'])
+        assert.equal(asked.headers.get('retry-after'), seconds)
+      }
+    }
+    assert.match(emailOf(await create({})), /\.test$/, 'mail domains go on')
+  })
+})
+
+describe('which alias', () => {
+  test('prefix is the plus tag, in small letters', async () => {
+    const params = { use_gmail: '1', gmail_id: ann, prefix: 'My-Shop.1' }
+    assert.equal(emailOf(await create(params)), 'ann.miller+my-shop.1@gmail.com')
+  })
+
+  for (const [name, prefix, code] of [
+    ['two dots together', 'a..b', 'invalid_prefix'],
+    ['a plus', 'a+b', 'invalid_prefix'],
+    ['a reserved name', 'postmaster', 'reserved_prefix'],
+    ['more than fits behind the account’s name', 'x'.repeat(60), 'invalid_prefix'],
+  ] as const) {
+    test(`a prefix with ${name} is refused`, async () => {
+      const asked = await create({ use_gmail: '1', gmail_id: joey, prefix })
+      assert.deepEqual(refused(asked), [400, code])
+      assert.match(String(asked.body['message']), /^prefix: /)
+    })
+  }
+
+  test('of 100 that race for one tag one wins, on all threads; the others hear 409', async () => {
+    const params = { use_gmail: '1', gmail_id: joey, prefix: 'race' }
+    const all = await Promise.all(Array.from({ length: 100 }, () => create(params)))
+    assert.equal(all.filter(({ status }) => status === 200).length, 1)
+    for (const asked of all.filter(({ status }) => status !== 200)) {
+      assert.deepEqual(refused(asked), [409, 'address_taken'])
+    }
+  })
+
+  test('no prefix: dot forms first where the account has them, each once; then random tags', async () => {
+    const given: string[] = []
+    for (let draw = 0; draw < 30; draw += 1) {
+      given.push(emailOf(await create({ use_gmail: '1', gmail_id: joey })))
+    }
+    assert.equal(new Set(given).size, 30)
+    const tags = given.filter((email) => email.includes('+'))
+    assert.ok(tags.length >= 30 - 7, 'joey has seven dot forms')
+    for (const tag of tags) assert.match(tag, /^joey\+[a-z]+\.[a-z]+\d{8}@gmail\.com$/)
+    assert.ok(!given.includes(JOEY))
+    // A tag is only drawn when the dot forms are used up.
+    const dots = given.slice(0, given.length - tags.length)
+    assert.ok(dots.every((email) => !email.includes('+')))
+    const plain = emailOf(await create({ use_gmail: '1', gmail_id: ann }))
+    assert.match(plain, /^ann\.miller\+/, 'this account has no dot forms')
+  })
+})
+
+describe('its session', () => {
+  test('lives as long as any other, or as long as is asked for', async () => {
+    for (const [params, seconds] of [
+      [{}, 86_400],
+      [{ ttl: '90' }, 90],
+    ] as const) {
+      const before = house.now().getTime()
+      const { body } = await create({ gmail_auto: '1', ...params })
+      const life = Date.parse(String(body['expires_at_iso'])) - before
+      assert.ok(Math.abs(life - seconds * 1_000) < 10_000, `${life} ms`)
+    }
+    const long = await create({ gmail_auto: '1', ttl: '2592001' })
+    assert.deepEqual(refused(long), [400, 'invalid_parameter'])
+  })
+
+  test('may be made with a key, which is not charged; a wrong key is refused', async () => {
+    const ring = openKeyRing(house)
+    const key = await ring.issue()
+    const { token } = await house.session({ gmail_auto: '1' }, key.headers)
+    assert.equal((await ask(`${house.url}/api/check-mail?token=${token}`)).status, 200)
+    assert.equal(await ring.used(key), 0)
+    await ring.close()
+    const headers = { apikey: 'mf_live_wrong' }
+    const wrong = await ask(`${house.url}/api/create-session?gmail_auto=1`, {
+      method: 'POST',
+      headers,
+    })
+    assert.deepEqual(refused(wrong), [401, 'invalid_key'])
+  })
+
+  test('ends, cools down, and comes back only to its owner, as long as the account is offered', async () => {
+    const wish = { use_gmail: '1', gmail_id: ann, prefix: 'comes-back' }
+    const { token, email } = await house.session(wish)
+    const extend = () => post(`${house.url}/api/extend-session`, { token })
+    assert.equal((await extend()).status, 200)
+    house.moveClock(86_401)
+    assert.deepEqual(refused(await create(wish)), [409, 'address_taken'])
+    assert.equal(emailOf(await extend()), email)
+    await post(`${house.url}/api/delete-session`, { token })
+    assert.deepEqual(refused(await create(wish)), [409, 'address_taken'])
+    assert.deepEqual(refused(await extend()), [401, 'invalid_token'])
+    house.moveClock(31 * 86_400)
+    assert.equal(emailOf(await create(wish)), email)
+  })
+})
+
+describe('over SMTP', () => {
+  test('an alias is foreign, and so is its account: their mail does not come this way', async () => {
+    const { email } = await house.session({ use_gmail: '1', gmail_id: ann, prefix: 'by-smtp' })
+    const client = await connectSmtp(house.smtpPort)
+    for (const line of ['EHLO a.test', 'MAIL FROM:<a@a.test>']) await client.say(line)
+    for (const to of [email, ANN, JOEY]) {
+      assert.match((await client.say(`RCPT TO:<${to}>`)).text, /^550 5\.7\.1 /)
+    }
+    client.close()
+  })
+})
+
+test('credentials are in no answer', async () => {
+  for (const path of ['api/domains', 'readyz', 'metrics', 'openapi.json', 'docs']) {
+    const { text, headers } = await ask(`${house.url}/${path}`)
+    assert.doesNotMatch(text + JSON.stringify([...headers]), new RegExp(SECRET))
+  }
+})

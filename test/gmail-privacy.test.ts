@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
+import { parseAddress } from '../src/core/address.ts'
+import { parseMail } from '../src/mime/parse.ts'
+import { addConfiguredAccounts } from '../src/service/configured-accounts.ts'
+import { accountMail } from '../src/service/fetch-mail.ts'
+import { checkMail, withoutOurLines } from './api.ts'
+import { ask, post } from './ask.ts'
+import { type Door, openDoor } from './door.ts'
+import { emailsOf } from './emails.ts'
+import { keyRing } from './keys.ts'
+import { scratchFolder } from './scratch.ts'
+
+const folder = scratchFolder()
+const clock = { now: new Date('2026-03-01T12:00:00Z') }
+const ACCOUNTS = ['joey@gmail.com', 'ann@gmail.com'] as const
+
+let door: Door
+let ids: Record<string, number>
+beforeAll(async () => {
+  const file = join(folder.path, 'accounts.json')
+  const entries = ACCOUNTS.map((email) => ({ email, password: 'x', dots: true }))
+  writeFileSync(file, JSON.stringify(entries))
+  const env = { MAYFLY_GMAIL_ACCOUNTS_FILE: file }
+  door = await openDoor({ env, now: () => clock.now, parse: async (raw) => parseMail(raw) })
+  await addConfiguredAccounts(
+    door,
+    ACCOUNTS.map((email) => ({ email: address(email) })),
+  )
+  const known = await door.store.listAccounts(clock.now)
+  ids = Object.fromEntries(known.map(({ email, id }) => [email, id]))
+  for (const { id } of known) await door.store.reportAccount(id, 'ok', '')
+})
+afterAll(async () => {
+  await door.stop()
+  folder.remove()
+})
+beforeEach(() => {
+  clock.now = new Date(clock.now.getTime() + 10_000)
+})
+
+function address(text: string) {
+  const parsed = parseAddress(text)
+  assert.ok(parsed)
+  return parsed
+}
+
+async function alias(account: (typeof ACCOUNTS)[number], prefix?: string, headers = {}) {
+  const url = new URL(`${door.url}/api/create-session?use_gmail=1&gmail_id=${ids[account]}`)
+  if (prefix !== undefined) url.searchParams.set('prefix', prefix)
+  const { status, body } = await ask(url.href, { method: 'POST', headers })
+  assert.equal(status, 200, JSON.stringify(body))
+  return body as { email: string; token: string }
+}
+
+let mails = 0
+/** As the fetching does it: a mail of this account that names these addresses. */
+async function fetched(account: (typeof ACCOUNTS)[number], subject: string, ...to: string[]) {
+  mails += 1
+  const mail = accountMail(door, ids[account] ?? 0)
+  const recipients = await mail.aliases(to.map(address))
+  const text = `Return-Path: <b@shop.test>\r\nTo: ${to}\r\nSubject: ${subject}\r\n\r\nhi\r\n`
+  return await mail.receive({
+    folder: 'INBOX',
+    state: { uidValidity: 1, lastUid: mails },
+    identity: `mail ${mails}`,
+    recipients,
+    raw: Buffer.from(text),
+    receivedAt: clock.now,
+  })
+}
+
+const subjects = async ({ token }: { token: string }) =>
+  (await checkMail(door.url, token)).map(({ subject }) => subject)
+
+describe('mail meets the very alias that it names, and no other', () => {
+  test('tags of which one begins the other, dot forms, the bare account, another account', async () => {
+    const abc = await alias('joey@gmail.com', 'abc')
+    const abcd = await alias('joey@gmail.com', 'abcd')
+    const dotted = await alias('joey@gmail.com')
+    const anns = await alias('ann@gmail.com', 'abc')
+    assert.match(dotted.email, /^[joey.]+@gmail\.com$/)
+    const none = [
+      'joey@gmail.com',
+      'joey+ab@gmail.com',
+      'joey+abcde@gmail.com',
+      'j.o.e.y+abc@gmail.com',
+    ]
+    const undotted = dotted.email.replace(/\.(?=.*@)/, '')
+    for (const to of [...none, undotted, 'joey+abc@googlemail.com']) {
+      assert.equal(await fetched('joey@gmail.com', `for ${to}`, to), 'nobody', to)
+    }
+    for (const { email } of [abc, abcd, dotted]) {
+      assert.equal(await fetched('joey@gmail.com', `for ${email}`, email), 'kept')
+    }
+    assert.equal(await fetched('ann@gmail.com', 'for joey', abc.email), 'nobody')
+    assert.equal(await fetched('ann@gmail.com', 'for ann', anns.email), 'kept')
+    for (const box of [abc, abcd, dotted]) {
+      assert.deepEqual(await subjects(box), [`for ${box.email}`])
+    }
+    assert.deepEqual(await subjects(anns), ['for ann'])
+  })
+
+  test('several aliases in one mail each get it', async () => {
+    const [one, two] = [await alias('joey@gmail.com', 'one'), await alias('joey@gmail.com', 'two')]
+    const other = await alias('joey@gmail.com', 'other')
+    await fetched('joey@gmail.com', 'both', one.email, two.email)
+    assert.deepEqual(await Promise.all([one, two, other].map(subjects)), [['both'], ['both'], []])
+  })
+
+  test('an alias that is over gets nothing; who has it next gets nothing of before', async () => {
+    const former = await alias('joey@gmail.com', 'handed-on')
+    const { id } = (await door.store.listAccounts(clock.now))[0] ?? {}
+    const late = await accountMail(door, id ?? 0).aliases([address(former.email)])
+    await post(`${door.url}/api/delete-session`, { token: former.token })
+    assert.equal(late.length, 1)
+    assert.equal(await fetched('joey@gmail.com', 'late', former.email), 'nobody')
+    clock.now = new Date(clock.now.getTime() + 31 * 86_400_000)
+    const next = await alias('joey@gmail.com', 'handed-on')
+    const mail = accountMail(door, id ?? 0)
+    const old = {
+      folder: 'INBOX',
+      state: { uidValidity: 2, lastUid: 1 },
+      identity: 'found on looking back',
+      recipients: await mail.aliases([address(next.email)]),
+      raw: Buffer.from('Subject: the former owner’s\r\n\r\nhi\r\n'),
+      receivedAt: new Date(clock.now.getTime() - 15 * 86_400_000),
+    }
+    assert.equal(await mail.receive(old), 'nobody')
+    assert.deepEqual(await subjects(next), [])
+  })
+})
+
+describe('mail of an alias is read', () => {
+  test('with its own token alone', async () => {
+    const [mine, other] = [await alias('joey@gmail.com'), await alias('joey@gmail.com')]
+    await fetched('joey@gmail.com', 'mine', mine.email)
+    const [{ id = 0 } = {}] = await checkMail(door.url, mine.token)
+    for (const path of ['read-mail', 'raw-mail', 'attachment']) {
+      const query = `id=${id}&index=0&token=${other.token}`
+      const asked = await ask(`${door.url}/api/${path}?${query}`)
+      assert.deepEqual([asked.status, asked.body['code']], [404, 'message_not_found'], path)
+    }
+    const { body } = await post(`${door.url}/api/delete-mail`, {
+      id: String(id),
+      token: other.token,
+    })
+    assert.equal(body['code'], 'message_not_found')
+    assert.deepEqual(await subjects(other), [])
+    assert.deepEqual(await subjects(mine), ['mine'])
+  })
+
+  test('with the key that it was made with, and no other', async () => {
+    const ring = keyRing(door.shop, door.now)
+    const [own, strange] = [await ring.issue(), await ring.issue()]
+    const { email } = await alias('joey@gmail.com', 'keyed', own.headers)
+    await fetched('joey@gmail.com', 'keyed', email)
+    for (const query of ['', `?to=${encodeURIComponent(email)}`]) {
+      const seen = async ({ headers }: { headers: Record<string, string> }) =>
+        emailsOf(await ask(`${door.url}/emails${query}`, { headers })).map(({ subject }) => subject)
+      assert.deepEqual(await seen(own), ['keyed'])
+      assert.deepEqual(await seen(strange), [])
+    }
+  })
+
+  test('raw with lines of ours that claim no client: it was fetched, and its Return-Path is its own', async () => {
+    const { email, token } = await alias('joey@gmail.com', 'raw')
+    await fetched('joey@gmail.com', 'raw', email)
+    const [{ id = 0 } = {}] = await checkMail(door.url, token)
+    const response = await fetch(`${door.url}/api/raw-mail?token=${token}&id=${id}`)
+    const bytes = Buffer.from(await response.arrayBuffer())
+    const lines = bytes.toString().split('\r\n')
+    assert.equal(lines[0], `Delivered-To: ${email}`)
+    assert.match(lines[1] ?? '', /^Received: by \S+ with IMAP$/)
+    assert.match(lines[3] ?? '', new RegExp(`for <${email.replace('+', '\\+')}>; `))
+    assert.match(withoutOurLines(bytes).toString(), /^Return-Path: <b@shop\.test>\r\nTo: /)
+  })
+})
+
+describe('force=1 on check-mail', () => {
+  const looks: string[] = []
+  const deaf: (() => void)[] = []
+  beforeAll(() => {
+    for (const account of ACCOUNTS) {
+      const { onLook } = accountMail(door, ids[account] ?? 0)
+      deaf.push(onLook(() => void looks.push(account)))
+    }
+  })
+  afterAll(() => {
+    for (const end of deaf) end()
+  })
+  beforeEach(() => void looks.splice(0))
+
+  /** The bus tells its news in the next turn. */
+  const forced = async (token: string, query = '&force=1') => {
+    const { status } = await ask(`${door.url}/api/check-mail?token=${token}${query}`)
+    await new Promise(setImmediate)
+    return status
+  }
+
+  test('asks the account of the alias for a look, and is answered at once', async () => {
+    const { token } = await alias('ann@gmail.com')
+    assert.equal(await forced(token), 200)
+    assert.deepEqual(looks, ['ann@gmail.com'])
+  })
+
+  test('asks at most once in a few seconds, whoever asks, and is never refused for it', async () => {
+    const [one, two] = [await alias('ann@gmail.com'), await alias('ann@gmail.com')]
+    for (let round = 0; round < 10; round += 1) {
+      for (const { token } of [one, two]) assert.equal(await forced(token), 200)
+    }
+    assert.deepEqual(looks, ['ann@gmail.com'])
+    clock.now = new Date(clock.now.getTime() + 3_000)
+    await forced(two.token)
+    assert.equal(looks.length, 2)
+  })
+
+  test('asks nobody without it, of a mail domain’s session, or without a token that opens one', async () => {
+    const { token } = await alias('ann@gmail.com')
+    const plain = (await post(`${door.url}/api/create-session`, {})).body as { token: string }
+    assert.equal(await forced(token, ''), 200)
+    assert.equal(await forced(token, '&force=0'), 200)
+    assert.equal(await forced(plain.token), 200)
+    assert.equal(await forced('x'.repeat(43)), 401)
+    assert.equal(await forced(''), 400)
+    clock.now = new Date(clock.now.getTime() + 86_400_000)
+    assert.equal(await forced(token), 401)
+    assert.deepEqual(looks, [])
+  })
+})
