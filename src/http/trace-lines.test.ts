@@ -57,6 +57,20 @@ test('IPv6, TLS and no sender', () => {
   assert.match(lines, /with ESMTPS \(TLSv1\.3 TLS_AES_256_GCM_SHA384\)\r\n/)
 })
 
+test('mail that was fetched from an account: nobody spoke to us, and its Return-Path is its own', () => {
+  const fetched = { ...raw, clientIp: '', helo: '', protocol: 'IMAP' }
+  assert.equal(
+    traceLines(message, fetched, 'mx.box.test'),
+    [
+      'Delivered-To: ann@box.test',
+      'Received: by mx.box.test with IMAP',
+      '\t(fetched from a mail account, which took it at this time)',
+      '\tid 10 for <ann@box.test>; Sun, 01 Mar 2026 02:03:04 +0000',
+      '',
+    ].join('\r\n'),
+  )
+})
+
 test('a sender with letters of any script stays who it is', () => {
   const mailFrom = 'jörg@bücher.test'
   const lines = traceLines(message, { ...raw, mailFrom, helo: 'bücher.test' }, 'mx.box.test')

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
-import { test } from 'vitest'
+import { describe, test } from 'vitest'
+import { isProblem } from '../../test/problem.ts'
 import { scratchMail } from '../../test/scratch.ts'
 import { parseHost } from '../core/address.ts'
 import { createSession } from './create-session.ts'
 import { extendSession } from './extend-session.ts'
+import { openGmailScene, rules } from './testing/gmail.ts'
 
 const BORN = new Date('2026-03-01T12:00:00Z')
 const LATER = new Date('2026-03-01T14:00:00Z')
@@ -35,4 +37,55 @@ test('who revives a session a moment too late extends the one that lives', async
   assert.notEqual(mailbox, session.id)
   assert.deepEqual(others, [])
   assert.deepEqual(woken, Array(9).fill(mailbox))
+})
+
+describe('an alias of an account', () => {
+  const HOUR = 3_600_000
+  const expired = isProblem('session_expired')
+
+  test('is extended while it lives, also when its account is no longer offered', async () => {
+    const scene = await openGmailScene(rules('joe@gmail.com'))
+    const { token } = await scene.alias('joe@gmail.com', 'shop')
+    await scene.store.switchAccount(await scene.idOf('joe@gmail.com'), false)
+    scene.pass(HOUR / 2)
+    const extended = await extendSession({ ...scene.needs, accountRules: [] }, token, undefined)
+    await scene.close()
+    assert.equal(extended.expiresAt.getTime(), scene.needs.now().getTime() + HOUR)
+  })
+
+  test('comes back while its account is offered, healthy or not', async () => {
+    const scene = await openGmailScene(rules('joe@gmail.com'))
+    const { session, token } = await scene.alias('joe@gmail.com', 'shop')
+    await scene.report('joe@gmail.com', 'failing')
+    scene.pass(2 * HOUR)
+    const revived = await extendSession(scene.needs, token, undefined)
+    await scene.close()
+    assert.deepEqual(
+      [revived.address, revived.accountId],
+      ['joe+shop@gmail.com', session.accountId],
+    )
+    assert.notEqual(revived.id, session.id)
+  })
+
+  test('is over when its account has left the file or is switched off, and comes back with it', async () => {
+    const scene = await openGmailScene(rules('joe@gmail.com'), rules('ann@gmail.com'))
+    const { token } = await scene.alias('joe@gmail.com', 'shop')
+    scene.pass(2 * HOUR)
+    const left = { ...scene.needs, accountRules: [rules('ann@gmail.com')] }
+    await assert.rejects(extendSession(left, token, undefined), expired)
+    const id = await scene.idOf('joe@gmail.com')
+    await scene.store.switchAccount(id, false)
+    await assert.rejects(extendSession(scene.needs, token, undefined), expired)
+    await scene.store.switchAccount(id, true)
+    assert.equal((await extendSession(scene.needs, token, undefined)).accountId, id)
+    await scene.close()
+  })
+
+  test('does not come back when it has cooled down', async () => {
+    const scene = await openGmailScene(rules('joe@gmail.com'))
+    const { token } = await scene.alias('joe@gmail.com', 'shop')
+    scene.pass(HOUR + scene.needs.cooldownMs)
+    await assert.rejects(extendSession(scene.needs, token, undefined), expired)
+    await scene.close()
+  })
 })

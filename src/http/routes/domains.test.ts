@@ -17,7 +17,7 @@ afterAll(() => house.stop())
 const list = async () => (await ask(`${house.url}/api/domains`)).body
 
 describe('200', () => {
-  test('every active domain with its id, and no Gmail accounts yet', async () => {
+  test('every active domain with its id, and no Gmail accounts where none are configured', async () => {
     assert.deepEqual(await list(), {
       status: 'success',
       domains: [

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { ask, refusalFault } from '../../../test/ask.ts'
 import { type Door, openDoor } from '../../../test/door.ts'
+import { type GmailHouse, openGmailHouse } from '../../../test/gmail-house.ts'
 import { type House, openHouse } from '../../../test/house.ts'
 import { Problem } from '../../core/problem.ts'
 import type { RouteNeeds } from '../needs.ts'
@@ -17,16 +18,23 @@ const ADMIN = { authorization: 'Bearer secret' }
 let house: House
 let troubled: Door
 let guarded: Door
+let gmail: GmailHouse
 beforeAll(async () => {
   house = await openHouse({ env: PROXY_ENV })
   const trouble = { obstacle: async () => REASON }
   troubled = await openDoor({ trouble })
   guarded = await openDoor({ trouble, env: { MAYFLY_ADMIN_TOKEN: 'secret' } })
+  const accounts = [{ email: 'joe@gmail.com' }, { email: 'miller@gmail.com', masked: true }]
+  gmail = await openGmailHouse([...accounts, { email: 'off@gmail.com', active: false }], {
+    MAYFLY_ADMIN_TOKEN: 'secret',
+  })
+  await gmail.report('joe@gmail.com', 'failing', 'the server does not accept the login')
 })
 afterAll(async () => {
   await house.stop()
   await troubled.stop()
   await guarded.stop()
+  await gmail.stop()
 })
 
 describe('/livez', () => {
@@ -43,6 +51,32 @@ describe('/readyz', () => {
   describe('200', () => {
     test('when mail can be kept', async () => {
       assert.deepEqual((await ask(`${house.url}/readyz`)).body, { status: 'success' })
+    })
+
+    test('when a Gmail account fails; the operator hears how each of them is', async () => {
+      await gmail.session({ gmail_auto: '1' })
+      const stranger = await ask(`${gmail.url}/readyz`)
+      assert.deepEqual([stranger.status, stranger.body], [200, { status: 'success' }])
+      const operator = await ask(`${gmail.url}/readyz`, { headers: ADMIN })
+      assert.deepEqual(operator.body, {
+        status: 'success',
+        gmail_accounts: [
+          {
+            id: await gmail.idOf('joe@gmail.com'),
+            email: 'joe@gmail.com',
+            health: 'failing',
+            reason: 'the server does not accept the login',
+            aliases: 0,
+          },
+          {
+            id: await gmail.idOf('miller@gmail.com'),
+            email: 'mi…r@gmail.com',
+            health: 'ok',
+            reason: '',
+            aliases: 1,
+          },
+        ],
+      })
     })
   })
 
@@ -105,6 +139,17 @@ describe('/metrics', () => {
       assert.match(text, /^mayfly_http_requests_total\{route="none",status="4xx"\} [1-9]/m)
       assert.match(text, /^mayfly_http_waiting 0$/m)
       assert.doesNotMatch(text, /canary/)
+    })
+
+    test('how many Gmail accounts are in each state, however many threads answer', async () => {
+      const { text } = await ask(`${gmail.url}/metrics`, { headers: ADMIN })
+      assert.deepEqual(text.match(/^mayfly_gmail_accounts.*$/gm), [
+        'mayfly_gmail_accounts{health="starting"} 0',
+        'mayfly_gmail_accounts{health="ok"} 1',
+        'mayfly_gmail_accounts{health="slow"} 0',
+        'mayfly_gmail_accounts{health="failing"} 1',
+      ])
+      assert.doesNotMatch(text, /@gmail|login/)
     })
 
     test('to the operator when there is an admin token', async () => {
