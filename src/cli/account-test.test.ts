@@ -1,0 +1,127 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Address } from '../core/address.ts'
+import { type GmailScene, openGmailScene, rules } from '../service/testing/gmail.ts'
+import { type AccountTest, type Arrival, testAccount } from './account-test.ts'
+import { Refused } from './refused.ts'
+
+const JOE = { ...rules('joe@gmail.com'), active: true }
+const GOOD: AccountTest = {
+  ok: true,
+  folders: [{ name: 'INBOX' }, { name: '[Gmail]/Spam' }],
+  spam: '[Gmail]/Spam',
+  trash: undefined,
+  idle: true,
+  gmail: true,
+}
+
+let scene: GmailScene
+let lines: string[]
+let sent: Address[]
+beforeEach(async () => {
+  scene = await openGmailScene(JOE)
+  lines = []
+  sent = []
+})
+afterEach(() => scene.close())
+
+interface Server {
+  test?: AccountTest
+  /** What becomes of the mails; undefined: nothing is set to send them by. */
+  arrive?: (aliases: readonly Address[]) => Arrival[]
+}
+
+const run = (options: { name?: string; send?: boolean }, { test = GOOD, arrive }: Server = {}) =>
+  testAccount(
+    { ...scene.needs, file: [JOE] },
+    {
+      testAccount: async () => test,
+      aliasTrial: () =>
+        arrive &&
+        (async (_email, aliases) => {
+          sent.push(...aliases)
+          return arrive(aliases)
+        }),
+    },
+    { name: 'joe@gmail.com', ...options },
+    (line) => void lines.push(line),
+  )
+
+const all = (aliases: readonly Address[]) =>
+  aliases.map((alias) => ({ alias, folder: 'INBOX', headers: ['Delivered-To', 'To'] }))
+
+async function refusal(deed: Promise<void>): Promise<Refused> {
+  const error = await deed.catch((reason: unknown) => reason)
+  if (error instanceof Refused) return error
+  throw new Error(`expected a refusal, got ${error}`)
+}
+
+test('a good login shows the folders and what the server can do', async () => {
+  await run({})
+  expect(lines).toEqual([
+    'Login      joe@gmail.com: the server accepts it',
+    'Folders    INBOX, [Gmail]/Spam',
+    'Spam       [Gmail]/Spam',
+    'Trash      no folder is marked as that: delete_after_fetch cannot be done',
+    'IDLE       yes: new mail is told at once',
+    'Gmail ids  yes',
+  ])
+})
+
+test('a login that fails is refused with its reason', async () => {
+  const reason = 'the server does not accept the login'
+  const { message, exitCode } = await refusal(run({}, { test: { ok: false, reason } }))
+  expect([exitCode, message]).toEqual([1, `joe@gmail.com: ${reason}`])
+})
+
+test('an account that does not stand in the file is refused before anybody logs in', async () => {
+  expect((await refusal(run({ name: 'ann@gmail.com' }))).exitCode).toBe(1)
+  expect(lines).toEqual([])
+})
+
+test('--send writes to a dot form and a plus form, and says which headers keep them', async () => {
+  await run({ send: true }, { arrive: all })
+  const [dot = '', plus = '', ...others] = sent
+  expect(others).toEqual([])
+  expect(dot).toMatch(/^j\.?o\.?e@gmail\.com$/)
+  expect(dot).not.toBe('joe@gmail.com')
+  expect(plus).toMatch(/^joe\+[a-z.]+\d{8}@gmail\.com$/)
+  expect(lines.slice(7).map((line) => line.split(/ {2,}/))).toEqual([
+    [dot, 'arrived in INBOX; kept in Delivered-To, To'],
+    [plus, 'arrived in INBOX; kept in Delivered-To, To'],
+  ])
+})
+
+test('--send writes to no dot form that is somebody’s alias', async () => {
+  const dots = { ...scene.needs, accountRules: [rules('joe@gmail.com', { dots: true })] }
+  const { createSession } = await import('../service/create-session.ts')
+  for (let one = 0; one < 2; one += 1) await createSession(dots, { useGmail: true })
+  const held = new Set<string>()
+  for (const form of ['j.oe@gmail.com', 'jo.e@gmail.com', 'j.o.e@gmail.com']) {
+    const id = await scene.idOf('joe@gmail.com')
+    const found = await scene.store.findAliases(id, [rules(form).email], scene.needs.now())
+    if (found.length > 0) held.add(form)
+  }
+  expect(held.size).toBe(2)
+  for (let round = 0; round < 5; round += 1) await run({ send: true }, { arrive: all })
+  expect(sent.filter((alias) => held.has(alias))).toEqual([])
+})
+
+test('a form that is not met is told, and is a fault', async () => {
+  const arrive = (aliases: readonly Address[]) => all(aliases).slice(0, 1)
+  const { exitCode } = await refusal(run({ send: true }, { arrive }))
+  expect(exitCode).toBe(1)
+  expect(lines.at(-1)).toContain('was not met')
+})
+
+test('a mail server that refuses the mails is told in a line', async () => {
+  const arrive = () => {
+    throw new Error('550 relaying denied')
+  }
+  expect((await refusal(run({ send: true }, { arrive }))).message).toBe('550 relaying denied')
+})
+
+test('--send without a mail server is a wrong command line', async () => {
+  const { exitCode, message } = await refusal(run({ send: true }))
+  expect([exitCode, message]).toEqual([2, expect.stringContaining('MAYFLY_MAIL_OUT')])
+  expect(lines).toEqual([])
+})

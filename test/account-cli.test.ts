@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { ask, post } from './ask.ts'
+import { mayflyUnder } from './command.ts'
+import { type Dovecot, openDovecot } from './dovecot.ts'
+import { type GmailHouse, openGmailHouse, SECRET } from './gmail-house.ts'
+import { openMailServer } from './mail-server.ts'
+import { scratchFolder } from './scratch.ts'
+
+/** One `mayfly account` command with this accounts file. */
+const account = (folder: string, env: Record<string, string>, ...args: string[]) => {
+  const settings = Object.entries(env).map(([name, value]) => `${name}=${value}`)
+  return mayflyUnder(['env', ...settings], folder, 'account', ...args)
+}
+
+describe('beside a service', () => {
+  let house: GmailHouse
+  beforeAll(async () => {
+    house = await openGmailHouse([{ email: 'joe@gmail.com' }, { email: 'ann@gmail.com' }])
+    await house.report('ann@gmail.com', 'failing', 'the server does not accept the login')
+  })
+  afterAll(() => house.stop())
+
+  const run = (...args: string[]) =>
+    account(house.folder, { MAYFLY_GMAIL_ACCOUNTS_FILE: house.accountsFile }, ...args)
+  const offered = async () =>
+    (await ask(`${house.url}/api/domains`)).body['gmail_accounts'] as unknown[]
+
+  test('list tells how the accounts are doing, as JSON too, and no secret', async () => {
+    const { stdout, status } = await run('list')
+    assert.equal(status, 0)
+    assert.match(stdout, /^\d+ +joe@gmail\.com +yes +ok +0$/m)
+    assert.match(stdout, /ann@gmail\.com +yes +failing +0 +the server does not accept the login$/m)
+    const json = await run('list', '--json')
+    const [first] = JSON.parse(json.stdout) as { id: number; email: string }[]
+    assert.deepEqual(
+      [first?.id, first?.email],
+      [await house.idOf('joe@gmail.com'), 'joe@gmail.com'],
+    )
+    assert.doesNotMatch(stdout + json.stdout, new RegExp(SECRET))
+  })
+
+  test('deactivate counts at once, activate brings it back under its id', async () => {
+    const before = await offered()
+    assert.equal((await run('deactivate', 'joe@gmail.com')).status, 0)
+    assert.equal((await offered()).length, 1)
+    const id = String(await house.idOf('joe@gmail.com'))
+    const refused = await post(`${house.url}/api/create-session`, { use_gmail: '1', gmail_id: id })
+    assert.equal(refused.body['code'], 'unknown_gmail_account')
+    assert.equal((await run('activate', id)).status, 0)
+    assert.deepEqual(await offered(), before)
+  })
+
+  test('an account that is not there, and a login that fails: exit code 1 and a line', async () => {
+    const nobody = await run('deactivate', 'bob@gmail.com')
+    assert.deepEqual([nobody.status, nobody.stdout], [1, ''])
+    assert.match(nobody.stderr, /^No account is "bob@gmail\.com"/)
+    const unreachable = await run('test', 'joe@gmail.com')
+    assert.deepEqual([unreachable.status, unreachable.stdout], [1, ''])
+    assert.match(unreachable.stderr, /^joe@gmail\.com: the server cannot be reached/)
+    const unsent = await run('test', 'joe@gmail.com', '--send')
+    assert.equal(unsent.status, 2)
+    assert.match(unsent.stderr, /MAYFLY_MAIL_OUT/)
+  })
+})
+
+describe('test, against a real server', () => {
+  const EMAIL = 'joey@mail.test'
+  const folder = scratchFolder()
+  const file = join(folder.path, 'accounts.json')
+  let dovecot: Dovecot
+  let mailServer: Awaited<ReturnType<typeof openMailServer>>
+  beforeAll(async () => {
+    dovecot = await openDovecot({ users: { [EMAIL]: SECRET } })
+    mailServer = await openMailServer()
+    written(SECRET)
+  })
+  afterAll(async () => {
+    await dovecot.close()
+    await mailServer.close()
+    folder.remove()
+  })
+
+  function written(password: string): void {
+    const server = { host: '127.0.0.1', port: dovecot.port, tls: false }
+    writeFileSync(file, JSON.stringify([{ email: EMAIL, password, ...server }]))
+  }
+  const run = (...args: string[]) =>
+    account(
+      folder.path,
+      {
+        MAYFLY_GMAIL_ACCOUNTS_FILE: file,
+        MAYFLY_MAIL_OUT: mailServer.url,
+        MAYFLY_MAIL_FROM: 'mayfly@sender.test',
+        MAYFLY_BASE_URL: 'http://sender.test',
+      },
+      ...args,
+    )
+
+  test('a good login shows folders and abilities, before any service has started', async () => {
+    const { status, stdout, stderr } = await run('test', EMAIL)
+    assert.deepEqual([status, stderr], [0, ''])
+    assert.match(stdout, /^Login +joey@mail\.test: the server accepts it$/m)
+    assert.match(stdout, /^Folders +.*INBOX/m)
+    assert.match(stdout, /^IDLE +yes/m)
+    assert.match(stdout, /^Gmail ids +no/m)
+  })
+
+  test('a wrong password is told as such, and not printed', async () => {
+    written('canary-wrong-password')
+    const { status, stdout, stderr } = await run('test', EMAIL)
+    written(SECRET)
+    assert.deepEqual([status, stdout], [1, ''])
+    assert.match(stderr, /^joey@mail\.test: the server does not accept the login$/m)
+    assert.doesNotMatch(stderr, /canary/)
+  })
+
+  test('--send finds its two mails again, and names the headers that keep them', async () => {
+    const delivered = (async () => {
+      for (let count = 0; count < 2; count += 1) {
+        const { to, raw } = mailServer.taken[count] ?? (await mailServer.next())
+        // As Gmail does: the account's own name on delivery, the alias where the sender wrote it.
+        const received = `Received: by mx.mail.test for <${to}>; now`
+        dovecot.deliver(EMAIL, `Delivered-To: ${EMAIL}\r\n${received}\r\n${raw}`)
+      }
+    })()
+    const { status, stdout, stderr } = await run('test', EMAIL, '--send')
+    await delivered
+    assert.deepEqual([status, stderr], [0, ''])
+    const [dot = '', plus = ''] = mailServer.taken.map(({ to }) => String(to))
+    assert.match(dot, /^j\.?o\.?e\.?y@mail\.test$/)
+    assert.match(plus, /^joey\+[a-z]+\.[a-z]+\d{8}@mail\.test$/)
+    for (const alias of [dot, plus]) {
+      assert.ok(stdout.includes(`${alias} `), stdout)
+    }
+    assert.equal(stdout.match(/arrived in INBOX; kept in To, Received$/gm)?.length, 2)
+  })
+})
