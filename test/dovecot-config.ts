@@ -33,6 +33,12 @@ auth_mechanisms = plain login${introspectionUrl ? ' xoauth2' : ''}
 ssl = ${tls ? 'required' : 'no'}
 ${tls ? `ssl_cert = <${tls.cert}\nssl_key = <${tls.key}` : ''}
 
+# Who fails to log in would else wait longer each time.
+service anvil {
+  unix_listener anvil-auth-penalty {
+    mode = 0
+  }
+}
 service imap-login {
   inet_listener imap {
     port = ${tls ? 0 : port}

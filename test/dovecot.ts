@@ -101,7 +101,8 @@ export async function openDovecot(options: DovecotOptions) {
     /** What it said so far: for tests that look for secrets, and for people who look for a fault. */
     log: () => readFileSync(join(path, 'dovecot.log'), 'utf8'),
     async close() {
-      await end('SIGTERM')
+      // Nothing of it is needed again, and it may take seconds to end in peace.
+      await end('SIGKILL')
       folder.remove()
     },
   }

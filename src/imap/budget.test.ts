@@ -20,7 +20,7 @@ describe('messages a minute', () => {
     const budget = openBudget(limits)
     budget.spend({ messages: 300 }, at(0))
     const pause = budget.messages(at(1_000))
-    expect(pause).toEqual({ ms: 64_000, reason: 'near its limit of 300 messages a minute' })
+    expect(pause).toEqual({ until: at(65_000), reason: 'near its limit of 300 messages a minute' })
     expect(budget.messages(at(60_000))).not.toBe(300)
     expect(budget.messages(at(65_000))).toBe(300)
   })
@@ -48,7 +48,7 @@ describe('bytes a day', () => {
     budget.spend({ bytes: 1_999_000_000 }, at(0))
     expect(budget.bytes(1_000_000, at(HOUR))).toBeUndefined()
     expect(budget.bytes(1_000_001, at(HOUR))).toEqual({
-      ms: 23.5 * HOUR,
+      until: at(24.5 * HOUR),
       reason: 'near its limit of 2000 MB a day',
     })
     expect(budget.bytes(1_000_001, at(24.5 * HOUR))).toBeUndefined()

@@ -2,7 +2,7 @@ import type { AccountLimits } from './options.ts'
 
 /** Why nothing may be asked of the server for a while. */
 export interface Pause {
-  ms: number
+  until: Date
   reason: string
 }
 
@@ -28,7 +28,7 @@ export function openBudget({ bytesPerDay, messagesPerMinute }: AccountLimits): B
     const spent = bytes.sum(now)
     // A mail larger than the whole budget would otherwise wait for ever.
     if (spent === 0 || spent + size <= bytesPerDay) return undefined
-    return { ms: bytes.relief(now), reason: `near its limit of ${megabytes} MB a day` }
+    return { until: bytes.relief(now), reason: `near its limit of ${megabytes} MB a day` }
   }
 
   return {
@@ -36,7 +36,7 @@ export function openBudget({ bytesPerDay, messagesPerMinute }: AccountLimits): B
       const room = messagesPerMinute - messages.sum(now)
       if (room > 0) return byteRoom(0, now) ?? room
       const reason = `near its limit of ${messagesPerMinute} messages a minute`
-      return { ms: messages.relief(now), reason }
+      return { until: messages.relief(now), reason }
     },
     bytes: byteRoom,
     spend(cost, now) {
@@ -67,10 +67,10 @@ function slidingWindow(ms: number, parts: number) {
       else slots.push({ at, count })
     },
     sum: (now: Date) => recent(now).reduce((sum, { count }) => sum + count, 0),
-    /** Until the oldest part falls out. */
-    relief(now: Date) {
-      const oldest = Math.min(...recent(now).map(({ at }) => at))
-      return Number.isFinite(oldest) ? Math.max(1, oldest + ms + width - now.getTime()) : 0
+    /** When the oldest part falls out. */
+    relief(now: Date): Date {
+      const oldest = Math.min(now.getTime(), ...recent(now).map(({ at }) => at))
+      return new Date(oldest + ms + width)
     },
   }
 }

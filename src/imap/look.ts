@@ -33,7 +33,7 @@ export interface OpenFolder extends FolderMarks {
 }
 
 const BATCH = 50
-const NONE: Pause = { ms: 0, reason: '' }
+const NONE: Pause = { until: new Date(0), reason: '' }
 
 /**
  * Takes in what is new in the open folder, in the order of its UIDs. Where it stands is kept with each mail, or after a

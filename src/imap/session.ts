@@ -50,16 +50,23 @@ export async function openSession(options: SessionOptions): Promise<ImapSession>
     logger: { debug() {}, info() {}, warn: note, error: note, trace() {}, fatal: note },
   })
   client.on('exists', news)
-  client.on('close', () => end(said))
+  client.on('close', () => {
+    end(said)
+    // Servers say why they close on us.
+    end(Object.assign(new Error('good-bye'), { reason: client.byeReason }))
+    news()
+  })
   client.on('error', end)
 
   function note(entry: { err?: unknown }): void {
     said = entry.err
   }
 
-  function end(error: unknown): void {
-    ended ??= faultOf(error)
-    news()
+  /** The first reason stands, but for the mere fact that it ended. */
+  function end(error: unknown): ImapFault {
+    const fault = faultOf(error)
+    if (!ended || (ended.kind === 'lost' && fault.kind !== 'lost')) ended = fault
+    return ended
   }
 
   async function ask<T>(command: Command<T>, withinMs = tempo.answer): Promise<T> {
@@ -67,24 +74,28 @@ export async function openSession(options: SessionOptions): Promise<ImapSession>
     const abandon = () => client.close()
     abandoned.addEventListener('abort', abandon)
     const timer = setTimeout(() => {
-      ended ??= new ImapFault('lost', 'the server does not answer')
+      said = new ImapFault('lost', 'the server does not answer')
       client.close()
     }, withinMs)
     try {
       const answer = await command(client)
       if (answer !== false && answer !== undefined && client.usable) return answer
     } catch (error) {
-      said = error
+      if (!(said instanceof ImapFault)) said = error
     } finally {
       clearTimeout(timer)
       abandoned.removeEventListener('abort', abandon)
     }
-    throw ended ?? faultOf(said)
+    throw client.usable ? faultOf(said) : end(said)
   }
 
   await ask(async () => {
     await client.connect()
     return true
+  }).catch((error: unknown) => {
+    // The library leaves a connection open whose login was refused.
+    client.close()
+    throw error
   })
 
   return {

@@ -26,13 +26,12 @@ export async function watch(part: Watch): Promise<void> {
   let pause = await rounds.moved()
   while (!ended.aborted) {
     await part.looked(pause)
-    const resume = needs.now().getTime() + (pause?.ms ?? 0)
     session.idle()
     const rings = await bell.heard(restMs(part, pause))
     if (ended.aborted) return
     const fault = session.fault()
     if (fault) throw fault
-    if (pause && needs.now().getTime() < resume) await rounds.stayAwake()
+    if (pause && needs.now() < pause.until) await rounds.stayAwake()
     else pause = await nextRound(rounds, pause === undefined && rings.has('news'), rings.size)
   }
 }
@@ -44,7 +43,8 @@ async function nextRound(rounds: Rounds, told: boolean, rings: number): Promise<
   return pause ?? (rings > 1 ? rounds.moved() : undefined)
 }
 
-function restMs({ tempo, random }: Watch, pause: Pause | undefined): number {
+function restMs({ tempo, random, looking }: Watch, pause: Pause | undefined): number {
   const watchdog = tempo.watchdog * (0.8 + 0.4 * random())
-  return Math.min(pause?.ms ?? watchdog, watchdog)
+  if (!pause) return watchdog
+  return Math.min(watchdog, Math.max(0, pause.until.getTime() - looking.needs.now().getTime()))
 }

@@ -111,7 +111,7 @@ function needsOf(kept: Memory, state: Conditions, change: () => void): ImapNeeds
     },
     now: () => new Date(state.time),
     random: () => 0.5,
-    log: linesLog(kept.lines),
+    log: linesLog(kept.lines, change),
   }
 }
 
@@ -129,12 +129,13 @@ function keep(
   return 'kept'
 }
 
-function linesLog(lines: string[]): Log {
+function linesLog(lines: string[], change: () => void): Log {
   const write = (level: string) => (facts: LogFacts, sentence: string) => {
     const shown = Object.entries(facts).map(([key, value]) =>
       value instanceof Error ? `${key}=${value.stack} ${JSON.stringify(value)}` : `${key}=${value}`,
     )
     lines.push([level, sentence, ...shown].join(' '))
+    change()
   }
   return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
 }

@@ -15,6 +15,8 @@ interface Traffic {
   connections: number
   open: number
   cut: Cut | undefined
+  /** A command that is answered NO in the server's place. */
+  refuse: string | undefined
   /** Rewrites what the server says; a chunk may hold several lines. */
   rewrite(chunk: string): string
 }
@@ -28,6 +30,7 @@ export async function openProxy(target: number) {
     connections: 0,
     open: 0,
     cut: undefined,
+    refuse: undefined,
     rewrite: (chunk) => chunk,
   }
   const sockets = new Set<Socket>()
@@ -91,6 +94,10 @@ function join(
     state.lines.push(line.trim().split(' ').slice(1, 3).join(' '))
     change()
     const { cut } = state
+    if (state.refuse && state.lines.at(-1) === state.refuse) {
+      client.write(`${line.split(' ')[0]} NO [CANNOT] not now\r\n`)
+      return true
+    }
     if (!cut || state.lines.length < cut.line) {
       server.write(line, 'latin1')
       return true

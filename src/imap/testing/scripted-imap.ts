@@ -41,6 +41,10 @@ export async function openScriptedImap(options: { capabilities?: string } = {}) 
     say(line: string) {
       for (const socket of sockets) socket.write(`${line}\r\n`)
     },
+    /** Ends every connection. */
+    drop() {
+      for (const socket of sockets) socket.destroy()
+    },
     async close() {
       for (const socket of sockets) socket.destroy()
       server.close()
@@ -79,36 +83,54 @@ function converse(socket: Socket, state: State): void {
     const answer = state.answer(command) ?? usualAnswer(command, folder, state)
     if (answer === 'drop') socket.destroy()
     else if (answer !== 'silence') socket.write(answer.replaceAll('%', tag), 'latin1')
+    if (answer.startsWith('* BYE')) socket.end()
   }
 }
 
-/** `%` stands for the tag: no mail of these tests has one in it. */
+/** By the beginning of the command. `%` stands for the tag: no mail of these tests has one in it. */
+const USUAL: readonly [
+  string,
+  string | ((command: string, folder: string, state: State) => string),
+][] = [
+  [
+    'CAPABILITY',
+    (_command, _folder, { capabilities }) => `* CAPABILITY ${capabilities}\r\n% OK\r\n`,
+  ],
+  ['NAMESPACE', '* NAMESPACE (("" "/")) NIL NIL\r\n% OK\r\n'],
+  ['LIST "" ""', '* LIST (\\Noselect) "/" ""\r\n% OK\r\n'],
+  ['LIST', '* LIST () "/" "INBOX"\r\n* LIST (\\Junk) "/" "[Gmail]/Spam"\r\n% OK\r\n'],
+  ['IDLE', '+ idling\r\n'],
+  ['LOGOUT', '* BYE\r\n% OK\r\n'],
+  ['SELECT', selectAnswer],
+  ['EXAMINE', selectAnswer],
+  ['STATUS', statusAnswer],
+  ['UID SEARCH', searchAnswer],
+  ['UID FETCH', (command, folder, { mails }) => fetchAnswer(command, mails[folder] ?? [])],
+  ['', '% OK\r\n'],
+]
+
 function usualAnswer(command: string, folder: string, state: State): string {
-  const mails = state.mails[folder] ?? []
-  const uidNext = (box: ScriptedMail[]) => Math.max(0, ...box.map(({ uid }) => uid)) + 1
-  const name = command.split(' ')[0]
-  if (name === 'CAPABILITY') return `* CAPABILITY ${state.capabilities}\r\n% OK\r\n`
-  if (name === 'NAMESPACE') return '* NAMESPACE (("" "/")) NIL NIL\r\n% OK\r\n'
-  if (name === 'IDLE') return '+ idling\r\n'
-  if (name === 'LOGOUT') return '* BYE\r\n% OK\r\n'
-  if (name === 'LIST') {
-    const uses = ['* LIST () "/" "INBOX"', '* LIST (\\Junk) "/" "[Gmail]/Spam"']
-    return `${uses.join('\r\n')}\r\n% OK\r\n`
-  }
-  if (name === 'SELECT' || name === 'EXAMINE') {
-    const marks = `* OK [UIDVALIDITY ${state.uidValidity}]\r\n* OK [UIDNEXT ${uidNext(mails)}]\r\n`
-    return `* ${mails.length} EXISTS\r\n${marks}% OK [READ-ONLY]\r\n`
-  }
-  if (name === 'STATUS') {
-    const asked = /STATUS "?([^"(]+?)"? \(/.exec(command)?.[1] ?? ''
-    const next = uidNext(state.mails[asked] ?? [])
-    return `* STATUS "${asked}" (UIDNEXT ${next} UIDVALIDITY ${state.uidValidity})\r\n% OK\r\n`
-  }
-  if (command.startsWith('UID SEARCH')) {
-    const set = /UID ([\d:*,]+)$/.exec(command)?.[1]
-    const found = set ? uidsIn(set, mails) : mails.map(({ uid }) => uid)
-    return `* SEARCH ${found.join(' ')}\r\n% OK\r\n`
-  }
-  if (command.startsWith('UID FETCH')) return fetchAnswer(command, mails)
-  return '% OK\r\n'
+  const answer = USUAL.find(([beginning]) => command.startsWith(beginning))?.[1] ?? ''
+  return typeof answer === 'string' ? answer : answer(command, folder, state)
+}
+
+function uidNext(mails: readonly ScriptedMail[] = []): number {
+  return Math.max(0, ...mails.map(({ uid }) => uid)) + 1
+}
+
+function selectAnswer(_command: string, folder: string, { mails, uidValidity }: State): string {
+  const marks = `* OK [UIDVALIDITY ${uidValidity}]\r\n* OK [UIDNEXT ${uidNext(mails[folder])}]\r\n`
+  return `* ${mails[folder]?.length ?? 0} EXISTS\r\n${marks}% OK [READ-ONLY]\r\n`
+}
+
+function statusAnswer(command: string, _folder: string, { mails, uidValidity }: State): string {
+  const asked = /STATUS "?([^"(]+?)"? \(/.exec(command)?.[1] ?? ''
+  const marks = `UIDNEXT ${uidNext(mails[asked])} UIDVALIDITY ${uidValidity}`
+  return `* STATUS "${asked}" (${marks})\r\n% OK\r\n`
+}
+
+function searchAnswer(command: string, folder: string, { mails }: State): string {
+  const all = mails[folder] ?? []
+  const set = /UID ([\d:*,]+)$/.exec(command)?.[1] ?? '1:*'
+  return `* SEARCH ${uidsIn(set, all).join(' ')}\r\n% OK\r\n`
 }

@@ -1,0 +1,133 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { openAccount } from './account.ts'
+import { ANN, testAccountAt } from './testing/account.ts'
+import { dovecotForTests } from './testing/dovecot-account.ts'
+import { mailText, testHouse } from './testing/house.ts'
+import { openProxy } from './testing/proxy.ts'
+import { asOwner, viewOf } from './testing/view.ts'
+
+const dovecot = dovecotForTests()
+const X = 'ann+x@mail.test'
+const REMOVING = { deleteAfterFetch: true }
+
+beforeEach(async () => {
+  // Each test begins with an empty account.
+  await asOwner(dovecot.server().port, async (client) => {
+    for (const folder of ['INBOX', 'Spam', 'Trash']) {
+      const { exists } = await client.mailboxOpen(folder)
+      if (exists > 0) await client.messageDelete('1:*')
+    }
+  })
+})
+
+const bodies = (mails: { raw: string }[]) =>
+  mails.map(({ raw }) => raw.split('\r\n\r\n')[1]?.trim())
+
+describe('where fetched mail is removed', () => {
+  test('it goes, from INBOX and Spam and from the trash; what is others’ stays', async () => {
+    const proxy = await openProxy(dovecot.server().port)
+    const house = testHouse([X])
+    const account = openAccount(house.needs, testAccountAt(proxy.port, REMOVING))
+    await house.untilHealth('ok')
+    dovecot.server().deliver(ANN, mailText({ To: ANN }, 'own trash'), { folder: 'Trash' })
+    dovecot.server().deliver(ANN, mailText({ To: ANN }, 'own mail'))
+    dovecot.server().deliver(ANN, mailText({ To: X }, 'fetched'))
+    dovecot.server().deliver(ANN, mailText({ To: X }, 'fetched as well'), { folder: 'Spam' })
+    house.look()
+    await house.untilMails(2)
+    // The last thing it does is to empty the trash and to wait in INBOX again.
+    await proxy.until(({ lines }) => expunges(lines) === 2 && lines.at(-1) === 'IDLE')
+    const view = await viewOf(dovecot.server().port)
+    expect(bodies(view.INBOX)).toEqual(['own mail'])
+    expect(bodies(view.Spam)).toEqual([])
+    expect(bodies(view.Trash)).toEqual(['own trash'])
+    expect(view.Trash[0]?.flags).toEqual([])
+    await account.close()
+    await proxy.close()
+  })
+
+  test('mail that found no room stays', async () => {
+    const house = await dovecot.ready([X], REMOVING)
+    house.state.full = true
+    dovecot.server().deliver(ANN, mailText({ To: X }, 'no room'))
+    await house.until(() => house.lines.some((line) => line.includes('no room')))
+    await dovecot.closeAll()
+    expect(bodies((await viewOf(dovecot.server().port)).INBOX)).toEqual(['no room'])
+  })
+
+  for (const [name, command] of [
+    ['moving', 'UID MOVE'],
+    ['emptying the trash', 'UID STORE'],
+  ] as const) {
+    test(`${name} that is refused is told once, and done after a later look`, async () => {
+      const proxy = await openProxy(dovecot.server().port)
+      const house = testHouse([X])
+      const account = openAccount(house.needs, testAccountAt(proxy.port, REMOVING))
+      await house.untilHealth('ok')
+      proxy.state.refuse = command
+      dovecot.server().deliver(ANN, mailText({ To: X }, 'one'))
+      await house.until(() => house.lines.some((line) => line.includes('does not let us remove')))
+      await proxy.until(({ lines }) => lines.at(-1) === 'IDLE')
+      dovecot.server().deliver(ANN, mailText({ To: X }, 'two'))
+      await house.untilMails(2)
+      await proxy.until(({ lines }) => lines.at(-1) === 'IDLE')
+      proxy.state.refuse = undefined
+      dovecot.server().deliver(ANN, mailText({ To: X }, 'three'))
+      await proxy.until(({ lines }) => expunges(lines) === 1 && lines.at(-1) === 'IDLE')
+      const view = await viewOf(dovecot.server().port)
+      expect([...view.INBOX, ...view.Trash]).toEqual([])
+      expect(bodies(house.mails)).toEqual(['one', 'two', 'three'])
+      expect(house.lines.filter((line) => line.includes('does not let us'))).toHaveLength(1)
+      expect(house.reports.map(({ health }) => health)).toEqual(['starting', 'ok'])
+      await account.close()
+      await proxy.close()
+    })
+  }
+
+  test('what waits to be removed is forgotten when its number is another mail’s', async () => {
+    const proxy = await openProxy(dovecot.server().port)
+    const house = testHouse([X])
+    house.state.oldest = new Date(Date.now() - 60_000)
+    const account = openAccount(house.needs, testAccountAt(proxy.port, REMOVING))
+    await house.untilHealth('ok')
+    proxy.state.refuse = 'UID MOVE'
+    dovecot.server().deliver(ANN, mailText({ To: X }, 'kept'))
+    await house.until(() => house.lines.some((line) => line.includes('does not let us remove')))
+    await dovecot.server().stop('SIGKILL')
+    dovecot.server().forgetUids(ANN)
+    const early = new Date(Date.now() - 40_000)
+    for (const body of ['own mail', 'own mail too', 'own mail as well']) {
+      dovecot.server().deliver(ANN, mailText({ To: ANN }, body), { at: early })
+    }
+    proxy.state.refuse = undefined
+    await dovecot.server().start()
+    dovecot.server().deliver(ANN, mailText({ To: X }, 'another'))
+    await house.untilMails(2)
+    await proxy.until(({ lines }) => expunges(lines) > 0 && lines.at(-1) === 'IDLE')
+    const { INBOX } = await viewOf(dovecot.server().port)
+    expect(bodies(INBOX)).toEqual(['own mail', 'own mail too', 'own mail as well'])
+    await account.close()
+    await proxy.close()
+  })
+
+  test('without a trash all stays, and the operator hears of it once', async () => {
+    const proxy = await openProxy(dovecot.server().port)
+    proxy.state.rewrite = (chunk) => chunk.replace(/\* LIST [^\r]*Trash\r\n/, '')
+    const house = testHouse([X])
+    const account = openAccount(house.needs, testAccountAt(proxy.port, REMOVING))
+    await house.untilHealth('ok')
+    for (const count of [1, 2]) {
+      dovecot.server().deliver(ANN, mailText({ To: X }))
+      await house.untilMails(count)
+      await proxy.until(({ lines }) => lines.at(-1) === 'IDLE')
+    }
+    expect(house.lines.filter((line) => line.includes('fetched mail stays'))).toHaveLength(1)
+    expect((await viewOf(dovecot.server().port)).INBOX).toHaveLength(2)
+    await account.close()
+    await proxy.close()
+  })
+})
+
+function expunges(lines: readonly string[]): number {
+  return lines.filter((line) => line === 'UID EXPUNGE').length
+}
