@@ -39,6 +39,23 @@ function arrive(
   return arrived
 }
 
+/** How often something was asked. */
+function asked(beginning: string): number {
+  return server.state.asked.filter((one) => one.startsWith(beginning)).length
+}
+
+/** The script has no events: asked again after each answer it gives. */
+async function seen(holds: () => boolean): Promise<void> {
+  const { answer } = server.state
+  await new Promise<void>((resolve) => {
+    server.state.answer = (command) => {
+      setImmediate(() => holds() && resolve())
+      return answer(command)
+    }
+  })
+  server.state.answer = answer
+}
+
 describe('Gmail’s own ids', () => {
   test('make a mail known that comes again under other numbers, sizes and Message-IDs', async () => {
     await start()
@@ -143,6 +160,10 @@ describe('a body that is not the mail’s', () => {
 
   for (const [name, lie] of [
     ['another mail’s, under the right UID', { body: other }],
+    [
+      'another mail’s, of the same shape',
+      { body: raw.replace(/Message-ID: <./, 'Message-ID: <x') },
+    ],
     ['under another UID', { answersAs: 7 }],
     ['cut off', { body: raw.slice(0, 400) }],
     ['cut off in its header', { body: raw.slice(0, 20) }],
@@ -154,9 +175,7 @@ describe('a body that is not the mail’s', () => {
     test(`${name}: never kept; the right one is, when it comes`, async () => {
       await start({ tempo: { answer: 150 } })
       const mail = arrive({ uid: 1, raw, ...lie })
-      const fetched = () =>
-        server.state.asked.filter((one) => one.startsWith('UID FETCH 1 ')).length
-      await seen(() => fetched() >= 4)
+      await seen(() => asked('UID FETCH 1 ') >= 4)
       expect(house.mails).toEqual([])
       Object.assign(mail, { body: raw, announce: raw.length, answersAs: 1 })
       await house.untilMails(1)
@@ -182,18 +201,29 @@ describe('a body that is not the mail’s', () => {
     arrive({ uid: 2, raw, size: 10 })
     await house.untilMails(2)
   })
+})
 
-  /** The script has no events: asked again after each answer it gives. */
-  async function seen(holds: () => boolean): Promise<void> {
-    const { answer } = server.state
-    await new Promise<void>((resolve) => {
-      server.state.answer = (command) => {
-        setImmediate(() => holds() && resolve())
-        return answer(command)
-      }
-    })
-    server.state.answer = answer
-  }
+test('what was looked at is not fetched again', async () => {
+  await start()
+  arrive({ uid: 3 })
+  await house.untilMails(1)
+  arrive({ uid: 4, raw: mailText({ To: 'nobody@mail.test' }) })
+  await house.until(() => house.folders.get('INBOX')?.lastUid === 4)
+  const searches = () => asked('UID SEARCH')
+  const before = searches()
+  server.say('* 7 EXISTS')
+  await seen(() => searches() > before)
+  arrive({ uid: 9 })
+  await house.untilMails(2)
+  const fetches = server.state.asked.filter((one) => one.startsWith('UID FETCH'))
+  expect(fetches.map((one) => one.split(' ')[2])).toEqual(['3', '3', '4', '9', '9'])
+})
+
+test('where mail stays in the account, no folder is opened for writing', async () => {
+  await start()
+  arrive({ uid: 1 })
+  await house.untilMails(1)
+  expect([asked('EXAMINE'), asked('SELECT'), asked('UID STORE')]).toEqual([3, 0, 0])
 })
 
 describe('a server that behaves oddly', () => {

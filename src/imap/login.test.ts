@@ -107,7 +107,6 @@ describe('OAuth2', () => {
     const house = fetchFrom(dovecot.port, login())
     await house.untilHealth('ok')
     house.state.time += (3_600 - 119) * 1_000
-    tokens.endTokens()
     await dovecot.stop('SIGKILL')
     await dovecot.start()
     dovecot.deliver(ANN, mailText({ To: X }))
