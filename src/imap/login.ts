@@ -12,7 +12,7 @@ export function openLogin(
   const { login } = account
   const open = (secret: SessionOptions['secret']) => openSession({ ...options, account, secret })
   if ('password' in login) return () => open({ pass: login.password })
-  const tokens = tokenSource(login.oauth, now)
+  const tokens = tokenSource(login.oauth, { now, ended: options.ended })
 
   return async function connect(): Promise<ImapSession> {
     const { token, fresh } = await tokens.token()

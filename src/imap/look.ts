@@ -7,7 +7,7 @@ import { fetchHeads, type Head } from './heads.ts'
 import type { ImapNeeds } from './needs.ts'
 import type { AccountLimits } from './options.ts'
 import type { ImapSession } from './session.ts'
-import { take } from './take.ts'
+import { placeOf, take, UNREADABLE } from './take.ts'
 import { unseenIn } from './unseen.ts'
 
 /** What a look at a folder uses. */
@@ -45,11 +45,30 @@ export async function lookAt(looking: Looking, folder: OpenFolder): Promise<Paus
   while (uids.length > 0 && !ended.aborted) {
     const room = budget.messages(needs.now())
     if (typeof room !== 'number') return room
-    const batch = uids.splice(0, Math.min(BATCH, room))
+    const batch = uids.splice(0, Math.min(batchSize(looking, folder, uids), room))
     const pause = await takeBatch(looking, folder, { batch, since })
     if (pause) return pause
   }
   return undefined
+}
+
+function batchSize({ doubts }: Looking, folder: OpenFolder, [next = 0]: number[]): number {
+  return doubts.alone(placeOf(folder, next)) ? 1 : BATCH
+}
+
+/** None of a mail of which not even the head can be read. */
+async function headsOf(
+  { session, doubts, needs, account }: Looking,
+  folder: OpenFolder,
+  batch: readonly number[],
+): Promise<Head[]> {
+  const [first, ...others] = batch.map((uid) => placeOf(folder, uid))
+  if (!first) return []
+  if (others.length === 0 && doubts.given(first)) {
+    needs.log.warn({ account: account.masked, uid: first.uid }, UNREADABLE)
+    return []
+  }
+  return doubts.during([first, ...others], () => fetchHeads(session, batch))
 }
 
 async function takeBatch(
@@ -58,7 +77,7 @@ async function takeBatch(
   { batch, since }: { batch: readonly number[]; since: Date | undefined },
 ): Promise<Pause | undefined> {
   const { needs, session, budget } = looking
-  const heads = await fetchHeads(session, batch)
+  const heads = await headsOf(looking, folder, batch)
   budget.spend({ messages: batch.length, bytes: session.received() }, needs.now())
   const recipientsOf = await findRecipients(looking, heads, since)
   let lastUid = 0

@@ -25,7 +25,7 @@ export interface ImapNeeds {
   log: Log
 }
 
-/** One mail of an account, for at least one alias. */
+/** One mail of an account for one alias. For several it comes once for each, and the folder moves on with the last. */
 export interface Fetched {
   folder: string
   state: FolderState

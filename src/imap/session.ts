@@ -38,6 +38,8 @@ export interface SessionOptions {
 
 // A header line beside the mail itself, and servers whose RFC822.SIZE is only near the truth.
 const SLACK = 1024 * 1024
+// The UIDs of a million mails.
+const MAX_LINE = 8 * 1024 * 1024
 const LOGOUT_MS = 1_000
 
 export async function openSession(options: SessionOptions): Promise<ImapSession> {
@@ -139,7 +141,7 @@ function clientOptions({ account, secret, limits, tempo }: SessionOptions): Imap
     connectionTimeout: tempo.answer,
     greetingTimeout: tempo.answer,
     maxLiteralSize: limits.maxBytes + SLACK,
-    maxResponseSize: limits.maxBytes + 2 * SLACK,
-    maxLineLength: SLACK,
+    maxResponseSize: Math.max(limits.maxBytes, MAX_LINE) + 2 * SLACK,
+    maxLineLength: MAX_LINE,
   }
 }

@@ -1,6 +1,7 @@
 import type { LogFacts } from '../core/log.ts'
 import type { Recipient } from '../core/recipient.ts'
 import { fetchBody } from './body.ts'
+import type { Place } from './doubts.ts'
 import { type Head, identityFor } from './heads.ts'
 import type { Looking, OpenFolder } from './look.ts'
 import type { ImapNeeds } from './needs.ts'
@@ -11,6 +12,12 @@ export interface Found {
   recipients: Recipient[]
 }
 
+export const UNREADABLE = 'a mail cannot be read from the server; it stays in the account'
+
+export function placeOf({ name, uidValidity }: OpenFolder, uid: number): Place {
+  return { folder: name, uidValidity, uid }
+}
+
 /** Fetches a mail and has it kept. True when it was committed, and with it where the folder stands. */
 export async function take(
   looking: Looking,
@@ -19,16 +26,16 @@ export async function take(
 ): Promise<boolean> {
   const { needs, account, limits, session, budget, doubts } = looking
   const facts: LogFacts = { account: account.masked, uid: head.uid, size: head.size }
-  const place = `${folder.name} ${folder.uidValidity} ${head.uid}`
+  const place = placeOf(folder, head.uid)
   if (head.size > limits.maxBytes) {
     needs.log.warn(facts, 'a mail is larger than is taken; it stays in the account')
     return false
   }
   if (doubts.given(place)) {
-    needs.log.warn(facts, 'a mail cannot be read from the server; it stays in the account')
+    needs.log.warn(facts, UNREADABLE)
     return false
   }
-  const raw = await doubts.during(place, () => fetchBody(session, head, looking.bodyMs))
+  const raw = await doubts.during([place], () => fetchBody(session, head, looking.bodyMs))
   budget.spend({ bytes: session.received() }, needs.now())
   if (!raw) return false
   const outcomes = await keep(looking, folder, { head, recipients }, raw)

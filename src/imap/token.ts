@@ -25,13 +25,16 @@ const REFUSALS: Record<string, string> = {
   invalid_scope: 'the refresh token is for something else than mail',
 }
 
-export function tokenSource(client: OAuthClient, now: () => Date): TokenSource {
+export function tokenSource(
+  client: OAuthClient,
+  { now, ended }: { now(): Date; ended: AbortSignal },
+): TokenSource {
   let held: { token: string; until: number } | undefined
   return {
     async token() {
       const asked = now().getTime()
       if (held && asked < held.until) return { token: held.token, fresh: false }
-      const { token, seconds } = readToken(await askForToken(client))
+      const { token, seconds } = readToken(await askForToken(client, ended))
       const life = Math.max(seconds - MARGIN_S, seconds / 2)
       held = { token, until: asked + life * 1_000 }
       return { token, fresh: true }
@@ -42,8 +45,8 @@ export function tokenSource(client: OAuthClient, now: () => Date): TokenSource {
   }
 }
 
-async function askForToken(client: OAuthClient): Promise<unknown> {
-  const response = await request(client)
+async function askForToken(client: OAuthClient, ended: AbortSignal): Promise<unknown> {
+  const response = await request(client, ended)
   const text = await response.text().catch(() => '')
   const answer = text.length > MAX_ANSWER ? undefined : parsed(text)
   if (response.ok) return answer
@@ -53,7 +56,7 @@ async function askForToken(client: OAuthClient): Promise<unknown> {
   throw new ImapFault('unreachable', `the token server answers ${response.status}`)
 }
 
-async function request(client: OAuthClient): Promise<Response> {
+async function request(client: OAuthClient, ended: AbortSignal): Promise<Response> {
   const response = await fetch(client.tokenUrl, {
     method: 'POST',
     body: new URLSearchParams({
@@ -64,7 +67,7 @@ async function request(client: OAuthClient): Promise<Response> {
     }),
     // The secrets are for this server and no other.
     redirect: 'error',
-    signal: AbortSignal.timeout(ANSWER_MS),
+    signal: AbortSignal.any([ended, AbortSignal.timeout(ANSWER_MS)]),
   }).catch(() => undefined)
   if (!response) throw new ImapFault('unreachable', 'the token server cannot be reached')
   return response

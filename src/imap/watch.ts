@@ -31,7 +31,7 @@ export async function watch(part: Watch): Promise<void> {
     if (ended.aborted) return
     const fault = session.fault()
     if (fault) throw fault
-    if (pause && needs.now() < pause.until) await rounds.stayAwake()
+    if (pause && waitMs(pause, needs.now()) > 0) await rounds.stayAwake()
     else pause = await nextRound(rounds, pause === undefined && rings.has('news'), rings.size)
   }
 }
@@ -45,6 +45,13 @@ async function nextRound(rounds: Rounds, told: boolean, rings: number): Promise<
 
 function restMs({ tempo, random, looking }: Watch, pause: Pause | undefined): number {
   const watchdog = tempo.watchdog * (0.8 + 0.4 * random())
-  if (!pause) return watchdog
-  return Math.min(watchdog, Math.max(0, pause.until.getTime() - looking.needs.now().getTime()))
+  return pause ? Math.min(watchdog, waitMs(pause, looking.needs.now())) : watchdog
+}
+
+// No pause is longer. One that seems to be was agreed on before the clock was set back.
+const LONGEST_PAUSE = 25 * 60 * 60_000
+
+function waitMs({ until }: Pause, now: Date): number {
+  const ms = until.getTime() - now.getTime()
+  return ms > 0 && ms <= LONGEST_PAUSE ? ms : 0
 }

@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'vitest'
+import { mailText } from './testing/house.ts'
+import { scriptForTests, X } from './testing/scripted-account.ts'
+import { uidsIn } from './testing/scripted-mail.ts'
+
+// What a real server cannot be made to do: the peer of these tests is a script, not a mail server.
+
+const script = scriptForTests()
+
+describe('a body that is not the mail’s', () => {
+  const other = mailText({ To: 'bob@mail.test' }, 'for somebody else')
+  // Long enough that a piece of it is missed.
+  const raw = mailText({ To: X }, 'line of text\r\n'.repeat(100))
+
+  for (const [name, lie] of [
+    ['another mail’s, under the right UID', { body: other }],
+    [
+      'another mail’s, of the same shape',
+      { body: raw.replace(/Message-ID: <./, 'Message-ID: <x') },
+    ],
+    ['under another UID', { answersAs: 7 }],
+    ['cut off', { body: raw.slice(0, 400) }],
+    ['cut off in its header', { body: raw.slice(0, 20) }],
+    ['empty', { body: '' }],
+    ['announced too short', { announce: 300 }],
+    ['announced too long', { announce: 3_000 }],
+    ['announced beyond all limits', { announce: 4_000_000_000 }],
+  ] as const) {
+    test(`${name}: never kept; the right one is, when it comes`, async () => {
+      await script.start({ tempo: { answer: 150 } })
+      const mail = script.arrive({ uid: 1, raw, ...lie })
+      await script.seen(() => script.asked('UID FETCH 1 ') >= 4)
+      expect(script.house().mails).toEqual([])
+      Object.assign(mail, { body: raw, announce: raw.length, answersAs: 1 })
+      await script.house().untilMails(1)
+      expect(script.house().mails[0]?.raw).toBe(raw)
+    })
+  }
+
+  test('three times over: passed with a word to the operator, and those behind it are kept', async () => {
+    await script.start()
+    script.arrive({ uid: 1, raw, body: other })
+    script.arrive({ uid: 2 })
+    await script.house().untilMails(1)
+    expect(script.house().mails[0]?.raw).toContain('uid 2')
+    expect(
+      script.house().lines.filter((line) => line.includes('cannot be read from the server')),
+    ).toHaveLength(1)
+    expect(script.house().folders.get('INBOX')?.lastUid).toBe(2)
+  })
+
+  test('a size that is only near the truth is no reason to doubt', async () => {
+    await script.start()
+    script.arrive({ uid: 1, raw, size: Math.round(raw.length * 1.08) })
+    script.arrive({ uid: 2, raw, size: 10 })
+    await script.house().untilMails(2)
+  })
+})
+
+describe('a server that behaves oddly', () => {
+  test('heads that it does not show, though it has the mail, are asked for again', async () => {
+    await script.start()
+    let hidden = 2
+    script.server().state.answer = (command) => {
+      if (!command.includes('HEADER.FIELDS') || hidden === 0) return undefined
+      hidden -= 1
+      return '% OK\r\n'
+    }
+    script.arrive({ uid: 1 })
+    await script.house().untilMails(1)
+    expect(hidden).toBe(0)
+  })
+
+  test('a head that cannot be read holds up neither those before it nor those behind', async () => {
+    await script.start()
+    script.server().state.answer = (command) => {
+      const poisoned = uidsIn(
+        command.split(' ')[2] ?? '',
+        script.server().state.mails['INBOX'] ?? [],
+      )
+      const asksHeads = command.includes('HEADER.FIELDS')
+      return asksHeads && poisoned.includes(3)
+        ? '* 3 FETCH (UID 3 BODY[] {99999999}\r\n'
+        : undefined
+    }
+    for (const uid of [1, 2, 3, 4, 5]) {
+      script.server().state.mails['INBOX']?.push({ uid, raw: mailText({ To: X }, `uid ${uid}`) })
+    }
+    script.server().say('* 5 EXISTS')
+    await script.house().untilMails(4)
+    expect(script.house().mails.map(({ raw }) => /uid (\d)/.exec(raw)?.[1])).toEqual([
+      '1',
+      '2',
+      '4',
+      '5',
+    ])
+    expect(
+      script.house().lines.filter((line) => line.includes('cannot be read from')),
+    ).toHaveLength(1)
+    expect(script.house().lines.find((line) => line.includes('cannot be read from'))).toContain(
+      'uid=3',
+    )
+    await script.house().untilHealth('ok')
+  })
+
+  test('mail that is gone between its head and its body is passed', async () => {
+    await script.start()
+    script.server().state.answer = (command) => {
+      if (!/^UID FETCH 1 .*BODY\.PEEK\[\]/.test(command)) return undefined
+      script.server().state.mails['INBOX']?.shift()
+      return '% NO Some of the requested messages no longer exist\r\n'
+    }
+    script.arrive({ uid: 1 })
+    script.arrive({ uid: 2 })
+    await script.house().untilMails(1)
+    expect(script.house().mails[0]?.raw).toContain('uid 2')
+  })
+
+  test('flags that change while a mail is fetched are not taken for it', async () => {
+    await script.start()
+    script.server().state.answer = (command) => {
+      if (command.startsWith('UID FETCH')) script.server().say('* 1 FETCH (UID 1 FLAGS (\\Seen))')
+      return undefined
+    }
+    script.arrive({ uid: 1 })
+    await script.house().untilMails(1)
+    expect(script.house().mails[0]?.raw).toContain('uid 1')
+  })
+
+  test('a good-bye after which it does not close: its reason is told when no answer comes', async () => {
+    await script.start({ tempo: { answer: 100 } })
+    script.server().state.answer = () => {
+      script.server().say('* BYE Account exceeded command or bandwidth limits.')
+      return 'silence'
+    }
+    script.arrive({ uid: 1 })
+    expect(await script.house().untilHealth('failing')).toContain('used up')
+  })
+
+  test('without IDLE, UIDVALIDITY in SELECT only, and no UIDNEXT at all', async () => {
+    script.server().state.capabilities = 'IMAP4rev1'
+    script.server().state.answer = (command) => {
+      if (command.startsWith('EXAMINE')) return '* 0 EXISTS\r\n* OK [UIDVALIDITY 7]\r\n% OK\r\n'
+      return command.startsWith('STATUS') ? '* STATUS "INBOX" (MESSAGES 1)\r\n% OK\r\n' : undefined
+    }
+    await script.start({ tempo: { watchdog: 20 } })
+    script.server().state.mails['INBOX']?.push({ uid: 5, raw: mailText({ To: X }) })
+    await script.house().untilMails(1)
+  })
+
+  test('a password that it repeats is repeated by nobody else', async () => {
+    script.server().state.answer = (command) =>
+      command.startsWith('LOGIN') ? `% BAD cannot parse ${command}\r\n` : undefined
+    script.open()
+    await script.house().untilHealth('failing')
+    expect(JSON.stringify([script.house().lines, script.house().reports])).not.toContain('canary')
+  })
+})
