@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import process from 'node:process'
 import type { DovecotOptions } from './dovecot.ts'
@@ -94,13 +95,19 @@ passdb {
 
 /** Without root it can be nobody else than who started it, and can lock itself into no folder. */
 function ownUser(): string {
-  const user = process.env['USER'] ?? 'nobody'
+  const name = (flag: string) => execFileSync('id', [flag], { encoding: 'utf8' }).trim()
   return `
-default_login_user = ${user}
-default_internal_user = ${user}
-default_internal_group = ${user}
-service anvil { chroot = }
-service imap-login { chroot = }
-service stats { chroot = }
+default_login_user = ${name('-un')}
+default_internal_user = ${name('-un')}
+default_internal_group = ${name('-gn')}
+service anvil {
+  chroot =
+}
+service imap-login {
+  chroot =
+}
+service stats {
+  chroot =
+}
 `
 }
