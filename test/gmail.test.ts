@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, test } from 'vitest'
+import { readConfig } from '../src/config.ts'
+import { openMailBeside } from '../src/threads/beside.ts'
+import { checkMail, createSession } from './api.ts'
+import { ask } from './ask.ts'
+import { mayflyUnder } from './command.ts'
+import { type Dovecot, openDovecot } from './dovecot.ts'
+import { scratchFolder } from './scratch.ts'
+import { freePorts, type Served, serveProcess } from './served.ts'
+
+// The whole program beside a real IMAP server: an alias out, its mail in.
+
+const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
+const MAILS = LONG ? 1_000 : 100
+const ROUNDS = LONG ? 20 : 4
+const JOE = 'joe.miller@mail.test'
+const ANN = 'ann@mail.test'
+const PASSWORD = 'canary-app-password'
+
+let folder: ReturnType<typeof scratchFolder>
+let dovecot: Dovecot
+let served: Served
+let serve: () => Promise<Served>
+beforeAll(async () => {
+  folder = scratchFolder()
+  dovecot = await openDovecot({ users: { [JOE]: PASSWORD, [ANN]: PASSWORD } })
+  const server = { host: '127.0.0.1', port: dovecot.port, tls: false, password: PASSWORD }
+  const file = join(folder.path, 'accounts.json')
+  writeFileSync(
+    file,
+    JSON.stringify([
+      { email: JOE, dots: true, ...server },
+      { email: ANN, ...server },
+    ]),
+  )
+  const ports = await freePorts()
+  const data = join(folder.path, 'data')
+  const env = { MAYFLY_GMAIL_ACCOUNTS_FILE: file, MAYFLY_LOG_LEVEL: 'debug' }
+  serve = () => serveProcess({ folder: data, ports, env })
+  served = await serve()
+  await untilAll('ok')
+})
+afterAll(async () => {
+  if (served.child.exitCode === null) await served.kill('SIGKILL')
+  await dovecot.close()
+  folder.remove()
+})
+
+const gmail = (params: Record<string, string> = {}) =>
+  createSession(served.url, { use_gmail: '1', ...params })
+
+/** Resolves when both accounts are so. Until they are ok no alias can be had. */
+async function untilAll(health: string): Promise<void> {
+  const { config } = readConfig({ env: { MAYFLY_DATA: join(folder.path, 'data') }, file: {} })
+  const store = openMailBeside(config)
+  const isSo = async () =>
+    (await store.listAccounts(new Date())).every((one) => one.health === health)
+  while (!(await isSo())) await pause(20)
+  await store.close()
+}
+const account = (...args: string[]) =>
+  mayflyUnder(
+    ['env', `MAYFLY_GMAIL_ACCOUNTS_FILE=${join(folder.path, 'accounts.json')}`],
+    join(folder.path, 'data'),
+    'account',
+    ...args,
+  )
+
+const mailTo = (to: string, subject: string) =>
+  `Delivered-To: ${to}\nFrom: Bob <bob@sender.test>\nTo: ${to}\nSubject: ${subject}\nMessage-ID: <${subject}@sender.test>\n\nYour code is 123456.\n`
+const subjects = async (token: string, query = '') =>
+  (await checkMail(served.url, token, query)).map(({ subject }) => subject)
+
+test('a reader who waits has the mail of his alias pushed to him', async () => {
+  const { email, token } = await gmail({ prefix: 'shop' })
+  assert.match(email, /\+shop@mail\.test$/)
+  const waiting = subjects(token, '&wait=55')
+  dovecot.deliver(email.startsWith('joe') ? JOE : ANN, mailTo(email, 'pushed'))
+  assert.deepEqual(await waiting, ['pushed'])
+})
+
+test('received_at is when the account took the mail', async () => {
+  const { email, token } = await gmail({ gmail_auto: '1' })
+  const at = new Date(Date.now() - 90_000)
+  const waiting = checkMail(served.url, token, '&wait=55')
+  dovecot.deliver(email.startsWith('ann') ? ANN : JOE, mailTo(email, 'late'), { at })
+  const [message] = await waiting
+  const taken = Date.parse(`${message?.received_at}Z`)
+  assert.ok(Math.abs(taken - at.getTime()) < 2_000, String(message?.received_at))
+})
+
+test('an account that is switched off gives no alias and fetches nothing, until it is on again', async () => {
+  const { email, token } = await gmail({ prefix: 'off' })
+  const owner = email.startsWith('joe') ? JOE : ANN
+  const other = owner === JOE ? ANN : JOE
+  assert.equal((await account('deactivate', owner)).status, 0)
+  const { body } = await ask(`${served.url}/api/domains`)
+  assert.deepEqual(
+    (body['gmail_accounts'] as { email: string }[]).map((one) => one.email),
+    [other],
+  )
+  dovecot.deliver(owner, mailTo(email, 'while off'))
+  const { email: next, token: nextToken } = await gmail({ prefix: 'on' })
+  assert.ok(next.startsWith(other.split('@')[0] ?? '-'))
+  dovecot.deliver(other, mailTo(next, 'elsewhere'))
+  assert.deepEqual(await subjects(nextToken, '&wait=55'), ['elsewhere'])
+  assert.deepEqual(await subjects(token), [])
+  assert.equal((await account('activate', owner)).status, 0)
+  assert.deepEqual(await subjects(token, '&wait=55'), ['while off'])
+})
+
+test('a SIGKILL in the middle of fetching leaves each mail there once, in its own mailbox', async () => {
+  const boxes = await Promise.all(Array.from({ length: 10 }, () => gmail()))
+  const sent = new Map<string, string[]>(boxes.map(({ token }) => [token, []]))
+  const send = (number: number) => {
+    const { email, token } = boxes[number % boxes.length] ?? { email: '', token: '' }
+    const owner = email.startsWith('ann') ? ANN : JOE
+    dovecot.deliver(owner, mailTo(email, `mail-${number}`))
+    sent.get(token)?.push(`mail-${number}`)
+  }
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const each = MAILS / ROUNDS
+    for (let number = 0; number < each; number += 1) send(round * each + number)
+    await pause(Math.random() * 400)
+    await served.kill('SIGKILL')
+    served = await serve()
+  }
+  for (const [token, wanted] of sent) {
+    let got: string[] = []
+    // Bounded by the test's own time: mail that never comes is a failure.
+    while (got.length < wanted.length) got = await subjects(token, '&limit=500')
+    assert.deepEqual(got.toSorted(), wanted.toSorted())
+  }
+})
+
+test('no secret of an account is in a log, an answer, a metric or a file of ours', async () => {
+  for (const email of [JOE, ANN]) dovecot.setPassword(email, 'another')
+  await dovecot.stop()
+  await dovecot.start()
+  await untilAll('failing')
+  const { stdout: listed } = await account('list')
+  assert.match(listed, /failing/)
+  const answers = await Promise.all(
+    ['/readyz', '/metrics', '/api/domains', '/openapi.json'].map((path) => ask(served.url + path)),
+  )
+  assert.equal(await served.kill('SIGTERM'), 0)
+  const files = readdirSync(join(folder.path, 'data')).map((name) =>
+    readFileSync(join(folder.path, 'data', name), 'latin1'),
+  )
+  assert.match(served.output(), /does not accept the login/)
+  for (const text of [served.output(), ...answers.map((one) => one.text), ...files, listed]) {
+    assert.doesNotMatch(text, /canary-app-password/)
+  }
+})
