@@ -22,6 +22,12 @@ export function clientFinder(trustProxy: readonly string[], counted: boolean): C
   }
 }
 
+/** Where a request comes from, whether anybody counts or not. */
+export function addressFinder(trustProxy: readonly string[]): (request: IncomingMessage) => string {
+  const find = clientFinder(trustProxy, true)
+  return (request) => find(request) ?? 'local'
+}
+
 /** The nearest hop that is no proxy of ours: what stands further left, anybody may have written. */
 function forwardedBy(
   peer: string,

@@ -4,6 +4,10 @@ import { hasCode } from '../core/fault.ts'
 /** Nobody's fault: the client went away while we were at it. */
 class HungUp extends Error {}
 
+export function hungUp(): Error {
+  return new HungUp('the client hung up')
+}
+
 export function isHangUp(error: unknown): boolean {
   return error instanceof HungUp || hasCode(error, ...BROKEN_OFF)
 }
@@ -22,7 +26,7 @@ export function hangUps() {
       open.add(controller)
       response.once('close', () => {
         open.delete(controller)
-        controller.abort(new HungUp('the client hung up'))
+        controller.abort(hungUp())
       })
       return controller.signal
     },

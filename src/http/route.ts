@@ -49,6 +49,8 @@ export interface Call {
   body: Uint8Array
   /** Whose allowance the request is taken from; undefined: nobody counts. */
   client: string | undefined
+  /** Where it comes from, counted or not; all of this machine are one. */
+  address(): string
   /** Aborted when the client hangs up or we stop. */
   signal(): AbortSignal
   /** Gives headers to go with the answer whatever it will be, also a refusal. They are made once, when it goes out. */

@@ -21,7 +21,10 @@ export function serveRest(serving: Serving) {
     try {
       const client = serving.clientOf(raw)
       if (client !== undefined) await takeRate(serving.needs, 'request', client)
-      if (!place) throw new Problem('not_found', 'There is nothing at this path.')
+      // A path whose parameter cannot be read has found no route either, also with the right method.
+      if (!place || place.methods.includes(raw.method ?? '')) {
+        throw new Problem('not_found', 'There is nothing at this path.')
+      }
       const allow = [...place.methods, 'OPTIONS'].join(', ')
       if (raw.method !== 'OPTIONS') {
         reply.raw.setHeader('allow', allow)

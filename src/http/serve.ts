@@ -9,7 +9,7 @@ import type { Answer } from './answer.ts'
 import { bearerOf } from './bearer.ts'
 import { readBody, readForm } from './body.ts'
 import type { ClientOf } from './client.ts'
-import { isHangUp } from './hang-up.ts'
+import { hungUp, isHangUp } from './hang-up.ts'
 import { inputReader, NO_VALUES, type Values } from './input.ts'
 import { countAnswer } from './metrics.ts'
 import type { RouteNeeds } from './needs.ts'
@@ -21,6 +21,7 @@ import { hasArrived, writeAnswer, writeEarly } from './write.ts'
 export interface Serving {
   needs: RouteNeeds
   clientOf: ClientOf
+  addressOf(request: IncomingMessage): string
   signalOf(response: ServerResponse): AbortSignal
   requestId(): string
   routes: readonly Route[]
@@ -28,7 +29,7 @@ export interface Serving {
 
 /** The function that answers every request for this route. */
 export function serveRoute(serving: Serving, route: Route) {
-  const { needs, clientOf, signalOf } = serving
+  const { needs, clientOf, addressOf, signalOf } = serving
   const read = inputReader(route.input)
 
   const takesPath = route.path.includes('{')
@@ -51,10 +52,12 @@ export function serveRoute(serving: Serving, route: Route) {
       headers: raw.headers,
       body,
       client,
+      address: () => addressOf(raw),
       signal: () => signalOf(response),
       tell,
       key: undefined,
       reserve(going) {
+        if (response.destroyed) throw hungUp()
         if (!reserved) needs.outgoing.admit(going, response, client ?? holderOf(call.key, input))
         reserved = true
       },

@@ -107,6 +107,7 @@ describe('/readyz', () => {
         headers: {},
         body: new Uint8Array(),
         client: undefined,
+        address: () => 'local',
         signal: () => AbortSignal.abort(),
         tell: () => {},
         key: undefined,
