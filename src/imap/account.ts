@@ -86,9 +86,16 @@ function connections(fetching: Fetching, teller: Teller): () => Promise<Ended> {
   const removals = account.deleteAfterFetch ? openRemovals(masked, needs.log) : undefined
 
   function lookingWith(session: ImapSession): Looking {
-    const own = { email: account.email, masked }
-    const rest = { needs, limits, ended, bodyMs: 4 * tempo.answer, ...lasting }
-    return { ...rest, account: own, session, fetched: (folder, uid) => removals?.add(folder, uid) }
+    return {
+      needs,
+      account: { email: account.email, masked },
+      session,
+      ...lasting,
+      limits,
+      bodyMs: 4 * tempo.answer,
+      ended,
+      fetched: (folder, uid) => removals?.add(folder, uid),
+    }
   }
 
   return async function connectOnce(): Promise<Ended> {

@@ -76,3 +76,6 @@ function headOf(message: FetchMessageObject, gmail: boolean): Head {
     opening: openingOf(fields),
   }
 }
+
+// Limits: a server that files one copy for each alias, at different seconds or with headers of different length, shows the
+// mail once for each copy to aliases that its To names. Gmail files one.
