@@ -160,6 +160,7 @@ const tables: Record<string, Table> = {
       ['https://', /no http/],
       ['https://mail.example/?a=1', /no http/],
       ['https://mail.example/#a', /no http/],
+      ['https://user:word@mail.example', /^"https:\/\/…@mail.example" is no http/],
     ],
   },
   'a host name': {

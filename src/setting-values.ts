@@ -53,7 +53,8 @@ export function sizeOrAuto(given: string): number | 'auto' {
 export function webAddress(given: string): string {
   if (given === '') return ''
   const url = URL.parse(given)
-  const fine = url && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === ''
+  const plain = url?.search === '' && url.hash === '' && url.username + url.password === ''
+  const fine = plain && /^https?:$/.test(url.protocol)
   if (!fine) throw new Error(`${quoted(given)} is no http(s) address`)
   return given.replace(/\/+$/, '')
 }

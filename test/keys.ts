@@ -37,7 +37,7 @@ function testKey(id: string, secret: string): TestKey {
 }
 
 async function issue(shop: ShopStore, now: () => Date, figures: Partial<Plan>): Promise<TestKey> {
-  const wish = { plan: { ...STARTER, ...figures }, label: 'a test', mode: 'test' } as const
+  const wish = { plan: { ...STARTER, ...figures }, label: 'a test', mode: 'live' } as const
   const { key, secret } = await issueKey({ store: shop, now, randomBytes }, wish)
   return testKey(key.id, secret)
 }
@@ -48,16 +48,16 @@ async function stopped(shop: ShopStore, now: () => Date): Promise<TestKey> {
   await shop.addPurchase({
     id: orderId,
     provider: 'fake',
-    mode: 'test',
+    mode: 'live',
     plan: STARTER,
     email: undefined,
     createdAt: now(),
     keyId,
-    keyPrefix: 'mf_test_stop',
+    keyPrefix: 'mf_live_stop',
     claimHash,
     idempotencyHash: undefined,
   })
-  const secret = makeSecret('mf_test_stop', randomBytes(RANDOM_BYTES))
+  const secret = makeSecret('mf_live_stop', randomBytes(RANDOM_BYTES))
   await learn(shop, orderId, { now: now(), returned: 'no' })
   await shop.claimKey({ orderId, claimHash, secretHash: secretHash(secret), now: now() })
   await learn(shop, orderId, { now: now(), returned: 'fully' })

@@ -43,6 +43,11 @@ export function hostOf(address: Address): Host {
   return address.slice(address.lastIndexOf('@') + 1) as Host
 }
 
+/** `ann@box.test` of `ann+shop@box.test`: whose mail that most likely is. */
+export function withoutTag(address: Address): Address {
+  return joinAddress(localOf(address).replace(/\+.*$/s, ''), hostOf(address))
+}
+
 /** For logs: enough to follow a case, too little to read somebody's address. */
 export function maskAddress(address: Address): string {
   return `${address.slice(0, 1)}…@${hostOf(address)}`

@@ -60,6 +60,11 @@ export function isKeyText(text: string): boolean {
   return checksum(text.slice(0, end)) === text.slice(end)
 }
 
+/** Of a shop in which no money moves. */
+export function isTestKey(text: string): boolean {
+  return text.startsWith('mf_test_')
+}
+
 function checksum(text: string): string {
   return inBase62(BigInt(crc32(text)), CHECK_LENGTH)
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'vitest'
-import { ask, post, refusalFault } from '../../test/ask.ts'
+import { ask, askFrom, post, refusalFault } from '../../test/ask.ts'
 import { type Door, openDoor } from '../../test/door.ts'
 import { Problem } from '../core/problem.ts'
 
@@ -157,4 +157,13 @@ describe('rates', () => {
     )
     assert.ok(asked.some(({ status }) => status === 429))
   })
+})
+
+test('a path whose parameter cannot be read is no path of ours', async () => {
+  const door = await open()
+  for (const id of ['%zz', '%ff', 'x'.repeat(101)]) {
+    const asked = await askFrom(door.port, '127.0.0.1', { path: `/api/orders/${id}` })
+    assert.deepEqual([asked.status, asked.body['code']], [404, 'not_found'], id)
+    assert.equal(refusalFault(asked), undefined)
+  }
 })

@@ -1,19 +1,24 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
 import { keyRing } from '../../test/keys.ts'
 import { scratchShop } from '../../test/scratch.ts'
-import { makeSecret } from '../core/key.ts'
+import { type KeyMode, makeSecret } from '../core/key.ts'
+import { PLANS, type Plan } from '../core/plan.ts'
 import { Problem } from '../core/problem.ts'
 import { makeRates, openMemoryLimit } from '../limit/memory.ts'
 import type { ShopStore } from '../store/store.ts'
 import { admit, admitAgain, type Caller, openKey, presentedKey } from './admit.ts'
+import { issueKey } from './keys.ts'
 
 const NOON = new Date('2026-03-01T12:00:00Z')
+const [STARTER] = PLANS as readonly [Plan]
 const NOBODYS = makeSecret('mf_live_none', new Uint8Array(20))
 
 let shop: ShopStore
 let close: () => Promise<void>
 let now: Date
+let mode: KeyMode
 let asked: number
 let limit: ReturnType<typeof openMemoryLimit>
 beforeAll(async () => {
@@ -24,6 +29,7 @@ beforeAll(async () => {
 afterAll(() => close())
 beforeEach(() => {
   now = NOON
+  mode = 'live'
   asked = 0
   limit = openMemoryLimit(makeRates())
 })
@@ -36,6 +42,7 @@ const needs = () => ({
       return shop.findKey(...hashAndTime)
     },
   },
+  pay: { mode },
   limit,
   now: () => now,
 })
@@ -58,6 +65,17 @@ async function refused(deed: Promise<unknown>): Promise<Problem> {
 const codeOf = async (deed: Promise<unknown>) => (await refused(deed)).code
 
 describe('a key', () => {
+  test('of a shop in which no money moves opens nothing where it does', async () => {
+    const { secret } = await issueKey(
+      { store: shop, now: () => now, randomBytes },
+      { plan: STARTER, label: '', mode: 'test' },
+    )
+    assert.equal(await codeOf(admit(needs(), caller(secret))), 'invalid_key')
+    assert.equal(asked, 0)
+    mode = 'test'
+    assert.ok(await admit(needs(), caller(secret)))
+  })
+
   test('opens what it was issued for', async () => {
     const { id, secret } = await keys().issue()
     assert.equal((await admit(needs(), caller(secret))).id, id)

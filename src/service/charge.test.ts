@@ -24,6 +24,7 @@ beforeEach(() => {
 const keys = () => keyRing(shop, () => now)
 const needs = (more: Partial<ShopStore> = {}) => ({
   shop: { ...shop, ...more },
+  pay: { mode: 'live' as const },
   limit: openMemoryLimit(makeRates()),
   now: () => now,
 })

@@ -108,6 +108,21 @@ describe('a page', () => {
     assert.deepEqual(await subjects(needs({ parsed }), wish), ['2', '1'])
   })
 
+  test('ends when it takes too long, and the next one goes on', async () => {
+    let passed = 0
+    const slow = needs({
+      now: () => new Date(START.getTime() + passed),
+      async parsed() {
+        passed += 2_500
+        return textMail('slow')
+      },
+    })
+    const { records, nextAfter } = await listEmails(slow, query({ to, limit: 100 }))
+    assert.equal(records.length, 4)
+    const rest = await subjects(needs(), query({ to, beforeId: nextAfter }))
+    assert.deepEqual(rest, ['3', '2', '1'])
+  })
+
   test('leaves out what went away meanwhile, and the pages after it are whole', async () => {
     const gone = needs({ parsed: async () => undefined })
     const page = await listEmails(gone, query({ to, limit: 3 }))

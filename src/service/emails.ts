@@ -34,6 +34,8 @@ export interface EmailPage {
 }
 
 const MAX_PAGE_BYTES = 8 * 1024 * 1024
+// Mail can be made to take long to parse. What is parsed is kept: the next page goes on from there.
+const MAX_PAGE_MS = 15_000
 // Two processes parse: more at once would only wait there, and hold more mail in memory.
 const AT_ONCE = 4
 
@@ -47,7 +49,7 @@ export async function hasEmails(needs: EmailsNeeds, query: EmailQuery): Promise<
   return (await needs.store.listReaderMessages(scopeOf(needs, query), page)).length > 0
 }
 
-/** One page. It ends early where it grows too large, but never before its first record. */
+/** One page. It ends early where it grows too large or takes too long, but never before its first record. */
 export async function listEmails(needs: EmailsNeeds, query: EmailQuery): Promise<EmailPage> {
   const { sinceId, beforeId, limit } = query
   // One more than wanted tells whether there is a next page.
@@ -55,11 +57,13 @@ export async function listEmails(needs: EmailsNeeds, query: EmailQuery): Promise
   const messages = await needs.store.listReaderMessages(scopeOf(needs, query), page)
   const wanted = messages.slice(0, limit)
   const records: EmailRecord[] = []
+  const endsAt = needs.now().getTime() + MAX_PAGE_MS
   let bytes = 0
   for await (const record of recordsOf(needs.parsed, wanted)) {
     bytes += sizeOf(record)
     const last = records.at(-1)
-    if (last && bytes > MAX_PAGE_BYTES) return { records, nextAfter: last.id }
+    const isOver = bytes > MAX_PAGE_BYTES || needs.now().getTime() > endsAt
+    if (last && isOver) return { records, nextAfter: last.id }
     records.push(record)
   }
   return { records, nextAfter: messages.length > limit ? wanted.at(-1)?.id : undefined }

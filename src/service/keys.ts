@@ -71,10 +71,9 @@ export async function rollKey(
   { store, now, randomBytes }: KeyNeeds<'rollKey'>,
   { id, prefix }: Pick<ApiKey, 'id' | 'prefix'>,
 ): Promise<{ secret: string; formerUntil: Date } | undefined> {
-  const rolledAt = now()
   const secret = makeSecret(prefix, randomBytes(RANDOM_BYTES))
-  const formerUntil = new Date(rolledAt.getTime() + ROLL_MS)
-  const roll = { keyId: id, secretHash: secretHash(secret), now: rolledAt, oldUntil: formerUntil }
+  const formerUntil = new Date(now().getTime() + ROLL_MS)
+  const roll = { keyId: id, secretHash: secretHash(secret), oldUntil: formerUntil }
   return (await store.rollKey(roll)) ? { secret, formerUntil } : undefined
 }
 

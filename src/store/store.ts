@@ -173,7 +173,7 @@ export interface ShopStore {
   readKey(keyId: string, now: Date): Promise<ApiKey | undefined>
   /** The newest first. */
   listKeys(now: Date): Promise<ApiKey[]>
-  /** Adds a secret; those that had no end yet live until `oldUntil`. False when there is no such key, or it is revoked. */
+  /** Adds a secret; the former one lives until `oldUntil`, any before that ends. False when there is no such key, or it is revoked. */
   rollKey(roll: KeyRoll): Promise<boolean>
   /** At once: no request that starts afterwards passes. False when there is no such key. */
   revokeKey(keyId: string): Promise<boolean>
@@ -235,7 +235,6 @@ export interface NewKey {
 export interface KeyRoll {
   keyId: string
   secretHash: string
-  now: Date
   oldUntil: Date
 }
 

@@ -111,7 +111,7 @@ describe('401', () => {
       secret.slice(0, -1),
       `${secret}x`,
       secret.toUpperCase(),
-      secret.replace('mf_test', 'mf_live'),
+      secret.replace('mf_live', 'mf_test'),
       `Bearer ${secret}`,
       `"${secret}"`,
       `${secret}\u00e9`,

@@ -83,3 +83,35 @@ describe('503', () => {
     for (const socket of sockets) socket.destroy()
   })
 })
+
+test('who hangs up while his mail is read is not charged', async () => {
+  const begun = Promise.withResolvers<void>()
+  const gone = Promise.withResolvers<void>()
+  const given = Promise.withResolvers<void>()
+  const parse = async () => {
+    begun.resolve()
+    await gone.promise
+    return await textMail('late')()
+  }
+  const { door, key, charged } = await troubled({ parse })
+  const { returnRequest } = door.shop
+  door.shop.returnRequest = async (...what) => {
+    await returnRequest(...what)
+    given.resolve()
+  }
+  const before = openSockets()
+  const socket = connect(door.port, '127.0.0.1')
+  socket.write(`GET /emails HTTP/1.1\r\nHost: x\r\nAPIKey: ${key.secret}\r\n\r\n`)
+  await begun.promise
+  assert.deepEqual(await charged(), [1, 1, 1])
+  socket.destroy()
+  // Both ends are in this process: the door has heard of it when its own is gone.
+  while (openSockets() > before) await new Promise(setImmediate)
+  gone.resolve()
+  await given.promise
+  assert.deepEqual(await charged(), [0, 0, 0])
+})
+
+function openSockets(): number {
+  return process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
+}

@@ -116,15 +116,26 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
   test('a rolled key has two secrets for a while, and one count', async () => {
     await add()
     const oldUntil = later(DAY)
-    assert.equal(await store.rollKey({ keyId: 'k1', secretHash: 'new', now: NOON, oldUntil }), true)
+    assert.equal(await store.rollKey({ keyId: 'k1', secretHash: 'new', oldUntil }), true)
     assert.ok(await store.findKey('secret-hash', later(DAY - 1)))
     assert.equal(await store.findKey('secret-hash', oldUntil), undefined)
     assert.equal((await store.findKey('new', later(9 * DAY)))?.id, 'k1')
     await store.revokeKey('k1')
-    const again = { keyId: 'k1', secretHash: 'third', now: NOON, oldUntil }
+    const again = { keyId: 'k1', secretHash: 'third', oldUntil }
     assert.equal(await store.rollKey(again), false)
     assert.equal(await store.rollKey({ ...again, keyId: 'nobody' }), false)
     assert.equal(await store.findKey('third', NOON), undefined)
+  })
+
+  test('a key that is rolled again has no third secret', async () => {
+    await add()
+    await store.rollKey({ keyId: 'k1', secretHash: 'second', oldUntil: later(DAY) })
+    await store.rollKey({ keyId: 'k1', secretHash: 'third', oldUntil: later(2 * DAY) })
+    const live = async (hash: string) => (await store.findKey(hash, NOON)) !== undefined
+    assert.deepEqual(
+      [await live('secret-hash'), await live('second'), await live('third')],
+      [false, true, true],
+    )
   })
 
   test('keys are listed, newest first, and can be named anew', async () => {

@@ -112,6 +112,12 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       assert.equal((await scene.store.findRecipient(address('ann@pool.test'))).everHeld, true)
     })
 
+    test('nor does one with a tag behind such a name: it is most likely the same person’s', async () => {
+      await scene.session('ann@pool.test')
+      assert.deepEqual(await scene.send(['ann+shop@pool.test']), { outcome: 'nobody' })
+      assert.equal((await scene.send(['bob+shop@pool.test'])).outcome, 'kept')
+    })
+
     test('a pool address and the pool as a whole have their limits, and removal gives room back', async () => {
       for (let sent = 0; sent < 5; sent += 1) await scene.send(['any@pool.test'])
       assert.deepEqual(await scene.send(['any@pool.test']), { outcome: 'full' })

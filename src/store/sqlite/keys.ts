@@ -52,7 +52,7 @@ export function keyWrites(db: Db) {
   const endSecrets = db.prepare(
     'update key_secret set until = ? where key_id = ? and until is null',
   )
-  const dropEnded = db.prepare('delete from key_secret where key_id = ? and until <= ?')
+  const dropFormer = db.prepare('delete from key_secret where key_id = ? and until is not null')
   const isAlive = db
     .prepare<[string], number>(`select 1 from api_key where id = ? and state <> 'revoked'`)
     .pluck()
@@ -75,9 +75,10 @@ export function keyWrites(db: Db) {
       )
       insertSecret.run(key.secretHash, id)
     },
-    rollKey({ keyId, secretHash, now, oldUntil }: KeyRoll): boolean {
+    rollKey({ keyId, secretHash, oldUntil }: KeyRoll): boolean {
       if (isAlive.get(keyId) === undefined) return false
-      dropEnded.run(keyId, now.getTime())
+      // Two at most: whoever rolls twice has lost the first one for good reason.
+      dropFormer.run(keyId)
       endSecrets.run(oldUntil.getTime(), keyId)
       insertSecret.run(secretHash, keyId)
       return true

@@ -1,4 +1,4 @@
-import { type Address, hostOf } from '../../core/address.ts'
+import { type Address, hostOf, withoutTag } from '../../core/address.ts'
 import { secretHash } from '../../core/id.ts'
 import type { RecipientFacts } from '../../core/recipient.ts'
 import { type Mailbox, type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
@@ -49,6 +49,8 @@ export function recipientReads(db: Db) {
   )
   const shared = db.prepare<[number], SharedRow>('select * from shared_mailbox where id = ?')
 
+  const isInLedger = (address: Address) => inLedger.get(secretHash(address)) !== undefined
+
   function readShared(mailbox: MailboxId): Mailbox {
     const row = shared.get(mailbox)
     if (!row) throw new Error(`mailbox ${mailbox} is not a shared one`)
@@ -73,7 +75,7 @@ export function recipientReads(db: Db) {
         domain,
         session: undefined,
         keyId: undefined,
-        everHeld: inLedger.get(secretHash(address)) !== undefined,
+        everHeld: isInLedger(address) || isInLedger(withoutTag(address)),
         poolAddress: inPool.get(address) ?? NOTHING,
         pool: readShared(POOL),
         operator: readShared(OPERATOR),
