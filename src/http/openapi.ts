@@ -31,6 +31,8 @@ export function openapi(routes: readonly Route[]): object {
       schemas: { Refusal: refusalSchema(Object.keys(status)) },
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'The token of a session.' },
+        key: { type: 'apiKey', in: 'header', name: 'APIKey', description: 'A key of a plan.' },
+        keyAsBearer: { type: 'http', scheme: 'bearer', description: 'The same, as Bearer.' },
         adminToken: { type: 'http', scheme: 'bearer', description: 'MAYFLY_ADMIN_TOKEN, if set.' },
       },
     },
@@ -43,7 +45,7 @@ export function refusalsOf(route: Route): ProblemCode[] {
     ...((route.input.required ?? []).length > 0 ? REQUIRED : []),
     ...(Object.keys(route.input.properties).length > 0 ? PARAMETERS : []),
     ...route.refusals,
-    ...(route.method === 'POST' ? BODY : []),
+    ...(route.method === 'POST' ? (route.rawBody ? RAW_BODY : BODY) : []),
     ...(route.uncounted ? [] : COUNTED),
     ...ANY,
   ]
@@ -53,6 +55,7 @@ export function refusalsOf(route: Route): ProblemCode[] {
 const REQUIRED: ProblemCode[] = ['missing_parameter']
 const PARAMETERS: ProblemCode[] = ['invalid_parameter']
 const BODY: ProblemCode[] = ['invalid_parameter', 'too_large', 'unsupported_media_type']
+const RAW_BODY: ProblemCode[] = ['too_large']
 const COUNTED: ProblemCode[] = ['rate_limited']
 /** What the parser answers to too many headers: see parser-fault.ts. */
 const HEAD_TOO_LARGE = 431
@@ -68,12 +71,16 @@ function operation(route: Route): object {
     ...security(route),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(named && route.method === 'POST' ? { requestBody: requestBody(route) } : {}),
+    ...(route.rawBody ? { requestBody: RAW_REQUEST } : {}),
     responses: responses(route),
   }
 }
 
+const RAW_REQUEST = { required: true, content: { 'application/json': { schema: {} } } }
+
 /** None is needed where the token is a parameter, or where the operator has set none. */
-function security({ input, operator }: Route): object {
+function security({ input, operator, reader }: Route): object {
+  if (reader) return { security: [{ key: [] }, { keyAsBearer: [] }] }
   if ('token' in input.properties) return { security: [{ token: [] }, {}] }
   return operator ? { security: [{ adminToken: [] }, {}] } : {}
 }
@@ -115,18 +122,18 @@ export function isRequired(input: TObject, name: string): boolean {
 }
 
 function responses(route: Route): Record<string, object> {
-  const told = fieldsOf([
-    ...(route.conditional ? [ETAG] : []),
-    ...(route.reader ? QUOTA : []),
-    ...(route.tells ?? []).map((name) => [name, 'string'] as const),
-  ])
+  const always = [...(route.conditional ? [ETAG] : []), ...(route.reader ? QUOTA : [])]
+  const own = (route.tells ?? []).map((name) => [name, 'string'] as const)
   const answers: Record<string, object> = {
-    200: { description: 'Success', ...told, ...success(route.output) },
+    200: { description: 'Success', ...fieldsOf([...always, ...own]), ...success(route.output) },
   }
-  if (route.conditional) answers[304] = { description: 'Nothing changed since that ETag.', ...told }
+  if (route.conditional) {
+    answers[304] = { description: 'Nothing changed since that ETag.', ...fieldsOf(always) }
+  }
   for (const [code, codes] of Map.groupBy(refusalsOf(route), (refusal) => status[refusal])) {
-    // A key that is not known has no quota.
-    answers[code] = refused(code, codes, route.reader && code !== 401 ? QUOTA : [])
+    // A key that is not known has no quota, and a request that did not arrive has no key.
+    const known = route.reader && code !== 401 && code !== 408
+    answers[code] = refused(code, codes, known ? QUOTA : [])
   }
   answers[HEAD_TOO_LARGE] = refused(HEAD_TOO_LARGE, ['too_large'], [])
   return answers
