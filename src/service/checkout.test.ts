@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
 import { isProblem } from '../../test/problem.ts'
 import { checkout } from './checkout.ts'
 import { orderOf } from './order.ts'
-import { openShopScene, type ShopScene } from './testing/shop.ts'
+import { openShopScene, type ShopScene, SITE } from './testing/shop.ts'
 
 let scene: ShopScene
 beforeAll(async () => {
@@ -86,6 +86,26 @@ describe('with an Idempotency-Key', () => {
       const first = await scene.order(wish)
       await assert.rejects(scene.order({ ...wish, ...other }), isProblem('idempotency_conflict'))
       assert.equal((await scene.order(wish)).claimSecret, first.claimSecret)
+    })
+  }
+
+  for (const [name, today] of [
+    ['another provider', { provider: 'fake' }],
+    ['another mode', { mode: 'live' }],
+  ] as const) {
+    test(`what was ordered through ${name} is not carried over: nobody would settle it`, async () => {
+      const needs = { ...scene.needs, pay: { ...scene.needs.pay, ...today } }
+      const wish = { plan: 'starter', email: undefined, repeat, baseUrl: SITE }
+      const first = await scene.order({ repeat })
+      const second = await checkout(needs, wish)
+      assert.notEqual(second.order.id, first.order.id)
+      const { provider, mode } = await scene.read(second.order.id)
+      assert.deepEqual({ provider, mode }, { provider: 'stripe', mode: 'test', ...today })
+
+      // Should such an order come up all the same, its checkout is not opened.
+      const { shop } = needs
+      const stray = { ...needs, shop: { ...shop, addPurchase: async () => first.order } }
+      await assert.rejects(checkout(stray, wish), isProblem('idempotency_conflict'))
     })
   }
 

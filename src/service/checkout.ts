@@ -57,9 +57,10 @@ export async function checkout(needs: CheckoutNeeds, wish: Wish): Promise<Checko
     keyId: makeKeyId(draw()),
     keyPrefix: makePrefix(pay.mode, draw()),
     claimHash: secretHash(secretOf(id)),
-    idempotencyHash: wish.repeat && digest('order', wish.repeat),
+    // An order of another provider or mode is another one: paid there, it would not be settled here.
+    idempotencyHash: wish.repeat && digest(['order', provider, pay.mode], wish.repeat),
   })
-  checkSame(order, plan, email)
+  checkSame(order, { plan, email, provider, mode: pay.mode })
   const url = order.checkoutUrl || (await openCheckout(needs, order, wish.baseUrl))
   return { order, url, claimSecret: secretOf(order.id) }
 }
@@ -81,8 +82,12 @@ function planCalled(id: string, plans: readonly Plan[]): Plan {
   throw new Problem('invalid_parameter', `plan: there is no such plan. There are: ${names}.`)
 }
 
-function checkSame(order: Purchase, plan: Plan, email: string | undefined): void {
-  if (order.plan.id === plan.id && order.email === email) return
+function checkSame(
+  order: Purchase,
+  { plan, email, provider, mode }: Pick<Purchase, 'plan' | 'email' | 'provider' | 'mode'>,
+): void {
+  const isAsked = order.plan.id === plan.id && order.email === email
+  if (isAsked && order.provider === provider && order.mode === mode) return
   throw new Problem(
     'idempotency_conflict',
     'Idempotency-Key: it was used for an order of another plan or e-mail address.',
@@ -97,13 +102,13 @@ function claimSecrets(
   repeat: Wish['repeat'],
   randomBytes: CheckoutNeeds['randomBytes'],
 ): (orderId: string) => string {
-  if (repeat) return (orderId) => digest(`claim ${orderId}`, repeat)
+  if (repeat) return (orderId) => digest(['claim', orderId], repeat)
   const secret = makeToken(randomBytes(32))
   return () => secret
 }
 
 /** As JSON, so that no two sets of parts run together into the same text. */
-function digest(what: string, { key, client }: { key: string; client: string }): string {
+function digest(what: readonly string[], { key, client }: { key: string; client: string }): string {
   return secretHash(JSON.stringify([what, key, client]))
 }
 
