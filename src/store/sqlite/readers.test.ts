@@ -18,9 +18,9 @@ const FAR = 2 ** 52
 const PAGE = { sinceId: 0, beforeId: undefined, limit: 100 }
 
 describe('SQLite', () => {
-  readersContract(scratchMail)
-  readersMarkContract(scratchMail)
-  readersOrderContract(scratchMail)
+  describe('what a key sees', () => readersContract(scratchMail))
+  describe('its mark', () => readersMarkContract(scratchMail))
+  describe('its order', () => readersOrderContract(scratchMail))
 })
 
 describe('a mail.db of schema 1', () => {

@@ -7,11 +7,12 @@ import { purchasesContract } from '../contract/purchases.contract.ts'
 import { recipientsContract } from '../contract/recipients.contract.ts'
 import { sessionsContract } from '../contract/sessions.contract.ts'
 
+// Each in a part of its own: a contract opens its store before every test of the part that it stands in.
 describe('SQLite', () => {
-  sessionsContract(scratchMail)
-  messagesContract(scratchMail)
-  recipientsContract(scratchMail)
-  accountsContract(scratchMail)
-  keysContract(scratchShop)
-  purchasesContract(scratchShop)
+  describe('sessions', () => sessionsContract(scratchMail))
+  describe('messages', () => messagesContract(scratchMail))
+  describe('recipients', () => recipientsContract(scratchMail))
+  describe('accounts', () => accountsContract(scratchMail))
+  describe('keys', () => keysContract(scratchShop))
+  describe('purchases', () => purchasesContract(scratchShop))
 })
