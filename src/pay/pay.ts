@@ -26,7 +26,12 @@ export interface PaymentBook {
     order: Pick<Purchase, 'id' | 'plan' | 'checkoutRef' | 'subscriptionRef'>,
   ): Promise<PaymentFacts>
   /** What it had to tell since then, oldest first. */
-  missed(since: Date): AsyncIterable<Notice>
+  missed(since: Date): AsyncIterable<Missed>
+}
+
+/** A message that may have been missed. Whom it is about may have to be asked: apart, so that one which fails stops no other. */
+export interface Missed extends Pick<Notice, 'id' | 'type'> {
+  notice(): Promise<Notice>
 }
 
 export interface Notice {

@@ -12,7 +12,7 @@ beforeEach(async () => {
 afterEach(async () => await shop.server.close())
 
 async function missed(since: string): Promise<Notice[]> {
-  return await Array.fromAsync(shop.book.missed(new Date(since)))
+  return await Array.fromAsync(shop.book.missed(new Date(since)), ({ notice }) => notice())
 }
 
 /** So many orders that expire, one each second. */

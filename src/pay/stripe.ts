@@ -41,8 +41,8 @@ export function openStripe(options: StripeOptions): Pay {
       },
       async *missed(since) {
         for await (const event of missedEvents(client, { since, now: now() })) {
-          const glimpse = glimpseOf(event, mode)
-          yield await asking(() => noticeOf(client, glimpse))
+          const { id, type } = event
+          yield { id, type, notice: () => asking(() => noticeOf(client, glimpseOf(event, mode))) }
         }
       },
     },

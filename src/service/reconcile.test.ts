@@ -85,6 +85,45 @@ test('one that cannot be settled keeps no other waiting, and is tried again', as
   assert.equal(await stateOf(bad.id), 'paid')
 })
 
+test('an event of which Stripe cannot say whose it is keeps no other waiting', async () => {
+  const [bad, good] = [await ordered(), await ordered()]
+  scene.stripe.pay(bad.ref)
+  scene.stripe.refund(scene.stripe.chargesOf(bad.ref)[0] ?? '')
+  scene.stripe.pay(good.ref)
+  scene.stripe.broken = '/v1/payment_intents/'
+  assert.equal(await reconcileOnce(scene.needs), false)
+  assert.equal(await stateOf(good.id), 'paid')
+  assert.equal(await scene.shop.readReconciled('stripe'), undefined)
+  assert.deepEqual(
+    scene.logged.map(({ facts }) => facts['type']),
+    ['refund.created'],
+  )
+
+  scene.stripe.broken = undefined
+  assert.equal(await reconcileOnce(scene.needs), true)
+  assert.deepEqual(await scene.shop.readReconciled('stripe'), scene.needs.now())
+})
+
+test('an event that was heard before costs no question', async () => {
+  const { ref } = await ordered()
+  scene.stripe.pay(ref)
+  scene.stripe.refund(scene.stripe.chargesOf(ref)[0] ?? '')
+  await reconcileOnce(scene.needs)
+  const asked = scene.stripe.requests.length
+  await reconcileOnce(scene.needs)
+  const paths = scene.stripe.requests.slice(asked).map(({ path }) => path)
+  assert.deepEqual(paths, ['/v1/events'])
+})
+
+test('an order that waits is asked about also when the events cannot be listed', async () => {
+  const { id, ref } = await ordered()
+  scene.stripe.expire(ref)
+  scene.pass(49 * HOUR)
+  scene.stripe.broken = '/v1/events'
+  await assert.rejects(reconcileOnce(scene.needs), isProblem('payment_unavailable'))
+  assert.equal(await stateOf(id), 'expired')
+})
+
 test('while Stripe is away nothing is taken for heard', async () => {
   scene.stripe.outage = 'error'
   await assert.rejects(reconcileOnce(scene.needs), isProblem('payment_unavailable'))

@@ -1,6 +1,6 @@
 import type { Log } from '../core/log.ts'
 import type { Purchase } from '../core/purchase.ts'
-import type { PaymentBook } from '../pay/pay.ts'
+import type { Missed, PaymentBook } from '../pay/pay.ts'
 import type { ShopStore } from '../store/store.ts'
 import { type PaymentNoticeNeeds, takeNotice } from './payment-notice.ts'
 import { reasonOf } from './provider-fault.ts'
@@ -46,10 +46,15 @@ export async function reconcileOnce(
   const { shop, pay, now } = needs
   if (!pay.book) return true
   const look = { book: pay.book, now: now(), ended }
-  const heard = await hearMissed(needs, look)
-  if (heard) await shop.keepReconciled(pay.provider, look.now)
-  const asked = await askAboutOpen(needs, look)
-  return heard && asked
+  let whole = false
+  try {
+    whole = await hearMissed(needs, look)
+    if (whole) await shop.keepReconciled(pay.provider, look.now)
+  } finally {
+    // Also when the provider cannot list what it had to tell: of each order it may still know.
+    whole = (await askAboutOpen(needs, look)) && whole
+  }
+  return whole
 }
 
 const NEVER = new AbortController().signal
@@ -67,12 +72,17 @@ async function hearMissed(needs: ReconcileNeeds, look: Look): Promise<boolean> {
     ? new Date(last.getTime() - OVERLAP_MS)
     : new Date(look.now.getTime() - FIRST_LOOK_MS)
   let whole = true
-  for await (const notice of look.book.missed(since)) {
+  for await (const missed of look.book.missed(since)) {
     if (look.ended.aborted) return false
-    const about = { eventId: notice.id, type: notice.type }
-    whole = (await survived(needs, about, () => takeNotice(needs, notice))) && whole
+    const about = { eventId: missed.id, type: missed.type }
+    whole = (await survived(needs, about, () => takeMissed(needs, missed))) && whole
   }
   return whole
+}
+
+async function takeMissed(needs: ReconcileNeeds, { id, notice }: Missed): Promise<void> {
+  if (await needs.shop.knowsEvent(id)) return
+  await takeNotice(needs, await notice())
 }
 
 async function askAboutOpen(needs: ReconcileNeeds, { now, ended }: Look): Promise<boolean> {

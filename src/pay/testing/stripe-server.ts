@@ -34,6 +34,8 @@ export interface StripeServer extends Deeds {
   requests: SeenRequest[]
   /** error: 500. hang-up: the connection is cut. silent: no answer ever comes. */
   outage: 'error' | 'hang-up' | 'silent' | undefined
+  /** Only what is asked under a path that begins like this is answered 500. */
+  broken: string | undefined
   /** All events so far, oldest first. */
   events: readonly StripeEvent[]
   /** The events since it was last asked, oldest first. */
@@ -86,7 +88,8 @@ export async function openStripeServer(options: StripeServerOptions): Promise<St
     if (server.outage === 'silent') return
     if (server.outage === 'hang-up') return void request.socket.destroy()
     const ask = () => {
-      if (server.outage) throw refuse(500, 'Something went wrong.', { type: 'api_error' })
+      const broken = server.broken !== undefined && path.startsWith(server.broken)
+      if (server.outage || broken) throw refuse(500, 'It went wrong.', { type: 'api_error' })
       const key = request.headers.authorization?.replace('Bearer ', '')
       // Stripe stars out most of it. To quote all of it is the worst that a proxy between might do.
       if (key !== secretKey) throw refuse(401, `Invalid API Key provided: ${key}`)
@@ -105,6 +108,7 @@ export async function openStripeServer(options: StripeServerOptions): Promise<St
     webhookSecret,
     requests: [],
     outage: undefined,
+    broken: undefined,
     events: ledger.events,
     take() {
       const fresh = ledger.events.slice(taken)
