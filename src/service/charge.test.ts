@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
 import { keyRing, type TestKey } from '../../test/keys.ts'
 import { scratchShop } from '../../test/scratch.ts'
 import { Problem } from '../core/problem.ts'
+import { dayOf } from '../core/quota.ts'
 import { makeRates, openMemoryLimit } from '../limit/memory.ts'
 import type { ShopStore } from '../store/store.ts'
 import { admitAgain, type Caller } from './admit.ts'
@@ -113,7 +114,7 @@ describe('a deed', () => {
     const late = needs({
       spendRequest: async (...spend) => {
         const spent = await shop.spendRequest(...spend)
-        if (!spent) await shop.returnRequest(key.id, now)
+        if (!spent) await shop.returnRequest(key.id, dayOf(now))
         return spent
       },
     })
@@ -122,5 +123,21 @@ describe('a deed', () => {
     assert.ok(found)
     assert.equal(await charge(late, { key: found, caller }, async () => 'done'), 'done')
     assert.equal(await keys().used(key), 1)
+  })
+})
+
+test('a request that can not be given back is told of together with what failed first', async () => {
+  const key = await keys().issue()
+  const found = await shop.readKey(key.id, now)
+  assert.ok(found)
+  const given = needs({ returnRequest: () => Promise.reject(new Error('no disk')) })
+  const deed = () => Promise.reject(new Error('no mail'))
+  await assert.rejects(charge(given, { key: found, caller: callerOf(key) }, deed), (error) => {
+    assert.ok(error instanceof AggregateError)
+    assert.deepEqual(
+      error.errors.map(({ message }) => message),
+      ['no mail', 'no disk'],
+    )
+    return true
   })
 })

@@ -1,6 +1,6 @@
 import type { ApiKey } from '../core/key.ts'
 import { Problem } from '../core/problem.ts'
-import type { ShopStore } from '../store/store.ts'
+import type { ShopStore, Spent } from '../store/store.ts'
 import { type AdmitNeeds, admitAgain, type Caller } from './admit.ts'
 
 export interface ChargeNeeds extends AdmitNeeds {
@@ -19,24 +19,34 @@ export async function charge<T>(
   { key, caller }: { key: ApiKey; caller: Caller },
   deed: () => Promise<T>,
 ): Promise<T> {
-  const spentAt = await spend(needs, key, caller)
+  const { day } = await spend(needs, key, caller)
   try {
     return await deed()
   } catch (error) {
-    await needs.shop.returnRequest(key.id, spentAt)
-    const now = await needs.shop.readKey(key.id, needs.now())
-    if (now) caller.seen(now)
+    await giveBack(needs, { key, caller, day }).catch((failure: unknown) => {
+      throw new AggregateError([error, failure], 'a request that failed was not given back', {
+        cause: error,
+      })
+    })
     throw error
   }
 }
 
-async function spend(needs: ChargeNeeds, { id }: ApiKey, caller: Caller): Promise<Date> {
+async function giveBack(
+  { shop, now }: ChargeNeeds,
+  { key: { id }, caller, day }: { key: ApiKey; caller: Caller; day: number },
+): Promise<void> {
+  await shop.returnRequest(id, day)
+  const left = await shop.readKey(id, now())
+  if (left) caller.seen(left)
+}
+
+async function spend(needs: ChargeNeeds, { id }: ApiKey, caller: Caller): Promise<Spent> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const spentAt = needs.now()
-    const spent = await needs.shop.spendRequest(id, spentAt)
+    const spent = await needs.shop.spendRequest(id, needs.now())
     if (spent) {
       caller.seen(spent)
-      return spentAt
+      return spent
     }
     // It looked fine a moment ago: somebody was quicker. This tells why, or that it is fine after all.
     await admitAgain(needs, caller)

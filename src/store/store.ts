@@ -179,9 +179,9 @@ export interface ShopStore {
   revokeKey(keyId: string): Promise<boolean>
   labelKey(keyId: string, label: string): Promise<boolean>
   /** Takes one request in a single statement; undefined when none is left. */
-  spendRequest(keyId: string, now: Date): Promise<ApiKey | undefined>
+  spendRequest(keyId: string, now: Date): Promise<Spent | undefined>
   /** Gives back one request of that day, after a fault of ours. */
-  returnRequest(keyId: string, spentAt: Date): Promise<void>
+  returnRequest(keyId: string, day: number): Promise<void>
   /** Requests by UTC day, oldest first, from that day on; days without any are left out. */
   readUsage(keyId: string, fromDay: number): Promise<UsageDay[]>
 
@@ -216,6 +216,9 @@ export interface ShopStore {
   keepClaimLink(orderId: string, linkHash: string): Promise<void>
   /** `again`: when to try once more; undefined: never, it was sent or given up. */
   endReceipt(orderId: string, again: Date | undefined): Promise<void>
+
+  /** Random bytes that stay with this shop: the first that were ever given. */
+  installationSecret(fresh: Uint8Array): Promise<Uint8Array>
   close(): Promise<void>
 }
 
@@ -230,6 +233,12 @@ export interface NewKey {
   maxPerDay: number | undefined
   createdAt: Date
   expiresAt: Date | undefined
+}
+
+/** A key of which a request was taken. */
+export interface Spent extends ApiKey {
+  /** On which it was counted; not the clock's, where that has stepped back. */
+  day: number
 }
 
 export interface KeyRoll {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
+import { dayOf } from '../../core/quota.ts'
 import type { NewKey, ShopStore } from '../store.ts'
 
 export interface OpenShopStore {
@@ -113,6 +114,19 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
     )
   })
 
+  test('a request is given back on the day it was counted, also when the clock has stepped back', async () => {
+    await add({ maxPerDay: 5 })
+    await spendMany(1, later(DAY))
+    const spent = await store.spendRequest('k1', NOON)
+    assert.equal(spent?.day, dayOf(later(DAY)))
+    await store.returnRequest('k1', spent.day)
+    assert.equal((await store.readKey('k1', later(DAY)))?.usedToday, 1)
+    assert.deepEqual(
+      (await store.readUsage('k1', 0)).map(({ count }) => count),
+      [1],
+    )
+  })
+
   test('a rolled key has two secrets for a while, and one count', async () => {
     await add()
     const oldUntil = later(DAY)
@@ -157,12 +171,12 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
   test('a request given back can be spent again, on the day it was spent', async () => {
     await add({ maxPerDay: 2 })
     await spendMany(2)
-    await store.returnRequest('k1', NOON)
+    await store.returnRequest('k1', dayOf(NOON))
     const key = await store.findKey('secret-hash', NOON)
     assert.deepEqual([key?.used, key?.usedToday], [1, 1])
     assert.equal(await spendMany(5), 1)
     await spendMany(1, later(DAY))
-    await store.returnRequest('k1', NOON)
+    await store.returnRequest('k1', dayOf(NOON))
     const next = await store.findKey('secret-hash', later(DAY))
     assert.deepEqual([next?.used, next?.usedToday], [2, 1])
   })

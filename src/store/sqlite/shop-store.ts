@@ -1,6 +1,5 @@
 import { join } from 'node:path'
-import type { ApiKey } from '../../core/key.ts'
-import type { ShopStore } from '../store.ts'
+import type { ShopStore, Spent } from '../store.ts'
 import { type Db, openReadable, SHOP_FILE } from './files.ts'
 import type { Write } from './group-commit.ts'
 import { keyReads, keyWrites } from './keys.ts'
@@ -16,7 +15,7 @@ export function allShopWrites(db: Db) {
 }
 
 export type ShopWrites = ReturnType<typeof allShopWrites>['writes'] & {
-  spendRequest(spend: Spend): ApiKey | undefined
+  spendRequest(spend: Spend): Spent | undefined
 }
 
 /** The shop as one thread sees it. Keys are read at each request, so that a revoke counts at once. */
@@ -34,7 +33,7 @@ export function openSqliteShop(folder: string, write: Write<ShopWrites>): ShopSt
     revokeKey: (keyId) => write('revokeKey', keyId),
     labelKey: (keyId, label) => write('labelKey', { keyId, label }),
     spendRequest: (keyId, now) => write('spendRequest', { keyId, now }),
-    returnRequest: (keyId, spentAt) => write('returnRequest', { keyId, now: spentAt }),
+    returnRequest: (keyId, day) => write('returnRequest', { keyId, day }),
     readUsage: async (keyId, fromDay) => keys.readUsage(keyId, fromDay),
 
     addPurchase: (purchase) => write('addPurchase', purchase),
@@ -53,6 +52,8 @@ export function openSqliteShop(folder: string, write: Write<ShopWrites>): ShopSt
     listReceiptsDue: async (now, limit) => purchases.listReceiptsDue(now, limit),
     keepClaimLink: (orderId, linkHash) => write('keepClaimLink', { orderId, linkHash }),
     endReceipt: (orderId, again) => write('endReceipt', { orderId, again }),
+
+    installationSecret: async (fresh) => purchases.findSecret() ?? (await write('keepSecret', fresh)),
     async close() {
       db.close()
     },

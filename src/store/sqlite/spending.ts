@@ -1,5 +1,5 @@
-import type { ApiKey } from '../../core/key.ts'
 import { dayOf } from '../../core/quota.ts'
+import type { Spent } from '../store.ts'
 import type { Db } from './files.ts'
 import { type KeyRow, keyOf } from './keys.ts'
 
@@ -28,13 +28,13 @@ export function spendingWrites(db: Db) {
   }
 
   return {
-    returnRequest({ keyId, now }: Spend): void {
-      if (giveBack.run(dayOf(now), keyId).changes === 1) uncount.run(keyId, dayOf(now))
+    returnRequest({ keyId, day }: { keyId: string; day: number }): void {
+      if (giveBack.run(day, keyId).changes === 1) uncount.run(keyId, day)
     },
     /** All that waited, at once: those for one key and day are added up, and each still has its own exact answer. */
     batches: {
-      spendRequest(spends: readonly Spend[]): (ApiKey | undefined)[] {
-        const answers = new Map<Spend, ApiKey | undefined>()
+      spendRequest(spends: readonly Spend[]): (Spent | undefined)[] {
+        const answers = new Map<Spend, Spent | undefined>()
         const alike = Map.groupBy(spends, ({ keyId, now }) => `${dayOf(now)} ${keyId}`)
         for (const group of alike.values()) spendAlike(group, answers)
         return spends.map((one) => answers.get(one))
@@ -42,7 +42,7 @@ export function spendingWrites(db: Db) {
     },
   }
 
-  function spendAlike(group: readonly Spend[], answers: Map<Spend, ApiKey | undefined>): void {
+  function spendAlike(group: readonly Spend[], answers: Map<Spend, Spent | undefined>): void {
     const [first] = group
     if (!first) return
     // The latest of them decides for all: if the plan still runs then, it did for the others.
@@ -50,7 +50,7 @@ export function spendingWrites(db: Db) {
     const together = group.length > 1 ? take(first.keyId, latest, group.length) : undefined
     for (const [at, one] of group.entries()) {
       const row = together ? before(together, group.length - 1 - at) : take(one.keyId, one.now, 1)
-      answers.set(one, row && keyOf(row, one.now))
+      answers.set(one, row && { ...keyOf(row, one.now), day: row.day })
     }
   }
 }
