@@ -1,7 +1,7 @@
 import type { ApiKey } from '../core/key.ts'
 import { printable } from '../core/printable.ts'
 import { refusal, remaining } from '../core/quota.ts'
-import { isoStamp, stamp } from '../core/stamp.ts'
+import { stamp, stamps } from '../core/stamp.ts'
 import { table } from './table.ts'
 
 /** A key as programs read it: names and times as in the API. */
@@ -19,17 +19,9 @@ export function keyJson(key: ApiKey) {
     per_day: key.maxPerDay ?? null,
     used_today: key.usedToday,
     remaining_today: left.today ?? null,
-    ...timeJson('created_at', key.createdAt),
-    ...timeJson('expires_at', key.expiresAt),
+    ...stamps('created_at', key.createdAt),
+    ...stamps('expires_at', key.expiresAt),
   }
-}
-
-/** A time in both of the API's forms; null where there is none. */
-export function timeJson<Name extends string>(name: Name, time: Date | undefined) {
-  return {
-    [name]: time ? stamp(time) : null,
-    [`${name}_iso`]: time ? isoStamp(time) : null,
-  } as Record<Name | `${Name}_iso`, string | null>
 }
 
 export function keyTable(keys: readonly ApiKey[], now: Date): string[] {

@@ -1,12 +1,12 @@
 import type { ApiKey } from '../core/key.ts'
-import { nextDay, remaining } from '../core/quota.ts'
+import { dateOf, nextDay, remaining } from '../core/quota.ts'
 import { stamp } from '../core/stamp.ts'
 import { type KeyBook, keyUsage } from '../service/keys.ts'
 import { theKey } from './key.ts'
 import { count, endShown, keyJson, keyLines, stateOf } from './key-shown.ts'
 import type { Print } from './refused.ts'
 import { table } from './table.ts'
-import { bar, dateShown, plot } from './usage-plot.ts'
+import { bar, plot } from './usage-plot.ts'
 
 interface UsageOptions {
   json?: boolean
@@ -24,11 +24,11 @@ export async function usage(
   const key = await theKey(book, name)
   const days = await keyUsage(book, key.id)
   if (json) {
-    const shown = days.map(({ day, count }) => ({ date: dateShown(day), requests: count }))
+    const shown = days.map(({ day, count }) => ({ date: dateOf(day), requests: count }))
     print(JSON.stringify({ ...keyJson(key), days: shown }, null, 2))
     return
   }
-  const rows = days.map(({ day, count }) => [dateShown(day), String(count)])
+  const rows = days.map(({ day, count }) => [dateOf(day), String(count)])
   const lines = drawn
     ? [...drawnKey(key, book.now()), '', ...plot(days)]
     : [...keyLines(key, book.now()), '', ...table([['DAY', 'REQUESTS'], ...rows])]

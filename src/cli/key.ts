@@ -1,9 +1,9 @@
 import type { ApiKey } from '../core/key.ts'
 import type { Plan } from '../core/plan.ts'
 import { printable } from '../core/printable.ts'
-import { stamp } from '../core/stamp.ts'
+import { stamp, stamps } from '../core/stamp.ts'
 import { issueKey, type KeyBook, type KeyWish, keysNamed, rollKey } from '../service/keys.ts'
-import { count, endShown, keyJson, keyLines, keyTable, timeJson } from './key-shown.ts'
+import { count, endShown, keyJson, keyLines, keyTable } from './key-shown.ts'
 import { type Print, Refused } from './refused.ts'
 import { table } from './table.ts'
 
@@ -81,7 +81,7 @@ export async function roll(
   if (!rolled) throw new Refused(`${key.prefix} is revoked: it has no new secret. Issue a new key.`)
   const { secret, formerUntil } = rolled
   if (json) {
-    print(JSON.stringify({ ...secretJson(key, secret), ...timeJson('former_until', formerUntil) }))
+    print(JSON.stringify({ ...secretJson(key, secret), ...stamps('former_until', formerUntil) }))
     return
   }
   const rows = [
@@ -145,6 +145,6 @@ function secretJson(key: ApiKey, secret: string) {
     label: key.label,
     requests: key.maxRequests,
     per_day: key.maxPerDay ?? null,
-    ...timeJson('expires_at', key.expiresAt),
+    ...stamps('expires_at', key.expiresAt),
   }
 }

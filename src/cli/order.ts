@@ -2,9 +2,8 @@ import { maskAddress, parseAddress } from '../core/address.ts'
 import { priceText, termText } from '../core/price.ts'
 import { printable } from '../core/printable.ts'
 import type { Purchase } from '../core/purchase.ts'
-import { stamp } from '../core/stamp.ts'
+import { stamp, stamps } from '../core/stamp.ts'
 import type { KeyBook } from '../service/keys.ts'
-import { timeJson } from './key-shown.ts'
 import { type Print, Refused } from './refused.ts'
 import { table } from './table.ts'
 
@@ -88,9 +87,9 @@ function orderJson(order: Purchase) {
     key_prefix: paid ? order.keyPrefix : null,
     checkout: order.checkoutRef ?? null,
     subscription: order.subscriptionRef ?? null,
-    ...timeJson('created_at', order.createdAt),
-    ...timeJson('paid_until', order.paidUntil),
-    ...timeJson('claimed_at', order.claimedAt),
+    ...stamps('created_at', order.createdAt),
+    ...stamps('paid_until', order.paidUntil),
+    ...stamps('claimed_at', order.claimedAt),
   }
 }
 

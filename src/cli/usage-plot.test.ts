@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { bar, dateShown, plot } from './usage-plot.ts'
+import { dateOf } from '../core/quota.ts'
+import { bar, plot } from './usage-plot.ts'
 
 const first = Date.UTC(2026, 1, 1) / 86_400_000
 const daysOf = (counts: readonly number[]) =>
@@ -44,6 +45,6 @@ describe('a bar', () => {
 })
 
 test('a day is told as its date', () => {
-  expect(dateShown(0)).toBe('1970-01-01')
-  expect(dateShown(first)).toBe('2026-02-01')
+  expect(dateOf(0)).toBe('1970-01-01')
+  expect(dateOf(first)).toBe('2026-02-01')
 })

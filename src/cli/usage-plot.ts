@@ -1,3 +1,4 @@
+import { dateOf } from '../core/quota.ts'
 import { count } from './key-shown.ts'
 
 interface Day {
@@ -22,7 +23,7 @@ export function plot(days: readonly Day[]): string[] {
     return `${row === 0 ? `${top} ┤` : `${margin} │`}${blocks.join(' ')}`.trimEnd()
   })
   const width = days.length * 2 - 1
-  const [first = '', last = ''] = [days[0], days.at(-1)].map((day) => day && dateShown(day.day))
+  const [first = '', last = ''] = [days[0], days.at(-1)].map((day) => day && dateOf(day.day))
   return [
     ...rows,
     `${'0'.padStart(top.length)} ┼${'─'.repeat(width)}`,
@@ -36,11 +37,6 @@ export function bar(used: number, all: number, width = 30): string {
   const least = used > 0 ? 1 : 0
   const full = share === 1 ? width : Math.min(width - 1, Math.max(least, Math.round(share * width)))
   return '█'.repeat(full) + '░'.repeat(width - full)
-}
-
-/** `YYYY-MM-DD` of a day since 1970. */
-export function dateShown(day: number): string {
-  return new Date(day * 86_400_000).toISOString().slice(0, 10)
 }
 
 /** In eighths of a row; a day with any request at all is seen. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { priceText, termText } from './price.ts'
+import { priceText, termText, validityOf } from './price.ts'
 
 for (const [priceCents, currency, expected] of [
   [500, 'usd', '5 USD'],
@@ -28,4 +28,15 @@ for (const [months, renews, expected] of [
   test(`${months ?? 'no'} months, ${renews ? 'renewed' : 'not renewed'}, are sold ${expected}`, () => {
     assert.equal(termText({ months, renews }), expected)
   })
+}
+
+for (const [months, expected] of [
+  [undefined, 'no expiry'],
+  [1, '1 month'],
+  [3, '3 months'],
+  [12, '1 year'],
+  [18, '18 months'],
+  [24, '2 years'],
+] as const) {
+  test(`${months} months: ${expected}`, () => assert.equal(validityOf({ months }), expected))
 }

@@ -25,6 +25,11 @@ export function dayOf(time: Date): number {
   return Math.floor(time.getTime() / DAY_MS)
 }
 
+/** `YYYY-MM-DD` of such a day. */
+export function dateOf(day: number): string {
+  return new Date(day * DAY_MS).toISOString().slice(0, 10)
+}
+
 /** When the next UTC day begins. */
 export function nextDay(now: Date): Date {
   return new Date((dayOf(now) + 1) * DAY_MS)

@@ -7,3 +7,11 @@ export function stamp(time: Date): string {
 export function isoStamp(time: Date): string {
   return `${time.toISOString().slice(0, 19)}Z`
 }
+
+/** A time that may not have come, in both of our forms. */
+export function stamps<Name extends string>(name: Name, time: Date | undefined) {
+  return {
+    [name]: time ? stamp(time) : null,
+    [`${name}_iso`]: time ? isoStamp(time) : null,
+  } as Record<Name | `${Name}_iso`, string | null>
+}

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { priceText, termText } from '../core/price.ts'
 import { Problem } from '../core/problem.ts'
 import type { Purchase } from '../core/purchase.ts'
-import { isoStamp, stamp } from '../core/stamp.ts'
+import { isoStamp, stamp, stamps } from '../core/stamp.ts'
 import { isClaimable, isOrderId, nextStep, unknownOrder } from '../service/order.ts'
 import type { Call, HeaderField } from './route.ts'
 
@@ -35,14 +35,6 @@ export function soldJson({ id, plan }: Purchase) {
       term: termText(plan),
     },
   }
-}
-
-/** A time that may not have come, in both of our forms. */
-export function timeJson<N extends string>(name: N, time: Date | undefined) {
-  return {
-    [name]: time ? stamp(time) : null,
-    [`${name}_iso`]: time ? isoStamp(time) : null,
-  } as Record<N | `${N}_iso`, string | null>
 }
 
 const someTime = Type.Union([Type.String({ examples: ['2026-03-01 12:00:00'] }), Type.Null()])
@@ -79,9 +71,9 @@ export function orderJson(order: Purchase, now: Date) {
     url: isPayable(order) ? (order.checkoutUrl ?? null) : null,
     created_at: stamp(order.createdAt),
     created_at_iso: isoStamp(order.createdAt),
-    ...timeJson('paid_until', order.paidUntil),
+    ...stamps('paid_until', order.paidUntil),
     claimable: isClaimable(order, now),
-    ...timeJson('claimed_at', order.claimedAt),
+    ...stamps('claimed_at', order.claimedAt),
     key_prefix: order.payments > 0 ? order.keyPrefix : null,
     next: nextStep(order, now),
   }

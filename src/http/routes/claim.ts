@@ -1,16 +1,10 @@
 import { Type } from 'typebox'
+import { stamps } from '../../core/stamp.ts'
 import { claim } from '../../service/claim.ts'
 import { success } from '../answer.ts'
 import { route } from '../route.ts'
 import { countField, endFields, nullable, successField } from '../shapes.ts'
-import {
-  CLAIM_SECRET,
-  claimSecretOf,
-  orderIdField,
-  soldFields,
-  soldJson,
-  timeJson,
-} from '../shop-shapes.ts'
+import { CLAIM_SECRET, claimSecretOf, orderIdField, soldFields, soldJson } from '../shop-shapes.ts'
 
 export const claimRoute = route({
   method: 'POST',
@@ -40,7 +34,7 @@ export const claimRoute = route({
       prefix: key.prefix,
       requests: key.maxRequests,
       per_day: key.maxPerDay ?? null,
-      ...timeJson('expires_at', key.expiresAt),
+      ...stamps('expires_at', key.expiresAt),
     })
   },
 })

@@ -1,7 +1,6 @@
 import { Type } from 'typebox'
 import type { Plan } from '../../core/plan.ts'
-import { priceText } from '../../core/price.ts'
-import { validityOf } from '../../service/plans.ts'
+import { priceText, validityOf } from '../../core/price.ts'
 import { success } from '../answer.ts'
 import { route } from '../route.ts'
 import { countField, nullable, successField } from '../shapes.ts'

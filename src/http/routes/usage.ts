@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { remaining } from '../../core/quota.ts'
-import { isoStamp, stamp } from '../../core/stamp.ts'
+import { dateOf, remaining } from '../../core/quota.ts'
+import { isoStamp, stamp, stamps } from '../../core/stamp.ts'
 import { presentedKey } from '../../service/admit.ts'
 import { usageOf } from '../../service/usage.ts'
 import { success } from '../answer.ts'
@@ -66,15 +66,8 @@ export const usageRoute = route({
       remaining_today: today,
       resets_at: stamp(resetsAt),
       resets_at_iso: isoStamp(resetsAt),
-      expires_at: key.expiresAt ? stamp(key.expiresAt) : null,
-      expires_at_iso: key.expiresAt ? isoStamp(key.expiresAt) : null,
+      ...stamps('expires_at', key.expiresAt),
       days: days.map(({ day, count }) => ({ date: dateOf(day), requests: count })),
     })
   },
 })
-
-const DAY_MS = 86_400_000
-
-function dateOf(day: number): string {
-  return new Date(day * DAY_MS).toISOString().slice(0, 10)
-}
