@@ -1,46 +1,40 @@
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { afterAll, beforeAll, test } from 'vitest'
-import { type House, openHouse } from './house.ts'
-import { openKeyRing, type TestKey } from './keys.ts'
+import { type KeyHouse, openKeyHouse, type TestKey } from './keys.ts'
 import { statusOf } from './status-of.ts'
 
 const CLIENTS = 200
 const REQUESTS = 10_000
 const DAY_MS = 86_400_000
 
-let house: House
-let ring: ReturnType<typeof openKeyRing>
+let house: KeyHouse
 beforeAll(async () => {
-  house = await openHouse({ env: { MAYFLY_HTTP_THREADS: '2' } })
-  ring = openKeyRing(house)
+  house = await openKeyHouse({ env: { MAYFLY_HTTP_THREADS: '2' } })
   // No day ends while this runs.
   const noon = Math.ceil(house.now().getTime() / DAY_MS) * DAY_MS + DAY_MS / 2
   house.moveClock(Math.ceil((noon - house.now().getTime()) / 1000))
 })
-afterAll(async () => {
-  await ring.close()
-  await house.stop()
-})
+afterAll(() => house.stop())
 
 for (const left of [1, 10, 999, 1_000]) {
   test(`with ${left} left, ${left} of ${REQUESTS} requests of ${CLIENTS} clients at once are served`, async () => {
-    const key = await ring.issue({ requests: 1_000 })
+    const key = await house.ring.issue({ requests: 1_000 })
     // What was used before is used for good.
     for (let spent = left; spent < 1_000; spent += 1) {
-      await ring.shop.spendRequest(key.id, house.now())
+      await house.ring.shop.spendRequest(key.id, house.now())
     }
     assert.deepEqual(await flood(key), { 200: left, 402: REQUESTS - left })
-    assert.equal(await ring.used(key), 1_000)
-    const [today] = await ring.shop.readUsage(key.id, 0)
+    assert.equal(await house.ring.used(key), 1_000)
+    const [today] = await house.ring.shop.readUsage(key.id, 0)
     assert.equal(today?.count, 1_000, 'and so the day counts them')
   })
 }
 
 test('a daily limit is as exact, and given back by nobody', async () => {
-  const key = await ring.issue({ requests: 100_000, perDay: 1_000 })
+  const key = await house.ring.issue({ requests: 100_000, perDay: 1_000 })
   assert.deepEqual(await flood(key), { 200: 1_000, 429: REQUESTS - 1_000 })
-  assert.equal(await ring.used(key), 1_000)
+  assert.equal(await house.ring.used(key), 1_000)
 })
 
 /** How often each status was heard. Every client has a connection of its own and asks one after the other. */

@@ -6,12 +6,29 @@ import { type Payment, settle } from '../src/core/purchase.ts'
 import { issueKey } from '../src/service/keys.ts'
 import type { ShopStore } from '../src/store/store.ts'
 import { openShopBeside } from '../src/threads/beside.ts'
+import { openHouse } from './house.ts'
 
 export interface TestKey {
   id: string
   secret: string
   /** The headers of a request with it. */
   headers: Record<string, string>
+}
+
+export type KeyHouse = Awaited<ReturnType<typeof openKeyHouse>>
+
+/** The whole service, and the ring of its keys. */
+export async function openKeyHouse(options?: Parameters<typeof openHouse>[0]) {
+  const house = await openHouse(options)
+  const ring = openKeyRing(house)
+  return {
+    ...house,
+    ring,
+    async stop() {
+      await ring.close()
+      await house.stop()
+    },
+  }
 }
 
 /** Keys of a house that runs: made and looked at beside it, as the operator's commands do it. */

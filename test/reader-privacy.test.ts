@@ -4,26 +4,20 @@ import { cursorOf } from '../src/http/cursor.ts'
 import { checkMail } from './api.ts'
 import { type Asked, ask, post } from './ask.ts'
 import { emailsOf } from './emails.ts'
-import { type House, openHouse } from './house.ts'
-import { openKeyRing, type TestKey } from './keys.ts'
+import { type KeyHouse, openKeyHouse, type TestKey } from './keys.ts'
 
 const DAY = 86_400
 const MOST = Number.MAX_SAFE_INTEGER
 
-let house: House
-let ring: ReturnType<typeof openKeyRing>
+let house: KeyHouse
 let ann: TestKey
 let bob: TestKey
 beforeAll(async () => {
-  house = await openHouse({ env: { MAYFLY_HTTP_THREADS: '2', MAYFLY_SESSION_MAX_TTL: '30d' } })
-  ring = openKeyRing(house)
-  ann = await ring.issue({ requests: 100_000 })
-  bob = await ring.issue({ requests: 100_000 })
+  house = await openKeyHouse({ env: { MAYFLY_HTTP_THREADS: '2', MAYFLY_SESSION_MAX_TTL: '30d' } })
+  ann = await house.ring.issue({ requests: 100_000 })
+  bob = await house.ring.issue({ requests: 100_000 })
 })
-afterAll(async () => {
-  await ring.close()
-  await house.stop()
-})
+afterAll(() => house.stop())
 
 const read = (key: TestKey, query = '', headers: Record<string, string> = {}): Promise<Asked> =>
   ask(`${house.url}/emails?${query}`, { headers: { ...key.headers, ...headers } })
@@ -95,11 +89,11 @@ describe('a session of a key', () => {
   })
 
   test('stays so when the key is revoked', async () => {
-    const gone = await ring.issue()
+    const gone = await house.ring.issue()
     const { email, token } = await session('of-gone', gone)
     await send(email, 'canary-gone')
     const about = await known(gone, email)
-    await ring.shop.revokeKey(gone.id)
+    await house.ring.shop.revokeKey(gone.id)
     assert.equal((await read(gone)).status, 401)
     for (const key of [ann, bob]) {
       assert.doesNotMatch(await allThatIsSeen(key, about), /canary-gone|of-gone/)

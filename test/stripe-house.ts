@@ -1,4 +1,4 @@
-import { openStripeServer } from '../src/pay/testing/stripe-server.ts'
+import { openStripeServer, type StripeServer } from '../src/pay/testing/stripe-server.ts'
 import { openHouse } from './house.ts'
 
 export type StripeHouse = Awaited<ReturnType<typeof openStripeHouse>>
@@ -14,14 +14,7 @@ export async function openStripeHouse({ env = {}, ...secrets }: StripeHouseOptio
   const clock = { now: () => new Date() }
   const stripe = await openStripeServer({ now: () => clock.now(), ...secrets })
   const house = await openHouse({
-    env: {
-      MAYFLY_PAYMENTS: 'stripe',
-      MAYFLY_STRIPE_API: stripe.url,
-      MAYFLY_STRIPE_SECRET_KEY: stripe.secretKey,
-      MAYFLY_STRIPE_WEBHOOK_SECRET: stripe.webhookSecret,
-      MAYFLY_BASE_URL: 'https://mail.example',
-      ...env,
-    },
+    env: { ...stripeEnv(stripe), ...env },
   })
   clock.now = house.now
   const webhook = `${house.url}/api/stripe/webhook`
@@ -41,5 +34,16 @@ export async function openStripeHouse({ env = {}, ...secrets }: StripeHouseOptio
       await house.stop()
       await stripe.close()
     },
+  }
+}
+
+/** The settings of a service that sells by this Stripe. */
+export function stripeEnv({ url, secretKey, webhookSecret }: StripeServer): Record<string, string> {
+  return {
+    MAYFLY_PAYMENTS: 'stripe',
+    MAYFLY_STRIPE_API: url,
+    MAYFLY_STRIPE_SECRET_KEY: secretKey,
+    MAYFLY_STRIPE_WEBHOOK_SECRET: webhookSecret,
+    MAYFLY_BASE_URL: 'https://mail.example',
   }
 }

@@ -2,21 +2,15 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { ask, askFrom, refusalFault } from '../../../test/ask.ts'
 import { emailsOf } from '../../../test/emails.ts'
-import { type House, openHouse } from '../../../test/house.ts'
-import { openKeyRing, type TestKey } from '../../../test/keys.ts'
+import { type KeyHouse, openKeyHouse, type TestKey } from '../../../test/keys.ts'
 import { makeSecret } from '../../core/key.ts'
 import { newClient, PROXY, PROXY_ENV } from '../route.contract.ts'
 
-let house: House
-let ring: ReturnType<typeof openKeyRing>
+let house: KeyHouse
 beforeAll(async () => {
-  house = await openHouse({ env: PROXY_ENV })
-  ring = openKeyRing(house)
+  house = await openKeyHouse({ env: PROXY_ENV })
 })
-afterAll(async () => {
-  await ring.close()
-  await house.stop()
-})
+afterAll(() => house.stop())
 
 const create = (headers: Record<string, string>, query = '') =>
   ask(`${house.url}/api/create-session?domain_id=1${query}`, { method: 'POST', headers })
@@ -35,17 +29,17 @@ describe('200', () => {
     ['Bearer', (secret: string) => ({ authorization: `Bearer ${secret}` })],
   ] as const) {
     test(`${name} ties the session to the key, and costs nothing`, async () => {
-      const [key, other] = [await ring.issue(), await ring.issue()]
+      const [key, other] = [await house.ring.issue(), await house.ring.issue()]
       const { status, body } = await create(headersOf(key.secret))
       assert.equal(status, 200)
-      assert.equal(await ring.used(key), 0)
+      assert.equal(await house.ring.used(key), 0)
       assert.equal(await sees(key, String(body['email'])), true)
       assert.equal(await sees(other, String(body['email'])), false)
     })
   }
 
   test('without one, or with a Bearer that is no key, the session is nobody’s', async () => {
-    const key = await ring.issue()
+    const key = await house.ring.issue()
     const { token } = await house.session()
     for (const headers of [
       {},
@@ -61,14 +55,14 @@ describe('200', () => {
   })
 
   test('a key that is used up for today will do: nothing is charged', async () => {
-    const key = await ring.issue({ requests: 9, perDay: 1 })
+    const key = await house.ring.issue({ requests: 9, perDay: 1 })
     assert.equal((await ask(`${house.url}/emails`, { headers: key.headers })).status, 200)
     assert.equal((await create(key.headers)).status, 200)
-    assert.equal(await ring.used(key), 1)
+    assert.equal(await house.ring.used(key), 1)
   })
 
   test('a page elsewhere may ask with a key as it may without', async () => {
-    const key = await ring.issue()
+    const key = await house.ring.issue()
     const { headers } = await create({ ...key.headers, origin: 'https://page.test' })
     assert.equal(headers.get('access-control-allow-origin'), '*')
   })
@@ -76,8 +70,8 @@ describe('200', () => {
 
 describe('401', () => {
   test('a key that is empty, wrong, given twice or revoked makes no session', async () => {
-    const [good, revoked] = [await ring.issue(), await ring.issue()]
-    await ring.shop.revokeKey(revoked.id)
+    const [good, revoked] = [await house.ring.issue(), await house.ring.issue()]
+    await house.ring.shop.revokeKey(revoked.id)
     for (const headers of [
       { apikey: '' },
       { apikey: 'wrong' },
@@ -98,13 +92,13 @@ describe('401', () => {
 
 describe('402', () => {
   test('a key that is used up, over, or whose payment was returned', async () => {
-    const usedUp = await ring.issue({ requests: 0 })
-    const over = await ring.issue({ months: 1 })
+    const usedUp = await house.ring.issue({ requests: 0 })
+    const over = await house.ring.issue({ months: 1 })
     house.moveClock(31 * 86_400)
     for (const [key, code] of [
       [usedUp, 'quota_exhausted'],
       [over, 'plan_expired'],
-      [await ring.stopped(), 'plan_expired'],
+      [await house.ring.stopped(), 'plan_expired'],
     ] as const) {
       const asked = await create(key.headers)
       assert.deepEqual([asked.status, asked.body['code']], [402, code])
@@ -124,9 +118,9 @@ describe('429', () => {
         headers: { 'x-forwarded-for': client, apikey },
       })
     for (let guess = 1; guess <= 20; guess += 1) assert.equal((await from(NOBODYS)).status, 401)
-    const asked = await from((await ring.issue()).secret)
+    const asked = await from((await house.ring.issue()).secret)
     assert.equal(asked.status, 200, 'twenty are not too many')
     assert.equal((await from(NOBODYS)).status, 429)
-    assert.equal((await from((await ring.issue()).secret)).status, 429)
+    assert.equal((await from((await house.ring.issue()).secret)).status, 429)
   })
 })

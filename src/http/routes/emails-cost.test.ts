@@ -1,21 +1,15 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { type Asked, ask, askFrom, refusalFault, speak } from '../../../test/ask.ts'
-import { type House, openHouse } from '../../../test/house.ts'
-import { openKeyRing, type TestKey } from '../../../test/keys.ts'
+import { type KeyHouse, openKeyHouse, type TestKey } from '../../../test/keys.ts'
 import { makeSecret } from '../../core/key.ts'
 import { newClient, PROXY, PROXY_ENV } from '../route.contract.ts'
 
-let house: House
-let ring: ReturnType<typeof openKeyRing>
+let house: KeyHouse
 beforeAll(async () => {
-  house = await openHouse({ env: { ...PROXY_ENV, MAYFLY_BASE_URL: 'https://mail.test' } })
-  ring = openKeyRing(house)
+  house = await openKeyHouse({ env: { ...PROXY_ENV, MAYFLY_BASE_URL: 'https://mail.test' } })
 })
-afterAll(async () => {
-  await ring.close()
-  await house.stop()
-})
+afterAll(() => house.stop())
 
 const read = (query: string, headers: Record<string, string>, method = 'GET') =>
   ask(`${house.url}/emails${query}`, { method, headers })
@@ -26,9 +20,9 @@ const NOBODYS = makeSecret('mf_live_none', new Uint8Array(20))
 describe('what it costs', () => {
   /** The status that a fresh key gets, and what is used of it afterwards. */
   const cost = async (deed: (key: TestKey) => Promise<Asked>): Promise<[number, number]> => {
-    const key = await ring.issue()
+    const key = await house.ring.issue()
     const { status } = await deed(key)
-    return [status, (await ring.used(key)) ?? -1]
+    return [status, (await house.ring.used(key)) ?? -1]
   }
 
   test('each 200 costs one, also an empty one, also HEAD', async () => {
@@ -62,7 +56,7 @@ describe('what it costs', () => {
   }
 
   test('every answer to a valid key says what is left', async () => {
-    const mine = await ring.issue({ requests: 3, perDay: 2 })
+    const mine = await house.ring.issue({ requests: 3, perDay: 2 })
     const left = async (query: string, more = {}) => {
       const { status, headers } = await read(query, { ...mine.headers, ...more })
       assert.equal(headers.get('ratelimit-policy'), '"plan";q=3, "day";q=2;w=86400')
@@ -90,7 +84,7 @@ describe('401', () => {
   }
 
   test('no key, whatever stands in the query', async () => {
-    const { secret } = await ring.issue()
+    const { secret } = await house.ring.issue()
     for (const query of [
       '',
       `?apikey=${secret}`,
@@ -103,7 +97,7 @@ describe('401', () => {
   })
 
   test('a key that is none', async () => {
-    const { secret } = await ring.issue()
+    const { secret } = await house.ring.issue()
     for (const text of [
       '',
       'x',
@@ -124,7 +118,7 @@ describe('401', () => {
   })
 
   test('an empty or wrong APIKey is not made good by another header', async () => {
-    const { secret } = await ring.issue()
+    const { secret } = await house.ring.issue()
     for (const text of ['', 'wrong']) {
       const headers = { apikey: text, 'x-api-key': secret, authorization: `Bearer ${secret}` }
       unknown(await read('', headers), text)
@@ -132,7 +126,7 @@ describe('401', () => {
   })
 
   test('two APIKey headers, also of the same key', async () => {
-    const { secret } = await ring.issue()
+    const { secret } = await house.ring.issue()
     const twice = `APIKey: ${secret}\r\nAPIKey: ${secret}\r\n`
     const heard = await speak(
       house.httpPort,
@@ -142,9 +136,9 @@ describe('401', () => {
   })
 
   test('a revoked key, at once', async () => {
-    const key = await ring.issue()
+    const key = await house.ring.issue()
     assert.equal((await read('', key.headers)).status, 200)
-    await ring.shop.revokeKey(key.id)
+    await house.ring.shop.revokeKey(key.id)
     unknown(await read('', key.headers), 'revoked')
     unknown(await read('', { ...key.headers, 'if-none-match': '*' }), 'also for what is unchanged')
   })
@@ -166,21 +160,21 @@ describe('402', () => {
   }
 
   test('the last request passes, the next one does not', async () => {
-    const key = await ring.issue({ requests: 2 })
+    const key = await house.ring.issue({ requests: 2 })
     assert.equal((await read('', key.headers)).status, 200)
     const last = await read('', key.headers)
     assert.deepEqual([last.status, last.headers.get('x-ratelimit-remaining')], [200, '0'])
     await over(key, 'quota_exhausted', /All 2 requests/)
-    assert.equal(await ring.used(key), 2)
+    assert.equal(await house.ring.used(key), 2)
   })
 
   test('a payment that was returned', async () => {
-    await over(await ring.stopped(), 'plan_expired', /returned or is disputed/)
+    await over(await house.ring.stopped(), 'plan_expired', /returned or is disputed/)
   })
 
   test('a plan ends at the very second', async () => {
-    const key = await ring.issue({ months: 1 })
-    const end = (await ring.shop.readKey(key.id, house.now()))?.expiresAt
+    const key = await house.ring.issue({ months: 1 })
+    const end = (await house.ring.shop.readKey(key.id, house.now()))?.expiresAt
     assert.ok(end)
     moveTo(end.getTime() - 20_000)
     assert.equal((await read('', key.headers)).status, 200)
@@ -191,7 +185,7 @@ describe('402', () => {
 
 describe('429', () => {
   test('the limit of a day, until the UTC midnight', async () => {
-    const key = await ring.issue({ requests: 100, perDay: 2 })
+    const key = await house.ring.issue({ requests: 100, perDay: 2 })
     const midnight = Math.ceil((house.now().getTime() + 60_000) / 86_400_000) * 86_400_000
     moveTo(midnight - 30_000)
     for (const status of [200, 200, 429]) {
@@ -207,11 +201,11 @@ describe('429', () => {
     for (const status of [200, 200, 429]) {
       assert.equal((await read('', key.headers)).status, status)
     }
-    assert.equal(await ring.used(key), 4)
+    assert.equal(await house.ring.used(key), 4)
   })
 
   test('the twenty-first wrong key of one client, whatever it presents then', async () => {
-    const key = await ring.issue()
+    const key = await house.ring.issue()
     const from = (client: string, apikey: string, path = '/emails') =>
       askFrom(house.httpPort, PROXY, { path, headers: { 'x-forwarded-for': client, apikey } })
     const [guesser, other] = [newClient(), newClient()]

@@ -1,27 +1,22 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, test } from 'vitest'
+import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
 import { ask, refusalFault } from '../../../test/ask.ts'
 import { emailsOf } from '../../../test/emails.ts'
-import { type House, ONLY_WOKEN, openHouse } from '../../../test/house.ts'
-import { openKeyRing, type TestKey } from '../../../test/keys.ts'
+import { ONLY_WOKEN, openHouse } from '../../../test/house.ts'
+import { type KeyHouse, openKeyHouse, openKeyRing, type TestKey } from '../../../test/keys.ts'
 import { scratchFolder } from '../../../test/scratch.ts'
 import { untilWaiting } from '../../../test/waiting.ts'
 
-let house: House
-let ring: ReturnType<typeof openKeyRing>
+let house: KeyHouse
 let key: TestKey
 beforeAll(async () => {
-  house = await openHouse({ quiet: ONLY_WOKEN })
-  ring = openKeyRing(house)
-  key = await ring.issue({ requests: 10_000 })
+  house = await openKeyHouse({ quiet: ONLY_WOKEN })
+  key = await house.ring.issue({ requests: 10_000 })
 })
-afterAll(async () => {
-  await ring.close()
-  await house.stop()
-})
+afterAll(() => house.stop())
 
-const read = (query: string, headers = key.headers, { url } = house) =>
+const read = (query: string, headers = key.headers, { url }: Pick<KeyHouse, 'url'> = house) =>
   ask(`${url}/emails?${query}`, { headers })
 const send = async (to: string, subject: string) => {
   assert.equal(await house.mail(to, `Subject: ${subject}\r\n\r\nx\r\n`), 250)
@@ -94,13 +89,13 @@ describe('200', () => {
   })
 
   test('with an empty list and X-Timed-Out when none comes, for one request', async () => {
-    const mine = await ring.issue()
+    const mine = await house.ring.issue()
     const asked = await read(`wait=1&to=${newAddress()}`, mine.headers)
     assert.deepEqual([asked.status, asked.text], [200, '[{"emails":[]}]'])
     assert.equal(asked.headers.get('x-timed-out'), '1')
     assert.ok(asked.headers.get('etag'))
     assert.equal(asked.headers.get('x-ratelimit-remaining'), '999')
-    assert.equal(await ring.used(mine), 1)
+    assert.equal(await house.ring.used(mine), 1)
   })
 
   for (const [name, path, more] of [
@@ -122,7 +117,7 @@ describe('200', () => {
   }
 
   test('a wait costs one request, however often it was woken', async () => {
-    const mine = await ring.issue()
+    const mine = await house.ring.issue()
     const since = await newestId()
     const own = await house.session({}, mine.headers)
     const waiting = read(`wait=55&to=${own.email}&since_id=${since}`, mine.headers)
@@ -131,7 +126,7 @@ describe('200', () => {
     await send(second.email, 'wakes, but is not what is waited for')
     await send(own.email, 'is')
     assert.equal((await waiting).status, 200)
-    assert.equal(await ring.used(mine), 1)
+    assert.equal(await house.ring.used(mine), 1)
   })
 
   test('with If-None-Match: when what is seen is no longer as it was', async () => {
@@ -150,19 +145,19 @@ describe('200', () => {
 
 describe('304', () => {
   test('at the end of a wait during which nothing changed, for nothing', async () => {
-    const mine = await ring.issue()
+    const mine = await house.ring.issue()
     const to = newAddress()
     const etag = (await read(`to=${to}`, mine.headers)).headers.get('etag') ?? ''
     const asked = await read(`wait=1&to=${to}`, { ...mine.headers, 'if-none-match': etag })
     assert.deepEqual([asked.status, asked.headers.get('etag')], [304, etag])
     assert.equal(asked.headers.get('x-ratelimit-remaining'), '999')
-    assert.equal(await ring.used(mine), 1)
+    assert.equal(await house.ring.used(mine), 1)
   })
 })
 
 describe('nobody is charged', () => {
   test('who hangs up while he waits', async () => {
-    const mine = await ring.issue()
+    const mine = await house.ring.issue()
     const to = newAddress()
     const socket = connect(house.httpPort, '127.0.0.1')
     socket.write(
@@ -172,32 +167,32 @@ describe('nobody is charged', () => {
     socket.destroy()
     await untilWaiting(0, house)
     await send(to, 'too late')
-    assert.equal(await ring.used(mine), 0)
+    assert.equal(await house.ring.used(mine), 0)
   })
 
   test('whose key is revoked while he waits: 401, also when mail comes', async () => {
-    const mine = await ring.issue()
+    const mine = await house.ring.issue()
     const to = newAddress()
     const waiting = read(`wait=55&to=${to}`, mine.headers)
     await untilWaiting(1, house)
-    await ring.shop.revokeKey(mine.id)
+    await house.ring.shop.revokeKey(mine.id)
     await send(to, 'not for him')
     const asked = await waiting
     assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_key'])
-    assert.equal(await ring.used(mine), 0)
+    assert.equal(await house.ring.used(mine), 0)
   })
 
   test('whose key is revoked while he waits: 401, also when nothing changed', async () => {
-    const mine = await ring.issue()
+    const mine = await house.ring.issue()
     const headers = { ...mine.headers, 'if-none-match': '*' }
     const waiting = read(`wait=1&to=${newAddress()}`, headers)
     await untilWaiting(1, house)
-    await ring.shop.revokeKey(mine.id)
+    await house.ring.shop.revokeKey(mine.id)
     assert.equal((await waiting).status, 401)
   })
 
   test('whose last request somebody else takes while he waits: 402', async () => {
-    const mine = await ring.issue({ requests: 1 })
+    const mine = await house.ring.issue({ requests: 1 })
     const to = newAddress()
     const waiting = read(`wait=55&to=${to}`, mine.headers)
     await untilWaiting(1, house)
@@ -206,22 +201,20 @@ describe('nobody is charged', () => {
     const asked = await waiting
     assert.deepEqual([asked.status, asked.body['code']], [402, 'quota_exhausted'])
     assert.equal(asked.headers.get('x-ratelimit-remaining'), '0')
-    assert.equal(await ring.used(mine), 1)
+    assert.equal(await house.ring.used(mine), 1)
   })
 
   test('whose plan ends while he waits: 402', async () => {
     // Of the passing of time no bus tells: here it takes a look.
-    const watchful = await openHouse({ quiet: { ...ONLY_WOKEN, lookMs: 50 } })
-    const keys = openKeyRing(watchful)
-    const mine = await keys.issue({ months: 1 })
+    const watchful = await openKeyHouse({ quiet: { ...ONLY_WOKEN, lookMs: 50 } })
+    onTestFinished(() => watchful.stop())
+    const mine = await watchful.ring.issue({ months: 1 })
     const waiting = read(`wait=55&to=${newAddress()}`, mine.headers, watchful)
     await untilWaiting(1, watchful)
     watchful.moveClock(31 * 86_400)
     const asked = await waiting
     assert.deepEqual([asked.status, asked.body['code']], [402, 'plan_expired'])
-    assert.equal(await keys.used(mine), 0)
-    await keys.close()
-    await watchful.stop()
+    assert.equal(await watchful.ring.used(mine), 0)
   })
 
   test('whom we send home because we stop: 503', async () => {
@@ -243,7 +236,7 @@ describe('nobody is charged', () => {
 
 describe('503', () => {
   test('more than a hundred waits with one key, and other keys are unaffected', async () => {
-    const [mine, other] = [await ring.issue(), await ring.issue()]
+    const [mine, other] = [await house.ring.issue(), await house.ring.issue()]
     const to = newAddress()
     const waiting = Array.from({ length: 101 }, () => read(`wait=55&to=${to}`, mine.headers))
     const first = await Promise.race(waiting)
@@ -255,6 +248,6 @@ describe('503', () => {
     const statuses = (await Promise.all(waiting)).map(({ status }) => status)
     assert.equal(statuses.filter((status) => status === 200).length, 100)
     assert.equal((await theirs).status, 200)
-    assert.equal(await ring.used(mine), 100)
+    assert.equal(await house.ring.used(mine), 100)
   })
 })

@@ -2,23 +2,17 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { ask, refusalFault } from '../../../test/ask.ts'
 import { type Element, type Email, elements, emailsOf } from '../../../test/emails.ts'
-import { type House, openHouse } from '../../../test/house.ts'
-import { openKeyRing, type TestKey } from '../../../test/keys.ts'
+import { type KeyHouse, openKeyHouse, type TestKey } from '../../../test/keys.ts'
 import { PROXY_ENV, sharedAnswers } from '../route.contract.ts'
 import { emailsRoute } from './emails.ts'
 
-let house: House
-let ring: ReturnType<typeof openKeyRing>
+let house: KeyHouse
 let key: TestKey
 beforeAll(async () => {
-  house = await openHouse({ env: PROXY_ENV })
-  ring = openKeyRing(house)
-  key = await ring.issue({ requests: 100_000 })
+  house = await openKeyHouse({ env: PROXY_ENV })
+  key = await house.ring.issue({ requests: 100_000 })
 })
-afterAll(async () => {
-  await ring.close()
-  await house.stop()
-})
+afterAll(() => house.stop())
 
 const read = (query = '', headers: Record<string, string> = key.headers, method = 'GET') =>
   ask(`${house.url}/emails${query}`, { method, headers })
@@ -73,7 +67,7 @@ describe('200', () => {
   })
 
   test('one element a recipient, in the order in which they appear; newest first', async () => {
-    const { headers } = await ring.issue()
+    const { headers } = await house.ring.issue()
     const [ann, bob] = [newAddress(), newAddress()]
     const since = (await emails('?limit=1'))[0]?.id ?? 0
     await send(ann, '1')
@@ -162,7 +156,7 @@ describe('200', () => {
   })
 
   test('one list is never another’s: of a key, an address, a page', async () => {
-    const other = await ring.issue()
+    const other = await house.ring.issue()
     const own = await house.session({ prefix: 'kept', domain_id: '1' }, key.headers)
     await send(own.email, 'own')
     assert.deepEqual(await subjects(to(own.email)), ['own'])
@@ -214,7 +208,7 @@ describe('304', () => {
   })
 
   test('never for the tag of another key', async () => {
-    const [mine, other] = [await ring.issue(), await ring.issue()]
+    const [mine, other] = [await house.ring.issue(), await house.ring.issue()]
     const etag = (await read('', other.headers)).headers.get('etag') ?? ''
     assert.equal((await read('', { ...mine.headers, 'if-none-match': etag })).status, 200)
   })
@@ -256,7 +250,7 @@ describe('the order of refusals', () => {
   const conditional = { 'if-none-match': '*' }
 
   test('the key before the state, the state before the input, the input before the version', async () => {
-    const empty = await ring.issue({ requests: 0 })
+    const empty = await house.ring.issue({ requests: 0 })
     const bad = '?limit=0'
     const code = async (headers: Record<string, string>, query = bad) =>
       (await read(query, { ...headers, ...conditional })).body['code']

@@ -1,21 +1,15 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { ask, refusalFault } from '../../../test/ask.ts'
-import { type House, openHouse } from '../../../test/house.ts'
-import { openKeyRing, type TestKey } from '../../../test/keys.ts'
+import { type KeyHouse, openKeyHouse, type TestKey } from '../../../test/keys.ts'
 import { PROXY_ENV, sharedAnswers } from '../route.contract.ts'
 import { usageRoute } from './usage.ts'
 
-let house: House
-let ring: ReturnType<typeof openKeyRing>
+let house: KeyHouse
 beforeAll(async () => {
-  house = await openHouse({ env: PROXY_ENV })
-  ring = openKeyRing(house)
+  house = await openKeyHouse({ env: PROXY_ENV })
 })
-afterAll(async () => {
-  await ring.close()
-  await house.stop()
-})
+afterAll(() => house.stop())
 
 const usage = ({ headers }: Pick<TestKey, 'headers'>) => ask(`${house.url}/usage`, { headers })
 const spend = async (key: TestKey, times: number) => {
@@ -27,7 +21,7 @@ const today = () => house.now().toISOString().slice(0, 10)
 
 describe('200', () => {
   test('a key without end or daily limit', async () => {
-    const key = await ring.issue()
+    const key = await house.ring.issue()
     await spend(key, 3)
     const { status, body, headers } = await usage(key)
     assert.equal(status, 200)
@@ -55,7 +49,7 @@ describe('200', () => {
   })
 
   test('a key with both', async () => {
-    const key = await ring.issue({ id: 'business', requests: 10, perDay: 4, months: 12 })
+    const key = await house.ring.issue({ id: 'business', requests: 10, perDay: 4, months: 12 })
     await spend(key, 1)
     const { body } = await usage(key)
     const { per_day: perDay, remaining_today: left, expires_at: ends, expires_at_iso: iso } = body
@@ -65,7 +59,7 @@ describe('200', () => {
   })
 
   test('asking is free, and the last 30 days are there, the oldest first', async () => {
-    const key = await ring.issue()
+    const key = await house.ring.issue()
     const days = async () => (await usage(key)).body['days'] as { date: string; requests: number }[]
     await spend(key, 2)
     const first = today()
@@ -89,22 +83,22 @@ describe('200', () => {
   })
 
   test('a HEAD is as free as a GET', async () => {
-    const key = await ring.issue()
+    const key = await house.ring.issue()
     const asked = await ask(`${house.url}/usage`, { method: 'HEAD', headers: key.headers })
     assert.equal(asked.status, 200)
-    assert.equal(await ring.used(key), 0)
+    assert.equal(await house.ring.used(key), 0)
   })
 
   test('also for keys that /emails refuses, and it says why', async () => {
-    const usedUp = await ring.issue({ requests: 1 })
-    const today = await ring.issue({ requests: 9, perDay: 1 })
-    const over = await ring.issue({ months: 1 })
+    const usedUp = await house.ring.issue({ requests: 1 })
+    const today = await house.ring.issue({ requests: 9, perDay: 1 })
+    const over = await house.ring.issue({ months: 1 })
     for (const key of [usedUp, today]) await spend(key, 1)
     const states = async (...keys: TestKey[]) => {
       const asked = await Promise.all(keys.map(usage))
       return asked.map(({ status, body }) => [status, body['state']])
     }
-    assert.deepEqual(await states(usedUp, today, over, await ring.stopped()), [
+    assert.deepEqual(await states(usedUp, today, over, await house.ring.stopped()), [
       [200, 'quota_exhausted'],
       [200, 'daily_limit'],
       [200, 'active'],
@@ -121,12 +115,12 @@ describe('200', () => {
 
 describe('401', () => {
   test('no key, a wrong one, one in the query, a revoked one', async () => {
-    const key = await ring.issue()
-    await ring.shop.revokeKey(key.id)
+    const key = await house.ring.issue()
+    await house.ring.shop.revokeKey(key.id)
     for (const asked of [
       await usage({ headers: {} }),
       await usage({ headers: { apikey: 'wrong' } }),
-      await ask(`${house.url}/usage?apikey=${(await ring.issue()).secret}`),
+      await ask(`${house.url}/usage?apikey=${(await house.ring.issue()).secret}`),
       await usage(key),
     ]) {
       assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_key'])
