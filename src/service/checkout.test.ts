@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
 import { isProblem } from '../../test/problem.ts'
+import { RANDOM_BYTES } from '../core/key.ts'
 import { checkout } from './checkout.ts'
 import { orderOf } from './order.ts'
 import { openShopScene, type ShopScene, SITE } from './testing/shop.ts'
@@ -109,12 +110,26 @@ describe('with an Idempotency-Key', () => {
     })
   }
 
-  test('the secret cannot be made without the order id', async () => {
-    const { claimSecret } = await scene.order({ repeat })
-    const again = await openShopScene()
-    const elsewhere = await again.order({ repeat })
-    await again.stop()
-    assert.notEqual(elsewhere.claimSecret, claimSecret)
+  test('whoever guesses it, and even knows the order, cannot make the secret', async () => {
+    const other = await openShopScene()
+    // Only what orders are made of is the same: of two installations the secrets differ all the same.
+    const randomBytes = (count: number) =>
+      count === RANDOM_BYTES ? Buffer.alloc(count, repeat.key) : scene.needs.randomBytes(count)
+    const wish = { plan: 'starter', email: undefined, repeat, baseUrl: SITE }
+    const ours = await checkout({ ...scene.needs, randomBytes }, wish)
+    const theirs = await checkout({ ...other.needs, randomBytes }, wish)
+    await other.stop()
+    assert.equal(theirs.order.id, ours.order.id)
+    assert.notEqual(theirs.claimSecret, ours.claimSecret)
+    assert.equal((await checkout(scene.needs, wish)).claimSecret, ours.claimSecret)
+  })
+
+  test('two orders of the same buyer have two secrets', async () => {
+    const first = await scene.order({ repeat })
+    const pay = { ...scene.needs.pay, mode: 'live' as const }
+    const wish = { plan: 'starter', email: undefined, repeat, baseUrl: SITE }
+    const second = await checkout({ ...scene.needs, pay }, wish)
+    assert.notEqual(second.claimSecret, first.claimSecret)
   })
 
   test('what failed with the provider goes on with the same order', async () => {

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { parseHost } from '../core/address.ts'
 import { makeToken, secretHash } from '../core/id.ts'
 import { makeKeyId, makeOrderId, makePrefix, RANDOM_BYTES } from '../core/key.ts'
@@ -10,7 +11,7 @@ import type { ShopStore } from '../store/store.ts'
 import { askingProvider } from './provider-fault.ts'
 
 export interface CheckoutNeeds {
-  shop: Pick<ShopStore, 'addPurchase' | 'keepCheckout'>
+  shop: Pick<ShopStore, 'addPurchase' | 'keepCheckout' | 'installationSecret'>
   pay: Pick<Pay, 'provider' | 'mode' | 'open'>
   plans: readonly Plan[]
   now(): Date
@@ -22,9 +23,14 @@ export interface Wish {
   plan: string
   email: string | undefined
   /** The buyer's Idempotency-Key, and who the buyer is as far as we know. */
-  repeat: { key: string; client: string } | undefined
+  repeat: Repeat | undefined
   /** Where the buyer reached us. */
   baseUrl: string
+}
+
+interface Repeat {
+  key: string
+  client: string
 }
 
 export interface Checkout {
@@ -44,7 +50,8 @@ export async function checkout(needs: CheckoutNeeds, wish: Wish): Promise<Checko
   }
   const plan = planCalled(wish.plan, needs.plans)
   const email = wish.email === undefined ? undefined : parseBuyer(wish.email)
-  const secretOf = claimSecrets(wish.repeat, needs.randomBytes)
+  const digest = wish.repeat && (await digester(needs, wish.repeat))
+  const secretOf = claimSecrets(digest, needs.randomBytes)
   const draw = () => needs.randomBytes(RANDOM_BYTES)
   const id = makeOrderId(draw())
   const order = await shop.addPurchase({
@@ -58,7 +65,7 @@ export async function checkout(needs: CheckoutNeeds, wish: Wish): Promise<Checko
     keyPrefix: makePrefix(pay.mode, draw()),
     claimHash: secretHash(secretOf(id)),
     // An order of another provider or mode is another one: paid there, it would not be settled here.
-    idempotencyHash: wish.repeat && digest(['order', provider, pay.mode], wish.repeat),
+    idempotencyHash: digest?.(['order', provider, pay.mode]),
   })
   checkSame(order, { plan, email, provider, mode: pay.mode })
   const url = order.checkoutUrl || (await openCheckout(needs, order, wish.baseUrl))
@@ -96,20 +103,30 @@ function checkSame(
 
 /**
  * How the claim secret of an order is made. Whoever repeats a request must hear the same secret, though it is kept
- * nowhere: then it follows from what the request repeats, and from the order, whose id cannot be guessed.
+ * nowhere: then it follows from what the request repeats.
  */
 function claimSecrets(
-  repeat: Wish['repeat'],
+  digest: Digest | undefined,
   randomBytes: CheckoutNeeds['randomBytes'],
 ): (orderId: string) => string {
-  if (repeat) return (orderId) => digest(['claim', orderId], repeat)
+  if (digest) return (orderId) => digest(['claim', orderId])
   const secret = makeToken(randomBytes(32))
   return () => secret
 }
 
-/** As JSON, so that no two sets of parts run together into the same text. */
-function digest(what: readonly string[], { key, client }: { key: string; client: string }): string {
-  return secretHash(JSON.stringify([what, key, client]))
+type Digest = (what: readonly string[]) => string
+
+/** Keyed, because the buyer's key may be guessed: without our secret it tells nothing. */
+async function digester(
+  { shop, randomBytes }: CheckoutNeeds,
+  { key, client }: Repeat,
+): Promise<Digest> {
+  const secret = await shop.installationSecret(randomBytes(32))
+  // As JSON, so that no two sets of parts run together into the same text.
+  return (what) =>
+    createHmac('sha256', secret)
+      .update(JSON.stringify([what, key, client]))
+      .digest('base64url')
 }
 
 const ATEXT = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"

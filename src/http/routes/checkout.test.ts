@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { askFrom, ENCODINGS, post, refusalFault } from '../../../test/ask.ts'
+import { askFrom, ENCODINGS, post, readAnswer, refusalFault, speak } from '../../../test/ask.ts'
 import { openDoor } from '../../../test/door.ts'
 import { type House, openHouse } from '../../../test/house.ts'
 import { checkout, FAKE_SHOP, look } from '../../../test/shop-client.ts'
+import { stripeEnv } from '../../../test/stripe-house.ts'
 import { openStripeServer } from '../../pay/testing/stripe-server.ts'
 import { newClient, PROXY, PROXY_ENV, sharedAnswers } from '../route.contract.ts'
 import { checkoutRoute } from './checkout.ts'
@@ -14,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => house.stop())
 
-const KEY = { 'idempotency-key': 'sixteen at least' }
+const KEY = { 'idempotency-key': 'sixteen-at-least' }
 
 sharedAnswers(checkoutRoute, () => house)
 
@@ -54,21 +55,37 @@ describe('200', () => {
     assert.equal(new Set(answers.map(({ text }) => text)).size, 1)
   })
 
-  test('the same Idempotency-Key of another client is another order', async () => {
-    const secrets = [newClient(), newClient()].map(async (client) => {
+  async function secretsOf(port: number, clients: string[]): Promise<Set<string>> {
+    const secrets = clients.map(async (client) => {
       const headers = {
         ...KEY,
         'x-forwarded-for': client,
         'content-type': 'application/x-www-form-urlencoded',
       }
       const question = { method: 'POST', path: '/api/checkout', headers, body: 'plan=starter' }
-      const { body } = await askFrom(house.httpPort, PROXY, question)
+      const { body } = await askFrom(port, PROXY, question)
       return String(body['claim_secret'])
     })
-    assert.equal(new Set(await Promise.all(secrets)).size, 2)
+    return new Set(await Promise.all(secrets))
+  }
+
+  test('the same Idempotency-Key of another client is another order', async () => {
+    assert.equal((await secretsOf(house.httpPort, [newClient(), newClient()])).size, 2)
   })
 
-  for (const key of ['x'.repeat(16), '~'.repeat(255), 'with spaces and !"#$']) {
+  test('also where no rates are counted', async () => {
+    const env = { ...PROXY_ENV, ...FAKE_SHOP, MAYFLY_RATE_LIMITS: 'off' }
+    const door = await openDoor({ env })
+    const [one, other] = [newClient(), newClient()]
+    const heard = [await secretsOf(door.port, [one, other]), await secretsOf(door.port, [one, one])]
+    await door.stop()
+    assert.deepEqual(
+      heard.map(({ size }) => size),
+      [2, 1],
+    )
+  })
+
+  for (const key of ['x'.repeat(16), '~'.repeat(255), '"quoted"!#$%&+-./:;']) {
     test(`an Idempotency-Key of ${key.length} characters is taken`, async () => {
       const { status } = await checkout(house.url, {}, { 'idempotency-key': key })
       assert.equal(status, 200)
@@ -111,6 +128,14 @@ describe('400', () => {
       'invalid_parameter',
       /^Idem/,
     ],
+    [
+      'one with a space',
+      {},
+      { 'idempotency-key': 'of several words' },
+      'invalid_parameter',
+      /^Idem/,
+    ],
+    ['one with a comma', {}, { 'idempotency-key': 'x,'.repeat(8) }, 'invalid_parameter', /^Idem/],
     ['one with a tab', {}, { 'idempotency-key': 'x\tx'.repeat(8) }, 'invalid_parameter', /^Idem/],
   ] as const) {
     test(`${name} is refused`, async () => {
@@ -120,6 +145,19 @@ describe('400', () => {
       assert.equal(refusalFault(asked), undefined)
     })
   }
+
+  test('an Idempotency-Key given twice is refused, so that nobody guesses which one counts', async () => {
+    const lines = [
+      'POST /api/checkout?plan=starter HTTP/1.1',
+      'Host: mayfly.test',
+      'Connection: close',
+      'Content-Length: 0',
+      `Idempotency-Key: ${'x'.repeat(20)}`,
+      `Idempotency-Key: ${'y'.repeat(20)}`,
+    ]
+    const asked = readAnswer(await speak(house.httpPort, `${lines.join('\r\n')}\r\n\r\n`))
+    assert.deepEqual([asked.status, asked.body['code']], [400, 'invalid_parameter'])
+  })
 })
 
 describe('404', () => {
@@ -134,7 +172,7 @@ describe('404', () => {
 
 describe('409', () => {
   test('the same Idempotency-Key for another plan', async () => {
-    const headers = { 'idempotency-key': 'for one plan only' }
+    const headers = { 'idempotency-key': 'for-one-plan-only' }
     await checkout(house.url, {}, headers)
     const asked = await checkout(house.url, { plan: 'business' }, headers)
     assert.deepEqual([asked.status, asked.body['code']], [409, 'idempotency_conflict'])
@@ -161,15 +199,7 @@ describe('429', () => {
 describe('503', () => {
   test('while Stripe is away, and the same request goes on with the same order later', async () => {
     const stripe = await openStripeServer({ now: () => new Date() })
-    const door = await openDoor({
-      env: {
-        MAYFLY_PAYMENTS: 'stripe',
-        MAYFLY_STRIPE_API: stripe.url,
-        MAYFLY_STRIPE_SECRET_KEY: stripe.secretKey,
-        MAYFLY_STRIPE_WEBHOOK_SECRET: stripe.webhookSecret,
-        MAYFLY_BASE_URL: 'https://mail.example',
-      },
-    })
+    const door = await openDoor({ env: stripeEnv(stripe) })
     stripe.outage = 'error'
     const asked = await checkout(door.url, {}, KEY)
     assert.deepEqual([asked.status, asked.body['code']], [503, 'payment_unavailable'])

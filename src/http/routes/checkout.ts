@@ -30,7 +30,7 @@ export const checkoutRoute = route({
       name: 'Idempotency-Key',
       required: false,
       description:
-        '16 to 255 printable ASCII characters, best random ones: whoever knows them can learn the claim secret.',
+        '16 to 255 visible ASCII characters, no comma among them, best random ones: whoever knows them can learn the claim secret from your address.',
     },
   ],
   refusals: ['invalid_parameter', 'not_found', 'idempotency_conflict', 'payment_unavailable'],
@@ -46,14 +46,15 @@ export const checkoutRoute = route({
   },
 })
 
-const KEY = /^[\x20-\x7e]{16,255}$/
+// No comma: with one, and a space, node joins what is given twice.
+const KEY = /^[!-+\x2d-~]{16,255}$/
 
-function repeatOf({ headers, client = '' }: Call): { key: string; client: string } | undefined {
+function repeatOf({ headers, address }: Call): { key: string; client: string } | undefined {
   const key = headers['idempotency-key']
   if (key === undefined) return undefined
-  if (typeof key === 'string' && KEY.test(key)) return { key, client }
+  if (typeof key === 'string' && KEY.test(key)) return { key, client: address() }
   throw new Problem(
     'invalid_parameter',
-    'Idempotency-Key: give 16 to 255 printable ASCII characters.',
+    'Idempotency-Key: give 16 to 255 visible ASCII characters, once, without a comma.',
   )
 }

@@ -41,8 +41,10 @@ export function purchaseReads(db: Db) {
   const reconciled = db
     .prepare<[string], number>('select until from reconciled where provider = ?')
     .pluck()
+  const secret = db.prepare<[], Buffer>('select secret from installation').pluck()
 
   return {
+    findSecret: (): Uint8Array | undefined => secret.get(),
     readPurchase(orderId: string): Purchase | undefined {
       const row = byId.get(orderId)
       return row && purchaseOf(row)
@@ -82,7 +84,19 @@ export function purchaseWrites(db: Db) {
      on conflict (provider) do update set until = excluded.until`,
   )
 
+  const secret = db
+    .prepare<[Uint8Array], Buffer>(
+      `insert into installation (id, secret) values (1, ?)
+       on conflict do update set secret = secret returning secret`,
+    )
+    .pluck()
+
   return {
+    keepSecret(fresh: Uint8Array): Uint8Array {
+      const kept = secret.get(fresh)
+      if (!kept) throw new Error('the secret of the installation was not kept')
+      return kept
+    },
     addPurchase(order: NewPurchase): Purchase {
       const { idempotencyHash } = order
       const row =

@@ -53,7 +53,8 @@ export function openSqliteShop(folder: string, write: Write<ShopWrites>): ShopSt
     keepClaimLink: (orderId, linkHash) => write('keepClaimLink', { orderId, linkHash }),
     endReceipt: (orderId, again) => write('endReceipt', { orderId, again }),
 
-    installationSecret: async (fresh) => purchases.findSecret() ?? (await write('keepSecret', fresh)),
+    installationSecret: async (fresh) =>
+      purchases.findSecret() ?? (await write('keepSecret', fresh)),
     async close() {
       db.close()
     },

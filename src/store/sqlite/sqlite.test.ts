@@ -6,6 +6,7 @@ import { messagesContract } from '../contract/messages.contract.ts'
 import { purchasesContract } from '../contract/purchases.contract.ts'
 import { recipientsContract } from '../contract/recipients.contract.ts'
 import { sessionsContract } from '../contract/sessions.contract.ts'
+import { shopkeepingContract } from '../contract/shopkeeping.contract.ts'
 
 // Each in a part of its own: a contract opens its store before every test of the part that it stands in.
 describe('SQLite', () => {
@@ -15,4 +16,5 @@ describe('SQLite', () => {
   describe('accounts', () => accountsContract(scratchMail))
   describe('keys', () => keysContract(scratchShop))
   describe('purchases', () => purchasesContract(scratchShop))
+  describe('shopkeeping', () => shopkeepingContract(scratchShop))
 })

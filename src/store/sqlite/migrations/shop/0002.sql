@@ -36,6 +36,12 @@ create table payment_event (
   received_at integer not null
 ) strict, without rowid;
 
+-- One row: what claim secrets are made with when a request may be repeated.
+create table installation (
+  id     integer primary key check (id = 1),
+  secret blob    not null
+) strict;
+
 -- Up to when each provider was asked for what we missed.
 create table reconciled (
   provider text    primary key,
