@@ -70,7 +70,13 @@ async function serve(config: Config): Promise<void> {
   const here = whereabouts({ host: config.host, httpPort, smtpPort })
   const domains = await service.listDomains()
   const names = domains.filter((domain) => domain.active && !domain.removed).map(({ name }) => name)
-  const lines = banner({ here, baseUrl: config.http.baseUrl, domains: names, kept: config.data })
+  const lines = banner({
+    here,
+    baseUrl: config.http.baseUrl,
+    domains: names,
+    kept: config.data,
+    payments: config.payments.provider,
+  })
   // Where a program reads the log, its lines stay JSON from the first to the last.
   const people = process.stdout.isTTY ? process.stdout : process.stderr
   // A full disk under the log keeps no mail from coming in.

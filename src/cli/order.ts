@@ -7,7 +7,7 @@ import type { KeyBook } from '../service/keys.ts'
 import { type Print, Refused } from './refused.ts'
 import { table } from './table.ts'
 
-// More than anybody reads; who needs all of them asks for JSON and a database.
+// The newest ones: more than anybody reads.
 const MOST = 1_000
 
 /** `mayfly order list`: what was sold, the newest first. */
@@ -49,7 +49,7 @@ export async function printOrder(
   const order = await store.readPurchase(id)
   if (!order) throw new Refused(`No order is ${JSON.stringify(id)}. See: mayfly order list`)
   if (json) {
-    print(JSON.stringify(orderJson(order), null, 2))
+    print(JSON.stringify({ ...orderJson(order), email: order.email ?? null }, null, 2))
     return
   }
   const rows = [
@@ -61,7 +61,8 @@ export async function printOrder(
     ['Paid until', order.paidUntil ? stamp(order.paidUntil) : '-'],
     ['Key', order.payments > 0 ? `${order.keyPrefix} (${order.keyId})` : '-'],
     ['Key shown', order.claimedAt ? stamp(order.claimedAt) : 'not yet'],
-    ['E-mail', maskedEmail(order) ?? '-'],
+    // Whole: this is how an operator reaches a buyer.
+    ['E-mail', order.email === undefined ? '-' : printable(order.email)],
     ['Provider', `${order.provider}, ${order.mode}`],
     ['Checkout', order.checkoutRef ?? '-'],
     ...(order.subscriptionRef === undefined ? [] : [['Renewed by', order.subscriptionRef]]),

@@ -22,7 +22,7 @@ describe('a program on the same machine connects to', () => {
 
 describe('the first thing a person reads', () => {
   const here = whereabouts({ host: '::', httpPort: 8081, smtpPort: 2526 })
-  const facts = { here, baseUrl: '', domains: ['a.test'], kept: './data' }
+  const facts = { here, baseUrl: '', domains: ['a.test'], kept: './data', payments: 'manual' }
 
   test('says where the API, the documents, the SMTP port and the kept mail are', () => {
     const text = banner(facts).join('\n')
@@ -43,6 +43,13 @@ describe('the first thing a person reads', () => {
     const text = banner({ ...facts, baseUrl: 'https://mail.example' }).join('\n')
     expect(text).toContain('https://mail.example/api')
     expect(text).toContain('curl -s -X POST http://localhost:8081/api/create-session')
+  })
+
+  test('leads to the shop where there is one, and says when it is only a test', () => {
+    expect(banner(facts).join('\n')).not.toContain('pricing')
+    const shop = (payments: string) => banner({ ...facts, payments }).join('\n')
+    expect(shop('stripe')).toMatch(/Shop {5}http:\/\/localhost:8081\/pricing$/m)
+    expect(shop('fake')).toMatch(/pricing {4}a test shop: no money moves$/m)
   })
 
   test('names three domains and counts the rest', () => {

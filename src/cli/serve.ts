@@ -25,10 +25,12 @@ interface BannerFacts {
   domains: readonly string[]
   /** The folder that holds everything. */
   kept: string
+  /** How plans are sold. */
+  payments: string
 }
 
 /** What a person sees first: where things are, and a first mail to paste. */
-export function banner({ here, baseUrl, domains, kept }: BannerFacts): string[] {
+export function banner({ here, baseUrl, domains, kept, payments }: BannerFacts): string[] {
   const url = baseUrl || here.url
   return [
     '',
@@ -38,6 +40,7 @@ export function banner({ here, baseUrl, domains, kept }: BannerFacts): string[] 
     `  SMTP     ${here.smtpHost}:${here.smtpPort}`,
     `  Domains  ${shortList(domains)}`,
     `  Data     ${kept}`,
+    ...(payments === 'manual' ? [] : [`  Shop     ${url}/pricing${SHOP_NOTES[payments] ?? ''}`]),
     '',
     'See mail arrive:  npm run --silent mayfly -- inbox',
     'Or paste this: it makes a mailbox, sends it a mail and lists it.',
@@ -46,6 +49,8 @@ export function banner({ here, baseUrl, domains, kept }: BannerFacts): string[] 
     '',
   ]
 }
+
+const SHOP_NOTES: Record<string, string> = { fake: '    a test shop: no money moves' }
 
 /** Nothing but a POSIX shell and curl. */
 function firstMail({ url, smtpHost, smtpPort }: Whereabouts): string[] {
