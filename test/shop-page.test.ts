@@ -75,7 +75,7 @@ async function buy(page: Page, name: string, email = ''): Promise<void> {
   await page.waitForURL('**/pay/**')
 }
 
-test('a plan is bought by clicking, and its key works', async () => {
+test('a plan is bought by clicking, and its key opens', async () => {
   const page = await openPage()
   await buy(page, 'Business', 'ann@buyer.example')
   await page.getByText('This is a test shop').waitFor()

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as asleep } from 'node:timers/promises'
-import { afterAll, describe, test } from 'vitest'
+import { afterAll, describe, onTestFinished, test } from 'vitest'
 import { openStripeServer } from '../src/pay/testing/stripe-server.ts'
 import { type Asked, ask } from './ask.ts'
 import { openHouse } from './house.ts'
@@ -10,6 +9,7 @@ import { openMailServer } from './mail-server.ts'
 import { scratchFolder } from './scratch.ts'
 import { freePorts, type Served, serveProcess } from './served.ts'
 import { checkout, claim, clickPay, FAKE_SHOP, look, type Order, order } from './shop-client.ts'
+import { stripeEnv } from './stripe-house.ts'
 
 const running: Served[] = []
 const folder = scratchFolder()
@@ -27,6 +27,7 @@ async function serve(name: string, env: Record<string, string>): Promise<Served>
 
 test('an order that is paid gives a key, and the key reads mail', async () => {
   const house = await openHouse({ env: FAKE_SHOP })
+  onTestFinished(() => house.stop())
   const made = await order(house.url)
   await clickPay(house.url, made)
   const { key } = (await claim(house.url, made)).body
@@ -34,7 +35,6 @@ test('an order that is paid gives a key, and the key reads mail', async () => {
   const { body, status } = await ask(`${house.url}/emails?to=anything@pool.test`, {
     headers: { apikey: String(key) },
   })
-  await house.stop()
   assert.equal(status, 200)
   const [{ address, emails = [] } = {}] = body as unknown as {
     address?: string
@@ -52,43 +52,34 @@ const SECRETS = {
 }
 
 describe('secrets', () => {
-  test('are in no log line, no refusal and no file', async () => {
-    const stripe = await openStripeServer({
-      now: () => new Date(),
-      secretKey: SECRETS.stripeKey,
-      webhookSecret: SECRETS.webhook,
-    })
-    const mail = await openMailServer()
+  test('are in no log line, no refusal, no metric and no file', async () => {
+    const { stripe, mail } = await openElsewhere()
     const env = {
-      MAYFLY_PAYMENTS: 'stripe',
-      MAYFLY_STRIPE_API: stripe.url,
-      MAYFLY_STRIPE_WEBHOOK_SECRET: SECRETS.webhook,
-      MAYFLY_BASE_URL: 'https://mail.example',
+      ...stripeEnv(stripe),
       MAYFLY_MAIL_OUT: mail.url.replace('//', `//canary:${SECRETS.mailPassword}@`),
       MAYFLY_MAIL_FROM: 'shop@mail.example',
     }
     const wrong = await serve('wrong', { ...env, MAYFLY_STRIPE_SECRET_KEY: SECRETS.wrongKey })
     const refused = await checkout(wrong.url)
     assert.equal(refused.status, 503)
-    assert.equal(await wrong.kill('SIGTERM'), 0)
-
-    const served = await serve('right', { ...env, MAYFLY_STRIPE_SECRET_KEY: SECRETS.stripeKey })
-    const used = await buyAndClaim(served, { stripe, mail })
-    const secrets = [...Object.values(SECRETS), ...used.secrets]
+    const right = await serve('right', env)
+    const used = await buyAndClaim(right, { stripe, mail })
+    const metrics = await ask(`${right.url}/metrics`)
+    assert.match(metrics.text, /"\/api\/orders\/\{id\}\/claim"/)
     const live = filesIn('right')
-    assert.ok(live.has('shop.db-wal'))
-    assert.equal(await served.kill('SIGTERM'), 0)
-    await stripe.close()
-    await mail.close()
+    assert.ok(live.some(([name, text]) => name === 'right/shop.db-wal' && text !== ''))
 
-    const places = new Map<string, string>([
-      ['the log', served.output() + wrong.output()],
+    const places: Place[] = [
+      ['a metric', metrics.text + (await ask(`${wrong.url}/metrics`)).text],
       ['a refusal', [refused, ...used.refusals].map(({ text }) => text).join('\n')],
       ...live,
-      ...filesIn('right'),
-    ])
-    assert.match(places.get('the log') ?? '', /the payment provider did not do as asked/)
-    assert.doesNotMatch(places.get('the log') ?? '', /canary/i)
+    ]
+    for (const served of [wrong, right]) assert.equal(await served.kill('SIGTERM'), 0)
+    const log = wrong.output() + right.output()
+    assert.match(log, /the payment provider did not do as asked/)
+    assert.doesNotMatch(log, /canary/i)
+    places.push(['the log', log], ...filesIn('wrong'), ...filesIn('right'))
+    const secrets = [...Object.values(SECRETS), ...used.secrets]
     for (const [place, text] of places) {
       for (const secret of secrets) assert.ok(!text.includes(secret), `${place} tells ${secret}`)
     }
@@ -97,28 +88,34 @@ describe('secrets', () => {
 
 test('a Stripe that never answers holds up no stop', async () => {
   const stripe = await openStripeServer({ now: () => new Date() })
+  onTestFinished(() => stripe.close())
   stripe.outage = 'silent'
-  const served = await serve('silent', {
-    MAYFLY_PAYMENTS: 'stripe',
-    MAYFLY_STRIPE_API: stripe.url,
-    MAYFLY_STRIPE_SECRET_KEY: stripe.secretKey,
-    MAYFLY_STRIPE_WEBHOOK_SECRET: stripe.webhookSecret,
-    MAYFLY_BASE_URL: 'https://mail.example',
-  })
+  const served = await serve('silent', stripeEnv(stripe))
   const asked = checkout(served.url).catch(() => undefined)
-  const isAsked = (path: string) => stripe.requests.some((request) => request.path === path)
+  const paths = () => stripe.requests.map(({ path }) => path).sort()
   // By the checkout, and by the look at what was missed.
-  while (!isAsked('/v1/checkout/sessions') || !isAsked('/v1/events'))
-    await new Promise(setImmediate)
-  const ended = await Promise.race([served.kill('SIGTERM'), asleep(15_000)])
+  while (paths().length < 2) await new Promise(setImmediate)
+  assert.equal(await served.kill('SIGTERM'), 0)
   await asked
-  await stripe.close()
-  assert.equal(ended, 0)
+  // Who waits for an answer gives up only after he asked for it once more.
+  assert.deepEqual(paths(), ['/v1/checkout/sessions', '/v1/events'])
 })
 
 interface Elsewhere {
   stripe: Awaited<ReturnType<typeof openStripeServer>>
   mail: Awaited<ReturnType<typeof openMailServer>>
+}
+
+async function openElsewhere(): Promise<Elsewhere> {
+  const stripe = await openStripeServer({
+    now: () => new Date(),
+    secretKey: SECRETS.stripeKey,
+    webhookSecret: SECRETS.webhook,
+  })
+  onTestFinished(() => stripe.close())
+  const mail = await openMailServer()
+  onTestFinished(() => mail.close())
+  return { stripe, mail }
 }
 
 /** All that a buyer can do, well and badly: what was secret in it, and what was refused. */
@@ -163,10 +160,11 @@ async function buyAndClaim({ url }: Served, { stripe, mail }: Elsewhere) {
   return { secrets: [made.secret, link, ...keys, ...hidden], refusals }
 }
 
-function filesIn(name: string): Map<string, string> {
-  const path = join(folder.path, name)
-  const files = readdirSync(path).map(
-    (file) => [file, readFileSync(join(path, file), 'latin1')] as const,
-  )
-  return new Map(files)
+type Place = readonly [name: string, text: string]
+
+function filesIn(name: string): Place[] {
+  return readdirSync(join(folder.path, name)).map((file) => [
+    join(name, file),
+    readFileSync(join(folder.path, name, file), 'latin1'),
+  ])
 }

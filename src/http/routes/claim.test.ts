@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { ask, refusalFault } from '../../../test/ask.ts'
 import { type House, openHouse } from '../../../test/house.ts'
-import { claim, clickPay, FAKE_SHOP, order } from '../../../test/shop-client.ts'
+import { claim, clickPay, FAKE_SHOP, order, revokeKeyOf } from '../../../test/shop-client.ts'
 import { PROXY_ENV, sharedAnswers } from '../route.contract.ts'
 import { claimRoute } from './claim.ts'
 
@@ -25,7 +25,7 @@ async function usageStatus(key: unknown): Promise<number> {
 sharedAnswers(claimRoute, () => house)
 
 describe('200', () => {
-  test('shows a key that works, with the figures of its plan', async () => {
+  test('shows a key that opens, with the figures of its plan', async () => {
     const { body, headers } = await claim(house.url, await paid('business'))
     assert.equal(headers.get('cache-control'), 'no-store')
     const { key, prefix, key_id } = body
@@ -88,6 +88,15 @@ describe('409', () => {
       assert.equal(refusalFault(asked), undefined)
     })
   }
+
+  test('an order whose key was revoked', async () => {
+    const made = await paid()
+    revokeKeyOf(house, made)
+    const asked = await claim(house.url, made)
+    assert.deepEqual([asked.status, asked.body['code']], [409, 'order_stopped'])
+    assert.match(String(asked.body['message']), /revoked/)
+    assert.equal(refusalFault(asked), undefined)
+  })
 
   test('a key that was first shown a day ago', async () => {
     const made = await paid()
