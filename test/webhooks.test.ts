@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
+import { EVENT_TYPES } from '../src/pay/stripe-events.ts'
 import type { StripeEvent } from '../src/pay/testing/stripe-shapes.ts'
 import { ask } from './ask.ts'
 import { claim, look } from './shop-client.ts'
@@ -42,6 +43,10 @@ const pay: Deed = ({ session }) => house.stripe.pay(session)
 const payLater: Deed = ({ session }) => house.stripe.payLater(session)
 const refund = (amount?: number) => (bought: Bought) =>
   void house.stripe.refund(house.charge(bought), amount)
+const failRefund: Deed = (bought) => house.stripe.failRefund(last('refund', bought))
+const dispute: Deed = (bought) => void house.stripe.dispute(house.charge(bought))
+const moveDispute = (status: string) => (bought: Bought) =>
+  house.stripe.moveDispute(last('dispute', bought), status)
 
 const LIVES: readonly [name: string, plan: string, deeds: readonly Deed[], end: Partial<Kept>][] = [
   ['is paid', 'starter', [pay], { state: 'paid', payments: 1, key_state: 'active' }],
@@ -76,15 +81,21 @@ const LIVES: readonly [name: string, plan: string, deeds: readonly Deed[], end: 
     { state: 'refunded', payments: 1, key_state: 'stopped' },
   ],
   [
-    'is disputed and won',
+    'is given back to a bank that does not take it',
     'starter',
-    [pay, (bought) => house.stripe.win(house.stripe.dispute(house.charge(bought)))],
+    [pay, refund(), failRefund],
+    { state: 'paid', payments: 1, partly_returned: 0, key_state: 'active' },
+  ],
+  [
+    'is disputed, looked at and won',
+    'starter',
+    [pay, dispute, moveDispute('under_review'), moveDispute('won')],
     { state: 'paid', key_state: 'active' },
   ],
   [
     'is disputed and lost',
     'starter',
-    [pay, (bought) => house.stripe.lose(house.stripe.dispute(house.charge(bought)))],
+    [pay, dispute, moveDispute('lost')],
     { state: 'disputed', key_state: 'stopped' },
   ],
   [
@@ -100,11 +111,31 @@ const LIVES: readonly [name: string, plan: string, deeds: readonly Deed[], end: 
   ],
 ]
 
+/** The last refund or dispute of what was bought. */
+function last(kind: 'refund' | 'dispute', bought: Bought): string {
+  const charge = house.charge(bought)
+  const told = house.stripe.events.map(({ data }) => data.object)
+  const found = told.findLast((one) => one.object === kind && one.charge === charge)
+  assert.ok(found)
+  return found.id
+}
+
 async function lived(plan: string, deeds: readonly Deed[]) {
   const bought = await house.buy(plan)
   for (const deed of deeds) deed(bought)
   return { bought, events: house.stripe.take() }
 }
+
+test('these lives tell every event that we listen to', async () => {
+  const told = new Set<string>()
+  for (const [, plan, deeds] of LIVES) {
+    for (const { type } of (await lived(plan, deeds)).events) told.add(type)
+  }
+  assert.deepEqual(
+    EVENT_TYPES.filter((type) => !told.has(type)),
+    [],
+  )
+})
 
 describe(`each event ${COPIES} times at once, shuffled: an order that`, () => {
   for (const [at, [name, plan, deeds, end]] of LIVES.entries()) {
@@ -164,7 +195,7 @@ test('a refund that is told before its payment leaves a key that never opens', a
   checkKept(bought, { state: 'refunded', key_state: 'stopped' })
   for (const event of paid) await house.deliver(event)
   checkKept(bought, { state: 'refunded', key_state: 'stopped' })
-  assert.equal((await claim(house.url, bought)).body['code'], 'order_unpaid')
+  assert.equal((await claim(house.url, bought)).body['code'], 'order_stopped')
 })
 
 test('a payment that is told before we kept the checkout’s name is found by the order', async () => {
@@ -190,7 +221,7 @@ test('what the operator revoked stays so, whatever is told again', async () => {
     await tellOnceMore(event)
   }
   assert.equal(await usage(key), 401)
-  assert.equal((await claim(house.url, bought)).body['code'], 'order_unpaid')
+  assert.equal((await claim(house.url, bought)).body['code'], 'order_stopped')
 })
 
 test('claims in the middle of the flood leave one key that opens', async () => {
