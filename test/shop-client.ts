@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { type Asked, ask } from './ask.ts'
 
 /** An order as the shop's clients know it. */
@@ -42,4 +44,15 @@ export async function claim(url: string, { id, secret }: Order): Promise<Asked> 
 export async function clickPay(url: string, { id }: Order, outcome = 'pay'): Promise<Asked> {
   const body = new URLSearchParams({ outcome })
   return await ask(`${url}/pay/${id}`, { method: 'POST', body })
+}
+
+/** As the operator does it beside the running service. */
+export function revokeKeyOf({ folder }: { folder: string }, { id }: Order): void {
+  const db = new Database(join(folder, 'shop.db'))
+  const revoke = db.prepare(
+    `update api_key set state = 'revoked' where id = (select key_id from purchase where id = ?)`,
+  )
+  const { changes } = revoke.run(id)
+  db.close()
+  assert.equal(changes, 1)
 }

@@ -17,6 +17,7 @@ export type ProblemCode =
   | 'timeout'
   | 'address_taken'
   | 'order_unpaid'
+  | 'order_stopped'
   | 'already_claimed'
   | 'idempotency_conflict'
   | 'too_large'

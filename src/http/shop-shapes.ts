@@ -3,7 +3,7 @@ import { priceText, termText } from '../core/price.ts'
 import { Problem } from '../core/problem.ts'
 import type { Purchase } from '../core/purchase.ts'
 import { isoStamp, stamp, stamps } from '../core/stamp.ts'
-import { isClaimable, isOrderId, nextStep, unknownOrder } from '../service/order.ts'
+import { isOrderId, type OrderView, unknownOrder } from '../service/order.ts'
 import type { Call, HeaderField } from './route.ts'
 
 // The parts of which the answers of the shop are made.
@@ -64,24 +64,19 @@ export const orderFields = {
   next: Type.String({ examples: ['Claim the key: it is shown once, so keep it.'] }),
 }
 
-export function orderJson(order: Purchase, now: Date) {
+export function orderJson({ order, payUrl, claimable, next }: OrderView) {
   return {
     ...soldJson(order),
     state: order.state,
-    url: isPayable(order) ? (order.checkoutUrl ?? null) : null,
+    url: payUrl ?? null,
     created_at: stamp(order.createdAt),
     created_at_iso: isoStamp(order.createdAt),
     ...stamps('paid_until', order.paidUntil),
-    claimable: isClaimable(order, now),
+    claimable,
     ...stamps('claimed_at', order.claimedAt),
     key_prefix: order.payments > 0 ? order.keyPrefix : null,
-    next: nextStep(order, now),
+    next,
   }
-}
-
-/** What is under way in the test shop is decided on its pay page too. */
-function isPayable({ state, provider }: Purchase): boolean {
-  return state === 'open' || (state === 'pending' && provider === 'fake')
 }
 
 export const CLAIM_SECRET: HeaderField = {

@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, test } from 'vitest'
 import { isProblem } from '../../test/problem.ts'
 import { secretHash } from '../core/id.ts'
 import { isKeyText } from '../core/key.ts'
-import { CLAIM_MS } from '../core/purchase.ts'
+import { CLAIM_MS, type Purchase, settle } from '../core/purchase.ts'
 import type { Checkout } from './checkout.ts'
 import { claim } from './claim.ts'
-import { isClaimable, nextStep, orderOf } from './order.ts'
+import { orderOf, type ViewNeeds, viewOrder } from './order.ts'
 import { type Outcome, payFake } from './pay-fake.ts'
 import { openShopScene, type ShopScene } from './testing/shop.ts'
 
@@ -23,7 +23,16 @@ async function ordered(...outcomes: Outcome[]): Promise<Checkout> {
 }
 
 const claimOf = ({ order, claimSecret }: Checkout) => claim(scene.needs, order.id, claimSecret)
+const viewOf = async ({ order }: Checkout, needs: ViewNeeds = scene.needs) =>
+  await viewOrder(needs, await scene.read(order.id))
 const holderOf = (secret: string) => scene.shop.findKey(secretHash(secret), scene.needs.now())
+
+function isStopped(words: RegExp) {
+  return (error: Error) => {
+    assert.match(error.message, words)
+    return isProblem('order_stopped')(error)
+  }
+}
 
 test('a paid order gives a key of its plan', async () => {
   const { order, key, secret } = await claimOf(await ordered('pay'))
@@ -41,10 +50,10 @@ test('within a day a new key takes the place of the former, later none is shown'
   const { secret: second, order } = await claimOf(made)
   assert.equal(await holderOf(first), undefined)
   assert.equal((await holderOf(second))?.id, order.keyId)
-  assert.ok(isClaimable(order, scene.needs.now()))
+  assert.ok((await viewOf(made)).claimable)
   scene.pass(1)
   await assert.rejects(claimOf(made), isProblem('already_claimed'))
-  assert.ok(!isClaimable(order, scene.needs.now()))
+  assert.ok(!(await viewOf(made)).claimable)
   assert.equal((await holderOf(second))?.id, order.keyId)
 })
 
@@ -90,15 +99,71 @@ test('fifty clicks at once pay once', async () => {
   assert.equal((await scene.read(id)).payments, 1)
 })
 
-test('a revoked key is not minted anew', async () => {
+test('a revoked key is not minted anew, and nobody is told to claim it', async () => {
   const made = await ordered('pay')
   const { secret } = await claimOf(made)
   await scene.shop.revokeKey(made.order.keyId)
-  await assert.rejects(claimOf(made), (error: Error) => {
-    assert.match(error.message, /revoked/)
-    return isProblem('order_unpaid')(error)
-  })
+  await assert.rejects(claimOf(made), isStopped(/revoked/))
+  const { claimable, next } = await viewOf(made)
+  assert.equal(claimable, false)
+  assert.match(next, /revoked/)
   assert.notEqual((await holderOf(secret))?.state, 'active')
+})
+
+for (const [state, gone, words] of [
+  ['refunded', { returned: 'fully' }, /given back/],
+  ['disputed', { disputed: 'open' }, /disputed/],
+] as const) {
+  test(`the key of a ${state} order is not minted, and nobody is told to claim it`, async () => {
+    const made = await ordered('pay')
+    const { revision, plan } = await scene.read(made.order.id)
+    const payment = { ref: 'p', paidAt: scene.needs.now(), returned: 'no', disputed: 'no' } as const
+    await scene.shop.settlePurchase({
+      orderId: made.order.id,
+      revision,
+      settlement: settle(plan, {
+        state: 'paid',
+        payments: [{ ...payment, ...gone }],
+        renewal: 'none',
+        subscriptionRef: undefined,
+      }),
+      event: undefined,
+      now: scene.needs.now(),
+    })
+    await assert.rejects(claimOf(made), isStopped(words))
+    const { claimable, next } = await viewOf(made)
+    assert.equal(claimable, false)
+    assert.match(next, words)
+  })
+}
+
+describe('an order of another mode than today’s', () => {
+  const other = () => ({ ...scene.needs, pay: { ...scene.needs.pay, mode: 'live' as const } })
+
+  test('gives no key while it is the other’s turn, and says so', async () => {
+    const made = await ordered('pay')
+    const attempt = claim(other(), made.order.id, made.claimSecret)
+    await assert.rejects(attempt, isStopped(/test/))
+    const { claimable, next } = await viewOf(made, other())
+    assert.equal(claimable, false)
+    assert.match(next, /test/)
+    assert.equal((await scene.read(made.order.id)).claimedAt, undefined)
+    await claimOf(made)
+  })
+
+  for (const [name, today] of [
+    ['mode', { mode: 'live' }],
+    ['provider', { provider: 'stripe' }],
+  ] as const) {
+    test(`is not to be paid: no message of another ${name} is heard`, async () => {
+      const made = await ordered()
+      assert.ok((await viewOf(made)).payUrl)
+      const needs = { ...scene.needs, pay: { ...scene.needs.pay, ...today } }
+      const { payUrl, next } = await viewOf(made, needs)
+      assert.equal(payUrl, undefined)
+      assert.doesNotMatch(next, /^Pay/)
+    })
+  }
 })
 
 describe('strangers', () => {
@@ -131,12 +196,13 @@ test('each state has its next step', async () => {
   const { order } = await ordered('pay')
   const paid = await scene.read(order.id)
   const now = scene.needs.now()
+  const stepOf = async (change: Partial<Purchase>) =>
+    (await viewOrder(scene.needs, { ...paid, ...change })).next
   const states = ['open', 'pending', 'paid', 'failed', 'expired', 'refunded', 'disputed'] as const
-  const steps = states.map((state) => nextStep({ ...paid, state }, now))
+  const steps = await Promise.all(states.map((state) => stepOf({ state })))
   assert.equal(new Set(steps).size, states.length)
-  const claimedAt = now
-  assert.match(nextStep({ ...paid, claimedAt }, now), /makes a new one/)
-  assert.match(nextStep({ ...paid, claimedAt }, new Date(now.getTime() + CLAIM_MS)), /not shown/)
+  assert.match(await stepOf({ claimedAt: now }), /makes a new one/)
+  assert.match(await stepOf({ claimedAt: new Date(now.getTime() - CLAIM_MS) }), /not shown/)
 })
 
 test('another provider’s order is not paid by a click', async () => {

@@ -1,7 +1,15 @@
 import { secretHash } from '../core/id.ts'
+import type { ApiKey } from '../core/key.ts'
 import { Problem } from '../core/problem.ts'
 import { CLAIM_MS, type Purchase } from '../core/purchase.ts'
+import type { Pay } from '../pay/pay.ts'
 import type { ShopStore } from '../store/store.ts'
+
+export interface ViewNeeds {
+  shop: Pick<ShopStore, 'readKey'>
+  pay: Pick<Pay, 'provider' | 'mode'>
+  now(): Date
+}
 
 export interface OrderNeeds {
   shop: Pick<ShopStore, 'findOrder'>
@@ -30,21 +38,64 @@ export function unknownOrder(): Problem {
   return new Problem('not_found', 'There is no such order, or the claim secret is not its own.')
 }
 
-/** Until when the key can be shown; undefined while it was never shown, which has no end. */
-export function claimableUntil({ claimedAt }: Purchase): Date | undefined {
-  return claimedAt && new Date(claimedAt.getTime() + CLAIM_MS)
+/** An order as its buyer sees it. */
+export interface OrderView {
+  order: Purchase
+  /** Where it can still be paid. */
+  payUrl: string | undefined
+  /** Whether its key can be had now. */
+  claimable: boolean
+  /** What the buyer can do next, in words. */
+  next: string
 }
 
-export function isClaimable(order: Purchase, now: Date): boolean {
-  const until = claimableUntil(order)
-  return order.state === 'paid' && (until === undefined || now < until)
+/** The key is read too: the operator may have revoked it, of which the order knows nothing. */
+export async function viewOrder(needs: ViewNeeds, order: Purchase): Promise<OrderView> {
+  const now = needs.now()
+  const key = await needs.shop.readKey(order.keyId, now)
+  const seen = { order, key, pay: needs.pay, now }
+  const until = order.claimedAt && order.claimedAt.getTime() + CLAIM_MS
+  const isOver = until !== undefined && until <= now.getTime()
+  return {
+    order,
+    payUrl: isPayable(seen) ? order.checkoutUrl : undefined,
+    claimable: order.state === 'paid' && !stopWords(seen) && !isOver,
+    next: stopWords(seen) ?? nextStep(seen, isOver),
+  }
 }
 
-/** What the buyer can do next, in words. */
-export function nextStep(order: Purchase, now: Date): string {
-  if (order.state !== 'paid') return STEPS[order.state]
-  if (!order.claimedAt) return 'Claim the key: it is shown once, so keep it.'
-  if (!isClaimable(order, now)) return 'The key was claimed. It is not shown again.'
+interface Seen {
+  order: Purchase
+  key: ApiKey | undefined
+  pay: ViewNeeds['pay']
+}
+
+/** Nobody would hear of the money elsewhere. What is under way in the test shop is decided on its pay page too. */
+function isPayable({ order: { state, provider, mode }, pay }: Seen): boolean {
+  if (provider !== pay.provider || mode !== pay.mode) return false
+  return state === 'open' || (state === 'pending' && provider === 'fake')
+}
+
+/** Why no key is given for the order, and none will be by itself. */
+function stopWords({ order, key, pay }: Seen): string | undefined {
+  if (order.mode !== pay.mode) return OTHER_MODE[order.mode]
+  if (order.state !== 'paid' || key?.state === 'active') return undefined
+  return key?.state === 'revoked'
+    ? 'The key of this order was revoked.'
+    : 'The key of this order has stopped.'
+}
+
+const OTHER_MODE = {
+  test: 'This was a test: no money has moved, and no key is given for it any more.',
+  live: 'This site is in test mode now. The key of a real order waits until that is over.',
+}
+
+function nextStep({ order, pay }: Seen, isOver: boolean): string {
+  const { state, provider, claimedAt } = order
+  if (state === 'open' && provider !== pay.provider) return 'It can no longer be paid. Order again.'
+  if (state !== 'paid') return STEPS[state]
+  if (!claimedAt) return 'Claim the key: it is shown once, so keep it.'
+  if (isOver) return 'The key was claimed. It is not shown again.'
   return 'The key was claimed. Claiming again makes a new one and ends the former at once.'
 }
 

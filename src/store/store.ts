@@ -287,5 +287,5 @@ export interface KeyClaim {
   now: Date
 }
 
-/** over: the key was first shown too long ago to mint it anew. */
-export type ClaimOutcome = 'claimed' | 'unknown' | 'unpaid' | 'over'
+/** stopped: the money was returned or is disputed, or the key was revoked. over: the key was first shown too long ago to mint it anew. */
+export type ClaimOutcome = 'claimed' | 'unknown' | 'unpaid' | 'stopped' | 'over'

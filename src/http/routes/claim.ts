@@ -24,7 +24,7 @@ export const claimRoute = route({
     ...endFields,
   }),
   asks: [CLAIM_SECRET],
-  refusals: ['missing_parameter', 'not_found', 'order_unpaid', 'already_claimed'],
+  refusals: ['missing_parameter', 'not_found', 'order_unpaid', 'order_stopped', 'already_claimed'],
   async handle({ id }, needs, call) {
     const { order, key, secret } = await claim(needs, id, claimSecretOf(id, call))
     return success({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { ask, refusalFault } from '../../../test/ask.ts'
 import { type House, openHouse } from '../../../test/house.ts'
-import { claim, clickPay, FAKE_SHOP, look, order } from '../../../test/shop-client.ts'
+import { claim, clickPay, FAKE_SHOP, look, order, revokeKeyOf } from '../../../test/shop-client.ts'
 import { PROXY_ENV, sharedAnswers } from '../route.contract.ts'
 import { orderRoute } from './order.ts'
 
@@ -61,6 +61,15 @@ describe('200', () => {
     const later = await look(house.url, made)
     assert.equal(later.body['claimable'], false)
     assert.equal(later.body['claimed_at'], body['claimed_at'])
+  })
+
+  test('a key that was revoked cannot be claimed, and the next step says so', async () => {
+    const made = await order(house.url)
+    await clickPay(house.url, made)
+    revokeKeyOf(house, made)
+    const { body } = await look(house.url, made)
+    assert.deepEqual([body['state'], body['claimable']], ['paid', false])
+    assert.match(String(body['next']), /revoked/)
   })
 
   for (const [outcome, state, payable] of [

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { orderOf } from '../../service/order.ts'
+import { orderOf, viewOrder } from '../../service/order.ts'
 import { success } from '../answer.ts'
 import { route } from '../route.ts'
 import { successField } from '../shapes.ts'
@@ -23,6 +23,6 @@ export const orderRoute = route({
   refusals: ['missing_parameter', 'not_found'],
   async handle({ id }, needs, call) {
     const order = await orderOf(needs, id, claimSecretOf(id, call))
-    return success(orderJson(order, needs.now()))
+    return success(orderJson(await viewOrder(needs, order)))
   },
 })

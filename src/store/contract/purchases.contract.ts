@@ -227,11 +227,16 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
 
     test('of a key that is stopped or revoked gives nothing', async () => {
       await order()
-      await learn({ ...PAID, payments: [{ ...payment('p1'), returned: 'fully' }] })
-      assert.equal(await claim('s1'), 'unpaid')
+      for (const gone of [{ returned: 'fully' }, { disputed: 'open' }] as const) {
+        await learn({ ...PAID, payments: [{ ...payment('p1'), ...gone }] })
+        assert.equal(await claim('s1'), 'stopped')
+      }
       await learn(PAID)
+      await claim('s1')
       await store.revokeKey('k1')
-      assert.equal(await claim('s1'), 'unpaid')
+      assert.equal(await claim('s2'), 'stopped')
+      assert.equal(await claim('s2', { now: later(CLAIM_MS) }), 'stopped')
+      assert.equal(await lives('s2'), false)
     })
 
     test('by a mailed link passes once, and only by the last link', async () => {

@@ -12,6 +12,9 @@ export function settlingWrites(db: Db) {
   const moveOn = db.prepare('update purchase set revision = revision + 1 where id = ?')
   const settleOrder = orderUpdate(db)
   const settleKey = keyUpdate(db)
+  const isLive = db
+    .prepare<[string], number>(`select 1 from api_key where id = ? and state = 'active'`)
+    .pluck()
   const claim = secretSwap(db)
 
   function noteEvent(event: PaymentEvent, orderId: string | null): void {
@@ -37,9 +40,11 @@ export function settlingWrites(db: Db) {
     claimKey({ orderId, claimHash, secretHash, now }: KeyClaim): ClaimOutcome {
       const row = byId.get(orderId)
       if (!row || !opens(row, claimHash)) return 'unknown'
-      if (row.state !== 'paid') return 'unpaid'
+      if (row.payments === 0) return 'unpaid'
+      if (row.state !== 'paid' || isLive.get(row.key_id) === undefined) return 'stopped'
       if (row.claimed_at !== null && row.claimed_at + CLAIM_MS <= now.getTime()) return 'over'
-      return claim(row, { claimHash, secretHash, now })
+      claim(row, { claimHash, secretHash, now })
+      return 'claimed'
     },
   }
 }
@@ -99,23 +104,15 @@ function keyUpdate(db: Db) {
 }
 
 function secretSwap(db: Db) {
-  const isLive = db
-    .prepare<[string], number>(`select 1 from api_key where id = ? and state = 'active'`)
-    .pluck()
   const dropSecrets = db.prepare('delete from key_secret where key_id = ?')
   const addSecret = db.prepare('insert into key_secret (hash, key_id) values (?, ?)')
   const claimed = db.prepare(
     `update purchase set claimed_at = coalesce(claimed_at, @now),
        link_hash = case link_hash when @used then null else link_hash end where id = @id`,
   )
-  return (
-    row: PurchaseRow,
-    { claimHash, secretHash, now }: Omit<KeyClaim, 'orderId'>,
-  ): ClaimOutcome => {
-    if (isLive.get(row.key_id) === undefined) return 'unpaid'
+  return (row: PurchaseRow, { claimHash, secretHash, now }: Omit<KeyClaim, 'orderId'>): void => {
     dropSecrets.run(row.key_id)
     addSecret.run(secretHash, row.key_id)
     claimed.run({ now: now.getTime(), used: claimHash, id: row.id })
-    return 'claimed'
   }
 }
