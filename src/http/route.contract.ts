@@ -3,6 +3,7 @@ import { describe, test } from 'vitest'
 import { ask, askFrom, readAnswer, refusalFault, speak } from '../../test/ask.ts'
 import type { House } from '../../test/house.ts'
 import type { Route } from './route.ts'
+import { routes } from './routes.ts'
 
 /** Beside the house's own: a proxy whose word counts, so that rates can be seen without leaving loopback. */
 export const PROXY = '127.0.0.2'
@@ -16,12 +17,17 @@ export function newClient(): string {
   return `198.51.${100 + Math.trunc(lastClient / 250)}.${1 + (lastClient % 250)}`
 }
 
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH']
+
 /** The answers that every route gives in the same way. The house needs PROXY_ENV. */
 export function sharedAnswers(route: Route, house: () => House): void {
-  const { method, path, reader = false } = route
+  const { method, path, reader = false, rawBody = false } = route
   const url = () => `${house().url}${path}`
-  const allow = method === 'GET' ? 'GET, HEAD, OPTIONS' : 'POST, OPTIONS'
-  const wrong = method === 'GET' ? ['POST', 'PUT', 'DELETE', 'PATCH'] : ['GET', 'HEAD', 'PUT']
+  const right = routes
+    .filter((other) => other.path === path)
+    .flatMap((other) => (other.method === 'GET' ? ['GET', 'HEAD'] : [other.method]))
+  const allow = [...right, 'OPTIONS'].join(', ')
+  const wrong = METHODS.filter((other) => !right.includes(other))
 
   describe('204', () => {
     const open = reader ? 'may not go on' : 'may go on, without credentials'
@@ -66,40 +72,45 @@ export function sharedAnswers(route: Route, house: () => House): void {
     }
   })
 
-  if (method === 'POST') bodyAnswers(url)
+  if (method === 'POST') describe('413', () => sizeAnswers(url))
+  if (method === 'POST' && !rawBody) bodyAnswers(url)
   describe('429', () => rateAnswers(route, house))
+}
+
+const FORM = 'application/x-www-form-urlencoded'
+
+function sizeAnswers(url: () => string): void {
+  const send = (body: NonNullable<RequestInit['body']>) =>
+    ask(url(), {
+      method: 'POST',
+      body,
+      headers: { 'content-type': FORM },
+      duplex: 'half',
+    } as RequestInit)
+
+  test('a body of more than 256 KB is too large', async () => {
+    const asked = await send(`a=${'x'.repeat(256 * 1024)}`)
+    assert.deepEqual([asked.status, asked.body['code']], [413, 'too_large'])
+    assert.equal(refusalFault(asked), undefined)
+  })
+
+  test('so is one that arrives in pieces and never says how long it is', async () => {
+    const pieces = Array.from({ length: 40 }, () => Buffer.alloc(10_000, 'x'))
+    const asked = await send(ReadableStream.from(pieces))
+    assert.deepEqual([asked.status, asked.body['code']], [413, 'too_large'])
+  })
 }
 
 function bodyAnswers(url: () => string): void {
   const send = (type: string, body: string | Uint8Array<ArrayBuffer>, more = {}) =>
     ask(url(), { method: 'POST', body, headers: { 'content-type': type, ...more } })
-  const form = 'application/x-www-form-urlencoded'
-
-  describe('413', () => {
-    test('a body of more than 256 KB is too large', async () => {
-      const asked = await send(form, `a=${'x'.repeat(256 * 1024)}`)
-      assert.deepEqual([asked.status, asked.body['code']], [413, 'too_large'])
-      assert.equal(refusalFault(asked), undefined)
-    })
-
-    test('so is one that arrives in pieces and never says how long it is', async () => {
-      const body = ReadableStream.from(Array.from({ length: 40 }, () => Buffer.alloc(10_000, 'x')))
-      const asked = await ask(url(), {
-        method: 'POST',
-        body,
-        headers: { 'content-type': form },
-        duplex: 'half',
-      } as RequestInit)
-      assert.deepEqual([asked.status, asked.body['code']], [413, 'too_large'])
-    })
-  })
 
   describe('415', () => {
     for (const [name, type, more] of [
       ['text/plain', 'text/plain', {}],
       ['XML', 'application/xml', {}],
       ['what is no media type', 'nonsense', {}],
-      ['a compressed body', form, { 'content-encoding': 'gzip' }],
+      ['a compressed body', FORM, { 'content-encoding': 'gzip' }],
     ] as const) {
       test(`${name} is not understood`, async () => {
         const asked = await send(type, 'prefix=ann', more)

@@ -1,15 +1,21 @@
 import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
+import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
 import { ask, post, refusalFault } from '../../../test/ask.ts'
 import { openDoor } from '../../../test/door.ts'
 import { type House, openHouse } from '../../../test/house.ts'
 import { clickPay, FAKE_SHOP, look, order } from '../../../test/shop-client.ts'
+import { PROXY_ENV, sharedAnswers } from '../route.contract.ts'
+import { fakePayRoutes } from './fake-pay.ts'
 
 let house: House
 beforeAll(async () => {
-  house = await openHouse({ env: FAKE_SHOP })
+  house = await openHouse({ env: { ...PROXY_ENV, ...FAKE_SHOP } })
 })
 afterAll(() => house.stop())
+
+for (const route of fakePayRoutes) {
+  describe(`${route.method} ${route.path}`, () => sharedAnswers(route, () => house))
+}
 
 describe('GET /pay/{id}', () => {
   describe('200', () => {
@@ -50,8 +56,8 @@ describe('GET /pay/{id}', () => {
 
     test('nothing is paid here where plans are not sold by the test shop', async () => {
       const door = await openDoor()
+      onTestFinished(() => door.stop())
       const asked = await ask(`${door.url}/pay/ord_${'0'.repeat(22)}`)
-      await door.stop()
       assert.equal(asked.status, 404)
     })
   })

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
-import { type Asked, ask, askFrom, refusalFault } from '../../../test/ask.ts'
+import { afterAll, beforeAll, beforeEach, describe, onTestFinished, test } from 'vitest'
+import { type Asked, ask, refusalFault } from '../../../test/ask.ts'
 import { openDoor } from '../../../test/door.ts'
 import { claim, look, order } from '../../../test/shop-client.ts'
 import { openStripeHouse, type StripeHouse } from '../../../test/stripe-house.ts'
 import type { SignOptions } from '../../pay/testing/stripe-server.ts'
-import { newClient, PROXY, PROXY_ENV } from '../route.contract.ts'
+import { PROXY_ENV, sharedAnswers } from '../route.contract.ts'
+import { stripeWebhookRoute } from './stripe-webhook.ts'
 
 let house: StripeHouse
 beforeAll(async () => {
@@ -41,6 +42,8 @@ function signed(text: string, options?: SignOptions): Record<string, string> {
   return { 'stripe-signature': house.stripe.sign(text, options).signature }
 }
 
+sharedAnswers(stripeWebhookRoute, () => house)
+
 describe('200', () => {
   test('after it is on disk', async () => {
     const { made, event } = await paidEvent()
@@ -64,6 +67,7 @@ describe('200', () => {
     const two = await openStripeHouse({
       env: { MAYFLY_STRIPE_WEBHOOK_SECRET: 'whsec_new, whsec_old' },
     })
+    onTestFinished(() => two.stop())
     const made = await order(two.url)
     two.stripe.pay(two.stripe.sessionsOf(made.id)[0] ?? '')
     for (const [at, event] of two.stripe.take().entries()) {
@@ -71,7 +75,6 @@ describe('200', () => {
       assert.equal(await two.stripe.deliver(two.webhook, event, { secret }), 200)
     }
     const { body } = await look(two.url, made)
-    await two.stop()
     assert.equal(body['state'], 'paid')
   })
 
@@ -166,43 +169,11 @@ describe('404', () => {
   for (const provider of ['manual', 'fake']) {
     test(`where plans are sold as ${provider}`, async () => {
       const door = await openDoor({ env: { MAYFLY_PAYMENTS: provider } })
+      onTestFinished(() => door.stop())
       const asked = await ask(`${door.url}/api/stripe/webhook`, { method: 'POST', body: '{}' })
-      await door.stop()
       assert.deepEqual([asked.status, asked.body['code']], [404, 'not_found'])
     })
   }
-})
-
-describe('405', () => {
-  test('GET is told what is allowed', async () => {
-    const asked = await ask(house.webhook)
-    assert.deepEqual([asked.status, asked.headers.get('allow')], [405, 'POST, OPTIONS'])
-  })
-})
-
-describe('413', () => {
-  test('a megabyte is too large, signed or not', async () => {
-    const text = JSON.stringify({ pad: 'x'.repeat(1_048_576) })
-    const asked = await send(text, signed(text))
-    assert.deepEqual([asked.status, asked.body['code']], [413, 'too_large'])
-  })
-})
-
-describe('429', () => {
-  test('a flood from one address is held up', async () => {
-    const client = newClient()
-    const question = {
-      method: 'POST',
-      path: '/api/stripe/webhook',
-      headers: { 'x-forwarded-for': client },
-      body: '{}',
-    }
-    const answers = await Promise.all(
-      Array.from({ length: 400 }, () => askFrom(house.httpPort, PROXY, question)),
-    )
-    const refused = answers.find(({ status }) => status === 429)
-    assert.equal(refused?.body['code'], 'rate_limited')
-  })
 })
 
 describe('500', () => {
