@@ -3,6 +3,7 @@ import PostalMime from 'postal-mime'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { openMailServer } from '../../test/mail-server.ts'
 import { isProblem } from '../../test/problem.ts'
+import { CLAIM_MS } from '../core/purchase.ts'
 import { openReceiptMail } from '../pay/receipt-mail.ts'
 import { claim } from './claim.ts'
 import { payFake } from './pay-fake.ts'
@@ -99,6 +100,18 @@ test('fifty who follow the link at once: one of them gets a key', async () => {
 })
 
 describe('no receipt', () => {
+  for (const [name, passed, sent] of [
+    ['for an order that was paid more than three days before there was a mail server', 1, 0],
+    ['is missing for one that was paid three days before', 0, 1],
+  ] as const) {
+    test(name, async () => {
+      await paidOrder()
+      scene.pass(72 * HOUR + passed)
+      await sendDue()
+      assert.equal(server.taken.length, sent)
+    })
+  }
+
   test('for an order that is not paid', async () => {
     await scene.order({ email: 'ann@buyer.example' })
     await sendDue()
@@ -113,6 +126,44 @@ describe('no receipt', () => {
   })
 })
 
+describe('a receipt has no link', () => {
+  async function checkLinkless(): Promise<void> {
+    await sendDue()
+    const { mail } = await lastMail()
+    assert.match(mail.text ?? '', /45 USD a year/)
+    assert.doesNotMatch(mail.text ?? '', /#|http/)
+  }
+
+  test('when the key was claimed, and is not shown again', async () => {
+    const { order, claimSecret } = await paidOrder()
+    await claim(scene.needs, order.id, claimSecret)
+    scene.pass(CLAIM_MS)
+    await checkLinkless()
+    assert.match((await lastMail()).mail.text ?? '', /It is not shown again/)
+  })
+
+  test('when the key was revoked', async () => {
+    const { order } = await paidOrder()
+    await scene.shop.revokeKey(order.keyId)
+    await checkLinkless()
+  })
+
+  test('when it was a test, and money moves by now', async () => {
+    await paidOrder()
+    const pay = { ...scene.needs.pay, mode: 'live' as const }
+    sendDue = receiptSender({ ...needs, pay })
+    await checkLinkless()
+  })
+})
+
+test('a key that was claimed a moment ago still has its link', async () => {
+  const { order, claimSecret } = await paidOrder()
+  await claim(scene.needs, order.id, claimSecret)
+  scene.pass(CLAIM_MS - 1)
+  await sendDue()
+  assert.notEqual(await lastLink(), '')
+})
+
 describe('a mail server that refuses', () => {
   beforeEach(() => {
     server.state.refuse = true
@@ -121,11 +172,12 @@ describe('a mail server that refuses', () => {
   /** When it is tried the next time, in minutes from now; undefined: never again. */
   async function minutesToNext(): Promise<number | undefined> {
     const until = new Date(scene.needs.now().getTime() + 1_000 * HOUR)
-    const [due] = await scene.shop.listReceiptsDue(until, 1)
+    const [due] = await scene.shop.listReceiptsDue(scene.needs.now(), until, 1)
     if (!due) return undefined
     for (let minutes = 0; ; minutes += 1) {
       const then = new Date(scene.needs.now().getTime() + minutes * MINUTE)
-      if ((await scene.shop.listReceiptsDue(then, 1)).length > 0) return minutes
+      const ready = await scene.shop.listReceiptsDue(scene.needs.now(), then, 1)
+      if (ready.length > 0) return minutes
     }
   }
 
@@ -195,7 +247,7 @@ test('money that was given back meanwhile needs no receipt', async () => {
   await sendDue()
   assert.deepEqual(server.taken, [])
   const later = new Date(scene.needs.now().getTime() + 1_000 * HOUR)
-  assert.deepEqual(await scene.shop.listReceiptsDue(later, 1), [])
+  assert.deepEqual(await scene.shop.listReceiptsDue(new Date(0), later, 1), [])
 })
 
 test('the loop sends by itself, and ends when it is told to', async () => {

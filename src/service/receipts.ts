@@ -5,15 +5,15 @@ import { priceText, termText } from '../core/price.ts'
 import type { Purchase } from '../core/purchase.ts'
 import { stamp } from '../core/stamp.ts'
 import type { ShopStore } from '../store/store.ts'
+import { type ViewNeeds, viewOrder } from './order.ts'
 import { untilEnded } from './until-ended.ts'
 
-export interface ReceiptNeeds {
-  shop: Pick<ShopStore, 'listReceiptsDue' | 'keepClaimLink' | 'endReceipt'>
+export interface ReceiptNeeds extends ViewNeeds {
+  shop: ViewNeeds['shop'] & Pick<ShopStore, 'listReceiptsDue' | 'keepClaimLink' | 'endReceipt'>
   /** Resolves when a mail server has taken it. */
   send(mail: ReceiptMail): Promise<void>
   /** Where the link leads: of our site, without a slash at the end. */
   baseUrl: string
-  now(): Date
   randomBytes(count: number): Uint8Array
   log: Pick<Log, 'error' | 'warn'>
 }
@@ -68,7 +68,10 @@ export function receiptSender(needs: ReceiptNeeds): () => Promise<void> {
   }
 
   return async () => {
-    for (const order of await needs.shop.listReceiptsDue(needs.now(), AT_ONCE)) {
+    const now = needs.now()
+    // What was due for days nobody waits for: no mail server was set then, or we were not running.
+    const from = new Date(now.getTime() - GIVEN_UP_MS)
+    for (const order of await needs.shop.listReceiptsDue(from, now, AT_ONCE)) {
       // Money that was given back meanwhile needs no receipt, and its key cannot be claimed.
       if (order.state === 'paid' && order.email) await send(order, order.email)
       else await needs.shop.endReceipt(order.id, undefined)
@@ -82,23 +85,27 @@ function nextTry(first: Date, now: Date): Date | undefined {
   return new Date(now.getTime() + Math.min(Math.max(passed, SHORTEST_MS), LONGEST_MS))
 }
 
-/** The link is kept before it is sent: one that nobody gets opens nothing for long, the next try replaces it. */
-async function sendOne(
-  { shop, send, baseUrl, randomBytes }: ReceiptNeeds,
-  order: Purchase,
-  to: string,
-): Promise<void> {
-  const link = makeToken(randomBytes(32))
-  await shop.keepClaimLink(order.id, secretHash(link))
-  await send({
-    to,
-    subject: `Your order of ${order.plan.name}`,
-    text: receiptText(order, `${baseUrl}/orders/${order.id}#${link}`),
-  })
+async function sendOne(needs: ReceiptNeeds, order: Purchase, to: string): Promise<void> {
+  const { claimable, next } = await viewOrder(needs, order)
+  const ending = claimable
+    ? linkLines(await newLink(needs, order))
+    : ['The key itself is never mailed.', next, '']
+  const text = [...receiptLines(order), ...ending].join('\n')
+  await needs.send({ to, subject: `Your order of ${order.plan.name}`, text })
 }
 
-function receiptText({ id, plan, mode, keyPrefix, paidUntil }: Purchase, link: string): string {
-  const lines = [
+/** The link is kept before it is sent: one that nobody gets opens nothing for long, the next try replaces it. */
+async function newLink(
+  { shop, baseUrl, randomBytes }: ReceiptNeeds,
+  { id }: Purchase,
+): Promise<string> {
+  const link = makeToken(randomBytes(32))
+  await shop.keepClaimLink(id, secretHash(link))
+  return `${baseUrl}/orders/${id}#${link}`
+}
+
+function receiptLines({ id, plan, mode, keyPrefix, paidUntil }: Purchase): string[] {
+  return [
     'Thank you. Your payment has arrived.',
     '',
     `Plan:   ${plan.name}, ${plan.requests.toLocaleString('en')} requests`,
@@ -108,6 +115,11 @@ function receiptText({ id, plan, mode, keyPrefix, paidUntil }: Purchase, link: s
     `Key:    begins with ${keyPrefix}`,
     '',
     ...(mode === 'test' ? ['This was a test: no money has moved, and it is a test key.', ''] : []),
+  ]
+}
+
+function linkLines(link: string): string[] {
+  return [
     'The key itself is never mailed. This link shows it, one time:',
     '',
     link,
@@ -116,7 +128,6 @@ function receiptText({ id, plan, mode, keyPrefix, paidUntil }: Purchase, link: s
     'place of the one you have.',
     '',
   ]
-  return lines.join('\n')
 }
 
 function faultName(error: unknown): string {

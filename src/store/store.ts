@@ -210,8 +210,8 @@ export interface ShopStore {
   readReconciled(provider: string): Promise<Date | undefined>
   keepReconciled(provider: string, until: Date): Promise<void>
 
-  /** Paid orders whose buyer gave an e-mail address and has not been sent the receipt, due by now. */
-  listReceiptsDue(now: Date, limit: number): Promise<Purchase[]>
+  /** Paid orders whose buyer gave an e-mail address and has not been sent the receipt, due between these two times. */
+  listReceiptsDue(from: Date, until: Date, limit: number): Promise<Purchase[]>
   /** Puts a new one-time link in the place of a former one, before it is sent. */
   keepClaimLink(orderId: string, linkHash: string): Promise<void>
   /** `again`: when to try once more; undefined: never, it was sent or given up. */

@@ -23,7 +23,7 @@ export async function startShopkeeping(config: Config, needs: Needs): Promise<()
   if (mailOut.url !== '') {
     const send = openReceiptMail(mailOut)
     const { baseUrl } = http
-    work.push(receiptsForEver({ ...needs, send, baseUrl, randomBytes }, end.signal))
+    work.push(receiptsForEver({ ...needs, pay, send, baseUrl, randomBytes }, end.signal))
   }
   return async () => {
     end.abort()

@@ -253,7 +253,8 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
   })
 
   describe('a receipt', () => {
-    const due = async (now = NOON) => (await store.listReceiptsDue(now, 10)).map(({ id }) => id)
+    const due = async (now = NOON, from = NOON) =>
+      (await store.listReceiptsDue(from, now, 10)).map(({ id }) => id)
 
     test('is due once an order with an address is paid, and not again when it is renewed', async () => {
       await order({ email: 'ann@sender.test', plan: business })
@@ -264,6 +265,8 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
       await store.endReceipt('o1', later(DAY))
       assert.deepEqual(await due(), [])
       assert.deepEqual(await due(later(DAY)), ['o1'])
+      assert.deepEqual(await due(later(9 * DAY), later(DAY)), ['o1'])
+      assert.deepEqual(await due(later(9 * DAY), later(DAY + 1)), [])
       await store.endReceipt('o1', undefined)
       await learn({ ...PAID, payments: [payment('p1'), payment('p2', later(365 * DAY))] })
       assert.deepEqual(await due(later(1_000 * DAY)), [])

@@ -34,8 +34,8 @@ export function purchaseReads(db: Db) {
   const newest = db.prepare<[number], PurchaseRow>(
     'select * from purchase order by created_at desc, id limit ?',
   )
-  const receipts = db.prepare<[number, number], PurchaseRow>(
-    'select * from purchase where receipt_at <= ? order by receipt_at limit ?',
+  const receipts = db.prepare<[number, number, number], PurchaseRow>(
+    'select * from purchase where receipt_at between ? and ? order by receipt_at limit ?',
   )
   const event = db.prepare<[string], number>('select 1 from payment_event where id = ?').pluck()
   const reconciled = db
@@ -58,8 +58,8 @@ export function purchaseReads(db: Db) {
       return row && purchaseOf(row)
     },
     listPurchases: (limit: number): Purchase[] => newest.all(limit).map(purchaseOf),
-    listReceiptsDue: (now: Date, limit: number): Purchase[] =>
-      receipts.all(now.getTime(), limit).map(purchaseOf),
+    listReceiptsDue: (from: Date, until: Date, limit: number): Purchase[] =>
+      receipts.all(from.getTime(), until.getTime(), limit).map(purchaseOf),
     knowsEvent: (eventId: string): boolean => event.get(eventId) !== undefined,
     readReconciled(provider: string): Date | undefined {
       const until = reconciled.get(provider)

@@ -49,7 +49,7 @@ export function openSqliteShop(folder: string, write: Write<ShopWrites>): ShopSt
     readReconciled: async (provider) => purchases.readReconciled(provider),
     keepReconciled: (provider, time) => write('keepReconciled', { provider, time }),
 
-    listReceiptsDue: async (now, limit) => purchases.listReceiptsDue(now, limit),
+    listReceiptsDue: async (from, until, limit) => purchases.listReceiptsDue(from, until, limit),
     keepClaimLink: (orderId, linkHash) => write('keepClaimLink', { orderId, linkHash }),
     endReceipt: (orderId, again) => write('endReceipt', { orderId, again }),
 
