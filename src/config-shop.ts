@@ -1,3 +1,4 @@
+import type { Plan } from './core/plan.ts'
 import { plansFile, stripePrices } from './setting-plans.ts'
 import { choice, text, webAddress, webOrigins } from './setting-values.ts'
 import type { SettingReader } from './settings.ts'
@@ -66,12 +67,30 @@ export function shopConfig({ setting, secret, check }: SettingReader) {
       stripe.webhookSecrets.length > 0,
       'MAYFLY_PAYMENTS=stripe needs MAYFLY_STRIPE_WEBHOOK_SECRET',
     )
+    checkSold(plans, check)
   }
   return {
     plans,
     payments: { provider, stripe },
     mailOut: mailOutConfig({ setting, secret, check }),
   }
+}
+
+// Stripe renews every three years at the most.
+const LONGEST_RENEWAL_MONTHS = 36
+
+/** Found at the start, and not by the first buyer. */
+function checkSold(plans: readonly Plan[], check: SettingReader['check']): void {
+  const slow = plans.find(({ renews, months = 0 }) => renews && months > LONGEST_RENEWAL_MONTHS)
+  check(
+    slow === undefined,
+    `MAYFLY_PAYMENTS=stripe renews within ${LONGEST_RENEWAL_MONTHS} months at the latest; the plan ${slow?.id} has ${slow?.months}`,
+  )
+  const free = plans.find(({ priceCents }) => priceCents === 0)
+  check(
+    free === undefined,
+    `MAYFLY_PAYMENTS=stripe sells nothing for free, such as the plan ${free?.id}`,
+  )
 }
 
 function mailOutConfig({

@@ -1,4 +1,7 @@
-import { describe, expect, test } from 'vitest'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { scratchFolder } from '../test/scratch.ts'
 import { type Config, readConfig } from './config.ts'
 import { LONGEST_SECONDS, SHORTEST_SECONDS } from './core/session.ts'
 import { SettingsError } from './settings.ts'
@@ -143,6 +146,37 @@ describe('the shop', () => {
     expect(faultsOf({ ...fine, MAYFLY_MAIL_OUT: 'http://u:canary@mx.test' })).toEqual([
       'MAYFLY_MAIL_OUT: write smtp://host or smtps://host',
     ])
+  })
+
+  describe('of Stripe sells only what Stripe can sell', () => {
+    const folder = scratchFolder()
+    afterAll(() => folder.remove())
+    const withPlan = (plan: Record<string, unknown>, env: Record<string, string> = stripe) => {
+      const path = join(folder.path, 'plans.json')
+      const small = { id: 'small', name: 'Small', price_cents: 100, requests: 50 }
+      writeFileSync(path, JSON.stringify([{ ...small, ...plan }]))
+      return faultsOf({ ...env, MAYFLY_PLANS_FILE: path })
+    }
+    for (const [name, plan, faults] of [
+      ['a renewal every three years', { months: 36, renews: true }, []],
+      [
+        'no renewal later than that',
+        { months: 37, renews: true },
+        ['MAYFLY_PAYMENTS=stripe renews within 36 months at the latest; the plan small has 37'],
+      ],
+      ['as long a time as you like, once', { months: 1_200 }, []],
+      [
+        'nothing for free',
+        { price_cents: 0 },
+        ['MAYFLY_PAYMENTS=stripe sells nothing for free, such as the plan small'],
+      ],
+    ] as const) {
+      test(name, () => expect(withPlan(plan)).toEqual(faults))
+    }
+
+    test('which is nothing to the others', () => {
+      expect(withPlan({ price_cents: 0, months: 48, renews: true }, {})).toEqual([])
+    })
   })
 
   test('that is a fake is not for production', () => {

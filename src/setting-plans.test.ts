@@ -60,6 +60,8 @@ describe('plans', () => {
     ['a price in text', [{ ...SMALL, price_cents: '5' }], /price_cents/],
     ['a name for machines that is none', [{ ...SMALL, id: 'Small plan' }], /plan 1: id/],
     ['a currency that is none', [{ ...SMALL, currency: 'dollar' }], /currency/],
+    ['no month', [{ ...SMALL, months: 0 }], /plan 1: months must be a whole number from 1 to 1200/],
+    ['more than a hundred years', [{ ...SMALL, months: 1_201 }], /months .* from 1 to 1200/],
     ['a renewal without a time', [{ ...SMALL, renews: true }], /renews, but has no months/],
     ['a renewal that is no flag', [{ ...SMALL, months: 1, renews: 'yes' }], /renews/],
     ['the same plan twice', [SMALL, SMALL], /two plans are called small/],
@@ -68,6 +70,11 @@ describe('plans', () => {
       expect(() => plansFile(written(content))).toThrow(fault)
     })
   }
+
+  test('may last a hundred years', () => {
+    const [plan] = plansFile(written([{ ...SMALL, months: 1_200 }]))
+    expect(plan?.months).toBe(1_200)
+  })
 
   test('of a file that is not there are refused', () => {
     expect(() => plansFile(join(folder, 'nowhere.json'))).toThrow(/nowhere\.json/)

@@ -21,6 +21,9 @@ export function stripePrices(given: string): Readonly<Record<string, string>> {
   return Object.fromEntries(pairs)
 }
 
+// Longer than anybody lives, and far from where dates end.
+const MOST_MONTHS = 1_200
+
 const FIELDS = [
   'id',
   'name',
@@ -43,7 +46,7 @@ function planOf(value: unknown, at: number): Plan {
     currency: read.text('currency', { form: /^[a-z]{3}$/, fallback: 'usd' }),
     requests: read.count('requests', 1),
     perDay: read.optional('per_day', 1),
-    months: read.optional('months', 1),
+    months: read.optional('months', 1, MOST_MONTHS),
     renews: read.flag('renews', false),
     support: read.text('support', { form: /^.{0,200}$/, fallback: '' }),
   }

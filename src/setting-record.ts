@@ -22,7 +22,8 @@ export function recordReader(where: string, value: unknown, fields: readonly str
     ) {
       return number
     }
-    throw new Error(`${where}: ${name} must be a whole number from ${least} on`)
+    const range = most === Number.MAX_SAFE_INTEGER ? `${least} on` : `${least} to ${most}`
+    throw new Error(`${where}: ${name} must be a whole number from ${range}`)
   }
 
   return {
