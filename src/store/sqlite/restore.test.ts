@@ -171,6 +171,24 @@ describe('nothing is changed by a restore', () => {
     })
   }
 
+  for (const [name, spoil, words] of [
+    ['mail.db', () => mailDb(), /is no shop of mayfly/],
+    ['another program’s file', () => otherDb(), /is no shop of mayfly/],
+    ['a database without tables', () => emptyDb(), /is no shop of mayfly/],
+    ['a shop of a newer program', sql('pragma user_version = 99'), /made by a newer mayfly/],
+    [
+      'a shop that lacks a column',
+      sql('alter table api_key drop column label'),
+      /not a whole shop/,
+    ],
+  ] as const) {
+    test(`and of ${name} it says: ${words.source}`, () => {
+      shop.backup()
+      spoil()
+      expect(() => restore()).toThrow(words)
+    })
+  }
+
   function overwrite(from: number, length: number): void {
     const bytes = readFileSync(shop.file)
     writeFileSync(shop.file, bytes.fill(0xa5, from, from + length))
@@ -183,6 +201,14 @@ describe('nothing is changed by a restore', () => {
     db.pragma('journal_mode = DELETE')
     db.close()
     copyFileSync(join(folder, 'mail.db'), shop.file)
+  }
+
+  function otherDb(): void {
+    removeFile()
+    const db = openWritable(shop.file)
+    db.exec('create table bookmark (url text); pragma user_version = 7')
+    db.pragma('journal_mode = DELETE')
+    db.close()
   }
 
   function emptyDb(): void {

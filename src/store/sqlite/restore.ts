@@ -100,14 +100,12 @@ function checkedShop(desk: string, file: string): ShopContents {
   const copy = join(desk, SHOP_FILE)
   try {
     withDb(copy, (db) => {
+      checkKind(db)
       checkWhole(db)
-      const at = Number(db.pragma('user_version', { simple: true }))
-      // A file without tables would become an empty shop, and nobody means that.
-      if (at === 0) throw new BackupRefused('It is no shop.')
     })
     const migrated = openMigrated(desk, 'shop')
     try {
-      if (shapeOf(migrated) !== ourShape(desk)) throw new BackupRefused('It is no shop.')
+      if (shapeOf(migrated) !== ourShape(desk)) throw new BackupRefused('It has another shape.')
       // One file again, without a log beside it.
       migrated.pragma('journal_mode = DELETE')
     } finally {
@@ -115,17 +113,25 @@ function checkedShop(desk: string, file: string): ShopContents {
     }
     return withDb(copy, (db) => contentsOf(db, copy))
   } catch (cause) {
-    if (cause instanceof NewerSchema) {
-      throw new BackupRefused(`${file} was made by a newer mayfly. Restore it with that one.`, {
-        cause,
-      })
-    }
-    if (hasCode(cause, 'SQLITE_FULL'))
-      throw new BackupRefused('There is no space for it.', { cause })
-    throw new BackupRefused(`${file} is not a whole shop of mayfly: nothing was changed.`, {
-      cause,
-    })
+    throw new BackupRefused(wordsFor(cause, file), { cause })
   }
+}
+
+/** Before its schema's number is looked at: that of another file says nothing. One without tables would become an empty shop. */
+function checkKind(db: Db): void {
+  const keys = db.prepare(`select 1 from sqlite_schema where type = 'table' and name = 'api_key'`)
+  if (keys.get() === undefined) throw new NoShop('It has no keys.')
+}
+
+class NoShop extends Error {}
+
+function wordsFor(cause: unknown, file: string): string {
+  if (cause instanceof NoShop) return `${file} is no shop of mayfly: nothing was changed.`
+  if (cause instanceof NewerSchema) {
+    return `${file} was made by a newer mayfly. Restore it with that one.`
+  }
+  if (hasCode(cause, 'SQLITE_FULL')) return 'There is no space for it.'
+  return `${file} is not a whole shop of mayfly: nothing was changed.`
 }
 
 /** Names of tables, columns and indexes: also what somebody added to it. */
