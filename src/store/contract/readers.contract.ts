@@ -6,6 +6,7 @@ import {
   address,
   at,
   COOLDOWN,
+  DAY,
   HOUR,
   head,
   newSession,
@@ -183,6 +184,18 @@ export function readersContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual(await seen(), ['pool', 'swept'])
       await scene.sweepAll(at(25 * HOUR))
       assert.deepEqual(await seen(), [])
+    })
+
+    test('mail of the pool once its time is over and the sweep came, and its mark says so', async () => {
+      await send('any@pool.test', 'pool')
+      const scope = { keyId: MINE, pool: true, to: undefined, now: START }
+      const before = await scene.other.readerMark(scope)
+      await scene.sweepAll(at(DAY - 1))
+      assert.deepEqual(await seen(), ['pool'])
+      assert.equal(await scene.other.readerMark(scope), before)
+      await scene.sweepAll(at(DAY))
+      assert.deepEqual(await seen(), [])
+      assert.notEqual(await scene.other.readerMark(scope), before)
     })
   })
 }
