@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { ask, refusalFault } from '../../../test/ask.ts'
+import { ask, askFrom, refusalFault } from '../../../test/ask.ts'
 import { type Element, type Email, elements, emailsOf } from '../../../test/emails.ts'
 import { type KeyHouse, openKeyHouse, type TestKey } from '../../../test/keys.ts'
 import { PROXY_ENV, sharedAnswers } from '../route.contract.ts'
@@ -188,6 +188,9 @@ describe('200', () => {
 
   test('what old clients add is ignored, and a body too', async () => {
     assert.equal((await read('?t=1&t=2&apikey=wrong&x[]=1')).status, 200)
+    const headers = { ...key.headers, 'content-type': 'application/x-www-form-urlencoded' }
+    const question = { path: '/emails', headers, body: 'limit=0&to=nobody' }
+    assert.equal((await askFrom(house.httpPort, '127.0.0.1', question)).status, 200)
   })
 })
 
