@@ -8,11 +8,20 @@ import { note } from './tools/report.ts'
 // Runs every program here, one after the other. A whole run is kept in RESULTS.md; `--quick` shows within minutes that
 // everything works, with numbers that mean little.
 
-const PROGRAMS = ['smtp-intake', 'check-mail', 'emails', 'together', 'visible', 'memory']
+const PROGRAMS = [
+  'smtp-intake',
+  'check-mail',
+  'emails',
+  'together',
+  'visible',
+  'imap-visible',
+  'memory',
+]
 const NEEDED = [
   ['smtp-source', 'postfix'],
   ['postfix', 'postfix'],
   ['wrk', 'wrk'],
+  ['dovecot', 'dovecot-imapd'],
 ] as const
 
 const quick = process.argv.includes('--quick')

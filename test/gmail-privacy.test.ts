@@ -64,9 +64,9 @@ async function fetched(account: (typeof ACCOUNTS)[number], subject: string, ...t
   const text = `Return-Path: <b@shop.test>\r\nTo: ${to}\r\nSubject: ${subject}\r\n\r\nhi\r\n`
   return await mail.receive({
     folder: 'INBOX',
+    uid: mails,
     state: { uidValidity: 1, lastUid: mails },
-    identity: `mail ${mails}`,
-    recipients,
+    recipients: recipients.map((one) => ({ ...one, identity: `mail ${mails} ${one.address}` })),
     raw: Buffer.from(text),
     receivedAt: clock.now,
   })
@@ -120,11 +120,12 @@ describe('mail meets the very alias that it names, and no other', () => {
     clock.now = new Date(clock.now.getTime() + 31 * 86_400_000)
     const next = await alias('joey@gmail.com', 'handed-on')
     const mail = accountMail(door, id ?? 0)
+    const found = await mail.aliases([address(next.email)])
     const old = {
       folder: 'INBOX',
+      uid: 1,
       state: { uidValidity: 2, lastUid: 1 },
-      identity: 'found on looking back',
-      recipients: await mail.aliases([address(next.email)]),
+      recipients: found.map((one) => ({ ...one, identity: 'found on looking back' })),
       raw: Buffer.from('Subject: the former owner’s\r\n\r\nhi\r\n'),
       receivedAt: new Date(clock.now.getTime() - 15 * 86_400_000),
     }

@@ -33,6 +33,12 @@ export interface Recipient {
   mailbox: MailboxId
 }
 
+/** Who was found by the exact alias that a fetched mail names. */
+export interface FetchedRecipient extends Recipient {
+  /** By what this mail is known for this alias when its number has changed. Two numbers of one numbering are two mails. */
+  identity: string
+}
+
 export type Place =
   | { mailbox: MailboxId }
   /** unknown: nobody here has that address; foreign: not our domain; full: would be taken if there were room. */

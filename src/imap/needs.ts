@@ -1,13 +1,16 @@
 import type { Address } from '../core/address.ts'
 import type { AccountHealth, FolderState } from '../core/gmail.ts'
 import type { Log } from '../core/log.ts'
-import type { Recipient } from '../core/recipient.ts'
+import type { FetchedRecipient, Recipient } from '../core/recipient.ts'
 
 /** What this door asks of the house, for one account. */
 export interface ImapNeeds {
   /** Which of these addresses are live aliases of this account, exactly as written. */
   aliases(addresses: readonly Address[]): Promise<Recipient[]>
-  /** Keeps the mail, notes where it came from, and moves the folder on, in one commit; then wakes who waits. */
+  /**
+   * Keeps the mail once for those who do not have it yet, notes where it came from, and moves the folder on, in one
+   * commit; then wakes who waits. kept: for one of them at least; known: all of them had it.
+   */
   receive(mail: Fetched): Promise<'kept' | 'known' | 'nobody' | 'full'>
   /** Where fetching stands; undefined before the first look. */
   folder(name: string): Promise<FolderState | undefined>
@@ -25,13 +28,12 @@ export interface ImapNeeds {
   log: Log
 }
 
-/** One mail of an account for one alias. For several it comes once for each, and the folder moves on with the last. */
+/** One mail of an account, for at least one alias. */
 export interface Fetched {
   folder: string
+  uid: number
   state: FolderState
-  /** By what the same mail is known under another number: Gmail's own id, or its Message-ID, size and date. */
-  identity: string
-  recipients: Recipient[]
+  recipients: FetchedRecipient[]
   raw: Uint8Array
   /** INTERNALDATE */
   receivedAt: Date

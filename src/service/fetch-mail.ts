@@ -2,7 +2,7 @@ import type { Bus } from '../bus/bus.ts'
 import type { Address } from '../core/address.ts'
 import type { AccountHealth, FolderState } from '../core/gmail.ts'
 import type { Envelope } from '../core/message.ts'
-import type { Recipient } from '../core/recipient.ts'
+import type { FetchedRecipient } from '../core/recipient.ts'
 import { accountTopic } from '../core/session.ts'
 import { readHead } from '../mime/head.ts'
 import { headerBlock, readFields, unfold } from '../mime/header-block.ts'
@@ -21,9 +21,9 @@ interface Needs {
 /** One mail of an account, for at least one alias. */
 export interface FetchedFromFolder {
   folder: string
+  uid: number
   state: FolderState
-  identity: string
-  recipients: Recipient[]
+  recipients: FetchedRecipient[]
   raw: Uint8Array
   /** When the account took it. */
   receivedAt: Date
@@ -38,8 +38,7 @@ export function accountMail({ store, bus, now }: Needs, accountId: number) {
     async receive({ raw, ...fetched }: FetchedFromFolder) {
       const envelope = fetchedEnvelope(raw)
       const head = readHead(raw, envelope.mailFrom)
-      // Copied, because the store takes the bytes away, and the same mail may come once more for another alias.
-      const mail = { ...fetched, accountId, envelope, head, raw: new Uint8Array(raw), now: now() }
+      const mail = { ...fetched, accountId, envelope, head, raw, now: now() }
       const kept = await store.addFetched(mail)
       if (kept.outcome === 'kept') for (const topic of topicsOf(kept.recipients)) bus.wake(topic)
       return kept.outcome

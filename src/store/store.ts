@@ -4,7 +4,7 @@ import type { ApiKey } from '../core/key.ts'
 import type { MailDomain } from '../core/mail-domain.ts'
 import type { Envelope, Mail, MailHead, Message, MessageSummary, RawMail } from '../core/message.ts'
 import type { Purchase, Settlement } from '../core/purchase.ts'
-import type { Recipient, RecipientFacts } from '../core/recipient.ts'
+import type { FetchedRecipient, Recipient, RecipientFacts } from '../core/recipient.ts'
 import type { Mailbox, MailboxId, Session } from '../core/session.ts'
 
 // Two stores, because no deed needs one commit over both: mail lives for hours, what was sold lives for years.
@@ -34,7 +34,7 @@ export interface MailStore {
   /** Where fetching from a folder stands; undefined before the first look. */
   readFolder(accountId: number, folder: string): Promise<FolderState | undefined>
   keepFolder(accountId: number, folder: string, state: FolderState): Promise<void>
-  /** Keeps fetched mail as addMail does, remembers its identity and moves the folder on, in one commit. known: it was kept before, and is not kept again. */
+  /** Keeps fetched mail as addMail does for those who do not have it yet, and moves the folder on, in one commit. known: all of them have it. */
   addFetched(mail: FetchedMail): Promise<Kept | { outcome: 'known' }>
 
   /** Undefined when the address is held by a live session or still cooling down. */
@@ -119,11 +119,11 @@ export interface NewMail {
 
 /** Mail that was fetched from an account, for aliases of it. */
 export interface FetchedMail extends NewMail {
+  recipients: FetchedRecipient[]
   accountId: number
   folder: string
+  uid: number
   state: FolderState
-  /** Under which the same mail is known again, whatever its number. */
-  identity: string
   /** The mail itself may be older. */
   now: Date
 }
@@ -194,6 +194,8 @@ export interface ShopStore {
   findPurchaseByRef(ref: string): Promise<Purchase | undefined>
   /** The newest first. */
   listPurchases(limit: number): Promise<Purchase[]>
+  /** Orders with a checkout that wait for their money, made between the two times, the oldest first. */
+  listUnsettled(wanted: UnsettledOrders): Promise<Purchase[]>
   keepCheckout(orderId: string, checkout: { ref: string; url: string }): Promise<void>
   /**
    * Makes the order, its key and its counters what the settlement says, and notes the event that told us, all in one commit. The key is made by the first
@@ -261,6 +263,12 @@ export interface NewPurchase
   claimHash: string
   /** Of the Idempotency-Key and whoever sent it; undefined when none was sent. */
   idempotencyHash: string | undefined
+}
+
+export interface UnsettledOrders extends Pick<Purchase, 'provider' | 'mode'> {
+  after: Date
+  before: Date
+  limit: number
 }
 
 export interface PurchaseChange {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
+import type { MailboxId } from '../../core/session.ts'
 import type { FetchedMail } from '../store.ts'
 import {
   address,
@@ -18,7 +19,7 @@ import {
 
 const JOE = address('joe@gmail.com')
 const ANN = address('ann@gmail.com')
-const INBOX = { folder: 'INBOX', state: { uidValidity: 7, lastUid: 41 } }
+const INBOX = { folder: 'INBOX', uid: 41, state: { uidValidity: 7, lastUid: 41 } }
 
 /** What every engine that keeps Gmail accounts and their mail must do. */
 export function accountsContract(open: () => Promise<OpenMailStore>): void {
@@ -48,10 +49,13 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
     assert.ok(made, `${text} is free`)
     return { ...made, tokenHash }
   }
-  const fetched = async (to: string[], more: Partial<FetchedMail> = {}): Promise<FetchedMail> => {
+  type Wish = Partial<FetchedMail> & { identity?: string }
+  const fetched = async (to: string[], wish: Wish = {}): Promise<FetchedMail> => {
+    const { identity = 'm1', ...more } = wish
     const accountId = more.accountId ?? joe
-    const recipients = await scene.store.findAliases(accountId, to.map(address), START)
-    return { ...newMail(recipients), ...INBOX, accountId, identity: 'm1', now: START, ...more }
+    const found = await scene.store.findAliases(accountId, to.map(address), START)
+    const recipients = found.map((one) => ({ ...one, identity: `${identity} ${one.address}` }))
+    return { ...newMail([]), ...INBOX, accountId, recipients, now: START, ...more }
   }
 
   /** The bytes are handed over: each time it needs its own. */
@@ -128,7 +132,7 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
 
     test('takes no mail that did not come from its account', async () => {
       const { id } = await alias('joe+abc@gmail.com')
-      const recipients = [{ address: address('joe+abc@gmail.com'), mailbox: id }]
+      const recipients = [{ address: address('joe+abc@gmail.com'), mailbox: id, identity: 'm1' }]
       assert.deepEqual(await scene.store.addMail(newMail(recipients)), { outcome: 'nobody' })
       const theirs = await fetched([], { recipients, accountId: ann })
       assert.deepEqual(await add(theirs), { outcome: 'nobody' })
@@ -176,6 +180,39 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       assert.equal((await add(copy)).outcome, 'kept')
       assert.equal((await scene.subjects(id)).length, 1)
       assert.equal((await scene.subjects(other.id)).length, 1)
+    })
+
+    test('that looks like another one is another one, where the server numbers them apart', async () => {
+      const { id } = await alias('joe+a@gmail.com')
+      const mail = await fetched(['joe+a@gmail.com'])
+      assert.equal((await add(mail)).outcome, 'kept')
+      const twin = { ...mail, uid: 42, state: { uidValidity: 7, lastUid: 42 } }
+      assert.equal((await add(twin)).outcome, 'kept')
+      for (const again of [mail, twin]) assert.equal((await add(again)).outcome, 'known')
+      const renumbered = { ...mail, uid: 1, state: { uidValidity: 8, lastUid: 1 } }
+      assert.equal((await add(renumbered)).outcome, 'known')
+      const moved = { ...mail, folder: 'Spam', uid: 7, state: { uidValidity: 7, lastUid: 7 } }
+      assert.equal((await add(moved)).outcome, 'known')
+      assert.equal((await scene.subjects(id)).length, 2)
+    })
+
+    test('that one of two has already is kept for the other, and the bytes once', async () => {
+      const one = await alias('joe+a@gmail.com')
+      const two = await alias('joe+b@gmail.com')
+      await add(await fetched(['joe+a@gmail.com']))
+      const both = await add(await fetched(['joe+a@gmail.com', 'joe+b@gmail.com']))
+      assert.deepEqual(both.outcome === 'kept' && both.recipients.map(({ mailbox }) => mailbox), [
+        two.id,
+      ])
+      const third = await alias('joe+c@gmail.com')
+      const fourth = await alias('joe+d@gmail.com')
+      await add(await fetched(['joe+c@gmail.com', 'joe+d@gmail.com'], { identity: 'm2' }))
+      const rawOf = async ({ id }: { id: MailboxId }) => {
+        const [message] = await scene.store.listMessages(id, { sinceId: 0, limit: 1 })
+        return (await scene.store.findMessage(id, message?.id ?? 0))?.rawId
+      }
+      assert.equal(await rawOf(third), await rawOf(fourth))
+      assert.equal((await scene.subjects(one.id)).length, 1)
     })
 
     test('is decided on again inside the commit', async () => {

@@ -1,6 +1,11 @@
 import type { Address } from '../../core/address.ts'
 import { type FolderState, isSinceAlias } from '../../core/gmail.ts'
-import { hasRoom, type ReceiveLimits, type Recipient } from '../../core/recipient.ts'
+import {
+  type FetchedRecipient,
+  hasRoom,
+  type ReceiveLimits,
+  type Recipient,
+} from '../../core/recipient.ts'
 import type { MailboxId } from '../../core/session.ts'
 import type { FetchedMail, Kept, KeptRecipient } from '../store.ts'
 import { accountReads, LIVE_ALIAS } from './accounts.ts'
@@ -63,14 +68,15 @@ export function fetchWrites(db: Db, limits: ReceiveLimits, keep: KeepMail) {
   }
 
   /** Those who were there already, are still there and have room. A full one goes without: the mail stays in the account. */
-  function decide(mail: FetchedMail): { taken: KeptRecipient[]; full: boolean } {
-    const taken: KeptRecipient[] = []
+  function decide(mail: FetchedMail, recipients: readonly FetchedRecipient[]) {
+    const taken: (KeptRecipient & FetchedRecipient)[] = []
     let full = false
-    for (const { address, mailbox } of mail.recipients) {
+    for (const recipient of recipients) {
+      const { address, mailbox } = recipient
       const row = alias.get({ address, account: mail.accountId, now: mail.now.getTime() })
       if (row?.id !== mailbox || !isSinceAlias(mail.receivedAt, new Date(row.created_at))) continue
       if (hasRoom(row, limits.mailbox, mail.raw.length)) {
-        taken.push({ address, mailbox, keyId: row.key_id ?? undefined })
+        taken.push({ ...recipient, keyId: row.key_id ?? undefined })
       } else full = true
     }
     return { taken, full }
@@ -80,10 +86,11 @@ export function fetchWrites(db: Db, limits: ReceiveLimits, keep: KeepMail) {
     keepFolder,
     addFetched(mail: FetchedMail, touch: Touch): Kept | { outcome: 'known' } {
       keepFolder(mail)
-      if (seen.has(mail)) return { outcome: 'known' }
-      const { taken, full } = decide(mail)
+      const fresh = mail.recipients.filter((recipient) => !seen.has(mail, recipient))
+      if (fresh.length === 0 && mail.recipients.length > 0) return { outcome: 'known' }
+      const { taken, full } = decide(mail, fresh)
       if (taken.length === 0) return { outcome: full ? 'full' : 'nobody' }
-      seen.add(mail)
+      for (const recipient of taken) seen.add(mail, recipient)
       return keep(mail, taken, touch)
     },
   }
@@ -94,24 +101,42 @@ const LOOK_BACK_MS = 2 * 86_400_000
 
 /** What was fetched, as long as a look back could meet it again: to the oldest alias that lives, and no further. */
 function identities(db: Db) {
+  // Mails that look alike are two when the server numbers them apart: some programs write no Message-ID, and send twice a second.
   const find = db
-    .prepare<[number, string], number>(
-      'select 1 from gmail_seen where account_id = ? and identity = ?',
+    .prepare<[Place], number>(
+      `select 1 from gmail_seen where account_id = @account and identity = @identity
+         and not (folder = @folder and uid_validity = @validity and uid <> @uid)`,
     )
     .pluck()
-  const insert = db.prepare(
-    'insert into gmail_seen (account_id, identity, received_at) values (?, ?, ?)',
+  const insert = db.prepare<[Place & { received: number }]>(
+    `insert into gmail_seen (account_id, identity, folder, uid_validity, uid, received_at)
+     values (@account, @identity, @folder, @validity, @uid, @received)`,
   )
   const forget = db.prepare('delete from gmail_seen where account_id = ? and received_at < ?')
   const { oldestAlias } = accountReads(db)
 
   return {
-    has: ({ accountId, identity }: FetchedMail): boolean =>
-      find.get(accountId, identity) !== undefined,
-    add({ accountId, identity, receivedAt, now }: FetchedMail): void {
-      const oldest = oldestAlias(accountId, now) ?? now
-      forget.run(accountId, oldest.getTime() - LOOK_BACK_MS)
-      insert.run(accountId, identity, receivedAt.getTime())
+    has: (mail: FetchedMail, recipient: FetchedRecipient): boolean =>
+      find.get(placeOf(mail, recipient)) !== undefined,
+    add(mail: FetchedMail, recipient: FetchedRecipient): void {
+      const oldest = oldestAlias(mail.accountId, mail.now) ?? mail.now
+      forget.run(mail.accountId, oldest.getTime() - LOOK_BACK_MS)
+      insert.run({ ...placeOf(mail, recipient), received: mail.receivedAt.getTime() })
     },
   }
+}
+
+interface Place {
+  account: number
+  identity: string
+  folder: string
+  validity: number
+  uid: number
+}
+
+function placeOf(
+  { accountId, folder, uid, state }: FetchedMail,
+  { identity }: FetchedRecipient,
+): Place {
+  return { account: accountId, identity, folder, validity: state.uidValidity, uid }
 }

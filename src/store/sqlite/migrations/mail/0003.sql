@@ -20,10 +20,13 @@ create table gmail_folder (
 
 -- Mail that was fetched, by what it is known under when its number changes.
 create table gmail_seen (
-  account_id  integer not null,
-  identity    text    not null,
-  received_at integer not null,
-  primary key (account_id, identity)
+  account_id   integer not null,
+  identity     text    not null,
+  folder       text    not null,
+  uid_validity integer not null,
+  uid          integer not null,
+  received_at  integer not null,
+  primary key (account_id, identity, folder, uid_validity, uid)
 ) strict, without rowid;
 
 create index gmail_seen_at on gmail_seen (account_id, received_at);
