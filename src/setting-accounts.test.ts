@@ -62,6 +62,16 @@ for (const [name, content, fault] of [
   ['no way to log in', [{ email: 'joe@gmail.com' }], /give password or oauth/],
   ['two ways', [{ ...JOE, oauth: CLIENT }], /one of the two/],
   ['half a client', [{ email: JOE.email, oauth: { client_id: 'x' } }], /oauth: client_secret/],
+  [
+    'tokens by an open line',
+    [{ email: JOE.email, oauth: { ...CLIENT, token_url: 'http://tokens.example/t' } }],
+    /account 1: oauth: token_url is no https address/,
+  ],
+  [
+    'a token address that is none',
+    [{ email: JOE.email, oauth: { ...CLIENT, token_url: 'x' } }],
+    /token_url/,
+  ],
   ['an open line to elsewhere', [{ ...JOE, tls: false }], /tls may be false only/],
   ['a port that is none', [{ ...JOE, port: 99_999 }], /port must be a whole number/],
   ['the same account twice', [JOE, { ...JOE, email: 'JOE@gmail.com' }], /account 2 stands/],

@@ -57,7 +57,7 @@ function accountOf(value: unknown, at: number): AccountSetting {
   const fallback = /@(gmail|googlemail)\.com$/.test(email) ? 'imap.gmail.com' : undefined
   const host = read.text('host', { fallback })
   const tls = read.flag('tls', true)
-  if (!tls && !/^(localhost|127\.\d+\.\d+\.\d+|::1)$/.test(host)) {
+  if (!tls && !isHere(host)) {
     throw new Error(`${where}: tls may be false only for a server on this machine`)
   }
   return {
@@ -93,7 +93,19 @@ function loginOf(where: string, read: RecordReader): AccountSetting['login'] {
       clientId: client.text('client_id'),
       clientSecret: client.text('client_secret'),
       refreshToken: client.text('refresh_token'),
-      tokenUrl: client.text('token_url', { fallback: 'https://oauth2.googleapis.com/token' }),
+      tokenUrl: tokenUrl(where, client),
     },
   }
+}
+
+/** The client's secret and the account's consent travel there: never in the clear to another machine. */
+function tokenUrl(where: string, client: RecordReader): string {
+  const text = client.text('token_url', { fallback: 'https://oauth2.googleapis.com/token' })
+  const url = URL.parse(text)
+  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isHere(url.hostname))) return text
+  throw new Error(`${where}: oauth: token_url is no https address`)
+}
+
+function isHere(host: string): boolean {
+  return /^(localhost|127\.\d+\.\d+\.\d+|::1|\[::1\])$/.test(host)
 }

@@ -19,17 +19,26 @@ const STAGGER_MS = 250
 export async function followAccounts(needs: Needs): Promise<void> {
   const { open, ended, log } = needs
   const opened = new Map<number, { close(): Promise<void> }>()
+  // Nobody waits for one that takes its time: but it is not opened again before it is closed.
+  const closing = new Map<number, Promise<void>>()
+
+  function close(id: number, account: { close(): Promise<void> }): void {
+    opened.delete(id)
+    const closed = account.close().catch((error: unknown) => {
+      log.error({ err: asError(error) }, 'an account did not close')
+    })
+    closing.set(
+      id,
+      closed.finally(() => closing.delete(id)),
+    )
+  }
 
   async function follow(): Promise<void> {
     const offered = await offeredAccounts(needs)
     const ids = new Set(offered.map(({ id }) => id))
-    for (const [id, account] of opened) {
-      if (ids.has(id)) continue
-      opened.delete(id)
-      await account.close()
-    }
+    for (const [id, account] of opened) if (!ids.has(id)) close(id, account)
     for (const account of offered) {
-      if (opened.has(account.id) || ended.aborted) continue
+      if (opened.has(account.id) || closing.has(account.id) || ended.aborted) continue
       opened.set(account.id, open(account))
       await rest(STAGGER_MS)
     }
@@ -44,5 +53,6 @@ export async function followAccounts(needs: Needs): Promise<void> {
     }
     await rest(LOOK_MS)
   }
-  await Promise.all([...opened.values()].map((account) => account.close()))
+  for (const [id, account] of opened) close(id, account)
+  await Promise.all(closing.values())
 }
