@@ -54,6 +54,31 @@ test('an order that waits, and of which no message tells any more, is asked abou
   assert.equal(await stateOf(id), 'expired')
 })
 
+test('a thousand newer orders do not hide it', async () => {
+  const { id, ref } = await ordered()
+  scene.stripe.expire(ref)
+  scene.pass(49 * HOUR)
+  const { plan, provider, mode } = await scene.read(id)
+  await Promise.all(
+    Array.from({ length: 1_000 }, (_, at) =>
+      scene.shop.addPurchase({
+        id: `ord_${at}`,
+        provider,
+        mode,
+        plan,
+        email: undefined,
+        createdAt: scene.needs.now(),
+        keyId: `key_${at}`,
+        keyPrefix: 'mf_test_abcd',
+        claimHash: '',
+        idempotencyHash: undefined,
+      }),
+    ),
+  )
+  await reconcileOnce(scene.needs)
+  assert.equal(await stateOf(id), 'expired')
+})
+
 test('one that has waited for more than a month is not', async () => {
   const { id, ref } = await ordered()
   scene.stripe.expire(ref)

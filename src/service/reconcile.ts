@@ -1,5 +1,4 @@
 import type { Log } from '../core/log.ts'
-import type { Purchase } from '../core/purchase.ts'
 import type { Missed, PaymentBook } from '../pay/pay.ts'
 import type { ShopStore } from '../store/store.ts'
 import { type PaymentNoticeNeeds, takeNotice } from './payment-notice.ts'
@@ -9,7 +8,7 @@ import { untilEnded } from './until-ended.ts'
 
 export interface ReconcileNeeds extends PaymentNoticeNeeds {
   shop: PaymentNoticeNeeds['shop'] &
-    Pick<ShopStore, 'listPurchases' | 'readReconciled' | 'keepReconciled'>
+    Pick<ShopStore, 'listUnsettled' | 'readReconciled' | 'keepReconciled'>
   log: Pick<Log, 'error'>
 }
 
@@ -24,7 +23,6 @@ const LONGEST_REST_MS = 60 * MINUTE_MS
 const YOUNG_MS = 60 * MINUTE_MS
 // Later nobody pays any more, and a provider may have forgotten the checkout.
 const OLD_MS = 35 * 24 * 60 * MINUTE_MS
-const LOOKED_THROUGH = 1_000
 const ASKED_ABOUT = 100
 
 /** Asks the provider for what we missed, until it is told to end. */
@@ -86,27 +84,18 @@ async function takeMissed(needs: ReconcileNeeds, { id, notice }: Missed): Promis
 }
 
 async function askAboutOpen(needs: ReconcileNeeds, { now, ended }: Look): Promise<boolean> {
-  const waiting = (await needs.shop.listPurchases(LOOKED_THROUGH))
-    .filter((order) => isForgotten(order, needs.pay, now))
-    .slice(-ASKED_ABOUT)
+  const { provider, mode } = needs.pay
+  if (provider === 'manual') return true
+  const after = new Date(now.getTime() - OLD_MS)
+  const before = new Date(now.getTime() - YOUNG_MS)
+  const wanted = { provider, mode, after, before }
+  const waiting = await needs.shop.listUnsettled(wanted, ASKED_ABOUT)
   let whole = true
   for (const { id } of waiting) {
     if (ended.aborted) return false
     whole = (await survived(needs, { orderId: id }, () => settleOrder(needs, id))) && whole
   }
   return whole
-}
-
-/** Without a checkout nobody could pay it. */
-function isForgotten(order: Purchase, pay: ReconcileNeeds['pay'], now: Date): boolean {
-  return (
-    (order.state === 'open' || order.state === 'pending') &&
-    order.checkoutRef !== undefined &&
-    order.provider === pay.provider &&
-    order.mode === pay.mode &&
-    order.createdAt.getTime() + YOUNG_MS < now.getTime() &&
-    order.createdAt.getTime() + OLD_MS > now.getTime()
-  )
 }
 
 async function survived(

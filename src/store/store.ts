@@ -195,7 +195,7 @@ export interface ShopStore {
   /** The newest first. */
   listPurchases(limit: number): Promise<Purchase[]>
   /** Orders with a checkout that wait for their money, made between the two times, the oldest first. */
-  listUnsettled(wanted: UnsettledOrders): Promise<Purchase[]>
+  listUnsettled(wanted: UnsettledOrders, limit: number): Promise<Purchase[]>
   keepCheckout(orderId: string, checkout: { ref: string; url: string }): Promise<void>
   /**
    * Makes the order, its key and its counters what the settlement says, and notes the event that told us, all in one commit. The key is made by the first
@@ -265,11 +265,7 @@ export interface NewPurchase
   idempotencyHash: string | undefined
 }
 
-export interface UnsettledOrders extends Pick<Purchase, 'provider' | 'mode'> {
-  after: Date
-  before: Date
-  limit: number
-}
+export type UnsettledOrders = Pick<Purchase, 'provider' | 'mode'> & { after: Date; before: Date }
 
 export interface PurchaseChange {
   orderId: string

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
-import type { ShopStore } from '../store.ts'
+import { PLANS, type Plan } from '../../core/plan.ts'
+import { type PaymentFacts, settle } from '../../core/purchase.ts'
+import type { NewPurchase, ShopStore } from '../store.ts'
 import type { OpenShopStore } from './keys.contract.ts'
+
+const NOON = new Date('2026-03-01T12:00:00Z')
+const DAY = 86_400_000
+const later = (ms: number) => new Date(NOON.getTime() + ms)
+const [starter] = PLANS as readonly [Plan, Plan]
 
 /** What every engine must do for the shop to keep itself in order. */
 export function shopkeepingContract(open: () => Promise<OpenShopStore>): void {
@@ -13,6 +20,48 @@ export function shopkeepingContract(open: () => Promise<OpenShopStore>): void {
     store = opened.store
   })
   afterEach(() => opened.close())
+
+  /** An order with a checkout. */
+  async function order(id: string, more: Partial<NewPurchase> = {}): Promise<void> {
+    await store.addPurchase({ ...ORDER, id, keyId: `key of ${id}`, ...more })
+    await store.keepCheckout(id, { ref: `cs of ${id}`, url: 'https://pay.test' })
+  }
+
+  async function become(id: string, state: PaymentFacts['state']): Promise<void> {
+    const { revision = 0 } = (await store.readPurchase(id)) ?? {}
+    const payment = { ref: 'p', paidAt: NOON, returned: 'no', disputed: 'no' } as const
+    const payments = state === 'paid' ? [payment] : []
+    const facts: PaymentFacts = { state, payments, renewal: 'none', subscriptionRef: undefined }
+    const settlement = settle(starter, facts)
+    await store.settlePurchase({ orderId: id, revision, settlement, event: undefined, now: NOON })
+  }
+
+  describe('unsettled orders', () => {
+    const wish = { provider: 'stripe', mode: 'live', after: NOON, before: later(DAY) } as const
+    const list = async (more: object = {}, limit = 10) =>
+      (await store.listUnsettled({ ...wish, ...more }, limit)).map(({ id }) => id)
+
+    test('are those that wait for money, the oldest first, between two times', async () => {
+      await order('late', { createdAt: later(3) })
+      await order('early', { createdAt: later(1) })
+      await order('pending', { createdAt: later(2) })
+      await become('pending', 'pending')
+      assert.deepEqual(await list(), ['early', 'pending', 'late'])
+      assert.deepEqual(await list({}, 2), ['early', 'pending'])
+      assert.deepEqual(await list({ after: later(1), before: later(3) }), ['pending'])
+    })
+
+    test('are not those that are settled, of another shop, or without a checkout', async () => {
+      for (const state of ['paid', 'failed', 'expired'] as const) {
+        await order(state, { createdAt: later(1) })
+        await become(state, state)
+      }
+      await order('fake', { createdAt: later(1), provider: 'fake' })
+      await order('test', { createdAt: later(1), mode: 'test' })
+      await store.addPurchase({ ...ORDER, id: 'unopened', createdAt: later(1) })
+      assert.deepEqual(await list(), [])
+    })
+  })
 
   describe('the secret of the installation', () => {
     const secretOf = (byte: number) => new Uint8Array(32).fill(byte)
@@ -29,4 +78,17 @@ export function shopkeepingContract(open: () => Promise<OpenShopStore>): void {
       assert.equal(heard[0]?.length, 32)
     })
   })
+}
+
+const ORDER: NewPurchase = {
+  id: '',
+  provider: 'stripe',
+  mode: 'live',
+  plan: starter,
+  email: undefined,
+  createdAt: NOON,
+  keyId: '',
+  keyPrefix: 'mf_live_abcd',
+  claimHash: 'claim',
+  idempotencyHash: undefined,
 }

@@ -1,6 +1,6 @@
 import type { Plan } from '../../core/plan.ts'
 import type { OrderState, Purchase } from '../../core/purchase.ts'
-import type { NewPurchase } from '../store.ts'
+import type { NewPurchase, UnsettledOrders } from '../store.ts'
 import type { Db } from './files.ts'
 
 export interface PurchaseRow {
@@ -34,6 +34,12 @@ export function purchaseReads(db: Db) {
   const newest = db.prepare<[number], PurchaseRow>(
     'select * from purchase order by created_at desc, id limit ?',
   )
+  // In the words of the index: else SQLite would not see that it serves.
+  const unsettled = db.prepare<[string, string, number, number, number], PurchaseRow>(
+    `select * from purchase where state in ('open', 'pending') and checkout_ref is not null
+       and provider = ? and mode = ? and created_at > ? and created_at < ?
+     order by created_at limit ?`,
+  )
   const receipts = db.prepare<[number, number, number], PurchaseRow>(
     'select * from purchase where receipt_at between ? and ? order by receipt_at limit ?',
   )
@@ -58,6 +64,10 @@ export function purchaseReads(db: Db) {
       return row && purchaseOf(row)
     },
     listPurchases: (limit: number): Purchase[] => newest.all(limit).map(purchaseOf),
+    listUnsettled({ provider, mode, after, before }: UnsettledOrders, limit: number): Purchase[] {
+      const rows = unsettled.all(provider, mode, after.getTime(), before.getTime(), limit)
+      return rows.map(purchaseOf)
+    },
     listReceiptsDue: (from: Date, until: Date, limit: number): Purchase[] =>
       receipts.all(from.getTime(), until.getTime(), limit).map(purchaseOf),
     knowsEvent: (eventId: string): boolean => event.get(eventId) !== undefined,

@@ -41,6 +41,7 @@ export function openSqliteShop(folder: string, write: Write<ShopWrites>): ShopSt
     findOrder: async (orderId, claimHash) => purchases.findOrder(orderId, claimHash),
     findPurchaseByRef: async (ref) => purchases.findPurchaseByRef(ref),
     listPurchases: async (limit) => purchases.listPurchases(limit),
+    listUnsettled: async (wanted, limit) => purchases.listUnsettled(wanted, limit),
     keepCheckout: (orderId, checkout) => write('keepCheckout', { orderId, ...checkout }),
     settlePurchase: (change) => write('settlePurchase', change),
     claimKey: (claim) => write('claimKey', claim),

@@ -27,6 +27,8 @@ create table purchase (
 ) strict, without rowid;
 
 create index purchase_created on purchase (created_at);
+create index purchase_unsettled on purchase (provider, mode, created_at)
+  where state in ('open', 'pending') and checkout_ref is not null;
 create index purchase_receipt on purchase (receipt_at) where receipt_at is not null;
 
 create table payment_event (
