@@ -47,6 +47,11 @@ export function readConfig(source: SettingSource) {
     provider !== 'stripe' || config.http.baseUrl !== '',
     'MAYFLY_PAYMENTS=stripe needs MAYFLY_BASE_URL: buyers must find their way back',
   )
+  // Mail may be fetched a while after it came, and its time is another machine's: see core/gmail.ts.
+  read.check(
+    config.gmailAccounts.length === 0 || config.sessions.cooldownMs >= 3_600_000,
+    'MAYFLY_ADDRESS_COOLDOWN: with Gmail accounts an alias rests for 1h at least',
+  )
   read.check(
     config.mailOut.url === '' || config.http.baseUrl !== '',
     'MAYFLY_MAIL_OUT needs MAYFLY_BASE_URL: receipts hold a link',
