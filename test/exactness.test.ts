@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { afterAll, beforeAll, test } from 'vitest'
 import { type KeyHouse, openKeyHouse, type TestKey } from './keys.ts'
 import { statusOf } from './status-of.ts'
@@ -9,25 +11,27 @@ const REQUESTS = 10_000
 const DAY_MS = 86_400_000
 
 let house: KeyHouse
+let db: Database.Database
 beforeAll(async () => {
   house = await openKeyHouse({ env: { MAYFLY_HTTP_THREADS: '2' } })
+  db = new Database(join(house.folder, 'shop.db'))
   // No day ends while this runs.
   const noon = Math.ceil(house.now().getTime() / DAY_MS) * DAY_MS + DAY_MS / 2
   house.moveClock(Math.ceil((noon - house.now().getTime()) / 1000))
 })
-afterAll(() => house.stop())
+afterAll(async () => {
+  db.close()
+  await house.stop()
+})
 
 for (const left of [1, 10, 999, 1_000]) {
   test(`with ${left} left, ${left} of ${REQUESTS} requests of ${CLIENTS} clients at once are served`, async () => {
     const key = await house.ring.issue({ requests: 1_000 })
-    // What was used before is used for good.
-    for (let spent = left; spent < 1_000; spent += 1) {
-      await house.ring.shop.spendRequest(key.id, house.now())
-    }
+    db.prepare('update api_key set used = ? where id = ?').run(1_000 - left, key.id)
     assert.deepEqual(await flood(key), { 200: left, 402: REQUESTS - left })
     assert.equal(await house.ring.used(key), 1_000)
     const [today] = await house.ring.shop.readUsage(key.id, 0)
-    assert.equal(today?.count, 1_000, 'and so the day counts them')
+    assert.equal(today?.count, left, 'and so the day counts them')
   })
 }
 
