@@ -4,7 +4,6 @@ import { fetchBody } from './body.ts'
 import type { Place } from './doubts.ts'
 import { type Head, identityFor } from './heads.ts'
 import type { Looking, OpenFolder } from './look.ts'
-import type { ImapNeeds } from './needs.ts'
 
 /** A mail that is for somebody. */
 export interface Found {
@@ -38,35 +37,15 @@ export async function take(
   const raw = await doubts.during([place], () => fetchBody(session, head, looking.bodyMs))
   budget.spend({ bytes: session.received() }, needs.now())
   if (!raw) return false
-  const outcomes = await keep(looking, folder, { head, recipients }, raw)
-  if (outcomes.includes('full')) {
-    needs.log.warn(facts, 'no room for a mail; it stays in the account')
-  } else if (outcomes.some((one) => one !== 'nobody')) looking.fetched(folder, head.uid)
-  return outcomes.at(-1) === 'kept'
-}
-
-type Outcome = Awaited<ReturnType<ImapNeeds['receive']>>
-
-/** For each alias by itself. The folder moves on with the last: whoever dies before finds the first ones known. */
-async function keep(
-  { needs }: Looking,
-  { name, uidValidity }: OpenFolder,
-  { head, recipients }: Found,
-  raw: Uint8Array,
-): Promise<Outcome[]> {
-  const outcomes: Outcome[] = []
-  for (const recipient of recipients) {
-    const lastUid = recipient === recipients.at(-1) ? head.uid : head.uid - 1
-    outcomes.push(
-      await needs.receive({
-        folder: name,
-        state: { uidValidity, lastUid },
-        identity: identityFor(head, recipient.address),
-        recipients: [recipient],
-        raw,
-        receivedAt: head.receivedAt ?? needs.now(),
-      }),
-    )
-  }
-  return outcomes
+  const outcome = await needs.receive({
+    folder: folder.name,
+    uid: head.uid,
+    state: { uidValidity: folder.uidValidity, lastUid: head.uid },
+    recipients: recipients.map((one) => ({ ...one, identity: identityFor(head, one.address) })),
+    raw,
+    receivedAt: head.receivedAt ?? needs.now(),
+  })
+  if (outcome === 'full') needs.log.warn(facts, 'no room for a mail; it stays in the account')
+  else if (outcome !== 'nobody') looking.fetched(folder, head.uid)
+  return outcome === 'kept'
 }

@@ -69,12 +69,13 @@ function trialNeeds({ aliases, mark, met, failed, log }: Trial): ImapNeeds {
       aliases
         .filter((alias) => addresses.includes(alias))
         .map((address, at) => ({ address, mailbox: (at + 1) as MailboxId })),
-    async receive({ folder, state, identity, recipients, raw }: Fetched) {
+    async receive({ folder, state, recipients, raw }: Fetched) {
       states.set(folder, state)
-      if (seen.has(identity)) return 'known'
-      seen.add(identity)
+      const fresh = recipients.filter(({ identity }) => !seen.has(identity))
+      if (fresh.length === 0) return 'known'
+      for (const { identity } of fresh) seen.add(identity)
       if (!Buffer.from(raw).includes(mark)) return 'nobody'
-      for (const { address: alias } of recipients) {
+      for (const { address: alias } of fresh) {
         met({ alias, folder, headers: aliasHeaders(raw, alias) })
       }
       return 'kept'

@@ -2,10 +2,11 @@ import type { Address } from '../../core/address.ts'
 import type { AccountHealth, FolderState } from '../../core/gmail.ts'
 import type { Log, LogFacts } from '../../core/log.ts'
 import type { MailboxId } from '../../core/session.ts'
+import type { Place } from '../doubts.ts'
 import type { Fetched, ImapNeeds } from '../needs.ts'
 
 /** A mail as the house kept it for one alias. */
-export interface Kept {
+export interface Kept extends Place {
   address: Address
   identity: string
   raw: string
@@ -119,14 +120,26 @@ function keep(
   mail: Fetched,
   { aliases, mails, full }: Pick<Memory, 'aliases' | 'mails'> & { full: boolean },
 ): Awaited<ReturnType<ImapNeeds['receive']>> {
-  const { raw, identity, receivedAt, recipients } = mail
-  if (mails.some((kept) => kept.identity === identity)) return 'known'
-  const live = recipients.filter(({ address }) => aliases.has(address))
+  const { raw, receivedAt, recipients } = mail
+  const place = { folder: mail.folder, uidValidity: mail.state.uidValidity, uid: mail.uid }
+  const fresh = recipients.filter(
+    ({ identity }) => !mails.some((kept) => kept.identity === identity && !isTwin(kept, place)),
+  )
+  if (fresh.length === 0) return 'known'
+  const live = fresh.filter(({ address }) => aliases.has(address))
   if (live.length === 0) return 'nobody'
   if (full) return 'full'
   const text = Buffer.from(raw).toString('latin1')
-  for (const { address } of live) mails.push({ address, identity, raw: text, receivedAt })
+  for (const { address, identity } of live) {
+    mails.push({ address, identity, ...place, raw: text, receivedAt })
+  }
   return 'kept'
+}
+
+/** Mails that look alike are two when the server numbers them apart. */
+function isTwin(one: Place, other: Place): boolean {
+  const together = one.folder === other.folder && one.uidValidity === other.uidValidity
+  return together && one.uid !== other.uid
 }
 
 function linesLog(lines: string[], change: () => void): Log {
