@@ -1,29 +1,13 @@
-import { randomBytes } from 'node:crypto'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { scratchShop } from '../../test/scratch.ts'
+import { describe, expect, test } from 'vitest'
 import { secretHash } from '../core/id.ts'
 import { PLANS } from '../core/plan.ts'
 import { issue, keyWish, label, list, revoke, roll, show } from './key.ts'
 import { usage } from './key-usage.ts'
 import { Refused } from './refused.ts'
+import { NOON, shopDesk } from './testing/desk.ts'
 
-const NOON = new Date('2026-03-01T12:00:00Z')
-let shop: Awaited<ReturnType<typeof scratchShop>>
-let lines: string[] = []
-const print = (line: string) => void lines.push(line)
-const book = () => ({ store: shop.store, now: () => NOON, randomBytes })
-
-beforeEach(async () => {
-  shop = await scratchShop()
-  lines = []
-})
-afterEach(() => shop.close())
-
-async function printed(deed: Promise<void>): Promise<string> {
-  lines = []
-  await deed
-  return lines.join('\n')
-}
+const desk = shopDesk()
+const { book, print, printed } = desk
 
 async function exitOf(deed: () => Promise<void> | unknown): Promise<[number, string]> {
   try {
@@ -43,17 +27,18 @@ interface Issued {
 
 async function issued(plan = 'starter', more = {}): Promise<Issued> {
   const wish = keyWish(PLANS, { plan, ...more })
-  return JSON.parse(await printed(issue(book(), wish, { json: true, url: '' }, print)))
+  const text = await printed(issue(book(), wish, { json: true, url: '' }, print))
+  expect(text.split('\n')).toHaveLength(1)
+  return JSON.parse(text)
 }
 
 async function spend(id: string, times: number, now = NOON): Promise<void> {
-  await Promise.all(Array.from({ length: times }, () => shop.store.spendRequest(id, now)))
+  await Promise.all(Array.from({ length: times }, () => desk.store.spendRequest(id, now)))
 }
 
 describe('issue', () => {
   test('tells programs all they need, on one line', async () => {
     const one = await issued('business', { label: ' my robot ' })
-    expect(lines).toHaveLength(1)
     expect(one).toEqual({
       id: expect.stringMatching(/^key_[A-Za-z0-9]{22}$/),
       key: expect.stringMatching(/^mf_live_[A-Za-z0-9]{37}$/),
@@ -72,7 +57,7 @@ describe('issue', () => {
     const wish = keyWish(PLANS, { plan: 'Business' })
     const text = await printed(issue(book(), wish, { url: 'http://here' }, print))
     const [key = ''] = /mf_live_[A-Za-z0-9]{37}/.exec(text) ?? []
-    expect(await shop.store.findKey(secretHash(key), NOON)).toMatchObject({ plan: 'business' })
+    expect(await desk.store.findKey(secretHash(key), NOON)).toMatchObject({ plan: 'business' })
     expect(text).toContain('Shown this once')
     expect(text).toContain('Business: 100,000 requests, 1,000 a day')
     expect(text).toContain(`curl -s -H 'APIKey: ${key}' http://here/emails`)
@@ -106,7 +91,7 @@ describe('list and show', () => {
     const [used, revoked, daily] = keys.map(({ id }) => id) as [string, string, string]
     await spend(used, 1_000)
     await spend(daily, 1_000)
-    await shop.store.revokeKey(revoked)
+    await desk.store.revokeKey(revoked)
     const text = await printed(list(book(), {}, print))
     for (const { key } of keys) expect(text).not.toContain(key.slice(12))
     const stateOf = (id: string) => text.split('\n').find((line) => line.includes(id)) ?? ''
@@ -156,13 +141,13 @@ describe('list and show', () => {
     const { id, prefix } = await issued()
     const twin = { id: 'key_twin', prefix, secretHash: 'h', plan: 'starter', label: '' }
     const limits = { maxRequests: 1, maxPerDay: undefined, expiresAt: undefined }
-    await shop.store.addKey({ ...twin, ...limits, createdAt: NOON })
+    await desk.store.addKey({ ...twin, ...limits, createdAt: NOON })
     const [code, text] = await exitOf(() => revoke(book(), prefix, print))
     expect(code).toBe(1)
     expect(text).toMatch(/^Several keys begin with/)
     for (const one of [id, 'key_twin']) {
       expect(text).toContain(one)
-      expect(await shop.store.readKey(one, NOON)).toMatchObject({ state: 'active' })
+      expect(await desk.store.readKey(one, NOON)).toMatchObject({ state: 'active' })
     }
   })
 })
@@ -174,7 +159,7 @@ describe('roll, revoke and label', () => {
     expect(rolled).toMatchObject({ id, prefix, former_until: '2026-03-02 12:00:00' })
     expect(rolled.key).not.toBe(key)
     for (const secret of [key, rolled.key]) {
-      expect(await shop.store.findKey(secretHash(secret), NOON)).toMatchObject({ id })
+      expect(await desk.store.findKey(secretHash(secret), NOON)).toMatchObject({ id })
     }
     const text = await printed(roll(book(), id, {}, print))
     expect(text).toMatch(/^Key +mf_live_[A-Za-z0-9]{37}\n/)
@@ -184,14 +169,14 @@ describe('roll, revoke and label', () => {
   test('a revoked key is revoked at once, and rolls no more', async () => {
     const { id, key, prefix } = await issued()
     expect(await printed(revoke(book(), key, print))).toContain(`${prefix} (${id}) is revoked`)
-    expect(await shop.store.readKey(id, NOON)).toMatchObject({ state: 'revoked' })
+    expect(await desk.store.readKey(id, NOON)).toMatchObject({ state: 'revoked' })
     expect((await exitOf(() => roll(book(), id, {}, print)))[0]).toBe(1)
   })
 
   test('a label is changed', async () => {
     const { id } = await issued('starter', { label: 'one' })
     await label(book(), { name: id, text: 'two' }, print)
-    expect(await shop.store.readKey(id, NOON)).toMatchObject({ label: 'two' })
+    expect(await desk.store.readKey(id, NOON)).toMatchObject({ label: 'two' })
   })
 })
 

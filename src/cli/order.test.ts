@@ -1,32 +1,16 @@
-import { randomBytes } from 'node:crypto'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { scratchShop } from '../../test/scratch.ts'
+import { expect, test } from 'vitest'
 import { PLANS, type Plan } from '../core/plan.ts'
 import { type Payment, settle } from '../core/purchase.ts'
 import { printOrder, printOrders } from './order.ts'
 import { Refused } from './refused.ts'
+import { NOON, shopDesk } from './testing/desk.ts'
 
-const NOON = new Date('2026-03-01T12:00:00Z')
 const [starter, business] = PLANS as [Plan, Plan]
-let shop: Awaited<ReturnType<typeof scratchShop>>
-let lines: string[] = []
-const print = (line: string) => void lines.push(line)
-const book = () => ({ store: shop.store, now: () => NOON, randomBytes })
-
-beforeEach(async () => {
-  shop = await scratchShop()
-  lines = []
-})
-afterEach(() => shop.close())
-
-async function printed(deed: Promise<void>): Promise<string> {
-  lines = []
-  await deed
-  return lines.join('\n')
-}
+const desk = shopDesk()
+const { book, print, printed } = desk
 
 async function ordered(id: string, plan: Plan, email?: string): Promise<void> {
-  await shop.store.addPurchase({
+  await desk.store.addPurchase({
     id,
     provider: 'stripe',
     mode: 'live',
@@ -38,7 +22,7 @@ async function ordered(id: string, plan: Plan, email?: string): Promise<void> {
     claimHash: `claim of ${id}`,
     idempotencyHash: undefined,
   })
-  await shop.store.keepCheckout(id, { ref: `cs_${id}`, url: 'https://pay.example/secret-path' })
+  await desk.store.keepCheckout(id, { ref: `cs_${id}`, url: 'https://pay.example/secret-path' })
 }
 
 async function paid(id: string, plan: Plan, more: Partial<Payment> = {}): Promise<void> {
@@ -46,7 +30,7 @@ async function paid(id: string, plan: Plan, more: Partial<Payment> = {}): Promis
   const subscriptionRef = plan.renews ? `sub_${id}` : undefined
   const settlement = settle(plan, { state: 'paid', payments, renewal: 'none', subscriptionRef })
   const change = { orderId: id, revision: 0, event: undefined, now: NOON }
-  expect(await shop.store.settlePurchase({ ...change, settlement })).toBe(true)
+  expect(await desk.store.settlePurchase({ ...change, settlement })).toBe(true)
 }
 
 test('the list tells state, plan, key and what is to be known, and masks who bought', async () => {
@@ -57,7 +41,7 @@ test('the list tells state, plan, key and what is to be known, and masks who bou
   await paid('ord_back', starter, { returned: 'fully' })
   await ordered('ord_part', starter)
   await paid('ord_part', starter, { returned: 'partly' })
-  await shop.store.claimKey({
+  await desk.store.claimKey({
     orderId: 'ord_part',
     claimHash: 'claim of ord_part',
     secretHash: 'h',

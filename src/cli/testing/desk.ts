@@ -1,0 +1,30 @@
+import { randomBytes } from 'node:crypto'
+import { afterEach, beforeEach } from 'vitest'
+import { scratchShop } from '../../../test/scratch.ts'
+
+export const NOON = new Date('2026-03-01T12:00:00Z')
+
+/** For each test a shop of its own, at noon, and what the operator's commands print there. */
+export function shopDesk() {
+  let shop: Awaited<ReturnType<typeof scratchShop>>
+  let lines: string[] = []
+
+  beforeEach(async () => {
+    shop = await scratchShop()
+  })
+  afterEach(() => shop.close())
+
+  return {
+    get store() {
+      return shop.store
+    },
+    book: () => ({ store: shop.store, now: () => NOON, randomBytes }),
+    print: (line: string) => void lines.push(line),
+    /** What the deed prints, and nothing that was printed before. */
+    async printed(deed: Promise<void>): Promise<string> {
+      lines = []
+      await deed
+      return lines.join('\n')
+    },
+  }
+}
