@@ -194,13 +194,13 @@ describe('the shop', () => {
 })
 
 test('an alias of an account rests for an hour at least', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'mayfly-config-'))
-  const file = join(folder, 'accounts.json')
+  const folder = scratchFolder()
+  const file = join(folder.path, 'accounts.json')
   writeFileSync(file, JSON.stringify([{ email: 'joe@gmail.com', password: 'x' }]))
   const read = (MAYFLY_ADDRESS_COOLDOWN: string, MAYFLY_GMAIL_ACCOUNTS_FILE = file) =>
     readConfig({ env: { MAYFLY_ADDRESS_COOLDOWN, MAYFLY_GMAIL_ACCOUNTS_FILE }, file: {} })
   expect(() => read('59m')).toThrow(/with Gmail accounts an alias rests for 1h/)
   expect(read('1h').config.gmailAccounts).toHaveLength(1)
   expect(read('0s', '').config.sessions.cooldownMs).toBe(0)
-  rmSync(folder, { recursive: true })
+  folder.remove()
 })
