@@ -93,6 +93,27 @@ describe('what is kept', () => {
     expect(new Set(house.mails.map((mail) => mail.raw)).size).toBe(2)
   })
 
+  test('two mails that look alike, by their two numbers', async () => {
+    const house = await dovecot.ready([X])
+    const [raw, at] = [mailText({ To: X }), new Date()]
+    dovecot.server().deliver(ANN, raw, { at })
+    dovecot.server().deliver(ANN, raw, { at })
+    await house.untilMails(2)
+    const [one, other] = house.mails
+    expect(other).toEqual({ ...one, uid: (one?.uid ?? 0) + 1 })
+  })
+
+  test('for all its aliases at once', async () => {
+    const house = await dovecot.ready([X, Y])
+    const commits: string[][] = []
+    house.state.beforeCommit = ({ recipients }) =>
+      void commits.push(recipients.map(({ address }) => address))
+    dovecot.server().deliver(ANN, mailText({ To: `${X}, ${Y}` }))
+    await house.untilMails(2)
+    expect(commits).toEqual([[X, Y]])
+    expect(house.mails[0]?.identity).not.toBe(house.mails[1]?.identity)
+  })
+
   test('two copies of a mail to two hidden recipients, though they differ in nothing else', async () => {
     const house = await dovecot.ready([X, Y])
     const [raw, at] = [mailText({ 'Delivered-To': X }), new Date()]
@@ -101,6 +122,34 @@ describe('what is kept', () => {
     await house.untilMails(2)
     expect(house.mails.map(({ address }) => address).toSorted()).toEqual([X, Y])
   })
+})
+
+describe('a header beyond all measure', () => {
+  const to = `To: ${X}\r\n`
+  for (const [name, header] of [
+    ['of more fields than anybody reads', `${'X-A: b\r\n'.repeat(2_500)}${to}`],
+    ['with To behind more than is read', `${`X-Pad: ${'x'.repeat(900)}\r\n`.repeat(400)}${to}`],
+    [
+      'with many of the fields that are looked at',
+      `${to}${'Received: by a; now\r\n'.repeat(2_500)}`,
+    ],
+    ['with a list longer than all that is read', `Cc: ${X}${',\r\n c@d.test'.repeat(30_000)}\r\n`],
+    [
+      'whose list of recipients begins where reading ends',
+      `X-Pad: ${'x'.repeat(262_080)}\r\nCc: ${X}${',\r\n c@d.test'.repeat(100)}\r\n`,
+    ],
+  ] as const) {
+    test(`${name} keeps no mail from who it is for`, async () => {
+      const house = await dovecot.ready([X])
+      const raw = `${header}${mailText({})}`
+      dovecot.server().deliver(ANN, raw)
+      dovecot.server().deliver(ANN, mailText({ To: X }, 'the last one'))
+      await house.until(() => house.mails.some((mail) => mail.raw.includes('the last one')))
+      expect(house.mails).toHaveLength(2)
+      expect(house.mails[0]?.raw === raw).toBe(true)
+      expect(house.reports.map(({ health }) => health)).toEqual(['starting', 'ok'])
+    })
+  }
 })
 
 describe('what is left alone', () => {

@@ -56,11 +56,13 @@ async function fetchForEver(fetching: Fetching): Promise<void> {
   let well = false
   await teller.tell('starting', '')
   while (!ended.aborted) {
-    const { fault, wellMs } = await connectOnce()
+    const { fault, wellMs, progressed } = await connectOnce()
     if (ended.aborted) return
+    const mayBlink = MAY_BLINK.includes(fault.kind)
     well ||= wellMs !== undefined
-    failures = wellMs !== undefined && wellMs >= GOOD_MS ? 1 : failures + 1
-    if (!well || failures > SILENT_FAILURES || !MAY_BLINK.includes(fault.kind)) {
+    const wasOfUse = (wellMs !== undefined && wellMs >= GOOD_MS) || (progressed && mayBlink)
+    failures = wasOfUse ? 1 : failures + 1
+    if (!well || failures > SILENT_FAILURES || !mayBlink) {
       well = false
       await teller.tell('failing', fault.message)
     }
@@ -73,6 +75,8 @@ async function fetchForEver(fetching: Fetching): Promise<void> {
 interface Ended {
   fault: ImapFault
   wellMs: number | undefined
+  /** Whether mail was dealt with: a mail that ends connections must not cost more than the tries it is given. */
+  progressed: boolean
 }
 
 function connections(fetching: Fetching, teller: Teller): () => Promise<Ended> {
@@ -85,7 +89,7 @@ function connections(fetching: Fetching, teller: Teller): () => Promise<Ended> {
   const lasting = { budget: openBudget(limits), doubts: openDoubts() }
   const removals = account.deleteAfterFetch ? openRemovals(masked, needs.log) : undefined
 
-  function lookingWith(session: ImapSession): Looking {
+  function lookingWith(session: ImapSession, progressed: () => void): Looking {
     return {
       needs,
       account: { email: account.email, masked },
@@ -93,6 +97,8 @@ function connections(fetching: Fetching, teller: Teller): () => Promise<Ended> {
       ...lasting,
       limits,
       bodyMs: 4 * tempo.answer,
+      retryMs: tempo.pause.lost,
+      progressed,
       ended,
       fetched: (folder, uid) => removals?.add(folder, uid),
     }
@@ -101,10 +107,13 @@ function connections(fetching: Fetching, teller: Teller): () => Promise<Ended> {
   return async function connectOnce(): Promise<Ended> {
     let session: ImapSession | undefined
     let wellSince: number | undefined
+    let progressed = false
     let fault = new ImapFault('lost', 'the connection ended')
     try {
       session = await connect()
-      const looking = lookingWith(session)
+      const looking = lookingWith(session, () => {
+        progressed = true
+      })
       const { random } = needs
       await watch({
         looking,
@@ -123,7 +132,7 @@ function connections(fetching: Fetching, teller: Teller): () => Promise<Ended> {
       await session?.close()
     }
     const wellMs = wellSince === undefined ? undefined : needs.now().getTime() - wellSince
-    return { fault, wellMs }
+    return { fault, wellMs, progressed }
   }
 }
 

@@ -1,6 +1,5 @@
 import { ImapFault } from './fault.ts'
-import { MAX_HEADER_BYTES, readFields } from './header.ts'
-import { type Head, openingOf } from './heads.ts'
+import { type Head, type Opening, openingOf } from './heads.ts'
 import type { ImapSession } from './session.ts'
 
 // RFC822.SIZE is an estimate at some servers. What is missing beyond this was cut off.
@@ -32,15 +31,28 @@ function checked(source: Buffer, { size, opening }: Head): Uint8Array {
   if (source.length < size * (1 - SHORT_BY) - SHORT_BY_BYTES) {
     throw new ImapFault('doubtful', 'the server sends only part of a mail')
   }
-  if (!sameOpening(openingOf(readFields(source)), opening, source.length > MAX_HEADER_BYTES)) {
+  if (!agree(openingOf(source), opening)) {
     throw new ImapFault('doubtful', 'the server sends a body that is not this mail’s')
   }
   return source
 }
 
-/** A header beyond all measure is read in part; what was read must agree. */
-function sameOpening(own: string[], asked: string[], inPart: boolean): boolean {
-  const common = Math.min(own.length, asked.length)
-  if (common === 0 || (!inPart && own.length !== asked.length)) return false
-  return own.slice(0, common).every((field, at) => field === asked[at])
+/** A header beyond all measure is read in part; as far as both were read they must be the same. */
+function agree(own: Opening, asked: Opening): boolean {
+  const [shorter, longer] = own.fields.length < asked.fields.length ? [own, asked] : [asked, own]
+  if (shorter.fields.length < longer.fields.length && !shorter.cut) return false
+  if (longer.fields.length === 0) return false
+  return shorter.fields.every((field, at) => {
+    const other = longer.fields[at] ?? ''
+    if (field === other) return true
+    return (
+      (isBeginning(shorter, at) && other.startsWith(field)) ||
+      (isBeginning(longer, at) && field.startsWith(other))
+    )
+  })
+}
+
+/** Whether only the beginning of this field may have been read. */
+function isBeginning({ fields, cut }: Opening, at: number): boolean {
+  return cut && at === fields.length - 1
 }

@@ -3,7 +3,8 @@ import { candidates } from './candidates.ts'
 import { readFields } from './header.ts'
 
 function candidatesOf(...lines: string[]): string[] {
-  return candidates(readFields(Buffer.from(`${lines.join('\r\n')}\r\n\r\nTo: body@x.test\r\n`)))
+  const text = `${lines.join('\r\n')}\r\n\r\nTo: body@x.test\r\n`
+  return candidates(readFields(Buffer.from(text)).fields)
 }
 
 describe('where the addresses are taken from', () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { MAX_HEADER_BYTES, readFields } from './header.ts'
 
 const fieldsOf = (text: string) =>
-  readFields(Buffer.from(text, 'latin1')).map(({ name, value }) => `${name}=${value}`)
+  readFields(Buffer.from(text, 'latin1')).fields.map(({ name, value }) => `${name}=${value}`)
 
 describe('fields of a header block', () => {
   for (const [name, text, expected] of [
@@ -22,10 +22,34 @@ describe('fields of a header block', () => {
     test(name, () => expect(fieldsOf(text)).toEqual(expected))
   }
 
+  const line = `X: ${'y'.repeat(997)}\r\n`
+
   test('a header beyond all measure is read up to its last whole line', () => {
-    const line = `X: ${'y'.repeat(997)}\r\n`
-    const fields = readFields(Buffer.from(`${line.repeat(300)}To: a@x.test\r\n\r\n`))
+    const { fields, cut } = readFields(Buffer.from(`${line.repeat(300)}To: a@x.test\r\n\r\n`))
+    expect(cut).toBe(true)
     expect(fields).toHaveLength(Math.floor(MAX_HEADER_BYTES / line.length))
     expect(new Set(fields.map(({ value }) => value.length))).toEqual(new Set([997]))
   })
+
+  for (const [name, text, cut] of [
+    [
+      'a header that ends before is whole, however long the mail',
+      `To: a\r\n\r\n${line.repeat(300)}`,
+      false,
+    ],
+    ['a header without a body is whole', 'To: a\r\n', false],
+    [
+      'a header that ends at the last byte that is read is whole',
+      `${'X: y\r\n'.repeat(43_690)}\r\n\r\n`,
+      false,
+    ],
+    ['fields that nobody wants do not count', `${'X: y\r\n'.repeat(3_000)}To: a\r\n\r\n`, false],
+    ['the 2,000th field of those that are wanted is the last', 'To: a\r\n'.repeat(2_000), false],
+    ['one more is one too many', 'To: a\r\n'.repeat(2_001), true],
+  ] as const) {
+    test(name, () => {
+      const read = readFields(Buffer.from(text), (field) => field === 'to')
+      expect(read.cut).toBe(cut)
+    })
+  }
 })

@@ -3,7 +3,7 @@ import type { FetchMessageObject } from 'imapflow'
 import type { Address } from '../core/address.ts'
 import { candidates, HEAD_FIELDS } from './candidates.ts'
 import { ImapFault } from './fault.ts'
-import { type Field, readFields } from './header.ts'
+import { type Fields, readFields } from './header.ts'
 import type { ImapSession } from './session.ts'
 
 /** What is known of a mail before its body is fetched. */
@@ -16,8 +16,15 @@ export interface Head {
   addresses: Address[]
   /** What is the same of it under another number: Gmail's own id, or Message-ID, size and date. */
   traits: string
-  /** The first fields that were looked at; its body must have the same. */
-  opening: string[]
+  /** Its body must have the same. */
+  opening: Opening
+}
+
+/** The first of the fields that are looked at, to be compared. */
+export interface Opening {
+  fields: string[]
+  /** True when there may be more of them, and more of the last, than was read. */
+  cut: boolean
 }
 
 const QUERY = { uid: true, size: true, internalDate: true, headers: HEAD_FIELDS }
@@ -43,12 +50,18 @@ export async function fetchHeads(session: ImapSession, uids: readonly number[]):
   return [...found.values()].sort((a, b) => a.uid - b.uid)
 }
 
-/** The first of the fields that are looked at, to be compared. */
-export function openingOf(fields: readonly Field[]): string[] {
-  return fields
-    .filter(({ name }) => LOOKED_AT.has(name))
-    .slice(0, OPENING_FIELDS)
-    .map(({ name, value }) => `${name}:${value}`.slice(0, OPENING_CHARS))
+/** Of a head or of a whole mail. */
+export function openingOf(block: Uint8Array): Opening {
+  return openingIn(readFields(block, isLookedAt))
+}
+
+function openingIn({ fields, cut }: Fields): Opening {
+  return {
+    fields: fields
+      .slice(0, OPENING_FIELDS)
+      .map(({ name, value }) => `${name}:${value}`.slice(0, OPENING_CHARS)),
+    cut: cut && fields.length <= OPENING_FIELDS,
+  }
 }
 
 /**
@@ -60,10 +73,12 @@ export function identityFor(head: Head, alias: Address): string {
 }
 
 const LOOKED_AT = new Set(HEAD_FIELDS.map((name) => name.toLowerCase()))
+const isLookedAt = (name: string) => LOOKED_AT.has(name)
 
 function headOf(message: FetchMessageObject, gmail: boolean): Head {
   const { uid, size = 0, internalDate, emailId } = message
-  const fields = readFields(message.headers ?? Buffer.alloc(0))
+  const read = readFields(message.headers ?? Buffer.alloc(0), isLookedAt)
+  const { fields } = read
   const receivedAt = internalDate instanceof Date ? internalDate : undefined
   const messageId = fields.find(({ name }) => name === 'message-id')?.value ?? ''
   const traits = JSON.stringify([messageId, size, receivedAt?.toISOString() ?? ''])
@@ -73,7 +88,7 @@ function headOf(message: FetchMessageObject, gmail: boolean): Head {
     receivedAt,
     addresses: candidates(fields),
     traits: gmail && emailId ? `X-GM-MSGID ${emailId}` : traits,
-    opening: openingOf(fields),
+    opening: openingIn(read),
   }
 }
 

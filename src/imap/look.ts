@@ -1,7 +1,9 @@
+import { setTimeout as rest } from 'node:timers/promises'
 import { type Address, hostOf } from '../core/address.ts'
 import type { Recipient } from '../core/recipient.ts'
 import type { Budget, Pause } from './budget.ts'
 import type { Doubts } from './doubts.ts'
+import { ImapFault } from './fault.ts'
 import type { FolderMarks } from './folders.ts'
 import { fetchHeads, type Head } from './heads.ts'
 import type { ImapNeeds } from './needs.ts'
@@ -22,7 +24,11 @@ export interface Looking {
   doubts: Doubts
   limits: AccountLimits
   bodyMs: number
+  /** Between two tries of a mail that the server did not show whole. */
+  retryMs: number
   ended: AbortSignal
+  /** Some mails were dealt with, one way or the other. */
+  progressed(): void
   /** Kept, and no longer needed in the account. */
   fetched(folder: OpenFolder, uid: number): void
 }
@@ -40,6 +46,21 @@ const NONE: Pause = { until: new Date(0), reason: '' }
  * batch that was for nobody, so it may be broken off anywhere. Answers when the account's budget wants a pause.
  */
 export async function lookAt(looking: Looking, folder: OpenFolder): Promise<Pause | undefined> {
+  const { session, ended, retryMs } = looking
+  while (!ended.aborted) {
+    try {
+      return await lookOnce(looking, folder)
+    } catch (error) {
+      // Something is wrong with one mail, which anybody can send: it is tried again, and given up, on this connection.
+      const isOneMails = error instanceof ImapFault && error.kind === 'doubtful'
+      if (!isOneMails || session.fault()) throw error
+      await rest(retryMs, undefined, { signal: ended }).catch(() => {})
+    }
+  }
+  return undefined
+}
+
+async function lookOnce(looking: Looking, folder: OpenFolder): Promise<Pause | undefined> {
   const { uids, since } = await unseenIn(looking, folder)
   const { budget, needs, ended } = looking
   while (uids.length > 0 && !ended.aborted) {
@@ -48,6 +69,7 @@ export async function lookAt(looking: Looking, folder: OpenFolder): Promise<Paus
     const batch = uids.splice(0, Math.min(batchSize(looking, folder, uids), room))
     const pause = await takeBatch(looking, folder, { batch, since })
     if (pause) return pause
+    looking.progressed()
   }
   return undefined
 }
@@ -87,8 +109,8 @@ async function takeBatch(
     pause = looking.ended.aborted ? NONE : undefined
     if (recipients.length > 0) pause ??= budget.bytes(head.size, needs.now())
     if (pause) break
-    const kept = recipients.length > 0 && (await take(looking, folder, { head, recipients }))
-    lastUid = kept ? 0 : head.uid
+    const noted = recipients.length > 0 && (await take(looking, folder, { head, recipients }))
+    lastUid = noted ? 0 : head.uid
   }
   // The last ones may be gone by now, and are passed like the rest.
   if (!pause && heads.at(-1)?.uid !== batch.at(-1)) lastUid = batch.at(-1) ?? 0

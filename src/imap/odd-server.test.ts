@@ -29,7 +29,7 @@ describe('a body that is not the mail’s', () => {
     test(`${name}: never kept; the right one is, when it comes`, async () => {
       await script.start({ tempo: { answer: 150 } })
       const mail = script.arrive({ uid: 1, raw, ...lie })
-      await script.seen(() => script.asked('UID FETCH 1 ') >= 4)
+      await script.seen(() => script.asked('UID FETCH 1 ') >= 3)
       expect(script.house().mails).toEqual([])
       Object.assign(mail, { body: raw, announce: raw.length, answersAs: 1 })
       await script.house().untilMails(1)
@@ -47,6 +47,25 @@ describe('a body that is not the mail’s', () => {
       script.house().lines.filter((line) => line.includes('cannot be read from the server')),
     ).toHaveLength(1)
     expect(script.house().folders.get('INBOX')?.lastUid).toBe(2)
+  })
+
+  test('is the trouble of that mail, not of the account: neither the connection nor its health', async () => {
+    await script.start()
+    for (const uid of [1, 2, 3, 4, 5]) script.arrive({ uid, raw, body: other })
+    script.arrive({ uid: 6 })
+    await script.house().untilMails(1)
+    expect(script.asked('LOGIN')).toBe(1)
+    expect(script.house().reports.map(({ health }) => health)).toEqual(['starting', 'ok'])
+  })
+
+  test('and ends the connection: the pauses after one mail do not add up to those after the next', async () => {
+    const pause = { lost: 40, throttled: 40, login: 20, longest: 60_000 }
+    await script.start({ tempo: { pause } })
+    // At the usual pace of 2^n such pauses the last mail would come after minutes.
+    for (let uid = 1; uid <= 6; uid += 1) script.arrive({ uid, raw, announce: 4_000_000_000 })
+    script.arrive({ uid: 7 })
+    await script.house().untilMails(1)
+    expect(script.house().mails[0]?.raw).toContain('uid 7')
   })
 
   test('a size that is only near the truth is no reason to doubt', async () => {

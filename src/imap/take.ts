@@ -17,7 +17,7 @@ export function placeOf({ name, uidValidity }: OpenFolder, uid: number): Place {
   return { folder: name, uidValidity, uid }
 }
 
-/** Fetches a mail and has it kept. True when it was committed, and with it where the folder stands. */
+/** Fetches a mail and has it kept. True when where the folder stands was committed, with the mail or without. */
 export async function take(
   looking: Looking,
   folder: OpenFolder,
@@ -30,9 +30,13 @@ export async function take(
     needs.log.warn(facts, 'a mail is larger than is taken; it stays in the account')
     return false
   }
+  const state = { uidValidity: folder.uidValidity, lastUid: head.uid }
   if (doubts.given(place)) {
     needs.log.warn(facts, UNREADABLE)
-    return false
+    // At once: the next mail may end the connection.
+    await needs.passed(folder.name, state)
+    looking.progressed()
+    return true
   }
   const raw = await doubts.during([place], () => fetchBody(session, head, looking.bodyMs))
   budget.spend({ bytes: session.received() }, needs.now())
@@ -40,12 +44,14 @@ export async function take(
   const outcome = await needs.receive({
     folder: folder.name,
     uid: head.uid,
-    state: { uidValidity: folder.uidValidity, lastUid: head.uid },
+    state,
     recipients: recipients.map((one) => ({ ...one, identity: identityFor(head, one.address) })),
     raw,
     receivedAt: head.receivedAt ?? needs.now(),
   })
   if (outcome === 'full') needs.log.warn(facts, 'no room for a mail; it stays in the account')
   else if (outcome !== 'nobody') looking.fetched(folder, head.uid)
-  return outcome === 'kept'
+  if (outcome !== 'kept') return false
+  looking.progressed()
+  return true
 }
