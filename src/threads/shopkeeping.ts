@@ -5,6 +5,7 @@ import { openPay } from '../pay/open.ts'
 import { openReceiptMail } from '../pay/receipt-mail.ts'
 import { receiptsForEver } from '../service/receipts.ts'
 import { reconcileForEver } from '../service/reconcile.ts'
+import { sweepShopForEver } from '../service/sweep-shop.ts'
 import type { ShopStore } from '../store/store.ts'
 
 interface Needs {
@@ -13,12 +14,12 @@ interface Needs {
   log: Log
 }
 
-/** What the shop does by itself: it asks the provider for what was missed, and mails receipts. The answer ends it. */
+/** What the shop does by itself: it sweeps, asks the provider for what was missed, and mails receipts. The answer ends it. */
 export async function startShopkeeping(config: Config, needs: Needs): Promise<() => Promise<void>> {
   const { payments, mailOut, http } = config
   const end = new AbortController()
-  const work: Promise<void>[] = []
   const pay = await openPay({ ...payments, now: needs.now })
+  const work = [sweepShopForEver(needs, end.signal)]
   if (pay.book) work.push(reconcileForEver({ ...needs, pay }, end.signal))
   if (mailOut.url !== '') {
     const send = openReceiptMail(mailOut)

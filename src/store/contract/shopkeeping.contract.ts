@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { PLANS, type Plan } from '../../core/plan.ts'
 import { type PaymentFacts, settle } from '../../core/purchase.ts'
+import { dayOf } from '../../core/quota.ts'
 import type { NewPurchase, ShopStore } from '../store.ts'
 import type { OpenShopStore } from './keys.contract.ts'
 
@@ -60,6 +61,72 @@ export function shopkeepingContract(open: () => Promise<OpenShopStore>): void {
       await order('test', { createdAt: later(1), mode: 'test' })
       await store.addPurchase({ ...ORDER, id: 'unopened', createdAt: later(1) })
       assert.deepEqual(await list(), [])
+    })
+  })
+
+  describe('the sweep', () => {
+    const ids = async () => (await store.listPurchases(1_000)).map(({ id }) => id).sort()
+    const sweepAll = async (now: Date) => {
+      while (await store.sweepShop(now));
+    }
+
+    test('takes orders that were never paid when they are older than 90 days', async () => {
+      for (const state of ['open', 'pending', 'failed', 'expired'] as const) {
+        await order(state)
+        await become(state, state)
+      }
+      await order('young', { createdAt: later(1) })
+      await sweepAll(later(90 * DAY))
+      assert.equal((await ids()).length, 5)
+      await sweepAll(later(90 * DAY + 1))
+      assert.deepEqual(await ids(), ['young'])
+    })
+
+    test('never takes a paid order, or a key', async () => {
+      await order('paid')
+      await become('paid', 'paid')
+      // Whatever the provider says later: a key was given for it.
+      await order('undone')
+      await become('undone', 'paid')
+      await become('undone', 'expired')
+      await sweepAll(later(10_000 * DAY))
+      assert.deepEqual(await ids(), ['paid', 'undone'])
+      assert.equal((await store.listKeys(NOON)).length, 2)
+    })
+
+    test('forgets messages of the provider after 90 days', async () => {
+      await store.noteEvent({ id: 'old', type: 'paid', receivedAt: NOON })
+      await store.noteEvent({ id: 'young', type: 'paid', receivedAt: later(1) })
+      await sweepAll(later(90 * DAY + 1))
+      assert.deepEqual(
+        [await store.knowsEvent('old'), await store.knowsEvent('young')],
+        [false, true],
+      )
+    })
+
+    test('forgets what was used on a day after 800 more', async () => {
+      await order('paid')
+      await become('paid', 'paid')
+      const keyId = 'key of paid'
+      await store.spendRequest(keyId, NOON)
+      await store.spendRequest(keyId, later(DAY))
+      await sweepAll(later(800 * DAY))
+      assert.equal((await store.readUsage(keyId, 0)).length, 2)
+      await sweepAll(later(801 * DAY))
+      assert.deepEqual(
+        (await store.readUsage(keyId, 0)).map(({ day }) => day),
+        [dayOf(later(DAY))],
+      )
+      assert.equal((await store.readKey(keyId, NOON))?.used, 2)
+    })
+
+    test('goes in small steps, between which others have their turn', async () => {
+      await Promise.all(Array.from({ length: 500 }, (_, at) => order(`o${at}`)))
+      assert.equal(await store.sweepShop(later(91 * DAY)), true)
+      const { length } = await ids()
+      assert.ok(length > 0 && length < 500, `${length} are left`)
+      await sweepAll(later(91 * DAY))
+      assert.deepEqual(await ids(), [])
     })
   })
 

@@ -5,12 +5,19 @@ import type { Write } from './group-commit.ts'
 import { keyReads, keyWrites } from './keys.ts'
 import { purchaseReads, purchaseWrites } from './purchases.ts'
 import { settlingWrites } from './settling.ts'
+import { shopSweepWrites } from './shop-sweep.ts'
 import { type Spend, spendingWrites } from './spending.ts'
 
 /** Every write to shop.db, by name: what the shop writer can be asked for. */
 export function allShopWrites(db: Db) {
   const { batches, ...spending } = spendingWrites(db)
-  const writes = { ...keyWrites(db), ...purchaseWrites(db), ...settlingWrites(db), ...spending }
+  const writes = {
+    ...keyWrites(db),
+    ...purchaseWrites(db),
+    ...settlingWrites(db),
+    ...shopSweepWrites(db),
+    ...spending,
+  }
   return { writes, batches }
 }
 
@@ -54,6 +61,7 @@ export function openSqliteShop(folder: string, write: Write<ShopWrites>): ShopSt
     keepClaimLink: (orderId, linkHash) => write('keepClaimLink', { orderId, linkHash }),
     endReceipt: (orderId, again) => write('endReceipt', { orderId, again }),
 
+    sweepShop: (now) => write('sweepShop', now),
     installationSecret: async (fresh) =>
       purchases.findSecret() ?? (await write('keepSecret', fresh)),
     async close() {

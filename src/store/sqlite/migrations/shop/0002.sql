@@ -1,6 +1,7 @@
 alter table api_key add column prefix text not null default '';
 
 create index key_secret_key on key_secret (key_id);
+create index usage_day_day on usage_day (day);
 
 create table purchase (
   id               text    primary key,       -- random, never used again
@@ -29,6 +30,7 @@ create table purchase (
 create index purchase_created on purchase (created_at);
 create index purchase_unsettled on purchase (provider, mode, created_at)
   where state in ('open', 'pending') and checkout_ref is not null;
+create index purchase_unpaid on purchase (created_at) where payments = 0;
 create index purchase_receipt on purchase (receipt_at) where receipt_at is not null;
 
 create table payment_event (
@@ -37,6 +39,8 @@ create table payment_event (
   order_id    text,
   received_at integer not null
 ) strict, without rowid;
+
+create index payment_event_received on payment_event (received_at);
 
 -- One row: what claim secrets are made with when a request may be repeated.
 create table installation (

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'vitest'
+import { sweepShopForEver } from './sweep-shop.ts'
+import { openShopScene, type ShopScene } from './testing/shop.ts'
+
+const DAY = 86_400_000
+
+let scene: ShopScene
+beforeEach(async () => {
+  scene = await openShopScene('fake')
+})
+afterEach(() => scene.stop())
+
+test('what nobody needs any more goes by itself, step by step, until it is told to end', async () => {
+  await Promise.all(Array.from({ length: 450 }, () => scene.order()))
+  scene.pass(91 * DAY)
+  const young = await scene.order()
+  const end = new AbortController()
+  let steps = 0
+  const shop = {
+    async sweepShop(now: Date) {
+      const more = await scene.shop.sweepShop(now)
+      steps += 1
+      if (!more) end.abort()
+      return more
+    },
+  }
+  await sweepShopForEver({ ...scene.needs, shop }, end.signal)
+  assert.ok(steps > 1, `${steps} steps`)
+  const left = await scene.shop.listPurchases(1_000)
+  assert.deepEqual(
+    left.map(({ id }) => id),
+    [young.order.id],
+  )
+})
+
+test('a fault is told to the operator, and is not the end', async () => {
+  const end = new AbortController()
+  const faults: string[] = []
+  const log = {
+    error: (_facts: object, sentence: string) => {
+      faults.push(sentence)
+      end.abort()
+    },
+  }
+  const shop = { sweepShop: () => Promise.reject(new Error('full')) }
+  await sweepShopForEver({ ...scene.needs, shop, log }, end.signal)
+  assert.deepEqual(faults, ['the sweep of the shop failed and is tried again'])
+})
