@@ -219,7 +219,7 @@ export interface ShopStore {
   /** `again`: when to try once more; undefined: never, it was sent or given up. */
   endReceipt(orderId: string, again: Date | undefined): Promise<void>
 
-  /** Takes one small step of what nobody needs any more: old orders that were never paid, old messages, old days of use. True when there may be more. */
+  /** Clears away, in one small step, what nobody needs any more: orders that were never paid, messages, days of use, all long ago. True when there may be more. */
   sweepShop(now: Date): Promise<boolean>
   /** Random bytes that stay with this shop: the first that were ever given. */
   installationSecret(fresh: Uint8Array): Promise<Uint8Array>
