@@ -21,11 +21,13 @@ describe('who gets a mail', () => {
       { Received: `from a.test by mx.test for <${X}>; now`, To: 'team@elsewhere.test' },
       [X],
     ],
+    ['all aliases that it names', { To: `${X}, ${Y}`, Cc: DOTTED }, [X, Y, DOTTED]],
     [
-      'all aliases that it names',
-      { 'Delivered-To': X, To: `${X}, ${Y}`, Cc: DOTTED },
-      [X, Y, DOTTED],
+      'one who was in BCC, and not who stands in To of that copy',
+      { 'Delivered-To': Y, Received: `by mx.test for <${Y}>; now`, To: X },
+      [Y],
     ],
+    ['nobody by dots that only the server wrote', { 'Delivered-To': DOTTED, To: X }, [X]],
     [
       'nobody by the beginning of a tag',
       { To: 'ann+xy@mail.test, ann+@mail.test, ann@mail.test' },

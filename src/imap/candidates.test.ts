@@ -4,7 +4,7 @@ import { readFields } from './header.ts'
 
 function candidatesOf(...lines: string[]): string[] {
   const text = `${lines.join('\r\n')}\r\n\r\nTo: body@x.test\r\n`
-  return candidates(readFields(Buffer.from(text)).fields)
+  return candidates(readFields(Buffer.from(text)).fields).all
 }
 
 describe('where the addresses are taken from', () => {

@@ -7,19 +7,42 @@ export const HEAD_FIELDS = ['Delivered-To', 'X-Original-To', 'To', 'Cc', 'Receiv
 // Who sends one mail to more of us than this means nobody in particular.
 const MAX_CANDIDATES = 1_000
 
-/**
- * The addresses a mail may be for, exactly as they are written there, likeliest first: Delivered-To, X-Original-To, To,
- * Cc, then `for <…>` of the topmost Received. Nothing is stripped or completed: an alias is the whole of itself.
- */
-export function candidates(fields: readonly Field[]): Address[] {
-  const found = new Set<Address>()
-  for (const name of ['delivered-to', 'x-original-to', 'to', 'cc']) {
+/** The addresses a mail may be for, exactly as they are written there. */
+export interface Candidates {
+  /** Likeliest first: Delivered-To, X-Original-To, To, Cc, then `for <…>` of the topmost Received. */
+  all: Address[]
+  /** Those that stand elsewhere than in Delivered-To. */
+  written: Address[]
+  /** The topmost Delivered-To and the topmost X-Original-To, in the order of the header. */
+  topmost: Address[]
+}
+
+/** Nothing is stripped or completed: an alias is the whole of itself. */
+export function candidates(fields: readonly Field[]): Candidates {
+  const delivered = new Set<Address>()
+  const written = new Set<Address>()
+  for (const [name, found] of [
+    ['delivered-to', delivered],
+    ['x-original-to', written],
+    ['to', written],
+    ['cc', written],
+  ] as const) {
     for (const field of fields) {
       if (field.name === name) for (const text of addressTexts(field.value)) add(found, text)
     }
   }
   const top = fields.find(({ name }) => name === 'received')
-  if (top) add(found, forClause(top.value))
+  if (top) add(written, forClause(top.value))
+  const all = new Set([...delivered, ...written])
+  return { all: [...all], written: [...written], topmost: topmost(fields) }
+}
+
+function topmost(fields: readonly Field[]): Address[] {
+  const found = new Set<Address>()
+  const names = new Set(['delivered-to', 'x-original-to'])
+  for (const { name, value } of fields) {
+    if (names.delete(name)) for (const text of addressTexts(value)) add(found, text)
+  }
   return [...found]
 }
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { FetchMessageObject } from 'imapflow'
 import type { Address } from '../core/address.ts'
-import { candidates, HEAD_FIELDS } from './candidates.ts'
+import { type Candidates, candidates, HEAD_FIELDS } from './candidates.ts'
 import { ImapFault } from './fault.ts'
 import { type Fields, readFields } from './header.ts'
 import type { ImapSession } from './session.ts'
@@ -13,7 +13,7 @@ export interface Head {
   size: number
   /** INTERNALDATE; undefined where it cannot be read. */
   receivedAt: Date | undefined
-  addresses: Address[]
+  named: Candidates
   /** What is the same of it under another number: Gmail's own id, or Message-ID, size and date. */
   traits: string
   /** Its body must have the same. */
@@ -86,11 +86,11 @@ function headOf(message: FetchMessageObject, gmail: boolean): Head {
     uid,
     size,
     receivedAt,
-    addresses: candidates(fields),
+    named: candidates(fields),
     traits: gmail && emailId ? `X-GM-MSGID ${emailId}` : traits,
     opening: openingIn(read),
   }
 }
 
-// Limits: a server that files one copy for each alias, at different seconds or with headers of different length, shows the
-// mail once for each copy to aliases that its To names. Gmail files one.
+// Limits: a server that files one copy for each alias and does not write which one it is for, at different seconds or with
+// headers of different length, shows the mail once for each copy to aliases that its To names. Gmail files one.

@@ -1,6 +1,7 @@
 import { setTimeout as rest } from 'node:timers/promises'
 import { type Address, hostOf } from '../core/address.ts'
 import type { Recipient } from '../core/recipient.ts'
+import { addressees } from './addressees.ts'
 import type { Budget, Pause } from './budget.ts'
 import type { Doubts } from './doubts.ts'
 import { ImapFault } from './fault.ts'
@@ -121,18 +122,20 @@ async function takeBatch(
 
 /** Asked once for a whole batch, and after its heads were fetched: who got mail there had the alias before. */
 async function findRecipients(
-  { needs, account }: Looking,
+  { needs, account, session }: Looking,
   heads: readonly Head[],
   since: Date | undefined,
 ): Promise<(head: Head) => Recipient[]> {
   const host = hostOf(account.email)
-  const addresses = new Set(heads.flatMap((head) => head.addresses))
+  const addresses = new Set(heads.flatMap(({ named }) => named.all))
   // Every alias is at the account's own host: other people's addresses need no look-up.
   const possible = [...addresses].filter((address) => hostOf(address) === host)
   const live = possible.length > 0 ? await needs.aliases(possible) : []
   const byAddress = new Map(live.map((recipient) => [recipient.address, recipient]))
-  return ({ addresses: named, receivedAt }) =>
+  const isAlias = (address: Address) => byAddress.has(address)
+  const mailbox = { account: account.email, gmail: session.gmail }
+  return ({ named, receivedAt }) =>
     since && receivedAt && receivedAt < since
       ? []
-      : named.flatMap((address) => byAddress.get(address) ?? [])
+      : addressees(named, isAlias, mailbox).flatMap((address) => byAddress.get(address) ?? [])
 }
