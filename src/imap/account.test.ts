@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ANN } from './testing/account.ts'
 import { dovecotForTests } from './testing/dovecot-account.ts'
-import { mailText, testHouse } from './testing/house.ts'
+import { mailText, type TestHouse, testHouse } from './testing/house.ts'
 import { viewOf } from './testing/view.ts'
 
 const dovecot = dovecotForTests()
@@ -63,6 +63,7 @@ describe('what is kept', () => {
 
   test('a hundred mails that come at once, each once and in their order', async () => {
     const house = await dovecot.ready([X, Y])
+    house.state.oldest = new Date(Date.UTC(2026, 10, 15))
     const subjects = Array.from({ length: 100 }, (_, at) => `number ${at}`)
     for (const [at, subject] of subjects.entries()) {
       const time = new Date(Date.UTC(2026, 10, 15, 5, 0, at))
@@ -215,4 +216,42 @@ test('an account that was never seen is looked at as far back as its oldest alia
   await house.untilHealth('ok')
   const bodies = house.mails.map(({ raw }) => raw.split('\r\n\r\n')[1]?.trim())
   expect(bodies.toSorted()).toEqual(['a second after', 'days after'])
+})
+
+describe('after a pause', () => {
+  const OLD = 120
+  const old = new Date(Date.now() - 20 * 24 * 3_600_000)
+
+  /** A house that saw the account before, and now finds more old mail in it than a minute allows. */
+  async function comeBack(oldest: Date | undefined): Promise<TestHouse> {
+    const house = await dovecot.ready([X])
+    await dovecot.closeAll()
+    house.state.oldest = oldest
+    for (let at = 0; at < OLD; at += 1) {
+      dovecot.server().deliver(ANN, mailText({ To: X }, 'old'), { at: old })
+    }
+    dovecot.server().deliver(ANN, mailText({ To: X }, 'new'))
+    // Old as well, but numbered last.
+    dovecot.server().deliver(ANN, mailText({ To: X }, 'old'), { at: old })
+    dovecot.open(house, { limits: { messagesPerMinute: 60 } })
+    return house
+  }
+
+  test('new mail does not wait behind all that came before there was an alias', async () => {
+    const house = await comeBack(new Date())
+    await house.untilMails(1)
+    await house.until(() => house.reports.filter(({ health }) => health === 'ok').length === 2)
+    expect(house.mails.map(({ raw }) => raw.split('\r\n\r\n')[1]?.trim())).toEqual(['new'])
+    const { INBOX } = await viewOf(dovecot.server().port)
+    expect(house.folders.get('INBOX')?.lastUid).toBe(INBOX.at(-1)?.uid)
+  })
+
+  test('all of it is passed where there is no alias', async () => {
+    const house = await comeBack(undefined)
+    await house.until(() => house.reports.filter(({ health }) => health === 'ok').length === 2)
+    dovecot.server().deliver(ANN, mailText({ To: X }, 'later'))
+    await house.untilMails(1)
+    expect(house.mails[0]?.raw).toContain('later')
+    expect(house.reports.map(({ health }) => health)).not.toContain('slow')
+  })
 })

@@ -1,5 +1,7 @@
 import { setTimeout as rest } from 'node:timers/promises'
 import { type Address, hostOf } from '../core/address.ts'
+import { isSinceAlias } from '../core/gmail.ts'
+import type { LogFacts } from '../core/log.ts'
 import type { Recipient } from '../core/recipient.ts'
 import { addressees } from './addressees.ts'
 import type { Budget, Pause } from './budget.ts'
@@ -62,7 +64,8 @@ export async function lookAt(looking: Looking, folder: OpenFolder): Promise<Paus
 }
 
 async function lookOnce(looking: Looking, folder: OpenFolder): Promise<Pause | undefined> {
-  const { uids, since } = await unseenIn(looking, folder)
+  const { uids, upTo, since } = await unseenIn(looking, folder)
+  const last = uids.at(-1) ?? -1
   const { budget, needs, ended } = looking
   while (uids.length > 0 && !ended.aborted) {
     const room = budget.messages(needs.now())
@@ -71,6 +74,9 @@ async function lookOnce(looking: Looking, folder: OpenFolder): Promise<Pause | u
     const pause = await takeBatch(looking, folder, { batch, since })
     if (pause) return pause
     looking.progressed()
+  }
+  if (upTo !== undefined && upTo > last && !ended.aborted) {
+    await needs.passed(folder.name, { uidValidity: folder.uidValidity, lastUid: upTo })
   }
   return undefined
 }
@@ -134,8 +140,15 @@ async function findRecipients(
   const byAddress = new Map(live.map((recipient) => [recipient.address, recipient]))
   const isAlias = (address: Address) => byAddress.has(address)
   const mailbox = { account: account.email, gmail: session.gmail }
-  return ({ named, receivedAt }) =>
-    since && receivedAt && receivedAt < since
-      ? []
-      : addressees(named, isAlias, mailbox).flatMap((address) => byAddress.get(address) ?? [])
+  return ({ named, receivedAt, uid }) => {
+    if (since && receivedAt && !isSinceAlias(receivedAt, since)) return []
+    const found = addressees(named, isAlias, mailbox)
+    if (since && !receivedAt && found.length > 0) {
+      // It may have come for a former owner of the alias.
+      const facts: LogFacts = { account: account.masked, uid }
+      needs.log.warn(facts, 'an older mail whose time cannot be read stays in the account')
+      return []
+    }
+    return found.flatMap((address) => byAddress.get(address) ?? [])
+  }
 }

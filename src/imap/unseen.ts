@@ -6,14 +6,15 @@ import type { ImapSession } from './session.ts'
 export interface Unseen {
   /** In rising order. */
   uids: number[]
-  /** Mail that came before is for nobody; undefined: all of it may be for somebody. */
+  /** Up to this UID there is nothing else; undefined: the last of them. */
+  upTo: number | undefined
+  /** When the oldest alias was made, where this is a look back. */
   since: Date | undefined
 }
 
-const MINUTE = 60_000
-const DAY = 24 * 60 * MINUTE
-// The server's clock is not ours.
-const CLOCKS_APART = 10 * MINUTE
+const DAY = 24 * 60 * 60_000
+// So few are looked at sooner than the server is asked which of them are old.
+const FEW = 50
 
 /**
  * UIDs above the last one, while the numbering is the one we know. Else, and at the very first look, all since the oldest
@@ -23,18 +24,27 @@ export async function unseenIn(looking: Looking, folder: OpenFolder): Promise<Un
   const { needs, session, account } = looking
   const known = await needs.folder(folder.name)
   if (known && isSameNumbering(known, folder)) {
-    return { uids: await uidsAfter(session, known.lastUid), since: undefined }
+    const uids = await uidsAfter(session, known.lastUid)
+    if (uids.length <= FEW) return { uids, upTo: undefined, since: undefined }
+    // After a pause: what is new must not wait until all of a month was looked at.
+    const recent = await sinceOldest(looking, `${known.lastUid + 1}:*`)
+    return { ...recent, upTo: uids.at(-1) }
   }
   if (known) {
     needs.log.info({ account: account.masked }, 'a folder is numbered anew; looked at again')
   }
-  const oldest = await needs.oldestAlias()
-  const uids = oldest ? await session.search({ since: dayBefore(oldest) }) : []
-  if (uids.length === 0) {
-    const lastUid = (folder.uidNext ?? (await highestUid(session)) + 1) - 1
-    await needs.passed(folder.name, { uidValidity: folder.uidValidity, lastUid })
-  }
-  return { uids, since: oldest && new Date(oldest.getTime() - CLOCKS_APART) }
+  const recent = await sinceOldest(looking, '1:*')
+  if (recent.uids.length > 0) return { ...recent, upTo: undefined }
+  return { ...recent, upTo: (folder.uidNext ?? (await highestUid(session)) + 1) - 1 }
+}
+
+async function sinceOldest(
+  { needs, session }: Looking,
+  range: string,
+): Promise<Pick<Unseen, 'uids' | 'since'>> {
+  const since = await needs.oldestAlias()
+  if (!since) return { uids: [], since }
+  return { uids: await session.search({ uid: range, since: dayBefore(since) }), since }
 }
 
 /** False also when UIDs begin anew although the server says they do not. */
