@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { mailText } from './testing/house.ts'
 import { scriptForTests, X } from './testing/scripted-account.ts'
-import { uidsIn } from './testing/scripted-mail.ts'
+import { fetchAnswer, uidsIn } from './testing/scripted-mail.ts'
 
 // What a real server cannot be made to do: the peer of these tests is a script, not a mail server.
 
 const script = scriptForTests()
+const LIST_WITH_TRASH = '* LIST () "/" "INBOX"\r\n* LIST (\\Trash) "/" "Trash"\r\n% OK\r\n'
 
 describe('a body that is not the mail’s', () => {
   const other = mailText({ To: 'bob@mail.test' }, 'for somebody else')
@@ -167,11 +168,81 @@ describe('a server that behaves oddly', () => {
     await script.house().untilMails(1)
   })
 
+  test('that refuses to move mail and tells no UIDNEXT is not asked again before something happens', async () => {
+    const moves = () => script.asked('UID MOVE')
+    script.server().state.answer = (command) => {
+      if (command.startsWith('LIST "" "*"')) return LIST_WITH_TRASH
+      const exists = `* ${script.server().state.mails['INBOX']?.length} EXISTS\r\n`
+      if (command.startsWith('SELECT')) return `${exists}* OK [UIDVALIDITY 7]\r\n% OK\r\n`
+      if (command.startsWith('STATUS')) return '* STATUS "INBOX" (UIDVALIDITY 7)\r\n% OK\r\n'
+      return command.startsWith('UID MOVE') ? '% NO not allowed\r\n' : undefined
+    }
+    await script.start({ deleteAfterFetch: true })
+    for (const round of [1, 2]) {
+      const rest = script.seen(
+        () => script.server().state.asked.at(-1) === 'IDLE' && moves() >= round,
+      )
+      script.arrive({ uid: round })
+      await rest
+      expect(moves()).toBe(round)
+    }
+  })
+
+  test('that falls silent does not hold up a house that closes, whatever it was about to ask', async () => {
+    // Far longer than a test may take.
+    await script.start({ tempo: { answer: 600_000 } })
+    const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const { needs } = script.house()
+    const { folder } = needs
+    needs.folder = async (name) => {
+      asked.resolve()
+      await answer.promise
+      return folder(name)
+    }
+    script.arrive({ uid: 1 })
+    await asked.promise
+    script.server().state.answer = (command) => (command.startsWith('UID') ? 'silence' : undefined)
+    const closed = script.close()
+    answer.resolve()
+    await closed
+    expect(script.house().mails).toEqual([])
+  })
+
   test('a password that it repeats is repeated by nobody else', async () => {
     script.server().state.answer = (command) =>
       command.startsWith('LOGIN') ? `% BAD cannot parse ${command}\r\n` : undefined
     script.open()
     await script.house().untilHealth('failing')
     expect(JSON.stringify([script.house().lines, script.house().reports])).not.toContain('canary')
+  })
+})
+
+describe('a time that cannot be read', () => {
+  /** Mail for the alias, of which the server tells nonsense for a date. */
+  function arriveAtNoTime(uid: number): void {
+    const { state } = script.server()
+    state.answer = (command) =>
+      command.startsWith('UID FETCH')
+        ? fetchAnswer(command, state.mails['INBOX'] ?? []).replace('15-Nov-2026', '15-Foo-2026')
+        : undefined
+    script.arrive({ uid })
+  }
+
+  test('is before everything for who looks back: a former owner’s mail is nobody’s', async () => {
+    arriveAtNoTime(1)
+    script.house().state.oldest = new Date()
+    await script.start()
+    expect(script.house().mails).toEqual([])
+    expect(script.house().folders.get('INBOX')?.lastUid).toBe(1)
+    expect(script.house().lines.filter((line) => line.includes('time cannot be read'))).toEqual([
+      expect.stringContaining('uid=1'),
+    ])
+  })
+
+  test('is now for mail that has just come', async () => {
+    await script.start()
+    arriveAtNoTime(1)
+    await script.house().untilMails(1)
+    expect(script.house().mails[0]?.receivedAt.getTime()).toBe(script.house().state.time)
   })
 })

@@ -28,13 +28,11 @@ export function openRounds({ looking, removals, special }: RoundsOptions): Round
   // As far as we have looked at each folder.
   const seen = new Map<string, FolderMarks>()
   let open: OpenFolder | undefined
+  // Folders from which mail was removed in this round, or was to be.
+  const cleared = new Set<string>()
   let spamRefused = false
 
-  function isMoved(name: string, marks: FolderMarks): boolean {
-    const before = seen.get(name)
-    if (!before || before.uidNext === undefined || marks.uidNext === undefined) return true
-    return before.uidValidity !== marks.uidValidity || before.uidNext !== marks.uidNext
-  }
+  const isMoved = (name: string, marks: FolderMarks) => differ(seen.get(name), marks)
 
   /** Opens the folder anew: what an open one shows may be older than what STATUS tells. */
   async function visit(name: string): Promise<Pause | undefined> {
@@ -51,7 +49,11 @@ export function openRounds({ looking, removals, special }: RoundsOptions): Round
       const uidNext = Math.max(folder.uidNext ?? 0, (state?.lastUid ?? 0) + 1)
       seen.set(folder.name, { uidValidity: folder.uidValidity, uidNext })
     }
-    if (await removals?.run(session, folder, trash)) open = undefined
+    // Once: what the server refuses now it refuses again, and a server that tells no UIDNEXT is looked at each time.
+    if (!cleared.has(folder.name) && (await removals?.run(session, folder, trash))) {
+      cleared.add(folder.name)
+      open = undefined
+    }
     return pause
   }
 
@@ -79,17 +81,23 @@ export function openRounds({ looking, removals, special }: RoundsOptions): Round
 
   return {
     async here() {
+      cleared.clear()
       // What SELECT said of it is old by now.
       const pause = open ? await lookAround({ ...open, uidNext: undefined }) : undefined
       return pause ?? backToInbox()
     },
     async moved() {
+      cleared.clear()
       if (open && isMoved(INBOX, await folderMarks(session, INBOX))) open = undefined
       const pause = (await backToInbox()) ?? (await lookAtSpam())
       return (await backToInbox()) ?? pause
     },
-    async stayAwake() {
-      await folderMarks(session, INBOX)
-    },
+    stayAwake: async () => void (await folderMarks(session, INBOX)),
   }
+}
+
+/** Also when one of them does not tell. */
+function differ(before: FolderMarks | undefined, marks: FolderMarks): boolean {
+  if (!before || before.uidNext === undefined || marks.uidNext === undefined) return true
+  return before.uidValidity !== marks.uidValidity || before.uidNext !== marks.uidNext
 }

@@ -74,13 +74,14 @@ export async function openSession(options: SessionOptions): Promise<ImapSession>
   async function ask<T>(command: Command<T>, withinMs = tempo.answer): Promise<T> {
     said = undefined
     const abandon = () => client.close()
+    if (abandoned.aborted) abandon()
     abandoned.addEventListener('abort', abandon)
     const timer = setTimeout(() => {
       said = new ImapFault('lost', 'the server does not answer')
       client.close()
     }, withinMs)
     try {
-      const answer = await command(client)
+      const answer = !abandoned.aborted && (await command(client))
       if (answer !== false && answer !== undefined && client.usable) return answer
     } catch (error) {
       if (!(said instanceof ImapFault)) said = error
@@ -91,10 +92,7 @@ export async function openSession(options: SessionOptions): Promise<ImapSession>
     throw client.usable ? faultOf(said) : end(said)
   }
 
-  await ask(async () => {
-    await client.connect()
-    return true
-  }).catch((error: unknown) => {
+  await ask(connected).catch((error: unknown) => {
     // The library leaves a connection open whose login was refused.
     client.close()
     throw error
@@ -112,15 +110,22 @@ export async function openSession(options: SessionOptions): Promise<ImapSession>
     received: () => client.stats(true).received,
     async close() {
       client.off('exists', news)
-      if (client.usable) await ask(loggedOut, LOGOUT_MS).catch(() => {})
+      if (client.usable) await logOut(client)
       client.close()
     },
   }
 }
 
-async function loggedOut(client: ImapFlow): Promise<true> {
-  await client.logout()
+async function connected(client: ImapFlow): Promise<true> {
+  await client.connect()
   return true
+}
+
+/** Also for who is in a hurry: a server that is left without a word counts the connection for a while. */
+async function logOut(client: ImapFlow): Promise<void> {
+  const timer = setTimeout(() => client.close(), LOGOUT_MS)
+  await client.logout().catch(() => {})
+  clearTimeout(timer)
 }
 
 function clientOptions({ account, secret, limits, tempo }: SessionOptions): ImapFlowOptions {

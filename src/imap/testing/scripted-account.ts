@@ -36,6 +36,7 @@ export function scriptForTests() {
     open(changes: Partial<AccountOptions> = {}): void {
       parts.close = openAccount(house().needs, testAccountAt(server().port, changes)).close
     },
+    close: async () => parts.close?.(),
     async start(changes: Partial<AccountOptions> = {}): Promise<void> {
       this.open(changes)
       await house().untilHealth('ok')
