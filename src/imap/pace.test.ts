@@ -46,6 +46,7 @@ test('more bytes than a day allows come a day later, in their order', async () =
 })
 
 test('ten accounts at once take one connection each, and each mail once', async () => {
+  const before = Math.round(process.memoryUsage.rss() / 1_000_000)
   const houses = TEN.map((email) => {
     const house = testHouse([email.replace('@', '+x@')])
     dovecot.open(house, { email: email as typeof ANN })
@@ -59,6 +60,10 @@ test('ten accounts at once take one connection each, and each mail once', async 
   }
   await Promise.all(houses.map(({ house }) => house.untilMails(10)))
   const sockets = process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap')
+  const megabytes = Math.round(process.memoryUsage.rss() / 1_000_000)
+  process.stdout.write(
+    `ten accounts: ${sockets.length} connections, ${megabytes} MB (${before} before)\n`,
+  )
   expect(sockets).toHaveLength(10)
   expect(houses.map(({ house }) => house.mails.length)).toEqual(TEN.map(() => 10))
 })
