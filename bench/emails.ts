@@ -15,7 +15,7 @@ import { figure } from './tools/stats.ts'
 const quick = process.argv.includes('--quick')
 const ROUNDS = quick ? 2 : 5
 const SECONDS = quick ? 1 : 3
-const CONNECTIONS = [32, 200]
+const CONNECTIONS = [32, 100]
 
 // More than any run can ask for, and no daily limit: quotas are exact, and would end the run.
 const PLAN = { id: 'bench', name: 'Bench', price_cents: 0, requests: 1_000_000_000 }
