@@ -62,11 +62,12 @@ export function serveRoute(serving: Serving, route: Route) {
         reserved = true
       },
     }
-    call.key = await route.admit?.(needs, call)
+    // No await where there is nothing to wait for: a poll is answered from memory.
+    if (route.admit) call.key = await route.admit(needs, call)
     input = read({
       path: takesPath ? pathValues(request.params) : NO_VALUES,
       query: queryOf(raw),
-      body: route.rawBody ? NO_VALUES : await bodyOf(raw, body),
+      body: route.rawBody || body.length === 0 ? NO_VALUES : await bodyOf(raw, body),
       bearer: bearerOf(raw.headers.authorization),
     })
     const made = await route.handle(input, needs, call)
