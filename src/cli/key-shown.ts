@@ -52,7 +52,7 @@ export function keyLines(key: ApiKey, now: Date): string[] {
   ])
 }
 
-export function todayShown({ usedToday, maxPerDay }: ApiKey): string {
+function todayShown({ usedToday, maxPerDay }: ApiKey): string {
   return maxPerDay === undefined
     ? `${count(usedToday)}, no daily limit`
     : `${count(usedToday)} of ${count(maxPerDay)}`

@@ -70,7 +70,7 @@ export interface Settlement {
 export const GRACE_MS = 7 * 86_400_000
 
 /** A renewal happens at the very end, and the news of it takes its time: meanwhile nobody who pays is refused. */
-export const NEWS_MS = 3_600_000
+const NEWS_MS = 3_600_000
 
 /** So long after it was first shown a key may be minted anew with the claim secret. */
 export const CLAIM_MS = 24 * 3_600_000

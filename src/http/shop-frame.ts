@@ -4,7 +4,7 @@ import { html, type Markup, trusted } from './markup.ts'
 import { SCRIPT } from './shop-script.ts'
 import { STYLE } from './shop-style.ts'
 
-export interface ShopPage {
+interface ShopPage {
   title: string
   /** What the script reads: `page` tells it where it is. */
   facts: Record<string, string>

@@ -3,7 +3,7 @@ import { openManual } from './manual.ts'
 import type { Pay } from './pay.ts'
 import type { StripeOptions } from './stripe.ts'
 
-export interface PayOptions {
+interface PayOptions {
   provider: Pay['provider']
   stripe: Omit<StripeOptions, 'now'>
   now(): Date

@@ -26,7 +26,7 @@ export interface EmailQuery {
   limit: number
 }
 
-export interface EmailPage {
+interface EmailPage {
   /** Newest first. */
   records: EmailRecord[]
   /** After which one the next page begins; undefined: there is none. */

@@ -12,7 +12,7 @@ import { endOf, type Plan } from '../core/plan.ts'
 import { dayOf } from '../core/quota.ts'
 import type { ShopStore, UsageDay } from '../store/store.ts'
 
-export interface KeyNeeds<Deed extends keyof ShopStore> {
+interface KeyNeeds<Deed extends keyof ShopStore> {
   store: Pick<ShopStore, Deed>
   now(): Date
   randomBytes(count: number): Uint8Array

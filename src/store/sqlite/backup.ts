@@ -39,7 +39,7 @@ export function backupShop(
   const target = resolve(file)
   if (!existsSync(source)) throw new BackupRefused(`There is no ${source}: nothing is sold yet.`)
   checkTarget(folder, target, force)
-  return besides(dirname(target), (desk) => {
+  return withDesk(dirname(target), (desk) => {
     const copy = join(desk, basename(target))
     tell('Copying …')
     copyShop(source, copy)
@@ -87,7 +87,7 @@ function copyShop(source: string, copy: string): void {
 }
 
 /** Does something in a folder of its own within this one: what is left there when it is done, or fails, is gone. */
-export function besides<T>(folder: string, deed: (desk: string) => T): T {
+export function withDesk<T>(folder: string, deed: (desk: string) => T): T {
   const desk = mkdtempSync(join(folder, '.mayfly-'))
   try {
     return deed(desk)

@@ -7,7 +7,7 @@ import type { Db } from './files.ts'
 export type Writes = Record<string, (value: never, touch: Touch) => unknown>
 export type Touch = (mailbox: MailboxId) => void
 /** Commands of which all that wait are done together, by name: one answer for each, in the same order. */
-export type Batches = Record<string, (values: readonly never[]) => readonly unknown[]>
+type Batches = Record<string, (values: readonly never[]) => readonly unknown[]>
 
 export interface WriteRequest {
   name: string

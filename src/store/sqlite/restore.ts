@@ -16,7 +16,6 @@ import { join } from 'node:path'
 import { hasCode } from '../../core/fault.ts'
 import {
   BackupRefused,
-  besides,
   checkWhole,
   contentsOf,
   isDamage,
@@ -24,6 +23,7 @@ import {
   syncFile,
   syncFolder,
   withDb,
+  withDesk,
 } from './backup.ts'
 import { type Db, lockFolder, SHOP_FILE } from './files.ts'
 import { NewerSchema, openMigrated } from './migrate.ts'
@@ -44,7 +44,7 @@ export function restoreShop(folder: string, file: string, { now, tell }: Restore
   checkFile(file)
   const unlock = lockFolder(folder)
   try {
-    return besides(folder, (desk) => {
+    return withDesk(folder, (desk) => {
       const copy = join(desk, SHOP_FILE)
       tell('Copying …')
       copyFileSync(file, copy, constants.COPYFILE_EXCL)
