@@ -1,6 +1,6 @@
 import type { Plan } from './core/plan.ts'
 import { plansFile, stripePrices } from './setting-plans.ts'
-import { choice, text, webAddress, webOrigins } from './setting-values.ts'
+import { choice, parts, text, webAddress, webOrigins } from './setting-values.ts'
 import type { SettingReader } from './settings.ts'
 
 /** What keys may read, and from where. */
@@ -34,7 +34,7 @@ export function shopConfig({ setting, secret, check }: SettingReader) {
       'MAYFLY_STRIPE_SECRET_KEY',
       'secret or restricted key of your Stripe account',
     ),
-    webhookSecrets: list(
+    webhookSecrets: parts(
       secret(
         'MAYFLY_STRIPE_WEBHOOK_SECRET',
         'signing secret of the webhook endpoint; two, with a comma, while you change it',
@@ -113,11 +113,4 @@ function mailOutConfig({
     'MAYFLY_MAIL_OUT needs MAYFLY_MAIL_FROM, an e-mail address',
   )
   return { url, from }
-}
-
-function list(given: string): string[] {
-  return given
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '')
 }

@@ -114,7 +114,8 @@ function parseBytes(given: string): number {
   return Number(count) * 1024 ** UNITS.indexOf(unit.toLowerCase())
 }
 
-function parts(given: string): string[] {
+/** What stands between commas. */
+export function parts(given: string): string[] {
   return given
     .split(',')
     .map((part) => part.trim())

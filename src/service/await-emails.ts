@@ -3,7 +3,7 @@ import type { ApiKey } from '../core/key.ts'
 import { type MailboxId, POOL, readerTopic } from '../core/session.ts'
 import { type AdmitNeeds, admitAgain, type Caller } from './admit.ts'
 import { type EmailQuery, type EmailsNeeds, emailsMark, seesPool } from './emails.ts'
-import { watchMailbox } from './watch.ts'
+import { lookUntil } from './watch.ts'
 
 export interface AwaitEmailsNeeds extends AdmitNeeds, EmailsNeeds {
   bus: Pick<Bus, 'subscribe'>
@@ -25,27 +25,15 @@ export async function awaitEmails(
   needs: AwaitEmailsNeeds,
   { caller, query, seconds, worth, signal, lookMs }: Wait,
 ): Promise<{ key: ApiKey; mark: string; timedOut: boolean }> {
-  const watch = watchMailbox(needs.bus, { mailboxes: topicsOf(needs, query), signal, lookMs })
-  let over = false
-  const timer = setTimeout(() => {
-    over = true
-    watch.poke()
-  }, seconds * 1000)
-
-  try {
-    for (;;) {
-      const key = await admitAgain(needs, caller)
-      const mark = await emailsMark(needs, query)
-      const found = await worth(mark)
-      // Who has gone by now is not charged.
-      signal.throwIfAborted()
-      if (found || over) return { key, mark, timedOut: !found }
-      await watch.news()
-    }
-  } finally {
-    clearTimeout(timer)
-    watch.end()
-  }
+  const watching = { mailboxes: topicsOf(needs, query), seconds, signal, lookMs }
+  return await lookUntil(needs.bus, watching, async (over) => {
+    const key = await admitAgain(needs, caller)
+    const mark = await emailsMark(needs, query)
+    const found = await worth(mark)
+    // Who has gone by now is not charged.
+    signal.throwIfAborted()
+    return found || over ? { key, mark, timedOut: !found } : undefined
+  })
 }
 
 function topicsOf({ readerPool }: EmailsNeeds, { keyId, to }: EmailQuery): MailboxId[] {

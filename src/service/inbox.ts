@@ -3,7 +3,7 @@ import type { MessageSummary } from '../core/message.ts'
 import type { Session } from '../core/session.ts'
 import type { MailStore, Page } from '../store/store.ts'
 import { type LiveSessionNeeds, liveSession } from './live-session.ts'
-import { watchMailbox } from './watch.ts'
+import { lookUntil } from './watch.ts'
 
 export interface AwaitMailNeeds extends LiveSessionNeeds {
   store: Pick<MailStore, 'findSession' | 'listMessages'>
@@ -36,24 +36,12 @@ export async function awaitMail(
   needs: AwaitMailNeeds,
   { token, session, seconds, worth, signal, lookMs }: Wait,
 ): Promise<{ session: Session; timedOut: boolean }> {
-  const watch = watchMailbox(needs.bus, { mailboxes: [session.id], signal, lookMs })
-  let over = false
-  const timer = setTimeout(() => {
-    over = true
-    watch.poke()
-  }, seconds * 1000)
-
-  try {
-    for (;;) {
-      const current = await liveSession(needs, token)
-      if (await worth(current)) return { session: current, timedOut: false }
-      if (over) return { session: current, timedOut: true }
-      await watch.news()
-    }
-  } finally {
-    clearTimeout(timer)
-    watch.end()
-  }
+  const watching = { mailboxes: [session.id], seconds, signal, lookMs }
+  return await lookUntil(needs.bus, watching, async (over) => {
+    const current = await liveSession(needs, token)
+    const found = await worth(current)
+    return found || over ? { session: current, timedOut: !found } : undefined
+  })
 }
 
 /** True when a message newer than this one is there. */

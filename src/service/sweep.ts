@@ -1,31 +1,28 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { asError } from '../core/fault.ts'
 import type { Log } from '../core/log.ts'
-import type { MailStore, SweepDue } from '../store/store.ts'
 
-interface Needs {
-  store: Pick<MailStore, 'sweep'>
-  now(): Date
+interface Sweep {
+  /** One small step; true when there is more to do. */
+  step(): Promise<boolean>
+  /** When there is not. */
+  restMs: number
   ended: AbortSignal
   log: Pick<Log, 'error'>
 }
 
-const REST_MS = 5_000
-// Between two steps of a long sweep the writer belongs to the mail that waits.
+// Between two steps of a long sweep the writer belongs to the mail and the requests that wait.
 const BREATH_MS = 5
 
 /** Clears away what is over, in small steps, until it is told to end. */
-export async function sweepForEver(
-  { store, now, ended, log }: Needs,
-  kept: Omit<SweepDue, 'now'>,
-): Promise<void> {
+export async function sweepForEver({ step, restMs, ended, log }: Sweep): Promise<void> {
   while (!ended.aborted) {
     let more = false
     try {
-      more = await store.sweep({ ...kept, now: now() })
+      more = await step()
     } catch (error) {
       log.error({ err: asError(error) }, 'the sweep failed and is tried again')
     }
-    await pause(more ? BREATH_MS : REST_MS, undefined, { signal: ended }).catch(() => {})
+    await pause(more ? BREATH_MS : restMs, undefined, { signal: ended }).catch(() => {})
   }
 }

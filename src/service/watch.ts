@@ -17,6 +17,34 @@ interface Watching {
   lookMs: number
 }
 
+/**
+ * Looks until that gives something. `over` is true for the last look, which is made when the time is up and must give
+ * something.
+ */
+export async function lookUntil<T>(
+  bus: Pick<Bus, 'subscribe'>,
+  { seconds, ...watching }: Watching & { seconds: number },
+  look: (over: boolean) => Promise<T | undefined>,
+): Promise<T> {
+  const watch = watchMailbox(bus, watching)
+  let over = false
+  const timer = setTimeout(() => {
+    over = true
+    watch.poke()
+  }, seconds * 1000)
+
+  try {
+    for (;;) {
+      const found = await look(over)
+      if (found !== undefined) return found
+      await watch.news()
+    }
+  } finally {
+    clearTimeout(timer)
+    watch.end()
+  }
+}
+
 /** Notes every change of one of the mailboxes from now on. Watch, then read, then wait for news: nothing falls in between. */
 export function watchMailbox(
   bus: Pick<Bus, 'subscribe'>,

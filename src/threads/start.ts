@@ -190,15 +190,24 @@ async function allMetrics(threads: readonly Thread[]): Promise<string> {
   return AggregatorRegistry.aggregate(metrics as object[][]).metrics()
 }
 
+const MAIL_SWEEP_MS = 5_000
+
 function startSweep(
   { sessions, pool }: Config,
-  needs: Pick<ReturnType<typeof openParts>, 'store' | 'now'> & { log: Log },
+  { store, now, log }: Pick<ReturnType<typeof openParts>, 'store' | 'now'> & { log: Log },
 ): () => Promise<void> {
   const end = new AbortController()
-  const swept = sweepForEver(
-    { ...needs, ended: end.signal },
-    { cooldownMs: sessions.cooldownMs, poolMs: pool.ttlMs, operatorMs: OPERATOR_MAIL_MS },
-  )
+  const kept = {
+    cooldownMs: sessions.cooldownMs,
+    poolMs: pool.ttlMs,
+    operatorMs: OPERATOR_MAIL_MS,
+  }
+  const swept = sweepForEver({
+    step: () => store.sweep({ ...kept, now: now() }),
+    restMs: MAIL_SWEEP_MS,
+    ended: end.signal,
+    log,
+  })
   return async () => {
     end.abort()
     await swept

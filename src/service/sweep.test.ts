@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
-import { sweepShopForEver } from './sweep-shop.ts'
+import { sweepForEver } from './sweep.ts'
 import { openShopScene, type ShopScene } from './testing/shop.ts'
 
 const DAY = 86_400_000
@@ -17,15 +17,14 @@ test('what nobody needs any more goes by itself, step by step, until it is told 
   const young = await scene.order()
   const end = new AbortController()
   let steps = 0
-  const shop = {
-    async sweepShop(now: Date) {
-      const more = await scene.shop.sweepShop(now)
-      steps += 1
-      if (!more) end.abort()
-      return more
-    },
+  const step = async () => {
+    const more = await scene.shop.sweepShop(scene.needs.now())
+    steps += 1
+    if (!more) end.abort()
+    return more
   }
-  await sweepShopForEver({ ...scene.needs, shop }, end.signal)
+  const { log } = scene.needs
+  await sweepForEver({ step, restMs: DAY, ended: end.signal, log })
   assert.ok(steps > 1, `${steps} steps`)
   const left = await scene.shop.listPurchases(1_000)
   assert.deepEqual(
@@ -43,7 +42,7 @@ test('a fault is told to the operator, and is not the end', async () => {
       end.abort()
     },
   }
-  const shop = { sweepShop: () => Promise.reject(new Error('full')) }
-  await sweepShopForEver({ ...scene.needs, shop, log }, end.signal)
-  assert.deepEqual(faults, ['the sweep of the shop failed and is tried again'])
+  const step = () => Promise.reject(new Error('full'))
+  await sweepForEver({ step, restMs: DAY, ended: end.signal, log })
+  assert.deepEqual(faults, ['the sweep failed and is tried again'])
 })
