@@ -22,6 +22,8 @@ export interface Envelope {
 export interface MessageSummary extends MailHead {
   id: number
   receivedAt: Date
+  /** The likeliest code that somebody waits for; empty: it has none; undefined: nobody has looked yet. */
+  code: string | undefined
 }
 
 /** A mail kept for one mailbox. */
@@ -51,7 +53,47 @@ export interface Mail {
   html: string | null
   headers: { name: string; value: string }[]
   attachments: AttachmentNote[]
+  /** The likeliest first. */
+  codes: Code[]
+  links: Link[]
 }
+
+/** What somebody is asked to type in elsewhere. */
+export interface Code {
+  /** As it is typed: without the spaces or hyphens that only make it readable. */
+  value: string
+  kind: 'digits' | 'letters_and_digits'
+  /** From 0 to 1. */
+  confidence: number
+}
+
+export interface Link {
+  url: string
+  /** What the mail calls it. */
+  text: string
+  /** Where it really leads, in ASCII. */
+  host: string
+  kind: LinkKind
+}
+
+export type LinkKind = 'verify' | 'sign_in' | 'reset' | 'unsubscribe' | 'other'
+
+/** Whether a mail comes from whom it names, as the DNS of the sender's domain says. */
+export interface SenderChecks {
+  spf: CheckResult
+  dkim: CheckResult
+  dmarc: CheckResult
+}
+
+/** RFC 8601's words. */
+export type CheckResult =
+  | 'pass'
+  | 'fail'
+  | 'softfail'
+  | 'neutral'
+  | 'none'
+  | 'temperror'
+  | 'permerror'
 
 /** A name and an address as a header gives them. */
 export interface Correspondent {
