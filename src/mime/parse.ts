@@ -40,6 +40,8 @@ export function parseMail(raw: Uint8Array): Mail {
       value: cleanLine(decodeWords(unfold(value)), MAX_HEADER_VALUE),
     })),
     attachments: body.attachments.map(({ part, related }, index) => describe(part, index, related)),
+    codes: [],
+    links: [],
   }
 }
 

@@ -15,6 +15,8 @@ export function unreadable(outcome: Outcome): Mail {
     html: null,
     headers: [],
     attachments: [],
+    codes: [],
+    links: [],
   }
 }
 
