@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { PLANS, type Plan } from '../../core/plan.ts'
 import { CLAIM_MS, type PaymentFacts, settle } from '../../core/purchase.ts'
-import type { NewPurchase, ShopStore } from '../store.ts'
+import type { NewPurchase } from '../purchase-store.ts'
+import type { ShopStore } from '../store.ts'
 import type { OpenShopStore } from './keys.contract.ts'
 
 const NOON = new Date('2026-03-01T12:00:00Z')

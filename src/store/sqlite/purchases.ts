@@ -1,6 +1,6 @@
 import type { Plan } from '../../core/plan.ts'
 import type { OrderState, Purchase } from '../../core/purchase.ts'
-import type { NewPurchase, UnsettledOrders } from '../store.ts'
+import type { NewPurchase, UnsettledOrders } from '../purchase-store.ts'
 import type { Db } from './files.ts'
 
 export interface PurchaseRow {

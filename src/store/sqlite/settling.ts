@@ -1,5 +1,5 @@
 import { CLAIM_MS, type Purchase } from '../../core/purchase.ts'
-import type { ClaimOutcome, KeyClaim, PaymentEvent, PurchaseChange } from '../store.ts'
+import type { ClaimOutcome, KeyClaim, PaymentEvent, PurchaseChange } from '../purchase-store.ts'
 import type { Db } from './files.ts'
 import { opens, type PurchaseRow, purchaseOf } from './purchases.ts'
 
