@@ -2,7 +2,15 @@ import type { Address, Host } from '../core/address.ts'
 import type { AccountHealth, FolderState, GmailAccount } from '../core/gmail.ts'
 import type { ApiKey } from '../core/key.ts'
 import type { MailDomain } from '../core/mail-domain.ts'
-import type { Envelope, Mail, MailHead, Message, MessageSummary, RawMail } from '../core/message.ts'
+import type {
+  Envelope,
+  Mail,
+  MailHead,
+  Message,
+  MessageSummary,
+  RawMail,
+  SenderChecks,
+} from '../core/message.ts'
 import type { FetchedRecipient, Recipient, RecipientFacts } from '../core/recipient.ts'
 import type { Mailbox, MailboxId, Session } from '../core/session.ts'
 import type { PurchaseStore } from './purchase-store.ts'
@@ -64,6 +72,11 @@ export interface MailStore {
   findMessage(mailbox: MailboxId, id: number): Promise<Message | undefined>
   /** True when a message of this very mailbox was there to delete. */
   deleteMessage(mailbox: MailboxId, id: number): Promise<boolean>
+  /**
+   * Notes the code of a message of a session, once: true when this call did. One that is not empty moves the version of the session, but not what its key
+   * sees; an empty one, of a mail that has none, moves nothing.
+   */
+  noteCode(noted: NotedCode): Promise<boolean>
   /** What a key may see right now, as a mark: as long as it is equal, so is the mail. */
   readerMark(scope: ReaderScope): Promise<string>
   /** Newest first. Of all that a key may see the ids rise in the order of commit, over all mailboxes. */
@@ -72,6 +85,10 @@ export interface MailStore {
   readParsed(rawId: number): Promise<Mail | undefined>
   /** Keeps the outcome of a parse; does nothing when the mail is gone. */
   keepParsed(rawId: number, mail: Mail): Promise<void>
+  /** Undefined until they were made. */
+  readSenderChecks(rawId: number): Promise<SenderChecks | undefined>
+  /** In the place of former ones; does nothing when the mail is gone. */
+  keepSenderChecks(rawId: number, checks: SenderChecks): Promise<void>
 
   /** One small step of clearing away what is over. True when there is more to do. */
   sweep(due: SweepDue): Promise<boolean>
@@ -142,6 +159,13 @@ export interface Page {
   /** Only messages with a larger id. */
   sinceId: number
   limit: number
+}
+
+export interface NotedCode {
+  mailbox: MailboxId
+  /** Of the message. */
+  id: number
+  code: string
 }
 
 /** What a key may read: mail of live sessions that were made with it, and of the pool where it is open to it. */

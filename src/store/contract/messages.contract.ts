@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
+import type { Mail } from '../../core/message.ts'
 import type { Kept } from '../store.ts'
 import {
   at,
@@ -150,4 +151,6 @@ const PARSED = {
   html: null,
   headers: [{ name: '__proto__', value: 'x' }],
   attachments: [],
-}
+  codes: [{ value: '123456', kind: 'digits', confidence: 0.9 }],
+  links: [],
+} satisfies Mail

@@ -1,5 +1,5 @@
 import { zstdDecompressSync } from 'node:zlib'
-import type { Mail, RawMail } from '../../core/message.ts'
+import type { Mail, RawMail, SenderChecks } from '../../core/message.ts'
 import {
   place,
   type ReceiveLimits,
@@ -28,12 +28,20 @@ export interface KeepParsed {
   zstd: Uint8Array
 }
 
+export interface KeepSenderChecks {
+  rawId: number
+  checks: SenderChecks
+}
+
 export function mailReads(db: Db) {
   const raw = db.prepare<[number], RawRow>(
     'select * from raw_mail join raw_bytes on raw_id = id where id = ?',
   )
   const parsed = db
     .prepare<[number], Uint8Array>('select zstd from parsed_mail where raw_id = ?')
+    .pluck()
+  const checks = db
+    .prepare<[number], string | null>('select auth from raw_mail where id = ?')
     .pluck()
 
   return {
@@ -54,6 +62,10 @@ export function mailReads(db: Db) {
       const zstd = parsed.get(rawId)
       return zstd && (JSON.parse(zstdDecompressSync(zstd).toString()) as Mail)
     },
+    readSenderChecks(rawId: number): SenderChecks | undefined {
+      const text = checks.get(rawId)
+      return text ? (JSON.parse(text) as SenderChecks) : undefined
+    },
   }
 }
 
@@ -61,6 +73,7 @@ export function mailWrites(db: Db, limits: ReceiveLimits, keep: KeepMail) {
   const { findRecipient } = recipientReads(db)
   const exists = db.prepare<[number], number>('select 1 from raw_mail where id = ?').pluck()
   const keepParsed = db.prepare('insert or replace into parsed_mail (raw_id, zstd) values (?, ?)')
+  const keepChecks = db.prepare('update raw_mail set auth = ? where id = ?')
 
   return {
     addMail(mail: NewMail, touch: Touch): Kept {
@@ -81,6 +94,10 @@ export function mailWrites(db: Db, limits: ReceiveLimits, keep: KeepMail) {
 
     keepParsed({ rawId, zstd }: KeepParsed): void {
       if (exists.get(rawId) !== undefined) keepParsed.run(rawId, zstd)
+    },
+
+    keepSenderChecks({ rawId, checks }: KeepSenderChecks): void {
+      keepChecks.run(JSON.stringify(checks), rawId)
     },
   }
 }

@@ -1,7 +1,7 @@
 import type { Address } from '../../core/address.ts'
 import type { Message, MessageSummary } from '../../core/message.ts'
 import { type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
-import type { Page } from '../store.ts'
+import type { NotedCode, Page } from '../store.ts'
 import type { Db } from './files.ts'
 import type { Touch } from './group-commit.ts'
 
@@ -16,6 +16,7 @@ export interface MessageRow {
   received_at: number
   size: number
   key_id: string | null
+  code: string | null
 }
 
 export function messageReads(db: Db) {
@@ -51,8 +52,25 @@ export function messageWrites(db: Db) {
   const find = db.prepare<[number, number], MessageRow>(
     'select * from message where mailbox = ? and id = ?',
   )
+  const isOwned = db
+    .prepare<[number], number>('select 1 from session where id = ? and token_hash is not null')
+    .pluck()
+  const note = db.prepare(
+    'update message set code = ? where mailbox = ? and id = ? and code is null',
+  )
+  const count = db.prepare('update session set codes = codes + 1 where id = ?')
 
   return {
+    noteCode({ mailbox, id, code }: NotedCode, touch: Touch): boolean {
+      if (isOwned.get(mailbox) === undefined) return false
+      if (note.run(code, mailbox, id).changes === 0) return false
+      if (code !== '') {
+        count.run(mailbox)
+        touch(mailbox)
+      }
+      return true
+    },
+
     deleteMessage({ mailbox, id }: DeleteMessage, touch: Touch): boolean {
       const row = find.get(mailbox, id)
       if (!row) return false
@@ -105,5 +123,6 @@ function summaryOf(row: MessageRow): MessageSummary {
     senderEmail: row.sender_email,
     subject: row.subject,
     receivedAt: new Date(row.received_at),
+    code: row.code ?? undefined,
   }
 }

@@ -14,6 +14,8 @@ export interface SessionRow {
   created_at: number
   expires_at: number
   version: number
+  /** How many codes were noted, see noteCode. */
+  codes: number
   last_id: number
   count: number
   bytes: number
@@ -134,7 +136,8 @@ function sessionOf(row: SessionRow): Session {
     accountId: row.account_id ?? undefined,
     createdAt: new Date(row.created_at),
     expiresAt: new Date(row.expires_at),
-    version: row.version,
+    // Both only rise, so no two states have the same sum.
+    version: row.version + row.codes,
     lastId: row.last_id,
     count: row.count,
     bytes: row.bytes,

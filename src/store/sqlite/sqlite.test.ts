@@ -1,6 +1,7 @@
 import { describe } from 'vitest'
 import { scratchMail, scratchShop } from '../../../test/scratch.ts'
 import { accountsContract } from '../contract/accounts.contract.ts'
+import { codesContract } from '../contract/codes.contract.ts'
 import { keysContract } from '../contract/keys.contract.ts'
 import { messagesContract } from '../contract/messages.contract.ts'
 import { purchasesContract } from '../contract/purchases.contract.ts'
@@ -12,6 +13,7 @@ import { shopkeepingContract } from '../contract/shopkeeping.contract.ts'
 describe('SQLite', () => {
   describe('sessions', () => sessionsContract(scratchMail))
   describe('messages', () => messagesContract(scratchMail))
+  describe('codes', () => codesContract(scratchMail))
   describe('recipients', () => recipientsContract(scratchMail))
   describe('accounts', () => accountsContract(scratchMail))
   describe('keys', () => keysContract(scratchShop))
