@@ -40,6 +40,8 @@ describe('allowed', () => {
     ['src/store/sqlite.test.ts', "import { scratchMail } from '../../test/scratch.ts'"],
     ['src/mime/fixtures/child.ts', "const config = await import('../../config.ts')"],
     ['src/mime/parse.ts', "import PostalMime from 'postal-mime'"],
+    ['src/mime/parser.ts', "import { openPool } from '../child/pool.ts'"],
+    ['src/sender/checker.ts', "import { openPool } from '../child/pool.ts'"],
   ] as const) {
     test(`${path}: ${source}`, () => expect(importFaults(path, source)).toEqual([]))
   }
@@ -56,6 +58,9 @@ describe('refused', () => {
       'core may not import randomBytes of node:crypto',
     ],
     ['src/store/x.ts', "import { a } from '../bus/bus.ts'", 'store may not import bus'],
+    ['src/sender/x.ts', "import { a } from '../mime/head.ts'", 'sender may not import mime'],
+    ['src/child/x.ts', "import { a } from '../mime/job.ts'", 'child may not import mime'],
+    ['src/service/x.ts', "import { a } from '../sender/a.ts'", 'service may not import sender'],
     ['src/store/x.ts', "import type { A } from '../bus/bus.ts'", 'store may not import bus'],
     [
       'src/service/x.ts',

@@ -1,4 +1,4 @@
-import { faultPlace } from './fault-place.ts'
+import { faultPlace } from '../child/fault-place.ts'
 import type { Answer, Job } from './job.ts'
 import { parseMail, readAttachment } from './parse.ts'
 

@@ -1,8 +1,9 @@
+import type { Lost } from '../child/limited-child.ts'
 import type { Mail } from '../core/message.ts'
-import type { Outcome } from './parse-child.ts'
+import type { Answer } from './job.ts'
 
 /** What a reader gets of a mail that could not be read: a text that says so, and the way to the mail itself. */
-export function unreadable(outcome: Outcome): Mail {
+export function unreadable(outcome: Answer | Lost): Mail {
   const fault = `This mail could not be parsed: ${reasonOf(outcome)}.`
   return {
     from: [],
@@ -20,7 +21,7 @@ export function unreadable(outcome: Outcome): Mail {
   }
 }
 
-function reasonOf(outcome: Outcome): string {
+function reasonOf(outcome: Answer | Lost): string {
   if (outcome.kind !== 'lost') return 'its structure makes no sense'
   if (outcome.why === 'too slow') return 'reading it took too long'
   return outcome.why === 'too large' ? 'reading it took too much memory' : 'its reader gave up'

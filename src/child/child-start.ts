@@ -7,7 +7,7 @@ const MAX_TOLD = 300
  * Resolves when the child says that it is ready. What it prints up to then is told when it does not start; no mail has
  * reached it yet. Later prints are thrown away.
  */
-export function started(child: ChildProcess, startMs: number): Promise<void> {
+export function started(child: ChildProcess, name: string, startMs: number): Promise<void> {
   let clock: NodeJS.Timeout | undefined
   let heard = ''
   const listen = (chunk: Buffer) => {
@@ -16,7 +16,7 @@ export function started(child: ChildProcess, startMs: number): Promise<void> {
   child.stderr?.on('data', listen)
   return new Promise<void>((resolve, reject) => {
     const fail = (why: unknown) =>
-      reject(new Error(`a parse child did not start (${why}): ${lastWords(heard)}`))
+      reject(new Error(`a ${name} child did not start (${why}): ${lastWords(heard)}`))
     child.once('message', () => resolve())
     child.once('error', (fault) => fail(fault.message))
     // Not 'exit': its last words may still be on their way then.

@@ -3,7 +3,6 @@ import { existsSync, realpathSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { started } from './child-start.ts'
-import type { Answer, Job } from './job.ts'
 import { readUsage, type Usage } from './usage.ts'
 
 export interface JobLimits {
@@ -16,12 +15,15 @@ export interface JobLimits {
   memoryMb: number
 }
 
-/** An answer, or why there will be none: the child is gone then. */
-export type Outcome = Answer | { kind: 'lost'; why: 'died' | 'too slow' | 'too large' }
+/** Why there will be no answer: the child is gone. */
+export interface Lost {
+  kind: 'lost'
+  why: 'died' | 'too slow' | 'too large'
+}
 
-export interface ParseChild {
+export interface LimitedChild<Job, Answer> {
   /** One job at a time. Rejects only when the child could not be started: that says nothing about the mail. */
-  run(job: Job): Promise<Outcome>
+  run(job: Job): Promise<Answer | Lost>
   alive(): boolean
   end(): Promise<void>
 }
@@ -30,14 +32,26 @@ const LOOK_MS = 50
 /** Of the JavaScript heap; buffers come on top, see JobLimits.memoryMb. */
 const HEAP_MB = 256
 
+/** Which program a child runs. It says `{ kind: 'ready' }` once, then one answer per job. */
+export interface ChildProgram {
+  /** For logs: what kind of child it is. */
+  name: string
+  script: URL
+  /** The folder of its modules, which may import those of the core. */
+  folder: URL
+}
+
 /** Starts a child that may read its own modules and nothing else: no other file, no network, no further process. */
-export function startChild(script: URL, limits: JobLimits): ParseChild {
+export function startChild<Job extends object, Answer extends { kind: string }>(
+  { name, script, folder }: ChildProgram,
+  limits: JobLimits,
+): LimitedChild<Job, Answer> {
   const child = fork(fileURLToPath(script), [], {
     execArgv: [
       `--max-old-space-size=${HEAP_MB}`,
       '--disallow-code-generation-from-strings',
       '--permission',
-      ...readable().map((path) => `--allow-fs-read=${path}`),
+      ...readable(folder).map((path) => `--allow-fs-read=${path}`),
     ],
     // Secrets of the service stand in its environment.
     env: {},
@@ -48,7 +62,7 @@ export function startChild(script: URL, limits: JobLimits): ParseChild {
     child.once('exit', () => resolve())
     child.on('error', () => resolve())
   })
-  const ready = started(child, limits.startMs)
+  const ready = started(child, name, limits.startMs)
   let lost = false
   // Whoever runs a job hears of it.
   ready.catch(() => {
@@ -62,7 +76,7 @@ export function startChild(script: URL, limits: JobLimits): ParseChild {
       hold(child)
       try {
         await ready
-        const outcome = await work(child, job, limits)
+        const outcome = await work<Job, Answer>(child, job, limits)
         lost = outcome.kind === 'lost'
         return outcome
       } finally {
@@ -80,9 +94,10 @@ export function startChild(script: URL, limits: JobLimits): ParseChild {
 }
 
 /** The right to read goes by the path that is opened in the end, and folders may be links to elsewhere. */
-function readable(): string[] {
-  const paths = ['./', '../core/', '../../node_modules/', '../../package.json']
-    .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+function readable(folder: URL): string[] {
+  const shared = ['./', '../core/', '../../node_modules/', '../../package.json']
+  const paths = [folder, ...shared.map((path) => new URL(path, import.meta.url))]
+    .map((path) => fileURLToPath(path))
     .filter((path) => existsSync(path))
   return [...new Set(paths.flatMap((path) => [path, realpathSync(path)]))]
 }
@@ -99,11 +114,15 @@ function rest(child: ChildProcess): void {
   if (child.stderr instanceof Socket) child.stderr.unref()
 }
 
-function work(child: ChildProcess, job: Job, limits: JobLimits): Promise<Outcome> {
+function work<Job extends object, Answer extends { kind: string }>(
+  child: ChildProcess,
+  job: Job,
+  limits: JobLimits,
+): Promise<Answer | Lost> {
   const before = readUsage(child.pid ?? 0)
   const startedAt = performance.now()
-  return new Promise<Outcome>((resolve) => {
-    const finish = (outcome: Outcome) => {
+  return new Promise((resolve) => {
+    const finish = (outcome: Answer | Lost) => {
       clearInterval(watch)
       child.off('message', answered)
       child.off('exit', died)
