@@ -11,7 +11,10 @@ export default defineConfig({
     env: { NODE_COMPILE_CACHE },
     hookTimeout: 120_000,
     projects: [
-      { extends: true, test: { name: 'unit', include: ['src/**/*.test.ts'], testTimeout: 30_000 } },
+      {
+        extends: true,
+        test: { name: 'unit', include: ['{src,web}/**/*.test.ts'], testTimeout: 30_000 },
+      },
       {
         extends: true,
         test: { name: 'house', include: ['test/**/*.test.ts'], testTimeout: 300_000 },

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
 import { makeWaiters, openMemoryBus } from '../src/bus/memory.ts'
 import { readConfig } from '../src/config.ts'
 import { type Address, parseHost } from '../src/core/address.ts'
 import type { Log, LogFacts } from '../src/core/log.ts'
 import type { Mail } from '../src/core/message.ts'
 import { OPERATOR } from '../src/core/session.ts'
+import { readBuiltPage } from '../src/http/built-page.ts'
 import { openHttp } from '../src/http/server.ts'
 import { makeRates, openMemoryLimit } from '../src/limit/memory.ts'
 import { openPay } from '../src/pay/open.ts'
@@ -64,6 +66,7 @@ export async function openDoor({
     limit: openMemoryLimit(makeRates()),
     parse,
     attachment: async () => undefined,
+    builtPage: readBuiltPage(fileURLToPath(new URL('../web/dist/', import.meta.url))),
     metrics: async () => '# nothing\n',
     now,
     randomBytes: (count: number) => randomBytes(count),

@@ -23,6 +23,7 @@ import type { FindMailNeeds, ReadMailNeeds } from '../service/read-mail.ts'
 import type { ReadinessNeeds } from '../service/readiness.ts'
 import type { UsageNeeds } from '../service/usage.ts'
 import type { Answers } from './answers.ts'
+import type { BuiltPage } from './built-page.ts'
 import type { Outgoing } from './outgoing.ts'
 import type { Waiting } from './waiting.ts'
 
@@ -57,6 +58,7 @@ export interface HttpNeeds
   ): Promise<{ note: AttachmentNote; bytes: Uint8Array } | undefined>
   /** Prometheus text of the whole process. */
   metrics(): Promise<string>
+  builtPage: BuiltPage
   log: Log
   config: HttpConfig
 }

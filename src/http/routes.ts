@@ -1,4 +1,5 @@
 import type { Route } from './route.ts'
+import { assetRoutes } from './routes/assets.ts'
 import { attachmentRoute } from './routes/attachment.ts'
 import { checkMailRoute } from './routes/check-mail.ts'
 import { checkoutRoute } from './routes/checkout.ts'
@@ -15,6 +16,7 @@ import { fakePayRoutes } from './routes/fake-pay.ts'
 import { livezRoute } from './routes/livez.ts'
 import { metricsRoute } from './routes/metrics.ts'
 import { orderRoute } from './routes/order.ts'
+import { pageRoutes } from './routes/pages.ts'
 import { plansRoute } from './routes/plans.ts'
 import { rawMailRoute } from './routes/raw-mail.ts'
 import { readMailRoute } from './routes/read-mail.ts'
@@ -50,6 +52,8 @@ export const documented: readonly Route[] = [
 /** Every endpoint. */
 export const routes: readonly Route[] = [
   ...documented,
+  ...pageRoutes,
+  ...assetRoutes,
   ...shopPageRoutes,
   ...fakePayRoutes,
   ...documentRoutes(documented),

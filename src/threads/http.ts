@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'
 import { register } from 'prom-client'
 import type { AttachmentNote, Mail } from '../core/message.ts'
+import { readBuiltPage } from '../http/built-page.ts'
 import { openHttp } from '../http/server.ts'
 import { openLog } from '../log.ts'
 import { openPay } from '../pay/open.ts'
@@ -28,6 +30,7 @@ const door = await openHttp(
         | { note: AttachmentNote; bytes: Uint8Array }
         | undefined,
     metrics: async () => String(await main('metrics')),
+    builtPage: readBuiltPage(fileURLToPath(new URL('../../web/dist/', import.meta.url))),
     randomBytes: (count) => randomBytes(count),
     log,
     config,

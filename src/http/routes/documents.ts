@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
-import { empty, file, readyJson } from '../answer.ts'
+import { file, readyJson } from '../answer.ts'
 import { DOCS_POLICY, docsPage } from '../docs.ts'
 import { openapi } from '../openapi.ts'
 import { type Route, route } from '../route.ts'
 import { siteUrl } from '../site.ts'
 
-/** The documents of these routes: for programs, for people, and the way there. */
+/** The documents of these routes: for programs and for people. */
 export function documentRoutes(routes: readonly Route[]): Route[] {
   const document = readyJson(openapi(routes), { 'cache-control': 'no-cache' })
   const input = Type.Object({})
@@ -34,16 +34,6 @@ export function documentRoutes(routes: readonly Route[]): Route[] {
           'cache-control': 'no-cache',
           'content-security-policy': DOCS_POLICY,
         }),
-    }),
-    route({
-      method: 'GET',
-      path: '/',
-      title: 'Home',
-      about: 'Leads to the documents.',
-      input,
-      output: 'text/html',
-      refusals: [],
-      handle: async () => empty(302, { location: '/docs' }),
     }),
   ]
 }

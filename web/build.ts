@@ -1,0 +1,39 @@
+import { hash } from 'node:crypto'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
+
+const here = fileURLToPath(new URL('.', import.meta.url))
+const SMALLER = /\.(js|css|svg)$/
+
+/** Builds the page, and each file of it smaller beside itself; nothing to do when it was built from these very sources. */
+async function build(): Promise<void> {
+  const sources = hashOfSources()
+  if (builtFrom() === sources) return
+  const { build } = await import('vite')
+  await build({ configFile: `${here}vite.config.ts`, logLevel: 'warn' })
+  for (const name of globSync('dist/**/*', { cwd: here }).filter((name) => SMALLER.test(name))) {
+    const bytes = readFileSync(`${here}${name}`)
+    writeFileSync(`${here}${name}.br`, brotliCompressSync(bytes))
+    writeFileSync(`${here}${name}.gz`, gzipSync(bytes, { level: 9 }))
+  }
+  // Last: a build that was cut off is begun anew.
+  writeFileSync(`${here}dist/sources`, sources)
+}
+
+function hashOfSources(): string {
+  const names = globSync('**/*.{ts,tsx,css,svg}', { cwd: here, exclude: ['dist/**'] }).sort()
+  const lock = readFileSync(`${here}../package-lock.json`, 'utf8')
+  const texts = names.map((name) => `${name}\n${readFileSync(`${here}${name}`, 'utf8')}`)
+  return hash('sha256', [lock, ...texts].join('\n'))
+}
+
+function builtFrom(): string | undefined {
+  try {
+    return readFileSync(`${here}dist/sources`, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+await build()

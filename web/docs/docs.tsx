@@ -1,0 +1,8 @@
+import { Frame } from '../site/frame.tsx'
+import { openPage } from '../site/open-page.tsx'
+
+await openPage(() => (
+  <Frame>
+    <h1>docs</h1>
+  </Frame>
+))

@@ -1,0 +1,227 @@
+// Made from the routes by src/http/api-types.test.ts; after a change run `npx vitest run src/http/api-types --update`.
+
+/** What a success of each route is. */
+export interface Answers {
+  'GET /api/domains': {
+    status: 'success'
+    domains: {
+      id: number
+      domain: string
+    }[]
+    gmail_accounts: {
+      id: number
+      email: string
+    }[]
+  }
+  'POST /api/create-session': {
+    status: 'success'
+    email: string
+    token: string
+    expires_at: string
+    expires_at_iso: string
+  }
+  'GET /api/check-mail': {
+    status: 'success'
+    email: string
+    expires_at: string
+    expires_at_iso: string
+    full?: true
+    messages: {
+      id: number
+      sender_name: string
+      sender_email: string
+      subject: string
+      received_at: string
+      received_at_iso: string
+    }[]
+    timed_out?: true
+  }
+  'GET /api/read-mail': {
+    status: 'success'
+    message: {
+      id: number
+      sender_name: string
+      sender_email: string
+      subject: string
+      received_at: string
+      received_at_iso: string
+      body_text: string | null
+      body_html: string | null
+      to: {
+        name: string
+        address: string
+      }[]
+      cc: {
+        name: string
+        address: string
+      }[]
+      reply_to: {
+        name: string
+        address: string
+      }[]
+      message_id: string | null
+      date: string | null
+      size: number
+      attachments: {
+        index: number
+        filename: string
+        content_type: string
+        size: number
+        content_id: string | null
+        inline: boolean
+        url: string
+      }[]
+      headers?: {
+        name: string
+        value: string
+      }[]
+      codes: unknown[]
+      links: unknown[]
+      auth: null
+      raw_url: string
+    }
+  }
+  'POST /api/delete-mail': {
+    status: 'success'
+    message: string
+  }
+  'POST /api/extend-session': {
+    status: 'success'
+    email: string
+    token: string
+    expires_at: string
+    expires_at_iso: string
+  }
+  'POST /api/delete-session': {
+    status: 'success'
+    message: string
+  }
+  'GET /emails': {
+    address?: string
+    emails: {
+      id: number
+      from: string
+      to: string
+      subject: string
+      date: string
+      date_iso: string
+      body: string
+      truncated?: true
+    }[]
+  }[]
+  'GET /usage': {
+    status: 'success'
+    plan: string
+    label: string
+    prefix: string
+    state: string
+    requests: number
+    used: number
+    remaining: number
+    per_day: number | null
+    used_today: number
+    remaining_today: number | null
+    resets_at: string
+    resets_at_iso: string
+    expires_at: string | null
+    expires_at_iso: string | null
+    days: {
+      date: string
+      requests: number
+    }[]
+  }
+  'GET /api/plans': {
+    status: 'success'
+    plans: {
+      id: string
+      name: string
+      price: {
+        cents: number
+        currency: string
+        text: string
+      }
+      requests: number
+      per_day: number | null
+      months: number | null
+      renews: boolean
+      validity: string
+      support: string
+    }[]
+    payments: {
+      provider: string
+      buyable: boolean
+    }
+  }
+  'POST /api/checkout': {
+    status: 'success'
+    order_id: string
+    plan: string
+    plan_name: string
+    price: {
+      cents: number
+      currency: string
+      text: string
+      term: string
+    }
+    url: string
+    claim_secret: string
+  }
+  'GET /api/orders/{id}': {
+    status: 'success'
+    order_id: string
+    plan: string
+    plan_name: string
+    price: {
+      cents: number
+      currency: string
+      text: string
+      term: string
+    }
+    state: string
+    url: string | null
+    created_at: string
+    created_at_iso: string
+    paid_until: string | null
+    paid_until_iso: string | null
+    claimable: boolean
+    claimed_at: string | null
+    claimed_at_iso: string | null
+    key_prefix: string | null
+    next: string
+  }
+  'POST /api/orders/{id}/claim': {
+    status: 'success'
+    order_id: string
+    plan: string
+    plan_name: string
+    price: {
+      cents: number
+      currency: string
+      text: string
+      term: string
+    }
+    key: string
+    key_id: string
+    prefix: string
+    requests: number
+    per_day: number | null
+    expires_at: string | null
+    expires_at_iso: string | null
+  }
+  'POST /api/stripe/webhook': {
+    status: 'success'
+  }
+  'GET /livez': {
+    status: 'success'
+  }
+  'GET /readyz': {
+    status: 'success'
+    gmail_accounts?: {
+      id: number
+      email: string
+      health: string
+      reason: string
+      aliases: number
+    }[]
+  }
+}

@@ -1,0 +1,76 @@
+/** The server understood and said no: `code` is one of the API's, `message` is for people, in English. */
+export class Refusal extends Error {
+  readonly code: string
+  readonly status: number
+  /** When it may be worth asking again. */
+  readonly retrySeconds: number | undefined
+
+  constructor(status: number, answer: { code: string; message: string }, retrySeconds?: number) {
+    super(answer.message)
+    this.status = status
+    this.code = answer.code
+    this.retrySeconds = retrySeconds
+  }
+}
+
+/** No answer at all: we are offline, or the server is. */
+export class Unreachable extends Error {}
+
+export interface Question {
+  method?: 'GET' | 'POST'
+  /** Goes as Bearer: a token in an address would be in logs. */
+  token?: string
+  values?: Record<string, string | number | boolean | undefined>
+  headers?: Record<string, string>
+  signal?: AbortSignal
+  /** Sent to its end also when the page is left. */
+  keepalive?: boolean
+}
+
+/** The JSON of a success. Throws Refusal, or Unreachable. */
+export async function ask<T>(path: string, question: Question = {}): Promise<T> {
+  const response = await send(path, question)
+  try {
+    return (await response.json()) as T
+  } catch (cause) {
+    throw new Unreachable('the answer broke off', { cause })
+  }
+}
+
+/** A success whose body is read by the caller. Throws Refusal, or Unreachable. */
+export async function send(path: string, question: Question = {}): Promise<Response> {
+  const { method = 'GET', token, values = {}, headers = {}, signal, keepalive } = question
+  const given = new URLSearchParams()
+  for (const [name, value] of Object.entries(values)) {
+    if (value !== undefined) given.set(name, String(value))
+  }
+  const query = method === 'GET' && given.size > 0 ? `?${given}` : ''
+  let response: Response
+  try {
+    response = await fetch(`${path}${query}`, {
+      method,
+      cache: 'no-store',
+      credentials: 'omit',
+      headers: { ...(token ? { authorization: `Bearer ${token}` } : {}), ...headers },
+      ...(method === 'POST' ? { body: given } : {}),
+      ...(signal ? { signal } : {}),
+      ...(keepalive ? { keepalive } : {}),
+    })
+  } catch (cause) {
+    if (signal?.aborted) throw cause
+    throw new Unreachable('the site could not be reached', { cause })
+  }
+  if (!response.ok) throw await refusalOf(response)
+  return response
+}
+
+async function refusalOf(response: Response): Promise<Error> {
+  const wait = Number(response.headers.get('retry-after'))
+  const retry = wait > 0 ? wait : undefined
+  try {
+    return new Refusal(response.status, await response.json(), retry)
+  } catch (cause) {
+    // Not our JSON: something between us and the server answered.
+    return new Unreachable(`status ${response.status}`, { cause })
+  }
+}

@@ -1,0 +1,20 @@
+/** What this browser keeps for this site; nothing where it does not let us. Never the text of a mail. */
+export const kept = {
+  find(name: string): string | undefined {
+    try {
+      return localStorage.getItem(`mayfly ${name}`) ?? undefined
+    } catch {
+      return undefined
+    }
+  },
+  /** False when the browser refuses: then it is forgotten with the page. */
+  keep(name: string, value: string | undefined): boolean {
+    try {
+      if (value === undefined) localStorage.removeItem(`mayfly ${name}`)
+      else localStorage.setItem(`mayfly ${name}`, value)
+      return true
+    } catch {
+      return false
+    }
+  },
+}

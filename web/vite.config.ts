@@ -1,0 +1,33 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vite'
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+
+// The server writes the pages themselves and finds here what they load: see src/http/built-page.ts.
+export default defineConfig({
+  root: here('.'),
+  publicDir: false,
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  build: {
+    outDir: here('dist'),
+    emptyOutDir: true,
+    manifest: true,
+    // A browser that is two years old.
+    target: ['chrome128', 'firefox128', 'safari17.5'],
+    modulePreload: { polyfill: false },
+    // An image in the style sheet would need a wider policy than the page has.
+    assetsInlineLimit: 0,
+    rolldownOptions: {
+      input: {
+        early: here('site/early.ts'),
+        site: here('site/site.css'),
+        inbox: here('inbox/inbox.tsx'),
+        pricing: here('shop/pricing.tsx'),
+        order: here('shop/order.tsx'),
+        key: here('key/key.tsx'),
+        docs: here('docs/docs.tsx'),
+        leave: here('site/leave.tsx'),
+      },
+    },
+  },
+})
