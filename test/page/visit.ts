@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import axe from 'axe-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll } from 'vitest'
+import { openBrowser } from '../browser.ts'
+import { type House, openHouse } from '../house.ts'
+
+export interface Visitor {
+  house(): House
+  browser(): Browser
+  /** A page in a browser context of its own: nothing is kept from one visit to the next. */
+  visit(path: string, options?: BrowserContextOptions): Promise<Page>
+  /** Another tab beside this one: both know what the browser keeps. */
+  beside(page: Page, path: string): Promise<Page>
+  /** What the browser may complain of in this test, and other hosts that it may ask. */
+  expect(allowed: { complaint?: RegExp; origin?: string }): void
+}
+
+/**
+ * The whole service and a real browser for one test file. After each test: every request went to our own origin, no
+ * address held a token, and the browser had nothing to say.
+ */
+export function visitor(env: Record<string, string> = {}): Visitor {
+  let house: House
+  let browser: Browser
+  let asked: string[] = []
+  let tokens: string[] = []
+  let complaints: string[] = []
+  let allowed: { complaint?: RegExp; origin?: string } = {}
+
+  beforeAll(async () => {
+    house = await openHouse({ env })
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser.close()
+    await house.stop()
+  })
+  afterEach(async () => {
+    await Promise.all(browser.contexts().map((context) => context.close()))
+    const [urls, told, seen, { complaint, origin }] = [asked, complaints, tokens, allowed]
+    asked = []
+    complaints = []
+    tokens = []
+    allowed = {}
+    assert.deepEqual(
+      told.filter((text) => !complaint?.test(text)),
+      [],
+    )
+    assert.ok(urls.length > 0, 'the test opened no page')
+    for (const url of urls) {
+      const { origin: asks } = new URL(url)
+      assert.ok(asks === house.url || asks === origin, `asked ${url}`)
+      for (const token of seen) assert.ok(!url.includes(token), 'a token stood in an address')
+    }
+  })
+
+  function watch(page: Page): Page {
+    page.on('request', (request) => {
+      const url = request.url()
+      if (/^(data|blob|about):/.test(url)) return
+      // What follows the # stays in the browser; this is what the server sees.
+      asked.push(url.replace(/#.*/, ''))
+      const bearer = /^Bearer (.+)/.exec(request.headers()['authorization'] ?? '')?.[1]
+      if (bearer) tokens.push(bearer)
+    })
+    page.on('pageerror', (fault) => complaints.push(fault.message))
+    page.on('console', (message) => {
+      const { url } = message.location()
+      if (['error', 'warning'].includes(message.type())) complaints.push(`${message.text()} ${url}`)
+    })
+    return page
+  }
+
+  return {
+    house: () => house,
+    browser: () => browser,
+    async visit(path, options = {}) {
+      const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
+      const page = watch(await context.newPage())
+      await page.goto(`${house.url}${path}`)
+      return page
+    },
+    async beside(page, path) {
+      const other = watch(await page.context().newPage())
+      await other.goto(`${house.url}${path}`)
+      return other
+    },
+    expect(more) {
+      allowed = { ...allowed, ...more }
+    },
+  }
+}
+
+/** Fails with the places that people with other eyes, ears or hands could not use. */
+export async function checkAccess(page: Page): Promise<void> {
+  // Not as a script of the page, which its policy would refuse.
+  await page.evaluate(axe.source)
+  const { violations } = (await page.evaluate('axe.run(document)')) as axe.AxeResults
+  const told = violations.map(
+    ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(' | ')}`,
+  )
+  assert.deepEqual(told, [])
+}
