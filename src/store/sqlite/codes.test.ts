@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'vitest'
+import { scratchFolder } from '../../../test/scratch.ts'
+import type { MailboxId } from '../../core/session.ts'
+import { MAIL_FILE, openWritable } from './files.ts'
+import { mailReads } from './mail.ts'
+import { messageReads } from './messages.ts'
+import { openMigrated } from './migrate.ts'
+import { pack } from './pack.ts'
+import { sessionReads } from './sessions.ts'
+
+test('mail from before codes were looked for is looked at anew', () => {
+  const folder = scratchFolder()
+  const old = openWritable(join(folder.path, MAIL_FILE))
+  for (const step of ['0001', '0002', '0003']) {
+    old.exec(readFileSync(new URL(`./migrations/mail/${step}.sql`, import.meta.url), 'utf8'))
+  }
+  old.pragma('user_version = 3')
+  old.exec(`
+    insert into session (id, address, token_hash, created_at, expires_at, version, count)
+      values (101, 'ann@box.test', 'h', 0, 1, 7, 1);
+    insert into raw_mail values (5, 1, '192.0.2.1', 'x', '', null, 'SMTP', 0);
+    insert into message values (101, 11, 5, 'ann@box.test', 'A', 'a@b.test', 's', 0, 3, null);
+  `)
+  old.prepare('insert into parsed_mail values (5, ?)').run(pack('{"text":"without codes"}'))
+  old.close()
+
+  const db = openMigrated(folder.path, 'mail')
+  const [message] = messageReads(db).listMessages(101 as MailboxId, { sinceId: 0, limit: 1 })
+  assert.deepEqual([message?.subject, message?.code], ['s', undefined])
+  assert.equal(mailReads(db).readParsed(5), undefined)
+  assert.equal(mailReads(db).readSenderChecks(5), undefined)
+  assert.equal(sessionReads(db).findSession('h')?.version, 7, 'an ETag of before stays good')
+  db.close()
+  folder.remove()
+})
