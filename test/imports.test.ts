@@ -1,7 +1,8 @@
 import { globSync, readFileSync } from 'node:fs'
+import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { importFaults } from './import-rules.ts'
+import { importFaults, importsOf } from './import-rules.ts'
 
 const root = new URL('../', import.meta.url)
 const files = globSync('src/**/*.ts', { cwd: fileURLToPath(root) })
@@ -11,6 +12,27 @@ test('every file of src imports only what the table allows', () => {
     importFaults(path, readFileSync(new URL(path, root), 'utf8')),
   )
   expect(faults).toEqual([])
+})
+
+/** All that reaches the reader's browser; each was chosen. */
+const PAGE_PACKAGES = ['preact', 'preact/hooks', '@preact/signals', 'dompurify', 'uqr']
+
+test('the page imports nothing of src, and only the packages that were chosen for it', () => {
+  const pages = globSync('web/*/**/*.{ts,tsx}', { cwd: fileURLToPath(root) }).filter(
+    (path) => !/^web\/dist\/|\.test\.ts$/.test(path),
+  )
+  expect(pages.length).toBeGreaterThan(10)
+  const strays = pages.flatMap((path) =>
+    importsOf(readFileSync(new URL(path, root), 'utf8'))
+      .map(({ target }) => target)
+      .filter((target) =>
+        target.startsWith('.')
+          ? !posix.join(posix.dirname(path), target).startsWith('web/')
+          : !PAGE_PACKAGES.includes(target),
+      )
+      .map((target) => `${path}: the page may not import ${target}`),
+  )
+  expect(strays).toEqual([])
 })
 
 test('the table is held against the whole house', () => {
