@@ -6,29 +6,37 @@ import {
   type Lost,
   startChild,
 } from './limited-child.ts'
+import { type LineLimits, openLine } from './line.ts'
+
+/** Of a job that nobody waits for yet: it lets all others go first, and leaves them a child, until it is hastened. */
+export type JobName = number
 
 /** Child processes that work on mails: whatever a mail does to its reader, it does not do it to the service. */
 export interface Pool<Job, Answer> {
   /** Rejects when too much waits, when the pool is closed, and when no child could be started: never by the job's fault. */
-  run(job: Job): Promise<Answer | Lost>
+  run(job: Job, later?: JobName): Promise<Answer | Lost>
+  /** Somebody waits by now for what was to be done later. */
+  hasten(name: JobName): void
   close(): Promise<void>
 }
 
-export interface PoolOptions<Job> extends ChildProgram {
+export interface PoolOptions<Job> extends ChildProgram, LineLimits {
   children: number
   limits: Partial<JobLimits>
-  maxWaiting: number
-  maxWaitingBytes: number
   bytesOf(job: Job): number
 }
 
 interface Waiting<Job, Answer> {
   job: Job
+  bytes: number
+  later: JobName | undefined
   resolve(outcome: Answer | Lost): void
   reject(fault: unknown): void
 }
 
 const LIMITS: JobLimits = { startMs: 30_000, cpuMs: 1_000, wallMs: 30_000, memoryMb: 512 }
+/** Of what is done later. */
+const LATER: LineLimits = { maxWaiting: 32, maxWaitingBytes: 64 * 1024 * 1024 }
 
 /** Children are started when there is work for them, and stay. */
 export function openPool<Job extends object, Answer extends { kind: string }>({
@@ -42,42 +50,39 @@ export function openPool<Job extends object, Answer extends { kind: string }>({
   const jobLimits = { ...LIMITS, ...limits }
   const busy = new Set<LimitedChild<Job, Answer>>()
   let idle: LimitedChild<Job, Answer>[] = []
-  const waiting: Waiting<Job, Answer>[] = []
-  let waitingBytes = 0
+  const line = openLine<Waiting<Job, Answer>>({ maxWaiting, maxWaitingBytes })
+  const laterLine = openLine<Waiting<Job, Answer>>(LATER)
+  const mostLater = Math.max(1, children - 1)
+  let busyLater = 0
   let closed = false
 
   function next(): void {
     idle = idle.filter((child) => child.alive())
-    const child =
-      idle.pop() ?? (busy.size < children ? startChild<Job, Answer>(program, jobLimits) : undefined)
-    if (!child) return
-    const first = waiting.shift()
-    if (!first) {
-      idle.push(child)
-      return
-    }
-    waitingBytes -= bytesOf(first.job)
+    if (idle.length === 0 && busy.size >= children) return
+    const entry = line.shift() ?? (busyLater < mostLater ? laterLine.shift() : undefined)
+    if (!entry) return
+    const child = idle.pop() ?? startChild<Job, Answer>(program, jobLimits)
+    const isLater = entry.later !== undefined
     busy.add(child)
+    if (isLater) busyLater += 1
     void child
-      .run(first.job)
-      .then(first.resolve, first.reject)
+      .run(entry.job)
+      .then(entry.resolve, entry.reject)
       .finally(() => {
         busy.delete(child)
+        if (isLater) busyLater -= 1
         if (child.alive()) idle.push(child)
-        if (waiting.length > 0) next()
+        next()
       })
   }
 
   return {
-    async run(job) {
+    async run(job, later) {
       if (closed) throw stopping()
-      const bytes = bytesOf(job)
-      if (waiting.length >= maxWaiting || waitingBytes + bytes > maxWaitingBytes) {
-        throw new Problem('overloaded', 'Too many mails are waiting to be read.', 1)
-      }
       const outcome = await new Promise<Answer | Lost>((resolve, reject) => {
-        waiting.push({ job, resolve, reject })
-        waitingBytes += bytes
+        const entry = { job, bytes: bytesOf(job), later, resolve, reject }
+        if (later === undefined) line.join(entry)
+        else laterLine.join(entry)
         next()
       }).catch((fault) => {
         throw closed ? stopping() : fault
@@ -85,9 +90,17 @@ export function openPool<Job extends object, Answer extends { kind: string }>({
       if (closed && outcome.kind === 'lost') throw stopping()
       return outcome
     },
+    hasten(name) {
+      for (const entry of laterLine.takeWhere(({ later }) => later === name)) {
+        line.push({ ...entry, later: undefined })
+      }
+      next()
+    },
     async close() {
       closed = true
-      for (const { reject } of waiting.splice(0)) reject(stopping())
+      for (const each of [line, laterLine]) {
+        for (const { reject } of each.takeWhere(() => true)) reject(stopping())
+      }
       await Promise.all([...busy, ...idle].map((child) => child.end()))
     },
   }

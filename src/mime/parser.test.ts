@@ -179,3 +179,51 @@ describe('the pool', () => {
     for (const parse of both) await expect(parse).rejects.toThrow('did not start (not within')
   })
 })
+
+describe('what nobody waits for', () => {
+  /** In which order these are read by one child: a name is read later, with ! it is hastened. */
+  async function orderOf(jobs: readonly string[]): Promise<string> {
+    const parser = open({ children: 1 })
+    const order: string[] = []
+    const all = jobs.map(async (job) => {
+      const later = /^\d/.test(job) ? Number.parseInt(job, 10) : undefined
+      const mail = await parser.parse(Buffer.from(`X: y\r\n\r\n${job}`), later)
+      order.push(mail.text?.trim() ?? '')
+    })
+    for (const job of jobs) if (job.endsWith('!')) parser.hasten(Number.parseInt(job, 10))
+    await Promise.all(all)
+    return order.join(' ')
+  }
+
+  for (const [name, jobs, order] of [
+    ['lets those go first that somebody waits for', ['a', '1', '2', 'b', 'c'], 'a b c 1 2'],
+    ['joins those when somebody waits for it too', ['a', '1', '2!', 'b'], 'a b 2! 1'],
+  ] as const) {
+    test(name, async () => {
+      expect(await orderOf(jobs)).toBe(order)
+    })
+  }
+
+  test('leaves a child to those that somebody waits for', async () => {
+    const parser = open({ script: MOODY, children: 2 })
+    const stalled = [1, 2, 3].map((name) =>
+      parser.parse(Buffer.from('stall'), name).catch((fault: Problem) => fault.code),
+    )
+    for (let read = 0; read < 3; read += 1) {
+      expect((await parser.parse(letter)).text).toBe('still here\n')
+    }
+    await parser.close()
+    expect(await Promise.all(stalled)).toEqual(Array(3).fill('shutting_down'))
+  })
+
+  test('is refused when too much of it waits, and takes no room from others', async () => {
+    const parser = open({ script: MOODY, children: 1, maxWaiting: 1 })
+    const stalled = Array.from({ length: 34 }, (_, name) =>
+      parser.parse(Buffer.from('stall'), name).catch((fault: Problem) => fault.code),
+    )
+    expect(await Promise.race(stalled)).toBe('overloaded')
+    const waiting = parser.parse(letter).catch((fault: Problem) => fault.code)
+    await parser.close()
+    expect(await waiting).toBe('shutting_down')
+  })
+})

@@ -1,5 +1,5 @@
 import type { JobLimits, Lost } from '../child/limited-child.ts'
-import { openPool } from '../child/pool.ts'
+import { type JobName, openPool } from '../child/pool.ts'
 import type { Log } from '../core/log.ts'
 import type { Mail } from '../core/message.ts'
 import type { Answer, Attachment, Job } from './job.ts'
@@ -8,7 +8,8 @@ import { unreadable } from './unreadable.ts'
 /** Reads mails in child processes: whatever a mail does to its reader, it does not do it to the service. */
 export interface Parser {
   /** A mail that cannot be read comes back with a text that says so. */
-  parse(raw: Uint8Array): Promise<Mail>
+  parse(raw: Uint8Array, later?: JobName): Promise<Mail>
+  hasten(name: JobName): void
   /** Of a mail that cannot be read there is none: asking again would not help. */
   attachment(raw: Uint8Array, index: number): Promise<Attachment | undefined>
   close(): Promise<void>
@@ -47,26 +48,27 @@ export function openParser({
     bytesOf: ({ raw }) => raw.length,
   })
 
-  async function read(job: Job): Promise<Outcome> {
-    let outcome = await pool.run(job)
+  async function read(job: Job, later?: JobName): Promise<Outcome> {
+    let outcome = await pool.run(job, later)
     if (outcome.kind === 'lost' && outcome.why === 'died') {
       // Something else may have ended the child; what we say of a mail is kept.
       log.warn({ bytes: job.raw.length }, 'a parse child died; its mail is read once more')
-      outcome = await pool.run(job)
+      outcome = await pool.run(job, later)
     }
     if (outcome.kind !== WANTED[job.kind]) tell(log, job, outcome)
     return outcome
   }
 
   return {
-    async parse(raw) {
-      const outcome = await read({ kind: 'parse', raw })
+    async parse(raw, later) {
+      const outcome = await read({ kind: 'parse', raw }, later)
       return outcome.kind === 'mail' ? outcome.mail : unreadable(outcome)
     },
     async attachment(raw, index) {
       const outcome = await read({ kind: 'attachment', raw, index })
       return outcome.kind === 'attachment' ? outcome.attachment : undefined
     },
+    hasten: pool.hasten,
     close: pool.close,
   }
 }
