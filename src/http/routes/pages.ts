@@ -1,12 +1,10 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import { Type } from 'typebox'
-import { openDomains } from '../../service/domains.ts'
+import { keyContent } from '../key-page.ts'
 import { languageOf } from '../languages.ts'
 import { html, type Markup } from '../markup.ts'
-import type { RouteNeeds } from '../needs.ts'
 import { page } from '../page.ts'
+import { type PageFacts, pageFacts } from '../page-facts.ts'
 import { type Route, route } from '../route.ts'
-import { siteUrl } from '../site.ts'
 
 /** The pages that a script of web/ makes; without one they say what can be done instead. */
 export const pageRoutes: readonly Route[] = [
@@ -16,14 +14,14 @@ export const pageRoutes: readonly Route[] = [
     about: 'An address for now, and its mail, for people.',
     entry: 'inbox/inbox.tsx',
     showsMail: true,
-    content: html`<main><h1>Mayfly</h1></main>`,
+    content: () => html`<main><h1>Mayfly</h1></main>`,
   }),
   appPage({
     path: '/key',
     title: 'Your key',
     about: 'What is used of a key and what is left, for people.',
     entry: 'key/key.tsx',
-    content: html`<main><h1>Your key</h1></main>`,
+    content: keyContent,
   }),
   appPage({
     path: '/leave',
@@ -31,7 +29,7 @@ export const pageRoutes: readonly Route[] = [
     about:
       'Shows where a link of a mail leads before it is opened. The link is in the fragment: it never comes here.',
     entry: 'site/leave.tsx',
-    content: html`<main><h1>Open a link</h1></main>`,
+    content: () => html`<main><h1>Open a link</h1></main>`,
   }),
 ]
 
@@ -41,7 +39,7 @@ interface AppPage {
   about: string
   entry: string
   showsMail?: boolean
-  content: Markup
+  content(facts: PageFacts): Markup
 }
 
 function appPage({ path, title, about, entry, showsMail = false, content }: AppPage): Route {
@@ -55,19 +53,15 @@ function appPage({ path, title, about, entry, showsMail = false, content }: AppP
     refusals: [],
     async handle(_input, needs, { headers }) {
       const language = languageOf(headers['accept-language'])
-      const facts = await factsOf(needs, headers)
-      return page(needs.builtPage, { title, language, entry, facts, showsMail, content })
+      const facts = await pageFacts(needs, headers)
+      return page(needs.builtPage, {
+        title,
+        language,
+        entry,
+        facts,
+        showsMail,
+        content: content(facts),
+      })
     },
   })
-}
-
-/** What the scripts of the page know of this installation: see web/site/facts.ts. */
-async function factsOf(needs: RouteNeeds, { host }: IncomingHttpHeaders): Promise<object> {
-  const [domain] = await openDomains(needs)
-  return {
-    life: needs.lives.sessionSeconds,
-    abuse: domain ? `abuse@${domain.name}` : '',
-    receipts: needs.receipts,
-    site: siteUrl(needs.baseUrl, host),
-  }
 }

@@ -1,0 +1,25 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { openDomains } from '../service/domains.ts'
+import type { RouteNeeds } from './needs.ts'
+import { siteUrl } from './site.ts'
+
+/** What our pages know of this installation: see web/site/facts.ts. */
+export interface PageFacts {
+  life: number
+  abuse: string
+  receipts: boolean
+  site: string
+}
+
+export async function pageFacts(
+  needs: RouteNeeds,
+  { host }: IncomingHttpHeaders,
+): Promise<PageFacts> {
+  const [domain] = await openDomains(needs)
+  return {
+    life: needs.lives.sessionSeconds,
+    abuse: domain ? `abuse@${domain.name}` : '',
+    receipts: needs.receipts,
+    site: siteUrl(needs.baseUrl, host),
+  }
+}
