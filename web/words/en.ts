@@ -17,6 +17,11 @@ export const en = {
   site_copied: 'Copied',
   site_marked: 'Marked: copy it now',
   site_unreachable: 'The site could not be reached. Try again in a moment.',
+  site_too_often: {
+    one: 'Too many requests. Try again in a second.',
+    other: 'Too many requests. Try again in {count} seconds.',
+  },
+  site_trouble: 'The site has trouble at the moment. Try again in a while.',
 
   // inbox
 
