@@ -23,6 +23,20 @@ export const en = {
   },
   site_trouble: 'The site has trouble at the moment. Try again in a while.',
 
+  // address
+  address_title: 'Your address',
+  address_new: 'New address',
+  address_try: 'Try again',
+  address_again: 'Trying again in {time}.',
+  address_told_new: 'New address: {email}',
+  address_told_copied: 'Address copied',
+  address_offline: 'This device is offline.',
+  address_unreachable: 'The site could not be reached.',
+  address_too_many: 'Too many requests from your network.',
+  address_busy: 'The site has too much to do at the moment.',
+  address_gmail: 'No Gmail account is ready at the moment.',
+  address_refused: 'That was refused: {message}',
+
   // inbox
 
   // reader

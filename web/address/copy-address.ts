@@ -1,0 +1,24 @@
+import { signal } from '@preact/signals'
+import { copyText } from '../site/copy-button.tsx'
+import { say } from '../site/words.ts'
+import { current } from './mailboxes.ts'
+import { tell } from './tell.ts'
+
+/** What the copy button says of the last attempt, for a moment. */
+export const copied = signal<'copied' | 'marked' | undefined>(undefined)
+
+const SHOWN_MS = 3_000
+let timer: ReturnType<typeof setTimeout> | undefined
+
+/** Copies the address on the page; where there is no clipboard it is marked, to be copied by hand. */
+export async function copyAddress(): Promise<void> {
+  if (!current.value) return
+  const place = document.getElementById('address') ?? undefined
+  const outcome = await copyText(current.value.email, place)
+  copied.value = outcome
+  tell(outcome === 'copied' ? say('address_told_copied') : say('site_marked'))
+  clearTimeout(timer)
+  timer = setTimeout(() => {
+    copied.value = undefined
+  }, SHOWN_MS)
+}

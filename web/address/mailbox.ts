@@ -1,0 +1,75 @@
+/** One address of this browser and the token that opens it. */
+export interface Mailbox {
+  email: string
+  token: string
+  /** By this browser's clock. */
+  expiresAt: Date
+}
+
+/** So many are kept; who makes more of them loses sight of the oldest. */
+export const MOST_KEPT = 20
+
+/** As the server promised them, an address that is over can be had back for about so long. */
+const KEPT_AFTER_END_MS = 30 * 86_400_000
+
+export function isOver({ expiresAt }: Mailbox, now: number): boolean {
+  return expiresAt.getTime() <= now
+}
+
+/** What was kept, the newest first. Whatever else stands there is no mailbox of ours, and is passed over. */
+export function parseMailboxes(text: string | undefined, now: number): Mailbox[] {
+  let found: unknown
+  try {
+    found = JSON.parse(text ?? '[]')
+  } catch {
+    return []
+  }
+  if (!Array.isArray(found)) return []
+  return bounded(
+    found.flatMap((entry) => mailboxOf(entry) ?? []),
+    now,
+  )
+}
+
+/** Email, token and end: nothing else is ever kept. */
+export function writeMailboxes(mailboxes: readonly Mailbox[]): string {
+  return JSON.stringify(
+    mailboxes.map(({ email, token, expiresAt }) => ({ email, token, expires: expiresAt })),
+  )
+}
+
+/** With this one at the top, or in its old place when it was there. */
+export function withMailbox(mailboxes: readonly Mailbox[], one: Mailbox, now: number): Mailbox[] {
+  const place = mailboxes.findIndex(({ email }) => email === one.email)
+  return bounded(place < 0 ? [one, ...mailboxes] : mailboxes.with(place, one), now)
+}
+
+/**
+ * The end by this browser's clock, so that wrong clocks still count down right. One that is right to the minute is left
+ * alone: the server tells its time in whole seconds.
+ */
+export function endHere(end: Date, serverNow: Date, now: Date): Date {
+  const ahead = now.getTime() - serverNow.getTime()
+  return Math.abs(ahead) < 60_000 || Number.isNaN(ahead) ? end : new Date(end.getTime() + ahead)
+}
+
+/** Those that are over go first, then the oldest. */
+function bounded(mailboxes: readonly Mailbox[], now: number): Mailbox[] {
+  const known = mailboxes.filter(
+    (one, place) =>
+      one.expiresAt.getTime() + KEPT_AFTER_END_MS > now &&
+      mailboxes.findIndex(({ email }) => email === one.email) === place,
+  )
+  const live = known.filter((one) => !isOver(one, now)).slice(0, MOST_KEPT)
+  const over = known.filter((one) => isOver(one, now)).slice(0, MOST_KEPT - live.length)
+  return known.filter((one) => live.includes(one) || over.includes(one))
+}
+
+function mailboxOf(entry: unknown): Mailbox | undefined {
+  if (typeof entry !== 'object' || entry === null) return undefined
+  const { email, token, expires } = entry as Record<string, unknown>
+  if (typeof email !== 'string' || !/^[^@\s]+@[^@\s]+$/.test(email)) return undefined
+  if (typeof token !== 'string' || !/^[\w-]{1,128}$/.test(token)) return undefined
+  const expiresAt = new Date(typeof expires === 'string' ? expires : Number.NaN)
+  return Number.isNaN(expiresAt.getTime()) ? undefined : { email, token, expiresAt }
+}
