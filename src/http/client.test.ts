@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import { describe, test } from 'vitest'
-import { clientFinder } from './client.ts'
+import { clientFinder, secureFinder } from './client.ts'
 
 const from = (remoteAddress: string, forwarded?: string) =>
   ({
@@ -70,3 +70,20 @@ describe('when rates are off', () => {
     assert.equal(clientFinder([], false)(from('192.0.2.1')), undefined)
   })
 })
+
+for (const [name, site, trusted, peer, scheme, secure] of [
+  ['a site that is reached by https is', 'https://mayfly.test', [], '192.0.2.1', undefined, true],
+  ['a plain one is not', '', [], '192.0.2.1', undefined, false],
+  ['a stranger’s word for it counts for nothing', '', [], '192.0.2.1', 'https', false],
+  ['a proxy’s word counts', '', ['10.0.0.0/8'], '10.0.0.1', 'https', true],
+  ['also when it says http', '', ['10.0.0.0/8'], '10.0.0.1', 'http', false],
+  ['of two proxies the outer one’s', '', ['10.0.0.0/8'], '10.0.0.1', 'HTTPS, http', true],
+  ['and not the inner one’s', '', ['10.0.0.0/8'], '10.0.0.1', 'http, https', false],
+] as const) {
+  test(`secure: ${name}`, () => {
+    const secureOf = secureFinder({ baseUrl: site, trustProxy: trusted })
+    const headers = scheme === undefined ? {} : { 'x-forwarded-proto': scheme }
+    const request = { socket: { remoteAddress: peer }, headers } as unknown as IncomingMessage
+    assert.equal(secureOf(request), secure)
+  })
+}

@@ -28,6 +28,23 @@ export function addressFinder(trustProxy: readonly string[]): (request: Incoming
   return (request) => find(request) ?? 'local'
 }
 
+/** Whether the browser speaks https: as the operator says of the site, or as a proxy of ours says of this request. */
+export function secureFinder({
+  baseUrl,
+  trustProxy,
+}: {
+  baseUrl: string
+  trustProxy: readonly string[]
+}): (request: IncomingMessage) => boolean {
+  if (baseUrl.startsWith('https:')) return () => true
+  const trusts = trustProxy.length === 0 ? () => false : rangeTest(trustProxy)
+  return ({ socket, headers }) => {
+    // Of several proxies the first is the one that the browser speaks to.
+    const scheme = String(headers['x-forwarded-proto'] ?? '').split(',', 1)[0]
+    return scheme?.trim().toLowerCase() === 'https' && trusts(socket.remoteAddress ?? '')
+  }
+}
+
 /** The nearest hop that is no proxy of ours: what stands further left, anybody may have written. */
 function forwardedBy(
   peer: string,

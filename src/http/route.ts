@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Static, TObject, TSchema } from 'typebox'
 import type { ApiKey } from '../core/key.ts'
-import type { ProblemCode } from '../core/problem.ts'
+import type { Problem, ProblemCode } from '../core/problem.ts'
 import type { Answer } from './answer.ts'
 import type { RouteNeeds } from './needs.ts'
 
@@ -39,6 +39,14 @@ export interface Route<I extends TObject = TObject, O extends TSchema = TSchema>
   /** Asked before the parameters are looked at: whose key comes with the request. Refuses it if it may not pass. */
   admit?(needs: RouteNeeds, call: Call): Promise<ApiKey | undefined>
   handle(input: Static<I>, needs: RouteNeeds, call: Call): Promise<Answer<Static<O>>>
+  /** Where people look: a page in place of the JSON that a refusal is. */
+  refuse?(problem: Problem, needs: RouteNeeds, asked: Asked): Answer
+}
+
+/** What is known of any request that is refused. */
+interface Asked {
+  headers: IncomingHttpHeaders
+  requestId: string
 }
 
 /** What a route may want to know of a request beside its parameters. */
@@ -51,6 +59,8 @@ export interface Call {
   client: string | undefined
   /** Where it comes from, counted or not; all of this machine are one. */
   address(): string
+  /** Whether the browser reached us by https, at whatever is before us. */
+  secure(): boolean
   /** Aborted when the client hangs up or we stop. */
   signal(): AbortSignal
   /** Gives headers to go with the answer whatever it will be, also a refusal. They are made once, when it goes out. */

@@ -22,6 +22,7 @@ export interface Serving {
   needs: RouteNeeds
   clientOf: ClientOf
   addressOf(request: IncomingMessage): string
+  secureOf(request: IncomingMessage): boolean
   signalOf(response: ServerResponse): AbortSignal
   requestId(): string
   routes: readonly Route[]
@@ -29,7 +30,7 @@ export interface Serving {
 
 /** The function that answers every request for this route. */
 export function serveRoute(serving: Serving, route: Route) {
-  const { needs, clientOf, addressOf, signalOf } = serving
+  const { needs, clientOf, addressOf, secureOf, signalOf } = serving
   const read = inputReader(route.input)
 
   const takesPath = route.path.includes('{')
@@ -53,6 +54,7 @@ export function serveRoute(serving: Serving, route: Route) {
       body,
       client,
       address: () => addressOf(raw),
+      secure: () => secureOf(raw),
       signal: () => signalOf(response),
       tell,
       key: undefined,
@@ -87,7 +89,10 @@ export function serveRoute(serving: Serving, route: Route) {
       if (needs.closing()) reply.raw.shouldKeepAlive = false
       await writeAnswer(reply.raw, dress(made))
     } catch (error) {
-      await refuse(serving, request, { response: reply.raw, error, dress })
+      const { headers } = request.raw
+      const write: Refusing['write'] = (problem, requestId) =>
+        route.refuse?.(problem, needs, { headers, requestId }) ?? refusal(problem, requestId)
+      await refuse(serving, request, { response: reply.raw, error, dress, write })
     }
   }
 }
@@ -104,13 +109,15 @@ interface Refusing {
   error: unknown
   /** Puts on what every answer of this route has. */
   dress?(bare: Answer): Answer
+  /** JSON, unless the route has a page for it. */
+  write?(problem: Problem, requestId: string): Answer
 }
 
 /** Tells the caller what is wrong with the request, and the log what is wrong with us. */
 export async function refuse(
   { needs, requestId }: Serving,
   { raw, routeOptions }: FastifyRequest,
-  { response, error, dress = (bare) => bare }: Refusing,
+  { response, error, dress = (bare) => bare, write = refusal }: Refusing,
 ): Promise<void> {
   if (isHangUp(error)) {
     response.destroy()
@@ -124,7 +131,7 @@ export async function refuse(
   // In the middle of an answer there is no place for another one.
   if (response.headersSent) response.destroy()
   else {
-    const answer = dress(refusal(problem, id))
+    const answer = dress(write(problem, id))
     countAnswer(routeOptions.url ?? 'none', answer.status)
     // A connection that outlives its last answer would hold up the closing of the door.
     if (needs.closing()) response.shouldKeepAlive = false

@@ -3,7 +3,7 @@ import { Problem } from '../core/problem.ts'
 import { accountRules } from '../service/accounts.ts'
 import { parseOnce } from '../service/parse-once.ts'
 import { keepAnswers } from './answers.ts'
-import { addressFinder, clientFinder } from './client.ts'
+import { addressFinder, clientFinder, secureFinder } from './client.ts'
 import { hangUps } from './hang-up.ts'
 import type { HttpConfig, HttpNeeds, Quiet, RouteNeeds, Rules } from './needs.ts'
 import { outgoingBudget } from './outgoing.ts'
@@ -53,6 +53,7 @@ export async function openHttp(
     needs: routeNeeds,
     clientOf: clientFinder(config.http.trustProxy, config.rateLimits),
     addressOf: addressFinder(config.http.trustProxy),
+    secureOf: secureFinder(config.http),
     signalOf,
     requestId: () => Buffer.from(needs.randomBytes(12)).toString('base64url'),
     routes,

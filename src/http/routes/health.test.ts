@@ -108,6 +108,7 @@ describe('/readyz', () => {
         body: new Uint8Array(),
         client: undefined,
         address: () => 'local',
+        secure: () => false,
         signal: () => AbortSignal.abort(),
         tell: () => {},
         key: undefined,
