@@ -6,7 +6,10 @@ import { siteUrl } from './site.ts'
 /** What our pages know of this installation: see web/site/facts.ts. */
 export interface PageFacts {
   life: number
+  longest: number
+  cooldown: number
   abuse: string
+  operator: string
   receipts: boolean
   site: string
 }
@@ -18,7 +21,10 @@ export async function pageFacts(
   const [domain] = await openDomains(needs)
   return {
     life: needs.lives.sessionSeconds,
+    longest: Math.max(needs.lives.maxSessionSeconds, needs.lives.sessionSeconds),
+    cooldown: needs.cooldownMs / 1000,
     abuse: domain ? `abuse@${domain.name}` : '',
+    operator: domain ? `postmaster@${domain.name}` : '',
     receipts: needs.receipts,
     site: siteUrl(needs.baseUrl, host),
   }
