@@ -13,6 +13,7 @@ export const en = {
   site_theme_dark: 'Dark',
   site_language: 'Language',
   site_abuse: 'Report abuse',
+  site_close: 'Close',
   site_copy: 'Copy',
   site_copied: 'Copied',
   site_marked: 'Marked: copy it now',

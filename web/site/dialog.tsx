@@ -1,0 +1,47 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useRef } from 'preact/hooks'
+import { Glyph } from './glyphs.tsx'
+import { say } from './words.ts'
+import './dialog.css'
+
+interface DialogProps {
+  title: string
+  /** Escape, the cross, and a click beside it. Who shows the dialog stops showing it. */
+  onClose(): void
+  children: ComponentChildren
+}
+
+/** Something to be answered before anything else; it is open as long as it is on the page. Its focus goes back to where it came from. */
+export function Dialog({ title, onClose, children }: DialogProps) {
+  const place = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  useEffect(() => {
+    const dialog = place.current
+    dialog?.showModal()
+    // Closing gives the focus back; being taken off the page does not.
+    return () => dialog?.close()
+  }, [])
+  return (
+    <dialog
+      ref={place}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault()
+        onClose()
+      }}
+      onClick={(event) => {
+        if (event.target === event.currentTarget) onClose()
+      }}
+    >
+      <div class="dialog-inside">
+        <header class="dialog-top">
+          <h2 id={id}>{title}</h2>
+          <button type="button" class="quiet icon" aria-label={say('site_close')} onClick={onClose}>
+            <Glyph name="close" />
+          </button>
+        </header>
+        {children}
+      </div>
+    </dialog>
+  )
+}
