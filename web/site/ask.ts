@@ -37,7 +37,7 @@ export async function ask<T>(path: string, question: Question = {}): Promise<T> 
   }
 }
 
-/** A success whose body is read by the caller. Throws Refusal, or Unreachable. */
+/** A success whose body is read by the caller, or 304 for who asked with If-None-Match. Throws Refusal, or Unreachable. */
 export async function send(path: string, question: Question = {}): Promise<Response> {
   const { method = 'GET', token, values = {}, headers = {}, signal, keepalive } = question
   const given = new URLSearchParams()
@@ -60,7 +60,7 @@ export async function send(path: string, question: Question = {}): Promise<Respo
     if (signal?.aborted) throw cause
     throw new Unreachable('the site could not be reached', { cause })
   }
-  if (!response.ok) throw await refusalOf(response)
+  if (!response.ok && response.status !== 304) throw await refusalOf(response)
   return response
 }
 

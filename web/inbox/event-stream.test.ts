@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'vitest'
+import { eventReader, type StreamEvent } from './event-stream.ts'
+
+const OURS =
+  'retry: 2000\nid: 7\n\nevent: message\nid: 9\ndata: {"subject":"a: b"}\n\n:\n\nevent: deleted\ndata: {"id":9}\n\n'
+const READ: StreamEvent[] = [
+  { kind: 'message', text: '{"subject":"a: b"}' },
+  { kind: 'deleted', text: '{"id":9}' },
+]
+
+function read(pieces: string[]): { events: StreamEvent[]; lastId: string | undefined } {
+  const reader = eventReader()
+  const events = pieces.flatMap((piece) => reader.take(piece))
+  return { events, lastId: reader.lastId() }
+}
+
+describe('a stream is the same however it is cut', () => {
+  for (const [name, text] of [
+    ['with LF', OURS],
+    ['with CRLF', OURS.replaceAll('\n', '\r\n')],
+    ['with CR, once more has come', `${OURS.replaceAll('\n', '\r')}:`],
+    ['with a byte order mark', `\uFEFF${OURS}`],
+  ] as const) {
+    test(`${name}, in two pieces at every place`, () => {
+      for (let at = 0; at <= text.length; at += 1) {
+        const both = read([text.slice(0, at), text.slice(at)])
+        assert.deepEqual(both, { events: READ, lastId: '9' }, `cut at ${at}`)
+      }
+    })
+    test(`${name}, character by character`, () => {
+      assert.deepEqual(read([...text]), { events: READ, lastId: '9' })
+    })
+  }
+})
+
+describe('by the rules of the format', () => {
+  for (const [name, text, events, lastId] of [
+    ['an event without a name is a message', 'data: x\n\n', [['message', 'x']], undefined],
+    ['lines of text are joined', 'data: a\ndata\ndata: b\n\n', [['message', 'a\n\nb']], undefined],
+    ['only one space is taken off', 'data:  a\n\n', [['message', ' a']], undefined],
+    ['no text, no event', 'event: end\n\n', [], undefined],
+    ['but its id counts', 'id: 5\n\n', [], '5'],
+    ['an id counts once its event is whole', 'id: 5\n\nid: 6\n', [], '5'],
+    ['an event that was cut off is none', 'data: x\n', [], undefined],
+    [
+      'a name is of one event only',
+      'event: a\ndata\n\ndata: y\n\n',
+      [
+        ['a', ''],
+        ['message', 'y'],
+      ],
+      undefined,
+    ],
+    [
+      'unknown fields and comments are nothing',
+      ': beat\nfoo: 1\nbar\ndata: x\n\n',
+      [['message', 'x']],
+      undefined,
+    ],
+    ['an id with a NUL is none', 'id: 1\n\nid: 2\0\n\n', [], '1'],
+  ] as const) {
+    test(name, () => {
+      const expected = events.map(([kind, text]) => ({ kind, text }))
+      assert.deepEqual(read([text]), { events: expected, lastId })
+    })
+  }
+})
