@@ -29,7 +29,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
         event.preventDefault()
         onClose()
       }}
-      onClick={(event) => {
+      onPointerDown={(event) => {
         if (event.target === event.currentTarget) onClose()
       }}
     >
