@@ -1,0 +1,54 @@
+import type { CheckResult } from '../core/message.ts'
+
+/**
+ * What the parent asks of a child: a plain function of what the mail says and of what the DNS has answered so far. The
+ * child has no network. Where it needs to know more it says so, and is asked again with the answers.
+ */
+export type Job = { answers: Answers } & Part
+
+export type Part =
+  | { kind: 'spf'; clientIp: string; helo: string; mailFrom: string }
+  | { kind: 'dkim'; raw: Uint8Array; receivedAt: Date }
+  | ({ kind: 'dmarc'; shown: string; passed: Passed } & Authors)
+
+/** What a child says: once that it is ready, then one answer per job. */
+export type Answer =
+  | { kind: 'ready' }
+  | { kind: 'unknown'; questions: Question[] }
+  /** `domain`: whose policy it is. */
+  | { kind: 'spf'; result: CheckResult; domain: string }
+  /** `domains`: of the signatures that hold. */
+  | ({ kind: 'dkim'; result: CheckResult; domains: string[] } & Authors)
+  | { kind: 'dmarc'; result: CheckResult }
+  /** By a fault of ours; `place` says which and where. */
+  | { kind: 'failed'; place: string }
+
+/** Who the From headers name. */
+export interface Authors {
+  authors: string[]
+  fromFields: number
+}
+
+/** Domains that a check has found to stand behind the mail. */
+export interface Passed {
+  spf: string[]
+  dkim: string[]
+}
+
+export const RECORD_TYPES = ['TXT', 'A', 'AAAA', 'MX', 'PTR', 'CNAME'] as const
+
+export interface Question {
+  name: string
+  type: (typeof RECORD_TYPES)[number]
+}
+
+export type DnsAnswer = { records: DnsRecords } | { fault: string }
+
+export type DnsRecords = string[] | string[][] | { priority: number; exchange: string }[]
+
+/** By the key of the question. */
+export type Answers = ReadonlyMap<string, DnsAnswer>
+
+export function keyOf({ name, type }: Question): string {
+  return `${type} ${name.toLowerCase()}`
+}

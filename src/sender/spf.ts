@@ -1,0 +1,32 @@
+import type { DNSResolver } from 'mailauth'
+import { spf } from 'mailauth/lib/spf/index.js'
+import type { CheckResult } from '../core/message.ts'
+import type { Answer, Part } from './job.ts'
+
+const RESULTS: readonly CheckResult[] = [
+  'pass',
+  'fail',
+  'softfail',
+  'neutral',
+  'none',
+  'temperror',
+  'permerror',
+]
+
+/** Whether the domain of MAIL FROM, or of HELO for `<>`, lets this client send for it. */
+export async function checkSpf(
+  { clientIp, helo, mailFrom }: Extract<Part, { kind: 'spf' }>,
+  resolver: DNSResolver,
+): Promise<Extract<Answer, { kind: 'spf' }>> {
+  // RFC 7208 7.3: the name of who checks is nobody's business.
+  const { status, domain } = await spf({
+    // A link-local address may come with the name of an interface.
+    ip: clientIp.replace(/%.*/, ''),
+    helo,
+    sender: mailFrom,
+    mta: 'unknown',
+    resolver,
+  })
+  const result = RESULTS.find((one) => one === status.result) ?? 'permerror'
+  return { kind: 'spf', result, domain }
+}

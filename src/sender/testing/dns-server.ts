@@ -1,0 +1,103 @@
+import { createSocket } from 'node:dgram'
+
+/** `TYPE name` to what is there: texts, addresses, names, `10 host` for MX; or what goes wrong. */
+export type Zone = Record<string, string[] | 'SERVFAIL' | 'REFUSED' | 'silence'>
+
+const TYPES: Record<string, number> = { A: 1, CNAME: 5, PTR: 12, MX: 15, TXT: 16, AAAA: 28 }
+const CODES = { SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 }
+
+/** A name server for tests, on loopback: it knows what the zone says, and remembers what it was asked. */
+export async function openDnsServer(zone: Zone) {
+  const asked: string[] = []
+  const socket = createSocket('udp4')
+  socket.on('message', (query, { port, address }) => {
+    const { name, type, end } = readQuestion(query)
+    const key = `${type} ${name}`
+    asked.push(key)
+    const found = zone[key]
+    if (found === 'silence') return
+    const reply = typeof found === 'string' ? CODES[found] : found ? 0 : missing(zone, name)
+    const records = Array.isArray(found) ? found : []
+    socket.send(answer(query.subarray(0, end), { type, reply, records }), port, address)
+  })
+  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve))
+
+  return {
+    server: `127.0.0.1:${socket.address().port}`,
+    asked,
+    zone,
+    close: () => new Promise<void>((resolve) => socket.close(() => resolve())),
+  }
+}
+
+function missing(zone: Zone, name: string): number {
+  return Object.keys(zone).some((key) => key.endsWith(` ${name}`)) ? 0 : CODES.NXDOMAIN
+}
+
+function readQuestion(query: Buffer) {
+  const labels: string[] = []
+  let at = 12
+  for (let size = query[at] ?? 0; size > 0; size = query[at] ?? 0) {
+    labels.push(query.toString('latin1', at + 1, at + 1 + size))
+    at += 1 + size
+  }
+  const number = query.readUInt16BE(at + 1)
+  const type = Object.keys(TYPES).find((one) => TYPES[one] === number) ?? String(number)
+  return { name: labels.join('.').toLowerCase(), type, end: at + 5 }
+}
+
+interface Reply {
+  type: string
+  reply: number
+  records: string[]
+}
+
+function answer(question: Buffer, { type, reply, records }: Reply): Buffer {
+  const head = Buffer.from(question)
+  head.writeUInt16BE(0x8580 | reply, 2)
+  head.writeUInt16BE(records.length, 6)
+  head.writeUInt16BE(0, 8)
+  head.writeUInt16BE(0, 10)
+  return Buffer.concat([head, ...records.map((record) => recordBytes(type, record))])
+}
+
+function recordBytes(type: string, record: string): Buffer {
+  const content = contentBytes(type, record)
+  const head = Buffer.alloc(12)
+  // The name of the question, which stands at byte 12 of the packet.
+  head.writeUInt16BE(0xc00c, 0)
+  head.writeUInt16BE(TYPES[type] ?? 0, 2)
+  head.writeUInt16BE(1, 4)
+  head.writeUInt32BE(60, 6)
+  head.writeUInt16BE(content.length, 10)
+  return Buffer.concat([head, content])
+}
+
+function contentBytes(type: string, record: string): Buffer {
+  if (type === 'A') return Buffer.from(record.split('.').map(Number))
+  if (type === 'AAAA') return v6Bytes(record)
+  if (type === 'TXT') {
+    return Buffer.concat((record.match(/.{1,255}/gs) ?? ['']).map((part) => counted(part)))
+  }
+  if (type !== 'MX') return nameBytes(record)
+  const [preference = '0', host = ''] = record.split(' ')
+  return Buffer.concat([Buffer.from([0, Number(preference)]), nameBytes(host)])
+}
+
+function v6Bytes(address: string): Buffer {
+  const [before = '', after = ''] = address.split('::')
+  const groups = (text: string) => text.split(':').filter((group) => group !== '')
+  const [front, back] = [groups(before), groups(after)]
+  const zeros = Array.from({ length: 8 - front.length - back.length }, () => '0')
+  const all = [...front, ...zeros, ...back].map((group) => group.padStart(4, '0'))
+  return Buffer.from(all.join(''), 'hex')
+}
+
+function nameBytes(name: string): Buffer {
+  const labels = name.split('.').filter((label) => label !== '')
+  return Buffer.concat([...labels.map(counted), Buffer.from([0])])
+}
+
+function counted(text: string): Buffer {
+  return Buffer.concat([Buffer.from([text.length]), Buffer.from(text, 'latin1')])
+}

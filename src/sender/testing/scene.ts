@@ -1,0 +1,53 @@
+import type { LogFacts } from '../../core/log.ts'
+import type { SenderFacts } from '../../core/sender.ts'
+import { type CheckerOptions, openChecker } from '../checker.ts'
+import { openDns } from '../dns.ts'
+import { openDnsServer, type Zone } from './dns-server.ts'
+
+export const LETTER = [
+  'From: Ann <ann@sender.test>',
+  'To: you@box.test',
+  'Subject: Hello',
+  '',
+  'Private words.',
+  '',
+].join('\r\n')
+
+export type Scene = Awaited<ReturnType<typeof openScene>>
+
+/** A checker with a real child, a name server of its own, and a clock that can be moved. */
+export async function openScene(zone: Zone, options: Partial<CheckerOptions> = {}) {
+  const server = await openDnsServer(zone)
+  const lines: string[] = []
+  const at = (level: string) => (facts: LogFacts, sentence: string) => {
+    lines.push(`${level}: ${sentence} ${JSON.stringify(facts)}`)
+  }
+  let moved = 0
+  const now = () => new Date(Date.now() + moved)
+  const dns = openDns({ servers: [server.server], now })
+  const log = { warn: at('warn'), error: at('error') }
+  const checker = openChecker({ dns, log, ...options })
+
+  return {
+    zone,
+    asked: server.asked,
+    lines,
+    check: (facts: Partial<Omit<SenderFacts, 'raw'>> & { raw?: string | Uint8Array } = {}) =>
+      checker.check({
+        clientIp: '192.0.2.1',
+        helo: 'mail.sender.test',
+        mailFrom: 'ann@sender.test',
+        shown: 'ann@sender.test',
+        receivedAt: new Date(),
+        ...facts,
+        raw: Buffer.from(facts.raw ?? LETTER),
+      }),
+    moveClock: (ms: number) => {
+      moved += ms
+    },
+    async close() {
+      await checker.close()
+      await server.close()
+    },
+  }
+}
