@@ -66,6 +66,7 @@ export async function openDoor({
     limit: openMemoryLimit(makeRates()),
     parse,
     attachment: async () => undefined,
+    senderChecks: async () => undefined,
     builtPage: readBuiltPage(fileURLToPath(new URL('../web/dist/', import.meta.url))),
     metrics: async () => '# nothing\n',
     now,

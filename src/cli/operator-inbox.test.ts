@@ -28,8 +28,9 @@ function operatorMail(pause = async () => {}): OperatorMail {
     async parsed(rawId) {
       const raw = await store.readRaw(rawId)
       const text = Buffer.from(raw?.bytes ?? []).toString()
-      const none = { to: [], cc: [], from: [], replyTo: [], headers: [], attachments: [] }
-      return { ...none, messageId: null, date: null, html: null, text }
+      const nobody = { to: [], cc: [], from: [], replyTo: [] }
+      const nothing = { headers: [], attachments: [], codes: [], links: [] }
+      return { ...nobody, ...nothing, messageId: null, date: null, html: null, text }
     },
   }
 }

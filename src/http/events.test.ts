@@ -11,6 +11,7 @@ const message = {
   senderEmail: 'a@sender.test',
   subject: 'two\nlines\r\n\r\nevent: forged',
   receivedAt: new Date('2026-03-01T12:00:00Z'),
+  code: '123456',
 }
 
 describe('one event', () => {
@@ -18,6 +19,15 @@ describe('one event', () => {
     const [event, id, data, ...rest] = eventText({ kind: 'message', message }).split('\n')
     assert.deepEqual([event, id, rest], ['event: message', 'id: 7', ['', '']])
     assert.equal(JSON.parse(data?.slice('data: '.length) ?? '').subject, message.subject)
+  })
+
+  test('an update has the same payload, and moves no reader to another place', () => {
+    const [first, second] = [
+      eventText({ kind: 'message', message }),
+      eventText({ kind: 'updated', message }),
+    ]
+    assert.equal(second, first.replace('event: message\nid: 7\n', 'event: updated\n'))
+    assert.equal(JSON.parse(second.split('data: ')[1] ?? '').code, '123456')
   })
 
   for (const [event, text] of [

@@ -10,6 +10,9 @@ export function eventText(event: MailEvent): string {
   switch (event.kind) {
     case 'message':
       return `event: message\nid: ${event.message.id}\n${payloadLine(summaryJson(event.message))}`
+    // Without an id: a reader that comes back goes on after the newest message, not after this one.
+    case 'updated':
+      return `event: updated\n${payloadLine(summaryJson(event.message))}`
     case 'deleted':
       return `event: deleted\n${payloadLine({ id: event.id })}`
     case 'end':

@@ -13,7 +13,8 @@ import type { ReaderPool } from '../service/emails.ts'
 import type { EndSessionNeeds } from '../service/end-session.ts'
 import type { ExtendSessionNeeds } from '../service/extend-session.ts'
 import type { ForceLookNeeds } from '../service/force-look.ts'
-import type { AwaitMailNeeds } from '../service/inbox.ts'
+import type { AwaitMailNeeds, ListMailNeeds } from '../service/inbox.ts'
+import type { CodeLookNeeds } from '../service/look-for-codes.ts'
 import type { MailEventsNeeds } from '../service/mail-events.ts'
 import type { ParseOnceNeeds } from '../service/parse-once.ts'
 import type { PayFakeNeeds } from '../service/pay-fake.ts'
@@ -39,6 +40,7 @@ type ServiceNeeds = AwaitEmailsNeeds &
   FindMailNeeds &
   ForceLookNeeds &
   HearPaymentNeeds &
+  ListMailNeeds &
   MailEventsNeeds &
   PayFakeNeeds &
   RateNeeds &
@@ -48,9 +50,9 @@ type ServiceNeeds = AwaitEmailsNeeds &
 
 /** The parts of the house that this door stands on. */
 export interface HttpNeeds
-  extends Omit<ServiceNeeds, keyof Rules | 'parsed' | 'store'>,
-    Pick<ParseOnceNeeds, 'parse'> {
-  store: ServiceNeeds['store'] & ParseOnceNeeds['store']
+  extends Omit<ServiceNeeds, keyof Rules | 'codes' | 'parsed' | 'store'>,
+    Pick<ParseOnceNeeds, 'parse' | 'hasten'> {
+  store: ServiceNeeds['store'] & ParseOnceNeeds['store'] & CodeLookNeeds['store']
   /** One attachment, read out of the raw mail; undefined when it has none with this index. */
   attachment(
     raw: Uint8Array,
@@ -77,6 +79,8 @@ export interface HttpConfig {
     baseUrl: string
     /** No setting: it is here for tests that must see who was woken and who merely looked. */
     quiet?: Quiet
+    /** No setting either: tests have all the time there is, or none. */
+    patienceMs?: number
   }
   smtp: { hostname: string }
   sessions: Lifetimes & MailboxLimits & { cooldownMs: number }
@@ -94,6 +98,8 @@ export interface Quiet {
 export interface Rules extends Pick<CreateSessionNeeds, 'lives' | 'cooldownMs' | 'accountRules'> {
   mailbox: MailboxLimits
   quiet: Quiet
+  /** So long an answer waits for what is read out of a mail besides its text. */
+  patienceMs: number
   /** Empty: as the reader reached us. */
   baseUrl: string
   /** Our name in Received lines. */
@@ -109,9 +115,9 @@ export interface Rules extends Pick<CreateSessionNeeds, 'lives' | 'cooldownMs' |
 }
 
 export interface RouteNeeds
-  extends Omit<HttpNeeds, 'config' | 'parse'>,
+  extends Omit<HttpNeeds, 'config' | 'parse' | 'hasten'>,
     Rules,
-    Pick<ServiceNeeds, 'parsed'> {
+    Pick<ServiceNeeds, 'codes' | 'parsed'> {
   answers: Answers
   outgoing: Outgoing
   waiting: Waiting

@@ -28,6 +28,8 @@ const mail = {
   html: null,
   headers: [],
   attachments: [],
+  codes: [],
+  links: [],
 }
 
 /** Sends a mail and reads it. */

@@ -1,6 +1,7 @@
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { Problem } from '../core/problem.ts'
 import { accountRules } from '../service/accounts.ts'
+import { lookForCodes } from '../service/look-for-codes.ts'
 import { parseOnce } from '../service/parse-once.ts'
 import { keepAnswers } from './answers.ts'
 import { addressFinder, clientFinder, secureFinder } from './client.ts'
@@ -29,6 +30,8 @@ const CLOSING_MS = 5_000
 const IDLE_LOOK_MS = 50
 const KEPT_ANSWER_BYTES = 64 * 1024 * 1024
 const QUIET: Quiet = { lookMs: 3_000, beatMs: 15_000 }
+// Hardly felt, and longer than a usual mail takes to read.
+const PATIENCE_MS = 300
 const NO_QUERY = {}
 const OUTGOING_BYTES = 256 * 1024 * 1024
 
@@ -40,10 +43,14 @@ export async function openHttp(
   const { config } = needs
   let closing = false
   const { signalOf, stop } = hangUps()
+  const rules = rulesOf(config)
+  const parsed = parseOnce(needs)
+  const codes = lookForCodes({ ...needs, parsed }, rules)
   const routeNeeds: RouteNeeds = {
     ...needs,
-    ...rulesOf(config),
-    parsed: parseOnce(needs),
+    ...rules,
+    parsed,
+    codes,
     answers: keepAnswers(KEPT_ANSWER_BYTES),
     waiting: countWaiting(),
     outgoing: outgoingBudget(OUTGOING_BYTES),
@@ -68,6 +75,7 @@ export async function openHttp(
     port: typeof address === 'object' && address ? address.port : port,
     async close() {
       closing = true
+      codes.close()
       stop(new Problem('shutting_down', 'The service is stopping. Try again in a moment.', 1))
       const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_LOOK_MS)
       const late = setTimeout(() => app.server.closeAllConnections(), CLOSING_MS)
@@ -93,6 +101,7 @@ function rulesOf(config: HttpConfig): Rules {
     cooldownMs: sessions.cooldownMs,
     mailbox: sessions,
     quiet: http.quiet ?? QUIET,
+    patienceMs: http.patienceMs ?? PATIENCE_MS,
   }
 }
 

@@ -47,6 +47,9 @@ export const isoField = Type.String({ format: 'date-time', examples: ['2026-03-0
 export const addressField = Type.String({ examples: ['calm.river12345678@mayfly.example'] })
 export const messageIdField = Type.Integer({ examples: [1_836_000_000_000_000] })
 
+export const nullable = <T extends TSchema>(field: T, description: string) =>
+  Type.Union([field, Type.Null()], { description })
+
 export const summaryFields = {
   id: messageIdField,
   sender_name: Type.String({ examples: ['Ann'] }),
@@ -54,6 +57,10 @@ export const summaryFields = {
   subject: Type.String({ examples: ['Your code'] }),
   received_at: stampField,
   received_at_iso: isoField,
+  code: nullable(
+    Type.String({ examples: ['123456'] }),
+    'The likeliest code in the mail. Null: it has none, or it has not been looked at yet.',
+  ),
 }
 const summaryShape = Type.Object(summaryFields)
 
@@ -72,8 +79,6 @@ export const sessionShape = Type.Object({
 })
 
 export const countField = (example: number) => Type.Integer({ examples: [example] })
-export const nullable = <T extends TSchema>(field: T, description: string) =>
-  Type.Union([field, Type.Null()], { description })
 
 /** Of what begins anew, and of what ends or does not. */
 export const resetFields = { resets_at: stampField, resets_at_iso: isoField }
@@ -92,6 +97,7 @@ export function summaryJson(message: MessageSummary): Static<typeof summaryShape
     subject: message.subject,
     received_at: stamp(message.receivedAt),
     received_at_iso: isoStamp(message.receivedAt),
+    code: message.code || null,
   }
 }
 

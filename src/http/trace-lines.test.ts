@@ -15,6 +15,7 @@ const message = {
   senderEmail: '',
   subject: '',
   receivedAt,
+  code: undefined,
 }
 const raw = {
   bytes: new Uint8Array(),

@@ -13,6 +13,7 @@ const MESSAGE: Message = {
   subject: 'Hello',
   receivedAt: new Date('2026-03-01T12:00:00Z'),
   size: 100,
+  code: undefined,
 }
 const MAIL: Mail = {
   from: [],
@@ -25,6 +26,8 @@ const MAIL: Mail = {
   html: null,
   headers: [],
   attachments: [],
+  codes: [],
+  links: [],
 }
 const other = { name: 'Other', address: 'other@box.test' }
 const toOf = (mail: Partial<Mail>) => emailRecord(MESSAGE, { ...MAIL, ...mail }).to

@@ -3,11 +3,26 @@ import type { MessageSummary } from '../core/message.ts'
 import type { Session } from '../core/session.ts'
 import type { MailStore, Page } from '../store/store.ts'
 import { type LiveSessionNeeds, liveSession } from './live-session.ts'
+import type { CodeLooks } from './look-for-codes.ts'
 import { lookUntil } from './watch.ts'
 
 export interface AwaitMailNeeds extends LiveSessionNeeds {
   store: Pick<MailStore, 'findSession' | 'listMessages'>
   bus: Pick<Bus, 'subscribe'>
+}
+
+export interface ListMailNeeds extends LiveSessionNeeds {
+  store: Pick<MailStore, 'findSession' | 'listMessages'>
+  codes: Pick<CodeLooks, 'look'>
+}
+
+interface Listed {
+  /** As it was before the list was made. */
+  session: Session
+  /** Newest first. */
+  messages: MessageSummary[]
+  /** False: some messages were not looked at and will not be unless they are listed again. */
+  whole: boolean
 }
 
 interface Wait {
@@ -22,13 +37,33 @@ interface Wait {
   lookMs: number
 }
 
-/** What is in the mailbox, newest first. The session was found live by the same request. */
+/** What is in the mailbox, with the codes that are found in a little while. The session was found live by the same request. */
 export async function listMail(
-  { store }: Pick<AwaitMailNeeds, 'store'>,
-  session: Session,
+  needs: ListMailNeeds,
+  { token, session }: { token: string; session: Session },
   page: Page,
-): Promise<MessageSummary[]> {
-  return await store.listMessages(session.id, page)
+): Promise<Listed> {
+  const { store, codes } = needs
+  const messages = await store.listMessages(session.id, page)
+  const looking = codes.look(session.id, messages)
+  if (!looking) return { session, messages, whole: true }
+  if (!(await looking.found())) return { session, messages, whole: looking.whole }
+  const current = await liveSession(needs, token)
+  const again = await store.listMessages(current.id, page)
+  // For what came meanwhile nobody waits once more.
+  const rest = codes.look(current.id, again)
+  return { session: current, messages: again, whole: rest?.whole ?? true }
+}
+
+/** Has the newest messages looked at, where a former answer may have been given before they were. False as in a list. */
+export async function lookAtNewest(
+  { store, codes }: ListMailNeeds,
+  session: Session,
+  limit: number,
+): Promise<boolean> {
+  if (session.count === 0) return true
+  const messages = await store.listMessages(session.id, { sinceId: 0, limit })
+  return codes.look(session.id, messages)?.whole ?? true
 }
 
 /** Waits until the mailbox is worth an answer or the time is over. Throws when the session ends meanwhile. */

@@ -8,6 +8,7 @@ import { makeToken, secretHash } from '../core/id.ts'
 import type { Session } from '../core/session.ts'
 import { deleteMail } from './delete-mail.ts'
 import { endSession } from './end-session.ts'
+import type { CodeLooks } from './look-for-codes.ts'
 import { type MailEvent, mailEvents } from './mail-events.ts'
 import { receive } from './receive.ts'
 
@@ -15,18 +16,21 @@ const token = makeToken(new Uint8Array(32))
 const address = parseAddress('ann@box.test')
 assert.ok(address)
 const hour = 3_600_000
+/** As if another thread looked at all mail. */
+const NO_LOOKS: CodeLooks = { look: () => undefined, close: () => {} }
 
 let needs: {
   store: Awaited<ReturnType<typeof scratchMail>>['store']
   bus: ReturnType<typeof openMemoryBus>
   now(): Date
+  codes: CodeLooks
 }
 let session: Session
 let close: () => Promise<void>
 beforeEach(async () => {
   const scratch = await scratchMail()
   const bus = openMemoryBus(randomUUID(), makeWaiters())
-  needs = { store: scratch.store, bus, now: () => new Date() }
+  needs = { store: scratch.store, bus, now: () => new Date(), codes: NO_LOOKS }
   const now = needs.now()
   const name = address.split('@')[1] as never
   await scratch.store.addDomain({ name, sessions: true, reader: false, ttlSeconds: undefined })

@@ -4,15 +4,19 @@ import { Problem } from '../core/problem.ts'
 import type { Session } from '../core/session.ts'
 import type { MailStore } from '../store/store.ts'
 import { type LiveSessionNeeds, liveSession } from './live-session.ts'
+import type { CodeLooks } from './look-for-codes.ts'
 import { watchMailbox } from './watch.ts'
 
 export interface MailEventsNeeds extends LiveSessionNeeds {
   store: Pick<MailStore, 'findSession' | 'listMessages' | 'listMessageIds'>
   bus: Pick<Bus, 'subscribe'>
+  codes: Pick<CodeLooks, 'look'>
 }
 
 export type MailEvent =
   | { kind: 'message'; message: MessageSummary }
+  /** A code was found in a message that the reader knows without. */
+  | { kind: 'updated'; message: MessageSummary }
   | { kind: 'deleted'; id: number }
   | { kind: 'end'; reason: 'expired' | 'deleted' }
   /** Nothing happened for a while. */
@@ -40,9 +44,9 @@ export async function* mailEvents(
     beatDue = true
     watch.poke()
   }, beatMs)
-  const seen = { version: -1, lastId: sinceId, ids: new Set<number>() }
 
   try {
+    const seen = await seenBefore(needs, session, sinceId)
     for (;;) {
       const current = await stillLive(needs, token)
       // A revived session is another mailbox: this one is over.
@@ -77,25 +81,80 @@ interface Seen {
   version: number
   lastId: number
   ids: Set<number>
+  /** Those that nobody has looked at, as far as the reader was told. */
+  unlooked: Set<number>
+}
+
+// As many as a list shows.
+const LOOKED_BACK = 100
+
+/** What the reader knows by now. Somebody watches the mailbox: the newest that nobody has looked at are looked at. */
+async function seenBefore(
+  { store, codes }: MailEventsNeeds,
+  session: Session,
+  sinceId: number,
+): Promise<Seen> {
+  const newest = await store.listMessages(session.id, { sinceId: 0, limit: LOOKED_BACK })
+  const known = newest.filter(({ id }) => id <= sinceId)
+  codes.look(session.id, known)
+  return { version: -1, lastId: sinceId, ids: new Set(), unlooked: idsOf(known.filter(isUnlooked)) }
 }
 
 /** What is different from what was seen, oldest first; afterwards it has been seen. */
 async function* changes(
-  { store }: MailEventsNeeds,
+  needs: MailEventsNeeds,
   session: Session,
   seen: Seen,
 ): AsyncGenerator<MailEvent> {
-  const ids = await store.listMessageIds(session.id)
+  const ids = await needs.store.listMessageIds(session.id)
   const there = new Set(ids)
-  const gone = [...seen.ids].filter((id) => !there.has(id))
-  const page = { sinceId: seen.lastId, limit: Number.MAX_SAFE_INTEGER }
-  const messages = await store.listMessages(session.id, page)
+  for (const id of seen.ids) if (!there.has(id)) yield { kind: 'deleted', id }
+  for (const message of await lookedAt(needs, session, seen)) yield { kind: 'updated', message }
+  const messages = await newMessages(needs, session, seen.lastId)
 
-  // Of what came or went between the two reads, the next look tells: it was told as a message first.
+  // Of what came or went between the reads, the next look tells: it was told as a message first.
   const known = ids.filter((id) => id <= seen.lastId)
-  seen.ids = new Set([...known, ...messages.map(({ id }) => id)])
+  seen.ids = new Set([...known, ...idsOf(messages)])
+  for (const id of idsOf(messages.filter(isUnlooked))) seen.unlooked.add(id)
   seen.lastId = messages[0]?.id ?? seen.lastId
   seen.version = session.version
-  for (const id of gone) yield { kind: 'deleted', id }
   for (const message of messages.toReversed()) yield { kind: 'message', message }
+}
+
+/** Those in which a code has been found since, oldest first. */
+async function lookedAt(
+  { store, codes }: MailEventsNeeds,
+  session: Session,
+  seen: Seen,
+): Promise<MessageSummary[]> {
+  if (seen.unlooked.size === 0) return []
+  const page = { sinceId: Math.min(...seen.unlooked) - 1, limit: Number.MAX_SAFE_INTEGER }
+  const listed = await store.listMessages(session.id, page)
+  const told = listed.filter(({ id }) => seen.unlooked.has(id))
+  seen.unlooked = idsOf(told.filter(isUnlooked))
+  // There may be room by now for those that were not taken on.
+  codes.look(session.id, told)
+  return told.filter(({ code = '' }) => code !== '').toReversed()
+}
+
+/** Newest first, with the codes that are found in a little while. */
+async function newMessages(
+  { store, codes }: MailEventsNeeds,
+  session: Session,
+  sinceId: number,
+): Promise<MessageSummary[]> {
+  const page = { sinceId, limit: Number.MAX_SAFE_INTEGER }
+  const messages = await store.listMessages(session.id, page)
+  if (!(await codes.look(session.id, messages)?.found())) return messages
+  // What came meanwhile has its own little while: the next look tells of it.
+  const ids = idsOf(messages)
+  return (await store.listMessages(session.id, page)).filter(({ id }) => ids.has(id))
+}
+
+function isUnlooked({ code }: MessageSummary): boolean {
+  return code === undefined
+}
+
+function idsOf(messages: readonly MessageSummary[]): Set<number> {
+  return new Set(messages.map(({ id }) => id))
 }

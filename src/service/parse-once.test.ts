@@ -39,6 +39,8 @@ const mail = {
   html: null,
   headers: [],
   attachments: [],
+  codes: [],
+  links: [],
 }
 
 test('a mail that many ask for at once is parsed once, and never again', async () => {

@@ -5,19 +5,27 @@ import type { Parsed } from './read-mail.ts'
 
 export interface ParseOnceNeeds {
   store: Pick<MailStore, 'readRaw' | 'readParsed' | 'keepParsed'>
-  parse(raw: Uint8Array): Promise<Mail>
+  /** With a name: nobody waits for it yet. Under that name it can be hastened. */
+  parse(raw: Uint8Array, later?: number): Promise<Mail>
+  hasten?(name: number): void
+}
+
+interface UnderWay {
+  /** Nobody waits for it. */
+  later: boolean
+  mail: Promise<Mail | undefined>
 }
 
 /** Reads the kept parse of a mail, or parses it and keeps that. However many ask at once, it is parsed once. */
-export function parseOnce({ store, parse }: ParseOnceNeeds): Parsed {
-  const underWay = new Map<number, Promise<Mail | undefined>>()
+export function parseOnce({ store, parse, hasten }: ParseOnceNeeds): Parsed {
+  const underWay = new Map<number, UnderWay>()
 
   async function find(rawId: number): Promise<Mail | undefined> {
     const kept = await store.readParsed(rawId)
     if (kept) return kept
     const raw = await store.readRaw(rawId)
     if (!raw) return undefined
-    const mail = await parse(raw.bytes)
+    const mail = await parse(raw.bytes, underWay.get(rawId)?.later ? rawId : undefined)
     await keep(rawId, mail)
     return mail
   }
@@ -31,11 +39,27 @@ export function parseOnce({ store, parse }: ParseOnceNeeds): Parsed {
     }
   }
 
-  function start(rawId: number): Promise<Mail | undefined> {
-    const found = find(rawId).finally(() => underWay.delete(rawId))
-    underWay.set(rawId, found)
-    return found
+  function start(rawId: number, later: boolean): Promise<Mail | undefined> {
+    const begun: UnderWay = { later, mail: Promise.resolve(undefined) }
+    underWay.set(rawId, begun)
+    begun.mail = find(rawId).finally(() => underWay.delete(rawId))
+    return begun.mail
   }
 
-  return async (rawId) => await (underWay.get(rawId) ?? start(rawId))
+  async function join(rawId: number, begun: UnderWay): Promise<Mail | undefined> {
+    begun.later = false
+    hasten?.(rawId)
+    try {
+      return await begun.mail
+    } catch {
+      // Refused for want of room among those that nobody waits for: there may be room for us.
+      return await (underWay.get(rawId)?.mail ?? start(rawId, false))
+    }
+  }
+
+  return async (rawId, haste) => {
+    const begun = underWay.get(rawId)
+    if (!begun) return await start(rawId, haste === 'later')
+    return await (begun.later && haste !== 'later' ? join(rawId, begun) : begun.mail)
+  }
 }

@@ -1,7 +1,8 @@
-import type { Mail, Message, RawMail } from '../core/message.ts'
+import type { Mail, Message, RawMail, SenderChecks } from '../core/message.ts'
 import { Problem } from '../core/problem.ts'
 import type { MailStore } from '../store/store.ts'
 import { type LiveSessionNeeds, liveSession } from './live-session.ts'
+import { within } from './within.ts'
 
 export interface FindMailNeeds extends LiveSessionNeeds {
   store: Pick<MailStore, 'findSession' | 'findMessage' | 'readRaw'>
@@ -10,24 +11,31 @@ export interface FindMailNeeds extends LiveSessionNeeds {
 export interface ReadMailNeeds extends LiveSessionNeeds {
   store: Pick<MailStore, 'findSession' | 'findMessage'>
   parsed: Parsed
+  /** Undefined when they are switched off or could not be made. Never rejects: a mail can be read without. */
+  senderChecks(message: Message): Promise<SenderChecks | undefined>
+  /** So long a reader waits for them. */
+  patienceMs: number
 }
 
 /** The messages of a box whose reader needs no token. */
 export type OpenBox = Pick<MailStore, 'listMessages' | 'findMessage'>
 
-/** The parse of a kept mail; undefined when the mail is gone. */
-export type Parsed = (rawId: number) => Promise<Mail | undefined>
+/** The parse of a kept mail; undefined when the mail is gone. `later`: nobody waits for it, and all others go first. */
+export type Parsed = (rawId: number, haste?: 'later') => Promise<Mail | undefined>
 
 /** One message of this session with all that was read from it. */
 export async function readMail(
   needs: ReadMailNeeds,
   token: string,
   id: number,
-): Promise<{ message: Message; mail: Mail }> {
+): Promise<{ message: Message; mail: Mail; checks: SenderChecks | undefined }> {
   const message = await findMessage(needs, token, id)
-  const mail = await needs.parsed(message.rawId)
+  const [mail, checks] = await Promise.all([
+    needs.parsed(message.rawId),
+    within(needs.patienceMs, needs.senderChecks(message)),
+  ])
   if (!mail) throw messageNotFound()
-  return { message, mail }
+  return { message, mail, checks }
 }
 
 /** One message of this session with its bytes and the way they came. */

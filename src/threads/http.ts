@@ -24,7 +24,10 @@ const door = await openHttp(
     ...parts,
     shop,
     pay,
-    parse: async (raw) => (await main('parse', raw)) as Mail,
+    parse: async (raw, later) => (await main('parse', { raw, later })) as Mail,
+    hasten: (name) => void main('hasten', name),
+    // The place of the sender checks.
+    senderChecks: async () => undefined,
     attachment: async (raw, index) =>
       (await main('attachment', { raw, index })) as
         | { note: AttachmentNote; bytes: Uint8Array }

@@ -155,7 +155,9 @@ async function openDoors(kind: 'http' | 'smtp', parts: DoorParts): Promise<numbe
     const name = `${kind}-${number}`
     const { port1, port2: mainPort } = new MessageChannel()
     serve(port1, {
-      parse: parser.parse,
+      parse: ({ raw, later }: { raw: Uint8Array; later: number | undefined }) =>
+        parser.parse(raw, later),
+      hasten: parser.hasten,
       attachment: ({ raw, index }: { raw: Uint8Array; index: number }) =>
         parser.attachment(raw, index),
       metrics: () => allMetrics(threads),

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { isFull, type Session } from '../../core/session.ts'
 import { forceLook } from '../../service/force-look.ts'
-import { awaitMail, hasNewer, listMail } from '../../service/inbox.ts'
+import { awaitMail, hasNewer, listMail, lookAtNewest } from '../../service/inbox.ts'
 import { liveSession } from '../../service/live-session.ts'
 import { takeRate } from '../../service/rates.ts'
 import { type Answer, empty, json, readyJson } from '../answer.ts'
@@ -66,21 +66,28 @@ export const checkMailRoute = route({
 
     if (given !== undefined) {
       const etag = mailboxTag(session)
-      if (matchesTag(given, etag)) return unchanged(session, etag)
+      if (matchesTag(given, etag)) {
+        return unchangedAnswers.get(session) ?? (await unchanged(needs, session, etag))
+      }
     }
     if (timedOut) return timedOutAnswer(needs, session)
-    return await listing(needs, session, { sinceId, limit })
+    return await listing(needs, { token, session }, { sinceId, limit })
   },
 })
 
 const unchangedAnswers = new WeakMap<Session, Answer<never>>()
 
 /** Made once for each state of a session that the store remembers. */
-function unchanged(session: Session, etag: string): Answer<never> {
-  const known = unchangedAnswers.get(session)
-  if (known) return known
+async function unchanged(
+  needs: RouteNeeds,
+  session: Session,
+  etag: string,
+): Promise<Answer<never>> {
   const answer = empty(304, { etag })
-  unchangedAnswers.set(session, answer)
+  // Whoever gave the tag may have ended before all was looked at; a list that was made here has seen to it.
+  const isListed = needs.answers.find(session.id, session.version) !== undefined
+  const isLooked = isListed || (await lookAtNewest(needs, session, USUAL_LIMIT))
+  if (isLooked) unchangedAnswers.set(session, answer)
   return answer
 }
 
@@ -112,18 +119,23 @@ async function waitForNews(needs: RouteNeeds, call: Call, { sinceId, ...quest }:
 /** Made once for each version of a mailbox, however many ask. */
 async function listing(
   needs: RouteNeeds,
-  session: Session,
+  { token, session: found }: { token: string; session: Session },
   page: { sinceId: number; limit: number },
 ): Promise<Answer<never>> {
-  const usual = page.limit === USUAL_LIMIT && page.sinceId === 0
-  const key = usual ? session.id : `${session.id} ${page.limit} ${page.sinceId}`
-  const kept = needs.answers.find(key, session.version)
+  const kept = needs.answers.find(answerKey(found, page), found.version)
   if (kept) return kept
-  const messages = await listMail(needs, session, page)
+  const { session, messages, whole } = await listMail(needs, { token, session: found }, page)
   const value: Listing = { ...opening(needs, session), messages: messages.map(summaryJson) }
+  // Neither kept nor tagged: the next one must look again.
+  if (!whole) return readyJson(value, {})
   const answer = readyJson(value, { etag: mailboxTag(session) })
-  needs.answers.keep(key, session.version, { answer, bytes: answer.body.length })
+  const made = { answer, bytes: answer.body.length }
+  needs.answers.keep(answerKey(session, page), session.version, made)
   return answer
+}
+
+function answerKey({ id }: Session, { sinceId, limit }: { sinceId: number; limit: number }) {
+  return limit === USUAL_LIMIT && sinceId === 0 ? id : `${id} ${limit} ${sinceId}`
 }
 
 function timedOutAnswer(needs: RouteNeeds, session: Session): Answer<Listing> {

@@ -17,7 +17,7 @@ export const eventsRoute = route({
   path: '/api/events',
   title: 'Live stream',
   about:
-    'Server-sent events: message (a summary; its id is the event id), deleted ({"id":…}), end ({"reason":"expired" or "deleted"}). Last-Event-ID or since_id resumes after that message; with neither the stream starts now.',
+    'Server-sent events: message (a summary; its id is the event id), updated (the summary again, when its code was found later), deleted ({"id":…}), end ({"reason":"expired" or "deleted"}). Last-Event-ID or since_id resumes after that message; with neither the stream starts now.',
   input: Type.Object({ token: tokenField, since_id: sinceIdField }),
   output: TYPE,
   refusals: ['invalid_token', 'session_expired', 'shutting_down'],

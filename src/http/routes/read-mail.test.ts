@@ -100,6 +100,7 @@ describe('200', () => {
           url: `/api/attachment?id=${id}&index=0`,
         },
       ],
+      code: null,
       codes: [],
       links: [],
       auth: null,

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { AttachmentNote, Mail, Message } from '../../core/message.ts'
+import type { AttachmentNote, Mail, Message, SenderChecks } from '../../core/message.ts'
 import { readMail } from '../../service/read-mail.ts'
 import { success } from '../answer.ts'
 import { route } from '../route.ts'
@@ -26,6 +26,42 @@ const attachmentShape = Type.Object({
   }),
 })
 
+const codeShape = Type.Object({
+  value: Type.String({
+    description: 'As it is typed, without spaces or hyphens that only make it readable.',
+    examples: ['123456'],
+  }),
+  kind: Type.Union([Type.Literal('digits'), Type.Literal('letters_and_digits')]),
+  confidence: Type.Number({ minimum: 0, maximum: 1, examples: [0.98] }),
+})
+
+const linkShape = Type.Object({
+  url: Type.String({ examples: ['https://sender.example/verify?t=1'] }),
+  text: Type.String({ description: 'What the mail calls it.', examples: ['Confirm your address'] }),
+  host: Type.String({
+    description: 'Where it really leads, in ASCII.',
+    examples: ['sender.example'],
+  }),
+  kind: Type.Union([
+    Type.Literal('verify'),
+    Type.Literal('sign_in'),
+    Type.Literal('reset'),
+    Type.Literal('unsubscribe'),
+    Type.Literal('other'),
+  ]),
+})
+
+const checkResult = Type.Union([
+  Type.Literal('pass'),
+  Type.Literal('fail'),
+  Type.Literal('softfail'),
+  Type.Literal('neutral'),
+  Type.Literal('none'),
+  Type.Literal('temperror'),
+  Type.Literal('permerror'),
+])
+const authShape = Type.Object({ spf: checkResult, dkim: checkResult, dmarc: checkResult })
+
 const messageShape = Type.Object({
   ...summaryFields,
   body_text: nullable,
@@ -44,9 +80,13 @@ const messageShape = Type.Object({
       description: 'When headers=1.',
     }),
   ),
-  codes: Type.Array(Type.Unknown()),
-  links: Type.Array(Type.Unknown()),
-  auth: Type.Null(),
+  codes: Type.Array(codeShape, {
+    description: 'What somebody may be asked for; the likeliest first.',
+  }),
+  links: Type.Array(linkShape),
+  auth: Type.Union([authShape, Type.Null()], {
+    description: 'Whether it comes from whom it names. Null: not known, or not yet.',
+  }),
   raw_url: Type.String({
     description: 'Relative, without the token.',
     examples: ['/api/raw-mail?id=ID'],
@@ -66,14 +106,17 @@ export const readMailRoute = route({
   output: Type.Object({ status: successField, message: messageShape }),
   refusals: ['invalid_token', 'session_expired', 'message_not_found', 'shutting_down'],
   async handle({ token, id, headers = false }, needs) {
-    const { message, mail } = await readMail(needs, token, id)
-    return success({ message: messageJson(message, mail, headers) })
+    const { message, mail, checks } = await readMail(needs, token, id)
+    const shown = messageJson(message, mail, checks)
+    return success({ message: headers ? { ...shown, headers: mail.headers } : shown })
   },
 })
 
-function messageJson(message: Message, mail: Mail, withHeaders: boolean) {
+function messageJson(message: Message, mail: Mail, checks: SenderChecks | undefined) {
   return {
     ...summaryJson(message),
+    // Read just now: the summary may not have it yet.
+    code: mail.codes[0]?.value ?? null,
     body_text: mail.text,
     body_html: mail.html,
     to: mail.to,
@@ -83,10 +126,9 @@ function messageJson(message: Message, mail: Mail, withHeaders: boolean) {
     date: mail.date,
     size: message.size,
     attachments: mail.attachments.map((note) => attachmentJson(message.id, note)),
-    ...(withHeaders ? { headers: mail.headers } : {}),
-    codes: [],
-    links: [],
-    auth: null,
+    codes: mail.codes,
+    links: mail.links,
+    auth: checks ?? null,
     raw_url: `/api/raw-mail?id=${message.id}`,
   }
 }

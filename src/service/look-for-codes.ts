@@ -1,0 +1,93 @@
+import type { Bus } from '../bus/bus.ts'
+import { asError } from '../core/fault.ts'
+import type { Log } from '../core/log.ts'
+import type { MessageSummary } from '../core/message.ts'
+import type { MailboxId } from '../core/session.ts'
+import type { MailStore } from '../store/store.ts'
+import type { Parsed } from './read-mail.ts'
+import { openTurns, type TurnLimits } from './turns.ts'
+import { within } from './within.ts'
+
+export interface CodeLooks {
+  /** Has those of the messages looked at that nobody has looked at. Undefined when there are none. */
+  look(mailbox: MailboxId, messages: readonly MessageSummary[]): Looking | undefined
+  close(): void
+}
+
+interface Looking {
+  /** False: too many wait. Whoever keeps what he saw of these messages would never see their codes. */
+  whole: boolean
+  /** Waits for them a little while, in all. True when there are codes by then: it is worth listing again. */
+  found(): Promise<boolean>
+}
+
+export interface CodeLookNeeds {
+  store: Pick<MailStore, 'findMessage' | 'noteCode'>
+  bus: Pick<Bus, 'wake'>
+  parsed: Parsed
+  log: Pick<Log, 'error'>
+}
+
+interface CodeLookOptions {
+  /** So long a list or an event waits for a code. */
+  patienceMs: number
+  limits?: TurnLimits
+}
+
+// One child reads these, and while it does the next are fetched and the last are kept.
+const LIMITS: TurnLimits = {
+  atOnce: 8,
+  perMailbox: 4,
+  waiting: 20_000,
+  restMs: 1_000,
+  longestRestMs: 30_000,
+}
+
+/**
+ * Reads the likeliest code out of mail that somebody watches or lists, and notes it with the message; those who wait for news of
+ * the mailbox are woken. Each message is looked at once, in the background.
+ */
+export function lookForCodes(
+  { store, bus, parsed, log }: CodeLookNeeds,
+  { patienceMs, limits = LIMITS }: CodeLookOptions,
+): CodeLooks {
+  const turns = openTurns({ deed: lookAt, failed, limits })
+
+  async function lookAt(mailbox: MailboxId, id: number): Promise<string> {
+    const message = await store.findMessage(mailbox, id)
+    if (!message) return ''
+    // Another thread was quicker.
+    if (message.code !== undefined) return message.code
+    const mail = await parsed(message.rawId, 'later')
+    if (!mail) return ''
+    const code = mail.codes[0]?.value ?? ''
+    const noted = await store.noteCode({ mailbox, id, code })
+    // Not those who wait with a key: they see no codes.
+    if (noted && code !== '') bus.wake(mailbox)
+    return code
+  }
+
+  function failed(error: unknown): void {
+    log.error({ err: asError(error) }, 'a mail could not be looked at for a code')
+  }
+
+  return {
+    look(mailbox, messages) {
+      const asked = messages.filter(({ code }) => code === undefined)
+      if (asked.length === 0) return undefined
+      const looks = asked.map(({ id }) => turns.add(mailbox, id))
+      return {
+        whole: !looks.includes(undefined),
+        async found() {
+          let isFound = false
+          const each = looks.map(async (look) => {
+            if (await look) isFound = true
+          })
+          await within(patienceMs, Promise.all(each))
+          return isFound
+        },
+      }
+    },
+    close: turns.close,
+  }
+}
