@@ -18,6 +18,7 @@ test('without a single setting there is a whole config, and the names that are p
     smtp: { port: 2525, threads: 1, maxBytes: 10 * 1024 ** 2 },
     sessions: { sessionSeconds: 86_400, maxMessages: 1_000, maxBytes: 100 * 1024 ** 2 },
     pool: { ttlMs: 86_400_000 },
+    senderChecks: { on: true, dns: [] },
   })
   expect(config.domains).toHaveLength(12)
   expect(config.domains.every((name) => name.endsWith('.example'))).toBe(true)

@@ -4,6 +4,7 @@ import { parseHost } from './core/address.ts'
 import { accountsFile } from './setting-accounts.ts'
 import {
   choice,
+  dnsServers,
   duration,
   flag,
   hostName,
@@ -29,6 +30,7 @@ export function readConfig(source: SettingSource) {
     smtp: smtpConfig(read),
     sessions: sessionConfig(read),
     pool: poolConfig(read),
+    senderChecks: senderChecksConfig(read),
     gmailAccounts: read.setting(
       'MAYFLY_GMAIL_ACCOUNTS_FILE',
       accountsFile,
@@ -215,6 +217,23 @@ function poolConfig({ setting }: SettingReader) {
   return {
     ttlMs: 1000 * setting('MAYFLY_POOL_TTL', life, '24h', 'how long pool mail is kept'),
     maxBytes: setting('MAYFLY_POOL_BYTES', size('0'), '1GB', 'bytes the pool holds in all'),
+  }
+}
+
+function senderChecksConfig({ setting }: SettingReader) {
+  return {
+    on: setting(
+      'MAYFLY_AUTH_CHECKS',
+      flag,
+      'on',
+      'SPF, DKIM and DMARC of mail that somebody looks at: asks the DNS about its sender; off: asks nobody',
+    ),
+    dns: setting(
+      'MAYFLY_DNS',
+      dnsServers,
+      '',
+      'name servers to ask about senders, such as 9.9.9.9 or 127.0.0.1:5353; empty: the system’s',
+    ),
   }
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { LONGEST_SECONDS } from './core/session.ts'
 import {
   choice,
+  dnsServers,
   duration,
   flag,
   hostName,
@@ -189,6 +190,22 @@ const tables: Record<string, Table> = {
       ['a b.example', /no domain name/],
       ['a.example;b.example', /no domain name/],
       ['@a.example', /no domain name/],
+    ],
+  },
+  'name servers': {
+    parse: dnsServers,
+    taken: [
+      ['', []],
+      ['9.9.9.9, ::1', ['9.9.9.9', '::1']],
+      ['127.0.0.1:5353,[::1]:5353', ['127.0.0.1:5353', '[::1]:5353']],
+    ],
+    refused: [
+      ['9.9.9.9,dns.example', /^"dns.example" is no address such as 9\.9\.9\.9/],
+      ['9.9.9.9:0', /is no address/],
+      ['9.9.9.9:65536', /is no address/],
+      ['[9.9.9.9]:53', /is no address/],
+      ['9.9.9:53', /is no address/],
+      ['9.9.9.9/24', /is no address/],
     ],
   },
   'IP ranges': {

@@ -1,3 +1,4 @@
+import { isIP, isIPv4, isIPv6 } from 'node:net'
 import { type Host, parseHost } from './core/address.ts'
 import { parseDuration } from './core/duration.ts'
 import { isRange } from './core/ip.ts'
@@ -90,6 +91,21 @@ export function ipRanges(given: string): string[] {
   const bad = ranges.find((part) => !isRange(part))
   if (bad !== undefined) throw new Error(`${quoted(bad)} is no IP address and no CIDR range`)
   return ranges
+}
+
+/** IP addresses, each with a port where it is not 53. */
+export function dnsServers(given: string): string[] {
+  const servers = parts(given)
+  const bad = servers.find((server) => !isServer(server))
+  if (bad === undefined) return servers
+  throw new Error(`${quoted(bad)} is no address such as 9.9.9.9, 127.0.0.1:5353 or [::1]:5353`)
+}
+
+function isServer(server: string): boolean {
+  if (isIP(server)) return true
+  const [, six, four, port] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(server) ?? []
+  const address = six ? isIPv6(six) : isIPv4(four ?? '')
+  return address && Number(port) > 0 && Number(port) < 65_536
 }
 
 function bounded(parse: ParseValue<number>, least: string, most: string): ParseValue<number> {

@@ -22,6 +22,7 @@ beforeAll(async () => {
     MAYFLY_HOST: '127.0.0.1',
     MAYFLY_HTTP_PORT: String(ports.http),
     MAYFLY_SMTP_PORT: String(ports.smtp),
+    MAYFLY_AUTH_CHECKS: 'off',
   }
 }, 60_000)
 afterAll(async () => {

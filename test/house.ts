@@ -19,6 +19,8 @@ export async function openHouse({ env = {}, folder = scratchFolder(), quiet }: H
       MAYFLY_DOMAINS: 'box.test,pool.test',
       MAYFLY_READER_DOMAINS: 'pool.test',
       MAYFLY_LOG_LEVEL: 'error',
+      // Tests that want them bring a name server of their own.
+      MAYFLY_AUTH_CHECKS: 'off',
       ...env,
     },
     file: {},

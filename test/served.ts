@@ -42,6 +42,7 @@ export async function serveProcess(options: ServeOptions): Promise<Served> {
       MAYFLY_SMTP_PORT: String(ports.smtp),
       MAYFLY_DOMAINS: 'box.test,pool.test',
       MAYFLY_READER_DOMAINS: 'pool.test',
+      MAYFLY_AUTH_CHECKS: 'off',
       ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],

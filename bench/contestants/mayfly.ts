@@ -23,6 +23,7 @@ export async function startMayfly(
       MAYFLY_SESSION_MAX_MESSAGES: '1000000',
       MAYFLY_SESSION_MAX_BYTES: '1000GB',
       MAYFLY_LOG_LEVEL: 'warn',
+      MAYFLY_AUTH_CHECKS: 'off',
       ...env,
     },
   })

@@ -1,7 +1,7 @@
-import { isIP } from 'node:net'
 import type { JobLimits } from '../child/limited-child.ts'
 import { openPool } from '../child/pool.ts'
 import { asError } from '../core/fault.ts'
+import { plainIp } from '../core/ip.ts'
 import type { Log } from '../core/log.ts'
 import type { SenderChecks } from '../core/message.ts'
 import type { SenderFacts } from '../core/sender.ts'
@@ -58,12 +58,13 @@ export function openChecker({
   return {
     async check(facts) {
       const size = facts.raw.length
+      const clientIp = plainIp(facts.clientIp)
       const full = underWay >= maxUnderWay || bytes + size > maxBytes
-      if (full || isIP(facts.clientIp) === 0) return undefined
+      if (!clientIp || full) return undefined
       underWay += 1
       bytes += size
       try {
-        return await judge(settle, facts)
+        return await judge(settle, { ...facts, clientIp })
       } catch (error) {
         // Nobody is kept from a mail because we cannot say who sent it.
         if (!closed) log.error({ err: asError(error) }, 'senders cannot be checked')

@@ -20,8 +20,7 @@ export async function checkSpf(
 ): Promise<Extract<Answer, { kind: 'spf' }>> {
   // RFC 7208 7.3: the name of who checks is nobody's business.
   const { status, domain } = await spf({
-    // A link-local address may come with the name of an interface.
-    ip: clientIp.replace(/%.*/, ''),
+    ip: clientIp,
     helo,
     sender: mailFrom,
     mta: 'unknown',
