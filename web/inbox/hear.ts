@@ -1,0 +1,85 @@
+import { Unreachable } from '../site/ask.ts'
+import type { Summary } from '../site/shapes.ts'
+import type { StreamEvent } from './event-stream.ts'
+import type { Way } from './ladder.ts'
+import { listen } from './listen.ts'
+import type { Look } from './look.ts'
+import { hearing, mail } from './mail.ts'
+import { endPauses, pause } from './pause.ts'
+import { inStreamSlot } from './stream-slots.ts'
+
+interface HearNeeds {
+  token: string
+  look: Look
+  signal: AbortSignal
+}
+
+const WAIT_SECONDS = 50
+const LOOK_SECONDS = 15
+const SHORT_SECONDS = 1
+// A stream that is cut off again and again, as soon as it is open, is no way to hear anything.
+const LEAST_STREAM_MS = 5_000
+
+/** One attempt to hear of new mail by this way. Throws when it does not work. */
+export async function hear(way: Way, { token, look, signal }: HearNeeds): Promise<void> {
+  const given = new AbortController()
+  const both = { token, look, signal: AbortSignal.any([signal, given.signal]) }
+  doubt = async (force) => {
+    try {
+      await look({ signal: both.signal, force })
+    } catch (fault) {
+      given.abort(fault)
+    }
+  }
+  try {
+    await WAYS[way](both)
+  } finally {
+    doubt = undefined
+    given.abort()
+  }
+}
+
+let doubt: ((force: boolean) => Promise<void>) | undefined
+
+/** Asks the server now. When it does not answer, the way that seemed to work is given up. */
+export async function lookNow({ force = false } = {}): Promise<void> {
+  if (!endPauses()) await doubt?.(force)
+}
+
+const WAYS: Record<Way, (needs: HearNeeds) => Promise<void>> = {
+  async stream(needs) {
+    const { token, signal } = needs
+    let openedAt = Number.POSITIVE_INFINITY
+    const onOpen = () => {
+      openedAt = Date.now()
+      hearing.value = { kind: 'live' }
+      // What was deleted just before the stream began is told by nobody else.
+      void doubt?.(false)
+    }
+    const stream = { token, since: mail.newest(), signal, onOpen, onEvent: take }
+    try {
+      if ((await inStreamSlot(() => listen(stream))) === 'none') await WAYS.look(needs)
+      else throw new Unreachable('the stream was cut off')
+    } catch (fault) {
+      // Every stream ends some day; one that has served for a while was not at fault.
+      if (Date.now() - openedAt < LEAST_STREAM_MS || openedAt > Date.now()) throw fault
+    }
+  },
+
+  async wait({ look, signal }) {
+    hearing.value = { kind: 'waiting' }
+    if (!look.canWait()) await pause(SHORT_SECONDS, signal)
+    await look({ signal, wait: look.canWait() ? WAIT_SECONDS : 0 })
+  },
+
+  async look({ signal }) {
+    hearing.value = { kind: 'looking', seconds: LOOK_SECONDS }
+    await pause(LOOK_SECONDS, signal)
+  },
+}
+
+function take({ kind, text }: StreamEvent): void {
+  if (kind === 'message') mail.came(JSON.parse(text) as Summary)
+  if (kind === 'updated') mail.updated(JSON.parse(text) as Summary)
+  if (kind === 'deleted') mail.gone(new Set([(JSON.parse(text) as { id: number }).id]))
+}
