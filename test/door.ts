@@ -4,7 +4,7 @@ import { makeWaiters, openMemoryBus } from '../src/bus/memory.ts'
 import { readConfig } from '../src/config.ts'
 import { type Address, parseHost } from '../src/core/address.ts'
 import type { Log, LogFacts } from '../src/core/log.ts'
-import type { Mail } from '../src/core/message.ts'
+import type { Mail, Message, SenderChecks } from '../src/core/message.ts'
 import { OPERATOR } from '../src/core/session.ts'
 import { readBuiltPage } from '../src/http/built-page.ts'
 import { openHttp } from '../src/http/server.ts'
@@ -22,6 +22,9 @@ interface DoorOptions {
   trouble?: Partial<MailStore>
   shopTrouble?: Partial<ShopStore>
   parse?: (raw: Uint8Array) => Promise<Mail>
+  senderChecks?: (message: Message) => Promise<SenderChecks | undefined>
+  /** So long an answer waits for what is read out of a mail besides its text. */
+  patienceMs?: number
   requestMs?: number
   now?: () => Date
 }
@@ -32,6 +35,8 @@ export async function openDoor({
   trouble = {},
   shopTrouble = {},
   parse = noParse,
+  senderChecks = async () => undefined,
+  patienceMs,
   now = () => new Date(),
   ...rest
 }: DoorOptions = {}) {
@@ -46,7 +51,9 @@ export async function openDoor({
   const store = { ...scratch.store, ...trouble }
   const scratchedShop = await scratchShop()
   const shop = { ...scratchedShop.store, ...shopTrouble }
-  const { config } = readConfig({ env, file: {} })
+  const { config: read } = readConfig({ env, file: {} })
+  const patience = patienceMs === undefined ? {} : { patienceMs }
+  const config = { ...read, http: { ...read.http, ...patience } }
   const bus = openMemoryBus(`door-${randomBytes(8).toString('hex')}`, makeWaiters())
   const logged: { level: string; facts: LogFacts; sentence: string }[] = []
   const note = (level: string) => (facts: LogFacts, sentence: string) => {
@@ -66,7 +73,7 @@ export async function openDoor({
     limit: openMemoryLimit(makeRates()),
     parse,
     attachment: async () => undefined,
-    senderChecks: async () => undefined,
+    senderChecks,
     builtPage: readBuiltPage(fileURLToPath(new URL('../web/dist/', import.meta.url))),
     metrics: async () => '# nothing\n',
     now,

@@ -9,7 +9,11 @@ import { connectSmtp } from './smtp-client.ts'
 export type House = Awaited<ReturnType<typeof openHouse>>
 
 /** The whole service on free ports in a scratch folder, with a clock that can be moved. */
-export async function openHouse({ env = {}, folder = scratchFolder(), quiet }: HouseOptions = {}) {
+export async function openHouse({
+  env = {},
+  folder = scratchFolder(),
+  ...forTests
+}: HouseOptions = {}) {
   const { config: read } = readConfig({
     env: {
       MAYFLY_DATA: folder.path,
@@ -25,7 +29,7 @@ export async function openHouse({ env = {}, folder = scratchFolder(), quiet }: H
     },
     file: {},
   })
-  const config = quiet ? { ...read, http: { ...read.http, quiet } } : read
+  const config = { ...read, http: { ...read.http, ...forTests } }
   const shared = makeClock()
   const clock = openClock(shared)
   const log = openLog({ level: config.logLevel, thread: 'main' })
@@ -75,6 +79,8 @@ interface HouseOptions {
   env?: Record<string, string>
   folder?: { path: string; remove(): void }
   quiet?: Quiet
+  /** So long an answer waits for what is read out of a mail besides its text. */
+  patienceMs?: number
 }
 
 /** With this only the bus wakes anybody: no look and no heartbeat comes to the rescue. */

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, test } from 'vitest'
+import { afterEach, beforeEach, describe, test } from 'vitest'
 import { scratchMail } from '../../test/scratch.ts'
 import { parseAddress, parseHost } from '../core/address.ts'
+import type { Mail } from '../core/message.ts'
+import { Problem } from '../core/problem.ts'
 import { OPERATOR } from '../core/session.ts'
 import type { MailStore } from '../store/store.ts'
 import { parseOnce } from './parse-once.ts'
@@ -72,4 +74,56 @@ test('a parse that failed is tried again by the next who asks', async () => {
 test('a mail that is gone has no parse', async () => {
   const parse = () => Promise.reject(new Error('nothing to parse'))
   assert.equal(await parseOnce({ store, parse })(rawId + 1), undefined)
+})
+
+describe('a parse that nobody waited for', () => {
+  /** A parser that answers when it is told to, and notes what it was asked. */
+  function slowParser() {
+    const heard: string[] = []
+    const jobs: PromiseWithResolvers<Mail>[] = []
+    const parse = (_raw: Uint8Array, later?: number) => {
+      heard.push(later === undefined ? 'now' : 'later')
+      const job = Promise.withResolvers<Mail>()
+      jobs.push(job)
+      return job.promise
+    }
+    const hasten = (name: number) => heard.push(name === rawId ? 'hasten' : 'hasten another')
+    const begun = async (count: number) => {
+      while (jobs.length < count) await new Promise(setImmediate)
+    }
+    return { heard, jobs, begun, parsed: parseOnce({ store, parse, hasten }) }
+  }
+
+  test('is hastened for the first who does, and done once', async () => {
+    const { heard, jobs, begun, parsed } = slowParser()
+    const all = [parsed(rawId, 'later'), parsed(rawId, 'later')]
+    await begun(1)
+    assert.deepEqual(heard, ['later'])
+    all.push(parsed(rawId), parsed(rawId))
+    jobs[0]?.resolve(mail)
+    for (const one of await Promise.all(all)) assert.deepEqual(one, mail)
+    assert.deepEqual(heard, ['later', 'hasten'])
+  })
+
+  test('is asked for at once when somebody waits before it was asked for at all', async () => {
+    const { heard, jobs, begun, parsed } = slowParser()
+    const all = [parsed(rawId, 'later'), parsed(rawId)]
+    await begun(1)
+    jobs[0]?.resolve(mail)
+    await Promise.all(all)
+    assert.equal(heard.at(-1), 'now')
+  })
+
+  test('and was refused is asked for anew by whoever waits', async () => {
+    const { heard, jobs, begun, parsed } = slowParser()
+    const look = assert.rejects(parsed(rawId, 'later'), { code: 'overloaded' })
+    await begun(1)
+    const read = [parsed(rawId), parsed(rawId)]
+    jobs[0]?.reject(new Problem('overloaded', 'x'))
+    await look
+    await begun(2)
+    jobs[1]?.resolve(mail)
+    assert.deepEqual(await Promise.all(read), [mail, mail])
+    assert.deepEqual(heard, ['later', 'hasten', 'now'])
+  })
 })

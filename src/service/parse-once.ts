@@ -11,8 +11,9 @@ export interface ParseOnceNeeds {
 }
 
 interface UnderWay {
-  /** Nobody waits for it. */
+  /** Nobody waited for it when it was begun. */
   later: boolean
+  hastened: boolean
   mail: Promise<Mail | undefined>
 }
 
@@ -25,7 +26,8 @@ export function parseOnce({ store, parse, hasten }: ParseOnceNeeds): Parsed {
     if (kept) return kept
     const raw = await store.readRaw(rawId)
     if (!raw) return undefined
-    const mail = await parse(raw.bytes, underWay.get(rawId)?.later ? rawId : undefined)
+    const begun = underWay.get(rawId)
+    const mail = await parse(raw.bytes, begun?.later && !begun.hastened ? rawId : undefined)
     await keep(rawId, mail)
     return mail
   }
@@ -40,15 +42,15 @@ export function parseOnce({ store, parse, hasten }: ParseOnceNeeds): Parsed {
   }
 
   function start(rawId: number, later: boolean): Promise<Mail | undefined> {
-    const begun: UnderWay = { later, mail: Promise.resolve(undefined) }
+    const begun: UnderWay = { later, hastened: false, mail: Promise.resolve(undefined) }
     underWay.set(rawId, begun)
     begun.mail = find(rawId).finally(() => underWay.delete(rawId))
     return begun.mail
   }
 
   async function join(rawId: number, begun: UnderWay): Promise<Mail | undefined> {
-    begun.later = false
-    hasten?.(rawId)
+    if (!begun.hastened) hasten?.(rawId)
+    begun.hastened = true
     try {
       return await begun.mail
     } catch {

@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto'
+import { scratchMail } from '../../../test/scratch.ts'
+import { makeWaiters, openMemoryBus } from '../../bus/memory.ts'
+import { parseAddress, parseHost } from '../../core/address.ts'
+import { makeToken, secretHash } from '../../core/id.ts'
+import type { LogFacts } from '../../core/log.ts'
+import type { Mail } from '../../core/message.ts'
+import type { MailboxId } from '../../core/session.ts'
+import { lookForCodes } from '../look-for-codes.ts'
+import { parseOnce } from '../parse-once.ts'
+import { receive } from '../receive.ts'
+
+export type CodeScene = Awaited<ReturnType<typeof openCodeScene>>
+
+const HOUR_MS = 3_600_000
+/** Longer than any test, and shorter than anything takes. */
+export const PATIENT = HOUR_MS
+export const IMPATIENT = 0
+
+export const EMPTY_MAIL: Mail = {
+  from: [],
+  to: [],
+  cc: [],
+  replyTo: [],
+  messageId: null,
+  date: null,
+  text: '',
+  html: null,
+  headers: [],
+  attachments: [],
+  codes: [],
+  links: [],
+}
+
+/** What a mail with this code is read as; none when it is empty. */
+export function mailWith(value: string): Mail {
+  const codes = value === '' ? [] : [{ value, kind: 'digits' as const, confidence: 1 }]
+  return { ...EMPTY_MAIL, codes }
+}
+
+/** A reader to whom the body of a mail is its code, and who can be held up. */
+export function heldReader() {
+  const read: string[] = []
+  let gate = Promise.withResolvers<void>()
+  gate.resolve()
+  return {
+    /** The bodies, as they were begun. */
+    read,
+    hold(): void {
+      gate = Promise.withResolvers<void>()
+    },
+    release: () => gate.resolve(),
+    async parse(raw: Uint8Array): Promise<Mail> {
+      const body = Buffer.from(raw).toString().split('\r\n\r\n')[1] ?? ''
+      read.push(body)
+      await gate.promise
+      return mailWith(body)
+    },
+  }
+}
+
+/** A session whose mail is looked at for codes. */
+export async function openCodeScene({ patienceMs = PATIENT, parse = heldReader().parse } = {}) {
+  const scratch = await scratchMail()
+  const { store } = scratch
+  const bus = openMemoryBus(randomUUID(), makeWaiters())
+  const [address, name] = [parseAddress('ann@box.test'), parseHost('box.test')]
+  if (!address || !name) throw new Error('a good address')
+  await store.addDomain({ name, sessions: true, reader: false, ttlSeconds: undefined })
+  const token = makeToken(new Uint8Array(32))
+  const now = () => new Date()
+  const session = await store.createSession({
+    address,
+    tokenHash: secretHash(token),
+    keyId: undefined,
+    createdAt: now(),
+    expiresAt: new Date(now().getTime() + HOUR_MS),
+    cooldownMs: HOUR_MS,
+  })
+  if (!session) throw new Error('the address is free')
+
+  const logged: LogFacts[] = []
+  const log = { error: (facts: LogFacts) => logged.push(facts) }
+  const woken: MailboxId[] = []
+  const noting = {
+    ...bus,
+    wake(mailbox: MailboxId) {
+      woken.push(mailbox)
+      bus.wake(mailbox)
+    },
+  }
+  const limits = { atOnce: 8, perMailbox: 4, waiting: 100, restMs: 1, longestRestMs: 1 }
+  const parsed = parseOnce({ store, parse })
+  const codes = lookForCodes({ store, bus: noting, parsed, log }, { patienceMs, limits })
+  const needs = { store, bus, now, codes }
+
+  return {
+    ...needs,
+    needs,
+    token,
+    session,
+    logged,
+    /** Of the mailboxes in which a code was noted. */
+    woken,
+    list: () => store.listMessages(session.id, { sinceId: 0, limit: 100 }),
+    /** Keeps a mail with this body, and with this subject; the answer is its id. */
+    async send(body: string, subject = ''): Promise<number> {
+      const raw = Buffer.from(`Subject: ${subject}\r\n\r\n${body}`)
+      const envelope = { clientIp: '', helo: '', mailFrom: '', tls: undefined, protocol: 'SMTP' }
+      const recipients = [{ address, mailbox: session.id }]
+      await receive(needs, { recipients, envelope, raw })
+      return (await store.listMessageIds(session.id))[0] ?? 0
+    },
+    async close() {
+      codes.close()
+      // The bus tells its news in the next turn.
+      await new Promise(setImmediate)
+      await bus.close()
+      await scratch.close()
+    },
+  }
+}
