@@ -123,6 +123,15 @@ describe('the checker', () => {
     expect(lines).toEqual([])
   })
 
+  test('leaves most of its room to those for whom somebody waits', async () => {
+    const slow: Zone = { 'TXT sender.test': 'silence' }
+    const { check } = await open(slow, { dnsMs: 200, maxUnderWay: 3, maxLater: 1 })
+    const later = Array.from({ length: 5 }, () => check({}, 'later'))
+    const now = Array.from({ length: 5 }, () => check())
+    const known = async (all: typeof now) => (await Promise.all(all)).filter(Boolean).length
+    expect([await known(later), await known(now)]).toEqual([1, 2])
+  })
+
   test('holds up nobody by a silent name server: a hundred wait for it together', async () => {
     const { check } = await open({ ...GOOD, 'TXT dead.test': 'silence' }, { dnsMs: 2_000 })
     const waiting = Array.from({ length: 50 }, () => check({ mailFrom: 'x@dead.test' }))

@@ -12,8 +12,8 @@ import { settler } from './settle.ts'
 
 /** Judges senders in a child process: whatever a mail does to its judge, it does not do it to the service. */
 export interface SenderChecker {
-  /** Undefined when nothing is known of how the mail came, when too many are waiting, and when there is no child to judge it. */
-  check(facts: SenderFacts): Promise<SenderChecks | undefined>
+  /** Undefined when nothing is known of how the mail came, when too many are waiting, and when there is no child to judge it. `later`: nobody waits for it, and it leaves the others most of the room. */
+  check(facts: SenderFacts, haste?: 'later'): Promise<SenderChecks | undefined>
   close(): Promise<void>
 }
 
@@ -25,6 +25,8 @@ export interface CheckerOptions {
   /** For the answers to all questions of one check; two checks are made at once, then the third. */
   dnsMs?: number
   maxUnderWay?: number
+  /** Of those that nobody waits for. */
+  maxLater?: number
   maxBytes?: number
   /** What the child runs. */
   script?: URL
@@ -36,6 +38,7 @@ export function openChecker({
   limits = {},
   dnsMs = 2_500,
   maxUnderWay = 100,
+  maxLater = 20,
   maxBytes = 64 * 1024 * 1024,
   script = new URL('./child.ts', import.meta.url),
 }: CheckerOptions): SenderChecker {
@@ -56,10 +59,11 @@ export function openChecker({
   let closed = false
 
   return {
-    async check(facts) {
+    async check(facts, haste) {
       const size = facts.raw.length
       const clientIp = plainIp(facts.clientIp)
-      const full = underWay >= maxUnderWay || bytes + size > maxBytes
+      const most = haste === 'later' ? maxLater : maxUnderWay
+      const full = underWay >= most || bytes + size > maxBytes
       if (!clientIp || full) return undefined
       underWay += 1
       bytes += size

@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'
 import { register } from 'prom-client'
-import type { AttachmentNote, Mail } from '../core/message.ts'
+import type { AttachmentNote, Mail, SenderChecks } from '../core/message.ts'
 import { readBuiltPage } from '../http/built-page.ts'
 import { openHttp } from '../http/server.ts'
 import { openLog } from '../log.ts'
 import { openPay } from '../pay/open.ts'
+import { type SenderChecksNeeds, senderChecksOnce } from '../service/sender-checks.ts'
 import { caller, serve } from './ports.ts'
 import { type DoorSetup, openParts, openShop } from './setup.ts'
 
@@ -18,6 +19,8 @@ if (!setup.shopPort) throw new Error('the HTTP door spends requests and sells: i
 const { shop, close: closeShop } = openShop(config, setup.shopPort)
 const pay = await openPay({ ...config.payments, now: parts.now })
 const main = caller(setup.mainPort)
+const checkSender: SenderChecksNeeds['check'] = async (facts, haste) =>
+  (await main('checkSender', { ...facts, haste })) as SenderChecks | undefined
 
 const door = await openHttp(
   {
@@ -26,8 +29,9 @@ const door = await openHttp(
     pay,
     parse: async (raw, later) => (await main('parse', { raw, later })) as Mail,
     hasten: (name) => void main('hasten', name),
-    // The place of the sender checks.
-    senderChecks: async () => undefined,
+    senderChecks: config.senderChecks.on
+      ? senderChecksOnce({ ...parts, check: checkSender, log })
+      : async () => undefined,
     attachment: async (raw, index) =>
       (await main('attachment', { raw, index })) as
         | { note: AttachmentNote; bytes: Uint8Array }

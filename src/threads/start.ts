@@ -4,9 +4,12 @@ import { AggregatorRegistry } from 'prom-client'
 import { makeWaiters } from '../bus/memory.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../core/log.ts'
+import type { SenderFacts } from '../core/sender.ts'
 import { makeBudget, makeHeld } from '../limit/held.ts'
 import { makeRates } from '../limit/memory.ts'
-import { openParser, type Parser } from '../mime/parser.ts'
+import { openParser } from '../mime/parser.ts'
+import { openChecker } from '../sender/checker.ts'
+import { openDns } from '../sender/dns.ts'
 import { addConfiguredAccounts } from '../service/configured-accounts.ts'
 import { addConfiguredDomains } from '../service/configured-domains.ts'
 import { sweepForEver } from '../service/sweep.ts'
@@ -111,8 +114,8 @@ async function startParts(config: Config, { log, died, clock, closers }: Startin
   await addConfiguredDomains(parts, config)
   await addConfiguredAccounts(parts, config.gmailAccounts)
 
-  const parser = openParser({ log })
-  closers.push(parser.close)
+  const children = openChildren(config, { log, now: parts.now })
+  closers.push(children.close)
   closers.push(startSweep(config, { ...parts, log }))
   closers.push(await startShopkeeping(config, { ...shop, now: parts.now, log }))
 
@@ -121,7 +124,7 @@ async function startParts(config: Config, { log, died, clock, closers }: Startin
   closers.push(() => Promise.all(doorThreads.map((thread) => thread.close())))
   const host = await listenHost(config.host)
   const open = (kind: 'http' | 'smtp') =>
-    openDoors(kind, { config, host, shared, takePorts, died, threads: doorThreads, parser })
+    openDoors(kind, { config, host, shared, takePorts, died, threads: doorThreads, children })
   // HTTP last: once /readyz answers, everything else is there.
   const smtpPort = await open('smtp')
   if (fetches) {
@@ -142,11 +145,11 @@ interface DoorParts {
   died(fault: Error): void
   /** The doors' threads so far; these join them. */
   threads: Thread[]
-  parser: Parser
+  children: Children
 }
 
 async function openDoors(kind: 'http' | 'smtp', parts: DoorParts): Promise<number> {
-  const { config, host, shared, died, threads, parser } = parts
+  const { config, host, shared, died, threads, children } = parts
   const { threads: count } = config[kind]
   const reusePort = count > 1
   let port = reusePort ? await freePort(host, config[kind].port) : config[kind].port
@@ -154,14 +157,7 @@ async function openDoors(kind: 'http' | 'smtp', parts: DoorParts): Promise<numbe
   for (let number = 1; number <= count; number += 1) {
     const name = `${kind}-${number}`
     const { port1, port2: mainPort } = new MessageChannel()
-    serve(port1, {
-      parse: ({ raw, later }: { raw: Uint8Array; later: number | undefined }) =>
-        parser.parse(raw, later),
-      hasten: parser.hasten,
-      attachment: ({ raw, index }: { raw: Uint8Array; index: number }) =>
-        parser.attachment(raw, index),
-      metrics: () => allMetrics(threads),
-    })
+    serve(port1, { ...children.commands, metrics: () => allMetrics(threads) })
     const mailPort = parts.takePorts.mail()
     const shopPort = kind === 'http' ? parts.takePorts.shop() : undefined
     const listen = { host, port, reusePort }
@@ -175,6 +171,26 @@ async function openDoors(kind: 'http' | 'smtp', parts: DoorParts): Promise<numbe
     threads.push(thread)
   }
   return port
+}
+
+type Children = ReturnType<typeof openChildren>
+
+/** The processes that read what strangers wrote, and what the doors may ask of them. */
+function openChildren({ senderChecks }: Config, { log, now }: { log: Log; now(): Date }) {
+  const parser = openParser({ log })
+  const checker = openChecker({ dns: openDns({ servers: senderChecks.dns, now }), log })
+  return {
+    commands: {
+      parse: ({ raw, later }: { raw: Uint8Array; later: number | undefined }) =>
+        parser.parse(raw, later),
+      hasten: parser.hasten,
+      attachment: ({ raw, index }: { raw: Uint8Array; index: number }) =>
+        parser.attachment(raw, index),
+      checkSender: ({ haste, ...facts }: SenderFacts & { haste?: 'later' }) =>
+        checker.check(facts, haste),
+    },
+    close: () => Promise.all([parser.close(), checker.close()]),
+  }
 }
 
 /** Hands out the ways to a writer, one to each caller. */

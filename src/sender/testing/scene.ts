@@ -13,6 +13,7 @@ export const LETTER = [
   '',
 ].join('\r\n')
 
+type Facts = Partial<Omit<SenderFacts, 'raw'>> & { raw?: string | Uint8Array }
 export type Scene = Awaited<ReturnType<typeof openScene>>
 
 /** A checker with a real child, a name server of its own, and a clock that can be moved. */
@@ -32,16 +33,19 @@ export async function openScene(zone: Zone, options: Partial<CheckerOptions> = {
     zone,
     asked: server.asked,
     lines,
-    check: (facts: Partial<Omit<SenderFacts, 'raw'>> & { raw?: string | Uint8Array } = {}) =>
-      checker.check({
-        clientIp: '192.0.2.1',
-        helo: 'mail.sender.test',
-        mailFrom: 'ann@sender.test',
-        shown: 'ann@sender.test',
-        receivedAt: new Date(),
-        ...facts,
-        raw: Buffer.from(facts.raw ?? LETTER),
-      }),
+    check: (facts: Facts = {}, haste?: 'later') =>
+      checker.check(
+        {
+          clientIp: '192.0.2.1',
+          helo: 'mail.sender.test',
+          mailFrom: 'ann@sender.test',
+          shown: 'ann@sender.test',
+          receivedAt: new Date(),
+          ...facts,
+          raw: Buffer.from(facts.raw ?? LETTER),
+        },
+        haste,
+      ),
     moveClock: (ms: number) => {
       moved += ms
     },

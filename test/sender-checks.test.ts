@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, test } from 'vitest'
+import { openDnsServer } from '../src/sender/testing/dns-server.ts'
+import { rsaKey, signed } from '../src/sender/testing/signed.ts'
+import { checkMail } from './api.ts'
+import { type House, openHouse } from './house.ts'
+import { connectSmtp } from './smtp-client.ts'
+
+const rsa = rsaKey()
+const MINUTE = 60
+const HERE = ['v=spf1 ip4:127.0.0.1 -all']
+
+let dns: Awaited<ReturnType<typeof openDnsServer>>
+let house: House
+beforeAll(async () => {
+  dns = await openDnsServer({})
+  house = await openHouse({
+    env: { MAYFLY_AUTH_CHECKS: 'on', MAYFLY_DNS: dns.server },
+    // Reading waits for the checks as long as they take.
+    patienceMs: 60_000,
+  })
+})
+afterAll(async () => {
+  await house.stop()
+  await dns.close()
+})
+
+interface Auth {
+  spf: string
+  dkim: string
+  dmarc: string
+}
+
+/** Each test has a domain of its own: what is known of one is remembered. */
+function domain(name: string): string {
+  dns.zone[`TXT ${name}`] = HERE
+  dns.zone[`TXT _dmarc.${name}`] = ['v=DMARC1; p=reject']
+  dns.zone[`TXT s1._domainkey.${name}`] = [rsa.record]
+  return name
+}
+
+const letter = (author: string) =>
+  `From: Ann <${author}>\r\nSubject: Hello\r\n\r\nYour code is 123456.\r\n`
+
+async function receive(raw: string, from: string, by = house) {
+  const box = await by.session()
+  const client = await connectSmtp(by.smtpPort)
+  assert.equal((await client.send({ to: [box.email], raw, from })).code, 250)
+  client.close()
+  return box
+}
+
+async function readAuth({ token }: { token: string }, by = house): Promise<Auth | null> {
+  const [newest] = await checkMail(by.url, token)
+  const response = await fetch(`${by.url}/api/read-mail?token=${token}&id=${newest?.id}`)
+  assert.equal(response.status, 200)
+  return ((await response.json()) as { message: { auth: Auth | null } }).message.auth
+}
+
+test('a mail that is read says whether it comes from whom it names', async () => {
+  const own = domain('own.test')
+  const mail = await signed(letter(`ann@${own}`), rsa, { signingDomain: own })
+  const box = await receive(mail, `ann@${own}`)
+  assert.deepEqual(await readAuth(box), { spf: 'pass', dkim: 'pass', dmarc: 'pass' })
+})
+
+test('it fails where another has put a name to it', async () => {
+  const [bank, evil] = [domain('bank.test'), domain('evil.test')]
+  const box = await receive(letter(`ceo@${bank}`), `x@${evil}`)
+  assert.deepEqual(await readAuth(box), { spf: 'pass', dkim: 'none', dmarc: 'fail' })
+})
+
+test('it fails where it has two authors, whichever is shown', async () => {
+  const [bank, evil] = [domain('bank.test'), domain('evil.test')]
+  const taken = await signed(letter(`ceo@${bank}`), rsa, { signingDomain: bank })
+  const box = await receive(`From: x@${evil}\r\n${taken}`, `x@${evil}`)
+  // The signature holds for the author below, who is not the one that is shown.
+  assert.deepEqual(await readAuth(box), { spf: 'pass', dkim: 'pass', dmarc: 'fail' })
+})
+
+test('it is judged once: whoever reads it again asks nobody', async () => {
+  const once = domain('once.test')
+  const box = await receive(letter(`ann@${once}`), `ann@${once}`)
+  const auth = await readAuth(box)
+  assert.equal(auth?.dmarc, 'pass')
+  const asked = dns.asked.length
+  dns.zone[`TXT ${once}`] = 'SERVFAIL'
+  house.moveClock(10 * MINUTE)
+  assert.deepEqual(await readAuth(box), auth)
+  assert.equal(dns.asked.length, asked)
+})
+
+test('it is judged anew when its name servers are back', async () => {
+  const late = domain('late.test')
+  dns.zone[`TXT ${late}`] = 'SERVFAIL'
+  const box = await receive(letter(`ann@${late}`), `ann@${late}`)
+  const open = { spf: 'temperror', dkim: 'none', dmarc: 'temperror' }
+  assert.deepEqual(await readAuth(box), open)
+  dns.zone[`TXT ${late}`] = HERE
+  assert.deepEqual(await readAuth(box), open)
+  house.moveClock(2 * MINUTE)
+  assert.deepEqual(await readAuth(box), { spf: 'pass', dkim: 'none', dmarc: 'pass' })
+})
+
+test('nobody is asked before somebody looks', async () => {
+  const asked = dns.asked.length
+  const quiet = domain('quiet.test')
+  await receive(letter(`ann@${quiet}`), `ann@${quiet}`)
+  assert.equal(dns.asked.length, asked)
+})
+
+test('switched off, nothing is known of senders and nobody is asked', async () => {
+  const off = await openHouse({
+    env: { MAYFLY_AUTH_CHECKS: 'off', MAYFLY_DNS: dns.server },
+    patienceMs: 60_000,
+  })
+  try {
+    const asked = dns.asked.length
+    const name = domain('off.test')
+    const box = await receive(letter(`ann@${name}`), `ann@${name}`, off)
+    assert.equal(await readAuth(box, off), null)
+    assert.equal(dns.asked.length, asked)
+  } finally {
+    await off.stop()
+  }
+})
