@@ -88,15 +88,14 @@ interface Seen {
 // As many as a list shows.
 const LOOKED_BACK = 100
 
-/** What the reader knows by now. Somebody watches the mailbox: the newest that nobody has looked at are looked at. */
+/** What the reader knows by now. Of that the newest which nobody has looked at will be looked at: somebody watches the mailbox. */
 async function seenBefore(
-  { store, codes }: MailEventsNeeds,
+  { store }: MailEventsNeeds,
   session: Session,
   sinceId: number,
 ): Promise<Seen> {
   const newest = await store.listMessages(session.id, { sinceId: 0, limit: LOOKED_BACK })
   const known = newest.filter(({ id }) => id <= sinceId)
-  codes.look(session.id, known)
   return { version: -1, lastId: sinceId, ids: new Set(), unlooked: idsOf(known.filter(isUnlooked)) }
 }
 
@@ -132,7 +131,7 @@ async function lookedAt(
   const listed = await store.listMessages(session.id, page)
   const told = listed.filter(({ id }) => seen.unlooked.has(id))
   seen.unlooked = idsOf(told.filter(isUnlooked))
-  // There may be room by now for those that were not taken on.
+  // At first all of them; later there may be room for those that were not taken on.
   codes.look(session.id, told)
   return told.filter(({ code = '' }) => code !== '').toReversed()
 }
