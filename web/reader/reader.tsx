@@ -1,4 +1,18 @@
-import type { Summary } from '../site/shapes.ts'
+import { useId, useState } from 'preact/hooks'
+import { Glyph } from '../site/glyphs.tsx'
+import type { Message, Summary } from '../site/shapes.ts'
+import { say } from '../site/words.ts'
+import { Attachments } from './attachments.tsx'
+import { CodeCard, LinkCard } from './cards.tsx'
+import { Head } from './head.tsx'
+import { HtmlView, loadSanitiser } from './html-view.tsx'
+import { type Reading, useMessage } from './reading.ts'
+import { SaveButton } from './save-button.tsx'
+import { HeadersView, RawView } from './source-views.tsx'
+import { Tabs } from './tabs.tsx'
+import { TextView } from './text-view.tsx'
+import './reader.css'
+import './views.css'
 
 export interface ReaderProps {
   token: string
@@ -11,7 +25,127 @@ export interface ReaderProps {
   onDelete(): void
 }
 
+// The first message is on its way for longer than this is.
+void loadSanitiser().catch(() => {})
+
 /** One message, opened. */
-export function Reader({ summary }: ReaderProps) {
-  return <article>{summary.subject}</article>
+export function Reader(props: ReaderProps) {
+  const { token, summary } = props
+  const reading = useMessage(token, summary)
+  const message = reading.kind === 'here' ? reading.message : undefined
+  const id = useId()
+  return (
+    <article class="reader" aria-labelledby={id} aria-busy={reading.kind === 'loading'}>
+      <Bar {...props} />
+      <Head id={id} summary={summary} message={message} />
+      <CodeCard codes={message ? message.codes.map(({ value }) => value) : early(summary)} />
+      {message ? (
+        <>
+          <LinkCard links={message.links} />
+          <Attachments attachments={message.attachments} token={token} />
+          <Views key={message.id} message={message} token={token} />
+        </>
+      ) : (
+        <Meanwhile reading={reading} />
+      )}
+    </article>
+  )
+}
+
+/** The list knows the likeliest code before the message is here. */
+function early({ code }: Summary): string[] {
+  return code ? [code] : []
+}
+
+function Bar({ token, summary: { id }, onBack, onNewer, onOlder, onDelete }: ReaderProps) {
+  return (
+    <div class="reader-bar">
+      <button type="button" class="quiet reader-back" onClick={onBack}>
+        <Glyph name="back" />
+        <span>{say('reader_back')}</span>
+      </button>
+      <Step words={say('reader_newer')} glyph="up" onStep={onNewer} />
+      <Step words={say('reader_older')} glyph="down" onStep={onOlder} />
+      <span class="reader-gap" />
+      <SaveButton
+        path={`/api/raw-mail?id=${id}`}
+        token={token}
+        name={`message-${id}.eml`}
+        words={say('reader_save')}
+        class="quiet reader-save"
+      />
+      <button type="button" class="quiet reader-delete" onClick={onDelete}>
+        <Glyph name="bin" />
+        <span>{say('reader_delete')}</span>
+      </button>
+    </div>
+  )
+}
+
+interface StepProps {
+  words: string
+  glyph: 'up' | 'down'
+  onStep: (() => void) | undefined
+}
+
+function Step({ words, glyph, onStep }: StepProps) {
+  return (
+    <button
+      type="button"
+      class="quiet icon"
+      aria-label={words}
+      title={words}
+      disabled={!onStep}
+      onClick={() => onStep?.()}
+    >
+      <Glyph name={glyph} />
+    </button>
+  )
+}
+
+function Meanwhile({ reading }: { reading: Reading }) {
+  if (reading.kind === 'gone') {
+    return (
+      <p class="notice" role="status">
+        {say('reader_gone')}
+      </p>
+    )
+  }
+  if (reading.kind === 'fault') {
+    return (
+      <div class="reader-wait" role="alert">
+        <p class="fault">{reading.words}</p>
+        <button type="button" class="plain" onClick={reading.again}>
+          {say('reader_again')}
+        </button>
+      </div>
+    )
+  }
+  return (
+    <p class="soft reader-wait" role="status">
+      {say('reader_loading')}
+    </p>
+  )
+}
+
+type View = 'html' | 'text' | 'headers' | 'raw'
+
+function Views({ message, token }: { message: Message; token: string }) {
+  const names: readonly View[] = message.body_html
+    ? ['html', 'text', 'headers', 'raw']
+    : ['text', 'headers', 'raw']
+  const [chosen, choose] = useState<View>(names[0] ?? 'text')
+  return (
+    <Tabs<View>
+      label={say('reader_views')}
+      tabs={names.map((name) => ({ name, words: say(`reader_view_${name}`) }))}
+      chosen={chosen}
+      onChoose={choose}
+    >
+      {chosen === 'html' && <HtmlView message={message} token={token} />}
+      {chosen === 'text' && <TextView text={message.body_text} />}
+      {chosen === 'headers' && <HeadersView message={message} token={token} />}
+      {chosen === 'raw' && <RawView message={message} token={token} />}
+    </Tabs>
+  )
 }

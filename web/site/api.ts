@@ -33,6 +33,7 @@ export interface Answers {
       subject: string
       received_at: string
       received_at_iso: string
+      code: string | null
     }[]
     timed_out?: true
   }
@@ -45,6 +46,7 @@ export interface Answers {
       subject: string
       received_at: string
       received_at_iso: string
+      code: string | null
       body_text: string | null
       body_html: string | null
       to: {
@@ -75,9 +77,22 @@ export interface Answers {
         name: string
         value: string
       }[]
-      codes: unknown[]
-      links: unknown[]
-      auth: null
+      codes: {
+        value: string
+        kind: 'digits' | 'letters_and_digits'
+        confidence: number
+      }[]
+      links: {
+        url: string
+        text: string
+        host: string
+        kind: 'verify' | 'sign_in' | 'reset' | 'unsubscribe' | 'other'
+      }[]
+      auth: {
+        spf: 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'temperror' | 'permerror'
+        dkim: 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'temperror' | 'permerror'
+        dmarc: 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'temperror' | 'permerror'
+      } | null
       raw_url: string
     }
   }

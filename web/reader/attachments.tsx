@@ -1,0 +1,70 @@
+import { Glyph } from '../site/glyphs.tsx'
+import type { Attachment } from '../site/shapes.ts'
+import { language, say } from '../site/words.ts'
+import { type Risk, risksOf } from './risk.ts'
+import { SaveButton } from './save-button.tsx'
+import { sizeText } from './size.ts'
+
+interface AttachmentsProps {
+  attachments: readonly Attachment[]
+  token: string
+}
+
+/** What came with the mail. Pictures that stand in its text are there to be seen, and listed apart. */
+export function Attachments({ attachments, token }: AttachmentsProps) {
+  const inside = attachments.filter(standsInside)
+  const files = attachments.filter((one) => !standsInside(one))
+  return (
+    <>
+      {files.length > 0 && (
+        <section class="files">
+          <h3>{say('reader_files', { count: files.length })}</h3>
+          <Files files={files} token={token} />
+        </section>
+      )}
+      {inside.length > 0 && (
+        <details class="files">
+          <summary>{say('reader_files_inside', { count: inside.length })}</summary>
+          <Files files={inside} token={token} />
+        </details>
+      )}
+    </>
+  )
+}
+
+function standsInside({ inline, content_id: id, content_type: type }: Attachment): boolean {
+  return inline && id !== null && type.startsWith('image/') && !type.includes('svg')
+}
+
+function Files({ files, token }: { files: readonly Attachment[]; token: string }) {
+  return (
+    <ul class="file-list">
+      {files.map((file) => (
+        <File key={file.index} file={file} token={token} />
+      ))}
+    </ul>
+  )
+}
+
+function File({ file, token }: { file: Attachment; token: string }) {
+  const { filename: name, content_type: type, size, url } = file
+  return (
+    <li class="file">
+      <Glyph name="file" />
+      <div class="file-about">
+        <bdi class="file-name">{name}</bdi>
+        <span class="soft">
+          {type} · {sizeText(size, language.value)}
+        </span>
+        {risksOf(name, type).map((risk) => (
+          <p key={risk} class={GRAVE.has(risk) ? 'file-risk bad' : 'file-risk'}>
+            {say(`reader_risk_${risk}`, { ending: name.split('.').at(-1) ?? '' })}
+          </p>
+        ))}
+      </div>
+      <SaveButton path={url} token={token} name={name} words={say('reader_file_save')} />
+    </li>
+  )
+}
+
+const GRAVE: ReadonlySet<Risk> = new Set<Risk>(['double', 'program', 'turned'])

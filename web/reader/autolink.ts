@@ -1,0 +1,47 @@
+/** Plain words, or an address on the web that stands among them. */
+export type Piece = string | { url: string }
+
+/** Text cut into words and addresses. Together they are the text again, so nothing is ever written as markup. */
+export function autolink(text: string): Piece[] {
+  const pieces: Piece[] = []
+  let end = 0
+  for (const { 0: found, index } of text.matchAll(ADDRESS)) {
+    const url = trimmed(found)
+    if (!reachable(url)) continue
+    if (index > end) pieces.push(text.slice(end, index))
+    pieces.push({ url })
+    end = index + url.length
+  }
+  if (end < text.length) pieces.push(text.slice(end))
+  return pieces
+}
+
+// A quote, a bracket or a space ends it, also where a browser would read on: mails put addresses between them.
+const ADDRESS = /\bhttps?:\/\/[^\s<>"'`\p{Cc}\p{Cf}]{1,4000}/giu
+const CLOSERS = { ')': '(', ']': '[', '}': '{' } as const
+
+/** Without the punctuation of the sentence around it; a bracket stays when it was opened inside. */
+function trimmed(found: string): string {
+  let url = found
+  for (;;) {
+    const last = url.at(-1) ?? ''
+    const opener = CLOSERS[last as keyof typeof CLOSERS]
+    const stray = opener
+      ? count(url, last) > count(url, opener)
+      : /[.,;:!?*_~|\\。、，！？]/.test(last)
+    if (!stray) return url
+    url = url.slice(0, -1)
+  }
+}
+
+function count(text: string, letter: string): number {
+  return text.split(letter).length - 1
+}
+
+function reachable(url: string): boolean {
+  try {
+    return new URL(url).hostname !== ''
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,82 @@
+import { facts } from '../site/facts.ts'
+import type { Message, Summary } from '../site/shapes.ts'
+import { language, say } from '../site/words.ts'
+import { written } from './sender.ts'
+import { SenderChecks } from './sender-checks.tsx'
+
+interface HeadProps {
+  id: string
+  summary: Summary
+  /** Undefined until all of it is there. */
+  message: Message | undefined
+}
+
+/** From whom, to whom, about what and when. */
+export function Head({ id, summary, message }: HeadProps) {
+  const { subject, sender_name: name, sender_email: address } = summary
+  const { title, address: behind, claims } = written(name, address)
+  const at = new Date(summary.received_at_iso)
+  return (
+    <header class="reader-head">
+      <h2 id={id} tabIndex={-1} dir="auto">
+        {subject || say('reader_no_subject')}
+      </h2>
+      <p class="reader-from">
+        <span class="unseen">{say('reader_from')}: </span>
+        <bdi class="reader-sender">{title || say('reader_nobody')}</bdi>
+        {behind && <bdi class="reader-address">{behind}</bdi>}
+      </p>
+      {claims && <p class="notice bad">{say('reader_claims', { name: claims })}</p>}
+      <Checked message={message} sender={address} />
+      <dl class="reader-lines">
+        <People words={say('reader_to')} people={message?.to ?? []} />
+        <People words={say('reader_cc')} people={message?.cc ?? []} />
+        <People words={say('reader_reply_to')} people={elsewhere(message, address)} />
+      </dl>
+      <time class="soft" dateTime={summary.received_at_iso}>
+        {at.toLocaleString(language.value, { dateStyle: 'full', timeStyle: 'short' })}
+      </time>
+    </header>
+  )
+}
+
+function Checked({ message, sender }: { message: Message | undefined; sender: string }) {
+  if (!message || !facts.checks) return null
+  if (message.auth) return <SenderChecks checks={message.auth} sender={sender} />
+  return <p class="badge">{say('reader_checking')}</p>
+}
+
+type Person = Message['to'][number]
+
+const SHOWN = 5
+
+function People({ words, people }: { words: string; people: readonly Person[] }) {
+  if (people.length === 0) return null
+  const rest = people.length - SHOWN
+  return (
+    <>
+      <dt>{words}</dt>
+      <dd>
+        {people.slice(0, SHOWN).map(({ name, address }, at) => {
+          const { title, address: behind } = written(name, address)
+          return (
+            <bdi key={`${at} ${address}`}>
+              {at > 0 && ', '}
+              {title}
+              {behind && ` <${behind}>`}
+            </bdi>
+          )
+        })}
+        {rest > 0 && ` ${say('reader_more_people', { count: rest })}`}
+      </dd>
+    </>
+  )
+}
+
+/** Only where it is another address: then it matters. */
+function elsewhere(message: Message | undefined, sender: string): Person[] {
+  const replyTo = message?.reply_to ?? []
+  return replyTo.some(({ address }) => address.toLowerCase() !== sender.toLowerCase())
+    ? replyTo
+    : []
+}

@@ -1,0 +1,81 @@
+/** Whether the address of an image may stay; the caller counts what is asked. */
+export type KeepsImage = (url: string) => boolean
+
+/**
+ * What a mail's style sheet may do here. The browser's own parser reads it and writes it again, so that no spelling of
+ * ours and the browser's can differ: plain rules and media queries stay; what loads or covers something does not.
+ */
+export function cleanSheet(css: string, keeps: KeepsImage): string {
+  if (css.length > MAX_SHEET) return ''
+  const sheet = new CSSStyleSheet()
+  try {
+    // A sheet made this way loads nothing and takes no @import, of which it would complain aloud.
+    sheet.replaceSync(css.replace(/@import[^;{}]*;/gi, ''))
+  } catch {
+    return ''
+  }
+  // In raw text a `<` could end the element that holds it.
+  return cleanRules(sheet.cssRules, keeps, 0).replaceAll('<', '\\3c ')
+}
+
+/** The same for a style attribute. */
+export function cleanStyle(css: string, keeps: KeepsImage): string {
+  if (css.length > MAX_SHEET) return ''
+  const sheet = new CSSStyleSheet()
+  sheet.insertRule('a {}')
+  const [rule] = sheet.cssRules
+  if (!(rule instanceof CSSStyleRule)) return ''
+  rule.style.cssText = css
+  return cleanDeclarations(rule.style, keeps)
+}
+
+const MAX_SHEET = 500_000
+const MAX_DEPTH = 3
+
+function cleanRules(rules: CSSRuleList, keeps: KeepsImage, depth: number): string {
+  if (depth > MAX_DEPTH) return ''
+  const kept: string[] = []
+  for (const rule of rules) {
+    if (rule instanceof CSSMediaRule) {
+      const inner = cleanRules(rule.cssRules, keeps, depth + 1)
+      if (inner) kept.push(`@media ${rule.media.mediaText} {\n${inner}\n}`)
+    } else if (rule instanceof CSSStyleRule) {
+      const inner = cleanDeclarations(rule.style, keeps)
+      if (inner) kept.push(`${rule.selectorText} { ${inner} }`)
+    }
+  }
+  return kept.join('\n')
+}
+
+function cleanDeclarations(style: CSSStyleDeclaration, keeps: KeepsImage): string {
+  for (const name of [...style]) {
+    if (!harmless(name, style.getPropertyValue(name), keeps)) style.removeProperty(name)
+  }
+  const text = style.cssText
+  // Nothing is left to chance about shorthands: what was judged part by part is judged once more as a whole.
+  return LOADS.test(text.replace(ADDRESS, '')) ? '' : text
+}
+
+// An address as every browser writes it again. With an escape in it nobody can be sure of it, so it does not match.
+const ADDRESS = /url\("[^"\\]*"\)/g
+// What can hold an address or bring one from elsewhere, and every escape that could spell it.
+const LOADS =
+  /\\|(?:url|src|image|image-set|cross-fade|element|var|env|attr|paint|expression|if)\s*\(|behavior\s*:|-moz-binding/i
+const HOLDS_IMAGES = /^(?:background|list-style|border)-image(?:-source)?$/
+
+function harmless(name: string, value: string, keeps: KeepsImage): boolean {
+  // A part of a shorthand that is settled only later, by a variable.
+  if (value === '' || name.startsWith('--')) return false
+  if (name === 'position') return value !== 'fixed' && value !== 'sticky'
+  const addresses = value.match(ADDRESS) ?? []
+  if (LOADS.test(value.replace(ADDRESS, ''))) return countUnsure(value, keeps)
+  if (addresses.length === 0) return true
+  const wanted = addresses.map((address) => keeps(address.slice('url("'.length, -'")'.length)))
+  return HOLDS_IMAGES.test(name) && wanted.every(Boolean)
+}
+
+/** Always false; an image set is still counted among what the mail wanted to load. */
+function countUnsure(value: string, keeps: KeepsImage): false {
+  for (const [, address = ''] of value.matchAll(/"(https?:[^"\\]*)"/gi)) keeps(address)
+  return false
+}

@@ -1,0 +1,124 @@
+import createPurifier, { type UponSanitizeAttributeHookEvent } from 'dompurify'
+import { contentId } from './content-id.ts'
+import { cleanSheet, cleanStyle } from './mail-style.ts'
+
+export interface Wishes {
+  /** Whether the reader asked for the images that lie elsewhere. */
+  remoteImages: boolean
+  /** Images that came with the mail, as data: URIs, by their content id. */
+  pictures: ReadonlyMap<string, string>
+  /** The page that shows where a link leads before it is opened. */
+  leave: string
+}
+
+export interface Sanitised {
+  html: string
+  /** How many images lie elsewhere, whether they are kept or not. */
+  remoteImages: number
+}
+
+/**
+ * A mail's HTML without all that could run, load, submit or cover. It is the last to touch it, and reads it as the frame
+ * will: a whole document, in the mode of today's pages, without scripts. Each change is made before DOMPurify's own check.
+ */
+export function sanitise(html: string, wishes: Wishes): Sanitised {
+  // One of our own: nobody else's hooks are in it.
+  const purifier = createPurifier(window)
+  const remote = new Set<string>()
+  const keepsImage = (url: string) => imageAddress(url, wishes, remote) !== undefined
+
+  purifier.addHook('uponSanitizeElement', (node, { tagName }) => {
+    if (tagName === 'style') node.textContent = cleanSheet(node.textContent ?? '', keepsImage)
+  })
+  purifier.addHook('uponSanitizeAttribute', (node, event) => {
+    const kept = attribute(node.localName, event, wishes, remote)
+    if (kept === undefined) event.keepAttr = false
+    else event.attrValue = kept
+  })
+  purifier.addHook('afterSanitizeAttributes', (node) => {
+    if (!node.hasAttribute('href')) return
+    node.setAttribute('target', '_blank')
+    node.setAttribute('rel', 'noopener noreferrer')
+  })
+
+  const clean = purifier.sanitize(`<!doctype html>${html}`, {
+    WHOLE_DOCUMENT: true,
+    ALLOWED_TAGS,
+    ALLOWED_ATTR,
+    ALLOW_DATA_ATTR: false,
+    ALLOWED_URI_REGEXP: /^https?:/i,
+    ADD_URI_SAFE_ATTR: WORDS_AND_NUMBERS,
+  })
+  return { html: clean, remoteImages: remote.size }
+}
+
+/** What the attribute becomes; undefined: it goes. */
+function attribute(
+  tag: string,
+  { attrName: name, attrValue: value }: UponSanitizeAttributeHookEvent,
+  wishes: Wishes,
+  remote: Set<string>,
+): string | undefined {
+  switch (name) {
+    case 'style':
+      return cleanStyle(value, (url) => imageAddress(url, wishes, remote) !== undefined)
+    case 'href':
+      return tag === 'a' || tag === 'area' ? leadAway(value, wishes.leave) : undefined
+    case 'src':
+      return tag === 'img' ? imageAddress(value, wishes, remote) : undefined
+    case 'background':
+      return imageAddress(value, wishes, remote)
+    // Never kept, but a mail that has nothing else wanted to load something too.
+    case 'srcset':
+      imageAddress(value.trim().split(/[\s,]/)[0] ?? '', wishes, remote)
+      return undefined
+    default:
+      return value
+  }
+}
+
+const RASTER = /^data:image\/(?:png|jpe?g|gif|webp|avif|bmp|x-icon)[;,]/i
+
+/** Where an image is taken from, or undefined when it is not; what lies elsewhere is noted. */
+function imageAddress(text: string, wishes: Wishes, remote: Set<string>): string | undefined {
+  const value = text.trim()
+  if (RASTER.test(value)) return value
+  const cid = /^cid:(.+)$/i.exec(value)?.[1]
+  if (cid !== undefined) return wishes.pictures.get(contentId(cid))
+  const url = absolute(value)
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return undefined
+  remote.add(url.href)
+  return wishes.remoteImages ? url.href : undefined
+}
+
+const LEADS = new Set(['http:', 'https:', 'mailto:', 'tel:'])
+
+function leadAway(value: string, leave: string): string | undefined {
+  const url = absolute(value)
+  return url && LEADS.has(url.protocol) ? `${leave}#${encodeURIComponent(value.trim())}` : undefined
+}
+
+/** A mail lies nowhere: what is not whole by itself leads nowhere. */
+function absolute(text: string): URL | undefined {
+  const value = text.trim()
+  try {
+    return new URL(value.startsWith('//') ? `https:${value}` : value)
+  } catch {
+    return undefined
+  }
+}
+
+// What letters are made of. No form, no media, no other language than HTML, nothing that a key or a focus sets off.
+const ALLOWED_TAGS = (
+  'html head body style a abbr acronym address area article aside b bdi bdo big blockquote br caption center cite ' +
+  'code col colgroup dd del details dfn dir div dl dt em figcaption figure font footer h1 h2 h3 h4 h5 h6 header ' +
+  'hgroup hr i img ins kbd li main map mark menu nav nobr ol p pre q rp rt ruby s samp section small span strike ' +
+  'strong sub summary sup table tbody td tfoot th thead time tr tt u ul var wbr'
+).split(' ')
+const WORDS_AND_NUMBERS = (
+  'abbr align alt axis bgcolor border bordercolor cellpadding cellspacing char class clear color cols colspan compact ' +
+  'coords datetime dir face frame headers height hspace id lang leftmargin link marginheight marginwidth media name ' +
+  'noshade nowrap open reversed role rowspan rules scope shape size span start style summary text title topmargin ' +
+  'type usemap valign value vlink alink vspace width'
+).split(' ')
+const ALLOWED_ATTR = [...WORDS_AND_NUMBERS, 'href', 'src', 'background', 'target', 'rel']
