@@ -17,6 +17,7 @@ import { livezRoute } from './routes/livez.ts'
 import { metricsRoute } from './routes/metrics.ts'
 import { orderRoute } from './routes/order.ts'
 import { pageRoutes } from './routes/pages.ts'
+import { plainRoutes } from './routes/plain.ts'
 import { plansRoute } from './routes/plans.ts'
 import { rawMailRoute } from './routes/raw-mail.ts'
 import { readMailRoute } from './routes/read-mail.ts'
@@ -53,6 +54,7 @@ export const documented: readonly Route[] = [
 export const routes: readonly Route[] = [
   ...documented,
   ...pageRoutes,
+  ...plainRoutes,
   ...assetRoutes,
   ...shopPageRoutes,
   ...fakePayRoutes,

@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
 import { keyContent } from '../key-page.ts'
-import { languageOf } from '../languages.ts'
 import { html, type Markup } from '../markup.ts'
 import { page } from '../page.ts'
 import { type PageFacts, pageFacts } from '../page-facts.ts'
+import { startContent } from '../plain-start.ts'
+import { type Tongue, tongueOf } from '../plain-tongue.ts'
 import { type Route, route } from '../route.ts'
 
 /** The pages that a script of web/ makes; without one they say what can be done instead. */
@@ -14,7 +15,7 @@ export const pageRoutes: readonly Route[] = [
     about: 'An address for now, and its mail, for people.',
     entry: 'inbox/inbox.tsx',
     showsMail: true,
-    content: () => html`<main><h1>Mayfly</h1></main>`,
+    content: startContent,
   }),
   appPage({
     path: '/key',
@@ -39,7 +40,8 @@ interface AppPage {
   about: string
   entry: string
   showsMail?: boolean
-  content(facts: PageFacts): Markup
+  /** `scripted`: a script takes its place. */
+  content(facts: PageFacts, reader: { tongue: Tongue; scripted: boolean }): Markup
 }
 
 function appPage({ path, title, about, entry, showsMail = false, content }: AppPage): Route {
@@ -52,15 +54,16 @@ function appPage({ path, title, about, entry, showsMail = false, content }: AppP
     output: 'text/html',
     refusals: [],
     async handle(_input, needs, { headers }) {
-      const language = languageOf(headers['accept-language'])
+      const tongue = tongueOf(headers['accept-language'])
+      const scripted = needs.builtPage.loads(entry) !== undefined
       const facts = await pageFacts(needs, headers)
       return page(needs.builtPage, {
         title,
-        language,
+        language: tongue.language,
         entry,
         facts,
         showsMail,
-        content: content(facts),
+        content: content(facts, { tongue, scripted }),
       })
     },
   })
