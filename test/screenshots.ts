@@ -2,26 +2,32 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { openBrowser, SCHEMES, SCREENS } from './browser.ts'
 import { openHouse } from './house.ts'
+import { openKeyRing } from './keys.ts'
+import { VIEWS } from './page/views.ts'
+import { FAKE_SHOP } from './shop-client.ts'
 
-// Run by hand: node test/screenshots.ts [FOLDER]
+// Run by hand: node test/screenshots.ts [FOLDER [VIEW …]]
 
-/** Where the page is looked at: its top, an endpoint with many parameters, one with a long answer, and the end. */
-const PLACES = ['', 'create-session', 'read-mail', 'errors'] as const
-
-const folder = process.argv[2] ?? '.scratch/screens'
+const [folder = '.scratch/screens', ...wanted] = process.argv.slice(2)
 mkdirSync(folder, { recursive: true })
-const house = await openHouse()
+const house = await openHouse({ env: FAKE_SHOP })
+const ring = openKeyRing(house)
 const browser = await openBrowser()
-for (const { name, ...viewport } of SCREENS) {
-  for (const colorScheme of SCHEMES) {
-    const page = await browser.newPage({ viewport, colorScheme, reducedMotion: 'reduce' })
-    for (const place of PLACES) {
-      await page.goto(`${house.url}/docs#${place}`)
-      const file = `docs-${name}-${colorScheme}-${place || 'top'}.png`
-      await page.screenshot({ path: join(folder, file) })
+
+for (const view of VIEWS.filter(({ name }) => wanted.length === 0 || wanted.includes(name))) {
+  for (const { name, ...viewport } of SCREENS) {
+    const context = await browser.newContext({ viewport, reducedMotion: 'reduce' })
+    const page = await context.newPage()
+    await view.open({ page, house, ring })
+    for (const colorScheme of SCHEMES) {
+      await page.emulateMedia({ colorScheme })
+      const path = join(folder, `${view.name}-${name}-${colorScheme}.png`)
+      // The reference is long: what is in sight is enough of it.
+      await page.screenshot({ path, fullPage: !view.name.startsWith('docs') })
     }
-    await page.close()
+    await context.close()
   }
 }
 await browser.close()
+await ring.close()
 await house.stop()

@@ -24,6 +24,7 @@ export default defineConfig({
         inbox: here('inbox/inbox.tsx'),
         pricing: here('shop/pricing.tsx'),
         order: here('shop/order.tsx'),
+        pay: here('shop/pay.tsx'),
         key: here('key/key.tsx'),
         docs: here('docs/docs.tsx'),
         leave: here('site/leave.tsx'),

@@ -1,54 +1,47 @@
-import { hash } from 'node:crypto'
-import { STYLE } from './docs-style.ts'
 import { type Field, typeText } from './field-text.ts'
-import { html, type Markup, trusted } from './markup.ts'
+import { html, type Markup } from './markup.ts'
 import { isRequired, refusalsOf } from './openapi.ts'
+import type { PageFacts } from './page-facts.ts'
+import { siteFoot, siteTop } from './page-top.ts'
 import { nameOf, type Route } from './route.ts'
 import { sampleOf } from './sample.ts'
 import { status } from './status.ts'
 
-/** Nothing is loaded, run or framed; the one style sheet is known by its hash. */
-export const DOCS_POLICY = [
-  "default-src 'none'",
-  `style-src 'sha256-${hash('sha256', STYLE, 'base64')}'`,
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
-
-/** The page that tells people how to use these routes. */
-export function docsPage(routes: readonly Route[], baseUrl: string): string {
-  const page = html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>Mayfly API</title>
-<style>${trusted(STYLE)}</style>
-</head>
-<body>
-<nav aria-label="Endpoints">
-<p class="mark">Mayfly</p>
-<ul>
-<li><a href="#first-steps">First steps</a></li>
-<li><a href="#how-to-ask">How to ask</a></li>
-${routes.map((route) => html`<li><a href="#${nameOf(route)}">${route.title}</a></li>\n`)}
-<li><a href="#errors">Errors</a></li>
-</ul>
-</nav>
-<main>
+/** What tells people how to use these routes, whole: a script only adds what tries them. */
+export function docsContent(routes: readonly Route[], { site, abuse }: PageFacts): Markup {
+  return html`${siteTop('docs')}
+<div class="docs" lang="en" dir="ltr">
+${contents(routes)}
+<main id="main">
 <h1>Mailboxes for a day</h1>
 <p class="lead">Ask for an address, give it away, read what comes. When the session ends, the mail is gone. For programs: <a href="/openapi.json">openapi.json</a>.</p>
-${firstSteps(baseUrl)}
+${firstSteps(site)}
 ${manners()}
 ${routes.map(section)}
 ${errors()}
 </main>
-</body>
-</html>
-`
-  return page.markup
+</div>
+${siteFoot(abuse)}`
+}
+
+/** Shut on a phone, where it would stand before everything else; docs.css holds it open where there is room. */
+function contents(routes: readonly Route[]): Markup {
+  const groups = Map.groupBy(routes, groupOf)
+  return html`<nav class="contents" aria-label="Contents"><details>
+<summary>Contents</summary>
+<p>Start</p>
+<ul><li><a href="#first-steps">First steps</a></li><li><a href="#how-to-ask">How to ask</a></li><li><a href="#errors">Errors</a></li></ul>
+${[...groups].map(
+  ([name, alike]) => html`<p>${name}</p>
+<ul>${alike.map((route) => html`<li><a href="#${nameOf(route)}">${route.title}</a></li>`)}</ul>
+`,
+)}</details></nav>`
+}
+
+function groupOf({ path, reader }: Route): string {
+  if (reader) return 'With a key'
+  if (/^\/api\/(plans|checkout|orders|stripe)\b/.test(path)) return 'Buying'
+  return path.startsWith('/api/') ? 'Mailboxes' : 'Running it'
 }
 
 function firstSteps(baseUrl: string): Markup {
@@ -83,6 +76,7 @@ function section(route: Route): Markup {
   return html`<section id="${id}" aria-labelledby="${id}-title">
 <h2 id="${id}-title">${route.title}</h2>
 <p class="call"><span class="method ${route.method.toLowerCase()}">${route.method}</span> <code>${route.path}</code></p>
+${route.rawBody ? html`` : html`<div data-call="${route.method} ${route.path}"></div>`}
 ${route.about.split('\n\n').map((text) => html`<p>${text}</p>\n`)}${parameterTable(route)}
 ${answers(route)}
 </section>

@@ -5,7 +5,7 @@ import { siteFoot, siteTop } from './page-top.ts'
 /** What /key is until its script takes over: only that can use a key without sending it in a form. */
 export function keyContent({ site, abuse }: PageFacts): Markup {
   return html`${siteTop('key')}
-<main id="main" class="key-page" lang="en" dir="ltr">
+<main id="main" lang="en" dir="ltr">
 <h1>Your key</h1>
 <p class="lead">What is used of it, what is left, and how to call.</p>
 <noscript>

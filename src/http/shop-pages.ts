@@ -1,54 +1,51 @@
 import type { Plan } from '../core/plan.ts'
 import { priceText, termText } from '../core/price.ts'
 import type { Purchase } from '../core/purchase.ts'
-import type { Answer } from './answer.ts'
 import { html, type Markup } from './markup.ts'
-import { shopPage } from './shop-frame.ts'
+import type { PageFacts } from './page-facts.ts'
+import { siteFoot, siteTop } from './page-top.ts'
 
-interface Shop {
+interface Shop extends PageFacts {
   plans: readonly Plan[]
   provider: 'manual' | 'stripe' | 'fake'
-  /** Whether buyers get a receipt by mail. */
-  receipts: boolean
-  /** Where this site is reached. */
-  site: string
 }
 
-export function pricingPage(shop: Shop): Answer {
-  return shopPage({
-    title: 'Plans',
-    facts: { page: 'pricing' },
-    content: html`<h1>Plans</h1>
-<p class="lead">A key lets your program read mail with one request. <a href="/docs">The documents</a> say how.</p>
+/** The plans. Selling them takes a script: the browser must keep the secret that shows the key. */
+export function pricingContent(shop: Shop): Markup {
+  const sells = shop.provider !== 'manual'
+  return html`${siteTop('plans')}
+<main id="main" lang="en" dir="ltr">
+<h1>Plans</h1>
+<p class="lead">A key lets your program read mail with one request. <a href="/docs#emails">How to call it</a></p>
 ${shop.provider === 'fake' ? TEST_SHOP : html``}
-${shop.provider === 'manual' ? html`` : buying(shop)}
+${sells ? buying(shop) : html``}
 <div class="plans">
-${shop.plans.map((plan) => planCard(plan, shop))}
+${shop.plans.map((plan) => planCard(plan, sells))}
 </div>
-${shop.provider === 'manual' ? byHand(shop) : html``}`,
-  })
+${sells ? html`` : byHand(shop)}
+</main>
+${siteFoot(shop.abuse)}`
 }
 
 const TEST_SHOP = html`<p class="notice">This is a test shop. No money moves, and its keys are test keys.</p>`
 
-function planCard(plan: Plan, { provider }: Shop): Markup {
-  const buy = html`<button type="button" data-plan="${plan.id}" disabled>Buy ${plan.name}</button>`
+function planCard(plan: Plan, sells: boolean): Markup {
   return html`<section class="card" aria-labelledby="plan-${plan.id}">
 <h2 id="plan-${plan.id}">${plan.name}</h2>
 <p class="price">${priceText(plan)} <span>${termText(plan)}</span></p>
 <ul>${features(plan).map((feature) => html`<li>${feature}</li>`)}</ul>
-${provider === 'manual' ? html`` : buy}
+${sells ? html`<button type="button" disabled>Buy ${plan.name}</button>` : html``}
 </section>
 `
 }
 
 function features(plan: Plan): string[] {
   const { requests, perDay, months, renews, support } = plan
-  const again = renews ? ', then renewed' : ''
   return [
     `${count(requests)} requests`,
     perDay === undefined ? 'No daily limit' : `${count(perDay)} requests a day`,
-    months === undefined ? 'No expiry' : `Valid ${termText({ months, renews: false })}${again}`,
+    months === undefined ? 'No expiry' : `Valid ${termText({ months, renews: false })}`,
+    ...(renews ? ['Renewed by itself when it ends'] : []),
     ...(support === '' ? [] : [support]),
   ]
 }
@@ -57,88 +54,52 @@ function count(number: number): string {
   return number.toLocaleString('en')
 }
 
-function buying(shop: Shop): Markup {
-  return html`<form id="buy" class="field">
-<label for="email">${shop.receipts ? 'E-mail for the receipt, if you want one' : 'E-mail, if the operator may write to you'}</label>
-<input id="email" name="email" type="email" maxlength="254" autocomplete="email">
-</form>
-<p id="fault" class="fault" role="alert"></p>
+function buying({ plans, site, receipts }: Shop): Markup {
+  return html`<div class="field">
+<label for="email">${receipts ? 'E-mail for the receipt, if you want one' : 'E-mail, if the operator may write to you'}</label>
+<input id="email" type="email" disabled>
+</div>
 <noscript><p class="notice">This page sells with JavaScript only: your browser must keep the secret that shows the key. Without it, a terminal will do:</p>
-<pre>curl -X POST ${shop.site}/api/checkout -d plan=${firstOf(shop)}</pre></noscript>`
+<pre><code>curl -X POST ${site}/api/checkout -d plan=${plans[0]?.id ?? ''}</code></pre></noscript>`
 }
 
-function byHand(shop: Shop): Markup {
-  return html`<p class="field">Nothing is sold on this page: ask the operator of this site for a key.</p>
-<p class="soft">You are the operator? <code>mayfly key issue --plan ${firstOf(shop)}</code> makes one, and <code>MAYFLY_PAYMENTS</code> opens the shop.</p>`
-}
-
-function firstOf({ plans }: Shop): string {
-  return plans[0]?.id ?? ''
+function byHand({ plans, operator }: Shop): Markup {
+  const whom =
+    operator === ''
+      ? html`<p>Nothing is sold on this page: ask the operator of this site for a key.</p>`
+      : html`<p>Nothing is sold on this page. Write to the operator and say which plan you would like: <a href="mailto:${operator}">${operator}</a></p>`
+  return html`<section class="panel">
+<h2>Ask for a key</h2>
+${whom}
+<p class="soft">You are the operator? This makes a key, and MAYFLY_PAYMENTS opens the shop: <code>mayfly key issue --plan ${plans[0]?.id ?? ''}</code></p>
+</section>`
 }
 
 /** The same for everybody and every id: what it shows, its script asks for with the claim secret. */
-export function orderPage(orderId: string, site: string): Answer {
-  return shopPage({
-    title: 'Your order',
-    facts: { page: 'order', order: orderId, site },
-    content: html`<h1>Your order</h1>
-<section class="panel">
-<div aria-live="polite">
-<p id="state" class="state"></p>
-<p id="next" class="next"></p>
-<p id="watching" class="soft" hidden>This page looks again by itself.</p>
-<noscript><p>This page needs JavaScript: the claim secret of your order stays in your browser, and only a script can use it there. Without it, a terminal will do:</p>
-<pre>curl -X POST -H 'Claim-Secret: SECRET' ${site}/api/orders/${orderId}/claim</pre></noscript>
-</div>
-<a id="pay" class="button" hidden>Go to the payment</a>
-<button id="show" type="button" hidden>Show my key</button>
-${unlockForm()}
-${mintedKey(orderId)}
-<p id="fault" class="fault" role="alert"></p>
-<p id="back" class="soft" hidden>To come back later or elsewhere, keep <a id="link">this private link</a>: it opens the order for whoever has it.</p>
-<dl id="facts" hidden>
-<div><dt>Plan</dt><dd id="plan"></dd></div>
-<div><dt>Price</dt><dd id="price"></dd></div>
-<div><dt>Valid until</dt><dd id="until"></dd></div>
-<div><dt>Key begins with</dt><dd><code id="prefix"></code></dd></div>
-<div><dt>Order</dt><dd><code>${orderId}</code></dd></div>
-</dl>
-</section>`,
-  })
-}
-
-function unlockForm(): Markup {
-  return html`<form id="unlock" hidden>
-<p>Open the link of your receipt, or give the claim secret that the checkout told you.</p>
-<label for="secret">Claim secret</label>
-<input id="secret" autocomplete="off" autocapitalize="off" spellcheck="false" required>
-<div class="row"><button>Open the order</button></div>
-</form>`
-}
-
-function mintedKey(orderId: string): Markup {
-  return html`<div id="minted" tabindex="-1" hidden>
-<pre><code id="key" class="key"></code></pre>
-<div class="row"><button id="copy" type="button">Copy</button> <a id="save" class="button plain" download="mayfly-key-${orderId}.txt">Download</a></div>
-<p>Try it:</p>
-<pre><code id="line"></code></pre>
-</div>`
+export function orderContent(orderId: string, { site, abuse }: PageFacts): Markup {
+  return html`${siteTop('plans')}
+<main id="main" lang="en" dir="ltr">
+<h1>Your order</h1>
+<noscript><p class="notice">This page needs JavaScript: the claim secret of your order stays in your browser, and only a script can use it there. Without it, a terminal will do:</p>
+<pre><code>curl -X POST -H 'Claim-Secret: SECRET' ${site}/api/orders/${orderId}/claim</code></pre></noscript>
+</main>
+${siteFoot(abuse)}`
 }
 
 /** Where orders of the test shop are paid, or not. Plain forms: they need no script. */
-export function fakePayPage({ id, plan, state }: Purchase): Answer {
-  return shopPage({
-    title: 'Test payment',
-    facts: { page: 'pay' },
-    content: html`<h1>Test payment</h1>
+export function fakePayContent({ id, plan, state }: Purchase, { abuse }: PageFacts): Markup {
+  return html`${siteTop('plans')}
+<main id="main" lang="en" dir="ltr">
+<h1>Test payment</h1>
 ${TEST_SHOP}
 <section class="panel">
 <h2>${plan.name}</h2>
 <p class="price">${priceText(plan)} <span>${termText(plan)}</span></p>
-<p>Order <code>${id}</code></p>
+<p class="soft">Order <code>${id}</code></p>
 ${choices(id, priceText(plan), state)}
-</section>`,
-  })
+</section>
+</main>
+${siteFoot(abuse)}`
 }
 
 function choices(id: string, price: string, state: Purchase['state']): Markup {

@@ -6,7 +6,7 @@ import { say } from './words.ts'
 interface CopyButtonProps {
   text: string
   /** What is marked where there is no clipboard: the reader copies it by hand. Nothing: the text is not on the page. */
-  marks?: RefObject<HTMLElement>
+  marks?: RefObject<HTMLElement | null>
   /** What a screen reader is told is copied, where the word alone would not do. */
   label?: string
   class?: string

@@ -1,9 +1,11 @@
 import { Type } from 'typebox'
-import { file, readyJson } from '../answer.ts'
-import { DOCS_POLICY, docsPage } from '../docs.ts'
+import { readyJson } from '../answer.ts'
+import { docsContent } from '../docs.ts'
+import { languageOf } from '../languages.ts'
 import { openapi } from '../openapi.ts'
+import { page } from '../page.ts'
+import { pageFacts } from '../page-facts.ts'
 import { type Route, route } from '../route.ts'
-import { siteUrl } from '../site.ts'
 
 /** The documents of these routes: for programs and for people. */
 export function documentRoutes(routes: readonly Route[]): Route[] {
@@ -29,11 +31,16 @@ export function documentRoutes(routes: readonly Route[]): Route[] {
       input,
       output: 'text/html',
       refusals: [],
-      handle: async (_input, needs, { headers }) =>
-        file('text/html; charset=utf-8', docsPage(routes, siteUrl(needs.baseUrl, headers.host)), {
-          'cache-control': 'no-cache',
-          'content-security-policy': DOCS_POLICY,
-        }),
+      async handle(_input, needs, { headers }) {
+        const facts = await pageFacts(needs, headers)
+        return page(needs.builtPage, {
+          title: 'API',
+          language: languageOf(headers['accept-language']),
+          entry: 'docs/docs.tsx',
+          facts,
+          content: docsContent(routes, facts),
+        })
+      },
     }),
   ]
 }

@@ -2,8 +2,11 @@ import { Type } from 'typebox'
 import { Problem } from '../../core/problem.ts'
 import { fakeOrder, OUTCOMES, payFake } from '../../service/pay-fake.ts'
 import { empty } from '../answer.ts'
+import { languageOf } from '../languages.ts'
+import { page } from '../page.ts'
+import { pageFacts } from '../page-facts.ts'
 import { type Route, route } from '../route.ts'
-import { fakePayPage } from '../shop-pages.ts'
+import { fakePayContent } from '../shop-pages.ts'
 import { orderIdField } from '../shop-shapes.ts'
 
 /** The pay page of the test shop, and what its buttons do. */
@@ -16,8 +19,16 @@ export const fakePayRoutes: readonly Route[] = [
     input: Type.Object({ id: orderIdField }),
     output: 'text/html',
     refusals: ['not_found'],
-    async handle({ id }, needs) {
-      return fakePayPage(await fakeOrder(needs, id))
+    async handle({ id }, needs, { headers }) {
+      const order = await fakeOrder(needs, id)
+      const facts = await pageFacts(needs, headers)
+      return page(needs.builtPage, {
+        title: 'Test payment',
+        language: languageOf(headers['accept-language']),
+        entry: 'shop/pay.tsx',
+        facts,
+        content: fakePayContent(order, facts),
+      })
     },
   }),
   route({

@@ -1,9 +1,11 @@
 import { Type } from 'typebox'
 import { isOrderId, unknownOrder } from '../../service/order.ts'
+import { languageOf } from '../languages.ts'
+import { page } from '../page.ts'
+import { pageFacts } from '../page-facts.ts'
 import { type Route, route } from '../route.ts'
-import { orderPage, pricingPage } from '../shop-pages.ts'
+import { orderContent, pricingContent } from '../shop-pages.ts'
 import { orderIdField } from '../shop-shapes.ts'
-import { siteUrl } from '../site.ts'
 
 /** The pages on which people buy, and come back to. */
 export const shopPageRoutes: readonly Route[] = [
@@ -15,9 +17,16 @@ export const shopPageRoutes: readonly Route[] = [
     input: Type.Object({}),
     output: 'text/html',
     refusals: [],
-    async handle(_input, { plans, pay, baseUrl, receipts }, { headers }) {
-      const site = siteUrl(baseUrl, headers.host)
-      return pricingPage({ plans, provider: pay.provider, receipts, site })
+    async handle(_input, needs, { headers }) {
+      const facts = await pageFacts(needs, headers)
+      const { plans, pay, builtPage } = needs
+      return page(builtPage, {
+        title: 'Plans',
+        language: languageOf(headers['accept-language']),
+        entry: 'shop/pricing.tsx',
+        facts,
+        content: pricingContent({ ...facts, plans, provider: pay.provider }),
+      })
     },
   }),
   route({
@@ -28,9 +37,16 @@ export const shopPageRoutes: readonly Route[] = [
     input: Type.Object({ id: orderIdField }),
     output: 'text/html',
     refusals: ['not_found'],
-    async handle({ id }, { baseUrl }, { headers }) {
+    async handle({ id }, needs, { headers }) {
       if (!isOrderId(id)) throw unknownOrder()
-      return orderPage(id, siteUrl(baseUrl, headers.host))
+      const facts = await pageFacts(needs, headers)
+      return page(needs.builtPage, {
+        title: 'Your order',
+        language: languageOf(headers['accept-language']),
+        entry: 'shop/order.tsx',
+        facts,
+        content: orderContent(id, facts),
+      })
     },
   }),
 ]

@@ -1,0 +1,22 @@
+import type { Page } from 'playwright-core'
+import type { House } from '../house.ts'
+import type { openKeyRing } from '../keys.ts'
+import { docsViews } from './views/docs.ts'
+import { keyViews } from './views/key.ts'
+import { shopViews } from './views/shop.ts'
+
+/** Where a view is made: a page that is on nothing yet, and a house with the test shop behind it. */
+export interface Stage {
+  page: Page
+  house: House
+  ring: ReturnType<typeof openKeyRing>
+}
+
+/** One face of the site. What makes it ends when all of it is there. */
+export interface View {
+  name: string
+  open(stage: Stage): Promise<void>
+}
+
+/** Every face of the site: what is looked at by axe, and by people in screenshots. */
+export const VIEWS: readonly View[] = [...shopViews, ...keyViews, ...docsViews]

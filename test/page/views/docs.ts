@@ -1,0 +1,59 @@
+import type { Page } from 'playwright-core'
+import type { Stage, View } from '../views.ts'
+
+export const docsViews: readonly View[] = [
+  {
+    name: 'docs',
+    async open({ page, house }) {
+      await page.goto(`${house.url}/docs`)
+      await page.getByRole('button', { name: 'Try it: GET /api/domains' }).waitFor()
+    },
+  },
+  {
+    name: 'docs-section',
+    async open({ page, house }) {
+      await page.goto(`${house.url}/docs#emails`)
+      await page.getByRole('button', { name: 'Try it: GET /emails' }).waitFor()
+    },
+  },
+  {
+    name: 'docs-console',
+    async open(stage) {
+      const form = await openConsole(stage, 'POST /api/create-session')
+      await form.getByRole('button', { name: 'Send' }).click()
+      await form.getByText('200 OK').waitFor()
+      await form.getByText('Headers').click()
+      await form.getByText('The same in a terminal').click()
+    },
+  },
+  {
+    name: 'docs-refused',
+    async open(stage) {
+      const form = await openConsole(stage, 'GET /api/check-mail')
+      await form.getByLabel('Token of a session').fill('nonsense')
+      await form.getByRole('button', { name: 'Send' }).click()
+      await form.getByText('401 Unauthorized').waitFor()
+    },
+  },
+  {
+    name: 'docs-sure',
+    async open(stage) {
+      const form = await openConsole(stage, 'POST /api/delete-session')
+      await form.getByLabel('Token of a session').fill('nonsense')
+      await form.getByRole('button', { name: 'Send' }).click()
+      await stage.page.getByRole('dialog').waitFor()
+    },
+  },
+]
+
+export async function openConsole({ page, house }: Pick<Stage, 'page' | 'house'>, call: string) {
+  await page.goto(`${house.url}/docs#${call.replace(/^.*\//, '')}`)
+  return await tryCall(page, call)
+}
+
+export async function tryCall(page: Page, call: string) {
+  await page.getByRole('button', { name: `Try it: ${call}`, exact: true }).click()
+  const form = page.getByRole('form', { name: `Try ${call}`, exact: true })
+  await form.waitFor()
+  return form
+}

@@ -1,0 +1,61 @@
+import { ask } from '../../ask.ts'
+import type { TestKey } from '../../keys.ts'
+import type { Stage, View } from '../views.ts'
+
+export const keyViews: readonly View[] = [
+  {
+    name: 'key-form',
+    async open({ page, house }) {
+      await page.goto(`${house.url}/key`)
+      await page.getByLabel('Your key').waitFor()
+    },
+  },
+  {
+    name: 'key-wrong',
+    async open(stage) {
+      await giveKey(stage, 'mf_live_nothing')
+      await stage.page.getByText('This key is not known here').waitFor()
+    },
+  },
+  {
+    name: 'key-usage',
+    async open(stage) {
+      const key = await stage.ring.issue({ requests: 2_000, perDay: 100, months: 12 })
+      await spend(stage, key, 14)
+      await giveKey(stage, key.secret)
+      await stage.page.getByText('Last 30 days').waitFor()
+    },
+  },
+  {
+    name: 'key-table',
+    async open(stage) {
+      const key = await stage.ring.issue({ requests: 2_000, perDay: 100, months: 12 })
+      await spend(stage, key, 3)
+      await giveKey(stage, key.secret)
+      await stage.page.getByText('As a table').click()
+      await stage.page.getByRole('columnheader', { name: 'Requests' }).waitFor()
+    },
+  },
+  {
+    name: 'key-used-up',
+    async open(stage) {
+      const key = await stage.ring.issue({ requests: 2 })
+      await spend(stage, key, 2)
+      await giveKey(stage, key.secret)
+      await stage.page.getByText('All requests of this plan are used').waitFor()
+    },
+  },
+]
+
+export async function giveKey({ page, house }: Pick<Stage, 'page' | 'house'>, secret: string) {
+  await page.goto(`${house.url}/key`)
+  await page.getByLabel('Your key').fill(secret)
+  await page.getByRole('button', { name: 'Show its usage' }).click()
+}
+
+export async function spend({ house }: Pick<Stage, 'house'>, { headers }: TestKey, count: number) {
+  for (let done = 0; done < count; done += 1) {
+    const { status, text } = await ask(`${house.url}/emails`, { headers })
+    if (status !== 200) throw new Error(`${status} ${text}`)
+  }
+}

@@ -1,0 +1,89 @@
+import { clickPay, order } from '../../shop-client.ts'
+import type { Stage, View } from '../views.ts'
+
+export const shopViews: readonly View[] = [
+  {
+    name: 'pricing',
+    async open({ page, house }) {
+      await page.goto(`${house.url}/pricing`)
+      await page.locator('button:enabled', { hasText: 'Buy Business' }).waitFor()
+    },
+  },
+  {
+    name: 'pricing-by-hand',
+    async open({ page, house }) {
+      await page.route('**/api/plans', async (route) => {
+        const response = await route.fetch()
+        const payments = { provider: 'manual', buyable: false }
+        await route.fulfill({ json: { ...(await response.json()), payments } })
+      })
+      await page.goto(`${house.url}/pricing`)
+      await page.getByText('Nothing is sold on this page').waitFor()
+      await page.getByLabel('Theme').waitFor()
+    },
+  },
+  {
+    name: 'pricing-unreachable',
+    async open({ page, house }) {
+      await page.route('**/api/plans', (route) => route.abort())
+      await page.goto(`${house.url}/pricing`)
+      await page.getByRole('button', { name: 'Try again' }).waitFor()
+    },
+  },
+  {
+    name: 'pay',
+    async open({ page, house }) {
+      await page.goto((await order(house.url, { plan: 'business' })).payUrl)
+      await page.getByLabel('Theme').waitFor()
+    },
+  },
+  {
+    name: 'order-open',
+    async open(stage) {
+      await openOrder(stage, [])
+      await stage.page.getByText('Waiting for the payment').waitFor()
+    },
+  },
+  {
+    name: 'order-pending',
+    async open(stage) {
+      await openOrder(stage, ['later'])
+      await stage.page.getByText('Payment under way').waitFor()
+    },
+  },
+  {
+    name: 'order-failed',
+    async open(stage) {
+      await openOrder(stage, ['decline'])
+      await stage.page.getByText('Payment failed').waitFor()
+    },
+  },
+  {
+    name: 'order-paid',
+    async open(stage) {
+      await openOrder(stage, ['pay'])
+      await stage.page.getByRole('button', { name: 'Show my key' }).waitFor()
+    },
+  },
+  {
+    name: 'order-key',
+    async open(stage) {
+      await openOrder(stage, ['pay'])
+      await stage.page.getByRole('button', { name: 'Show my key' }).click()
+      await stage.page.getByText('This is your key').waitFor()
+    },
+  },
+  {
+    name: 'order-stranger',
+    async open({ page, house }) {
+      await page.goto(`${house.url}/orders/ord_${'0'.repeat(22)}`)
+      await page.getByText('does not know').waitFor()
+    },
+  },
+]
+
+async function openOrder({ page, house }: Stage, clicks: readonly string[]): Promise<void> {
+  const made = await order(house.url, { plan: 'business' })
+  for (const click of clicks) await clickPay(house.url, made, click)
+  await page.goto(`${house.url}/orders/${made.id}#${made.secret}`)
+}

@@ -1,0 +1,115 @@
+import { useEffect, useState } from 'preact/hooks'
+import { language, say } from '../site/words.ts'
+import { holdSecret, secretOf } from './opener.ts'
+import type { Outcome, OutcomeBody } from './send-call.ts'
+import type { Trial } from './trial.ts'
+
+/** What came back. */
+export function Answered({ trial: { outcome, events } }: { trial: Trial }) {
+  const found = outcome.value
+  if (!found) return null
+  const good = found.status < 400
+  return (
+    <section class="answered" aria-label={say('docs_answer')}>
+      <p class="row">
+        <span class={`badge ${good ? 'good' : 'bad'}`}>
+          {found.status} {found.statusText}
+        </span>
+        <span class="soft">{say('docs_took', { time: found.tookMs })}</span>
+      </p>
+      <Headers headers={found.headers} />
+      {found.body.kind === 'stream' ? <Events texts={events.value} /> : <Body body={found.body} />}
+    </section>
+  )
+}
+
+function Headers({ headers }: Pick<Outcome, 'headers'>) {
+  return (
+    <details>
+      <summary>{say('docs_headers')}</summary>
+      <dl class="answered-headers">
+        {headers.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
+  )
+}
+
+function Events({ texts }: { texts: readonly string[] }) {
+  return (
+    <>
+      <p class="soft">{say('docs_events', { count: texts.length })}</p>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}
+      <pre role="log" tabIndex={0} aria-label={say('docs_answer')}>
+        {texts.join('\n\n')}
+      </pre>
+    </>
+  )
+}
+
+function Body({ body }: { body: OutcomeBody }) {
+  if (body.kind === 'none') return <p class="soft">{say('docs_empty')}</p>
+  if (body.kind === 'file') return <File blob={body.blob} name={body.name} />
+  if (body.kind === 'stream') return null
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}
+      <pre tabIndex={0}>
+        <code>{body.text}</code>
+      </pre>
+      {body.kind === 'text' && body.cut && (
+        <p class="soft">{say('docs_cut', { size: sizeWords(body.text.length) })}</p>
+      )}
+      {body.kind === 'json' && <Uses value={body.value} />}
+    </>
+  )
+}
+
+/** What was made here opens the other calls. */
+function Uses({ value }: { value: unknown }) {
+  const { token, key } = (value ?? {}) as { token?: unknown; key?: unknown }
+  return (
+    <>
+      {typeof token === 'string' && <Use opens="token" secret={token} />}
+      {typeof key === 'string' && <Use opens="key" secret={key} />}
+    </>
+  )
+}
+
+function Use({ opens, secret }: { opens: 'token' | 'key'; secret: string }) {
+  const used = secretOf(opens) === secret
+  const words = opens === 'token' ? 'docs_use_token' : 'docs_use_key'
+  return (
+    <button type="button" class="plain" disabled={used} onClick={() => holdSecret(opens, secret)}>
+      {say(used ? 'docs_used' : words)}
+    </button>
+  )
+}
+
+function File({ blob, name }: { blob: Blob; name: string }) {
+  const [url, setUrl] = useState('')
+  useEffect(() => {
+    const made = URL.createObjectURL(blob)
+    setUrl(made)
+    return () => URL.revokeObjectURL(made)
+  }, [blob])
+  return (
+    <a class="button plain" href={url} download={name}>
+      {say('docs_save', { name, size: sizeWords(blob.size) })}
+    </a>
+  )
+}
+
+function sizeWords(bytes: number): string {
+  const small = bytes < 1_000
+  return (small ? bytes : bytes / 1_000).toLocaleString(language.value, {
+    style: 'unit',
+    unit: small ? 'byte' : 'kilobyte',
+    unitDisplay: 'short',
+    maximumFractionDigits: 1,
+  })
+}

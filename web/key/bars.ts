@@ -1,0 +1,25 @@
+/** Few among many are still seen. */
+const LEAST = 0.03
+
+/** How high each day's bar is; the busiest reaches the top. */
+export function barHeights(counts: readonly number[]): number[] {
+  const most = Math.max(...counts, 1)
+  return counts.map((count) => (count === 0 ? 0 : Math.max(LEAST, count / most)))
+}
+
+/** The day that a key of the keyboard leads to; undefined: it is none of ours. */
+export function dayByKey(key: string, at: number, count: number): number | undefined {
+  const last = count - 1
+  const steps: Record<string, number> = {
+    ArrowLeft: at - 1,
+    ArrowDown: at - 1,
+    ArrowRight: at + 1,
+    ArrowUp: at + 1,
+    PageDown: at - 7,
+    PageUp: at + 7,
+    Home: 0,
+    End: last,
+  }
+  const to = steps[key]
+  return to === undefined ? undefined : Math.min(last, Math.max(0, to))
+}

@@ -1,0 +1,131 @@
+import { type Signal, useSignal } from '@preact/signals'
+import type { Usage } from '../site/shapes.ts'
+import { dayWords } from '../site/time-words.ts'
+import { language, say } from '../site/words.ts'
+import { barHeights, dayByKey } from './bars.ts'
+
+type Days = Usage['days']
+
+/** The requests of the last 30 days: bars to look at, a table to read. */
+export function Plot({ days }: { days: Days }) {
+  const total = days.reduce((sum, { requests }) => sum + requests, 0)
+  return (
+    <section class="panel" aria-labelledby="days">
+      <div class="key-top">
+        <h2 id="days">{say('key_days')}</h2>
+        <span class="soft">{say('key_days_total', { count: total })}</span>
+      </div>
+      <Bars days={days} />
+      <details>
+        <summary>{say('key_table')}</summary>
+        <DayTable days={days} />
+      </details>
+    </section>
+  )
+}
+
+// The drawing's own measures; it is stretched to the room there is.
+const STEP = 10
+const GAP = 2.5
+const HEIGHT = 100
+
+/** One stop for the keyboard: the arrows go from day to day, and the line below tells what is there. */
+function Bars({ days }: { days: Days }) {
+  const last = days.length - 1
+  const chosen = useSignal(last)
+  const at = Math.min(chosen.value, last)
+  const most = Math.max(...days.map(({ requests }) => requests), 0)
+  return (
+    <div class="plot">
+      <div class="plot-most soft" aria-hidden="true">
+        {most.toLocaleString(language.value)}
+      </div>
+      <div
+        class="bars"
+        role="slider"
+        tabIndex={0}
+        aria-label={say('key_plot')}
+        aria-valuemin={0}
+        aria-valuemax={last}
+        aria-valuenow={at}
+        aria-valuetext={wordsOf(days[at])}
+        onKeyDown={(event) => {
+          const to = dayByKey(event.key, at, days.length)
+          if (to === undefined) return
+          event.preventDefault()
+          chosen.value = to
+        }}
+      >
+        <Drawing days={days} chosen={chosen} />
+      </div>
+      <div class="plot-ends soft" aria-hidden="true">
+        <span>{shortDay(days[0])}</span>
+        <span class="plot-told">{wordsOf(days[at])}</span>
+        <span>{shortDay(days[last])}</span>
+      </div>
+    </div>
+  )
+}
+
+function Drawing({ days, chosen }: { days: Days; chosen: Signal<number> }) {
+  const heights = barHeights(days.map(({ requests }) => requests))
+  return (
+    <svg
+      viewBox={`0 0 ${days.length * STEP} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      aria-hidden="true"
+    >
+      {days.map((day, index) => (
+        <g
+          key={day.date}
+          class={index === chosen.value ? 'chosen' : ''}
+          onPointerEnter={() => {
+            chosen.value = index
+          }}
+        >
+          <title>{wordsOf(day)}</title>
+          <rect class="room" x={index * STEP} y={0} width={STEP} height={HEIGHT} />
+          <rect
+            class="amount"
+            x={index * STEP + GAP / 2}
+            y={HEIGHT * (1 - (heights[index] ?? 0))}
+            width={STEP - GAP}
+            height={HEIGHT * (heights[index] ?? 0)}
+          />
+        </g>
+      ))}
+    </svg>
+  )
+}
+
+function wordsOf(day: Days[number] | undefined): string {
+  return day ? say('key_day', { date: dayWords(day.date), count: day.requests }) : ''
+}
+
+function shortDay(day: Days[number] | undefined): string {
+  return day ? dayWords(day.date, 'short') : ''
+}
+
+/** The newest day first. */
+function DayTable({ days }: { days: Days }) {
+  return (
+    <table class="days">
+      <thead>
+        <tr>
+          <th scope="col">{say('key_date')}</th>
+          <th scope="col" class="number">
+            {say('key_requests')}
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {days.toReversed().map(({ date, requests }) => (
+          <tr key={date}>
+            <td>{dayWords(date)}</td>
+            <td class="number">{requests.toLocaleString(language.value)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}

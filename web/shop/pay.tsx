@@ -1,0 +1,4 @@
+import { dressPage } from '../site/dress.tsx'
+import './shop.css'
+
+await dressPage('plans')
