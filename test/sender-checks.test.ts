@@ -102,11 +102,13 @@ test('it is judged anew when its name servers are back', async () => {
   assert.deepEqual(await readAuth(box), { spf: 'pass', dkim: 'none', dmarc: 'pass' })
 })
 
-test('nobody is asked before somebody looks', async () => {
+test('nobody is asked before somebody looks; a list is a look', async () => {
   const asked = dns.asked.length
   const quiet = domain('quiet.test')
-  await receive(letter(`ann@${quiet}`), `ann@${quiet}`)
+  const box = await receive(letter(`ann@${quiet}`), `ann@${quiet}`)
   assert.equal(dns.asked.length, asked)
+  await checkMail(house.url, box.token)
+  while (!dns.asked.includes(`TXT ${quiet}`)) await new Promise(setImmediate)
 })
 
 test('switched off, nothing is known of senders and nobody is asked', async () => {

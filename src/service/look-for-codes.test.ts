@@ -27,6 +27,14 @@ describe('a mail', () => {
     assert.deepEqual(scene.woken, [scene.session.id])
   })
 
+  test('has its sender asked about too, once', async () => {
+    scene = await openCodeScene()
+    const id = await scene.send('123456')
+    await found()
+    await found()
+    assert.deepEqual(scene.checked, [id])
+  })
+
   test('without a code is noted as such; nobody is woken, and nobody looks again', async () => {
     scene = await openCodeScene()
     await scene.send('')

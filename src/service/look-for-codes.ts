@@ -5,6 +5,7 @@ import type { MessageSummary } from '../core/message.ts'
 import type { MailboxId } from '../core/session.ts'
 import type { MailStore } from '../store/store.ts'
 import type { Parsed } from './read-mail.ts'
+import type { SenderChecked } from './sender-checks.ts'
 import { openTurns, type TurnLimits } from './turns.ts'
 import { within } from './within.ts'
 
@@ -25,6 +26,7 @@ export interface CodeLookNeeds {
   store: Pick<MailStore, 'findMessage' | 'noteCode'>
   bus: Pick<Bus, 'wake'>
   parsed: Parsed
+  senderChecks: SenderChecked
   log: Pick<Log, 'error'>
 }
 
@@ -48,7 +50,7 @@ const LIMITS: TurnLimits = {
  * the mailbox are woken. Each message is looked at once, in the background.
  */
 export function lookForCodes(
-  { store, bus, parsed, log }: CodeLookNeeds,
+  { store, bus, parsed, senderChecks, log }: CodeLookNeeds,
   { patienceMs, limits = LIMITS }: CodeLookOptions,
 ): CodeLooks {
   const turns = openTurns({ deed: lookAt, failed, limits })
@@ -60,6 +62,8 @@ export function lookForCodes(
     if (message.code !== undefined) return message.code
     const mail = await parsed(message.rawId, 'later')
     if (!mail) return ''
+    // Whoever opens it then need not wait for them.
+    void senderChecks(message, 'later')
     const code = mail.codes[0]?.value ?? ''
     const noted = await store.noteCode({ mailbox, id, code })
     // Not those who wait with a key: they see no codes.

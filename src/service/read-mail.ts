@@ -2,6 +2,7 @@ import type { Mail, Message, RawMail, SenderChecks } from '../core/message.ts'
 import { Problem } from '../core/problem.ts'
 import type { MailStore } from '../store/store.ts'
 import { type LiveSessionNeeds, liveSession } from './live-session.ts'
+import type { SenderChecked } from './sender-checks.ts'
 import { within } from './within.ts'
 
 export interface FindMailNeeds extends LiveSessionNeeds {
@@ -11,8 +12,7 @@ export interface FindMailNeeds extends LiveSessionNeeds {
 export interface ReadMailNeeds extends LiveSessionNeeds {
   store: Pick<MailStore, 'findSession' | 'findMessage'>
   parsed: Parsed
-  /** Undefined when they are switched off or could not be made. Never rejects: a mail can be read without. */
-  senderChecks(message: Message): Promise<SenderChecks | undefined>
+  senderChecks: SenderChecked
   /** So long a reader waits for them. */
   patienceMs: number
 }

@@ -13,7 +13,10 @@ export interface SenderChecksNeeds {
   log: Pick<Log, 'error'>
 }
 
-/** The sender checks of a message, undefined when there are none. `later`: nobody waits for them yet. */
+/**
+ * The sender checks of a message; undefined when they are switched off or could not be made. Never rejects: a mail can be read
+ * without. `later`: nobody waits for them yet.
+ */
 export type SenderChecked = (message: Message, haste?: 'later') => Promise<SenderChecks | undefined>
 
 /** What was found out and is not for ever. */
@@ -29,7 +32,7 @@ const MAX_REMEMBERED = 1_000
 
 /**
  * Reads the kept sender checks of a message, or makes them and keeps them when they are final. However many ask at once, they are
- * made once. Never rejects: a mail can be read without.
+ * made once.
  */
 export function senderChecksOnce({ store, check, now, log }: SenderChecksNeeds): SenderChecked {
   const underWay = new Map<number, Promise<SenderChecks | undefined>>()

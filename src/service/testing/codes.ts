@@ -91,7 +91,15 @@ export async function openCodeScene({ patienceMs = PATIENT, parse = heldReader()
   }
   const limits = { atOnce: 8, perMailbox: 4, waiting: 100, restMs: 1, longestRestMs: 1 }
   const parsed = parseOnce({ store, parse })
-  const codes = lookForCodes({ store, bus: noting, parsed, log }, { patienceMs, limits })
+  const checked: number[] = []
+  const senderChecks = async ({ id }: { id: number }) => {
+    checked.push(id)
+    return undefined
+  }
+  const codes = lookForCodes(
+    { store, bus: noting, parsed, senderChecks, log },
+    { patienceMs, limits },
+  )
   const needs = { store, bus, now, codes }
 
   return {
@@ -102,6 +110,8 @@ export async function openCodeScene({ patienceMs = PATIENT, parse = heldReader()
     logged,
     /** Of the mailboxes in which a code was noted. */
     woken,
+    /** The messages whose senders were asked about. */
+    checked,
     list: () => store.listMessages(session.id, { sinceId: 0, limit: 100 }),
     /** Keeps a mail with this body, and with this subject; the answer is its id. */
     async send(body: string, subject = ''): Promise<number> {
