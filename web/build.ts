@@ -1,9 +1,11 @@
 import { hash } from 'node:crypto'
-import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { globSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
+const BUILT = 'dist'
+const NEXT = 'dist-next' // as vite.config.ts says
 const SMALLER = /\.(js|css|svg)$/
 
 /** Builds the page, and each file of it smaller beside itself; nothing to do when it was built from these very sources. */
@@ -12,17 +14,19 @@ async function build(): Promise<void> {
   if (builtFrom() === sources) return
   const { build } = await import('vite')
   await build({ configFile: `${here}vite.config.ts`, logLevel: 'warn' })
-  for (const name of globSync('dist/**/*', { cwd: here }).filter((name) => SMALLER.test(name))) {
+  for (const name of globSync(`${NEXT}/**/*`, { cwd: here }).filter((one) => SMALLER.test(one))) {
     const bytes = readFileSync(`${here}${name}`)
     writeFileSync(`${here}${name}.br`, brotliCompressSync(bytes))
     writeFileSync(`${here}${name}.gz`, gzipSync(bytes, { level: 9 }))
   }
-  // Last: a build that was cut off is begun anew.
-  writeFileSync(`${here}dist/sources`, sources)
+  writeFileSync(`${here}${NEXT}/sources`, sources)
+  // Only a whole build takes the place of the last one.
+  rmSync(`${here}${BUILT}`, { recursive: true, force: true })
+  renameSync(`${here}${NEXT}`, `${here}${BUILT}`)
 }
 
 function hashOfSources(): string {
-  const names = globSync('**/*.{ts,tsx,css,svg}', { cwd: here, exclude: ['dist/**'] }).sort()
+  const names = globSync('**/*.{ts,tsx,css,svg}', { cwd: here, exclude: ['dist*/**'] }).sort()
   const lock = readFileSync(`${here}../package-lock.json`, 'utf8')
   const texts = names.map((name) => `${name}\n${readFileSync(`${here}${name}`, 'utf8')}`)
   return hash('sha256', [lock, ...texts].join('\n'))
@@ -30,7 +34,7 @@ function hashOfSources(): string {
 
 function builtFrom(): string | undefined {
   try {
-    return readFileSync(`${here}dist/sources`, 'utf8')
+    return readFileSync(`${here}${BUILT}/sources`, 'utf8')
   } catch {
     return undefined
   }

@@ -9,7 +9,7 @@ export default defineConfig({
   publicDir: false,
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
-    outDir: here('dist'),
+    outDir: here('dist-next'),
     emptyOutDir: true,
     manifest: true,
     // A browser that is two years old.
