@@ -8,7 +8,8 @@ import { eventsRoute } from './events.ts'
 
 let house: House
 beforeAll(async () => {
-  house = await openHouse({ env: PROXY_ENV, quiet: ONLY_WOKEN })
+  // With all the time there is, so that each event has its code and none comes twice.
+  house = await openHouse({ env: PROXY_ENV, quiet: ONLY_WOKEN, patienceMs: 3_600_000 })
 })
 afterAll(() => house.stop())
 

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { eventStream } from '../src/cli/event-stream.ts'
+import { ask } from './ask.ts'
+import { ONLY_WOKEN } from './house.ts'
+import { type KeyHouse, openKeyHouse } from './keys.ts'
+
+// From the SMTP socket to the HTTP socket, with the real reader of mail in its child process.
+
+const FOR_EVER = 3_600_000
+const codeMail = (code: string) =>
+  `From: Bank <no-reply@bank.test>\r\nSubject: Sign in\r\n\r\nYour verification code is ${code}.\r\n`
+const PLAIN_MAIL = 'From: ann@sender.test\r\nSubject: Lunch\r\n\r\nSee you on Monday.\r\n'
+
+interface Summary {
+  id: number
+  code: string | null
+}
+
+let house: KeyHouse
+const opened = (patienceMs: number) => async () => {
+  house = await openKeyHouse({ quiet: ONLY_WOKEN, patienceMs })
+}
+const check = async (token: string, more = '', headers: Record<string, string> = {}) => {
+  const asked = await ask(`${house.url}/api/check-mail?token=${token}${more}`, { headers })
+  const messages = (asked.body['messages'] ?? []) as Summary[]
+  return {
+    ...asked,
+    etag: asked.headers.get('etag') ?? '',
+    codes: messages.map(({ code }) => code),
+  }
+}
+
+/** The events of a session, as a program reads them. */
+async function follow(token: string) {
+  const stop = new AbortController()
+  const headers = { authorization: `Bearer ${token}` }
+  const { body } = await fetch(`${house.url}/api/events`, { headers, signal: stop.signal })
+  assert.ok(body)
+  const events = eventStream(body)
+  return {
+    async next(): Promise<{ name: string; message: Summary }> {
+      const { value } = await events.next()
+      assert.ok(value)
+      return { name: value.name, message: JSON.parse(value.content) as Summary }
+    },
+    end: () => stop.abort(),
+  }
+}
+
+describe('with time to look', () => {
+  beforeAll(opened(FOR_EVER))
+  afterAll(() => house.stop())
+
+  test('list, event and message have the same code', async () => {
+    const { email, token } = await house.session()
+    const stream = await follow(token)
+    assert.equal(await house.mail(email, codeMail('482913')), 250)
+    const { name, message } = await stream.next()
+    assert.deepEqual([name, message.code], ['message', '482913'])
+    const { codes } = await check(token)
+    assert.deepEqual(codes, ['482913'])
+    const { body } = await ask(`${house.url}/api/read-mail?token=${token}&id=${message.id}`)
+    const read = body['message'] as Summary & { codes: { value: string }[] }
+    assert.deepEqual([read.code, read.codes[0]?.value], ['482913', '482913'])
+    stream.end()
+  })
+
+  test('every recipient of one mail has its code', async () => {
+    const sessions = [await house.session(), await house.session()]
+    const to = sessions.map(({ email }) => email)
+    assert.equal(await house.mail(to, codeMail('482913')), 250)
+    for (const { token } of sessions) assert.deepEqual((await check(token)).codes, ['482913'])
+  })
+
+  test('a mail without a code has none, and a poll is answered from memory', async () => {
+    const { email, token } = await house.session()
+    await house.mail(email, PLAIN_MAIL)
+    const { codes, etag } = await check(token)
+    assert.deepEqual(codes, [null])
+    assert.equal((await check(token, '', { 'if-none-match': etag })).status, 304)
+  })
+})
+
+describe('without time to look', () => {
+  beforeAll(opened(0))
+  afterAll(() => house.stop())
+
+  test('the code comes by an update and changes the tag of the list', async () => {
+    const { email, token } = await house.session()
+    const stream = await follow(token)
+    await house.mail(email, codeMail('482913'))
+    const first = await stream.next()
+    assert.deepEqual([first.name, first.message.code], ['message', null])
+    const second = await stream.next()
+    assert.deepEqual(second, { name: 'updated', message: { ...first.message, code: '482913' } })
+    assert.deepEqual((await check(token)).codes, ['482913'])
+    stream.end()
+  })
+
+  test('a poll that waits is answered when the code is found', async () => {
+    const { email, token } = await house.session()
+    await house.mail(email, codeMail('482913'))
+    let { codes, etag } = await check(token)
+    while (codes[0] === null) {
+      ;({ codes, etag } = await check(token, '&wait=55', { 'if-none-match': etag }))
+    }
+    assert.deepEqual(codes, ['482913'])
+  })
+
+  test('a key sees no change in it, and pays for none', async () => {
+    const key = await house.ring.issue()
+    const { email, token } = await house.session({}, key.headers)
+    await house.mail(email, codeMail('482913'))
+    const read = await ask(`${house.url}/emails`, { headers: key.headers })
+    assert.equal(read.status, 200)
+    const used = await house.ring.used(key)
+    const stream = await follow(token)
+    let { codes, etag } = await check(token)
+    while (codes[0] === null) {
+      ;({ codes, etag } = await check(token, '&wait=55', { 'if-none-match': etag }))
+    }
+    const again = { ...key.headers, 'if-none-match': read.headers.get('etag') ?? '' }
+    assert.equal((await ask(`${house.url}/emails`, { headers: again })).status, 304)
+    assert.equal(await house.ring.used(key), used)
+    stream.end()
+  })
+})
