@@ -90,7 +90,7 @@ describe('a mail that harms its judge', () => {
       'a signed list of 20,000 headers',
       signature.replace('h=from', `h=from${':x'.repeat(20_000)}`),
     ],
-    ['20,000 authors', `From: ${'x@evil.test, '.repeat(8_000)}x@evil.test\r\n`],
+    ['authors without end', `From: ${'x@evil.test, '.repeat(8_000)}x@evil.test\r\n`],
     ['brackets without end', `From: ${'('.repeat(100_000)}\r\n`],
     ['groups without end', `From: ${'a:'.repeat(50_000)}\r\n`],
     ['a broken chain of seals', 'ARC-Seal: i=1; cv=none\r\nARC-Message-Signature: i=2; a=b\r\n'],
@@ -132,7 +132,7 @@ describe('the checker', () => {
     expect([await known(later), await known(now)]).toEqual([1, 2])
   })
 
-  test('holds up nobody by a silent name server: a hundred wait for it together', async () => {
+  test('holds up nobody by a silent name server: many wait for it together', async () => {
     const { check } = await open({ ...GOOD, 'TXT dead.test': 'silence' }, { dnsMs: 2_000 })
     const waiting = Array.from({ length: 50 }, () => check({ mailFrom: 'x@dead.test' }))
     const first = await Promise.race([

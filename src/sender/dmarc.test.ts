@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readHead } from '../mime/head.ts'
 import { LETTER, openScene, type Scene } from './testing/scene.ts'
 import { rsaKey, signed } from './testing/signed.ts'
 
@@ -100,6 +101,28 @@ test('what passes for one author is not said of another that the reader sees', a
   scene.zone['TXT _dmarc.evil.test'] = REJECT
   expect(await dmarcOf('x@evil.test', 'x@evil.test')).toBe('pass')
   expect(await dmarcOf('ceo@bank.test', 'x@evil.test', from('x@evil.test'))).toBe('fail')
+})
+
+for (const line of [
+  'Ann <ceo@bank.test>',
+  '"Ann, at the Bank" <ceo@bank.test>',
+  'ceo@bank.test (Ann)',
+  '=?utf-8?q?=22Ann=22_=3Cx=40evil=2Etest=3E?= <CEO@Bank.Test>',
+  'Ann\r\n <ceo@bank.test>',
+  'Ann <ceo@bank.test>, Bob <bob@bank.test>',
+  'Team: ceo@bank.test, bob@bank.test;',
+  '"ceo@evil.test" <ceo@bank.test>',
+  'Ann <"c e o"@bank.test>',
+]) {
+  test(`our reader and theirs agree on who wrote: ${line}`, async () => {
+    const raw = from(line)
+    const { senderEmail } = readHead(Buffer.from(raw), '')
+    expect(await dmarcOf(senderEmail, 'x@news.bank.test', raw)).toBe('pass')
+  })
+}
+
+test('an address without a name has nothing judged', async () => {
+  expect(await dmarcOf('ann@[192.0.2.1]', 'ann@[192.0.2.1]')).toBe('none')
 })
 
 test('a name in another script is the same written either way', async () => {

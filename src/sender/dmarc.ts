@@ -30,7 +30,9 @@ export async function checkDmarc(
 }
 
 function domainOf(address: string): string {
-  return trimmed(domainToASCII(address.slice(address.lastIndexOf('@') + 1)))
+  const domain = address.slice(address.lastIndexOf('@') + 1)
+  // An address in brackets is no name.
+  return trimmed(domainToASCII(domain) || domain)
 }
 
 function trimmed(domain: string | false | undefined): string {
