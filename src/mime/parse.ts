@@ -2,14 +2,18 @@ import type { AttachmentNote, Correspondent, Mail } from '../core/message.ts'
 import { type Body, chooseBody } from './body.ts'
 import { decodeBytes } from './charset.ts'
 import { cleanLine, cleanText } from './clean.ts'
+import { findCodes } from './codes.ts'
 import { readDate } from './date.ts'
 import { safeFilename } from './filename.ts'
 import { unflow } from './flowed.ts'
 import { type Field, unfold } from './header-block.ts'
+import { linesFromHtml } from './html-lines.ts'
 import { textFromHtml } from './html-text.ts'
+import { findLinks } from './links.ts'
 import { readMailboxes } from './mailbox.ts'
 import type { Part } from './part.ts'
 import { readParts } from './parts.ts'
+import { linesFromText } from './text-lines.ts'
 import { decodeTransfer } from './transfer.ts'
 import { decodeWords } from './words.ts'
 
@@ -27,21 +31,23 @@ export function parseMail(raw: Uint8Array): Mail {
   const { root, fields } = readParts(raw)
   const body = chooseBody(root)
   const named = (key: string) => fields.filter((field) => field.key === key)
+  const from = correspondents(named('from').slice(0, 1))
+  const { text, html, plain } = readBody(body)
   return {
-    from: correspondents(named('from').slice(0, 1)),
+    from,
     to: correspondents(named('to')),
     cc: correspondents(named('cc')),
     replyTo: correspondents(named('reply-to')),
     messageId: readMessageId(fieldLine(fields, 'message-id')),
     date: readDate(fieldLine(fields, 'date')),
-    ...readBody(body),
+    text,
+    html,
     headers: fields.map(({ name, value }) => ({
       name: cleanLine(name, MAX_HEADER_NAME),
       value: cleanLine(decodeWords(unfold(value)), MAX_HEADER_VALUE),
     })),
     attachments: body.attachments.map(({ part, related }, index) => describe(part, index, related)),
-    codes: [],
-    links: [],
+    ...findings({ from, fields, plain, html }),
   }
 }
 
@@ -56,6 +62,32 @@ export function readAttachment(
   return { note: describe(part, index, related), bytes: decodeTransfer(part.body, part.encoding) }
 }
 
+/** What a reader came for. */
+function findings({ from, fields, plain, html }: Found): Pick<Mail, 'codes' | 'links'> {
+  const shown = [linesFromText(plain.slice(0, MAX_SHOWN))]
+  // First, because its links have names.
+  if (html !== null) shown.unshift(linesFromHtml(html.slice(0, MAX_SHOWN)))
+  const sender = from[0]
+  return {
+    codes: findCodes({
+      senderName: sender?.name ?? '',
+      senderHost: sender?.address.split('@').at(-1) ?? '',
+      subject: cleanLine(decodeWords(fieldLine(fields, 'subject')), MAX_HEADER_VALUE),
+      otpToken: fieldLine(fields, 'otp-token'),
+      texts: shown.map(({ text }) => text),
+    }),
+    links: findLinks(shown, fieldLine(fields, 'list-unsubscribe')),
+  }
+}
+
+interface Found {
+  from: Correspondent[]
+  fields: Field[]
+  plain: string
+  html: string | null
+}
+const MAX_SHOWN = 200_000
+
 function describe(part: Part, index: number, related: boolean): AttachmentNote {
   const contentId = cleanLine(part.contentId.replace(/^<|>$/g, ''), MAX_CONTENT_ID)
   return {
@@ -68,16 +100,22 @@ function describe(part: Part, index: number, related: boolean): AttachmentNote {
   }
 }
 
-function readBody({ texts, htmls }: Body): { text: string; html: string | null } {
+/** The text and the HTML to show; `plain` is what came as text. */
+function readBody({ texts, htmls }: Body): { text: string; html: string | null; plain: string } {
   const isHtml = (part: Part) => part.type === 'text/html'
   const html = htmls.some(isHtml)
     ? htmls.map((part) => (isHtml(part) ? read(part) : htmlFromText(read(part)))).join('\n')
     : null
+  const plain = texts
+    .filter((part) => !isHtml(part))
+    .map(read)
+    .join('\n')
   const text = texts
     .map((part) => (isHtml(part) ? textFromHtml(read(part)) : read(part)))
     .join('\n')
   // Some senders offer a text without a word in it beside their HTML.
-  return { text: html !== null && text.trim() === '' ? textFromHtml(html) : text, html }
+  const shown = html !== null && text.trim() === '' ? textFromHtml(html) : text
+  return { text: shown, html, plain }
 }
 
 /** The text of a part, its lines ended by LF. */

@@ -1,0 +1,141 @@
+import type { Candidate } from './code-candidates.ts'
+import type { Label } from './code-labels.ts'
+import { wordFinder, wordsOf } from './languages.ts'
+
+/** A folded text and all that was found in it, in order. */
+export interface Reading {
+  text: string
+  labels: Label[]
+  /** Where each number begins, of whatever kind. */
+  starts: number[]
+}
+
+/** Where a candidate stands, and what the words around it say. */
+export interface Place {
+  start: number
+  end: number
+  lineStart: number
+  lineEnd: number
+  /** Nothing else is on its line. */
+  alone: boolean
+  /** It is the first thing on its line. */
+  leads: boolean
+  /** A colon or a word like "is" stands right before it. */
+  announced: boolean
+}
+
+const MAX_LINE = 400
+const MAX_ABOVE = 200
+const MAX_PASSED = 30
+const IS = wordsOf('is')
+const SMALL = new Set([...IS, ...wordsOf('particle')].flatMap((words) => words.split(' ')))
+const findPurposes = wordFinder(['purpose'])
+const NO_WORD = /^[^\p{L}\p{N}]*$/u
+const COLON = /[:：=>→-][^\p{L}\p{N}]*$/u
+const LAST_WORDS = /(?:([\p{L}]+)[^\p{L}\p{N}]+)?([\p{L}]+)[^\p{L}\p{N}]*$/u
+/** Chinese and Japanese have no blank before it. */
+const LAST_LETTER = /[是为為は][^\p{L}\p{N}]*$/u
+const SPACED_LETTERS = /^[\p{L}--[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}]]*/v
+const FIRST_WORD = /^[^\p{L}\p{N}]*([\p{L}]+)/u
+
+export function locate({ start, end }: Candidate, text: string): Place {
+  const lineStart = Math.max(text.lastIndexOf('\n', start - 1) + 1, start - MAX_LINE)
+  const newline = text.indexOf('\n', end)
+  const lineEnd = Math.min(newline < 0 ? text.length : newline, end + MAX_LINE)
+  const before = text.slice(lineStart, start)
+  const leads = NO_WORD.test(before)
+  const alone = leads && NO_WORD.test(text.slice(end, lineEnd))
+  return { start, end, lineStart, lineEnd, alone, leads, announced: announces(before) }
+}
+
+/** Whether a text ends so that something must follow. */
+export function announces(text: string): boolean {
+  const tail = text.slice(-40).toLowerCase()
+  if (COLON.test(tail) || LAST_LETTER.test(tail)) return true
+  const words = LAST_WORDS.exec(tail)
+  return IS.has(words?.[2] ?? '') || IS.has(`${words?.[1]} ${words?.[2]}`)
+}
+
+/** Whether nothing but points, blanks and words like "is" stand between a name and its number. */
+export function isDirect(between: string): boolean {
+  if (between.length > 40) return false
+  return NO_WORD.test(between) || IS.has(lettersOf(between))
+}
+
+/** The same, where it is also said what the code is for: "code to sign in", "código de verificación". */
+export function isDescribed(between: string): boolean {
+  if (between.length > 60) return false
+  const purposes = findPurposes(between)
+  const rest = purposes.reduceRight(
+    (text, { start, end }) => text.slice(0, start) + text.slice(wordEnd(text, end)),
+    between,
+  )
+  const words = lettersOf(rest)
+  return words === '' || words.split(' ').every((word) => SMALL.has(word))
+}
+
+export function startsWithIs(text: string): boolean {
+  return IS.has(FIRST_WORD.exec(text.slice(0, 30).toLowerCase())?.[1] ?? '')
+}
+
+/** The nearest lines above that have a word in them, the end of each. */
+export function* linesAbove(
+  text: string,
+  from: number,
+  most: number,
+): Generator<{ start: number; end: number }> {
+  let next = from
+  for (let seen = 0, passed = 0; seen < most && passed < MAX_PASSED && next > 0; passed += 1) {
+    const end = next - 1
+    next = end > 0 ? text.lastIndexOf('\n', end - 1) + 1 : 0
+    const start = Math.max(next, end - MAX_ABOVE)
+    if (NO_WORD.test(text.slice(start, end))) continue
+    seen += 1
+    yield { start, end }
+  }
+}
+
+/** The labels that lie between two places, in order. */
+export function labelsWithin({ labels }: Reading, from: number, to: number): Label[] {
+  const found: Label[] = []
+  for (let at = firstAt(labels, from); at < labels.length; at += 1) {
+    const label = labels[at]
+    if (!label || label.end > to) break
+    found.push(label)
+  }
+  return found
+}
+
+export function numberWithin({ starts }: Reading, from: number, to: number): boolean {
+  let low = 0
+  let high = starts.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((starts[middle] ?? 0) < from) low = middle + 1
+    else high = middle
+  }
+  return (starts[low] ?? Number.POSITIVE_INFINITY) < to
+}
+
+function firstAt(labels: Label[], from: number): number {
+  let low = 0
+  let high = labels.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((labels[middle]?.start ?? 0) < from) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Where the word ends of which a star took only the beginning. */
+function wordEnd(text: string, from: number): number {
+  return from + (SPACED_LETTERS.exec(text.slice(from, from + 30))?.[0].length ?? 0)
+}
+
+function lettersOf(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[^\p{L}]+/gu, ' ')
+    .trim()
+}

@@ -1,0 +1,112 @@
+import { fold } from './fold.ts'
+import { arabic } from './languages/arabic.ts'
+import { chinese } from './languages/chinese.ts'
+import { english } from './languages/english.ts'
+import { french } from './languages/french.ts'
+import { german } from './languages/german.ts'
+import { japanese } from './languages/japanese.ts'
+import type { Language } from './languages/language.ts'
+import { portuguese } from './languages/portuguese.ts'
+import { russian } from './languages/russian.ts'
+import { spanish } from './languages/spanish.ts'
+import { vietnamese } from './languages/vietnamese.ts'
+
+const LANGUAGES: Language[] = [
+  ...[english, spanish, portuguese, french, german],
+  ...[russian, chinese, japanese, arabic, vietnamese],
+]
+
+/** The words of one kind in all languages, folded, without their stars. */
+export function wordsOf(kind: keyof Language): Set<string> {
+  return new Set(entriesOf(kind).map(({ word }) => word))
+}
+
+/** A place in a text where a word of one of the kinds stands. */
+export interface Found<Kind> {
+  kind: Kind
+  start: number
+  end: number
+}
+
+/**
+ * Looks for the words of several kinds at once in folded text. Where words of two kinds begin together the longer one
+ * counts, and of two alike the kind named first. The whole list is one expression of plain words, which the engine
+ * turns into a tree: the time does not grow with their number.
+ */
+export function wordFinder<Kind extends keyof Language>(
+  kinds: Kind[],
+): (text: string) => Found<Kind>[] {
+  const entries = new Map<string, Entry & { kind: Kind }>()
+  for (const kind of kinds) {
+    for (const entry of entriesOf(kind)) merge(entries, { ...entry, kind })
+  }
+  const words = [...entries.keys()].sort((a, b) => b.length - a.length)
+  const any = new RegExp(words.map((word) => RegExp.escape(word)).join('|'), 'g')
+  return (text) => {
+    const found: Found<Kind>[] = []
+    const lower = text.toLowerCase()
+    // Not matchAll: it copies the expression for each text, and this one takes long to build.
+    any.lastIndex = 0
+    for (let match = any.exec(lower); match; match = any.exec(lower)) {
+      const { 0: word, index: start } = match
+      const entry = entries.get(word)
+      const end = start + word.length
+      if (entry && stands(entry, text, start, end)) found.push({ kind: entry.kind, start, end })
+    }
+    return found
+  }
+}
+
+interface Entry {
+  word: string
+  /** It may be the end of a longer word; it may go on. */
+  suffix: boolean
+  prefix: boolean
+  /** Only in capitals is it this word. */
+  capitals: boolean
+}
+
+const LETTER = /[\p{L}\p{N}]/u
+/** Scripts that put no blanks between words. */
+const UNSPACED = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}ー]/u
+const CAPITALS = /^[A-Z]{2,}$/
+
+function entriesOf(kind: keyof Language): Entry[] {
+  return LANGUAGES.flatMap((language) => language[kind].split('|')).map((written) => {
+    const text = written.trim().replace(/\s+/g, ' ')
+    const word = fold(text.replaceAll('*', '')).toLowerCase()
+    return {
+      word,
+      suffix: text.startsWith('*'),
+      prefix: text.endsWith('*'),
+      capitals: CAPITALS.test(text),
+    }
+  })
+}
+
+function merge<Of extends Entry>(entries: Map<string, Of>, entry: Of): void {
+  const known = entries.get(entry.word)
+  if (!known) {
+    entries.set(entry.word, entry)
+    return
+  }
+  known.suffix ||= entry.suffix
+  known.prefix ||= entry.prefix
+  known.capitals &&= entry.capitals
+}
+
+function stands(entry: Entry, text: string, start: number, end: number): boolean {
+  if (entry.capitals && text.slice(start, end) !== entry.word.toUpperCase()) return false
+  if (!entry.suffix && joins(text[start - 1], entry.word[0])) return false
+  return entry.prefix || !joins(text[end], entry.word.at(-1))
+}
+
+/** Whether two neighbours are of one word. */
+function joins(outside: string | undefined, inside: string | undefined): boolean {
+  if (outside === undefined || inside === undefined) return false
+  return isLetter(outside) && isLetter(inside)
+}
+
+function isLetter(letter: string): boolean {
+  return LETTER.test(letter) && !UNSPACED.test(letter)
+}
