@@ -58,6 +58,8 @@ export function fill(folder: string, messages: number): { sessions: number } {
     const recipient = recipients[number % sessions]
     if (recipient) writes.addMail({ ...mail, recipients: [recipient] }, () => {})
   })
+  // As if each had been listed before: the first list of a mail has it looked at for a code.
+  db.exec("update message set code = ''")
   db.pragma('wal_checkpoint(TRUNCATE)')
   db.close()
   return { sessions }

@@ -48,7 +48,7 @@ export const checkMailRoute = route({
   path: '/api/check-mail',
   title: 'List messages',
   about:
-    'The messages of the session, newest first. With the ETag of a former answer as If-None-Match you get 304 as long as nothing changed; with wait the answer comes when there is mail.',
+    'The messages of the session, newest first. With the ETag of a former answer as If-None-Match you get 304 as long as nothing changed; with wait the answer comes when there is mail. A code that is found only after a list was given changes the ETag.',
   input,
   output,
   refusals: ['invalid_token', 'session_expired', 'shutting_down'],
