@@ -6,7 +6,7 @@ import { type Address, parseHost } from '../src/core/address.ts'
 import type { Log, LogFacts } from '../src/core/log.ts'
 import type { Mail, Message, SenderChecks } from '../src/core/message.ts'
 import { OPERATOR } from '../src/core/session.ts'
-import { readBuiltPage } from '../src/http/built-page.ts'
+import { type BuiltPage, readBuiltPage } from '../src/http/built-page.ts'
 import { openHttp } from '../src/http/server.ts'
 import { makeRates, openMemoryLimit } from '../src/limit/memory.ts'
 import { openPay } from '../src/pay/open.ts'
@@ -27,6 +27,7 @@ interface DoorOptions {
   patienceMs?: number
   requestMs?: number
   now?: () => Date
+  builtPage?: BuiltPage
 }
 
 /** The HTTP door alone, in this thread, on a scratch store: for faults, and for what it writes to the log. */
@@ -38,6 +39,7 @@ export async function openDoor({
   senderChecks = async () => undefined,
   patienceMs,
   now = () => new Date(),
+  builtPage = readBuiltPage(fileURLToPath(new URL('../web/dist/', import.meta.url))),
   ...rest
 }: DoorOptions = {}) {
   const scratch = await scratchMail({
@@ -74,7 +76,7 @@ export async function openDoor({
     parse,
     attachment: async () => undefined,
     senderChecks,
-    builtPage: readBuiltPage(fileURLToPath(new URL('../web/dist/', import.meta.url))),
+    builtPage,
     metrics: async () => '# nothing\n',
     now,
     randomBytes: (count: number) => randomBytes(count),

@@ -57,7 +57,7 @@ function makeTongue(language: Language): Tongue {
     between(from, to) {
       const seconds = (to.getTime() - from.getTime()) / 1000
       const { unit, each } = unitOf(Math.abs(seconds))
-      const count = Math.round(seconds / each)
+      const count = Math.sign(seconds) * Math.round(Math.abs(seconds) / each)
       return count === 0 ? now : relative.format(count, unit)
     },
     span(seconds) {

@@ -172,7 +172,7 @@ async function offer(
 }
 
 function keep(now: Date, secure: boolean, { session, token }: { session: Session; token: string }) {
-  const seconds = Math.floor((session.expiresAt.getTime() - now.getTime()) / 1000)
+  const seconds = Math.ceil((session.expiresAt.getTime() - now.getTime()) / 1000)
   return keepToken(secure, token, seconds)
 }
 

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { type Asked, ask } from '../../../test/ask.ts'
+import type { House } from '../../../test/house.ts'
+import type { Mail } from '../../core/message.ts'
+import type { BuiltPage } from '../built-page.ts'
+import { formProof } from '../plain-guard.ts'
+
+export const NAME = 'mayfly-plain'
+
+/** The cookie of who has this token. */
+export const holding = (token: string) => ({ cookie: `${NAME}=${token}` })
+
+/** Somebody without scripts at this house. */
+export function plainVisitor(house: () => House) {
+  async function get(path: string, headers: Record<string, string> = {}): Promise<Asked> {
+    return await ask(`${house().url}${path}`, { headers })
+  }
+
+  async function send(
+    path: string,
+    values: Record<string, string> = {},
+    headers: Record<string, string> = {},
+  ): Promise<Asked> {
+    const body = new URLSearchParams(values)
+    return await ask(`${house().url}${path}`, { method: 'POST', body, headers })
+  }
+
+  return {
+    get,
+    send,
+    /** What a form of our own page sends for the holder of this token. */
+    async press(path: string, token: string): Promise<Asked> {
+      const headers = { ...holding(token), 'sec-fetch-site': 'same-origin' }
+      return await send(path, { proof: formProof(token) }, headers)
+    },
+    /** A session with this mail in it. */
+    async holder(...mails: (string | undefined)[]) {
+      const { email, token } = await house().session()
+      for (const mail of mails) assert.equal(await house().mail(email, mail), 250)
+      const { body } = await ask(`${house().url}/api/check-mail?token=${token}`)
+      const [{ id } = { id: 0 }] = body['messages'] as { id: number }[]
+      return { email, token, id }
+    },
+  }
+}
+
+/** The cookie that an answer sets, by its parts. */
+export function cookieIn({ headers }: Asked): { value: string; flags: string[] } {
+  const [first = '', ...flags] = (headers.get('set-cookie') ?? '').split('; ')
+  return { value: first.slice(first.indexOf('=') + 1), flags }
+}
+
+/** What every one of these pages is, whatever it says. */
+export function checkPage({ headers, text }: Asked): void {
+  assert.match(headers.get('content-type') ?? '', /^text\/html/)
+  assert.equal(headers.get('cache-control'), 'no-store')
+  assert.equal(headers.get('referrer-policy'), 'no-referrer')
+  assert.equal(headers.get('access-control-allow-origin'), null)
+  assert.equal(headers.get('cross-origin-resource-policy'), 'same-origin')
+  assert.equal(headers.get('x-robots-tag'), 'noindex')
+  assert.match(headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/)
+  assert.match(text, /^<!doctype html>/)
+}
+
+/** A mail that would be more than text. */
+export const HOSTILE = [
+  'From: "<img src=x onerror=alert(1)>" <"><script>"@sender.test>',
+  'Subject: =?utf-8?Q?=22=3E<script>alert(1)</script>?=',
+  'MIME-Version: 1.0',
+  'Content-Type: multipart/mixed; boundary=b',
+  '',
+  '--b',
+  'Content-Type: text/plain',
+  '',
+  '</pre><script>alert(1)</script> http://x.test/"onmouseover="alert(1)',
+  '--b',
+  'Content-Type: text/html; name="<svg onload=alert(1)>"',
+  'Content-Disposition: attachment; filename="\'><svg onload=alert(1)>.html"',
+  '',
+  '<script>alert(1)</script>',
+  '--b--',
+  '',
+].join('\r\n')
+
+/** As before `npm run build`. */
+export const NO_BUILD: BuiltPage = {
+  loads: () => undefined,
+  words: () => undefined,
+  asset: () => undefined,
+}
+
+export const NO_PARTS: Mail = {
+  from: [],
+  to: [],
+  cc: [],
+  replyTo: [],
+  messageId: null,
+  date: null,
+  text: null,
+  html: null,
+  headers: [],
+  attachments: [],
+  codes: [],
+  links: [],
+}
