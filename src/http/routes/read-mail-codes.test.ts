@@ -60,6 +60,6 @@ describe('200', () => {
       return undefined
     }
     const { id } = await messageWith({ parse, senderChecks })
-    assert.deepEqual(asked, [id])
+    assert.deepEqual([...new Set(asked)], [id])
   })
 })
