@@ -8,17 +8,21 @@ import { sizeText } from './size.ts'
 interface AttachmentsProps {
   attachments: readonly Attachment[]
   token: string
+  /** What the list of files is called on the page. */
+  place: string
 }
 
 /** What came with the mail. Pictures that stand in its text are there to be seen, and listed apart. */
-export function Attachments({ attachments, token }: AttachmentsProps) {
+export function Attachments({ attachments, token, place }: AttachmentsProps) {
   const inside = attachments.filter(standsInside)
-  const files = attachments.filter((one) => !standsInside(one))
+  const files = filesAmong(attachments)
   return (
     <>
       {files.length > 0 && (
         <section class="files">
-          <h3>{say('reader_files', { count: files.length })}</h3>
+          <h3 id={place} tabIndex={-1}>
+            {say('reader_files', { count: files.length })}
+          </h3>
           <Files files={files} token={token} />
         </section>
       )}
@@ -30,6 +34,11 @@ export function Attachments({ attachments, token }: AttachmentsProps) {
       )}
     </>
   )
+}
+
+/** Those that were sent as files. */
+export function filesAmong(attachments: readonly Attachment[]): Attachment[] {
+  return attachments.filter((one) => !standsInside(one))
 }
 
 function standsInside({ inline, content_id: id, content_type: type }: Attachment): boolean {

@@ -27,4 +27,4 @@ export const SANDBOX = 'allow-popups allow-popups-to-escape-sandbox'
 // Senders expect dark ink on white paper. Theirs comes after and wins.
 const PAPER =
   'html{background:#fff;color:#1d2529}body{margin:1rem;font:1rem/1.5 system-ui,sans-serif;overflow-wrap:break-word}' +
-  'img{max-width:100%}'
+  'img{max-width:100%}img:not([src]){outline:1px dashed #b8c0bd;outline-offset:-1px;color:#5a676c;font-size:.8rem}'

@@ -1,6 +1,8 @@
 import { facts } from '../site/facts.ts'
+import { Glyph } from '../site/glyphs.tsx'
 import type { Message, Summary } from '../site/shapes.ts'
 import { language, say } from '../site/words.ts'
+import { filesAmong } from './attachments.tsx'
 import { written } from './sender.ts'
 import { SenderChecks } from './sender-checks.tsx'
 
@@ -9,10 +11,12 @@ interface HeadProps {
   summary: Summary
   /** Undefined until all of it is there. */
   message: Message | undefined
+  /** Where on the page its files are listed. */
+  files: string
 }
 
 /** From whom, to whom, about what and when. */
-export function Head({ id, summary, message }: HeadProps) {
+export function Head({ id, summary, message, files }: HeadProps) {
   const { subject, sender_name: name, sender_email: address } = summary
   const { title, address: behind, claims } = written(name, address)
   const at = new Date(summary.received_at_iso)
@@ -33,9 +37,12 @@ export function Head({ id, summary, message }: HeadProps) {
         <People words={say('reader_cc')} people={message?.cc ?? []} />
         <People words={say('reader_reply_to')} people={elsewhere(message, address)} />
       </dl>
-      <time class="soft" dateTime={summary.received_at_iso}>
-        {at.toLocaleString(language.value, { dateStyle: 'full', timeStyle: 'short' })}
-      </time>
+      <p class="reader-when">
+        <time dateTime={summary.received_at_iso}>
+          {at.toLocaleString(language.value, { dateStyle: 'full', timeStyle: 'short' })}
+        </time>
+        <FilesBelow count={filesAmong(message?.attachments ?? []).length} place={files} />
+      </p>
     </header>
   )
 }
@@ -44,6 +51,21 @@ function Checked({ message, sender }: { message: Message | undefined; sender: st
   if (!message || !facts.checks) return null
   if (message.auth) return <SenderChecks checks={message.auth} sender={sender} />
   return <p class="badge">{say('reader_checking')}</p>
+}
+
+/** They stand below the message, which may be long. */
+function FilesBelow({ count, place }: { count: number; place: string }) {
+  if (count === 0) return null
+  return (
+    <button
+      type="button"
+      class="quiet reader-files"
+      onClick={() => document.getElementById(place)?.focus()}
+    >
+      <Glyph name="file" />
+      {say('reader_files', { count })}
+    </button>
+  )
 }
 
 type Person = Message['to'][number]

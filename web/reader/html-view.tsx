@@ -98,7 +98,7 @@ export function loadSanitiser() {
 
 // Beyond this a browser is busy for seconds with a mail that was only made for that.
 const MAX_HTML = 4_000_000
-const MAX_TAGS = 60_000
+const MAX_TAGS = 20_000
 
 function tooLarge(html: string): boolean {
   if (html.length > MAX_HTML) return true

@@ -6,7 +6,6 @@ export type KeepsImage = (url: string) => boolean
  * ours and the browser's can differ: plain rules and media queries stay; what loads or covers something does not.
  */
 export function cleanSheet(css: string, keeps: KeepsImage): string {
-  if (css.length > MAX_SHEET) return ''
   const sheet = new CSSStyleSheet()
   try {
     // A sheet made this way loads nothing and takes no @import, of which it would complain aloud.
@@ -18,18 +17,24 @@ export function cleanSheet(css: string, keeps: KeepsImage): string {
   return cleanRules(sheet.cssRules, keeps, 0).replaceAll('<', '\\3c ')
 }
 
-/** The same for a style attribute. */
-export function cleanStyle(css: string, keeps: KeepsImage): string {
-  if (css.length > MAX_SHEET) return ''
+/** The same for style attributes. Mails are laid out in tables of a thousand like cells: each spelling is read once. */
+export function styleCleaner(keeps: KeepsImage): (css: string) => string {
   const sheet = new CSSStyleSheet()
   sheet.insertRule('a {}')
   const [rule] = sheet.cssRules
-  if (!(rule instanceof CSSStyleRule)) return ''
-  rule.style.cssText = css
-  return cleanDeclarations(rule.style, keeps)
+  const known = new Map<string, string>()
+  return (css) => {
+    const before = known.get(css)
+    if (before !== undefined) return before
+    if (css.length > MAX_STYLE || !(rule instanceof CSSStyleRule)) return ''
+    rule.style.cssText = css
+    const clean = cleanDeclarations(rule.style, keeps)
+    known.set(css, clean)
+    return clean
+  }
 }
 
-const MAX_SHEET = 500_000
+const MAX_STYLE = 10_000
 const MAX_DEPTH = 3
 
 function cleanRules(rules: CSSRuleList, keeps: KeepsImage, depth: number): string {
@@ -49,7 +54,10 @@ function cleanRules(rules: CSSRuleList, keeps: KeepsImage, depth: number): strin
 
 function cleanDeclarations(style: CSSStyleDeclaration, keeps: KeepsImage): string {
   for (const name of [...style]) {
-    if (!harmless(name, style.getPropertyValue(name), keeps)) style.removeProperty(name)
+    if (harmless(name, style.getPropertyValue(name), keeps)) continue
+    // Set and not taken out, so that a shorthand stays one.
+    if (HOLDS_IMAGES.test(name)) style.setProperty(name, 'none', style.getPropertyPriority(name))
+    else style.removeProperty(name)
   }
   const text = style.cssText
   // Nothing is left to chance about shorthands: what was judged part by part is judged once more as a whole.

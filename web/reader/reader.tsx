@@ -37,13 +37,21 @@ export function Reader(props: ReaderProps) {
   return (
     <article class="reader" aria-labelledby={id} aria-busy={reading.kind === 'loading'}>
       <Bar {...props} />
-      <Head id={id} summary={summary} message={message} />
-      <CodeCard codes={message ? message.codes.map(({ value }) => value) : early(summary)} />
+      <Head id={id} summary={summary} message={message} files={`${id}-files`} />
+      <CodeCard
+        key={`code ${summary.id}`}
+        codes={message ? message.codes.map(({ value }) => value) : early(summary)}
+      />
       {message ? (
         <>
           <LinkCard links={message.links} />
-          <Attachments attachments={message.attachments} token={token} />
           <Views key={message.id} message={message} token={token} />
+          <Attachments
+            key={`files ${message.id}`}
+            attachments={message.attachments}
+            token={token}
+            place={`${id}-files`}
+          />
         </>
       ) : (
         <Meanwhile reading={reading} />
@@ -68,6 +76,7 @@ function Bar({ token, summary: { id }, onBack, onNewer, onOlder, onDelete }: Rea
       <Step words={say('reader_older')} glyph="down" onStep={onOlder} />
       <span class="reader-gap" />
       <SaveButton
+        key={id}
         path={`/api/raw-mail?id=${id}`}
         token={token}
         name={`message-${id}.eml`}

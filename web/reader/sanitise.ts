@@ -1,6 +1,6 @@
 import createPurifier, { type UponSanitizeAttributeHookEvent } from 'dompurify'
 import { contentId } from './content-id.ts'
-import { cleanSheet, cleanStyle } from './mail-style.ts'
+import { cleanSheet, styleCleaner } from './mail-style.ts'
 
 export interface Wishes {
   /** Whether the reader asked for the images that lie elsewhere. */
@@ -24,14 +24,20 @@ export interface Sanitised {
 export function sanitise(html: string, wishes: Wishes): Sanitised {
   // One of our own: nobody else's hooks are in it.
   const purifier = createPurifier(window)
-  const remote = new Set<string>()
-  const keepsImage = (url: string) => imageAddress(url, wishes, remote) !== undefined
+  const noting = { ...wishes, remote: new Set<string>() }
+  const keepsImage = (url: string) => imageAddress(url, noting) !== undefined
+  const cleanStyle = styleCleaner(keepsImage)
+  let room = MAX_SHEETS
 
   purifier.addHook('uponSanitizeElement', (node, { tagName }) => {
-    if (tagName === 'style') node.textContent = cleanSheet(node.textContent ?? '', keepsImage)
+    if (tagName !== 'style') return
+    const css = node.textContent ?? ''
+    room -= css.length
+    node.textContent = room < 0 ? '' : cleanSheet(css, keepsImage)
   })
   purifier.addHook('uponSanitizeAttribute', (node, event) => {
-    const kept = attribute(node.localName, event, wishes, remote)
+    const { attrName: name, attrValue: value } = event
+    const kept = name === 'style' ? cleanStyle(value) : attribute(node.localName, event, noting)
     if (kept === undefined) event.keepAttr = false
     else event.attrValue = kept
   })
@@ -49,28 +55,33 @@ export function sanitise(html: string, wishes: Wishes): Sanitised {
     ALLOWED_URI_REGEXP: /^https?:/i,
     ADD_URI_SAFE_ATTR: WORDS_AND_NUMBERS,
   })
-  return { html: clean, remoteImages: remote.size }
+  return { html: clean, remoteImages: noting.remote.size }
+}
+
+// Real mails have a tenth of it; more only keeps the browser busy.
+const MAX_SHEETS = 500_000
+
+interface Noting extends Wishes {
+  /** What lies elsewhere. */
+  remote: Set<string>
 }
 
 /** What the attribute becomes; undefined: it goes. */
 function attribute(
   tag: string,
   { attrName: name, attrValue: value }: UponSanitizeAttributeHookEvent,
-  wishes: Wishes,
-  remote: Set<string>,
+  wishes: Noting,
 ): string | undefined {
   switch (name) {
-    case 'style':
-      return cleanStyle(value, (url) => imageAddress(url, wishes, remote) !== undefined)
     case 'href':
       return tag === 'a' || tag === 'area' ? leadAway(value, wishes.leave) : undefined
     case 'src':
-      return tag === 'img' ? imageAddress(value, wishes, remote) : undefined
+      return tag === 'img' ? imageAddress(value, wishes) : undefined
     case 'background':
-      return imageAddress(value, wishes, remote)
+      return imageAddress(value, wishes)
     // Never kept, but a mail that has nothing else wanted to load something too.
     case 'srcset':
-      imageAddress(value.trim().split(/[\s,]/)[0] ?? '', wishes, remote)
+      imageAddress(value.trim().split(/[\s,]/)[0] ?? '', wishes)
       return undefined
     default:
       return value
@@ -80,14 +91,14 @@ function attribute(
 const RASTER = /^data:image\/(?:png|jpe?g|gif|webp|avif|bmp|x-icon)[;,]/i
 
 /** Where an image is taken from, or undefined when it is not; what lies elsewhere is noted. */
-function imageAddress(text: string, wishes: Wishes, remote: Set<string>): string | undefined {
+function imageAddress(text: string, wishes: Noting): string | undefined {
   const value = text.trim()
   if (RASTER.test(value)) return value
   const cid = /^cid:(.+)$/i.exec(value)?.[1]
   if (cid !== undefined) return wishes.pictures.get(contentId(cid))
   const url = absolute(value)
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return undefined
-  remote.add(url.href)
+  wishes.remote.add(url.href)
   return wishes.remoteImages ? url.href : undefined
 }
 

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'vitest'
+import { domainOf, verdictOf, written } from './sender.ts'
+
+const shown = (name: string, address: string) => {
+  const { title, address: behind, claims } = written(name, address)
+  return [title, behind, claims]
+}
+const EVIL = 'x@evil.test'
+
+describe('a sender is written', () => {
+  for (const [name, given, address, expected] of [
+    ['with his name first', 'Ann', 'ann@a.test', ['Ann', 'ann@a.test', undefined]],
+    [
+      'by his address where he gives no name',
+      '',
+      'ann@a.test',
+      ['ann@a.test', undefined, undefined],
+    ],
+    [
+      'once where the name is the address',
+      'Ann@A.test',
+      'ann@a.test',
+      ['ann@a.test', undefined, undefined],
+    ],
+    [
+      'once where it stands in quotes',
+      "'ann@a.test'",
+      'ann@a.test',
+      ['ann@a.test', undefined, undefined],
+    ],
+    ['by his name where there is no address', 'Ann', '', ['Ann', undefined, undefined]],
+    [
+      'by his address where the name is another',
+      'pay@bank.test',
+      EVIL,
+      [EVIL, undefined, 'pay@bank.test'],
+    ],
+    [
+      'so too with the name around it',
+      'Bank <pay@bank.test>',
+      EVIL,
+      [EVIL, undefined, 'Bank <pay@bank.test>'],
+    ],
+    [
+      'so too where the @ is a wide one',
+      'pay＠bank.test',
+      EVIL,
+      [EVIL, undefined, 'pay＠bank.test'],
+    ],
+    [
+      'so too where the @ is a word',
+      'pay (at) bank.test',
+      EVIL,
+      [EVIL, undefined, 'pay (at) bank.test'],
+    ],
+    ['so too where the name is a place', 'bank.test', EVIL, [EVIL, undefined, 'bank.test']],
+    [
+      'so too where a place is among words',
+      'Help of bank.test team',
+      EVIL,
+      [EVIL, undefined, 'Help of bank.test team'],
+    ],
+    ['with a name that is his own place', 'evil.test', EVIL, ['evil.test', EVIL, undefined]],
+    [
+      'with a name that is the place above his',
+      'evil.test',
+      'x@mail.evil.test',
+      ['evil.test', 'x@mail.evil.test', undefined],
+    ],
+    ['with a name that has dots', 'J. R. Smith Jr.', EVIL, ['J. R. Smith Jr.', EVIL, undefined]],
+    [
+      'without marks that take no room',
+      'A\u200bn\u202En',
+      'ann@a.test',
+      ['Ann', 'ann@a.test', undefined],
+    ],
+    [
+      'by his address where the name is only such marks',
+      '\u200b\u3164',
+      EVIL,
+      [EVIL, undefined, undefined],
+    ],
+  ] as const) {
+    test(name, () => assert.deepEqual(shown(given, address), expected))
+  }
+})
+
+for (const [name, address, expected] of [
+  ['a domain is what stands behind the last @', '"a@b"@c.test', 'c.test'],
+  ['a domain of other letters is spelt as the DNS has it', 'a@bücher.test', 'xn--bcher-kva.test'],
+  ['what is no domain stays as it is', 'a@[', '['],
+] as const) {
+  test(name, () => assert.equal(domainOf(address), expected))
+}
+
+for (const [dmarc, expected] of [
+  ['pass', 'proven'],
+  ['fail', 'forged'],
+  ['none', 'unproven'],
+  ['temperror', 'unproven'],
+  ['permerror', 'unproven'],
+] as const) {
+  test(`DMARC ${dmarc} is ${expected}`, () => assert.equal(verdictOf({ dmarc }), expected))
+}
