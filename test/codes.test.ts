@@ -2,12 +2,11 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { eventStream } from '../src/cli/event-stream.ts'
 import { ask } from './ask.ts'
-import { ONLY_WOKEN } from './house.ts'
+import { ALL_THE_TIME, ONLY_WOKEN } from './house.ts'
 import { type KeyHouse, openKeyHouse } from './keys.ts'
 
 // From the SMTP socket to the HTTP socket, with the real reader of mail in its child process.
 
-const FOR_EVER = 3_600_000
 const codeMail = (code: string) =>
   `From: Bank <no-reply@bank.test>\r\nSubject: Sign in\r\n\r\nYour verification code is ${code}.\r\n`
 const PLAIN_MAIL = 'From: ann@sender.test\r\nSubject: Lunch\r\n\r\nSee you on Monday.\r\n'
@@ -18,8 +17,8 @@ interface Summary {
 }
 
 let house: KeyHouse
-const opened = (patienceMs: number) => async () => {
-  house = await openKeyHouse({ quiet: ONLY_WOKEN, patienceMs })
+const opened = (patience: { patienceMs: number }) => async () => {
+  house = await openKeyHouse({ ...patience, quiet: ONLY_WOKEN })
 }
 const check = async (token: string, more = '', headers: Record<string, string> = {}) => {
   const asked = await ask(`${house.url}/api/check-mail?token=${token}${more}`, { headers })
@@ -49,7 +48,7 @@ async function follow(token: string) {
 }
 
 describe('with time to look', () => {
-  beforeAll(opened(FOR_EVER))
+  beforeAll(opened(ALL_THE_TIME))
   afterAll(() => house.stop())
 
   test('list, event and message have the same code', async () => {
@@ -83,7 +82,7 @@ describe('with time to look', () => {
 })
 
 describe('without time to look', () => {
-  beforeAll(opened(0))
+  beforeAll(opened({ patienceMs: 0 }))
   afterAll(() => house.stop())
 
   test('the code comes by an update and changes the tag of the list', async () => {

@@ -86,6 +86,9 @@ interface HouseOptions {
 /** With this only the bus wakes anybody: no look and no heartbeat comes to the rescue. */
 export const ONLY_WOKEN: Quiet = { lookMs: 3_600_000, beatMs: 3_600_000 }
 
+/** With this every list and event has the codes of its mails: none of them is found later, and no tag changes by itself. */
+export const ALL_THE_TIME = { patienceMs: 3_600_000 }
+
 export const MAIL = [
   'From: Ann Sender <ann@sender.test>',
   'To: you@box.test',

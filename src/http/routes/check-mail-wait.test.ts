@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { ask, post, refusalFault } from '../../../test/ask.ts'
-import { type House, ONLY_WOKEN, openHouse } from '../../../test/house.ts'
+import { ALL_THE_TIME, type House, ONLY_WOKEN, openHouse } from '../../../test/house.ts'
 import { untilWaiting } from '../../../test/waiting.ts'
 
 let house: House
 beforeAll(async () => {
-  house = await openHouse({ quiet: ONLY_WOKEN })
+  house = await openHouse({ ...ALL_THE_TIME, quiet: ONLY_WOKEN })
 })
 afterAll(() => house.stop())
 

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { ask, askFrom, post, refusalFault } from '../../../test/ask.ts'
-import { type House, openHouse } from '../../../test/house.ts'
+import { ALL_THE_TIME, type House, openHouse } from '../../../test/house.ts'
 import { newClient, PROXY, PROXY_ENV, sharedAnswers } from '../route.contract.ts'
 import { checkMailRoute } from './check-mail.ts'
 
 let house: House
 beforeAll(async () => {
   house = await openHouse({
+    ...ALL_THE_TIME,
     env: { ...PROXY_ENV, MAYFLY_SESSION_MAX_MESSAGES: '3', MAYFLY_ADDRESS_COOLDOWN: '1h' },
   })
 })

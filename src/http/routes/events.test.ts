@@ -2,14 +2,13 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { checkMail } from '../../../test/api.ts'
 import { ask, post, refusalFault } from '../../../test/ask.ts'
-import { type House, ONLY_WOKEN, openHouse } from '../../../test/house.ts'
+import { ALL_THE_TIME, type House, ONLY_WOKEN, openHouse } from '../../../test/house.ts'
 import { PROXY_ENV, sharedAnswers } from '../route.contract.ts'
 import { eventsRoute } from './events.ts'
 
 let house: House
 beforeAll(async () => {
-  // With all the time there is, so that each event has its code and none comes twice.
-  house = await openHouse({ env: PROXY_ENV, quiet: ONLY_WOKEN, patienceMs: 3_600_000 })
+  house = await openHouse({ ...ALL_THE_TIME, env: PROXY_ENV, quiet: ONLY_WOKEN })
 })
 afterAll(() => house.stop())
 
