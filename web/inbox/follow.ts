@@ -47,7 +47,8 @@ async function untilAnswered(
     const weather = weatherOf(fault, misses + 1)
     hearing.value = weather
     if (weather.kind === 'ended') return 'ended'
-    await pause((weather.until - Date.now()) / 1000, signal)
+    const seconds = (weather.until - Date.now()) / 1000
+    await pause(seconds, signal, { firm: weather.kind === 'limited' })
   }
 }
 

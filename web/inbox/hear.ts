@@ -1,4 +1,4 @@
-import { Unreachable } from '../site/ask.ts'
+import { Refusal, Unreachable } from '../site/ask.ts'
 import type { Summary } from '../site/shapes.ts'
 import type { StreamEvent } from './event-stream.ts'
 import type { Way } from './ladder.ts'
@@ -17,6 +17,8 @@ interface HearNeeds {
 const WAIT_SECONDS = 50
 const LOOK_SECONDS = 15
 const SHORT_SECONDS = 1
+// Mail that comes in numbers is asked about once.
+const FULL_MS = 5_000
 // A stream that is cut off again and again, as soon as it is open, is no way to hear anything.
 const LEAST_STREAM_MS = 5_000
 
@@ -24,45 +26,59 @@ const LEAST_STREAM_MS = 5_000
 export async function hear(way: Way, { token, look, signal }: HearNeeds): Promise<void> {
   const given = new AbortController()
   const both = { token, look, signal: AbortSignal.any([signal, given.signal]) }
-  doubt = async (force) => {
+  const mine = async (force: boolean) => {
     try {
       await look({ signal: both.signal, force })
     } catch (fault) {
+      // Too many questions say nothing about the way.
+      if (fault instanceof Refusal && fault.status === 429) throw fault
       given.abort(fault)
     }
   }
+  doubt = mine
   try {
     await WAYS[way](both)
   } finally {
-    doubt = undefined
+    if (doubt === mine) doubt = undefined
     given.abort()
   }
 }
 
 let doubt: ((force: boolean) => Promise<void>) | undefined
 
-/** Asks the server now. When it does not answer, the way that seemed to work is given up. */
+/** Asks the server now. When it does not answer, the way that seemed to work is given up. Throws when we ask too often. */
 export async function lookNow({ force = false } = {}): Promise<void> {
   if (!endPauses()) await doubt?.(force)
 }
 
 const WAYS: Record<Way, (needs: HearNeeds) => Promise<void>> = {
   async stream(needs) {
-    const { token, signal } = needs
+    const { token, look, signal } = needs
     let openedAt = Number.POSITIVE_INFINITY
     const onOpen = () => {
       openedAt = Date.now()
       hearing.value = { kind: 'live' }
       // What was deleted just before the stream began is told by nobody else.
-      void doubt?.(false)
+      doubt?.(false).catch(() => undefined)
     }
-    const stream = { token, since: mail.newest(), signal, onOpen, onEvent: take }
+    let fullSoon: ReturnType<typeof setTimeout> | undefined
+    const onEvent = (event: StreamEvent) => {
+      take(event)
+      if (event.kind === 'message') fullSoon ??= setTimeout(askFull, FULL_MS)
+    }
+    const askFull = () => {
+      fullSoon = undefined
+      look.full(signal).catch(() => undefined)
+    }
+    const stream = { token, since: mail.newest(), signal, onOpen, onEvent }
     try {
       if ((await inStreamSlot(() => listen(stream))) === 'none') await WAYS.look(needs)
       else throw new Unreachable('the stream was cut off')
     } catch (fault) {
       // Every stream ends some day; one that has served for a while was not at fault.
-      if (Date.now() - openedAt < LEAST_STREAM_MS || openedAt > Date.now()) throw fault
+      if (Date.now() - openedAt < LEAST_STREAM_MS) throw fault
+    } finally {
+      clearTimeout(fullSoon)
     }
   },
 

@@ -26,13 +26,17 @@ export function keepFollowing(): void {
     void followToEnd(mailbox, stop.signal)
   })
 
-  addEventListener('online', () => void lookNow())
+  addEventListener('online', look)
   // It may be that only the wider net is away, and the server is here.
-  addEventListener('offline', () => void lookNow())
+  addEventListener('offline', look)
   document.addEventListener('visibilitychange', () => {
     const doubtful = hearing.peek().kind !== 'live' || heardAgoMs() > DOUBTFUL_MS
-    if (document.visibilityState === 'visible' && doubtful) void lookNow()
+    if (document.visibilityState === 'visible' && doubtful) look()
   })
+}
+
+function look(): void {
+  lookNow().catch(() => undefined)
 }
 
 function isEnded(): boolean {

@@ -14,6 +14,8 @@ interface LookOptions {
 export interface Look {
   /** Asks for the whole list. Throws Refusal or Unreachable, or what the signal was aborted with. */
   (options: LookOptions): Promise<void>
+  /** Asks only whether the mailbox is full: no event tells it. */
+  full(signal: AbortSignal): Promise<void>
   /** False when the server cannot be asked to wait, because nothing says what we know already. */
   canWait(): boolean
 }
@@ -45,7 +47,15 @@ export function looker(token: string): Look {
     }
   }
 
-  return Object.assign(look, { canWait: () => tag !== undefined })
+  return Object.assign(look, {
+    async full(signal: AbortSignal) {
+      const answer = await listOf(
+        await send('/api/check-mail', { token, values: { limit: 1 }, signal }),
+      )
+      full.value = answer.full === true
+    },
+    canWait: () => tag !== undefined,
+  })
 }
 
 async function listOf(response: Response): Promise<Answers['GET /api/check-mail']> {

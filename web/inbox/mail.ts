@@ -56,6 +56,7 @@ export const mail = {
       listing.value = NOTHING
       known.value = false
       full.value = false
+      leaving.value = new Set()
       query.value = ''
       hearing.value = { kind: 'starting' }
     })

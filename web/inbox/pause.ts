@@ -1,8 +1,11 @@
-/** The pauses that are on, each by what ends it. */
+/** The pauses that are on and may be cut short, each by what ends it. */
 const pausing = new Set<() => void>()
 
-/** Waits, until somebody is in a hurry at the latest. Rejects when the signal is aborted. */
-export function pause(seconds: number, signal: AbortSignal): Promise<void> {
+/**
+ * Waits, until somebody is in a hurry at the latest; a firm one, that the server asked for, to its end. Rejects when the
+ * signal is aborted.
+ */
+export function pause(seconds: number, signal: AbortSignal, { firm = false } = {}): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = () => {
       clearTimeout(timer)
@@ -15,7 +18,7 @@ export function pause(seconds: number, signal: AbortSignal): Promise<void> {
       reject(signal.reason)
     }
     const timer = setTimeout(end, seconds * 1000)
-    pausing.add(end)
+    if (!firm) pausing.add(end)
     if (signal.aborted) cut()
     else signal.addEventListener('abort', cut)
   })

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'vitest'
+import { letter, opener, openInbox, row } from './inbox-steps.ts'
+import { visitor } from './visit.ts'
+
+const { house, visit, beside } = visitor()
+
+test('mail appears without a reload, the newest first, and is unread until it is opened', async () => {
+  const page = await visit('/')
+  const { email } = await openInbox(page)
+  await page.getByText('Waiting for mail').waitFor()
+
+  await house().mail(email, letter({ from: 'Ann <ann@sender.test>', subject: 'First' }))
+  await row(page, 'First').getByText('Ann').waitFor()
+  await house().mail(email, letter({ from: 'bob@sender.test', subject: '' }))
+  await row(page, 'bob@sender.test').getByText('(no subject)').waitFor()
+  assert.deepEqual(await page.locator('.mail-from').allTextContents(), ['bob@sender.test', 'Ann'])
+  await page.getByText('2 unread').waitFor()
+  assert.equal(await page.title(), '(2) Inbox – Mayfly')
+  const icon = page.locator('link[rel=icon]')
+  assert.match((await icon.getAttribute('href')) ?? '', /^data:image\/svg\+xml,.*%3E2%3C/)
+
+  await opener(page, 'First').click()
+  await page.getByText('1 unread').waitFor()
+  assert.equal(await page.title(), '(1) Inbox – Mayfly')
+  await opener(page, 'bob').click()
+  await page.getByText('1 unread').waitFor({ state: 'hidden' })
+  assert.equal(await page.title(), 'Inbox – Mayfly')
+  assert.equal(await icon.getAttribute('href'), '/favicon.svg')
+
+  await page.reload()
+  await row(page, 'First').waitFor()
+  assert.equal(await page.locator('.mail.unread').count(), 0, 'what was read stays read')
+})
+
+test('a code stands in the list, ready to copy', async () => {
+  const page = await visit('/', { permissions: ['clipboard-read', 'clipboard-write'] })
+  const { email } = await openInbox(page)
+  await house().mail(email, letter({ subject: 'Sign in', text: 'Your code is 482915.' }))
+  await page.getByRole('button', { name: 'Copy the code 482915' }).click()
+  await page.locator('.toast', { hasText: 'Code 482915 copied' }).waitFor()
+  assert.equal(await page.evaluate('navigator.clipboard.readText()'), '482915')
+})
+
+describe('two tabs', () => {
+  test('show the same mail, and what one deletes leaves the other', async () => {
+    const page = await visit('/')
+    const { email } = await openInbox(page)
+    const other = await beside(page, '/')
+    assert.equal((await openInbox(other)).email, email)
+    await house().mail(email, letter({ subject: 'For both' }))
+    await house().mail(email, letter({ subject: 'To delete' }))
+    for (const tab of [page, other]) await row(tab, 'To delete').waitFor()
+
+    await opener(page, 'For both').click()
+    await other.locator('.mail.unread', { hasText: 'For both' }).waitFor({ state: 'detached' })
+    await other.clock.install()
+    await row(other, 'To delete').hover()
+    await other.getByRole('button', { name: 'Delete “To delete”' }).click()
+    await other.getByRole('button', { name: 'Undo' }).waitFor()
+    await other.clock.runFor(10_000)
+    await row(page, 'To delete').waitFor({ state: 'detached' })
+    await row(page, 'For both').waitFor()
+  })
+
+  test('a message that is deleted elsewhere is closed', async () => {
+    const page = await visit('/')
+    const { email, token } = await openInbox(page)
+    await house().mail(email, letter({ subject: 'Open here' }))
+    await opener(page, 'Open here').click()
+    await page.getByRole('heading', { name: 'Open here' }).waitFor()
+    const id = (await row(page, 'Open here').locator('.mail-open').getAttribute('id'))?.slice(5)
+    await fetch(`${house().url}/api/delete-mail`, {
+      method: 'POST',
+      body: new URLSearchParams({ token, id: id ?? '' }),
+    })
+    await page.getByText('Waiting for mail').waitFor()
+    await page.getByRole('heading', { name: 'Open here' }).waitFor({ state: 'detached' })
+  })
+})
+
+test('another address brings its own list, and the first keeps its own', async () => {
+  const page = await visit('/')
+  const { email } = await openInbox(page)
+  await house().mail(email, letter({ subject: 'For the first' }))
+  await opener(page, 'For the first').click()
+  await page.keyboard.press('n')
+  await page.getByText('Waiting for mail').waitFor()
+  await row(page, 'For the first').waitFor({ state: 'detached' })
+  await house().mail(email, letter({ subject: 'Late for the first' }))
+  const second = await page.evaluate(
+    () => JSON.parse(localStorage.getItem('mayfly mailboxes') ?? '[]')[0].email,
+  )
+  assert.notEqual(second, email)
+  await house().mail(second, letter({ subject: 'For the second' }))
+  await row(page, 'For the second').waitFor()
+  assert.equal(await page.locator('.mail').count(), 1)
+})
+
+describe('the server is asked little', () => {
+  test('an open page asks for the list, the stream, and whether anything was missed between', async () => {
+    const page = await visit('/livez')
+    const asked: string[] = []
+    page.on('request', (request) => {
+      const { pathname } = new URL(request.url())
+      if (pathname.startsWith('/api/')) asked.push(pathname)
+    })
+    await page.goto(house().url)
+    const { email } = await openInbox(page)
+    await house().mail(email, letter({ subject: 'One' }))
+    await row(page, 'One').waitFor()
+    assert.deepEqual(
+      asked.filter((path) => !/domains/.test(path)),
+      ['/api/create-session', '/api/check-mail', '/api/events', '/api/check-mail'],
+    )
+  })
+
+  test('what comes and goes between the list and the stream is not missed', async () => {
+    const page = await visit('/')
+    const { email, token } = await openInbox(page)
+    await house().mail(email, letter({ subject: 'Deleted meanwhile' }))
+    await row(page, 'Deleted meanwhile').waitFor()
+    const id = (await page.locator('.mail-open').getAttribute('id'))?.slice(5) ?? ''
+
+    let begin: () => void = () => {}
+    const held = new Promise<void>((resolve) => {
+      begin = resolve
+    })
+    await page.route('**/api/events', async (route) => {
+      await held
+      await route.continue()
+    })
+    await page.reload()
+    await row(page, 'Deleted meanwhile').waitFor()
+    await fetch(`${house().url}/api/delete-mail`, {
+      method: 'POST',
+      body: new URLSearchParams({ token, id }),
+    })
+    await house().mail(email, letter({ subject: 'Come meanwhile' }))
+    begin()
+    await row(page, 'Come meanwhile').waitFor()
+    await row(page, 'Deleted meanwhile').waitFor({ state: 'detached' })
+  })
+})

@@ -1,0 +1,82 @@
+import type { Locator, Page } from 'playwright-core'
+import type { House } from '../house.ts'
+import { connectSmtp } from '../smtp-client.ts'
+
+/** What a visitor of the inbox does, and what he sees. */
+
+/** The address that this browser shows, and the token that it keeps for it. */
+export async function mailboxOf(page: Page): Promise<{ email: string; token: string }> {
+  const found = await page.waitForFunction(() => {
+    const [first] = JSON.parse(localStorage.getItem('mayfly mailboxes') ?? '[]')
+    return first
+  })
+  return (await found.jsonValue()) as { email: string; token: string }
+}
+
+/** On the page, with its address, and hearing of new mail as it comes. */
+export async function openInbox(page: Page): Promise<{ email: string; token: string }> {
+  await page.getByText('Live: new mail appears by itself').waitFor()
+  return await mailboxOf(page)
+}
+
+interface Letter {
+  subject?: string
+  from?: string
+  text?: string
+}
+
+export function letter({
+  subject = 'Hello',
+  from = 'Ann <ann@sender.test>',
+  text = 'Hi.',
+}: Letter) {
+  return [`From: ${from}`, `Subject: ${subject}`, '', text, ''].join('\r\n')
+}
+
+/** So many mails over one connection, the last one the newest; their subjects are Mail 1, Mail 2 … */
+export async function mailMany(house: House, to: string, count: number): Promise<void> {
+  const client = await connectSmtp(house.smtpPort)
+  for (let index = 1; index <= count; index += 1) {
+    const raw = letter({
+      subject: `Mail ${index}`,
+      text: index % 5 === 0 ? `Your code is ${100_000 + index}.` : 'Hi.',
+    })
+    const { code } = await client.send({ to: [to], raw })
+    if (code !== 250) throw new Error(`mail ${index}: ${code}`)
+  }
+  client.close()
+}
+
+/** The rows, by a word of theirs. */
+export function row(page: Page, words: string | RegExp): Locator {
+  return page.locator('.mail', { hasText: words })
+}
+
+/** What opens a message. */
+export function opener(page: Page, words: string | RegExp): Locator {
+  return row(page, words).locator('.mail-open')
+}
+
+export function reader(page: Page): Locator {
+  return page.getByRole('region', { name: 'The message' })
+}
+
+/** The subjects in the mailbox, as the API tells them, newest first. */
+export async function subjects(house: House, token: string): Promise<string[]> {
+  const response = await fetch(`${house.url}/api/check-mail?limit=500`, {
+    headers: { authorization: `Bearer ${token}` },
+  })
+  const { messages } = (await response.json()) as { messages: { subject: string }[] }
+  return messages.map(({ subject }) => subject)
+}
+
+/** Resolves when the server has no more than these. */
+export async function untilSubjects(
+  house: House,
+  token: string,
+  expected: string[],
+): Promise<void> {
+  while (JSON.stringify(await subjects(house, token)) !== JSON.stringify(expected)) {
+    await new Promise(setImmediate)
+  }
+}

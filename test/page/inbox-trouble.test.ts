@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { describe, test, vi } from 'vitest'
+import { letter, mailboxOf, opener, openInbox, row } from './inbox-steps.ts'
+import { visitor } from './visit.ts'
+
+const { house, visit, expect } = visitor()
+
+describe('without a live stream', () => {
+  test('mail is waited for by asking, in words, and still appears by itself', async () => {
+    expect({ complaint: /api\/events/ })
+    const page = await visit('/livez')
+    await page.route('**/api/events', (route) => route.abort())
+    await page.goto(house().url)
+    await page.getByText('No live connection here: waiting for mail by asking').waitFor()
+    const { email } = await mailboxOf(page)
+    await house().mail(email, letter({ subject: 'By asking' }))
+    await row(page, 'By asking').waitFor()
+    await page.getByText('No live connection here').waitFor()
+  })
+
+  test('and without long questions it is looked for from time to time', async () => {
+    expect({ complaint: /api\/(events|check-mail)/ })
+    const page = await visit('/livez')
+    await page.clock.install()
+    await page.route('**/api/events', (route) => route.abort())
+    await page.route('**/api/check-mail?*wait=*', (route) => route.abort())
+    await page.goto(house().url)
+    await page.getByText('Looking for new mail every 15 seconds').waitFor()
+    const { email } = await mailboxOf(page)
+    await house().mail(email, letter({ subject: 'By looking' }))
+    await page.clock.fastForward(15_000)
+    await row(page, 'By looking').waitFor()
+
+    await house().mail(email, letter({ subject: 'By hand' }))
+    await page.getByRole('button', { name: 'Look for mail now' }).click()
+    await row(page, 'By hand').waitFor()
+  })
+
+  test('the stream is tried again after a while', async () => {
+    expect({ complaint: /api\/events/ })
+    const page = await visit('/livez')
+    await page.clock.install()
+    await page.route('**/api/events', (route) => route.abort())
+    await page.route('**/api/check-mail?*wait=*', (route) => route.abort())
+    expect({ complaint: /api\/(events|check-mail)/ })
+    await page.goto(house().url)
+    await page.getByText('Looking for new mail every').waitFor()
+    await page.unroute('**/api/events')
+    await page.clock.fastForward(5 * 60_000)
+    await openInbox(page)
+  })
+
+  test('a stream that opens and says nothing is given up', async () => {
+    const page = await visit('/livez')
+    await page.clock.install()
+    let tries = 0
+    await page.route('**/api/events', () => {
+      tries += 1
+    })
+    await page.goto(house().url)
+    for (const count of [1, 2]) {
+      await vi.waitUntil(() => tries === count, { timeout: 30_000 })
+      await page.clock.fastForward(10_000)
+    }
+    await page.getByText('waiting for mail by asking').waitFor()
+  })
+})
+
+test('offline says so, and coming back brings what came meanwhile', async () => {
+  expect({ complaint: /ERR_INTERNET_DISCONNECTED/ })
+  const page = await visit('/')
+  const { email } = await openInbox(page)
+  await page.context().setOffline(true)
+  await page.getByText('You are offline.').waitFor()
+  await house().mail(email, letter({ subject: 'Meanwhile' }))
+  await page.context().setOffline(false)
+  await row(page, 'Meanwhile').waitFor()
+  await openInbox(page)
+})
+
+describe('a session that is over', () => {
+  test('by its time empties the page and says so', async () => {
+    expect({ complaint: /401/ })
+    const page = await visit('/')
+    const { email } = await openInbox(page)
+    await house().mail(email, letter({ subject: 'Soon gone' }))
+    await opener(page, 'Soon gone').click()
+    house().moveClock(25 * 3_600_000)
+    // The server looks at its clock when something happens, and from time to time.
+    await page.getByRole('heading', { name: 'This address is over' }).waitFor()
+    await page.getByText('Its mail is deleted').waitFor()
+    assert.equal(await row(page, 'Soon gone').count(), 0)
+    assert.equal(await page.title(), 'Inbox – Mayfly')
+  })
+
+  test('because it was ended elsewhere, too', async () => {
+    expect({ complaint: /401/ })
+    const page = await visit('/')
+    const { token } = await openInbox(page)
+    await fetch(`${house().url}/api/delete-session`, {
+      method: 'POST',
+      body: new URLSearchParams({ token }),
+    })
+    await page.getByRole('heading', { name: 'This address is over' }).waitFor()
+  })
+})
+
+test('too many requests are told with the time to wait, and then it goes on', async () => {
+  expect({ complaint: /429/ })
+  const page = await visit('/livez')
+  await page.clock.install()
+  await page.route('**/api/check-mail*', (route) =>
+    route.fulfill({
+      status: 429,
+      headers: { 'retry-after': '90' },
+      json: { status: 'error', code: 'rate_limited', message: 'Too many.', request_id: '1' },
+    }),
+  )
+  await page.goto(house().url)
+  await page.getByText('Too many requests from your network.').waitFor()
+  await page.getByText(/Trying again in 1 minute,? \d+ seconds/).waitFor()
+  await page.unroute('**/api/check-mail*')
+  await page.clock.fastForward(60_000)
+  await page.getByText(/Trying again in \d+ seconds/).waitFor()
+  await page.clock.fastForward(40_000)
+  await openInbox(page)
+})

@@ -1,0 +1,45 @@
+import { computed, effect, signal } from '@preact/signals'
+import { known, messages, shown } from './mail.ts'
+import { markRead } from './unread.ts'
+
+/** The message in the reader, by its id. It is a step of the history, so that Back leads to the list. */
+const openId = signal(idIn(history.state))
+
+export const opened = computed(() => messages.value.find(({ id }) => id === openId.value))
+/** The neighbours in the list as it is shown. */
+export const newer = computed(() => neighbour(-1))
+export const older = computed(() => neighbour(1))
+
+export function open(id: number): void {
+  // From message to message is no new step: one Back leads to the list.
+  if (idIn(history.state) === undefined) history.pushState({ message: id }, '')
+  else history.replaceState({ message: id }, '')
+  openId.value = id
+}
+
+/** Back to the list. */
+export function close(): void {
+  openId.value = undefined
+  if (idIn(history.state) !== undefined) history.back()
+}
+
+export function keepOpened(): void {
+  addEventListener('popstate', ({ state }) => {
+    openId.value = idIn(state)
+  })
+  effect(() => {
+    if (opened.value) markRead(opened.value.id)
+    // Deleted meanwhile, here or elsewhere, or of another mailbox.
+    else if (known.value && openId.value !== undefined) close()
+  })
+}
+
+function neighbour(step: 1 | -1): number | undefined {
+  const place = shown.value.findIndex(({ id }) => id === openId.value)
+  return place < 0 ? undefined : shown.value[place + step]?.id
+}
+
+function idIn(state: unknown): number | undefined {
+  const { message } = (state ?? {}) as { message?: unknown }
+  return typeof message === 'number' ? message : undefined
+}

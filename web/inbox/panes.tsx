@@ -1,0 +1,68 @@
+import { useEffect, useRef } from 'preact/hooks'
+import { current } from '../address/mailboxes.ts'
+import { Reader } from '../reader/reader.tsx'
+import { Glyph } from '../site/glyphs.tsx'
+import { say } from '../site/words.ts'
+import { deleteOpened } from './deeds.ts'
+import { focusReader, focusRow, isOnePane } from './focus.ts'
+import { List } from './list.tsx'
+import { close, newer, older, open, opened } from './opened.ts'
+
+/** The list and the message: beside each other where there is room, else one at a time. */
+export function Panes() {
+  useTurns()
+  return (
+    <div class="panes">
+      <List />
+      <section id="reader" class="reader-pane" aria-label={say('inbox_reader')} tabIndex={-1}>
+        <OpenMessage />
+      </section>
+    </div>
+  )
+}
+
+function OpenMessage() {
+  const summary = opened.value
+  const token = current.value?.token
+  if (!summary || !token) {
+    return (
+      <p class="reader-none">
+        <Glyph name="letter" />
+        {say('inbox_choose')}
+      </p>
+    )
+  }
+  return (
+    <Reader
+      key={summary.id}
+      token={token}
+      summary={summary}
+      onBack={close}
+      onNewer={to(newer.value)}
+      onOlder={to(older.value)}
+      onDelete={deleteOpened}
+    />
+  )
+}
+
+function to(id: number | undefined): (() => void) | undefined {
+  return id === undefined ? undefined : () => open(id)
+}
+
+/** Where one pane takes the place of the other, focus and scroll go with it, and come back. */
+function useTurns(): void {
+  const id = opened.value?.id
+  const last = useRef<{ id: number | undefined; listAt: number }>({ id: undefined, listAt: 0 })
+  useEffect(() => {
+    const before = last.current
+    if (before.id === id) return
+    last.current = { id, listAt: before.listAt }
+    if (id === undefined) {
+      if (isOnePane()) scrollTo({ top: before.listAt, behavior: 'instant' })
+      focusRow(before.id)
+    } else if (isOnePane()) {
+      scrollTo({ top: 0, behavior: 'instant' })
+      focusReader()
+    } else document.getElementById('reader')?.scrollTo({ top: 0, behavior: 'instant' })
+  }, [id])
+}

@@ -1,0 +1,95 @@
+import { useComputed } from '@preact/signals'
+import { copyText } from '../site/copy-button.tsx'
+import { Glyph } from '../site/glyphs.tsx'
+import type { Summary } from '../site/shapes.ts'
+import { language, say } from '../site/words.ts'
+import { tick } from './chosen.ts'
+import { deleteRow, setCursor } from './deeds.ts'
+import { rowId } from './focus.ts'
+import { minute } from './minute.ts'
+import { open } from './opened.ts'
+import { receivedText, receivedWhole } from './received.ts'
+import { announce } from './told.ts'
+
+export interface RowProps {
+  message: Summary
+  isUnread: boolean
+  isChosen: boolean
+  isOpen: boolean
+}
+
+/** One message of the list. */
+export function Row({ message, isUnread, isChosen, isOpen }: RowProps) {
+  const { id, code } = message
+  const subject = message.subject || say('reader_no_subject')
+  return (
+    <li class={`mail${isUnread ? ' unread' : ''}${isOpen ? ' open' : ''}`}>
+      <label class="mail-tick">
+        <input
+          type="checkbox"
+          checked={isChosen}
+          aria-label={say('inbox_select', { subject })}
+          onChange={({ currentTarget }) => tick(id, currentTarget.checked)}
+        />
+      </label>
+      <button
+        type="button"
+        class="mail-open"
+        id={rowId(id)}
+        aria-current={isOpen || undefined}
+        onClick={() => open(id)}
+        onFocus={() => setCursor(id)}
+      >
+        {isUnread && <span class="unseen">{say('inbox_unread_mark')}</span>}
+        <span class="mail-from">
+          {message.sender_name || message.sender_email || say('reader_nobody')}
+        </span>
+        <Received at={message.received_at_iso} />
+        <span class="mail-subject">{subject}</span>
+      </button>
+      {code && <CodeChip code={code} />}
+      <button
+        type="button"
+        class="mail-delete quiet icon"
+        // The keyboard has # and the ticks: three stops for each message would be too many.
+        tabIndex={-1}
+        aria-label={say('inbox_delete_row', { subject })}
+        title={say('inbox_delete')}
+        onClick={() => deleteRow(id)}
+      >
+        <Glyph name="bin" />
+      </button>
+    </li>
+  )
+}
+
+function Received({ at }: { at: string }) {
+  const date = new Date(at)
+  // Only the text is drawn again when a minute has gone by.
+  const text = useComputed(() => receivedText(date, minute.value, language.value))
+  return (
+    <time class="mail-time" dateTime={at} title={receivedWhole(date, language.value)}>
+      {text}
+    </time>
+  )
+}
+
+function CodeChip({ code }: { code: string }) {
+  return (
+    <button
+      type="button"
+      class="mail-code"
+      aria-label={say('inbox_code', { code })}
+      title={say('inbox_code', { code })}
+      onClick={({ currentTarget }) => void copyCode(code, currentTarget)}
+    >
+      <span>{code}</span>
+      <Glyph name="copy" />
+    </button>
+  )
+}
+
+async function copyCode(code: string, chip: HTMLElement): Promise<void> {
+  const outcome = await copyText(code, chip.querySelector('span') ?? undefined)
+  announce(say(`inbox_code_${outcome}`, { code }), { seen: true })
+}
