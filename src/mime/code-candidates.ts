@@ -57,7 +57,7 @@ const MEASURED = /^[0-9]+[a-z]{1,3}(?:[0-9]{2})?$/
 const YEARS = /^(?:19|20)[0-9]{2}[-–](?:19|20)[0-9]{2}$/
 /** Before a number: it is hidden in part, has a sign, is a price or a part of a path. */
 const SPOILED_BEFORE =
-  /[•●·…/\\&~@+]$|(?:\p{Sc}|s\/|(?:^|[^\p{L}])(?:usd|eur|gbp|inr|rs|chf|rub|vnd|jpy|cny|rmb|aud|cad|mxn|ars|aed|sar|egp)\.?) ?$/iu
+  /[•●·…/\\&~@+]$|(?:[#\p{Sc}]|s\/|(?:^|[^\p{L}])(?:usd|eur|gbp|inr|rs|chf|rub|vnd|jpy|cny|rmb|aud|cad|mxn|ars|aed|sar|egp)\.?) ?$/iu
 const SPOILED_AFTER = /^ ?(?:[%‰°]|\p{Sc})|^[/\\=]/u
 const LETTER = /[\p{L}\p{M}]/u
 const UNSPACED = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}ー]/u
@@ -93,7 +93,7 @@ function runFrom(tokens: Token[], from: number, text: string): Token[] {
 
 const MAX_RUN = 40
 /** With letters, groups apart by a blank are one code only where nothing else stands on the line. */
-const CAPITAL_GROUP = /^[0-9A-Z]{3,5}$/
+const CAPITAL_GROUP = /^(?=[0-9]*[A-Z])[0-9A-Z]{3,5}$/
 
 function follows(last: Token, next: Token, between: string): boolean {
   if (between.length > 8 || !BETWEEN_CELLS.test(between)) return false

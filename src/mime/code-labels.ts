@@ -1,7 +1,7 @@
 import { type Found, wordFinder } from './languages.ts'
 
 /** A word that says what the next number is. */
-export type Label = Found<'code' | 'secret' | 'sale' | 'other' | 'number'>
+export type Label = Found<'code' | 'secret' | 'sale' | 'other' | 'number' | 'type'>
 
 /**
  * The labels of a folded text, in order. "Promo code" and "código de reserva" are one label each, and none of ours;
@@ -9,7 +9,8 @@ export type Label = Found<'code' | 'secret' | 'sale' | 'other' | 'number'>
  */
 export function findLabels(text: string): Label[] {
   const labels: Label[] = []
-  for (const next of find(text)) {
+  for (const found of find(text)) {
+    const next = isCompound(found, text) ? { ...found, kind: 'other' as const } : found
     const last = labels.at(-1)
     const joined = last && join(last, next, text)
     if (joined) labels[labels.length - 1] = joined
@@ -18,7 +19,7 @@ export function findLabels(text: string): Label[] {
   return labels
 }
 
-const find = wordFinder(['code', 'sale', 'other', 'number', 'secret'])
+const find = wordFinder(['code', 'sale', 'other', 'number', 'secret', 'type'])
 const LONGEST_LINK = 16
 const BLANK = /^[ '’-]*$/
 const OF = /^(?: (?:de|de la|de l|de los|del|du|des|d|do|da|dos|das|of|of the|la) ?)?[ '’-]*$/
@@ -39,6 +40,11 @@ function join(last: Label, next: Label, text: string): Label | undefined {
     return { kind: last.kind, start, end }
   }
   return undefined
+}
+
+/** Japanese puts what a code is of before it; those of ours are listed. */
+function isCompound({ start, end }: Label, text: string): boolean {
+  return text.slice(start, end) === 'コード' && /[^\P{L}のはがを]/u.test(text[start - 1] ?? '')
 }
 
 function isOther({ kind }: Label): boolean {

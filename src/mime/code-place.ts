@@ -24,6 +24,12 @@ export interface Place {
   announced: boolean
 }
 
+/** A line of the text, or the end of a long one. */
+export interface Line {
+  start: number
+  end: number
+}
+
 const MAX_LINE = 400
 const MAX_ABOVE = 200
 const MAX_PASSED = 30
@@ -35,6 +41,7 @@ const COLON = /[:：=>→-][^\p{L}\p{N}]*$/u
 const LAST_WORDS = /(?:([\p{L}]+)[^\p{L}\p{N}]+)?([\p{L}]+)[^\p{L}\p{N}]*$/u
 /** Chinese and Japanese have no blank before it. */
 const LAST_LETTER = /[是为為は][^\p{L}\p{N}]*$/u
+const FIRST_LETTER = /^[^\p{L}\p{N}]*[是为為がは]/u
 const SPACED_LETTERS = /^[\p{L}--[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}]]*/v
 const FIRST_WORD = /^[^\p{L}\p{N}]*([\p{L}]+)/u
 
@@ -75,15 +82,13 @@ export function isDescribed(between: string): boolean {
 }
 
 export function startsWithIs(text: string): boolean {
-  return IS.has(FIRST_WORD.exec(text.slice(0, 30).toLowerCase())?.[1] ?? '')
+  return (
+    FIRST_LETTER.test(text) || IS.has(FIRST_WORD.exec(text.slice(0, 30).toLowerCase())?.[1] ?? '')
+  )
 }
 
 /** The nearest lines above that have a word in them, the end of each. */
-export function* linesAbove(
-  text: string,
-  from: number,
-  most: number,
-): Generator<{ start: number; end: number }> {
+export function* linesAbove(text: string, from: number, most: number): Generator<Line> {
   let next = from
   for (let seen = 0, passed = 0; seen < most && passed < MAX_PASSED && next > 0; passed += 1) {
     const end = next - 1

@@ -4,6 +4,7 @@ import {
   announces,
   isDescribed,
   isDirect,
+  type Line,
   labelsWithin,
   linesAbove,
   locate,
@@ -20,62 +21,92 @@ import { shapePoints } from './code-shape.ts'
  */
 export function score(candidate: Candidate, reading: Reading): number {
   const place = locate(candidate, reading.text)
-  const named = Math.max(before(place, reading), after(place, reading), above(place, reading))
+  const told = after(place, reading)
+  const named = Math.max(before(place, reading), told, above(place, reading))
+  // What is said of it in so many words outweighs what happens to stand before it.
+  const contrary = Math.max(against(place, reading), told >= TOLD_AFTER ? -1.5 : -10)
   const alone = place.alone ? 1.5 : 0
-  return (
-    named + alone + against(place, reading) + shapePoints(candidate, { named, alone: place.alone })
-  )
+  return named + contrary + alone + shapePoints(candidate, { named, alone: place.alone })
 }
 
 const FAR = 160
 const NEAR = 40
 const SENTENCE_END = /[.!?。！？؟](?:\s|$)|[。！？]/
 
-/** The last name for a code on the same line. */
+/** What is said on the same line: the last name for a code, or that something be typed. */
 function before(place: Place, reading: Reading): number {
-  const { start, announced } = place
-  const from = Math.max(place.lineStart, start - FAR)
-  const label = labelsWithin(reading, from, start).findLast(isName)
-  if (!label) return 0
+  const from = Math.max(place.lineStart, place.start - FAR)
+  const labels = labelsWithin(reading, from, place.start)
+  const code = labels.findLast(({ kind }) => kind === 'code')
+  const hint = labels.findLast(isHint)
+  return Math.max(
+    code ? nameBefore(code, place, reading) : 0,
+    hint ? hintBefore(hint, place, reading) : 0,
+  )
+}
+
+function nameBefore(label: Label, { start, announced }: Place, reading: Reading): number {
   const between = reading.text.slice(label.end, start)
-  const taken = numberWithin(reading, label.end, start)
-  if (label.kind === 'secret') return isDirect(between) ? 3.5 : announced && !taken ? 2 : 0
-  if (isDirect(between)) return 5
   if (SENTENCE_END.test(between)) return 1
+  if (isDirect(between)) return 5
   if (isDescribed(between)) return 4.5
   if (announced) return 4
-  if (taken) return 1
+  if (numberWithin(reading, label.end, start)) return 1
   return between.length <= NEAR ? 3 : 2
+}
+
+function hintBefore(label: Label, { start, announced }: Place, reading: Reading): number {
+  if (isDirect(reading.text.slice(label.end, start))) return 3.5
+  return announced && !numberWithin(reading, label.end, start) ? 2 : 0
 }
 
 /** "482913 is your code." */
 function after({ end, lineEnd }: Place, reading: Reading): number {
-  const label = labelsWithin(reading, end, Math.min(lineEnd, end + 80)).find(isName)
-  if (!label || label.kind === 'secret') return 0
+  const labels = labelsWithin(reading, end, Math.min(lineEnd, end + 80))
+  const label = labels.find(({ kind }) => kind === 'code') ?? labels.find(isHint)
+  // A name with a colon speaks of what comes next.
+  if (!label || /^ ?[:：]/.test(reading.text.slice(label.end, label.end + 2))) return 0
   const between = reading.text.slice(end, label.start)
-  if (numberWithin(reading, end, label.start) || SENTENCE_END.test(between)) return 0
-  if (startsWithIs(between)) return 4.5
+  if (SENTENCE_END.test(between) || label.kind === 'type') return 0
+  const told = startsWithIs(between) || /^ ?[(（]/.test(between)
+  if (label.kind === 'secret') return told ? 3.5 : 0
+  if (told) return TOLD_AFTER
+  if (numberWithin(reading, end, label.start)) return 0
   if (between.length <= 16) return 3.5
   return between.length <= NEAR ? 2 : 1
 }
 
+const TOLD_AFTER = 4.5
 const LINES_ABOVE = 3
 
 /** What the lines above announce, when it is the first thing on its own. */
 function above(place: Place, reading: Reading): number {
   if (!place.leads) return 0
   const share = place.alone ? 1 : 0.4
-  let points = 3.5
-  for (const { start, end } of linesAbove(reading.text, place.lineStart, LINES_ABOVE)) {
-    const label = labelsWithin(reading, start, end).findLast(isName)
-    if (label?.kind === 'code') {
-      // A number on the line of the name is what it names.
-      const taken = numberWithin(reading, label.end, end) ? 1 : 0
-      return (points + (announces(reading.text.slice(start, end)) ? 1 : 0) - taken) * share
-    }
-    points -= 1
+  let farther = 0
+  for (const line of linesAbove(reading.text, place.lineStart, LINES_ABOVE)) {
+    const points = lineAbove(line, reading)
+    // What is to be typed is said on the very line before, or it is something else.
+    if (points > TYPED_ABOVE || (points > 0 && farther === 0)) return (points - farther) * share
+    farther += 1
   }
   return 0
+}
+
+const TYPED_ABOVE = 3
+
+function lineAbove({ start, end }: Line, reading: Reading): number {
+  const labels = labelsWithin(reading, start, end)
+  const leads = announces(reading.text.slice(start, end))
+  const code = labels.findLast(({ kind }) => kind === 'code')
+  if (code) {
+    // A number on the line of the name is what it names.
+    const taken = numberWithin(reading, code.end, end) ? 1 : 0
+    return 3.5 + (leads ? 1 : 0) - taken
+  }
+  const typed = labels.findLast(({ kind }) => kind === 'type')
+  const last = typed && isDirect(reading.text.slice(typed.end, end))
+  return typed && (leads || last) ? TYPED_ABOVE : 0
 }
 
 /** Names of other things that the number belongs to. */
@@ -88,7 +119,7 @@ function against(place: Place, reading: Reading): number {
     Math.min(end + 80, reading.text.length),
   )
   const sale = sold.some(({ kind }) => kind === 'sale') ? -3 : 0
-  const label = labels.findLast((one) => !isName(one))
+  const label = labels.findLast(isForeign)
   if (!label) return sale + heading(place, reading)
   if (numberWithin(reading, label.end, start)) return sale
   const between = reading.text.slice(label.end, start)
@@ -117,10 +148,14 @@ function heading({ alone, lineStart }: Place, reading: Reading): number {
   const end = from + text.length
   const labels = labelsWithin(reading, line, end)
   const label = labels.at(-1)
-  if (!label || labels.some(isName) || end - line > MAX_HEADING) return 0
+  if (!label || !labels.every(isForeign) || end - line > MAX_HEADING) return 0
   return isDirect(reading.text.slice(label.end, end)) ? -5 : 0
 }
 
-function isName({ kind }: Label): boolean {
-  return kind === 'code' || kind === 'secret'
+function isHint({ kind }: Label): boolean {
+  return kind === 'secret' || kind === 'type'
+}
+
+function isForeign({ kind }: Label): boolean {
+  return kind === 'sale' || kind === 'other' || kind === 'number'
 }

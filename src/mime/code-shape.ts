@@ -5,7 +5,7 @@ export function shapePoints(
   { value, kind, grouped }: Candidate,
   { named, alone }: { named: number; alone: boolean },
 ): number {
-  if (kind === 'digits') return digitPoints(value, grouped)
+  if (kind === 'digits') return digitPoints(value, grouped, named >= 4.5)
   const told = named >= 4.5 || (alone && named >= 2.5)
   if (!/[0-9]/.test(value)) return told && looksDrawn(value) ? -0.5 : NEVER
   if (COUPON.test(value)) return -1.5
@@ -24,8 +24,8 @@ const USUAL = new Map([
   [8, 0.5],
 ])
 
-function digitPoints(value: string, grouped: boolean): number {
-  if (YEAR.test(value) && !grouped) return -2.5
+function digitPoints(value: string, grouped: boolean, named: boolean): number {
+  if (YEAR.test(value) && !grouped) return named ? -1 : -2.5
   const round = /000$/.test(value) ? -1.5 : 0
   return (USUAL.get(value.length) ?? 0) + round + (grouped ? 0.5 : 0)
 }

@@ -5,6 +5,8 @@
 export function fold(text: string): string {
   if (ASCII.test(text)) return text
   return text
+    .normalize('NFC')
+    .replace(MA, `$1${KEPT}`)
     .replace(INVISIBLE, '')
     .replace(BLANK, ' ')
     .replace(DIGIT, (digit) =>
@@ -15,6 +17,7 @@ export function fold(text: string): string {
     .replace(MARK, '')
     .normalize('NFC')
     .replace(STROKE, (letter) => (letter === 'đ' ? 'd' : 'D'))
+    .replaceAll(KEPT, 'ã')
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII has them
@@ -27,6 +30,9 @@ const DIGIT = /[\u0660-\u0669\u06f0-\u06f9\u0966-\u096f]/g
 const WIDE = /[\uff0d\uff10-\uff1a\uff21-\uff3a\uff41-\uff5a]/g
 /** Accents of Latin letters and the short vowels of Arabic; kana keep their marks, which make other letters of them. */
 const MARK = /[\u0300-\u036f\u064b-\u0652]/g
+/** Vietnamese for code keeps its mark: without it is French for my. */
+const MA = /(?<!\p{L})([Mm])[ãÃ](?!\p{L})/gu
+const KEPT = '\ue000'
 /** Unicode sees no mark in the Vietnamese letter. */
 const STROKE = /[đĐ]/g
 

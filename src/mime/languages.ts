@@ -69,10 +69,16 @@ interface Entry {
 const LETTER = /[\p{L}\p{N}]/u
 /** Scripts that put no blanks between words. */
 const UNSPACED = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}ー]/u
+const MA_AND_MORE = /mã | mã/
 const CAPITALS = /^[A-Z]{2,}$/
 
 function entriesOf(kind: keyof Language): Entry[] {
-  return LANGUAGES.flatMap((language) => language[kind].split('|')).map((written) => {
+  const all = LANGUAGES.flatMap((language) => language[kind].split('|'))
+  // Many write Vietnamese without marks; there the word for code is known only in company.
+  const bare = all
+    .filter((written) => MA_AND_MORE.test(written))
+    .map((written) => written.replace('mã', 'ma'))
+  return [...all, ...bare].map((written) => {
     const text = written.trim().replace(/\s+/g, ' ')
     const word = fold(text.replaceAll('*', '')).toLowerCase()
     return {

@@ -7,8 +7,9 @@ export interface LinkSigns {
   /** What it is called; empty for a bare address. */
   name: string
   url: URL
-  /** The sentence it stands in, and the line above where it stands alone. */
+  /** The sentence it stands in, what comes before it on its line, and the line above. */
   sentence: string
+  line: string
   above: string
 }
 
@@ -16,12 +17,12 @@ export interface LinkSigns {
  * What a link is for. Its name is believed first, then its path; the sentence around it only where the name says
  * nothing, because a sentence about a password often leads to other places too.
  */
-export function linkKind({ name, url, sentence, above }: LinkSigns): LinkKind {
+export function linkKind({ name, url, sentence, line, above }: LinkSigns): LinkKind {
   const folded = fold(name.slice(0, MAX_NAME))
   const named = kindIn(folded) ?? kindOfPath(url)
   if (named) return named
   if (!saysNothing(folded)) return 'other'
-  return kindIn(fold(sentence)) ?? kindIn(fold(above)) ?? 'other'
+  return kindIn(fold(sentence)) ?? kindIn(fold(line)) ?? kindIn(fold(above)) ?? 'other'
 }
 
 const MAX_NAME = 200

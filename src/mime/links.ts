@@ -1,7 +1,7 @@
 import type { Link, LinkKind } from '../core/message.ts'
 import { cleanLine } from './clean.ts'
 import type { Anchor, Lines } from './html-lines.ts'
-import { linkKind } from './link-kinds.ts'
+import { type LinkSigns, linkKind } from './link-kinds.ts'
 
 /**
  * The links of a mail, each address once: first those that somebody waits for, last the ways out, in the order of
@@ -75,8 +75,11 @@ const MAX_AROUND = 160
 const SENTENCE_START = /^[\s\S]*(?:[.!?。！？؟](?:\s|$)|[。！？\n])/
 const SENTENCE_END = /[.!?。！？؟](?:\s|$)|[。！？\n]/
 
-/** The sentence of a link, and the last line above it. */
-function around(text: string, { start, end }: Anchor): { sentence: string; above: string } {
+/** The sentence of a link, its line so far, and the last line above. */
+function around(
+  text: string,
+  { start, end }: Anchor,
+): Pick<LinkSigns, 'sentence' | 'line' | 'above'> {
   const before = text.slice(Math.max(0, start - MAX_AROUND), start)
   const after = text.slice(end, end + MAX_AROUND)
   const stop = SENTENCE_END.exec(after)?.index ?? after.length
@@ -84,6 +87,7 @@ function around(text: string, { start, end }: Anchor): { sentence: string; above
   const above = before.slice(0, lineStart).trimEnd()
   return {
     sentence: `${before.replace(SENTENCE_START, '')} ${after.slice(0, stop)}`,
+    line: before.slice(lineStart),
     above: above.slice(above.lastIndexOf('\n') + 1),
   }
 }

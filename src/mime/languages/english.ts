@@ -2,14 +2,16 @@ import type { Language } from './language.ts'
 
 export const english: Language = {
   code: `*code|*codes|passcode*|pin|pins|otp|otps|totp|one-time password*|one time password*|single-use password*
-    |one-time pass|one-time key|verification number|security number|access number|token|temporary password`,
+    |one-time pass|one-time key|verification number|security number|access number|token|temporary password
+    |following digits|digits below|these digits|digits shown|enter the number|type the number|following numbers`,
   secret: 'password|passphrase|key',
   sale: `promo*|coupon*|discount*|voucher*|gift|gift card|redeem*|redemption|savings|checkout|% off|off everything
     |off your|referral|refer a friend`,
   other: `order|invoice|tracking|booking|reservation|ticket|postal|post|zip|area|country|dialing|bar|qr|qr-code|barcode
-    |source|error|status|response|dress|color|colour|swift|sort|conduct|of conduct|product|item|airport|tax|unicode|decode
-    |encode|morse|genetic|cheat|license|licence|style|discount|tariff|department|unit|batch|lot|state|penal|building|course|class`,
-  number: `#|order|order number|reference|ref|account|acct|customer|client|contract|ending|ending in|ending with|ends in
+    |source|error|status|response|dress|color|colour|swift|sort|conduct|of conduct|product|purchase|item|airport|tax|unicode|decode
+    |encode|morse|genetic|cheat|license|licence|style|discount|tariff|department|unit|batch|lot|state|penal|building|course|class|customer
+    |client|member|membership|store|branch|agent|vendor|event|group|room|seat|company|organization|medical|procedure|species|vin`,
+  number: `order|order number|reference|ref|account|acct|customer|client|contract|ending|ending in|ending with|ends in
     |ends with|last 4 digits|last four digits|phone|tel|call|fax|mobile|text|room|suite|ste|apt|apartment|unit|seat|gate
     |flight|train|model|sku|article|isbn|part|serial|version|build|registration|reg|vat|po box|p.o. box|box|member*
     |loyalty|transaction|txn|request|case|incident|session|number|no|nr|num|id|locker|store|street|avenue|road|copyright|since
@@ -19,7 +21,8 @@ export const english: Language = {
   purpose: `verif*|confirm*|sign in|signing in|sign-in|signin|log in|login|log-in|logging in|authenticat*|two-factor
     |two-step|2-step|one-time|single-use|activat*|expire*|do not share|don't share|never share|do not forward|enter|type
     |didn't request|did not request|identity|unlock|access|security|register*|sign up|signing up`,
-  is: 'is|are|is the following|below|is as follows|as follows|follows|is below|reads|will be|to use is',
+  type: 'enter|enter it|enter this|type|type in|key in|input|copy|paste|fill in|punch in|submit|use|use this|use the following|provide',
+  is: 'is|are|as|is the following|below|is as follows|as follows|follows|is below|reads|will be|to use is',
   particle:
     'of|to|for|the|this|your|in|our|a|an|use|new|at|on|with|following|and|my|into|it|own|personal|unique|secret|six-digit|digit|otp',
   unit: `second*|sec|secs|minute*|min|mins|hour*|hr|hrs|day|days|week*|month*|year*|usd|eur|gbp|inr|dollar*|euro*

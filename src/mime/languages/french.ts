@@ -2,18 +2,19 @@ import type { Language } from './language.ts'
 
 export const french: Language = {
   code: `code|codes|pin|otp|mot de passe à usage unique|mot de passe temporaire|mot de passe provisoire|mot de passe unique
-    |numéro de vérification|jeton|clé de sécurité|code secret`,
+    |numéro de vérification|jeton|clé de sécurité|code secret|chiffres suivants|chiffres ci-dessous|numéro suivant`,
   secret: 'mot de passe|clé',
   sale: `promo*|promotionnel*|avantage|réduction*|remise*|cadeau|carte cadeau|parrainage|bon d'achat|offre*|soldes|rabais`,
   other: `postal|commande|réservation|suivi|facture|barres|barre|conduite|pénal|civil|vestimentaire|erreur|qr|source|route|produit
-    |article|client|pays|région|swift|travail|couleur|morse|génétique|ape|naf|banque|guichet|dossier|insee`,
+    |article|client|pays|région|swift|travail|couleur|morse|génétique|ape|naf|banque|guichet|dossier|insee|adhérent|agence|établissement|groupe|abonné|magasin|société|salarié|élève|événement|colis`,
   number: `référence|réf|compte|contrat|se terminant par|finissant par|terminant par|derniers chiffres|téléphone|tél|appelez|appeler|fax|mobile
     |chambre|place|voiture|vol|train|billet|e-billet|modèle|isbn|version|siret|siren|rcs|tva|adhérent|transaction|demande|identifiant|numéro
     |n°|nº|no|rue|avenue|av|boulevard|boul|bd|étage|année|depuis|montant|total|solde|points|cedex|capital|opposition|abonné|TGV|TER|colis|bp
     |salle|quai|police|sinistre|immatriculation|carte|édition|service client`,
   purpose: `vérif*|confirm*|connexion|connecter|session|identifi*|authentif*|usage unique|activ*|expire*|valable|valide*|ne le partagez
     |ne communiquez|ne le communiquez|ne partagez|saisi*|entrez|identité|sécurité|accès|inscription`,
-  is: 'est|est le|est le suivant|sont|suivant|ci-dessous|voici|ci-après',
+  type: 'saisissez|saisir|saisis|entrez|entrer|tapez|taper|recopiez|recopier|copiez|copier|collez|indiquez|renseignez|utilisez|composez',
+  is: 'est|comme|est le|est le suivant|sont|suivant|ci-dessous|voici|ci-après',
   particle:
     'de|d|du|des|la|le|les|l|pour|votre|ton|à|au|un|une|sur|temporaire|unique|secret|personnel',
   unit: `seconde*|minute*|min|heure*|h|jour*|semaine*|mois|ans|année*|euro*|eur|dollar*|points|km|kg|fois|personnes|utilisateurs|caractères

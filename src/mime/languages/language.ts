@@ -16,6 +16,8 @@ export interface Language {
   number: string
   /** Says what codes are for; no name of one. */
   purpose: string
+  /** Tells to type something in. */
+  type: string
   /** Stands between a name and its code. */
   is: string
   /** Small words that may stand there beside it. */

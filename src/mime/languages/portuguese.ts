@@ -2,17 +2,18 @@ import type { Language } from './language.ts'
 
 export const portuguese: Language = {
   code: `código|códigos|pin|otp|token|senha de uso único|senha temporária|senha descartável|senha provisória|palavra-passe temporária
-    |palavra-passe de utilização única|número de verificação|chave de segurança|chave de acesso`,
+    |palavra-passe de utilização única|número de verificação|chave de segurança|chave de acesso|dígitos abaixo|números abaixo|números a seguir|dígitos a seguir`,
   secret: 'senha|palavra-passe|chave',
   sale: `desconto*|promocional*|promo*|cupom|cupons|cupão|presente|vale-presente|oferta*|resgate|resgatar|indicação`,
   other: `postal|pedido|encomenda|reserva|rastreio|rastreamento|envio|fatura|barras|conduta|penal|civil|erro|qr|fonte|vestimenta
-    |área|país|produto|artigo|cliente|localizador|swift|tributário|ética|cor|morse|genético|boleto|compra`,
+    |área|país|produto|artigo|cliente|localizador|swift|tributário|ética|cor|morse|genético|boleto|compra|associado|funcionário|loja|agência|assinante|sócio|curso|grupo|aluno|evento|entidade|banco|revendedor|instalação`,
   number: `referência|ref|conta|contrato|final|terminado em|terminada em|últimos dígitos|telefone|tel|ligue|ligar|ramal|celular|telemóvel|quarto
     |assento|voo|bilhete|ingresso|modelo|isbn|versão|cpf|cnpj|nif|rg|sócio|transação|solicitação|protocolo|matrícula|processo|número|núm
     |nº|n.º|n°|rua|avenida|av|andar|ano|desde|placa|total|valor|saldo|pontos|agência|linha digitável|apólice|central|cep|cartão|sala|edição`,
   purpose: `verific*|confirm*|iniciar sessão|entrar|acesso|acessar|aceder|autentic*|autoriz*|uso único|ativ*|expira|caduca|válido|vale por
     |não compartilhe|não partilhe|não informe|digite|digita|introduz*|inform*|insira|identidade|segurança|validar|validação|cadastro|login`,
-  is: 'é|é o|é o seguinte|são|seguinte|abaixo|a seguir',
+  type: 'digite|digita*|digitar|introduza*|introduzir|insira*|inserir|informe|informar|escreva|copie|cole|use|usa|utilize|preencha',
+  is: 'é|como|é o|é o seguinte|são|seguinte|abaixo|a seguir',
   particle: 'de|do|da|o|a|para|seu|sua|no|na|em|um|uma|que|temporário|único',
   unit: `segundo*|minuto*|min|hora*|h|dia|dias|semana*|mês|meses|ano|anos|reais|real|euro*|pontos|km|kg|vezes|pessoas|usuários|utilizadores
     |caracteres|dígitos|metros|caminhantes|clientes`,

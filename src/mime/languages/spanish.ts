@@ -2,18 +2,19 @@ import type { Language } from './language.ts'
 
 export const spanish: Language = {
   code: `código|códigos|clave|claves|pin|otp|token|contraseña de un solo uso|contraseña temporal|número de verificación
-    |número de seguridad|clave dinámica|código pin`,
+    |número de seguridad|clave dinámica|código pin|siguientes dígitos|siguientes números|números siguientes`,
   secret: 'contraseña',
   sale: `descuento*|promocional*|promo*|cupón|cupones|regalo|tarjeta regalo|rebaja*|oferta*|de dto|canjear|canjea|referido*`,
   other: `postal|pedido|reserva|seguimiento|rastreo|envío|factura|barras|conducta|penal|civil|error|qr|fuente|vestimenta
-    |área|país|producto|artículo|cliente|localizador|swift|país|tributario|ético|ética|color|morse|genético|operación|compra`,
+    |área|país|producto|artículo|cliente|localizador|swift|país|tributario|ético|ética|color|morse|genético|operación|compra|afiliado|afiliada|empleado|tienda|sucursal|suscriptor|socio|curso|grupo|alumno|evento|entidad|organismo|abonado|agente|vendedor`,
   number: `referencia|ref|cuenta|contrato|terminada en|termina en|terminado en|terminación|acabada en|últimos dígitos|teléfono|tel|llama
     |llame|llamando|llamar|móvil|habitación|asiento|vuelo|boleto|billete|entrada|modelo|isbn|versión|cif|nif|dni|ruc|rut|cuit|socio
     |transacción|solicitud|expediente|caso|número|núm|n.º|nº|n°|calle|avenida|av|piso|año|desde|historia|trámite|folio|importe|total
     |saldo|puntos|grupo|sucursal|paquete|guía|cups|afiliado|póliza|matrícula|cédula|tarjeta|apartado|terminal|aula|tomo|edición`,
   purpose: `verific*|confirm*|iniciar sesión|inicia sesión|inicio de sesión|acceso|acceder|ingres*|autentic*|autoriz*|un solo uso
     |activ*|caduca|vence|expira|válido|no lo compart*|no compart*|introduc*|introdúc*|escrib*|solicit*|identidad|seguridad|registro`,
-  is: 'es|es el|es el siguiente|son|siguiente|a continuación|es la siguiente',
+  type: 'introduce*|introduzca*|introdúzca*|introdúce*|ingresa*|ingrese|ingresá|escribe*|escriba*|escribí|digita*|digite|teclea*|teclee|copia|copie|pega|usa|use|usá|utiliza|utilice|indica',
+  is: 'es|como|es el|es el siguiente|son|siguiente|a continuación|es la siguiente',
   particle: 'de|del|la|el|para|tu|su|en|un|una|a|al|que|temporal|único|nuevo',
   unit: `segundo*|minuto*|min|hora*|h|día*|semana*|mes|meses|año*|euro*|eur|dólar*|peso*|usd|mxn|puntos|km|kg|veces|personas|usuarios
     |caracteres|dígitos|metros|socios|clientes|plazas`,
