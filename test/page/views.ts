@@ -3,6 +3,7 @@ import type { House } from '../house.ts'
 import type { openKeyRing } from '../keys.ts'
 import { docsViews } from './views/docs.ts'
 import { keyViews } from './views/key.ts'
+import { plainViews } from './views/plain.ts'
 import { shopViews } from './views/shop.ts'
 
 /** Where a view is made: a page that is on nothing yet, and a house with the test shop behind it. */
@@ -15,8 +16,10 @@ export interface Stage {
 /** One face of the site. What makes it ends when all of it is there. */
 export interface View {
   name: string
+  /** What the browser says of a request that is meant to fail. */
+  complaint?: RegExp
   open(stage: Stage): Promise<void>
 }
 
 /** Every face of the site: what is looked at by axe, and by people in screenshots. */
-export const VIEWS: readonly View[] = [...shopViews, ...keyViews, ...docsViews]
+export const VIEWS: readonly View[] = [...shopViews, ...keyViews, ...docsViews, ...plainViews]

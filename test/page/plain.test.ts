@@ -1,0 +1,259 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import axe from 'axe-core'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { describe, test } from 'vitest'
+import { visitor } from './visit.ts'
+
+const { house, visit, expect } = visitor({ MAYFLY_AUTH_CHECKS: 'off' })
+
+const SCRIPTLESS: BrowserContextOptions = { javaScriptEnabled: false }
+
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
+const link = (page: Page, name: string) => page.getByRole('link', { name, exact: true })
+const heading = (page: Page, name: string) => page.getByRole('heading', { name }).waitFor()
+
+/** Presses the button of this page; the answer is the address. */
+async function getAddress(page: Page): Promise<string> {
+  await button(page, 'Get an address').click()
+  const address = page.locator('.plain-address')
+  await address.waitFor()
+  return (await address.innerText()).trim()
+}
+
+async function cookieOf(page: Page) {
+  const [cookie] = await page.context().cookies(`${house().url}/plain`)
+  assert.ok(cookie)
+  return cookie
+}
+
+const FILE = [
+  'From: Ann <ann@sender.test>',
+  'Subject: A file',
+  'MIME-Version: 1.0',
+  'Content-Type: multipart/mixed; boundary=b',
+  '',
+  '--b',
+  'Content-Type: text/plain',
+  '',
+  'see the file',
+  '--b',
+  'Content-Type: text/html',
+  'Content-Disposition: attachment; filename=page.html',
+  '',
+  '<script>alert(1)</script>',
+  '--b--',
+  '',
+].join('\r\n')
+
+test('without scripts: a button, an address, its mail, a message, and the end', async () => {
+  const page = await visit('/', SCRIPTLESS)
+  const address = await getAddress(page)
+  assert.equal(page.url(), `${house().url}/plain?look=1`)
+  await page.getByText('No mail yet').waitFor()
+
+  assert.equal(await house().mail(address), 250)
+  await link(page, 'Look now').click()
+  await link(page, 'Hello').click()
+  await page.getByText('Your code is 123456.').waitFor()
+  await heading(page, 'Hello')
+
+  await button(page, 'Delete this mail').click()
+  await page.getByText('No mail yet').waitFor()
+  await button(page, 'Give it more time').click()
+  await page.getByText('It ends in 24 hours').waitFor()
+
+  await link(page, 'End this address').click()
+  await heading(page, 'End this address?')
+  await button(page, 'End it now').click()
+  await page.getByText('The address has ended').waitFor()
+  assert.deepEqual(await page.context().cookies(), [])
+  assert.equal(await house().mail(address), 550)
+})
+
+test('the inbox looks again by itself, until the reader stops it', async () => {
+  const page = await visit('/', SCRIPTLESS)
+  // The same page with less to wait for.
+  await page.route('**/plain?look=1', async (route) => {
+    const response = await route.fetch()
+    const body = (await response.text()).replace('content="15"', 'content="1"')
+    await route.fulfill({ response, body })
+  })
+  const address = await getAddress(page)
+  await page.goto(page.url())
+  assert.equal(await house().mail(address), 250)
+  await link(page, 'Hello').waitFor()
+  await link(page, 'Stop looking').click()
+  await page.getByText('does not look for mail by itself').waitFor()
+  assert.equal(await page.locator('meta[http-equiv=refresh]').count(), 0)
+})
+
+test('the cookie is out of reach of scripts and of other sites, and in no address', async () => {
+  const page = await visit('/plain')
+  const urls: string[] = []
+  page.on('request', (request) => urls.push(request.url()))
+  await getAddress(page)
+  const { value, name, ...flags } = await cookieOf(page)
+  assert.equal(name, 'mayfly-plain')
+  assert.deepEqual(
+    [flags.httpOnly, flags.sameSite, flags.path, flags.secure],
+    [true, 'Strict', '/plain', false],
+  )
+  assert.equal(await page.evaluate('document.cookie'), '')
+  assert.ok(urls.length > 1)
+  for (const url of urls) assert.ok(!url.includes(value))
+  assert.ok(!(await page.content()).includes(value))
+})
+
+test('a name of one’s own, with what is wrong said beside it', async () => {
+  expect({ complaint: /400/ })
+  const page = await visit('/', SCRIPTLESS)
+  await link(page, 'Choose the name yourself').click()
+  await page.getByLabel('Name', { exact: true }).fill('not..this')
+  await button(page, 'Get this address').click()
+  await page.getByRole('alert').getByText('cannot be used').waitFor()
+  assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'not..this')
+  await page.getByLabel('Name', { exact: true }).fill('plain.of.my.own')
+  await page.getByLabel('Domain').selectOption('@box.test')
+  await button(page, 'Get this address').click()
+  await page.getByText('plain.of.my.own@box.test').waitFor()
+})
+
+test('an address that ends while the page is open says so', async () => {
+  expect({ complaint: /401/ })
+  const page = await visit('/', SCRIPTLESS)
+  await getAddress(page)
+  house().moveClock(25 * 3_600_000)
+  await link(page, 'Look now').click()
+  await heading(page, 'This address has ended')
+  await getAddress(page)
+})
+
+test('a file is saved under its name and never shown', async () => {
+  const page = await visit('/', SCRIPTLESS)
+  assert.equal(await house().mail(await getAddress(page), FILE), 250)
+  await link(page, 'Look now').click()
+  await link(page, 'A file').click()
+  for (const [name, file] of [
+    ['page.html', 'page.html'],
+    ['Download this mail (.eml)', /^message-\d+\.eml$/],
+  ] as const) {
+    const [download] = await Promise.all([page.waitForEvent('download'), link(page, name).click()])
+    assert.match(download.suggestedFilename(), new RegExp(file))
+    assert.ok(readFileSync(await download.path(), 'utf8').includes('<script>alert(1)</script>'))
+  }
+})
+
+const HOSTILE = [
+  'From: "<img src=x onerror=alert(1)>" <evil@sender.test>',
+  'Subject: =?utf-8?Q?</title>=22=3E<script>alert(1)</script>?=',
+  'MIME-Version: 1.0',
+  'Content-Type: multipart/mixed; boundary=b',
+  '',
+  '--b',
+  'Content-Type: text/plain',
+  '',
+  '</pre><script>alert(1)</script><svg onload=alert(1)><meta http-equiv=refresh content="0;url=//evil.test">',
+  'http://x.test/"onmouseover="alert(1) javascript:alert(1)',
+  '--b',
+  'Content-Type: text/html',
+  'Content-Disposition: attachment; filename="\'><svg onload=alert(1)>.html"',
+  '',
+  'x',
+  '--b--',
+  '',
+].join('\r\n')
+
+test('what a stranger wrote stays text where scripts would run', async () => {
+  const page = await visit('/plain')
+  let dialogs = 0
+  page.on('dialog', async (dialog) => {
+    dialogs += 1
+    await dialog.dismiss()
+  })
+  assert.equal(await house().mail(await getAddress(page), HOSTILE), 250)
+  await link(page, 'Look now').click()
+  await page.locator('.plain-list a').click()
+  await page.getByText('<script>alert(1)</script><svg onload=alert(1)>').waitFor()
+  const foreign = 'main script, main svg, main img, main meta, main [onload], main [onmouseover]'
+  assert.equal(await page.locator(foreign).count(), 0)
+  assert.equal(await page.locator('main a[href^="javascript"]').count(), 0)
+  assert.equal(dialogs, 0)
+})
+
+describe('from another site', () => {
+  const EVIL = 'http://evil.test'
+
+  /** Somebody with an address and a mail, on a page of another site. */
+  async function astray(content: (mailPath: string) => string): Promise<Page> {
+    expect({ origin: EVIL, complaint: /403/ })
+    const page = await visit('/', SCRIPTLESS)
+    assert.equal(await house().mail(await getAddress(page)), 250)
+    await link(page, 'Look now').click()
+    const path = (await link(page, 'Hello').getAttribute('href')) ?? ''
+    await page.route(`${EVIL}/**`, (route) =>
+      route.fulfill({ contentType: 'text/html', body: `<!doctype html>${content(path)}` }),
+    )
+    await page.goto(`${EVIL}/`)
+    return page
+  }
+
+  test('a link finds no cookie, and the inbox is one more link away', async () => {
+    const page = await astray(() => `<a href="${house().url}/plain">go</a>`)
+    await link(page, 'go').click()
+    await heading(page, 'An address for now')
+    await link(page, 'Open the address that this browser has').click()
+    await link(page, 'Hello').waitFor()
+  })
+
+  for (const [name, end] of [
+    ['deletes no mail', '/delete'],
+    ['ends no address', undefined],
+  ] as const) {
+    test(`a form ${name}`, async () => {
+      const page = await astray((mailPath) => {
+        const action = end === undefined ? '/plain/end' : `${mailPath}${end}`
+        return `<form method="post" action="${house().url}${action}"><button>Win</button></form>`
+      })
+      await button(page, 'Win').click()
+      await heading(page, 'Nothing was done')
+      await link(page, 'Back to the inbox').click()
+      await link(page, 'Hello').waitFor()
+    })
+  }
+
+  test('a form takes no address away by giving another', async () => {
+    const page = await astray(
+      () => `<form method="post" action="${house().url}/plain"><button>Win</button></form>`,
+    )
+    const before = await cookieOf(page)
+    await button(page, 'Win').click()
+    await heading(page, 'Nothing was done')
+    assert.equal((await cookieOf(page)).value, before.value)
+  })
+})
+
+test('with scripts the button is not there, and a script that does not come is not missed for long', async () => {
+  expect({ complaint: /ERR_FAILED|ERR_BLOCKED/ })
+  const page = await visit('/plain')
+  await page.route('**/assets/*.js', (route) => route.abort())
+  await page.goto(`${house().url}/`)
+  assert.equal(await button(page, 'Get an address').count(), 0)
+  const late = page.locator('.plain-late')
+  assert.equal(await late.isVisible(), false)
+  await late.evaluate('(element) => element.getAnimations().forEach((one) => one.finish())')
+  await late.waitFor({ state: 'visible' })
+  await late.getByRole('link').click()
+  await getAddress(page)
+})
+
+test('an inbox that looks by itself can be used by all', async () => {
+  const page = await visit('/plain')
+  await getAddress(page)
+  await page.evaluate(axe.source)
+  // That it can be stopped is what WCAG 2.2.1 asks for, and what a machine does not see.
+  const options = JSON.stringify({ rules: { 'meta-refresh': { enabled: false } } })
+  const { violations } = (await page.evaluate(`axe.run(document, ${options})`)) as axe.AxeResults
+  assert.deepEqual(violations, [])
+  assert.ok(await link(page, 'Stop looking').isVisible())
+})

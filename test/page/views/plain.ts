@@ -1,0 +1,93 @@
+import type { Page } from 'playwright-core'
+import type { Stage, View } from '../views.ts'
+
+const MAIL = [
+  'From: Acme Accounts <no-reply@acme.example>',
+  'Subject: Your sign-in code',
+  'MIME-Version: 1.0',
+  'Content-Type: multipart/mixed; boundary=b',
+  '',
+  '--b',
+  'Content-Type: text/plain; charset=utf-8',
+  '',
+  'Hello,',
+  '',
+  'your verification code is 483920. It is valid for ten minutes.',
+  '',
+  'Or confirm your address: https://acme.example/verify?account=1',
+  '--b',
+  'Content-Type: application/pdf',
+  'Content-Disposition: attachment; filename=terms.pdf',
+  '',
+  '%PDF-1.4',
+  '--b--',
+  '',
+].join('\r\n')
+
+/** The pages without scripts. The inbox is looked at while it stands still. */
+export const plainViews: readonly View[] = [
+  {
+    name: 'plain-start',
+    open: async ({ page, house }) => void (await page.goto(`${house.url}/plain`)),
+  },
+  {
+    name: 'plain-refused',
+    complaint: /400/,
+    async open({ page, house }) {
+      await page.goto(`${house.url}/plain`)
+      await page.getByLabel('Name', { exact: true }).fill('not..this')
+      await page.getByRole('button', { name: 'Get this address' }).click()
+      await page.getByRole('alert').waitFor()
+    },
+  },
+  {
+    name: 'plain-empty',
+    open: async (stage) => void (await openInbox(stage)),
+  },
+  { name: 'plain-inbox', open: openMail },
+  {
+    name: 'plain-message',
+    async open(stage) {
+      await openMail(stage)
+      await stage.page.getByRole('link', { name: 'Your sign-in code' }).click()
+      await stage.page.getByText('valid for ten minutes').waitFor()
+    },
+  },
+  {
+    name: 'plain-end',
+    async open(stage) {
+      await openInbox(stage)
+      await stage.page.getByRole('link', { name: 'End this address' }).click()
+      await stage.page.getByRole('heading', { name: 'End this address?' }).waitFor()
+    },
+  },
+  {
+    name: 'plain-missing',
+    complaint: /404/,
+    async open(stage) {
+      await openInbox(stage)
+      await stage.page.goto(`${stage.house.url}/plain/mail/1`)
+    },
+  },
+]
+
+async function openInbox({ page, house }: Pick<Stage, 'page' | 'house'>): Promise<string> {
+  await page.goto(`${house.url}/plain`)
+  await page.getByRole('button', { name: 'Get an address' }).click()
+  await page.getByRole('link', { name: 'Stop looking' }).click()
+  await page.getByText('does not look for mail by itself').waitFor()
+  return await addressOn(page)
+}
+
+async function addressOn(page: Page): Promise<string> {
+  return (await page.locator('.plain-address').innerText()).trim()
+}
+
+async function openMail(stage: Stage): Promise<void> {
+  const { page, house } = stage
+  const address = await openInbox(stage)
+  await house.mail(address)
+  await house.mail(address, MAIL)
+  await page.getByRole('link', { name: 'Look now' }).click()
+  await page.getByRole('link', { name: 'Your sign-in code' }).waitFor()
+}
