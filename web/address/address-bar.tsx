@@ -1,38 +1,103 @@
+import { signal } from '@preact/signals'
+import { Glyph } from '../site/glyphs.tsx'
 import { say } from '../site/words.ts'
 import { copied, copyAddress } from './copy-address.ts'
-import { newAddress, openAddress, trouble, tryAgain } from './deeds.ts'
-import { current } from './mailboxes.ts'
+import { busy, newAddress, trouble } from './deeds.ts'
+import { HandOver } from './hand-over.tsx'
+import { startAddress } from './handed.ts'
+import { Handed } from './handed-dialog.tsx'
+import { Life } from './life.tsx'
+import { current, forgetful } from './mailboxes.ts'
+import { OwnAddress } from './own-address.tsx'
+import { Switcher } from './switcher.tsx'
 import { told } from './tell.ts'
 import { sayTrouble } from './trouble.ts'
 import './address.css'
 
 // Before the first paint: the answer may be there as soon as the page is.
-void openAddress()
+void startAddress()
+
+const shown = signal<'own' | 'phone' | undefined>(undefined)
+const close = () => {
+  shown.value = undefined
+}
 
 /** The address and all that can be done with it. */
 export function AddressBar() {
+  const mailbox = current.value
   return (
-    <section class="address" aria-label={say('address_title')}>
-      <p id="address" class="address-text">
-        {current.value?.email}
-      </p>
-      <button type="button" onClick={() => void copyAddress()} disabled={!current.value}>
-        {copied.value ? say(`site_${copied.value}`) : say('site_copy')}
-      </button>
-      <button type="button" class="plain" onClick={() => void newAddress()}>
-        {say('address_new')}
-      </button>
-      {trouble.value && (
-        <p class="notice">
-          {sayTrouble(trouble.value)}{' '}
-          <button type="button" onClick={tryAgain}>
-            {say('address_try')}
-          </button>
+    <section class="address panel" aria-label={say('address_title')}>
+      <div class="address-line">
+        <p id="address" class="address-text" dir="ltr">
+          {mailbox ? <Parted email={mailbox.email} /> : <Opening />}
         </p>
-      )}
-      <p class="unseen" role="status">
+        <button type="button" onClick={() => void copyAddress()} disabled={!mailbox}>
+          <Glyph name={copied.value === 'copied' ? 'done' : 'copy'} />
+          {copied.value ? say(`site_${copied.value}`) : say('site_copy')}
+        </button>
+      </div>
+      <div class="address-deeds">
+        <Life />
+        <div class="row">
+          <button
+            type="button"
+            class="plain"
+            disabled={busy.value}
+            onClick={() => void newAddress()}
+          >
+            <Glyph name="plus" />
+            {say('address_new')}
+          </button>
+          <button type="button" class="plain" onClick={() => open('own')}>
+            <Glyph name="pen" />
+            {say('address_own')}
+          </button>
+          <button type="button" class="plain" disabled={!mailbox} onClick={() => open('phone')}>
+            <Glyph name="phone" />
+            {say('address_phone')}
+          </button>
+        </div>
+      </div>
+      <Switcher />
+      {trouble.value && <Troubled {...trouble.value} />}
+      {forgetful.value && <p class="notice">{say('address_forgetful')}</p>}
+      <p class={told.value ? 'address-told' : 'unseen'} role="status">
         {told.value}
       </p>
+      {shown.value === 'own' && <OwnAddress onClose={close} />}
+      {shown.value === 'phone' && mailbox && <HandOver mailbox={mailbox} onClose={close} />}
+      <Handed />
     </section>
+  )
+}
+
+function open(which: 'own' | 'phone'): void {
+  shown.value = which
+}
+
+/** A long one breaks before the @, where it is read most easily. */
+function Parted({ email }: { email: string }) {
+  const at = email.lastIndexOf('@')
+  return (
+    <>
+      {email.slice(0, at)}
+      <wbr />
+      {email.slice(at)}
+    </>
+  )
+}
+
+function Opening() {
+  return <span class="soft">{trouble.value ? '' : say('address_opening')}</span>
+}
+
+function Troubled(found: NonNullable<typeof trouble.value>) {
+  return (
+    <div class="notice bad row" role="alert">
+      <span>{sayTrouble(found)}</span>
+      <button type="button" class="plain" onClick={found.again}>
+        {say('address_try')}
+      </button>
+    </div>
   )
 }

@@ -1,76 +1,18 @@
 import { signal } from '@preact/signals'
-import { say } from '../site/words.ts'
-import { alone } from './alone.ts'
-import { isOver, type Mailbox } from './mailbox.ts'
-import { choose, current, keepMailbox, readAgain } from './mailboxes.ts'
+import { Refusal } from '../site/ask.ts'
+import { facts } from '../site/facts.ts'
+import { language, say } from '../site/words.ts'
+import { gone } from './countdown.ts'
+import type { Mailbox } from './mailbox.ts'
+import { choose, ended, forget, keepMailbox } from './mailboxes.ts'
 import { sessions, type Wish } from './sessions.ts'
 import { tell } from './tell.ts'
 import { type Trouble, troubleOf } from './trouble.ts'
 
 /** Why the last deed failed, or why there is no address yet. */
 export const trouble = signal<Trouble | undefined>(undefined)
-/** What is being done at the moment. */
-export const busy = signal<'new' | 'extend' | undefined>(undefined)
-
-/** An address without a click: one that is known, else a new one, sooner or later. */
-export async function openAddress(): Promise<void> {
-  for (let seconds = 2; !current.value; seconds = Math.min(seconds * 2, 60)) {
-    try {
-      await alone('opening', firstAddress)
-      trouble.value = undefined
-    } catch (fault) {
-      const found = troubleOf(fault)
-      const retrySeconds = found.retrySeconds ?? seconds
-      trouble.value = { ...found, retrySeconds }
-      await pauseOrWish(retrySeconds)
-    }
-  }
-}
-
-/** Tries again now what openAddress would try by itself. */
-export function tryAgain(): void {
-  wished?.()
-}
-
-let wished: (() => void) | undefined
-
-function pauseOrWish(seconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer)
-      removeEventListener('online', done)
-      wished = undefined
-      resolve()
-    }
-    const timer = setTimeout(done, seconds * 1000)
-    addEventListener('online', done)
-    wished = done
-  })
-}
-
-/** Two tabs that open at once share one address: the second finds what the first has kept. */
-async function firstAddress(second: boolean): Promise<void> {
-  readAgain()
-  if (second && !current.value) await shelfChange()
-  if (!current.value) await createAddress({})
-}
-
-const ON_ITS_WAY_MS = 1_000
-
-/** What another tab keeps is told to this one a moment later. */
-function shelfChange(): Promise<void> {
-  return new Promise((resolve) => {
-    const stop = current.subscribe((found) => {
-      if (found) done()
-    })
-    const timer = setTimeout(done, ON_ITS_WAY_MS)
-    function done() {
-      clearTimeout(timer)
-      queueMicrotask(() => stop())
-      resolve()
-    }
-  })
-}
+/** True while one is being done that began with a button of the bar. */
+export const busy = signal(false)
 
 /** A new address, kept and shown. Throws Refusal or Unreachable: for who can say it in its own place. */
 export async function createAddress(wish: Wish): Promise<Mailbox> {
@@ -82,25 +24,83 @@ export async function createAddress(wish: Wish): Promise<Mailbox> {
 
 /** The same from a plain button or key: what goes wrong stands in the bar. */
 export async function newAddress(wish: Wish = {}): Promise<void> {
-  if (busy.value || !current.value) return
-  await attempt('new', async () => {
+  await attempt(async () => {
     const { email } = await createAddress(wish)
     tell(say('address_told_new', { email }))
   })
 }
 
-async function attempt(what: 'new' | 'extend', deed: () => Promise<void>): Promise<void> {
-  busy.value = what
+/** One more life on top of what is left, as far as the site allows. */
+export async function extend(mailbox: Mailbox): Promise<void> {
+  await attempt(async () => {
+    const left = Math.ceil((mailbox.expiresAt.getTime() - Date.now()) / 1000)
+    const seconds = Math.min(Math.max(left, 0) + facts.life, facts.longest)
+    const extended = await known(mailbox, () => sessions.extend(mailbox.token, seconds))
+    if (!extended) return
+    keepMailbox(extended)
+    const gained = (extended.expiresAt.getTime() - mailbox.expiresAt.getTime()) / 1000
+    const isLast = gained < facts.life - 60
+    const time = timeWords(extended.expiresAt)
+    tell(say(isLast ? 'address_told_longest' : 'address_told_kept', { time }))
+  })
+}
+
+/** One that is over comes back to who held it, empty. */
+export async function haveBack(mailbox: Mailbox): Promise<void> {
+  await attempt(async () => {
+    const revived = await known(mailbox, () => sessions.extend(mailbox.token))
+    if (!revived) return
+    keepMailbox(revived)
+    choose(revived)
+    tell(say('address_told_back', { email: revived.email }))
+  })
+}
+
+/** Ends it now, for good. Throws Refusal or Unreachable. */
+export async function remove(mailbox: Mailbox): Promise<void> {
+  try {
+    await sessions.end(mailbox.token)
+  } catch (fault) {
+    // Over already: that is what was asked for.
+    if (!(fault instanceof Refusal && fault.status === 401)) throw fault
+  }
+  forget(mailbox)
+  tell(say('address_told_removed', { email: mailbox.email }))
+}
+
+/** In the reader's words, by the reader's clock. */
+export function timeWords(time: Date): string {
+  return new Intl.DateTimeFormat(language.value, {
+    weekday: 'long',
+    day: 'numeric',
+    month: 'long',
+    hour: 'numeric',
+    minute: '2-digit',
+  }).format(time)
+}
+
+/** Undefined when the server knows this token no more, or keeps its address for nobody. */
+async function known(mailbox: Mailbox, deed: () => Promise<Mailbox>): Promise<Mailbox | undefined> {
+  try {
+    return await deed()
+  } catch (fault) {
+    if (!(fault instanceof Refusal && fault.status === 401)) throw fault
+    gone.value = mailbox.token
+    ended(mailbox)
+    return undefined
+  }
+}
+
+async function attempt(deed: () => Promise<void>): Promise<void> {
+  // Until there is a first address, that one is on its way.
+  if (busy.value || trouble.value?.byItself) return
+  busy.value = true
   try {
     await deed()
     trouble.value = undefined
   } catch (fault) {
-    trouble.value = troubleOf(fault)
+    trouble.value = { ...troubleOf(fault), again: () => void attempt(deed) }
   } finally {
-    busy.value = undefined
+    busy.value = false
   }
-}
-
-export function isCurrentOver(now: number): boolean {
-  return current.value !== undefined && isOver(current.value, now)
 }

@@ -1,12 +1,19 @@
 import { signal } from '@preact/signals'
 
-/** What a screen reader is told about the address; the bar has its live region. */
+/** What has just happened to the address, for eyes and screen readers. */
 export const told = signal('')
 
-/** Told again when it is the same as before: a region that does not change is not read. */
+const SHOWN_MS = 8_000
+let timer: ReturnType<typeof setTimeout> | undefined
+
+/** Said again when it is the same as before: a live region that does not change is not read. */
 export function tell(text: string): void {
   told.value = ''
-  setTimeout(() => {
+  clearTimeout(timer)
+  timer = setTimeout(() => {
     told.value = text
+    timer = setTimeout(() => {
+      told.value = ''
+    }, SHOWN_MS)
   })
 }

@@ -7,6 +7,10 @@ export interface Trouble {
   retrySeconds: number | undefined
   /** The server's own words. */
   message: string
+  /** True when it is tried again without being asked. */
+  byItself?: boolean
+  /** Tries again now. */
+  again(): void
 }
 
 const KINDS: Record<string, Trouble['kind']> = {
@@ -19,7 +23,7 @@ const KINDS: Record<string, Trouble['kind']> = {
 }
 
 /** Anything but a refusal or silence is a fault of this page, and rises. */
-export function troubleOf(fault: unknown): Trouble {
+export function troubleOf(fault: unknown): SaidTrouble {
   if (fault instanceof Unreachable) {
     const kind = navigator.onLine ? 'unreachable' : 'offline'
     return { kind, retrySeconds: undefined, message: '' }
@@ -29,15 +33,20 @@ export function troubleOf(fault: unknown): Trouble {
   return { kind: KINDS[code] ?? 'other', retrySeconds, message }
 }
 
-export function sayTrouble({ kind, retrySeconds, message }: Trouble): string {
-  const again = retrySeconds === undefined ? '' : ` ${say('address_again', seconds(retrySeconds))}`
-  if (kind === 'other') return `${say('address_refused', { message })}${again}`
-  return `${say(`address_${kind}`)}${again}`
+export function sayTrouble({ kind, retrySeconds, message, byItself }: SaidTrouble): string {
+  const what = kind === 'other' ? say('address_refused', { message }) : say(`address_${kind}`)
+  if (retrySeconds === undefined) return what
+  const when = say(byItself ? 'address_trying' : 'address_try_in', {
+    time: waitWords(retrySeconds),
+  })
+  return `${what} ${when}`
 }
 
-function seconds(count: number): { time: string } {
-  const unit = count < 120 ? 'second' : 'minute'
-  const value = count < 120 ? Math.ceil(count) : Math.ceil(count / 60)
+type SaidTrouble = Omit<Trouble, 'again'>
+
+function waitWords(seconds: number): string {
+  const [unit, value] =
+    seconds < 120 ? (['second', seconds] as const) : (['minute', seconds / 60] as const)
   const format = { style: 'unit', unit, unitDisplay: 'long' } as const
-  return { time: new Intl.NumberFormat(language.value, format).format(value) }
+  return new Intl.NumberFormat(language.value, format).format(Math.ceil(value))
 }

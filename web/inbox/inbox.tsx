@@ -1,4 +1,5 @@
 import { AddressBar } from '../address/address-bar.tsx'
+import { Privacy } from '../address/privacy.tsx'
 import { Frame } from '../site/frame.tsx'
 import { openPage } from '../site/open-page.tsx'
 import { say } from '../site/words.ts'
@@ -13,7 +14,7 @@ import { messages } from './mail.ts'
 import { keepOpened, opened } from './opened.ts'
 import { Panes } from './panes.tsx'
 import { Settings } from './settings.tsx'
-import { Status } from './status.tsx'
+import { Refresh, Status } from './status.tsx'
 import { keepTitle } from './title.ts'
 import { Toast } from './toast.tsx'
 import { unreadCount } from './unread.ts'
@@ -44,14 +45,16 @@ function Inbox() {
           <section id="messages" class="messages" aria-labelledby="messages-title" tabIndex={-1}>
             <header class="messages-top">
               <h2 id="messages-title">{say('inbox_title')}</h2>
+              <Status />
               {unreadCount.value > 0 && (
                 <span class="badge good">{say('inbox_unread', { count: unreadCount.value })}</span>
               )}
-              <Status />
+              <Refresh />
             </header>
             {messages.value.length > 0 ? <Panes /> : <Empty />}
           </section>
           <Settings />
+          <Privacy />
         </div>
         <Toast />
         <Help />

@@ -1,0 +1,49 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { CopyButton } from '../site/copy-button.tsx'
+import { Dialog } from '../site/dialog.tsx'
+import { say } from '../site/words.ts'
+import { handOverLink } from './handed.ts'
+import type { Mailbox } from './mailbox.ts'
+
+/** Shows the mailbox's link as something to point a camera at. */
+export function HandOver({ mailbox, onClose }: { mailbox: Mailbox; onClose(): void }) {
+  const link = handOverLink(mailbox)
+  return (
+    <Dialog title={say('address_phone_title')} onClose={onClose}>
+      <p>{say('address_phone_how')}</p>
+      <QrCode text={link} label={say('address_phone_code', { email: mailbox.email })} />
+      <p class="notice">{say('address_phone_care')}</p>
+      <CopyButton text={link} label={say('address_phone_link')} />
+    </Dialog>
+  )
+}
+
+function QrCode({ text, label }: { text: string; label: string }) {
+  const rows = useSignal<boolean[][]>([])
+  useEffect(() => {
+    void import('uqr').then(({ encode }) => {
+      rows.value = encode(text, { ecc: 'M', border: 3 }).data
+    })
+  }, [text])
+  const size = rows.value.length
+  // Dark on white by day and by night: cameras expect it so.
+  return (
+    <svg class="qr" role="img" aria-label={label} viewBox={`0 0 ${size || 1} ${size || 1}`}>
+      <path d={darkSquares(rows.value)} />
+    </svg>
+  )
+}
+
+/** One run of dark squares is one rectangle: no hairlines between them. */
+function darkSquares(rows: boolean[][]): string {
+  const runs = rows.flatMap((row, y) =>
+    row.flatMap((dark, x) => {
+      if (!dark || row[x - 1]) return []
+      const light = row.indexOf(false, x)
+      const width = (light < 0 ? row.length : light) - x
+      return [`M${x} ${y}h${width}v1h-${width}z`]
+    }),
+  )
+  return runs.join('')
+}

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'vitest'
+import {
+  endHere,
+  type Mailbox,
+  MOST_KEPT,
+  parseMailboxes,
+  withMailbox,
+  writeMailboxes,
+} from './mailbox.ts'
+
+const NOW = Date.parse('2026-03-01T12:00:00Z')
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+
+const box = (name: string, leftMs = HOUR): Mailbox => ({
+  email: `${name}@box.test`,
+  token: `token-of-${name}`,
+  expiresAt: new Date(NOW + leftMs),
+})
+const names = (boxes: Mailbox[]) => boxes.map(({ email }) => email.replace('@box.test', ''))
+
+describe('what a browser keeps', () => {
+  test('is read as it was written', () => {
+    const boxes = [box('new'), box('old', -HOUR)]
+    assert.deepEqual(parseMailboxes(writeMailboxes(boxes), NOW), boxes)
+  })
+
+  test('is the address, the token and the end, whatever else there was', () => {
+    const more = { ...box('ann'), subject: 'secret' }
+    const written = JSON.parse(writeMailboxes([more]))
+    assert.deepEqual(Object.keys(written[0]), ['email', 'token', 'expires'])
+  })
+
+  const good = { email: 'ann@box.test', token: 'abc', expires: '2026-03-01T13:00:00.000Z' }
+  for (const [name, text] of [
+    ['nothing', undefined],
+    ['an empty text', ''],
+    ['no JSON', '{"email":'],
+    ['null', 'null'],
+    ['an object', '{}'],
+    ['a text', '"ann@box.test"'],
+    ['entries that are none', '[null, 1, "x", [], {}]'],
+    ['an address without an @', JSON.stringify([{ ...good, email: 'ann' }])],
+    ['an address of another kind', JSON.stringify([{ ...good, email: 7 }])],
+    ['a token that would break a header', JSON.stringify([{ ...good, token: 'a\nb' }])],
+    ['no token', JSON.stringify([{ ...good, token: '' }])],
+    ['an end that is no time', JSON.stringify([{ ...good, expires: 'soon' }])],
+    ['no end', JSON.stringify([{ ...good, expires: null }])],
+  ] as const) {
+    test(`may be spoilt: ${name}`, () => assert.deepEqual(parseMailboxes(text, NOW), []))
+  }
+
+  test('loses only what is spoilt', () => {
+    const text = JSON.stringify([{ broken: true }, good, 'x'])
+    assert.deepEqual(
+      parseMailboxes(text, NOW).map(({ email }) => email),
+      ['ann@box.test'],
+    )
+  })
+})
+
+describe('the list', () => {
+  test('has the newest first', () => {
+    assert.deepEqual(names(withMailbox([box('a')], box('b'), NOW)), ['b', 'a'])
+  })
+
+  test('leaves one with a new end in its place', () => {
+    const list = withMailbox([box('a'), box('b')], box('b', DAY), NOW)
+    assert.deepEqual(names(list), ['a', 'b'])
+    assert.deepEqual(list[1]?.expiresAt, new Date(NOW + DAY))
+  })
+
+  test('has room for so many; those that are over go first', () => {
+    const live = Array.from({ length: MOST_KEPT - 1 }, (_, index) => box(`live${index}`))
+    const list = withMailbox([box('over', -HOUR), ...live], box('new'), NOW)
+    assert.deepEqual(names(list), ['new', ...names(live)])
+    const more = withMailbox(list, box('newer'), NOW)
+    assert.equal(more.length, MOST_KEPT)
+    assert.deepEqual(names(more).slice(0, 2), ['newer', 'new'])
+    assert.ok(!names(more).includes(`live${MOST_KEPT - 2}`))
+  })
+
+  test('drops what is over for so long that nobody gets it back', () => {
+    const list = withMailbox([box('kept', -29 * DAY), box('lost', -31 * DAY)], box('new'), NOW)
+    assert.deepEqual(names(list), ['new', 'kept'])
+  })
+})
+
+describe('the end by the clock of the browser', () => {
+  const server = new Date(NOW)
+  const end = new Date(NOW + DAY)
+  for (const [name, browserMs, expected] of [
+    ['is the server’s where both agree', NOW, NOW + DAY],
+    ['is the server’s where they are seconds apart', NOW + 40_000, NOW + DAY],
+    ['is later on a clock that is ahead', NOW + 5 * HOUR, NOW + DAY + 5 * HOUR],
+    ['is earlier on one that is behind', NOW - 2 * DAY, NOW - DAY],
+  ] as const) {
+    test(name, () => assert.equal(endHere(end, server, new Date(browserMs)).getTime(), expected))
+  }
+
+  test('is the server’s where its time is not told', () => {
+    assert.equal(endHere(end, new Date(Number.NaN), new Date(NOW)), end)
+  })
+})
