@@ -1,7 +1,7 @@
 import { type Browser, chromium } from 'playwright-core'
 
 /** Debian's Chromium, that asks nobody but the page it is given. */
-export async function openBrowser(): Promise<Browser> {
+export async function openBrowser(more: string[] = []): Promise<Browser> {
   return await chromium.launch({
     executablePath: '/usr/bin/chromium',
     args: [
@@ -13,6 +13,7 @@ export async function openBrowser(): Promise<Browser> {
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      ...more,
     ],
   })
 }

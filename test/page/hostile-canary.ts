@@ -9,6 +9,8 @@ export interface Canary {
   heard: string[]
   /** A page whose every script, request, window and journey is told. */
   watch(context: BrowserContext, home: string): Promise<Watched>
+  /** Ends when all that was on its way has been heard: what is asked for now comes last. */
+  settle(): Promise<void>
   close(): Promise<void>
 }
 
@@ -32,7 +34,7 @@ export async function openCanary(hosts: readonly string[]): Promise<Canary> {
     socket.on('error', () => socket.destroy())
     socket.once('data', (bytes) => {
       heard[at] = bytes.toString('latin1').split('\r\n')[0] ?? ''
-      socket.end('HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n')
+      socket.end('HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n')
     })
   })
   await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve))
@@ -47,6 +49,14 @@ export async function openCanary(hosts: readonly string[]): Promise<Canary> {
     browser,
     heard,
     watch: (context, home) => watch(context, home),
+    async settle() {
+      const context = await browser.newContext()
+      const page = await context.newPage()
+      await page.evaluate(`fetch('http://${hosts[0]}/last', { mode: 'no-cors' })`)
+      await context.close()
+      const last = heard.findLastIndex((line) => line.startsWith('GET /last '))
+      heard.splice(last, 1)
+    },
     async close() {
       await browser.close()
       await new Promise((resolve) => door.close(resolve))

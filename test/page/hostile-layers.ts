@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
+import type { Browser } from 'playwright-core'
 import { build } from 'vite'
 import { type Canary, telling, type Watched } from './hostile-canary.ts'
 
@@ -8,12 +9,13 @@ export interface Layers {
   purifier: boolean
   /** A text: a sandbox of another kind. */
   sandbox: boolean | string
-  policy: boolean
+  /** That of the page around the frame, which has its own besides; undefined: neither has one. */
+  policy: string | undefined
 }
 
 /** Shows each payload in a frame of its own, behind these layers and no others. */
 export async function showBehind(
-  { browser, watch }: Pick<Canary, 'browser' | 'watch'>,
+  { browser, watch, settle }: Canary,
   layers: Layers,
   payloads: readonly string[],
 ): Promise<Watched> {
@@ -21,15 +23,22 @@ export async function showBehind(
   const context = await browser.newContext()
   try {
     const watched = await watch(context, server.url)
-    await watched.page.goto(`${server.url}/`)
+    const { page, left } = watched
+    await page.goto(`${server.url}/`)
     for (let start = 0; start < payloads.length; start += AT_ONCE) {
       const some = payloads
         .slice(start, start + AT_ONCE)
         .map((html, at) => telling(html, start + at))
-      await watched.page.evaluate(`showAll(${JSON.stringify(some)}, ${JSON.stringify(layers)})`)
+      try {
+        await page.evaluate(`showAll(${JSON.stringify(some)}, ${JSON.stringify(layers)})`)
+      } catch (cause) {
+        // Led away: there is nothing left to show.
+        await page.waitForURL((url) => url.origin !== server.url)
+        if (left.length === 0) throw cause
+        break
+      }
     }
-    // What was asked for has been asked when nothing is under way any more.
-    await watched.page.waitForLoadState('networkidle')
+    await settle()
     return watched
   } finally {
     await context.close()
@@ -39,14 +48,36 @@ export async function showBehind(
 
 const AT_ONCE = 25
 
-/** The page's own part of the policy, which a frame inherits: nothing may be framed but what is written here. */
-const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: http: https:; base-uri 'none'"
+interface Wishes {
+  remoteImages?: boolean
+  pictures?: Record<string, string>
+}
 
-async function servePage(policy: boolean) {
+/** The sanitiser in a real browser: what it leaves of a mail, and how many images lie elsewhere. */
+export async function openSanitiser(browser: Browser) {
+  const server = await servePage(undefined)
+  const page = await browser.newPage()
+  await page.goto(`${server.url}/`)
+  return {
+    sanitise: (html: string, wishes: Wishes = {}): Promise<Left> =>
+      page.evaluate(`sanitiseOne(${JSON.stringify(html)}, ${JSON.stringify(wishes)})`),
+    async close() {
+      await page.close()
+      await server.close()
+    },
+  }
+}
+
+interface Left {
+  head: string
+  body: string
+  remoteImages: number
+}
+
+async function servePage(policy: string | undefined) {
   const script = await layerScript()
   const server = createServer(({ url }, answer) => {
-    if (policy) answer.setHeader('content-security-policy', POLICY)
+    if (policy) answer.setHeader('content-security-policy', policy)
     if (url === '/layers.js') {
       answer.setHeader('content-type', 'text/javascript').end(script)
     } else if (url === '/') {
@@ -73,19 +104,19 @@ async function servePage(policy: boolean) {
 const source = (name: string) =>
   JSON.stringify(fileURLToPath(new URL(`../../web/reader/${name}`, import.meta.url)))
 
-// A frame has loaded, and two more frames have been painted: what starts by itself has started.
+// A frame has loaded, and two more frames have been painted: what starts by itself has started. Some never load.
 const PAGE = `
 import { sanitise } from ${source('sanitise.ts')}
 import { frameDocument, SANDBOX } from ${source('frame-document.ts')}
 
 const painted = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))
+const wishes = { remoteImages: false, pictures: new Map(), leave: 'http://site.test/leave' }
 
-async function show(html, layers) {
-  const wishes = { remoteImages: false, pictures: new Map(), leave: location.origin + '/leave' }
-  const inside = layers.purifier ? sanitise(html, wishes).html : html
+async function show(html, { purifier, sandbox, policy }) {
+  const inside = purifier ? sanitise(html, wishes).html : html
   const frame = document.createElement('iframe')
-  if (layers.sandbox !== false) frame.setAttribute('sandbox', layers.sandbox === true ? SANDBOX : layers.sandbox)
-  frame.srcdoc = layers.policy ? frameDocument(inside, false) : '<!doctype html>' + inside
+  if (sandbox !== false) frame.setAttribute('sandbox', sandbox === true ? SANDBOX : sandbox)
+  frame.srcdoc = policy ? frameDocument(inside, false) : '<!doctype html>' + inside
   const loaded = new Promise((done) => { frame.onload = done; setTimeout(done, 2000) })
   document.body.append(frame)
   await loaded
@@ -93,8 +124,14 @@ async function show(html, layers) {
   frame.remove()
 }
 
-window.showAll = (payloads, layers) =>
-  Promise.all(payloads.map((html) => show(html, layers)))
+window.showAll = (payloads, layers) => Promise.all(payloads.map((html) => show(html, layers)))
+
+window.sanitiseOne = (html, { remoteImages = false, pictures = {} }) => {
+  const given = { ...wishes, remoteImages, pictures: new Map(Object.entries(pictures)) }
+  const clean = sanitise(html, given)
+  const { head, body } = new DOMParser().parseFromString(clean.html, 'text/html')
+  return { head: head.innerHTML, body: body.innerHTML, remoteImages: clean.remoteImages }
+}
 `
 
 let built: Promise<string> | undefined

@@ -91,7 +91,7 @@ function useReady(message: Message, token: string): Ready {
   return ready
 }
 
-/** Asked for early, while the message itself is still on its way. */
+/** A part of the page that only who opens a message needs. */
 export function loadSanitiser() {
   return import('./sanitise.ts')
 }

@@ -1,4 +1,4 @@
-import { useId, useState } from 'preact/hooks'
+import { useEffect, useId, useState } from 'preact/hooks'
 import { Glyph } from '../site/glyphs.tsx'
 import type { Message, Summary } from '../site/shapes.ts'
 import { say } from '../site/words.ts'
@@ -25,15 +25,16 @@ export interface ReaderProps {
   onDelete(): void
 }
 
-// The first message is on its way for longer than this is.
-void loadSanitiser().catch(() => {})
-
 /** One message, opened. */
 export function Reader(props: ReaderProps) {
   const { token, summary } = props
   const reading = useMessage(token, summary)
   const message = reading.kind === 'here' ? reading.message : undefined
   const id = useId()
+  useEffect(() => {
+    // Asked for while the message is on its way; who shows it hears of a failure.
+    loadSanitiser().catch(() => {})
+  }, [])
   return (
     <article class="reader" aria-labelledby={id} aria-busy={reading.kind === 'loading'}>
       <Bar {...props} />

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { openBrowser } from '../browser.ts'
+import { openSanitiser } from './hostile-layers.ts'
+
+// What the sanitiser leaves. That it leaves nothing hostile is shown beside; this is about what readers need.
+let browser: Browser
+let sanitiser: Awaited<ReturnType<typeof openSanitiser>>
+beforeAll(async () => {
+  browser = await openBrowser()
+  sanitiser = await openSanitiser(browser)
+})
+afterAll(async () => {
+  await sanitiser.close()
+  await browser.close()
+})
+
+const PICTURE = 'data:image/png;base64,iVBORw0KGgo='
+const FAR = 'https://far.test/a.png'
+const away = (url: string) =>
+  `href="http://site.test/leave#${encodeURIComponent(url)}" target="_blank" rel="noopener noreferrer"`
+
+interface Case {
+  html: string
+  /** Of its body. */
+  left: string
+  remoteImages?: number
+  wishes?: { remoteImages?: boolean; pictures?: Record<string, string> }
+}
+
+function table(cases: Record<string, Case>): void {
+  for (const [name, { html, left, remoteImages = 0, wishes = {} }] of Object.entries(cases)) {
+    test(name, async () => {
+      const found = await sanitiser.sanitise(html, wishes)
+      assert.deepEqual([found.body, found.remoteImages], [left, remoteImages])
+    })
+  }
+}
+
+describe('the layout', () => {
+  table({
+    'stays in tables': {
+      html: '<table width="600" bgcolor="#fff" cellpadding="0"><tr><td align="center" valign="top" colspan="2">x</td></tr></table>',
+      left: '<table width="600" bgcolor="#fff" cellpadding="0"><tbody><tr><td align="center" valign="top" colspan="2">x</td></tr></tbody></table>',
+    },
+    'stays in style attributes': {
+      html: '<p style="color:red;font:bold 12px Arial!important;position:absolute">x</p>',
+      left: '<p style="color: red; position: absolute; font: bold 12px Arial !important;">x</p>',
+    },
+    'stays with right-to-left text': {
+      html: '<div dir="rtl" lang="ar">x</div>',
+      left: '<div dir="rtl" lang="ar">x</div>',
+    },
+    'loses forms, but not what stands in them': {
+      html: '<form action="http://a.test"><label>Name</label> <input value="x"><button>Send</button></form>',
+      left: 'Name Send',
+    },
+    'loses what covers the rest': {
+      html: '<div style="position:fixed;top:0;color:red">x</div>',
+      left: '<div style="top: 0px; color: red;">x</div>',
+    },
+    'loses media': {
+      html: '<video src="http://a.test" poster="http://a.test/p">x</video>y',
+      left: 'y',
+    },
+    'loses drawings': { html: '<svg><circle r="9"/></svg>y', left: 'y' },
+  })
+  test('stays in style sheets, without what loads or covers', async () => {
+    const html = `<html><head><title>T</title><style media="screen">
+      @import url(http://a.test/a.css); @font-face { font-family: f; src: url(http://a.test/f) }
+      .a { color: red } .b:hover > p { background: url(http://a.test/b.png) blue } .c { position: fixed }
+      @media (max-width: 600px) { .w { width: 100% !important } }
+      @supports (color: red) { .s { color: red } } @keyframes k { from { top: 0 } }
+      .d { --x: 1px; width: var(--x) } .e::before { content: "\\3c/style>" }
+    </style></head><body class="a"><p class="w">x</p></body></html>`
+    const found = await sanitiser.sanitise(html)
+    assert.equal(
+      found.head.replaceAll(/\s+/g, ' '),
+      '<style media="screen">.a { color: red; } .b:hover > p { background: none blue; } @media (max-width: 600px) { .w { width: 100% !important; } } .e::before { content: "\\3c /style>"; }</style>',
+    )
+    assert.equal(found.remoteImages, 1)
+  })
+})
+
+describe('a link', () => {
+  table({
+    'leads through our own page': {
+      html: '<a href="https://a.test/?b=c&amp;d=e#f">x</a>',
+      left: `<a ${away('https://a.test/?b=c&d=e#f')}>x</a>`,
+    },
+    'opens a tab of its own, whatever it wants': {
+      html: '<a href="https://a.test" target="_top" rel="opener">x</a>',
+      left: `<a ${away('https://a.test')}>x</a>`,
+    },
+    'of a picture leads there too': {
+      html: '<map name="m"><area shape="rect" coords="0,0,9,9" href="https://a.test"></map>',
+      left: `<map name="m"><area shape="rect" coords="0,0,9,9" ${away('https://a.test')}></map>`,
+    },
+    'without a scheme is read as a browser does': {
+      html: '<a href="//a.test/b">x</a>',
+      left: `<a ${away('//a.test/b')}>x</a>`,
+    },
+    'to a mail address is told on our page': {
+      html: '<a href="mailto:ann@a.test?subject=x">x</a>',
+      left: `<a ${away('mailto:ann@a.test?subject=x')}>x</a>`,
+    },
+    'to a script leads nowhere': { html: '<a href="javascript:alert(1)">x</a>', left: '<a>x</a>' },
+    'within the page leads nowhere': { html: '<a href="#top">x</a>', left: '<a>x</a>' },
+    'to our own site leads nowhere': { html: '<a href="/api/domains">x</a>', left: '<a>x</a>' },
+  })
+})
+
+describe('an image', () => {
+  table({
+    'that lies elsewhere is counted and not loaded': {
+      html: `<img src="${FAR}" width="9" alt="A"><img src="http://far.test/b.gif">`,
+      left: '<img width="9" alt="A"><img>',
+      remoteImages: 2,
+    },
+    'is counted once, however often it is shown': {
+      html: `<img src="${FAR}"><td background="${FAR}"></td><p style="background:url('${FAR}')"></p>`,
+      left: '<img><p style="background: none;"></p>',
+      remoteImages: 1,
+    },
+    'is loaded when the reader asks': {
+      html: `<img src="${FAR}"><p style="background:url('${FAR}') red"></p><table background="//far.test/b"></table>`,
+      left: `<img src="${FAR}"><p style="background: url(&quot;${FAR}&quot;) red;"></p><table background="https://far.test/b"></table>`,
+      remoteImages: 2,
+      wishes: { remoteImages: true },
+    },
+    'of many sizes is counted, and never loaded': {
+      html: '<img srcset="https://far.test/1 1x, https://far.test/2 2x">',
+      left: '<img>',
+      remoteImages: 1,
+      wishes: { remoteImages: true },
+    },
+    'that a style asks for elsewhere than in the background is not loaded': {
+      html: `<p style="cursor:url(${FAR}),auto;filter:url(${FAR});color:red">x</p>`,
+      left: '<p style="color: red;">x</p>',
+      remoteImages: 1,
+      wishes: { remoteImages: true },
+    },
+    'that came with the mail is shown': {
+      html: '<img src="cid:a%40b.test" alt="A">',
+      left: `<img src="${PICTURE}" alt="A">`,
+      wishes: { pictures: { 'a@b.test': PICTURE } },
+    },
+    'that did not come is not': { html: '<img src="cid:other">', left: '<img>' },
+    'within the text is shown': { html: `<img src="${PICTURE}">`, left: `<img src="${PICTURE}">` },
+    'that is a drawing is not': {
+      html: '<img src="data:image/svg+xml,<svg/>"><img src="data:text/html,x">',
+      left: '<img><img>',
+    },
+    'of our own site is not': { html: '<img src="/favicon.svg"><img src="x">', left: '<img><img>' },
+  })
+})

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { type House, openHouse } from '../house.ts'
+import { connectSmtp } from '../smtp-client.ts'
+import { type Canary, hostsIn, openCanary, type Watched } from './hostile-canary.ts'
+import { showBehind } from './hostile-layers.ts'
+import { HOSTILE_MAILS, hostileMail, htmlMail } from './hostile-mails.ts'
+import { PAYLOADS } from './hostile-payloads.ts'
+import { mailboxOf } from './inbox-steps.ts'
+
+const names = Object.keys(HOSTILE_MAILS)
+const mails = [
+  ...PAYLOADS.map((payload, at) => htmlMail(payload, at)),
+  ...names.map((name, at) => hostileMail(name, PAYLOADS.length + at)),
+]
+
+let canary: Canary
+let house: House
+beforeAll(async () => {
+  canary = await openCanary(hostsIn([...PAYLOADS, ...mails]))
+  house = await openHouse({ env: { MAYFLY_AUTH_CHECKS: 'off' } })
+})
+afterAll(async () => {
+  await canary.close()
+  await house.stop()
+})
+
+// What DOMPurify's parser says while it takes things out: of a document that is never shown.
+const TAKEN_OUT = [
+  /^Executing inline event handler violates .* The action has been blocked/,
+  /^Setting the document's base URI/,
+  /^'javascript' URLs may not be used as base URLs/,
+  /^@import rules are not allowed here/,
+  /^Loading media from .* The action has been blocked/,
+]
+
+/** Nothing ran, nothing left, nothing was asked of anybody; `what` tells which. */
+function assertStill({ ran, asked, left, told }: Watched): void {
+  assert.deepEqual(
+    { ran: ran.map(named), asked, left, heard: canary.heard },
+    { ran: [], asked: [], left: [], heard: [] },
+  )
+  assert.deepEqual(
+    [...new Set(told.filter((text) => !TAKEN_OUT.some((one) => one.test(text))))],
+    [],
+  )
+}
+
+function named(word: string): string {
+  const number = Number.parseInt(word, 10)
+  return `${word}: ${PAYLOADS[number] ?? names[number - PAYLOADS.length]}`
+}
+
+describe('hostile mail, opened', () => {
+  const AT_ONCE = 3
+  const share = Math.ceil(mails.length / AT_ONCE)
+  test(`runs nothing, asks nobody and leads nowhere: ${mails.length} of them`, async () => {
+    const all = Array.from({ length: AT_ONCE }, (_, at) => ({
+      first: at * share,
+      some: mails.slice(at * share, (at + 1) * share),
+    }))
+    const seen = await Promise.all(all.map(openAll))
+    await canary.settle()
+    for (const watched of seen) assertStill(watched)
+  })
+})
+
+// Last, for it is heard for a while.
+describe('the canary', () => {
+  test('hears a script, a request, a window and a journey of the page', async () => {
+    const layers = { purifier: false, sandbox: false, policy: undefined }
+    const { ran, asked, left } = await showBehind(canary, layers, [
+      '<img src=x onerror=alert(1)>',
+      '<p style="background:url(http://canary.test/seen)">x</p>',
+      '<script>open("http://canary.test/window")</script>',
+    ])
+    const away = await showBehind(canary, layers, [
+      '<script>top.location = "http://canary.test/top"</script>',
+    ])
+    assert.deepEqual(ran, ['0 1'])
+    assert.ok(asked.includes('http://canary.test/seen'))
+    assert.ok(canary.heard.some((line) => line.startsWith('GET /seen ')))
+    assert.ok(left.some((line) => line.startsWith('a window')))
+    assert.ok(away.left.includes('http://canary.test/top'))
+  })
+})
+
+async function openAll({ first, some }: { first: number; some: string[] }): Promise<Watched> {
+  const context = await canary.browser.newContext({ reducedMotion: 'reduce' })
+  const watched = await canary.watch(context, house.url)
+  const { page } = watched
+  await page.goto(`${house.url}/`)
+  const { email } = await mailboxOf(page)
+  await sendAll(email, some)
+  await page.reload()
+  await page.locator('.mail-open').first().click()
+  const opened = await page.evaluate(`(${WALK})(${first}, ${some.length})`)
+  assert.equal(opened, some.length)
+  assert.equal(new URL(page.url()).pathname, '/')
+  await context.close()
+  return watched
+}
+
+async function sendAll(to: string, some: string[]): Promise<void> {
+  const AT_MOST = 100
+  for (let start = 0; start < some.length; start += AT_MOST) {
+    const client = await connectSmtp(house.smtpPort)
+    for (const raw of some.slice(start, start + AT_MOST)) {
+      const { code } = await client.send({ to: [to], raw })
+      assert.equal(code, 250)
+    }
+    client.close()
+  }
+}
+
+// From the newest to the oldest, as a reader who presses one button. Each is looked at as a message and as text, what is
+// not HTML also by its headers and source; frames have loaded and been painted before it goes on.
+const WALK = `async (first, count) => {
+  const loaded = new WeakSet()
+  document.addEventListener('load', ({ target }) => loaded.add(target), true)
+  const painted = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))
+  const until = async (what) => {
+    for (;;) {
+      const found = what()
+      if (found) return found
+      await new Promise(requestAnimationFrame)
+    }
+  }
+  const article = (number) => {
+    const found = document.querySelector('article.reader[aria-busy=false]')
+    const [, subject] = /^Letter (\\d+)/.exec(found?.querySelector('h2').textContent ?? '') ?? []
+    return Number(subject) === number ? found : undefined
+  }
+  const shown = (found) => {
+    const tab = found.querySelector('[role=tab][aria-selected=true]')
+    if (tab?.dataset.name !== 'html') return tab
+    const frame = found.querySelector('.mail-frame')
+    return frame && loaded.has(frame)
+  }
+  for (let number = first + count - 1; number >= first; number -= 1) {
+    const found = await until(() => article(number))
+    await until(() => shown(found))
+    await painted()
+    const all = found.querySelector('[role=tab]').dataset.name === 'html' ? ['text'] : ['headers', 'raw']
+    for (const name of all) {
+      found.querySelector('[data-name=' + name + ']').click()
+      await until(() => found.querySelector('.mail-text, .mail-headers, .mail-raw, .tab-view .soft'))
+      await painted()
+    }
+    if (number > first) found.querySelector('[aria-label="Older message"]').click()
+  }
+  return count
+}`
