@@ -47,10 +47,11 @@ ${some ? html`<p class="soft">${say('inbox_newest', { count: count(messages.leng
 function addressPanel(tongue: Tongue, { session, token, now }: Inbox): Markup {
   const { say, between, time } = tongue
   const { address, expiresAt } = session
+  const [name = '', host = ''] = address.split('@')
   const ends = say('inbox_ends', { rest: between(now, expiresAt), time: time(expiresAt) })
   return html`<section class="panel" aria-labelledby="address">
 <h2 id="address" class="soft">${say('inbox_address')}</h2>
-<p class="plain-address"><span dir="ltr">${address}</span></p>
+<p class="plain-address"><span dir="ltr">${name}@<wbr>${host}</span></p>
 <p class="soft">${ends}</p>
 <div class="row">
 <form method="post" action="/plain/extend">${proofField(token)}<button class="plain">${say('inbox_extend')}</button></form>

@@ -15,6 +15,8 @@ interface Letter {
 // More than anybody reads; the rest would only be slow.
 const LONGEST_TEXT = 256 * 1024
 const LONGEST_LABEL = 120
+// Of a mail in which nobody is asked to follow one; a newsletter has fifty.
+const FIRST_LINKS = 5
 
 /** One message as text. It does not look again: nothing moves under the reader. */
 export function mailPage(site: PlainSite, { message, mail, checks, token }: Letter): Answer {
@@ -77,17 +79,19 @@ interface SafeLink extends Pick<Link, 'kind' | 'text'> {
 function linkCard({ say }: Tongue, links: readonly Link[]): Markup {
   const all = links.flatMap(safeLink)
   if (all.length === 0) return html``
-  const [first, rest] = [all.filter(isWanted), all.filter((link) => !isWanted(link))]
+  const wanted = all.filter(isWanted)
+  const first = wanted.length > 0 ? wanted : all.slice(0, FIRST_LINKS)
+  const rest = all.filter((link) => !first.includes(link))
   const write = ({ href, host, kind, text }: SafeLink) => {
     const name = text.slice(0, LONGEST_LABEL) || say(`mail_link_${kind}`)
     return html`<li><a href="${href}" rel="noreferrer noopener">${alone(name)}</a>
-<span class="soft">${say('mail_leads', { host })}</span></li>
+<span class="plain-host">${say('mail_leads', { host })}</span></li>
 `
   }
-  const others = html`<details${first.length === 0 ? html` open` : html``}><summary>${say('mail_links_more')}</summary><ul>${rest.map(write)}</ul></details>`
+  const others = html`<details><summary>${say('mail_links_more')}</summary><ul>${rest.map(write)}</ul></details>`
   return html`<section class="panel plain-card" aria-labelledby="links">
 <h2 id="links">${say('mail_links')}</h2>
-${first.length > 0 ? html`<ul>${first.map(write)}</ul>` : html``}
+<ul>${first.map(write)}</ul>
 ${rest.length > 0 ? others : html``}
 </section>
 `

@@ -241,7 +241,7 @@ test('with scripts the button is not there, and a script that does not come is n
   assert.equal(await button(page, 'Get an address').count(), 0)
   const late = page.locator('.plain-late')
   assert.equal(await late.isVisible(), false)
-  await late.evaluate('(element) => element.getAnimations().forEach((one) => one.finish())')
+  await page.evaluate('document.getAnimations().forEach((one) => one.finish())')
   await late.waitFor({ state: 'visible' })
   await late.getByRole('link').click()
   await getAddress(page)

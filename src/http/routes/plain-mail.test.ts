@@ -79,7 +79,7 @@ describe('200', () => {
     )
     assert.match(
       text,
-      /https:\/\/bank\.test<\/bdi><\/a>\s*<span class="soft">Leads to real\.test:8443</,
+      /https:\/\/bank\.test<\/bdi><\/a>\s*<span class="plain-host">Leads to real\.test:8443</,
     )
     assert.ok(text.includes('&#60;b&#62;news'))
   })
