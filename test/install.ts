@@ -18,6 +18,7 @@ const NEEDED = [
   ['postfix', 'postfix', 'what intake is compared with; never started as a service'],
   ['strace', 'strace', 'proves that a mail is on disk before its 250'],
   ['openssl', 'openssl', 'a second opinion on certificates'],
+  ['python3', 'python3', 'runs the sample that the key page gives'],
   ['chromium', 'chromium', 'opens the documents as a reader does'],
   ['dovecot', 'dovecot-imapd', 'a mail account to fetch from; never started as a service'],
 ] as const

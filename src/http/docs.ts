@@ -27,7 +27,7 @@ ${siteFoot(abuse)}`
 /** Shut on a phone, where it would stand before everything else; docs.css holds it open where there is room. */
 function contents(routes: readonly Route[]): Markup {
   const groups = Map.groupBy(routes, groupOf)
-  return html`<nav class="contents" aria-label="Contents"><details>
+  return html`<nav class="contents" aria-label="Contents"><details class="more">
 <summary>Contents</summary>
 <p>Start</p>
 <ul><li><a href="#first-steps">First steps</a></li><li><a href="#how-to-ask">How to ask</a></li><li><a href="#errors">Errors</a></li></ul>

@@ -61,8 +61,9 @@ export function visitor(env: Record<string, string> = {}): Visitor {
       if (/^(data|blob|about):/.test(url)) return
       // What follows the # stays in the browser; this is what the server sees.
       asked.push(url.replace(/#.*/, ''))
-      const bearer = /^Bearer (.+)/.exec(request.headers()['authorization'] ?? '')?.[1]
-      if (bearer) tokens.push(bearer)
+      const { authorization = '', apikey = '', 'claim-secret': claim = '' } = request.headers()
+      const given = [authorization.replace(/^Bearer /, ''), apikey, claim]
+      tokens.push(...given.filter((secret) => secret !== ''))
     })
     page.on('pageerror', (fault) => complaints.push(fault.message))
     page.on('console', (message) => {

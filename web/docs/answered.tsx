@@ -25,7 +25,7 @@ export function Answered({ trial: { outcome, events } }: { trial: Trial }) {
 
 function Headers({ headers }: Pick<Outcome, 'headers'>) {
   return (
-    <details>
+    <details class="more">
       <summary>{say('docs_headers')}</summary>
       <dl class="answered-headers">
         {headers.map(([name, value]) => (

@@ -88,7 +88,7 @@ function Terminal({ trial }: { trial: Trial }) {
   const { operation } = trial
   const line = curlLine(trial.request(), facts.site, operation.streams)
   return (
-    <details class="console-curl">
+    <details class="more">
       <summary>{say('docs_curl')}</summary>
       <SecretSample text={line} secret={secretOf(operation.opens)} label={say('docs_curl_label')} />
     </details>

@@ -1,4 +1,5 @@
 import { useId } from 'preact/hooks'
+import { isOver, type Mailbox } from '../address/mailbox.ts'
 import { current } from '../address/mailboxes.ts'
 import { say, type Words } from '../site/words.ts'
 import { holdSecret, secretOf } from './opener.ts'
@@ -16,8 +17,7 @@ const OPENERS: Record<Opener, keyof Words> = {
 /** The token or key, the same for all calls that want one. */
 export function OpenerField({ opens }: { opens: Opener }) {
   const id = useId()
-  const mailbox = opens === 'token' ? current.value : undefined
-  const offers = mailbox && mailbox.token !== secretOf('token')
+  const mailbox = opens === 'token' ? inboxMailbox() : undefined
   return (
     <div class="field">
       <label for={id}>{say(OPENERS[opens])}</label>
@@ -32,7 +32,7 @@ export function OpenerField({ opens }: { opens: Opener }) {
           value={secretOf(opens)}
           onInput={({ currentTarget }) => holdSecret(opens, currentTarget.value)}
         />
-        {offers && (
+        {mailbox && (
           <button type="button" class="plain" onClick={() => holdSecret('token', mailbox.token)}>
             {say('docs_use_inbox', { email: mailbox.email })}
           </button>
@@ -45,6 +45,13 @@ export function OpenerField({ opens }: { opens: Opener }) {
       )}
     </div>
   )
+}
+
+/** That of the inbox, unless it is over or given already. */
+function inboxMailbox(): Mailbox | undefined {
+  const mailbox = current.value
+  if (!mailbox || isOver(mailbox, Date.now())) return undefined
+  return mailbox.token === secretOf('token') ? undefined : mailbox
 }
 
 export function CallField({ field, trial }: { field: Field; trial: Trial }) {

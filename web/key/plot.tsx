@@ -16,7 +16,7 @@ export function Plot({ days }: { days: Days }) {
         <span class="soft">{say('key_days_total', { count: total })}</span>
       </div>
       <Bars days={days} />
-      <details>
+      <details class="more">
         <summary>{say('key_table')}</summary>
         <DayTable days={days} />
       </details>
@@ -37,8 +37,9 @@ function Bars({ days }: { days: Days }) {
   const most = Math.max(...days.map(({ requests }) => requests), 0)
   return (
     <div class="plot">
-      <div class="plot-most soft" aria-hidden="true">
-        {most.toLocaleString(language.value)}
+      <div class="plot-ends soft" aria-hidden="true">
+        <span>{most.toLocaleString(language.value)}</span>
+        <span class="plot-told">{wordsOf(days[at])}</span>
       </div>
       <div
         class="bars"
@@ -60,7 +61,6 @@ function Bars({ days }: { days: Days }) {
       </div>
       <div class="plot-ends soft" aria-hidden="true">
         <span>{shortDay(days[0])}</span>
-        <span class="plot-told">{wordsOf(days[at])}</span>
         <span>{shortDay(days[last])}</span>
       </div>
     </div>

@@ -3,6 +3,7 @@ import { useRef } from 'preact/hooks'
 import { CopyButton } from '../site/copy-button.tsx'
 import { say } from '../site/words.ts'
 import { masked } from './masked.ts'
+import './secret-sample.css'
 
 interface SecretSampleProps {
   text: string
@@ -19,7 +20,7 @@ export function SecretSample({ text, secret, label }: SecretSampleProps) {
   const hides = secret !== '' && text.includes(secret)
   const shown = hides && !revealed.value ? text.replaceAll(secret, masked(secret)) : text
   return (
-    <div class="sample-block" dir="ltr">
+    <div class="secret-sample" dir="ltr">
       <pre>
         <code ref={place}>{shown}</code>
       </pre>

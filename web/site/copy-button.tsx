@@ -24,6 +24,10 @@ export function CopyButton({ text, marks, label, class: look = 'plain' }: CopyBu
     }, SHOWN_MS)
     return () => clearTimeout(timer)
   }, [said.value])
+  // Another text is not copied yet.
+  useEffect(() => {
+    said.value = 'ready'
+  }, [text])
   const words = WORDS[said.value]()
   return (
     <>

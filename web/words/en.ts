@@ -67,7 +67,7 @@ export const en = {
   address_own_name: 'Name',
   address_own_name_hint: 'Letters, digits, and single dots, hyphens or underscores between them.',
   address_own_random: 'Leave it empty for a random one.',
-  address_own_at: 'at',
+  address_own_at: 'Domain',
   address_own_gmail: 'Gmail alias',
   address_own_gmail_any: 'any Gmail account',
   address_own_life: 'Keep it for',

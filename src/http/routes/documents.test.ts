@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { hash } from 'node:crypto'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { ask, speak } from '../../../test/ask.ts'
 import { openDoor } from '../../../test/door.ts'
 import { type House, openHouse } from '../../../test/house.ts'
+import { PAGE_POLICY as POLICY, pageFault } from '../../../test/served-page.ts'
 import { PROXY_ENV, sharedAnswers } from '../route.contract.ts'
 import { documented, routes } from '../routes.ts'
 import { status } from '../status.ts'
@@ -152,15 +152,26 @@ describe('/docs', () => {
       for (const code of Object.keys(status)) assert.ok(text.includes(`<code>${code}</code>`), code)
     })
 
-    test('loads nothing, runs nothing, and allows only its own style', async () => {
+    test('loads and runs nothing but what was built for it', async () => {
       const { text, headers } = await ask(`${house.url}/docs`)
-      assert.doesNotMatch(text, /<script|<link|<img|<iframe|@import|url\(|src=|style="| on\w+=/i)
-      const style = /<style>(.*)<\/style>/s.exec(text)?.[1] ?? ''
-      const policy = headers.get('content-security-policy') ?? ''
-      assert.match(policy, /^default-src 'none'; /)
-      assert.ok(policy.includes(`'sha256-${hash('sha256', style, 'base64')}'`))
-      assert.doesNotMatch(policy, /unsafe/)
-      assert.match(policy, /frame-ancestors 'none'/)
+      assert.equal(pageFault(text), undefined)
+      assert.equal(headers.get('content-security-policy'), POLICY)
+    })
+
+    test('has a place for the console at each call that a form can make', async () => {
+      const { text } = await ask(`${house.url}/docs`)
+      const places = [...text.matchAll(/data-call="([^"]*)"/g)].map(([, call]) => call)
+      const calls = documented
+        .filter(({ rawBody }) => !rawBody)
+        .map(({ method, path }) => `${method} ${path}`)
+      assert.deepEqual(places, calls)
+    })
+
+    test('its contents name every section, once', async () => {
+      const { text } = await ask(`${house.url}/docs`)
+      const links = [...text.matchAll(/<li><a href="#([^"]*)"/g)].map(([, id]) => id)
+      const sections = [...text.matchAll(/<section id="([^"]*)"/g)].map(([, id]) => id)
+      assert.deepEqual(links.toSorted(), sections.toSorted())
     })
 
     test('shows where it was reached, unless that name is a trick', async () => {
@@ -181,14 +192,4 @@ describe('/docs', () => {
     })
   })
   sharedAnswers(routeOf('/docs'), () => house)
-})
-
-describe('/', () => {
-  describe('302', () => {
-    test('leads to the documents', async () => {
-      const asked = await ask(`${house.url}/`)
-      assert.deepEqual([asked.status, asked.headers.get('location')], [302, '/docs'])
-    })
-  })
-  sharedAnswers(routeOf('/'), () => house)
 })

@@ -24,10 +24,12 @@ export const docsViews: readonly View[] = [
       await form.getByText('200 OK').waitFor()
       await form.getByText('Headers').click()
       await form.getByText('The same in a terminal').click()
+      await stage.page.evaluate(`document.querySelector('#create-session').scrollIntoView()`)
     },
   },
   {
     name: 'docs-refused',
+    complaint: /401/,
     async open(stage) {
       const form = await openConsole(stage, 'GET /api/check-mail')
       await form.getByLabel('Token of a session').fill('nonsense')

@@ -12,6 +12,7 @@ export const keyViews: readonly View[] = [
   },
   {
     name: 'key-wrong',
+    complaint: /401/,
     async open(stage) {
       await giveKey(stage, 'mf_live_nothing')
       await stage.page.getByText('This key is not known here').waitFor()

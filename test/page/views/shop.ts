@@ -24,6 +24,7 @@ export const shopViews: readonly View[] = [
   },
   {
     name: 'pricing-unreachable',
+    complaint: /ERR_FAILED/,
     async open({ page, house }) {
       await page.route('**/api/plans', (route) => route.abort())
       await page.goto(`${house.url}/pricing`)

@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { promisify } from 'node:util'
+import type { Locator, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { SCREENS } from '../browser.ts'
+import { openKeyRing } from '../keys.ts'
+import { openConsole, tryCall } from './views/docs.ts'
+import { visitor } from './visit.ts'
+
+const { house, visit, beside, expect } = visitor()
+let ring: ReturnType<typeof openKeyRing>
+beforeAll(() => {
+  ring = openKeyRing(house())
+})
+afterAll(() => ring.close())
+
+for (const { name, ...viewport } of SCREENS) {
+  for (const javaScriptEnabled of [true, false]) {
+    const way = javaScriptEnabled ? 'with' : 'without'
+    test(`each link of the contents leads to its section on a ${name}, ${way} JavaScript`, async () => {
+      const page = await visit('/docs', { viewport, javaScriptEnabled })
+      const contents = page.getByRole('navigation', { name: 'Contents' })
+      if (name === 'phone') await contents.getByText('Contents').click()
+      const links = await contents.getByRole('link').all()
+      assert.ok(links.length > 20)
+      for (const link of links) {
+        const target = (await link.getAttribute('href')) ?? ''
+        await link.click()
+        const box = await page.locator(target).boundingBox()
+        assert.ok(box && box.y < viewport.height && box.y + box.height > 0, `${target} is in sight`)
+        assert.equal(new URL(page.url()).hash, target)
+      }
+    })
+  }
+}
+
+test('the contents stay in sight where there is room', async () => {
+  const page = await visit('/docs#usage', { viewport: { width: 1280, height: 800 } })
+  assert.ok(await page.getByRole('link', { name: 'First steps' }).isVisible())
+  const box = await page.getByRole('navigation', { name: 'Contents' }).boundingBox()
+  assert.ok(box && box.y >= 0 && box.y < 100)
+})
+
+test('without JavaScript the whole reference is there, and nothing that would not work', async () => {
+  const page = await visit('/docs', { javaScriptEnabled: false })
+  assert.ok(await page.getByRole('heading', { name: 'First steps' }).isVisible())
+  assert.ok(await page.getByRole('heading', { name: 'Read emails with a key' }).isVisible())
+  assert.equal(await page.getByRole('button').count(), 0)
+})
+
+test('nothing moves when the script arrives', async () => {
+  const plain = await visit('/docs', { javaScriptEnabled: false })
+  const lively = await visit('/docs')
+  await lively.getByRole('button', { name: 'Try it: GET /metrics' }).waitFor()
+  for (const place of ['h1', '#create-session', '#emails', '#errors']) {
+    const [one, other] = await Promise.all(
+      [plain, lively].map((page) => page.locator(place).boundingBox()),
+    )
+    assert.deepEqual(one, other, place)
+  }
+})
+
+const send = (form: Locator) => form.getByRole('button', { name: 'Send' }).click()
+
+async function answerOf(form: Locator): Promise<Record<string, unknown>> {
+  const answer = form.getByRole('region', { name: 'Answer' })
+  await answer.locator('pre').first().waitFor()
+  return JSON.parse((await answer.locator('pre').first().textContent()) ?? '')
+}
+
+async function open(call: string): Promise<{ page: Page; form: Locator }> {
+  const page = await visit('/favicon.svg')
+  return { page, form: await openConsole({ page, house: house() }, call) }
+}
+
+describe('the console', () => {
+  test('makes a session, and opens the other calls with its token', async () => {
+    const { page, form } = await open('POST /api/create-session')
+    await form.getByLabel('prefix').fill('tried.here')
+    await send(form)
+    await form.getByText('200 OK').waitFor()
+    const made = await answerOf(form)
+    assert.match(String(made['email']), /^tried\.here@/)
+    await form.getByRole('button', { name: 'Use this token in the calls below' }).click()
+
+    await house().mail(String(made['email']))
+    const check = await tryCall(page, 'GET /api/check-mail')
+    await send(check)
+    const { messages } = (await answerOf(check)) as { messages: { subject: string }[] }
+    assert.deepEqual(
+      messages.map(({ subject }) => subject),
+      ['Hello'],
+    )
+    await check.getByText('Headers').click()
+    assert.ok(await check.getByText('etag').isVisible())
+  })
+
+  test('reads mail with a key, says what that costs, and keeps the key for this tab', async () => {
+    const key = await ring.issue()
+    await house().mail('console@pool.test')
+    const { page, form } = await open('GET /emails')
+    await form.getByText('A success costs one request').waitFor()
+    await form.getByLabel('Your key').fill(key.secret)
+    await form.getByLabel('to', { exact: true }).fill('console@pool.test')
+    await send(form)
+    const [found] = (await answerOf(form)) as unknown as { emails: { subject: string }[] }[]
+    assert.deepEqual(
+      found?.emails.map(({ subject }) => subject),
+      ['Hello'],
+    )
+    assert.equal(await ring.used(key), 1)
+    await form.getByText('Headers').click()
+    assert.ok(await form.getByText('x-ratelimit-remaining').isVisible())
+    await page.goto(`${house().url}/key`)
+    await page.getByText('1 of 1,000 used').waitFor()
+  })
+
+  test('takes the token of the inbox only when it is told to', async () => {
+    const { email, token } = await house().session()
+    const page = await visit('/favicon.svg')
+    const shelf = JSON.stringify([{ email, token, expires: new Date(Date.now() + 3_600_000) }])
+    await page.evaluate(`localStorage.setItem('mayfly mailboxes', ${JSON.stringify(shelf)})`)
+    const form = await openConsole({ page, house: house() }, 'GET /api/check-mail')
+    const field = form.getByLabel('Token of a session')
+    assert.equal(await field.inputValue(), '')
+    await form.getByRole('button', { name: `Use that of ${email}` }).click()
+    assert.equal(await field.inputValue(), token)
+    await send(form)
+    assert.equal((await answerOf(form))['email'], email)
+    const other = await beside(page, '/docs')
+    const again = await tryCall(other, 'GET /api/check-mail')
+    assert.equal(await again.getByLabel('Token of a session').inputValue(), '')
+  })
+
+  test('shows a refusal as it is', async () => {
+    expect({ complaint: /400/ })
+    const { form } = await open('POST /api/create-session')
+    await form.getByLabel('prefix').fill('not a name')
+    await send(form)
+    await form.getByText('400 Bad Request').waitFor()
+    assert.equal((await answerOf(form))['code'], 'invalid_prefix')
+  })
+
+  test('asks before it deletes, and then does', async () => {
+    const { email, token } = await house().session()
+    const { page, form } = await open('POST /api/delete-session')
+    await form.getByLabel('Token of a session').fill(token)
+    await send(form)
+    const dialog = page.getByRole('dialog', { name: 'Send this call?' })
+    await dialog.getByRole('button', { name: 'Do not send' }).click()
+    assert.equal(await house().mail(email), 250)
+    await send(form)
+    await dialog.getByRole('button', { name: 'Send', exact: true }).click()
+    await form.getByText('200 OK').waitFor()
+    assert.equal(await house().mail(email), 550)
+  })
+
+  test('shows a stream as it happens, and stops it', async () => {
+    const { email, token } = await house().session()
+    const { form } = await open('GET /api/events')
+    await form.getByLabel('Token of a session').fill(token)
+    await send(form)
+    await form.getByText('The stream is open').waitFor()
+    await house().mail(email)
+    await form.getByRole('log').getByText('event: message').waitFor()
+    await form.getByRole('button', { name: 'Stop' }).click()
+    await form.getByText('Stopped.').waitFor()
+    assert.ok(await form.getByRole('button', { name: 'Send' }).isEnabled())
+  })
+
+  test('tells when a stream ends by itself', async () => {
+    const { token } = await house().session()
+    const { form } = await open('GET /api/events')
+    await form.getByLabel('Token of a session').fill(token)
+    await send(form)
+    await form.getByText('The stream is open').waitFor()
+    await fetch(`${house().url}/api/delete-session`, {
+      method: 'POST',
+      body: new URLSearchParams({ token }),
+    })
+    await form.getByText('The stream has ended').waitFor()
+    assert.match((await form.getByRole('log').textContent()) ?? '', /event: end/)
+  })
+
+  test('stops a call that waits', async () => {
+    const { token } = await house().session()
+    const { form } = await open('GET /api/check-mail')
+    await form.getByLabel('Token of a session').fill(token)
+    await form.getByLabel('wait').fill('50')
+    await send(form)
+    await form.getByText('Waiting for the answer').waitFor()
+    await form.getByRole('button', { name: 'Stop' }).click()
+    await form.getByText('Stopped.').waitFor()
+  })
+
+  test('gives a download as a file', async () => {
+    const { email, token } = await house().session()
+    await house().mail(email)
+    const listed = await fetch(`${house().url}/api/check-mail?token=${token}`)
+    const { messages } = (await listed.json()) as { messages: { id: number }[] }
+    const { page, form } = await open('GET /api/raw-mail')
+    await form.getByLabel('Token of a session').fill(token)
+    await form.getByLabel('id').fill(String(messages[0]?.id))
+    await send(form)
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      form.getByRole('link', { name: /^Download message-\d+\.eml/ }).click(),
+    ])
+    assert.match(download.suggestedFilename(), /^message-\d+\.eml$/)
+    assert.match(readFileSync(await download.path(), 'utf8'), /Your code is 123456/)
+  })
+
+  test('does not send what is required and missing', async () => {
+    const { page, form } = await open('GET /api/raw-mail')
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(request.url()))
+    await send(form)
+    assert.equal(await page.evaluate(`document.activeElement.matches(':invalid')`), true)
+    assert.deepEqual(
+      asked.filter((url) => url.includes('/api/')),
+      [],
+    )
+  })
+
+  test('says so when the site cannot be reached', async () => {
+    expect({ complaint: /ERR_FAILED/ })
+    const { page, form } = await open('GET /api/domains')
+    await page.route('**/api/domains', (route) => route.abort())
+    await send(form)
+    await form.getByText('could not be reached').waitFor()
+  })
+
+  test('writes the same call for a terminal, and hides the token in it', async () => {
+    const { email, token } = await house().session()
+    const { page, form } = await open('GET /api/check-mail')
+    await form.getByLabel('Token of a session').fill(token)
+    await form.getByLabel('limit').fill('5')
+    await form.getByText('The same in a terminal').click()
+    const line = form.locator('.secret-sample code')
+    assert.ok(!(await line.textContent())?.includes(token))
+    await form.getByRole('button', { name: 'Show the secret' }).click()
+    const command = (await line.textContent()) ?? ''
+    assert.ok(command.includes(`${house().url}/api/check-mail?limit=5`))
+    const { stdout } = await promisify(execFile)('bash', ['-c', command.replace('curl', 'curl -s')])
+    assert.equal(JSON.parse(stdout).email, email)
+    assert.ok(page.url().startsWith(house().url))
+  })
+})

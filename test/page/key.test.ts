@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { openKeyRing, type TestKey } from '../keys.ts'
+import { giveKey, spend } from './views/key.ts'
+import { visitor } from './visit.ts'
+
+const { house, visit, beside, expect } = visitor()
+let ring: ReturnType<typeof openKeyRing>
+beforeAll(() => {
+  ring = openKeyRing(house())
+})
+afterAll(() => ring.close())
+
+const DAY_SECONDS = 86_400
+
+async function look(key: TestKey, options: BrowserContextOptions = {}): Promise<Page> {
+  const page = await visit('/key', options)
+  await giveKey({ page, house: house() }, key.secret)
+  await page.getByText('Last 30 days').waitFor()
+  return page
+}
+
+async function used(count: number, figures: Parameters<typeof ring.issue>[0] = {}) {
+  const key = await ring.issue(figures)
+  await spend({ house: house() }, key, count)
+  return key
+}
+
+test('what is used and left is told in words, numbers and a bar', async () => {
+  const page = await look(await used(3, { requests: 2_000, perDay: 50, months: 12 }))
+  assert.ok(await page.getByText('Active', { exact: true }).isVisible())
+  assert.ok(await page.getByRole('heading', { name: 'Starter' }).isVisible())
+  for (const [name, told, most] of [
+    ['In all', '3 of 2,000 used, 1,997 left', '2000'],
+    ['Today', '3 of 50 used, 47 left', '50'],
+  ] as const) {
+    const meter = page.getByRole('meter', { name })
+    assert.equal(await meter.getAttribute('aria-valuetext'), told)
+    assert.equal(await meter.getAttribute('aria-valuenow'), '3')
+    assert.equal(await meter.getAttribute('aria-valuemax'), most)
+    assert.ok(await page.getByText(told).isVisible())
+  }
+  const share = `document.querySelectorAll('[role=meter]')[1].firstElementChild.style.width`
+  assert.equal(await page.evaluate(share), '6%')
+})
+
+test('the focus follows to what takes the place of the form, and back', async () => {
+  const page = await look(await ring.issue())
+  assert.equal(await page.evaluate('document.activeElement.id'), 'plan')
+  await page.getByRole('button', { name: 'Forget this key' }).click()
+  await page.getByLabel('Your key').waitFor()
+  assert.equal(await page.evaluate('document.activeElement.id'), 'key')
+  assert.equal(await page.evaluate('sessionStorage.length'), 0)
+})
+
+test('the key is known to this tab alone, and to nothing that lasts', async () => {
+  const page = await look(await ring.issue())
+  await page.reload()
+  await page.getByText('Last 30 days').waitFor()
+  assert.ok(!String(await page.evaluate('JSON.stringify(localStorage)')).includes('mf_'))
+  const other = await beside(page, '/key')
+  await other.getByLabel('Your key').waitFor()
+  assert.equal(await other.getByLabel('Your key').inputValue(), '')
+})
+
+test('looking again tells what was used since', async () => {
+  const key = await used(1)
+  const page = await look(key)
+  await page.getByText('1 of 1,000 used').waitFor()
+  await spend({ house: house() }, key, 2)
+  await page.getByRole('button', { name: 'Look again' }).click()
+  await page.getByText('3 of 1,000 used').waitFor()
+})
+
+describe('the last 30 days', () => {
+  test('are a plot to go through by keyboard, and a table with the same numbers', async () => {
+    const key = await used(4)
+    house().moveClock(DAY_SECONDS)
+    await spend({ house: house() }, key, 2)
+    const page = await look(key)
+    const plot = page.getByRole('slider')
+    assert.match((await plot.getAttribute('aria-valuetext')) ?? '', /: 2 requests$/)
+    await plot.press('ArrowLeft')
+    assert.match((await plot.getAttribute('aria-valuetext')) ?? '', /: 4 requests$/)
+    await plot.press('Home')
+    assert.equal(await plot.getAttribute('aria-valuenow'), '0')
+    assert.match((await plot.getAttribute('aria-valuetext')) ?? '', /: 0 requests$/)
+    await plot.press('End')
+    assert.equal(await plot.getAttribute('aria-valuenow'), '29')
+
+    await page.getByText('As a table').click()
+    const rows = await page.locator('table.days tbody tr').allInnerTexts()
+    const numbers = rows.map((row) => row.replace(/^.*\s/s, ''))
+    assert.equal(rows.length, 30)
+    assert.deepEqual(numbers.slice(0, 3), ['2', '4', '0'])
+  })
+
+  test('tell a day that is pointed at', async () => {
+    const page = await look(await used(4))
+    const days = page.locator('.plot svg g')
+    assert.equal(await days.count(), 30)
+    await days.nth(3).hover()
+    assert.equal(await page.getByRole('slider').getAttribute('aria-valuenow'), '3')
+    assert.match((await days.nth(29).locator('title').textContent()) ?? '', /: 4 requests$/)
+  })
+
+  test('are bars as high as their share, and the busiest reaches the top', async () => {
+    const key = await used(4)
+    house().moveClock(DAY_SECONDS)
+    await spend({ house: house() }, key, 2)
+    const page = await look(key)
+    const heights = await page.evaluate(
+      `[...document.querySelectorAll('.plot .amount')].map((bar) => bar.getAttribute('height'))`,
+    )
+    assert.deepEqual((heights as string[]).slice(-3), ['0', '100', '50'])
+  })
+
+  test('can be seen where the system forces its colours', async () => {
+    const page = await look(await used(2), { forcedColors: 'active' })
+    const [bar, plot] = (await page.evaluate(
+      `['.bar > div', '.plot .amount'].map((name) => getComputedStyle(document.querySelectorAll(name)[0]))
+        .map(({ backgroundColor, fill }, index) => index === 0 ? backgroundColor : fill)`,
+    )) as string[]
+    const paper = await page.evaluate('getComputedStyle(document.body).backgroundColor')
+    assert.notEqual(bar, paper)
+    assert.notEqual(plot, paper)
+  })
+})
+
+describe('a key that is refused by now is told why', () => {
+  for (const [name, make, words] of [
+    ['used up', () => used(2, { requests: 2 }), 'All requests of this plan are used'],
+    ['used up for today', () => used(2, { perDay: 2 }), 'All requests of today are used'],
+    ['stopped', () => ring.stopped(), 'This key has stopped'],
+  ] as const) {
+    test(name, async () => {
+      const page = await look(await make())
+      await page.getByText(words).waitFor()
+      assert.equal(await page.getByText('Active', { exact: true }).isVisible(), false)
+    })
+  }
+
+  test('its plan is over', async () => {
+    const key = await ring.issue({ months: 1 })
+    house().moveClock(32 * DAY_SECONDS)
+    const page = await look(key)
+    await page.getByText('This plan has ended').waitFor()
+    await page.getByRole('link', { name: 'See the plans' }).click()
+    await page.waitForURL('**/pricing')
+  })
+})
+
+describe('a key that cannot be looked up', () => {
+  test('is wrong', async () => {
+    expect({ complaint: /401/ })
+    const page = await visit('/key')
+    await giveKey({ page, house: house() }, 'mf_live_nothing')
+    await page.getByText('This key is not known here').waitFor()
+    assert.equal(await page.getByLabel('Your key').getAttribute('aria-invalid'), 'true')
+    assert.equal(await page.getByLabel('Your key').inputValue(), 'mf_live_nothing')
+  })
+
+  test('was not given', async () => {
+    const page = await visit('/key')
+    await page.getByRole('button', { name: 'Show its usage' }).click()
+    await page.getByText('Give a key').waitFor()
+  })
+
+  test('is asked for too often', async () => {
+    expect({ complaint: /429/ })
+    const page = await visit('/key')
+    const json = { status: 'error', message: 'Too many.', code: 'rate_limited', request_id: 'x' }
+    await page.route('**/usage', (route) =>
+      route.fulfill({ status: 429, headers: { 'retry-after': '7' }, json }),
+    )
+    await giveKey({ page, house: house() }, 'mf_live_x')
+    await page.getByText('Try again in 7 seconds').waitFor()
+  })
+
+  test('is kept on the page while the site cannot be reached', async () => {
+    expect({ complaint: /ERR_FAILED/ })
+    const page = await look(await used(1))
+    await page.route('**/usage', (route) => route.abort())
+    await page.getByRole('button', { name: 'Look again' }).click()
+    await page.getByText('could not be reached').waitFor()
+    assert.ok(await page.getByText('1 of 1,000 used').isVisible())
+  })
+})
+
+describe('the samples', () => {
+  const programs: Record<string, (text: string) => [string, string[]]> = {
+    curl: (text) => ['bash', ['-c', text.replace('curl', 'curl -s')]],
+    JavaScript: (text) => [process.execPath, ['--input-type=module', '-e', text]],
+    Python: (text) => ['python3', ['-c', text]],
+  }
+
+  test('run as they are copied, with the key and the address that were given', async () => {
+    const key = await ring.issue()
+    await house().mail('sample@pool.test')
+    await house().mail('other@pool.test', 'Subject: for another\r\n\r\nno\r\n')
+    const page = await look(key, { permissions: ['clipboard-read', 'clipboard-write'] })
+    await page.getByLabel('Only mail for this address').fill('sample@pool.test')
+    for (const [name, run] of Object.entries(programs)) {
+      await page.getByRole('tab', { name }).click()
+      await page.getByRole('button', { name: 'Copy: the sample' }).click()
+      await page.getByRole('button', { name: 'Copied: the sample' }).waitFor()
+      const text = String(await page.evaluate('navigator.clipboard.readText()'))
+      assert.ok(text.includes(house().url), name)
+      const { stdout } = await promisify(execFile)(...run(text))
+      assert.match(stdout, /Your code is 123456/, name)
+      assert.doesNotMatch(stdout, /for another/, name)
+    }
+    assert.equal(await ring.used(key), 3)
+  })
+
+  test('hide the key until it is asked for', async () => {
+    const { secret } = await ring.issue()
+    const page = await look({ id: '', secret, headers: {} })
+    const text = async () => (await page.getByRole('tabpanel').textContent()) ?? ''
+    assert.ok(!(await text()).includes(secret))
+    await page.getByRole('button', { name: 'Show the secret' }).click()
+    assert.ok((await text()).includes(secret))
+    await page.getByRole('button', { name: 'Hide the secret' }).click()
+    assert.ok(!(await text()).includes(secret))
+  })
+
+  test('are tabs that arrow keys go through', async () => {
+    const page = await look(await ring.issue())
+    await page.getByRole('tab', { name: 'curl' }).press('ArrowRight')
+    assert.equal(
+      await page.getByRole('tab', { name: 'JavaScript' }).getAttribute('aria-selected'),
+      'true',
+    )
+    assert.match((await page.getByRole('tabpanel').textContent()) ?? '', /await fetch/)
+  })
+})
+
+test('without JavaScript /key says what a terminal can do', async () => {
+  const page = await visit('/key', { javaScriptEnabled: false })
+  const words = await page.locator('noscript').innerText()
+  assert.ok(words.includes(`curl -H 'APIKey: KEY' ${house().url}/usage`))
+})

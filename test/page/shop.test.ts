@@ -1,0 +1,255 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
+import { describe, test } from 'vitest'
+import { claim, clickPay, FAKE_SHOP, type Order, order } from '../shop-client.ts'
+import { visitor } from './visit.ts'
+
+const { house, visit, expect } = visitor(FAKE_SHOP)
+
+const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name })
+
+async function usage(key: string): Promise<number> {
+  return (await fetch(`${house().url}/usage`, { headers: { apikey: key } })).status
+}
+
+async function shownKey(page: Page): Promise<string> {
+  await page.getByText('This is your key').waitFor()
+  const key = (await page.locator('.minted .key').textContent()) ?? ''
+  assert.match(key, /^mf_test_/)
+  return key
+}
+
+/** From the plans to the pay page, by clicking. */
+async function buy(name: string, email = ''): Promise<Page> {
+  const page = await visit('/pricing')
+  if (email) await page.getByLabel('E-mail').fill(email)
+  await button(page, `Buy ${name}`).click()
+  await page.waitForURL('**/pay/**')
+  return page
+}
+
+async function paidOrder(): Promise<Order> {
+  const made = await order(house().url)
+  await clickPay(house().url, made)
+  return made
+}
+
+test('a plan is bought by clicking, and its key opens', async () => {
+  const page = await buy('Business', 'ann@buyer.example')
+  await page.getByText('This is a test shop').waitFor()
+  await button(page, 'Pay 45 USD').click()
+  await page.waitForURL('**/orders/**')
+  await button(page, 'Show my key').click()
+  const key = await shownKey(page)
+  assert.equal(await usage(key), 200)
+  assert.equal(await page.evaluate('document.activeElement.className'), 'minted')
+  assert.ok((await page.getByRole('tabpanel').textContent())?.includes(`${house().url}/emails`))
+})
+
+test('the key can be copied and downloaded', async () => {
+  const { id, secret } = await paidOrder()
+  const page = await visit(`/orders/${id}#${secret}`, {
+    permissions: ['clipboard-read', 'clipboard-write'],
+  })
+  await button(page, 'Show my key').click()
+  const key = await shownKey(page)
+  await button(page, 'Copy: your key').click()
+  await button(page, 'Copied: your key').waitFor()
+  assert.equal(await page.evaluate('navigator.clipboard.readText()'), key)
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Download' }).click(),
+  ])
+  assert.equal(download.suggestedFilename(), `mayfly-key-${id}.txt`)
+  assert.equal(readFileSync(await download.path(), 'utf8'), `${key}\n`)
+})
+
+test('where there is no clipboard, the key is marked to be copied by hand', async () => {
+  const { id, secret } = await paidOrder()
+  const page = await visit(`/orders/${id}#${secret}`)
+  await page.evaluate(`Object.defineProperty(navigator, 'clipboard', { value: undefined })`)
+  await button(page, 'Show my key').click()
+  const key = await shownKey(page)
+  await button(page, 'Copy: your key').click()
+  await button(page, 'Marked: copy it now').waitFor()
+  assert.equal(await page.evaluate('String(getSelection())'), key)
+})
+
+test('what is under way is shown as soon as it has arrived, by itself', async () => {
+  const page = await buy('Starter')
+  await button(page, 'Pay later').click()
+  await page.getByText('Payment under way').waitFor()
+  const id = /ord_\w+/.exec(page.url())?.[0] ?? ''
+  await clickPay(house().url, { id, secret: '', payUrl: '' })
+  await button(page, 'Show my key').waitFor()
+  assert.ok(await page.getByText('Paid', { exact: true }).isVisible())
+})
+
+for (const [name, clicks] of [
+  ['declined', ['Decline']],
+  ['that never arrives', ['Pay later', 'It fails']],
+] as const) {
+  test(`a payment ${name} shows no key`, async () => {
+    const page = await buy('Starter')
+    const payUrl = page.url()
+    for (const click of clicks) {
+      await page.goto(payUrl)
+      await button(page, click).click()
+      await page.waitForURL('**/orders/**')
+    }
+    await page.getByText('Payment failed', { exact: true }).waitFor()
+    assert.equal(await button(page, 'Show my key').isVisible(), false)
+    await page.getByRole('link', { name: 'Choose a plan again' }).click()
+    await page.waitForURL('**/pricing')
+  })
+}
+
+test('a page that comes back from the browser’s memory sells again', async () => {
+  const page = await visit('/pricing')
+  // Nothing comes of leaving: the page stays as it is when it is left.
+  await page.route('**/pay/**', (route) => route.fulfill({ status: 204 }))
+  await button(page, 'Buy Starter').click()
+  await page.locator('button:disabled', { hasText: 'Buy Business' }).waitFor()
+  await page.evaluate(`dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))`)
+  await page.locator('button:enabled', { hasText: 'Buy Business' }).waitFor()
+})
+
+describe('coming back', () => {
+  test('by a link the order opens, and the secret leaves the address bar', async () => {
+    const { id, secret } = await paidOrder()
+    const page = await visit(`/orders/${id}#${secret}`)
+    await button(page, 'Show my key').waitFor()
+    assert.equal(page.url(), `${house().url}/orders/${id}`)
+    await page.reload()
+    await button(page, 'Show my key').waitFor()
+  })
+
+  test('with the private link of the page itself', async () => {
+    const page = await buy('Starter')
+    await button(page, 'Pay 5 USD').click()
+    await button(page, 'Show my key').waitFor()
+    const link = await page.getByRole('link', { name: 'Private link' }).getAttribute('href')
+    const elsewhere = await visit(`${new URL(page.url()).pathname}${link}`)
+    await button(elsewhere, 'Show my key').waitFor()
+  })
+
+  test('without it, the claim secret can be given', async () => {
+    const { id, secret } = await paidOrder()
+    const page = await visit(`/orders/${id}`)
+    await page.getByText('does not know the claim secret').waitFor()
+    await page.getByLabel('Claim secret').fill(` ${secret} `)
+    await button(page, 'Open the order').click()
+    await button(page, 'Show my key').waitFor()
+  })
+
+  test('after the key was shown, a new one is offered as what it is', async () => {
+    const made = await paidOrder()
+    const former = String((await claim(house().url, made)).body['key'])
+    const page = await visit(`/orders/${made.id}#${made.secret}`)
+    await page.getByText('ends the former').waitFor()
+    await button(page, 'Make a new key').click()
+    const key = await shownKey(page)
+    assert.deepEqual([await usage(former), await usage(key)], [401, 200])
+  })
+})
+
+test('a wrong claim secret is told so, and another can be given', async () => {
+  // The browser tells of every 404 on its console.
+  expect({ complaint: /404/ })
+  const made = await order(house().url)
+  const page = await visit(`/orders/${made.id}#${'x'.repeat(43)}`)
+  await page.getByText('There is no such order').waitFor()
+  await page.getByLabel('Claim secret').fill(made.secret)
+  await button(page, 'Open the order').click()
+  await page.getByText('Waiting for the payment').waitFor()
+})
+
+test('an order that failed on the way is tried again as the same order', async () => {
+  expect({ complaint: /ERR_FAILED/ })
+  const page = await visit('/pricing')
+  const keys: (string | undefined)[] = []
+  let cut = true
+  await page.route('**/api/checkout', async (route) => {
+    keys.push(route.request().headers()['idempotency-key'])
+    if (cut) await route.abort()
+    else await route.continue()
+  })
+  await button(page, 'Buy Starter').click()
+  await page.getByText('could not be reached').waitFor()
+  cut = false
+  await button(page, 'Buy Starter').click()
+  await page.waitForURL('**/pay/**')
+  assert.equal(keys.length, 2)
+  assert.ok(keys[0])
+  assert.equal(keys[0], keys[1])
+})
+
+test('an order is looked for again when the site could not be reached', async () => {
+  expect({ complaint: /ERR_FAILED/ })
+  const { id, secret } = await paidOrder()
+  const page = await visit('/pricing')
+  await page.route('**/api/orders/**', (route) => route.abort(), { times: 1 })
+  await page.goto(`${house().url}/orders/${id}#${secret}`)
+  await page.getByText('could not be reached').waitFor()
+  await button(page, 'Show my key').waitFor()
+})
+
+describe('a browser that keeps nothing for the site', () => {
+  async function visitForgetful(path: string): Promise<Page> {
+    const page = await visit('/favicon.svg')
+    await page.addInitScript(
+      `Object.defineProperty(window, 'sessionStorage', { get() { throw new Error('blocked') } })`,
+    )
+    await page.goto(`${house().url}${path}`)
+    return page
+  }
+
+  test('is not sent to pay for what it could not show', async () => {
+    const page = await visitForgetful('/pricing')
+    await button(page, 'Buy Starter').click()
+    await page.getByText('Your browser keeps nothing').waitFor()
+    assert.equal(new URL(page.url()).pathname, '/pricing')
+  })
+
+  test('still opens an order by its link', async () => {
+    const { id, secret } = await paidOrder()
+    const page = await visitForgetful(`/orders/${id}#${secret}`)
+    await button(page, 'Show my key').click()
+    assert.equal(await usage(await shownKey(page)), 200)
+  })
+})
+
+test('an address that is none is not sent', async () => {
+  const page = await visit('/pricing')
+  const asked: string[] = []
+  page.on('request', (request) => asked.push(request.url()))
+  await page.getByLabel('E-mail').fill('ann')
+  await button(page, 'Buy Starter').click()
+  assert.equal(await page.evaluate(`document.querySelector('#email:invalid') !== null`), true)
+  assert.deepEqual(
+    asked.filter((url) => url.includes('/api/')),
+    [],
+  )
+})
+
+test('plans that could not be loaded are asked for again', async () => {
+  expect({ complaint: /ERR_FAILED/ })
+  const page = await visit('/favicon.svg')
+  await page.route('**/api/plans', (route) => route.abort(), { times: 1 })
+  await page.goto(`${house().url}/pricing`)
+  await button(page, 'Try again').click()
+  await button(page, 'Buy Starter').waitFor()
+})
+
+test('without JavaScript the pages say what to do, and the test shop can be paid', async () => {
+  const made = await order(house().url)
+  const page = await visit('/pricing', { javaScriptEnabled: false })
+  assert.match(await page.locator('noscript').innerText(), /curl -X POST/)
+  assert.ok(await button(page, 'Buy Starter').isDisabled())
+  await page.goto(made.payUrl)
+  await button(page, 'Pay 5 USD').click()
+  await page.waitForURL('**/orders/**')
+  assert.match(await page.locator('noscript').innerText(), /Claim-Secret/)
+  assert.equal((await claim(house().url, made)).status, 200)
+})
