@@ -1,0 +1,276 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import { describe, test } from 'vitest'
+import { letter, openInbox, row } from './inbox-steps.ts'
+import { visitor } from './visit.ts'
+
+const { house, visit, beside, expect } = visitor()
+
+const address = (page: Page) => page.locator('#address')
+const press = async (page: Page, name: string) =>
+  await page.getByRole('button', { name, exact: true }).click()
+const shown = async (page: Page): Promise<string> => {
+  await address(page).filter({ hasText: '@' }).waitFor()
+  return (await address(page).textContent()) ?? ''
+}
+const DAY = 86_400
+
+describe('the first address', () => {
+  test('is there without a click, after one question to the API, and nothing moves', async () => {
+    const page = await visit('/favicon.svg')
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+    await page.addInitScript(() => {
+      Object.assign(globalThis, { shift: 0 })
+      new PerformanceObserver((list) => {
+        for (const entry of list.getEntries()) {
+          Object.assign(globalThis, {
+            shift: Reflect.get(globalThis, 'shift') + Reflect.get(entry, 'value'),
+          })
+        }
+      }).observe({ type: 'layout-shift', buffered: true })
+    })
+    await page.goto(`${house().url}/`)
+    const email = await shown(page)
+    const calls = asked.filter((path) => path.startsWith('/api/'))
+    assert.equal(calls[0], '/api/create-session')
+    assert.equal(calls.filter((path) => path === '/api/create-session').length, 1)
+    await openInbox(page)
+    assert.equal(await page.evaluate('shift'), 0)
+    assert.match(email, /^[a-z]+\.[a-z]+\d+@(box|pool)\.test$/)
+  })
+
+  test('is the same at the next visit, shown before anybody is asked', async () => {
+    const page = await visit('/')
+    const email = await shown(page)
+    await page.context().route('**/api/**', (route) => route.abort())
+    expect({ complaint: /ERR_FAILED/ })
+    await page.reload()
+    assert.equal(await shown(page), email)
+  })
+
+  test('is one for two tabs that open at once', async () => {
+    const page = await visit('/favicon.svg')
+    const other = await beside(page, '/favicon.svg')
+    await Promise.all([page, other].map((tab) => tab.goto(`${house().url}/`)))
+    assert.equal(await shown(page), await shown(other))
+  })
+
+  test('survives a browser whose memory is spoilt', async () => {
+    const page = await visit('/favicon.svg')
+    await page.evaluate(`localStorage.setItem('mayfly mailboxes', '[{"email":1},{"token":')`)
+    await page.goto(`${house().url}/`)
+    await shown(page)
+  })
+
+  test('is also had by a browser that keeps nothing, which is said', async () => {
+    const page = await visit('/favicon.svg')
+    await page.addInitScript(() => {
+      Object.defineProperty(globalThis, 'localStorage', {
+        get() {
+          throw new DOMException('no', 'SecurityError')
+        },
+      })
+    })
+    await page.goto(`${house().url}/`)
+    await shown(page)
+    await page.getByText('Your browser keeps nothing for this site').waitFor()
+  })
+
+  test('comes by itself once the site can be reached', async () => {
+    const page = await visit('/favicon.svg')
+    await page.context().route('**/api/create-session', (route) => route.abort())
+    expect({ complaint: /ERR_FAILED/ })
+    await page.goto(`${house().url}/`)
+    await page.getByText('The site could not be reached.').waitFor()
+    await page.getByText('Trying again in').waitFor()
+    await page.context().unroute('**/api/create-session')
+    await press(page, 'Try again')
+    await shown(page)
+  })
+
+  test('is waited for when there were too many, and the seconds are said', async () => {
+    const page = await visit('/favicon.svg')
+    const refusal = { status: 'error', message: 'Too many.', code: 'rate_limited', request_id: 'x' }
+    await page
+      .context()
+      .route('**/api/create-session', (route) =>
+        route.fulfill({ status: 429, json: refusal, headers: { 'retry-after': '7' } }),
+      )
+    expect({ complaint: /429/ })
+    await page.goto(`${house().url}/`)
+    await page
+      .getByText('Too many requests from your network. Trying again in 7 seconds.')
+      .waitFor()
+  })
+
+  test('holds no mail and no more than address, token and end in the memory of the browser', async () => {
+    const page = await visit('/')
+    const { email } = await openInbox(page)
+    await house().mail(email, letter({ subject: 'Canary subject', text: 'canary body' }))
+    await row(page, 'Canary subject').click()
+    await page.getByText('canary body').waitFor()
+    const memory = String(
+      await page.evaluate('JSON.stringify({...localStorage, ...sessionStorage})'),
+    )
+    assert.ok(!/canary/i.test(memory), memory)
+    const [kept] = JSON.parse(
+      String(await page.evaluate(`localStorage.getItem('mayfly mailboxes')`)),
+    )
+    assert.deepEqual(Object.keys(kept), ['email', 'token', 'expires'])
+  })
+})
+
+describe('copying', () => {
+  test('puts the address on the clipboard and says so', async () => {
+    const page = await visit('/', { permissions: ['clipboard-read', 'clipboard-write'] })
+    const email = await shown(page)
+    await page.locator('.address-line').getByRole('button', { name: 'Copy' }).click()
+    await page.getByRole('button', { name: 'Copied' }).waitFor()
+    await page.getByRole('status').filter({ hasText: 'Address copied' }).waitFor()
+    assert.equal(await page.evaluate('navigator.clipboard.readText()'), email)
+  })
+
+  test('marks the address where there is no clipboard', async () => {
+    const page = await visit('/favicon.svg')
+    await page.addInitScript(() => {
+      Object.defineProperty(navigator, 'clipboard', { value: undefined })
+    })
+    await page.goto(`${house().url}/`)
+    const email = await shown(page)
+    await page.locator('.address-line').getByRole('button', { name: 'Copy' }).click()
+    await page.getByRole('button', { name: 'Marked: copy it now' }).waitFor()
+    assert.equal(String(await page.evaluate('String(getSelection())')).trim(), email)
+  })
+})
+
+describe('more addresses', () => {
+  test('a new one takes the place of the old, which is a click away and has its own mail', async () => {
+    const page = await visit('/')
+    const { email: first } = await openInbox(page)
+    await house().mail(first, letter({ subject: 'For the first' }))
+    await row(page, 'For the first').waitFor()
+    await press(page, 'New address')
+    await address(page).filter({ hasNotText: first }).waitFor()
+    const second = await shown(page)
+    await page.getByText('Waiting for mail').waitFor()
+    await page.getByText('1 more address').click()
+    await press(page, `Show ${first}`)
+    await row(page, 'For the first').waitFor()
+    assert.equal(await shown(page), first)
+    await page.reload()
+    assert.equal(await shown(page), first)
+    await page.getByText('1 more address').click()
+    await page.getByRole('button', { name: `Show ${second}` }).waitFor()
+  })
+
+  test('one that is not needed any more is ended, after a question', async () => {
+    const page = await visit('/')
+    const { email, token } = await openInbox(page)
+    await press(page, 'New address')
+    await page.getByText('1 more address').click()
+    await press(page, `End ${email}`)
+    await page.getByRole('dialog').getByText('This cannot be undone').waitFor()
+    await press(page, 'Keep it')
+    await press(page, `End ${email}`)
+    await press(page, 'End it')
+    await page.getByText('1 more address').waitFor({ state: 'detached' })
+    const { status } = await fetch(`${house().url}/api/check-mail?token=${token}`)
+    assert.equal(status, 401)
+  })
+
+  test('what one tab makes the other lists', async () => {
+    const page = await visit('/')
+    const first = await shown(page)
+    const other = await beside(page, '/')
+    await shown(other)
+    await press(page, 'New address')
+    await other.getByText('1 more address').waitFor()
+    assert.equal(await shown(other), first, 'the other tab stays where it is')
+  })
+})
+
+describe('a name of one’s own', () => {
+  const openForm = async () => {
+    const page = await visit('/')
+    await shown(page)
+    await press(page, 'Choose a name')
+    const dialog = page.getByRole('dialog', { name: 'An address of your choice' })
+    await dialog.getByLabel('Domain').filter({ hasText: '@box.test' }).waitFor()
+    return { page, dialog, name: dialog.getByLabel('Name') }
+  }
+
+  test('becomes the address, at the domain and for the time that were chosen', async () => {
+    const { page, dialog, name } = await openForm()
+    await name.fill('Calm.Ann')
+    await dialog.getByLabel('Domain').selectOption({ label: '@box.test' })
+    await dialog.getByLabel('Keep it for').selectOption({ label: '1 hour' })
+    await press(page, 'Make this address')
+    await address(page).filter({ hasText: 'calm.ann@box.test' }).waitFor()
+    await page.getByText('59 min left').waitFor()
+  })
+
+  for (const [typed, words] of [
+    ['a b', 'Only a to z'],
+    ['.ann', 'Begin with a letter'],
+    ['a..b', 'No two signs in a row'],
+    ['a'.repeat(65), 'At most 64'],
+  ] as const) {
+    test(`${typed.slice(0, 8)} is found wrong while it is typed`, async () => {
+      const { page, dialog, name } = await openForm()
+      await name.fill(typed)
+      await dialog.getByText(words).waitFor()
+      assert.equal(await name.getAttribute('aria-invalid'), 'true')
+      assert.ok(await page.getByRole('button', { name: 'Make this address' }).isDisabled())
+      await name.fill('fine')
+      await dialog.getByText(words).waitFor({ state: 'detached' })
+    })
+  }
+
+  for (const [name, words] of [
+    ['taken-name', 'This address is taken'],
+    ['admin', 'This name is reserved'],
+  ] as const) {
+    test(`${name} is refused at the name, and another can be tried`, async () => {
+      if (name === 'taken-name') await house().session({ prefix: name, domain_id: '1' })
+      const { page, dialog, name: field } = await openForm()
+      expect({ complaint: /40[09]/ })
+      await field.fill(name)
+      await dialog.getByLabel('Domain').selectOption({ label: '@box.test' })
+      await press(page, 'Make this address')
+      await dialog.getByText(words).waitFor()
+      await field.fill(`${name}-free`)
+      await dialog.getByText(words).waitFor({ state: 'detached' })
+      await press(page, 'Make this address')
+      await address(page)
+        .filter({ hasText: `${name}-free@box.test` })
+        .waitFor()
+    })
+  }
+})
+
+describe('the end', () => {
+  test('is counted down to, and can be put off', async () => {
+    const page = await visit('/')
+    await page.getByText('23 hr 59 min left').waitFor()
+    await press(page, 'Keep it longer')
+    await page.getByRole('status').filter({ hasText: 'Kept until' }).waitFor()
+    await page.getByText(/^(1 day 23 hr|47 hr 59 min) left$/).waitFor()
+  })
+
+  test('comes while the page is open, and the address can be had back', async () => {
+    const page = await visit('/favicon.svg')
+    await page.clock.install()
+    await page.goto(`${house().url}/`)
+    const { email } = await openInbox(page)
+    expect({ complaint: /401/ })
+    house().moveClock(DAY + 1)
+    await page.clock.fastForward((DAY + 2) * 1000)
+    await page.getByText('This address has ended. Its mail is gone.').waitFor()
+    await press(page, 'Have it back')
+    await page.getByText('This address has ended.').waitFor({ state: 'detached' })
+    assert.equal(await shown(page), email)
+    await house().mail(email, letter({ subject: 'After the end' }))
+    await row(page, 'After the end').waitFor()
+  })
+})

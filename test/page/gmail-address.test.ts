@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, test } from 'vitest'
+import { openBrowser } from '../browser.ts'
+import { type GmailHouse, openGmailHouse } from '../gmail-house.ts'
+
+const JOEY = 'joey@gmail.com'
+
+let house: GmailHouse
+let browser: Browser
+beforeAll(async () => {
+  house = await openGmailHouse([{ email: JOEY }, { email: 'ann@gmail.com' }])
+  await house.report(JOEY, 'ok')
+  browser = await openBrowser()
+})
+afterAll(async () => {
+  await browser.close()
+  await house.stop()
+})
+
+test('where the site has Gmail accounts, an alias of one can be had', async () => {
+  const page = await browser.newPage()
+  await page.goto(`${house.url}/`)
+  await page.getByRole('button', { name: 'Choose a name' }).click()
+  const dialog = page.getByRole('dialog')
+  const places = dialog.getByLabel('Domain')
+  await places.filter({ hasText: 'Gmail alias: any Gmail account' }).waitFor()
+  await dialog.getByLabel('Name').fill('shop')
+  await places.selectOption({ label: `Gmail alias: ${JOEY}` })
+  await dialog.getByRole('button', { name: 'Make this address' }).click()
+  await page.locator('#address').filter({ hasText: 'joey+shop@gmail.com' }).waitFor()
+  assert.equal(await dialog.count(), 0)
+})

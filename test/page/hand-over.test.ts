@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import { encode } from 'uqr'
+import { test } from 'vitest'
+import { mailboxOf, openInbox } from './inbox-steps.ts'
+import { visitor } from './visit.ts'
+
+const { house, visit, expect } = visitor()
+
+const press = async (page: Page, name: string) => await page.getByRole('button', { name }).click()
+const shown = async (page: Page): Promise<string> => {
+  const address = page.locator('#address').filter({ hasText: '@' })
+  await address.waitFor()
+  return (await address.textContent()) ?? ''
+}
+
+test('a phone opens the mailbox by the code on the screen, after a question', async () => {
+  const page = await visit('/')
+  const { email, token } = await openInbox(page)
+  await press(page, 'Open on a phone')
+  const code = page.getByRole('img', { name: `QR code that opens ${email}` })
+  const link = `${house().url}/#open=${token}`
+  await code.locator('path[d^=M]').waitFor()
+  assert.deepEqual(
+    await code.locator('path').getAttribute('d'),
+    squares(encode(link, { ecc: 'M', border: 3 }).data),
+  )
+
+  const phone = await visit('/favicon.svg', { viewport: { width: 360, height: 740 } })
+  await phone.goto(link)
+  const asked = phone.getByRole('dialog', { name: 'Open this address here?' })
+  await asked.getByText(email).waitFor()
+  assert.equal(new URL(phone.url()).hash, '', 'the token is gone from the address bar')
+  assert.equal(await phone.evaluate(`localStorage.getItem('mayfly mailboxes')`), null)
+  await press(phone, 'Open it here')
+  assert.equal(await shown(phone), email)
+  assert.deepEqual((await mailboxOf(phone)).token, token)
+})
+
+test('a phone that says no has an address of its own', async () => {
+  const { email, token } = await house().session()
+  const phone = await visit(`/#open=${token}`)
+  await press(phone, 'No, leave it')
+  assert.notEqual(await shown(phone), email)
+})
+
+test('a phone is told when there is no such mailbox any more', async () => {
+  expect({ complaint: /401/ })
+  const phone = await visit(`/#open=${'x'.repeat(43)}`)
+  await phone.getByText('The address in this link has ended, or never was.').waitFor()
+  await shown(phone)
+})
+
+/** What is drawn for this pattern. */
+function squares(rows: boolean[][]): string {
+  let path = ''
+  rows.forEach((row, y) => {
+    let x = 0
+    while (x < row.length) {
+      const from = x
+      while (row[x]) x += 1
+      if (x > from) path += `M${from} ${y}h${x - from}v1h-${x - from}z`
+      x += 1
+    }
+  })
+  return path
+}
