@@ -114,6 +114,33 @@ describe('a parse that nobody waited for', () => {
     assert.equal(heard.at(-1), 'now')
   })
 
+  test('is kept, but not where the disk is nearly full', async () => {
+    for (const [obstacle, kept] of [
+      ['little is left', undefined],
+      [undefined, mail],
+    ] as const) {
+      const scarce = { ...store, obstacle: async () => obstacle }
+      const parsed = parseOnce({ store: scarce, parse: async () => mail })
+      assert.deepEqual(await parsed(rawId, 'later'), mail)
+      assert.deepEqual(await store.readParsed(rawId), kept)
+    }
+  })
+
+  test('is not kept once there was no room, until there is for what somebody reads', async () => {
+    const tried: string[] = []
+    let isFull = true
+    const keepParsed = async () => {
+      tried.push(isFull ? 'refused' : 'kept')
+      if (isFull) throw new Problem('overloaded', 'x')
+    }
+    const parsed = parseOnce({ store: { ...store, keepParsed }, parse: async () => mail })
+    for (const haste of ['later', 'later', undefined, 'later'] as const) await parsed(rawId, haste)
+    assert.deepEqual(tried, ['refused', 'refused'], 'the first, and that of the reader')
+    isFull = false
+    for (const haste of ['later', undefined, 'later'] as const) await parsed(rawId, haste)
+    assert.deepEqual(tried.slice(2), ['kept', 'kept'])
+  })
+
   test('and was refused is asked for anew by whoever waits', async () => {
     const { heard, jobs, begun, parsed } = slowParser()
     const look = assert.rejects(parsed(rawId, 'later'), { code: 'overloaded' })

@@ -4,7 +4,7 @@ import type { MailStore } from '../store/store.ts'
 import type { Parsed } from './read-mail.ts'
 
 export interface ParseOnceNeeds {
-  store: Pick<MailStore, 'readRaw' | 'readParsed' | 'keepParsed'>
+  store: Pick<MailStore, 'readRaw' | 'readParsed' | 'keepParsed' | 'obstacle'>
   /** With a name: nobody waits for it yet. Under that name it can be hastened. */
   parse(raw: Uint8Array, later?: number): Promise<Mail>
   hasten?(name: number): void
@@ -20,6 +20,7 @@ interface UnderWay {
 /** Reads the kept parse of a mail, or parses it and keeps that. However many ask at once, it is parsed once. */
 export function parseOnce({ store, parse, hasten }: ParseOnceNeeds): Parsed {
   const underWay = new Map<number, UnderWay>()
+  let isFull = false
 
   async function find(rawId: number): Promise<Mail | undefined> {
     const kept = await store.readParsed(rawId)
@@ -28,16 +29,25 @@ export function parseOnce({ store, parse, hasten }: ParseOnceNeeds): Parsed {
     if (!raw) return undefined
     const begun = underWay.get(rawId)
     const mail = await parse(raw.bytes, begun?.later && !begun.hastened ? rawId : undefined)
-    await keep(rawId, mail)
+    const isAsked = !begun?.later || begun.hastened
+    if (isAsked || (await hasRoom())) await keep(rawId, mail)
     return mail
+  }
+
+  // What nobody has asked to read takes no space from mail where that is scarce, and a write that finds none takes with it
+  // whatever shares its commit.
+  async function hasRoom(): Promise<boolean> {
+    return !isFull && (await store.obstacle()) === undefined
   }
 
   // A full disk keeps nobody from reading: the next reader then parses again.
   async function keep(rawId: number, mail: Mail): Promise<void> {
     try {
       await store.keepParsed(rawId, mail)
+      isFull = false
     } catch (error) {
       if (!(error instanceof Problem)) throw error
+      isFull = true
     }
   }
 

@@ -114,6 +114,17 @@ test('after a refusal nothing is begun for a while', async () => {
   turns.close()
 })
 
+test('after a rest one is tried, and more when it was not refused', async () => {
+  const { turns, told, underWay, fail, end } = scene()
+  add(turns, ANN, [2, 1])
+  add(turns, BOB, [2, 1])
+  for (let each = 0; each < 4; each += 1) await fail(new Problem('overloaded', 'x'))
+  while (told.length < 5) await new Promise(setImmediate)
+  assert.equal(underWay().length, 1)
+  await end()
+  assert.equal(underWay().length, 3)
+})
+
 test('a fault is told, costs its own outcome and holds up nobody', async () => {
   const { turns, fail, end, failures } = scene({ atOnce: 1 })
   const [bad, good] = [turns.add(ANN, 2), turns.add(ANN, 1)]

@@ -44,7 +44,7 @@ export function openTurns<T>({ deed, failed, limits }: TurnsOptions<T>): Turns<T
   const rest = resting(limits, next)
 
   function next(): void {
-    while (underWay < limits.atOnce && !rest.isOn()) {
+    while (underWay < (rest.isDoubtful() ? 1 : limits.atOnce) && !rest.isOn()) {
       const turn = whoseTurn(boxes, limits.perMailbox)
       const id = turn?.[1].todo.pop()
       if (!turn || id === undefined) return
@@ -131,6 +131,8 @@ function resting({ restMs, longestRestMs }: TurnLimits, over: () => void) {
   let timer: NodeJS.Timeout | undefined
   return {
     isOn: () => timer !== undefined,
+    /** Until the next success: one that is refused is enough. */
+    isDoubtful: () => nextMs !== restMs,
     begin(): void {
       // Of several that are refused at once, the first says it for all.
       if (timer !== undefined) return
