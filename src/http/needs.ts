@@ -73,6 +73,7 @@ export interface HttpConfig {
   readerPool: ReaderPool
   plans: readonly Plan[]
   mailOut: { url: string }
+  senderChecks: { on: boolean }
   gmailAccounts: readonly FiledAccount[]
   http: {
     trustProxy: readonly string[]
@@ -112,6 +113,7 @@ export interface Rules extends Pick<CreateSessionNeeds, 'lives' | 'cooldownMs' |
   plans: readonly Plan[]
   /** Whether buyers get a receipt by mail. */
   receipts: boolean
+  checksSenders: boolean
 }
 
 export interface RouteNeeds

@@ -10,6 +10,7 @@ export interface PageFacts {
   cooldown: number
   abuse: string
   operator: string
+  checks: boolean
   receipts: boolean
   site: string
 }
@@ -25,6 +26,7 @@ export async function pageFacts(
     cooldown: needs.cooldownMs / 1000,
     abuse: domain ? `abuse@${domain.name}` : '',
     operator: domain ? `postmaster@${domain.name}` : '',
+    checks: needs.checksSenders,
     receipts: needs.receipts,
     site: siteUrl(needs.baseUrl, host),
   }

@@ -94,6 +94,7 @@ function rulesOf(config: HttpConfig): Rules {
     readerPool,
     plans,
     receipts: config.mailOut.url !== '',
+    checksSenders: config.senderChecks.on,
     accountRules: accountRules(config.gmailAccounts),
     baseUrl: http.baseUrl,
     hostname: smtp.hostname,

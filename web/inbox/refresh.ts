@@ -1,8 +1,8 @@
 import { signal } from '@preact/signals'
 import { faultWords } from '../site/fault-words.ts'
+import { announce } from '../site/told.ts'
 import { say } from '../site/words.ts'
 import { lookNow } from './hear.ts'
-import { announce } from './told.ts'
 import { unreadCount } from './unread.ts'
 
 /** True while the server is asked because the reader wished so. */

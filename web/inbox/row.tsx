@@ -2,6 +2,7 @@ import { useComputed } from '@preact/signals'
 import { copyText } from '../site/copy-button.tsx'
 import { Glyph } from '../site/glyphs.tsx'
 import type { Summary } from '../site/shapes.ts'
+import { announce } from '../site/told.ts'
 import { language, say } from '../site/words.ts'
 import { tick } from './chosen.ts'
 import { deleteRow, setCursor } from './deeds.ts'
@@ -9,7 +10,6 @@ import { rowId } from './focus.ts'
 import { minute } from './minute.ts'
 import { open } from './opened.ts'
 import { receivedText, receivedWhole } from './received.ts'
-import { announce } from './told.ts'
 
 export interface RowProps {
   message: Summary

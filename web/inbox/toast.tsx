@@ -1,3 +1,4 @@
+import { told, toldSeen } from '../site/told.ts'
 import { say } from '../site/words.ts'
 import {
   holdUndo,
@@ -8,7 +9,6 @@ import {
   undo,
   undoableCount,
 } from './deletions.ts'
-import { told, toldSeen } from './told.ts'
 
 // Less is over before it could be read.
 const LEAST_PROGRESS = 20

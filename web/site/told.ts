@@ -1,11 +1,11 @@
 import { signal } from '@preact/signals'
 
-/** What a screen reader is told about the list. */
+/** What has just happened, for a screen reader. */
 export const told = signal('')
 /** The same for everybody, for a moment. */
 export const toldSeen = signal('')
 
-const SEEN_MS = 3_000
+const SEEN_MS = 5_000
 let timer: ReturnType<typeof setTimeout> | undefined
 
 /** Told again when it is the same as before: a region that does not change is not read. */
