@@ -179,6 +179,8 @@ describe('400', () => {
   test('what cannot be understood is a page too', async () => {
     for (const asked of [
       await send('/plain', { domain_id: 'x' }),
+      await send('/plain?prefix=a&prefix=b'),
+      await send('/plain/end?proof[]=a'),
       await ask(`${house.url}/plain`, {
         method: 'POST',
         body: '{',
