@@ -23,7 +23,7 @@ export function page(built: BuiltPage, page: Page): Answer {
   const { title, language = 'en', entry, facts = {}, content, showsMail = false, refresh } = page
   const loads = entry === undefined ? undefined : built.loads(entry)
   const written = html`<!doctype html>
-<html lang="${language}" dir="${directionOf(language)}">
+<html lang="${language}" dir="${directionOf(language)}"${loads ? html` data-scripted` : html``}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -12,7 +12,8 @@
   }
   const theme = kept('mayfly theme')
   if (theme === 'light' || theme === 'dark') root.dataset['theme'] = theme
-  const language = kept('mayfly language')
+  // A page without a script of its own stays as the server wrote it.
+  const language = 'scripted' in root.dataset ? kept('mayfly language') : null
   if (language) {
     root.lang = language
     root.dir = language === 'ar' ? 'rtl' : 'ltr'
