@@ -14,22 +14,20 @@ const shown = async (page: Page): Promise<string> => {
   return (await address(page).textContent()) ?? ''
 }
 const DAY = 86_400
+/** Run in the page: how far things moved that the reader had seen already. */
+const COUNT_SHIFTS = `
+  shift = 0
+  new PerformanceObserver((list) => {
+    for (const { value } of list.getEntries()) shift += value
+  }).observe({ type: 'layout-shift', buffered: true })
+`
 
 describe('the first address', () => {
   test('is there without a click, after one question to the API, and nothing moves', async () => {
     const page = await visit('/favicon.svg')
     const asked: string[] = []
     page.on('request', (request) => asked.push(new URL(request.url()).pathname))
-    await page.addInitScript(() => {
-      Object.assign(globalThis, { shift: 0 })
-      new PerformanceObserver((list) => {
-        for (const entry of list.getEntries()) {
-          Object.assign(globalThis, {
-            shift: Reflect.get(globalThis, 'shift') + Reflect.get(entry, 'value'),
-          })
-        }
-      }).observe({ type: 'layout-shift', buffered: true })
-    })
+    await page.addInitScript({ content: COUNT_SHIFTS })
     await page.goto(`${house().url}/`)
     const email = await shown(page)
     const calls = asked.filter((path) => path.startsWith('/api/'))
