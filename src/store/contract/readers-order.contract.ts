@@ -9,6 +9,7 @@ import {
   DAY,
   HOUR,
   head,
+  newMail,
   type OpenMailStore,
   openScene,
   type Scene,
@@ -52,12 +53,14 @@ export function readersOrderContract(open: () => Promise<OpenMailStore>): void {
     })
 
     test('rise within one commit of many mails, and of one mail for many', async () => {
-      const sent = numbered(10).map((subject) => {
-        const index = Number(subject)
-        const to = turns[index % turns.length] ?? ''
-        return scene.send([to], { head: head(subject), receivedAt: at(-index * HOUR) })
-      })
-      await Promise.all(sent)
+      const mails = await Promise.all(
+        numbered(10).map(async (subject) => {
+          const index = Number(subject)
+          const recipients = await scene.accepted([turns[index % turns.length] ?? ''])
+          return newMail(recipients, { head: head(subject), receivedAt: at(-index * HOUR) })
+        }),
+      )
+      await Promise.all(mails.map((mail) => scene.store.addMail(mail)))
       assert.deepEqual(subjects(await list()), newestFirst(10))
       const [last] = await list({ limit: 1 })
       await scene.send(turns.slice(0, 3), { receivedAt: at(-DAY) })

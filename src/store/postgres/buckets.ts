@@ -1,0 +1,46 @@
+// A bucket is the UTC day, in days since 1970, on which a mail is due to go: the end of its session, or of its time in a
+// shared box. Each has a partition of its own, which is dropped whole when the day is over.
+
+const DAY_MS = 86_400_000
+// Partitions are made so far ahead, and a little further: a session of today may end so late.
+const FURTHEST_DAYS = 60
+export const AHEAD_DAYS = FURTHEST_DAYS + 1
+
+/** Where mail lies that stays longer: one partition, cleared by hand in small steps. */
+export const FAR = 2 ** 15 - 1
+
+/** Where mail lies that is due at a time, as seen from another. */
+export function bucketOf(dueAt: Date, now: Date): number {
+  const bucket = dayOf(dueAt)
+  return bucket > dayOf(now) + FURTHEST_DAYS ? FAR : Math.min(Math.max(bucket, 0), FAR)
+}
+
+export function dayOf(time: Date): number {
+  return Math.floor(time.getTime() / DAY_MS)
+}
+
+/** The first moment at which the bucket's day is over. */
+export function endOf(bucket: number): number {
+  return (bucket + 1) * DAY_MS
+}
+
+// 15 bits of bucket, 38 of serial: together the 53 that a JSON number holds.
+const SERIALS = 2 ** 38
+
+/** A raw mail by one number that tells where it lies. */
+export function rawIdOf(bucket: number, serial: number): number {
+  return bucket * SERIALS + serial
+}
+
+export function splitRawId(rawId: number): { bucket: number; serial: number } {
+  const bucket = Math.floor(rawId / SERIALS)
+  return { bucket, serial: rawId - bucket * SERIALS }
+}
+
+/** As SQL, to look for mail in these buckets and no others. In none: a list of what is no bucket. */
+export function listOf(buckets: string): string {
+  return buckets === '' ? '-1' : buckets
+}
+
+// Limits: days end on 2059-09-17, from then on all mail is far. Serials start over after 2^38 mails, which is 318 days at
+// 10,000 a second; the days of the first round are long gone then, and a far mail that meets its own number is refused once.

@@ -1,0 +1,136 @@
+import type { Address } from '../../core/address.ts'
+import { type FolderState, isSinceAlias } from '../../core/gmail.ts'
+import { type FetchedRecipient, hasRoom, type Recipient } from '../../core/recipient.ts'
+import { isLive, type MailboxId } from '../../core/session.ts'
+import type { FetchedMail, Kept, KeptRecipient } from '../store.ts'
+import { accountReads, LIVE_ALIAS } from './accounts.ts'
+import { type Boxes, lockBoxes } from './boxes.ts'
+import { delivery } from './delivery.ts'
+import type { IntakeNeeds } from './intake.ts'
+import { pack } from './pack.ts'
+import { intoBuckets } from './partitions.ts'
+import type { Db, Pool } from './pool.ts'
+
+export function fetchReads(db: Db) {
+  return {
+    /** By the whole address, as it was issued: never by part of it. */
+    findAliases: (
+      account: number,
+      addresses: readonly Address[],
+      now: Date,
+    ): Promise<Recipient[]> =>
+      db.rows<{ address: Address; mailbox: MailboxId }>(
+        `select address, id as mailbox from mail.session
+         where address = any($3::text[]) and ${LIVE_ALIAS} order by array_position($3, address)`,
+        [account, now.getTime(), addresses],
+      ),
+    async readFolder(accountId: number, name: string): Promise<FolderState | undefined> {
+      const [row] = await db.rows<{ uid_validity: number; last_uid: number }>(
+        'select uid_validity, last_uid from mail.gmail_folder where account_id = $1 and folder = $2',
+        [accountId, name],
+      )
+      return row && { uidValidity: row.uid_validity, lastUid: row.last_uid }
+    },
+  }
+}
+
+export function fetchWrites(pool: Pool, needs: IntakeNeeds) {
+  async function addOnce(
+    mail: FetchedMail,
+    packed: { size: number; zstd: Uint8Array },
+  ): Promise<Kept | { outcome: 'known' }> {
+    return await intoBuckets(pool, async (db, used) => {
+      // First of all: of two who fetch the same mail, the second waits here and then finds it known.
+      await putFolder(db, mail.accountId, mail.folder, mail.state)
+      const known = await findKnown(db, mail)
+      const fresh = mail.recipients.filter(({ identity }) => !known.has(identity))
+      if (fresh.length === 0 && mail.recipients.length > 0) return { outcome: 'known' }
+      const boxes = await lockBoxes(db, fresh)
+      const { taken, full } = decide({ ...mail, ...packed }, fresh, { boxes, ...needs })
+      if (taken.length === 0) return { outcome: full ? 'full' : 'nobody' }
+      await noteSeen(db, mail, taken)
+      const [serial = 0] = await needs.serials(db, 1)
+      const { keep, write } = delivery({ boxes, used, ...needs })
+      const kept = keep({ ...mail, ...packed, serial }, taken)
+      write(db)
+      return kept
+    })
+  }
+
+  return {
+    keepFolder: (accountId: number, folder: string, state: FolderState): Promise<void> =>
+      putFolder(pool, accountId, folder, state),
+    async addFetched({ raw, ...mail }: FetchedMail): Promise<Kept | { outcome: 'known' }> {
+      const packed = { size: raw.length, zstd: await pack(raw) }
+      return await addOnce({ ...mail, raw }, packed)
+    },
+  }
+}
+
+async function putFolder(db: Db, accountId: number, folder: string, state: FolderState) {
+  await db.rows(
+    `insert into mail.gmail_folder (account_id, folder, uid_validity, last_uid)
+     values ($1, $2, $3, $4)
+     on conflict (account_id, folder)
+     do update set uid_validity = excluded.uid_validity, last_uid = excluded.last_uid`,
+    [accountId, folder, state.uidValidity, state.lastUid],
+  )
+}
+
+/** Those who were there already, are still there and have room. A full one goes without: the mail stays in the account. */
+function decide(
+  mail: FetchedMail & { size: number },
+  recipients: readonly FetchedRecipient[],
+  { boxes, limits }: { boxes: Boxes } & Pick<IntakeNeeds, 'limits'>,
+) {
+  const taken: (KeptRecipient & FetchedRecipient)[] = []
+  let full = false
+  for (const recipient of recipients) {
+    const box = boxes.sessions.get(recipient.mailbox)
+    const isTheirs = box?.owned && box.address === recipient.address
+    if (!isTheirs || box.accountId !== mail.accountId || !isLive(box, mail.now)) continue
+    if (!isSinceAlias(mail.receivedAt, box.createdAt)) continue
+    if (hasRoom(box, limits.mailbox, mail.size)) taken.push({ ...recipient, keyId: box.keyId })
+    else full = true
+  }
+  return { taken, full }
+}
+
+/** By what of these recipients the mail was kept before. */
+async function findKnown(db: Db, mail: FetchedMail): Promise<Set<string>> {
+  // Mails that look alike are two when the server numbers them apart: some programs write no Message-ID, and send twice a second.
+  const rows = await db.rows<{ identity: string }>(
+    `select identity from mail.gmail_seen where account_id = $1 and identity = any($2::text[])
+       and not (folder = $3 and uid_validity = $4 and uid <> $5)`,
+    [mail.accountId, identitiesOf(mail.recipients), mail.folder, mail.state.uidValidity, mail.uid],
+  )
+  return new Set(rows.map(({ identity }) => identity))
+}
+
+// SEARCH SINCE looks at whole days, in the server's time zone.
+const LOOK_BACK_MS = 2 * 86_400_000
+
+/** Remembered as long as a look back could meet it again: to the oldest alias that lives, and no further. */
+async function noteSeen(db: Db, mail: FetchedMail, taken: readonly FetchedRecipient[]) {
+  const oldest = (await accountReads(db).oldestAlias(mail.accountId, mail.now)) ?? mail.now
+  await db.rows('delete from mail.gmail_seen where account_id = $1 and received_at < $2', [
+    mail.accountId,
+    oldest.getTime() - LOOK_BACK_MS,
+  ])
+  await db.rows(
+    `insert into mail.gmail_seen (account_id, identity, folder, uid_validity, uid, received_at)
+     select $1, identity, $3, $4, $5, $6 from unnest($2::text[]) as identity`,
+    [
+      mail.accountId,
+      identitiesOf(taken),
+      mail.folder,
+      mail.state.uidValidity,
+      mail.uid,
+      mail.receivedAt.getTime(),
+    ],
+  )
+}
+
+function identitiesOf(recipients: readonly FetchedRecipient[]): string[] {
+  return recipients.map(({ identity }) => identity)
+}

@@ -1,0 +1,91 @@
+import { Problem } from '../../core/problem.ts'
+import type { ReceiveLimits } from '../../core/recipient.ts'
+import type { MailStore } from '../store.ts'
+import { accountReads, accountWrites } from './accounts.ts'
+import type { Keeping } from './boxes.ts'
+import { AHEAD_DAYS } from './buckets.ts'
+import { domainReads, domainWrites } from './domains.ts'
+import { fetchReads, fetchWrites } from './fetched.ts'
+import { mailReads, mailWrites } from './mail.ts'
+import { messageReads, messageWrites } from './messages.ts'
+import { migrate } from './migrate.ts'
+import { openPlaces } from './places.ts'
+import { openPool, type Pool, type PoolOptions } from './pool.ts'
+import { readerReads } from './readers.ts'
+import { recipientReads } from './recipients.ts'
+import { serialNumbers } from './serials.ts'
+import { checkServer } from './server.ts'
+import { sessionReads, sessionWrites } from './sessions.ts'
+import { sharedReads } from './shared.ts'
+import { sweepWrites } from './sweep.ts'
+
+export interface PostgresMailOptions extends PoolOptions, Keeping {
+  limits: ReceiveLimits
+  random?: () => number
+  /** For how many days to come partitions are kept ready. */
+  aheadDays?: number
+}
+
+/** The mail store as one thread of one node sees it. There is no writer beside it: PostgreSQL decides who was first. */
+export async function openPostgresMail(options: PostgresMailOptions): Promise<MailStore> {
+  const pool = openPool(options)
+  try {
+    await checkServer(pool)
+    await migrate(pool, 'mail')
+  } catch (error) {
+    await pool.close()
+    throw error
+  }
+  return mailStore(pool, options)
+}
+
+function mailStore(pool: Pool, options: PostgresMailOptions): MailStore {
+  const { limits, poolMs, operatorMs, random = Math.random, aheadDays = AHEAD_DAYS } = options
+  const places = openPlaces()
+  const keeping = { poolMs, operatorMs }
+  const needs = { limits, keeping, random, serials: serialNumbers() }
+
+  return {
+    ...domainReads(pool),
+    ...domainWrites(pool),
+    ...accountReads(pool),
+    ...accountWrites(pool),
+    ...fetchReads(pool),
+    ...fetchWrites(pool, needs),
+    ...sessionReads(pool, places),
+    ...sessionWrites(pool, random),
+    ...recipientReads(pool),
+    ...sharedReads(pool),
+    ...messageReads(pool, places),
+    ...messageWrites(pool),
+    ...readerReads(pool, places),
+    ...mailReads(pool),
+    ...mailWrites(pool, needs),
+    ...sweepWrites(pool, aheadDays),
+    obstacle: askedSeldom(() => obstacle(pool)),
+    close: () => pool.close(),
+  }
+}
+
+/** What stands in the way; how much disk the server has left it does not tell. */
+async function obstacle(pool: Pool): Promise<string | undefined> {
+  try {
+    const [row] = await pool.rows<{ replica: boolean }>('select pg_is_in_recovery() as replica')
+    return row?.replica ? 'PostgreSQL is a replica, which only reads' : undefined
+  } catch (error) {
+    if (error instanceof Problem) return 'PostgreSQL cannot be reached'
+    throw error
+  }
+}
+
+// Asked at each mail.
+const LOOK_MS = 500
+
+function askedSeldom<T>(ask: () => Promise<T>): () => Promise<T> {
+  let answer: { value: Promise<T>; until: number } | undefined
+  return () => {
+    const now = performance.now()
+    if (!answer || now >= answer.until) answer = { value: ask(), until: now + LOOK_MS }
+    return answer.value
+  }
+}

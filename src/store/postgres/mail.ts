@@ -1,0 +1,83 @@
+import { zstdDecompressSync } from 'node:zlib'
+import type { Mail, RawMail, SenderChecks } from '../../core/message.ts'
+import type { Kept, NewMail } from '../store.ts'
+import { splitRawId } from './buckets.ts'
+import { groupCommit } from './group-commit.ts'
+import { type IntakeNeeds, keepAll, type Waiting } from './intake.ts'
+import { pack } from './pack.ts'
+import { intoBuckets } from './partitions.ts'
+import type { Db, Pool } from './pool.ts'
+
+interface RawRow {
+  zstd: Uint8Array
+  client_ip: string
+  helo: string
+  mail_from: string
+  tls: string | null
+  protocol: string
+  received_at: number
+}
+
+export function mailReads(db: Db) {
+  /** What of a raw mail is asked for. Its session may just have been extended: then the same lies in another bucket. */
+  async function find<Row>(rawId: number, columns: string): Promise<Row | undefined> {
+    const { bucket, serial } = splitRawId(rawId)
+    const select = `select ${columns} from mail.raw_mail where serial = $1`
+    const [here] = await db.rows<Row>(`${select} and bucket = ${bucket}`, [serial])
+    if (here) return here
+    const [elsewhere] = await db.rows<Row>(`${select} limit 1`, [serial])
+    return elsewhere
+  }
+
+  return {
+    async readRaw(rawId: number): Promise<RawMail | undefined> {
+      const columns = 'zstd, client_ip, helo, mail_from, tls, protocol, received_at'
+      const row = await find<RawRow>(rawId, columns)
+      if (!row) return undefined
+      return {
+        bytes: zstdDecompressSync(row.zstd),
+        clientIp: row.client_ip,
+        helo: row.helo,
+        mailFrom: row.mail_from,
+        tls: row.tls ?? undefined,
+        protocol: row.protocol,
+        receivedAt: new Date(row.received_at),
+      }
+    },
+    async readParsed(rawId: number): Promise<Mail | undefined> {
+      const row = await find<{ parsed: Uint8Array | null }>(rawId, 'parsed')
+      return row?.parsed
+        ? (JSON.parse(zstdDecompressSync(row.parsed).toString()) as Mail)
+        : undefined
+    },
+    async readSenderChecks(rawId: number): Promise<SenderChecks | undefined> {
+      const row = await find<{ auth: string | null }>(rawId, 'auth')
+      return row?.auth ? (JSON.parse(row.auth) as SenderChecks) : undefined
+    },
+  }
+}
+
+export function mailWrites(pool: Pool, needs: IntakeNeeds) {
+  async function change(rawId: number, column: string, value: unknown): Promise<void> {
+    const { bucket, serial } = splitRawId(rawId)
+    await pool.rows(
+      `update mail.raw_mail set ${column} = $2 where serial = $1 and bucket = ${bucket}`,
+      [serial, value],
+    )
+  }
+
+  const keepTogether = groupCommit((mails: readonly Waiting[]) =>
+    intoBuckets(pool, (db, used) => keepAll(db, mails, { ...needs, used })),
+  )
+
+  return {
+    async addMail({ raw, ...mail }: NewMail): Promise<Kept> {
+      const size = raw.length
+      return await keepTogether({ ...mail, size, zstd: await pack(raw) })
+    },
+    keepParsed: async (rawId: number, mail: Mail): Promise<void> =>
+      change(rawId, 'parsed', await pack(JSON.stringify(mail))),
+    keepSenderChecks: (rawId: number, checks: SenderChecks): Promise<void> =>
+      change(rawId, 'auth', JSON.stringify(checks)),
+  }
+}

@@ -1,0 +1,156 @@
+import type { Address } from '../../core/address.ts'
+import type { Message, MessageSummary } from '../../core/message.ts'
+import type { MailboxId } from '../../core/session.ts'
+import type { NotedCode, Page } from '../store.ts'
+import { listOf, rawIdOf } from './buckets.ts'
+import type { Places } from './places.ts'
+import type { Db, Pool } from './pool.ts'
+import { releaseRaw } from './raw.ts'
+import { isShared, lockShared, STILL_THERE } from './shared.ts'
+
+export interface MessageRow {
+  mailbox: MailboxId
+  bucket: number
+  id: number
+  serial: number
+  recipient: Address
+  sender_name: string
+  sender_email: string
+  subject: string
+  received_at: number
+  size: number
+  code: string | null
+}
+
+export const MESSAGE = `message.mailbox, message.bucket, message.id, message.serial,
+  message.recipient, message.sender_name, message.sender_email, message.subject,
+  message.received_at, message.size, message.code`
+
+/** A row that tells where the mail lies, also when there is none. */
+export type Placed<Row> = { at: string } & (Row | { id: null })
+
+export function messageReads(db: Db, places: Places) {
+  /** Of a mailbox's messages those that meet a condition on $2, the newest first. */
+  async function find<Row>(
+    mailbox: MailboxId,
+    { columns, where, values }: { columns: string; where: string; values: number[] },
+  ): Promise<Row[]> {
+    const [box, seen] = isShared(mailbox)
+      ? [`mail.shared_mailbox`, `and ${STILL_THERE}`]
+      : ['mail.session', 'and not box.cleared']
+    const at = isShared(mailbox) ? `array_to_string(box.buckets, ',')` : 'box.bucket::text'
+    const placed = await places.ask(String(mailbox), (buckets) =>
+      db.rows<Placed<Row>>(
+        `select ${at} as at, found.* from ${box} as box left join lateral (
+           select ${columns} from mail.message
+           where mailbox = $1 and bucket in (${listOf(buckets)}) ${seen} and ${where}
+         ) as found on true
+         where box.id = $1 order by found.id desc`,
+        [mailbox, ...values],
+      ),
+    )
+    return present(placed)
+  }
+
+  return {
+    async listMessages(mailbox: MailboxId, { sinceId, limit }: Page): Promise<MessageSummary[]> {
+      const where = 'message.id > $2 order by message.id desc limit $3'
+      const values = [sinceId, limit]
+      const rows = await find<MessageRow>(mailbox, { columns: MESSAGE, where, values })
+      return rows.map(summaryOf)
+    },
+    async listMessageIds(mailbox: MailboxId): Promise<number[]> {
+      const where = 'message.id > $2'
+      const rows = await find<{ id: number }>(mailbox, { columns: 'id', where, values: [0] })
+      return rows.map(({ id }) => id)
+    },
+    async findMessage(mailbox: MailboxId, id: number): Promise<Message | undefined> {
+      const where = 'message.id = $2'
+      const [row] = await find<MessageRow>(mailbox, { columns: MESSAGE, where, values: [id] })
+      return row && messageOf(row)
+    },
+  }
+}
+
+/** Those of the rows that are messages. */
+export function present<Row>(placed: Placed<Row>[]): Row[] {
+  return placed.filter((row): row is { at: string } & Row => 'id' in row && row.id !== null)
+}
+
+export function messageWrites(pool: Pool) {
+  return {
+    noteCode: ({ mailbox, id, code }: NotedCode): Promise<boolean> =>
+      pool.transaction(async (db) => {
+        const [box] = await db.rows<{ bucket: number }>(
+          `select bucket from mail.session
+           where id = $1 and token_hash is not null and not cleared for no key update`,
+          [mailbox],
+        )
+        if (!box) return false
+        const noted = await db.rows(
+          `update mail.message set code = $3
+           where mailbox = $1 and bucket = ${box.bucket} and id = $2 and code is null returning id`,
+          [mailbox, id, code],
+        )
+        if (noted.length === 0) return false
+        if (code !== '') {
+          await db.rows('update mail.session set codes = codes + 1 where id = $1', [mailbox])
+        }
+        return true
+      }),
+
+    deleteMessage: (mailbox: MailboxId, id: number): Promise<boolean> =>
+      pool.transaction(async (db) => {
+        const box = await lockBox(db, mailbox)
+        if (!box) return false
+        const [gone] = await db.rowsOnce<{ bucket: number; serial: number; size: number }>(
+          `delete from mail.message where mailbox = ${mailbox} and id = $1 and ${box.where}
+           returning bucket, serial, size`,
+          [id],
+        )
+        if (!gone) return false
+        await db.rows(
+          `update ${box.table} set version = version + 1, count = count - 1, bytes = bytes - $2
+           where id = $1`,
+          [mailbox, gone.size],
+        )
+        await releaseRaw(db, gone.bucket, [gone.serial])
+        return true
+      }),
+  }
+}
+
+/** A mailbox that nobody else can change meanwhile, and where its messages are. */
+async function lockBox(
+  db: Db,
+  mailbox: MailboxId,
+): Promise<{ table: string; where: string } | undefined> {
+  if (isShared(mailbox)) {
+    const [box] = await lockShared(db, [mailbox])
+    if (!box) return undefined
+    const buckets = listOf(box.buckets.join(','))
+    const gone = `received_at <= ${box.gone_at} and id <= ${box.gone_id}`
+    return { table: 'mail.shared_mailbox', where: `bucket in (${buckets}) and not (${gone})` }
+  }
+  const [box] = await db.rows<{ bucket: number }>(
+    'select bucket from mail.session where id = $1 and not cleared for no key update',
+    [mailbox],
+  )
+  return box && { table: 'mail.session', where: `bucket = ${box.bucket}` }
+}
+
+export function messageOf(row: MessageRow): Message {
+  const rawId = rawIdOf(row.bucket, row.serial)
+  return { ...summaryOf(row), rawId, recipient: row.recipient, size: row.size }
+}
+
+function summaryOf(row: MessageRow): MessageSummary {
+  return {
+    id: row.id,
+    senderName: row.sender_name,
+    senderEmail: row.sender_email,
+    subject: row.subject,
+    receivedAt: new Date(row.received_at),
+    code: row.code ?? undefined,
+  }
+}

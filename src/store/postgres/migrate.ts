@@ -1,0 +1,73 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import type { Db, Pool } from './pool.ts'
+
+export type Kind = 'mail' | 'shop'
+
+/** Brings a schema to the newest version, one transaction per step; refuses one that is newer than this program. */
+export async function migrate(pool: Pool, kind: Kind): Promise<void> {
+  const steps = readSteps(kind)
+  const known = steps.at(-1)?.number ?? 0
+  // The usual case, without a lock: nothing to do.
+  if ((await versionOf(pool, kind)) === known) return
+  while (await pool.transaction((db) => takeStep(db, kind, steps)));
+}
+
+// The same for all who change schemas, and no number that somebody else is likely to lock.
+const LOCK = 'select pg_advisory_xact_lock(1296125281, $1)'
+export const SCHEMA_LOCK = 1
+export const PARTITION_LOCK = 2
+
+/** Waits for its turn among all nodes; the lock goes with the transaction, also behind PgBouncer. */
+export async function takeTurn(db: Db, lock: number): Promise<void> {
+  await db.rows(LOCK, [lock])
+}
+
+interface Step {
+  number: number
+  sql: string
+}
+
+async function takeStep(db: Db, kind: Kind, steps: readonly Step[]): Promise<boolean> {
+  await takeTurn(db, SCHEMA_LOCK)
+  const at = await versionOf(db, kind)
+  const known = steps.at(-1)?.number ?? 0
+  if (at > known) throw new NewerSchema(kind, at, known)
+  const next = steps.find(({ number }) => number > at)
+  if (!next) return false
+  if (at === 0) {
+    await db.rowsOnce(`create schema if not exists ${kind}`)
+    await db.rowsOnce(`create table ${kind}.schema_version (version integer not null)`)
+    await db.rowsOnce(`insert into ${kind}.schema_version values (0)`)
+  }
+  await db.rowsOnce(next.sql)
+  await db.rowsOnce(`update ${kind}.schema_version set version = ${next.number}`)
+  return true
+}
+
+/** 0 where there is none. */
+async function versionOf(db: Db, kind: Kind): Promise<number> {
+  const table = `${kind}.schema_version`
+  const [there] = await db.rowsOnce<{ is: boolean }>('select to_regclass($1) is not null as is', [
+    table,
+  ])
+  if (!there?.is) return 0
+  const [row] = await db.rowsOnce<{ version: number }>(`select version from ${table}`)
+  return row?.version ?? 0
+}
+
+function readSteps(kind: Kind): Step[] {
+  const folder = new URL(`./migrations/${kind}/`, import.meta.url)
+  const names = readdirSync(folder).filter((name) => name.endsWith('.sql'))
+  return names.sort().map((name) => ({
+    number: Number.parseInt(name, 10),
+    sql: readFileSync(new URL(name, folder), 'utf8'),
+  }))
+}
+
+export class NewerSchema extends Error {
+  constructor(kind: Kind, at: number, known: number) {
+    super(
+      `${kind} in PostgreSQL has schema ${at}, this program knows ${known}. Start the newer program that made it, or restore a backup.`,
+    )
+  }
+}

@@ -1,0 +1,28 @@
+import type { MailboxId } from '../../core/session.ts'
+import type { Db } from './pool.ts'
+import { releaseRaw } from './raw.ts'
+
+/** Takes all mail of a session, which is locked, from one bucket to another. Bytes that others have too stay there as well. */
+export async function moveMail(
+  db: Db,
+  mailbox: MailboxId,
+  { from, to }: { from: number; to: number },
+): Promise<void> {
+  const moved = await db.rowsOnce<{ serial: number }>(
+    `update mail.message set bucket = ${to} where mailbox = $1 and bucket = ${from}
+     returning serial`,
+    [mailbox],
+  )
+  if (moved.length === 0) return
+  const serials = moved.map(({ serial }) => serial)
+  // In the order of serials, so that two who move the same mails wait for each other and no more.
+  await db.rowsOnce(
+    `insert into mail.raw_mail as there (bucket, serial, refs, client_ip, helo, mail_from, tls,
+       protocol, received_at, auth, zstd, parsed)
+     select ${to}, serial, 1, client_ip, helo, mail_from, tls, protocol, received_at, auth, zstd, parsed
+     from mail.raw_mail where bucket = ${from} and serial = any($1::bigint[]) order by serial
+     on conflict (serial, bucket) do update set refs = there.refs + 1`,
+    [serials],
+  )
+  await releaseRaw(db, from, serials)
+}

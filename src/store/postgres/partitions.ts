@@ -1,0 +1,127 @@
+import { hasCode } from '../../core/fault.ts'
+import { dayOf, endOf, FAR } from './buckets.ts'
+import { isMissingPartition } from './fault.ts'
+import { PARTITION_LOCK, takeTurn } from './migrate.ts'
+import type { Db, Pool, Transaction } from './pool.ts'
+import { lockShared, type SharedRow } from './shared.ts'
+
+const TABLES = ['message', 'raw_mail'] as const
+
+/**
+ * Runs a deed that puts mail into buckets and notes them. One without a partition, which the sweep has not made yet, is
+ * made, and the deed done again.
+ */
+export async function intoBuckets<T>(
+  pool: Pool,
+  deed: (db: Transaction, used: Set<number>) => Promise<T>,
+): Promise<T> {
+  const used = new Set<number>()
+  try {
+    return await pool.transaction((db) => deed(db, used))
+  } catch (error) {
+    if (!isMissingPartition(error)) throw error
+    for (const bucket of used) await pool.transaction((db) => makePartitions(db, bucket))
+    return await pool.transaction((db) => deed(db, used))
+  }
+}
+
+// Nobody notices one step.
+const MADE_A_STEP = 4
+// Clocks of nodes differ: what is over by ours may take mail or be extended by another's.
+const GRACE_MS = 3_600_000
+const RETRY_MS = 60_000
+
+/** Keeps partitions ready for days to come and drops those of days that are over. */
+export function partitionCare(pool: Pool, aheadDays: number) {
+  let notBefore = 0
+
+  return {
+    /** One small step; true when there is more to do. */
+    async tend(now: Date): Promise<boolean> {
+      const there = new Set(await listBuckets(pool))
+      const wanted = Array.from({ length: aheadDays + 1 }, (_, days) => dayOf(now) + days)
+      const missing = wanted.filter((bucket) => bucket < FAR && !there.has(bucket))
+      for (const bucket of missing.slice(0, MADE_A_STEP)) {
+        await pool.transaction((db) => makePartitions(db, bucket))
+      }
+      const over = [...there].filter((bucket) => endOf(bucket) + GRACE_MS <= now.getTime())
+      const [oldest] = over.toSorted((one, next) => one - next)
+      let dropped = 0
+      if (oldest !== undefined && now.getTime() >= notBefore) {
+        dropped = (await dropBucket(pool, oldest)) ? 1 : 0
+        notBefore = dropped === 1 ? 0 : now.getTime() + RETRY_MS
+      }
+      return missing.length > MADE_A_STEP || (dropped === 1 && over.length > 1)
+    },
+  }
+}
+
+async function listBuckets(db: Db): Promise<number[]> {
+  const rows = await db.rows<{ name: string }>(
+    `select relname as name from pg_inherits join pg_class on pg_class.oid = inhrelid
+     where inhparent = 'mail.message'::regclass`,
+  )
+  return rows.flatMap(({ name }) => {
+    const bucket = Number(name.slice('message_'.length))
+    return Number.isInteger(bucket) ? [bucket] : []
+  })
+}
+
+/** Made apart and then attached: to make them in place would lock out everybody for the moment. */
+async function makePartitions(db: Db, bucket: number): Promise<void> {
+  await takeTurn(db, PARTITION_LOCK)
+  const there = await listBuckets(db)
+  if (there.includes(bucket) || bucket === FAR) return
+  for (const table of TABLES) {
+    const name = `mail.${table}_${bucket}`
+    await db.rowsOnce(`create table ${name} (like mail.${table} including all)`)
+    await db.rowsOnce(
+      `alter table mail.${table} attach partition ${name} for values in (${bucket})`,
+    )
+  }
+}
+
+const LOCK_MS = 100
+
+/**
+ * Drops a day's mail whole, within the moment that takes. False when it has to wait: somebody reads the tables for long,
+ * as a backup does, or a session of that day is not cleared.
+ */
+async function dropBucket(pool: Pool, bucket: number): Promise<boolean> {
+  try {
+    await pool.transaction(async (db) => {
+      await takeTurn(db, PARTITION_LOCK)
+      // While the drop waits for its locks, all others wait behind it.
+      await db.rowsOnce(`set local lock_timeout = ${LOCK_MS}`)
+      for (const box of await lockShared(db, [1, 2])) await leaveBucket(db, box, bucket)
+      const names = TABLES.map((table) => `mail.${table}_${bucket}`)
+      await db.rowsOnce(`drop table if exists ${names.join(', ')}`)
+      // Looked at with the tables locked: nobody can put mail there between this look and the end.
+      const [live] = await db.rowsOnce(
+        `select 1 from mail.session
+         where not cleared and expires_at < ${endOf(bucket)} and bucket = ${bucket} limit 1`,
+      )
+      if (live) throw new StillHeld()
+    })
+    return true
+  } catch (error) {
+    if (error instanceof StillHeld || hasCode(error, '55P03')) return false
+    throw error
+  }
+}
+
+class StillHeld extends Error {}
+
+/** Mail of a shared box is counted off when its time is over; here only what was to stay shorter when it came. */
+async function leaveBucket(db: Db, box: SharedRow, bucket: number): Promise<void> {
+  if (!box.buckets.includes(bucket)) return
+  await db.rowsOnce(
+    `update mail.shared_mailbox as box set buckets = array_remove(box.buckets, ${bucket}),
+       version = box.version + least(due.count, 1), count = box.count - due.count,
+       bytes = box.bytes - due.bytes
+     from (select count(*), coalesce(sum(size), 0) as bytes from mail.message
+       where mailbox = ${box.id} and bucket = ${bucket}
+         and not (received_at <= ${box.gone_at} and id <= ${box.gone_id})) as due
+     where box.id = ${box.id}`,
+  )
+}

@@ -1,0 +1,146 @@
+import { hash } from 'node:crypto'
+import { Pool as Clients, type PoolClient, types } from 'pg'
+import { asFault, isAway } from './fault.ts'
+
+/** What statements are run on: any connection, or the one of a transaction. */
+export interface Db {
+  /** Prepared once on each connection: for texts of which there are few. */
+  rows<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>
+  /** For texts that differ from caller to caller. */
+  rowsOnce<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>
+}
+
+export interface Transaction extends Db {
+  /** The last statement: it goes out together with COMMIT, whose answer is the only one to wait for. */
+  atLast(text: string, values: readonly unknown[]): void
+}
+
+export interface Pool extends Db {
+  /** Commits when the deed is done. What the deed asks first goes out together with BEGIN. */
+  transaction<T>(deed: (db: Transaction) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+export interface PoolOptions {
+  /** `postgres://user:password@host:port/database`, see docs/scaling.md for what may follow. */
+  url: string
+  /** At most so many at once, of this thread. */
+  connections?: number
+}
+
+const STATEMENT_MS = 10_000
+// A node that hangs inside a transaction holds locks that all others wait for.
+const IDLE_IN_TRANSACTION_MS = 5_000
+const CONNECT_MS = 5_000
+const INT8 = 20
+
+/** A few connections, made when they are needed and made anew when they are lost. */
+export function openPool({ url, connections = 4 }: PoolOptions): Pool {
+  const { connectionString, pooled } = readUrl(url)
+  const clients = new Clients({
+    connectionString,
+    max: connections,
+    connectionTimeoutMillis: CONNECT_MS,
+    idleTimeoutMillis: 60_000,
+    // Statements are prepared for buckets that are over some day.
+    maxLifetimeSeconds: 3_600,
+    keepAlive: true,
+    // Later than the server's own: ours gives the connection up.
+    query_timeout: STATEMENT_MS + CONNECT_MS,
+    pipeline: true,
+    fallback_application_name: 'mayfly',
+    types: {
+      getTypeParser: ((oid: number, format: 'text') =>
+        oid === INT8 ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
+    },
+    ...(pooled ? {} : TIMEOUTS),
+  })
+  // An idle connection that is lost is replaced by the next that is needed; one in use tells who uses it.
+  clients.on('error', () => {})
+  clients.on('connect', (client) => client.on('error', () => {}))
+  const begin = pooled ? BEGIN_POOLED : BEGIN
+
+  async function withClient<T>(use: (client: PoolClient) => Promise<T>): Promise<T> {
+    let client: PoolClient | undefined
+    try {
+      client = await clients.connect()
+      const result = await use(client)
+      client.release()
+      return result
+    } catch (error) {
+      client?.release(isAway(error))
+      throw asFault(error)
+    }
+  }
+
+  return {
+    rows: (text, values) => withClient((client) => statements(client, !pooled).rows(text, values)),
+    rowsOnce: (text, values) =>
+      withClient((client) => statements(client, false).rows(text, values)),
+    transaction: (deed) => withClient((client) => transact(client, { begin, pooled, deed })),
+    close: () => clients.end(),
+  }
+}
+
+const TIMEOUTS = {
+  statement_timeout: STATEMENT_MS,
+  idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+}
+// Each statement of a transaction sees what was committed before it: so after a lock it sees what was waited for.
+const BEGIN = 'begin isolation level read committed'
+// PgBouncer lends a connection for one transaction: what is set must end with it.
+const BEGIN_POOLED = `${BEGIN};
+  set local statement_timeout = ${STATEMENT_MS};
+  set local idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`
+
+async function transact<T>(
+  client: PoolClient,
+  task: { begin: string; pooled: boolean; deed: (db: Transaction) => Promise<T> },
+): Promise<T> {
+  const db = statements(client, !task.pooled)
+  let last: (() => Promise<unknown>) | undefined
+  const transaction: Transaction = {
+    rows: db.rows,
+    rowsOnce: statements(client, false).rows,
+    atLast(text, values) {
+      last = () => db.rows(text, values)
+    },
+  }
+  try {
+    const [, result] = await Promise.all([client.query(task.begin), task.deed(transaction)])
+    const [done, commit] = await Promise.allSettled([last?.(), client.query('commit')])
+    if (done.status === 'rejected') throw done.reason
+    if (commit.status === 'rejected') throw commit.reason
+    // COMMIT of a transaction that has failed is answered, but as what it did.
+    if (commit.value.command !== 'COMMIT') throw new Error('the transaction was rolled back')
+    return result
+  } catch (error) {
+    // Where this fails too, the connection is lost, and the transaction with it.
+    if (!isAway(error)) await client.query('rollback')
+    throw error
+  }
+}
+
+function statements(client: PoolClient, named: boolean) {
+  return {
+    async rows<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+      const name = named ? { name: hash('sha1', text, 'base64url') } : {}
+      const result = await client.query({ text, values: [...values], ...name })
+      return result.rows as Row[]
+    },
+  }
+}
+
+/** `pgbouncer=true` says that a PgBouncer in transaction mode stands between: no statement is prepared, nothing is set for a whole connection. */
+function readUrl(text: string): { connectionString: string; pooled: boolean } {
+  if (!URL.canParse(text)) throw new Error('The address of PostgreSQL is not a URL.')
+  const url = new URL(text)
+  const pooled = url.searchParams.get('pgbouncer') === 'true'
+  url.searchParams.delete('pgbouncer')
+  // Whoever asks for TLS is told when the other end is somebody else; `no-verify` asks not to be told.
+  const mode = url.searchParams.get('sslmode') ?? ''
+  if (['require', 'verify-ca'].includes(mode)) url.searchParams.set('sslmode', 'verify-full')
+  return { connectionString: url.href, pooled }
+}
+
+// Limits: PgBouncer before 1.21 cannot hold prepared statements; with pgbouncer=true none are used with any of them.

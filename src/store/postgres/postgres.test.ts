@@ -1,0 +1,24 @@
+import { afterAll, beforeAll, describe } from 'vitest'
+import { openPostgres, type Postgres, postgresMail } from '../../../test/postgres.ts'
+import { accountsContract } from '../contract/accounts.contract.ts'
+import { codesContract } from '../contract/codes.contract.ts'
+import { messagesContract } from '../contract/messages.contract.ts'
+import { recipientsContract } from '../contract/recipients.contract.ts'
+import { sessionsContract } from '../contract/sessions.contract.ts'
+
+let postgres: Postgres
+
+beforeAll(async () => {
+  postgres = await openPostgres()
+})
+afterAll(() => postgres.close())
+
+// Each in a part of its own: a contract opens its store before every test of the part that it stands in.
+describe('PostgreSQL', () => {
+  const open = () => postgresMail(postgres)
+  describe('sessions', () => sessionsContract(open))
+  describe('messages', () => messagesContract(open))
+  describe('codes', () => codesContract(open))
+  describe('recipients', () => recipientsContract(open))
+  describe('accounts', () => accountsContract(open))
+})

@@ -1,0 +1,86 @@
+import { type Address, hostOf, withoutTag } from '../../core/address.ts'
+import { secretHash } from '../../core/id.ts'
+import type { RecipientFacts } from '../../core/recipient.ts'
+import { type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
+import { listOf } from './buckets.ts'
+import { type DomainRow, domainOf } from './domains.ts'
+import type { Db } from './pool.ts'
+import { SHARED, type SharedRow } from './shared.ts'
+
+const NOTHING = { count: 0, bytes: 0 }
+export const NOWHERE = { everHeld: false, poolAddress: NOTHING, pool: NOTHING, operator: NOTHING }
+
+/** A domain of ours, and the session that holds the address there, if any. */
+type Row = DomainRow &
+  (
+    | { mailbox: null }
+    | { mailbox: MailboxId; owned: boolean; expires_at: number; count: number; bytes: number }
+  )
+
+/** Read at RCPT; inside the commit the same is asked of locked rows, see mail.ts. */
+export function recipientReads(db: Db) {
+  return {
+    async findRecipient(address: Address): Promise<RecipientFacts> {
+      const [row] = await db.rows<Row>(
+        `select domain.id, name, active, removed, sessions, reader, ttl_seconds,
+           session.id as mailbox, token_hash is not null and not cleared as owned, expires_at,
+           count, bytes
+         from mail.mail_domain as domain left join mail.session on address = $1 where name = $2`,
+        [address, hostOf(address)],
+      )
+      if (!row) return { domain: undefined, session: undefined, ...NOWHERE }
+      // The usual case, decided without the other tables.
+      if (row.mailbox !== null) {
+        const { mailbox: id, owned, expires_at: expiresAt, count, bytes } = row
+        // Ended by its owner: over at once, whatever the clock of a mail in flight says.
+        const session = owned ? { id, expiresAt: new Date(expiresAt), count, bytes } : undefined
+        return { domain: domainOf(row), session, ...NOWHERE, everHeld: true }
+      }
+      const shared = await db.rows<SharedRow>(`select ${SHARED} from mail.shared_mailbox`)
+      const [facts] = await sharedFacts(db, [address], shared)
+      return facts ?? { domain: domainOf(row), session: undefined, ...NOWHERE }
+    },
+  }
+}
+
+type FactsRow = DomainRow & { ever_held: boolean; count: number; bytes: number }
+
+/** What decides about addresses that no session holds, in their order. Exact as long as the shared boxes are locked. */
+export async function sharedFacts(
+  db: Db,
+  addresses: readonly Address[],
+  shared: readonly SharedRow[],
+): Promise<RecipientFacts[]> {
+  const [pool, operator] = [POOL, OPERATOR].map((id) => shared.find((box) => box.id === id))
+  const buckets = listOf(pool?.buckets.join(',') ?? '')
+  const rows = await db.rows<FactsRow>(
+    `select domain.id, name, active, removed, sessions, reader, ttl_seconds,
+       exists (select 1 from mail.address_ledger where hash in (asked.hash, asked.untagged))
+         as ever_held,
+       kept.count, kept.bytes
+     from unnest($1::text[], $2::text[], $3::text[], $4::text[])
+       with ordinality as asked (address, host, hash, untagged, turn)
+     left join mail.mail_domain as domain on name = host
+     cross join lateral (
+       select count(*), coalesce(sum(size), 0)::bigint as bytes from mail.message
+       where mailbox = ${POOL} and bucket in (${buckets}) and recipient = asked.address
+         and not (received_at <= $5 and message.id <= $6)
+     ) as kept order by turn`,
+    [
+      addresses,
+      addresses.map(hostOf),
+      addresses.map(secretHash),
+      addresses.map((address) => secretHash(withoutTag(address))),
+      pool?.gone_at ?? 0,
+      pool?.gone_id ?? 0,
+    ],
+  )
+  return rows.map((row) => ({
+    domain: row.id === null ? undefined : domainOf(row),
+    session: undefined,
+    everHeld: row.ever_held,
+    poolAddress: { count: row.count, bytes: row.bytes },
+    pool: pool ?? NOTHING,
+    operator: operator ?? NOTHING,
+  }))
+}

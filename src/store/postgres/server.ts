@@ -1,0 +1,19 @@
+import type { Db } from './pool.ts'
+
+const OLDEST = 150_000
+
+/** Refuses a server on which what we promise would not be true. */
+export async function checkServer(db: Db): Promise<void> {
+  const [row] = await db.rowsOnce<{ version: string; commit: string; fsync: string; text: string }>(
+    `select current_setting('server_version_num') as version, current_setting('fsync') as fsync,
+       current_setting('synchronous_commit') as commit, current_setting('server_encoding') as text`,
+  )
+  if (!row) throw new Error('PostgreSQL did not say which version it is.')
+  const faults = [
+    Number(row.version) < OLDEST && 'it is older than PostgreSQL 15',
+    row.commit === 'off' && 'synchronous_commit is off: mail we answered for could be lost',
+    row.fsync === 'off' && 'fsync is off: mail we answered for could be lost',
+    row.text !== 'UTF8' && `the database is encoded in ${row.text}, not in UTF8`,
+  ].filter((fault) => fault !== false)
+  if (faults.length > 0) throw new Error(`This PostgreSQL cannot be used: ${faults.join('; ')}.`)
+}

@@ -1,0 +1,208 @@
+import type { Address } from '../../core/address.ts'
+import { idRule, secretHash } from '../../core/id.ts'
+import { isCooling, isLive, type MailboxId, type Session } from '../../core/session.ts'
+import type { NewSession, Revival } from '../store.ts'
+import { bucketOf } from './buckets.ts'
+import { moveMail } from './moving.ts'
+import { intoBuckets } from './partitions.ts'
+import type { Places } from './places.ts'
+import type { Db, Pool } from './pool.ts'
+
+export interface SessionRow {
+  id: MailboxId
+  address: Address | null
+  token_hash: string | null
+  key_id: string | null
+  account_id: number | null
+  created_at: number
+  expires_at: number
+  bucket: number
+  version: number
+  /** How many codes were noted, see noteCode. */
+  codes: number
+  last_id: number
+  count: number
+  bytes: number
+  cleared: boolean
+}
+
+const SESSION = `id, address, token_hash, key_id, account_id, created_at, expires_at, bucket,
+  version, codes, last_id, count, bytes, cleared`
+
+export function sessionReads(db: Db, places: Places) {
+  return {
+    async findSession(tokenHash: string): Promise<Session | undefined> {
+      const [row] = await db.rows<SessionRow>(
+        `select ${SESSION} from mail.session where token_hash = $1`,
+        [tokenHash],
+      )
+      if (!row) return undefined
+      // Who looks up a session mostly wants its mail.
+      places.remember(String(row.id), String(row.bucket))
+      return sessionOf(row)
+    },
+  }
+}
+
+export function sessionWrites(pool: Pool, random: () => number) {
+  const add = sessionInsert(random)
+
+  return {
+    createSession: (session: NewSession): Promise<Session | undefined> =>
+      untilDrawn(async () => (await add(pool, session)) ?? (await takeOver(session))),
+
+    extendSession: (mailbox: MailboxId, expiresAt: Date, now: Date): Promise<Session | undefined> =>
+      intoBuckets(pool, async (db, used) => {
+        const row = await lockSession(db, mailbox)
+        // Swept already: the clock stood beyond its end when the sweep came by, and its mail is gone.
+        if (!row?.token_hash || row.cleared || !isLive(spanOf(row), now)) return undefined
+        const bucket = bucketOf(expiresAt, now)
+        used.add(bucket)
+        if (bucket !== row.bucket) await moveMail(db, mailbox, { from: row.bucket, to: bucket })
+        const [extended] = await db.rows<SessionRow>(
+          `update mail.session set expires_at = $2, bucket = $3, version = version + 1
+           where id = $1 returning ${SESSION}`,
+          [mailbox, expiresAt.getTime(), bucket],
+        )
+        return extended && sessionOf(extended)
+      }),
+
+    reviveSession: (revival: Revival): Promise<Session | undefined> =>
+      untilDrawn(() => pool.transaction((db) => revive(db, revival))),
+
+    async endSession(mailbox: MailboxId, now: Date): Promise<boolean> {
+      const ended = await pool.rows(
+        `update mail.session set expires_at = $2, token_hash = null, version = version + 1
+         where id = $1 and token_hash is not null and expires_at > $2 returning id`,
+        [mailbox, now.getTime()],
+      )
+      return ended.length === 1
+    },
+  }
+
+  /** The former row is let go with whatever mail is not yet swept; the owner gets a new, empty mailbox. */
+  async function revive(db: Db, { mailbox, now, expiresAt, cooldownMs }: Revival) {
+    const row = await lockSession(db, mailbox)
+    if (!row?.address || !row.token_hash) return undefined
+    if (isLive(spanOf(row), now) || !isCooling(spanOf(row), now, cooldownMs)) return undefined
+    await letGo(db, mailbox)
+    const { address, token_hash: tokenHash } = row
+    const keyId = row.key_id ?? undefined
+    const accountId = row.account_id ?? undefined
+    const session = { address, tokenHash, keyId, accountId, createdAt: now, expiresAt }
+    // Ids go on from the former mailbox's: a client's since_id stays true, also when the clock stepped back.
+    return drawn(await add(db, session, row.last_id))
+  }
+
+  /** The address is somebody's, or was: it is to be had when it has cooled down. */
+  function takeOver({ cooldownMs, ...session }: NewSession): Promise<Session | undefined> {
+    return pool.transaction(async (db) => {
+      const [former] = await db.rows<SessionRow>(
+        `select ${SESSION} from mail.session where address = $1 for no key update`,
+        [session.address],
+      )
+      if (former && isCooling(spanOf(former), session.createdAt, cooldownMs)) return undefined
+      if (former) await letGo(db, former.id)
+      return drawn(await add(db, session))
+    })
+  }
+}
+
+/** Somebody drew the same id at the same moment, or took the address between two looks. */
+class NotDrawn extends Error {
+  constructor() {
+    super('no free id was drawn for a session')
+  }
+}
+
+/** To be tried anew, from before the transaction. */
+function drawn(session: Session | undefined): Session {
+  if (!session) throw new NotDrawn()
+  return session
+}
+
+const DRAWS = 20
+
+async function untilDrawn<T>(deed: () => Promise<T>, left = DRAWS): Promise<T> {
+  try {
+    return await deed()
+  } catch (error) {
+    if (!(error instanceof NotDrawn) || left === 1) throw error
+    return await untilDrawn(deed, left - 1)
+  }
+}
+
+function sessionInsert(random: () => number) {
+  /** Undefined when its address, its token or the id that was drawn is another's. */
+  return async (
+    db: Db,
+    session: Omit<NewSession, 'cooldownMs'>,
+    lastId = 0,
+  ): Promise<Session | undefined> => {
+    const { address, tokenHash, keyId = null, accountId = null, createdAt, expiresAt } = session
+    const { step, least } = idRule(createdAt, random())
+    const [row] = await db.rows<SessionRow>(
+      `with made as (
+         insert into mail.session (id, address, token_hash, key_id, account_id, created_at,
+           expires_at, bucket, last_id)
+         select greatest(coalesce(max(id), 0) + $1, $2), $3, $4, $5, $6::integer, $7::bigint,
+           $8::bigint, $9::integer, $10::bigint
+         from mail.session
+         on conflict do nothing
+         returning ${SESSION}
+       ), noted as (
+         insert into mail.address_ledger (hash) select $11 from made on conflict do nothing
+       )
+       select ${SESSION} from made`,
+      [
+        step,
+        least,
+        address,
+        tokenHash,
+        keyId,
+        accountId,
+        createdAt.getTime(),
+        expiresAt.getTime(),
+        bucketOf(expiresAt, createdAt),
+        lastId,
+        secretHash(address),
+      ],
+    )
+    return row && sessionOf(row)
+  }
+}
+
+async function lockSession(db: Db, mailbox: MailboxId): Promise<SessionRow | undefined> {
+  const [row] = await db.rows<SessionRow>(
+    `select ${SESSION} from mail.session where id = $1 for no key update`,
+    [mailbox],
+  )
+  return row
+}
+
+async function letGo(db: Db, mailbox: MailboxId): Promise<void> {
+  await db.rows('update mail.session set address = null, token_hash = null where id = $1', [
+    mailbox,
+  ])
+}
+
+function spanOf(row: SessionRow): { expiresAt: Date } {
+  return { expiresAt: new Date(row.expires_at) }
+}
+
+function sessionOf(row: SessionRow): Session {
+  return {
+    id: row.id,
+    // Found by token or just made: such a row has its address.
+    address: row.address as Address,
+    keyId: row.key_id ?? undefined,
+    accountId: row.account_id ?? undefined,
+    createdAt: new Date(row.created_at),
+    expiresAt: new Date(row.expires_at),
+    // Both only rise, so no two states have the same sum.
+    version: row.version + row.codes,
+    lastId: row.last_id,
+    count: row.count,
+    bytes: row.bytes,
+  }
+}

@@ -1,0 +1,119 @@
+import { type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
+import type { SweepDue } from '../store.ts'
+import { dayOf, FAR } from './buckets.ts'
+import { partitionCare } from './partitions.ts'
+import type { Db, Pool } from './pool.ts'
+import { releaseRaw } from './raw.ts'
+import { goneForGood, letAge, lockShared } from './shared.ts'
+
+// Small enough that a mail waiting behind a step hardly notices.
+const MESSAGES_A_STEP = 200
+const SESSIONS_A_STEP = 200
+
+// Readers look at the expiry; the sweep comes later, so that no mail or extension still on its way meets it.
+const GRACE_MS = 60_000
+
+interface DueSession {
+  id: MailboxId
+  bucket: number
+  keyed: boolean
+  count: number
+}
+
+export function sweepWrites(pool: Pool, aheadDays: number) {
+  const { tend } = partitionCare(pool, aheadDays)
+
+  return {
+    /** One small step; true when it was used up and there may be more. */
+    async sweep({ now, cooldownMs, poolMs, operatorMs }: SweepDue): Promise<boolean> {
+      const time = now.getTime()
+      const ended = await pool.transaction((db) => clearEnded(db, now))
+      const cooled = await forgetCooled(pool, time - cooldownMs)
+      let left = MESSAGES_A_STEP - ended.messages
+      for (const [mailbox, keptMs] of [
+        [POOL, poolMs],
+        [OPERATOR, operatorMs],
+      ] as const) {
+        await pool.transaction((db) => letAge(db, mailbox, time - keptMs))
+        left -= await pool.transaction((db) => clearFar(db, mailbox, left))
+      }
+      const moreDays = await tend(now)
+      return moreDays || left <= 0 || ended.sessions + cooled >= SESSIONS_A_STEP
+    },
+  }
+}
+
+/**
+ * Takes the mail of sessions that are over from everybody's sight. Its bytes go when their day's partition is dropped; only
+ * where that is not soon, because the owner ended it early or it was to live long, they are deleted here.
+ */
+async function clearEnded(db: Db, now: Date): Promise<{ sessions: number; messages: number }> {
+  // Whoever is just extended or ended is left for the next step.
+  const due = await db.rows<DueSession>(
+    `select id, bucket, key_id is not null as keyed, count from mail.session
+     where not cleared and expires_at <= $1 order by expires_at limit ${SESSIONS_A_STEP}
+     for no key update skip locked`,
+    [now.getTime() - GRACE_MS],
+  )
+  // What a key sees changes too: the pool's lock keeps all who change that in one line, see boxes.ts.
+  if (due.some(({ keyed, count }) => keyed && count > 0)) await lockShared(db, [POOL])
+  let left = MESSAGES_A_STEP
+  const empty: DueSession[] = []
+  for (const session of due) {
+    const isDropped = session.bucket <= dayOf(now)
+    if (!isDropped && session.count > 0) {
+      const where = `mailbox = ${session.id} and bucket = ${session.bucket}`
+      left -= await deleteSome(db, { bucket: session.bucket, where }, left)
+    }
+    if (left <= 0) break
+    empty.push(session)
+  }
+  await finish(db, empty)
+  return { sessions: due.length, messages: MESSAGES_A_STEP - left }
+}
+
+async function finish(db: Db, sessions: readonly DueSession[]): Promise<void> {
+  const ids = sessions.map(({ id }) => id)
+  await db.rows('delete from mail.session where id = any($1::bigint[]) and address is null', [ids])
+  await db.rows(
+    `update mail.session set cleared = true, count = 0, bytes = 0,
+       version = version + case when count > 0 then 1 else 0 end
+     where id = any($1::bigint[])`,
+    [ids],
+  )
+}
+
+async function forgetCooled(db: Db, until: number): Promise<number> {
+  const gone = await db.rows(
+    `delete from mail.session where id in (select id from mail.session
+       where cleared and expires_at <= $1 order by expires_at limit ${SESSIONS_A_STEP}
+       for update skip locked) returning id`,
+    [until],
+  )
+  return gone.length
+}
+
+async function clearFar(db: Db, mailbox: MailboxId, most: number): Promise<number> {
+  const [box] = await lockShared(db, [mailbox])
+  if (!box?.buckets.includes(FAR) || most <= 0) return 0
+  return await deleteSome(db, { bucket: FAR, where: goneForGood(box) }, most)
+}
+
+/** Deletes up to so many messages of one bucket, and their bytes when nobody else has them; tells how many. */
+async function deleteSome(
+  db: Db,
+  { bucket, where }: { bucket: number; where: string },
+  most: number,
+): Promise<number> {
+  const gone = await db.rowsOnce<{ serial: number }>(
+    `delete from mail.message where bucket = ${bucket} and (mailbox, id) in (
+       select mailbox, id from mail.message where ${where} order by id limit ${most})
+     returning serial`,
+  )
+  await releaseRaw(
+    db,
+    bucket,
+    gone.map(({ serial }) => serial),
+  )
+  return gone.length
+}

@@ -1,0 +1,172 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, chownSync, existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { openPostgresMail, type PostgresMailOptions } from '../src/store/postgres/mail-store.ts'
+import type { MailStore } from '../src/store/store.ts'
+import { scratchFolder } from './scratch.ts'
+
+export type Postgres = Awaited<ReturnType<typeof openPostgres>>
+
+const PROGRAMS = ['/usr/lib/postgresql/17/bin', '/usr/lib/postgresql/15/bin', '/usr/bin']
+const TEMPLATE = 'empty_mail'
+
+/** A private PostgreSQL that listens in its own scratch folder alone: Debian's program, run by a user without rights. */
+export async function openPostgres() {
+  const folder = scratchFolder()
+  const { path } = folder
+  const user = unprivileged()
+  chmodSync(path, 0o700)
+  if (user) chownSync(path, user.uid, user.gid)
+  const cluster = join(path, 'cluster')
+  const init = ['-D', cluster, '-U', 'mayfly', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N']
+  execFileSync(program('initdb'), init, { ...user, stdio: 'ignore', cwd: path })
+  let server = await start()
+  let databases = 0
+
+  function start() {
+    return startServer({ path, cluster, user })
+  }
+
+  const urlOf = (database: string) =>
+    `postgres://mayfly@localhost/${database}?host=${encodeURIComponent(path)}`
+
+  /** For what only a superuser does; in the database of the same name as ever. */
+  async function run(sql: string, database = 'postgres'): Promise<unknown[]> {
+    const client = new Client({ connectionString: urlOf(database) })
+    await client.connect()
+    try {
+      return (await client.query(sql)).rows
+    } finally {
+      await client.end()
+    }
+  }
+
+  return {
+    urlOf,
+    run,
+    /** A new database, empty or like another one that nobody has open. */
+    async database(template = 'template0'): Promise<string> {
+      databases += 1
+      const name = `scratch_${databases}`
+      await run(`create database ${name} template ${template}`)
+      return name
+    },
+    drop: (database: string) => run(`drop database ${database} with (force)`),
+    /** Ends it: SIGTERM in peace, SIGINT without waiting for anybody, SIGQUIT at once, as when the machine dies. */
+    async stop(signal: NodeJS.Signals = 'SIGQUIT') {
+      const exit = once(server, 'exit')
+      server.kill(signal)
+      await exit
+    },
+    async start() {
+      server = await start()
+    },
+    async close() {
+      if (server.exitCode === null && server.signalCode === null) await this.stop()
+      folder.remove()
+    },
+  }
+}
+
+const LIMITS = { mailbox: { maxMessages: 5, maxBytes: 10_000 }, poolMaxBytes: 20_000 }
+const DAY = 86_400_000
+export const MAIL_OPTIONS = {
+  limits: LIMITS,
+  poolMs: DAY,
+  operatorMs: 30 * DAY,
+  connections: 3,
+  // Two tables a day: sixty days would be most of a test's time.
+  aheadDays: 1,
+}
+
+/** A mail store in a database of its own, seen by two engines as by two nodes. */
+export async function postgresMail(
+  postgres: Postgres,
+  more: Partial<PostgresMailOptions> = {},
+): Promise<{
+  store: MailStore
+  other: MailStore
+  url: string
+  database: string
+  close(): Promise<void>
+}> {
+  await makeTemplate(postgres)
+  const database = await postgres.database(TEMPLATE)
+  const url = postgres.urlOf(database)
+  const options = { ...MAIL_OPTIONS, url, ...more }
+  const store = await openPostgresMail(options)
+  const other = await openPostgresMail(options)
+  return {
+    store,
+    other,
+    url,
+    database,
+    async close() {
+      await store.close()
+      await other.close()
+      await postgres.drop(database)
+    },
+  }
+}
+
+const templates = new WeakMap<Postgres, Promise<void>>()
+
+/** The schema is made once; a copy of it takes a moment. */
+function makeTemplate(postgres: Postgres): Promise<void> {
+  const made = templates.get(postgres) ?? makeOne()
+  templates.set(postgres, made)
+  return made
+
+  async function makeOne() {
+    await postgres.run(`create database ${TEMPLATE} template template0`)
+    const store = await openPostgresMail({ ...MAIL_OPTIONS, url: postgres.urlOf(TEMPLATE) })
+    await store.close()
+  }
+}
+
+interface Place {
+  path: string
+  cluster: string
+  user: { uid: number; gid: number } | undefined
+}
+
+async function startServer({ path, cluster, user }: Place): Promise<ChildProcess> {
+  const settings = ['listen_addresses=', `unix_socket_directories=${path}`, 'max_connections=60']
+  const flags = [...settings, 'shared_buffers=32MB'].flatMap((setting) => ['-c', setting])
+  const server = spawn(program('postgres'), ['-D', cluster, ...flags], {
+    ...user,
+    cwd: path,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  // Whatever ends this process ends the server too: at once, nothing of it is needed again.
+  const end = () => server.kill('SIGQUIT')
+  process.once('exit', end)
+  server.once('exit', () => process.off('exit', end))
+  let said = ''
+  await new Promise<void>((resolve, reject) => {
+    server.once('exit', () => reject(new Error(`PostgreSQL did not start: ${said}`)))
+    server.stderr?.on('data', (chunk: Buffer) => {
+      said = (said + chunk.toString()).slice(-10_000)
+      if (said.includes('ready to accept connections')) resolve()
+    })
+  })
+  return server
+}
+
+/** It refuses to run as root. */
+function unprivileged(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  const line = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .find((one) => one.startsWith('postgres:'))
+  const [, , uid = '65534', gid = '65534'] = line?.split(':') ?? []
+  return { uid: Number(uid), gid: Number(gid) }
+}
+
+function program(name: string): string {
+  const folder = PROGRAMS.find((one) => existsSync(join(one, name)))
+  if (!folder) throw new Error(`${name} is missing (Debian: postgresql)`)
+  return join(folder, name)
+}
