@@ -1,4 +1,6 @@
+import assert from 'node:assert/strict'
 import type { Locator, Page } from 'playwright-core'
+import { vi } from 'vitest'
 import type { House } from '../house.ts'
 import { connectSmtp } from '../smtp-client.ts'
 
@@ -70,13 +72,13 @@ export async function subjects(house: House, token: string): Promise<string[]> {
   return messages.map(({ subject }) => subject)
 }
 
-/** Resolves when the server has no more than these. */
+/** Resolves when the server has these, and no others. */
 export async function untilSubjects(
   house: House,
   token: string,
   expected: string[],
 ): Promise<void> {
-  while (JSON.stringify(await subjects(house, token)) !== JSON.stringify(expected)) {
-    await new Promise(setImmediate)
-  }
+  await vi.waitFor(async () => assert.deepEqual(await subjects(house, token), expected), {
+    timeout: 60_000,
+  })
 }

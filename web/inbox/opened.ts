@@ -10,11 +10,14 @@ export const opened = computed(() => messages.value.find(({ id }) => id === open
 export const newer = computed(() => neighbour(-1))
 export const older = computed(() => neighbour(1))
 
+/** Where the list was scrolled to when a message took its place. */
+export const listAt = signal(0)
+
 export function open(id: number): void {
   // From message to message is no new step: one Back leads to the list.
   if (idIn(history.state) === undefined) history.pushState({ message: id }, '')
   else history.replaceState({ message: id }, '')
-  openId.value = id
+  show(id)
 }
 
 /** Back to the list. */
@@ -24,14 +27,19 @@ export function close(): void {
 }
 
 export function keepOpened(): void {
-  addEventListener('popstate', ({ state }) => {
-    openId.value = idIn(state)
-  })
+  // The list and the message are one page to the browser: it would scroll one as the other was.
+  history.scrollRestoration = 'manual'
+  addEventListener('popstate', ({ state }) => show(idIn(state)))
   effect(() => {
     if (opened.value) markRead(opened.value.id)
     // Deleted meanwhile, here or elsewhere, or of another mailbox.
     else if (known.value && openId.value !== undefined) close()
   })
+}
+
+function show(id: number | undefined): void {
+  if (openId.value === undefined) listAt.value = scrollY
+  openId.value = id
 }
 
 function neighbour(step: 1 | -1): number | undefined {

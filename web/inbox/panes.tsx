@@ -6,7 +6,7 @@ import { say } from '../site/words.ts'
 import { deleteOpened } from './deeds.ts'
 import { focusReader, focusRow, isOnePane } from './focus.ts'
 import { List } from './list.tsx'
-import { close, newer, older, open, opened } from './opened.ts'
+import { close, listAt, newer, older, open, opened } from './opened.ts'
 
 /** The list and the message: beside each other where there is room, else one at a time. */
 export function Panes() {
@@ -52,14 +52,14 @@ function to(id: number | undefined): (() => void) | undefined {
 /** Where one pane takes the place of the other, focus and scroll go with it, and come back. */
 function useTurns(): void {
   const id = opened.value?.id
-  const last = useRef<{ id: number | undefined; listAt: number }>({ id: undefined, listAt: 0 })
+  const before = useRef<number | undefined>(undefined)
   useEffect(() => {
-    const before = last.current
-    if (before.id === id) return
-    last.current = { id, listAt: before.listAt }
+    const last = before.current
+    if (last === id) return
+    before.current = id
     if (id === undefined) {
-      if (isOnePane()) scrollTo({ top: before.listAt, behavior: 'instant' })
-      focusRow(before.id)
+      if (isOnePane()) scrollTo({ top: listAt.value, behavior: 'instant' })
+      focusRow(last)
     } else if (isOnePane()) {
       scrollTo({ top: 0, behavior: 'instant' })
       focusReader()

@@ -20,18 +20,23 @@ export function Status() {
           {say('inbox_try')}
         </button>
       )}
-      {isHearing(now) && (
-        <button
-          type="button"
-          class={`quiet icon${refreshing.value ? ' busy' : ''}`}
-          aria-label={say('inbox_refresh')}
-          title={say('inbox_refresh')}
-          onClick={() => void refresh()}
-        >
-          <Glyph name="again" />
-        </button>
-      )}
     </div>
+  )
+}
+
+/** Asks now instead of waiting. */
+export function Refresh() {
+  return (
+    <button
+      type="button"
+      class={`refresh quiet icon${refreshing.value ? ' busy' : ''}`}
+      aria-label={say('inbox_refresh')}
+      title={say('inbox_refresh')}
+      disabled={!isHearing(hearing.value)}
+      onClick={() => void refresh()}
+    >
+      <Glyph name="again" />
+    </button>
   )
 }
 

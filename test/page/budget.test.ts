@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { test } from 'vitest'
+import { LANGUAGES } from '../../src/http/languages.ts'
+import { openHouse } from '../house.ts'
+
+const MOST_BYTES = 60 * 1024
+
+test('the first load of the inbox is at most 60 KB of script and style, in every language', async () => {
+  const house = await openHouse()
+  const sizes: Record<string, number> = {}
+  for (const language of LANGUAGES) {
+    const page = await fetch(house.url, { headers: { 'accept-language': language } })
+    const files = [...(await page.text()).matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)]
+    assert.ok(files.length >= 4, 'the page loads its script, its words and its styles')
+    let bytes = 0
+    for (const [, path = ''] of files) bytes += await sizeOf(`${house.url}${path}`)
+    sizes[language] = bytes
+  }
+  await house.stop()
+  const told = Object.entries(sizes).map(([language, bytes]) => `${language} ${bytes}`)
+  process.stdout.write(`first load of /, compressed: ${told.join(', ')}\n`)
+  for (const [language, bytes] of Object.entries(sizes)) {
+    assert.ok(bytes <= MOST_BYTES, `${bytes} in ${language}`)
+  }
+})
+
+/** As it goes over the wire. */
+async function sizeOf(url: string): Promise<number> {
+  const response = await fetch(url, { headers: { 'accept-encoding': 'br' } })
+  assert.equal(response.status, 200)
+  const length = Number(response.headers.get('content-length'))
+  await response.arrayBuffer()
+  assert.ok(length > 0)
+  return length
+}

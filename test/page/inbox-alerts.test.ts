@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import { test } from 'vitest'
+import { letter, openInbox, row } from './inbox-steps.ts'
+import { visitor } from './visit.ts'
+
+const { house, visit } = visitor()
+
+/** Writes down what the page asks of the browser, which here shows no notifications and has nobody to ask. */
+const WITNESS = `{
+  window.seen = { asked: 0, notes: [], tones: 0 }
+  let permission = 'default'
+  window.Notification = class extends EventTarget {
+    static get permission() { return permission }
+    static async requestPermission() { window.seen.asked += 1; permission = window.answer ?? 'granted'; return permission }
+    constructor(title, options) { super(); window.seen.notes.push([title, options.body]) }
+    close() {}
+  }
+  const start = OscillatorNode.prototype.start
+  OscillatorNode.prototype.start = function (...when) { window.seen.tones += 1; start.apply(this, when) }
+}`
+
+interface Seen {
+  asked: number
+  notes: string[][]
+  tones: number
+}
+const seen = (page: Page) => page.evaluate('window.seen') as Promise<Seen>
+
+async function openWatched(): Promise<{ page: Page; email: string }> {
+  const page = await visit('/livez')
+  await page.addInitScript(WITNESS)
+  await page.goto(house().url)
+  const { email } = await openInbox(page)
+  await page.getByText('Settings').click()
+  return { page, email }
+}
+
+test('nobody is asked about notifications before he wishes for them; then new mail is told out of sight', async () => {
+  const { page, email } = await openWatched()
+  await house().mail(email, letter({ subject: 'Silent' }))
+  await row(page, 'Silent').waitFor()
+  assert.deepEqual(await seen(page), { asked: 0, notes: [], tones: 0 })
+
+  await page.getByRole('checkbox', { name: 'A notification when mail comes' }).check()
+  assert.equal((await seen(page)).asked, 1)
+  await house().mail(email, letter({ subject: 'In sight' }))
+  await row(page, 'In sight').waitFor()
+  assert.deepEqual((await seen(page)).notes, [])
+  await page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: 'hidden' })`)
+  await house().mail(email, letter({ subject: 'Your secret', from: 'Ann <ann@sender.test>' }))
+  await row(page, 'Your secret').waitFor()
+  assert.deepEqual((await seen(page)).notes, [['New mail', 'Ann']], 'the subject is not told')
+})
+
+test('a browser that refuses is believed, and the switch stays off', async () => {
+  const { page } = await openWatched()
+  await page.evaluate(`window.answer = 'denied'`)
+  const notes = page.getByRole('checkbox', { name: 'A notification when mail comes' })
+  await notes.click()
+  await page.getByText('The browser allows no notifications').waitFor()
+  assert.equal(await notes.isChecked(), false)
+})
+
+test('the sound is heard when it is turned on and when mail comes, and is kept', async () => {
+  const { page, email } = await openWatched()
+  await page.getByRole('checkbox', { name: 'A sound when mail comes' }).check()
+  const { tones } = await seen(page)
+  assert.ok(tones > 0)
+  await house().mail(email, letter({ subject: 'Loud' }))
+  await row(page, 'Loud').waitFor()
+  assert.equal((await seen(page)).tones, 2 * tones)
+  await page.reload()
+  await row(page, 'Loud').waitFor()
+  await page.getByText('Settings').click()
+  assert.equal(await page.getByRole('checkbox', { name: 'A sound' }).isChecked(), true)
+  assert.equal((await seen(page)).tones, 0, 'what was there before is not told again')
+})

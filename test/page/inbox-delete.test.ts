@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { describe, test, vi } from 'vitest'
+import {
+  letter,
+  mailMany,
+  opener,
+  openInbox,
+  reader,
+  row,
+  subjects,
+  untilSubjects,
+} from './inbox-steps.ts'
+import { visitor } from './visit.ts'
+
+// As behind a proxy: then the rates count for the browser, too.
+const { house, visit } = visitor({ MAYFLY_TRUST_PROXY: '127.0.0.1' })
+const OUTSIDE = { extraHTTPHeaders: { 'x-forwarded-for': '203.0.113.7' } }
+const UNDO_MS = 9_000
+
+describe('what is deleted', () => {
+  test('is gone at once, comes back by undo, and stays on the server until then', async () => {
+    const page = await visit('/')
+    const { email, token } = await openInbox(page)
+    await mailMany(house(), email, 2)
+    await opener(page, 'Mail 1').focus()
+    await page.keyboard.press('#')
+    await row(page, 'Mail 1').waitFor({ state: 'detached' })
+    await page.locator('.toast', { hasText: 'Message deleted' }).waitFor()
+    assert.deepEqual(await subjects(house(), token), ['Mail 2', 'Mail 1'])
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await row(page, 'Mail 1').waitFor()
+    await page.getByRole('button', { name: 'Undo' }).waitFor({ state: 'detached' })
+    assert.equal(await page.title(), '(2) Inbox – Mayfly')
+  })
+
+  test('is deleted for good when the time to undo is over', async () => {
+    const page = await visit('/')
+    await page.clock.install()
+    const { email, token } = await openInbox(page)
+    await mailMany(house(), email, 3)
+    await opener(page, 'Mail 2').click()
+    await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
+    await reader(page).getByRole('button', { name: 'Delete' }).click()
+    // The next older one takes its place.
+    await page.getByRole('heading', { name: 'Mail 1' }).waitFor()
+    await page.clock.runFor(UNDO_MS)
+    await untilSubjects(house(), token, ['Mail 3', 'Mail 1'])
+    assert.equal(await page.getByRole('button', { name: 'Undo' }).count(), 0)
+  })
+
+  test('waits as long as somebody is at the way back', async () => {
+    const page = await visit('/')
+    await page.clock.install()
+    const { email, token } = await openInbox(page)
+    await mailMany(house(), email, 1)
+    await opener(page, 'Mail 1').focus()
+    await page.keyboard.press('#')
+    await page.getByRole('button', { name: 'Undo' }).focus()
+    await page.clock.runFor(60_000)
+    assert.deepEqual(await subjects(house(), token), ['Mail 1'])
+    await page.keyboard.press('Enter')
+    await row(page, 'Mail 1').waitFor()
+  })
+
+  test('is deleted also when the page is left before', async () => {
+    const page = await visit('/')
+    const { email, token } = await openInbox(page)
+    await mailMany(house(), email, 2)
+    await opener(page, 'Mail 2').focus()
+    await page.keyboard.press('#')
+    await row(page, 'Mail 2').waitFor({ state: 'detached' })
+    await page.goto(`${house().url}/docs`)
+    await untilSubjects(house(), token, ['Mail 1'])
+  })
+})
+
+describe('several', () => {
+  test('are selected by ticks, and deleted and undone together', async () => {
+    const page = await visit('/')
+    await page.clock.install()
+    const { email, token } = await openInbox(page)
+    await mailMany(house(), email, 4)
+    for (const name of ['Mail 1', 'Mail 3']) {
+      await page.getByRole('checkbox', { name: `Select “${name}”` }).check()
+    }
+    const all = page.getByRole('checkbox', { name: '2 selected' })
+    assert.equal(
+      await all.evaluate((box) => (box as unknown as { indeterminate: boolean }).indeterminate),
+      true,
+    )
+    await page.getByRole('button', { name: 'Delete', exact: true }).click()
+    await page.locator('.toast', { hasText: '2 messages deleted' }).waitFor()
+    assert.equal(await page.locator('.mail').count(), 2)
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await row(page, 'Mail 3').waitFor()
+    assert.equal(await page.getByRole('checkbox', { checked: true }).count(), 0)
+
+    await page.getByRole('checkbox', { name: 'Select “Mail 4”' }).check()
+    await page.keyboard.press('#')
+    await page.locator('.toast', { hasText: 'Message deleted' }).waitFor()
+    await page.clock.runFor(UNDO_MS)
+    await untilSubjects(house(), token, ['Mail 3', 'Mail 2', 'Mail 1'])
+  })
+
+  test('that a search hides are not deleted with the others', async () => {
+    const page = await visit('/')
+    await page.clock.install()
+    const { email, token } = await openInbox(page)
+    await house().mail(email, letter({ subject: 'Keep me' }))
+    await house().mail(email, letter({ subject: 'Not me' }))
+    await row(page, 'Not me').waitFor()
+    await page.getByRole('checkbox', { name: 'Select all' }).check()
+    await page.getByRole('searchbox').fill('not')
+    await page.getByRole('checkbox', { name: '1 selected' }).waitFor()
+    await page.getByRole('button', { name: 'Delete', exact: true }).click()
+    await page.clock.runFor(UNDO_MS)
+    await untilSubjects(house(), token, ['Keep me'])
+  })
+
+  test('in great number go within the limits of the server, and the page says how far it is', async () => {
+    const page = await visit('/', OUTSIDE)
+    const { email, token } = await openInbox(page)
+    const refused: number[] = []
+    page.on('response', (response) => {
+      if (response.status() !== 200 && response.status() !== 304) refused.push(response.status())
+    })
+    await mailMany(house(), email, 260)
+    await page.getByText('260 unread').waitFor()
+    await page.getByRole('button', { name: 'Delete all' }).click()
+    await page.getByText('Waiting for mail').waitFor()
+    await page.locator('.toast', { hasText: /Deleting \d+ of 260/ }).waitFor()
+    await page.locator('.toast').waitFor({ state: 'detached' })
+    assert.deepEqual(await subjects(house(), token), [])
+    assert.deepEqual(refused, [])
+  })
+
+  test('that were left half way are deleted by the next visit', async () => {
+    const page = await visit('/')
+    const { email, token } = await openInbox(page)
+    await mailMany(house(), email, 130)
+    await page.getByText('130 unread').waitFor()
+    await page.getByRole('button', { name: 'Delete all' }).click()
+    await page.getByText('Waiting for mail').waitFor()
+    await page.goto(`${house().url}/docs`)
+    await vi.waitUntil(async () => (await subjects(house(), token)).length === 30, 60_000)
+    await page.goto(house().url)
+    await untilSubjects(house(), token, [])
+    await page.getByText('Waiting for mail').waitFor()
+  })
+})

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import { describe, test } from 'vitest'
+import { letter, mailboxOf, mailMany, openInbox, row, untilSubjects } from './inbox-steps.ts'
+import { visitor } from './visit.ts'
+
+const { house, visit } = visitor()
+const CLIPBOARD = { permissions: ['clipboard-read', 'clipboard-write'] }
+const copied = (page: Page) => page.evaluate('navigator.clipboard.readText()')
+const focused = (page: Page) =>
+  page.evaluate('document.activeElement.textContent') as Promise<string>
+
+test('the whole job is done without a mouse', async () => {
+  const page = await visit('/', CLIPBOARD)
+  await page.clock.install()
+  const { email, token } = await openInbox(page)
+  await page.keyboard.press('c')
+  await page.getByText('Copied').first().waitFor()
+  assert.equal(await copied(page), email)
+
+  await house().mail(email, letter({ subject: 'Sign in', text: 'Your code is 731204.' }))
+  await house().mail(email, letter({ subject: 'Welcome' }))
+  await row(page, 'Welcome').waitFor()
+  await row(page, '731204').waitFor()
+  await page.keyboard.press('j')
+  assert.match(await focused(page), /Welcome/)
+  await page.keyboard.press('j')
+  assert.match(await focused(page), /Sign in/)
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  await page.locator('.toast', { hasText: 'Code 731204 copied' }).waitFor()
+  assert.equal(await copied(page), '731204')
+
+  await page.keyboard.press('Shift+Tab')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  await page.keyboard.press('#')
+  await row(page, 'Sign in').waitFor({ state: 'detached' })
+  await page.clock.runFor(9_000)
+  await untilSubjects(house(), token, ['Welcome'])
+})
+
+describe('while a message is open', () => {
+  test('j and k go on to the next one, u and Esc lead back to its row', async () => {
+    const page = await visit('/')
+    const { email } = await openInbox(page)
+    await mailMany(house(), email, 3)
+    await page.keyboard.press('j')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Mail 3' }).waitFor()
+    await page.keyboard.press('j')
+    await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
+    await page.keyboard.press('ArrowDown')
+    await page.getByRole('heading', { name: 'Mail 1' }).waitFor()
+    await page.keyboard.press('j')
+    await page.keyboard.press('k')
+    await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
+    for (const key of ['u', 'Escape']) {
+      await page.keyboard.press(key)
+      await page.getByText('Choose a message to read it here').waitFor()
+      assert.match(await focused(page), /Mail 2/)
+      await page.keyboard.press('Enter')
+      await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
+    }
+  })
+})
+
+test('/ searches, Esc leaves the search, and letters that are typed are no commands', async () => {
+  const page = await visit('/')
+  const { email } = await openInbox(page)
+  await mailMany(house(), email, 2)
+  await row(page, 'Mail 2').waitFor()
+  await page.keyboard.press('/')
+  await page.keyboard.type('ann n # ?')
+  assert.equal(await page.getByRole('searchbox').inputValue(), 'ann n # ?')
+  await page.getByText('No message has these words').waitFor()
+  assert.equal(await page.getByRole('dialog').count(), 0)
+  assert.equal((await mailboxOf(page)).email, email)
+  await page.keyboard.press('Escape')
+  await row(page, 'Mail 2').waitFor()
+  assert.equal(await page.getByRole('searchbox').inputValue(), '')
+  await page.keyboard.press('/')
+  await page.keyboard.type('mail 1')
+  await page.getByText('1 message found').waitFor()
+  await page.keyboard.press('Enter')
+  assert.match(await focused(page), /Mail 1/)
+})
+
+test('r looks for mail, n brings a new address; a command with Ctrl is the browser’s', async () => {
+  const page = await visit('/')
+  const { email } = await openInbox(page)
+  const forced = page.waitForRequest(/check-mail\?.*force=1/)
+  await page.keyboard.press('r')
+  await forced
+  await page.keyboard.press('Control+j')
+  await page.keyboard.press('n')
+  await page.waitForFunction(
+    (before) => JSON.parse(localStorage.getItem('mayfly mailboxes') ?? '[]')[0].email !== before,
+    email,
+  )
+})
+
+test('? tells the keys, and they can be turned off for good', async () => {
+  const page = await visit('/')
+  const { email } = await openInbox(page)
+  await mailMany(house(), email, 1)
+  await row(page, 'Mail 1').waitFor()
+  await page.keyboard.press('?')
+  const help = page.getByRole('dialog', { name: 'Keyboard commands' })
+  await help.waitFor()
+  assert.equal(await help.locator('kbd').count(), 11)
+  await page.keyboard.press('Escape')
+  await help.waitFor({ state: 'detached' })
+
+  await page.getByText('Settings').click()
+  await page.getByRole('checkbox', { name: 'Keyboard commands' }).uncheck()
+  await page.reload()
+  await openInbox(page)
+  await row(page, 'Mail 1').waitFor()
+  for (const key of ['j', 'n', '#', '?', '/', 'c']) await page.keyboard.press(key)
+  assert.equal(await page.getByRole('dialog').count(), 0)
+  assert.equal((await mailboxOf(page)).email, email)
+  assert.equal(await page.locator('.mail').count(), 1)
+  assert.equal(await page.evaluate('document.activeElement === document.body'), true)
+})
+
+test('the first stop leads past everything to the messages', async () => {
+  const page = await visit('/')
+  const { email } = await openInbox(page)
+  await mailMany(house(), email, 1)
+  await row(page, 'Mail 1').waitFor()
+  await page.keyboard.press('Tab')
+  assert.equal(await focused(page), 'Skip to the messages')
+  await page.keyboard.press('Enter')
+  assert.equal(await page.evaluate('document.activeElement.id'), 'messages')
+})

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import { describe, test } from 'vitest'
+import { letter, mailMany, opener, openInbox, row } from './inbox-steps.ts'
+import { visitor } from './visit.ts'
+
+const { house, visit } = visitor({ MAYFLY_SESSION_MAX_MESSAGES: '520' })
+const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true }
+
+test('a search goes over senders, subjects and codes', async () => {
+  const page = await visit('/')
+  const { email } = await openInbox(page)
+  await house().mail(email, letter({ from: 'Café <a@cafe.test>', subject: 'Menu' }))
+  await house().mail(email, letter({ subject: 'Sign in', text: 'Your code is 482915.' }))
+  await row(page, '482915').waitFor()
+  for (const [words, found] of [
+    ['cafe', ['Menu']],
+    ['SIGN', ['Sign in']],
+    ['4829', ['Sign in']],
+    ['sender.test', ['Sign in']],
+    ['', ['Sign in', 'Menu']],
+  ] as const) {
+    await page.getByRole('searchbox').fill(words)
+    assert.deepEqual(await page.locator('.mail-subject').allTextContents(), found, words)
+  }
+})
+
+test('five hundred messages are listed, older ones are named, and a full mailbox says so', async () => {
+  const page = await visit('/')
+  const { email } = await openInbox(page)
+  await mailMany(house(), email, 519)
+  await page.getByText('519 unread').waitFor()
+  await page.reload()
+  await page.getByText('Showing the newest 500.').waitFor()
+  assert.equal(await page.locator('.mail').count(), 500)
+  assert.equal(await page.getByText('This mailbox is full').count(), 0)
+
+  await mailMany(house(), email, 1)
+  await page.getByText('This mailbox is full').waitFor()
+  assert.equal(await page.locator('.mail').count(), 501)
+  await row(page, /Mail 498$/)
+    .locator('.mail-open')
+    .click()
+  await page.getByRole('heading', { name: 'Mail 498', exact: true }).waitFor()
+  await page.keyboard.press('#')
+  await page.getByRole('button', { name: 'Undo' }).waitFor()
+})
+
+describe('on a phone', () => {
+  test('a message takes the place of the list, and Back brings it back as it was', async () => {
+    const page = await visit('/', PHONE)
+    const { email } = await openInbox(page)
+    await mailMany(house(), email, 30)
+    await page.getByText('30 unread').waitFor()
+    await opener(page, /Mail 3$/).scrollIntoViewIfNeeded()
+    const before = await page.evaluate('scrollY')
+    assert.notEqual(before, 0)
+    await opener(page, /Mail 3$/).tap()
+    await page.getByRole('heading', { name: 'Mail 3', exact: true }).waitFor()
+    assert.equal(await page.locator('.list').isVisible(), false)
+    assert.equal(await page.locator('.address').isVisible(), false)
+    assert.equal(await focusedTag(page), 'H2')
+    assert.equal(await page.evaluate('scrollY'), 0)
+
+    await page.getByRole('button', { name: 'Newer message' }).tap()
+    await page.getByRole('heading', { name: 'Mail 4', exact: true }).waitFor()
+    await page.goBack()
+    await opener(page, /Mail 4$/).waitFor()
+    assert.equal(await page.getByRole('heading', { name: 'Mail 4', exact: true }).count(), 0)
+    assert.equal(await page.evaluate('scrollY'), before)
+    assert.match(String(await page.evaluate('document.activeElement.textContent')), /Mail 4$/)
+
+    await opener(page, /Mail 4$/).tap()
+    await page.getByRole('button', { name: 'Back to the list' }).tap()
+    await opener(page, /Mail 4$/).waitFor()
+    await page.goForward()
+    await page.getByRole('heading', { name: 'Mail 4', exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Delete' }).tap()
+    await page.getByRole('button', { name: 'Undo' }).waitFor()
+    await opener(page, /Mail 5$/).waitFor()
+  })
+
+  test('nothing is wider than the screen, and what is touched is large enough', async () => {
+    const page = await visit('/', PHONE)
+    const { email } = await openInbox(page)
+    await house().mail(
+      email,
+      letter({
+        from: `${'x'.repeat(90)}@sender.test`,
+        subject: 'y'.repeat(200),
+        text: 'Your code is 482915.',
+      }),
+    )
+    await row(page, '482915').waitFor()
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 360)
+    const small =
+      await page.evaluate(`[...document.querySelectorAll('.messages button, .messages label')]
+      .map((one) => ({ text: one.textContent || one.ariaLabel, box: one.getBoundingClientRect() }))
+      .filter(({ box }) => box.height > 0 && (box.height < 43.5 || box.width < 43.5))
+      .map(({ text, box }) => text + ' ' + box.width + 'x' + box.height)`)
+    assert.deepEqual(small, [])
+  })
+})
+
+test('at 200 % zoom a desktop has one pane, and all of it', async () => {
+  const page = await visit('/', { viewport: { width: 640, height: 400 }, deviceScaleFactor: 2 })
+  const { email } = await openInbox(page)
+  await mailMany(house(), email, 3)
+  await opener(page, 'Mail 2').click()
+  await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
+  assert.equal(await page.locator('.list').isVisible(), false)
+  assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 640)
+  await page.getByRole('button', { name: 'Back to the list' }).click()
+  await opener(page, 'Mail 2').waitFor()
+})
+
+test('the message that is open stays open over a reload, and nothing shifts', async () => {
+  const page = await visit('/')
+  const { email } = await openInbox(page)
+  await mailMany(house(), email, 3)
+  await opener(page, 'Mail 2').click()
+  await page.reload()
+  await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
+  await openInbox(page)
+  assert.deepEqual(await shifts(page), [])
+  await page.keyboard.press('u')
+  await page.getByText('Choose a message').waitFor()
+})
+
+const focusedTag = (page: Page) => page.evaluate('document.activeElement.tagName')
+
+/** What moved by itself since the page was opened, as browsers count it. */
+async function shifts(page: Page): Promise<unknown> {
+  return await page.evaluate(`new Promise((resolve) => {
+    const told = ({ value, sources }) => [value, ...sources.map(({ node }) => node?.className)]
+    new PerformanceObserver((list) => resolve(list.getEntries().map(told)))
+      .observe({ type: 'layout-shift', buffered: true })
+    requestAnimationFrame(() => requestAnimationFrame(() => resolve([])))
+  })`)
+}

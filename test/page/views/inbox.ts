@@ -1,0 +1,117 @@
+import { letter, mailMany, opener, openInbox, row } from '../inbox-steps.ts'
+import type { Stage, View } from '../views.ts'
+
+const MAILS = [
+  { from: 'Linear <no-reply@linear.test>', subject: 'Sign in', text: 'Your code is 482915.' },
+  {
+    from: '"A very long name of a very long company indeed" <news@company.test>',
+    subject: 'A very long subject that goes on and on and fits into no line of any list at all',
+  },
+  { from: 'info@shop.test', subject: '' },
+  {
+    from: 'GitHub <noreply@github.test>',
+    subject: '[GitHub] Please verify your device',
+    text: 'Verification code: 731204\r\n\r\nIf it was not you, change your password.',
+  },
+  { from: 'Café Zürich <hello@cafe.test>', subject: 'Welcome' },
+]
+
+/** On the page, with its address; what `before` sets up is there when it opens. */
+async function open({ page, house }: Stage): Promise<{ email: string; token: string }> {
+  await page.goto(house.url)
+  return await openInbox(page)
+}
+
+async function openWithMail(stage: Stage): Promise<void> {
+  const { email } = await open(stage)
+  for (const mail of MAILS) await stage.house.mail(email, letter(mail))
+  await row(stage.page, '482915').waitFor()
+  await row(stage.page, '731204').waitFor()
+  await row(stage.page, 'Welcome').waitFor()
+}
+
+export const inboxViews: readonly View[] = [
+  {
+    name: 'inbox-empty',
+    async open(stage) {
+      await open(stage)
+    },
+  },
+  { name: 'inbox-list', open: openWithMail },
+  {
+    name: 'inbox-open',
+    async open(stage) {
+      await openWithMail(stage)
+      await opener(stage.page, 'GitHub').click()
+      await stage.page.getByText('If it was not you').waitFor()
+    },
+  },
+  {
+    name: 'inbox-selected',
+    async open(stage) {
+      await openWithMail(stage)
+      await stage.page.getByRole('checkbox', { name: 'Select “Welcome”' }).check()
+    },
+  },
+  {
+    name: 'inbox-undo',
+    async open(stage) {
+      await openWithMail(stage)
+      await stage.page.getByRole('button', { name: 'Delete all' }).click()
+      await stage.page.getByRole('button', { name: 'Undo' }).waitFor()
+    },
+  },
+  {
+    name: 'inbox-none-found',
+    async open(stage) {
+      await openWithMail(stage)
+      await stage.page.getByRole('searchbox').fill('nothing like that')
+      await stage.page.getByText('No message has these words').waitFor()
+    },
+  },
+  {
+    name: 'inbox-settings',
+    async open(stage) {
+      await open(stage)
+      await stage.page.getByText('Settings').click()
+    },
+  },
+  {
+    name: 'inbox-keys',
+    async open(stage) {
+      await open(stage)
+      await stage.page.keyboard.press('?')
+      await stage.page.getByRole('dialog').waitFor()
+    },
+  },
+  {
+    name: 'inbox-away',
+    async open(stage) {
+      await openWithMail(stage)
+      await stage.page.route('**/api/*', (route) => route.abort())
+      await stage.page.getByRole('button', { name: 'Look for mail now' }).click()
+      await stage.page.getByText('The server cannot be reached.').waitFor()
+    },
+  },
+  {
+    name: 'inbox-ended',
+    async open(stage) {
+      const { token } = await open(stage)
+      await fetch(`${stage.house.url}/api/delete-session`, {
+        method: 'POST',
+        body: new URLSearchParams({ token }),
+      })
+      await stage.page.getByRole('heading', { name: 'This address is over' }).waitFor()
+    },
+  },
+  {
+    name: 'inbox-many',
+    async open(stage) {
+      const { email } = await open(stage)
+      await mailMany(stage.house, email, 500)
+      await stage.page.getByText('500 unread').waitFor()
+      await stage.page.reload()
+      await stage.page.getByText('Showing the newest 500.').waitFor()
+    },
+  },
+]
