@@ -80,7 +80,8 @@ async function startOf({ body }: Response): Promise<Start> {
   const cut = size > MAX_SHOWN
   if (cut) await reader?.cancel()
   const bytes = new Uint8Array(await new Blob(pieces as Uint8Array<ArrayBuffer>[]).arrayBuffer())
-  return { text: new TextDecoder().decode(bytes.subarray(0, MAX_SHOWN)), cut }
+  const text = new TextDecoder().decode(bytes.subarray(0, MAX_SHOWN))
+  return { text: text.replaceAll('\r\n', '\n'), cut }
 }
 
 type Fetched<T> =

@@ -55,8 +55,10 @@ function Told({ leads, link }: { leads: Where; link: string }) {
         <>
           <h1>{say('leave_other')}</h1>
           <p>{say('leave_other_why', { scheme: leads.scheme.slice(0, MAX_SCHEME) })}</p>
+          <div class="row">
+            <Back />
+          </div>
           <Whole link={link} />
-          <Back />
         </>
       )
     case 'broken':
@@ -64,7 +66,9 @@ function Told({ leads, link }: { leads: Where; link: string }) {
         <>
           <h1>{say('leave_broken')}</h1>
           <p>{say('leave_broken_why')}</p>
-          <Back />
+          <div class="row">
+            <Back />
+          </div>
         </>
       )
   }
@@ -88,7 +92,6 @@ function Web({
           {say(DOUBTS[doubt])}
         </p>
       ))}
-      <Whole link={link} />
       <div class="row">
         <a class="button" href={href} rel="noopener noreferrer" referrerpolicy="no-referrer">
           {say('leave_open')}
@@ -96,6 +99,7 @@ function Web({
         <Back />
       </div>
       <p class="soft">{say('leave_private')}</p>
+      <Whole link={link} />
     </>
   )
 }

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'vitest'
+import { SCHEMES, SCREENS } from '../browser.ts'
+import { checkAccess, visitor } from './visit.ts'
+
+const visits = visitor()
+const leave = (link: string) => visits.visit(`/leave#${encodeURIComponent(link)}`)
+
+describe('before a link of a mail is opened', () => {
+  for (const [name, link, host, words] of [
+    ['its host is shown', 'https://a.test/b?c=d', 'a.test', 'https://a.test/b?c=d'],
+    [
+      'its true host is shown',
+      'https://bank.test@evil.test/',
+      'evil.test',
+      'What stands before the @',
+    ],
+    [
+      'letters that look like others are told',
+      'https://аррӏе.test/',
+      'xn--80ak6aa92e.test',
+      'look like others',
+    ],
+    ['a bare number is told', 'https://0xC0000201/', '192.0.2.1', 'a bare number'],
+    ['an open line is told', 'http://a.test:8080/', 'a.test:8080', 'not be encrypted'],
+  ] as const) {
+    test(name, async () => {
+      const page = await leave(link)
+      assert.equal(await page.locator('.leave-host').innerText(), host)
+      await page.getByText(words).first().waitFor()
+      const open = page.getByRole('link', { name: 'Open', exact: true })
+      assert.equal(new URL((await open.getAttribute('href')) ?? '').host, host)
+      assert.equal(await open.getAttribute('rel'), 'noopener noreferrer')
+      assert.equal(await open.getAttribute('target'), null)
+    })
+  }
+
+  for (const [name, link, words] of [
+    ['a script is refused', 'javascript:alert(1)', 'This link is not opened'],
+    ['a page inside a link is refused', 'data:text/html,<script>alert(1)</script>', '(data:)'],
+    ['a program is refused', 'ms-word:ofe|u|http://a.test', '(ms-word:)'],
+    [
+      'a mail is not written, but its address is shown',
+      'mailto:ann@a.test?attach=/x',
+      'ann@a.test',
+    ],
+    ['nothing is told as nothing', '', 'There is no link to open'],
+    ['words are told as nothing', 'hello there', 'There is no link to open'],
+    ['what cannot be decoded is told as nothing', '%', 'There is no link to open'],
+  ] as const) {
+    test(name, async () => {
+      const page = await visits.visit(`/leave#${link === '%' ? link : encodeURIComponent(link)}`)
+      await page.getByText(words).first().waitFor()
+      assert.equal(await page.getByRole('link', { name: 'Open', exact: true }).count(), 0)
+    })
+  }
+})
+
+test('the link stays in the browser: the server sees only that the page was asked for', async () => {
+  const page = await visits.visit('/favicon.svg')
+  const asked: string[] = []
+  page.on('request', (request) => asked.push(request.url()))
+  await page.goto(`${visits.house().url}/leave#https%3A%2F%2Fsecret.test`)
+  await page.getByText('secret.test', { exact: true }).waitFor()
+  assert.deepEqual(
+    asked.filter((url) => url.replace(/#.*/, '').includes('secret')),
+    [],
+  )
+})
+
+test('another link in the same tab is another host', async () => {
+  const page = await leave('https://a.test/')
+  await page.getByText('a.test', { exact: true }).waitFor()
+  await page.evaluate(`location.hash = '#https%3A%2F%2Fb.test%2F'`)
+  await page.getByText('b.test', { exact: true }).waitFor()
+})
+
+test('back closes the tab that the link had opened', async () => {
+  const page = await visits.visit('/favicon.svg')
+  const [other] = await Promise.all([
+    page.context().waitForEvent('page'),
+    page.evaluate(`open('/leave#https%3A%2F%2Fa.test', '_blank', 'noopener')`),
+  ])
+  await Promise.all([
+    other.waitForEvent('close'),
+    other.getByRole('link', { name: 'Back' }).click(),
+  ])
+})
+
+test('back leads to the inbox where the tab was somewhere before', async () => {
+  const page = await visits.visit('/favicon.svg')
+  await page.goto(`${visits.house().url}/leave#https%3A%2F%2Fa.test`)
+  await page.getByRole('link', { name: 'Back' }).click()
+  await page.waitForURL(`${visits.house().url}/`)
+})
+
+describe('everybody can use it', () => {
+  for (const { name: screen, ...viewport } of SCREENS) {
+    test(`on a ${screen}, light and dark`, async () => {
+      const page = await leave(`https://bank.test@evil.test:8443/${'long/'.repeat(99)}`)
+      await page.setViewportSize(viewport)
+      for (const link of [
+        '',
+        'mailto:ann@a.test',
+        'javascript:1',
+        `http://evil.test/${'x'.repeat(3_000)}`,
+      ]) {
+        await page.evaluate(`location.hash = ${JSON.stringify(encodeURIComponent(link))}`)
+        for (const colorScheme of SCHEMES) {
+          await page.emulateMedia({ colorScheme })
+          await checkAccess(page)
+          assert.equal(await page.evaluate('document.documentElement.scrollWidth'), viewport.width)
+        }
+      }
+    })
+  }
+})

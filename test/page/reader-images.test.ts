@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
+import { openDnsServer } from '../../src/sender/testing/dns-server.ts'
+import { connectSmtp } from '../smtp-client.ts'
+import { opener, openInbox } from './inbox-steps.ts'
+import { htmlMail, png, textMail } from './reader-mails.ts'
+import { visitor } from './visit.ts'
+
+const dns = await openDnsServer({
+  'TXT sender.test': ['v=spf1 ip4:127.0.0.1 -all'],
+  'TXT _dmarc.sender.test': ['v=DMARC1; p=reject'],
+})
+const visits = visitor({ MAYFLY_AUTH_CHECKS: 'on', MAYFLY_DNS: dns.server })
+
+/** The host that all images lie on, and what it was asked. */
+let images: Server
+let heard: Asked[] = []
+interface Asked {
+  path: string
+  headers: IncomingHttpHeaders
+}
+beforeAll(async () => {
+  images = createServer(({ url = '', headers }, answer) => {
+    heard.push({ path: url, headers })
+    answer.setHeader('content-type', 'image/png').end(png(30, 20, [200, 30, 30]))
+  })
+  await new Promise<void>((resolve) => images.listen(0, '127.0.0.1', resolve))
+})
+afterAll(async () => {
+  images.closeAllConnections()
+  await new Promise((resolve) => images.close(resolve))
+  await dns.close()
+})
+beforeEach(() => {
+  heard = []
+})
+
+const origin = () => `http://127.0.0.1:${(images.address() as AddressInfo).port}`
+const paths = () => [...new Set(heard.map(({ path }) => path))].sort()
+
+function letter(name: string, from = 'Ann <ann@sender.test>'): string {
+  return htmlMail(
+    `<img src="${origin()}/${name}-1.png" alt="One"><table background="${origin()}/${name}-2.png"><tr><td>x</td></tr></table>
+     <p style="background:url('${origin()}/${name}-3.png')">The end of ${name}</p>`,
+    { subject: name, from },
+  )
+}
+
+async function send(to: string, raw: string, from = 'ann@sender.test'): Promise<void> {
+  const client = await connectSmtp(visits.house().smtpPort)
+  assert.equal((await client.send({ to: [to], raw, from })).code, 250)
+  client.close()
+}
+
+/** Opened, shown, and its sender judged. */
+async function open(page: Page, name: string, badge = 'Really from sender.test'): Promise<void> {
+  await opener(page, name).click()
+  await page.getByRole('article', { name }).getByText(badge).waitFor()
+  await page.frameLocator('.mail-frame').getByText(`The end of ${name}`).waitFor()
+}
+
+/** All three images of this mail have been asked for. */
+async function asked(name: string): Promise<void> {
+  while (paths().filter((path) => path.startsWith(`/${name}-`)).length < 3) {
+    await once(images, 'request')
+  }
+}
+
+describe('images that lie elsewhere', () => {
+  test('are blocked and counted; loaded once they are asked for, without a trace of the reader', async () => {
+    visits.expect({ origin: origin() })
+    const page = await visits.visit('/')
+    const { email } = await openInbox(page)
+    await send(email, letter('first'))
+    await send(email, letter('second'))
+    await open(page, 'first')
+    await page.getByText('3 remote images are blocked').waitFor()
+    assert.deepEqual(paths(), [])
+
+    await page.getByRole('button', { name: 'Load once' }).click()
+    await asked('first')
+    const picture = page.frameLocator('.mail-frame').getByRole('img', { name: 'One' })
+    await picture.waitFor()
+    assert.deepEqual((await picture.boundingBox())?.width, 30)
+    assert.deepEqual(paths(), ['/first-1.png', '/first-2.png', '/first-3.png'])
+    for (const { headers } of heard) {
+      assert.equal(headers.referer, undefined)
+      assert.equal(headers.cookie, undefined)
+      assert.ok(!headers.origin || headers.origin === 'null')
+    }
+
+    await open(page, 'second')
+    await page.getByText('3 remote images are blocked').waitFor()
+    assert.equal(paths().length, 3)
+  })
+
+  test('are always loaded for a sender who is proven, until the reader stops it', async () => {
+    visits.expect({ origin: origin() })
+    const page = await visits.visit('/')
+    const { email } = await openInbox(page)
+    await send(email, letter('third'))
+    await open(page, 'third')
+    await page.getByRole('button', { name: 'Always for ann@sender.test' }).click()
+    await asked('third')
+
+    await page.reload()
+    await send(email, letter('fourth'))
+    await open(page, 'fourth')
+    await page.getByText('Remote images of ann@sender.test are always loaded').waitFor()
+    await asked('fourth')
+    assert.equal(
+      await page.evaluate(`localStorage.getItem('mayfly images')`),
+      '["ann@sender.test"]',
+    )
+
+    await page.getByRole('button', { name: 'Stop that' }).click()
+    await page.getByText('3 remote images are blocked').waitFor()
+    assert.equal(await page.evaluate(`localStorage.getItem('mayfly images')`), null)
+  })
+
+  test('are not loaded for who only writes under the name of that sender', async () => {
+    visits.expect({ origin: origin() })
+    const page = await visits.visit('/')
+    const { email } = await openInbox(page)
+    await send(email, letter('true'))
+    await open(page, 'true')
+    await page.getByRole('button', { name: 'Always for ann@sender.test' }).click()
+    await asked('true')
+    await send(email, letter('forged'), 'eve@evil.test')
+    await open(page, 'forged', 'May not be from sender.test')
+    await page.getByText('3 remote images are blocked').waitFor()
+    await page.getByText('only where the sender is proven').waitFor()
+    assert.equal(await page.getByRole('button', { name: /^Always/ }).count(), 0)
+    assert.deepEqual(paths(), ['/true-1.png', '/true-2.png', '/true-3.png'])
+  })
+})
+
+describe('the sender', () => {
+  for (const [badge, from, why, envelope] of [
+    [
+      'Really from sender.test',
+      'ann@sender.test',
+      'The owner of sender.test vouches',
+      'ann@sender.test',
+    ],
+    [
+      'May not be from sender.test',
+      'ann@sender.test',
+      'mail like this is not his',
+      'eve@evil.test',
+    ],
+    ['Sender not proven', 'bob@nowhere.test', 'it may be from anyone', 'bob@nowhere.test'],
+  ] as const) {
+    test(`is told in words, and why: ${badge}`, async () => {
+      const page = await visits.visit('/')
+      const { email } = await openInbox(page)
+      await send(email, textMail('Hi.', { subject: 'Hello', from: `<${from}>` }), envelope)
+      await opener(page, 'Hello').click()
+      await page.getByRole('article').getByText(badge).click()
+      await page.getByText(why).waitFor()
+      await page.getByText('Sent by a server of the domain (SPF)').waitFor()
+    })
+  }
+
+  test('is told a little later where his check takes longer than the mail', async () => {
+    const page = await visits.visit('/')
+    await page.clock.install()
+    const { email } = await openInbox(page)
+    let early = true
+    await page.route('**/api/read-mail?*', async (route) => {
+      const response = await route.fetch()
+      const answer = await response.json()
+      if (early) answer.message.auth = null
+      early = false
+      await route.fulfill({ response, json: answer })
+    })
+    await send(email, textMail('Hi.', { subject: 'Hello', from: 'ann@sender.test' }))
+    await opener(page, 'Hello').click()
+    await page.getByText('The sender is being checked').waitFor()
+    await page.clock.fastForward(10_000)
+    await page.getByText('Really from sender.test').waitFor()
+  })
+})

@@ -1,0 +1,290 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import type { Locator, Page } from 'playwright-core'
+import { describe, test } from 'vitest'
+import { SCHEMES, SCREENS } from '../browser.ts'
+import { opener, openInbox, row } from './inbox-steps.ts'
+import { htmlMail, mailWithFiles, png, textMail, welcomeMail } from './reader-mails.ts'
+import { checkAccess, visitor } from './visit.ts'
+
+const visits = visitor()
+const CLIPBOARD = { permissions: ['clipboard-read', 'clipboard-write'] }
+
+/** A page with the newest of these mails opened. */
+async function read(...mails: string[]): Promise<Page> {
+  const page = await visits.visit('/', CLIPBOARD)
+  const { email } = await openInbox(page)
+  for (const raw of mails) assert.equal(await visits.house().mail(email, raw), 250)
+  await row(page, /./)
+    .nth(mails.length - 1)
+    .waitFor()
+  await page.locator('.mail-open').first().click()
+  await page.locator('article.reader[aria-busy=false]').waitFor()
+  return page
+}
+
+const frame = (page: Page) => page.frameLocator('.mail-frame')
+const tab = (page: Page, name: string) => page.getByRole('tab', { name, exact: true })
+
+async function saved(page: Page, button: Locator): Promise<{ name: string; bytes: Buffer }> {
+  const [download] = await Promise.all([page.waitForEvent('download'), button.click()])
+  return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) }
+}
+
+describe('the head of a message', () => {
+  test('tells from whom, to whom, about what and when', async () => {
+    const page = await read(textMail('Hi.', { subject: 'Lunch', from: 'Ann <ann@a.test>' }))
+    const article = page.getByRole('article', { name: 'Lunch' })
+    await article.getByText('Ann', { exact: true }).waitFor()
+    await article.getByText('ann@a.test', { exact: true }).waitFor()
+    await article.getByText('You <you@box.test>').waitFor()
+    const time = await article.locator('time').getAttribute('datetime')
+    assert.ok(Math.abs(Date.parse(time ?? '') - Date.now()) < 600_000)
+  })
+  test('shows the address of who calls himself by the address of another', async () => {
+    const page = await read(textMail('Hi.', { from: '"service@bank.test" <x@evil.test>' }))
+    const from = page.locator('.reader-from')
+    assert.match(await from.innerText(), /x@evil\.test$/)
+    await page.getByText('The name given is “service@bank.test”').waitFor()
+  })
+  test('says where answers would go, if that is elsewhere', async () => {
+    const page = await read(textMail('Hi.', { more: ['Reply-To: other@else.test'] }))
+    await page.getByText('other@else.test').waitFor()
+  })
+})
+
+describe('a code', () => {
+  test('is big, and copied with one click', async () => {
+    const page = await read(textMail('Your verification code is 482913.'))
+    const card = page.getByRole('region', { name: 'Your code' })
+    assert.equal(await card.locator('.code-big').innerText(), '482913')
+    await card.getByRole('button', { name: 'Copy' }).click()
+    await card.getByRole('status').getByText('Copied').waitFor()
+    assert.equal(await page.evaluate('navigator.clipboard.readText()'), '482913')
+  })
+  test('is not shown where there is none', async () => {
+    const page = await read(textMail('No numbers here.'))
+    await page.locator('.mail-text').waitFor()
+    assert.equal(await page.getByRole('region', { name: 'Your code' }).count(), 0)
+  })
+})
+
+describe('the link that a mail was sent for', () => {
+  test('shows its host before it is opened, and opens without a trace', async () => {
+    const page = await read(welcomeMail())
+    const card = page.getByRole('region', { name: 'Link to confirm' })
+    assert.match(await card.locator('.link-host').innerText(), /login\.acme\.test$/)
+    const link = card.getByRole('link', { name: 'Open' })
+    assert.equal(await link.getAttribute('href'), 'https://login.acme.test/verify?t=1')
+    assert.equal(await link.getAttribute('rel'), 'noopener noreferrer')
+    assert.equal(await link.getAttribute('target'), '_blank')
+  })
+})
+
+describe('the message itself', () => {
+  test('is shown as it was laid out, with the pictures that came with it', async () => {
+    const page = await read(welcomeMail())
+    const picture = frame(page).getByRole('img', { name: 'Acme' })
+    await picture.waitFor()
+    assert.match((await picture.getAttribute('src')) ?? '', /^data:image\/png;base64,/)
+    const box = await picture.boundingBox()
+    assert.deepEqual([box?.width, box?.height], [120, 24])
+    await page.getByText('2 remote images are blocked').waitFor()
+  })
+  test('is in a frame without scripts and without our origin', async () => {
+    const page = await read(htmlMail('<p>Hi.</p>'))
+    const shown = page.locator('.mail-frame')
+    assert.equal(await shown.getAttribute('sandbox'), 'allow-popups allow-popups-to-escape-sandbox')
+    const inside = (await shown.getAttribute('srcdoc')) ?? ''
+    assert.match(
+      inside,
+      /^<!doctype html><meta http-equiv="Content-Security-Policy" content="default-src 'none';/,
+    )
+    assert.match(inside, /img-src data:;/)
+    assert.equal(await shown.getAttribute('title'), 'The message: Hello')
+  })
+  test('leads to our own page with each of its links', async () => {
+    const page = await read(htmlMail('<a href="https://bank.test@evil.test/x">Your bank</a>'))
+    const [other] = await Promise.all([
+      page.context().waitForEvent('page'),
+      frame(page).getByRole('link', { name: 'Your bank' }).click(),
+    ])
+    await other.getByText('evil.test', { exact: true }).waitFor()
+    assert.equal(await other.evaluate('opener'), null)
+    assert.equal(await other.evaluate('document.referrer'), '')
+  })
+  test('is also shown as text, with links that are only links', async () => {
+    const page = await read(textMail('See https://a.test/b"onmouseover=alert(1) now'))
+    const link = page.locator('.mail-text').getByRole('link')
+    assert.equal(await link.innerText(), 'https://a.test/b')
+    assert.equal(
+      await link.getAttribute('href'),
+      `/leave#${encodeURIComponent('https://a.test/b')}`,
+    )
+    assert.equal(
+      await page.locator('.mail-text').innerText(),
+      'See https://a.test/b"onmouseover=alert(1) now\n',
+    )
+  })
+  test('has its headers one by one, and its source', async () => {
+    const page = await read(htmlMail('<p>Hi.</p>', { more: ['X-Odd: <b>bold</b>'] }))
+    await tab(page, 'Headers').click()
+    await page.getByText('<b>bold</b>').waitFor()
+    await tab(page, 'Source').click()
+    const source = await page.locator('.mail-raw').innerText()
+    assert.match(source, /^Return-Path: .*\nDelivered-To: /)
+    assert.match(source, /\n<p>Hi\.<\/p>\n/)
+  })
+  test('shows only the beginning of a source that is too long', async () => {
+    const page = await read(textMail('0123456789'.repeat(7).concat('\r\n').repeat(5_000)))
+    await tab(page, 'Source').click()
+    await page.getByText('The first 256 kB of 360 kB').waitFor()
+    const source = (await page.locator('.mail-raw').textContent()) ?? ''
+    assert.ok(source.length > 250_000 && source.length <= 256_000)
+  })
+  test('is shown as text where its layout would keep the browser busy', async () => {
+    const page = await read(htmlMail('<i>a</i>'.repeat(15_000)))
+    await page.getByText('This message is too large to be laid out').waitFor()
+    assert.equal(await page.locator('.mail-frame').count(), 0)
+  })
+  test('is looked at in its ways by the arrow keys', async () => {
+    const page = await read(htmlMail('<p>Hi.</p>'))
+    await tab(page, 'Message').focus()
+    for (const [key, name] of [
+      ['ArrowRight', 'Text'],
+      ['End', 'Source'],
+      ['ArrowRight', 'Message'],
+      ['ArrowLeft', 'Source'],
+      ['Home', 'Message'],
+    ] as const) {
+      await page.keyboard.press(key)
+      await page.locator(`[role=tab][aria-selected=true]:focus`).getByText(name).waitFor()
+    }
+  })
+})
+
+describe('files', () => {
+  const bytes = Uint8Array.from({ length: 70_000 }, (_, at) => (at * 7) % 256)
+
+  test('are saved byte for byte under their names', async () => {
+    const file = { name: 'größe.bin', type: 'application/x-thing', bytes }
+    const page = await read(mailWithFiles('<p>Hi.</p>', [{ ...file, name: 'data set.bin' }]))
+    const item = page.getByRole('listitem').filter({ hasText: 'data set.bin' })
+    await item.getByText('application/x-thing · 70 kB').waitFor()
+    const got = await saved(page, item.getByRole('button'))
+    assert.equal(got.name, 'data set.bin')
+    assert.ok(got.bytes.equals(bytes))
+    await item.getByText('data set.bin is saved').waitFor()
+  })
+  test('that can do harm are told so', async () => {
+    const page = await read(
+      mailWithFiles('<p>Hi.</p>', [
+        { name: 'invoice.pdf.exe', type: 'application/pdf', bytes },
+        { name: 'plan.docm', type: 'application/msword', bytes },
+        { name: 'page.html', type: 'text/html', bytes },
+        { name: 'cat.png', type: 'image/png', bytes },
+      ]),
+    )
+    const words = async (name: string) =>
+      (
+        await page
+          .getByRole('listitem')
+          .filter({ hasText: name })
+          .locator('.file-risk')
+          .allInnerTexts()
+      ).length
+    assert.deepEqual(
+      [
+        await words('invoice.pdf.exe'),
+        await words('plan.docm'),
+        await words('page.html'),
+        await words('cat.png'),
+      ],
+      [2, 1, 1, 0],
+    )
+    await page.getByText('The last one counts: .exe').waitFor()
+  })
+  test('are reached from the head of a long message', async () => {
+    const page = await read(mailWithFiles('<p>Hi.</p>', [{ name: 'a.bin', type: 'x/y', bytes }]))
+    await page.getByRole('button', { name: 'One attachment' }).click()
+    await page.locator('h3:focus', { hasText: 'One attachment' }).waitFor()
+  })
+  test('that are pictures of the message are listed apart', async () => {
+    const picture = { name: 'a.png', type: 'image/png', bytes: png(2, 2, [0, 0, 0]), id: 'a@b' }
+    const page = await read(mailWithFiles('<img src="cid:a@b">', [picture]))
+    await page.getByText('One picture in the message').click()
+    const got = await saved(page, page.getByRole('button', { name: 'Save: a.png' }))
+    assert.ok(got.bytes.equals(picture.bytes))
+  })
+  test('the message itself is one', async () => {
+    const raw = textMail('Hi.')
+    const page = await read(raw)
+    const { name, bytes } = await saved(page, page.getByRole('button', { name: /^Save as \.eml/ }))
+    assert.match(name, /^message-\d+\.eml$/)
+    assert.ok(bytes.toString().endsWith(raw))
+  })
+})
+
+describe('going on', () => {
+  test('leads to the older and the newer message, and ends where there is none', async () => {
+    const page = await read(
+      textMail('1', { subject: 'First' }),
+      textMail('2', { subject: 'Second' }),
+    )
+    const newer = page.getByRole('button', { name: 'Newer message' })
+    const older = page.getByRole('button', { name: 'Older message' })
+    await page.getByRole('article', { name: 'Second' }).waitFor()
+    assert.equal(await newer.isDisabled(), true)
+    await older.click()
+    await page.getByRole('article', { name: 'First' }).waitFor()
+    assert.equal(await older.isDisabled(), true)
+    await newer.click()
+    await page.getByRole('article', { name: 'Second' }).waitFor()
+  })
+  test('a message that was deleted elsewhere is gone in words', async () => {
+    visits.expect({ complaint: /404/ })
+    const page = await visits.visit('/')
+    const { email } = await openInbox(page)
+    await visits.house().mail(email, textMail('1', { subject: 'Here' }))
+    await row(page, 'Here').waitFor()
+    // Between the list and the reader.
+    await page.route('**/api/read-mail?*', async (route) => {
+      const url = new URL(route.request().url())
+      url.searchParams.set('id', '1')
+      await route.continue({ url: url.href })
+    })
+    await opener(page, 'Here').click()
+    await page.getByText('This message is gone').waitFor()
+  })
+  test('a message that could not be had can be asked for again', async () => {
+    visits.expect({ complaint: /Failed to load resource/ })
+    const page = await visits.visit('/')
+    const { email } = await openInbox(page)
+    await visits.house().mail(email, textMail('All is well.', { subject: 'Here' }))
+    await row(page, 'Here').waitFor()
+    await page.route('**/api/read-mail?*', (route) => route.abort())
+    await opener(page, 'Here').click()
+    await page.getByText('The site could not be reached').waitFor()
+    await page.unroute('**/api/read-mail?*')
+    await page.getByRole('article').getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('All is well.').waitFor()
+  })
+})
+
+describe('everybody can use it', () => {
+  for (const { name: screen, ...viewport } of SCREENS) {
+    test(`on a ${screen}, light and dark`, async () => {
+      const page = await read(welcomeMail())
+      await page.setViewportSize(viewport)
+      await frame(page).getByText('Confirm your address').waitFor()
+      for (const colorScheme of SCHEMES) {
+        await page.emulateMedia({ colorScheme })
+        for (const name of ['Headers', 'Source', 'Text', 'Message']) {
+          await tab(page, name).click()
+          await checkAccess(page)
+        }
+        assert.equal(await page.evaluate('document.documentElement.scrollWidth'), viewport.width)
+      }
+    })
+  }
+})
