@@ -23,7 +23,7 @@ test('a phone opens the mailbox by the code on the screen, after a question', as
   await code.locator('path[d^=M]').waitFor()
   assert.deepEqual(
     await code.locator('path').getAttribute('d'),
-    squares(encode(link, { ecc: 'M', border: 3 }).data),
+    squares(encode(link, { ecc: 'M', border: 4 }).data),
   )
 
   const phone = await visit('/favicon.svg', { viewport: { width: 360, height: 740 } })

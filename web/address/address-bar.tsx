@@ -2,12 +2,14 @@ import { signal } from '@preact/signals'
 import { Glyph } from '../site/glyphs.tsx'
 import { say } from '../site/words.ts'
 import { copied, copyAddress } from './copy-address.ts'
+import { isCurrentOver } from './countdown.ts'
 import { busy, newAddress, trouble } from './deeds.ts'
 import { HandOver } from './hand-over.tsx'
 import { startAddress } from './handed.ts'
 import { Handed } from './handed-dialog.tsx'
 import { Life } from './life.tsx'
 import { current, forgetful } from './mailboxes.ts'
+import { isOpening } from './opening.ts'
 import { OwnAddress } from './own-address.tsx'
 import { Switcher } from './switcher.tsx'
 import { told } from './tell.ts'
@@ -25,13 +27,14 @@ const close = () => {
 /** The address and all that can be done with it. */
 export function AddressBar() {
   const mailbox = current.value
+  const isLive = mailbox !== undefined && !isCurrentOver.value
   return (
     <section class="address panel" aria-label={say('address_title')}>
       <div class="address-line">
-        <p id="address" class="address-text" dir="ltr">
+        <p id="address" class={`address-text${isCurrentOver.value ? ' over' : ''}`} dir="ltr">
           {mailbox ? <Parted email={mailbox.email} /> : <Opening />}
         </p>
-        <button type="button" onClick={() => void copyAddress()} disabled={!mailbox}>
+        <button type="button" onClick={() => void copyAddress()} disabled={!isLive}>
           <Glyph name={copied.value === 'copied' ? 'done' : 'copy'} />
           {copied.value ? say(`site_${copied.value}`) : say('site_copy')}
         </button>
@@ -40,9 +43,10 @@ export function AddressBar() {
         <Life />
         <div class="row">
           <button
+            id="new-address"
             type="button"
-            class="plain"
-            disabled={busy.value}
+            class={isLive || isOpening.value ? 'plain' : ''}
+            disabled={busy.value || isOpening.value}
             onClick={() => void newAddress()}
           >
             <Glyph name="plus" />
@@ -52,7 +56,7 @@ export function AddressBar() {
             <Glyph name="pen" />
             {say('address_own')}
           </button>
-          <button type="button" class="plain" disabled={!mailbox} onClick={() => open('phone')}>
+          <button type="button" class="plain" disabled={!isLive} onClick={() => open('phone')}>
             <Glyph name="phone" />
             {say('address_phone')}
           </button>
@@ -88,6 +92,7 @@ function Parted({ email }: { email: string }) {
 }
 
 function Opening() {
+  if (!isOpening.value) return <span class="soft">{say('address_none')}</span>
   return <span class="soft">{trouble.value ? '' : say('address_opening')}</span>
 }
 

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import { copyText } from '../site/copy-button.tsx'
 import { say } from '../site/words.ts'
+import { isCurrentOver } from './countdown.ts'
 import { current } from './mailboxes.ts'
 import { tell } from './tell.ts'
 
@@ -13,6 +14,8 @@ let timer: ReturnType<typeof setTimeout> | undefined
 /** Copies the address on the page; where there is no clipboard it is marked, to be copied by hand. */
 export async function copyAddress(): Promise<void> {
   if (!current.value) return
+  // Mail for it would be refused: nobody is to give it away.
+  if (isCurrentOver.value) return tell(say('address_over'))
   const place = document.getElementById('address') ?? undefined
   const outcome = await copyText(current.value.email, place)
   copied.value = outcome

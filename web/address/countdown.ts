@@ -57,7 +57,8 @@ let warnable: string | undefined
 function warn(): void {
   if (!current.value) return
   const { token, expiresAt } = current.value
-  const left = expiresAt.getTime() - now.value
+  // One that was ended a moment ago is over by the clock before it is by the last tick.
+  const left = expiresAt.getTime() - Math.max(now.value, Date.now())
   if (left > WARNED_MS) warnable = token
   if (left > WARNED_MS || left <= 0 || warnable !== token) return
   warnable = undefined

@@ -22,9 +22,13 @@ export function HandOver({ mailbox, onClose }: { mailbox: Mailbox; onClose(): vo
 function QrCode({ text, label }: { text: string; label: string }) {
   const rows = useSignal<boolean[][]>([])
   useEffect(() => {
-    void import('uqr').then(({ encode }) => {
-      rows.value = encode(text, { ecc: 'M', border: 3 }).data
-    })
+    // Four squares of quiet around it: less, and some cameras do not find it. Where its script cannot be had, the link
+    // below still can.
+    const draw = async () => {
+      const { encode } = await import('uqr')
+      rows.value = encode(text, { ecc: 'M', border: 4 }).data
+    }
+    draw().catch(() => undefined)
   }, [text])
   const size = rows.value.length
   // Dark on white by day and by night: cameras expect it so.

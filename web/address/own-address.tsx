@@ -30,6 +30,7 @@ export function OwnAddress({ onClose }: { onClose(): void }) {
   const making = useSignal(false)
 
   const load = async () => {
+    refused.value = { of: 'all', words: '' }
     try {
       offered.value = await ask<Answers['GET /api/domains']>('/api/domains')
       place.value = placesOf(offered.value)[0]?.place ?? ''
@@ -89,6 +90,11 @@ export function OwnAddress({ onClose }: { onClose(): void }) {
         <p class="fault" role="alert">
           {refused.value.of === 'all' ? refused.value.words : ''}
         </p>
+        {!offered.value && refused.value.words && (
+          <button type="button" class="plain" onClick={() => void load()}>
+            {say('address_try')}
+          </button>
+        )}{' '}
         <button type="submit" disabled={!offered.value || wrong !== undefined || making.value}>
           {say('address_own_make')}
         </button>
@@ -142,6 +148,7 @@ function NameField({ value, fault, onInput }: NameFieldProps) {
         autocomplete="off"
         autocapitalize="off"
         spellcheck={false}
+        autofocus
         onInput={({ currentTarget }) => onInput(currentTarget.value)}
       />
       <p id={`${id}-hint`} class={fault ? 'fault' : 'soft'} aria-live="polite">

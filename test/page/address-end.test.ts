@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import { describe, test } from 'vitest'
+import { openInbox } from './inbox-steps.ts'
+import { checkAccess, visitor } from './visit.ts'
+
+const { house, visit, beside, expect } = visitor()
+
+const address = (page: Page) => page.locator('#address')
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
+const focused = (page: Page) => page.evaluate('document.activeElement?.textContent?.trim()')
+
+/** Ends it as another device would. */
+async function endElsewhere(token: string): Promise<void> {
+  const headers = { authorization: `Bearer ${token}` }
+  await fetch(`${house().url}/api/delete-session`, { method: 'POST', headers })
+}
+
+describe('an address that has ended', () => {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    test(`is not given away any more, and can be told by anybody, ${colorScheme}`, async () => {
+      const page = await visit('/', { colorScheme })
+      const { token } = await openInbox(page)
+      expect({ complaint: /401/ })
+      await endElsewhere(token)
+      await page.getByText('This address has ended. Its mail is gone.').waitFor()
+      // Deleted, it is nobody's to have back.
+      await button(page, 'Have it back').waitFor({ state: 'detached' })
+      assert.ok(await button(page, 'Copy').isDisabled())
+      assert.ok(await button(page, 'Open on a phone').isDisabled())
+      await page.keyboard.press('c')
+      await page.getByRole('status').filter({ hasText: 'This address has ended' }).waitFor()
+      await checkAccess(page)
+    })
+  }
+
+  test('was not about to end, and nobody is warned of it', async () => {
+    const page = await visit('/favicon.svg')
+    await page.addInitScript(`globalThis.heard = []
+      new MutationObserver(() => {
+        for (const { textContent } of document.querySelectorAll('[role=status]')) heard.push(textContent)
+      }).observe(document, { subtree: true, childList: true, characterData: true })`)
+    await page.goto(house().url)
+    const { token } = await openInbox(page)
+    expect({ complaint: /401/ })
+    await endElsewhere(token)
+    await page.getByText('This address has ended. Its mail is gone.').waitFor()
+    await button(page, 'New address').click()
+    await page.getByRole('status').filter({ hasText: 'New address' }).waitFor()
+    assert.doesNotMatch(String(await page.evaluate('heard.join()')), /ends in/)
+  })
+
+  test('is warned of once, five minutes before', async () => {
+    const page = await visit('/favicon.svg')
+    await page.clock.install()
+    await page.goto(house().url)
+    await openInbox(page)
+    await page.clock.fastForward((86_400 - 290) * 1000)
+    await page.getByRole('status').filter({ hasText: 'This address ends in 5 minutes' }).waitFor()
+  })
+})
+
+describe('ending the address on the page', () => {
+  test('leaves none, and a new one is a click away', async () => {
+    const page = await visit('/')
+    const { token } = await openInbox(page)
+    const other = await beside(page, '/')
+    await openInbox(other)
+    await button(page, 'End it now').click()
+    await button(page, 'End it').click()
+    await address(page).filter({ hasText: 'No address at the moment' }).waitFor()
+    await address(other).filter({ hasText: 'No address at the moment' }).waitFor()
+    await page.waitForFunction(`document.activeElement?.id === 'new-address'`)
+    await page.keyboard.press('Enter')
+    await address(page).filter({ hasText: '@' }).waitFor()
+    const { status } = await fetch(`${house().url}/api/check-mail?token=${token}`)
+    assert.equal(status, 401)
+    assert.equal(await address(other).textContent(), await address(page).textContent())
+  })
+})
+
+describe('by keyboard', () => {
+  test('another address is chosen, and the next step goes on from there', async () => {
+    const page = await visit('/')
+    const { email } = await openInbox(page)
+    await button(page, 'New address').click()
+    await page.getByText('1 more address').press('Enter')
+    await button(page, `Show ${email}`).press('Enter')
+    await page
+      .getByRole('status')
+      .filter({ hasText: `Now showing ${email}` })
+      .waitFor()
+    assert.equal(await focused(page), '1 more address')
+  })
+
+  test('the name is what is typed first', async () => {
+    const page = await visit('/')
+    await openInbox(page)
+    await button(page, 'Choose a name').press('Enter')
+    await page.getByRole('dialog').getByLabel('Name').and(page.locator(':focus')).waitFor()
+  })
+
+  test('domains that could not be listed are asked for again', async () => {
+    const page = await visit('/')
+    await openInbox(page)
+    await page.context().route('**/api/domains', (route) => route.abort())
+    expect({ complaint: /ERR_FAILED/ })
+    await button(page, 'Choose a name').click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('The site could not be reached').waitFor()
+    await page.context().unroute('**/api/domains')
+    await dialog.getByRole('button', { name: 'Try again' }).click()
+    await dialog.getByLabel('Domain').filter({ hasText: '@box.test' }).waitFor()
+  })
+})
