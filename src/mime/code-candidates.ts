@@ -49,16 +49,16 @@ const DIGIT = /[0-9]/
 /** Numbers in links are nobody's code. */
 const LINK = /\b(?:https?:\/\/|www\.)[^\s<>"]+/gi
 /** Joined by what is no blank it is one thing: a date, a time, a sum, an address. */
-const TOKEN = /[0-9A-Za-z]+(?:(?:[-–_+@=&]|(?<=[0-9])[.,:/’'](?=[0-9]))[0-9A-Za-z]+)*/g
-const DIGIT_GROUPS = /^[0-9]+(?:[-–][0-9]+)*$/
-const MIXED = /^[0-9A-Za-z]+(?:[-–][0-9A-Za-z]+){0,3}$/
+const TOKEN = /[0-9A-Za-z]+(?:(?:[-_+@=&]|(?<=[0-9])[.,:/'](?=[0-9]))[0-9A-Za-z]+)*/g
+const DIGIT_GROUPS = /^[0-9]+(?:-[0-9]+)*$/
+const MIXED = /^[0-9A-Za-z]+(?:-[0-9A-Za-z]+){0,3}$/
 /** 11h20, 250ml, 1080p. */
 const MEASURED = /^[0-9]+[a-z]{1,3}(?:[0-9]{2})?$/
-const YEARS = /^(?:19|20)[0-9]{2}[-–](?:19|20)[0-9]{2}$/
+const YEARS = /^(?:19|20)[0-9]{2}-(?:19|20)[0-9]{2}$/
 /** Before a number: it is hidden in part, has a sign, is a price or a part of a path. */
 const SPOILED_BEFORE =
-  /[•●·…/\\&~@+]$|(?:[#\p{Sc}]|s\/|(?:^|[^\p{L}])(?:usd|eur|gbp|inr|rs|chf|rub|vnd|jpy|cny|rmb|aud|cad|mxn|ars|aed|sar|egp)\.?) ?$/iu
-const SPOILED_AFTER = /^ ?(?:[%‰°]|\p{Sc})|^[/\\=]/u
+  /[·./\\&~@+]$|(?:[#\p{Sc}]|s\/|(?:^|[^\p{L}])(?:usd|eur|gbp|inr|rs|chf|rub|vnd|jpy|cny|rmb|aud|cad|mxn|ars|aed|sar|egp)\.?) ?$/iu
+const SPOILED_AFTER = /^ ?(?:[%°]|\p{Sc})|^[/\\=]/u
 const LETTER = /[\p{L}\p{M}]/u
 const UNSPACED = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}ー]/u
 const LONGEST_UNIT = 16
@@ -77,7 +77,7 @@ function readTokens(text: string): Token[] {
 
 const MAX_TOKENS = 5_000
 const CAPITALS = /^[A-Z]+(?:-[A-Z]+)*$/
-const BETWEEN_CELLS = /^[ \t]*(?:[-–—·•][ \t]*)?$/
+const BETWEEN_CELLS = /^[ \t]*(?:[-·*][ \t]*)?$/
 
 /** The tokens from here on that may be pieces of one number: digits with a blank between, or single characters. */
 function runFrom(tokens: Token[], from: number, text: string): Token[] {
@@ -112,7 +112,7 @@ function fromRun(run: Token[], text: string): Candidate[] {
   if (!first || !last) return []
   const whole = { start: first.start, end: last.end }
   if (run.length > 1) {
-    const value = run.map(({ word }) => word.replace(/[-–]/g, '')).join('')
+    const value = run.map(({ word }) => word.replace(/-/g, '')).join('')
     if (isGrouped(run, value, text))
       return checked({ ...whole, ...typed(value), grouped: true }, text)
     // Three pieces and more are a telephone, an account, a sum; two may be a code and another number.
@@ -138,19 +138,16 @@ function isAlone(run: Token[], text: string): boolean {
 
 function fromToken({ word, start, end }: Token, text: string): Candidate[] {
   if (DIGIT_GROUPS.test(word)) {
-    const groups = word.split(/[-–]/)
+    const groups = word.split(/-/)
     const value = groups.join('')
     if (value.length < MIN_LENGTH || value.length > MAX_DIGITS || YEARS.test(word)) return []
     if (groups.length > 1 && !isReadable(groups)) return []
     return checked({ start, end, ...typed(value), grouped: groups.length > 1 }, text)
   }
-  const length = word.replace(/[-–]/g, '').length
+  const length = word.replace(/-/g, '').length
   if (!MIXED.test(word) || MEASURED.test(word)) return []
   if (length < MIN_LENGTH || length > MAX_LENGTH) return []
-  return checked(
-    { start, end, ...typed(word.replaceAll('–', '-')), grouped: word.includes('-') },
-    text,
-  )
+  return checked({ start, end, ...typed(word), grouped: word.includes('-') }, text)
 }
 
 /** Two groups, or more of one size; a date has three of two sizes. */

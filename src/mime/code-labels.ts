@@ -42,10 +42,13 @@ function join(last: Label, next: Label, text: string): Label | undefined {
   return undefined
 }
 
-/** Japanese puts what a code is of before it; those of ours are listed. */
+/** Japanese and Chinese put what a code is of before it; those of ours are listed. */
 function isCompound({ start, end }: Label, text: string): boolean {
-  return text.slice(start, end) === 'コード' && /[^\P{L}のはがを]/u.test(text[start - 1] ?? '')
+  return COMPOUND.test(text.slice(start, end)) && COMPOUND_BEFORE.test(text[start - 1] ?? '')
 }
+
+const COMPOUND = /^(?:コード|代码|代碼)[：:]?$/
+const COMPOUND_BEFORE = /[^\P{L}のはがを的下]/u
 
 function isOther({ kind }: Label): boolean {
   return kind === 'other' || kind === 'sale'

@@ -37,30 +37,39 @@ const IS = wordsOf('is')
 const SMALL = new Set([...IS, ...wordsOf('particle')].flatMap((words) => words.split(' ')))
 const findPurposes = wordFinder(['purpose'])
 const NO_WORD = /^[^\p{L}\p{N}]*$/u
-const COLON = /[:：=>→-][^\p{L}\p{N}]*$/u
-const LAST_WORDS = /(?:([\p{L}]+)[^\p{L}\p{N}]+)?([\p{L}]+)[^\p{L}\p{N}]*$/u
+const COLON = /[:：=>→-]/
 /** Chinese and Japanese have no blank before it. */
-const LAST_LETTER = /[是为為は][^\p{L}\p{N}]*$/u
+const LAST_LETTER = /[是为為は]$/
 const FIRST_LETTER = /^[^\p{L}\p{N}]*[是为為がは]/u
 const SPACED_LETTERS = /^[\p{L}--[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}]]*/v
 const FIRST_WORD = /^[^\p{L}\p{N}]*([\p{L}]+)/u
 
 export function locate({ start, end }: Candidate, text: string): Place {
-  const lineStart = Math.max(text.lastIndexOf('\n', start - 1) + 1, start - MAX_LINE)
-  const newline = text.indexOf('\n', end)
-  const lineEnd = Math.min(newline < 0 ? text.length : newline, end + MAX_LINE)
+  const lineStart = lineStartBefore(text, start)
   const before = text.slice(lineStart, start)
+  const after = text.slice(end, end + MAX_LINE).split('\n', 1)[0] ?? ''
+  const lineEnd = end + after.length
   const leads = NO_WORD.test(before)
-  const alone = leads && NO_WORD.test(text.slice(end, lineEnd))
+  const alone = leads && NO_WORD.test(after)
   return { start, end, lineStart, lineEnd, alone, leads, announced: announces(before) }
+}
+
+/** A line that is too long begins nearer: what is said farther off is not said of this. */
+function lineStartBefore(text: string, at: number): number {
+  const from = Math.max(0, at - MAX_LINE)
+  return from + text.slice(from, at).lastIndexOf('\n') + 1
 }
 
 /** Whether a text ends so that something must follow. */
 export function announces(text: string): boolean {
-  const tail = text.slice(-40).toLowerCase()
-  if (COLON.test(tail) || LAST_LETTER.test(tail)) return true
-  const words = LAST_WORDS.exec(tail)
-  return IS.has(words?.[2] ?? '') || IS.has(`${words?.[1]} ${words?.[2]}`)
+  const tail = text.slice(-40)
+  let end = tail.length
+  while (end > 0 && NO_WORD.test(tail[end - 1] ?? '')) end -= 1
+  if (COLON.test(tail.slice(end))) return true
+  if (end === 0 || /[0-9]/.test(tail[end - 1] ?? '')) return false
+  const words = lettersOf(tail.slice(0, end)).split(' ')
+  const last = words.at(-1) ?? ''
+  return IS.has(last) || LAST_LETTER.test(last) || IS.has(words.slice(-2).join(' '))
 }
 
 /** Whether nothing but points, blanks and words like "is" stand between a name and its number. */
@@ -92,7 +101,7 @@ export function* linesAbove(text: string, from: number, most: number): Generator
   let next = from
   for (let seen = 0, passed = 0; seen < most && passed < MAX_PASSED && next > 0; passed += 1) {
     const end = next - 1
-    next = end > 0 ? text.lastIndexOf('\n', end - 1) + 1 : 0
+    next = lineStartBefore(text, end)
     const start = Math.max(next, end - MAX_ABOVE)
     if (NO_WORD.test(text.slice(start, end))) continue
     seen += 1

@@ -76,7 +76,7 @@ function after({ end, lineEnd }: Place, reading: Reading): number {
   return between.length <= NEAR ? 2 : 1
 }
 
-const TOLD_AFTER = 4.5
+const TOLD_AFTER = 5
 const LINES_ABOVE = 3
 
 /** What the lines above announce, when it is the first thing on its own. */

@@ -5,7 +5,7 @@ export function shapePoints(
   { value, kind, grouped }: Candidate,
   { named, alone }: { named: number; alone: boolean },
 ): number {
-  if (kind === 'digits') return digitPoints(value, grouped, named >= 4.5)
+  if (kind === 'digits') return digitPoints(value, grouped, named >= 5)
   const told = named >= 4.5 || (alone && named >= 2.5)
   if (!/[0-9]/.test(value)) return told && looksDrawn(value) ? -0.5 : NEVER
   if (COUPON.test(value)) return -1.5

@@ -40,8 +40,10 @@ export function wordFinder<Kind extends keyof Language>(
   for (const kind of kinds) {
     for (const entry of entriesOf(kind)) merge(entries, { ...entry, kind })
   }
-  const words = [...entries.keys()].sort((a, b) => b.length - a.length)
-  const any = new RegExp(words.map((word) => RegExp.escape(word)).join('|'), 'g')
+  const all = [...entries.values()].sort((a, b) => b.word.length - a.word.length)
+  const anywhere = all.filter(({ word, suffix }) => suffix || UNSPACED.test(word))
+  const apart = all.filter((entry) => !anywhere.includes(entry))
+  const any = new RegExp(`(?<!${SPACED})(?:${either(apart)})|${either(anywhere)}`, 'g')
   return (text) => {
     const found: Found<Kind>[] = []
     const lower = text.toLowerCase()
@@ -52,6 +54,8 @@ export function wordFinder<Kind extends keyof Language>(
       const entry = entries.get(word)
       const end = start + word.length
       if (entry && stands(entry, text, start, end)) found.push({ kind: entry.kind, start, end })
+      // Another word may begin inside one that was none.
+      else any.lastIndex = start + 1
     }
     return found
   }
@@ -69,8 +73,14 @@ interface Entry {
 const LETTER = /[\p{L}\p{N}]/u
 /** Scripts that put no blanks between words. */
 const UNSPACED = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}ー]/u
+/** A letter or digit that a word may go on after; only to skip quickly what is inside of words. */
+const SPACED = '[0-9a-z\\u0430-\\u044f\\u0620-\\u064a]'
 const MA_AND_MORE = /mã | mã/
 const CAPITALS = /^[A-Z]{2,}$/
+
+function either(entries: Entry[]): string {
+  return entries.map(({ word }) => RegExp.escape(word)).join('|')
+}
 
 function entriesOf(kind: keyof Language): Entry[] {
   const all = LANGUAGES.flatMap((language) => language[kind].split('|'))

@@ -30,16 +30,19 @@ const ORDER: LinkKind[] = ['verify', 'sign_in', 'reset', 'other', 'unsubscribe']
 const BRACKETED = /<\s{0,9}(https?:\/\/[^<>\s]+)\s{0,9}>/gi
 // The name of a host may be in any script; a path is ASCII, or the sentence goes on behind it.
 const BARE = /\bhttps?:\/\/[^\s/?#<>"'\u3000-\u303f\uff00-\uffef]+(?:[/?#][!#-;=?-~]*)?/gi
-const LAST_POINTS = /[.,;:!?'*_~]+$/
+const POINTS = ".,;:!?'*_~"
 
 function fromAnchor(text: string, anchor: Anchor): Link | undefined {
   const url = readUrl(anchor.href)
   if (!url) return undefined
-  const name =
-    cleanLine(text.slice(anchor.start, anchor.end), MAX_TEXT) || cleanLine(anchor.alt, MAX_TEXT)
-  const bare = anchor.alt === '' && name === cleanLine(anchor.href, MAX_TEXT)
+  const name = nameOf(text.slice(anchor.start, anchor.end)) || nameOf(anchor.alt)
+  const bare = anchor.alt === '' && name === nameOf(anchor.href)
   const kind = linkKind({ name: bare ? '' : name, url, ...around(text, anchor) })
   return { url: url.href, text: bare ? '' : name, host: url.host, kind }
+}
+
+function nameOf(text: string): string {
+  return cleanLine(text, MAX_TEXT).trimEnd()
 }
 
 /** Only of the web, and without the name of a user before the host: it serves to look like another host. */
@@ -47,10 +50,11 @@ function readUrl(href: string): URL | undefined {
   if (href.length > MAX_URL) return undefined
   const trimmed = href.trim()
   const url = URL.parse(trimmed.startsWith('//') ? `https:${trimmed}` : trimmed)
-  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.host === '')
-    return undefined
-  url.username = ''
-  url.password = ''
+  if (!url || !/^https?:$/.test(url.protocol) || url.host === '') return undefined
+  if (url.username || url.password) {
+    url.username = ''
+    url.password = ''
+  }
   return url.href.length > MAX_URL ? undefined : url
 }
 
@@ -66,9 +70,16 @@ function* bareLinks(text: string): Generator<Anchor> {
 
 /** A point after an address ends the sentence; a bracket that was opened before it closes there. */
 function withoutPoints(match: string): string {
-  const href = match.replace(LAST_POINTS, '')
+  const href = trimPoints(match)
   const closes = href.endsWith(')') && !href.includes('(')
-  return closes || href.endsWith(']') ? href.slice(0, -1).replace(LAST_POINTS, '') : href
+  return closes || href.endsWith(']') ? trimPoints(href.slice(0, -1)) : href
+}
+
+/** Not by an expression: from each point of a thousand it would look for the end. */
+function trimPoints(text: string): string {
+  let end = text.length
+  while (end > 0 && POINTS.includes(text[end - 1] ?? ' ')) end -= 1
+  return text.slice(0, end)
 }
 
 const MAX_AROUND = 160

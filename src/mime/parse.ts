@@ -2,18 +2,15 @@ import type { AttachmentNote, Correspondent, Mail } from '../core/message.ts'
 import { type Body, chooseBody } from './body.ts'
 import { decodeBytes } from './charset.ts'
 import { cleanLine, cleanText } from './clean.ts'
-import { findCodes } from './codes.ts'
 import { readDate } from './date.ts'
 import { safeFilename } from './filename.ts'
+import { findings } from './findings.ts'
 import { unflow } from './flowed.ts'
 import { type Field, unfold } from './header-block.ts'
-import { linesFromHtml } from './html-lines.ts'
 import { textFromHtml } from './html-text.ts'
-import { findLinks } from './links.ts'
 import { readMailboxes } from './mailbox.ts'
 import type { Part } from './part.ts'
 import { readParts } from './parts.ts'
-import { linesFromText } from './text-lines.ts'
 import { decodeTransfer } from './transfer.ts'
 import { decodeWords } from './words.ts'
 
@@ -47,7 +44,14 @@ export function parseMail(raw: Uint8Array): Mail {
       value: cleanLine(decodeWords(unfold(value)), MAX_HEADER_VALUE),
     })),
     attachments: body.attachments.map(({ part, related }, index) => describe(part, index, related)),
-    ...findings({ from, fields, plain, html }),
+    ...findings({
+      sender: from[0],
+      subject: cleanLine(decodeWords(fieldLine(fields, 'subject')), MAX_HEADER_VALUE),
+      otpToken: fieldLine(fields, 'otp-token'),
+      listUnsubscribe: fieldLine(fields, 'list-unsubscribe'),
+      plain,
+      html,
+    }),
   }
 }
 
@@ -61,32 +65,6 @@ export function readAttachment(
   const { part, related } = found
   return { note: describe(part, index, related), bytes: decodeTransfer(part.body, part.encoding) }
 }
-
-/** What a reader came for. */
-function findings({ from, fields, plain, html }: Found): Pick<Mail, 'codes' | 'links'> {
-  const shown = [linesFromText(plain.slice(0, MAX_SHOWN))]
-  // First, because its links have names.
-  if (html !== null) shown.unshift(linesFromHtml(html.slice(0, MAX_SHOWN)))
-  const sender = from[0]
-  return {
-    codes: findCodes({
-      senderName: sender?.name ?? '',
-      senderHost: sender?.address.split('@').at(-1) ?? '',
-      subject: cleanLine(decodeWords(fieldLine(fields, 'subject')), MAX_HEADER_VALUE),
-      otpToken: fieldLine(fields, 'otp-token'),
-      texts: shown.map(({ text }) => text),
-    }),
-    links: findLinks(shown, fieldLine(fields, 'list-unsubscribe')),
-  }
-}
-
-interface Found {
-  from: Correspondent[]
-  fields: Field[]
-  plain: string
-  html: string | null
-}
-const MAX_SHOWN = 200_000
 
 function describe(part: Part, index: number, related: boolean): AttachmentNote {
   const contentId = cleanLine(part.contentId.replace(/^<|>$/g, ''), MAX_CONTENT_ID)
@@ -106,16 +84,15 @@ function readBody({ texts, htmls }: Body): { text: string; html: string | null; 
   const html = htmls.some(isHtml)
     ? htmls.map((part) => (isHtml(part) ? read(part) : htmlFromText(read(part)))).join('\n')
     : null
-  const plain = texts
-    .filter((part) => !isHtml(part))
-    .map(read)
-    .join('\n')
-  const text = texts
-    .map((part) => (isHtml(part) ? textFromHtml(read(part)) : read(part)))
-    .join('\n')
+  const pieces = texts.map((part) => ({
+    made: isHtml(part),
+    text: isHtml(part) ? textFromHtml(read(part)) : read(part),
+  }))
+  const join = (some: typeof pieces) => some.map((piece) => piece.text).join('\n')
+  const text = join(pieces)
   // Some senders offer a text without a word in it beside their HTML.
   const shown = html !== null && text.trim() === '' ? textFromHtml(html) : text
-  return { text: shown, html, plain }
+  return { text: shown, html, plain: join(pieces.filter(({ made }) => !made)) }
 }
 
 /** The text of a part, its lines ended by LF. */
