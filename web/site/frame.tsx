@@ -64,12 +64,7 @@ export function Foot() {
       </label>
       <label>
         <span>{say('site_language')}</span>{' '}
-        <select
-          value={language.value}
-          onChange={({ currentTarget: { value } }) => {
-            if (isLanguage(value)) void chooseLanguage(value)
-          }}
-        >
+        <select value={language.value} onChange={({ currentTarget }) => void choose(currentTarget)}>
           {Object.entries(LANGUAGES).map(([code, name]) => (
             <option key={code} value={code} lang={code}>
               {name}
@@ -80,4 +75,10 @@ export function Foot() {
       {facts.abuse && <a href={`mailto:${facts.abuse}`}>{say('site_abuse')}</a>}
     </footer>
   )
+}
+
+/** What is shown is what is so: the words may not have come. */
+async function choose(box: HTMLSelectElement): Promise<void> {
+  if (isLanguage(box.value)) await chooseLanguage(box.value)
+  box.value = language.value
 }

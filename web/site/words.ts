@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals'
+import { batch, signal } from '@preact/signals'
 import { en } from '../words/en.ts'
 import { kept } from './kept.ts'
 
@@ -44,7 +44,15 @@ export function say(name: keyof Words, values: Values = {}): string {
 }
 
 function written(value: string | number | undefined): string | undefined {
-  return typeof value === 'number' ? value.toLocaleString(language.value) : value
+  if (typeof value === 'number') return value.toLocaleString(language.value)
+  // Kept apart, so that an address or a Latin name does not turn the words around it.
+  return value !== undefined && directionOf(language.value) === 'rtl'
+    ? `\u2068${value}\u2069`
+    : value
+}
+
+export function directionOf(language: Language): 'rtl' | 'ltr' {
+  return language === 'ar' ? 'rtl' : 'ltr'
 }
 
 /** The language that the reader chose, else that of the page, which the server chose by the browser's wishes. */
@@ -58,16 +66,32 @@ export async function chooseLanguage(chosen: Language): Promise<void> {
   await speak(chosen)
 }
 
+let wished: Language | undefined
+
 async function speak(chosen: Language): Promise<void> {
-  try {
-    words.value = chosen === 'en' ? en : await CATALOGUES[chosen]()
-  } catch {
-    // Offline, or the site has moved on to other files since: better in English than not at all.
-    return
+  wished = chosen
+  const found = await catalogueOf(chosen)
+  // Another one may have been chosen meanwhile.
+  if (wished !== chosen) return
+  if (found) {
+    batch(() => {
+      words.value = found
+      language.value = chosen
+    })
   }
-  language.value = chosen
-  document.documentElement.lang = chosen
-  document.documentElement.dir = chosen === 'ar' ? 'rtl' : 'ltr'
+  // Also where it could not be had: the server has announced it.
+  document.documentElement.lang = language.value
+  document.documentElement.dir = directionOf(language.value)
+}
+
+/** Undefined when offline, or when the site has moved on to other files since: better as before than not at all. */
+async function catalogueOf(chosen: Language): Promise<Words | undefined> {
+  if (chosen === 'en') return en
+  try {
+    return await CATALOGUES[chosen]()
+  } catch {
+    return undefined
+  }
 }
 
 export function isLanguage(text: string | undefined): text is Language {
