@@ -79,6 +79,22 @@ describe('ending the address on the page', () => {
   })
 })
 
+test('on a phone nothing moves when the first address comes', async () => {
+  const page = await visit('/favicon.svg', { viewport: { width: 360, height: 740 } })
+  // The place is looked at while the address is on its way, and when it is there.
+  const held = Promise.withResolvers<void>()
+  await page.context().route('**/api/create-session', async (route) => {
+    await held.promise
+    await route.continue()
+  })
+  await page.goto(house().url)
+  await address(page).filter({ hasText: 'Getting an address' }).waitFor()
+  const before = await page.locator('#messages').boundingBox()
+  held.resolve()
+  await openInbox(page)
+  assert.equal((await page.locator('#messages').boundingBox())?.y, before?.y)
+})
+
 describe('by keyboard', () => {
   test('another address is chosen, and the next step goes on from there', async () => {
     const page = await visit('/')

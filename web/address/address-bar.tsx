@@ -4,6 +4,7 @@ import { say } from '../site/words.ts'
 import { copied, copyAddress } from './copy-address.ts'
 import { isCurrentOver } from './countdown.ts'
 import { busy, newAddress, trouble } from './deeds.ts'
+import { askToEnd } from './farewell.tsx'
 import { HandOver } from './hand-over.tsx'
 import { startAddress } from './handed.ts'
 import { Handed } from './handed-dialog.tsx'
@@ -11,6 +12,7 @@ import { Life } from './life.tsx'
 import { current, forgetful } from './mailboxes.ts'
 import { isOpening } from './opening.ts'
 import { OwnAddress } from './own-address.tsx'
+import { Parted } from './parted.tsx'
 import { Switcher } from './switcher.tsx'
 import { told } from './tell.ts'
 import { sayTrouble } from './trouble.ts'
@@ -60,6 +62,15 @@ export function AddressBar() {
             <Glyph name="phone" />
             {say('address_phone')}
           </button>
+          <button
+            type="button"
+            class="plain"
+            disabled={!isLive}
+            onClick={() => mailbox && askToEnd(mailbox)}
+          >
+            <Glyph name="bin" />
+            {say('address_end')}
+          </button>
         </div>
       </div>
       <Switcher />
@@ -77,18 +88,6 @@ export function AddressBar() {
 
 function open(which: 'own' | 'phone'): void {
   shown.value = which
-}
-
-/** A long one breaks before the @, where it is read most easily. */
-function Parted({ email }: { email: string }) {
-  const at = email.lastIndexOf('@')
-  return (
-    <>
-      {email.slice(0, at)}
-      <wbr />
-      {email.slice(at)}
-    </>
-  )
 }
 
 function Opening() {

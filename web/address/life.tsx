@@ -2,7 +2,6 @@ import { Glyph } from '../site/glyphs.tsx'
 import { say } from '../site/words.ts'
 import { gone, isCurrentOver, leftWords } from './countdown.ts'
 import { busy, extend, haveBack } from './deeds.ts'
-import { askToEnd } from './farewell.tsx'
 import { current } from './mailboxes.ts'
 
 /** How long the address still lives, or that it does not any more. */
@@ -21,9 +20,6 @@ export function Life() {
           onClick={() => void extend(mailbox)}
         >
           {say('address_extend')}
-        </button>
-        <button type="button" class="quiet small" onClick={() => askToEnd(mailbox)}>
-          {say('address_end')}
         </button>
       </p>
     )

@@ -5,6 +5,7 @@ import { leftWords, now } from './countdown.ts'
 import { askToEnd, Farewell } from './farewell.tsx'
 import { isOver, type Mailbox } from './mailbox.ts'
 import { choose, current, mailboxes } from './mailboxes.ts'
+import { Parted } from './parted.tsx'
 import { tell } from './tell.ts'
 
 /** The other addresses of this browser. */
@@ -48,7 +49,9 @@ function Other({ mailbox, onShow }: { mailbox: Mailbox; onShow(): void }) {
         aria-label={say('address_show', { email })}
         onClick={onShow}
       >
-        <bdi class="switcher-email">{email}</bdi>
+        <bdi class="switcher-email">
+          <Parted email={email} />
+        </bdi>
         <span class="soft">{over ? say('address_ended') : leftWords(mailbox)}</span>
       </button>
       <button
