@@ -32,6 +32,8 @@ test('five hundred messages are listed, older ones are named, and a full mailbox
   await page.getByText('519 unread').waitFor()
   await page.reload()
   await page.getByText('Showing the newest 500.').waitFor()
+  // Not all at once, but all.
+  await row(page, /Mail 20\b/).waitFor({ state: 'attached' })
   assert.equal(await page.locator('.mail').count(), 500)
   assert.equal(await page.getByText('This mailbox is full').count(), 0)
 

@@ -12,6 +12,7 @@ test('mail appears without a reload, the newest first, and is unread until it is
 
   await house().mail(email, letter({ from: 'Ann <ann@sender.test>', subject: 'First' }))
   await row(page, 'First').getByText('Ann').waitFor()
+  await page.locator('[role=status]', { hasText: 'New mail from Ann: First' }).waitFor()
   await house().mail(email, letter({ from: 'bob@sender.test', subject: '' }))
   await row(page, 'bob@sender.test').getByText('(no subject)').waitFor()
   assert.deepEqual(await page.locator('.mail-from').allTextContents(), ['bob@sender.test', 'Ann'])

@@ -2,8 +2,10 @@ import type { Page } from 'playwright-core'
 import type { House } from '../house.ts'
 import type { openKeyRing } from '../keys.ts'
 import { docsViews } from './views/docs.ts'
+import { inboxViews } from './views/inbox.ts'
 import { keyViews } from './views/key.ts'
 import { plainViews } from './views/plain.ts'
+import { readerViews } from './views/reader.ts'
 import { shopViews } from './views/shop.ts'
 
 /** Where a view is made: a page that is on nothing yet, and a house with the test shop behind it. */
@@ -18,8 +20,17 @@ export interface View {
   name: string
   /** What the browser says of a request that is meant to fail. */
   complaint?: RegExp
+  /** What is new of it, by a selector; the rest is looked at elsewhere. */
+  within?: string
   open(stage: Stage): Promise<void>
 }
 
 /** Every face of the site: what is looked at by axe, and by people in screenshots. */
-export const VIEWS: readonly View[] = [...shopViews, ...keyViews, ...docsViews, ...plainViews]
+export const VIEWS: readonly View[] = [
+  ...inboxViews,
+  ...shopViews,
+  ...keyViews,
+  ...docsViews,
+  ...plainViews,
+  ...readerViews,
+]

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import { kept } from '../site/kept.ts'
 import type { Summary } from '../site/shapes.ts'
+import { announce } from '../site/told.ts'
 import { say } from '../site/words.ts'
 import { onArrival } from './mail.ts'
 
@@ -24,11 +25,25 @@ export async function chooseNotes(on: boolean): Promise<void> {
   kept.keep('notes', allowed ? 'on' : undefined)
 }
 
+// Mail that comes in numbers rings once.
+const QUIET_MS = 2_000
+
 export function keepAlerts(): void {
+  let rungAt = 0
   onArrival.add((messages) => {
-    if (soundOn.value) chime()
+    announce(toldOf(messages))
     if (notesOn.value && document.visibilityState === 'hidden') note(messages)
+    if (!soundOn.value || Date.now() - rungAt < QUIET_MS) return
+    rungAt = Date.now()
+    chime()
   })
+}
+
+function toldOf(messages: readonly Summary[]): string {
+  const [first] = messages
+  if (!first || messages.length > 1) return say('inbox_told_new', { count: messages.length })
+  const sender = first.sender_name || first.sender_email || say('reader_nobody')
+  return say('inbox_told_from', { sender, subject: first.subject || say('reader_no_subject') })
 }
 
 function permission(): NotificationPermission {

@@ -1,9 +1,11 @@
+import type { VNode } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { say } from '../site/words.ts'
 import { chosen } from './chosen.ts'
 import { moveBy } from './deeds.ts'
 import { cut, full, messages, query, shown } from './mail.ts'
 import { opened } from './opened.ts'
-import { Row } from './row.tsx'
+import { Row, type RowProps } from './row.tsx'
 import { Tools } from './tools.tsx'
 import { read } from './unread.ts'
 import './list.css'
@@ -17,13 +19,24 @@ export function List() {
       {cut.value && (
         <p class="soft list-notice">{say('inbox_cut', { count: messages.value.length })}</p>
       )}
-      {shown.value.length === 0 ? <NoneFound /> : <Rows />}
+      {/* Another search begins at the top. */}
+      {shown.value.length === 0 ? <NoneFound /> : <Rows key={query.value} />}
     </div>
   )
 }
 
+// A screen and a half; the rest is drawn in such steps, whenever the browser has time.
+const STEP = 40
+
 function Rows() {
+  const rows = shown.value
   const openId = opened.value?.id
+  const [drawn, draw] = useState(STEP)
+  const rowOf = useKeptRows()
+  useEffect(() => {
+    if (drawn >= rows.length) return undefined
+    return whenIdle(() => draw(drawn + STEP))
+  }, [drawn, rows.length])
   return (
     <ul
       class="mails"
@@ -33,17 +46,49 @@ function Rows() {
         moveBy(event.key === 'ArrowDown' ? 1 : -1)
       }}
     >
-      {shown.value.map((message) => (
-        <Row
-          key={message.id}
-          message={message}
-          isUnread={!read.value.has(message.id)}
-          isChosen={chosen.value.has(message.id)}
-          isOpen={message.id === openId}
-        />
-      ))}
+      {rows.slice(0, drawn).map((message) =>
+        rowOf({
+          message,
+          isUnread: !read.value.has(message.id),
+          isChosen: chosen.value.has(message.id),
+          isOpen: message.id === openId,
+        }),
+      )}
     </ul>
   )
+}
+
+/** A row of which nothing is different is the very same as before: Preact passes over it. */
+function useKeptRows(): (props: RowProps) => VNode {
+  const { current: before } = useRef(new Map<number, { props: RowProps; row: VNode }>())
+  return (props) => {
+    const { id } = props.message
+    const kept = before.get(id)
+    if (kept && isSame(kept.props, props)) return kept.row
+    const row = <Row key={id} {...props} />
+    before.set(id, { props, row })
+    return row
+  }
+}
+
+function isSame(one: RowProps, other: RowProps): boolean {
+  return (
+    one.message === other.message &&
+    one.isUnread === other.isUnread &&
+    one.isChosen === other.isChosen &&
+    one.isOpen === other.isOpen
+  )
+}
+
+/** Safari has no word for it. */
+function whenIdle(deed: () => void): () => void {
+  const { requestIdleCallback, cancelIdleCallback } = window as Partial<Window & typeof globalThis>
+  if (!requestIdleCallback || !cancelIdleCallback) {
+    const timer = setTimeout(deed, 50)
+    return () => clearTimeout(timer)
+  }
+  const idle = requestIdleCallback(deed, { timeout: 500 })
+  return () => cancelIdleCallback(idle)
 }
 
 function NoneFound() {

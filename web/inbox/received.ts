@@ -11,11 +11,6 @@ export function receivedText(at: Date, now: Date, language: string): string {
   return at.getFullYear() === now.getFullYear() ? day.format(at) : year.format(at)
 }
 
-/** The same, whole. */
-export function receivedWhole(at: Date, language: string): string {
-  return formatsOf(language).whole.format(at)
-}
-
 type Formats = ReturnType<typeof makeFormats>
 const made = new Map<string, Formats>()
 
@@ -31,6 +26,5 @@ function makeFormats(language: string) {
     ago: new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' }),
     day: new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short' }),
     year: new Intl.DateTimeFormat(language, { dateStyle: 'medium' }),
-    whole: new Intl.DateTimeFormat(language, { dateStyle: 'full', timeStyle: 'short' }),
   }
 }

@@ -9,7 +9,7 @@ import { deleteRow, setCursor } from './deeds.ts'
 import { rowId } from './focus.ts'
 import { minute } from './minute.ts'
 import { open } from './opened.ts'
-import { receivedText, receivedWhole } from './received.ts'
+import { receivedText } from './received.ts'
 
 export interface RowProps {
   message: Summary
@@ -68,7 +68,7 @@ function Received({ at }: { at: string }) {
   // Only the text is drawn again when a minute has gone by.
   const text = useComputed(() => receivedText(date, minute.value, language.value))
   return (
-    <time class="mail-time" dateTime={at} title={receivedWhole(date, language.value)}>
+    <time class="mail-time" dateTime={at}>
       {text}
     </time>
   )

@@ -1,4 +1,4 @@
-import { letter, mailMany, opener, openInbox, row } from '../inbox-steps.ts'
+import { letter, opener, openInbox, row } from '../inbox-steps.ts'
 import type { Stage, View } from '../views.ts'
 
 const MAILS = [
@@ -16,7 +16,6 @@ const MAILS = [
   { from: 'Café Zürich <hello@cafe.test>', subject: 'Welcome' },
 ]
 
-/** On the page, with its address; what `before` sets up is there when it opens. */
 async function open({ page, house }: Stage): Promise<{ email: string; token: string }> {
   await page.goto(house.url)
   return await openInbox(page)
@@ -86,6 +85,7 @@ export const inboxViews: readonly View[] = [
   },
   {
     name: 'inbox-away',
+    complaint: /ERR_FAILED/,
     async open(stage) {
       await openWithMail(stage)
       await stage.page.route('**/api/*', (route) => route.abort())
@@ -95,6 +95,7 @@ export const inboxViews: readonly View[] = [
   },
   {
     name: 'inbox-ended',
+    complaint: /401/,
     async open(stage) {
       const { token } = await open(stage)
       await fetch(`${stage.house.url}/api/delete-session`, {
@@ -105,13 +106,16 @@ export const inboxViews: readonly View[] = [
     },
   },
   {
-    name: 'inbox-many',
+    name: 'inbox-full',
     async open(stage) {
-      const { email } = await open(stage)
-      await mailMany(stage.house, email, 500)
-      await stage.page.getByText('500 unread').waitFor()
+      await stage.page.route('**/api/check-mail*', async (route) => {
+        const response = await route.fetch()
+        if (response.status() !== 200) return await route.fulfill({ response })
+        await route.fulfill({ response, json: { ...(await response.json()), full: true } })
+      })
+      await openWithMail(stage)
       await stage.page.reload()
-      await stage.page.getByText('Showing the newest 500.').waitFor()
+      await stage.page.getByText('This mailbox is full').waitFor()
     },
   },
 ]
