@@ -24,18 +24,31 @@ ${errors()}
 ${siteFoot(abuse)}`
 }
 
-/** Shut on a phone, where it would stand before everything else; docs.css holds it open where there is room. */
+/** Twice: shut on a phone, where it would stand before everything else; docs.css shows the one that fits. */
 function contents(routes: readonly Route[]): Markup {
-  const groups = Map.groupBy(routes, groupOf)
-  return html`<nav class="contents" aria-label="Contents"><details class="more">
-<summary>Contents</summary>
-<p>Start</p>
-<ul><li><a href="#first-steps">First steps</a></li><li><a href="#how-to-ask">How to ask</a></li><li><a href="#errors">Errors</a></li></ul>
-${[...groups].map(
-  ([name, alike]) => html`<p>${name}</p>
-<ul>${alike.map((route) => html`<li><a href="#${nameOf(route)}">${route.title}</a></li>`)}</ul>
-`,
-)}</details></nav>`
+  const lists = [
+    linkList('Start', [
+      ['first-steps', 'First steps'],
+      ['how-to-ask', 'How to ask'],
+      ['errors', 'Errors'],
+    ]),
+    ...[...Map.groupBy(routes, groupOf)].map(([name, alike]) =>
+      linkList(
+        name,
+        alike.map((route) => [nameOf(route), route.title]),
+      ),
+    ),
+  ]
+  return html`<nav class="contents" aria-label="Contents">
+<details class="more"><summary>Contents</summary>${lists}</details>
+<div class="aside">${lists}</div>
+</nav>`
+}
+
+function linkList(name: string, links: [id: string, title: string][]): Markup {
+  return html`<p>${name}</p>
+<ul>${links.map(([id, title]) => html`<li><a href="#${id}">${title}</a></li>`)}</ul>
+`
 }
 
 function groupOf({ path, reader }: Route): string {

@@ -16,7 +16,7 @@ afterAll(() => ring.close())
 
 for (const { name: screen, ...viewport } of SCREENS) {
   describe(`on a ${screen}`, () => {
-    for (const { name, complaint, open } of VIEWS) {
+    for (const { name, complaint, within, open } of VIEWS) {
       test(`${name} fits, and can be read and used by all, light and dark`, async () => {
         visits.expect(complaint ? { complaint } : {})
         const page = await visits.visit('/favicon.svg', { viewport })
@@ -25,7 +25,7 @@ for (const { name: screen, ...viewport } of SCREENS) {
         for (const colorScheme of SCHEMES) {
           await page.emulateMedia({ colorScheme })
           assert.ok((await checkContrast(page, colorScheme)) > 4)
-          await checkAccess(page)
+          await checkAccess(page, within)
         }
       })
     }

@@ -93,11 +93,11 @@ export function visitor(env: Record<string, string> = {}): Visitor {
   }
 }
 
-/** Fails with the places that people with other eyes, ears or hands could not use. */
-export async function checkAccess(page: Page): Promise<void> {
+/** Fails with the places that people with other eyes, ears or hands could not use, on all of the page or within one part. */
+export async function checkAccess(page: Page, within = 'html'): Promise<void> {
   // Not as a script of the page, which its policy would refuse.
   await page.evaluate(axe.source)
-  const { violations } = (await page.evaluate('axe.run(document)')) as axe.AxeResults
+  const { violations } = (await page.evaluate(`axe.run('${within}')`)) as axe.AxeResults
   const told = violations.map(
     ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(' | ')}`,
   )

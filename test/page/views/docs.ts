@@ -11,6 +11,7 @@ export const docsViews: readonly View[] = [
   },
   {
     name: 'docs-section',
+    within: '#emails',
     async open({ page, house }) {
       await page.goto(`${house.url}/docs#emails`)
       await page.getByRole('button', { name: 'Try it: GET /emails' }).waitFor()
@@ -18,6 +19,7 @@ export const docsViews: readonly View[] = [
   },
   {
     name: 'docs-console',
+    within: '#create-session',
     async open(stage) {
       const form = await openConsole(stage, 'POST /api/create-session')
       await form.getByRole('button', { name: 'Send' }).click()
@@ -29,6 +31,7 @@ export const docsViews: readonly View[] = [
   },
   {
     name: 'docs-refused',
+    within: '#check-mail',
     complaint: /401/,
     async open(stage) {
       const form = await openConsole(stage, 'GET /api/check-mail')
@@ -39,6 +42,7 @@ export const docsViews: readonly View[] = [
   },
   {
     name: 'docs-sure',
+    within: 'dialog',
     async open(stage) {
       const form = await openConsole(stage, 'POST /api/delete-session')
       await form.getByLabel('Token of a session').fill('nonsense')
