@@ -133,7 +133,7 @@ describe('images that lie elsewhere', () => {
     await send(email, letter('forged'), 'eve@evil.test')
     await open(page, 'forged', 'May not be from sender.test')
     await page.getByText('3 remote images are blocked').waitFor()
-    await page.getByText('only where the sender is proven').waitFor()
+    await page.getByText('Only proven senders can be allowed for good').waitFor()
     assert.equal(await page.getByRole('button', { name: /^Always/ }).count(), 0)
     assert.deepEqual(paths(), ['/true-1.png', '/true-2.png', '/true-3.png'])
   })

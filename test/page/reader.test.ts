@@ -43,7 +43,7 @@ describe('the head of a message', () => {
   })
   test('shows the address of who calls himself by the address of another', async () => {
     const page = await read(textMail('Hi.', { from: '"service@bank.test" <x@evil.test>' }))
-    const from = page.locator('.reader-from')
+    const from = page.locator('.reader-from p')
     assert.match(await from.innerText(), /x@evil\.test$/)
     await page.getByText('The name given is “service@bank.test”').waitFor()
   })

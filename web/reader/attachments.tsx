@@ -65,13 +65,13 @@ function File({ file, token }: { file: Attachment; token: string }) {
         <span class="soft">
           {type} · {sizeText(size, language.value)}
         </span>
-        {risksOf(name, type).map((risk) => (
-          <p key={risk} class={GRAVE.has(risk) ? 'file-risk bad' : 'file-risk'}>
-            {say(`reader_risk_${risk}`, { ending: name.split('.').at(-1) ?? '' })}
-          </p>
-        ))}
       </div>
       <SaveButton path={url} token={token} name={name} words={say('reader_file_save')} />
+      {risksOf(name, type).map((risk) => (
+        <p key={risk} class={GRAVE.has(risk) ? 'file-risk bad' : 'file-risk'}>
+          {say(`reader_risk_${risk}`, { ending: name.split('.').at(-1) ?? '' })}
+        </p>
+      ))}
     </li>
   )
 }

@@ -25,24 +25,26 @@ export function Head({ id, summary, message, files }: HeadProps) {
       <h2 id={id} tabIndex={-1} dir="auto">
         {subject || say('reader_no_subject')}
       </h2>
-      <p class="reader-from">
-        <span class="unseen">{say('reader_from')}: </span>
-        <bdi class="reader-sender">{title || say('reader_nobody')}</bdi>
-        {behind && <bdi class="reader-address">{behind}</bdi>}
-      </p>
-      {claims && <p class="notice bad">{say('reader_claims', { name: claims })}</p>}
-      <Checked message={message} sender={address} />
-      <dl class="reader-lines">
-        <People words={say('reader_to')} people={message?.to ?? []} />
-        <People words={say('reader_cc')} people={message?.cc ?? []} />
-        <People words={say('reader_reply_to')} people={elsewhere(message, address)} />
-      </dl>
-      <p class="reader-when">
+      <div class="reader-from">
+        <p>
+          <span class="unseen">{say('reader_from')}: </span>
+          <bdi class="reader-sender">{title || say('reader_nobody')}</bdi>
+          {behind && <bdi class="reader-address">{behind}</bdi>}
+        </p>
         <time dateTime={summary.received_at_iso}>
-          {at.toLocaleString(language.value, { dateStyle: 'full', timeStyle: 'short' })}
+          {at.toLocaleString(language.value, { dateStyle: 'medium', timeStyle: 'short' })}
         </time>
+      </div>
+      {claims && <p class="notice bad">{say('reader_claims', { name: claims })}</p>}
+      <div class="reader-marks">
+        <dl class="reader-lines">
+          <People words={say('reader_to')} people={message?.to ?? []} />
+          <People words={say('reader_cc')} people={message?.cc ?? []} />
+          <People words={say('reader_reply_to')} people={elsewhere(message, address)} />
+        </dl>
+        <Checked message={message} sender={address} />
         <FilesBelow count={filesAmong(message?.attachments ?? []).length} place={files} />
-      </p>
+      </div>
     </header>
   )
 }
@@ -50,7 +52,7 @@ export function Head({ id, summary, message, files }: HeadProps) {
 function Checked({ message, sender }: { message: Message | undefined; sender: string }) {
   if (!message || !facts.checks) return null
   if (message.auth) return <SenderChecks checks={message.auth} sender={sender} />
-  return <p class="badge">{say('reader_checking')}</p>
+  return <span class="badge">{say('reader_checking')}</span>
 }
 
 /** They stand below the message, which may be long. */

@@ -8,6 +8,7 @@ import { Head } from './head.tsx'
 import { HtmlView, loadSanitiser } from './html-view.tsx'
 import { type Reading, useMessage } from './reading.ts'
 import { SaveButton } from './save-button.tsx'
+import { doubtful } from './sender.ts'
 import { HeadersView, RawView } from './source-views.tsx'
 import { Tabs } from './tabs.tsx'
 import { TextView } from './text-view.tsx'
@@ -39,14 +40,13 @@ export function Reader(props: ReaderProps) {
     <article class="reader" aria-labelledby={id} aria-busy={reading.kind === 'loading'}>
       <Bar {...props} />
       <Head id={id} summary={summary} message={message} files={`${id}-files`} />
-      <CodeCard
-        key={`code ${summary.id}`}
-        codes={message ? message.codes.map(({ value }) => value) : early(summary)}
-      />
+      <div class="cards">
+        <CodeCard key={summary.id} codes={message ? codesOf(message) : early(summary)} />
+        {message && !doubtful(message) && <LinkCard links={message.links} />}
+      </div>
       {message ? (
         <>
-          <LinkCard links={message.links} />
-          <Views key={message.id} message={message} token={token} />
+          <Views key={`views ${message.id}`} message={message} token={token} />
           <Attachments
             key={`files ${message.id}`}
             attachments={message.attachments}
@@ -59,6 +59,10 @@ export function Reader(props: ReaderProps) {
       )}
     </article>
   )
+}
+
+function codesOf({ codes }: Message): string[] {
+  return codes.map(({ value }) => value)
 }
 
 /** The list knows the likeliest code before the message is here. */

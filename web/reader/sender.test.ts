@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { domainOf, verdictOf, written } from './sender.ts'
+import { domainOf, doubtful, verdictOf, written } from './sender.ts'
 
 const shown = (name: string, address: string) => {
   const { title, address: behind, claims } = written(name, address)
@@ -102,4 +102,17 @@ for (const [dmarc, expected] of [
   ['permerror', 'unproven'],
 ] as const) {
   test(`DMARC ${dmarc} is ${expected}`, () => assert.equal(verdictOf({ dmarc }), expected))
+}
+
+for (const [name, given, dmarc, expected] of [
+  ['a proven sender is not doubtful', 'Ann', 'pass', false],
+  ['one of whom nobody knows is not', 'Ann', 'none', false],
+  ['one who was not checked is not', 'Ann', undefined, false],
+  ['a forged one is', 'Ann', 'fail', true],
+  ['one with the address of another for a name is', 'pay@bank.test', 'pass', true],
+] as const) {
+  test(name, () => {
+    const auth = dmarc ? ({ spf: 'none', dkim: 'none', dmarc } as const) : null
+    assert.equal(doubtful({ sender_name: given, sender_email: EVIL, auth }), expected)
+  })
 }

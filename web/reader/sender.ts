@@ -64,3 +64,11 @@ export function verdictOf({ dmarc }: Pick<Checks, 'dmarc'>): Verdict {
   if (dmarc === 'pass') return 'proven'
   return dmarc === 'fail' ? 'forged' : 'unproven'
 }
+
+/** Nobody should be led on with one click by who only seems to be somebody. */
+export function doubtful(message: Pick<Message, 'sender_name' | 'sender_email' | 'auth'>): boolean {
+  const { sender_name: name, sender_email: address, auth } = message
+  return (
+    written(name, address).claims !== undefined || (auth !== null && verdictOf(auth) === 'forged')
+  )
+}
