@@ -38,7 +38,7 @@ export const ar: Words = {
   address_phone: 'فتح على الهاتف',
   address_left: 'المتبقي: {time}',
   address_extend: 'تمديد المدة',
-  address_end: 'إنهاء العنوان الآن',
+  address_end: 'إنهاء الآن',
   address_over: 'انتهى هذا العنوان وحُذف بريده.',
   address_over_back: 'لن يحصل عليه غيرك في الوقت الحالي: يمكنك استعادته فارغًا.',
   address_back: 'استعادة العنوان',
@@ -176,7 +176,6 @@ export const ar: Words = {
   inbox_empty_code: 'إذا كان فيه رمز، فهو جاهز للنسخ فورًا.',
   inbox_ended_how: 'حُذف بريده ولا يستقبل المزيد. تجد في الأعلى ما يمكن فعله.',
   inbox_choose: 'اختر رسالة لقراءتها هنا',
-  inbox_choose_keys: 'أو اضغط {key}',
   inbox_reader: 'الرسالة',
   inbox_deleted: {
     zero: 'لم تُحذف أي رسالة',

@@ -151,7 +151,6 @@ export const de: Words = {
   inbox_ended_how:
     'Ihre Mails sind gelöscht, und sie nimmt keine mehr an. Was Sie tun können, steht oben.',
   inbox_choose: 'Wählen Sie eine Nachricht, um sie hier zu lesen',
-  inbox_choose_keys: 'oder drücken Sie {key}',
   inbox_reader: 'Die Nachricht',
   inbox_deleted: { one: 'Nachricht gelöscht', other: '{count} Nachrichten gelöscht' },
   inbox_undo: 'Rückgängig',

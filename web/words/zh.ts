@@ -137,7 +137,6 @@ export const zh: Words = {
   inbox_empty_code: '邮件中的验证码可以立即复制。',
   inbox_ended_how: '其邮件已删除，也不再接收邮件。可以做什么，请见上方。',
   inbox_choose: '选择一封邮件，在这里阅读',
-  inbox_choose_keys: '或按 {key}',
   inbox_reader: '邮件内容',
   inbox_deleted: { other: '已删除 {count} 封邮件' },
   inbox_undo: '撤销',
