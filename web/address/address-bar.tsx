@@ -33,8 +33,14 @@ export function AddressBar() {
   return (
     <section class="address panel" aria-label={say('address_title')}>
       <div class="address-line">
-        <p id="address" class={`address-text${isCurrentOver.value ? ' over' : ''}`} dir="ltr">
-          {mailbox ? <Parted email={mailbox.email} /> : <Opening />}
+        <p id="address" class={`address-text${isCurrentOver.value ? ' over' : ''}`}>
+          {mailbox ? (
+            <bdi dir="ltr">
+              <Parted email={mailbox.email} />
+            </bdi>
+          ) : (
+            <Opening />
+          )}
         </p>
         <button type="button" onClick={() => void copyAddress()} disabled={!isLive}>
           <Glyph name={copied.value === 'copied' ? 'done' : 'copy'} />

@@ -13,7 +13,9 @@ export function Answered({ trial: { outcome, events } }: { trial: Trial }) {
     <section class="answered" aria-label={say('docs_answer')}>
       <p class="row">
         <span class={`badge ${good ? 'good' : 'bad'}`}>
-          {found.status} {found.statusText}
+          <bdi dir="ltr">
+            {found.status} {found.statusText}
+          </bdi>
         </span>
         <span class="soft">{say('docs_took', { time: found.tookMs })}</span>
       </p>
@@ -27,7 +29,7 @@ function Headers({ headers }: Pick<Outcome, 'headers'>) {
   return (
     <details class="more">
       <summary>{say('docs_headers')}</summary>
-      <dl class="answered-headers">
+      <dl class="answered-headers" dir="ltr">
         {headers.map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>

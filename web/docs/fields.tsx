@@ -25,6 +25,7 @@ export function OpenerField({ opens }: { opens: Opener }) {
         <input
           id={id}
           class="opener"
+          dir="ltr"
           autocomplete="off"
           autocapitalize="off"
           spellcheck={false}
@@ -85,6 +86,7 @@ function Given({ id, field, trial }: { id: string; field: Field; trial: Trial })
   return (
     <input
       id={id}
+      dir="ltr"
       required={required}
       inputMode={kind === 'integer' ? 'numeric' : 'text'}
       placeholder={kind === 'integer' ? rangeOf(minimum, maximum) : ''}

@@ -34,6 +34,7 @@ export function KeyForm() {
           id="key"
           name="key"
           class="key-input"
+          dir="ltr"
           defaultValue={heldKey.value}
           autocomplete="off"
           autocapitalize="off"

@@ -1,5 +1,5 @@
 import { useId } from 'preact/hooks'
-import { language, say } from '../site/words.ts'
+import { comma, language, say } from '../site/words.ts'
 
 interface MeterProps {
   label: string
@@ -20,7 +20,9 @@ export function Meter({ label, used, all, left }: MeterProps) {
       <div class="meter-words">
         <span id={id}>{label}</span>
         <span>
-          {numbers}, <strong>{rest}</strong>
+          {numbers}
+          {comma()}
+          <strong>{rest}</strong>
         </span>
       </div>
       {/* biome-ignore lint/a11y/useSemanticElements: browsers draw <meter> each in its own way, and none in our colours */}
@@ -31,7 +33,7 @@ export function Meter({ label, used, all, left }: MeterProps) {
         aria-valuemin={0}
         aria-valuemax={all}
         aria-valuenow={Math.min(used, all)}
-        aria-valuetext={`${numbers}, ${rest}`}
+        aria-valuetext={`${numbers}${comma()}${rest}`}
       >
         <div style={{ width: `${share * 100}%` }} />
       </div>

@@ -39,7 +39,7 @@ function Bars({ days }: { days: Days }) {
     <div class="plot">
       <div class="plot-ends soft" aria-hidden="true">
         <span>{most.toLocaleString(language.value)}</span>
-        <span class="plot-told">{wordsOf(days[at])}</span>
+        <bdi class="plot-told">{wordsOf(days[at])}</bdi>
       </div>
       <div
         class="bars"
@@ -60,8 +60,8 @@ function Bars({ days }: { days: Days }) {
         <Drawing days={days} chosen={chosen} />
       </div>
       <div class="plot-ends soft" aria-hidden="true">
-        <span>{shortDay(days[0])}</span>
-        <span>{shortDay(days[last])}</span>
+        <bdi>{shortDay(days[0])}</bdi>
+        <bdi>{shortDay(days[last])}</bdi>
       </div>
     </div>
   )

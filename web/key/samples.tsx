@@ -20,6 +20,7 @@ export function Samples({ apiKey }: { apiKey: string }) {
         <input
           id={`${id}-to`}
           type="email"
+          dir="ltr"
           autocomplete="off"
           placeholder="name@example.com"
           value={to.value}
@@ -39,7 +40,7 @@ export function Samples({ apiKey }: { apiKey: string }) {
         <SecretSample text={text} secret={apiKey} label={say('key_sample')} />
       </Tabs>
       <p class="soft">
-        {say('key_cost')} <a href="/docs#emails">{say('site_docs')}</a>.
+        {say('key_cost')} <a href="/docs#emails">{say('site_docs')}</a>
       </p>
     </div>
   )

@@ -20,7 +20,7 @@ export function SecretSample({ text, secret, label }: SecretSampleProps) {
   const hides = secret !== '' && text.includes(secret)
   const shown = hides && !revealed.value ? text.replaceAll(secret, masked(secret)) : text
   return (
-    <div class="secret-sample" dir="ltr">
+    <div class="secret-sample">
       <pre>
         <code ref={place}>{shown}</code>
       </pre>

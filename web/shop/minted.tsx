@@ -27,7 +27,7 @@ export function Minted({ minted: { key, order_id: orderId } }: { minted: MintedK
       <h2>{say('shop_use')}</h2>
       <Samples apiKey={key} />
       <p class="soft">
-        {say('shop_usage')} <a href="/key">{say('site_key')}</a>.
+        {say('shop_usage')} <a href="/key">{say('site_key')}</a>
       </p>
     </div>
   )

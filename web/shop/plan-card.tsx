@@ -19,7 +19,9 @@ export function PlanCard({ plan, onBuy }: PlanCardProps) {
       </p>
       <ul>
         {featuresOf(plan).map((feature) => (
-          <li key={feature}>{feature}</li>
+          <li key={feature}>
+            <bdi>{feature}</bdi>
+          </li>
         ))}
       </ul>
       {onBuy && (

@@ -65,7 +65,14 @@ function Offered({ plans, payments: { provider, buyable } }: Offer) {
       {buyable && (
         <form class="field" onSubmit={(event) => event.preventDefault()}>
           <label for="email">{say(facts.receipts ? 'shop_email_receipt' : 'shop_email')}</label>
-          <input ref={email} id="email" type="email" maxLength={254} autocomplete="email" />
+          <input
+            ref={email}
+            id="email"
+            type="email"
+            dir="ltr"
+            maxLength={254}
+            autocomplete="email"
+          />
         </form>
       )}
       <p class="fault" role="alert">

@@ -17,6 +17,7 @@ export function Unlock({ onUnlock }: { onUnlock(secret: string): Promise<void> }
         <input
           id="secret"
           name="secret"
+          dir="ltr"
           autocomplete="off"
           autocapitalize="off"
           spellcheck={false}

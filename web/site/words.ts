@@ -55,6 +55,13 @@ export function directionOf(language: Language): 'rtl' | 'ltr' {
   return language === 'ar' ? 'rtl' : 'ltr'
 }
 
+/** What stands between two things that are named one after the other. */
+export function comma(): string {
+  return COMMAS[language.value] ?? ', '
+}
+
+const COMMAS: Partial<Record<Language, string>> = { zh: '，', ar: '، ' }
+
 /** The language that the reader chose, else that of the page, which the server chose by the browser's wishes. */
 export async function openWords(): Promise<void> {
   const wish = kept.find('language') ?? document.documentElement.lang
