@@ -101,7 +101,7 @@ describe('by keyboard', () => {
     const { email } = await openInbox(page)
     await button(page, 'New address').click()
     await page.getByText('1 more address').press('Enter')
-    await button(page, `Show ${email}`).press('Enter')
+    await page.getByTitle(`Show ${email}`).press('Enter')
     await page
       .getByRole('status')
       .filter({ hasText: `Now showing ${email}` })

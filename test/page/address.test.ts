@@ -153,13 +153,13 @@ describe('more addresses', () => {
     const second = await shown(page)
     await page.getByText('Waiting for mail').waitFor()
     await page.getByText('1 more address').click()
-    await press(page, `Show ${first}`)
+    await page.getByTitle(`Show ${first}`).click()
     await row(page, 'For the first').waitFor()
     assert.equal(await shown(page), first)
     await page.reload()
     assert.equal(await shown(page), first)
     await page.getByText('1 more address').click()
-    await page.getByRole('button', { name: `Show ${second}` }).waitFor()
+    await page.getByTitle(`Show ${second}`).waitFor()
   })
 
   test('one that is not needed any more is ended, after a question', async () => {

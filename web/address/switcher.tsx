@@ -46,7 +46,7 @@ function Other({ mailbox, onShow }: { mailbox: Mailbox; onShow(): void }) {
       <button
         type="button"
         class="quiet switcher-choice"
-        aria-label={say('address_show', { email })}
+        title={say('address_show', { email })}
         onClick={onShow}
       >
         <bdi class="switcher-email">
