@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import type { House } from '../house.ts'
 import type { openKeyRing } from '../keys.ts'
+import { addressViews } from './views/address.ts'
 import { docsViews } from './views/docs.ts'
 import { inboxViews } from './views/inbox.ts'
 import { keyViews } from './views/key.ts'
@@ -28,6 +29,7 @@ export interface View {
 /** Every face of the site: what is looked at by axe, and by people in screenshots. */
 export const VIEWS: readonly View[] = [
   ...inboxViews,
+  ...addressViews,
   ...shopViews,
   ...keyViews,
   ...docsViews,
