@@ -1,4 +1,5 @@
 import { useComputed } from '@preact/signals'
+import { written } from '../reader/sender.ts'
 import { copyText } from '../site/copy-button.tsx'
 import { Glyph } from '../site/glyphs.tsx'
 import type { Summary } from '../site/shapes.ts'
@@ -21,6 +22,7 @@ export interface RowProps {
 /** One message of the list. */
 export function Row({ message, isUnread, isChosen, isOpen }: RowProps) {
   const { id, code } = message
+  const { title: sender } = written(message.sender_name, message.sender_email)
   const subject = message.subject || say('reader_no_subject')
   return (
     <li class={`mail${isUnread ? ' unread' : ''}${isOpen ? ' open' : ''}`}>
@@ -42,10 +44,12 @@ export function Row({ message, isUnread, isChosen, isOpen }: RowProps) {
       >
         {isUnread && <span class="unseen">{say('inbox_unread_mark')}</span>}
         <span class="mail-from">
-          {message.sender_name || message.sender_email || say('reader_nobody')}
+          <bdi>{sender || say('reader_nobody')}</bdi>
         </span>
         <Received at={message.received_at_iso} />
-        <span class="mail-subject">{subject}</span>
+        <span class="mail-subject">
+          <bdi>{subject}</bdi>
+        </span>
       </button>
       {code && <CodeChip code={code} />}
       <button
