@@ -46,6 +46,7 @@ describe('the head of a message', () => {
     const from = page.locator('.reader-from p')
     assert.match(await from.innerText(), /x@evil\.test$/)
     await page.getByText('The name given is “service@bank.test”').waitFor()
+    assert.match(await row(page, /./).innerText(), /^x@evil\.test/m)
   })
   test('says where answers would go, if that is elsewhere', async () => {
     const page = await read(textMail('Hi.', { more: ['Reply-To: other@else.test'] }))
@@ -228,13 +229,15 @@ describe('files', () => {
 describe('going on', () => {
   test('leads to the older and the newer message, and ends where there is none', async () => {
     const page = await read(
-      textMail('1', { subject: 'First' }),
-      textMail('2', { subject: 'Second' }),
+      ...['First', 'Second', 'Third'].map((subject) => textMail('Hi.', { subject })),
     )
     const newer = page.getByRole('button', { name: 'Newer message' })
     const older = page.getByRole('button', { name: 'Older message' })
-    await page.getByRole('article', { name: 'Second' }).waitFor()
+    await page.getByRole('article', { name: 'Third' }).waitFor()
     assert.equal(await newer.isDisabled(), true)
+    await older.click()
+    await page.getByRole('article', { name: 'Second' }).waitFor()
+    assert.equal(await older.evaluate((button) => button.matches(':focus')), true)
     await older.click()
     await page.getByRole('article', { name: 'First' }).waitFor()
     assert.equal(await older.isDisabled(), true)

@@ -5,6 +5,7 @@ import { Glyph } from '../site/glyphs.tsx'
 import { say } from '../site/words.ts'
 import { deleteOpened } from './deeds.ts'
 import { focusReader, focusRow, isOnePane } from './focus.ts'
+import { keysOn } from './keys.ts'
 import { List } from './list.tsx'
 import { close, listAt, newer, older, open, opened } from './opened.ts'
 
@@ -29,12 +30,12 @@ function OpenMessage() {
       <p class="reader-none">
         <Glyph name="letter" />
         {say('inbox_choose')}
+        {keysOn.value && <span class="soft">{say('inbox_choose_keys', { key: 'j' })}</span>}
       </p>
     )
   }
   return (
     <Reader
-      key={summary.id}
       token={token}
       summary={summary}
       onBack={close}

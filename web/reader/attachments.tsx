@@ -63,7 +63,7 @@ function File({ file, token }: { file: Attachment; token: string }) {
       <div class="file-about">
         <bdi class="file-name">{name}</bdi>
         <span class="soft">
-          {type} · {sizeText(size, language.value)}
+          <bdi>{type}</bdi> · <bdi>{sizeText(size, language.value)}</bdi>
         </span>
       </div>
       <SaveButton path={url} token={token} name={name} words={say('reader_file_save')} />

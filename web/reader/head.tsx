@@ -1,7 +1,8 @@
+import { Fragment } from 'preact'
 import { facts } from '../site/facts.ts'
 import { Glyph } from '../site/glyphs.tsx'
 import type { Message, Summary } from '../site/shapes.ts'
-import { language, say } from '../site/words.ts'
+import { comma, language, say } from '../site/words.ts'
 import { filesAmong } from './attachments.tsx'
 import { written } from './sender.ts'
 import { SenderChecks } from './sender-checks.tsx'
@@ -22,8 +23,8 @@ export function Head({ id, summary, message, files }: HeadProps) {
   const at = new Date(summary.received_at_iso)
   return (
     <header class="reader-head">
-      <h2 id={id} tabIndex={-1} dir="auto">
-        {subject || say('reader_no_subject')}
+      <h2 id={id} tabIndex={-1}>
+        <bdi>{subject || say('reader_no_subject')}</bdi>
       </h2>
       <div class="reader-from">
         <p>
@@ -84,11 +85,13 @@ function People({ words, people }: { words: string; people: readonly Person[] })
         {people.slice(0, SHOWN).map(({ name, address }, at) => {
           const { title, address: behind } = written(name, address)
           return (
-            <bdi key={`${at} ${address}`}>
-              {at > 0 && ', '}
-              {title}
-              {behind && ` <${behind}>`}
-            </bdi>
+            <Fragment key={`${at} ${address}`}>
+              {at > 0 && comma()}
+              <bdi>
+                {title}
+                {behind && ` <${behind}>`}
+              </bdi>
+            </Fragment>
           )
         })}
         {rest > 0 && ` ${say('reader_more_people', { count: rest })}`}

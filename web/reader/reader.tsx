@@ -39,9 +39,15 @@ export function Reader(props: ReaderProps) {
   return (
     <article class="reader" aria-labelledby={id} aria-busy={reading.kind === 'loading'}>
       <Bar {...props} />
-      <Head id={id} summary={summary} message={message} files={`${id}-files`} />
+      <Head
+        key={`head ${summary.id}`}
+        id={id}
+        summary={summary}
+        message={message}
+        files={`${id}-files`}
+      />
       <div class="cards">
-        <CodeCard key={summary.id} codes={message ? codesOf(message) : early(summary)} />
+        <CodeCard key={`code ${summary.id}`} codes={message ? codesOf(message) : early(summary)} />
         {message && !doubtful(message) && <LinkCard links={message.links} />}
       </div>
       {message ? (
