@@ -134,7 +134,8 @@ interface Place {
 
 async function startServer({ path, cluster, user }: Place): Promise<ChildProcess> {
   const settings = ['listen_addresses=', `unix_socket_directories=${path}`, 'max_connections=60']
-  const flags = [...settings, 'shared_buffers=32MB'].flatMap((setting) => ['-c', setting])
+  const small = ['shared_buffers=32MB', 'recovery_init_sync_method=syncfs']
+  const flags = [...settings, ...small].flatMap((setting) => ['-c', setting])
   const server = spawn(program('postgres'), ['-D', cluster, ...flags], {
     ...user,
     cwd: path,

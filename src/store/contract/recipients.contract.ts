@@ -13,6 +13,7 @@ import {
   type OpenMailStore,
   openScene,
   type Scene,
+  START,
 } from './scene.ts'
 
 /** Who gets a mail, and what is cleared away, in every engine. */
@@ -174,6 +175,54 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
         left.map((raw) => raw !== undefined),
         [false, true],
       )
+    })
+
+    test('loses nothing of a session that was extended beyond the day on which it was to end', async () => {
+      const ann = await scene.session('ann@box.test')
+      const bob = await scene.session('bob@box.test')
+      await scene.send(['ann@box.test', 'bob@box.test'], { head: head('for both') })
+      await scene.send(['ann@box.test'], { head: head('for one'), raw: new Uint8Array([7, 8]) })
+      const [, first = 0] = await scene.store.listMessageIds(ann.id)
+      assert.equal(await scene.store.noteCode({ mailbox: ann.id, id: first, code: '123' }), true)
+      const before = await scene.store.listMessages(ann.id, { sinceId: 0, limit: 9 })
+      for (const [day, until] of [
+        [0, 2],
+        [1, 4],
+        [3, 90],
+        [89, 92],
+      ] as const) {
+        assert.ok(await scene.store.extendSession(ann.id, at(until * DAY), at(day * DAY)))
+        await scene.sweepAll(at(until * DAY - HOUR))
+        assert.deepEqual(await scene.other.listMessages(ann.id, { sinceId: 0, limit: 9 }), before)
+      }
+      assert.deepEqual(await scene.store.listMessageIds(bob.id), [])
+      const found = await Promise.all(before.map(({ id }) => scene.store.findMessage(ann.id, id)))
+      const raws = await Promise.all(found.map((one) => scene.other.readRaw(one?.rawId ?? 0)))
+      assert.deepEqual(
+        raws.map((raw) => [...(raw?.bytes ?? [])]),
+        [
+          [7, 8],
+          [1, 2, 3],
+        ],
+      )
+      const late = { head: head('late'), receivedAt: at(91 * DAY) }
+      assert.equal((await scene.send(['ann@box.test'], late)).outcome, 'kept')
+      assert.deepEqual(await scene.subjects(ann.id), ['late', 'for one', 'for both'])
+      await scene.sweepAll(at(94 * DAY))
+      assert.deepEqual(await scene.store.listMessageIds(ann.id), [])
+      const gone = await Promise.all(found.map((one) => scene.store.readRaw(one?.rawId ?? 0)))
+      assert.deepEqual(gone, [undefined, undefined])
+    })
+
+    test('a reader who has found a message reads it, though its session is extended meanwhile', async () => {
+      const { id } = await scene.session('ann@box.test')
+      await scene.send(['ann@box.test'])
+      const [messageId = 0] = await scene.store.listMessageIds(id)
+      const found = await scene.store.findMessage(id, messageId)
+      assert.ok(await scene.other.extendSession(id, at(5 * DAY), START))
+      assert.ok(await scene.store.readRaw(found?.rawId ?? 0))
+      assert.equal(await scene.store.deleteMessage(id, messageId), true)
+      assert.equal(await scene.store.readRaw(found?.rawId ?? 0), undefined)
     })
 
     test('keeps a cooling session known until its cool-down is over', async () => {

@@ -6,7 +6,7 @@ import { listOf, rawIdOf } from './buckets.ts'
 import type { Places } from './places.ts'
 import type { Db, Pool } from './pool.ts'
 import { releaseRaw } from './raw.ts'
-import { isShared, lockShared, STILL_THERE } from './shared.ts'
+import { goneFrom, isShared, lockShared, STILL_THERE } from './shared.ts'
 
 export interface MessageRow {
   mailbox: MailboxId
@@ -129,8 +129,8 @@ async function lockBox(
     const [box] = await lockShared(db, [mailbox])
     if (!box) return undefined
     const buckets = listOf(box.buckets.join(','))
-    const gone = `received_at <= ${box.gone_at} and id <= ${box.gone_id}`
-    return { table: 'mail.shared_mailbox', where: `bucket in (${buckets}) and not (${gone})` }
+    const where = `bucket in (${buckets}) and not ${goneFrom(box)}`
+    return { table: 'mail.shared_mailbox', where }
   }
   const [box] = await db.rows<{ bucket: number }>(
     'select bucket from mail.session where id = $1 and not cleared for no key update',

@@ -46,12 +46,13 @@ async function takeStep(db: Db, kind: Kind, steps: readonly Step[]): Promise<boo
 
 /** 0 where there is none. */
 async function versionOf(db: Db, kind: Kind): Promise<number> {
-  const table = `${kind}.schema_version`
-  const [there] = await db.rowsOnce<{ is: boolean }>('select to_regclass($1) is not null as is', [
-    table,
-  ])
-  if (!there?.is) return 0
-  const [row] = await db.rowsOnce<{ version: number }>(`select version from ${table}`)
+  // Not to_regclass: inside a transaction it may still answer as of before the lock.
+  const [there] = await db.rowsOnce(
+    `select 1 from pg_catalog.pg_tables where schemaname = $1 and tablename = 'schema_version'`,
+    [kind],
+  )
+  if (!there) return 0
+  const [row] = await db.rowsOnce<{ version: number }>(`select version from ${kind}.schema_version`)
   return row?.version ?? 0
 }
 

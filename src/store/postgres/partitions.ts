@@ -3,9 +3,12 @@ import { dayOf, endOf, FAR } from './buckets.ts'
 import { isMissingPartition } from './fault.ts'
 import { PARTITION_LOCK, takeTurn } from './migrate.ts'
 import type { Db, Pool, Transaction } from './pool.ts'
-import { lockShared, type SharedRow } from './shared.ts'
+import { goneFrom, lockShared, type SharedRow } from './shared.ts'
 
 const TABLES = ['message', 'raw_mail'] as const
+
+// Each try meets at most one day that was not there, and while it is made a session may be extended to the next.
+const TRIES = 5
 
 /**
  * Runs a deed that puts mail into buckets and notes them. One without a partition, which the sweep has not made yet, is
@@ -15,13 +18,14 @@ export async function intoBuckets<T>(
   pool: Pool,
   deed: (db: Transaction, used: Set<number>) => Promise<T>,
 ): Promise<T> {
-  const used = new Set<number>()
-  try {
-    return await pool.transaction((db) => deed(db, used))
-  } catch (error) {
-    if (!isMissingPartition(error)) throw error
-    for (const bucket of used) await pool.transaction((db) => makePartitions(db, bucket))
-    return await pool.transaction((db) => deed(db, used))
+  for (let left = TRIES; ; left -= 1) {
+    const used = new Set<number>()
+    try {
+      return await pool.transaction((db) => deed(db, used))
+    } catch (error) {
+      if (!isMissingPartition(error) || left === 0) throw error
+      for (const bucket of used) await pool.transaction((db) => makePartitions(db, bucket))
+    }
   }
 }
 
@@ -121,7 +125,7 @@ async function leaveBucket(db: Db, box: SharedRow, bucket: number): Promise<void
        bytes = box.bytes - due.bytes
      from (select count(*), coalesce(sum(size), 0) as bytes from mail.message
        where mailbox = ${box.id} and bucket = ${bucket}
-         and not (received_at <= ${box.gone_at} and id <= ${box.gone_id})) as due
+         and not ${goneFrom(box)}) as due
      where box.id = ${box.id}`,
   )
 }

@@ -139,7 +139,8 @@ function readUrl(text: string): { connectionString: string; pooled: boolean } {
   url.searchParams.delete('pgbouncer')
   // Whoever asks for TLS is told when the other end is somebody else; `no-verify` asks not to be told.
   const mode = url.searchParams.get('sslmode') ?? ''
-  if (['require', 'verify-ca'].includes(mode)) url.searchParams.set('sslmode', 'verify-full')
+  if (['prefer', 'require', 'verify-ca'].includes(mode))
+    url.searchParams.set('sslmode', 'verify-full')
   return { connectionString: url.href, pooled }
 }
 

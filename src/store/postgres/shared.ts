@@ -1,5 +1,5 @@
 import { type Mailbox, type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
-import { FAR, listOf } from './buckets.ts'
+import { listOf } from './buckets.ts'
 import type { Db } from './pool.ts'
 
 export interface SharedRow {
@@ -70,9 +70,9 @@ export async function letAge(db: Db, mailbox: MailboxId, until: number): Promise
   return true
 }
 
-/** What is gone and lies where nothing is dropped. */
-export function goneForGood({ id, gone_at: goneAt, gone_id: goneId }: SharedRow): string {
-  return `mailbox = ${id} and bucket = ${FAR} and received_at <= ${goneAt} and id <= ${goneId}`
+/** What nobody sees any more. */
+export function goneFrom({ id, gone_at: goneAt, gone_id: goneId }: SharedRow): string {
+  return `(mailbox = ${id} and received_at <= ${goneAt} and id <= ${goneId})`
 }
 
 // Limits: while a clock stands back by more than the time mail is kept, what is received by it goes only when the clock

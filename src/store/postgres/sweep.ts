@@ -4,7 +4,7 @@ import { dayOf, FAR } from './buckets.ts'
 import { partitionCare } from './partitions.ts'
 import type { Db, Pool } from './pool.ts'
 import { releaseRaw } from './raw.ts'
-import { goneForGood, letAge, lockShared } from './shared.ts'
+import { goneFrom, letAge, lockShared } from './shared.ts'
 
 // Small enough that a mail waiting behind a step hardly notices.
 const MESSAGES_A_STEP = 200
@@ -34,8 +34,10 @@ export function sweepWrites(pool: Pool, aheadDays: number) {
         [POOL, poolMs],
         [OPERATOR, operatorMs],
       ] as const) {
-        await pool.transaction((db) => letAge(db, mailbox, time - keptMs))
-        left -= await pool.transaction((db) => clearFar(db, mailbox, left))
+        left -= await pool.transaction(async (db) => {
+          await letAge(db, mailbox, time - keptMs)
+          return await clearFar(db, mailbox, left)
+        })
       }
       const moreDays = await tend(now)
       return moreDays || left <= 0 || ended.sessions + cooled >= SESSIONS_A_STEP
@@ -59,16 +61,20 @@ async function clearEnded(db: Db, now: Date): Promise<{ sessions: number; messag
   if (due.some(({ keyed, count }) => keyed && count > 0)) await lockShared(db, [POOL])
   let left = MESSAGES_A_STEP
   const empty: DueSession[] = []
+  const raws = new Map<number, number[]>()
   for (const session of due) {
-    const isDropped = session.bucket <= dayOf(now)
-    if (!isDropped && session.count > 0) {
-      const where = `mailbox = ${session.id} and bucket = ${session.bucket}`
-      left -= await deleteSome(db, { bucket: session.bucket, where }, left)
+    const { id, bucket, count } = session
+    if (bucket > dayOf(now) && count > 0) {
+      const gone = await deleteSome(db, { bucket, where: `mailbox = ${id}` }, left)
+      raws.set(bucket, [...(raws.get(bucket) ?? []), ...gone])
+      left -= gone.length
     }
     if (left <= 0) break
     empty.push(session)
   }
   await finish(db, empty)
+  // All of a bucket at once, in their order: others who let go of the same mails wait, and nobody waits for them.
+  for (const [bucket, serials] of raws) await releaseRaw(db, bucket, serials)
   return { sessions: due.length, messages: MESSAGES_A_STEP - left }
 }
 
@@ -96,24 +102,22 @@ async function forgetCooled(db: Db, until: number): Promise<number> {
 async function clearFar(db: Db, mailbox: MailboxId, most: number): Promise<number> {
   const [box] = await lockShared(db, [mailbox])
   if (!box?.buckets.includes(FAR) || most <= 0) return 0
-  return await deleteSome(db, { bucket: FAR, where: goneForGood(box) }, most)
+  const gone = await deleteSome(db, { bucket: FAR, where: goneFrom(box) }, most)
+  await releaseRaw(db, FAR, gone)
+  return gone.length
 }
 
-/** Deletes up to so many messages of one bucket, and their bytes when nobody else has them; tells how many. */
+/** Deletes up to so many messages of one bucket; the answer is the serials of their bytes. */
 async function deleteSome(
   db: Db,
   { bucket, where }: { bucket: number; where: string },
   most: number,
-): Promise<number> {
+): Promise<number[]> {
   const gone = await db.rowsOnce<{ serial: number }>(
     `delete from mail.message where bucket = ${bucket} and (mailbox, id) in (
-       select mailbox, id from mail.message where ${where} order by id limit ${most})
+       select mailbox, id from mail.message
+       where bucket = ${bucket} and ${where} order by id limit ${most})
      returning serial`,
   )
-  await releaseRaw(
-    db,
-    bucket,
-    gone.map(({ serial }) => serial),
-  )
-  return gone.length
+  return gone.map(({ serial }) => serial)
 }

@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict'
+import { Client } from 'pg'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
+import { openPostgres, type Postgres, postgresMail } from '../../../test/postgres.ts'
+import { type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
+import { at, DAY, HOUR, MINUTE, openScene, type Scene, START } from '../contract/scene.ts'
+import { dayOf, FAR, rawIdOf, splitRawId } from './buckets.ts'
+
+const TODAY = dayOf(START)
+
+let postgres: Postgres
+let opened: Awaited<ReturnType<typeof postgresMail>>
+let scene: Scene
+
+beforeAll(async () => {
+  postgres = await openPostgres()
+})
+afterAll(() => postgres.close())
+beforeEach(async () => {
+  opened = await postgresMail(postgres)
+  scene = await openScene(opened)
+})
+afterEach(() => scene.close())
+
+const run = async <Row>(sql: string) => (await postgres.run(sql, opened.database)) as Row[]
+const count = async (sql: string) => {
+  const [row] = await run<{ count: string }>(`select count(*) ${sql}`)
+  return Number(row?.count)
+}
+/** The days that have a partition of each table. */
+const days = async (table: 'message' | 'raw_mail') =>
+  (
+    await run<{ day: string }>(
+      `select substring(inhrelid::regclass::text from '[0-9]+$') as day from pg_inherits
+       where inhparent = 'mail.${table}'::regclass`,
+    )
+  )
+    .flatMap(({ day }) => (day === null ? [] : [Number(day)]))
+    .sort()
+/** From now on a DELETE of mail fails: what goes, goes with its partition. */
+const forbidDelete = () =>
+  run(`create function no() returns trigger language plpgsql as
+         $$ begin raise 'somebody deletes mail'; end $$;
+       create trigger no before delete on mail.message for each row execute function no();
+       create trigger no before delete on mail.raw_mail for each row execute function no()`)
+const rawOf = async (mailbox: MailboxId) => {
+  const [id = 0] = await scene.store.listMessageIds(mailbox)
+  return (await scene.store.findMessage(mailbox, id))?.rawId ?? 0
+}
+
+describe('partitions', () => {
+  test('are made ahead, for every day on which a session of today may end', async () => {
+    const far = await postgresMail(postgres, { aheadDays: 61 })
+    const due = scene.due(START)
+    while (await far.store.sweep(due));
+    const made = await postgres.run(
+      `select count(*)::int from pg_inherits where inhparent = 'mail.raw_mail'::regclass`,
+      far.database,
+    )
+    assert.deepEqual(made, [{ count: 62 + 1 }])
+    await far.close()
+  })
+
+  test('of a day that is over are dropped, without a DELETE of any mail', async () => {
+    await scene.session('ann@box.test')
+    await scene.session('bob@box.test', DAY)
+    const eve = await scene.session('eve@box.test', 3 * DAY)
+    await scene.send(['ann@box.test', 'bob@box.test', 'eve@box.test', 'any@pool.test'])
+    await forbidDelete()
+    assert.deepEqual(await days('message'), [TODAY, TODAY + 1, TODAY + 3])
+    await scene.sweepAll(at(2 * DAY))
+    assert.deepEqual(await days('message'), [TODAY + 2, TODAY + 3])
+    assert.deepEqual(await days('raw_mail'), await days('message'))
+    assert.equal(await count('from mail.message'), 1)
+    assert.ok(await scene.store.readRaw(await rawOf(eve.id)))
+    assert.equal((await scene.store.readShared(POOL)).bytes, 0)
+  })
+
+  test('stay for an hour beyond their day: another node’s clock may stand there yet', async () => {
+    await scene.session('ann@box.test')
+    await scene.send(['ann@box.test'])
+    await scene.sweepAll(at(12 * HOUR + HOUR - 1))
+    assert.ok((await days('message')).includes(TODAY))
+    await scene.sweepAll(at(12 * HOUR + HOUR))
+    assert.ok(!(await days('message')).includes(TODAY))
+  })
+
+  test('stay while somebody holds the tables, as a backup does, and nobody waits for long', async () => {
+    const ann = await scene.session('ann@box.test')
+    await scene.send(['ann@box.test'])
+    const backup = new Client({ connectionString: opened.url })
+    await backup.connect()
+    await backup.query('begin; select count(*) from mail.message')
+    await scene.sweepAll(at(2 * DAY))
+    assert.ok((await days('message')).includes(TODAY))
+    assert.deepEqual(await scene.store.listMessageIds(ann.id), [])
+    await backup.end()
+    await scene.sweepAll(at(2 * DAY + MINUTE))
+    assert.ok(!(await days('message')).includes(TODAY))
+  })
+
+  test('stay while a session of that day is not cleared, whatever the clock says', async () => {
+    const ann = await scene.session('ann@box.test')
+    await scene.send(['ann@box.test'])
+    const other = new Client({ connectionString: opened.url })
+    await other.connect()
+    await other.query(`begin; select 1 from mail.session where id = ${ann.id} for update`)
+    await scene.sweepAll(at(2 * DAY))
+    assert.equal((await scene.store.listMessageIds(ann.id)).length, 1)
+    await other.end()
+    await scene.sweepAll(at(2 * DAY + MINUTE))
+    assert.ok(!(await days('message')).includes(TODAY))
+  })
+
+  test('are made by many at once, each once, when mail comes before the sweep', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f']
+    for (const [day, name] of names.entries()) await scene.session(`${name}@box.test`, day * DAY)
+    const recipients = await scene.accepted(names.map((name) => `${name}@box.test`))
+    const kept = await Promise.all(
+      recipients.slice(1).flatMap((recipient) =>
+        [scene.store, scene.other].map((store) =>
+          store.addMail({
+            recipients: [recipient],
+            envelope: { clientIp: '', helo: '', mailFrom: '', tls: undefined, protocol: '' },
+            head: { senderName: '', senderEmail: '', subject: '' },
+            raw: new Uint8Array(9),
+            receivedAt: START,
+          }),
+        ),
+      ),
+    )
+    assert.ok(kept.every(({ outcome }) => outcome === 'kept'))
+    assert.deepEqual(
+      await days('message'),
+      [1, 2, 3, 4, 5].map((day) => TODAY + day),
+    )
+  })
+})
+
+describe('bytes', () => {
+  test('are kept once for all whose sessions end on the same day', async () => {
+    await scene.session('a@box.test')
+    await scene.session('b@box.test')
+    await scene.session('c@box.test', DAY)
+    await scene.send(['a@box.test', 'b@box.test', 'c@box.test', 'p@pool.test', 'q@pool.test'])
+    const kept = await run('select bucket, refs from mail.raw_mail order by bucket')
+    assert.deepEqual(kept, [
+      { bucket: TODAY, refs: 2 },
+      { bucket: TODAY + 1, refs: 3 },
+    ])
+  })
+
+  test('of two who are extended to the same day are shared again', async () => {
+    const ann = await scene.session('ann@box.test')
+    const bob = await scene.session('bob@box.test')
+    await scene.send(['ann@box.test', 'bob@box.test'])
+    await Promise.all([
+      scene.store.extendSession(ann.id, at(2 * DAY), START),
+      scene.other.extendSession(bob.id, at(2 * DAY), START),
+    ])
+    const kept = await run('select bucket, refs from mail.raw_mail')
+    assert.deepEqual(kept, [{ bucket: TODAY + 2, refs: 2 }])
+  })
+
+  test('of a session that its owner ended are deleted soon, not on the day it was to end', async () => {
+    const ann = await scene.session('ann@box.test', 20 * DAY)
+    await scene.send(['ann@box.test'])
+    await scene.store.endSession(ann.id, at(1))
+    await scene.sweepAll(at(2 * MINUTE))
+    assert.equal(await count('from mail.raw_mail'), 0)
+    assert.equal(await count('from mail.message'), 0)
+  })
+
+  test('of a session beyond all days lie far away, and are deleted when it is over', async () => {
+    const ann = await scene.session('ann@box.test', 100 * DAY)
+    await scene.session('bob@box.test', 101 * DAY)
+    await scene.send(['ann@box.test', 'bob@box.test'])
+    await scene.send(['ann@box.test'])
+    assert.equal(splitRawId(await rawOf(ann.id)).bucket, FAR)
+    await scene.sweepAll(at(100 * DAY - 1))
+    assert.equal((await scene.store.listMessageIds(ann.id)).length, 2)
+    await scene.sweepAll(at(100 * DAY + MINUTE))
+    assert.equal(await count('from mail.message'), 1)
+    assert.deepEqual(await run('select refs from mail.raw_mail'), [{ refs: 1 }])
+  })
+})
+
+describe('shared boxes', () => {
+  test('are counted right when mail was to stay shorter when it came', async () => {
+    const longer = await postgresMail(postgres, { poolMs: DAY })
+    const second = await openScene(longer)
+    await second.send(['any@pool.test'])
+    const before = await longer.store.readShared(POOL)
+    const due = { ...second.due(at(2 * DAY)), poolMs: 7 * DAY }
+    while (await longer.other.sweep(due));
+    const after = await longer.store.readShared(POOL)
+    assert.deepEqual([after.count, after.bytes], [0, 0])
+    assert.ok(after.version > before.version)
+    assert.deepEqual(await longer.store.listMessageIds(POOL), [])
+    await second.close()
+  })
+
+  test('that keep mail for very long are cleared by hand', async () => {
+    const longest = await postgresMail(postgres, { operatorMs: 100 * DAY })
+    const second = await openScene(longest)
+    await second.send(['abuse@box.test'])
+    const left = () => postgres.run('select id from mail.message', longest.database)
+    for (const [day, kept] of [
+      [99, 1],
+      [100, 0],
+    ] as const) {
+      const due = { ...second.due(at(day * DAY)), operatorMs: 100 * DAY }
+      while (await longest.store.sweep(due));
+      assert.equal((await longest.store.listMessageIds(OPERATOR)).length, kept)
+      assert.equal((await left()).length, kept)
+    }
+    await second.close()
+  })
+
+  test('take mail whose clock stands before what is gone already', async () => {
+    await scene.send(['any@pool.test'])
+    await scene.sweepAll(at(2 * DAY))
+    await scene.send(['any@pool.test'])
+    assert.equal((await scene.store.listMessageIds(POOL)).length, 1)
+    assert.equal((await scene.store.readShared(POOL)).count, 1)
+    await scene.sweepAll(at(2 * DAY + 1))
+    assert.deepEqual(await scene.store.listMessageIds(POOL), [])
+    assert.equal((await scene.store.readShared(POOL)).count, 0)
+  })
+})
+
+test('a raw id is a JSON number that tells its bucket, to the very last', () => {
+  for (const [bucket, serial] of [
+    [0, 0],
+    [TODAY, 1],
+    [TODAY, 2 ** 38 - 1],
+    [FAR, 2 ** 38 - 1],
+  ] as const) {
+    const rawId = rawIdOf(bucket, serial)
+    assert.ok(Number.isSafeInteger(rawId))
+    assert.deepEqual(splitRawId(rawId), { bucket, serial })
+  }
+})

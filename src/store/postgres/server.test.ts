@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { afterAll, afterEach, beforeAll, describe, test } from 'vitest'
+import { MAIL_OPTIONS, openPostgres, type Postgres, postgresMail } from '../../../test/postgres.ts'
+import { Problem } from '../../core/problem.ts'
+import { host, newMail, newSession, openScene, START } from '../contract/scene.ts'
+import { openPostgresMail } from './mail-store.ts'
+import { openPool } from './pool.ts'
+
+let postgres: Postgres
+const open: { close(): Promise<void> }[] = []
+
+beforeAll(async () => {
+  postgres = await openPostgres()
+})
+afterAll(() => postgres.close())
+afterEach(async () => {
+  for (const one of open.splice(0)) await one.close()
+})
+
+const isAway = (error: unknown) => {
+  assert.ok(error instanceof Problem)
+  assert.deepEqual(
+    [error.code, error.message, error.retryAfter],
+    ['overloaded', 'The store cannot be reached. Try again in a moment.', 1],
+  )
+  return true
+}
+
+describe('many who open an empty database at once', () => {
+  test('make its schema once', async () => {
+    const url = postgres.urlOf(await postgres.database())
+    const stores = await Promise.all(
+      Array.from({ length: 5 }, () => openPostgresMail({ ...MAIL_OPTIONS, url, connections: 1 })),
+    )
+    open.push(...stores)
+    const [first, second] = stores
+    const domain = { name: host('box.test'), sessions: true, reader: true, ttlSeconds: undefined }
+    await first?.addDomain(domain)
+    assert.equal((await second?.listDomains())?.length, 1)
+  })
+
+  test('refuse one that a newer program has made, and leave it as it is', async () => {
+    const database = await postgres.database()
+    const url = postgres.urlOf(database)
+    await (await openPostgresMail({ ...MAIL_OPTIONS, url })).close()
+    await postgres.run('update mail.schema_version set version = 5', database)
+    await assert.rejects(openPostgresMail({ ...MAIL_OPTIONS, url }), {
+      message:
+        'mail in PostgreSQL has schema 5, this program knows 4. Start the newer program that made it, or restore a backup.',
+    })
+  })
+
+  test('refuse a server that answers before it has written', async () => {
+    const database = await postgres.database()
+    await postgres.run(`alter database ${database} set synchronous_commit = off`)
+    const url = postgres.urlOf(database)
+    await assert.rejects(openPostgresMail({ ...MAIL_OPTIONS, url }), /synchronous_commit is off/)
+  })
+
+  test('say that an address is no address, and do not repeat it', async () => {
+    const opening = openPostgresMail({ ...MAIL_OPTIONS, url: 'postgres://joe:geheim@:bad' })
+    await assert.rejects(opening, (error: Error) => !JSON.stringify(error).includes('geheim'))
+  })
+})
+
+describe('a server that goes away', () => {
+  test('is said to be away until it is back, and then nothing is missing and nothing is to be done', async () => {
+    const opened = await postgresMail(postgres)
+    const { store } = opened
+    const scene = await openScene(opened)
+    const ann = await scene.session('ann@box.test')
+    const recipients = await scene.accepted(['ann@box.test'])
+    await store.addMail(newMail(recipients))
+    assert.equal(await store.obstacle(), undefined)
+
+    await postgres.stop('SIGQUIT')
+    await assert.rejects(store.findSession(ann.tokenHash), isAway)
+    await assert.rejects(store.addMail(newMail(recipients)), isAway)
+    await assert.rejects(
+      store.createSession(
+        newSession('b@box.test', { tokenHash: 'b', createdAt: START, lifeMs: 9 }),
+      ),
+      isAway,
+    )
+    await assert.rejects(store.deleteMessage(ann.id, 1), isAway)
+    await assert.rejects(openPostgresMail({ ...MAIL_OPTIONS, url: opened.url }), isAway)
+
+    await postgres.start()
+    assert.equal((await store.findSession(ann.tokenHash))?.count, 1)
+    assert.equal((await store.addMail(newMail(recipients))).outcome, 'kept')
+    assert.equal((await scene.subjects(ann.id, scene.other)).length, 2)
+    await scene.close()
+  })
+
+  test('while mail is on its way keeps each mail that it answered for, and no half of one', async () => {
+    const opened = await postgresMail(postgres)
+    const scene = await openScene(opened)
+    await scene.session('ann@box.test')
+    await scene.session('bob@box.test', 2 * 86_400_000)
+    const recipients = await scene.accepted(['ann@box.test', 'bob@box.test'])
+    const sending = Array.from({ length: 3 }, () => scene.store.addMail(newMail(recipients)))
+    const first = await Promise.race(sending)
+    const stopped = postgres.stop('SIGQUIT')
+    const outcomes = await Promise.allSettled(sending)
+    await stopped
+    await postgres.start()
+    assert.equal(first.outcome, 'kept')
+    const answered = outcomes.filter(({ status }) => status === 'fulfilled').length
+    for (const { mailbox } of recipients) {
+      const kept = await scene.store.listMessageIds(mailbox)
+      assert.ok(kept.length >= answered)
+      for (const id of kept) {
+        const message = await scene.store.findMessage(mailbox, id)
+        assert.ok(await scene.store.readRaw(message?.rawId ?? 0))
+      }
+    }
+    await scene.close()
+  })
+
+  test('in the middle of a transaction has kept nothing of it', async () => {
+    const { close, url, database } = await postgresMail(postgres)
+    const pool = openPool({ url })
+    await assert.rejects(
+      pool.transaction(async (db) => {
+        await db.rows(`insert into mail.address_ledger values ('half')`)
+        const [row] = await db.rows<{ pid: number }>('select pg_backend_pid() as pid')
+        await postgres.run(`select pg_terminate_backend(${row?.pid})`)
+        await db.rows('select 1')
+      }),
+      isAway,
+    )
+    assert.deepEqual(await postgres.run('select * from mail.address_ledger', database), [])
+    assert.deepEqual(await pool.rows('select 1 as one'), [{ one: 1 }])
+    await pool.close()
+    await close()
+  })
+})
+
+describe('a fault', () => {
+  test('does not repeat what a row holds', async () => {
+    const { close, url } = await postgresMail(postgres)
+    const pool = openPool({ url })
+    const insert = pool.rows(
+      `insert into mail.message (mailbox, bucket, id, serial, subject) values (1, 32767, 1, 1, 'secret')`,
+    )
+    await assert.rejects(insert, (error: Error & { code?: string }) => {
+      assert.equal(error.code, '23502')
+      assert.doesNotMatch(JSON.stringify(error, Object.getOwnPropertyNames(error)), /secret/)
+      return true
+    })
+    await pool.close()
+    await close()
+  })
+
+  test('at the end of a transaction is told, though COMMIT is answered', async () => {
+    const { close, url, database } = await postgresMail(postgres)
+    const pool = openPool({ url })
+    const deed = pool.transaction(async (db) => {
+      await db.rows(`insert into mail.address_ledger values ('one')`)
+      db.atLast('insert into mail.address_ledger values ($1), ($1)', ['two'])
+    })
+    await assert.rejects(deed, /duplicate key/)
+    assert.deepEqual(await postgres.run('select * from mail.address_ledger', database), [])
+    await pool.close()
+    await close()
+  })
+})
+
+test('behind PgBouncer nothing is prepared and nothing is set beyond a transaction', async () => {
+  const { close, url } = await postgresMail(postgres)
+  const prepared = 'select count(*) as prepared from pg_prepared_statements'
+  for (const [more, expected] of [
+    ['', [{ prepared: 1 }]],
+    ['&pgbouncer=true', [{ prepared: 0 }]],
+  ] as const) {
+    const pool = openPool({ url: `${url}${more}`, connections: 1 })
+    await pool.rows('select $1::int as one', [1])
+    assert.deepEqual(await pool.rowsOnce(prepared), expected)
+    const timeout = await pool.transaction((db) => db.rowsOnce('show statement_timeout'))
+    assert.deepEqual(timeout, [{ statement_timeout: '10s' }])
+    await pool.close()
+  }
+  await close()
+})
