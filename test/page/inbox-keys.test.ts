@@ -45,6 +45,7 @@ describe('while a message is open', () => {
     const page = await visit('/')
     const { email } = await openInbox(page)
     await mailMany(house(), email, 3)
+    await row(page, 'Mail 3').waitFor()
     await page.keyboard.press('j')
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Mail 3' }).waitFor()

@@ -144,6 +144,7 @@ export const en = {
   inbox_ended_how:
     'Its mail is deleted, and it takes no more. What can be done about it stands above.',
   inbox_choose: 'Choose a message to read it here',
+  inbox_choose_keys: 'or press {key}',
   inbox_reader: 'The message',
   inbox_deleted: { one: 'Message deleted', other: '{count} messages deleted' },
   inbox_undo: 'Undo',
