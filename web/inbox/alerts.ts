@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { kept } from '../site/kept.ts'
 import type { Summary } from '../site/shapes.ts'
-import { announce } from '../site/told.ts'
+import { whisper } from '../site/told.ts'
 import { say } from '../site/words.ts'
 import { onArrival } from './mail.ts'
 
@@ -31,7 +31,7 @@ const QUIET_MS = 2_000
 export function keepAlerts(): void {
   let rungAt = 0
   onArrival.add((messages) => {
-    announce(toldOf(messages))
+    whisper(toldOf(messages))
     if (notesOn.value && document.visibilityState === 'hidden') note(messages)
     if (!soundOn.value || Date.now() - rungAt < QUIET_MS) return
     rungAt = Date.now()

@@ -5,7 +5,6 @@ import { Glyph } from '../site/glyphs.tsx'
 import { say } from '../site/words.ts'
 import { deleteOpened } from './deeds.ts'
 import { focusReader, focusRow, isOnePane } from './focus.ts'
-import { keysOn } from './keys.ts'
 import { List } from './list.tsx'
 import { close, listAt, newer, older, open, opened } from './opened.ts'
 
@@ -30,7 +29,6 @@ function OpenMessage() {
       <p class="reader-none">
         <Glyph name="letter" />
         {say('inbox_choose')}
-        {keysOn.value && <span class="soft">{say('inbox_choose_keys', { key: 'j' })}</span>}
       </p>
     )
   }

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { faultWords } from '../site/fault-words.ts'
-import { announce } from '../site/told.ts'
+import { tell, whisper } from '../site/told.ts'
 import { say } from '../site/words.ts'
 import { lookNow } from './hear.ts'
 import { unreadCount } from './unread.ts'
@@ -14,9 +14,9 @@ export async function refresh(): Promise<void> {
   refreshing.value = true
   try {
     await lookNow({ force: true })
-    announce(say('inbox_told_looked', { count: unreadCount.value }))
+    whisper(say('inbox_told_looked', { count: unreadCount.value }))
   } catch (fault) {
-    announce(faultWords(fault), { seen: true })
+    tell(faultWords(fault))
   } finally {
     refreshing.value = false
   }

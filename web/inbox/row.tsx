@@ -3,7 +3,7 @@ import { written } from '../reader/sender.ts'
 import { copyText } from '../site/copy-button.tsx'
 import { Glyph } from '../site/glyphs.tsx'
 import type { Summary } from '../site/shapes.ts'
-import { announce } from '../site/told.ts'
+import { tell } from '../site/told.ts'
 import { language, say } from '../site/words.ts'
 import { tick } from './chosen.ts'
 import { deleteRow, setCursor } from './deeds.ts'
@@ -95,5 +95,5 @@ function CodeChip({ code }: { code: string }) {
 
 async function copyCode(code: string, chip: HTMLElement): Promise<void> {
   const outcome = await copyText(code, chip.querySelector('span') ?? undefined)
-  announce(say(`inbox_code_${outcome}`, { code }), { seen: true })
+  tell(say(`inbox_code_${outcome}`, { code }))
 }

@@ -1,4 +1,4 @@
-import { told, toldSeen } from '../site/told.ts'
+import { told, whispered } from '../site/told.ts'
 import { say } from '../site/words.ts'
 import {
   holdUndo,
@@ -19,13 +19,13 @@ export function Toast() {
     <>
       <div class="toasts">
         <div role="status">
-          {toldSeen.value && <p class="toast">{toldSeen.value}</p>}
+          {told.value && <p class="toast">{told.value}</p>}
           <Progress />
         </div>
         <Undo />
       </div>
       <p class="unseen" role="status">
-        {told.value}
+        {whispered.value}
       </p>
     </>
   )

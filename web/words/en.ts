@@ -77,7 +77,6 @@ export const en = {
   address_own_life_usual: '{time} (usual)',
   address_own_make: 'Make this address',
   address_own_loading: 'Asking for the domains …',
-  address_own_preview: 'Your address will be {email}',
   address_name_characters: 'Only a to z, 0 to 9, dot, hyphen and underscore.',
   address_name_start: 'Begin with a letter or a digit.',
   address_name_end: 'End with a letter or a digit.',
@@ -144,7 +143,6 @@ export const en = {
   inbox_ended_how:
     'Its mail is deleted, and it takes no more. What can be done about it stands above.',
   inbox_choose: 'Choose a message to read it here',
-  inbox_choose_keys: 'or press {key}',
   inbox_reader: 'The message',
   inbox_deleted: { one: 'Message deleted', other: '{count} messages deleted' },
   inbox_undo: 'Undo',
