@@ -14,7 +14,6 @@ import { isOpening } from './opening.ts'
 import { OwnAddress } from './own-address.tsx'
 import { Parted } from './parted.tsx'
 import { Switcher } from './switcher.tsx'
-import { told } from './tell.ts'
 import { sayTrouble } from './trouble.ts'
 import './address.css'
 
@@ -82,9 +81,6 @@ export function AddressBar() {
       <Switcher />
       {trouble.value && <Troubled {...trouble.value} />}
       {forgetful.value && <p class="notice">{say('address_forgetful')}</p>}
-      <p class={told.value ? 'address-told' : 'unseen'} role="status">
-        {told.value}
-      </p>
       {shown.value === 'own' && <OwnAddress onClose={close} />}
       {shown.value === 'phone' && mailbox && <HandOver mailbox={mailbox} onClose={close} />}
       <Handed />

@@ -1,9 +1,9 @@
 import { signal } from '@preact/signals'
 import { copyText } from '../site/copy-button.tsx'
+import { tell } from '../site/told.ts'
 import { say } from '../site/words.ts'
 import { isCurrentOver } from './countdown.ts'
 import { current } from './mailboxes.ts'
-import { tell } from './tell.ts'
 
 /** What the copy button says of the last attempt, for a moment. */
 export const copied = signal<'copied' | 'marked' | undefined>(undefined)

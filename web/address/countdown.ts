@@ -1,11 +1,11 @@
 import { computed, effect, signal } from '@preact/signals'
 import { Refusal, Unreachable } from '../site/ask.ts'
+import { tell } from '../site/told.ts'
 import { language, say } from '../site/words.ts'
 import { nextChangeMs, spanWords } from './left.ts'
 import { isOver, type Mailbox } from './mailbox.ts'
 import { current, keepMailbox, mailboxes } from './mailboxes.ts'
 import { sessions } from './sessions.ts'
-import { tell } from './tell.ts'
 
 /** Moves on whenever the words for what is left are others. */
 export const now = signal(Date.now())

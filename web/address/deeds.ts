@@ -1,12 +1,12 @@
 import { signal } from '@preact/signals'
 import { Refusal } from '../site/ask.ts'
 import { facts } from '../site/facts.ts'
+import { tell } from '../site/told.ts'
 import { language, say } from '../site/words.ts'
 import { gone } from './countdown.ts'
 import type { Mailbox } from './mailbox.ts'
 import { choose, ended, forget, keepMailbox } from './mailboxes.ts'
 import { sessions, type Wish } from './sessions.ts'
-import { tell } from './tell.ts'
 import { type Trouble, troubleOf } from './trouble.ts'
 
 /** Why the last deed failed, or why there is no address yet. */

@@ -1,12 +1,12 @@
 import { signal } from '@preact/signals'
 import { Refusal } from '../site/ask.ts'
+import { tell } from '../site/told.ts'
 import { say } from '../site/words.ts'
 import { startCountdown } from './countdown.ts'
 import type { Mailbox } from './mailbox.ts'
 import { choose, keepMailbox } from './mailboxes.ts'
 import { openAddress, untilDone } from './opening.ts'
 import { sessions } from './sessions.ts'
-import { tell } from './tell.ts'
 
 /** A mailbox that another device has handed over, and that nobody has agreed to yet. */
 export const handed = signal<{ mailbox: Mailbox; decide(agreed: boolean): void } | undefined>(
@@ -52,6 +52,8 @@ async function find(token: string): Promise<Mailbox | undefined> {
 
 /** Somebody may have sent the link to have a stranger use a mailbox that both can read. */
 function agreed(mailbox: Mailbox): Promise<boolean> {
+  // A second link before the first is answered: the first is left alone.
+  handed.value?.decide(false)
   return new Promise((resolve) => {
     handed.value = {
       mailbox,

@@ -6,12 +6,12 @@ import { Dialog } from '../site/dialog.tsx'
 import { facts } from '../site/facts.ts'
 import { faultWords } from '../site/fault-words.ts'
 import type { Domains } from '../site/shapes.ts'
+import { tell } from '../site/told.ts'
 import { language, say } from '../site/words.ts'
 import { createAddress } from './deeds.ts'
 import { spanWords } from './left.ts'
 import { isUnfinished, nameFault, tidyName } from './name.ts'
 import type { Wish } from './sessions.ts'
-import { tell } from './tell.ts'
 
 const MINUTE = 60
 const DAY = 86_400

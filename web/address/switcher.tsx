@@ -1,12 +1,12 @@
 import { useRef } from 'preact/hooks'
 import { Glyph } from '../site/glyphs.tsx'
+import { tell } from '../site/told.ts'
 import { say } from '../site/words.ts'
 import { leftWords, now } from './countdown.ts'
 import { askToEnd, Farewell } from './farewell.tsx'
 import { isOver, type Mailbox } from './mailbox.ts'
 import { choose, current, mailboxes } from './mailboxes.ts'
 import { Parted } from './parted.tsx'
-import { tell } from './tell.ts'
 
 /** The other addresses of this browser. */
 export function Switcher() {

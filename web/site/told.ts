@@ -1,23 +1,31 @@
-import { signal } from '@preact/signals'
+import { type Signal, signal } from '@preact/signals'
 
-/** What has just happened, for a screen reader. */
+/** What has just happened, for eyes and screen readers. */
 export const told = signal('')
-/** The same for everybody, for a moment. */
-export const toldSeen = signal('')
+/** What only a screen reader is told: eyes see it by themselves. */
+export const whispered = signal('')
 
-const SEEN_MS = 5_000
-let timer: ReturnType<typeof setTimeout> | undefined
+const SHOWN_MS = 6_000
+const timers = new Map<Signal<string>, ReturnType<typeof setTimeout>>()
 
-/** Told again when it is the same as before: a region that does not change is not read. */
-export function announce(text: string, { seen = false } = {}): void {
-  told.value = ''
-  setTimeout(() => {
-    told.value = text
+export function tell(text: string): void {
+  put(told, text)
+}
+
+export function whisper(text: string): void {
+  put(whispered, text)
+}
+
+/** Emptied first: a live region that does not change is not read again. */
+function put(place: Signal<string>, text: string): void {
+  clearTimeout(timers.get(place))
+  place.value = ''
+  const show = setTimeout(() => {
+    place.value = text
+    const clear = setTimeout(() => {
+      place.value = ''
+    }, SHOWN_MS)
+    timers.set(place, clear)
   })
-  if (!seen) return
-  toldSeen.value = text
-  clearTimeout(timer)
-  timer = setTimeout(() => {
-    toldSeen.value = ''
-  }, SEEN_MS)
+  timers.set(place, show)
 }

@@ -89,7 +89,6 @@ export const ar: Words = {
   address_own_life_usual: '{time} (المعتاد)',
   address_own_make: 'إنشاء هذا العنوان',
   address_own_loading: 'جارٍ جلب النطاقات…',
-  address_own_preview: 'سيكون عنوانك {email}',
   address_name_characters: 'من a إلى z ومن 0 إلى 9 والنقطة والواصلة والشرطة السفلية فقط.',
   address_name_start: 'ابدأ بحرف أو رقم.',
   address_name_end: 'اختم بحرف أو رقم.',

@@ -79,7 +79,6 @@ export const de: Words = {
   address_own_life_usual: '{time} (üblich)',
   address_own_make: 'Adresse anlegen',
   address_own_loading: 'Domains werden abgefragt …',
-  address_own_preview: 'Ihre Adresse wird {email}',
   address_name_characters: 'Nur a bis z, 0 bis 9, Punkt, Binde- und Unterstrich.',
   address_name_start: 'Beginnen Sie mit einem Buchstaben oder einer Ziffer.',
   address_name_end: 'Enden Sie mit einem Buchstaben oder einer Ziffer.',

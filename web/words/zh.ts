@@ -72,7 +72,6 @@ export const zh: Words = {
   address_own_life_usual: '{time}（默认）',
   address_own_make: '创建此地址',
   address_own_loading: '正在查询域名…',
-  address_own_preview: '您的地址将是 {email}',
   address_name_characters: '只能使用 a 到 z、0 到 9、点、连字符和下划线。',
   address_name_start: '请以字母或数字开头。',
   address_name_end: '请以字母或数字结尾。',
