@@ -79,7 +79,6 @@ export const es: Words = {
   address_own_life_usual: '{time} (habitual)',
   address_own_make: 'Crear esta dirección',
   address_own_loading: 'Consultando los dominios…',
-  address_own_preview: 'Su dirección será {email}',
   address_name_characters: 'Solo de la a a la z, del 0 al 9, punto, guion y guion bajo.',
   address_name_start: 'Debe empezar por una letra o una cifra.',
   address_name_end: 'Debe acabar en una letra o una cifra.',

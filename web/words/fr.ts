@@ -80,7 +80,6 @@ export const fr: Words = {
   address_own_life_usual: '{time} (par défaut)',
   address_own_make: 'Créer cette adresse',
   address_own_loading: 'Recherche des domaines…',
-  address_own_preview: 'Votre adresse sera {email}',
   address_name_characters: 'Uniquement a à z, 0 à 9, point, tiret et tiret bas.',
   address_name_start: 'Commencez par une lettre ou un chiffre.',
   address_name_end: 'Finissez par une lettre ou un chiffre.',

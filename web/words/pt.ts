@@ -78,7 +78,6 @@ export const pt: Words = {
   address_own_life_usual: '{time} (padrão)',
   address_own_make: 'Criar este endereço',
   address_own_loading: 'Consultando os domínios…',
-  address_own_preview: 'Seu endereço será {email}',
   address_name_characters: 'Só de a a z, de 0 a 9, ponto, hífen e sublinhado.',
   address_name_start: 'Comece com uma letra ou um algarismo.',
   address_name_end: 'Termine com uma letra ou um algarismo.',
