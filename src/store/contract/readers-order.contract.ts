@@ -100,16 +100,22 @@ export function readersOrderContract(open: () => Promise<OpenMailStore>): void {
       for (const name of names) await scene.session(`s${name}@box.test`, HOUR, KEY)
       let going = true
       // Both in one commit: who sees the one and not the other asks on from the wrong place.
+      const turns: Record<string, (name: string) => string[]> = {
+        1: (name) => [`s${name}@box.test`, `p${name}@pool.test`],
+        2: (name) => [`s${name}@box.test`, `p${name}@pool.test`],
+        3: (name) => [`s${name}@box.test`],
+        4: (name) => [`p${name}@pool.test`],
+      }
       const sendAll = async (turn: string) => {
         // Taken in by two nodes at once, whose clocks differ.
         const [store, behind] = Number(turn) % 2 === 0 ? [scene.store, 0] : [scene.other, HOUR]
         for (const name of names) {
-          const recipients = await scene.accepted([`s${name}@box.test`, `p${name}@pool.test`])
+          const recipients = await scene.accepted(turns[turn]?.(name) ?? [])
           const mail = { head: head(turn), receivedAt: at(-behind - Number(name)) }
           assert.equal((await store.addMail(newMail(recipients, mail))).outcome, 'kept')
         }
       }
-      const sending = Promise.all(['1', '2', '3', '4'].map(sendAll)).finally(() => {
+      const sending = Promise.all(Object.keys(turns).map(sendAll)).finally(() => {
         going = false
       })
 
@@ -125,7 +131,7 @@ export function readersOrderContract(open: () => Promise<OpenMailStore>): void {
       await sending
       await look()
       assert.deepEqual(got, (await list()).toReversed())
-      assert.equal(got.length, 2 * 4 * names.length)
+      assert.equal(got.length, (2 + 2 + 1 + 1) * names.length)
     })
   })
 

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { Client } from 'pg'
+import { afterAll, beforeAll, test } from 'vitest'
+import { MAIL_OPTIONS, openPostgres, type Postgres, postgresMail } from '../../../test/postgres.ts'
+import { POOL } from '../../core/session.ts'
+import { address, at, DAY, openScene, START } from '../contract/scene.ts'
+import { dayOf } from './buckets.ts'
+import { mailReads } from './mail.ts'
+import { messageReads } from './messages.ts'
+import { openPlaces } from './places.ts'
+import { type Db, openPool, type Pool } from './pool.ts'
+import { readerReads } from './readers.ts'
+import { recipientReads } from './recipients.ts'
+import { sessionReads } from './sessions.ts'
+
+let postgres: Postgres
+beforeAll(async () => {
+  postgres = await openPostgres()
+})
+afterAll(() => postgres.close())
+
+test('each question is found by an index, in the partition of its day alone', async () => {
+  const opened = await postgresMail(postgres, { aheadDays: 9 })
+  const scene = await openScene(opened)
+  await scene.sweepAll(START)
+  const ann = await scene.session('ann@box.test', 3 * DAY, 'key-1')
+  await scene.send(['ann@box.test', 'any@pool.test'])
+  const [id = 0] = await scene.store.listMessageIds(ann.id)
+  const rawId = (await scene.store.findMessage(ann.id, id))?.rawId ?? 0
+
+  const pool = openPool({ ...MAIL_OPTIONS, url: opened.url })
+  const explainer = new Client({ connectionString: opened.url })
+  await explainer.connect()
+  // As after many runs, and as if the tables were large.
+  await explainer.query('set plan_cache_mode = force_generic_plan; set enable_seqscan = off')
+  const plans: string[] = []
+  const noting = notingPlans(pool, explainer, plans)
+  const places = openPlaces()
+  const { listMessages, findMessage } = messageReads(noting, places)
+  const { readerMark, listReaderMessages } = readerReads(noting, places)
+  const session = dayOf(at(3 * DAY))
+  const shared = dayOf(at(DAY))
+  const page = { sinceId: 0, limit: 9, beforeId: undefined }
+  const scope = { keyId: 'key-1', pool: true, to: undefined, now: START }
+  const one = { ...scope, to: address('any@pool.test') }
+  for (const [name, ask, days] of [
+    ['find', () => sessionReads(noting, places).findSession(ann.tokenHash), []],
+    ['list', () => listMessages(ann.id, page), [session]],
+    ['read', () => findMessage(ann.id, id), [session]],
+    ['list of the pool', () => listMessages(POOL, page), [shared]],
+    ['raw', () => mailReads(noting).readRaw(rawId), [session]],
+    ['accept', () => recipientReads(noting).findRecipient(ann.address), []],
+    ['accept in the pool', () => recipientReads(noting).findRecipient(one.to), [shared]],
+    ['mark', () => readerMark(scope), []],
+    ['mark of an address', () => readerMark(one), [shared]],
+    ['all of a key', () => listReaderMessages(scope, page), [session, shared]],
+    ['one address of a key', () => listReaderMessages(one, page), [shared]],
+  ] as const) {
+    await ask()
+    plans.length = 0
+    await ask()
+    const text = plans.join('\n')
+    assert.ok(plans.length > 0)
+    const touched = [...text.matchAll(/ on (?:message|raw_mail)_(\w+)/g)].map(([, day]) => day)
+    assert.deepEqual([...new Set(touched)].sort(), days.map(String).sort(), `${name}:\n${text}`)
+    assert.doesNotMatch(
+      text,
+      /Seq Scan on (message|raw_mail|session|address_ledger|key_view)/,
+      name,
+    )
+    // An index that is read from end to end is no better.
+    assert.doesNotMatch(
+      text,
+      /Index.* Scan using \S+ on (message|raw_mail)\S*.*\n(?!\s*Index Cond)/,
+      name,
+    )
+  }
+  await explainer.end()
+  await pool.close()
+  await scene.close()
+})
+
+/** Passes statements on, and notes how each would be found. */
+function notingPlans(pool: Pool, explainer: Client, plans: string[]): Db {
+  async function note(text: string): Promise<void> {
+    const numbers = [...text.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number))
+    const nulls = Array.from({ length: Math.max(0, ...numbers) }, () => 'null').join(', ')
+    await explainer.query(`prepare asked as ${text}`)
+    const call = nulls === '' ? 'asked' : `asked(${nulls})`
+    const result = await explainer.query<{ 'QUERY PLAN': string }>(`explain execute ${call}`)
+    plans.push(...result.rows.map((row) => row['QUERY PLAN']))
+    await explainer.query('deallocate asked')
+  }
+  return {
+    async rows(text, values) {
+      await note(text)
+      return await pool.rows(text, values)
+    },
+    async rowsOnce(text, values) {
+      await note(text)
+      return await pool.rowsOnce(text, values)
+    },
+  }
+}
