@@ -1,6 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, chownSync, existsSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { openPostgresMail, type PostgresMailOptions } from '../src/store/postgres/mail-store.ts'
@@ -12,8 +13,11 @@ export type Postgres = Awaited<ReturnType<typeof openPostgres>>
 const PROGRAMS = ['/usr/lib/postgresql/17/bin', '/usr/lib/postgresql/15/bin', '/usr/bin']
 const TEMPLATE = 'empty_mail'
 
-/** A private PostgreSQL that listens in its own scratch folder alone: Debian's program, run by a user without rights. */
-export async function openPostgres() {
+/**
+ * A private PostgreSQL that listens in its own scratch folder alone: Debian's program, run by a user without rights. With
+ * TLS also on a free port of this machine.
+ */
+export async function openPostgres({ tls = false } = {}) {
   const folder = scratchFolder()
   const { path } = folder
   const user = unprivileged()
@@ -22,15 +26,13 @@ export async function openPostgres() {
   const cluster = join(path, 'cluster')
   const init = ['-D', cluster, '-U', 'mayfly', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N']
   execFileSync(program('initdb'), init, { ...user, stdio: 'ignore', cwd: path })
-  let server = await start()
+  const place = { path, cluster, user, port: tls ? await freePort() : undefined }
+  if (tls) makeCertificate(place)
+  let server = await startServer(place)
   let databases = 0
 
-  function start() {
-    return startServer({ path, cluster, user })
-  }
-
   const urlOf = (database: string) =>
-    `postgres://mayfly@localhost/${database}?host=${encodeURIComponent(path)}`
+    `postgres://mayfly@localhost:${place.port ?? 5432}/${database}?host=${encodeURIComponent(path)}`
 
   /** For what only a superuser does; in the database of the same name as ever. */
   async function run(sql: string, database = 'postgres'): Promise<unknown[]> {
@@ -45,6 +47,8 @@ export async function openPostgres() {
 
   return {
     urlOf,
+    /** Over the network, where it is encrypted; `root` is the certificate that it can be known by. */
+    network: { port: place.port, root: join(path, 'tls.crt') },
     run,
     /** A new database, empty or like another one that nobody has open. */
     async database(template = 'template0'): Promise<string> {
@@ -61,7 +65,7 @@ export async function openPostgres() {
       await exit
     },
     async start() {
-      server = await start()
+      server = await startServer(place)
     },
     async close() {
       if (server.exitCode === null && server.signalCode === null) await this.stop()
@@ -130,12 +134,19 @@ interface Place {
   path: string
   cluster: string
   user: { uid: number; gid: number } | undefined
+  port: number | undefined
 }
 
-async function startServer({ path, cluster, user }: Place): Promise<ChildProcess> {
-  const settings = ['listen_addresses=', `unix_socket_directories=${path}`, 'max_connections=60']
-  const small = ['shared_buffers=32MB', 'recovery_init_sync_method=syncfs']
-  const flags = [...settings, ...small].flatMap((setting) => ['-c', setting])
+async function startServer({ path, cluster, user, port }: Place): Promise<ChildProcess> {
+  const tls = `ssl=on ssl_cert_file=${path}/tls.crt ssl_key_file=${path}/tls.key port=${port}`
+  const settings = [
+    ...(port ? ['listen_addresses=127.0.0.1', ...tls.split(' ')] : ['listen_addresses=']),
+    `unix_socket_directories=${path}`,
+    'max_connections=60',
+    'shared_buffers=32MB',
+    'recovery_init_sync_method=syncfs',
+  ]
+  const flags = settings.flatMap((setting) => ['-c', setting])
   const server = spawn(program('postgres'), ['-D', cluster, ...flags], {
     ...user,
     cwd: path,
@@ -154,6 +165,25 @@ async function startServer({ path, cluster, user }: Place): Promise<ChildProcess
     })
   })
   return server
+}
+
+function makeCertificate({ path, user }: Place): void {
+  const [cert, key] = [join(path, 'tls.crt'), join(path, 'tls.key')]
+  const kind = '-x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2'.split(' ')
+  const name = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
+  const files = ['-out', cert, '-keyout', key]
+  execFileSync('openssl', ['req', ...kind, ...name, ...files], { ...user, stdio: 'ignore' })
+  chmodSync(key, 0o600)
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('a port was asked for')
+  return address.port
 }
 
 /** It refuses to run as root. */

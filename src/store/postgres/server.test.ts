@@ -182,3 +182,24 @@ test('behind PgBouncer nothing is prepared and nothing is set beyond a transacti
   }
   await close()
 })
+
+test('a connection is encrypted when the address asks for it, and only to whom it names', async () => {
+  const encrypted = await openPostgres({ tls: true })
+  const { port, root } = encrypted.network
+  const url = `postgres://mayfly@localhost:${port}/postgres?sslmode=require`
+  const ask = async (more: string, host = 'localhost') => {
+    const pool = openPool({ url: `${url}${more}`.replace('localhost', host), connections: 1 })
+    try {
+      const text = 'select version from pg_stat_ssl where pid = pg_backend_pid()'
+      return await pool.rowsOnce(text)
+    } finally {
+      await pool.close()
+    }
+  }
+  assert.deepEqual(await ask(`&sslrootcert=${root}`), [{ version: 'TLSv1.3' }])
+  await assert.rejects(ask(''), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
+  await assert.rejects(ask(`&sslrootcert=${root}`, '127.0.0.1'), {
+    code: 'ERR_TLS_CERT_ALTNAME_INVALID',
+  })
+  await encrypted.close()
+})
