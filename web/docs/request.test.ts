@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'vitest'
+import { openapi } from '../../src/http/openapi.ts'
+import { documented } from '../../src/http/routes.ts'
+import { type ApiDocument, operationOf } from './operation.ts'
+import { curlLine, requestOf } from './request.ts'
+
+const api = JSON.parse(JSON.stringify(openapi(documented))) as ApiDocument
+
+function operation(call: string) {
+  const found = operationOf(api, call)
+  assert.ok(found, call)
+  return found
+}
+
+describe('an operation', () => {
+  for (const [call, opens, fields] of [
+    ['GET /api/check-mail', 'token', 'since_id limit wait force If-None-Match'],
+    ['POST /api/delete-mail', 'token', 'id'],
+    ['GET /emails', 'key', 'to since_id limit cursor wait If-None-Match'],
+    ['GET /api/orders/{id}', undefined, 'id Claim-Secret'],
+    ['GET /metrics', 'admin', ''],
+  ] as const) {
+    test(`${call} has its fields, and what opens it beside them`, () => {
+      const found = operation(call)
+      assert.equal(found.opens, opens)
+      assert.equal(found.fields.map(({ name }) => name).join(' '), fields)
+    })
+  }
+
+  test('only the live stream goes on', () => {
+    const streams = documented
+      .map(({ method, path }) => `${method} ${path}`)
+      .filter((call) => operationOf(api, call)?.streams)
+    assert.deepEqual(streams, ['GET /api/events'])
+  })
+
+  test('a body that no form can give has none', () => {
+    assert.equal(operationOf(api, 'POST /api/stripe/webhook'), undefined)
+  })
+
+  test('every other call has one', () => {
+    for (const { method, path, rawBody } of documented) {
+      if (!rawBody) operation(`${method} ${path}`)
+    }
+  })
+})
+
+describe('a request', () => {
+  test('a token goes as Bearer and never in the address', () => {
+    const request = requestOf(operation('GET /api/check-mail'), { limit: ' 5 ', wait: '' }, 'TOKEN')
+    assert.deepEqual(request, {
+      method: 'GET',
+      path: '/api/check-mail?limit=5',
+      headers: { Authorization: 'Bearer TOKEN' },
+      form: undefined,
+    })
+  })
+
+  test('a key goes as APIKey', () => {
+    const { headers, path } = requestOf(operation('GET /emails'), { to: 'a+b@x.test' }, 'KEY')
+    assert.deepEqual([headers, path], [{ APIKey: 'KEY' }, '/emails?to=a%2Bb%40x.test'])
+  })
+
+  test('a POST has its fields in a form, and what is empty is not given', () => {
+    const values = { prefix: 'ann', ttl: '', APIKey: 'KEY' }
+    const { form, path, headers } = requestOf(operation('POST /api/create-session'), values, '')
+    assert.deepEqual(
+      [String(form), path, headers],
+      ['prefix=ann', '/api/create-session', { APIKey: 'KEY' }],
+    )
+  })
+
+  test('what stands in the path cannot lead elsewhere', () => {
+    const { path } = requestOf(operation('GET /api/orders/{id}'), { id: '../x?y#z' }, '')
+    assert.equal(path, '/api/orders/..%2Fx%3Fy%23z')
+  })
+})
+
+describe('the same for a terminal', () => {
+  test('of a GET with a query', () => {
+    const found = operation('GET /api/check-mail')
+    const line = curlLine(requestOf(found, { limit: '5' }, 'T'), 'https://m.example', found.streams)
+    assert.equal(
+      line,
+      `curl \\\n  -H 'Authorization: Bearer T' \\\n  'https://m.example/api/check-mail?limit=5'`,
+    )
+  })
+
+  test('of a POST whose value has a quote in it', () => {
+    const found = operation('POST /api/create-session')
+    const line = curlLine(requestOf(found, { prefix: `o'b c` }, ''), 'https://m.example', false)
+    assert.equal(
+      line,
+      `curl -X POST \\\n  -d 'prefix=o%27b+c' \\\n  https://m.example/api/create-session`,
+    )
+  })
+
+  test('of the live stream, which is not held back', () => {
+    const found = operation('GET /api/events')
+    assert.match(
+      curlLine(requestOf(found, {}, ''), 'https://m.example', found.streams),
+      /^curl -N /,
+    )
+  })
+})
