@@ -71,6 +71,7 @@ describe('the layout', () => {
       @import url(http://a.test/a.css); @font-face { font-family: f; src: url(http://a.test/f) }
       .a { color: red } .b:hover > p { background: url(http://a.test/b.png) blue } .c { position: fixed }
       @media (max-width: 600px) { .w { width: 100% !important } }
+      @media (prefers-color-scheme: dark) { .a { color: white } }
       @supports (color: red) { .s { color: red } } @keyframes k { from { top: 0 } }
       .d { --x: 1px; width: var(--x) } .e::before { content: "\\3c/style>" }
     </style></head><body class="a"><p class="w">x</p></body></html>`

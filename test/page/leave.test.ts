@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { SCHEMES, SCREENS } from '../browser.ts'
-import { checkAccess, visitor } from './visit.ts'
+import { visitor } from './visit.ts'
 
 const visits = visitor()
 const leave = (link: string) => visits.visit(`/leave#${encodeURIComponent(link)}`)
@@ -92,26 +91,4 @@ test('back leads to the inbox where the tab was somewhere before', async () => {
   await page.goto(`${visits.house().url}/leave#https%3A%2F%2Fa.test`)
   await page.getByRole('link', { name: 'Back' }).click()
   await page.waitForURL(`${visits.house().url}/`)
-})
-
-describe('everybody can use it', () => {
-  for (const { name: screen, ...viewport } of SCREENS) {
-    test(`on a ${screen}, light and dark`, async () => {
-      const page = await leave(`https://bank.test@evil.test:8443/${'long/'.repeat(99)}`)
-      await page.setViewportSize(viewport)
-      for (const link of [
-        '',
-        'mailto:ann@a.test',
-        'javascript:1',
-        `http://evil.test/${'x'.repeat(3_000)}`,
-      ]) {
-        await page.evaluate(`location.hash = ${JSON.stringify(encodeURIComponent(link))}`)
-        for (const colorScheme of SCHEMES) {
-          await page.emulateMedia({ colorScheme })
-          await checkAccess(page)
-          assert.equal(await page.evaluate('document.documentElement.scrollWidth'), viewport.width)
-        }
-      }
-    })
-  }
 })

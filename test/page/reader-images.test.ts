@@ -5,10 +5,11 @@ import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
 import { openDnsServer } from '../../src/sender/testing/dns-server.ts'
+import { SCHEMES } from '../browser.ts'
 import { connectSmtp } from '../smtp-client.ts'
 import { opener, openInbox } from './inbox-steps.ts'
 import { htmlMail, png, textMail } from './reader-mails.ts'
-import { visitor } from './visit.ts'
+import { checkAccess, visitor } from './visit.ts'
 
 const dns = await openDnsServer({
   'TXT sender.test': ['v=spf1 ip4:127.0.0.1 -all'],
@@ -163,6 +164,10 @@ describe('the sender', () => {
       await page.getByRole('article').getByText(badge).click()
       await page.getByText(why).waitFor()
       await page.getByText('Sent by a server of the domain (SPF)').waitFor()
+      for (const colorScheme of SCHEMES) {
+        await page.emulateMedia({ colorScheme })
+        await checkAccess(page)
+      }
     })
   }
 

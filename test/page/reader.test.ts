@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import type { Locator, Page } from 'playwright-core'
 import { describe, test } from 'vitest'
-import { SCHEMES, SCREENS } from '../browser.ts'
 import { opener, openInbox, row } from './inbox-steps.ts'
 import { htmlMail, mailWithFiles, png, textMail, welcomeMail } from './reader-mails.ts'
-import { checkAccess, visitor } from './visit.ts'
+import { visitor } from './visit.ts'
 
 const visits = visitor()
 const CLIPBOARD = { permissions: ['clipboard-read', 'clipboard-write'] }
@@ -272,22 +271,4 @@ describe('going on', () => {
     await page.getByRole('article').getByRole('button', { name: 'Try again' }).click()
     await page.getByText('All is well.').waitFor()
   })
-})
-
-describe('everybody can use it', () => {
-  for (const { name: screen, ...viewport } of SCREENS) {
-    test(`on a ${screen}, light and dark`, async () => {
-      const page = await read(welcomeMail())
-      await page.setViewportSize(viewport)
-      await frame(page).getByText('Confirm your address').waitFor()
-      for (const colorScheme of SCHEMES) {
-        await page.emulateMedia({ colorScheme })
-        for (const name of ['Headers', 'Source', 'Text', 'Message']) {
-          await tab(page, name).click()
-          await checkAccess(page)
-        }
-        assert.equal(await page.evaluate('document.documentElement.scrollWidth'), viewport.width)
-      }
-    })
-  }
 })

@@ -23,16 +23,16 @@ export function HtmlView({ message, token }: HtmlViewProps) {
   const always = proven && imageWishes.has(sender)
   const remoteImages = asked || always
 
+  const large = useMemo(() => tooLarge(html ?? ''), [html])
   const clean = useMemo(() => {
-    if (ready === 'loading' || ready === 'failed' || !html) return undefined
+    if (typeof ready === 'string' || !html || large) return undefined
     const { sanitise, pictures } = ready
     return sanitise(html, { remoteImages, pictures, leave: `${location.origin}/leave` })
-  }, [ready, html, remoteImages])
+  }, [ready, html, large, remoteImages])
 
-  if (ready === 'failed')
+  if (large) return <Instead words={say('reader_too_large')} text={message.body_text} />
+  if (ready === 'failed') {
     return <Instead words={say('reader_no_layout')} text={message.body_text} />
-  if (html && tooLarge(html)) {
-    return <Instead words={say('reader_too_large')} text={message.body_text} />
   }
   if (!clean) return <p class="soft reader-wait">{say('reader_loading')}</p>
   return (

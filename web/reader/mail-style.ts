@@ -42,6 +42,8 @@ function cleanRules(rules: CSSRuleList, keeps: KeepsImage, depth: number): strin
   const kept: string[] = []
   for (const rule of rules) {
     if (rule instanceof CSSMediaRule) {
+      // Its paper is white, whatever the reader likes.
+      if (/prefers-color-scheme:\s*dark/i.test(rule.media.mediaText)) continue
       const inner = cleanRules(rule.cssRules, keeps, depth + 1)
       if (inner) kept.push(`@media ${rule.media.mediaText} {\n${inner}\n}`)
     } else if (rule instanceof CSSStyleRule) {
