@@ -140,7 +140,7 @@ export const ar: Words = {
   inbox_ended: 'انتهى هذا العنوان',
   inbox_try: 'المحاولة الآن',
   inbox_refresh: 'البحث عن بريد جديد الآن',
-  inbox_search: 'بحث في المرسل أو الموضوع أو الرمز',
+  inbox_search: 'بحث: مرسل، موضوع، رمز',
   inbox_found: {
     zero: 'لا نتائج',
     one: 'نتيجة واحدة',
