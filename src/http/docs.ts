@@ -3,13 +3,18 @@ import { html, type Markup } from './markup.ts'
 import { isRequired, refusalsOf } from './openapi.ts'
 import type { PageFacts } from './page-facts.ts'
 import { siteFoot, siteTop } from './page-top.ts'
+import type { Tongue } from './plain-tongue.ts'
 import { nameOf, type Route } from './route.ts'
 import { sampleOf } from './sample.ts'
 import { status } from './status.ts'
 
 /** What tells people how to use these routes, whole: a script only adds what tries them. */
-export function docsContent(routes: readonly Route[], { site, abuse }: PageFacts): Markup {
-  return html`${siteTop('docs')}
+export function docsContent(
+  routes: readonly Route[],
+  { site, abuse }: PageFacts,
+  tongue: Tongue,
+): Markup {
+  return html`${siteTop(tongue, 'docs')}
 <div class="docs" lang="en" dir="ltr">
 ${contents(routes)}
 <main id="main">
@@ -21,7 +26,7 @@ ${routes.map(section)}
 ${errors()}
 </main>
 </div>
-${siteFoot(abuse)}`
+${siteFoot(tongue, abuse)}`
 }
 
 /** Twice: shut on a phone, where it would stand before everything else; docs.css shows the one that fits. */

@@ -1,11 +1,12 @@
 import { html, type Markup } from './markup.ts'
 import type { PageFacts } from './page-facts.ts'
 import { siteFoot, siteTop } from './page-top.ts'
+import type { Tongue } from './plain-tongue.ts'
 
 /** What /key is until its script takes over: only that can use a key without sending it in a form. */
-export function keyContent({ site, abuse }: PageFacts): Markup {
-  return html`${siteTop('key')}
-<main id="main" lang="en" dir="ltr">
+export function keyContent({ site, abuse }: PageFacts, { tongue }: { tongue: Tongue }): Markup {
+  return html`${siteTop(tongue, 'key')}
+<main id="main" class="for-now" lang="en" dir="ltr">
 <h1>Your key</h1>
 <p class="lead">What is used of it, what is left, and how to call.</p>
 <noscript>
@@ -13,5 +14,5 @@ export function keyContent({ site, abuse }: PageFacts): Markup {
 <pre><code>curl -H 'APIKey: KEY' ${site}/usage</code></pre>
 </noscript>
 </main>
-${siteFoot(abuse)}`
+${siteFoot(tongue, abuse)}`
 }

@@ -33,11 +33,11 @@ export function plainPage({ built, tongue, abuse }: PlainSite, plain: PlainPage)
     title,
     language: tongue.language,
     ...(refresh === undefined ? {} : { refresh }),
-    content: html`${siteTop('inbox')}
+    content: html`${siteTop(tongue, 'inbox')}
 <main id="main" class="plain-page">
 ${content}
 </main>
-${siteFoot(abuse)}`,
+${siteFoot(tongue, abuse)}`,
   })
   return { ...answer, status, headers: { ...answer.headers, ...headers } }
 }

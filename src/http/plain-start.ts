@@ -26,16 +26,16 @@ export function startContent(
   { tongue, scripted }: { tongue: Tongue; scripted: boolean },
 ): Markup {
   const { say } = tongue
-  const foot = siteFoot(abuse)
+  const foot = siteFoot(tongue, abuse)
   const start = html`<div class="plain-page">
 <h1>${say('start_title')}</h1>
 ${beginning(tongue, life)}
 <p><a href="/plain">${say('start_own')}</a></p>
 <p><a href="/plain">${say('start_open')}</a></p>
 </div>`
-  if (!scripted) return html`${siteTop('inbox')}<main id="main">${start}</main>${foot}`
+  if (!scripted) return html`${siteTop(tongue, 'inbox')}<main id="main">${start}</main>${foot}`
   // Seen only where scripts are off, or where this one does not come.
-  return html`${siteTop('inbox')}
+  return html`${siteTop(tongue, 'inbox')}
 <main id="main">
 <noscript>${start}</noscript>
 <p class="plain-late">${say('start_late')} <a href="/plain">${say('start_get')}</a></p>

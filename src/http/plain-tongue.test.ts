@@ -21,7 +21,7 @@ test('no other language is English by another name', () => {
   for (const language of LANGUAGES.filter((one) => one !== 'en')) {
     const { say } = tongueOf(language)
     const same = NAMES.filter((name) => say(name) === en[name])
-    assert.ok(same.length <= 6, `${language}: ${same}`)
+    assert.ok(same.length <= 7, `${language}: ${same}`)
   }
 })
 

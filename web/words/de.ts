@@ -2,9 +2,9 @@ import type { Words } from '../site/words.ts'
 
 export const de: Words = {
   // site
-  site_inbox: 'Posteingang',
+  site_inbox: 'Post',
   site_plans: 'Tarife',
-  site_key: 'Ihr Schlüssel',
+  site_key: 'Schlüssel',
   site_docs: 'API',
   site_nav: 'Website',
   site_theme: 'Darstellung',

@@ -1,6 +1,13 @@
 import type { PlainWords } from './en.ts'
 
 export const ar: PlainWords = {
+  site_inbox: 'الوارد',
+  site_plans: 'الباقات',
+  site_key: 'مفتاحك',
+  site_docs: 'API',
+  site_nav: 'الموقع',
+  site_abuse: 'الإبلاغ عن إساءة',
+
   start_title: 'عنوان بريد مؤقت',
   start_lead: 'احصل على عنوان، وأعطه لمن تشاء، واقرأ ما يصل. دون أي نصوص برمجية.',
   start_get: 'احصل على عنوان',

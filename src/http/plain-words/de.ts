@@ -1,6 +1,13 @@
 import type { PlainWords } from './en.ts'
 
 export const de: PlainWords = {
+  site_inbox: 'Post',
+  site_plans: 'Tarife',
+  site_key: 'Schlüssel',
+  site_docs: 'API',
+  site_nav: 'Website',
+  site_abuse: 'Missbrauch melden',
+
   start_title: 'Eine Adresse für jetzt',
   start_lead: 'Adresse holen, weitergeben, lesen, was kommt. Ganz ohne Skripte.',
   start_get: 'Adresse holen',

@@ -1,5 +1,12 @@
 // The words of the pages without scripts. Another language has the same names; {name} stands for a value.
 export const en = {
+  site_inbox: 'Inbox',
+  site_plans: 'Plans',
+  site_key: 'Your key',
+  site_docs: 'API',
+  site_nav: 'Site',
+  site_abuse: 'Report abuse',
+
   start_title: 'An address for now',
   start_lead: 'Get an address, give it away, read what comes. It needs no scripts.',
   start_get: 'Get an address',

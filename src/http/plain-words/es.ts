@@ -1,6 +1,13 @@
 import type { PlainWords } from './en.ts'
 
 export const es: PlainWords = {
+  site_inbox: 'Correo',
+  site_plans: 'Planes',
+  site_key: 'Clave',
+  site_docs: 'API',
+  site_nav: 'Sitio',
+  site_abuse: 'Denunciar un abuso',
+
   start_title: 'Una dirección para ahora',
   start_lead: 'Obtenga una dirección, désela a quien quiera y lea lo que llegue. Sin scripts.',
   start_get: 'Obtener una dirección',

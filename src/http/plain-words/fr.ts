@@ -1,6 +1,13 @@
 import type { PlainWords } from './en.ts'
 
 export const fr: PlainWords = {
+  site_inbox: 'Courrier',
+  site_plans: 'Offres',
+  site_key: 'Clé',
+  site_docs: 'API',
+  site_nav: 'Site',
+  site_abuse: 'Signaler un abus',
+
   start_title: 'Une adresse pour maintenant',
   start_lead: 'Prenez une adresse, donnez-la, lisez ce qui arrive. Sans aucun script.',
   start_get: 'Prendre une adresse',

@@ -1,6 +1,13 @@
 import type { PlainWords } from './en.ts'
 
 export const pt: PlainWords = {
+  site_inbox: 'E-mail',
+  site_plans: 'Planos',
+  site_key: 'Chave',
+  site_docs: 'API',
+  site_nav: 'Site',
+  site_abuse: 'Denunciar abuso',
+
   start_title: 'Um endereço para agora',
   start_lead: 'Obtenha um endereço, passe-o adiante e leia o que chegar. Sem scripts.',
   start_get: 'Obter um endereço',

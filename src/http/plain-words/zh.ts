@@ -1,6 +1,13 @@
 import type { PlainWords } from './en.ts'
 
 export const zh: PlainWords = {
+  site_inbox: '收件箱',
+  site_plans: '套餐',
+  site_key: '您的密钥',
+  site_docs: 'API',
+  site_nav: '站点导航',
+  site_abuse: '举报滥用',
+
   start_title: '临时邮箱地址',
   start_lead: '获取一个地址，交给别人，查看来信。无需脚本。',
   start_get: '获取地址',

@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
 import { readyJson } from '../answer.ts'
 import { docsContent } from '../docs.ts'
-import { languageOf } from '../languages.ts'
 import { openapi } from '../openapi.ts'
 import { page } from '../page.ts'
 import { pageFacts } from '../page-facts.ts'
+import { tongueOf } from '../plain-tongue.ts'
 import { type Route, route } from '../route.ts'
 
 /** The documents of these routes: for programs and for people. */
@@ -33,12 +33,13 @@ export function documentRoutes(routes: readonly Route[]): Route[] {
       refusals: [],
       async handle(_input, needs, { headers }) {
         const facts = await pageFacts(needs, headers)
+        const tongue = tongueOf(headers['accept-language'])
         return page(needs.builtPage, {
           title: 'API',
-          language: languageOf(headers['accept-language']),
+          language: tongue.language,
           entry: 'docs/docs.tsx',
           facts,
-          content: docsContent(routes, facts),
+          content: docsContent(routes, facts, tongue),
         })
       },
     }),

@@ -2,9 +2,9 @@ import { Type } from 'typebox'
 import { Problem } from '../../core/problem.ts'
 import { fakeOrder, OUTCOMES, payFake } from '../../service/pay-fake.ts'
 import { empty } from '../answer.ts'
-import { languageOf } from '../languages.ts'
 import { page } from '../page.ts'
 import { pageFacts } from '../page-facts.ts'
+import { tongueOf } from '../plain-tongue.ts'
 import { type Route, route } from '../route.ts'
 import { fakePayContent } from '../shop-pages.ts'
 import { orderIdField } from '../shop-shapes.ts'
@@ -22,12 +22,13 @@ export const fakePayRoutes: readonly Route[] = [
     async handle({ id }, needs, { headers }) {
       const order = await fakeOrder(needs, id)
       const facts = await pageFacts(needs, headers)
+      const tongue = tongueOf(headers['accept-language'])
       return page(needs.builtPage, {
         title: 'Test payment',
-        language: languageOf(headers['accept-language']),
+        language: tongue.language,
         entry: 'shop/pay.tsx',
         facts,
-        content: fakePayContent(order, facts),
+        content: fakePayContent(order, facts, tongue),
       })
     },
   }),

@@ -30,7 +30,7 @@ export const pageRoutes: readonly Route[] = [
     about:
       'Shows where a link of a mail leads before it is opened. The link is in the fragment: it never comes here.',
     entry: 'site/leave.tsx',
-    content: () => html`<main><h1>Open a link</h1></main>`,
+    content: () => html`<main class="for-now" lang="en" dir="ltr"><h1>Open a link</h1></main>`,
   }),
 ]
 

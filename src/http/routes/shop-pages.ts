@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { isOrderId, unknownOrder } from '../../service/order.ts'
-import { languageOf } from '../languages.ts'
 import { page } from '../page.ts'
 import { pageFacts } from '../page-facts.ts'
+import { tongueOf } from '../plain-tongue.ts'
 import { type Route, route } from '../route.ts'
 import { orderContent, pricingContent } from '../shop-pages.ts'
 import { orderIdField } from '../shop-shapes.ts'
@@ -19,13 +19,14 @@ export const shopPageRoutes: readonly Route[] = [
     refusals: [],
     async handle(_input, needs, { headers }) {
       const facts = await pageFacts(needs, headers)
+      const tongue = tongueOf(headers['accept-language'])
       const { plans, pay, builtPage } = needs
       return page(builtPage, {
         title: 'Plans',
-        language: languageOf(headers['accept-language']),
+        language: tongue.language,
         entry: 'shop/pricing.tsx',
         facts,
-        content: pricingContent({ ...facts, plans, provider: pay.provider }),
+        content: pricingContent({ ...facts, plans, provider: pay.provider }, tongue),
       })
     },
   }),
@@ -40,12 +41,13 @@ export const shopPageRoutes: readonly Route[] = [
     async handle({ id }, needs, { headers }) {
       if (!isOrderId(id)) throw unknownOrder()
       const facts = await pageFacts(needs, headers)
+      const tongue = tongueOf(headers['accept-language'])
       return page(needs.builtPage, {
         title: 'Your order',
-        language: languageOf(headers['accept-language']),
+        language: tongue.language,
         entry: 'shop/order.tsx',
         facts,
-        content: orderContent(id, facts),
+        content: orderContent(id, facts, tongue),
       })
     },
   }),
