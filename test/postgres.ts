@@ -1,6 +1,6 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, type StdioOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, existsSync, readFileSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { Client } from 'pg'
@@ -10,6 +10,7 @@ import { scratchFolder } from './scratch.ts'
 
 export type Postgres = Awaited<ReturnType<typeof openPostgres>>
 
+const SETPRIV = '/usr/bin/setpriv'
 const PROGRAMS = ['/usr/lib/postgresql/17/bin', '/usr/lib/postgresql/15/bin', '/usr/bin']
 
 /**
@@ -145,13 +146,16 @@ async function startServer({ path, cluster, user, port }: Place): Promise<ChildP
     'recovery_init_sync_method=syncfs',
   ]
   const flags = settings.flatMap((setting) => ['-c', setting])
-  const server = spawn(program('postgres'), ['-D', cluster, ...flags], {
-    ...user,
-    cwd: path,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  // Whatever ends this process ends the server too: at once, nothing of it is needed again.
-  const end = () => server.kill('SIGQUIT')
+  const command = [program('postgres'), '-D', cluster, ...flags]
+  // Whatever ends this process ends the server too, at once: nothing of it is needed again.
+  if (existsSync(SETPRIV)) command.unshift(SETPRIV, '--pdeathsig', 'QUIT')
+  const [file = '', ...args] = command
+  const stdio: StdioOptions = ['ignore', 'ignore', 'pipe']
+  const server = spawn(file, args, { ...user, cwd: path, stdio })
+  const end = () => {
+    server.kill('SIGQUIT')
+    rmSync(path, { recursive: true, force: true })
+  }
   process.once('exit', end)
   server.once('exit', () => process.off('exit', end))
   let said = ''
