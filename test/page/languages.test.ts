@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { describe, test } from 'vitest'
+import { letter, mailboxOf } from './inbox-steps.ts'
+import { checkAccess, visitor } from './visit.ts'
+
+const { house, visit, expect } = visitor()
+
+const PHONE = { width: 360, height: 740 }
+
+/** The inbox of a browser that likes this language, hearing of mail as it comes. */
+async function openIn(locale: string, options: BrowserContextOptions = {}): Promise<Page> {
+  const page = await visit('/', { locale, ...options })
+  await page.locator('.status-dot.live').waitFor()
+  return page
+}
+
+async function announced(page: Page): Promise<unknown> {
+  return await page.evaluate('[document.documentElement.lang, document.documentElement.dir]')
+}
+
+/** Of all that a reader sees or hears; addresses, keys and the names of languages left out. */
+async function latinWords(page: Page): Promise<string[]> {
+  const { email } = await mailboxOf(page)
+  const [name = ''] = email.split('@')
+  const texts = (await page.evaluate(`[
+    document.title,
+    ...[...document.querySelectorAll('body *')].flatMap((one) => [
+      ...['aria-label', 'aria-valuetext', 'title', 'placeholder'].map((name) => one.getAttribute(name) ?? ''),
+      ...[...one.childNodes].filter((node) => node.nodeType === 3).map((node) => node.data),
+    ]),
+  ]`)) as string[]
+  const left = texts.map((text) => text.replace(/\S*@\S*|\S*\.eml|Mayfly|API|QR/g, ''))
+  const known = [name, 'English', 'Español', 'Português', 'Deutsch', 'Français', 'Enter', 'Esc']
+  return left.filter((text) => /[a-z]{2}/i.test(text) && !known.includes(text))
+}
+
+describe('Arabic', () => {
+  test('is there at first paint, from right to left, before any script', async () => {
+    for (const [path, words] of [
+      ['/', 'الوارد'],
+      ['/pricing', 'الباقات'],
+      ['/key', 'مفتاحك'],
+      ['/docs', 'API'],
+    ] as const) {
+      expect({ complaint: /ERR_FAILED/ })
+      const page = await visit('/favicon.svg', { locale: 'ar' })
+      await page.route('**/assets/*.js', (route) => route.abort())
+      await page.goto(`${house().url}${path}`)
+      assert.deepEqual(await announced(page), ['ar', 'rtl'])
+      assert.equal(await page.locator('nav [aria-current]').innerText(), words)
+      assert.deepEqual(
+        await page.locator('header.top a').allInnerTexts(),
+        ['Mayfly', 'الوارد', 'الباقات', 'مفتاحك', 'API'],
+        path,
+      )
+      // The reference is English for everybody; other English is not shown to be taken away again.
+      if (path === '/docs') continue
+      assert.doesNotMatch(await page.locator('main').innerText(), /[a-z]{2}/i, path)
+      await page.context().close()
+    }
+  })
+
+  test('is all that stands on the inbox, its message and its dialogs', async () => {
+    const page = await openIn('ar')
+    const { email } = await mailboxOf(page)
+    const from = `=?utf-8?B?${Buffer.from('متجر').toString('base64')}?= <shop@cairo.test>`
+    await page.locator('.settings summary').click()
+    await page.locator('.privacy summary').click()
+    assert.deepEqual(await latinWords(page), [])
+
+    await house().mail(email, letter({ from, subject: '', text: '482915 :رمز التحقق' }))
+    await page.locator('.mail-open').click()
+    await page.getByRole('tablist').waitFor()
+    assert.deepEqual(await latinWords(page), [])
+    await page.locator('.mail-tick input').check()
+    await page.getByRole('searchbox').fill('=')
+    assert.deepEqual(await latinWords(page), [])
+
+    for (const name of ['اختيار اسم', 'فتح على الهاتف', 'إنهاء الآن']) {
+      await page.getByRole('button', { name }).click()
+      await page.getByRole('dialog').waitFor()
+      assert.deepEqual(await latinWords(page), [], name)
+      await page.getByRole('button', { name: 'إغلاق' }).click()
+    }
+    await page.keyboard.press('?')
+    await page.getByRole('dialog').waitFor()
+    assert.deepEqual(await latinWords(page), [])
+  })
+
+  test('is mirrored, but addresses, codes and names of Latin letters are not', async () => {
+    const page = await openIn('ar')
+    const { email } = await mailboxOf(page)
+    await house().mail(
+      email,
+      letter({ subject: '[Shop] Your code!', text: 'Your code is 482915.' }),
+    )
+    await page.locator('.mail-open').click()
+    await page.getByRole('tablist').waitFor()
+    const boxOf = async (place: string) => {
+      const box = await page.locator(place).boundingBox()
+      return box ?? assert.fail(place)
+    }
+    const [list, reader] = [await boxOf('.list'), await boxOf('.reader-pane')]
+    assert.ok(list.x > reader.x, 'the list is not on the right')
+    const [address, copy] = [await boxOf('#address bdi'), await boxOf('.address-line button')]
+    assert.ok(address.x > copy.x + copy.width, 'the address is not on the right')
+
+    for (const place of ['#address bdi', '.mail-subject bdi', '.reader-head h2 bdi', '.code-big']) {
+      const direction = `getComputedStyle(document.querySelector('${place}')).direction`
+      assert.equal(await page.evaluate(direction), 'ltr', place)
+    }
+    // Cut off where it ends, not where it begins.
+    const [subject, whole] = [await boxOf('.mail-subject bdi'), await boxOf('.mail-subject')]
+    assert.ok(Math.abs(subject.x + subject.width - whole.x - whole.width) < 1)
+
+    await page.locator('#new-address').click()
+    await page.locator('.switcher').waitFor()
+    const { email: other } = await mailboxOf(page)
+    await page.getByText(`العنوان الجديد: \u2068${other}\u2069`).first().waitFor()
+  })
+
+  test('fits a phone, and can be used by all, light and dark', async () => {
+    const page = await openIn('ar', { viewport: PHONE })
+    const { email } = await mailboxOf(page)
+    await house().mail(email, letter({ text: 'Your code is 482915.' }))
+    await page.locator('.mail-code').waitFor()
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width)
+    await checkAccess(page)
+    await page.locator('.mail-open').click()
+    await page.getByRole('tablist').waitFor()
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width)
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await checkAccess(page)
+  })
+})
+
+describe('German', () => {
+  test('counts, tells the time and names the tab as Germans do', async () => {
+    const page = await openIn('de-AT')
+    assert.deepEqual(await announced(page), ['de', 'ltr'])
+    const { email } = await mailboxOf(page)
+    await page.getByText(/Noch 23 Std\., 59 Min\./).waitFor()
+    await house().mail(email, letter({ subject: 'Eins' }))
+    await house().mail(email, letter({ subject: 'Zwei' }))
+    await page.getByText('2 ungelesen', { exact: true }).waitFor()
+    assert.equal(await page.title(), '(2) Post – Mayfly')
+    await page.getByRole('checkbox', { name: '„Zwei“ auswählen' }).check()
+    await page.getByText('1 gewählt').waitFor()
+    await page.getByRole('button', { name: 'Löschen', exact: true }).last().click()
+    await page.getByText('Nachricht gelöscht').waitFor()
+  })
+
+  test('its long words fit a phone', async () => {
+    const page = await openIn('de', { viewport: PHONE })
+    const { email } = await mailboxOf(page)
+    await house().mail(email, letter({ text: 'Your code is 482915.' }))
+    await page.locator('.mail-code').waitFor()
+    const row = await page.locator('.tools-row').boundingBox()
+    assert.ok(row && row.height < 50, 'the tools take two lines')
+    await page.locator('.mail-open').click()
+    await page.getByRole('tablist').waitFor()
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width)
+    for (const path of ['/pricing', '/key', '/docs']) {
+      await page.goto(`${house().url}${path}`)
+      await page.getByLabel('Sprache').waitFor()
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width, path)
+    }
+  })
+})
+
+for (const [locale, spoken, loaded] of [
+  ['en-GB', 'en', []],
+  ['es', 'es', ['es']],
+  ['pt-BR', 'pt', ['pt']],
+  ['de', 'de', ['de']],
+  ['fr-CA', 'fr', ['fr']],
+  ['zh-CN', 'zh', ['zh']],
+  ['ar-EG', 'ar', ['ar']],
+  ['nl', 'en', []],
+] as const) {
+  test(`${locale} is spoken to in ${spoken}, and loads no other catalogue`, async () => {
+    const page = await visit('/favicon.svg', { locale })
+    const asked = new Set<string>()
+    page.on('request', (request) => {
+      const [, name] = /\/assets\/(es|pt|de|fr|zh|ar)-/.exec(request.url()) ?? []
+      if (name) asked.add(name)
+    })
+    await page.goto(house().url)
+    await page.getByRole('heading', { name: wordsOf(spoken, 'inbox_empty') }).waitFor()
+    await page.locator('.status-dot.live').waitFor()
+    assert.deepEqual([...asked], loaded)
+  })
+}
+
+function wordsOf(language: string, name: string): string {
+  const catalogue = readFileSync(new URL(`../../web/words/${language}.ts`, import.meta.url), 'utf8')
+  const [, words] = new RegExp(`${name}: '(.+)',`).exec(catalogue) ?? []
+  return words ?? assert.fail(`${language} has no ${name}`)
+}
+
+describe('the choice of the reader', () => {
+  test('changes the page at once, wins over the browser, and is kept', async () => {
+    const page = await openIn('en')
+    await page.getByLabel('Language').selectOption('ar')
+    await page.getByRole('heading', { name: 'الرسائل' }).waitFor()
+    assert.deepEqual(await announced(page), ['ar', 'rtl'])
+    await page.reload()
+    await page.getByRole('heading', { name: 'الرسائل' }).waitFor()
+    assert.deepEqual(await announced(page), ['ar', 'rtl'])
+
+    // Announced before the first paint, whatever the server wrote.
+    expect({ complaint: /ERR_FAILED/ })
+    await page.route('**/assets/inbox-*.js', (route) => route.abort())
+    await page.reload()
+    assert.deepEqual(await announced(page), ['ar', 'rtl'])
+    await page.unroute('**/assets/inbox-*.js')
+    await page.goto(`${house().url}/key`)
+    await page.getByRole('heading', { name: 'مفتاحك' }).waitFor()
+    await page.getByLabel('اللغة').selectOption('en')
+    await page.getByRole('heading', { name: 'Your key' }).waitFor()
+    assert.deepEqual(await announced(page), ['en', 'ltr'])
+  })
+
+  test('is undone where its words cannot be had, and can be made again', async () => {
+    expect({ complaint: /ERR_FAILED/ })
+    const page = await openIn('en')
+    await page.route('**/assets/de-*.js', (route) => route.abort())
+    const failed = page.waitForEvent('requestfailed')
+    await page.getByLabel('Language').selectOption('de')
+    await failed
+    await page.waitForFunction(
+      `document.querySelector('.foot label + label select').value === 'en'`,
+    )
+    assert.ok(await page.getByRole('heading', { name: 'Messages' }).isVisible())
+    await page.getByLabel('Language').selectOption('fr')
+    await page.getByLabel('Langue').waitFor()
+  })
+})
+
+test('a catalogue that cannot be loaded leaves the page in English, and says so', async () => {
+  expect({ complaint: /ERR_FAILED/ })
+  const page = await visit('/favicon.svg', { locale: 'ar' })
+  await page.route('**/assets/ar-*.js', (route) => route.abort())
+  await page.goto(house().url)
+  await page.getByText('Live: new mail appears by itself').waitFor()
+  assert.deepEqual(await announced(page), ['en', 'ltr'])
+  assert.equal(await page.getByLabel('Language').inputValue(), 'en')
+})
