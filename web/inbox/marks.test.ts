@@ -10,7 +10,7 @@ describe('marks that were kept', () => {
     ['are none at first', undefined, {}],
     ['are ids by address', '{"ann@box.test":[3,1]}', { [ANN]: [3, 1] }],
     ['are none when they are broken', '{"ann', {}],
-    ['are none when they are something else', '[[1]]', { 0: [1] }],
+    ['are none when they are something else', '[[1]]', {}],
     [
       'are only what is an id',
       '{"ann@box.test":[3,"x",1.5,null],"bob@box.test":7}',

@@ -12,7 +12,7 @@ export function parseMarks(text: string | undefined): Marks {
   } catch {
     return {}
   }
-  if (typeof found !== 'object' || found === null) return {}
+  if (typeof found !== 'object' || found === null || Array.isArray(found)) return {}
   return Object.fromEntries(
     Object.entries(found).flatMap(([email, ids]) =>
       Array.isArray(ids) ? [[email, ids.filter((id) => Number.isSafeInteger(id))]] : [],
