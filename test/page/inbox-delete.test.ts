@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test, vi } from 'vitest'
 import {
   letter,
+  mailFlood,
   mailMany,
   opener,
   openInbox,
@@ -124,7 +125,7 @@ describe('several', () => {
     page.on('response', (response) => {
       if (response.status() !== 200 && response.status() !== 304) refused.push(response.status())
     })
-    await mailMany(house(), email, 260)
+    await mailFlood(house(), email, 260)
     await page.getByText('260 unread').waitFor()
     await page.getByRole('button', { name: 'Delete all' }).click()
     await page.getByText('Waiting for mail').waitFor()
@@ -137,7 +138,7 @@ describe('several', () => {
   test('that were left half way are deleted by the next visit', async () => {
     const page = await visit('/')
     const { email, token } = await openInbox(page)
-    await mailMany(house(), email, 130)
+    await mailFlood(house(), email, 130)
     await page.getByText('130 unread').waitFor()
     await page.getByRole('button', { name: 'Delete all' }).click()
     await page.getByText('Waiting for mail').waitFor()

@@ -37,14 +37,30 @@ export function letter({
 
 /** So many mails over one connection, the last one the newest; their subjects are Mail 1, Mail 2 … */
 export async function mailMany(house: House, to: string, count: number): Promise<void> {
+  const numbers = Array.from({ length: count }, (_, index) => index + 1)
+  await mailNumbers(house, to, numbers)
+}
+
+const LANES = 8
+
+/** The same over several connections, in any order: for when they are many. */
+export async function mailFlood(house: House, to: string, count: number): Promise<void> {
+  const numbers = Array.from({ length: count }, (_, index) => index + 1)
+  const lanes = Array.from({ length: LANES }, (_, lane) =>
+    numbers.filter((number) => number % LANES === lane),
+  )
+  await Promise.all(lanes.map((lane) => mailNumbers(house, to, lane)))
+}
+
+async function mailNumbers(house: House, to: string, numbers: number[]): Promise<void> {
   const client = await connectSmtp(house.smtpPort)
-  for (let index = 1; index <= count; index += 1) {
-    const raw = letter({
-      subject: `Mail ${index}`,
-      text: index % 5 === 0 ? `Your code is ${100_000 + index}.` : 'Hi.',
+  for (const number of numbers) {
+    const text = number % 5 === 0 ? `Your code is ${100_000 + number}.` : 'Hi.'
+    const { code } = await client.send({
+      to: [to],
+      raw: letter({ subject: `Mail ${number}`, text }),
     })
-    const { code } = await client.send({ to: [to], raw })
-    if (code !== 250) throw new Error(`mail ${index}: ${code}`)
+    if (code !== 250) throw new Error(`mail ${number}: ${code}`)
   }
   client.close()
 }

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { written } from '../reader/sender.ts'
 import { kept } from '../site/kept.ts'
 import type { Summary } from '../site/shapes.ts'
 import { whisper } from '../site/told.ts'
@@ -42,8 +43,12 @@ export function keepAlerts(): void {
 function toldOf(messages: readonly Summary[]): string {
   const [first] = messages
   if (!first || messages.length > 1) return say('inbox_told_new', { count: messages.length })
-  const sender = first.sender_name || first.sender_email || say('reader_nobody')
+  const sender = senderOf(first)
   return say('inbox_told_from', { sender, subject: first.subject || say('reader_no_subject') })
+}
+
+function senderOf({ sender_name, sender_email }: Summary): string {
+  return written(sender_name, sender_email).title || say('reader_nobody')
 }
 
 function permission(): NotificationPermission {
@@ -60,7 +65,7 @@ function note(messages: readonly Summary[]): void {
   const [first] = messages
   if (!first) return
   const title = say('inbox_told_new', { count: messages.length })
-  const body = messages.length === 1 ? first.sender_name || first.sender_email : ''
+  const body = messages.length === 1 ? senderOf(first) : ''
   try {
     const shown = new Notification(title, { body, tag: 'mayfly', icon: '/favicon.svg' })
     shown.addEventListener('click', () => {

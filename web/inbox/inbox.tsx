@@ -10,7 +10,7 @@ import { focusList } from './focus.ts'
 import { Help } from './help.tsx'
 import { keepFollowing } from './keep-following.ts'
 import { listenToKeys } from './keys.ts'
-import { messages } from './mail.ts'
+import { hearing, messages } from './mail.ts'
 import { keepOpened, opened } from './opened.ts'
 import { Panes } from './panes.tsx'
 import { Settings } from './settings.tsx'
@@ -45,11 +45,11 @@ function Inbox() {
           <section id="messages" class="messages" aria-labelledby="messages-title" tabIndex={-1}>
             <header class="messages-top">
               <h2 id="messages-title">{say('inbox_title')}</h2>
-              <Status />
+              {hearing.value.kind !== 'ended' && <Status />}
               {unreadCount.value > 0 && (
                 <span class="badge good">{say('inbox_unread', { count: unreadCount.value })}</span>
               )}
-              <Refresh />
+              {hearing.value.kind !== 'ended' && <Refresh />}
             </header>
             {messages.value.length > 0 ? <Panes /> : <Empty />}
           </section>

@@ -25,7 +25,10 @@ export function Row({ message, isUnread, isChosen, isOpen }: RowProps) {
   const { title: sender } = written(message.sender_name, message.sender_email)
   const subject = message.subject || say('reader_no_subject')
   return (
-    <li class={`mail${isUnread ? ' unread' : ''}${isOpen ? ' open' : ''}`}>
+    <li
+      class={`mail${isUnread ? ' unread' : ''}${isOpen ? ' open' : ''}`}
+      style={code ? { '--code-length': code.length } : undefined}
+    >
       <label class="mail-tick">
         <input
           type="checkbox"
