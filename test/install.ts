@@ -19,7 +19,8 @@ const NEEDED = [
   ['strace', 'strace', 'proves that a mail is on disk before its 250'],
   ['openssl', 'openssl', 'a second opinion on certificates'],
   ['python3', 'python3', 'runs the sample that the key page gives'],
-  ['chromium', 'chromium', 'opens the documents as a reader does'],
+  ['chromium', 'chromium', 'opens the pages as a reader does'],
+  ['pg_ctlcluster', 'postgresql', 'the second store; never started as a service'],
   ['dovecot', 'dovecot-imapd', 'a mail account to fetch from; never started as a service'],
 ] as const
 
