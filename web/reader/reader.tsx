@@ -1,6 +1,7 @@
 import { useEffect, useId, useState } from 'preact/hooks'
 import { Glyph } from '../site/glyphs.tsx'
 import type { Message, Summary } from '../site/shapes.ts'
+import { Tabs } from '../site/tabs.tsx'
 import { say } from '../site/words.ts'
 import { Attachments } from './attachments.tsx'
 import { CodeCard, LinkCard } from './cards.tsx'
@@ -10,7 +11,6 @@ import { type Reading, useMessage } from './reading.ts'
 import { SaveButton } from './save-button.tsx'
 import { doubtful } from './sender.ts'
 import { HeadersView, RawView } from './source-views.tsx'
-import { Tabs } from './tabs.tsx'
 import { TextView } from './text-view.tsx'
 import './reader.css'
 import './views.css'
@@ -158,7 +158,7 @@ function Views({ message, token }: { message: Message; token: string }) {
   return (
     <Tabs<View>
       label={say('reader_views')}
-      tabs={names.map((name) => ({ name, words: say(`reader_view_${name}`) }))}
+      tabs={names.map((name) => [name, say(`reader_view_${name}`)] as const)}
       chosen={chosen}
       onChoose={choose}
     >

@@ -34,7 +34,7 @@ export function Tabs<Name extends string>(props: TabsProps<Name>) {
             id={`${id}-${name}`}
             type="button"
             role="tab"
-            class="quiet"
+            data-name={name}
             aria-selected={name === chosen}
             aria-controls={`${id}-panel`}
             tabIndex={name === chosen ? 0 : -1}
@@ -44,7 +44,7 @@ export function Tabs<Name extends string>(props: TabsProps<Name>) {
           </button>
         ))}
       </div>
-      <div id={`${id}-panel`} role="tabpanel" aria-labelledby={`${id}-${chosen}`}>
+      <div class="tab-view" role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${chosen}`}>
         {children}
       </div>
     </>
