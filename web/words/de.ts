@@ -294,7 +294,6 @@ export const de: Words = {
   shop_operator:
     'Sie sind der Betreiber? Dieser Befehl erzeugt einen Schlüssel, und MAYFLY_PAYMENTS öffnet den Shop:',
   shop_try: 'Noch einmal versuchen',
-  shop_pay: 'Testzahlung',
   shop_order: 'Ihre Bestellung',
   shop_looking: 'Bestellung wird gesucht …',
   shop_watching: 'Diese Seite sieht von selbst wieder nach.',
@@ -363,7 +362,6 @@ export const de: Words = {
     'Dieser Tarif ist abgelaufen. Mit einem neuen bekommen Sie einen neuen Schlüssel.',
   key_told_stopped:
     'Dieser Schlüssel ist angehalten: Seine Zahlung wurde erstattet oder ist angefochten. Der Betreiber weiß mehr.',
-  key_plan: 'Tarif',
   key_label: 'Name',
   key_begins: 'Schlüssel beginnt mit',
   key_all: 'Insgesamt',

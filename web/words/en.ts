@@ -283,7 +283,6 @@ export const en = {
   shop_by_hand_unknown: 'Nothing is sold on this page: ask the operator of this site for a key.',
   shop_operator: 'You are the operator? This makes a key, and MAYFLY_PAYMENTS opens the shop:',
   shop_try: 'Try again',
-  shop_pay: 'Test payment',
   shop_order: 'Your order',
   shop_looking: 'Looking for the order …',
   shop_watching: 'This page looks again by itself.',
@@ -348,7 +347,6 @@ export const en = {
   key_told_plan_expired: 'This plan has ended. A new one brings a new key.',
   key_told_stopped:
     'This key has stopped: its payment was given back or is disputed. The operator knows more.',
-  key_plan: 'Plan',
   key_label: 'Name',
   key_begins: 'Key begins with',
   key_all: 'In all',

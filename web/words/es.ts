@@ -288,7 +288,6 @@ export const es: Words = {
     'En esta página no se vende nada: pida una clave al operador de este sitio.',
   shop_operator: '¿Es usted el operador? Esto crea una clave, y MAYFLY_PAYMENTS abre la tienda:',
   shop_try: 'Reintentar',
-  shop_pay: 'Pago de prueba',
   shop_order: 'Su pedido',
   shop_looking: 'Buscando el pedido…',
   shop_watching: 'Esta página se actualiza sola.',
@@ -355,7 +354,6 @@ export const es: Words = {
   key_told_plan_expired: 'Este plan ha terminado. Uno nuevo trae una clave nueva.',
   key_told_stopped:
     'Esta clave ya no funciona: su pago se devolvió o está en disputa. El operador sabe más.',
-  key_plan: 'Plan',
   key_label: 'Nombre',
   key_begins: 'La clave empieza por',
   key_all: 'En total',

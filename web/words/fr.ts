@@ -296,7 +296,6 @@ export const fr: Words = {
   shop_operator:
     'Vous êtes l’opérateur ? Ceci crée une clé, et MAYFLY_PAYMENTS ouvre la boutique :',
   shop_try: 'Réessayer',
-  shop_pay: 'Paiement de test',
   shop_order: 'Votre commande',
   shop_looking: 'Recherche de la commande…',
   shop_watching: 'Cette page s’actualise toute seule.',
@@ -366,7 +365,6 @@ export const fr: Words = {
   key_told_plan_expired: 'Cette offre est terminée. Une nouvelle apporte une nouvelle clé.',
   key_told_stopped:
     'Cette clé ne fonctionne plus : son paiement a été remboursé ou est contesté. L’opérateur en sait plus.',
-  key_plan: 'Offre',
   key_label: 'Nom',
   key_begins: 'La clé commence par',
   key_all: 'En tout',

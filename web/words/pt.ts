@@ -286,7 +286,6 @@ export const pt: Words = {
   shop_by_hand_unknown: 'Nada é vendido nesta página: peça uma chave ao operador deste site.',
   shop_operator: 'Você é o operador? Isto cria uma chave, e MAYFLY_PAYMENTS abre a loja:',
   shop_try: 'Tentar de novo',
-  shop_pay: 'Pagamento de teste',
   shop_order: 'Seu pedido',
   shop_looking: 'Procurando o pedido…',
   shop_watching: 'Esta página se atualiza sozinha.',
@@ -351,7 +350,6 @@ export const pt: Words = {
   key_told_plan_expired: 'Este plano terminou. Um novo traz uma nova chave.',
   key_told_stopped:
     'Esta chave parou de funcionar: o pagamento foi devolvido ou contestado. O operador sabe mais.',
-  key_plan: 'Plano',
   key_label: 'Nome',
   key_begins: 'A chave começa com',
   key_all: 'Ao todo',

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { describe, test } from 'vitest'
 import { LANGUAGES as SERVED } from '../../src/http/languages.ts'
 import { LANGUAGES, type Language, type Message, type Words } from '../site/words.ts'
@@ -26,6 +28,22 @@ const SAME: Record<Exclude<Language, 'en'>, readonly string[]> = {
 
 test('the page and the server know the same languages', () => {
   assert.deepEqual(LANGUAGE_NAMES.toSorted(), SERVED.toSorted())
+})
+
+test('every sentence is said somewhere', () => {
+  const page = sourcesOfPage()
+  const built = [...page.matchAll(/`(\w+_)\$\{[^}]+\}(\w*)`/g)].map(
+    ([, begin, end]) => new RegExp(`^${begin}(.+)${end}$`),
+  )
+  // What is put into a name is a value that is written somewhere, or the key of a table.
+  const isValue = (part = '') => new RegExp(`'${part}'|\\b${part}\\??:`).test(page)
+  const isSaid = (name: string) =>
+    page.includes(`'${name}'`) ||
+    built.some((form) => form.test(name) && isValue(form.exec(name)?.[1]))
+  assert.deepEqual(
+    NAMES.filter((name) => !isSaid(name)),
+    [],
+  )
 })
 
 for (const language of LANGUAGE_NAMES) {
@@ -98,6 +116,13 @@ test('in Spanish a question is open on both sides', () => {
 })
 
 type Form = Intl.LDMLPluralRule
+
+function sourcesOfPage(): string {
+  const web = fileURLToPath(new URL('..', import.meta.url))
+  const exclude = ['dist*/**', 'words/**', '**/*.test.ts']
+  const names = globSync('**/*.{ts,tsx}', { cwd: web, exclude })
+  return names.map((name) => readFileSync(`${web}${name}`, 'utf8')).join('\n')
+}
 
 /** Those that are missing are told of once, by the test of the names. */
 function namesIn(words: Words): (keyof Words)[] {
