@@ -1,7 +1,7 @@
 /** Why the part before the @ would be refused, as far as we know before asking. */
-export type NameFault = 'characters' | 'start' | 'end' | 'double' | 'long'
+type NameFault = 'characters' | 'start' | 'end' | 'double' | 'long'
 
-export const LONGEST_NAME = 64
+const LONGEST_NAME = 64
 
 /** The server lower-cases it: show at once what will be. Blanks around it come from pasting. */
 export function tidyName(typed: string): string {

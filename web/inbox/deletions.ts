@@ -53,7 +53,7 @@ export function resumeUndo(): void {
 }
 
 /** No way back any more. */
-export function settle(): void {
+function settle(): void {
   clearTimeout(timer)
   enqueue(undoable.value)
   undoable.value = []

@@ -5,7 +5,7 @@ export interface StreamEvent {
 }
 
 /** The events that a piece completes. It may end anywhere, also within a line break. */
-export type EventReader = (piece: string) => StreamEvent[]
+type EventReader = (piece: string) => StreamEvent[]
 
 /**
  * Reads server-sent events out of a stream that comes in pieces. EventSource itself can send no Bearer. Ids of events are

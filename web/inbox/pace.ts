@@ -1,5 +1,5 @@
 /** How fast many requests may follow each other: so many at once, then so many a second. */
-export interface Pace {
+interface Pace {
   burst: number
   perSecond: number
 }

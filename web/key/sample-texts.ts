@@ -1,5 +1,5 @@
 /** What a sample asks for. */
-export interface SampleCall {
+interface SampleCall {
   site: string
   key: string
   /** Only mail for this address; empty: all that the key may see. */

@@ -1,5 +1,5 @@
 /** Plain words, or an address on the web that stands among them. */
-export type Piece = string | { url: string }
+type Piece = string | { url: string }
 
 /** Text cut into words and addresses. Together they are the text again, so nothing is ever written as markup. */
 export function autolink(text: string): Piece[] {

@@ -1,5 +1,5 @@
 /** Whether the address of an image may stay; the caller counts what is asked. */
-export type KeepsImage = (url: string) => boolean
+type KeepsImage = (url: string) => boolean
 
 /**
  * What a mail's style sheet may do here. The browser's own parser reads it and writes it again, so that no spelling of

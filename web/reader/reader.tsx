@@ -15,7 +15,7 @@ import { TextView } from './text-view.tsx'
 import './reader.css'
 import './views.css'
 
-export interface ReaderProps {
+interface ReaderProps {
   token: string
   summary: Summary
   /** Back to the list, where that is another pane. */

@@ -2,7 +2,7 @@ import createPurifier, { type UponSanitizeAttributeHookEvent } from 'dompurify'
 import { contentId } from './content-id.ts'
 import { cleanSheet, styleCleaner } from './mail-style.ts'
 
-export interface Wishes {
+interface Wishes {
   /** Whether the reader asked for the images that lie elsewhere. */
   remoteImages: boolean
   /** Images that came with the mail, as data: URIs, by their content id. */
@@ -11,7 +11,7 @@ export interface Wishes {
   leave: string
 }
 
-export interface Sanitised {
+interface Sanitised {
   html: string
   /** How many images lie elsewhere, whether they are kept or not. */
   remoteImages: number

@@ -1,7 +1,7 @@
 import type { Message } from '../site/shapes.ts'
 
 /** How a sender is written, so that nobody takes him for another. */
-export interface Written {
+interface Written {
   /** What stands first. */
   title: string
   /** What stands behind it; none where it would say the same. */
@@ -58,7 +58,7 @@ function looksLikeAnother(name: string, address: string): boolean {
 type Checks = NonNullable<Message['auth']>
 
 /** `proven`: the domain's owner vouches for it; `forged`: he says that it is not his; `unproven`: nobody can tell. */
-export type Verdict = 'proven' | 'forged' | 'unproven'
+type Verdict = 'proven' | 'forged' | 'unproven'
 
 export function verdictOf({ dmarc }: Pick<Checks, 'dmarc'>): Verdict {
   if (dmarc === 'pass') return 'proven'

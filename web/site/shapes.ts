@@ -1,7 +1,6 @@
 import type { Answers } from './api.ts'
 
 // The parts of the API's answers that the page has names for.
-export type Session = Answers['POST /api/create-session']
 export type Summary = Answers['GET /api/check-mail']['messages'][number]
 export type Message = Answers['GET /api/read-mail']['message']
 export type Attachment = Message['attachments'][number]

@@ -2,7 +2,7 @@ import { effect, signal } from '@preact/signals'
 import { kept } from './kept.ts'
 
 export const THEMES = ['auto', 'light', 'dark'] as const
-export type Theme = (typeof THEMES)[number]
+type Theme = (typeof THEMES)[number]
 
 const found = kept.find('theme')
 
