@@ -6,7 +6,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib'
 const here = fileURLToPath(new URL('.', import.meta.url))
 const BUILT = 'dist'
 const NEXT = 'dist-next' // as vite.config.ts says
-const SMALLER = /\.(js|css|svg)$/
+const SMALLER = /\.(js|css)$/
 
 /** Builds the page, and each file of it smaller beside itself; nothing to do when it was built from these very sources. */
 async function build(): Promise<void> {
@@ -26,7 +26,7 @@ async function build(): Promise<void> {
 }
 
 function hashOfSources(): string {
-  const names = globSync('**/*.{ts,tsx,css,svg}', { cwd: here, exclude: ['dist*/**'] }).sort()
+  const names = globSync('**/*.{ts,tsx,css}', { cwd: here, exclude: ['dist*/**'] }).sort()
   const lock = readFileSync(`${here}../package-lock.json`, 'utf8')
   const texts = names.map((name) => `${name}\n${readFileSync(`${here}${name}`, 'utf8')}`)
   return hash('sha256', [lock, ...texts].join('\n'))

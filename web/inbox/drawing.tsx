@@ -10,8 +10,8 @@ export function Drawing() {
       <g class="drawing-fly">
         <path class="drawing-wing" d="M140 34c-16-14-20-26-14-30c8-2 16 12 18 28z" />
         <path class="drawing-wing" d="M146 33c-4-20 2-31 9-31c8 2 4 18-5 31z" />
-        <path class="drawing-body" d="M134 30c8 2 16 5 24 2c8-2 14-8 22-8" />
-        <path class="drawing-tail" d="M134 30c-10-3-20-1-28 4M134 30c-10 1-18 6-24 12" />
+        <path d="M134 30c8 2 16 5 24 2c8-2 14-8 22-8" />
+        <path d="M134 30c-10-3-20-1-28 4M134 30c-10 1-18 6-24 12" />
         <circle class="drawing-eye" cx="160" cy="31" r="2.6" />
       </g>
     </svg>

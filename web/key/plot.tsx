@@ -42,7 +42,6 @@ function Bars({ days }: { days: Days }) {
         <bdi class="plot-told">{wordsOf(days[at])}</bdi>
       </div>
       <div
-        class="bars"
         role="slider"
         tabIndex={0}
         aria-label={say('key_plot')}
