@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { scratchMail } from '../../test/scratch.ts'
 import { parseAddress, parseHost } from '../core/address.ts'
+import { EMPTY_MAIL } from '../core/message.ts'
 import { OPERATOR, POOL } from '../core/session.ts'
 import { type OperatorMail, watchOperator } from './operator-inbox.ts'
 
@@ -27,10 +28,7 @@ function operatorMail(pause = async () => {}): OperatorMail {
     pause,
     async parsed(rawId) {
       const raw = await store.readRaw(rawId)
-      const text = Buffer.from(raw?.bytes ?? []).toString()
-      const nobody = { to: [], cc: [], from: [], replyTo: [] }
-      const nothing = { headers: [], attachments: [], codes: [], links: [] }
-      return { ...nobody, ...nothing, messageId: null, date: null, html: null, text }
+      return { ...EMPTY_MAIL, text: Buffer.from(raw?.bytes ?? []).toString() }
     },
   }
 }

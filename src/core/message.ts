@@ -58,6 +58,21 @@ export interface Mail {
   links: Link[]
 }
 
+export const EMPTY_MAIL: Mail = {
+  from: [],
+  to: [],
+  cc: [],
+  replyTo: [],
+  messageId: null,
+  date: null,
+  text: '',
+  html: null,
+  headers: [],
+  attachments: [],
+  codes: [],
+  links: [],
+}
+
 /** What somebody is asked to type in elsewhere. */
 export interface Code {
   /** As it is typed: without the spaces or hyphens that only make it readable. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'vitest'
 import { ask, askFrom, post, refusalFault } from '../../test/ask.ts'
 import { type Door, openDoor } from '../../test/door.ts'
+import { EMPTY_MAIL } from '../core/message.ts'
 import { Problem } from '../core/problem.ts'
 
 const doors: Door[] = []
@@ -17,20 +18,7 @@ afterEach(async () => {
 const session = async (door: Door) =>
   (await post(`${door.url}/api/create-session`, {})).body as { email: string; token: string }
 
-const mail = {
-  from: [],
-  to: [],
-  cc: [],
-  replyTo: [],
-  messageId: null,
-  date: null,
-  text: 'hello',
-  html: null,
-  headers: [],
-  attachments: [],
-  codes: [],
-  links: [],
-}
+const mail = { ...EMPTY_MAIL, text: 'hello' }
 
 /** Sends a mail and reads it. */
 async function textOfMail(door: Door): Promise<unknown> {

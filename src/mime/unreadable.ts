@@ -1,23 +1,13 @@
 import type { Lost } from '../child/limited-child.ts'
-import type { Mail } from '../core/message.ts'
+import { EMPTY_MAIL, type Mail } from '../core/message.ts'
 import type { Answer } from './job.ts'
 
 /** What a reader gets of a mail that could not be read: a text that says so, and the way to the mail itself. */
 export function unreadable(outcome: Answer | Lost): Mail {
   const fault = `This mail could not be parsed: ${reasonOf(outcome)}.`
   return {
-    from: [],
-    to: [],
-    cc: [],
-    replyTo: [],
-    messageId: null,
-    date: null,
+    ...EMPTY_MAIL,
     text: `${fault} It is kept exactly as it came, and the raw mail can be downloaded.`,
-    html: null,
-    headers: [],
-    attachments: [],
-    codes: [],
-    links: [],
   }
 }
 

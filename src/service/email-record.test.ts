@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import type { Address } from '../core/address.ts'
-import type { Mail, Message } from '../core/message.ts'
+import { EMPTY_MAIL, type Mail, type Message } from '../core/message.ts'
 import { emailRecord } from './email-record.ts'
 
 const MESSAGE: Message = {
@@ -15,20 +15,7 @@ const MESSAGE: Message = {
   size: 100,
   code: undefined,
 }
-const MAIL: Mail = {
-  from: [],
-  to: [],
-  cc: [],
-  replyTo: [],
-  messageId: null,
-  date: null,
-  text: 'text',
-  html: null,
-  headers: [],
-  attachments: [],
-  codes: [],
-  links: [],
-}
+const MAIL: Mail = { ...EMPTY_MAIL, text: 'text' }
 const other = { name: 'Other', address: 'other@box.test' }
 const toOf = (mail: Partial<Mail>) => emailRecord(MESSAGE, { ...MAIL, ...mail }).to
 

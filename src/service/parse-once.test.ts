@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { scratchMail } from '../../test/scratch.ts'
 import { parseAddress, parseHost } from '../core/address.ts'
-import type { Mail } from '../core/message.ts'
+import { EMPTY_MAIL, type Mail } from '../core/message.ts'
 import { Problem } from '../core/problem.ts'
 import { OPERATOR } from '../core/session.ts'
 import type { MailStore } from '../store/store.ts'
@@ -30,20 +30,7 @@ beforeEach(async () => {
 })
 afterEach(() => close())
 
-const mail = {
-  from: [],
-  to: [],
-  cc: [],
-  replyTo: [],
-  messageId: null,
-  date: null,
-  text: 'hi',
-  html: null,
-  headers: [],
-  attachments: [],
-  codes: [],
-  links: [],
-}
+const mail = { ...EMPTY_MAIL, text: 'hi' }
 
 test('a mail that many ask for at once is parsed once, and never again', async () => {
   let parses = 0

@@ -4,10 +4,10 @@ import { ask } from '../../../test/ask.ts'
 import { openDoor } from '../../../test/door.ts'
 import { type House, openHouse } from '../../../test/house.ts'
 import type { Address } from '../../core/address.ts'
-import type { Mail, Message } from '../../core/message.ts'
+import { EMPTY_MAIL, type Mail, type Message } from '../../core/message.ts'
 import { mailPage } from '../plain-mail.ts'
 import { tongueOf } from '../plain-tongue.ts'
-import { checkPage, HOSTILE, holding, NO_BUILD, NO_PARTS, plainVisitor } from '../testing/plain.ts'
+import { checkPage, HOSTILE, holding, NO_BUILD, plainVisitor } from '../testing/plain.ts'
 
 let house: House
 beforeAll(async () => {
@@ -72,7 +72,7 @@ describe('200', () => {
       ['data:text/html,x', 'open', 'other'],
       ['//half', 'open', 'other'],
     ].map(([url = '', text = '', kind = '']) => ({ url, text, kind, host: 'bank.test' }))
-    const text = await pageOf({ ...NO_PARTS, text: 'x', links } as Mail)
+    const text = await pageOf({ ...EMPTY_MAIL, text: 'x', links } as Mail)
     assert.deepEqual(
       [...text.matchAll(/<a href="([^"]*)" rel="noreferrer noopener">/g)].map(([, href]) => href),
       ['https://real.test:8443/verify?a=1&#38;b=%22', 'http://other.test/'],
@@ -92,7 +92,7 @@ describe('200', () => {
     test(`a sender whose DMARC is ${dmarc} is told of as such`, () => {
       const { tongue, built } = { tongue: tongueOf('en'), built: NO_BUILD }
       const checks = { spf: 'none', dkim: 'none', dmarc } as const
-      const letter = { message: MESSAGE, mail: NO_PARTS, checks, token: 't' }
+      const letter = { message: MESSAGE, mail: EMPTY_MAIL, checks, token: 't' }
       assert.ok(String(mailPage({ built, tongue, abuse: '' }, letter).body).includes(words))
     })
   }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { type Asked, ask } from '../../../test/ask.ts'
 import type { House } from '../../../test/house.ts'
-import type { Mail } from '../../core/message.ts'
 import type { BuiltPage } from '../built-page.ts'
 import { formProof } from '../plain-guard.ts'
 
@@ -87,19 +86,4 @@ export const NO_BUILD: BuiltPage = {
   loads: () => undefined,
   words: () => undefined,
   asset: () => undefined,
-}
-
-export const NO_PARTS: Mail = {
-  from: [],
-  to: [],
-  cc: [],
-  replyTo: [],
-  messageId: null,
-  date: null,
-  text: null,
-  html: null,
-  headers: [],
-  attachments: [],
-  codes: [],
-  links: [],
 }

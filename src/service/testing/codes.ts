@@ -4,7 +4,7 @@ import { makeWaiters, openMemoryBus } from '../../bus/memory.ts'
 import { parseAddress, parseHost } from '../../core/address.ts'
 import { makeToken, secretHash } from '../../core/id.ts'
 import type { LogFacts } from '../../core/log.ts'
-import type { Mail } from '../../core/message.ts'
+import { EMPTY_MAIL, type Mail } from '../../core/message.ts'
 import type { MailboxId } from '../../core/session.ts'
 import { lookForCodes } from '../look-for-codes.ts'
 import { parseOnce } from '../parse-once.ts'
@@ -16,21 +16,6 @@ const HOUR_MS = 3_600_000
 /** Longer than any test, and shorter than anything takes. */
 export const PATIENT = HOUR_MS
 export const IMPATIENT = 0
-
-export const EMPTY_MAIL: Mail = {
-  from: [],
-  to: [],
-  cc: [],
-  replyTo: [],
-  messageId: null,
-  date: null,
-  text: '',
-  html: null,
-  headers: [],
-  attachments: [],
-  codes: [],
-  links: [],
-}
 
 /** What a mail with this code is read as; none when it is empty. */
 export function mailWith(value: string): Mail {
