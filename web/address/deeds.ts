@@ -1,8 +1,9 @@
 import { signal } from '@preact/signals'
 import { Refusal } from '../site/ask.ts'
 import { facts } from '../site/facts.ts'
+import { timeWords } from '../site/time-words.ts'
 import { tell } from '../site/told.ts'
-import { language, say } from '../site/words.ts'
+import { say } from '../site/words.ts'
 import { gone } from './countdown.ts'
 import type { Mailbox } from './mailbox.ts'
 import { choose, ended, forget, keepMailbox } from './mailboxes.ts'
@@ -66,17 +67,6 @@ export async function remove(mailbox: Mailbox): Promise<void> {
   }
   forget(mailbox)
   tell(say('address_told_removed', { email: mailbox.email }))
-}
-
-/** In the reader's words, by the reader's clock. */
-export function timeWords(time: Date): string {
-  return new Intl.DateTimeFormat(language.value, {
-    weekday: 'long',
-    day: 'numeric',
-    month: 'long',
-    hour: 'numeric',
-    minute: '2-digit',
-  }).format(time)
 }
 
 /** Undefined when the server knows this token no more, or keeps its address for nobody. */

@@ -1,6 +1,6 @@
 import { facts } from '../site/facts.ts'
+import { spanWords } from '../site/time-words.ts'
 import { language, say } from '../site/words.ts'
-import { spanWords } from './left.ts'
 
 /** What becomes of the mail, in the reader's words. */
 export function Privacy() {

@@ -1,5 +1,6 @@
 import { Refusal, Unreachable } from '../site/ask.ts'
-import { language, say } from '../site/words.ts'
+import { waitWords } from '../site/time-words.ts'
+import { say } from '../site/words.ts'
 
 /** Why something could not be done, and when it is worth trying again. */
 export interface Trouble {
@@ -43,10 +44,3 @@ export function sayTrouble({ kind, retrySeconds, message, byItself }: SaidTroubl
 }
 
 type SaidTrouble = Omit<Trouble, 'again'>
-
-function waitWords(seconds: number): string {
-  const [unit, value] =
-    seconds < 120 ? (['second', seconds] as const) : (['minute', seconds / 60] as const)
-  const format = { style: 'unit', unit, unitDisplay: 'long' } as const
-  return new Intl.NumberFormat(language.value, format).format(Math.ceil(value))
-}

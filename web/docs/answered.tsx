@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { sizeText } from '../site/size-text.ts'
 import { language, say } from '../site/words.ts'
 import { holdSecret, secretOf } from './opener.ts'
 import type { Outcome, OutcomeBody } from './send-call.ts'
@@ -64,7 +65,7 @@ function Body({ body }: { body: OutcomeBody }) {
         <code>{body.text}</code>
       </pre>
       {body.kind === 'text' && body.cut && (
-        <p class="soft">{say('docs_cut', { size: sizeWords(body.text.length) })}</p>
+        <p class="soft">{say('docs_cut', { size: sizeText(body.text.length, language.value) })}</p>
       )}
       {body.kind === 'json' && <Uses value={body.value} />}
     </>
@@ -101,17 +102,7 @@ function File({ blob, name }: { blob: Blob; name: string }) {
   }, [blob])
   return (
     <a class="button plain" href={url} download={name}>
-      {say('docs_save', { name, size: sizeWords(blob.size) })}
+      {say('docs_save', { name, size: sizeText(blob.size, language.value) })}
     </a>
   )
-}
-
-function sizeWords(bytes: number): string {
-  const small = bytes < 1_000
-  return (small ? bytes : bytes / 1_000).toLocaleString(language.value, {
-    style: 'unit',
-    unit: small ? 'byte' : 'kilobyte',
-    unitDisplay: 'short',
-    maximumFractionDigits: 1,
-  })
 }

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { spanWords } from '../address/left.ts'
 import { Glyph } from '../site/glyphs.tsx'
+import { spanWords } from '../site/time-words.ts'
 import { language, say } from '../site/words.ts'
 import { type Hearing, hearing } from './mail.ts'
 import { refresh, refreshing } from './refresh.ts'

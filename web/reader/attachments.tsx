@@ -1,9 +1,9 @@
 import { Glyph } from '../site/glyphs.tsx'
 import type { Attachment } from '../site/shapes.ts'
+import { sizeText } from '../site/size-text.ts'
 import { language, say } from '../site/words.ts'
 import { type Risk, risksOf } from './risk.ts'
 import { SaveButton } from './save-button.tsx'
-import { sizeText } from './size.ts'
 
 interface AttachmentsProps {
   attachments: readonly Attachment[]

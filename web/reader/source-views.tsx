@@ -3,8 +3,8 @@ import type { Answers } from '../site/api.ts'
 import { ask, send } from '../site/ask.ts'
 import { faultWords } from '../site/fault-words.ts'
 import type { Message } from '../site/shapes.ts'
+import { sizeText } from '../site/size-text.ts'
 import { language, say } from '../site/words.ts'
-import { sizeText } from './size.ts'
 
 interface SourceProps {
   message: Message

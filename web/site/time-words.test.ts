@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { nextChangeMs, spanWords } from './left.ts'
+import { nextChangeMs, spanWords, waitWords } from './time-words.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -30,6 +30,18 @@ describe('what is left', () => {
     assert.match(spanWords(23 * HOUR + 59 * MINUTE, 'de'), /^23 Std\b.*59 Min\b/)
     assert.match(spanWords(DAY, 'ar', 'long'), /ساعة/)
   })
+})
+
+describe('a wait is never said too short', () => {
+  for (const [seconds, expected] of [
+    [0.2, /^1 second$/],
+    [7, /^7 seconds$/],
+    [119, /^1 minute,? 59 seconds$/],
+    [121, /^3 minutes$/],
+    [3_599, /^1 hour$/],
+  ] as const) {
+    test(`${seconds} s`, () => assert.match(waitWords(seconds), expected))
+  }
 })
 
 describe('the words are looked at again', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { sizeText } from './size.ts'
+import { sizeText } from './size-text.ts'
 
 for (const [bytes, language, expected] of [
   [0, 'en', '0 bytes'],
