@@ -1,4 +1,4 @@
-import { type Question, send, Unreachable } from '../site/ask.ts'
+import { jsonOf, type Question, send } from '../site/ask.ts'
 import { endHere, type Mailbox } from './mailbox.ts'
 
 /** What a new address is to be like; nothing said: a random one for the usual time. */
@@ -38,15 +38,14 @@ export const sessions = {
 async function askMailbox(path: string, question: Question): Promise<Mailbox> {
   const response = await send(path, question)
   const serverNow = new Date(response.headers.get('date') ?? Number.NaN)
-  try {
-    const { email, token, expires_at_iso } = (await response.json()) as {
-      email: string
-      token?: string
-      expires_at_iso: string
-    }
-    const expiresAt = endHere(new Date(expires_at_iso), serverNow, new Date())
-    return { email, token: token ?? question.token ?? '', expiresAt }
-  } catch (cause) {
-    throw new Unreachable('the answer broke off', { cause })
-  }
+  const { email, token, expires_at_iso } = await jsonOf<Named>(response)
+  const expiresAt = endHere(new Date(expires_at_iso), serverNow, new Date())
+  return { email, token: token ?? question.token ?? '', expiresAt }
+}
+
+/** Of what the calls answer, that which is about the session. */
+interface Named {
+  email: string
+  token?: string
+  expires_at_iso: string
 }

@@ -1,7 +1,9 @@
 import type { Answers } from '../site/api.ts'
-import { send, Unreachable } from '../site/ask.ts'
+import { jsonOf, send } from '../site/ask.ts'
 import { MOST_LISTED } from './listing.ts'
 import { full, mail } from './mail.ts'
+
+type List = Answers['GET /api/check-mail']
 
 interface LookOptions {
   signal: AbortSignal
@@ -37,7 +39,7 @@ export function looker(token: string): Look {
         signal: AbortSignal.any([signal, patience]),
       })
       if (response.status === 304) return
-      const answer = await listOf(response)
+      const answer = await jsonOf<List>(response)
       if (signal.aborted) return
       tag = response.headers.get('etag') ?? undefined
       if (!answer.timed_out) mail.listed(answer.messages, since)
@@ -49,19 +51,10 @@ export function looker(token: string): Look {
 
   return Object.assign(look, {
     async full(signal: AbortSignal) {
-      const answer = await listOf(
-        await send('/api/check-mail', { token, values: { limit: 1 }, signal }),
-      )
+      const response = await send('/api/check-mail', { token, values: { limit: 1 }, signal })
+      const answer = await jsonOf<List>(response)
       full.value = answer.full === true
     },
     canWait: () => tag !== undefined,
   })
-}
-
-async function listOf(response: Response): Promise<Answers['GET /api/check-mail']> {
-  try {
-    return await response.json()
-  } catch (cause) {
-    throw new Unreachable('the answer broke off', { cause })
-  }
 }

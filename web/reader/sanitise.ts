@@ -1,4 +1,5 @@
 import createPurifier, { type UponSanitizeAttributeHookEvent } from 'dompurify'
+import { leavePath, parsed } from '../site/where.ts'
 import { contentId } from './content-id.ts'
 import { cleanSheet, styleCleaner } from './mail-style.ts'
 
@@ -96,7 +97,7 @@ function imageAddress(text: string, wishes: Noting): string | undefined {
   if (RASTER.test(value)) return value
   const cid = /^cid:(.+)$/i.exec(value)?.[1]
   if (cid !== undefined) return wishes.pictures.get(contentId(cid))
-  const url = absolute(value)
+  const url = parsed(value)
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return undefined
   wishes.remote.add(url.href)
   return wishes.remoteImages ? url.href : undefined
@@ -105,18 +106,8 @@ function imageAddress(text: string, wishes: Noting): string | undefined {
 const LEADS = new Set(['http:', 'https:', 'mailto:', 'tel:'])
 
 function leadAway(value: string, leave: string): string | undefined {
-  const url = absolute(value)
-  return url && LEADS.has(url.protocol) ? `${leave}#${encodeURIComponent(value.trim())}` : undefined
-}
-
-/** A mail lies nowhere: what is not whole by itself leads nowhere. */
-function absolute(text: string): URL | undefined {
-  const value = text.trim()
-  try {
-    return new URL(value.startsWith('//') ? `https:${value}` : value)
-  } catch {
-    return undefined
-  }
+  const url = parsed(value)
+  return url && LEADS.has(url.protocol) ? leavePath(value.trim(), leave) : undefined
 }
 
 // What letters are made of. No form, no media, no other language than HTML, nothing that a key or a focus sets off.

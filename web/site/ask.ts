@@ -29,12 +29,7 @@ export interface Question {
 
 /** The JSON of a success. Throws Refusal, or Unreachable. */
 export async function ask<T>(path: string, question: Question = {}): Promise<T> {
-  const response = await send(path, question)
-  try {
-    return (await response.json()) as T
-  } catch (cause) {
-    throw new Unreachable('the answer broke off', { cause })
-  }
+  return jsonOf<T>(await send(path, question))
 }
 
 /** A success whose body is read by the caller, or 304 for who asked with If-None-Match. Throws Refusal, or Unreachable. */
@@ -62,6 +57,15 @@ export async function send(path: string, question: Question = {}): Promise<Respo
   }
   if (!response.ok && response.status !== 304) throw await refusalOf(response)
   return response
+}
+
+/** What an answer says. Throws Unreachable when it is not there to its end. */
+export async function jsonOf<T>(response: Response): Promise<T> {
+  try {
+    return (await response.json()) as T
+  } catch (cause) {
+    throw new Unreachable('the answer broke off', { cause })
+  }
 }
 
 async function refusalOf(response: Response): Promise<Error> {

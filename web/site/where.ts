@@ -18,7 +18,7 @@ export type Doubt = 'userinfo' | 'letters' | 'number' | 'port' | 'open'
 const MAX_LENGTH = 32_768
 
 export function where(text: string): Where {
-  const url = text.length > MAX_LENGTH ? undefined : parsed(text.trim())
+  const url = text.length > MAX_LENGTH ? undefined : parsed(text)
   if (!url) return { kind: 'broken' }
   const { protocol, host, href } = url
   if (protocol === 'http:' || protocol === 'https:') {
@@ -29,13 +29,15 @@ export function where(text: string): Where {
 }
 
 /** Our own page that shows it; what stands behind the # is seen by no server. */
-export function leavePath(url: string): string {
-  return `/leave#${encodeURIComponent(url)}`
+export function leavePath(url: string, page = '/leave'): string {
+  return `${page}#${encodeURIComponent(url)}`
 }
 
-function parsed(text: string): URL | undefined {
+/** A mail lies nowhere: what is not whole by itself leads nowhere. */
+export function parsed(text: string): URL | undefined {
+  const value = text.trim()
   try {
-    return new URL(text.startsWith('//') ? `https:${text}` : text)
+    return new URL(value.startsWith('//') ? `https:${value}` : value)
   } catch {
     return undefined
   }
