@@ -80,6 +80,20 @@ describe('two tabs', () => {
   })
 })
 
+test('of many tabs only four hold a connection; the others look from time to time', async () => {
+  const page = await visit('/')
+  const { email } = await openInbox(page)
+  for (let tab = 2; tab <= 4; tab += 1) await openInbox(await beside(page, '/'))
+  const fifth = await beside(page, '/')
+  await fifth.getByText('Looking for new mail every 15 seconds').waitFor()
+  await house().mail(email, letter({ subject: 'For all' }))
+  await row(page, 'For all').waitFor()
+  await page.close()
+  await fifth.getByRole('button', { name: 'Look for mail now' }).click()
+  await row(fifth, 'For all').waitFor()
+  await openInbox(fifth)
+})
+
 test('another address brings its own list, and the first keeps its own', async () => {
   const page = await visit('/')
   const { email } = await openInbox(page)
@@ -142,4 +156,27 @@ describe('the server is asked little', () => {
     await row(page, 'Come meanwhile').waitFor()
     await row(page, 'Deleted meanwhile').waitFor({ state: 'detached' })
   })
+})
+
+test('without locks a tab out of sight holds no stream, and looks from time to time', async () => {
+  const page = await visit('/livez')
+  await page.addInitScript(`{
+    Object.defineProperty(Navigator.prototype, 'locks', { value: undefined })
+    let state = 'visible'
+    Object.defineProperty(document, 'visibilityState', { get: () => state })
+    window.turn = (to) => { state = to; document.dispatchEvent(new Event('visibilitychange')) }
+  }`)
+  await page.goto(house().url)
+  await page.clock.install()
+  const { email } = await openInbox(page)
+  const over = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/events'))
+  await page.evaluate(`turn('hidden')`)
+  await over
+  await page.getByText('Looking for new mail every').waitFor()
+  await house().mail(email, letter({ subject: 'Found by a look' }))
+  await page.clock.runFor(16_000)
+  await row(page, 'Found by a look').waitFor()
+  await page.getByText('Looking for new mail every').waitFor()
+  await page.evaluate(`turn('visible')`)
+  await openInbox(page)
 })
