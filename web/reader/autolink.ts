@@ -19,23 +19,22 @@ export function autolink(text: string): Piece[] {
 // A quote, a bracket or a space ends it, also where a browser would read on: mails put addresses between them.
 const ADDRESS = /\bhttps?:\/\/[^\s<>"'`\p{Cc}\p{Cf}]{1,4000}/giu
 const CLOSERS = { ')': '(', ']': '[', '}': '{' } as const
+const PUNCTUATION = /[.,;:!?*_~|\\。、，！？]/
 
 /** Without the punctuation of the sentence around it; a bracket stays when it was opened inside. */
 function trimmed(found: string): string {
-  let url = found
-  for (;;) {
-    const last = url.at(-1) ?? ''
+  // Counted once: an end of nothing but brackets must not be read anew for each of them.
+  const counts: Record<string, number> = {}
+  for (const letter of found) counts[letter] = (counts[letter] ?? 0) + 1
+  let end = found.length
+  for (; end > 0; end -= 1) {
+    const last = found.charAt(end - 1)
     const opener = CLOSERS[last as keyof typeof CLOSERS]
-    const stray = opener
-      ? count(url, last) > count(url, opener)
-      : /[.,;:!?*_~|\\。、，！？]/.test(last)
-    if (!stray) return url
-    url = url.slice(0, -1)
+    const closers = counts[last] ?? 0
+    if (opener ? closers <= (counts[opener] ?? 0) : !PUNCTUATION.test(last)) break
+    counts[last] = closers - 1
   }
-}
-
-function count(text: string, letter: string): number {
-  return text.split(letter).length - 1
+  return found.slice(0, end)
 }
 
 function reachable(url: string): boolean {

@@ -19,11 +19,11 @@ const TURNS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
 
 const LISTS: Record<Exclude<Risk, 'double' | 'turned'>, string> = {
   program:
-    'exe com scr pif cpl msi msp msix appx bat cmd ps1 psm1 vb vbs vbe js jse mjs cjs wsf wsh ws hta lnk url reg inf scf ' +
-    'jar jnlp class dll sys ocx gadget chm hlp application appref-ms settingcontent-ms sct shs xll rdp library-ms ' +
+    'exe com scr pif cpl msi msp msix appx bat cmd ps1 psm1 vb vbs vbe js jse mjs cjs wsf wsh ws wsb hta lnk url reg inf scf ' +
+    'jar jnlp class dll dylib sys ocx gadget chm hlp application appref-ms settingcontent-ms sct shs xll rdp library-ms ' +
     'search-ms diagcab apk aab ipa dmg pkg mpkg app command workflow terminal scpt deb rpm appimage run bin sh bash zsh ' +
-    'csh fish py pyw pyc rb pl php desktop service crx xpi swf one iqy slk msc',
-  page: 'html htm xhtml xht shtml mht mhtml svg svgz xml xsl xslt',
+    'csh fish py pyw pyc rb pl php desktop service crx xpi swf one iqy slk msc mobileconfig',
+  page: 'html htm xhtml xht shtml mht mhtml webarchive svg svgz xml xsl xslt',
   macro:
     'docm dotm xlsm xltm xlam xlsb pptm potm ppam ppsm sldm doc dot xls xlt xla ppt pot pps rtf pub accdb accde mdb mde',
   archive:
