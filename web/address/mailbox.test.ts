@@ -12,6 +12,7 @@ import {
 const NOW = Date.parse('2026-03-01T12:00:00Z')
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
+const BOUNDS = { now: NOW, cooldown: 30 * 86_400 }
 
 const box = (name: string, leftMs = HOUR): Mailbox => ({
   email: `${name}@box.test`,
@@ -23,7 +24,7 @@ const names = (boxes: Mailbox[]) => boxes.map(({ email }) => email.replace('@box
 describe('what a browser keeps', () => {
   test('is read as it was written', () => {
     const boxes = [box('new'), box('old', -HOUR)]
-    assert.deepEqual(parseMailboxes(writeMailboxes(boxes), NOW), boxes)
+    assert.deepEqual(parseMailboxes(writeMailboxes(boxes), BOUNDS), boxes)
   })
 
   test('is the address, the token and the end, whatever else there was', () => {
@@ -48,13 +49,13 @@ describe('what a browser keeps', () => {
     ['an end that is no time', JSON.stringify([{ ...good, expires: 'soon' }])],
     ['no end', JSON.stringify([{ ...good, expires: null }])],
   ] as const) {
-    test(`may be spoilt: ${name}`, () => assert.deepEqual(parseMailboxes(text, NOW), []))
+    test(`may be spoilt: ${name}`, () => assert.deepEqual(parseMailboxes(text, BOUNDS), []))
   }
 
   test('loses only what is spoilt', () => {
     const text = JSON.stringify([{ broken: true }, good, 'x'])
     assert.deepEqual(
-      parseMailboxes(text, NOW).map(({ email }) => email),
+      parseMailboxes(text, BOUNDS).map(({ email }) => email),
       ['ann@box.test'],
     )
   })
@@ -62,29 +63,35 @@ describe('what a browser keeps', () => {
 
 describe('the list', () => {
   test('has the newest first', () => {
-    assert.deepEqual(names(withMailbox([box('a')], box('b'), NOW)), ['b', 'a'])
+    assert.deepEqual(names(withMailbox([box('a')], box('b'), BOUNDS)), ['b', 'a'])
   })
 
   test('leaves one with a new end in its place', () => {
-    const list = withMailbox([box('a'), box('b')], box('b', DAY), NOW)
+    const list = withMailbox([box('a'), box('b')], box('b', DAY), BOUNDS)
     assert.deepEqual(names(list), ['a', 'b'])
     assert.deepEqual(list[1]?.expiresAt, new Date(NOW + DAY))
   })
 
   test('has room for so many; those that are over go first', () => {
     const live = Array.from({ length: MOST_KEPT - 1 }, (_, index) => box(`live${index}`))
-    const list = withMailbox([box('over', -HOUR), ...live], box('new'), NOW)
+    const list = withMailbox([box('over', -HOUR), ...live], box('new'), BOUNDS)
     assert.deepEqual(names(list), ['new', ...names(live)])
-    const more = withMailbox(list, box('newer'), NOW)
+    const more = withMailbox(list, box('newer'), BOUNDS)
     assert.equal(more.length, MOST_KEPT)
     assert.deepEqual(names(more).slice(0, 2), ['newer', 'new'])
     assert.ok(!names(more).includes(`live${MOST_KEPT - 2}`))
   })
 
-  test('drops what is over for so long that nobody gets it back', () => {
-    const list = withMailbox([box('kept', -29 * DAY), box('lost', -31 * DAY)], box('new'), NOW)
-    assert.deepEqual(names(list), ['new', 'kept'])
-  })
+  for (const [name, cooldown, last] of [
+    ['so long that nobody gets it back', 30 * 86_400, 30 * DAY],
+    ['a day, where an address does not rest', 0, DAY],
+  ] as const) {
+    test(`drops what is over for ${name}`, () => {
+      const before = [box('kept', HOUR - last), box('lost', -HOUR - last)]
+      const list = withMailbox(before, box('new'), { now: NOW, cooldown })
+      assert.deepEqual(names(list), ['new', 'kept'])
+    })
+  }
 })
 
 describe('the end by the clock of the browser', () => {

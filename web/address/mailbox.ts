@@ -9,15 +9,22 @@ export interface Mailbox {
 /** So many are kept; who makes more of them loses sight of the oldest. */
 export const MOST_KEPT = 20
 
-/** As the server promised them, an address that is over can be had back for about so long. */
-const KEPT_AFTER_END_MS = 30 * 86_400_000
+/** What a list is cut by. */
+interface Bounds {
+  now: number
+  /** For so many seconds after its end the server keeps an address for who had it. */
+  cooldown: number
+}
+
+/** Who comes back soon learns that it is over, also where it cannot be had back. */
+const SHORTEST_COOLDOWN = 86_400
 
 export function isOver({ expiresAt }: Mailbox, now: number): boolean {
   return expiresAt.getTime() <= now
 }
 
 /** What was kept, the newest first. Whatever else stands there is no mailbox of ours, and is passed over. */
-export function parseMailboxes(text: string | undefined, now: number): Mailbox[] {
+export function parseMailboxes(text: string | undefined, bounds: Bounds): Mailbox[] {
   let found: unknown
   try {
     found = JSON.parse(text ?? '[]')
@@ -27,7 +34,7 @@ export function parseMailboxes(text: string | undefined, now: number): Mailbox[]
   if (!Array.isArray(found)) return []
   return bounded(
     found.flatMap((entry) => mailboxOf(entry) ?? []),
-    now,
+    bounds,
   )
 }
 
@@ -39,9 +46,13 @@ export function writeMailboxes(mailboxes: readonly Mailbox[]): string {
 }
 
 /** With this one at the top, or in its old place when it was there. */
-export function withMailbox(mailboxes: readonly Mailbox[], one: Mailbox, now: number): Mailbox[] {
+export function withMailbox(
+  mailboxes: readonly Mailbox[],
+  one: Mailbox,
+  bounds: Bounds,
+): Mailbox[] {
   const place = mailboxes.findIndex(({ email }) => email === one.email)
-  return bounded(place < 0 ? [one, ...mailboxes] : mailboxes.with(place, one), now)
+  return bounded(place < 0 ? [one, ...mailboxes] : mailboxes.with(place, one), bounds)
 }
 
 /**
@@ -54,10 +65,11 @@ export function endHere(end: Date, serverNow: Date, now: Date): Date {
 }
 
 /** Those that are over go first, then the oldest. */
-function bounded(mailboxes: readonly Mailbox[], now: number): Mailbox[] {
+function bounded(mailboxes: readonly Mailbox[], { now, cooldown }: Bounds): Mailbox[] {
+  const keptMs = Math.max(cooldown, SHORTEST_COOLDOWN) * 1000
   const known = mailboxes.filter(
     (one, place) =>
-      one.expiresAt.getTime() + KEPT_AFTER_END_MS > now &&
+      one.expiresAt.getTime() + keptMs > now &&
       mailboxes.findIndex(({ email }) => email === one.email) === place,
   )
   const live = known.filter((one) => !isOver(one, now)).slice(0, MOST_KEPT)

@@ -1,4 +1,5 @@
 import { batch, signal } from '@preact/signals'
+import { facts } from '../site/facts.ts'
 import { kept } from '../site/kept.ts'
 import { keptInTab } from '../site/kept-in-tab.ts'
 import { isOver, type Mailbox, parseMailboxes, withMailbox, writeMailboxes } from './mailbox.ts'
@@ -22,7 +23,7 @@ export function choose(mailbox: Mailbox): void {
 
 /** Keeps one that is new, or has a new end. */
 export function keepMailbox(mailbox: Mailbox): void {
-  write(withMailbox(known(), mailbox, Date.now()))
+  write(withMailbox(known(), mailbox, bounds()))
 }
 
 /** For whoever hears from the API that it is over (`session_expired`, `invalid_token`). */
@@ -75,7 +76,11 @@ function known(): Mailbox[] {
 }
 
 function shelf(): Mailbox[] {
-  return parseMailboxes(kept.find(SHELF), Date.now())
+  return parseMailboxes(kept.find(SHELF), bounds())
+}
+
+function bounds(): { now: number; cooldown: number } {
+  return { now: Date.now(), cooldown: facts.cooldown }
 }
 
 /** That of this tab before it was loaded again, else the last one chosen anywhere, else the newest. */
