@@ -23,13 +23,15 @@ export interface Letter {
  */
 export function findCodes(letter: Letter): Code[] {
   const found = new Map<string, Code>()
-  const token = letter.otpToken.trim()
-  if (TOKEN.test(token)) keep(found, codeOf(token, MARKED))
   for (const text of letter.texts) {
     const bound = originBound(text)
     if (bound) keep(found, codeOf(bound, MARKED))
   }
   for (const code of scored(letter)) keep(found, code)
+  const token = letter.otpToken.trim()
+  // Whoever hands a signed mail on can add the header: it is the last to be believed where the mail says another code.
+  const isAlone = found.size === 0 || found.has(token)
+  if (TOKEN.test(token)) keep(found, codeOf(token, isAlone ? MARKED : LEAST))
   return [...found.values()].sort((a, b) => b.confidence - a.confidence).slice(0, MAX_CODES)
 }
 

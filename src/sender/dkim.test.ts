@@ -101,6 +101,22 @@ test('a signature over a part of the body does not hold for what was added to it
   expect(await dkimOf(`${mail}<b>Send money.</b>\r\n`)).toBe('neutral')
 })
 
+for (const added of [
+  'Subject: Your account is locked',
+  'SUBJECT : Your account is locked',
+  'From: Bob <bob@sender.test>',
+  'To: all@box.test',
+  'Content-Type: text/html',
+  'Date: Mon, 1 Jan 2024 00:00:00 +0000',
+] as const) {
+  test(`nor does one for a mail that says something twice: ${added}`, async () => {
+    const once = `Date: Tue, 2 Jan 2024 00:00:00 +0000\r\nContent-Type: text/plain\r\n${LETTER}`
+    const mail = await signed(once, rsa)
+    expect(await dkimOf(mail)).toBe('pass')
+    expect(await dkimOf(`${added}\r\n${mail}`)).toBe('neutral')
+  })
+}
+
 test('a signature that has run out is judged by when the mail came', async () => {
   const signTime = new Date(Date.now() - 9 * DAY_MS)
   const expires = new Date(Date.now() - 2 * DAY_MS)

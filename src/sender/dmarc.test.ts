@@ -51,6 +51,12 @@ for (const [name, author, mailFrom, expected] of [
   })
 }
 
+test('the author’s signature is not enough where a stranger has put another subject before it', async () => {
+  const mail = await signed(from('ceo@bank.test'), rsa, { signingDomain: 'bank.test' })
+  const locked = `Subject: Your account is locked\r\n${mail}`
+  expect(await dmarcOf('ceo@bank.test', 'x@evil.test', locked)).toBe('fail')
+})
+
 test('the author’s signature is enough, another’s is not', async () => {
   const mail = from('ceo@bank.test')
   const options = { signingDomain: 'bank.test' }
