@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { CopyButton } from '../site/copy-button.tsx'
 import { Dialog } from '../site/dialog.tsx'
 import { say } from '../site/words.ts'
-import { handOverLink } from './handed.ts'
+import { handed, handOverLink } from './handed.ts'
 import type { Mailbox } from './mailbox.ts'
 
 /** Shows the mailbox's link as something to point a camera at. */
@@ -15,6 +15,25 @@ export function HandOver({ mailbox, onClose }: { mailbox: Mailbox; onClose(): vo
       <QrCode text={link} label={say('address_phone_code', { email: mailbox.email })} />
       <p class="notice">{say('address_phone_care')}</p>
       <CopyButton text={link} label={say('address_phone_link')} />
+    </Dialog>
+  )
+}
+
+/** Asks whether the mailbox of another device is to be opened on this one. */
+export function Handed() {
+  if (!handed.value) return null
+  const { mailbox, decide } = handed.value
+  return (
+    <Dialog title={say('address_handed_title')} onClose={() => decide(false)}>
+      <p>{say('address_handed_how', { email: mailbox.email })}</p>
+      <div class="row">
+        <button type="button" onClick={() => decide(true)}>
+          {say('address_handed_yes')}
+        </button>
+        <button type="button" class="plain" onClick={() => decide(false)}>
+          {say('address_handed_no')}
+        </button>
+      </div>
     </Dialog>
   )
 }

@@ -1,5 +1,4 @@
 import { say } from '../site/words.ts'
-import { Drawing } from './drawing.tsx'
 import { hearing } from './mail.ts'
 import './empty.css'
 
@@ -13,5 +12,25 @@ export function Empty() {
       <p>{say(isEnded ? 'inbox_ended_how' : 'inbox_empty_how')}</p>
       {!isEnded && <p class="soft">{say('inbox_empty_code')}</p>}
     </div>
+  )
+}
+
+/** A mayfly above an open letter. It hovers, unless the reader likes things still. */
+function Drawing() {
+  return (
+    <svg class="drawing" viewBox="0 0 240 150" aria-hidden="true">
+      <path class="drawing-path" d="M28 52c26-34 62-40 84-22" />
+      <path class="drawing-letter" d="M70 84l50-34l50 34v48a6 6 0 0 1-6 6H76a6 6 0 0 1-6-6z" />
+      <path class="drawing-sheet" d="M84 62h72v48l-36 20l-36-20z" />
+      <path class="drawing-lines" d="M96 76h34M96 86h48M96 96h26" />
+      <path class="drawing-front" d="M70 84l50 32l50-32v48a6 6 0 0 1-6 6H76a6 6 0 0 1-6-6z" />
+      <g class="drawing-fly">
+        <path class="drawing-wing" d="M140 34c-16-14-20-26-14-30c8-2 16 12 18 28z" />
+        <path class="drawing-wing" d="M146 33c-4-20 2-31 9-31c8 2 4 18-5 31z" />
+        <path d="M134 30c8 2 16 5 24 2c8-2 14-8 22-8" />
+        <path d="M134 30c-10-3-20-1-28 4M134 30c-10 1-18 6-24 12" />
+        <circle class="drawing-eye" cx="160" cy="31" r="2.6" />
+      </g>
+    </svg>
   )
 }

@@ -1,4 +1,4 @@
-import { useComputed } from '@preact/signals'
+import { signal, useComputed } from '@preact/signals'
 import { written } from '../reader/sender.ts'
 import { copyText } from '../site/copy-button.tsx'
 import { Glyph } from '../site/glyphs.tsx'
@@ -8,7 +8,6 @@ import { language, say } from '../site/words.ts'
 import { tick } from './chosen.ts'
 import { deleteRow, setCursor } from './deeds.ts'
 import { rowId } from './focus.ts'
-import { minute } from './minute.ts'
 import { open } from './opened.ts'
 import { receivedText } from './received.ts'
 
@@ -69,6 +68,15 @@ export function Row({ message, isUnread, isChosen, isOpen }: RowProps) {
     </li>
   )
 }
+
+/** Now, as exact as a list of mail needs it. */
+const minute = signal(new Date())
+
+const STEP_MS = 20_000
+
+setInterval(() => {
+  minute.value = new Date()
+}, STEP_MS)
 
 function Received({ at }: { at: string }) {
   const date = new Date(at)

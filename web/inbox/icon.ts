@@ -1,7 +1,0 @@
-/** The mark of the site with a count beside it, as an address that needs no request. */
-export function iconWith(count: number): string {
-  const text = count > 9 ? '9+' : String(count)
-  return `data:image/svg+xml,${encodeURIComponent(
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0b6b63"/><path d="M16 5l3.2 7.8L27 16l-7.8 3.2L16 27l-3.2-7.8L5 16l7.8-3.2z" fill="none" stroke="#fff" stroke-width="2.2" stroke-linejoin="round"/><circle cx="22" cy="10" r="10" fill="#c7362b"/><text x="22" y="15" font-family="sans-serif" font-size="${count > 9 ? 12 : 14}" font-weight="700" text-anchor="middle" fill="#fff">${text}</text></svg>`,
-  )}`
-}
