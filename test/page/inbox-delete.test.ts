@@ -120,6 +120,7 @@ describe('several', () => {
 
   test('in great number go within the limits of the server, and the page says how far it is', async () => {
     const page = await visit('/', OUTSIDE)
+    await page.clock.install()
     const { email, token } = await openInbox(page)
     const refused: number[] = []
     page.on('response', (response) => {
@@ -129,6 +130,7 @@ describe('several', () => {
     await page.getByText('260 unread').waitFor()
     await page.getByRole('button', { name: 'Delete all' }).click()
     await page.getByText('Waiting for mail').waitFor()
+    await page.clock.runFor(UNDO_MS)
     await page.locator('.toast', { hasText: /Deleting \d+ of 260/ }).waitFor()
     await page.locator('.toast').waitFor({ state: 'detached' })
     assert.deepEqual(await subjects(house(), token), [])
