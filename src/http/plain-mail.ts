@@ -4,6 +4,7 @@ import type { Answer } from './answer.ts'
 import { html, type Markup } from './markup.ts'
 import { alone, INBOX, type PlainSite, plainPage, proofField } from './plain-page.ts'
 import type { Tongue } from './plain-tongue.ts'
+import { shownSender } from './shown-sender.ts'
 
 interface Letter {
   message: Message
@@ -30,7 +31,7 @@ export function mailPage(site: PlainSite, { message, mail, checks, token }: Lett
 <article>
 <h1 class="plain-title">${alone(subject)}</h1>
 <dl class="facts">
-<dt>${say('mail_from')}</dt><dd>${sender(tongue, message)}${trust(tongue, checks)}</dd>
+<dt>${say('mail_from')}</dt><dd>${sender(tongue, message)}${trust(tongue, checks)}${claimed(tongue, message)}</dd>
 <dt>${say('mail_to')}</dt><dd>${alone(recipient)}</dd>
 <dt>${say('mail_received')}</dt><dd><time datetime="${isoStamp(receivedAt)}">${tongue.time(receivedAt)}</time></dd>
 </dl>
@@ -47,9 +48,16 @@ ${files(tongue, id, mail.attachments)}
 
 /** The address is always there: a name can say anything. */
 function sender({ say }: Tongue, { senderName, senderEmail }: Message): Markup {
-  if (senderName === '' && senderEmail === '') return html`${say('mail_no_sender')}`
-  if (senderName === '') return alone(senderEmail)
-  return html`${alone(senderName)} <span class="soft" dir="ltr">&lt;${senderEmail}&gt;</span>`
+  const { title, address } = shownSender(senderName, senderEmail)
+  if (title === '') return html`${say('mail_no_sender')}`
+  if (!address) return alone(title)
+  return html`${alone(title)} <span class="soft" dir="ltr">&lt;${address}&gt;</span>`
+}
+
+function claimed({ say }: Tongue, { senderName, senderEmail }: Message): Markup {
+  const { claims } = shownSender(senderName, senderEmail)
+  if (!claims) return html``
+  return html`<p class="notice bad">${say('sender_claims', { name: claims })}</p>`
 }
 
 function trust({ say }: Tongue, checks: SenderChecks | undefined): Markup {

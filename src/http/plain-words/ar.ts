@@ -73,6 +73,7 @@ export const ar: PlainWords = {
   sender_sure: 'يؤكد نطاق المرسل هذه الرسالة.',
   sender_doubt: 'لا يؤكد نطاق المرسل هذه الرسالة. قد تكون مزوّرة.',
   sender_unknown: 'لا شيء يؤكد من أرسل هذه الرسالة.',
+  sender_claims: 'الاسم المذكور هو «{name}»، لكن الرسالة جاءت من العنوان أعلاه.',
 
   cookie_title: 'لم يحفظ متصفحك ملف تعريف الارتباط',
   cookie_text:

@@ -76,6 +76,7 @@ export const de: PlainWords = {
   sender_doubt:
     'Die Domain des Absenders bestätigt diese Mail nicht. Sie ist vielleicht gefälscht.',
   sender_unknown: 'Nichts bestätigt, wer diese Mail gesendet hat.',
+  sender_claims: 'Als Name steht dort „{name}“. Die Mail kommt von der Adresse darüber.',
 
   cookie_title: 'Ihr Browser hat das Cookie nicht behalten',
   cookie_text:

@@ -73,6 +73,7 @@ export const en = {
   sender_sure: 'The domain of the sender confirms this mail.',
   sender_doubt: 'The domain of the sender does not confirm this mail. It may be forged.',
   sender_unknown: 'Nothing confirms who sent this mail.',
+  sender_claims: 'The name given is “{name}”. The mail comes from the address above.',
 
   cookie_title: 'Your browser did not keep the cookie',
   cookie_text:

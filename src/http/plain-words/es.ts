@@ -75,6 +75,7 @@ export const es: PlainWords = {
   sender_sure: 'El dominio del remitente confirma este correo.',
   sender_doubt: 'El dominio del remitente no confirma este correo. Puede ser falso.',
   sender_unknown: 'Nada confirma quién envió este correo.',
+  sender_claims: 'El nombre indicado es “{name}”. El correo viene de la dirección de arriba.',
 
   cookie_title: 'Su navegador no guardó la cookie',
   cookie_text:

@@ -76,6 +76,7 @@ export const fr: PlainWords = {
   sender_sure: 'Le domaine de l’expéditeur confirme ce message.',
   sender_doubt: 'Le domaine de l’expéditeur ne confirme pas ce message. Il est peut-être falsifié.',
   sender_unknown: 'Rien ne confirme qui a envoyé ce message.',
+  sender_claims: 'Le nom donné est « {name} ». Le message vient de l’adresse ci-dessus.',
 
   cookie_title: 'Votre navigateur n’a pas gardé le cookie',
   cookie_text:

@@ -76,6 +76,7 @@ export const pt: PlainWords = {
   sender_sure: 'O domínio do remetente confirma esta mensagem.',
   sender_doubt: 'O domínio do remetente não confirma esta mensagem. Pode ser falsa.',
   sender_unknown: 'Nada confirma quem enviou esta mensagem.',
+  sender_claims: 'O nome informado é “{name}”. A mensagem vem do endereço acima.',
 
   cookie_title: 'O seu navegador não guardou o cookie',
   cookie_text:

@@ -71,6 +71,7 @@ export const zh: PlainWords = {
   sender_sure: '发件人的域名确认了这封邮件。',
   sender_doubt: '发件人的域名没有确认这封邮件，它可能是伪造的。',
   sender_unknown: '无法确认是谁发送了这封邮件。',
+  sender_claims: '邮件中写的名称是“{name}”，但实际来自上面的地址。',
 
   cookie_title: '您的浏览器没有保存 Cookie',
   cookie_text: '没有它，本页无法知道哪个地址属于您。请允许本站使用 Cookie，然后重新获取地址。',
