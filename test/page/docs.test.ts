@@ -16,24 +16,24 @@ beforeAll(() => {
 })
 afterAll(() => ring.close())
 
+// Each screen and each way once: the links are the same HTML with and without the script.
 for (const { name, ...viewport } of SCREENS) {
-  for (const javaScriptEnabled of [true, false]) {
-    const way = javaScriptEnabled ? 'with' : 'without'
-    test(`each link of the contents leads to its section on a ${name}, ${way} JavaScript`, async () => {
-      const page = await visit('/docs', { viewport, javaScriptEnabled })
-      const contents = page.getByRole('navigation', { name: 'Contents' })
-      if (name === 'phone') await contents.locator('summary').click()
-      const links = await contents.getByRole('link').all()
-      assert.ok(links.length > 20)
-      for (const link of links) {
-        const target = (await link.getAttribute('href')) ?? ''
-        await link.click()
-        const box = await page.locator(target).boundingBox()
-        assert.ok(box && box.y < viewport.height && box.y + box.height > 0, `${target} is in sight`)
-        assert.equal(new URL(page.url()).hash, target)
-      }
-    })
-  }
+  const javaScriptEnabled = name === 'phone'
+  const way = javaScriptEnabled ? 'with' : 'without'
+  test(`each link of the contents leads to its section on a ${name}, ${way} JavaScript`, async () => {
+    const page = await visit('/docs', { viewport, javaScriptEnabled })
+    const contents = page.getByRole('navigation', { name: 'Contents' })
+    if (name === 'phone') await contents.locator('summary').click()
+    const links = await contents.getByRole('link').all()
+    assert.ok(links.length > 20)
+    for (const link of links) {
+      const target = (await link.getAttribute('href')) ?? ''
+      await link.click()
+      const box = await page.locator(target).boundingBox()
+      assert.ok(box && box.y < viewport.height && box.y + box.height > 0, `${target} is in sight`)
+      assert.equal(new URL(page.url()).hash, target)
+    }
+  })
 }
 
 test('the contents stay in sight where there is room', async () => {
@@ -234,7 +234,7 @@ describe('the console', () => {
 
   test('writes the same call for a terminal, and hides the token in it', async () => {
     const { email, token } = await house().session()
-    const { page, form } = await open('GET /api/check-mail')
+    const { form } = await open('GET /api/check-mail')
     await form.getByLabel('Token of a session').fill(token)
     await form.getByLabel('limit').fill('5')
     await form.getByText('The same in a terminal').click()
@@ -245,6 +245,5 @@ describe('the console', () => {
     assert.ok(command.includes(`${house().url}/api/check-mail?limit=5`))
     const { stdout } = await promisify(execFile)('bash', ['-c', command.replace('curl', 'curl -s')])
     assert.equal(JSON.parse(stdout).email, email)
-    assert.ok(page.url().startsWith(house().url))
   })
 })
