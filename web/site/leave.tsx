@@ -26,16 +26,16 @@ function Leave() {
   return (
     <Frame>
       <div class="leave">
-        <Told leads={where(link)} link={link} />
+        <Told leads={where(link)} />
       </div>
     </Frame>
   )
 }
 
-function Told({ leads, link }: { leads: Where; link: string }) {
+function Told({ leads }: { leads: Where }) {
   switch (leads.kind) {
     case 'web':
-      return <Web leads={leads} link={link} />
+      return <Web leads={leads} />
     case 'mail':
       return (
         <>
@@ -58,7 +58,7 @@ function Told({ leads, link }: { leads: Where; link: string }) {
           <div class="row">
             <Back />
           </div>
-          <Whole link={link} />
+          <Whole href={leads.href} />
         </>
       )
     case 'broken':
@@ -74,13 +74,7 @@ function Told({ leads, link }: { leads: Where; link: string }) {
   }
 }
 
-function Web({
-  leads: { host, href, doubts },
-  link,
-}: {
-  leads: Where & { kind: 'web' }
-  link: string
-}) {
+function Web({ leads: { host, href, doubts } }: { leads: Where & { kind: 'web' } }) {
   return (
     <>
       <h1 class="leave-lead">{say('leave_lead')}</h1>
@@ -99,18 +93,19 @@ function Web({
         <Back />
       </div>
       <p class="soft">{say('leave_private')}</p>
-      <Whole link={link} />
+      <Whole href={href} />
     </>
   )
 }
 
-function Whole({ link }: { link: string }) {
-  const cut = link.length > MAX_SHOWN
+/** As the browser spells it: in the mail's own spelling marks could turn it around. */
+function Whole({ href }: { href: string }) {
+  const cut = href.length > MAX_SHOWN
   return (
     <>
       <h2 class="leave-name">{say('leave_whole')}</h2>
       <p class="leave-whole" dir="ltr">
-        {link.slice(0, MAX_SHOWN)}
+        {href.slice(0, MAX_SHOWN)}
         {cut && '…'}
       </p>
     </>

@@ -45,18 +45,30 @@ describe('a link on the web', () => {
 })
 
 for (const [name, link, expected] of [
-  ['a script is never opened', 'javascript:alert(1)', { kind: 'other', scheme: 'javascript' }],
+  [
+    'a script is never opened',
+    'javascript:alert(1)',
+    { kind: 'other', scheme: 'javascript', href: 'javascript:alert(1)' },
+  ],
   [
     'not in capitals and tabs either',
     'JaVa\tScript:alert(1)',
-    { kind: 'other', scheme: 'javascript' },
+    { kind: 'other', scheme: 'javascript', href: 'javascript:alert(1)' },
   ],
-  ['a page in a link is never opened', 'data:text/html,x', { kind: 'other', scheme: 'data' }],
-  ['a file is never opened', 'file:///etc/passwd', { kind: 'other', scheme: 'file' }],
+  [
+    'a page in a link is never opened',
+    'data:text/html,x',
+    { kind: 'other', scheme: 'data', href: 'data:text/html,x' },
+  ],
+  [
+    'a file is never opened',
+    'file:///etc/passwd',
+    { kind: 'other', scheme: 'file', href: 'file:///etc/passwd' },
+  ],
   [
     'a program is never started',
     'ms-word:ofe|u|http://a.test',
-    { kind: 'other', scheme: 'ms-word' },
+    { kind: 'other', scheme: 'ms-word', href: 'ms-word:ofe|u|http://a.test' },
   ],
   [
     'a mail has its address',
@@ -67,6 +79,16 @@ for (const [name, link, expected] of [
     'a mail has only the first',
     'mailto:ann%40a.test,bob@b.test',
     { kind: 'mail', address: 'ann@a.test' },
+  ],
+  [
+    'a mail to marks that turn letters around has them spelt out',
+    'mailto:ann\u202E@a.test',
+    { kind: 'mail', address: 'ann%E2%80%AE@a.test' },
+  ],
+  [
+    'so has a link that is never opened',
+    'data:\u202Etxt,x#\u2066',
+    { kind: 'other', scheme: 'data', href: 'data:%E2%80%AEtxt,x#%E2%81%A6' },
   ],
   ['nothing leads nowhere', '', { kind: 'broken' }],
   ['words lead nowhere', 'not a link', { kind: 'broken' }],

@@ -9,7 +9,7 @@ export type Where =
       doubts: Doubt[]
     }
   | { kind: 'mail'; address: string }
-  | { kind: 'other'; scheme: string }
+  | { kind: 'other'; scheme: string; href: string }
   | { kind: 'broken' }
 
 /** `userinfo`: something stands before the host and looks like one; `letters`: the host is not written in plain ones. */
@@ -25,7 +25,7 @@ export function where(text: string): Where {
     return { kind: 'web', href, host, doubts: doubtsOf(url) }
   }
   if (protocol === 'mailto:') return { kind: 'mail', address: addressOf(url) }
-  return { kind: 'other', scheme: protocol.slice(0, -1) }
+  return { kind: 'other', scheme: protocol.slice(0, -1), href }
 }
 
 /** Our own page that shows it; what stands behind the # is seen by no server. */
@@ -58,7 +58,9 @@ function doubtsOf({ protocol, username, password, hostname, port }: URL): Doubt[
 function addressOf({ pathname }: URL): string {
   const first = pathname.split(',')[0] ?? ''
   try {
-    return decodeURIComponent(first)
+    const address = decodeURIComponent(first)
+    // Marks that turn the text around or take no room stay spelt out.
+    return /[\p{Cc}\p{Cf}]/u.test(address) ? first : address
   } catch {
     return first
   }
