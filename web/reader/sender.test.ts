@@ -86,6 +86,66 @@ describe('a sender is written', () => {
   }
 })
 
+const OWN = 'ann@sender.test'
+
+describe('a name that looks like somebody else', () => {
+  for (const name of [
+    ...['paypal.com', 'paypal.com.', 'paypal\u2024com', 'paypal。com', 'paypal．com', 'paypal·com'],
+    ...[
+      'paypal.com-support',
+      'paypal.com!',
+      'paypal.com_',
+      '…paypal.com',
+      'a..paypal.com',
+      '-paypal.com',
+    ],
+    ...[
+      'PayPal.Com team',
+      'https://paypal.com/x',
+      'paypal.com.evil',
+      'paypal.соm',
+      'paypal.сом',
+      'bank.cóm',
+    ],
+    ...['bank.co.uk', 'bank.de', 'x.com', 'банк.рф', 'bank.xn--p1ai', 'bank.test', 'bank.example'],
+    ...['pay@bank', 'pay＠bank', 'pay[at]bank', 'pay @ bank.test', 'xann@sender.test'],
+    ...[
+      'ann@sender.test.evil',
+      'Ann (ann@sender.test) of pay@bank.test',
+      'ann@sender.test, paypal.com',
+    ],
+  ]) {
+    test(name, () => assert.equal(written(name, OWN).claims, name))
+  }
+})
+
+describe('a name that looks like nobody else', () => {
+  for (const name of [
+    ...['Node.js Weekly', 'E.ON Energie', 'J.R.R.Tolkien', 'Ann @ Acme', 'Ann (ann@sender.test)'],
+    ...[
+      "Ann 'ann@sender.test'",
+      'Ann <ANN@sender.test>',
+      'sender.test',
+      'Sender.Test!',
+      '@ann',
+      'Ann.',
+    ],
+    ...[
+      'Müller GmbH & Co.KG',
+      'Web 2.0',
+      'Иван.Петров',
+      'St.Pauli',
+      'Ph.D. Ann',
+      'Ann...',
+      'A.B',
+      '.',
+      '@',
+    ],
+  ]) {
+    test(name, () => assert.equal(written(name, OWN).claims, undefined))
+  }
+})
+
 for (const [name, address, expected] of [
   ['a domain is what stands behind the last @', '"a@b"@c.test', 'c.test'],
   ['a domain of other letters is spelt as the DNS has it', 'a@bücher.test', 'xn--bcher-kva.test'],

@@ -39,25 +39,78 @@ function plainName(name: string): string {
 }
 
 function same(name: string, address: string): boolean {
-  return name.replace(/^["'<\s]+|[">'\s]+$/g, '').toLowerCase() === address.toLowerCase()
+  return (
+    name.replace(/^["'<\s]+|(?<![">'\s])[">'\s]+$/g, '').toLowerCase() === address.toLowerCase()
+  )
 }
 
-// Anything that people read as an @, and the names of places.
-const AT = /[@\uff20\ufe6b\u24d0]|\(at\)|\[at\]/i
-const PLACE = /(?:^|[\s"'(<[/])((?:[\p{L}\p{N}-]+\.)+\p{L}{2,24})(?=$|[\s"')>\]/,:;])/giu
-
+/** An address that is not his, or a place that he is not at, among the words of his name. */
 function looksLikeAnother(name: string, address: string): boolean {
-  if (AT.test(name)) return true
+  const own = address.toLowerCase()
+  const rest = asRead(name)
+    .split(/[\s"<>()[\]{},;:|]+/)
+    .map((word) => word.replace(/^'+|(?<!['.!?])['.!?]+$/g, ''))
+    .filter((word) => word !== own)
+  if (rest.some((word) => /[\p{L}\p{N}_.+-]@[\p{L}\p{N}]/u.test(word))) return true
   const domain = domainOf(address)
-  return [...name.matchAll(PLACE)].some(([, place = '']) => {
-    const named = domainOf(place.toLowerCase())
-    return named !== domain && !domain.endsWith(`.${named}`)
-  })
+  return rest
+    .flatMap((word) => word.match(/[\p{L}\p{N}.-]+/gu) ?? [])
+    .flatMap((word) => word.split(/\.{2,}/))
+    .some((word) => isPlaceElsewhere(word, domain))
 }
+
+/** As people read it: wide letters are letters, and whatever looks like an @ or a dot is one. */
+function asRead(name: string): string {
+  return name
+    .replaceAll('\u24d0', '@')
+    .normalize('NFKC')
+    .replace(/[\u3002\u00b7\u2027]/g, '.')
+    .replace(/ ?[([]at[)\]] ?/gi, '@')
+    .toLowerCase()
+}
+
+function isPlaceElsewhere(word: string, domain: string): boolean {
+  const labels = word.replace(/^[.-]+|(?<![.-])[.-]+$/g, '').split('.')
+  // “Co.KG” is how firms end, not a place.
+  const isPlace = labels.some((label, at) => at > 0 && labels[at - 1] !== 'co' && isEnding(label))
+  if (!isPlace) return false
+  const named = domainOf(labels.join('.'))
+  return named !== domain && !domain.endsWith(`.${named}`)
+}
+
+const COUNTRIES = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
+// Those that people know for the ends of addresses. More would make places of names such as Node.js.
+const ENDINGS = new Set(
+  (
+    'com net org edu gov mil int info biz name pro mobi app dev xyz online site website web shop store tech cloud club ' +
+    'live top vip bank page link icu work today news support email help space fun world life services digital agency ' +
+    'finance money credit cards network systems solutions center company group global team chat social media blog wiki ' +
+    'zip mov security host zone one win bid loan click test example рф 中国 公司 网络'
+  ).split(' '),
+)
+// Letters of other alphabets that look like ours.
+const ALIKE: Partial<Record<string, string>> = Object.fromEntries(
+  [...'асеорхуіјѕтмнгοενρτ'].map((letter, at) => [letter, 'aceopxyijstmhroevpt'.charAt(at)]),
+)
+
+function isEnding(label: string): boolean {
+  if (label.startsWith('xn--')) return true
+  // Whatever stands behind a hyphen is read as another word.
+  const word = (label.split('-', 1)[0] ?? '').slice(0, MAX_ENDING)
+  const plain = [...word.normalize('NFKD')].map((letter) => ALIKE[letter] ?? letter).join('')
+  const latin = plain.replace(/\p{M}/gu, '')
+  return (
+    ENDINGS.has(word) ||
+    ENDINGS.has(latin) ||
+    (/^[a-z]{2}$/.test(latin) && COUNTRIES.of(latin.toUpperCase()) !== undefined)
+  )
+}
+
+const MAX_ENDING = 24
 
 type Checks = NonNullable<Message['auth']>
 
-/** `proven`: the domain's owner vouches for it; `forged`: he says that it is not his; `unproven`: nobody can tell. */
+/** `proven`: the domain's owner vouches for it; `forged`: it was asked for and failed; `unproven`: nobody can tell. */
 type Verdict = 'proven' | 'forged' | 'unproven'
 
 export function verdictOf({ dmarc }: Pick<Checks, 'dmarc'>): Verdict {
