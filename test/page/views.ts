@@ -23,6 +23,8 @@ export interface View {
   complaint?: RegExp
   /** What is new of it, by a selector; the rest is looked at elsewhere. */
   within?: string
+  /** Made anew for each screen: it goes away by itself. */
+  fleeting?: true
   open(stage: Stage): Promise<void>
 }
 

@@ -54,6 +54,7 @@ export const inboxViews: readonly View[] = [
   },
   {
     name: 'inbox-undo',
+    fleeting: true,
     async open(stage) {
       await openWithMail(stage)
       await stage.page.getByRole('button', { name: 'Delete all' }).click()
