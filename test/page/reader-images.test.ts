@@ -14,6 +14,7 @@ import { checkAccess, visitor } from './visit.ts'
 const dns = await openDnsServer({
   'TXT sender.test': ['v=spf1 ip4:127.0.0.1 -all'],
   'TXT _dmarc.sender.test': ['v=DMARC1; p=reject'],
+  'TXT evil.test': ['v=spf1 ip4:127.0.0.1 -all'],
 })
 const visits = visitor({ MAYFLY_AUTH_CHECKS: 'on', MAYFLY_DNS: dns.server })
 
@@ -151,7 +152,7 @@ describe('the sender', () => {
     [
       'May not be from sender.test',
       'ann@sender.test',
-      'mail like this is not his',
+      'It could not be shown that this mail comes from sender.test',
       'eve@evil.test',
     ],
     ['Sender not proven', 'bob@nowhere.test', 'it may be from anyone', 'bob@nowhere.test'],
@@ -163,7 +164,8 @@ describe('the sender', () => {
       await opener(page, 'Hello').click()
       await page.getByRole('article').getByText(badge).click()
       await page.getByText(why).waitFor()
-      await page.getByText('Sent by a server of the domain (SPF)').waitFor()
+      // It is of the domain on the envelope, which the sender chooses.
+      await page.getByText('of some domain, not necessarily this one (SPF)').waitFor()
       for (const colorScheme of SCHEMES) {
         await page.emulateMedia({ colorScheme })
         await checkAccess(page)
@@ -188,5 +190,24 @@ describe('the sender', () => {
     await page.getByText('The sender is being checked').waitFor()
     await page.clock.fastForward(10_000)
     await page.getByText('Really from sender.test').waitFor()
+  })
+
+  test('is not said to be checked for ever where nobody checks him', async () => {
+    const page = await visits.visit('/')
+    await page.clock.install()
+    const { email } = await openInbox(page)
+    await page.route('**/api/read-mail?*', async (route) => {
+      const response = await route.fetch()
+      const answer = await response.json()
+      answer.message.auth = null
+      await route.fulfill({ response, json: answer })
+    })
+    await send(email, textMail('Hi.', { subject: 'Hello', from: 'ann@sender.test' }))
+    await opener(page, 'Hello').click()
+    const checking = page.getByText('The sender is being checked')
+    await checking.waitFor()
+    await page.clock.fastForward(10_000)
+    await checking.waitFor({ state: 'detached' })
+    await page.getByRole('article').getByText('ann@sender.test').first().waitFor()
   })
 })

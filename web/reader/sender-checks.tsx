@@ -8,8 +8,9 @@ const LOOKS = { proven: 'badge good', forged: 'badge bad', unproven: 'badge' } a
 
 /** Whether the sender is who he says he is: a word, and why, for who asks. */
 export function SenderChecks({ checks, sender }: { checks: Checks; sender: string }) {
-  const verdict = verdictOf(checks)
   const domain = domainOf(sender)
+  // Who names no sender is not said to be somebody else.
+  const verdict = domain === '' ? 'unproven' : verdictOf(checks)
   return (
     <details class="checks">
       <summary class={LOOKS[verdict]}>{say(`reader_${verdict}`, { domain })}</summary>

@@ -204,10 +204,10 @@ export const de: Words = {
   reader_unproven: 'Absender nicht belegt',
   reader_proven_why: 'Der Inhaber von {domain} steht für diese Mail ein.',
   reader_forged_why:
-    'Laut dem Inhaber von {domain} ist eine Mail wie diese nicht von ihm. Trauen Sie weder ihren Links noch ihren Dateien.',
+    'Es ließ sich nicht belegen, dass diese Mail von {domain} kommt. Trauen Sie weder ihren Links noch ihren Dateien.',
   reader_unproven_why: 'Niemand steht für diese Mail ein: Sie kann von jedem sein.',
-  reader_spf: 'Von einem Server der Domain gesendet (SPF)',
-  reader_dkim: 'Von der Domain signiert (DKIM)',
+  reader_spf: 'Von einem Server irgendeiner Domain gesendet, nicht unbedingt dieser (SPF)',
+  reader_dkim: 'Von irgendeiner Domain signiert, nicht unbedingt von dieser (DKIM)',
   reader_dmarc: 'Von der angezeigten Domain signiert oder gesendet (DMARC)',
   reader_check_pass: 'Ja',
   reader_check_fail: 'Nein',

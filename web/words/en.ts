@@ -197,10 +197,10 @@ export const en = {
   reader_unproven: 'Sender not proven',
   reader_proven_why: 'The owner of {domain} vouches for this mail.',
   reader_forged_why:
-    'The owner of {domain} says that mail like this is not his. Do not trust its links and files.',
+    'It could not be shown that this mail comes from {domain}. Do not trust its links and files.',
   reader_unproven_why: 'Nobody vouches for this mail: it may be from anyone.',
-  reader_spf: 'Sent by a server of the domain (SPF)',
-  reader_dkim: 'Signed by the domain (DKIM)',
+  reader_spf: 'Sent by a server of some domain, not necessarily this one (SPF)',
+  reader_dkim: 'Signed by some domain, not necessarily this one (DKIM)',
   reader_dmarc: 'Signed or sent by the domain that you see (DMARC)',
   reader_check_pass: 'Yes',
   reader_check_fail: 'No',

@@ -200,10 +200,10 @@ export const es: Words = {
   reader_unproven: 'Remitente sin confirmar',
   reader_proven_why: 'El dueño de {domain} responde por este correo.',
   reader_forged_why:
-    'El dueño de {domain} declara que un correo como este no es suyo. No se fíe de sus enlaces ni de sus archivos.',
+    'No se pudo confirmar que este correo venga de {domain}. No se fíe de sus enlaces ni de sus archivos.',
   reader_unproven_why: 'Nadie responde por este correo: puede ser de cualquiera.',
-  reader_spf: 'Enviado por un servidor del dominio (SPF)',
-  reader_dkim: 'Firmado por el dominio (DKIM)',
+  reader_spf: 'Enviado por un servidor de algún dominio, no necesariamente este (SPF)',
+  reader_dkim: 'Firmado por algún dominio, no necesariamente este (DKIM)',
   reader_dmarc: 'Firmado o enviado por el dominio que se ve (DMARC)',
   reader_check_pass: 'Sí',
   reader_check_fail: 'No',

@@ -206,11 +206,11 @@ export const fr: Words = {
   reader_unproven: 'Expéditeur non confirmé',
   reader_proven_why: 'Le propriétaire de {domain} se porte garant de ce message.',
   reader_forged_why:
-    'Le propriétaire de {domain} déclare qu’un tel message n’est pas de lui. Ne vous fiez ni à ses liens ni à ses fichiers.',
+    'Rien n’a pu confirmer que ce message vient de {domain}. Ne vous fiez ni à ses liens ni à ses fichiers.',
   reader_unproven_why:
     'Personne ne se porte garant de ce message : il peut venir de n’importe qui.',
-  reader_spf: 'Envoyé par un serveur du domaine (SPF)',
-  reader_dkim: 'Signé par le domaine (DKIM)',
+  reader_spf: 'Envoyé par un serveur d’un domaine, pas forcément celui-ci (SPF)',
+  reader_dkim: 'Signé par un domaine, pas forcément celui-ci (DKIM)',
   reader_dmarc: 'Signé ou envoyé par le domaine affiché (DMARC)',
   reader_check_pass: 'Oui',
   reader_check_fail: 'Non',

@@ -199,10 +199,10 @@ export const pt: Words = {
   reader_unproven: 'Remetente não confirmado',
   reader_proven_why: 'O dono de {domain} responde por esta mensagem.',
   reader_forged_why:
-    'O dono de {domain} diz que uma mensagem assim não é dele. Não confie nos links nem nos arquivos dela.',
+    'Não foi possível confirmar que esta mensagem vem de {domain}. Não confie nos links nem nos arquivos dela.',
   reader_unproven_why: 'Ninguém responde por esta mensagem: pode ser de qualquer pessoa.',
-  reader_spf: 'Enviada por um servidor do domínio (SPF)',
-  reader_dkim: 'Assinada pelo domínio (DKIM)',
+  reader_spf: 'Enviada por um servidor de algum domínio, não necessariamente este (SPF)',
+  reader_dkim: 'Assinada por algum domínio, não necessariamente este (DKIM)',
   reader_dmarc: 'Assinada ou enviada pelo domínio que aparece (DMARC)',
   reader_check_pass: 'Sim',
   reader_check_fail: 'Não',
