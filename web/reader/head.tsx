@@ -1,5 +1,4 @@
 import { Fragment } from 'preact'
-import { facts } from '../site/facts.ts'
 import { Glyph } from '../site/glyphs.tsx'
 import type { Message, Summary } from '../site/shapes.ts'
 import { comma, language, say } from '../site/words.ts'
@@ -12,12 +11,14 @@ interface HeadProps {
   summary: Summary
   /** Undefined until all of it is there. */
   message: Message | undefined
+  /** What is not known of the sender yet may still come. */
+  isChecking: boolean
   /** Where on the page its files are listed. */
   files: string
 }
 
 /** From whom, to whom, about what and when. */
-export function Head({ id, summary, message, files }: HeadProps) {
+export function Head({ id, summary, message, isChecking, files }: HeadProps) {
   const { subject, sender_name: name, sender_email: address } = summary
   const { title, address: behind, claims } = written(name, address)
   const at = new Date(summary.received_at_iso)
@@ -43,17 +44,14 @@ export function Head({ id, summary, message, files }: HeadProps) {
           <People words={say('reader_cc')} people={message?.cc ?? []} />
           <People words={say('reader_reply_to')} people={elsewhere(message, address)} />
         </dl>
-        <Checked message={message} sender={address} />
+        {message?.auth && <SenderChecks checks={message.auth} sender={address} />}
+        {message?.auth === null && isChecking && (
+          <span class="badge">{say('reader_checking')}</span>
+        )}
         <FilesBelow count={filesAmong(message?.attachments ?? []).length} place={files} />
       </div>
     </header>
   )
-}
-
-function Checked({ message, sender }: { message: Message | undefined; sender: string }) {
-  if (!message || !facts.checks) return null
-  if (message.auth) return <SenderChecks checks={message.auth} sender={sender} />
-  return <span class="badge">{say('reader_checking')}</span>
 }
 
 /** They stand below the message, which may be long. */

@@ -44,6 +44,7 @@ export function Reader(props: ReaderProps) {
         id={id}
         summary={summary}
         message={message}
+        isChecking={reading.kind === 'here' && reading.isChecking}
         files={`${id}-files`}
       />
       <div class="cards">

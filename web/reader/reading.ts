@@ -8,7 +8,8 @@ import type { Message, Summary } from '../site/shapes.ts'
 /** What is known of the whole message. */
 export type Reading =
   | { kind: 'loading' }
-  | { kind: 'here'; message: Message }
+  /** `isChecking`: what is not known of the sender yet may still come. */
+  | { kind: 'here'; message: Message; isChecking: boolean }
   | { kind: 'gone' }
   | { kind: 'fault'; words: string; again(): void }
 
@@ -25,7 +26,7 @@ export function useMessage(token: string, summary: Summary): Reading {
     const { signal, abort } = leaving()
     tell({ kind: 'loading' })
     readMail({ token, id }, signal).then(
-      (message) => tell({ kind: 'here', of: id, message }),
+      (message) => tell({ kind: 'here', of: id, message, isChecking: facts.checks }),
       (fault) => {
         if (signal.aborted) return
         if (fault instanceof Refusal && fault.code === 'message_not_found')
@@ -51,7 +52,7 @@ export function useMessage(token: string, summary: Summary): Reading {
         // Only this: all else stays as it is on the page.
         ({ auth }) => tell((now) => withAuth(now, auth)),
         // It was worth a question, not more: the message is readable without.
-        () => {},
+        () => tell((now) => withAuth(now, null)),
       )
     }, CHECK_MS)
     return () => {
@@ -66,7 +67,9 @@ export function useMessage(token: string, summary: Summary): Reading {
 }
 
 function withAuth<T extends Reading>(reading: T, auth: Message['auth']): T {
-  return reading.kind === 'here' ? { ...reading, message: { ...reading.message, auth } } : reading
+  if (reading.kind !== 'here') return reading
+  // Many a sender is never checked: whoever fetched his mail from elsewhere cannot do it.
+  return { ...reading, message: { ...reading.message, auth }, isChecking: false }
 }
 
 function leaving() {
