@@ -1,6 +1,6 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import { openDomains } from '../service/domains.ts'
 import type { RouteNeeds } from './needs.ts'
+import type { Call } from './route.ts'
 import { siteUrl } from './site.ts'
 
 /** What our pages know of this installation: see web/site/facts.ts. */
@@ -17,7 +17,7 @@ export interface PageFacts {
 
 export async function pageFacts(
   needs: RouteNeeds,
-  { host }: IncomingHttpHeaders,
+  call: Pick<Call, 'headers' | 'secure'>,
 ): Promise<PageFacts> {
   const [domain] = await openDomains(needs)
   return {
@@ -28,6 +28,6 @@ export async function pageFacts(
     operator: domain ? `postmaster@${domain.name}` : '',
     checks: needs.checksSenders,
     receipts: needs.receipts,
-    site: siteUrl(needs.baseUrl, host),
+    site: siteUrl(needs.baseUrl, call),
   }
 }

@@ -65,7 +65,7 @@ export function holderRoute<I extends TObject>(
 }
 
 async function visitOf(needs: RouteNeeds, call: Call): Promise<Visit> {
-  const facts = await pageFacts(needs, call.headers)
+  const facts = await pageFacts(needs, call)
   const tongue = tongueOf(call.headers['accept-language'])
   const site = { built: needs.builtPage, tongue, abuse: facts.abuse }
   return { needs, call, site, facts, token: keptToken(call) }

@@ -16,8 +16,8 @@ export function readerOf(needs: RouteNeeds, call: Call): Caller {
   }
 }
 
-export function shopUrl({ baseUrl }: Pick<RouteNeeds, 'baseUrl'>, { headers }: Call): string {
-  return `${siteUrl(baseUrl, headers.host)}/pricing`
+export function shopUrl({ baseUrl }: Pick<RouteNeeds, 'baseUrl'>, call: Call): string {
+  return `${siteUrl(baseUrl, call)}/pricing`
 }
 
 /** The key that `admit` found. */

@@ -40,7 +40,7 @@ export const checkoutRoute = route({
       plan,
       email,
       repeat: repeatOf(call),
-      baseUrl: siteUrl(needs.baseUrl, call.headers.host),
+      baseUrl: siteUrl(needs.baseUrl, call),
     })
     return success({ ...soldJson(order), url, claim_secret: claimSecret })
   },

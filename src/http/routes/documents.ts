@@ -31,9 +31,9 @@ export function documentRoutes(routes: readonly Route[]): Route[] {
       input,
       output: 'text/html',
       refusals: [],
-      async handle(_input, needs, { headers }) {
-        const facts = await pageFacts(needs, headers)
-        const tongue = tongueOf(headers['accept-language'])
+      async handle(_input, needs, call) {
+        const facts = await pageFacts(needs, call)
+        const tongue = tongueOf(call.headers['accept-language'])
         return page(needs.builtPage, {
           title: 'API',
           language: tongue.language,

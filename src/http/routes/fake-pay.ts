@@ -19,10 +19,10 @@ export const fakePayRoutes: readonly Route[] = [
     input: Type.Object({ id: orderIdField }),
     output: 'text/html',
     refusals: ['not_found'],
-    async handle({ id }, needs, { headers }) {
+    async handle({ id }, needs, call) {
       const order = await fakeOrder(needs, id)
-      const facts = await pageFacts(needs, headers)
-      const tongue = tongueOf(headers['accept-language'])
+      const facts = await pageFacts(needs, call)
+      const tongue = tongueOf(call.headers['accept-language'])
       return page(needs.builtPage, {
         title: 'Test payment',
         language: tongue.language,

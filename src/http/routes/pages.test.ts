@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { ask, speak } from '../../../test/ask.ts'
+import { ask, askFrom, speak } from '../../../test/ask.ts'
 import { type House, openHouse } from '../../../test/house.ts'
 import { PAGE_POLICY, pageFault } from '../../../test/served-page.ts'
-import { PROXY_ENV, sharedAnswers } from '../route.contract.ts'
+import { PROXY, PROXY_ENV, sharedAnswers } from '../route.contract.ts'
 import { pageRoutes } from './pages.ts'
 
 let house: House
@@ -36,6 +36,15 @@ describe('/key', () => {
     const [, words = ''] = /<noscript>(.*?)<\/noscript>/s.exec(text) ?? []
     assert.match(words, /JavaScript/)
     assert.ok(words.includes(`${house.url}/usage`))
+  })
+
+  test('behind a proxy of ours that speaks https its samples do too: they send the key', async () => {
+    const question = { path: '/key', headers: { 'x-forwarded-proto': 'https' } }
+    const { text } = await askFrom(house.httpPort, PROXY, question)
+    assert.ok(text.includes('https://mayfly.test/usage'))
+    assert.ok(!text.includes('http://mayfly.test'))
+    const stranger = await askFrom(house.httpPort, '127.0.0.1', question)
+    assert.ok(stranger.text.includes('http://mayfly.test/usage'))
   })
 
   test('a Host header that is a trick is not written into the page', async () => {

@@ -53,10 +53,10 @@ function appPage({ path, title, about, entry, showsMail = false, content }: AppP
     input: Type.Object({}),
     output: 'text/html',
     refusals: [],
-    async handle(_input, needs, { headers }) {
-      const tongue = tongueOf(headers['accept-language'])
+    async handle(_input, needs, call) {
+      const tongue = tongueOf(call.headers['accept-language'])
       const scripted = needs.builtPage.loads(entry) !== undefined
-      const facts = await pageFacts(needs, headers)
+      const facts = await pageFacts(needs, call)
       return page(needs.builtPage, {
         title,
         language: tongue.language,

@@ -17,9 +17,9 @@ export const shopPageRoutes: readonly Route[] = [
     input: Type.Object({}),
     output: 'text/html',
     refusals: [],
-    async handle(_input, needs, { headers }) {
-      const facts = await pageFacts(needs, headers)
-      const tongue = tongueOf(headers['accept-language'])
+    async handle(_input, needs, call) {
+      const facts = await pageFacts(needs, call)
+      const tongue = tongueOf(call.headers['accept-language'])
       const { plans, pay, builtPage } = needs
       return page(builtPage, {
         title: 'Plans',
@@ -38,10 +38,10 @@ export const shopPageRoutes: readonly Route[] = [
     input: Type.Object({ id: orderIdField }),
     output: 'text/html',
     refusals: ['not_found'],
-    async handle({ id }, needs, { headers }) {
+    async handle({ id }, needs, call) {
       if (!isOrderId(id)) throw unknownOrder()
-      const facts = await pageFacts(needs, headers)
-      const tongue = tongueOf(headers['accept-language'])
+      const facts = await pageFacts(needs, call)
+      const tongue = tongueOf(call.headers['accept-language'])
       return page(needs.builtPage, {
         title: 'Your order',
         language: tongue.language,
