@@ -9,6 +9,7 @@ import {
   undo,
   undoableCount,
 } from './deletions.ts'
+import { focusList } from './focus.ts'
 
 // Less is over before it could be read.
 const LEAST_PROGRESS = 20
@@ -44,13 +45,19 @@ function Undo() {
           onBlurCapture={resumeUndo}
         >
           {say('inbox_deleted', { count })}
-          <button type="button" class="quiet small" onClick={undo}>
+          <button type="button" class="quiet small" onClick={() => thenList(undo)}>
             {say('inbox_undo')}
           </button>
         </p>
       )}
     </div>
   )
+}
+
+/** The button goes with its toast, and would take the focus along. */
+function thenList(deed: () => void): void {
+  deed()
+  focusList()
 }
 
 function Progress() {
@@ -60,7 +67,7 @@ function Progress() {
     return (
       <p class="toast">
         {say('inbox_undeleted', { count: failed })}
-        <button type="button" class="quiet small" onClick={retryUndeleted}>
+        <button type="button" class="quiet small" onClick={() => thenList(retryUndeleted)}>
           {say('inbox_try')}
         </button>
       </p>

@@ -17,9 +17,12 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   const id = useId()
   useEffect(() => {
     const dialog = place.current
+    const before = document.activeElement
     dialog?.showModal()
-    // Closing gives the focus back; being taken off the page does not.
-    return () => dialog?.close()
+    // It is off the page by now, where closing gives no focus back.
+    return () => {
+      if (before instanceof HTMLElement && before.isConnected) before.focus()
+    }
   }, [])
   return (
     <dialog

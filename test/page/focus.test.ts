@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import { describe, test } from 'vitest'
+import { mailMany, opener, openInbox, row } from './inbox-steps.ts'
+import { visitor } from './visit.ts'
+
+const { house, visit } = visitor()
+const focused = (page: Page) =>
+  page.evaluate(`{
+    const { id, tagName, textContent } = document.activeElement
+    id || (tagName === 'BODY' ? tagName : textContent)
+  }`) as Promise<string>
+
+describe('the focus goes back to where it came from', () => {
+  for (const [way, close] of [
+    ['Escape', (page: Page) => page.keyboard.press('Escape')],
+    ['the cross', (page: Page) => page.getByRole('button', { name: 'Close' }).click()],
+  ] as const) {
+    test(`when a dialog is closed by ${way}`, async () => {
+      const page = await visit('/')
+      await openInbox(page)
+      await page.getByRole('button', { name: 'Open on a phone' }).focus()
+      await page.keyboard.press('Enter')
+      await page.getByRole('dialog').waitFor()
+      await close(page)
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+      assert.match(await focused(page), /Open on a phone/)
+    })
+  }
+
+  test('when the help was asked for at a row', async () => {
+    const page = await visit('/')
+    const { email } = await openInbox(page)
+    await mailMany(house(), email, 1)
+    await opener(page, 'Mail 1').focus()
+    await page.keyboard.press('?')
+    await page.getByRole('dialog').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    assert.match(await focused(page), /^mail-/)
+  })
+})
+
+test('undo leaves the focus at the list', async () => {
+  const page = await visit('/')
+  const { email } = await openInbox(page)
+  await mailMany(house(), email, 1)
+  await opener(page, 'Mail 1').focus()
+  await page.keyboard.press('#')
+  await page.getByRole('button', { name: 'Undo' }).focus()
+  await page.keyboard.press('Enter')
+  await row(page, 'Mail 1').waitFor()
+  assert.equal(await focused(page), 'messages')
+})
