@@ -70,9 +70,11 @@ const WAYS: Record<Way, (needs: HearNeeds) => Promise<void>> = {
       fullSoon = undefined
       look.full(signal).catch(() => undefined)
     }
-    const stream = { token, since: mail.newest(), signal, onOpen, onEvent }
+    const stream = { token, since: mail.newest(), onOpen, onEvent }
+    const hearUntil = (until: AbortSignal) =>
+      listen({ ...stream, signal: AbortSignal.any([signal, until]) })
     try {
-      if ((await inStreamSlot(() => listen(stream))) === 'none') await WAYS.look(needs)
+      if ((await inStreamSlot(hearUntil)) === 'none') await WAYS.look(needs)
       else throw new Unreachable('the stream was cut off')
     } catch (fault) {
       // Every stream ends some day; one that has served for a while was not at fault.

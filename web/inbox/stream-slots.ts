@@ -1,14 +1,23 @@
 // Over HTTP/1.1 a browser has six connections to a site, for all tabs together. Each stream holds one for good.
 const SLOTS = 4
 
+/** What holds a connection, until the signal at the latest. */
+type Deed = (until: AbortSignal) => Promise<void>
+
+const NEVER = new AbortController().signal
+
 /** Runs what holds a connection, unless other tabs hold too many already. */
-export async function inStreamSlot(deed: () => Promise<void>): Promise<'done' | 'none'> {
+export async function inStreamSlot(deed: Deed): Promise<'done' | 'none'> {
+  if (sharesConnection()) {
+    await deed(NEVER)
+    return 'done'
+  }
   const { locks } = navigator as { locks?: LockManager }
-  let begun = !locks || sharesConnection()
-  if (begun || !locks) return await done(deed)
+  if (!locks) return await whileVisible(deed)
+  let begun = false
   const inSlot = async (lock: Lock | null) => {
     begun = lock !== null
-    if (begun) await deed()
+    if (begun) await deed(NEVER)
   }
   try {
     for (let slot = 1; slot <= SLOTS && !begun; slot += 1) {
@@ -17,14 +26,28 @@ export async function inStreamSlot(deed: () => Promise<void>): Promise<'done' | 
   } catch (fault) {
     if (begun) throw fault
     // A browser that keeps nothing for this site gives out no locks either.
-    return await done(deed)
+    return await whileVisible(deed)
   }
   return begun ? 'done' : 'none'
 }
 
-async function done(deed: () => Promise<void>): Promise<'done'> {
-  await deed()
-  return 'done'
+/** Nobody says what other tabs hold, but few are in sight at once. */
+async function whileVisible(deed: Deed): Promise<'done' | 'none'> {
+  const hidden = new AbortController()
+  const watch = () => {
+    if (document.visibilityState === 'hidden') hidden.abort()
+  }
+  watch()
+  if (hidden.signal.aborted) return 'none'
+  document.addEventListener('visibilitychange', watch)
+  try {
+    await deed(hidden.signal)
+  } catch (fault) {
+    if (!hidden.signal.aborted) throw fault
+  } finally {
+    document.removeEventListener('visibilitychange', watch)
+  }
+  return hidden.signal.aborted ? 'none' : 'done'
 }
 
 /** HTTP/2 and later carry everything over one. */
