@@ -18,7 +18,7 @@ export const undoableCount = computed(() => undoable.value.length)
 /** How far the sending is; undefined when there is nothing to send. */
 export const sending = signal<{ done: number; total: number } | undefined>(undefined)
 /** Those that the server would not delete. */
-export const undeleted = signal<readonly number[]>([])
+export const undeleted = signal<readonly Deletion[]>([])
 
 let queue: Deletion[] = []
 let lanes = 0
@@ -28,9 +28,10 @@ let timer: ReturnType<typeof setTimeout> | undefined
 export function remove(ids: readonly number[]): void {
   const token = current.value?.token
   if (!token || ids.length === 0) return
+  const deletions = ids.map((id) => ({ token, id }))
   batch(() => {
-    leaving.value = leaving.value.union(new Set(ids))
-    undoable.value = [...undoable.value, ...ids.map((id) => ({ token, id }))]
+    leave(deletions)
+    undoable.value = [...undoable.value, ...deletions]
     undeleted.value = []
   })
   resumeUndo()
@@ -60,13 +61,20 @@ function settle(): void {
 }
 
 export function retryUndeleted(): void {
-  const ids = undeleted.value
-  remove(ids)
-  settle()
+  const again = undeleted.value
+  batch(() => {
+    undeleted.value = []
+    leave(again)
+    enqueue(again)
+  })
+}
+
+function leave(deletions: readonly Deletion[]): void {
+  leaving.value = leaving.value.union(new Set(deletions))
 }
 
 function stay(deletions: readonly Deletion[]): void {
-  leaving.value = leaving.value.difference(new Set(deletions.map(({ id }) => id)))
+  leaving.value = leaving.value.difference(new Set(deletions))
 }
 
 function enqueue(deletions: readonly Deletion[]): void {
@@ -91,12 +99,18 @@ async function run(): Promise<void> {
 
 function sent(deletion: Deletion, isGone: boolean): void {
   batch(() => {
-    if (isGone) mail.gone(new Set([deletion.id]))
-    else undeleted.value = [...undeleted.value, deletion.id]
+    if (isGone) gone([deletion])
+    else undeleted.value = [...undeleted.value, deletion]
     stay([deletion])
     const { done, total } = sending.value ?? { done: 0, total: 1 }
     sending.value = { done: done + 1, total }
   })
+}
+
+/** A list that is not on the page is asked for again when it comes back. */
+function gone(deletions: readonly Deletion[]): void {
+  const here = deletions.filter(({ token }) => token === current.value?.token)
+  mail.gone(new Set(here.map(({ id }) => id)))
 }
 
 /** What was decided stays decided when the page is left, or was left before all was sent. */
@@ -104,9 +118,9 @@ export function keepDecisions(): void {
   const left = parseMarks(kept.find(SHELF))
   kept.keep(SHELF, undefined)
   for (const { email, token } of mailboxes.value) {
-    const ids = left[email] ?? []
-    leaving.value = leaving.value.union(new Set(ids))
-    enqueue(ids.map((id) => ({ token, id })))
+    const deletions = (left[email] ?? []).map((id) => ({ token, id }))
+    leave(deletions)
+    enqueue(deletions)
   }
   addEventListener('pagehide', () => {
     const rest = [...queue, ...undoable.value]
@@ -114,7 +128,7 @@ export function keepDecisions(): void {
     undoable.value = []
     for (const one of rest.slice(0, MOST_WHILE_LEAVING)) deleteWhileLeaving(one)
     // The page may come back as it was left.
-    mail.gone(new Set(rest.map(({ id }) => id)))
+    gone(rest)
     const late = rest.slice(MOST_WHILE_LEAVING)
     if (late.length > 0) kept.keep(SHELF, JSON.stringify(byAddress(late)))
   })

@@ -1,5 +1,7 @@
 import { batch, computed, signal } from '@preact/signals'
+import { current } from '../address/mailboxes.ts'
 import type { Summary } from '../site/shapes.ts'
+import type { Deletion } from './deletion.ts'
 import {
   arrived,
   type Listing,
@@ -29,13 +31,17 @@ export const known = signal(false)
 export const full = signal(false)
 /** The mailbox holds older ones that are not listed. */
 export const cut = computed(() => listing.value.cut)
-/** Those that the reader has deleted and the server has not yet. */
-export const leaving = signal<ReadonlySet<number>>(new Set())
+/** What the reader has deleted and the server has not yet, of whichever mailbox. */
+export const leaving = signal<ReadonlySet<Deletion>>(new Set())
+const leavingHere = computed(() => {
+  const token = current.value?.token
+  return new Set([...leaving.value].filter((one) => one.token === token).map(({ id }) => id))
+})
 export const query = signal('')
 
 /** All of the mailbox, the newest first. */
 export const messages = computed(() =>
-  listing.value.rows.filter(({ id }) => !leaving.value.has(id)),
+  listing.value.rows.filter(({ id }) => !leavingHere.value.has(id)),
 )
 /** Those that the search leaves over. */
 export const shown = computed(() => {
@@ -56,7 +62,6 @@ export const mail = {
       listing.value = NOTHING
       known.value = false
       full.value = false
-      leaving.value = new Set()
       query.value = ''
       hearing.value = { kind: 'starting' }
     })
