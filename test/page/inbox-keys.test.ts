@@ -135,3 +135,33 @@ test('the first stop leads past everything to the messages', async () => {
   await page.keyboard.press('Enter')
   assert.equal(await page.evaluate('document.activeElement.id'), 'messages')
 })
+
+test('Enter at the list itself opens the message that the keyboard is at', async () => {
+  const page = await visit('/')
+  const { email } = await openInbox(page)
+  await mailMany(house(), email, 2)
+  await row(page, 'Mail 2').waitFor()
+  await page.evaluate(`document.getElementById('messages').focus()`)
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
+})
+
+test('a message that is opened right after u stays open, and Back leads to the list', async () => {
+  const page = await visit('/')
+  const { email } = await openInbox(page)
+  await mailMany(house(), email, 2)
+  await row(page, 'Mail 2').waitFor()
+  await page.keyboard.press('j')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
+  // Both before the browser has gone the step back.
+  await page.evaluate(`new Promise((done) => {
+    addEventListener('popstate', () => setTimeout(done), { once: true })
+    document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'u', bubbles: true }))
+    document.querySelectorAll('.mail-open')[1].click()
+  })`)
+  await page.getByRole('heading', { name: 'Mail 1' }).waitFor()
+  await page.goBack()
+  await page.getByText('Choose a message to read it here').waitFor()
+  assert.equal(new URL(page.url()).pathname, '/')
+})

@@ -22,6 +22,10 @@ export function focusList(): void {
   document.getElementById('messages')?.focus({ preventScroll: true })
 }
 
+export function isList(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.id === 'messages'
+}
+
 /** Where a screen reader begins to read the message. */
 export function focusReader(): void {
   const pane = document.getElementById('reader')

@@ -3,7 +3,7 @@ import { copyAddress } from '../address/copy-address.ts'
 import { newAddress } from '../address/deeds.ts'
 import { kept } from '../site/kept.ts'
 import { deleteHere, moveBy, openHere, stepOut } from './deeds.ts'
-import { isTyping } from './focus.ts'
+import { isList, isTyping } from './focus.ts'
 import { query } from './mail.ts'
 import { close, opened } from './opened.ts'
 import { refresh } from './refresh.ts'
@@ -62,8 +62,8 @@ function keyOf({ key, code }: KeyboardEvent): Key | undefined {
 function isCommand(event: KeyboardEvent, key: Key): boolean {
   if (event.defaultPrevented || event.isComposing || isModified(event)) return false
   if (isTyping(event.target) || document.querySelector('dialog[open]')) return false
-  // What has the focus does what Enter does to it.
-  if (key === 'Enter' && event.target !== document.body) return false
+  // What has the focus does what Enter does to it; the list as a whole does nothing.
+  if (key === 'Enter' && event.target !== document.body && !isList(event.target)) return false
   return !(event.repeat && ONCE.includes(key))
 }
 

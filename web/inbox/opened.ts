@@ -13,23 +13,36 @@ export const older = computed(() => neighbour(1))
 /** Where the list was scrolled to when a message took its place. */
 export const listAt = signal(0)
 
+/** The browser is on its way to the list and will tell when it is there. */
+let goesBack = false
+
 export function open(id: number): void {
   // From message to message is no new step: one Back leads to the list.
   if (idIn(history.state) === undefined) history.pushState({ message: id }, '')
-  else history.replaceState({ message: id }, '')
+  else if (!goesBack) history.replaceState({ message: id }, '')
   show(id)
 }
 
 /** Back to the list. */
 export function close(): void {
   openId.value = undefined
-  if (idIn(history.state) !== undefined) history.back()
+  if (goesBack || idIn(history.state) === undefined) return
+  goesBack = true
+  history.back()
+}
+
+function arrive(id: number | undefined): void {
+  const meanwhile = goesBack ? openId.value : undefined
+  goesBack = false
+  if (meanwhile === undefined || id !== undefined) show(id)
+  // Opened before the list was reached: its step begins there.
+  else open(meanwhile)
 }
 
 export function keepOpened(): void {
   // The list and the message are one page to the browser: it would scroll one as the other was.
   history.scrollRestoration = 'manual'
-  addEventListener('popstate', ({ state }) => show(idIn(state)))
+  addEventListener('popstate', ({ state }) => arrive(idIn(state)))
   effect(() => {
     if (opened.value) markRead(opened.value.id)
     // Deleted meanwhile, here or elsewhere, or of another mailbox.
