@@ -51,6 +51,17 @@ test('a phone is told when there is no such mailbox any more', async () => {
   await shown(phone)
 })
 
+test('a phone is told so too when the link was cut short or spoilt on its way', async () => {
+  const phone = await visit('/favicon.svg', { locale: 'de' })
+  for (const spoilt of ['', 'a b', 'x'.repeat(129)]) {
+    await phone.goto('about:blank')
+    await phone.goto(`${house().url}/#open=${spoilt}`)
+    await phone.getByText('Die Adresse in diesem Link').waitFor()
+    assert.equal(new URL(phone.url()).hash, '')
+    await shown(phone)
+  }
+})
+
 /** What is drawn for this pattern. */
 function squares(rows: boolean[][]): string {
   let path = ''

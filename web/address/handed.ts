@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { Refusal } from '../site/ask.ts'
 import { tell } from '../site/told.ts'
-import { say } from '../site/words.ts'
+import { openWords, say } from '../site/words.ts'
 import { startCountdown } from './countdown.ts'
 import type { Mailbox } from './mailbox.ts'
 import { choose, keepMailbox } from './mailboxes.ts'
@@ -27,12 +27,14 @@ export async function startAddress(): Promise<void> {
 }
 
 async function takeHanded(): Promise<void> {
+  if (!location.hash.startsWith('#open=')) return
   const token = /^#open=([\w-]{1,128})$/.exec(location.hash)?.[1]
   // Gone at once from the address bar, the history and the next screenshot.
-  if (location.hash.startsWith('#open=')) history.replaceState(history.state, '', '/')
-  if (!token) return
+  history.replaceState(history.state, '', '/')
+  // No answer of the server gives them the time to come.
+  if (!token) await openWords()
   await untilDone(async () => {
-    const mailbox = await find(token)
+    const mailbox = token ? await find(token) : undefined
     if (!mailbox) return tell(say('address_handed_over'))
     if (!(await agreed(mailbox))) return
     keepMailbox(mailbox)
