@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import axe from 'axe-core'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { openBrowser } from '../browser.ts'
 import { type House, openHouse } from '../house.ts'
@@ -23,9 +23,7 @@ export interface Visitor {
 export function visitor(env: Record<string, string> = {}): Visitor {
   let house: House
   let browser: Browser
-  let asked: string[] = []
-  let tokens: string[] = []
-  let complaints: string[] = []
+  let seen = nothingSeen()
   let allowed: { complaint?: RegExp; origin?: string } = {}
 
   beforeAll(async () => {
@@ -38,52 +36,33 @@ export function visitor(env: Record<string, string> = {}): Visitor {
   })
   afterEach(async () => {
     await Promise.all(browser.contexts().map((context) => context.close()))
-    const [urls, told, seen, { complaint, origin }] = [asked, complaints, tokens, allowed]
-    asked = []
-    complaints = []
-    tokens = []
+    const [{ asked, complaints, tokens }, { complaint, origin }] = [seen, allowed]
+    seen = nothingSeen()
     allowed = {}
     assert.deepEqual(
-      told.filter((text) => !complaint?.test(text)),
+      complaints.filter((text) => !complaint?.test(text)),
       [],
     )
-    assert.ok(urls.length > 0, 'the test opened no page')
-    for (const url of urls) {
+    assert.ok(asked.length > 0, 'the test opened no page')
+    for (const url of asked) {
       const { origin: asks } = new URL(url)
       assert.ok(asks === house.url || asks === origin, `asked ${url}`)
-      for (const token of seen) assert.ok(!url.includes(token), 'a token stood in an address')
+      for (const token of tokens) assert.ok(!url.includes(token), 'a token stood in an address')
     }
   })
-
-  function watch(page: Page): Page {
-    page.on('request', (request) => {
-      const url = request.url()
-      if (/^(data|blob|about):/.test(url)) return
-      // What follows the # stays in the browser; this is what the server sees.
-      asked.push(url.replace(/#.*/, ''))
-      const { authorization = '', apikey = '', 'claim-secret': claim = '' } = request.headers()
-      const given = [authorization.replace(/^Bearer /, ''), apikey, claim]
-      tokens.push(...given.filter((secret) => secret !== ''))
-    })
-    page.on('pageerror', (fault) => complaints.push(fault.message))
-    page.on('console', (message) => {
-      const { url } = message.location()
-      if (['error', 'warning'].includes(message.type())) complaints.push(`${message.text()} ${url}`)
-    })
-    return page
-  }
 
   return {
     house: () => house,
     browser: () => browser,
     async visit(path, options = {}) {
       const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
-      const page = watch(await context.newPage())
+      watch(context, seen)
+      const page = await context.newPage()
       await page.goto(`${house.url}${path}`)
       return page
     },
     async beside(page, path) {
-      const other = watch(await page.context().newPage())
+      const other = await page.context().newPage()
       await other.goto(`${house.url}${path}`)
       return other
     },
@@ -91,6 +70,31 @@ export function visitor(env: Record<string, string> = {}): Visitor {
       allowed = { ...allowed, ...more }
     },
   }
+}
+
+/** What the pages of a browser context asked for, the secrets that they gave, and what the browser complained of. */
+export type Seen = ReturnType<typeof nothingSeen>
+
+export function nothingSeen() {
+  return { asked: [] as string[], tokens: [] as string[], complaints: [] as string[] }
+}
+
+/** All of its pages, also those that links open. */
+export function watch(context: BrowserContext, { asked, tokens, complaints }: Seen): void {
+  context.on('request', (request) => {
+    const url = request.url()
+    if (/^(data|blob|about):/.test(url)) return
+    // What follows the # stays in the browser; this is what the server sees.
+    asked.push(url.replace(/#.*/, ''))
+    const { authorization = '', apikey = '', 'claim-secret': claim = '' } = request.headers()
+    const given = [authorization.replace(/^Bearer /, ''), apikey, claim]
+    tokens.push(...given.filter((secret) => secret !== ''))
+  })
+  context.on('weberror', (fault) => complaints.push(fault.error().message))
+  context.on('console', (message) => {
+    const { url } = message.location()
+    if (['error', 'warning'].includes(message.type())) complaints.push(`${message.text()} ${url}`)
+  })
 }
 
 /** Fails with the places that people with other eyes, ears or hands could not use, on all of the page or within one part. */

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import { test, vi } from 'vitest'
+import { nothingSeen, visitor, watch } from './visit.ts'
+
+const { house, visit, expect } = visitor()
+
+test('a tab that a link opens is watched like those that a test opens', async () => {
+  expect({ complaint: /a word from there/ })
+  const page = await visit('/favicon.svg')
+  const seen = nothingSeen()
+  watch(page.context(), seen)
+  const [other] = await Promise.all([
+    page.context().waitForEvent('page'),
+    page.evaluate(`open('/livez?from-a-link', '_blank', 'noopener')`),
+  ])
+  await other.waitForURL('**/livez?from-a-link')
+  await other.evaluate(`console.warn('a word from there')`)
+  await vi.waitFor(() => assert.match(seen.complaints.join(), /a word from there/))
+  assert.ok(seen.asked.includes(`${house().url}/livez?from-a-link`))
+})
