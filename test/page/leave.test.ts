@@ -1,58 +1,69 @@
 import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
 import { describe, test } from 'vitest'
 import { visitor } from './visit.ts'
 
 const visits = visitor()
 const leave = (link: string) => visits.visit(`/leave#${encodeURIComponent(link)}`)
+const walk = (page: Page, hash: string) =>
+  page.evaluate(`location.hash = ${JSON.stringify(`#${hash}`)}`)
 
+// In one page, from link to link.
 describe('before a link of a mail is opened', () => {
-  for (const [name, link, host, words] of [
-    ['its host is shown', 'https://a.test/b?c=d', 'a.test', 'https://a.test/b?c=d'],
-    [
-      'its true host is shown',
-      'https://bank.test@evil.test/',
-      'evil.test',
-      'What stands before the @',
-    ],
-    [
-      'letters that look like others are told',
-      'https://аррӏе.test/',
-      'xn--80ak6aa92e.test',
-      'look like others',
-    ],
-    ['a bare number is told', 'https://0xC0000201/', '192.0.2.1', 'a bare number'],
-    ['an open line is told', 'http://a.test:8080/', 'a.test:8080', 'not be encrypted'],
-  ] as const) {
-    test(name, async () => {
-      const page = await leave(link)
-      assert.equal(await page.locator('.leave-host').innerText(), host)
+  test('its true host is shown, and what is odd about it is told', async () => {
+    const page = await leave('')
+    for (const [name, link, host, words] of [
+      ['its host is shown', 'https://a.test/b?c=d', 'a.test', 'https://a.test/b?c=d'],
+      [
+        'its true host is shown',
+        'https://bank.test@evil.test/',
+        'evil.test',
+        'What stands before the @',
+      ],
+      [
+        'letters that look like others are told',
+        'https://аррӏе.test/',
+        'xn--80ak6aa92e.test',
+        'look like others',
+      ],
+      [
+        'marks that turn letters around are spelt out',
+        'https://a.test/\u202Egpj.exe',
+        'a.test',
+        'https://a.test/%E2%80%AEgpj.exe',
+      ],
+      ['a bare number is told', 'https://0xC0000201/', '192.0.2.1', 'a bare number'],
+      ['an open line is told', 'http://a.test:8080/', 'a.test:8080', 'not be encrypted'],
+    ] as const) {
+      await walk(page, encodeURIComponent(link))
+      await page.locator('.leave-host').getByText(host, { exact: true }).waitFor()
       await page.getByText(words).first().waitFor()
       const open = page.getByRole('link', { name: 'Open', exact: true })
-      assert.equal(new URL((await open.getAttribute('href')) ?? '').host, host)
-      assert.equal(await open.getAttribute('rel'), 'noopener noreferrer')
-      assert.equal(await open.getAttribute('target'), null)
-    })
-  }
+      assert.equal(new URL((await open.getAttribute('href')) ?? '').host, host, name)
+      assert.equal(await open.getAttribute('rel'), 'noopener noreferrer', name)
+      assert.equal(await open.getAttribute('target'), null, name)
+    }
+  })
 
-  for (const [name, link, words] of [
-    ['a script is refused', 'javascript:alert(1)', 'This link is not opened'],
-    ['a page inside a link is refused', 'data:text/html,<script>alert(1)</script>', '(data:)'],
-    ['a program is refused', 'ms-word:ofe|u|http://a.test', '(ms-word:)'],
-    [
-      'a mail is not written, but its address is shown',
-      'mailto:ann@a.test?attach=/x',
-      'ann@a.test',
-    ],
-    ['nothing is told as nothing', '', 'There is no link to open'],
-    ['words are told as nothing', 'hello there', 'There is no link to open'],
-    ['what cannot be decoded is told as nothing', '%', 'There is no link to open'],
-  ] as const) {
-    test(name, async () => {
-      const page = await visits.visit(`/leave#${link === '%' ? link : encodeURIComponent(link)}`)
+  test('what is no page is refused', async () => {
+    const page = await leave('https://a.test/')
+    for (const [name, link, words] of [
+      ['a script', 'javascript:alert(1)', 'This link is not opened'],
+      ['a page inside a link', 'data:text/html,<script>alert(1)</script>', '(data:)'],
+      ['a program', 'ms-word:ofe|u|http://a.test', '(ms-word:)'],
+      ['a mail is not written, but shown', 'mailto:ann@a.test?attach=/x', 'ann@a.test'],
+      ['nothing', '', 'There is no link to open'],
+      ['words', 'hello there', 'There is no link to open'],
+      ['what cannot be decoded', '%', 'There is no link to open'],
+    ] as const) {
+      // Always after a link that is opened, so that nothing is left from the one before.
+      await walk(page, encodeURIComponent('https://a.test/'))
+      await page.getByRole('link', { name: 'Open', exact: true }).waitFor()
+      await walk(page, link === '%' ? link : encodeURIComponent(link))
       await page.getByText(words).first().waitFor()
-      assert.equal(await page.getByRole('link', { name: 'Open', exact: true }).count(), 0)
-    })
-  }
+      assert.equal(await page.getByRole('link', { name: 'Open', exact: true }).count(), 0, name)
+    }
+  })
 })
 
 test('the link stays in the browser: the server sees only that the page was asked for', async () => {
