@@ -123,7 +123,7 @@ test('an address that ends while the page is open says so', async () => {
   expect({ complaint: /401/ })
   const page = await visit('/', SCRIPTLESS)
   await getAddress(page)
-  house().moveClock(25 * 3_600_000)
+  house().moveClock(25 * 3_600)
   await link(page, 'Look now').click()
   await heading(page, 'This address has ended')
   await getAddress(page)
