@@ -83,27 +83,27 @@ describe('a mail that harms its judge', () => {
     })
   }
 
-  for (const [name, head] of [
-    ['a thousand signatures', signature.repeat(1_000)],
-    ['a signature of 100 KB', `DKIM-Signature: ${'a=b; '.repeat(20_000)}\r\n`],
-    [
-      'a signed list of 20,000 headers',
-      signature.replace('h=from', `h=from${':x'.repeat(20_000)}`),
-    ],
-    ['authors without end', `From: ${'x@evil.test, '.repeat(8_000)}x@evil.test\r\n`],
-    ['brackets without end', `From: ${'('.repeat(100_000)}\r\n`],
-    ['groups without end', `From: ${'a:'.repeat(50_000)}\r\n`],
-    ['a broken chain of seals', 'ARC-Seal: i=1; cv=none\r\nARC-Message-Signature: i=2; a=b\r\n'],
-    ['zeros', '\0\0: \0\r\n\0\r\n'],
-  ] as const) {
-    test(`(${name}) is judged all the same`, async () => {
-      const { check, lines } = await open(GOOD, { limits: { cpuMs: 20_000 } })
+  test('in its head only is judged all the same', async () => {
+    const { check, lines } = await open(GOOD, { limits: { cpuMs: 20_000 } })
+    for (const [name, head] of [
+      ['a thousand signatures', signature.repeat(1_000)],
+      ['a signature of 100 KB', `DKIM-Signature: ${'a=b; '.repeat(20_000)}\r\n`],
+      [
+        'a signed list of 20,000 headers',
+        signature.replace('h=from', `h=from${':x'.repeat(20_000)}`),
+      ],
+      ['authors without end', `From: ${'x@evil.test, '.repeat(8_000)}x@evil.test\r\n`],
+      ['brackets without end', `From: ${'('.repeat(100_000)}\r\n`],
+      ['groups without end', `From: ${'a:'.repeat(50_000)}\r\n`],
+      ['a broken chain of seals', 'ARC-Seal: i=1; cv=none\r\nARC-Message-Signature: i=2; a=b\r\n'],
+      ['zeros', '\0\0: \0\r\n\0\r\n'],
+    ] as const) {
       const checks = await check({ raw: head + LETTER })
-      expect(checks).toMatchObject({ spf: 'pass' })
-      expect(checks?.dkim).not.toBe('pass')
-      expect(lines).toEqual([])
-    })
-  }
+      expect(checks, name).toMatchObject({ spf: 'pass' })
+      expect(checks?.dkim, name).not.toBe('pass')
+      expect(lines, name).toEqual([])
+    }
+  })
 })
 
 test('a mail of 10 MB passes', async () => {

@@ -19,24 +19,25 @@ test('curl asks for one address, or for all that the key may see', () => {
 /** Whatever is typed stays a text: none of these ends a quote or begins a command. */
 const ODD = [`o'brien@x.example`, `a"b`, 'a\\b', `\\'`, '$(id)', '`id`', 'line\nbreak', '\\"', 'ü𝒳']
 
-for (const odd of ODD) {
-  const name = JSON.stringify(odd)
+test('each is one word to a shell', () => {
+  const script = `printf '%s\\0' ${ODD.map(shellText).join(' ')}`
+  const heard = execFileSync('sh', ['-c', script], { encoding: 'utf8' })
+  assert.deepEqual(heard.split('\0'), [...ODD, ''])
+})
 
-  test(`${name} is one word to a shell`, () => {
-    const heard = execFileSync('sh', ['-c', `printf %s ${shellText(odd)}`], { encoding: 'utf8' })
-    assert.equal(heard, odd)
-  })
-
-  test(`${name} is one text to JavaScript`, () => {
+test('each is one text to JavaScript', () => {
+  for (const odd of ODD) {
     const [, written = ''] =
       /'to', (.*)\)$/m.exec(SAMPLES.javascript.write({ ...CALL, to: odd })) ?? []
     assert.equal(new Function(`return ${written}`)(), odd)
-  })
+  }
+})
 
-  test(`${name} is one text to Python`, () => {
-    const [, written = ''] =
-      /'to': (.*)\}\)$/m.exec(SAMPLES.python.write({ ...CALL, to: odd })) ?? []
-    const program = `import json\nprint(json.dumps(${written}))`
-    assert.equal(JSON.parse(execFileSync('python3', ['-c', program], { encoding: 'utf8' })), odd)
+test('each is one text to Python', () => {
+  const written = ODD.map((odd) => {
+    const [, text = ''] = /'to': (.*)\}\)$/m.exec(SAMPLES.python.write({ ...CALL, to: odd })) ?? []
+    return text
   })
-}
+  const program = `import json\nprint(json.dumps([${written.join(', ')}]))`
+  assert.deepEqual(JSON.parse(execFileSync('python3', ['-c', program], { encoding: 'utf8' })), ODD)
+})
