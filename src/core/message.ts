@@ -91,7 +91,8 @@ export interface Link {
   kind: LinkKind
 }
 
-export type LinkKind = 'verify' | 'sign_in' | 'reset' | 'unsubscribe' | 'other'
+export const LINK_KINDS = ['verify', 'sign_in', 'reset', 'unsubscribe', 'other'] as const
+export type LinkKind = (typeof LINK_KINDS)[number]
 
 /** Whether a mail comes from whom it names, as the DNS of the sender's domain says. */
 export interface SenderChecks {
@@ -101,14 +102,16 @@ export interface SenderChecks {
 }
 
 /** RFC 8601's words. */
-export type CheckResult =
-  | 'pass'
-  | 'fail'
-  | 'softfail'
-  | 'neutral'
-  | 'none'
-  | 'temperror'
-  | 'permerror'
+export const CHECK_RESULTS = [
+  'pass',
+  'fail',
+  'softfail',
+  'neutral',
+  'none',
+  'temperror',
+  'permerror',
+] as const
+export type CheckResult = (typeof CHECK_RESULTS)[number]
 
 /** A name and an address as a header gives them. */
 export interface Correspondent {

@@ -1,4 +1,4 @@
-import { type Static, type TSchema, Type } from 'typebox'
+import { type Static, type TLiteral, type TSchema, type TUnion, Type } from 'typebox'
 import type { MessageSummary } from '../core/message.ts'
 import type { Session } from '../core/session.ts'
 import { isoStamp, stamp } from '../core/stamp.ts'
@@ -47,8 +47,18 @@ export const isoField = Type.String({ format: 'date-time', examples: ['2026-03-0
 export const addressField = Type.String({ examples: ['calm.river12345678@mayfly.example'] })
 export const messageIdField = Type.Integer({ examples: [1_836_000_000_000_000] })
 
-export const nullable = <T extends TSchema>(field: T, description: string) =>
-  Type.Union([field, Type.Null()], { description })
+export const nullable = <T extends TSchema>(field: T, description?: string) =>
+  Type.Union([field, Type.Null()], description === undefined ? {} : { description })
+
+type Literals<Words extends readonly string[]> = {
+  -readonly [At in keyof Words]: TLiteral<Words[At] & string>
+}
+
+/** One of these words. */
+export function wordField<const Words extends readonly string[]>(words: Words) {
+  const literals = words.map((word) => Type.Literal(word))
+  return Type.Union(literals) as TUnion as TUnion<Literals<Words>>
+}
 
 export const summaryFields = {
   id: messageIdField,

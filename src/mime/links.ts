@@ -1,4 +1,4 @@
-import type { Link, LinkKind } from '../core/message.ts'
+import { LINK_KINDS, type Link, type LinkKind } from '../core/message.ts'
 import { cleanLine } from './clean.ts'
 import type { Anchor, Lines } from './html-lines.ts'
 import { type LinkSigns, linkKind } from './link-kinds.ts'
@@ -26,7 +26,8 @@ const MAX_LINKS = 100
 const MAX_SEEN = 500
 const MAX_URL = 4_096
 const MAX_TEXT = 200
-const ORDER: LinkKind[] = ['verify', 'sign_in', 'reset', 'other', 'unsubscribe']
+const WAY_OUT: LinkKind = 'unsubscribe'
+const ORDER = [...LINK_KINDS.filter((kind) => kind !== WAY_OUT), WAY_OUT]
 const BRACKETED = /<\s{0,9}(https?:\/\/[^<>\s]+)\s{0,9}>/gi
 // The name of a host may be in any script; a path is ASCII, or the sentence goes on behind it.
 const BARE = /\bhttps?:\/\/[^\s/?#<>"'\u3000-\u303f\uff00-\uffef]+(?:[/?#][!#-;=?-~]*)?/gi

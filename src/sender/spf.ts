@@ -1,17 +1,7 @@
 import type { DNSResolver } from 'mailauth'
 import { spf } from 'mailauth/lib/spf/index.js'
-import type { CheckResult } from '../core/message.ts'
+import { CHECK_RESULTS } from '../core/message.ts'
 import type { Answer, Part } from './job.ts'
-
-const RESULTS: readonly CheckResult[] = [
-  'pass',
-  'fail',
-  'softfail',
-  'neutral',
-  'none',
-  'temperror',
-  'permerror',
-]
 
 /** Whether the domain of MAIL FROM, or of HELO for `<>`, lets this client send for it. */
 export async function checkSpf(
@@ -26,6 +16,6 @@ export async function checkSpf(
     mta: 'unknown',
     resolver,
   })
-  const result = RESULTS.find((one) => one === status.result) ?? 'permerror'
+  const result = CHECK_RESULTS.find((one) => one === status.result) ?? 'permerror'
   return { kind: 'spf', result, domain }
 }

@@ -1,11 +1,26 @@
 import { Type } from 'typebox'
-import type { AttachmentNote, Mail, Message, SenderChecks } from '../../core/message.ts'
+import {
+  type AttachmentNote,
+  CHECK_RESULTS,
+  LINK_KINDS,
+  type Mail,
+  type Message,
+  type SenderChecks,
+} from '../../core/message.ts'
 import { readMail } from '../../service/read-mail.ts'
 import { success } from '../answer.ts'
 import { route } from '../route.ts'
-import { idField, successField, summaryFields, summaryJson, tokenField } from '../shapes.ts'
+import {
+  idField,
+  nullable,
+  successField,
+  summaryFields,
+  summaryJson,
+  tokenField,
+  wordField,
+} from '../shapes.ts'
 
-const nullable = Type.Union([Type.String(), Type.Null()])
+const textOrNull = nullable(Type.String())
 const people = Type.Array(
   Type.Object({
     name: Type.String({ examples: ['Ann'] }),
@@ -18,7 +33,7 @@ const attachmentShape = Type.Object({
   filename: Type.String({ examples: ['report.pdf'] }),
   content_type: Type.String({ examples: ['application/pdf'] }),
   size: Type.Integer({ examples: [1_234] }),
-  content_id: nullable,
+  content_id: textOrNull,
   inline: Type.Boolean(),
   url: Type.String({
     description: 'Relative, without the token.',
@@ -42,37 +57,24 @@ const linkShape = Type.Object({
     description: 'Where it really leads, in ASCII.',
     examples: ['sender.example'],
   }),
-  kind: Type.Union([
-    Type.Literal('verify'),
-    Type.Literal('sign_in'),
-    Type.Literal('reset'),
-    Type.Literal('unsubscribe'),
-    Type.Literal('other'),
-  ]),
+  kind: wordField(LINK_KINDS),
 })
 
-const checkResult = Type.Union([
-  Type.Literal('pass'),
-  Type.Literal('fail'),
-  Type.Literal('softfail'),
-  Type.Literal('neutral'),
-  Type.Literal('none'),
-  Type.Literal('temperror'),
-  Type.Literal('permerror'),
-])
+const checkResult = wordField(CHECK_RESULTS)
 const authShape = Type.Object({ spf: checkResult, dkim: checkResult, dmarc: checkResult })
 
 const messageShape = Type.Object({
   ...summaryFields,
-  body_text: nullable,
-  body_html: Type.Union([Type.String(), Type.Null()], {
-    description: 'As the sender wrote it. Never show it unless you have made it safe.',
-  }),
+  body_text: textOrNull,
+  body_html: nullable(
+    Type.String(),
+    'As the sender wrote it. Never show it unless you have made it safe.',
+  ),
   to: people,
   cc: people,
   reply_to: people,
-  message_id: nullable,
-  date: nullable,
+  message_id: textOrNull,
+  date: textOrNull,
   size: Type.Integer({ examples: [1_234] }),
   attachments: Type.Array(attachmentShape),
   headers: Type.Optional(
@@ -84,9 +86,7 @@ const messageShape = Type.Object({
     description: 'What somebody may be asked for; the likeliest first.',
   }),
   links: Type.Array(linkShape),
-  auth: Type.Union([authShape, Type.Null()], {
-    description: 'Whether it comes from whom it names. Null: not known, or not yet.',
-  }),
+  auth: nullable(authShape, 'Whether it comes from whom it names. Null: not known, or not yet.'),
   raw_url: Type.String({
     description: 'Relative, without the token.',
     examples: ['/api/raw-mail?id=ID'],

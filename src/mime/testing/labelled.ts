@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { LinkKind, Mail } from '../../core/message.ts'
+import { LINK_KINDS, type LinkKind, type Mail } from '../../core/message.ts'
 import { parseMail } from '../parse.ts'
 
 /** A mail of `fixtures/codes`, read, and what a person says of it. */
@@ -12,8 +12,6 @@ export interface Labelled {
   /** Of some of its links: what they are for, and how their address begins. */
   links: { kind: LinkKind; start: string }[]
 }
-
-const KINDS: LinkKind[] = ['verify', 'sign_in', 'reset', 'unsubscribe', 'other']
 
 export function readLabelled(): Labelled[] {
   const folder = new URL('../fixtures/codes/', import.meta.url)
@@ -32,7 +30,7 @@ export function readLabelled(): Labelled[] {
 
 function readLink(label: string): { kind: LinkKind; start: string } {
   const [word, start = ''] = label.split(' ')
-  const kind = KINDS.find((one) => one === word)
+  const kind = LINK_KINDS.find((one) => one === word)
   if (!kind) throw new Error(`${label}: no kind of link`)
   return { kind, start: `https://${start}` }
 }
