@@ -20,7 +20,7 @@ export interface Pool<Job, Answer> {
   close(): Promise<void>
 }
 
-export interface PoolOptions<Job> extends ChildProgram, LineLimits {
+interface PoolOptions<Job> extends ChildProgram, LineLimits {
   children: number
   limits: Partial<JobLimits>
   bytesOf(job: Job): number

@@ -9,7 +9,7 @@ const PLACES = [
   ['docs', '/docs', 'site_docs'],
 ] as const
 
-export type Place = (typeof PLACES)[number][0]
+type Place = (typeof PLACES)[number][0]
 
 /** What stands above every page: the same that a script puts there, so that nothing jumps when it does. */
 export function siteTop({ say }: Tongue, at?: Place): Markup {

@@ -3,7 +3,7 @@ import type { BuiltPage, Loads } from './built-page.ts'
 import { directionOf, type Language } from './languages.ts'
 import { html, type Markup } from './markup.ts'
 
-export interface Page {
+interface Page {
   title: string
   language?: Language
   /** What brings it alive, by the name of its source in web/; none: it needs no script. */

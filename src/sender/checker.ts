@@ -11,7 +11,7 @@ import { judge } from './judge.ts'
 import { settler } from './settle.ts'
 
 /** Judges senders in a child process: whatever a mail does to its judge, it does not do it to the service. */
-export interface SenderChecker {
+interface SenderChecker {
   /** Undefined when nothing is known of how the mail came, when too many are waiting, and when there is no child to judge it. `later`: nobody waits for it, and it leaves the others most of the room. */
   check(facts: SenderFacts, haste?: 'later'): Promise<SenderChecks | undefined>
   close(): Promise<void>

@@ -8,7 +8,7 @@ export interface Dns {
   close(): void
 }
 
-export interface DnsOptions {
+interface DnsOptions {
   /** Addresses, with a port where it is not 53; none: those of the system. */
   servers: readonly string[]
   now(): Date

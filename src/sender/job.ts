@@ -24,13 +24,13 @@ export type Answer =
   | { kind: 'failed'; place: string }
 
 /** Who the From headers name. */
-export interface Authors {
+interface Authors {
   authors: string[]
   fromFields: number
 }
 
 /** Domains that a check has found to stand behind the mail. */
-export interface Passed {
+interface Passed {
   spf: string[]
   dkim: string[]
 }

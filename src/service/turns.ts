@@ -1,7 +1,7 @@
 import { Problem } from '../core/problem.ts'
 import type { MailboxId } from '../core/session.ts'
 
-export interface Turns<T> {
+interface Turns<T> {
   /** The outcome for this message; undefined: too many wait. However many ask, it is done once. */
   add(mailbox: MailboxId, id: number): Promise<T | undefined> | undefined
   /** Whoever waits for an outcome gets none. */

@@ -24,7 +24,7 @@ export function htmlMail(html: string, about: Head = {}): string {
   return [...head(about), 'Content-Type: text/html; charset=utf-8', '', html, ''].join('\r\n')
 }
 
-export interface File {
+interface File {
   name: string
   type: string
   bytes: Uint8Array

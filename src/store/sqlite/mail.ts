@@ -28,7 +28,7 @@ export interface KeepParsed {
   zstd: Uint8Array
 }
 
-export interface KeepSenderChecks {
+interface KeepSenderChecks {
   rawId: number
   checks: SenderChecks
 }
