@@ -1,4 +1,4 @@
-import { wordFinder } from './languages.ts'
+import { UNSPACED, wordFinder } from './languages.ts'
 
 /** Something that could be a code, and where it stands in the folded text. */
 export interface Candidate {
@@ -12,7 +12,7 @@ export interface Candidate {
 }
 
 /** All that has a digit, whether it could be a code or not: a label binds to the first that follows it. */
-export interface Numbers {
+interface Numbers {
   candidates: Candidate[]
   /** Where each begins, in order. */
   starts: number[]
@@ -60,7 +60,6 @@ const SPOILED_BEFORE =
   /[·./\\&~@+]$|(?:[#\p{Sc}]|s\/|(?:^|[^\p{L}])(?:usd|eur|gbp|inr|rs|chf|rub|vnd|jpy|cny|rmb|aud|cad|mxn|ars|aed|sar|egp)\.?) ?$/iu
 const SPOILED_AFTER = /^ ?(?:[%°]|\p{Sc})|^[/\\=]/u
 const LETTER = /[\p{L}\p{M}]/u
-const UNSPACED = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}ー]/u
 const LONGEST_UNIT = 16
 const findUnits = wordFinder(['unit'])
 

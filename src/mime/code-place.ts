@@ -112,7 +112,8 @@ export function* linesAbove(text: string, from: number, most: number): Generator
 /** The labels that lie between two places, in order. */
 export function labelsWithin({ labels }: Reading, from: number, to: number): Label[] {
   const found: Label[] = []
-  for (let at = firstAt(labels, from); at < labels.length; at += 1) {
+  const first = firstFrom(from, labels.length, (at) => labels[at]?.start ?? 0)
+  for (let at = first; at < labels.length; at += 1) {
     const label = labels[at]
     if (!label || label.end > to) break
     found.push(label)
@@ -121,22 +122,17 @@ export function labelsWithin({ labels }: Reading, from: number, to: number): Lab
 }
 
 export function numberWithin({ starts }: Reading, from: number, to: number): boolean {
-  let low = 0
-  let high = starts.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((starts[middle] ?? 0) < from) low = middle + 1
-    else high = middle
-  }
-  return (starts[low] ?? Number.POSITIVE_INFINITY) < to
+  const first = firstFrom(from, starts.length, (at) => starts[at] ?? 0)
+  return (starts[first] ?? Number.POSITIVE_INFINITY) < to
 }
 
-function firstAt(labels: Label[], from: number): number {
+/** Which of so many that stand in order is the first at or behind a place. */
+function firstFrom(from: number, count: number, startOf: (at: number) => number): number {
   let low = 0
-  let high = labels.length
+  let high = count
   while (low < high) {
     const middle = (low + high) >> 1
-    if ((labels[middle]?.start ?? 0) < from) low = middle + 1
+    if (startOf(middle) < from) low = middle + 1
     else high = middle
   }
   return low

@@ -5,8 +5,11 @@ import { score } from './code-score.ts'
 import { fold } from './fold.ts'
 import { wordFinder } from './languages.ts'
 
+/** More of a text is not looked at. */
+export const MAX_TEXT = 200_000
+
 /** The parts of a mail that are looked at. */
-export interface Letter {
+interface Letter {
   senderName: string
   senderHost: string
   subject: string
@@ -36,7 +39,6 @@ export function findCodes(letter: Letter): Code[] {
 }
 
 const MAX_CODES = 5
-const MAX_TEXT = 200_000
 const MARKED = 0.99
 /** Below it a candidate is more likely something else. */
 const LEAST = 0.5

@@ -1,11 +1,11 @@
 import type { Correspondent, Mail } from '../core/message.ts'
-import { findCodes } from './codes.ts'
+import { findCodes, MAX_TEXT } from './codes.ts'
 import { linesFromHtml } from './html-lines.ts'
 import { findLinks } from './links.ts'
 import { linesFromText } from './text-lines.ts'
 
 /** The parts of a mail in which codes and links are looked for. */
-export interface Searched {
+interface Searched {
   sender: Correspondent | undefined
   subject: string
   otpToken: string
@@ -15,13 +15,11 @@ export interface Searched {
   html: string | null
 }
 
-const MAX_LENGTH = 200_000
-
 /** What most readers came for: the code to type in, the link to follow. */
 export function findings(searched: Searched): Pick<Mail, 'codes' | 'links'> {
-  const shown = [linesFromText(searched.plain.slice(0, MAX_LENGTH))]
+  const shown = [linesFromText(searched.plain.slice(0, MAX_TEXT))]
   // First, because there links have names.
-  if (searched.html) shown.unshift(linesFromHtml(searched.html.slice(0, MAX_LENGTH)))
+  if (searched.html) shown.unshift(linesFromHtml(searched.html.slice(0, MAX_TEXT)))
   const { sender, subject, otpToken, listUnsubscribe } = searched
   return {
     codes: findCodes({

@@ -72,7 +72,7 @@ interface Entry {
 
 const LETTER = /[\p{L}\p{N}]/u
 /** Scripts that put no blanks between words. */
-const UNSPACED = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}ー]/u
+export const UNSPACED = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}ー]/u
 /** A letter or digit that a word may go on after; only to skip quickly what is inside of words. */
 const SPACED = '[0-9a-z\\u0430-\\u044f\\u0620-\\u064a]'
 const MA_AND_MORE = /mã | mã/
