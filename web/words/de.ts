@@ -233,10 +233,10 @@ export const de: Words = {
     one: 'Ein externes Bild ist blockiert.',
     other: '{count} externe Bilder sind blockiert.',
   },
-  reader_images_why: 'Beim Laden erfährt der Absender, dass Sie dies lesen, wann und wo.',
+  reader_images_why: 'Beim Laden erfährt der Absender, dass Sie dies lesen.',
   reader_images_once: 'Einmal laden',
   reader_images_always: 'Immer für {sender}',
-  reader_images_unproven: 'Dauerhaft erlauben lässt es sich nur, wenn der Absender belegt ist.',
+  reader_images_unproven: 'Dauerhaft erlauben lassen sich nur belegte Absender.',
   reader_images_loaded: 'Externe Bilder von {sender} werden immer geladen.',
   reader_images_stop: 'Nicht mehr laden',
   reader_too_large:
