@@ -13,6 +13,15 @@ export async function checkContrast(page: Page, scheme: 'light' | 'dark'): Promi
   return pairs.length
 }
 
+/** What axe says of colours alone, on a page where all of axe has run: in another scheme nothing else is different. */
+export async function checkColours(page: Page, within = 'html'): Promise<void> {
+  const told = await page.evaluate(`
+    axe.run('${within}', { runOnly: ['color-contrast', 'link-in-text-block'] }).then(({ violations }) =>
+      violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html)))
+  `)
+  assert.deepEqual(told, [])
+}
+
 /** Run in the page: what each element with text of its own is written in, and on what. */
 const COLOURS = `
   (() => {
