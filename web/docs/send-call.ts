@@ -1,4 +1,4 @@
-import { Unreachable } from '../site/ask.ts'
+import { refuseOdd, Unreachable } from '../site/ask.ts'
 import type { ApiRequest } from './request.ts'
 
 /** An answer as the console shows it. */
@@ -25,6 +25,7 @@ const MOST_CHARACTERS = 100_000
 /** Sends it as it stands. Not by ask.ts: here a refusal is an answer like any other, with all its headers. */
 export async function sendCall(request: ApiRequest, signal: AbortSignal): Promise<Outcome> {
   const { method, path, headers, form } = request
+  refuseOdd(headers)
   const body = form ? { body: form } : {}
   const begun = performance.now()
   try {

@@ -40,13 +40,15 @@ export async function send(path: string, question: Question = {}): Promise<Respo
     if (value !== undefined) given.set(name, String(value))
   }
   const query = method === 'GET' && given.size > 0 ? `?${given}` : ''
+  const sent = { ...(token ? { authorization: `Bearer ${token}` } : {}), ...headers }
+  refuseOdd(sent)
   let response: Response
   try {
     response = await fetch(`${path}${query}`, {
       method,
       cache: 'no-store',
       credentials: 'omit',
-      headers: { ...(token ? { authorization: `Bearer ${token}` } : {}), ...headers },
+      headers: sent,
       ...(method === 'POST' ? { body: given } : {}),
       ...(signal ? { signal } : {}),
       ...(keepalive ? { keepalive } : {}),
@@ -65,6 +67,30 @@ export async function jsonOf<T>(response: Response): Promise<T> {
     return (await response.json()) as T
   } catch (cause) {
     throw new Unreachable('the answer broke off', { cause })
+  }
+}
+
+/** What the API says of a wrong secret, by the header that it stands in. */
+const WRONG: Record<string, Refusal> = {
+  apikey: new Refusal(401, {
+    code: 'invalid_key',
+    message: 'The API key is invalid or missing.',
+  }),
+  authorization: new Refusal(401, {
+    code: 'invalid_token',
+    message: 'token: no session has this token.',
+  }),
+  'claim-secret': new Refusal(404, {
+    code: 'not_found',
+    message: 'There is no such order, or the claim secret is not its own.',
+  }),
+}
+
+/** Throws for a secret that no header takes: the browser would not send it, and it cannot be the right one. */
+export function refuseOdd(headers: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(headers)) {
+    const wrong = WRONG[name.toLowerCase()]
+    if (wrong && !/^[\x20-\x7e]*$/.test(value)) throw wrong
   }
 }
 
