@@ -16,16 +16,14 @@ export const LETTER = [
 type Facts = Partial<Omit<SenderFacts, 'raw'>> & { raw?: string | Uint8Array }
 export type Scene = Awaited<ReturnType<typeof openScene>>
 
-/** A checker with a real child, a name server of its own, and a clock that can be moved. */
+/** A checker with a real child and a name server of its own. */
 export async function openScene(zone: Zone, options: Partial<CheckerOptions> = {}) {
   const server = await openDnsServer(zone)
   const lines: string[] = []
   const at = (level: string) => (facts: LogFacts, sentence: string) => {
     lines.push(`${level}: ${sentence} ${JSON.stringify(facts)}`)
   }
-  let moved = 0
-  const now = () => new Date(Date.now() + moved)
-  const dns = openDns({ servers: [server.server], now })
+  const dns = openDns({ servers: [server.server], now: () => new Date() })
   const log = { warn: at('warn'), error: at('error') }
   const checker = openChecker({ dns, log, ...options })
 
@@ -46,9 +44,6 @@ export async function openScene(zone: Zone, options: Partial<CheckerOptions> = {
         },
         haste,
       ),
-    moveClock: (ms: number) => {
-      moved += ms
-    },
     async close() {
       await checker.close()
       await server.close()
