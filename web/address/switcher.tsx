@@ -49,9 +49,11 @@ function Other({ mailbox, onShow }: { mailbox: Mailbox; onShow(): void }) {
         title={say('address_show', { email })}
         onClick={onShow}
       >
-        <bdi class="switcher-email">
-          <Parted email={email} />
-        </bdi>
+        <span class="switcher-email">
+          <bdi>
+            <Parted email={email} />
+          </bdi>
+        </span>
         <span class="soft">{over ? say('address_ended') : leftWords(mailbox)}</span>
       </button>
       <button
