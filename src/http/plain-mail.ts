@@ -35,7 +35,7 @@ export function mailPage(site: PlainSite, { message, mail, checks, token }: Lett
 <dt>${say('mail_to')}</dt><dd>${alone(recipient)}</dd>
 <dt>${say('mail_received')}</dt><dd><time datetime="${isoStamp(receivedAt)}">${tongue.time(receivedAt)}</time></dd>
 </dl>
-${codeCard(tongue, mail.codes)}${linkCard(tongue, mail.links)}
+${codeCard(tongue, mail.codes)}${isDoubtful(message, checks) ? html`` : linkCard(tongue, mail.links)}
 ${textOf(tongue, mail)}
 ${files(tongue, id, mail.attachments)}
 <div class="row">
@@ -52,6 +52,14 @@ function sender({ say }: Tongue, { senderName, senderEmail }: Message): Markup {
   if (title === '') return html`${say('mail_no_sender')}`
   if (!address) return alone(title)
   return html`${alone(title)} <span class="soft" dir="ltr">&lt;${address}&gt;</span>`
+}
+
+/** Nobody should be led on with one click by who only seems to be somebody. */
+function isDoubtful(
+  { senderName, senderEmail }: Message,
+  checks: SenderChecks | undefined,
+): boolean {
+  return shownSender(senderName, senderEmail).claims !== undefined || checks?.dmarc === 'fail'
 }
 
 function claimed({ say }: Tongue, { senderName, senderEmail }: Message): Markup {

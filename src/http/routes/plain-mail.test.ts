@@ -97,6 +97,27 @@ describe('200', () => {
     })
   }
 
+  for (const [name, dmarc, shows] of [
+    ['Ann', 'pass', true],
+    ['Ann', 'fail', false],
+    ['service@bank.test', 'pass', false],
+  ] as const) {
+    test(`${shows ? 'links' : 'no links'} to click on by ${name} whose DMARC is ${dmarc}`, () => {
+      const { tongue, built } = { tongue: tongueOf('en'), built: NO_BUILD }
+      const link = { url: 'https://a.test/', text: 'x', host: 'a.test', kind: 'verify' } as const
+      const body = mailPage(
+        { built, tongue, abuse: '' },
+        {
+          message: { ...MESSAGE, senderName: name },
+          mail: { ...EMPTY_MAIL, links: [link] },
+          checks: { spf: 'none', dkim: 'none', dmarc },
+          token: 't',
+        },
+      ).body
+      assert.equal(String(body).includes('href="https://a.test/"'), shows)
+    })
+  }
+
   test('a text beyond all measure is cut, and says so', async () => {
     const { token, id } = await holder(`Subject: long\r\n\r\n${'word \r\n'.repeat(60_000)}`)
     const { text } = await get(`/plain/mail/${id}`, holding(token))
