@@ -156,8 +156,9 @@ describe('the sender', () => {
       'eve@evil.test',
     ],
     ['Sender not proven', 'bob@nowhere.test', 'it may be from anyone', 'bob@nowhere.test'],
+    ['Sender not proven', '', 'it may be from anyone', ''],
   ] as const) {
-    test(`is told in words, and why: ${badge}`, async () => {
+    test(`is told in words, and why: ${badge}, ${from || 'without an author'}`, async () => {
       const page = await visits.visit('/')
       const { email } = await openInbox(page)
       await send(email, textMail('Hi.', { subject: 'Hello', from: `<${from}>` }), envelope)
