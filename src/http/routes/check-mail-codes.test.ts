@@ -58,6 +58,20 @@ describe('200', () => {
     assert.deepEqual(reader.read, ['111111'])
   })
 
+  test('one that is found during a wait in vain is hidden behind no 304', async () => {
+    const reader = heldReader()
+    const { send, check } = await opened({ parse: reader.parse, patienceMs: IMPATIENT })
+    await send('111111')
+    reader.hold()
+    const first = await check()
+    const waiting = check('&wait=1&since_id=9007199254740991')
+    reader.release()
+    const inVain = await waiting
+    assert.equal(inVain.body['timed_out'], true)
+    const tag = tagOf(inVain) || tagOf(first)
+    assert.deepEqual(codesIn(await check('&wait=5', { 'if-none-match': tag })), ['111111'])
+  })
+
   test('a wait is answered with the code of the mail that ended it', async () => {
     const { send, check } = await opened({ parse: heldReader().parse, patienceMs: PATIENT })
     const waiting = check('&wait=55')
@@ -98,7 +112,7 @@ describe('304', () => {
   test('to a tag that is older than any look, and has the mail looked at', async () => {
     const { send, check } = await opened({ parse: heldReader().parse, patienceMs: PATIENT })
     await send('111111')
-    const untold = await check('&wait=1&since_id=9007199254740991')
+    const untold = await check('&since_id=9007199254740991')
     const tag = { 'if-none-match': tagOf(untold) }
     const unchanged = await check('', tag)
     assert.equal(unchanged.status, 304)

@@ -48,7 +48,7 @@ export const checkMailRoute = route({
   path: '/api/check-mail',
   title: 'List messages',
   about:
-    'The messages of the session, newest first. With the ETag of a former answer as If-None-Match you get 304 as long as nothing changed; with wait the answer comes when there is mail. A code that is found only after a list was given changes the ETag.',
+    'The messages of the session, newest first. With the ETag of a former answer as If-None-Match you get 304 as long as nothing changed; with wait the answer comes when there is mail. A code that is found only after a list was given changes the ETag; a client that sends only since_id does not see it. An answer that timed out has no ETag.',
   input,
   output,
   refusals: ['invalid_token', 'session_expired', 'shutting_down'],
@@ -138,9 +138,10 @@ function answerKey({ id }: Session, { sinceId, limit }: { sinceId: number; limit
   return limit === USUAL_LIMIT && sinceId === 0 ? id : `${id} ${limit} ${sinceId}`
 }
 
+/** Without a tag: it would say that the reader knows what the list does not tell, such as a code found meanwhile. */
 function timedOutAnswer(needs: RouteNeeds, session: Session): Answer<Listing> {
   const value: Listing = { ...opening(needs, session), messages: [], timed_out: true }
-  return json(value, { etag: mailboxTag(session) })
+  return json(value)
 }
 
 function opening(needs: RouteNeeds, session: Session) {
