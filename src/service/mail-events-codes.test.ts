@@ -12,13 +12,14 @@ const HOUR_MS = 3_600_000
 /** As if other threads looked at all mail. */
 const NO_LOOKS: CodeLooks = { look: () => undefined, close: () => {} }
 
-const follow = ({ sinceId = 0, codes = scene.codes } = {}) =>
+const follow = ({ sinceId = 0, codes = scene.codes, resumes = true, now = scene.needs.now } = {}) =>
   mailEvents(
-    { ...scene.needs, codes },
+    { ...scene.needs, codes, now },
     {
       token: scene.token,
       session: scene.session,
       sinceId,
+      resumes,
       beatMs: HOUR_MS,
       // Only the bus wakes: whoever forgets to tell it leaves the test waiting.
       lookMs: HOUR_MS,
@@ -102,6 +103,22 @@ test('of what was there before, too: it is looked at because somebody watches', 
   const heard = [await update, await next(events)]
   assert.deepEqual(heard.sort(), ['updated newer 222222', 'updated old 111111'])
   await events.return(undefined)
+})
+
+test('who comes back is told the codes that were found meanwhile, of young mail', async () => {
+  scene = await openCodeScene()
+  const sinceId = await scene.send('111111', 'one')
+  const { id: mailbox } = scene.session
+  await scene.store.noteCode({ mailbox, id: sinceId, code: '111111' })
+  const back = follow({ sinceId })
+  assert.equal(await next(back), 'updated one 111111')
+  const soon = next(back)
+  const later = () => new Date(Date.now() + 6 * 60_000)
+  const others = [follow({ sinceId, now: later }), follow({ sinceId, resumes: false })]
+  const heard = others.map(next)
+  await scene.send('222222', 'two')
+  for (const told of [soon, ...heard]) assert.equal(await told, 'message two 222222')
+  for (const events of [back, ...others]) await events.return(undefined)
 })
 
 test('a mail that goes away while it is looked at is not told, nor its end', async () => {

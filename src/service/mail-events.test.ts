@@ -58,6 +58,7 @@ const follow = (more: { sinceId?: number; beatMs?: number; signal?: AbortSignal 
     token,
     session,
     sinceId: 0,
+    resumes: true,
     beatMs: hour,
     // Only the bus wakes: whoever forgets to tell it leaves the test waiting.
     lookMs: hour,

@@ -27,6 +27,8 @@ interface Following {
   session: Session
   /** Messages up to this one are known to the reader. */
   sinceId: number
+  /** He has been here before, and may have missed something. */
+  resumes: boolean
   beatMs: number
   /** How often to look without being woken. */
   lookMs: number
@@ -36,7 +38,7 @@ interface Following {
 /** Tells what happens to a mailbox, in order, until its session ends. Throws the signal's reason once that is aborted. */
 export async function* mailEvents(
   needs: MailEventsNeeds,
-  { token, session, sinceId, beatMs, lookMs, signal }: Following,
+  { token, session, sinceId, resumes, beatMs, lookMs, signal }: Following,
 ): AsyncGenerator<MailEvent> {
   const watch = watchMailbox(needs.bus, { mailboxes: [session.id], signal, lookMs })
   let beatDue = false
@@ -46,7 +48,7 @@ export async function* mailEvents(
   }, beatMs)
 
   try {
-    const seen = await seenBefore(needs, session, sinceId)
+    const seen = await seenBefore(needs, session, { sinceId, resumes })
     for (;;) {
       const current = await stillLive(needs, token)
       // A revived session is another mailbox: this one is over.
@@ -87,16 +89,23 @@ interface Seen {
 
 // As many as a list shows.
 const LOOKED_BACK = 100
+// Longer than a code takes to be found, and than most connections are down.
+const YOUNG_MS = 5 * 60_000
 
-/** What the reader knows by now. Of that the newest which nobody has looked at will be looked at: somebody watches the mailbox. */
+/**
+ * What the reader knows by now. Of that the newest which nobody has looked at will be looked at: somebody watches the mailbox.
+ * Who comes back is told again of what is young: its code may have been found while he was away.
+ */
 async function seenBefore(
-  { store }: MailEventsNeeds,
+  { store, now }: MailEventsNeeds,
   session: Session,
-  sinceId: number,
+  { sinceId, resumes }: Pick<Following, 'sinceId' | 'resumes'>,
 ): Promise<Seen> {
   const newest = await store.listMessages(session.id, { sinceId: 0, limit: LOOKED_BACK })
   const known = newest.filter(({ id }) => id <= sinceId)
-  return { version: -1, lastId: sinceId, ids: new Set(), unlooked: idsOf(known.filter(isUnlooked)) }
+  const youngSince = resumes ? now().getTime() - YOUNG_MS : Number.POSITIVE_INFINITY
+  const untold = known.filter((one) => isUnlooked(one) || one.receivedAt.getTime() >= youngSince)
+  return { version: -1, lastId: sinceId, ids: new Set(), unlooked: idsOf(untold) }
 }
 
 /** What is different from what was seen, oldest first; afterwards it has been seen. */

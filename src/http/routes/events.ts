@@ -17,7 +17,7 @@ export const eventsRoute = route({
   path: '/api/events',
   title: 'Live stream',
   about:
-    'Server-sent events: message (a summary; its id is the event id), updated (the summary again, when its code was found later), deleted ({"id":…}), end ({"reason":"expired" or "deleted"}). Last-Event-ID or since_id resumes after that message; with neither the stream starts now.',
+    'Server-sent events: message (a summary; its id is the event id), updated (the summary again, when its code was found later), deleted ({"id":…}), end ({"reason":"expired" or "deleted"}). Last-Event-ID or since_id resumes after that message, and tells the codes in older ones of the last five minutes again; with neither the stream starts now.',
   input: Type.Object({ token: tokenField, since_id: sinceIdField }),
   output: TYPE,
   refusals: ['invalid_token', 'session_expired', 'shutting_down'],
@@ -29,12 +29,14 @@ export const eventsRoute = route({
     if (call.method === 'HEAD') return privateFile(TYPE, undefined, headers)
     if (needs.closing()) throw new Problem('shutting_down', 'The service is stopping.', 1)
 
-    const startsAfter = lastEventId(call) ?? sinceId ?? session.lastId
+    const resumesAfter = lastEventId(call) ?? sinceId
+    const startsAfter = resumesAfter ?? session.lastId
     const leave = needs.waiting.enter(session.id, call.client)
     const events = mailEvents(needs, {
       token,
       session,
       sinceId: startsAfter,
+      resumes: resumesAfter !== undefined,
       ...needs.quiet,
       signal: call.signal(),
     })
