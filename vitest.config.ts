@@ -8,6 +8,7 @@ const NODE_COMPILE_CACHE = fileURLToPath(new URL('node_modules/.cache/node', imp
 export default defineConfig({
   test: {
     pool: 'forks',
+    maxWorkers: 2,
     env: { NODE_COMPILE_CACHE },
     hookTimeout: 120_000,
     projects: [

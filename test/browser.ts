@@ -3,7 +3,7 @@ import { type Browser, chromium } from 'playwright-core'
 /** Debian's Chromium, that asks nobody but the page it is given. */
 export async function openBrowser(more: string[] = []): Promise<Browser> {
   return await chromium.launch({
-    executablePath: '/usr/bin/chromium',
+    executablePath: '/usr/bin/chromium-headless-shell',
     args: [
       '--headless',
       '--no-sandbox',

@@ -19,8 +19,9 @@ const NEEDED = [
   ['strace', 'strace', 'proves that a mail is on disk before its 250'],
   ['openssl', 'openssl', 'a second opinion on certificates'],
   ['python3', 'python3', 'runs the sample that the key page gives'],
-  ['chromium', 'chromium', 'opens the pages as a reader does'],
+  ['chromium-headless-shell', 'chromium-headless-shell', 'opens the pages as a reader does'],
   ['pg_ctlcluster', 'postgresql', 'the second store; never started as a service'],
+  ['redis-server', 'redis-server', 'carries news between nodes; never started as a service'],
   ['dovecot', 'dovecot-imapd', 'a mail account to fetch from; never started as a service'],
 ] as const
 
@@ -90,6 +91,7 @@ function install(packages: string[]): void {
     apply('apt-get', [...QUIET, 'install', '--yes', '--no-install-recommends', ...packages])
     if (packages.includes('postfix')) apply('update-rc.d', ['postfix', 'disable'])
     if (packages.includes('dovecot-imapd')) apply('update-rc.d', ['dovecot', 'disable'])
+    if (packages.includes('redis-server')) apply('update-rc.d', ['redis-server', 'disable'])
   } finally {
     putBack()
   }

@@ -96,7 +96,7 @@ async function openAll({ first, some }: { first: number; some: string[] }): Prom
   const { email } = await mailboxOf(page)
   await sendAll(email, some)
   await page.reload()
-  await page.locator('.mail-open').first().click()
+  await page.locator('.mail-open').first().waitFor()
   const opened = await page.evaluate(`(${WALK})(${first}, ${some.length})`)
   assert.equal(opened, some.length)
   assert.equal(new URL(page.url()).pathname, '/')
@@ -121,6 +121,7 @@ async function sendAll(to: string, some: string[]): Promise<void> {
 const WALK = `async (first, count) => {
   const loaded = new WeakSet()
   document.addEventListener('load', ({ target }) => loaded.add(target), true)
+  document.querySelector('.mail-open').click()
   const painted = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))
   const until = async (what) => {
     for (;;) {
