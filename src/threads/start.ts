@@ -12,7 +12,6 @@ import { openChecker } from '../sender/checker.ts'
 import { openDns } from '../sender/dns.ts'
 import { addConfiguredAccounts } from '../service/configured-accounts.ts'
 import { addConfiguredDomains } from '../service/configured-domains.ts'
-import { sweepForEver } from '../service/sweep.ts'
 import { lockFolder } from '../store/sqlite/files.ts'
 import { makeVersions } from '../store/sqlite/versions.ts'
 import type { MailStore } from '../store/store.ts'
@@ -21,7 +20,6 @@ import { freePort, listenHost } from './free-port.ts'
 import { serve } from './ports.ts'
 import {
   type DoorSetup,
-  OPERATOR_MAIL_MS,
   openParts,
   openShop,
   receiveLimits,
@@ -29,6 +27,7 @@ import {
   type ThreadSetup,
 } from './setup.ts'
 import { startShopkeeping } from './shopkeeping.ts'
+import { startSweep } from './sweeping.ts'
 import { startThread, type Thread } from './thread.ts'
 import { startMailWriter, startShopWriter, type Writer } from './writers.ts'
 
@@ -206,28 +205,4 @@ function taker({ ports }: Writer): () => MessagePort {
 async function allMetrics(threads: readonly Thread[]): Promise<string> {
   const metrics = await Promise.all(threads.map((thread) => thread.call('metrics')))
   return AggregatorRegistry.aggregate(metrics as object[][]).metrics()
-}
-
-const MAIL_SWEEP_MS = 5_000
-
-function startSweep(
-  { sessions, pool }: Config,
-  { store, now, log }: Pick<ReturnType<typeof openParts>, 'store' | 'now'> & { log: Log },
-): () => Promise<void> {
-  const end = new AbortController()
-  const kept = {
-    cooldownMs: sessions.cooldownMs,
-    poolMs: pool.ttlMs,
-    operatorMs: OPERATOR_MAIL_MS,
-  }
-  const swept = sweepForEver({
-    step: () => store.sweep({ ...kept, now: now() }),
-    restMs: MAIL_SWEEP_MS,
-    ended: end.signal,
-    log,
-  })
-  return async () => {
-    end.abort()
-    await swept
-  }
 }
