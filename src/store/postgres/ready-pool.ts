@@ -1,0 +1,16 @@
+import { type Kind, migrate } from './migrate.ts'
+import { openPool, type Pool, type PoolOptions } from './pool.ts'
+import { checkServer } from './server.ts'
+
+/** Connections to a server that keeps what it says, with the newest schema of this kind. */
+export async function openReadyPool(options: PoolOptions, kind: Kind): Promise<Pool> {
+  const pool = openPool(options)
+  try {
+    await checkServer(pool)
+    await migrate(pool, kind)
+    return pool
+  } catch (error) {
+    await pool.close()
+    throw error
+  }
+}
