@@ -1,22 +1,7 @@
 import type { ApiKey } from '../../core/key.ts'
-import { dayOf } from '../../core/quota.ts'
+import { type KeyRow, keyOf } from '../key-row.ts'
 import type { KeyRoll, NewKey, UsageDay } from '../store.ts'
 import type { Db } from './files.ts'
-
-export interface KeyRow {
-  id: string
-  prefix: string
-  plan: string
-  label: string
-  state: ApiKey['state']
-  max_requests: number
-  max_per_day: number | null
-  used: number
-  day: number
-  used_today: number
-  created_at: number
-  expires_at: number | null
-}
 
 export function keyReads(db: Db) {
   const bySecret = db.prepare<[string, number], KeyRow>(
@@ -86,21 +71,5 @@ export function keyWrites(db: Db) {
     revokeKey: (keyId: string): boolean => revoke.run(keyId).changes === 1,
     labelKey: (change: { keyId: string; label: string }): boolean =>
       label.run(change.label, change.keyId).changes === 1,
-  }
-}
-
-export function keyOf(row: KeyRow, now: Date): ApiKey {
-  return {
-    id: row.id,
-    prefix: row.prefix,
-    plan: row.plan,
-    label: row.label,
-    state: row.state,
-    maxRequests: row.max_requests,
-    maxPerDay: row.max_per_day ?? undefined,
-    used: row.used,
-    usedToday: row.day >= dayOf(now) ? row.used_today : 0,
-    createdAt: new Date(row.created_at),
-    expiresAt: row.expires_at === null ? undefined : new Date(row.expires_at),
   }
 }

@@ -1,30 +1,7 @@
-import type { Plan } from '../../core/plan.ts'
-import type { OrderState, Purchase } from '../../core/purchase.ts'
+import type { Purchase } from '../../core/purchase.ts'
+import { opens, type PurchaseRow, purchaseOf } from '../purchase-row.ts'
 import type { NewPurchase, UnsettledOrders } from '../purchase-store.ts'
 import type { Db } from './files.ts'
-
-export interface PurchaseRow {
-  id: string
-  provider: Purchase['provider']
-  mode: Purchase['mode']
-  plan: string
-  email: string | null
-  claim_hash: string
-  link_hash: string | null
-  revision: number
-  state: OrderState
-  created_at: number
-  checkout_ref: string | null
-  checkout_url: string | null
-  subscription_ref: string | null
-  key_id: string
-  key_prefix: string
-  payments: number
-  paid_until: number | null
-  partly_returned: number
-  claimed_at: number | null
-  receipt_at: number | null
-}
 
 export function purchaseReads(db: Db) {
   const byId = db.prepare<[string], PurchaseRow>('select * from purchase where id = ?')
@@ -139,37 +116,4 @@ export function purchaseWrites(db: Db) {
       until.run(provider, time.getTime())
     },
   }
-}
-
-/** Whether this is the hash of the claim secret or of the link that was mailed. */
-export function opens(row: PurchaseRow, claimHash: string): boolean {
-  return row.claim_hash === claimHash || row.link_hash === claimHash
-}
-
-export function purchaseOf(row: PurchaseRow): Purchase {
-  return {
-    id: row.id,
-    provider: row.provider,
-    mode: row.mode,
-    plan: planOf(row.plan),
-    email: row.email ?? undefined,
-    revision: row.revision,
-    state: row.state,
-    createdAt: new Date(row.created_at),
-    checkoutRef: row.checkout_ref ?? undefined,
-    checkoutUrl: row.checkout_url ?? undefined,
-    subscriptionRef: row.subscription_ref ?? undefined,
-    keyId: row.key_id,
-    keyPrefix: row.key_prefix,
-    payments: row.payments,
-    paidUntil: row.paid_until === null ? undefined : new Date(row.paid_until),
-    partlyReturned: row.partly_returned === 1,
-    claimedAt: row.claimed_at === null ? undefined : new Date(row.claimed_at),
-  }
-}
-
-/** JSON leaves out what is undefined; the fields must be there all the same. */
-function planOf(text: string): Plan {
-  const plan = JSON.parse(text) as Plan
-  return { ...plan, perDay: plan.perDay, months: plan.months }
 }

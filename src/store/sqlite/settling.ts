@@ -1,7 +1,7 @@
-import { CLAIM_MS, type Purchase } from '../../core/purchase.ts'
+import type { Purchase } from '../../core/purchase.ts'
+import { claimOutcome, type PurchaseRow, purchaseOf } from '../purchase-row.ts'
 import type { ClaimOutcome, KeyClaim, PaymentEvent, PurchaseChange } from '../purchase-store.ts'
 import type { Db } from './files.ts'
-import { opens, type PurchaseRow, purchaseOf } from './purchases.ts'
 
 /** What payments do to orders and their keys. */
 export function settlingWrites(db: Db) {
@@ -37,14 +37,11 @@ export function settlingWrites(db: Db) {
       return true
     },
 
-    claimKey({ orderId, claimHash, secretHash, now }: KeyClaim): ClaimOutcome {
-      const row = byId.get(orderId)
-      if (!row || !opens(row, claimHash)) return 'unknown'
-      if (row.payments === 0) return 'unpaid'
-      if (row.state !== 'paid' || isLive.get(row.key_id) === undefined) return 'stopped'
-      if (row.claimed_at !== null && row.claimed_at + CLAIM_MS <= now.getTime()) return 'over'
-      claim(row, { claimHash, secretHash, now })
-      return 'claimed'
+    claimKey(wish: KeyClaim): ClaimOutcome {
+      const row = byId.get(wish.orderId)
+      const outcome = claimOutcome(row, row && isLive.get(row.key_id) !== undefined, wish)
+      if (row && outcome === 'claimed') claim(row, wish)
+      return outcome
     },
   }
 }
@@ -110,7 +107,7 @@ function secretSwap(db: Db) {
     `update purchase set claimed_at = coalesce(claimed_at, @now),
        link_hash = case link_hash when @used then null else link_hash end where id = @id`,
   )
-  return (row: PurchaseRow, { claimHash, secretHash, now }: Omit<KeyClaim, 'orderId'>): void => {
+  return (row: PurchaseRow, { claimHash, secretHash, now }: KeyClaim): void => {
     dropSecrets.run(row.key_id)
     addSecret.run(secretHash, row.key_id)
     claimed.run({ now: now.getTime(), used: claimHash, id: row.id })

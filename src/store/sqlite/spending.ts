@@ -1,7 +1,7 @@
 import { dayOf } from '../../core/quota.ts'
+import { type KeyRow, spentOf } from '../key-row.ts'
 import type { Spent } from '../store.ts'
 import type { Db } from './files.ts'
-import { type KeyRow, keyOf } from './keys.ts'
 
 export interface Spend {
   keyId: string
@@ -49,15 +49,10 @@ export function spendingWrites(db: Db) {
     const latest = group.reduce((last, one) => (one.now > last ? one.now : last), first.now)
     const together = group.length > 1 ? take(first.keyId, latest, group.length) : undefined
     for (const [at, one] of group.entries()) {
-      const row = together ? before(together, group.length - 1 - at) : take(one.keyId, one.now, 1)
-      answers.set(one, row && { ...keyOf(row, one.now), day: row.day })
+      const row = together ?? take(one.keyId, one.now, 1)
+      answers.set(one, row && spentOf(row, one.now, together ? group.length - 1 - at : 0))
     }
   }
-}
-
-/** The row as it was so many requests ago. */
-function before(row: KeyRow, requests: number): KeyRow {
-  return { ...row, used: row.used - requests, used_today: row.used_today - requests }
 }
 
 function spendStatement(db: Db) {
