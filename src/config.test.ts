@@ -98,6 +98,33 @@ test('a key without a certificate is a fault, both together are not', () => {
   })
 })
 
+describe('the servers that nodes share', () => {
+  const STORE = 'postgres://mayfly:p@ss@db/mayfly?sslmode=require'
+  const shownOf = (env: Record<string, string>, name: string) =>
+    readConfig({ env, file: {} }).settings.find((one) => one.name === name)?.shown
+
+  test('are shown without their passwords, and used with them', () => {
+    const env = { MAYFLY_STORE: STORE, MAYFLY_REDIS: 'redis://a:6379,redis://:secret@b:6379' }
+    expect(shownOf(env, 'MAYFLY_STORE')).toBe('postgres://mayfly:…@db/mayfly?sslmode=require')
+    expect(shownOf(env, 'MAYFLY_REDIS')).toBe('redis://a:6379,redis://:…@b:6379')
+    expect(readConfig({ env, file: {} }).config).toMatchObject({ store: STORE })
+    const asked = { MAYFLY_STORE: 'postgres://db/mayfly?user=x&password=secret&sslmode=require' }
+    expect(shownOf(asked, 'MAYFLY_STORE')).not.toContain('secret')
+  })
+
+  for (const [what, env] of [
+    ['news without a store to share', { MAYFLY_REDIS: 'redis://news' }],
+    ['a Redis that is none', { MAYFLY_STORE: STORE, MAYFLY_REDIS: 'http://:secret@news' }],
+    ['a store that is none', { MAYFLY_STORE: 'mysql://x:secret@db' }],
+  ] as const) {
+    test(`are refused: ${what}, and no password is quoted`, () => {
+      const read = () => readConfig({ env, file: {} })
+      expect(read).toThrow(SettingsError)
+      expect(read).not.toThrow(/secret/)
+    })
+  }
+})
+
 describe('the shop', () => {
   const faultsOf = (env: Record<string, string>): readonly string[] => {
     try {

@@ -11,8 +11,10 @@ import {
   integer,
   ipRanges,
   mailDomains,
+  redisAddress,
   size,
   sizeOrAuto,
+  storeAddress,
   text,
   webAddress,
 } from './setting-values.ts'
@@ -49,6 +51,10 @@ export function readConfig(source: SettingSource) {
     provider !== 'stripe' || config.http.baseUrl !== '',
     'MAYFLY_PAYMENTS=stripe needs MAYFLY_BASE_URL: buyers must find their way back',
   )
+  read.check(
+    config.redis === '' || config.store !== 'sqlite:',
+    'MAYFLY_REDIS is for nodes that share a store: set MAYFLY_STORE to their PostgreSQL',
+  )
   // Mail may be fetched a while after it came, and its time is another machine's: see core/gmail.ts.
   read.check(
     config.gmailAccounts.length === 0 || config.sessions.cooldownMs >= 3_600_000,
@@ -72,14 +78,20 @@ const EXAMPLES = `mayfly dayfly brook pond reed ripple willow heron otter pebble
   .map((name) => `${name}.example`)
   .join(',')
 
-function generalConfig({ setting, secret }: SettingReader) {
+function generalConfig({ setting, secret, server }: SettingReader) {
   return {
     data: setting('MAYFLY_DATA', text, './data', 'folder that holds everything we keep'),
-    store: setting(
+    store: server(
       'MAYFLY_STORE',
-      choice('sqlite:'),
+      storeAddress,
       'sqlite:',
-      'where mail is kept: sqlite: (files in MAYFLY_DATA)',
+      'where everything is kept: sqlite: (files in MAYFLY_DATA) or postgres://user@host/database',
+    ),
+    redis: server(
+      'MAYFLY_REDIS',
+      redisAddress,
+      '',
+      'what carries news and request rates between nodes on one PostgreSQL: redis://host:6379',
     ),
     host: setting('MAYFLY_HOST', text, '::', 'address to listen on; :: is all of them'),
     adminToken: secret(

@@ -19,8 +19,8 @@ import { FolderInUse } from './store/sqlite/files.ts'
 import { DamagedFile, NewerSchema } from './store/sqlite/migrate.ts'
 import { restoreShop } from './store/sqlite/restore.ts'
 import { openAliasTrial } from './threads/alias-trial.ts'
-import { openMailBeside, openShopBeside } from './threads/beside.ts'
 import { startService } from './threads/start.ts'
+import { openMailBeside, openShopBeside } from './threads/stores.ts'
 
 /** The command line's deeds. Each opens only what it needs: most of them run beside a service on the same folder. */
 function deeds(): Deeds {
@@ -106,9 +106,10 @@ function errorLog(): Log {
 }
 
 async function withStore<Store extends { close(): Promise<void> }>(
-  store: Store,
+  opening: Promise<Store>,
   deed: (store: Store) => Promise<void>,
 ): Promise<void> {
+  const store = await opening
   try {
     await deed(store)
   } finally {

@@ -60,6 +60,30 @@ export function webAddress(given: string): string {
   return given.replace(/\/+$/, '')
 }
 
+/** `sqlite:`, or the address of a PostgreSQL. Never quoted when it is wrong: it may hold a password. */
+export function storeAddress(given: string): string {
+  if (given === 'sqlite:' || isServerUrl(given, /^postgres(ql)?:$/)) return given
+  throw new Error('it is neither sqlite: nor an address such as postgres://user@host/database')
+}
+
+/** The address of a Redis, or of some nodes of a Redis Cluster with commas between. */
+export function redisAddress(given: string): string {
+  if (parts(given).every((one) => isServerUrl(one, /^rediss?:$/))) return given
+  throw new Error('it is no address such as redis://host:6379, or several with commas between')
+}
+
+function isServerUrl(given: string, protocol: RegExp): boolean {
+  const url = URL.parse(given)
+  return url !== null && protocol.test(url.protocol)
+}
+
+/** Addresses of servers as they may be shown. */
+export function withoutPasswords(given: string): string {
+  return given
+    .replace(/\/\/([^/:@,]*):[^/,]*@/g, '//$1:…@')
+    .replace(/(?<=[?&]\w*pass\w*=)[^&,]*/gi, '…')
+}
+
 export function hostName(given: string): Host {
   const host = parseHost(given)
   if (host) return host

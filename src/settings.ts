@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ParseValue } from './setting-values.ts'
+import { type ParseValue, withoutPasswords } from './setting-values.ts'
 
 /** Environment over the parsed mayfly.config.json over defaults; both use the same names. */
 export interface SettingSource {
@@ -63,15 +63,32 @@ export function settingReader(source: SettingSource) {
 
   /** Empty when not given. May also stand in a file that NAME_FILE names. */
   function secret(name: string, meaning: string): string {
+    return hidden(name, { parse: (given) => given, shown: () => '(set)', fallback: '', meaning })
+  }
+
+  /** The address of a server: as a secret, for it may hold a password, but all the rest of it is shown. */
+  function server(
+    name: string,
+    parse: ParseValue<string>,
+    fallback: string,
+    meaning: string,
+  ): string {
+    return hidden(name, { parse, shown: withoutPasswords, fallback, meaning })
+  }
+
+  function hidden(name: string, { parse, shown, fallback, meaning }: Hidden): string {
     known.add(name).add(`${name}_FILE`)
-    const found = settle(name, () => findSecret(source, name))
+    const found = settle(name, () => {
+      const given = findSecret(source, name)
+      return given && { ...given, text: parse(given.text) }
+    })
     settings.push({
       name,
-      shown: found ? '(set)' : '',
+      shown: found ? shown(found.text) : fallback,
       origin: found?.origin ?? 'default',
       meaning,
     })
-    return found?.text ?? ''
+    return found?.text ?? fallback
   }
 
   function settle<T>(name: string, read: () => T | undefined): T | undefined {
@@ -87,6 +104,7 @@ export function settingReader(source: SettingSource) {
     settings: settings as readonly Setting[],
     setting,
     secret,
+    server,
     check(fine: boolean, fault: string) {
       if (!fine) faults.push(fault)
     },
@@ -96,6 +114,13 @@ export function settingReader(source: SettingSource) {
       if (all.length > 0) throw new SettingsError(all)
     },
   }
+}
+
+interface Hidden {
+  parse: ParseValue<string>
+  shown(text: string): string
+  fallback: string
+  meaning: string
 }
 
 interface Given {

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { PLANS, type Plan } from '../src/core/plan.ts'
 import { issueKey as issueInProcess } from '../src/service/keys.ts'
 import { openReadable } from '../src/store/sqlite/files.ts'
-import { openShopBeside } from '../src/threads/beside.ts'
+import { openShopBeside } from '../src/threads/stores.ts'
 import { issueKey, mayfly, mayflyUnder } from './command.ts'
 import { MAIL } from './house.ts'
 import { scratchFolder } from './scratch.ts'
@@ -80,7 +80,7 @@ function keysIn(path: string): KeyFacts[] {
 
 test('a backup under load is whole, holds all that was there before, and disturbs nobody', async () => {
   const busy = await issueKey(data, 'business')
-  const store = openShopBeside({ data })
+  const store = await openShopBeside({ data, store: 'sqlite:' })
   const needs = { store, now: () => new Date(), randomBytes }
   const [plan] = PLANS as [Plan]
   const issued: string[] = []

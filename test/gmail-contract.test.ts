@@ -243,7 +243,7 @@ describe('its session', () => {
   })
 
   test('may be made with a key, which is not charged; a wrong key is refused', async () => {
-    const ring = openKeyRing(house)
+    const ring = await openKeyRing(house)
     const key = await ring.issue()
     const { token } = await house.session({ gmail_auto: '1' }, key.headers)
     assert.equal((await ask(`${house.url}/api/check-mail?token=${token}`)).status, 200)

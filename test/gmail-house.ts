@@ -1,9 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { readConfig } from '../src/config.ts'
 import type { AccountHealth, GmailAccount } from '../src/core/gmail.ts'
-import { openMailBeside } from '../src/threads/beside.ts'
+import { openMailBeside } from '../src/threads/stores.ts'
 import { openHouse } from './house.ts'
 import { scratchFolder } from './scratch.ts'
 
@@ -34,8 +33,7 @@ export async function openGmailHouse(
   writeFileSync(file, JSON.stringify(accounts.map((account) => ({ ...account, ...server }))))
   const all = { MAYFLY_GMAIL_ACCOUNTS_FILE: file, MAYFLY_HTTP_THREADS: '2', ...env }
   const house = await openHouse({ folder, env: all })
-  const { config } = readConfig({ env: { MAYFLY_DATA: folder.path, ...all }, file: {} })
-  const store = openMailBeside(config)
+  const store = await openMailBeside(house.config)
 
   const account = async (email: string): Promise<GmailAccount> => {
     const found = (await store.listAccounts(house.now())).find((one) => one.email === email)

@@ -47,6 +47,7 @@ export async function openHouse({
     httpPort: service.httpPort,
     smtpPort: service.smtpPort,
     folder: folder.path,
+    config,
     now: clock.now,
     moveClock: clock.move,
     /** Sends one mail over SMTP; the answer is the code after the final dot. */

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
+import type { Config } from '../src/config.ts'
 import { secretHash } from '../src/core/id.ts'
 import { makeSecret, RANDOM_BYTES } from '../src/core/key.ts'
 import { PLANS, type Plan } from '../src/core/plan.ts'
 import { type Payment, settle } from '../src/core/purchase.ts'
 import { issueKey } from '../src/service/keys.ts'
 import type { ShopStore } from '../src/store/store.ts'
-import { openShopBeside } from '../src/threads/beside.ts'
+import { openShopBeside } from '../src/threads/stores.ts'
 import { openHouse } from './house.ts'
 
 export interface TestKey {
@@ -20,7 +21,7 @@ export type KeyHouse = Awaited<ReturnType<typeof openKeyHouse>>
 /** The whole service, and the ring of its keys. */
 export async function openKeyHouse(options?: Parameters<typeof openHouse>[0]) {
   const house = await openHouse(options)
-  const ring = openKeyRing(house)
+  const ring = await openKeyRing(house)
   return {
     ...house,
     ring,
@@ -31,9 +32,17 @@ export async function openKeyHouse(options?: Parameters<typeof openHouse>[0]) {
   }
 }
 
+export type KeyRing = Awaited<ReturnType<typeof openKeyRing>>
+
 /** Keys of a house that runs: made and looked at beside it, as the operator's commands do it. */
-export function openKeyRing({ folder, now }: { folder: string; now(): Date }) {
-  const shop = openShopBeside({ data: folder })
+export async function openKeyRing({
+  config,
+  now,
+}: {
+  config: Pick<Config, 'data' | 'store'>
+  now(): Date
+}) {
+  const shop = await openShopBeside(config)
   return { shop, ...keyRing(shop, now), close: () => shop.close() }
 }
 

@@ -19,7 +19,10 @@ test('a SIGKILL under load gives nobody a request more than the plan, and costs 
   const env = { MAYFLY_HTTP_THREADS: '2' }
   const serve = () => serveProcess({ folder: folder.path, ports, env })
   let served = await serve()
-  const ring = openKeyRing({ folder: folder.path, now: () => new Date() })
+  const ring = await openKeyRing({
+    config: { data: folder.path, store: 'sqlite:' },
+    now: () => new Date(),
+  })
   onTestFinished(async () => {
     await served.kill('SIGKILL')
     await ring.close()

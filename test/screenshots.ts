@@ -11,7 +11,7 @@ import { FAKE_SHOP } from './shop-client.ts'
 const [folder = '.scratch/screens', ...wanted] = process.argv.slice(2)
 mkdirSync(folder, { recursive: true })
 const house = await openHouse({ env: FAKE_SHOP })
-const ring = openKeyRing(house)
+const ring = await openKeyRing(house)
 const browser = await openBrowser()
 
 for (const view of VIEWS.filter(({ name }) => wanted.length === 0 || wanted.includes(name))) {

@@ -21,7 +21,7 @@ let house: House
 let key: Record<string, string>
 beforeAll(async () => {
   house = await openHouse({ env: { MAYFLY_ADDRESS_COOLDOWN: '0s' } })
-  const ring = openKeyRing(house)
+  const ring = await openKeyRing(house)
   key = (await ring.issue()).headers
   await ring.close()
 })

@@ -10,7 +10,7 @@ let house: House
 let key: Record<string, string>
 beforeAll(async () => {
   house = await openHouse()
-  const ring = openKeyRing(house)
+  const ring = await openKeyRing(house)
   key = (await ring.issue()).headers
   await ring.close()
 })

@@ -41,7 +41,7 @@ for (const [setting, allowed, forbidden] of [
     let key: string
     beforeAll(async () => {
       house = await openHouse({ env: { MAYFLY_READER_ORIGINS: setting } })
-      const ring = openKeyRing(house)
+      const ring = await openKeyRing(house)
       key = (await ring.issue()).secret
       await ring.close()
     })

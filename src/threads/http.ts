@@ -9,14 +9,14 @@ import { openLog } from '../log.ts'
 import { openPay } from '../pay/open.ts'
 import { type SenderChecksNeeds, senderChecksOnce } from '../service/sender-checks.ts'
 import { caller, serve } from './ports.ts'
-import { type DoorSetup, openParts, openShop } from './setup.ts'
+import { type DoorSetup, openParts } from './setup.ts'
+import { openShopStore } from './stores.ts'
 
 const setup: DoorSetup = workerData
 const { config, shared, listen, name } = setup
 const log = openLog({ level: config.logLevel, thread: name })
-const parts = openParts(config, shared, setup.mailPort)
-if (!setup.shopPort) throw new Error('the HTTP door spends requests and sells: it needs the shop')
-const { shop, close: closeShop } = openShop(config, setup.shopPort)
+const parts = await openParts(config, shared, setup.mailPort)
+const shop = await openShopStore(config, setup.shopPort)
 const pay = await openPay({ ...config.payments, now: parts.now })
 const main = caller(setup.mainPort)
 const checkSender: SenderChecksNeeds['check'] = async (facts, haste) =>
@@ -52,7 +52,7 @@ if (parentPort) {
     async close() {
       await door.close()
       await parts.close()
-      await closeShop()
+      await shop.close()
       setup.mainPort.close()
       // What still waits for an answer of a payment provider holds nothing of ours, and nobody up.
       setImmediate(() => process.exit())

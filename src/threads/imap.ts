@@ -10,7 +10,7 @@ import { openParts, type ThreadSetup } from './setup.ts'
 
 const { config, shared, mailPort, name }: ThreadSetup = workerData
 const log = openLog({ level: config.logLevel, thread: name })
-const parts = openParts(config, shared, mailPort)
+const parts = await openParts(config, shared, mailPort)
 const end = new AbortController()
 
 const following = followAccounts({

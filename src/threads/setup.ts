@@ -1,14 +1,9 @@
 import type { MessagePort } from 'node:worker_threads'
 import { openMemoryBus } from '../bus/memory.ts'
 import type { Config } from '../config.ts'
-import type { ReceiveLimits } from '../core/recipient.ts'
 import { openMemoryLimit } from '../limit/memory.ts'
-import type { Write } from '../store/sqlite/group-commit.ts'
-import { type MailWrites, openSqliteMail } from '../store/sqlite/mail-store.ts'
-import { openSqliteShop, type ShopWrites } from '../store/sqlite/shop-store.ts'
-import { openVersions } from '../store/sqlite/versions.ts'
 import { openClock } from './clock.ts'
-import { caller } from './ports.ts'
+import { openMailStore } from './stores.ts'
 
 /** Memory that all threads of one service see. */
 export interface Shared {
@@ -25,31 +20,23 @@ export interface Shared {
 export interface ThreadSetup {
   config: Config
   shared: Shared
-  /** To the mail writer. */
-  mailPort: MessagePort
+  /** To the mail writer, where there is one. */
+  mailPort: MessagePort | undefined
   name: string
 }
 
 /** What the thread of a door that listens is started with. */
 export interface DoorSetup extends ThreadSetup {
-  /** To the shop writer; only for the HTTP door. */
+  /** To the shop writer, where there is one; only for the HTTP door. */
   shopPort: MessagePort | undefined
   /** To the main thread. */
   mainPort: MessagePort
   listen: { host: string; port: number; reusePort: boolean }
 }
 
-/** Postmaster's and abuse's mail: long enough for an operator who looks once a fortnight. */
-export const OPERATOR_MAIL_MS = 30 * 86_400_000
-
 /** The parts that every thread opens in the same way. */
-export function openParts(config: Config, shared: Shared, mailPort: MessagePort) {
-  const store = openSqliteMail({
-    folder: config.data,
-    minFreeBytes: config.minFreeBytes,
-    write: caller(mailPort) as Write<MailWrites>,
-    versions: openVersions(shared.versions),
-  })
+export async function openParts(config: Config, shared: Shared, mailPort: MessagePort | undefined) {
+  const store = await openMailStore(config, { versions: shared.versions, port: mailPort })
   const bus = openMemoryBus(shared.busName, shared.waiters)
   const limit = openMemoryLimit(shared.rates)
   return {
@@ -60,24 +47,6 @@ export function openParts(config: Config, shared: Shared, mailPort: MessagePort)
     async close() {
       await bus.close()
       await store.close()
-      mailPort.close()
     },
   }
-}
-
-/** The shop, for the threads that sell or spend. */
-export function openShop({ data }: Config, shopPort: MessagePort) {
-  const shop = openSqliteShop(data, caller(shopPort) as Write<ShopWrites>)
-  return {
-    shop,
-    async close() {
-      await shop.close()
-      shopPort.close()
-    },
-  }
-}
-
-export function receiveLimits(config: Config): ReceiveLimits {
-  const { maxMessages, maxBytes } = config.sessions
-  return { mailbox: { maxMessages, maxBytes }, poolMaxBytes: config.pool.maxBytes }
 }

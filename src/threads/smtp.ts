@@ -7,12 +7,13 @@ import { accept } from '../service/accept.ts'
 import { receive } from '../service/receive.ts'
 import { openSmtp } from '../smtp/server.ts'
 import { serve } from './ports.ts'
-import { type DoorSetup, openParts, receiveLimits } from './setup.ts'
+import { type DoorSetup, openParts } from './setup.ts'
+import { receiveLimits } from './stores.ts'
 
 const setup: DoorSetup = workerData
 const { config, shared, listen, name } = setup
 const log = openLog({ level: config.logLevel, thread: name })
-const parts = openParts(config, shared, setup.mailPort)
+const parts = await openParts(config, shared, setup.mailPort)
 const { store, bus, limit, now } = parts
 const limits = receiveLimits(config)
 const connections = openHeld(shared.connections)

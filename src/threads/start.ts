@@ -18,15 +18,9 @@ import type { MailStore } from '../store/store.ts'
 import { makeClock } from './clock.ts'
 import { freePort, listenHost } from './free-port.ts'
 import { serve } from './ports.ts'
-import {
-  type DoorSetup,
-  openParts,
-  openShop,
-  receiveLimits,
-  type Shared,
-  type ThreadSetup,
-} from './setup.ts'
+import { type DoorSetup, openParts, type Shared, type ThreadSetup } from './setup.ts'
 import { startShopkeeping } from './shopkeeping.ts'
+import { onPostgres, openShopStore, receiveLimits } from './stores.ts'
 import { startSweep } from './sweeping.ts'
 import { startThread, type Thread } from './thread.ts'
 import { startMailWriter, startShopWriter, type Writer } from './writers.ts'
@@ -88,27 +82,10 @@ async function startParts(config: Config, { log, died, clock, closers }: Startin
     mailBytes: makeBudget(),
     busName: `mayfly-${randomUUID()}`,
   }
-  const folder = config.data
-  closers.push(lockFolder(folder))
-
-  const fetches = config.gmailAccounts.length > 0
-  const doors = config.smtp.threads + config.http.threads + (fetches ? 1 : 0)
-  const { versions } = shared
-  const mail = await startMailWriter(doors + 1, {
-    folder,
-    maxBytes: config.mailMaxBytes,
-    limits: receiveLimits(config),
-    versions,
-    died,
-  })
-  closers.push(mail.thread.close)
-  const shopWriter = await startShopWriter(config.http.threads + 1, { folder, died })
-  closers.push(shopWriter.thread.close)
-
-  const takePorts = { mail: taker(mail), shop: taker(shopWriter) }
-  const parts = openParts(config, shared, takePorts.mail())
+  const takePorts = await startWriters(config, { versions: shared.versions, died, closers })
+  const parts = await openParts(config, shared, takePorts.mail())
   closers.push(parts.close)
-  const shop = openShop(config, takePorts.shop())
+  const shop = await openShopStore(config, takePorts.shop())
   closers.push(shop.close)
   await addConfiguredDomains(parts, config)
   await addConfiguredAccounts(parts, config.gmailAccounts)
@@ -116,7 +93,7 @@ async function startParts(config: Config, { log, died, clock, closers }: Startin
   const children = openChildren(config, { log, now: parts.now })
   closers.push(children.close)
   closers.push(startSweep(config, { ...parts, log }))
-  closers.push(await startShopkeeping(config, { ...shop, now: parts.now, log }))
+  closers.push(await startShopkeeping(config, { shop, now: parts.now, log }))
 
   // All threads of all doors at once: each may need its time to finish what is under way.
   const doorThreads: Thread[] = []
@@ -126,21 +103,45 @@ async function startParts(config: Config, { log, died, clock, closers }: Startin
     openDoors(kind, { config, host, shared, takePorts, died, threads: doorThreads, children })
   // HTTP last: once /readyz answers, everything else is there.
   const smtpPort = await open('smtp')
-  if (fetches) {
+  if (fetches(config)) {
     const mailPort = takePorts.mail()
     const setup: ThreadSetup = { config, shared, mailPort, name: 'imap' }
-    const thread = await startThread('./imap.ts', setup, { name: 'imap', ports: [mailPort], died })
-    doorThreads.push(thread)
+    doorThreads.push(await startThread('./imap.ts', setup, { name: 'imap', died }))
   }
   const httpPort = await open('http')
   return { httpPort, smtpPort, listDomains: parts.store.listDomains }
+}
+
+const fetches = ({ gmailAccounts }: Config) => gmailAccounts.length > 0
+
+/** Ways to the writers, one for each who asks. */
+interface TakePorts {
+  mail(): MessagePort | undefined
+  shop(): MessagePort | undefined
+}
+
+/** SQLite's two writers, and this folder for us alone. PostgreSQL needs neither. */
+async function startWriters(
+  config: Config,
+  { versions, died, closers }: Pick<Starting, 'died' | 'closers'> & Pick<Shared, 'versions'>,
+): Promise<TakePorts> {
+  if (onPostgres(config)) return { mail: () => undefined, shop: () => undefined }
+  const { data: folder, mailMaxBytes: maxBytes, smtp, http } = config
+  closers.push(lockFolder(folder))
+  const limits = receiveLimits(config)
+  const doors = smtp.threads + http.threads + (fetches(config) ? 1 : 0)
+  const mail = await startMailWriter(doors + 1, { folder, maxBytes, limits, versions, died })
+  closers.push(mail.thread.close)
+  const shop = await startShopWriter(http.threads + 1, { folder, died })
+  closers.push(shop.thread.close)
+  return { mail: taker(mail), shop: taker(shop) }
 }
 
 interface DoorParts {
   config: Config
   host: string
   shared: Shared
-  takePorts: Record<'mail' | 'shop', () => MessagePort>
+  takePorts: TakePorts
   died(fault: Error): void
   /** The doors' threads so far; these join them. */
   threads: Thread[]
@@ -161,11 +162,7 @@ async function openDoors(kind: 'http' | 'smtp', parts: DoorParts): Promise<numbe
     const shopPort = kind === 'http' ? parts.takePorts.shop() : undefined
     const listen = { host, port, reusePort }
     const setup: DoorSetup = { config, shared, mailPort, shopPort, mainPort, listen, name }
-    const thread = await startThread(`./${kind}.ts`, setup, {
-      name,
-      ports: [mailPort, mainPort, ...(shopPort ? [shopPort] : [])],
-      died,
-    })
+    const thread = await startThread(`./${kind}.ts`, setup, { name, died })
     port = Number(thread.ready)
     threads.push(thread)
   }

@@ -2,7 +2,7 @@ import type { Config } from '../config.ts'
 import type { Log } from '../core/log.ts'
 import { sweepForEver } from '../service/sweep.ts'
 import type { MailStore } from '../store/store.ts'
-import { OPERATOR_MAIL_MS } from './setup.ts'
+import { OPERATOR_MAIL_MS } from './stores.ts'
 
 interface Needs {
   store: MailStore

@@ -4,7 +4,7 @@ import { Problem } from '../core/problem.ts'
 import { startThread } from './thread.ts'
 
 const start = (died: (fault: Error) => void) =>
-  startThread('./testing/moody.ts', {}, { name: 'moody', ports: [], died })
+  startThread('./testing/moody.ts', {}, { name: 'moody', died })
 const unexpected = (fault: Error) => {
   throw fault
 }
@@ -53,11 +53,7 @@ describe('a thread that ends', () => {
   })
 
   test('before it was ready fails the start', async () => {
-    const missing = startThread(
-      './testing/none.ts',
-      {},
-      { name: 'none', ports: [], died: unexpected },
-    )
+    const missing = startThread('./testing/none.ts', {}, { name: 'none', died: unexpected })
     await assert.rejects(missing, /none\.ts/)
   })
 })

@@ -1,4 +1,4 @@
-import { type MessagePort, Worker } from 'node:worker_threads'
+import { MessagePort, Worker } from 'node:worker_threads'
 import { type Call, caller } from './ports.ts'
 
 export interface Thread {
@@ -11,12 +11,12 @@ export interface Thread {
 export async function startThread(
   file: string,
   setup: object,
-  { name, ports, died }: { name: string; ports: MessagePort[]; died(fault: Error): void },
+  { name, died }: { name: string; died(fault: Error): void },
 ): Promise<Thread & { ready: unknown }> {
   const worker = new Worker(new URL(file, import.meta.url), {
     name,
     workerData: setup,
-    transferList: ports,
+    transferList: portsIn(setup),
   })
   const gone = Promise.withResolvers<void>()
   const failed = Promise.withResolvers<never>()
@@ -48,4 +48,11 @@ export async function startThread(
       if (fault) throw fault
     },
   }
+}
+
+/** They are handed over, not copied. */
+function portsIn(setup: object): MessagePort[] {
+  return Object.values(setup)
+    .flat()
+    .filter((part) => part instanceof MessagePort)
 }

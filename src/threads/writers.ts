@@ -41,6 +41,6 @@ async function startWriter(
 ): Promise<Writer> {
   const channels = Array.from({ length: callers }, () => new MessageChannel())
   const theirs = channels.map((channel) => channel.port1)
-  const thread = await startThread(file, { ...setup, ports: theirs }, { name, ports: theirs, died })
+  const thread = await startThread(file, { ...setup, ports: theirs }, { name, died })
   return { thread, ports: channels.map((channel) => channel.port2) }
 }

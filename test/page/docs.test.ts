@@ -5,14 +5,14 @@ import { promisify } from 'node:util'
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { SCREENS } from '../browser.ts'
-import { openKeyRing } from '../keys.ts'
+import { type KeyRing, openKeyRing } from '../keys.ts'
 import { openConsole, tryCall } from './views/docs.ts'
 import { visitor } from './visit.ts'
 
 const { house, visit, beside, expect } = visitor()
-let ring: ReturnType<typeof openKeyRing>
-beforeAll(() => {
-  ring = openKeyRing(house())
+let ring: KeyRing
+beforeAll(async () => {
+  ring = await openKeyRing(house())
 })
 afterAll(() => ring.close())
 

@@ -3,15 +3,15 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, test } from 'vitest'
 import { SCHEMES, SCREENS } from '../browser.ts'
 import { checkColours, checkContrast } from '../contrast.ts'
-import { openKeyRing } from '../keys.ts'
+import { type KeyRing, openKeyRing } from '../keys.ts'
 import { FAKE_SHOP } from '../shop-client.ts'
 import { VIEWS } from './views.ts'
 import { checkAccess, visitor } from './visit.ts'
 
 const visits = visitor(FAKE_SHOP)
-let ring: ReturnType<typeof openKeyRing>
-beforeAll(() => {
-  ring = openKeyRing(visits.house())
+let ring: KeyRing
+beforeAll(async () => {
+  ring = await openKeyRing(visits.house())
 })
 afterAll(() => ring.close())
 

@@ -3,14 +3,14 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { openKeyRing, type TestKey } from '../keys.ts'
+import { type KeyRing, openKeyRing, type TestKey } from '../keys.ts'
 import { giveKey, spend } from './views/key.ts'
 import { visitor } from './visit.ts'
 
 const { house, visit, beside, expect } = visitor()
-let ring: ReturnType<typeof openKeyRing>
-beforeAll(() => {
-  ring = openKeyRing(house())
+let ring: KeyRing
+beforeAll(async () => {
+  ring = await openKeyRing(house())
 })
 afterAll(() => ring.close())
 

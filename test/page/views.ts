@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import type { House } from '../house.ts'
-import type { openKeyRing } from '../keys.ts'
+import type { KeyRing } from '../keys.ts'
 import { addressViews } from './views/address.ts'
 import { docsViews } from './views/docs.ts'
 import { inboxViews } from './views/inbox.ts'
@@ -13,7 +13,7 @@ import { shopViews } from './views/shop.ts'
 export interface Stage {
   page: Page
   house: House
-  ring: ReturnType<typeof openKeyRing>
+  ring: KeyRing
 }
 
 /** One face of the site. What makes it ends when all of it is there. */

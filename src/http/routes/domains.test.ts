@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { readConfig } from '../../../src/config.ts'
-import { openMailBeside } from '../../../src/threads/beside.ts'
+import { openMailBeside } from '../../../src/threads/stores.ts'
 import { ask } from '../../../test/ask.ts'
 import { type House, openHouse } from '../../../test/house.ts'
 import { parseHost } from '../../core/address.ts'
@@ -29,10 +28,9 @@ describe('200', () => {
   })
 
   test('one that the operator takes off is gone at once, and comes back under its id', async () => {
-    const { config } = readConfig({ env: { MAYFLY_DATA: house.folder }, file: {} })
     const name = parseHost('box.test')
     assert.ok(name)
-    const store = openMailBeside(config)
+    const store = await openMailBeside(house.config)
     await store.changeDomain(name, { active: false })
     assert.deepEqual((await list())['domains'], [{ id: 2, domain: 'pool.test' }])
     await store.changeDomain(name, { active: true })

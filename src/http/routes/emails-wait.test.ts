@@ -220,7 +220,7 @@ describe('nobody is charged', () => {
   test('whom we send home because we stop: 503', async () => {
     const folder = scratchFolder()
     const stopping = await openHouse({ folder: { path: folder.path, remove: () => {} } })
-    const keys = openKeyRing(stopping)
+    const keys = await openKeyRing(stopping)
     const mine = await keys.issue()
     const waiting = read(`wait=55&to=${newAddress()}`, mine.headers, stopping)
     await untilWaiting(1, stopping)

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { ask, ENCODINGS, post, refusalFault } from '../../../test/ask.ts'
 import { type House, openHouse } from '../../../test/house.ts'
-import { readConfig } from '../../config.ts'
 import { parseHost } from '../../core/address.ts'
-import { openMailBeside } from '../../threads/beside.ts'
+import { openMailBeside } from '../../threads/stores.ts'
 import { PROXY_ENV, sharedAnswers } from '../route.contract.ts'
 import { extendSessionRoute } from './extend-session.ts'
 
@@ -139,10 +138,9 @@ describe('401', () => {
     const over = await house.session({ domain_id: '1', ttl: '60' })
     house.moveClock(60)
     const live = await house.session({ domain_id: '1' })
-    const { config } = readConfig({ env: { MAYFLY_DATA: house.folder }, file: {} })
     const name = parseHost('box.test')
     assert.ok(name)
-    const store = openMailBeside(config)
+    const store = await openMailBeside(house.config)
     await store.changeDomain(name, { active: false })
     assert.equal((await post(url, { token: over.token })).body['code'], 'session_expired')
     assert.equal((await post(url, { token: live.token })).status, 200)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { scratchFolder } from '../../../../test/scratch.ts'
 import { PLANS, type Plan } from '../../../core/plan.ts'
 import { issueKey } from '../../../service/keys.ts'
-import { openShopBeside } from '../../../threads/beside.ts'
+import { openShopBeside } from '../../../threads/stores.ts'
 import type { ShopStore } from '../../store.ts'
 import { backupShop } from '../backup.ts'
 import { openMigrated } from '../migrate.ts'
@@ -42,7 +42,7 @@ export function keyIds(data: string): Promise<string[]> {
 }
 
 export async function inShop<T>(data: string, deed: (store: ShopStore) => Promise<T>): Promise<T> {
-  const store = openShopBeside({ data })
+  const store = await openShopBeside({ data, store: 'sqlite:' })
   try {
     return await deed(store)
   } finally {

@@ -1,0 +1,127 @@
+import { mkdirSync } from 'node:fs'
+import type { MessagePort } from 'node:worker_threads'
+import type { Config } from '../config.ts'
+import type { ReceiveLimits } from '../core/recipient.ts'
+import { openPostgresMail } from '../store/postgres/mail-store.ts'
+import type { Db } from '../store/sqlite/files.ts'
+import { groupCommit, type Write } from '../store/sqlite/group-commit.ts'
+import { allMailWrites, type MailWrites, openSqliteMail } from '../store/sqlite/mail-store.ts'
+import { openMigrated } from '../store/sqlite/migrate.ts'
+import { allShopWrites, openSqliteShop, type ShopWrites } from '../store/sqlite/shop-store.ts'
+import { makeVersions, openVersions } from '../store/sqlite/versions.ts'
+import type { MailStore, ShopStore } from '../store/store.ts'
+import { caller } from './ports.ts'
+
+// Who opens which engine. On SQLite a thread reads by itself and writes over a port to the one writer; on PostgreSQL, which
+// decides who was first, each thread does both and there are no ports.
+
+/** Postmaster's and abuse's mail: long enough for an operator who looks once a fortnight. */
+export const OPERATOR_MAIL_MS = 30 * 86_400_000
+
+export function onPostgres({ store }: Pick<Config, 'store'>): boolean {
+  return store !== 'sqlite:'
+}
+
+/** The mail store as one thread of the service sees it. */
+export async function openMailStore(
+  config: Config,
+  { versions, port }: { versions: SharedArrayBuffer; port: MessagePort | undefined },
+): Promise<MailStore> {
+  if (onPostgres(config)) return await openPostgresMail(postgresOptions(config))
+  const { data: folder, minFreeBytes } = config
+  const way = wayOf(port)
+  const write = caller(way) as Write<MailWrites>
+  const store = openSqliteMail({ folder, minFreeBytes, write, versions: openVersions(versions) })
+  return closingToo(store, way)
+}
+
+/** The shop, for the threads that sell or spend. */
+export async function openShopStore(
+  config: Config,
+  port: MessagePort | undefined,
+): Promise<ShopStore> {
+  if (onPostgres(config)) return await openPostgresShop({ url: config.store })
+  const way = wayOf(port)
+  return closingToo(openSqliteShop(config.data, caller(way) as Write<ShopWrites>), way)
+}
+
+/** What the service's threads look at anew each time. About sessions and messages they trust their own writer alone. */
+export type StoreBeside = Omit<
+  MailStore,
+  | 'createSession'
+  | 'findSession'
+  | 'extendSession'
+  | 'reviveSession'
+  | 'endSession'
+  | 'addMail'
+  | 'deleteMessage'
+  | 'sweep'
+>
+
+/** The mail store of a command that runs beside the service: it writes in short transactions of its own. */
+export async function openMailBeside(config: Config): Promise<StoreBeside> {
+  if (onPostgres(config)) return await openPostgresMail(postgresOptions(config))
+  const { data: folder, minFreeBytes } = config
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const db = openMigrated(folder, 'mail')
+  const versions = openVersions(makeVersions())
+  const writes = allMailWrites(db, receiveLimits(config), Math.random)
+  const write = writeAlone(groupCommit(db, writes, versions.add)) as Write<MailWrites>
+  return closingToo(openSqliteMail({ folder, minFreeBytes, write, versions }), db)
+}
+
+/** The same for the shop. Keys are read at each request, so the service's threads see every change at once. */
+export async function openShopBeside(config: Pick<Config, 'data' | 'store'>): Promise<ShopStore> {
+  if (onPostgres(config)) return await openPostgresShop({ url: config.store })
+  const { data: folder } = config
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const db = openMigrated(folder, 'shop')
+  const { writes, batches } = allShopWrites(db)
+  const write = writeAlone(groupCommit(db, writes, () => {}, batches)) as Write<ShopWrites>
+  return closingToo(openSqliteShop(folder, write), db)
+}
+
+export function receiveLimits(config: Config): ReceiveLimits {
+  const { maxMessages, maxBytes } = config.sessions
+  return { mailbox: { maxMessages, maxBytes }, poolMaxBytes: config.pool.maxBytes }
+}
+
+function postgresOptions(config: Config) {
+  return {
+    url: config.store,
+    limits: receiveLimits(config),
+    poolMs: config.pool.ttlMs,
+    operatorMs: OPERATOR_MAIL_MS,
+  }
+}
+
+async function openPostgresShop(_options: { url: string }): Promise<ShopStore> {
+  throw new Error('not there yet')
+}
+
+/** Each write is a group of its own: one short IMMEDIATE transaction, for which the service's writer waits its turn. */
+function writeAlone(commit: ReturnType<typeof groupCommit>) {
+  return async (name: string, value: unknown) => {
+    const [outcome] = commit([{ name, value }])
+    if (!outcome || 'error' in outcome) throw outcome?.error
+    return outcome.result
+  }
+}
+
+function wayOf(port: MessagePort | undefined): MessagePort {
+  if (!port) throw new Error('on SQLite a thread needs a port to the writer')
+  return port
+}
+
+function closingToo<Store extends { close(): Promise<void> }>(
+  store: Store,
+  behind: Pick<MessagePort | Db, 'close'>,
+): Store {
+  return {
+    ...store,
+    async close() {
+      await store.close()
+      behind.close()
+    },
+  }
+}
