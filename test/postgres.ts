@@ -116,7 +116,8 @@ export async function postgresMail(
 
 // To empty one takes a tenth of the time of making one.
 const idle = new WeakMap<Postgres, string[]>()
-const ALL = 'session address_ledger key_view mail_domain gmail_account gmail_folder gmail_seen'
+const ALL =
+  'session address_ledger key_view mail_domain gmail_account gmail_folder gmail_seen lease'
 const EMPTY = `
   do $$ declare day regclass; begin
     for day in select inhrelid from pg_inherits join pg_class on pg_class.oid = inhrelid

@@ -90,6 +90,11 @@ export interface MailStore {
   /** In the place of former ones; does nothing when the mail is gone. */
   keepSenderChecks(rawId: number, checks: SenderChecks): Promise<void>
 
+  /** True when the lease is his now, for so long by the store's own clock; its holder renews it. False when somebody else has it. */
+  takeLease(lease: Lease): Promise<boolean>
+  /** Gives it up, if it is his. */
+  endLease(name: string, holder: string): Promise<void>
+
   /** One small step of clearing away what is over. True when there is more to do. */
   sweep(due: SweepDue): Promise<boolean>
   /** Why no mail can be kept right now, undefined when it can. */
@@ -180,6 +185,13 @@ export interface ReaderScope {
 export interface ReaderPage extends Page {
   /** Only messages with a smaller id; undefined: from the newest on. */
   beforeId: number | undefined
+}
+
+/** The right to do something that one at a time may do, of all threads of all nodes. */
+export interface Lease {
+  name: string
+  holder: string
+  ms: number
 }
 
 export interface SweepDue {

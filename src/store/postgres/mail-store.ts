@@ -6,6 +6,7 @@ import type { Keeping } from './boxes.ts'
 import { AHEAD_DAYS } from './buckets.ts'
 import { domainReads, domainWrites } from './domains.ts'
 import { fetchReads, fetchWrites } from './fetched.ts'
+import { leaseWrites } from './lease.ts'
 import { mailReads, mailWrites } from './mail.ts'
 import { messageReads, messageWrites } from './messages.ts'
 import { migrate } from './migrate.ts'
@@ -61,6 +62,7 @@ function mailStore(pool: Pool, options: PostgresMailOptions): MailStore {
     ...readerReads(pool, places),
     ...mailReads(pool),
     ...mailWrites(pool, needs),
+    ...leaseWrites(pool),
     ...sweepWrites(pool, aheadDays),
     obstacle: askedSeldom(() => obstacle(pool)),
     close: () => pool.close(),

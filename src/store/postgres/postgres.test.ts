@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe } from 'vitest'
 import { openPostgres, type Postgres, postgresMail } from '../../../test/postgres.ts'
 import { accountsContract } from '../contract/accounts.contract.ts'
 import { codesContract } from '../contract/codes.contract.ts'
+import { leasesContract } from '../contract/leases.contract.ts'
 import { messagesContract } from '../contract/messages.contract.ts'
 import { recipientsContract } from '../contract/recipients.contract.ts'
 import { sessionsContract } from '../contract/sessions.contract.ts'
@@ -21,4 +22,5 @@ describe('PostgreSQL', () => {
   describe('codes', () => codesContract(open))
   describe('recipients', () => recipientsContract(open))
   describe('accounts', () => accountsContract(open))
+  describe('leases', () => leasesContract(open))
 })

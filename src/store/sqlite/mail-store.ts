@@ -9,6 +9,7 @@ import { domainReads, domainWrites } from './domains.ts'
 import { fetchReads, fetchWrites } from './fetched.ts'
 import { type Db, MAIL_FILE, openReadable } from './files.ts'
 import type { Write } from './group-commit.ts'
+import { leaseWrites } from './lease.ts'
 import { mailReads, mailWrites } from './mail.ts'
 import { messageReads, messageWrites } from './messages.ts'
 import { pack } from './pack.ts'
@@ -28,6 +29,7 @@ export function allMailWrites(db: Db, limits: ReceiveLimits, random: () => numbe
     ...accountWrites(db),
     ...fetchWrites(db, limits, keep),
     ...messageWrites(db),
+    ...leaseWrites(),
     ...sweepWrites(db),
   }
 }
@@ -50,15 +52,7 @@ export function openSqliteMail({
   versions,
 }: SqliteMailOptions): MailStore {
   const db = openReadable(join(folder, MAIL_FILE))
-  const reads = {
-    ...domainReads(db),
-    ...recipientReads(db),
-    ...messageReads(db),
-    ...readerReads(db),
-    ...mailReads(db),
-    ...accountReads(db),
-    ...fetchReads(db),
-  }
+  const reads = allMailReads(db)
   const diskObstacle = askedSeldom(() => lowDisk(folder, minFreeBytes))
   const findSession = rememberedSessions(sessionReads(db).findSession, versions)
 
@@ -102,11 +96,26 @@ export function openSqliteMail({
     readSenderChecks: async (rawId) => reads.readSenderChecks(rawId),
     keepSenderChecks: (rawId, checks) => write('keepSenderChecks', { rawId, checks }),
 
+    takeLease: (lease) => write('takeLease', lease),
+    endLease: (name, holder) => write('endLease', { name, holder }),
+
     sweep: (due) => write('sweep', due),
     obstacle: async () => diskObstacle(),
     async close() {
       db.close()
     },
+  }
+}
+
+function allMailReads(db: Db) {
+  return {
+    ...domainReads(db),
+    ...recipientReads(db),
+    ...messageReads(db),
+    ...readerReads(db),
+    ...mailReads(db),
+    ...accountReads(db),
+    ...fetchReads(db),
   }
 }
 

@@ -3,6 +3,7 @@ import { scratchMail, scratchShop } from '../../../test/scratch.ts'
 import { accountsContract } from '../contract/accounts.contract.ts'
 import { codesContract } from '../contract/codes.contract.ts'
 import { keysContract } from '../contract/keys.contract.ts'
+import { leasesContract } from '../contract/leases.contract.ts'
 import { messagesContract } from '../contract/messages.contract.ts'
 import { purchasesContract } from '../contract/purchases.contract.ts'
 import { recipientsContract } from '../contract/recipients.contract.ts'
@@ -16,6 +17,7 @@ describe('SQLite', () => {
   describe('codes', () => codesContract(scratchMail))
   describe('recipients', () => recipientsContract(scratchMail))
   describe('accounts', () => accountsContract(scratchMail))
+  describe('leases', () => leasesContract(scratchMail))
   describe('keys', () => keysContract(scratchShop))
   describe('purchases', () => purchasesContract(scratchShop))
   describe('shopkeeping', () => shopkeepingContract(scratchShop))

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterEach, beforeEach, test } from 'vitest'
+import type { MailStore } from '../store.ts'
+import { MINUTE, type OpenMailStore } from './scene.ts'
+
+/** What every engine that gives out leases must do. */
+export function leasesContract(open: () => Promise<OpenMailStore>): void {
+  let opened: OpenMailStore
+  beforeEach(async () => {
+    opened = await open()
+  })
+  afterEach(() => opened.close())
+
+  const take = (holder: string, { ms = MINUTE, name = 'sweep', at = opened.store } = {}) =>
+    at.takeLease({ name, holder, ms })
+  /** Asks until it is had; a lease that never ends is told by the test's own time-out. */
+  const taken = async (holder: string, at: MailStore) => {
+    while (!(await take(holder, { at }))) await pause(5)
+  }
+
+  test('a lease has one holder, whoever asks and wherever', async () => {
+    assert.equal(await take('ann'), true)
+    assert.equal(await take('bob'), false)
+    assert.equal(await take('bob', { at: opened.other }), false)
+    assert.equal(await take('bob', { name: 'shop' }), true)
+  })
+
+  test('of many who ask at once for a free one or one that is over, one gets it', async () => {
+    for (const round of ['free', 'over']) {
+      const answers = await Promise.all(
+        Array.from({ length: 40 }, (_, at) =>
+          take(`${round} ${at}`, { at: at % 2 ? opened.store : opened.other }),
+        ),
+      )
+      assert.equal(answers.filter((answer) => answer).length, 1, round)
+      const winner = `${round} ${answers.indexOf(true)}`
+      // Renewed for no time at all, it is over.
+      await take(winner, { ms: 0 })
+    }
+  })
+
+  test('asked for again by its holder it is his for longer', async () => {
+    await take('ann', { ms: 50 })
+    assert.equal(await take('ann', { at: opened.other }), true)
+    await take('rob', { name: 'other', ms: 50 })
+    // By now the first one would have ended too.
+    while (!(await take('bob', { name: 'other' }))) await pause(5)
+    assert.equal(await take('bob'), false)
+  })
+
+  test('one that is not renewed ends by itself, and is somebody else’s', async () => {
+    await take('ann', { ms: 50 })
+    await taken('bob', opened.other)
+    assert.equal(await take('ann'), false)
+  })
+
+  test('one that is given up is free at once', async () => {
+    await take('ann')
+    await opened.other.endLease('sweep', 'ann')
+    assert.equal(await take('bob'), true)
+  })
+
+  test('nobody gives up what is another’s', async () => {
+    await take('ann')
+    await opened.store.endLease('sweep', 'bob')
+    await opened.store.endLease('shop', 'ann')
+    assert.equal(await take('bob'), false)
+  })
+}
