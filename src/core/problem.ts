@@ -42,3 +42,10 @@ export class Problem extends Error {
     this.retryAfter = retryAfter
   }
 }
+
+/** The store cannot be reached, or cannot write just now. Whether it did what it was asked last is not known. */
+export class StoreAway extends Problem {
+  constructor() {
+    super('overloaded', 'The store cannot be reached. Try again in a moment.', 1)
+  }
+}

@@ -103,7 +103,7 @@ describe('a parse that nobody waited for', () => {
 
   test('is kept, but not where the disk is nearly full', async () => {
     for (const [obstacle, kept] of [
-      ['little is left', undefined],
+      [{ kind: 'full', reason: 'little is left' }, undefined],
       [undefined, mail],
     ] as const) {
       const scarce = { ...store, obstacle: async () => obstacle }

@@ -6,5 +6,5 @@ export interface ReadinessNeeds {
 
 /** Why we cannot do our work right now; undefined when we can. */
 export async function unreadiness({ store }: ReadinessNeeds): Promise<string | undefined> {
-  return await store.obstacle()
+  return (await store.obstacle())?.reason
 }

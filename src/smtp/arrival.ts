@@ -26,6 +26,11 @@ function peerOf({ remoteAddress = '' }: Socket): string | undefined {
 }
 
 function admit(shared: Shared, socket: Socket, ip: string, early?: Buffer): void {
+  if (shared.draining) {
+    arrivals.add('shutting_down')
+    socket.end(REPLIES.shuttingDown, () => socket.destroy())
+    return
+  }
   const release = shared.needs.holdConnection(ip)
   if (release) {
     arrivals.add('greeted')

@@ -13,6 +13,10 @@ export interface Shared {
   clock: () => number
   secureContext: (() => SecureContext) | undefined
   isProxy: ((ip: string) => boolean) | undefined
+  /** Tells the log that the store is away. */
+  tellOutage: () => void
+  /** Newcomers are sent elsewhere. */
+  draining: boolean
   connections: Set<Connection>
   /** Balancers' connections whose PROXY header has not come yet, and since when. */
   headerless: Map<Socket, number>

@@ -10,9 +10,13 @@ export function checkAll({ connections, headerless, times, clock }: Shared): voi
   for (const [socket, since] of headerless) if (now - since > times.handshakeMs) socket.destroy()
 }
 
-/** Asks everybody to come to an end. */
-export function leaveAll({ connections, headerless }: Shared): void {
+/** Asks everybody who talks to come to an end. */
+export function leaveAll({ connections }: Shared): void {
   for (const connection of connections) guarded(connection, () => leave(connection))
+}
+
+/** Those who have not begun to talk. */
+export function endHeaderless({ headerless }: Shared): void {
   for (const socket of headerless.keys()) socket.destroy()
 }
 

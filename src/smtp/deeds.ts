@@ -1,19 +1,22 @@
 import { asError } from '../core/fault.ts'
-import { Problem } from '../core/problem.ts'
+import { Problem, StoreAway } from '../core/problem.ts'
+import type { Shared } from './connection.ts'
 import { mailBytes, mails, refusedRecipients } from './metrics.ts'
 import type { SmtpNeeds } from './needs.ts'
 import type { Deed } from './state.ts'
-import type { MailOutcome, RecipientOutcome, SenderOutcome, Verdict } from './verdict.ts'
+import type { MailOutcome, RecipientOutcome, SenderOutcome, Trouble, Verdict } from './verdict.ts'
 
 /** The deeds that the house does; the others are the socket's. */
 export type HouseDeed = Extract<Deed, { kind: 'sender' | 'recipient' | 'mail' }>
 type RecipientDeed = Extract<Deed, { kind: 'recipient' }>
 type MailDeed = Extract<Deed, { kind: 'mail' }>
 
-/** What goes wrong in the house is ours, is logged, and is said as 451. */
-export function carryOut(needs: SmtpNeeds, ip: string, deed: HouseDeed): Promise<Verdict> {
-  if (deed.kind === 'sender') return welcome(needs, ip, deed.size)
-  return deed.kind === 'mail' ? keep(needs, ip, deed) : askFor(needs, ip, deed)
+type House = Pick<Shared, 'needs' | 'tellOutage'>
+
+/** What goes wrong in the house is ours, is logged, and is said as 451; only where there is no room it is 452. */
+export function carryOut(house: House, ip: string, deed: HouseDeed): Promise<Verdict> {
+  if (deed.kind === 'sender') return welcome(house, ip, deed.size)
+  return deed.kind === 'mail' ? keep(house, ip, deed) : askFor(house, ip, deed)
 }
 
 export function countMail(outcome: MailOutcome, bytes: number): void {
@@ -21,15 +24,23 @@ export function countMail(outcome: MailOutcome, bytes: number): void {
   mailBytes.add(outcome, bytes)
 }
 
-async function welcome(needs: SmtpNeeds, ip: string, size: number): Promise<Verdict> {
+async function welcome(house: House, ip: string, size: number): Promise<Verdict> {
+  const { needs } = house
   let outcome: SenderOutcome
   try {
-    if (!hasRoom(needs, size) || (await needs.obstacle()) !== undefined) outcome = 'no_space'
-    else outcome = (await needs.takeMail(ip)) ? 'welcome' : 'too_many'
+    outcome = (await obstacle(house, size)) ?? ((await needs.takeMail(ip)) ? 'welcome' : 'too_many')
   } catch (err) {
-    outcome = logged(needs, ip, { doing: 'MAIL', err })
+    outcome = trouble(house, ip, { doing: 'MAIL', err })
   }
   return { kind: 'sender', outcome }
+}
+
+async function obstacle(house: House, size: number): Promise<'no_space' | 'away' | undefined> {
+  if (!hasRoom(house.needs, size)) return 'no_space'
+  const found = await house.needs.obstacle()
+  if (found?.kind !== 'away') return found && 'no_space'
+  house.tellOutage()
+  return 'away'
 }
 
 // Only asked, not held: a declared size is a promise that costs a sender nothing.
@@ -40,18 +51,19 @@ function hasRoom(needs: SmtpNeeds, size: number): boolean {
   return true
 }
 
-async function askFor(needs: SmtpNeeds, ip: string, deed: RecipientDeed): Promise<Verdict> {
+async function askFor(house: House, ip: string, deed: RecipientDeed): Promise<Verdict> {
   let outcome: RecipientOutcome
   try {
-    outcome = await needs.accept(deed.text, deed.size)
+    outcome = await house.needs.accept(deed.text, deed.size)
     if ('refused' in outcome) refusedRecipients.add(outcome.refused)
   } catch (err) {
-    outcome = { refused: logged(needs, ip, { doing: 'RCPT', err }) }
+    outcome = { refused: trouble(house, ip, { doing: 'RCPT', err }) }
   }
   return { kind: 'recipient', outcome }
 }
 
-async function keep(needs: SmtpNeeds, ip: string, deed: MailDeed): Promise<Verdict> {
+async function keep(house: House, ip: string, deed: MailDeed): Promise<Verdict> {
+  const { needs } = house
   const { raw, recipients, envelope } = deed
   // Read now: the bytes are handed over to the thread that keeps them.
   const size = raw.length
@@ -59,15 +71,24 @@ async function keep(needs: SmtpNeeds, ip: string, deed: MailDeed): Promise<Verdi
   try {
     outcome = await needs.receive({ recipients, envelope, raw })
   } catch (err) {
-    const noSpace = err instanceof Problem && err.code === 'overloaded'
-    outcome = noSpace ? 'no_space' : logged(needs, ip, { doing: 'DATA', err })
+    outcome = trouble(house, ip, { doing: 'DATA', err })
   }
   countMail(outcome, size)
   needs.log.debug({ ip, outcome, bytes: size, recipients: recipients.length }, 'a mail came in')
   return { kind: 'mail', outcome }
 }
 
-function logged(needs: SmtpNeeds, ip: string, { doing, err }: { doing: string; err: unknown }) {
+/** What the sender hears of it. A store that is away is told to the log once, not for each mail. */
+function trouble(
+  { needs, tellOutage }: House,
+  ip: string,
+  { doing, err }: { doing: string; err: unknown },
+): Trouble {
+  if (err instanceof StoreAway) {
+    tellOutage()
+    return 'away'
+  }
+  if (err instanceof Problem && err.code === 'overloaded') return 'no_space'
   needs.log.error({ ip, doing, err: asError(err) }, 'answered 451')
-  return 'fault' as const
+  return 'fault'
 }

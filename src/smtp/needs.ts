@@ -10,14 +10,14 @@ export interface SmtpNeeds {
     text: string,
     size: number,
   ): Promise<Recipient | { refused: 'unknown' | 'foreign' | 'full' }>
-  /** Resolves when it is on disk. Problem('overloaded') is 452; anything else that is thrown is 451 and logged. */
+  /** Resolves when it is on disk. StoreAway is 451, another Problem('overloaded') 452; anything else that is thrown is 451 and logged. */
   receive(mail: {
     recipients: Recipient[]
     envelope: Envelope
     raw: Uint8Array
   }): Promise<'kept' | 'nobody' | 'full'>
   /** Why no mail can be kept right now. */
-  obstacle(): Promise<string | undefined>
+  obstacle(): Promise<{ kind: 'full' | 'away' } | undefined>
   /** Counts one more connection of this IP; the answer uncounts it. Undefined when there are too many. */
   holdConnection(ip: string): (() => void) | undefined
   /** Counts one more mail of this IP; false when there were too many this minute. */

@@ -3,16 +3,19 @@ import { once } from 'node:events'
 import { createServer, type ListenOptions, type Server } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { rangeTest } from '../core/ip.ts'
+import { outageTeller } from '../core/outage.ts'
 import { arrive } from './arrival.ts'
 import { installationCertificate } from './certificate.ts'
 import type { Shared } from './connection.ts'
-import { checkAll, endAll, leaveAll } from './deadlines.ts'
+import { checkAll, endAll, endHeaderless, leaveAll } from './deadlines.ts'
 import { type SmtpNeeds, type SmtpOptions, USUAL_LIMITS, USUAL_TIMES } from './needs.ts'
 import { type CertificateFiles, secureContextOf } from './secure-context.ts'
 
 export interface SmtpServer {
   port: number
-  /** Takes no more clients, lets mails in flight finish, and is back at the latest after closeMs. */
+  /** From now on newcomers hear 421, and so do all others after the mail that they are sending. */
+  drain(): void
+  /** Drains, takes no more clients, lets mails in flight finish, and is back at the latest after closeMs. */
   close(): Promise<void>
 }
 
@@ -27,11 +30,17 @@ export async function openSmtp(needs: SmtpNeeds, options: SmtpOptions): Promise<
   server.on('error', (err) => needs.log.error({ err }, 'a client could not be taken'))
   const timer = setInterval(() => checkAll(shared), shared.times.checkMs)
 
+  function drain(): void {
+    shared.draining = true
+    leaveAll(shared)
+  }
+
   async function close(): Promise<void> {
     const closed = once(server, 'close')
     server.close()
     const force = setTimeout(() => endAll(shared), shared.times.closeMs)
-    leaveAll(shared)
+    drain()
+    endHeaderless(shared)
     await closed
     // The server is told of a socket's end a little before we are.
     while (shared.connections.size > 0) await setImmediate()
@@ -42,6 +51,7 @@ export async function openSmtp(needs: SmtpNeeds, options: SmtpOptions): Promise<
   let closing: Promise<void> | undefined
   return {
     port: portOf(server),
+    drain,
     close() {
       closing ??= close()
       return closing
@@ -66,6 +76,8 @@ async function share(needs: SmtpNeeds, options: SmtpOptions): Promise<Shared> {
     clock: options.clock ?? (() => performance.now()),
     secureContext: files && secureContextOf(files, needs.log),
     isProxy: options.proxyFrom?.length ? rangeTest(options.proxyFrom) : undefined,
+    tellOutage: outageTeller(needs.log),
+    draining: false,
     connections: new Set(),
     headerless: new Map(),
   }

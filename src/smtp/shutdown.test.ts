@@ -88,3 +88,43 @@ describe('a server that is asked to stop', () => {
     client.socket.destroy()
   })
 })
+
+describe('a server that drains', () => {
+  test('says 421 to newcomers and to those between mails, and listens on', async () => {
+    const { server, seen } = await door()
+    const idle = openClient(server.port)
+    await hear(idle, 'the greeting', 220)
+    server.drain()
+    assert.match(await idle.rest(), /^421 4\.3\.2 [^\r]*\r\n$/)
+    for (const newcomer of [openClient(server.port), openClient(server.port)]) {
+      assert.match(await newcomer.rest(), /^421 4\.3\.2 [^\r]*\r\n$/)
+    }
+    assert.equal(seen.heldIps.length, 1, 'newcomers are not even counted')
+    await server.close()
+    await assert.rejects(openClient(server.port).reply())
+  })
+
+  test('takes all the time that a mail in flight needs', async () => {
+    const { server, seen } = await door({}, { times: { closeMs: 0 } })
+    const client = await inData(server.port)
+    client.send('first half\r\n')
+    await settled(() => seen.reserved > 0)
+    server.drain()
+    assert.match(await openClient(server.port).rest(), /^421 /)
+    client.send('second half\r\n.\r\n')
+    assert.match(await client.rest(), /^250 2\.0\.0 kept\r\n421 4\.3\.2 [^\r]*\r\n$/)
+    assert.equal(seen.mails.length, 1)
+    await server.close()
+  })
+
+  test('says so also to clients of a balancer, once it knows who they are', async () => {
+    const { server } = await door({}, { proxyFrom: ['127.0.0.1'] })
+    const [early, late] = [openClient(server.port), openClient(server.port)]
+    early.send('PROXY TCP4 192.0.2.1 ')
+    server.drain()
+    early.send('192.0.2.2 1 2\r\n')
+    late.send('PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n')
+    for (const client of [early, late]) assert.match(await client.rest(), /^421 4\.3\.2 /)
+    await server.close()
+  })
+})

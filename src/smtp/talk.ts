@@ -152,7 +152,7 @@ function work(connection: Connection, deed: HouseDeed): void {
     if (connection.socket.destroyed || connection.phase !== 'talking') return
     follow(connection, session.settle(verdict))
   }
-  carryOut(shared.needs, ip, deed)
+  carryOut(shared, ip, deed)
     .then(done)
     .catch((err) => {
       connection.busy = false

@@ -10,10 +10,12 @@ export type Verdict =
   /** tls names the version and cipher. */
   | { kind: 'tls'; tls: string }
 
-export type SenderOutcome = 'welcome' | 'no_space' | 'too_many' | 'fault'
+export type SenderOutcome = 'welcome' | 'too_many' | Trouble
 export type RecipientOutcome = Recipient | { refused: RecipientRefusal }
-type RecipientRefusal = 'unknown' | 'foreign' | 'full' | 'fault'
-export type MailOutcome = 'kept' | 'nobody' | 'full' | 'no_space' | 'fault'
+type RecipientRefusal = 'unknown' | 'foreign' | 'full' | Trouble
+export type MailOutcome = 'kept' | 'nobody' | 'full' | Trouble
+/** Of ours: there is no room, nobody is there who could keep it, or we have made a mistake. */
+export type Trouble = 'no_space' | 'away' | 'fault'
 
 export function applyVerdict(state: State, verdict: Verdict): void {
   if (state.deed?.kind !== verdict.kind) {
@@ -26,26 +28,30 @@ export function applyVerdict(state: State, verdict: Verdict): void {
   else secure(state, verdict.tls)
 }
 
-const SENDER = {
-  welcome: REPLIES.senderOk,
+const TROUBLE = {
   no_space: REPLIES.noSpace,
-  too_many: REPLIES.tooManyMails,
+  away: REPLIES.storeAway,
   fault: REPLIES.ourFault,
+} as const satisfies Record<Trouble, string>
+
+const SENDER = {
+  ...TROUBLE,
+  welcome: REPLIES.senderOk,
+  too_many: REPLIES.tooManyMails,
 } as const satisfies Record<SenderOutcome, string>
 
 const RECIPIENT = {
+  ...TROUBLE,
   unknown: REPLIES.unknownRecipient,
   foreign: REPLIES.noRelay,
   full: REPLIES.mailboxFull,
-  fault: REPLIES.ourFault,
 } as const satisfies Record<RecipientRefusal, string>
 
 const MAIL = {
+  ...TROUBLE,
   kept: REPLIES.kept,
   nobody: REPLIES.unknownRecipient,
   full: REPLIES.mailboxFull,
-  no_space: REPLIES.noSpace,
-  fault: REPLIES.ourFault,
 } as const satisfies Record<MailOutcome, string>
 
 function settleSender(state: State, outcome: SenderOutcome): void {

@@ -17,7 +17,7 @@ import type { PurchaseStore } from './purchase-store.ts'
 
 // Two stores, because no deed needs one commit over both: mail lives for hours, what was sold lives for years.
 // A write is on disk when its promise resolves, and every read that starts afterwards, anywhere, sees it.
-// A store that has no space left throws Problem('overloaded') and has kept nothing.
+// A store that has no space left throws Problem('overloaded') and has kept nothing. One that is away throws StoreAway.
 
 /** Mail, the sessions it belongs to and the domains it comes to. */
 export interface MailStore {
@@ -98,8 +98,15 @@ export interface MailStore {
   /** One small step of clearing away what is over. True when there is more to do. */
   sweep(due: SweepDue): Promise<boolean>
   /** Why no mail can be kept right now, undefined when it can. */
-  obstacle(): Promise<string | undefined>
+  obstacle(): Promise<Obstacle | undefined>
   close(): Promise<void>
+}
+
+export interface Obstacle {
+  /** full: there is no room; away: nobody is there who could keep it. */
+  kind: 'full' | 'away'
+  /** For the operator. */
+  reason: string
 }
 
 export interface NewDomain {

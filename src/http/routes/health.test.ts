@@ -21,7 +21,7 @@ let guarded: Door
 let gmail: GmailHouse
 beforeAll(async () => {
   house = await openHouse({ env: PROXY_ENV })
-  const trouble = { obstacle: async () => REASON }
+  const trouble = { obstacle: async () => ({ kind: 'full' as const, reason: REASON }) }
   troubled = await openDoor({ trouble })
   guarded = await openDoor({ trouble, env: { MAYFLY_ADMIN_TOKEN: 'secret' } })
   const accounts = [{ email: 'joe@gmail.com' }, { email: 'miller@gmail.com', masked: true }]

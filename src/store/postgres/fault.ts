@@ -1,5 +1,5 @@
 import { hasCode } from '../../core/fault.ts'
-import { Problem } from '../../core/problem.ts'
+import { Problem, StoreAway } from '../../core/problem.ts'
 
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
 const AWAY = new Set([
@@ -22,9 +22,7 @@ const DRIVER = /^(Connection terminated|timeout e|Query read timeout|Client (has
 /** What a caller hears of an error of the driver or the server. One that he can do nothing about keeps its code and loses what it quotes. */
 export function asFault(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof Problem) return error
-  if (isAway(error)) {
-    return new Problem('overloaded', 'The store cannot be reached. Try again in a moment.', 1)
-  }
+  if (isAway(error)) return new StoreAway()
   if (hasCode(error, ...FULL)) {
     return new Problem('overloaded', 'There is no space to keep this. Try again later.', 60)
   }

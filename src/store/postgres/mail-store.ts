@@ -1,6 +1,6 @@
 import { Problem } from '../../core/problem.ts'
 import type { ReceiveLimits } from '../../core/recipient.ts'
-import type { MailStore } from '../store.ts'
+import type { MailStore, Obstacle } from '../store.ts'
 import { accountReads, accountWrites } from './accounts.ts'
 import type { Keeping } from './boxes.ts'
 import { AHEAD_DAYS } from './buckets.ts'
@@ -70,12 +70,13 @@ function mailStore(pool: Pool, options: PostgresMailOptions): MailStore {
 }
 
 /** What stands in the way; how much disk the server has left it does not tell. */
-async function obstacle(pool: Pool): Promise<string | undefined> {
+async function obstacle(pool: Pool): Promise<Obstacle | undefined> {
   try {
     const [row] = await pool.rows<{ replica: boolean }>('select pg_is_in_recovery() as replica')
-    return row?.replica ? 'PostgreSQL is a replica, which only reads' : undefined
+    if (!row?.replica) return undefined
+    return { kind: 'away', reason: 'PostgreSQL is a replica, which only reads' }
   } catch (error) {
-    if (error instanceof Problem) return 'PostgreSQL cannot be reached'
+    if (error instanceof Problem) return { kind: 'away', reason: 'PostgreSQL cannot be reached' }
     throw error
   }
 }

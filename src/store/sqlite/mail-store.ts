@@ -2,7 +2,7 @@ import { statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ReceiveLimits } from '../../core/recipient.ts'
 import type { Session } from '../../core/session.ts'
-import type { MailStore } from '../store.ts'
+import type { MailStore, Obstacle } from '../store.ts'
 import { accountReads, accountWrites } from './accounts.ts'
 import { mailKeeper } from './delivery.ts'
 import { domainReads, domainWrites } from './domains.ts'
@@ -39,6 +39,8 @@ export type MailWrites = ReturnType<typeof allMailWrites>
 export interface SqliteMailOptions {
   folder: string
   minFreeBytes: number | 'auto'
+  /** Of mail.db; auto: as the disk allows. */
+  maxBytes?: number | 'auto'
   /** Asks the one writer; resolves after the commit. */
   write: Write<MailWrites>
   versions: Versions
@@ -48,12 +50,16 @@ export interface SqliteMailOptions {
 export function openSqliteMail({
   folder,
   minFreeBytes,
+  maxBytes = 'auto',
   write,
   versions,
 }: SqliteMailOptions): MailStore {
   const db = openReadable(join(folder, MAIL_FILE))
   const reads = allMailReads(db)
-  const diskObstacle = askedSeldom(() => lowDisk(folder, minFreeBytes))
+  const obstacle = askedSeldom(() => {
+    const reason = lowDisk(folder, minFreeBytes) ?? lowFile(db, maxBytes)
+    return reason === undefined ? undefined : ({ kind: 'full', reason } satisfies Obstacle)
+  })
   const findSession = rememberedSessions(sessionReads(db).findSession, versions)
 
   return {
@@ -100,7 +106,7 @@ export function openSqliteMail({
     endLease: (name, holder) => write('endLease', { name, holder }),
 
     sweep: (due) => write('sweep', due),
-    obstacle: async () => diskObstacle(),
+    obstacle: async () => obstacle(),
     async close() {
       db.close()
     },
@@ -167,4 +173,17 @@ function lowDisk(folder: string, minFreeBytes: number | 'auto'): string | undefi
   if (free >= least) return undefined
   const mb = (bytes: number) => `${Math.round(bytes / 1024 / 1024)} MB`
   return `${mb(free)} of disk are free, fewer than the ${mb(least)} of MAYFLY_MIN_FREE`
+}
+
+// What is below it is for what must be written all the same: to delete, to end a session.
+const KEPT_SHARE = 0.01
+
+/** The writer is refused at the limit itself; this tells of it before. Pages that were freed are used again. */
+function lowFile(db: Db, maxBytes: number | 'auto'): string | undefined {
+  if (maxBytes === 'auto') return undefined
+  const [pages, freed, size] = ['page_count', 'freelist_count', 'page_size'].map((name) =>
+    Number(db.pragma(name, { simple: true })),
+  ) as [number, number, number]
+  if ((pages - freed) * size < maxBytes * (1 - KEPT_SHARE)) return undefined
+  return 'mail.db is as large as MAYFLY_MAIL_DB_MAX allows'
 }

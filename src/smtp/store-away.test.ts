@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, beforeEach, test } from 'vitest'
+import { MAIL_OPTIONS, openPostgres, type Postgres, postgresMail } from '../../test/postgres.ts'
+import { makeWaiters, openMemoryBus } from '../bus/memory.ts'
+import { accept } from '../service/accept.ts'
+import { receive } from '../service/receive.ts'
+import { openScene, type Scene, START } from '../store/contract/scene.ts'
+import { openSmtp, type SmtpServer } from './server.ts'
+import { dialogue, hear, openClient } from './testing/dialogue.ts'
+import { recorder } from './testing/recorder.ts'
+
+let postgres: Postgres
+let scene: Scene
+let server: SmtpServer
+const { needs, seen } = recorder()
+
+beforeAll(async () => {
+  postgres = await openPostgres()
+  scene = await openScene(await postgresMail(postgres))
+  const { store } = scene
+  const bus = openMemoryBus('store-away', makeWaiters())
+  const parts = { store, bus, limits: MAIL_OPTIONS.limits, now: () => START }
+  const house = {
+    ...needs,
+    accept: (text: string, size: number) => accept(parts, text, size),
+    receive: (mail: Parameters<typeof receive>[1]) => receive(parts, mail),
+    obstacle: store.obstacle,
+  }
+  server = await openSmtp(house, { port: 0, hostname: 'mx.box.test' })
+})
+beforeEach(() => {
+  seen.lines.splice(0)
+})
+afterAll(async () => {
+  await server.close()
+  await scene.close()
+  await postgres.close()
+})
+
+const OPENING = ['EHLO a.test', 'MAIL FROM:<>', 'RCPT TO:<ann@box.test>', 'DATA']
+
+test('mail is put off with 451 at every step, told of once, and taken when the store is back', async () => {
+  const { id } = await scene.session('ann@box.test')
+  const [begun, named] = [openClient(server.port), openClient(server.port)]
+  begun.send(OPENING.slice(0, 2).join('\r\n').concat('\r\n'))
+  named.send(OPENING.join('\r\n').concat('\r\n'))
+  for (const code of [220, 250, 250]) await hear(begun, 'the opening', code)
+  for (const code of [220, 250, 250, 250, 354]) await hear(named, 'the opening', code)
+
+  await postgres.stop('SIGQUIT')
+  named.send('Subject: lost?\r\n\r\nx\r\n.\r\n')
+  await hear(named, 'the final dot', '451 4.3.0')
+  begun.send('RCPT TO:<ann@box.test>\r\n')
+  await hear(begun, 'RCPT', '451 4.3.0')
+  begun.send('DATA\r\n')
+  await hear(begun, 'DATA', '554')
+  await untilHeard(/^451 4\.3\.0 /)
+  const told = seen.lines.filter(({ level }) => level !== 'debug')
+  assert.deepEqual(
+    told.map(({ level, sentence }) => [level, /store cannot be reached/.test(sentence)]),
+    [['warn', true]],
+  )
+
+  await postgres.start()
+  await untilHeard(/^250 /)
+  await dialogue(server.port, [
+    ...OPENING.map((line, at) => [line, at === 3 ? 354 : 250] as const),
+    ['Subject: kept\r\n\r\nx\r\n.', 250],
+  ])
+  assert.deepEqual(await scene.subjects(id), ['kept'])
+  for (const client of [begun, named]) client.socket.destroy()
+})
+
+/** Until MAIL is answered so: what was found a moment ago is believed for half a second. */
+async function untilHeard(wanted: RegExp): Promise<void> {
+  const client = openClient(server.port)
+  client.send('EHLO a.test\r\n')
+  for (const code of [220, 250]) await hear(client, 'EHLO', code)
+  const until = performance.now() + 10_000
+  for (let heard = ''; !wanted.test(heard); ) {
+    assert.ok(performance.now() < until, `never heard ${wanted}: ${heard}`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    client.send('RSET\r\nMAIL FROM:<>\r\n')
+    await hear(client, 'RSET', 250)
+    heard = await client.reply()
+  }
+  client.socket.destroy()
+}
