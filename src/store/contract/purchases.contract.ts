@@ -86,6 +86,10 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
       assert.equal((await store.findOrder('o1', 'claim'))?.id, 'o1')
       assert.equal(await store.findOrder('o1', 'another'), undefined)
       assert.equal(await store.findOrder('o2', 'claim'), undefined)
+      // What strangers may put into a path.
+      for (const id of ['o1\0', '\0', '\ud800', '']) {
+        assert.equal(await store.findOrder(id, 'claim'), undefined)
+      }
     })
 
     test('is found by what the provider calls it', async () => {

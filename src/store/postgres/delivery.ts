@@ -78,11 +78,11 @@ const RAW: ((raw: RawValues) => Value)[] = [
   ({ bucket }) => bucket,
   ({ serial }) => serial,
   ({ refs }) => refs,
-  ({ envelope }) => clean(envelope.clientIp),
-  ({ envelope }) => clean(envelope.helo),
-  ({ envelope }) => clean(envelope.mailFrom),
-  ({ envelope }) => envelope.tls && clean(envelope.tls),
-  ({ envelope }) => clean(envelope.protocol),
+  ({ envelope }) => envelope.clientIp,
+  ({ envelope }) => envelope.helo,
+  ({ envelope }) => envelope.mailFrom,
+  ({ envelope }) => envelope.tls,
+  ({ envelope }) => envelope.protocol,
   ({ receivedAt }) => receivedAt.getTime(),
   ({ start }) => start,
   ({ zstd }) => zstd.length,
@@ -94,9 +94,9 @@ const MESSAGES: ((message: MessageValues) => Value)[] = [
   ({ id }) => id,
   ({ mail }) => mail.serial,
   ({ recipient }) => recipient,
-  ({ mail }) => clean(mail.head.senderName),
-  ({ mail }) => clean(mail.head.senderEmail),
-  ({ mail }) => clean(mail.head.subject),
+  ({ mail }) => mail.head.senderName,
+  ({ mail }) => mail.head.senderEmail,
+  ({ mail }) => mail.head.subject,
   ({ mail }) => mail.receivedAt.getTime(),
   ({ mail }) => mail.size,
   ({ keyId }) => keyId,
@@ -104,11 +104,6 @@ const MESSAGES: ((message: MessageValues) => Value)[] = [
 
 function columns<Row>(rows: readonly Row[], readers: ((row: Row) => Value)[]): Value[][] {
   return readers.map((read) => rows.map(read))
-}
-
-/** PostgreSQL's text holds every character but this one. */
-function clean(text: string): string {
-  return text.replaceAll('\0', '\u{fffd}')
 }
 
 // The bytes of all mails are one parameter, which goes over the wire as it is: in an array each would be written out in hex.

@@ -9,13 +9,12 @@ import { fetchReads, fetchWrites } from './fetched.ts'
 import { leaseWrites } from './lease.ts'
 import { mailReads, mailWrites } from './mail.ts'
 import { messageReads, messageWrites } from './messages.ts'
-import { migrate } from './migrate.ts'
 import { openPlaces } from './places.ts'
-import { openPool, type Pool, type PoolOptions } from './pool.ts'
+import type { Pool, PoolOptions } from './pool.ts'
 import { readerReads } from './readers.ts'
+import { openReadyPool } from './ready-pool.ts'
 import { recipientReads } from './recipients.ts'
 import { serialNumbers } from './serials.ts'
-import { checkServer } from './server.ts'
 import { sessionReads, sessionWrites } from './sessions.ts'
 import { sharedReads } from './shared.ts'
 import { sweepWrites } from './sweep.ts'
@@ -29,15 +28,7 @@ export interface PostgresMailOptions extends PoolOptions, Keeping {
 
 /** The mail store as one thread of one node sees it. There is no writer beside it: PostgreSQL decides who was first. */
 export async function openPostgresMail(options: PostgresMailOptions): Promise<MailStore> {
-  const pool = openPool(options)
-  try {
-    await checkServer(pool)
-    await migrate(pool, 'mail')
-  } catch (error) {
-    await pool.close()
-    throw error
-  }
-  return mailStore(pool, options)
+  return mailStore(await openReadyPool(options, 'mail'), options)
 }
 
 function mailStore(pool: Pool, options: PostgresMailOptions): MailStore {

@@ -125,10 +125,16 @@ function statements(client: PoolClient, named: boolean) {
   return {
     async rows<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
       const name = named ? { name: hash('sha1', text, 'base64url') } : {}
-      const result = await client.query({ text, values: [...values], ...name })
+      const result = await client.query({ text, values: values.map(sendable), ...name })
       return result.rows as Row[]
     },
   }
+}
+
+/** PostgreSQL's text holds every character but NUL: what is asked for with one is not found, what is kept is kept without. */
+function sendable(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sendable)
+  return typeof value === 'string' ? value.replaceAll('\0', '\u{fffd}') : value
 }
 
 /** `pgbouncer=true` says that a PgBouncer in transaction mode stands between: no statement is prepared, nothing is set for a whole connection. */

@@ -1,16 +1,6 @@
-import { dayOf } from '../../core/quota.ts'
+import { ROWS_A_STEP, shopDue } from '../shop-due.ts'
 import type { Db } from './files.ts'
 
-const DAY_MS = 86_400_000
-// A provider remembers a checkout for a day, sends a message again for three and lists it for thirty.
-const ORDER_DAYS = 90
-const EVENT_DAYS = 90
-// Two years, to compare one with the one before, and a little.
-const USAGE_DAYS = 800
-// Small enough that a request waiting behind a step hardly notices.
-const ROWS_A_STEP = 200
-
-/** What the shop need not remember. A key, and an order that was ever paid, stay for good. */
 export function shopSweepWrites(db: Db) {
   const orders = db.prepare(
     `delete from purchase where id in (select id from purchase where payments = 0 and created_at < ?
@@ -27,11 +17,11 @@ export function shopSweepWrites(db: Db) {
   return {
     /** One small step; true when it was used up and there may be more. */
     sweepShop(now: Date): boolean {
-      const before = (days: number) => now.getTime() - days * DAY_MS
+      const due = shopDue(now)
       const swept = [
-        orders.run(before(ORDER_DAYS), ROWS_A_STEP),
-        events.run(before(EVENT_DAYS), ROWS_A_STEP),
-        usage.run(dayOf(now) - USAGE_DAYS, ROWS_A_STEP),
+        orders.run(due.orders, ROWS_A_STEP),
+        events.run(due.events, ROWS_A_STEP),
+        usage.run(due.usageDay, ROWS_A_STEP),
       ]
       return swept.some(({ changes }) => changes === ROWS_A_STEP)
     },

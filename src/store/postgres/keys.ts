@@ -1,0 +1,101 @@
+import type { ApiKey } from '../../core/key.ts'
+import { type KeyRow, keyOf } from '../key-row.ts'
+import type { KeyRoll, NewKey, UsageDay } from '../store.ts'
+import type { Db, Pool } from './pool.ts'
+
+export const KEY = `id, prefix, plan, label, state, max_requests, max_per_day, used, day, used_today,
+  created_at, expires_at`
+
+export function keyReads(db: Db) {
+  return {
+    async findKey(secretHash: string, now: Date): Promise<ApiKey | undefined> {
+      const [row] = await db.rows<KeyRow>(
+        `select ${KEY} from shop.key_secret join shop.api_key on id = key_id
+         where hash = $1 and (until is null or until > $2)`,
+        [secretHash, now.getTime()],
+      )
+      return row && keyOf(row, now)
+    },
+    async readKey(keyId: string, now: Date): Promise<ApiKey | undefined> {
+      const [row] = await db.rows<KeyRow>(`select ${KEY} from shop.api_key where id = $1`, [keyId])
+      return row && keyOf(row, now)
+    },
+    async listKeys(now: Date): Promise<ApiKey[]> {
+      const rows = await db.rows<KeyRow>(
+        `select ${KEY} from shop.api_key order by created_at desc, id`,
+      )
+      return rows.map((row) => keyOf(row, now))
+    },
+    readUsage: (keyId: string, fromDay: number): Promise<UsageDay[]> =>
+      db.rows<UsageDay>(
+        `select day, count from shop.usage_day where key_id = $1 and day >= $2 and count > 0
+         order by day`,
+        [keyId, fromDay],
+      ),
+  }
+}
+
+export function keyWrites(pool: Pool) {
+  return {
+    async addKey(key: NewKey): Promise<void> {
+      const { id, prefix, plan, label, maxRequests, maxPerDay = null, createdAt, expiresAt } = key
+      await pool.rows(
+        `with added as (
+           insert into shop.api_key (id, prefix, plan, label, max_requests, max_per_day, created_at,
+             expires_at)
+           values ($1, $2, $3, $4, $5, $6, $7, $8)
+         )
+         insert into shop.key_secret (hash, key_id) values ($9, $1)`,
+        [
+          id,
+          prefix,
+          plan,
+          label,
+          maxRequests,
+          maxPerDay,
+          createdAt.getTime(),
+          expiresAt?.getTime() ?? null,
+          key.secretHash,
+        ],
+      )
+    },
+    rollKey: ({ keyId, secretHash, oldUntil }: KeyRoll): Promise<boolean> =>
+      pool.transaction(async (db) => {
+        const state = await lockKey(db, keyId)
+        if (state === undefined || state === 'revoked') return false
+        // Two at most: whoever rolls twice has lost the first one for good reason.
+        await db.rows('delete from shop.key_secret where key_id = $1 and until is not null', [
+          keyId,
+        ])
+        await db.rows('update shop.key_secret set until = $2 where key_id = $1', [
+          keyId,
+          oldUntil.getTime(),
+        ])
+        db.atLast('insert into shop.key_secret (hash, key_id) values ($1, $2)', [secretHash, keyId])
+        return true
+      }),
+    async revokeKey(keyId: string): Promise<boolean> {
+      const revoked = await pool.rows(
+        `update shop.api_key set state = 'revoked' where id = $1 returning id`,
+        [keyId],
+      )
+      return revoked.length === 1
+    },
+    async labelKey(keyId: string, label: string): Promise<boolean> {
+      const named = await pool.rows(
+        'update shop.api_key set label = $2 where id = $1 returning id',
+        [keyId, label],
+      )
+      return named.length === 1
+    },
+  }
+}
+
+/** Whoever changes the secrets of a key has its row first: else two of them could each leave one. */
+export async function lockKey(db: Db, keyId: string): Promise<ApiKey['state'] | undefined> {
+  const [row] = await db.rows<Pick<ApiKey, 'state'>>(
+    'select state from shop.api_key where id = $1 for no key update',
+    [keyId],
+  )
+  return row?.state
+}

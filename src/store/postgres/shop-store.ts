@@ -1,0 +1,23 @@
+import type { ShopStore } from '../store.ts'
+import { keyReads, keyWrites } from './keys.ts'
+import type { PoolOptions } from './pool.ts'
+import { purchaseReads, purchaseWrites } from './purchases.ts'
+import { openReadyPool } from './ready-pool.ts'
+import { settlingWrites } from './settling.ts'
+import { shopSweepWrites } from './shop-sweep.ts'
+import { spendingWrites } from './spending.ts'
+
+/** The shop as one thread of one node sees it. Keys are read at each request, so that a revoke counts at once. */
+export async function openPostgresShop(options: PoolOptions): Promise<ShopStore> {
+  const pool = await openReadyPool(options, 'shop')
+  return {
+    ...keyReads(pool),
+    ...keyWrites(pool),
+    ...spendingWrites(pool),
+    ...purchaseReads(pool),
+    ...purchaseWrites(pool),
+    ...settlingWrites(pool),
+    ...shopSweepWrites(pool),
+    close: () => pool.close(),
+  }
+}

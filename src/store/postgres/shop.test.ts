@@ -1,0 +1,20 @@
+import { afterAll, beforeAll, describe } from 'vitest'
+import { openPostgres, type Postgres, postgresShop } from '../../../test/postgres.ts'
+import { keysContract } from '../contract/keys.contract.ts'
+import { purchasesContract } from '../contract/purchases.contract.ts'
+import { shopkeepingContract } from '../contract/shopkeeping.contract.ts'
+
+let postgres: Postgres
+
+beforeAll(async () => {
+  postgres = await openPostgres()
+})
+afterAll(() => postgres.close())
+
+// Each in a part of its own: a contract opens its store before every test of the part that it stands in.
+describe('PostgreSQL', () => {
+  const open = () => postgresShop(postgres)
+  describe('keys', () => keysContract(open))
+  describe('purchases', () => purchasesContract(open))
+  describe('shopkeeping', () => shopkeepingContract(open))
+})
