@@ -14,7 +14,7 @@ afterEach(() => opened.close())
 const JOE = { ...rules('joe@gmail.com'), active: true }
 const ANN = { ...rules('ann@gmail.com'), active: true }
 const now = () => START
-const start = (...file: (typeof JOE)[]) => addConfiguredAccounts({ ...opened, now }, file)
+const start = (...file: (typeof JOE)[]) => addConfiguredAccounts(opened, file)
 const known = async () =>
   (await opened.store.listAccounts(START)).map(({ id, email, active, health, reason }) => ({
     id,
@@ -52,17 +52,16 @@ test('no account has the id of a mail domain, whichever was there first', async 
   assert.equal(new Set(ids).size, 5)
 })
 
-test('how an account was doing before the start is forgotten, its switch is not', async () => {
+test('how an account is doing, and its switch, stay as they are: another node may fetch from it', async () => {
   await start(JOE, ANN)
-  for (const { id } of await known()) {
-    await opened.store.reportAccount(id, 'failing', 'the server does not accept the login')
-  }
-  const [joe] = await known()
+  const [joe, ann] = await known()
+  await opened.other.reportAccount(joe?.id ?? 0, 'failing', 'the server does not accept the login')
+  await opened.other.reportAccount(ann?.id ?? 0, 'ok', '')
   await opened.store.switchAccount(joe?.id ?? 0, false)
-  await start(ANN)
+  await start(JOE, ANN)
   assert.deepEqual(
     (await known()).map(({ told }) => told),
-    ['joe@gmail.com off starting', 'ann@gmail.com on starting'],
+    ['joe@gmail.com off failing the server does not accept the login', 'ann@gmail.com on ok'],
   )
 })
 

@@ -6,6 +6,7 @@ import { type GmailScene, openGmailScene, rules } from './testing/gmail.ts'
 
 const JOE = 'joe@gmail.com'
 const ANN = 'ann@gmail.com'
+const TEMPO = { lasts: 500, renew: 100, spare: 200, retry: 20, patience: 500 }
 
 let scene: GmailScene
 let ended: AbortController
@@ -30,7 +31,9 @@ beforeEach(async () => {
       }
     },
     ended: ended.signal,
-    log: { error: (facts, sentence) => assert.fail(`${sentence}: ${facts['err']}`) },
+    holder: 'us',
+    tempo: TEMPO,
+    log: { warn() {}, error: (facts, sentence) => assert.fail(`${sentence}: ${facts['err']}`) },
   })
 })
 afterEach(async () => {

@@ -1,47 +1,64 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { asError } from '../core/fault.ts'
-import type { Log } from '../core/log.ts'
 import { type AccountsNeeds, type OfferedAccount, offeredAccounts } from './accounts.ts'
+import { type LeaseNeeds, takeLease, USUAL_TEMPO, untilAborted } from './lease.ts'
 
-interface Needs extends AccountsNeeds {
+interface Needs extends LeaseNeeds, AccountsNeeds {
+  store: LeaseNeeds['store'] & AccountsNeeds['store']
   /** Begins to fetch from an account; the answer ends it. */
   open(account: OfferedAccount): { close(): Promise<void> }
   ended: AbortSignal
-  log: Pick<Log, 'error'>
 }
 
 // Within this an operator's switch counts.
 const LOOK_MS = 1_000
 // A provider that sees many logins from one address at once may take them for an attack.
 const STAGGER_MS = 250
+// From so many on a node takes half as many in the same time as one that has none.
+const MANY = 8
 
-/** Fetches from the accounts that are offered, one opened after the other, and no longer from those that are not. */
+/**
+ * Fetches from those of the offered accounts whose lease it can have, one opened after the other, and no longer from those
+ * that are not offered any more.
+ */
 export async function followAccounts(needs: Needs): Promise<void> {
-  const { open, ended, log } = needs
-  const opened = new Map<number, { close(): Promise<void> }>()
-  // Nobody waits for one that takes its time: but it is not opened again before it is closed.
-  const closing = new Map<number, Promise<void>>()
+  const { ended, log, tempo = USUAL_TEMPO } = needs
+  /** Also those about to be closed: none is opened again before that. */
+  const ours = new Map<number, { end: AbortController; done: Promise<void> }>()
+  /** Somebody else's, and when they are asked for again. */
+  const others = new Map<number, number>()
 
-  function close(id: number, account: { close(): Promise<void> }): void {
-    opened.delete(id)
-    const closed = account.close().catch((error: unknown) => {
-      log.error({ err: asError(error) }, 'an account did not close')
-    })
-    closing.set(
-      id,
-      closed.finally(() => closing.delete(id)),
-    )
+  async function take(account: OfferedAccount): Promise<void> {
+    const { id } = account
+    const lease = await takeLease(needs, `account ${id}`)
+    if (!lease) {
+      others.set(id, performance.now() + tempo.retry)
+      return
+    }
+    others.delete(id)
+    const end = new AbortController()
+    const done = lease
+      .during((stop) => fetchFrom(needs, account, stop), end.signal)
+      .finally(() => ours.delete(id))
+    ours.set(id, { end, done })
+    await rest(patience())
+  }
+
+  /** Nodes that begin at the same time take turns; where others fetch too, one that has many lets those go first that have few. */
+  const patience = () =>
+    others.size === 0 ? STAGGER_MS : STAGGER_MS * (1 + Math.min(ours.size / MANY, 1))
+
+  function leave(isOffered: (id: number) => boolean): void {
+    for (const [id, { end }] of ours) if (!isOffered(id)) end.abort()
+    for (const id of others.keys()) if (!isOffered(id)) others.delete(id)
   }
 
   async function follow(): Promise<void> {
     const offered = await offeredAccounts(needs)
-    const ids = new Set(offered.map(({ id }) => id))
-    for (const [id, account] of opened) if (!ids.has(id)) close(id, account)
-    for (const account of offered) {
-      if (opened.has(account.id) || closing.has(account.id) || ended.aborted) continue
-      opened.set(account.id, open(account))
-      await rest(STAGGER_MS)
-    }
+    leave((id) => offered.some((account) => account.id === id))
+    const isDue = (id: number) => performance.now() >= (others.get(id) ?? 0)
+    const free = offered.filter(({ id }) => !ours.has(id) && isDue(id))
+    for (const account of free) if (!ended.aborted) await take(account)
   }
   const rest = (ms: number) => pause(ms, undefined, { signal: ended }).catch(() => {})
 
@@ -53,6 +70,18 @@ export async function followAccounts(needs: Needs): Promise<void> {
     }
     await rest(LOOK_MS)
   }
-  for (const [id, account] of opened) close(id, account)
-  await Promise.all(closing.values())
+  for (const { end } of ours.values()) end.abort()
+  await Promise.all([...ours.values()].map(({ done }) => done))
+}
+
+async function fetchFrom(
+  { open, log }: Pick<Needs, 'open' | 'log'>,
+  account: OfferedAccount,
+  stop: AbortSignal,
+): Promise<void> {
+  const opened = open(account)
+  await untilAborted(stop)
+  await opened.close().catch((error: unknown) => {
+    log.error({ err: asError(error) }, 'an account did not close')
+  })
 }

@@ -260,16 +260,23 @@ test('the loop sends by itself, and ends when it is told to', async () => {
   await loop
 })
 
-test('a mail server that never answers holds up no end', async () => {
+test('told to end, it sends no further one, and its end is that of the one under way', async () => {
   const end = new AbortController()
   await paidOrder()
-  const asked = Promise.withResolvers<void>()
-  const silent = () => {
+  await paidOrder()
+  const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let sent = 0
+  const slow = async () => {
+    sent += 1
     asked.resolve()
-    return new Promise<void>(() => {})
+    await answer.promise
   }
-  const loop = receiptsForEver({ ...needs, send: silent }, end.signal)
+  const loop = receiptsForEver({ ...needs, send: slow }, end.signal)
   await asked.promise
   end.abort()
+  answer.resolve()
   await loop
+  assert.equal(sent, 1)
+  const due = await scene.shop.listReceiptsDue(new Date(0), scene.needs.now(), 10)
+  assert.equal(due.length, 1, 'the one that was sent is noted')
 })

@@ -35,7 +35,7 @@ export async function receiptsForEver(needs: ReceiptNeeds, ended: AbortSignal): 
   const sendDue = receiptSender(needs)
   await untilEnded(ended, {
     deed: async () => {
-      await sendDue()
+      await sendDue(ended)
       return true
     },
     failed: 'receipts could not be looked up; tried again',
@@ -46,7 +46,7 @@ export async function receiptsForEver(needs: ReceiptNeeds, ended: AbortSignal): 
 }
 
 /** The function that sends what is due now. It remembers whom it failed with: each failure doubles the time to the next. */
-export function receiptSender(needs: ReceiptNeeds): () => Promise<void> {
+export function receiptSender(needs: ReceiptNeeds): (ended?: AbortSignal) => Promise<void> {
   const failing = new Map<string, Date>()
 
   async function send(order: Purchase, to: string): Promise<void> {
@@ -67,11 +67,12 @@ export function receiptSender(needs: ReceiptNeeds): () => Promise<void> {
     }
   }
 
-  return async () => {
+  return async (ended) => {
     const now = needs.now()
     // What was due for days nobody waits for: no mail server was set then, or we were not running.
     const from = new Date(now.getTime() - GIVEN_UP_MS)
     for (const order of await needs.shop.listReceiptsDue(from, now, AT_ONCE)) {
+      if (ended?.aborted) return
       // Money that was given back meanwhile needs no receipt, and its key cannot be claimed.
       if (order.state === 'paid' && order.email) await send(order, order.email)
       else await needs.shop.endReceipt(order.id, undefined)
@@ -133,5 +134,5 @@ function linkLines(link: string): string[] {
 function faultName(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : asError(error).name
 }
-// Limits: a receipt may come twice when we die between sending and noting it; the newer link is the good one. Failures are
-// remembered by this process: after a restart the three days begin again.
+// Limits: a receipt may come twice when we die, or lose the lease, between sending and noting it; the newer link is the good
+// one. Failures are remembered by this process: after a restart the three days begin again.

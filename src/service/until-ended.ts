@@ -13,16 +13,14 @@ interface Round {
   log: Pick<Log, 'error'>
 }
 
-/** Does the deed again and again until it is told to end; what then still hangs on somebody else's server is left behind. */
+/** Does the deed again and again until it is told to end, and resolves when the last one is over. */
 export async function untilEnded(ended: AbortSignal, round: Round): Promise<void> {
   const { deed, failed, restMs, longestMs, log } = round
-  const end = Promise.withResolvers<boolean>()
-  ended.addEventListener('abort', () => end.resolve(true), { once: true })
   let rest = restMs
   while (!ended.aborted) {
     let whole = false
     try {
-      whole = await Promise.race([deed(), end.promise])
+      whole = await deed()
     } catch (error) {
       if (!ended.aborted) log.error({ err: reasonOf(error) }, failed)
     }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { parentPort, workerData } from 'node:worker_threads'
 import { register } from 'prom-client'
 import { openAccount } from '../imap/account.ts'
@@ -15,6 +16,7 @@ const end = new AbortController()
 
 const following = followAccounts({
   ...parts,
+  holder: randomUUID(),
   accountRules: accountRules(config.gmailAccounts),
   open({ id, email }) {
     const setting = config.gmailAccounts.find((account) => account.email === email)

@@ -93,7 +93,7 @@ async function startParts(config: Config, { log, died, clock, closers }: Startin
   const children = openChildren(config, { log, now: parts.now })
   closers.push(children.close)
   closers.push(startSweep(config, { ...parts, log }))
-  closers.push(await startShopkeeping(config, { shop, now: parts.now, log }))
+  closers.push(await startShopkeeping(config, { ...parts, shop, log }))
 
   // All threads of all doors at once: each may need its time to finish what is under way.
   const doorThreads: Thread[] = []

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import type { Config } from '../config.ts'
 import type { Log } from '../core/log.ts'
+import { underLease } from '../service/lease.ts'
 import { sweepForEver } from '../service/sweep.ts'
 import type { MailStore } from '../store/store.ts'
 import { OPERATOR_MAIL_MS } from './stores.ts'
@@ -12,7 +14,7 @@ interface Needs {
 
 const REST_MS = 5_000
 
-/** Clears away the mail and the sessions that are over. The answer ends it. */
+/** Clears away the mail and the sessions that are over, on one node at a time. The answer ends it. */
 export function startSweep(
   { sessions, pool }: Config,
   { store, now, log }: Needs,
@@ -23,12 +25,15 @@ export function startSweep(
     poolMs: pool.ttlMs,
     operatorMs: OPERATOR_MAIL_MS,
   }
-  const swept = sweepForEver({
-    step: () => store.sweep({ ...kept, now: now() }),
-    restMs: REST_MS,
-    ended: end.signal,
-    log,
-  })
+  const step = () => store.sweep({ ...kept, now: now() })
+  const swept = underLease(
+    { store, holder: randomUUID(), log },
+    {
+      name: 'sweep',
+      deed: (stop) => sweepForEver({ step, restMs: REST_MS, ended: stop, log }),
+      ended: end.signal,
+    },
+  )
   return async () => {
     end.abort()
     await swept
