@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
+import { openPostgres, type Postgres, postgresShop } from '../../../test/postgres.ts'
+import { PLANS, type Plan } from '../../core/plan.ts'
+import { settle } from '../../core/purchase.ts'
+import type { NewPurchase, PurchaseChange } from '../purchase-store.ts'
+import type { ShopStore } from '../store.ts'
+
+const NOON = new Date('2026-03-01T12:00:00Z')
+const DAY = 86_400_000
+const later = (ms: number) => new Date(NOON.getTime() + ms)
+const [, business] = PLANS as readonly [Plan, Plan]
+
+let postgres: Postgres
+let opened: Awaited<ReturnType<typeof postgresShop>>
+let store: ShopStore
+let other: ShopStore
+
+beforeAll(async () => {
+  postgres = await openPostgres()
+})
+afterAll(() => postgres.close())
+beforeEach(async () => {
+  opened = await postgresShop(postgres)
+  store = opened.store
+  other = opened.other
+})
+afterEach(() => opened.close())
+
+/** In turns at both nodes, all at once. */
+const atOnce = <T>(times: number, deed: (node: ShopStore, at: number) => Promise<T>) =>
+  Promise.all(Array.from({ length: times }, (_, at) => deed(at % 2 === 0 ? store : other, at)))
+
+function paid(orderId: string, payments: number, revision = 0): PurchaseChange {
+  const settlement = settle(business, {
+    state: 'paid',
+    payments: Array.from({ length: payments }, (_, at) => ({
+      ref: `p${at}`,
+      paidAt: later(at * 365 * DAY),
+      returned: 'no',
+      disputed: 'no',
+    })),
+    renewal: 'none',
+    subscriptionRef: undefined,
+  })
+  const event = { id: `evt of ${orderId}`, type: 'paid', receivedAt: NOON }
+  return { orderId, revision, settlement, event, now: NOON }
+}
+
+const claim = (node: ShopStore, secretHash: string) =>
+  node.claimKey({ orderId: 'o1', claimHash: 'claim', secretHash, now: NOON })
+const endless = async () => {
+  const rows = await postgres.run(
+    'select hash from shop.key_secret where until is null',
+    opened.database,
+  )
+  return rows.length
+}
+
+describe('two nodes', () => {
+  test('that are told of one payment many times make one key of it', async () => {
+    await store.addPurchase(ORDER)
+    const settled = await atOnce(50, (node) => node.settlePurchase(paid('o1', 1)))
+    assert.equal(settled.filter(Boolean).length, 1)
+    assert.equal((await other.listKeys(NOON)).length, 1)
+    const order = await other.readPurchase('o1')
+    assert.deepEqual([order?.payments, order?.revision], [1, 1])
+  })
+
+  test('that hear of a renewal start the count anew once, however many requests are spent meanwhile', async () => {
+    await store.addPurchase(ORDER)
+    await store.settlePurchase(paid('o1', 1))
+    await atOnce(500, (node) => node.spendRequest('k1', NOON))
+    const [renewed, spent] = await Promise.all([
+      atOnce(20, (node) => node.settlePurchase(paid('o1', 2, 1))),
+      atOnce(300, (node) => node.spendRequest('k1', NOON)),
+    ])
+    assert.equal(renewed.filter(Boolean).length, 1)
+    const after = spent.filter((key) => (key?.used ?? 0) <= 500).length
+    assert.equal((await store.readKey('k1', NOON))?.used, after)
+  })
+
+  test('that are asked for the same order keep it once', async () => {
+    const orders = await atOnce(50, (node, at) =>
+      node.addPurchase({ ...ORDER, id: `o${at}`, keyId: `k${at}`, idempotencyHash: 'same' }),
+    )
+    assert.equal(new Set(orders.map(({ id }) => id)).size, 1)
+    assert.equal((await store.listPurchases(100)).length, 1)
+  })
+
+  test('where a key is claimed and rolled leave it one secret without an end', async () => {
+    await store.addPurchase(ORDER)
+    await store.settlePurchase(paid('o1', 1))
+    const roll = { keyId: 'k1', oldUntil: later(DAY) }
+    await atOnce(60, (node, at) =>
+      at % 3 === 0
+        ? node.rollKey({ ...roll, secretHash: `r${at}` })
+        : claim(node, `c${at}`).then((outcome) => outcome === 'claimed'),
+    )
+    assert.equal(await endless(), 1)
+  })
+
+  test('let a link that was mailed pass once', async () => {
+    await store.addPurchase(ORDER)
+    await store.settlePurchase(paid('o1', 1))
+    await store.keepClaimLink('o1', 'link')
+    const outcomes = await atOnce(20, (node, at) =>
+      node.claimKey({ orderId: 'o1', claimHash: 'link', secretHash: `s${at}`, now: NOON }),
+    )
+    assert.equal(outcomes.filter((outcome) => outcome === 'claimed').length, 1)
+    assert.equal(await endless(), 1)
+  })
+
+  test('have one secret of the installation, the first that was given', async () => {
+    const heard = await atOnce(50, (node, at) =>
+      node.installationSecret(new Uint8Array(32).fill(at)),
+    )
+    assert.equal(new Set(heard.map(String)).size, 1)
+    assert.equal(String(await other.installationSecret(new Uint8Array(32))), String(heard[0]))
+  })
+
+  test('that sweep while payments come in take no order that is paid', async () => {
+    const [AT, ORDERS] = [later(91 * DAY), 60]
+    await atOnce(ORDERS, (node, at) =>
+      node.addPurchase({ ...ORDER, id: `o${at}`, keyId: `k${at}` }),
+    )
+    const [settled] = await Promise.all([
+      atOnce(ORDERS, (node, at) => node.settlePurchase(paid(`o${at}`, 1))),
+      atOnce(4, (node) => node.sweepShop(AT)),
+    ])
+    await store.sweepShop(AT)
+    const kept = (await store.listPurchases(100)).map(({ id }) => id)
+    const expected = settled.flatMap((was, at) => (was ? [`o${at}`] : []))
+    assert.deepEqual(kept.sort(), expected.sort())
+    assert.equal((await store.listKeys(NOON)).length, kept.length)
+  })
+
+  test('never wait for each other in a circle', async () => {
+    await store.addPurchase(ORDER)
+    await store.settlePurchase(paid('o1', 1))
+    await atOnce(200, async (node, at) => {
+      const change = paid('o1', 1 + (at % 2), (await node.readPurchase('o1'))?.revision)
+      const roll = { keyId: 'k1', secretHash: `r${at}`, oldUntil: later(DAY) }
+      const deeds = [
+        () => node.settlePurchase(change),
+        () => claim(node, `c${at}`),
+        () => node.rollKey(roll),
+        () => node.spendRequest('k1', NOON),
+        () => node.returnRequest('k1', 20_513),
+        () => node.labelKey('k1', `${at}`),
+        () => node.sweepShop(later(9_000 * DAY)),
+      ]
+      await deeds[at % deeds.length]?.()
+    })
+    assert.equal((await store.readKey('k1', NOON))?.state, 'active')
+  })
+})
+
+test('a server that dies while orders are settled leaves no order half paid', async () => {
+  const ORDERS = 100
+  await atOnce(ORDERS, (node, at) => node.addPurchase({ ...ORDER, id: `o${at}`, keyId: `k${at}` }))
+  const settling = Array.from({ length: ORDERS }, (_, at) =>
+    (at % 2 ? store : other).settlePurchase(paid(`o${at}`, 1)),
+  )
+  const all = Promise.allSettled(settling)
+  await Promise.race(settling)
+  await postgres.stop('SIGQUIT')
+  const outcomes = await all
+  await postgres.start()
+  assert.ok(outcomes.some(({ status }) => status === 'rejected'))
+  for (const [at, { status }] of outcomes.entries()) {
+    const isPaid = (await store.readPurchase(`o${at}`))?.payments === 1
+    assert.equal((await store.readKey(`k${at}`, NOON)) !== undefined, isPaid)
+    assert.equal(await store.knowsEvent(`evt of o${at}`), isPaid)
+    if (status === 'fulfilled') assert.ok(isPaid)
+  }
+})
+
+const ORDER: NewPurchase = {
+  id: 'o1',
+  provider: 'fake',
+  mode: 'test',
+  plan: business,
+  email: undefined,
+  createdAt: NOON,
+  keyId: 'k1',
+  keyPrefix: 'mf_test_abcd',
+  claimHash: 'claim',
+  idempotencyHash: undefined,
+}
