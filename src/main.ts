@@ -14,11 +14,13 @@ import { openParser } from './mime/parser.ts'
 import type { AccountBook } from './service/accounts.ts'
 import { parseOnce } from './service/parse-once.ts'
 import { loadSettings, SettingsError } from './settings.ts'
+import { MoveRefused } from './store/moving.ts'
 import { BackupRefused, backupShop } from './store/sqlite/backup.ts'
 import { FolderInUse } from './store/sqlite/files.ts'
 import { DamagedFile, NewerSchema } from './store/sqlite/migrate.ts'
 import { restoreShop } from './store/sqlite/restore.ts'
 import { openAliasTrial } from './threads/alias-trial.ts'
+import { moveFolder } from './threads/moving.ts'
 import { startService } from './threads/start.ts'
 import { openMailBeside, openShopBeside } from './threads/stores.ts'
 
@@ -42,6 +44,7 @@ function deeds(): Deeds {
     backup: async (file, options) => backupShop(read().config.data, file, options),
     restore: async (file, { tell }) =>
       restoreShop(read().config.data, file, { now: new Date(), tell }),
+    migrate: (move, told) => moveFolder(read().config, move, told),
     withOperatorMail: (deed) =>
       withStore(openMailBeside(read().config), async (store) => {
         const parser = openParser({ log: errorLog() })
@@ -151,9 +154,18 @@ function plainFault(error: unknown): string | undefined {
     return `${error.message}. Set MAYFLY_HTTP_PORT or MAYFLY_SMTP_PORT to a free port.`
   // A folder that cannot be made, a file that cannot be read, a host that does not exist: the message names it.
   if ('syscall' in error || hasCode(error, 'SQLITE_CANTOPEN')) return error.message
-  const mendable = [SettingsError, FolderInUse, NewerSchema, DamagedFile, BackupRefused, Problem]
-  return mendable.some((kind) => error instanceof kind) ? error.message : undefined
+  return MENDABLE.some((kind) => error instanceof kind) ? error.message : undefined
 }
+
+const MENDABLE = [
+  SettingsError,
+  FolderInUse,
+  NewerSchema,
+  DamagedFile,
+  BackupRefused,
+  MoveRefused,
+  Problem,
+]
 
 // Mail, tokens' hashes and our key are nobody else's on this machine, whoever made the folder.
 process.umask(0o077)

@@ -8,12 +8,13 @@ import { printConfig, type SettingLine } from './config.ts'
 import { type AddOptions, addDomain, printDomains, removeDomain, switchDomain } from './domain.ts'
 import { watchInbox } from './inbox.ts'
 import { addKeyCommands, addOrderCommands } from './key-commands.ts'
+import { addMigrateCommand, type MoveDeeds } from './migrate.ts'
 import { type OperatorMail, watchOperator } from './operator-inbox.ts'
 import { type Print, Refused } from './refused.ts'
 import type { Whereabouts } from './serve.ts'
 
 /** What the commands need done; main.ts opens each part only when a command asks for it. */
-export interface Deeds extends AccountDeeds, BackupDeeds {
+export interface Deeds extends AccountDeeds, BackupDeeds, MoveDeeds {
   version: string
   /** Runs until it is told to stop. */
   serve(): Promise<void>
@@ -63,6 +64,7 @@ function program(deeds: Deeds, print: Print): Command {
   addKeyCommands(mayfly.command('key').description('the keys that open /emails'), deeds, print)
   addOrderCommands(mayfly.command('order').description('what was sold'), deeds, print)
   addBackupCommands(mayfly, deeds, print)
+  addMigrateCommand(mayfly, deeds, print)
   return mayfly
 }
 

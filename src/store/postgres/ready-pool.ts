@@ -1,4 +1,5 @@
 import { type Kind, migrate } from './migrate.ts'
+import { refuseHalfMoved } from './move-record.ts'
 import { openPool, type Pool, type PoolOptions } from './pool.ts'
 import { checkServer } from './server.ts'
 
@@ -8,6 +9,7 @@ export async function openReadyPool(options: PoolOptions, kind: Kind): Promise<P
   try {
     await checkServer(pool)
     await migrate(pool, kind)
+    await refuseHalfMoved(pool)
     return pool
   } catch (error) {
     await pool.close()

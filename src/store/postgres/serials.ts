@@ -1,7 +1,7 @@
 import type { Db } from './pool.ts'
 
 // As many as the sequence's blocks have room for in 38 bits, see buckets.ts.
-const BLOCK = 1024
+export const BLOCK = 1024
 
 /** Numbers for raw mail that nobody else gets. Taken by the block, so that a mail costs no question of its own. */
 export function serialNumbers(): (db: Db, count: number) => Promise<number[]> {

@@ -14,7 +14,7 @@ export function openMigrated(folder: string, kind: Kind): Db {
   }
 }
 
-type Kind = 'mail' | 'shop'
+export type Kind = 'mail' | 'shop'
 const DAMAGE = /^SQLITE_(CORRUPT|NOTADB)/
 
 /** One transaction per step; refuses a schema that is newer than this program. */
@@ -31,6 +31,11 @@ function migrate(db: Db, kind: Kind): void {
     return true
   })
   while (step.immediate());
+}
+
+/** The newest that this program knows. */
+export function knownSchema(kind: Kind): number {
+  return readSteps(kind).length
 }
 
 function readSteps(kind: string): string[] {

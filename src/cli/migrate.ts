@@ -1,0 +1,67 @@
+import type { Command } from 'commander'
+import type { Moved, MoveProgress } from '../service/move-up.ts'
+import { count } from './key-shown.ts'
+import { showProgress } from './progress.ts'
+import { type Print, Refused } from './refused.ts'
+import { table } from './table.ts'
+
+export interface MoveDeeds {
+  /** Moves all that a data folder keeps into a PostgreSQL; `told` hears how far it is. */
+  migrate(
+    move: { folder: string; url: string },
+    told: (progress: MoveProgress) => void,
+  ): Promise<Moved>
+}
+
+export function addMigrateCommand(mayfly: Command, deeds: MoveDeeds, print: Print): void {
+  mayfly
+    .command('migrate')
+    .description('move all that a data folder keeps into a PostgreSQL; the service must be stopped')
+    .requiredOption('--from <store>', 'sqlite:FOLDER')
+    .requiredOption('--to <store>', 'postgres://user@host/database')
+    .action(async ({ from, to }: { from: string; to: string }) => {
+      const move = { folder: folderOf(from), url: urlOf(to) }
+      const progress = showProgress(process.stderr)
+      const moved = await deeds.migrate(move, progress.tell).finally(progress.end)
+      for (const line of movedTable(moved)) print(line)
+      checkSame(moved)
+      print(`${moved.copied ? 'Moved' : 'Moved before'}: ${held(moved)}, the same on both sides.`)
+      print(`Next: set MAYFLY_STORE to that PostgreSQL and start. ${move.folder} is as it was.`)
+    })
+}
+
+// What is wrong with an address is told without it: it may hold a password.
+function folderOf(from: string): string {
+  const folder = /^sqlite:(.+)$/s.exec(from)?.[1]
+  if (folder !== undefined) return folder
+  if (from === 'sqlite:') throw new Refused('--from: name the folder, as in sqlite:./data', 2)
+  throw new Refused('--from: what moves is a folder, as in sqlite:./data', 2)
+}
+
+function urlOf(to: string): string {
+  if (/^postgres(ql)?:\/\//.test(to) && URL.canParse(to)) return to
+  throw new Refused('--to: it goes to a PostgreSQL, as in postgres://user@host/database', 2)
+}
+
+function movedTable({ tables }: Moved): string[] {
+  const rows = tables.map(({ name, rows: number, same }) => [
+    name,
+    count(number),
+    same ? 'the same' : 'DIFFERS',
+  ])
+  return table([['TABLE', 'ROWS', 'COMPARED'], ...rows])
+}
+
+function checkSame({ tables, copied }: Moved): void {
+  const different = tables.filter(({ same }) => !same).map(({ name }) => name)
+  if (different.length === 0) return
+  const why = copied ? '' : ', as it does once a service has run on it'
+  throw new Refused(
+    `PostgreSQL differs from the folder in ${different.join(', ')}${why}. Nothing was lost: the folder is as it was. To move again, give an empty database.`,
+  )
+}
+
+function held({ tables, bytes }: Moved): string {
+  const rows = tables.reduce((all, one) => all + one.rows, 0)
+  return `${count(rows)} rows, ${count(Math.round(bytes / 100_000) / 10)} MB of mail`
+}
