@@ -27,6 +27,7 @@ export type Config = ReturnType<typeof readConfig>['config']
 export function readConfig(source: SettingSource) {
   const read = settingReader(source)
   const config = {
+    ...storeConfig(read),
     ...generalConfig(read),
     http: httpConfig(read),
     smtp: smtpConfig(read),
@@ -78,7 +79,7 @@ const EXAMPLES = `mayfly dayfly brook pond reed ripple willow heron otter pebble
   .map((name) => `${name}.example`)
   .join(',')
 
-function generalConfig({ setting, secret, server }: SettingReader) {
+function storeConfig({ setting, server }: SettingReader) {
   return {
     data: setting('MAYFLY_DATA', text, './data', 'folder that holds everything we keep'),
     store: server(
@@ -93,6 +94,23 @@ function generalConfig({ setting, secret, server }: SettingReader) {
       '',
       'what carries news and request rates between nodes on one PostgreSQL: redis://host:6379',
     ),
+    minFreeBytes: setting(
+      'MAYFLY_MIN_FREE',
+      sizeOrAuto,
+      'auto',
+      'free disk under which no mail is taken; auto: the smaller of 5 % and 512 MB',
+    ),
+    mailMaxBytes: setting(
+      'MAYFLY_MAIL_DB_MAX',
+      sizeOrAuto,
+      'auto',
+      'size at which mail.db takes no more; auto: as the disk allows',
+    ),
+  }
+}
+
+function generalConfig({ setting, secret }: SettingReader) {
+  return {
     host: setting('MAYFLY_HOST', text, '::', 'address to listen on; :: is all of them'),
     adminToken: secret(
       'MAYFLY_ADMIN_TOKEN',
@@ -110,18 +128,14 @@ function generalConfig({ setting, secret, server }: SettingReader) {
       'info',
       'how much is logged: debug, info, warn or error',
     ),
-    minFreeBytes: setting(
-      'MAYFLY_MIN_FREE',
-      sizeOrAuto,
-      'auto',
-      'free disk under which no mail is taken; auto: the smaller of 5 % and 512 MB',
-    ),
-    mailMaxBytes: setting(
-      'MAYFLY_MAIL_DB_MAX',
-      sizeOrAuto,
-      'auto',
-      'size at which mail.db takes no more; auto: as the disk allows',
-    ),
+    drainMs:
+      1000 *
+      setting(
+        'MAYFLY_DRAIN',
+        duration('0s', '10m'),
+        '0s',
+        'how long a stop waits, unready but serving, for load balancers to look elsewhere',
+      ),
     domains: setting(
       'MAYFLY_DOMAINS',
       mailDomains,

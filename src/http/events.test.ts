@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { describe, test } from 'vitest'
 import { Problem } from '../core/problem.ts'
 import type { MailEvent } from '../service/mail-events.ts'
-import { eventStream, eventText } from './events.ts'
+import { eventStream, eventText, retryMs } from './events.ts'
 
 const message = {
   id: 7,
@@ -50,7 +50,7 @@ describe('a stream', () => {
         yield { kind: 'message', message }
       }
     }
-    const stream = Readable.from(eventStream(endless(), 0), {
+    const stream = Readable.from(eventStream(endless(), { startsAfter: 0, retryMs: 2_000 }), {
       objectMode: false,
       highWaterMark: 1_000,
     })
@@ -65,8 +65,15 @@ describe('a stream', () => {
       yield { kind: 'beat' }
       throw fault
     }
-    const heard = await Array.fromAsync(eventStream(failing(new Problem('shutting_down', 'x')), 5))
-    assert.match(heard.join(''), /^retry: \d+\nid: 5\n\n:\n\n: shutting_down\nretry: \d+\n\n$/)
-    await assert.rejects(Array.fromAsync(eventStream(failing(new Error('disk')), 5)), /disk/)
+    const opening = { startsAfter: 5, retryMs: 2_000 }
+    const all = (fault: Error) => Array.fromAsync(eventStream(failing(fault), opening))
+    const heard = await all(new Problem('shutting_down', 'x'))
+    assert.equal(heard.join(''), 'retry: 2000\nid: 5\n\n:\n\n: shutting_down\nretry: 2000\n\n')
+    await assert.rejects(all(new Error('disk')), /disk/)
   })
+})
+
+test('readers come back after a second at least, and not all at once', () => {
+  const waits = [0, 1, 128, 255].map((chance) => retryMs(() => Uint8Array.of(chance)))
+  assert.deepEqual(waits, [1_000, 1_012, 2_506, 4_000])
 })

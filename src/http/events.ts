@@ -2,8 +2,13 @@ import { Problem } from '../core/problem.ts'
 import type { MailEvent } from '../service/mail-events.ts'
 import { summaryJson } from './shapes.ts'
 
-// The browser comes back after so long when a stream breaks off.
-const RETRY_MS = 2_000
+const RETRY_MS = { least: 1_000, more: 3_000 }
+
+/** After so long the reader comes back when his stream ends. Not all readers of a node come at the same moment. */
+export function retryMs(randomBytes: (count: number) => Uint8Array): number {
+  const [chance = 0] = randomBytes(1)
+  return RETRY_MS.least + Math.round((RETRY_MS.more * chance) / 255)
+}
 
 /** One event as text/event-stream has it. Only messages carry an id: it is where a reader goes on. */
 export function eventText(event: MailEvent): string {
@@ -22,18 +27,23 @@ export function eventText(event: MailEvent): string {
   }
 }
 
+interface Opening {
+  startsAfter: number
+  retryMs: number
+}
+
 /** The whole stream. It tells at once where it starts, so that who breaks off before the first message misses none. */
 export async function* eventStream(
   events: AsyncIterable<MailEvent>,
-  startsAfter: number,
+  { startsAfter, retryMs }: Opening,
 ): AsyncGenerator<string> {
-  yield `retry: ${RETRY_MS}\nid: ${startsAfter}\n\n`
+  yield `retry: ${retryMs}\nid: ${startsAfter}\n\n`
   try {
     for await (const event of events) yield eventText(event)
   } catch (error) {
     // We stop: the reader comes back by himself, here or to another node.
     if (!(error instanceof Problem)) throw error
-    yield `: ${error.code}\nretry: ${RETRY_MS}\n\n`
+    yield `: ${error.code}\nretry: ${retryMs}\n\n`
   }
 }
 

@@ -123,5 +123,6 @@ export interface RouteNeeds
   answers: Answers
   outgoing: Outgoing
   waiting: Waiting
-  closing(): boolean
+  /** We stop soon: nothing that lasts is begun, and no connection is kept. */
+  draining(): boolean
 }

@@ -1,3 +1,5 @@
+import type { MailDomain } from '../core/mail-domain.ts'
+import { StoreAway } from '../core/problem.ts'
 import { openDomains } from '../service/domains.ts'
 import type { RouteNeeds } from './needs.ts'
 import type { Call } from './route.ts'
@@ -19,7 +21,7 @@ export async function pageFacts(
   needs: RouteNeeds,
   call: Pick<Call, 'headers' | 'secure'>,
 ): Promise<PageFacts> {
-  const [domain] = await openDomains(needs)
+  const domain = await firstDomain(needs)
   return {
     life: needs.lives.sessionSeconds,
     longest: Math.max(needs.lives.maxSessionSeconds, needs.lives.sessionSeconds),
@@ -29,5 +31,15 @@ export async function pageFacts(
     checks: needs.checksSenders,
     receipts: needs.receipts,
     site: siteUrl(needs.baseUrl, call),
+  }
+}
+
+/** None while the store is away: the page itself says so, and goes on by itself when it is back. */
+async function firstDomain(needs: RouteNeeds): Promise<MailDomain | undefined> {
+  try {
+    return (await openDomains(needs))[0]
+  } catch (error) {
+    if (error instanceof StoreAway) return undefined
+    throw error
   }
 }

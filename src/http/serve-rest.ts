@@ -30,6 +30,7 @@ export function serveRest(serving: Serving) {
         reply.raw.setHeader('allow', allow)
         throw new Problem('method_not_allowed', `Use ${allow}.`)
       }
+      if (serving.needs.draining()) reply.raw.shouldKeepAlive = false
       await writeAnswer(reply.raw, dress(preflight(allow)))
     } catch (error) {
       await refuse(serving, request, { response: reply.raw, error, dress })

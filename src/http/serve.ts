@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { asError } from '../core/fault.ts'
-import { Problem } from '../core/problem.ts'
+import { Problem, StoreAway } from '../core/problem.ts'
 import { takeRate } from '../service/rates.ts'
 import type { Answer } from './answer.ts'
 import { bearerOf } from './bearer.ts'
@@ -24,6 +24,8 @@ export interface Serving {
   addressOf(request: IncomingMessage): string
   secureOf(request: IncomingMessage): boolean
   signalOf(response: ServerResponse): AbortSignal
+  /** Tells the log that the store is away. */
+  tellOutage(): void
   requestId(): string
   routes: readonly Route[]
 }
@@ -86,7 +88,7 @@ export function serveRoute(serving: Serving, route: Route) {
         told = make
       })
       countAnswer(route.path, made.status)
-      if (needs.closing()) reply.raw.shouldKeepAlive = false
+      if (needs.draining()) reply.raw.shouldKeepAlive = false
       await writeAnswer(reply.raw, dress(made))
     } catch (error) {
       const { headers } = request.raw
@@ -115,7 +117,7 @@ interface Refusing {
 
 /** Tells the caller what is wrong with the request, and the log what is wrong with us. */
 export async function refuse(
-  { needs, requestId }: Serving,
+  { needs, requestId, tellOutage }: Serving,
   { raw, routeOptions }: FastifyRequest,
   { response, error, dress = (bare) => bare, write = refusal }: Refusing,
 ): Promise<void> {
@@ -125,6 +127,7 @@ export async function refuse(
   }
   const problem = problemOf(error)
   const id = requestId()
+  if (problem instanceof StoreAway) tellOutage()
   if (problem.code === 'internal') {
     needs.log.error({ err: asError(error), requestId: id, path: pathOf(raw) }, 'a request failed')
   }
@@ -134,7 +137,7 @@ export async function refuse(
     const answer = dress(write(problem, id))
     countAnswer(routeOptions.url ?? 'none', answer.status)
     // A connection that outlives its last answer would hold up the closing of the door.
-    if (needs.closing()) response.shouldKeepAlive = false
+    if (needs.draining()) response.shouldKeepAlive = false
     if (await hasArrived(raw)) await writeAnswer(response, answer)
     else await writeEarly(raw, response, answer)
   }

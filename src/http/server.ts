@@ -1,4 +1,5 @@
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { outageTeller } from '../core/outage.ts'
 import { Problem } from '../core/problem.ts'
 import { accountRules } from '../service/accounts.ts'
 import { lookForCodes } from '../service/look-for-codes.ts'
@@ -35,13 +36,20 @@ const PATIENCE_MS = 300
 const NO_QUERY = {}
 const OUTGOING_BYTES = 256 * 1024 * 1024
 
-/** Opens the door. Closing it answers what is under way, sends those who wait home, and then lets go of every connection. */
+interface HttpServer {
+  port: number
+  /** From now on we are not ready: who waits is sent home, all else is answered, and each answer ends its connection. */
+  drain(): void
+  /** Drains, answers what is under way, and then lets go of every connection. */
+  close(): Promise<void>
+}
+
 export async function openHttp(
   needs: HttpNeeds,
   { host, port, reusePort, requestMs = 15_000 }: HttpOptions,
-): Promise<{ port: number; close(): Promise<void> }> {
+): Promise<HttpServer> {
   const { config } = needs
-  let closing = false
+  let draining = false
   const { signalOf, stop } = hangUps()
   const rules = rulesOf(config)
   const parsed = parseOnce(needs)
@@ -54,7 +62,7 @@ export async function openHttp(
     answers: keepAnswers(KEPT_ANSWER_BYTES),
     waiting: countWaiting(),
     outgoing: outgoingBudget(OUTGOING_BYTES),
-    closing: () => closing,
+    draining: () => draining,
   }
   const serving: Serving = {
     needs: routeNeeds,
@@ -62,6 +70,7 @@ export async function openHttp(
     addressOf: addressFinder(config.http.trustProxy),
     secureOf: secureFinder(config.http),
     signalOf,
+    tellOutage: outageTeller(needs.log),
     requestId: () => Buffer.from(needs.randomBytes(12)).toString('base64url'),
     routes,
   }
@@ -71,12 +80,17 @@ export async function openHttp(
   await app.listen(listening)
   const address = app.server.address()
 
+  function drain(): void {
+    draining = true
+    stop(new Problem('shutting_down', 'The service is stopping. Try again in a moment.', 1))
+  }
+
   return {
     port: typeof address === 'object' && address ? address.port : port,
+    drain,
     async close() {
-      closing = true
+      drain()
       codes.close()
-      stop(new Problem('shutting_down', 'The service is stopping. Try again in a moment.', 1))
       const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_LOOK_MS)
       const late = setTimeout(() => app.server.closeAllConnections(), CLOSING_MS)
       await app.close()
@@ -112,7 +126,7 @@ function buildApp(serving: Serving, requestMs: number): FastifyInstance {
     bodyLimit: MAX_BODY,
     requestTimeout: requestMs,
     connectionTimeout: SILENCE_MS,
-    // Ours is an answer in our shape, see closing().
+    // Ours is an answer in our shape, see drain().
     return503OnClosing: false,
     exposeHeadRoutes: false,
     http: {

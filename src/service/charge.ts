@@ -1,5 +1,5 @@
 import type { ApiKey } from '../core/key.ts'
-import { Problem } from '../core/problem.ts'
+import { Problem, StoreAway } from '../core/problem.ts'
 import type { ShopStore, Spent } from '../store/store.ts'
 import { type AdmitNeeds, admitAgain, type Caller } from './admit.ts'
 
@@ -12,7 +12,7 @@ const ATTEMPTS = 3
 
 /**
  * Takes one request of the key, then does the deed. If that fails the request is given back. It is taken first, so that
- * nobody ever gets more than the plan has: a process that dies in between has charged for what nobody saw.
+ * nobody ever gets more than the plan has: a process or a store that dies in between has charged for what nobody saw.
  */
 export async function charge<T>(
   needs: ChargeNeeds,
@@ -24,6 +24,8 @@ export async function charge<T>(
     return await deed()
   } catch (error) {
     await giveBack(needs, { key, caller, day }).catch((failure: unknown) => {
+      // It may have been given back for all we know: to try again later could give back two.
+      if (failure instanceof StoreAway) throw error
       throw new AggregateError([error, failure], 'a request that failed was not given back', {
         cause: error,
       })

@@ -1,6 +1,6 @@
 import type { Bus } from '../bus/bus.ts'
 import type { MessageSummary } from '../core/message.ts'
-import { Problem } from '../core/problem.ts'
+import { Problem, type ProblemCode, StoreAway } from '../core/problem.ts'
 import type { Session } from '../core/session.ts'
 import type { MailStore } from '../store/store.ts'
 import { type LiveSessionNeeds, liveSession } from './live-session.ts'
@@ -47,16 +47,10 @@ export async function* mailEvents(
     watch.poke()
   }, beatMs)
 
+  const look = looker(needs, { token, session, sinceId, resumes })
   try {
-    const seen = await seenBefore(needs, session, { sinceId, resumes })
     for (;;) {
-      const current = await stillLive(needs, token)
-      // A revived session is another mailbox: this one is over.
-      if (typeof current === 'string' || current.id !== session.id) {
-        yield { kind: 'end', reason: typeof current === 'string' ? current : 'expired' }
-        return
-      }
-      if (current.version !== seen.version) yield* changes(needs, current, seen)
+      if ((yield* look()) === 'ended') return
       if (beatDue) yield { kind: 'beat' }
       beatDue = false
       await watch.news()
@@ -67,6 +61,33 @@ export async function* mailEvents(
   }
 }
 
+/**
+ * Tells at each look what is new since the last. One that finds the store away tells nothing, and the next one tells what it missed:
+ * a browser whose stream is refused never comes back by itself.
+ */
+function looker(
+  needs: MailEventsNeeds,
+  { token, session, ...before }: Pick<Following, 'token' | 'session' | 'sinceId' | 'resumes'>,
+): () => AsyncGenerator<MailEvent, 'ended' | undefined> {
+  let seen: Seen | undefined
+
+  return async function* look() {
+    try {
+      seen ??= await seenBefore(needs, session, before)
+      const current = await stillLive(needs, token)
+      // A revived session is another mailbox: this one is over.
+      if (typeof current === 'string' || current.id !== session.id) {
+        yield { kind: 'end', reason: typeof current === 'string' ? current : 'expired' }
+        return 'ended'
+      }
+      if (current.version !== seen.version) yield* changes(needs, current, seen)
+    } catch (error) {
+      if (!(error instanceof StoreAway)) throw error
+    }
+    return undefined
+  }
+}
+
 async function stillLive(
   needs: LiveSessionNeeds,
   token: string,
@@ -74,9 +95,15 @@ async function stillLive(
   try {
     return await liveSession(needs, token)
   } catch (error) {
-    if (!(error instanceof Problem)) throw error
-    return error.code === 'session_expired' ? 'expired' : 'deleted'
+    const reason = error instanceof Problem ? ENDS[error.code] : undefined
+    if (!reason) throw error
+    return reason
   }
+}
+
+const ENDS: Partial<Record<ProblemCode, 'expired' | 'deleted'>> = {
+  session_expired: 'expired',
+  invalid_token: 'deleted',
 }
 
 interface Seen {
@@ -116,7 +143,12 @@ async function* changes(
 ): AsyncGenerator<MailEvent> {
   const ids = await needs.store.listMessageIds(session.id)
   const there = new Set(ids)
-  for (const id of seen.ids) if (!there.has(id)) yield { kind: 'deleted', id }
+  for (const id of seen.ids) {
+    if (there.has(id)) continue
+    // At once: when what follows finds the store away, it is not told again.
+    seen.ids.delete(id)
+    yield { kind: 'deleted', id }
+  }
   for (const message of await lookedAt(needs, session, seen)) yield { kind: 'updated', message }
   const messages = await newMessages(needs, session, seen.lastId)
 

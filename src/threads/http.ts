@@ -49,6 +49,7 @@ if (parentPort) {
   serve(parentPort, {
     ready: () => door.port,
     metrics: () => register.getMetricsAsJSON(),
+    drain: door.drain,
     async close() {
       await door.close()
       await parts.close()

@@ -32,6 +32,8 @@ if (parentPort) {
   serve(parentPort, {
     ready: () => true,
     metrics: () => register.getMetricsAsJSON(),
+    // Another node takes the accounts over meanwhile.
+    drain: () => end.abort(),
     async close() {
       end.abort()
       await following

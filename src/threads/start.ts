@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { AggregatorRegistry } from 'prom-client'
 import { makeWaiters } from '../bus/memory.ts'
@@ -29,7 +30,7 @@ export interface Service {
   httpPort: number
   smtpPort: number
   listDomains: MailStore['listDomains']
-  /** Doors first, so nothing new comes in; then what they used. */
+  /** Drains the doors for as long as MAYFLY_DRAIN says, closes them, so nothing new comes in, and then what they used. */
   stop(): Promise<void>
 }
 
@@ -47,8 +48,14 @@ export async function startService(
 ): Promise<Service> {
   const closers: Closer[] = []
   try {
-    const parts = await startParts(config, { log, died, clock, closers })
-    return { ...parts, stop: () => closeAll(closers) }
+    const { drain, ...parts } = await startParts(config, { log, died, clock, closers })
+    return {
+      ...parts,
+      async stop() {
+        await drain()
+        await closeAll(closers)
+      },
+    }
   } catch (error) {
     // The fault of the start is the one to tell.
     await closeAll(closers).catch((err: Error) => log.error({ err }, 'a part did not close'))
@@ -109,7 +116,12 @@ async function startParts(config: Config, { log, died, clock, closers }: Startin
     doorThreads.push(await startThread('./imap.ts', setup, { name: 'imap', died }))
   }
   const httpPort = await open('http')
-  return { httpPort, smtpPort, listDomains: parts.store.listDomains }
+  // HTTP first: until a load balancer has seen /readyz turn, it sends us whatever comes.
+  const drain = async () => {
+    for (const thread of doorThreads.toReversed()) await thread.call('drain')
+    await pause(config.drainMs)
+  }
+  return { httpPort, smtpPort, listDomains: parts.store.listDomains, drain }
 }
 
 const fetches = ({ gmailAccounts }: Config) => gmailAccounts.length > 0

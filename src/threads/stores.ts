@@ -28,10 +28,15 @@ export async function openMailStore(
   { versions, port }: { versions: SharedArrayBuffer; port: MessagePort | undefined },
 ): Promise<MailStore> {
   if (onPostgres(config)) return await openPostgresMail(postgresOptions(config))
-  const { data: folder, minFreeBytes } = config
+  const { data: folder, minFreeBytes, mailMaxBytes: maxBytes } = config
   const way = wayOf(port)
-  const write = caller(way) as Write<MailWrites>
-  const store = openSqliteMail({ folder, minFreeBytes, write, versions: openVersions(versions) })
+  const store = openSqliteMail({
+    folder,
+    minFreeBytes,
+    maxBytes,
+    write: caller(way) as Write<MailWrites>,
+    versions: openVersions(versions),
+  })
   return closingToo(store, way)
 }
 

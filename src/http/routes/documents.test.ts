@@ -116,7 +116,6 @@ describe('/openapi.json', () => {
         '/api/check-mail',
         '/api/read-mail',
         '/api/attachment',
-        '/api/events',
         '/emails',
         '/readyz',
       ])

@@ -1,10 +1,9 @@
 import { Readable } from 'node:stream'
 import { Type } from 'typebox'
-import { Problem } from '../../core/problem.ts'
 import { liveSession } from '../../service/live-session.ts'
 import { mailEvents } from '../../service/mail-events.ts'
 import { privateFile } from '../answer.ts'
-import { eventStream } from '../events.ts'
+import { eventStream, retryMs } from '../events.ts'
 import { type Call, route } from '../route.ts'
 import { sinceIdField, tokenField } from '../shapes.ts'
 
@@ -17,17 +16,16 @@ export const eventsRoute = route({
   path: '/api/events',
   title: 'Live stream',
   about:
-    'Server-sent events: message (a summary; its id is the event id), updated (the summary again, when its code was found later), deleted ({"id":…}), end ({"reason":"expired" or "deleted"}). Last-Event-ID or since_id resumes after that message, and tells the codes in older ones of the last five minutes again; with neither the stream starts now.',
+    'Server-sent events: message (a summary; its id is the event id), updated (the summary again, when its code was found later), deleted ({"id":…}), end ({"reason":"expired" or "deleted"}). Last-Event-ID or since_id resumes after that message, and tells the codes in older ones of the last five minutes again; with neither the stream starts now. It may end at any time without an end event: come back after as many milliseconds as retry says.',
   input: Type.Object({ token: tokenField, since_id: sinceIdField }),
   output: TYPE,
-  refusals: ['invalid_token', 'session_expired', 'shutting_down'],
+  refusals: ['invalid_token', 'session_expired'],
   resumable: true,
   async handle({ token, since_id: sinceId }, needs, call) {
     const session = await liveSession(needs, token)
     // The stream is the last thing on its connection.
     const headers = { 'x-accel-buffering': 'no', connection: 'close' }
     if (call.method === 'HEAD') return privateFile(TYPE, undefined, headers)
-    if (needs.closing()) throw new Problem('shutting_down', 'The service is stopping.', 1)
 
     const resumesAfter = lastEventId(call) ?? sinceId
     const startsAfter = resumesAfter ?? session.lastId
@@ -40,7 +38,9 @@ export const eventsRoute = route({
       ...needs.quiet,
       signal: call.signal(),
     })
-    const body = Readable.from(eventStream(events, startsAfter), {
+    const opening = { startsAfter, retryMs: retryMs(needs.randomBytes) }
+    // Also while we drain: a browser that is refused once never comes back, one whose stream ends does.
+    const body = Readable.from(eventStream(events, opening), {
       objectMode: false,
       highWaterMark: BUFFERED_BYTES,
     })

@@ -101,7 +101,7 @@ describe('/readyz', () => {
   })
   describe('503 while we stop', () => {
     test('readiness turns, whatever the disk says', async () => {
-      const needs = { closing: () => true } as RouteNeeds
+      const needs = { draining: () => true } as RouteNeeds
       const call: Call = {
         method: 'GET',
         headers: {},

@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
-import { Problem } from '../../core/problem.ts'
+import { Problem, StoreAway } from '../../core/problem.ts'
 import { accountHealth } from '../../service/account-health.ts'
 import { accountMetrics } from '../account-metrics.ts'
 import { isOperatorCall } from '../admin.ts'
 import { file } from '../answer.ts'
+import type { RouteNeeds } from '../needs.ts'
 import { route } from '../route.ts'
 
 const TYPE = 'text/plain; version=0.0.4; charset=utf-8'
@@ -22,7 +23,17 @@ export const metricsRoute = route({
     if (!isOperatorCall(needs.adminToken, call)) {
       throw new Problem('invalid_token', 'Give the admin token as Authorization: Bearer.')
     }
-    const lines = `${await needs.metrics()}${accountMetrics(await accountHealth(needs))}`
+    const lines = `${await needs.metrics()}${await accountLines(needs)}`
     return file(TYPE, lines, { 'cache-control': 'no-store' })
   },
 })
+
+/** None while the store is away: what this node counts itself is worth most just then. */
+async function accountLines(needs: RouteNeeds): Promise<string> {
+  try {
+    return accountMetrics(await accountHealth(needs))
+  } catch (error) {
+    if (error instanceof StoreAway) return ''
+    throw error
+  }
+}

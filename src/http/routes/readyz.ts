@@ -34,7 +34,7 @@ export const readyzRoute = route({
   uncounted: true,
   operator: true,
   async handle(_input, needs, call) {
-    if (needs.closing()) throw new Problem('shutting_down', 'The service is stopping.', 1)
+    if (needs.draining()) throw new Problem('shutting_down', 'The service is stopping.', 1)
     const reason = await unreadiness(needs)
     const isOperator = isOperatorCall(needs.adminToken, call)
     if (reason !== undefined) {
