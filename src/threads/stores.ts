@@ -3,6 +3,7 @@ import type { MessagePort } from 'node:worker_threads'
 import type { Config } from '../config.ts'
 import type { ReceiveLimits } from '../core/recipient.ts'
 import { openPostgresMail } from '../store/postgres/mail-store.ts'
+import { openPostgresShop } from '../store/postgres/shop-store.ts'
 import type { Db } from '../store/sqlite/files.ts'
 import { groupCommit, type Write } from '../store/sqlite/group-commit.ts'
 import { allMailWrites, type MailWrites, openSqliteMail } from '../store/sqlite/mail-store.ts'
@@ -98,10 +99,6 @@ function postgresOptions(config: Config) {
     poolMs: config.pool.ttlMs,
     operatorMs: OPERATOR_MAIL_MS,
   }
-}
-
-async function openPostgresShop(_options: { url: string }): Promise<ShopStore> {
-  throw new Error('not there yet')
 }
 
 /** Each write is a group of its own: one short IMMEDIATE transaction, for which the service's writer waits its turn. */
