@@ -7,24 +7,26 @@ import type { Log, LogFacts } from '../src/core/log.ts'
 import type { Mail, Message, SenderChecks } from '../src/core/message.ts'
 import { OPERATOR } from '../src/core/session.ts'
 import { type BuiltPage, readBuiltPage } from '../src/http/built-page.ts'
+import type { Quiet } from '../src/http/needs.ts'
 import { openHttp } from '../src/http/server.ts'
 import { makeRates, openMemoryLimit } from '../src/limit/memory.ts'
 import { openPay } from '../src/pay/open.ts'
 import { receive } from '../src/service/receive.ts'
 import type { MailStore, ShopStore } from '../src/store/store.ts'
-import { scratchMail, scratchShop } from './scratch.ts'
+import { scratchStores } from './scratch.ts'
 
 export type Door = Awaited<ReturnType<typeof openDoor>>
 
 interface DoorOptions {
   env?: Record<string, string>
-  /** Makes parts of the store fail or tell of trouble. */
+  /** Makes parts of the store fail or tell of trouble; a whole one is used in its place. */
   trouble?: Partial<MailStore>
   shopTrouble?: Partial<ShopStore>
   parse?: (raw: Uint8Array) => Promise<Mail>
   senderChecks?: (message: Message) => Promise<SenderChecks | undefined>
   /** So long an answer waits for what is read out of a mail besides its text. */
   patienceMs?: number
+  quiet?: Quiet
   requestMs?: number
   now?: () => Date
   builtPage?: BuiltPage
@@ -38,11 +40,12 @@ export async function openDoor({
   parse = noParse,
   senderChecks = async () => undefined,
   patienceMs,
+  quiet,
   now = () => new Date(),
   builtPage = readBuiltPage(fileURLToPath(new URL('../web/dist/', import.meta.url))),
   ...rest
 }: DoorOptions = {}) {
-  const scratch = await scratchMail({
+  const scratch = await scratchStores({
     mailbox: { maxMessages: 1_000, maxBytes: 100_000_000 },
     poolMaxBytes: 100_000_000,
   })
@@ -51,11 +54,10 @@ export async function openDoor({
     await scratch.store.addDomain({ name, sessions: true, reader: false, ttlSeconds: undefined })
   }
   const store = { ...scratch.store, ...trouble }
-  const scratchedShop = await scratchShop()
-  const shop = { ...scratchedShop.store, ...shopTrouble }
+  const shop = { ...scratch.shop, ...shopTrouble }
   const { config: read } = readConfig({ env, file: {} })
   const patience = patienceMs === undefined ? {} : { patienceMs }
-  const config = { ...read, http: { ...read.http, ...patience } }
+  const config = { ...read, http: { ...read.http, ...patience, ...(quiet ? { quiet } : {}) } }
   const bus = openMemoryBus(`door-${randomBytes(8).toString('hex')}`, makeWaiters())
   const logged: { level: string; facts: LogFacts; sentence: string }[] = []
   const note = (level: string) => (facts: LogFacts, sentence: string) => {
@@ -108,6 +110,7 @@ export async function openDoor({
         raw: Buffer.from(raw),
       })
     },
+    drain: door.drain,
     close: door.close,
     async stop() {
       await door.close()
@@ -115,7 +118,6 @@ export async function openDoor({
       await new Promise(setImmediate)
       await bus.close()
       await scratch.close()
-      await scratchedShop.close()
     },
   }
 }

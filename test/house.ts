@@ -3,6 +3,7 @@ import type { Quiet } from '../src/http/needs.ts'
 import { openLog } from '../src/log.ts'
 import { makeClock, openClock } from '../src/threads/clock.ts'
 import { startService } from '../src/threads/start.ts'
+import { storeFor } from './engine.ts'
 import { scratchFolder } from './scratch.ts'
 import { connectSmtp } from './smtp-client.ts'
 
@@ -17,6 +18,7 @@ export async function openHouse({
   const { config: read } = readConfig({
     env: {
       MAYFLY_DATA: folder.path,
+      MAYFLY_STORE: await storeFor(folder.path),
       MAYFLY_HTTP_PORT: '0',
       MAYFLY_SMTP_PORT: '0',
       MAYFLY_HOST: '127.0.0.1',

@@ -167,7 +167,7 @@ async function startServer({ path, cluster, user, port }: Place): Promise<ChildP
   const settings = [
     ...(port ? ['listen_addresses=127.0.0.1', ...tls.split(' ')] : ['listen_addresses=']),
     `unix_socket_directories=${path}`,
-    'max_connections=60',
+    'max_connections=200',
     'shared_buffers=32MB',
     'recovery_init_sync_method=syncfs',
   ]

@@ -1,6 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { ReceiveLimits } from '../src/core/recipient.ts'
+import { openPostgresMail } from '../src/store/postgres/mail-store.ts'
+import { openPostgresShop } from '../src/store/postgres/shop-store.ts'
 import type { Write } from '../src/store/sqlite/group-commit.ts'
 import { type MailWrites, openSqliteMail } from '../src/store/sqlite/mail-store.ts'
 import { openSqliteShop, type ShopWrites } from '../src/store/sqlite/shop-store.ts'
@@ -8,6 +11,7 @@ import { makeVersions, openVersions } from '../src/store/sqlite/versions.ts'
 import type { MailStore, ShopStore } from '../src/store/store.ts'
 import { caller } from '../src/threads/ports.ts'
 import { startMailWriter, startShopWriter } from '../src/threads/writers.ts'
+import { storeFor } from './engine.ts'
 
 export function scratchFolder(): { path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'mayfly-'))
@@ -67,4 +71,36 @@ export async function scratchShop(): Promise<{ store: ShopStore; close(): Promis
       folder.remove()
     },
   }
+}
+
+/** Both stores, of the engine that this run is for. */
+export async function scratchStores(limits: ReceiveLimits): Promise<{
+  store: MailStore
+  shop: ShopStore
+  close(): Promise<void>
+}> {
+  const folder = scratchFolder()
+  const url = await storeFor(folder.path)
+  folder.remove()
+  const [mail, shop] =
+    url === 'sqlite:'
+      ? [await scratchMail(limits), await scratchShop()]
+      : await Promise.all([
+          openPostgresMail({ ...POSTGRES, url, limits }).then(closable),
+          openPostgresShop({ url }).then(closable),
+        ])
+  return {
+    store: mail.store,
+    shop: shop.store,
+    async close() {
+      await mail.close()
+      await shop.close()
+    },
+  }
+}
+
+const POSTGRES = { poolMs: 86_400_000, operatorMs: 86_400_000, aheadDays: 1 }
+
+function closable<Store extends { close(): Promise<void> }>(store: Store) {
+  return { store, close: () => store.close() }
 }

@@ -1,0 +1,14 @@
+import { openPostgresMail } from '../src/store/postgres/mail-store.ts'
+import { openPostgresShop } from '../src/store/postgres/shop-store.ts'
+import { MAIL_OPTIONS, openPostgres } from './postgres.ts'
+
+/** Before the first file of vitest's project `postgres`: one server, and a database to copy. The answer ends it. */
+export async function setup(): Promise<() => Promise<void>> {
+  const postgres = await openPostgres()
+  await postgres.run('create database mayfly template template0')
+  const url = postgres.urlOf('mayfly')
+  const stores = [await openPostgresMail({ ...MAIL_OPTIONS, url }), await openPostgresShop({ url })]
+  for (const store of stores) await store.close()
+  process.env['MAYFLY_TEST_POSTGRES'] = postgres.urlOf('postgres')
+  return () => postgres.close()
+}
