@@ -30,11 +30,14 @@ export function openMemoryLimit(shared: SharedArrayBuffer): Limit {
   }
 }
 
-function reckon(wholeAt: number, { count, seconds, burst }: Rate, now: Date) {
+// What a sum of times may be off: doubles of their size have about four digits after the point.
+export const GRAIN_MS = 0.01
+
+export function reckon(wholeAt: number, { count, seconds, burst }: Rate, now: Date) {
   const time = now.getTime()
   const step = (seconds * 1000) / count
   const span = step * burst
   // Further away than an empty allowance can be: the clock has stepped back. Nobody is locked out for that.
   const from = Math.max(time, Math.min(wholeAt, time + span))
-  return { from, step, waitMs: Math.max(0, Math.ceil(from + step - span - time)) }
+  return { from, step, waitMs: Math.max(0, Math.ceil(from + step - span - time - GRAIN_MS)) }
 }

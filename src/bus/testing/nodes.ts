@@ -1,0 +1,82 @@
+import type { MailboxId } from '../../core/session.ts'
+import { connectRedis } from '../../redis/connect.ts'
+import { keptLog } from '../../redis/testing/log.ts'
+import type { Bus } from '../bus.ts'
+import { makeWaiters, openMemoryBus } from '../memory.ts'
+import { openRedisBus } from '../redis.ts'
+
+export const ANN = 101 as MailboxId
+/** In the same bucket. */
+const BOB = (101 + 1_024) as MailboxId
+
+/** Nodes with a bus of their own, over one Redis. */
+export function openNodes(url: () => string) {
+  const opened: Bus[] = []
+
+  /** One thread of each node, or as many as are asked for of one. */
+  async function openNode(threads = 1): Promise<[Bus, ...Bus[]]> {
+    const node = `node-${crypto.randomUUID()}`
+    const waiters = makeWaiters()
+    const open = async () => {
+      const redis = await connectRedis({ url: url(), log: keptLog().log })
+      const bus = openRedisBus({ redis, near: openMemoryBus(node, waiters), node })
+      const close = async () => {
+        await bus.close()
+        redis.close()
+      }
+      opened.push({ ...bus, close })
+      return { ...bus, close }
+    }
+    const rest = Array.from({ length: threads - 1 }, open)
+    return [await open(), ...(await Promise.all(rest))]
+  }
+
+  return {
+    openNode,
+    async pair(): Promise<[Bus, Bus]> {
+      const [[here], [there]] = [await openNode(), await openNode()]
+      return [here, there]
+    },
+    async close() {
+      for (const bus of opened.splice(0)) await bus.close()
+    },
+  }
+}
+
+export function waiter(bus: Bus, mailbox: MailboxId = ANN) {
+  let calls = 0
+  let check = () => {}
+  const letGo = bus.subscribe(mailbox, () => {
+    calls += 1
+    check()
+  })
+  return {
+    letGo,
+    calls: () => calls,
+    /** Resolves when it has been called so often. */
+    until: (count: number) =>
+      new Promise<void>((resolve) => {
+        check = () => {
+          if (calls >= count) resolve()
+        }
+        check()
+      }),
+  }
+}
+
+/**
+ * Resolves when a wake on one node has reached just the one it names on the other: who only looks by himself does so
+ * together with all others of the bucket.
+ */
+export async function heard(from: Bus, to: Bus, mailbox: MailboxId = ANN): Promise<void> {
+  const ann = waiter(to, mailbox)
+  const bob = waiter(to, (mailbox - ANN + BOB) as MailboxId)
+  for (;;) {
+    const [anns, bobs] = [ann.calls(), bob.calls()]
+    from.wake(mailbox)
+    await ann.until(anns + 1)
+    if (bob.calls() === bobs) break
+  }
+  ann.letGo()
+  bob.letGo()
+}

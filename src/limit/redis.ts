@@ -1,0 +1,94 @@
+import { hash } from 'node:crypto'
+import type { Redis } from '../redis/connect.ts'
+import type { Limit, Rate } from './limit.ts'
+import { GRAIN_MS, reckon } from './memory.ts'
+
+interface RedisLimitOptions {
+  redis: Redis
+  /** Decides while Redis is away or slow. */
+  near: Limit
+  /** How long an answer may take. */
+  slowMs?: number
+}
+
+const REST_MS = 1_000
+// Past the time at which a key could be forgotten: for nodes whose clocks differ, and a test that takes its time.
+const KEPT_MS = 10_000
+
+/**
+ * Rates of many nodes, counted in Redis as `memory.ts` counts them. No request waits long for it: while it is away, and
+ * for a second after it was slow, the node counts by itself. Losing Redis gives bursts back and locks nobody out.
+ */
+export function openRedisLimit({ redis, near, slowMs = 100 }: RedisLimitOptions): Limit {
+  let restUntil = 0
+
+  /** Undefined when Redis did not answer, or not in time. */
+  async function ask(question: () => Promise<unknown>): Promise<unknown> {
+    if (performance.now() < restUntil) return undefined
+    const answer = await inTime(question(), slowMs)
+    if (answer === SLOW) restUntil = performance.now() + REST_MS
+    return answer === SLOW || answer === AWAY ? undefined : answer
+  }
+
+  return {
+    async take(key, rate, now) {
+      const wait = await ask(() => take(redis, nameOf(key), rate, now))
+      return wait === undefined ? near.take(key, rate, now) : Number(wait)
+    },
+    async look(key, rate, now) {
+      const name = nameOf(key)
+      const wholeAt = await ask(() => redis.send(name, ['GET', name]))
+      if (wholeAt === undefined) return near.look(key, rate, now)
+      return wholeAt === null ? 0 : reckon(Number(wholeAt), rate, now).waitMs
+    },
+    close: () => near.close(),
+  }
+}
+
+/** `reckon`, there: numbers are written with all their digits, so that no fraction of a step is lost. */
+const TAKE = `
+  local now, step, burst = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+  local span = step * burst
+  local before = tonumber(redis.call('GET', KEYS[1]) or now)
+  local from = math.max(now, math.min(before, now + span))
+  local wait = math.max(0, math.ceil(from + step - span - now - ${GRAIN_MS}))
+  local after = wait > 0 and from or from + step
+  if after ~= before then
+    local kept = math.ceil(after - now) + ${KEPT_MS}
+    redis.call('SET', KEYS[1], string.format('%.17g', after), 'PX', kept)
+  end
+  return wait`
+const TAKE_NAME = hash('sha1', TAKE)
+
+async function take(redis: Redis, name: string, rate: Rate, now: Date): Promise<unknown> {
+  const step = (rate.seconds * 1000) / rate.count
+  const rest = ['1', name, ...[now.getTime(), step, rate.burst].map(String)]
+  try {
+    return await redis.send(name, ['EVALSHA', TAKE_NAME, ...rest])
+  } catch (error) {
+    if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
+    return await redis.send(name, ['EVAL', TAKE, ...rest])
+  }
+}
+
+/** Keys hold addresses of clients: what Redis keeps tells nobody whose. */
+function nameOf(key: string): string {
+  return `mayfly:rate:${hash('sha256', key, 'base64url').slice(0, 22)}`
+}
+
+const SLOW = Symbol('slow')
+const AWAY = Symbol('away')
+
+function inTime(answer: Promise<unknown>, slowMs: number): Promise<unknown> {
+  return new Promise((resolve) => {
+    // After a long turn of our own the answer may be there already, and is read first.
+    const timer = setTimeout(() => setImmediate(resolve, SLOW), slowMs)
+    const end = (value: unknown) => {
+      clearTimeout(timer)
+      resolve(value)
+    }
+    answer.then(end, () => end(AWAY))
+  })
+}
+
+// Limits: the clocks of the nodes decide, so one that is ahead shortens the allowance of those that are behind by as much.

@@ -1,0 +1,34 @@
+import { ErrorReply } from 'redis'
+import type { Log } from '../core/log.ts'
+import type { Server } from './line.ts'
+
+export type Outages = ReturnType<typeof openOutages>
+
+/** Says once that a server is away, however often it is tried in vain, and once that it is back. */
+export function openOutages(log: Log) {
+  const away = new Set<string>()
+  let refusedAt = Number.NEGATIVE_INFINITY
+
+  return {
+    begin({ name }: Server, fault: Error): void {
+      if (away.has(name)) return
+      away.add(name)
+      // Of several addresses of one name that all refuse, the error has no text of its own.
+      const reason = fault.message || ('code' in fault ? String(fault.code) : fault.name)
+      log.warn({ redis: name, reason }, AWAY)
+    },
+    end({ name }: Server): void {
+      if (away.delete(name)) log.info({ redis: name }, 'Redis is back')
+    },
+    /** It is there, and does not do what it is asked: no room, no right, no Cluster. Other faults are not its answers. */
+    refuse({ name }: Server, fault: unknown): void {
+      if (!(fault instanceof ErrorReply) || fault.message.startsWith('NOSCRIPT')) return
+      if (performance.now() - refusedAt < REFUSED_MS) return
+      refusedAt = performance.now()
+      log.warn({ redis: name, reason: fault.message }, 'Redis refuses what it is asked')
+    },
+  }
+}
+
+const AWAY = 'Redis is away: who waits for mail looks by himself, rates are counted by each node'
+const REFUSED_MS = 60_000

@@ -1,0 +1,30 @@
+import type { Access, Server } from './line.ts'
+import { serverAt } from './places.ts'
+
+/** Where to begin, and what all servers are reached with: what the first of the URLs says. */
+export function readUrl(text: string): { roots: [Server, ...Server[]]; access: Access } {
+  // A comma in a password is no end of a URL.
+  const [first, ...rest] = text.split(/\s*,\s*(?=rediss?:)/).map(parse)
+  if (!first) throw new Error('no Redis is named')
+  const { protocol, username, password, pathname } = first
+  return {
+    roots: [serverOf(first), ...rest.map(serverOf)],
+    access: {
+      tls: protocol === 'rediss:',
+      username: decodeURIComponent(username) || undefined,
+      password: decodeURIComponent(password) || undefined,
+      database: Number(pathname.slice(1)) || 0,
+    },
+  }
+}
+
+function parse(url: string): URL {
+  const parsed = URL.parse(url)
+  // Without the text: it may hold a password.
+  if (!parsed || !/^rediss?:$/.test(parsed.protocol)) throw new Error('not a redis:// URL')
+  return parsed
+}
+
+function serverOf({ hostname, port }: URL): Server {
+  return serverAt(hostname.replace(/^\[(.*)\]$/, '$1'), Number(port) || 6379)
+}
