@@ -13,9 +13,9 @@ import { type DoorSetup, openParts } from './setup.ts'
 import { openShopStore } from './stores.ts'
 
 const setup: DoorSetup = workerData
-const { config, shared, listen, name } = setup
+const { config, listen, name } = setup
 const log = openLog({ level: config.logLevel, thread: name })
-const parts = await openParts(config, shared, setup.mailPort)
+const parts = await openParts(setup, log)
 const shop = await openShopStore(config, setup.shopPort)
 const pay = await openPay({ ...config.payments, now: parts.now })
 const main = caller(setup.mainPort)

@@ -9,9 +9,10 @@ import { followAccounts } from '../service/follow-accounts.ts'
 import { serve } from './ports.ts'
 import { openParts, type ThreadSetup } from './setup.ts'
 
-const { config, shared, mailPort, name }: ThreadSetup = workerData
+const setup: ThreadSetup = workerData
+const { config, name } = setup
 const log = openLog({ level: config.logLevel, thread: name })
-const parts = await openParts(config, shared, mailPort)
+const parts = await openParts(setup, log)
 const end = new AbortController()
 
 const following = followAccounts({

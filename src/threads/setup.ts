@@ -1,7 +1,11 @@
 import type { MessagePort } from 'node:worker_threads'
 import { openMemoryBus } from '../bus/memory.ts'
+import { openRedisBus } from '../bus/redis.ts'
 import type { Config } from '../config.ts'
+import type { Log } from '../core/log.ts'
 import { openMemoryLimit } from '../limit/memory.ts'
+import { openRedisLimit } from '../limit/redis.ts'
+import { connectRedis } from '../redis/connect.ts'
 import { openClock } from './clock.ts'
 import { openMailStore } from './stores.ts'
 
@@ -35,18 +39,39 @@ export interface DoorSetup extends ThreadSetup {
 }
 
 /** The parts that every thread opens in the same way. */
-export async function openParts(config: Config, shared: Shared, mailPort: MessagePort | undefined) {
+export async function openParts(
+  { config, shared, mailPort }: Pick<ThreadSetup, 'config' | 'shared' | 'mailPort'>,
+  log: Log,
+) {
   const store = await openMailStore(config, { versions: shared.versions, port: mailPort })
-  const bus = openMemoryBus(shared.busName, shared.waiters)
-  const limit = openMemoryLimit(shared.rates)
+  const { bus, limit, close } = await openNews(config, shared, log)
   return {
     store,
     bus,
     limit,
     now: openClock(shared.clock).now,
     async close() {
-      await bus.close()
+      await close()
       await store.close()
+    },
+  }
+}
+
+/** Waking and counting: over the threads of this node, and where Redis is given over all nodes. */
+async function openNews({ redis: url }: Config, shared: Shared, log: Log) {
+  const near = {
+    bus: openMemoryBus(shared.busName, shared.waiters),
+    limit: openMemoryLimit(shared.rates),
+  }
+  if (url === '') return { ...near, close: near.bus.close }
+  const redis = await connectRedis({ url, log })
+  const bus = openRedisBus({ redis, near: near.bus, node: shared.busName })
+  return {
+    bus,
+    limit: openRedisLimit({ redis, near: near.limit }),
+    async close() {
+      await bus.close()
+      redis.close()
     },
   }
 }

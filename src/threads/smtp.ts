@@ -13,7 +13,7 @@ import { receiveLimits } from './stores.ts'
 const setup: DoorSetup = workerData
 const { config, shared, listen, name } = setup
 const log = openLog({ level: config.logLevel, thread: name })
-const parts = await openParts(config, shared, setup.mailPort)
+const parts = await openParts(setup, log)
 const { store, bus, limit, now } = parts
 const limits = receiveLimits(config)
 const connections = openHeld(shared.connections)

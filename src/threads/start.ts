@@ -90,7 +90,7 @@ async function startParts(config: Config, { log, died, clock, closers }: Startin
     busName: `mayfly-${randomUUID()}`,
   }
   const takePorts = await startWriters(config, { versions: shared.versions, died, closers })
-  const parts = await openParts(config, shared, takePorts.mail())
+  const parts = await openParts({ config, shared, mailPort: takePorts.mail() }, log)
   closers.push(parts.close)
   const shop = await openShopStore(config, takePorts.shop())
   closers.push(shop.close)
