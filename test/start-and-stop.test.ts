@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
+import { setImmediate as pause } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { checkMail, createSession } from './api.ts'
@@ -107,6 +110,29 @@ describe('a stop', () => {
     assert.deepEqual(subjects.sort(), kept.sort())
   })
 
+  test('drains first: unready, but serving, until load balancers look elsewhere', async () => {
+    const served = await serve({ env: { MAYFLY_DRAIN: '10m', MAYFLY_HTTP_THREADS: '2' } })
+    const box = await createSession(served.url)
+    const client = await connectSmtp(served.smtpPort)
+    await client.say('EHLO a.test')
+    for (const line of ['MAIL FROM:<a@a.test>', `RCPT TO:<${box.email}>`, 'DATA'])
+      await client.say(line)
+    const ended = served.kill('SIGTERM')
+    while (!(await greeting(served.smtpPort)).startsWith('421 4.3.2 ')) await pause()
+    // Readiness has turned before, whichever thread answers.
+    for (let asked = 0; asked < 10; asked += 1)
+      assert.equal((await fetch(`${served.url}/readyz`)).status, 503)
+    assert.equal((await fetch(`${served.url}/livez`)).status, 200)
+
+    client.write(stuffed('Subject: in flight\r\n\r\nx\r\n'))
+    assert.equal((await client.reply()).code, 250)
+    assert.equal((await client.reply()).code, 421)
+    const [kept] = await checkMail(served.url, box.token)
+    assert.equal(kept?.subject, 'in flight')
+    served.child.kill('SIGTERM')
+    assert.equal(await ended, 1, 'who asks twice does not want to wait')
+  })
+
   test('is forced by a second signal', async () => {
     const served = await serve()
     const client = await connectSmtp(served.smtpPort)
@@ -121,3 +147,11 @@ describe('a stop', () => {
     client.close()
   })
 })
+
+/** The first line that a newcomer hears. */
+async function greeting(port: number): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  const [said] = await once(socket, 'data')
+  socket.destroy()
+  return String(said)
+}

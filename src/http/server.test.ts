@@ -88,6 +88,60 @@ describe('200', () => {
   })
 })
 
+describe('draining', () => {
+  test('readiness turns, who waits is sent home, and all else is answered as ever', async () => {
+    const door = await open()
+    const { email, token } = await session(door)
+    const check = (more = '') => ask(`${door.url}/api/check-mail?token=${token}${more}`)
+    const waiting = check('&wait=55')
+    const stream = await fetch(`${door.url}/api/events?token=${token}`)
+    assert.equal((await ask(`${door.url}/readyz`)).headers.get('connection'), 'keep-alive')
+    door.drain()
+
+    const ready = await ask(`${door.url}/readyz`)
+    assert.deepEqual([ready.status, ready.body['code']], [503, 'shutting_down'])
+    assert.match(String(ready.body['message']), /is stopping/)
+    assert.equal((await ask(`${door.url}/livez`)).status, 200)
+    assert.match(await stream.text(), GOODBYE)
+    for (const asked of [await waiting, await check('&wait=55')]) {
+      assert.deepEqual([asked.status, asked.body['code']], [503, 'shutting_down'])
+      assert.equal(refusalFault(asked), undefined)
+    }
+    assert.equal((await post(`${door.url}/api/create-session`, {})).status, 200)
+    await door.mail(email)
+    assert.equal(((await check('&wait=55')).body['messages'] as unknown[]).length, 1)
+  })
+
+  test('every answer ends its connection', async () => {
+    const door = await open()
+    door.drain()
+    for (const [path, method] of [
+      ['/livez', 'GET'],
+      ['/api/domains', 'OPTIONS'],
+      ['/api/check-mail', 'GET'],
+      ['/nothing', 'GET'],
+      ['/', 'GET'],
+    ] as const) {
+      const { headers } = await ask(`${door.url}${path}`, { method })
+      assert.equal(headers.get('connection'), 'close', path)
+    }
+  })
+
+  test('a stream that is begun tells what was missed, and when to come back', async () => {
+    const door = await open()
+    const { email, token } = await session(door)
+    door.drain()
+    await door.mail(email)
+    const stream = await ask(`${door.url}/api/events?token=${token}&since_id=0`)
+    assert.equal(stream.status, 200)
+    assert.match(stream.text, /^event: message$/m)
+    assert.match(stream.text, GOODBYE)
+  })
+})
+
+// Not a refusal: a browser that is refused does not come back by itself.
+const GOODBYE = /\n\n: shutting_down\nretry: \d{4}\n\n$/
+
 describe('closing', () => {
   test('who waits is sent home with 503, streams end in order, and the port is free', async () => {
     const door = await open()

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
+import type { Address } from '../src/core/address.ts'
+import type { Mail } from '../src/core/message.ts'
+import { OPERATOR } from '../src/core/session.ts'
+import { waitingGauge } from '../src/http/metrics.ts'
+import { routes } from '../src/http/routes.ts'
+import { receive } from '../src/service/receive.ts'
+import { host } from '../src/store/contract/scene.ts'
+import { openPostgresShop } from '../src/store/postgres/shop-store.ts'
+import type { ShopStore } from '../src/store/store.ts'
+import { checkMail, createSession } from './api.ts'
+import { ask, refusalFault } from './ask.ts'
+import { type Door, openDoor } from './door.ts'
+import { keyRing } from './keys.ts'
+import { openPostgres, type Postgres, postgresMail } from './postgres.ts'
+
+// The mail store and the shop are on a real PostgreSQL, which is stopped as when its machine dies.
+
+let postgres: Postgres
+let mail: Awaited<ReturnType<typeof postgresMail>>
+let shop: ShopStore
+let door: Door
+let onParse = async () => {}
+
+beforeAll(async () => {
+  postgres = await openPostgres()
+  mail = await postgresMail(postgres)
+  shop = await openPostgresShop({ url: mail.url, connections: 3 })
+  const box = { sessions: true, reader: false, ttlSeconds: undefined }
+  await mail.store.addDomain({ name: host('box.test'), ...box })
+  door = await openDoor({
+    trouble: mail.store,
+    shopTrouble: shop,
+    env: { MAYFLY_PAYMENTS: 'fake' },
+    quiet: { lookMs: 50, beatMs: 50 },
+    async parse() {
+      await onParse()
+      return { to: [], cc: [], text: '', codes: [], links: [] } as unknown as Mail
+    },
+  })
+})
+beforeEach(() => {
+  onParse = async () => {}
+  door.logged.splice(0)
+})
+afterAll(async () => {
+  await door.stop()
+  await shop.close()
+  await mail.close()
+  await postgres.close()
+})
+
+const newKey = () => keyRing(shop, () => new Date()).issue()
+
+describe('while the store is away', () => {
+  test('every route says 503 with Retry-After or does without; afterwards all is as it was', async () => {
+    const { email, token } = await createSession(door.url)
+    const { headers } = await newKey()
+    await door.mail(email)
+    const before = await checkMail(door.url, token)
+    await postgres.stop()
+    // What was found a moment ago is believed for half a second.
+    while ((await ask(`${door.url}/readyz`)).status !== 503) await new Promise(setImmediate)
+
+    const params = { token, id: String(before[0]?.id), index: '0', plan: 'starter' }
+    const answers = await askEverywhere(params, { ...headers, cookie: `mayfly-plain=${token}` })
+    for (const name of NEEDY) assert.equal(answers.get(name), 503, name)
+    for (const name of ABLE) assert.equal(answers.get(name), 200, name)
+    assert.deepEqual(
+      door.logged.map(({ level }) => level),
+      ['warn'],
+      'the log hears of it once',
+    )
+    const ready = await ask(`${door.url}/readyz`)
+    assert.equal(ready.body['message'], 'PostgreSQL cannot be reached')
+
+    await postgres.start()
+    assert.deepEqual(await checkMail(door.url, token), before)
+  })
+
+  test('who waits is sent home with 503', async () => {
+    const { token } = await createSession(door.url)
+    const waiting = ask(`${door.url}/api/check-mail?wait=55&token=${token}`)
+    await untilWaiting()
+    await postgres.stop()
+    const asked = await waiting
+    assert.deepEqual([asked.status, asked.body['code']], [503, 'overloaded'])
+    assert.equal(refusalFault(asked), undefined)
+    await postgres.start()
+  })
+
+  test('a stream goes on, and tells afterwards what came meanwhile', async () => {
+    const { email, token } = await createSession(door.url)
+    const stream = await follow(token)
+    await door.mail(email)
+    await stream.until(/event: message/)
+    await postgres.stop()
+    stream.forget()
+    await stream.until(/(:\n\n.*){3}/s)
+    await postgres.start()
+    // By another node, and no bus tells of it.
+    const parts = { store: mail.other, bus: { wake: () => {} }, now: () => new Date() }
+    await receive(parts, await mailFor(email))
+    await stream.until(/event: message\nid: \d+\n/)
+    assert.doesNotMatch(stream.heard(), /event: end|event: deleted/)
+    const [newest] = await checkMail(door.url, token)
+    assert.match(stream.heard(), new RegExp(`id: ${newest?.id}\n`))
+    assert.deepEqual(door.logged, [])
+    await stream.end()
+  })
+
+  test('a request that was taken and cannot be given back is lost, and is still a 503', async () => {
+    const key = await newKey()
+    const { body } = await ask(`${door.url}/api/create-session`, {
+      method: 'POST',
+      headers: key.headers,
+    })
+    // Four are read at once: the fifth meets the store when it is gone.
+    for (let sent = 0; sent < 5; sent += 1) await door.mail(String(body['email']))
+    let stopped: Promise<void> | undefined
+    onParse = () => {
+      stopped ??= postgres.stop()
+      return stopped
+    }
+    const asked = await ask(`${door.url}/emails`, { headers: key.headers })
+    assert.deepEqual([asked.status, asked.body['code']], [503, 'overloaded'])
+    assert.equal(refusalFault(asked), undefined)
+    assert.deepEqual(
+      door.logged.filter(({ level }) => level === 'error'),
+      [],
+    )
+    await postgres.start()
+    assert.equal(await keyRing(shop, () => new Date()).used(key), 1)
+    assert.equal((await ask(`${door.url}/emails`, { headers: key.headers })).status, 200)
+    assert.equal(await keyRing(shop, () => new Date()).used(key), 2)
+  })
+})
+
+const NEEDY = [
+  'GET /api/domains',
+  'POST /api/create-session',
+  'GET /api/check-mail',
+  'GET /api/read-mail',
+  'POST /api/delete-mail',
+  'POST /api/extend-session',
+  'POST /api/delete-session',
+  'GET /api/attachment',
+  'GET /api/raw-mail',
+  'GET /api/events',
+  'GET /emails',
+  'GET /usage',
+  'POST /api/checkout',
+  'GET /readyz',
+  'GET /plain',
+]
+const ABLE = ['GET /livez', 'GET /metrics', 'GET /api/plans', 'GET /openapi.json', 'GET /']
+
+/** The status of each route; what it says when it is none is looked at here. */
+async function askEverywhere(params: Record<string, string>, headers: Record<string, string>) {
+  const answers = new Map<string, number>()
+  for (const { method, path } of routes) {
+    const place = path.replace(/\{\w+\}/g, 'x'.repeat(22))
+    const url = `${door.url}${place}?${new URLSearchParams(params)}`
+    const asked = await ask(url, { method, headers })
+    answers.set(`${method} ${path}`, asked.status)
+    assert.notEqual(asked.status, 500, path)
+    if (asked.status !== 503) continue
+    assert.match(asked.headers.get('retry-after') ?? '', /^\d+$/, path)
+    const isPage = asked.headers.get('content-type')?.startsWith('text/html')
+    if (!isPage) assert.equal(refusalFault(asked), undefined, path)
+  }
+  return answers
+}
+
+async function untilWaiting(): Promise<void> {
+  const count = async () => (await waitingGauge.get()).values[0]?.value
+  while ((await count()) !== 1) await new Promise(setImmediate)
+}
+
+async function mailFor(email: string): Promise<Parameters<typeof receive>[1]> {
+  const address = email as Address
+  const { session } = await mail.other.findRecipient(address)
+  const envelope = { clientIp: '192.0.2.1', helo: 'a.test', mailFrom: '', protocol: 'ESMTP' }
+  return {
+    recipients: [{ address, mailbox: session?.id ?? OPERATOR }],
+    envelope: { ...envelope, tls: undefined },
+    raw: Buffer.from('Subject: from afar\r\n\r\nx\r\n'),
+  }
+}
+
+/** A stream, and all that was heard of it since it was last forgotten. */
+async function follow(token: string) {
+  const { body } = await fetch(`${door.url}/api/events?token=${token}`)
+  assert.ok(body)
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader()
+  let heard = ''
+  return {
+    heard: () => heard,
+    forget() {
+      heard = ''
+    },
+    async until(wanted: RegExp): Promise<void> {
+      while (!wanted.test(heard)) {
+        const { done, value } = await reader.read()
+        assert.ok(!done, `the stream ended: ${heard}`)
+        heard += value
+      }
+    },
+    end: () => reader.cancel(),
+  }
+}
