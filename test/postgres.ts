@@ -14,11 +14,17 @@ export type Postgres = Awaited<ReturnType<typeof openPostgres>>
 const SETPRIV = '/usr/bin/setpriv'
 const PROGRAMS = ['/usr/lib/postgresql/17/bin', '/usr/lib/postgresql/15/bin', '/usr/bin']
 
+interface PostgresOptions {
+  tls?: boolean
+  /** Such as `shared_buffers=512MB`, where the usual ones are too small. */
+  settings?: readonly string[]
+}
+
 /**
  * A private PostgreSQL that listens in its own scratch folder alone: Debian's program, run by a user without rights. With
  * TLS also on a free port of this machine.
  */
-export async function openPostgres({ tls = false } = {}) {
+export async function openPostgres({ tls = false, settings = [] }: PostgresOptions = {}) {
   const folder = scratchFolder()
   const { path } = folder
   const user = unprivileged()
@@ -27,7 +33,7 @@ export async function openPostgres({ tls = false } = {}) {
   const cluster = join(path, 'cluster')
   const init = ['-D', cluster, '-U', 'mayfly', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N']
   execFileSync(program('initdb'), init, { ...user, stdio: 'ignore', cwd: path })
-  const place = { path, cluster, user, port: tls ? await freePort() : undefined }
+  const place = { path, cluster, user, settings, port: tls ? await freePort() : undefined }
   if (tls) makeCertificate(place)
   let server = await startServer(place)
   let databases = 0
@@ -160,9 +166,10 @@ interface Place {
   cluster: string
   user: { uid: number; gid: number } | undefined
   port: number | undefined
+  settings: readonly string[]
 }
 
-async function startServer({ path, cluster, user, port }: Place): Promise<ChildProcess> {
+async function startServer({ path, cluster, user, port, settings: more }: Place): Promise<ChildProcess> {
   const tls = `ssl=on ssl_cert_file=${path}/tls.crt ssl_key_file=${path}/tls.key port=${port}`
   const settings = [
     ...(port ? ['listen_addresses=127.0.0.1', ...tls.split(' ')] : ['listen_addresses=']),
@@ -170,6 +177,7 @@ async function startServer({ path, cluster, user, port }: Place): Promise<ChildP
     'max_connections=200',
     'shared_buffers=32MB',
     'recovery_init_sync_method=syncfs',
+    ...more,
   ]
   const flags = settings.flatMap((setting) => ['-c', setting])
   const command = [program('postgres'), '-D', cluster, ...flags]
