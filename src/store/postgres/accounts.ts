@@ -2,15 +2,6 @@ import type { Address } from '../../core/address.ts'
 import type { AccountHealth, GmailAccount } from '../../core/gmail.ts'
 import type { Db } from './pool.ts'
 
-interface AccountRow {
-  id: number
-  email: Address
-  active: boolean
-  health: AccountHealth
-  reason: string
-  aliases: number
-}
-
 /** A session of the account $1 that lives at $2. */
 export const LIVE_ALIAS =
   'account_id = $1 and token_hash is not null and not cleared and expires_at > $2'
@@ -18,7 +9,7 @@ export const LIVE_ALIAS =
 export function accountReads(db: Db) {
   return {
     listAccounts: (now: Date): Promise<GmailAccount[]> =>
-      db.rows<AccountRow>(
+      db.rows<GmailAccount>(
         `select id, email, active, health, reason, (select count(*) from mail.session
            where account_id = gmail_account.id and token_hash is not null and not cleared
              and expires_at > $1) as aliases

@@ -1,17 +1,8 @@
 import type { Host } from '../../core/address.ts'
 import type { MailDomain } from '../../core/mail-domain.ts'
+import { type DomainRow, domainOf } from '../domain-row.ts'
 import type { DomainChange, NewDomain } from '../store.ts'
 import type { Db, Pool } from './pool.ts'
-
-export interface DomainRow {
-  id: number
-  name: Host
-  active: boolean
-  removed: boolean
-  sessions: boolean
-  reader: boolean
-  ttl_seconds: number | null
-}
 
 export const DOMAIN = 'id, name, active, removed, sessions, reader, ttl_seconds'
 
@@ -63,9 +54,4 @@ export function domainWrites(pool: Pool) {
       return row && domainOf(row)
     },
   }
-}
-
-export function domainOf(row: DomainRow): MailDomain {
-  const { id, name, active, removed, sessions, reader } = row
-  return { id, name, active, removed, sessions, reader, ttlSeconds: row.ttl_seconds ?? undefined }
 }

@@ -1,8 +1,9 @@
 import type { Address } from '../../core/address.ts'
-import { type FolderState, isSinceAlias } from '../../core/gmail.ts'
-import { type FetchedRecipient, hasRoom, type Recipient } from '../../core/recipient.ts'
+import type { FolderState } from '../../core/gmail.ts'
+import type { FetchedRecipient, Recipient } from '../../core/recipient.ts'
 import { isLive, type MailboxId } from '../../core/session.ts'
-import type { FetchedMail, Kept, KeptRecipient } from '../store.ts'
+import { decideFetched, rememberFrom } from '../deciding-fetched.ts'
+import type { FetchedMail, Kept } from '../store.ts'
 import { accountReads, LIVE_ALIAS } from './accounts.ts'
 import { type Boxes, lockBoxes } from './boxes.ts'
 import { delivery } from './delivery.ts'
@@ -46,7 +47,8 @@ export function fetchWrites(pool: Pool, needs: IntakeNeeds) {
       const fresh = mail.recipients.filter(({ identity }) => !known.has(identity))
       if (fresh.length === 0 && mail.recipients.length > 0) return { outcome: 'known' }
       const boxes = await lockBoxes(db, fresh)
-      const { taken, full } = decide({ ...mail, ...packed }, fresh, { boxes, ...needs })
+      const sized = { recipients: fresh, receivedAt: mail.receivedAt, size: packed.size }
+      const { taken, full } = decideFetched(sized, needs.limits, (one) => find(mail, one, boxes))
       if (taken.length === 0) return { outcome: full ? 'full' : 'nobody' }
       await noteSeen(db, mail, taken)
       const [serial = 0] = await needs.serials(db, 1)
@@ -77,23 +79,10 @@ async function putFolder(db: Db, accountId: number, folder: string, state: Folde
   )
 }
 
-/** Those who were there already, are still there and have room. A full one goes without: the mail stays in the account. */
-function decide(
-  mail: FetchedMail & { size: number },
-  recipients: readonly FetchedRecipient[],
-  { boxes, limits }: { boxes: Boxes } & Pick<IntakeNeeds, 'limits'>,
-) {
-  const taken: (KeptRecipient & FetchedRecipient)[] = []
-  let full = false
-  for (const recipient of recipients) {
-    const box = boxes.sessions.get(recipient.mailbox)
-    const isTheirs = box?.owned && box.address === recipient.address
-    if (!isTheirs || box.accountId !== mail.accountId || !isLive(box, mail.now)) continue
-    if (!isSinceAlias(mail.receivedAt, box.createdAt)) continue
-    if (hasRoom(box, limits.mailbox, mail.size)) taken.push({ ...recipient, keyId: box.keyId })
-    else full = true
-  }
-  return { taken, full }
+function find({ accountId, now }: FetchedMail, { address, mailbox }: Recipient, boxes: Boxes) {
+  const box = boxes.sessions.get(mailbox)
+  const isTheirs = box?.owned && box.address === address && box.accountId === accountId
+  return isTheirs && isLive(box, now) ? box : undefined
 }
 
 /** By what of these recipients the mail was kept before. */
@@ -107,15 +96,12 @@ async function findKnown(db: Db, mail: FetchedMail): Promise<Set<string>> {
   return new Set(rows.map(({ identity }) => identity))
 }
 
-// SEARCH SINCE looks at whole days, in the server's time zone.
-const LOOK_BACK_MS = 2 * 86_400_000
-
-/** Remembered as long as a look back could meet it again: to the oldest alias that lives, and no further. */
+/** Remembered as long as a look back could meet it again. */
 async function noteSeen(db: Db, mail: FetchedMail, taken: readonly FetchedRecipient[]) {
-  const oldest = (await accountReads(db).oldestAlias(mail.accountId, mail.now)) ?? mail.now
+  const oldest = await accountReads(db).oldestAlias(mail.accountId, mail.now)
   await db.rows('delete from mail.gmail_seen where account_id = $1 and received_at < $2', [
     mail.accountId,
-    oldest.getTime() - LOOK_BACK_MS,
+    rememberFrom(oldest, mail.now),
   ])
   await db.rows(
     `insert into mail.gmail_seen (account_id, identity, folder, uid_validity, uid, received_at)

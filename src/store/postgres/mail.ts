@@ -1,5 +1,5 @@
-import { zstdDecompressSync } from 'node:zlib'
 import type { Mail, RawMail, SenderChecks } from '../../core/message.ts'
+import { checksOf, parsedOf, type RawRow, rawMailOf } from '../raw-row.ts'
 import type { Kept, NewMail } from '../store.ts'
 import { splitRawId } from './buckets.ts'
 import { groupCommit } from './group-commit.ts'
@@ -7,16 +7,6 @@ import { type IntakeNeeds, keepAll, type Waiting } from './intake.ts'
 import { pack } from './pack.ts'
 import { intoBuckets } from './partitions.ts'
 import type { Db, Pool } from './pool.ts'
-
-interface RawRow {
-  zstd: Uint8Array
-  client_ip: string
-  helo: string
-  mail_from: string
-  tls: string | null
-  protocol: string
-  received_at: number
-}
 
 export function mailReads(db: Db) {
   /** What of a raw mail is asked for. Its session may just have been extended: then the same lies in another bucket. */
@@ -33,26 +23,15 @@ export function mailReads(db: Db) {
     async readRaw(rawId: number): Promise<RawMail | undefined> {
       const columns = 'zstd, client_ip, helo, mail_from, tls, protocol, received_at'
       const row = await find<RawRow>(rawId, columns)
-      if (!row) return undefined
-      return {
-        bytes: zstdDecompressSync(row.zstd),
-        clientIp: row.client_ip,
-        helo: row.helo,
-        mailFrom: row.mail_from,
-        tls: row.tls ?? undefined,
-        protocol: row.protocol,
-        receivedAt: new Date(row.received_at),
-      }
+      return row && rawMailOf(row)
     },
     async readParsed(rawId: number): Promise<Mail | undefined> {
       const row = await find<{ parsed: Uint8Array | null }>(rawId, 'parsed')
-      return row?.parsed
-        ? (JSON.parse(zstdDecompressSync(row.parsed).toString()) as Mail)
-        : undefined
+      return parsedOf(row?.parsed)
     },
     async readSenderChecks(rawId: number): Promise<SenderChecks | undefined> {
       const row = await find<{ auth: string | null }>(rawId, 'auth')
-      return row?.auth ? (JSON.parse(row.auth) as SenderChecks) : undefined
+      return checksOf(row?.auth)
     },
   }
 }

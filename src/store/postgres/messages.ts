@@ -1,6 +1,6 @@
-import type { Address } from '../../core/address.ts'
 import type { Message, MessageSummary } from '../../core/message.ts'
 import type { MailboxId } from '../../core/session.ts'
+import { type MessageRow, messageOf, summaryOf } from '../message-row.ts'
 import type { NotedCode, Page } from '../store.ts'
 import { listOf, rawIdOf } from './buckets.ts'
 import type { Places } from './places.ts'
@@ -8,19 +8,7 @@ import type { Db, Pool } from './pool.ts'
 import { releaseRaw } from './raw.ts'
 import { goneFrom, isShared, lockShared, STILL_THERE } from './shared.ts'
 
-export interface MessageRow {
-  mailbox: MailboxId
-  bucket: number
-  id: number
-  serial: number
-  recipient: Address
-  sender_name: string
-  sender_email: string
-  subject: string
-  received_at: number
-  size: number
-  code: string | null
-}
+export type StoredRow = MessageRow & { bucket: number; serial: number }
 
 export const MESSAGE = `message.mailbox, message.bucket, message.id, message.serial,
   message.recipient, message.sender_name, message.sender_email, message.subject,
@@ -66,8 +54,8 @@ export function messageReads(db: Db, places: Places) {
     },
     async findMessage(mailbox: MailboxId, id: number): Promise<Message | undefined> {
       const where = 'message.id = $2'
-      const [row] = await find<MessageRow>(mailbox, { columns: MESSAGE, where, values: [id] })
-      return row && messageOf(row)
+      const [row] = await find<StoredRow>(mailbox, { columns: MESSAGE, where, values: [id] })
+      return row && storedMessageOf(row)
     },
   }
 }
@@ -139,18 +127,6 @@ async function lockBox(
   return box && { table: 'mail.session', where: `bucket = ${box.bucket}` }
 }
 
-export function messageOf(row: MessageRow): Message {
-  const rawId = rawIdOf(row.bucket, row.serial)
-  return { ...summaryOf(row), rawId, recipient: row.recipient, size: row.size }
-}
-
-function summaryOf(row: MessageRow): MessageSummary {
-  return {
-    id: row.id,
-    senderName: row.sender_name,
-    senderEmail: row.sender_email,
-    subject: row.subject,
-    receivedAt: new Date(row.received_at),
-    code: row.code ?? undefined,
-  }
+export function storedMessageOf(row: StoredRow): Message {
+  return messageOf(row, rawIdOf(row.bucket, row.serial))
 }

@@ -1,8 +1,9 @@
 import type { Message } from '../../core/message.ts'
-import { type MailboxId, POOL } from '../../core/session.ts'
+import { POOL } from '../../core/session.ts'
+import { type AddressMark, addressMarkText, type Mark, markText } from '../reader-mark.ts'
 import type { ReaderPage, ReaderScope } from '../store.ts'
 import { listOf } from './buckets.ts'
-import { MESSAGE, type MessageRow, messageOf, type Placed, present } from './messages.ts'
+import { MESSAGE, type Placed, present, type StoredRow, storedMessageOf } from './messages.ts'
 import type { Places } from './places.ts'
 import type { Db } from './pool.ts'
 import { STILL_THERE } from './shared.ts'
@@ -17,7 +18,7 @@ export function readerReads(db: Db, places: Places) {
         return markText(scope, row)
       }
       const [row] = await places.ask(String(POOL), (buckets) =>
-        db.rows<AddressMark>(addressMark(buckets), [keyId, now.getTime(), to]),
+        db.rows<AddressMark & { at: string }>(addressMark(buckets), [keyId, now.getTime(), to]),
       )
       return addressMarkText(scope, row)
     },
@@ -31,9 +32,9 @@ export function readerReads(db: Db, places: Places) {
         // There are few texts that name one day, and too many that name several to prepare them all.
         const [own = ''] = buckets.split(' ')
         const ask = own.includes(',') ? db.rowsOnce : db.rows
-        return ask<Placed<MessageRow>>(list({ pool, to }, buckets), values)
+        return ask<Placed<StoredRow>>(list({ pool, to }, buckets), values)
       })
-      return present(rows).map(messageOf)
+      return present(rows).map(storedMessageOf)
     },
   }
 }
@@ -42,29 +43,12 @@ export function readerReads(db: Db, places: Places) {
 const LIVE = 'session.expires_at > $2 and session.token_hash is not null and not session.cleared'
 const OWN = 'session.key_id = $1'
 
-// A session that ends by the clock changes what is seen without any write: the next such end is part of the mark.
 const MARK = `select (select version from mail.shared_mailbox where id = ${POOL}) as pool,
   (select version from mail.key_view where key_id = $1) as own,
   (select min(expires_at) from mail.session where ${OWN} and ${LIVE}) as soonest`
 
-interface Mark {
-  pool: number
-  own: number | null
-  /** Null while no session of the key is live. */
-  soonest: number | null
-}
-
-/** Of one key or of two: where the marks are equal, so is the mail. */
-function markText({ keyId, pool }: ReaderScope, row: Mark | undefined): string {
-  if (!row) throw new Error('a mark was asked for and not answered')
-  const shared = pool ? `p${short(row.pool)}` : ''
-  if (row.soonest === null) return shared
-  return `${shared}k${keyId}.${short(row.own ?? 0)}.${short(row.soonest)}`
-}
-
 const AT_POOL = `array_to_string(box.buckets, ',')`
 
-/** New mail has a higher id than all before it. So with the newest still there and the count unchanged, nothing came or went. */
 function addressMark(buckets: string): string {
   return `select ${AT_POOL} as at, pool.count, pool.newest, session.id as mailbox, session.version
     from mail.shared_mailbox as box cross join lateral (
@@ -73,25 +57,6 @@ function addressMark(buckets: string): string {
     ) as pool
     left join mail.session on address = $3 and ${OWN} and ${LIVE}
     where box.id = ${POOL}`
-}
-
-interface AddressMark {
-  at: string
-  count: number
-  newest: number | null
-  mailbox: MailboxId | null
-  version: number | null
-}
-
-function addressMarkText({ pool }: ReaderScope, row: AddressMark | undefined): string {
-  if (!row) throw new Error('a mark was asked for and not answered')
-  const { count, newest, mailbox, version } = row
-  const shared = pool && newest !== null ? `a${short(newest)}.${short(count)}` : ''
-  return mailbox === null ? shared : `${shared}s${short(mailbox)}.${short(version ?? 0)}`
-}
-
-function short(value: number): string {
-  return value.toString(36)
 }
 
 const PAGE = 'message.id > $3 and message.id < $4 order by message.id desc limit $5'

@@ -2,13 +2,11 @@ import { type Address, hostOf, withoutTag } from '../../core/address.ts'
 import { secretHash } from '../../core/id.ts'
 import type { RecipientFacts } from '../../core/recipient.ts'
 import { type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
+import { NOWHERE } from '../deciding.ts'
+import { type DomainRow, domainOf } from '../domain-row.ts'
 import { listOf } from './buckets.ts'
-import { type DomainRow, domainOf } from './domains.ts'
 import type { Db } from './pool.ts'
 import { SHARED, type SharedRow } from './shared.ts'
-
-const NOTHING = { count: 0, bytes: 0 }
-export const NOWHERE = { everHeld: false, poolAddress: NOTHING, pool: NOTHING, operator: NOTHING }
 
 /** A domain of ours, and the session that holds the address there, if any. */
 type Row = DomainRow &
@@ -28,17 +26,17 @@ export function recipientReads(db: Db) {
          from mail.mail_domain as domain left join mail.session on address = $1 where name = $2`,
         [address, hostOf(address)],
       )
-      if (!row) return { domain: undefined, session: undefined, ...NOWHERE }
+      if (!row) return NOWHERE
       // The usual case, decided without the other tables.
       if (row.mailbox !== null) {
         const { mailbox: id, owned, expires_at: expiresAt, count, bytes } = row
         // Ended by its owner: over at once, whatever the clock of a mail in flight says.
         const session = owned ? { id, expiresAt: new Date(expiresAt), count, bytes } : undefined
-        return { domain: domainOf(row), session, ...NOWHERE, everHeld: true }
+        return { ...NOWHERE, domain: domainOf(row), session, everHeld: true }
       }
       const shared = await db.rows<SharedRow>(`select ${SHARED} from mail.shared_mailbox`)
       const [facts] = await sharedFacts(db, [address], shared)
-      return facts ?? { domain: domainOf(row), session: undefined, ...NOWHERE }
+      return facts ?? { ...NOWHERE, domain: domainOf(row) }
     },
   }
 }
@@ -76,11 +74,11 @@ export async function sharedFacts(
     ],
   )
   return rows.map((row) => ({
+    ...NOWHERE,
     domain: row.id === null ? undefined : domainOf(row),
-    session: undefined,
     everHeld: row.ever_held,
     poolAddress: { count: row.count, bytes: row.bytes },
-    pool: pool ?? NOTHING,
-    operator: operator ?? NOTHING,
+    pool: pool ?? NOWHERE.pool,
+    operator: operator ?? NOWHERE.operator,
   }))
 }

@@ -1,6 +1,6 @@
-import type { Address } from '../../core/address.ts'
 import { idRule, secretHash } from '../../core/id.ts'
-import { isCooling, isLive, type MailboxId, type Session } from '../../core/session.ts'
+import type { MailboxId, Session } from '../../core/session.ts'
+import { isExtendable, isTaken, revived, type SessionRow, sessionOf } from '../session-row.ts'
 import type { NewSession, Revival } from '../store.ts'
 import { bucketOf } from './buckets.ts'
 import { moveMail } from './moving.ts'
@@ -8,23 +8,7 @@ import { intoBuckets } from './partitions.ts'
 import type { Places } from './places.ts'
 import type { Db, Pool } from './pool.ts'
 
-export interface SessionRow {
-  id: MailboxId
-  address: Address | null
-  token_hash: string | null
-  key_id: string | null
-  account_id: number | null
-  created_at: number
-  expires_at: number
-  bucket: number
-  version: number
-  /** How many codes were noted, see noteCode. */
-  codes: number
-  last_id: number
-  count: number
-  bytes: number
-  cleared: boolean
-}
+type PlacedRow = SessionRow & { bucket: number }
 
 const SESSION = `id, address, token_hash, key_id, account_id, created_at, expires_at, bucket,
   version, codes, last_id, count, bytes, cleared`
@@ -32,7 +16,7 @@ const SESSION = `id, address, token_hash, key_id, account_id, created_at, expire
 export function sessionReads(db: Db, places: Places) {
   return {
     async findSession(tokenHash: string): Promise<Session | undefined> {
-      const [row] = await db.rows<SessionRow>(
+      const [row] = await db.rows<PlacedRow>(
         `select ${SESSION} from mail.session where token_hash = $1`,
         [tokenHash],
       )
@@ -54,8 +38,7 @@ export function sessionWrites(pool: Pool, random: () => number) {
     extendSession: (mailbox: MailboxId, expiresAt: Date, now: Date): Promise<Session | undefined> =>
       intoBuckets(pool, async (db, used) => {
         const row = await lockSession(db, mailbox)
-        // Swept already: the clock stood beyond its end when the sweep came by, and its mail is gone.
-        if (!row?.token_hash || row.cleared || !isLive(spanOf(row), now)) return undefined
+        if (!row || !isExtendable(row, now)) return undefined
         const bucket = bucketOf(expiresAt, now)
         used.add(bucket)
         if (bucket !== row.bucket) await moveMail(db, mailbox, { from: row.bucket, to: bucket })
@@ -81,15 +64,11 @@ export function sessionWrites(pool: Pool, random: () => number) {
   }
 
   /** The former row is let go with whatever mail is not yet swept; the owner gets a new, empty mailbox. */
-  async function revive(db: Db, { mailbox, now, expiresAt, cooldownMs }: Revival) {
-    const row = await lockSession(db, mailbox)
-    if (!row?.address || !row.token_hash) return undefined
-    if (isLive(spanOf(row), now) || !isCooling(spanOf(row), now, cooldownMs)) return undefined
-    await letGo(db, mailbox)
-    const { address, token_hash: tokenHash } = row
-    const keyId = row.key_id ?? undefined
-    const accountId = row.account_id ?? undefined
-    const session = { address, tokenHash, keyId, accountId, createdAt: now, expiresAt }
+  async function revive(db: Db, revival: Revival) {
+    const row = await lockSession(db, revival.mailbox)
+    const session = row && revived(row, revival)
+    if (!session) return undefined
+    await letGo(db, row.id)
     // Ids go on from the former mailbox's: a client's since_id stays true, also when the clock stepped back.
     return drawn(await add(db, session, row.last_id))
   }
@@ -101,7 +80,7 @@ export function sessionWrites(pool: Pool, random: () => number) {
         `select ${SESSION} from mail.session where address = $1 for no key update`,
         [session.address],
       )
-      if (former && isCooling(spanOf(former), session.createdAt, cooldownMs)) return undefined
+      if (former && isTaken(former, session.createdAt, cooldownMs)) return undefined
       if (former) await letGo(db, former.id)
       return drawn(await add(db, session))
     })
@@ -172,8 +151,8 @@ function sessionInsert(random: () => number) {
   }
 }
 
-async function lockSession(db: Db, mailbox: MailboxId): Promise<SessionRow | undefined> {
-  const [row] = await db.rows<SessionRow>(
+async function lockSession(db: Db, mailbox: MailboxId): Promise<PlacedRow | undefined> {
+  const [row] = await db.rows<PlacedRow>(
     `select ${SESSION} from mail.session where id = $1 for no key update`,
     [mailbox],
   )
@@ -184,25 +163,4 @@ async function letGo(db: Db, mailbox: MailboxId): Promise<void> {
   await db.rows('update mail.session set address = null, token_hash = null where id = $1', [
     mailbox,
   ])
-}
-
-function spanOf(row: SessionRow): { expiresAt: Date } {
-  return { expiresAt: new Date(row.expires_at) }
-}
-
-function sessionOf(row: SessionRow): Session {
-  return {
-    id: row.id,
-    // Found by token or just made: such a row has its address.
-    address: row.address as Address,
-    keyId: row.key_id ?? undefined,
-    accountId: row.account_id ?? undefined,
-    createdAt: new Date(row.created_at),
-    expiresAt: new Date(row.expires_at),
-    // Both only rise, so no two states have the same sum.
-    version: row.version + row.codes,
-    lastId: row.last_id,
-    count: row.count,
-    bytes: row.bytes,
-  }
 }

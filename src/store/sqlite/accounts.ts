@@ -2,20 +2,11 @@ import type { Address } from '../../core/address.ts'
 import type { AccountHealth, GmailAccount } from '../../core/gmail.ts'
 import type { Db } from './files.ts'
 
-interface AccountRow {
-  id: number
-  email: Address
-  active: number
-  health: AccountHealth
-  reason: string
-  aliases: number
-}
-
 /** A session of an account that lives. */
 export const LIVE_ALIAS = 'account_id = @account and token_hash is not null and expires_at > @now'
 
 export function accountReads(db: Db) {
-  const all = db.prepare<[number], AccountRow>(
+  const all = db.prepare<[number], Omit<GmailAccount, 'active'> & { active: number }>(
     `select gmail_account.*, (select count(*) from session
        where account_id = gmail_account.id and token_hash is not null and expires_at > ?) as aliases
      from gmail_account order by id`,

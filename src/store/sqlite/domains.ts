@@ -1,17 +1,8 @@
 import type { Host } from '../../core/address.ts'
 import type { MailDomain } from '../../core/mail-domain.ts'
+import { type DomainRow, domainOf } from '../domain-row.ts'
 import type { DomainChange, NewDomain } from '../store.ts'
 import type { Db } from './files.ts'
-
-export interface DomainRow {
-  id: number
-  name: Host
-  active: number
-  removed: number
-  sessions: number
-  reader: number
-  ttl_seconds: number | null
-}
 
 export function domainReads(db: Db) {
   const list = db.prepare<[], DomainRow>('select * from mail_domain order by id')
@@ -56,17 +47,5 @@ export function domainWrites(db: Db) {
       change.run(...flags, known.id)
       return next
     },
-  }
-}
-
-export function domainOf(row: DomainRow): MailDomain {
-  return {
-    id: row.id,
-    name: row.name,
-    active: row.active === 1,
-    removed: row.removed === 1,
-    sessions: row.sessions === 1,
-    reader: row.reader === 1,
-    ttlSeconds: row.ttl_seconds ?? undefined,
   }
 }

@@ -1,13 +1,9 @@
 import type { Address } from '../../core/address.ts'
-import { type FolderState, isSinceAlias } from '../../core/gmail.ts'
-import {
-  type FetchedRecipient,
-  hasRoom,
-  type ReceiveLimits,
-  type Recipient,
-} from '../../core/recipient.ts'
+import type { FolderState } from '../../core/gmail.ts'
+import type { FetchedRecipient, ReceiveLimits, Recipient } from '../../core/recipient.ts'
 import type { MailboxId } from '../../core/session.ts'
-import type { FetchedMail, Kept, KeptRecipient } from '../store.ts'
+import { decideFetched, rememberFrom } from '../deciding-fetched.ts'
+import type { FetchedMail, Kept } from '../store.ts'
 import { accountReads, LIVE_ALIAS } from './accounts.ts'
 import type { KeepMail } from './delivery.ts'
 import type { Db } from './files.ts'
@@ -67,19 +63,10 @@ export function fetchWrites(db: Db, limits: ReceiveLimits, keep: KeepMail) {
     folder.run(accountId, name, state.uidValidity, state.lastUid)
   }
 
-  /** Those who were there already, are still there and have room. A full one goes without: the mail stays in the account. */
-  function decide(mail: FetchedMail, recipients: readonly FetchedRecipient[]) {
-    const taken: (KeptRecipient & FetchedRecipient)[] = []
-    let full = false
-    for (const recipient of recipients) {
-      const { address, mailbox } = recipient
-      const row = alias.get({ address, account: mail.accountId, now: mail.now.getTime() })
-      if (row?.id !== mailbox || !isSinceAlias(mail.receivedAt, new Date(row.created_at))) continue
-      if (hasRoom(row, limits.mailbox, mail.raw.length)) {
-        taken.push({ ...recipient, keyId: row.key_id ?? undefined })
-      } else full = true
-    }
-    return { taken, full }
+  function find({ accountId, now }: FetchedMail, { address, mailbox }: Recipient) {
+    const row = alias.get({ address, account: accountId, now: now.getTime() })
+    if (row?.id !== mailbox) return undefined
+    return { ...row, createdAt: new Date(row.created_at), keyId: row.key_id ?? undefined }
   }
 
   return {
@@ -88,7 +75,8 @@ export function fetchWrites(db: Db, limits: ReceiveLimits, keep: KeepMail) {
       keepFolder(mail)
       const fresh = mail.recipients.filter((recipient) => !seen.has(mail, recipient))
       if (fresh.length === 0 && mail.recipients.length > 0) return { outcome: 'known' }
-      const { taken, full } = decide(mail, fresh)
+      const sized = { recipients: fresh, receivedAt: mail.receivedAt, size: mail.raw.length }
+      const { taken, full } = decideFetched(sized, limits, (recipient) => find(mail, recipient))
       if (taken.length === 0) return { outcome: full ? 'full' : 'nobody' }
       for (const recipient of taken) seen.add(mail, recipient)
       return keep(mail, taken, touch)
@@ -96,10 +84,7 @@ export function fetchWrites(db: Db, limits: ReceiveLimits, keep: KeepMail) {
   }
 }
 
-// SEARCH SINCE looks at whole days, in the server's time zone.
-const LOOK_BACK_MS = 2 * 86_400_000
-
-/** What was fetched, as long as a look back could meet it again: to the oldest alias that lives, and no further. */
+/** What was fetched, as long as a look back could meet it again. */
 function identities(db: Db) {
   // Mails that look alike are two when the server numbers them apart: some programs write no Message-ID, and send twice a second.
   const find = db
@@ -119,8 +104,8 @@ function identities(db: Db) {
     has: (mail: FetchedMail, recipient: FetchedRecipient): boolean =>
       find.get(placeOf(mail, recipient)) !== undefined,
     add(mail: FetchedMail, recipient: FetchedRecipient): void {
-      const oldest = oldestAlias(mail.accountId, mail.now) ?? mail.now
-      forget.run(mail.accountId, oldest.getTime() - LOOK_BACK_MS)
+      const oldest = oldestAlias(mail.accountId, mail.now)
+      forget.run(mail.accountId, rememberFrom(oldest, mail.now))
       insert.run({ ...placeOf(mail, recipient), received: mail.receivedAt.getTime() })
     },
   }

@@ -1,23 +1,11 @@
-import type { Address } from '../../core/address.ts'
 import type { Message, MessageSummary } from '../../core/message.ts'
 import { type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
+import { type MessageRow, messageOf, summaryOf } from '../message-row.ts'
 import type { NotedCode, Page } from '../store.ts'
 import type { Db } from './files.ts'
 import type { Touch } from './group-commit.ts'
 
-export interface MessageRow {
-  mailbox: MailboxId
-  id: number
-  raw_id: number
-  recipient: Address
-  sender_name: string
-  sender_email: string
-  subject: string
-  received_at: number
-  size: number
-  key_id: string | null
-  code: string | null
-}
+export type KeptRow = MessageRow & { raw_id: number }
 
 export function messageReads(db: Db) {
   const list = db.prepare<[number, number, number], MessageRow>(
@@ -27,7 +15,7 @@ export function messageReads(db: Db) {
   const ids = db
     .prepare<[number], number>('select id from message where mailbox = ? order by id desc')
     .pluck()
-  const one = db.prepare<[number, number], MessageRow>(
+  const one = db.prepare<[number, number], KeptRow>(
     'select * from message where mailbox = ? and id = ?',
   )
 
@@ -37,7 +25,7 @@ export function messageReads(db: Db) {
     listMessageIds: (mailbox: MailboxId): number[] => ids.all(mailbox),
     findMessage(mailbox: MailboxId, id: number): Message | undefined {
       const row = one.get(mailbox, id)
-      return row && messageOf(row)
+      return row && messageOf(row, row.raw_id)
     },
   }
 }
@@ -49,7 +37,7 @@ export interface DeleteMessage {
 
 export function messageWrites(db: Db) {
   const remove = messageRemoval(db)
-  const find = db.prepare<[number, number], MessageRow>(
+  const find = db.prepare<[number, number], KeptRow>(
     'select * from message where mailbox = ? and id = ?',
   )
   const isOwned = db
@@ -98,7 +86,7 @@ export function messageRemoval(db: Db) {
   )
   const forgetPool = db.prepare('delete from pool_address where address = ? and count <= 0')
 
-  return function removeMessage(row: MessageRow): void {
+  return function removeMessage(row: KeptRow): void {
     drop.run(row.mailbox, row.id)
     if (row.mailbox === POOL) {
       lessInPool.run(row.size, row.recipient)
@@ -109,20 +97,5 @@ export function messageRemoval(db: Db) {
     box.run(row.size, row.mailbox)
     if ((unreference.get(row.raw_id) ?? 0) > 0) return
     for (const statement of dropRaw) statement.run(row.raw_id)
-  }
-}
-
-export function messageOf(row: MessageRow): Message {
-  return { ...summaryOf(row), rawId: row.raw_id, recipient: row.recipient, size: row.size }
-}
-
-function summaryOf(row: MessageRow): MessageSummary {
-  return {
-    id: row.id,
-    senderName: row.sender_name,
-    senderEmail: row.sender_email,
-    subject: row.subject,
-    receivedAt: new Date(row.received_at),
-    code: row.code ?? undefined,
   }
 }

@@ -1,8 +1,10 @@
 import type { Message } from '../../core/message.ts'
-import { type MailboxId, POOL } from '../../core/session.ts'
+import { POOL } from '../../core/session.ts'
+import { messageOf } from '../message-row.ts'
+import { type AddressMark, addressMarkText, type Mark, markText } from '../reader-mark.ts'
 import type { ReaderPage, ReaderScope } from '../store.ts'
 import type { Db } from './files.ts'
-import { type MessageRow, messageOf } from './messages.ts'
+import type { KeptRow } from './messages.ts'
 
 /** What a key may read. Each question is one statement, so that its answer is of one moment. */
 export function readerReads(db: Db) {
@@ -29,7 +31,8 @@ export function readerReads(db: Db) {
         scope.to === undefined ? [lists.own, lists.ownAndPool] : [lists.ownAt, lists.ownAndPoolAt]
       const before = page.beforeId ?? Number.MAX_SAFE_INTEGER
       const range = { since: page.sinceId, before, limit: page.limit }
-      return (scope.pool ? ownAndPool : own).all({ ...asked(scope), ...range }).map(messageOf)
+      const rows = (scope.pool ? ownAndPool : own).all({ ...asked(scope), ...range })
+      return rows.map((row) => messageOf(row, row.raw_id))
     },
   }
 }
@@ -50,49 +53,14 @@ function asked({ keyId, to, now }: ReaderScope): Asked {
 const LIVE = 'session.expires_at > @now and session.token_hash is not null'
 const OWN = 'session.key_id = @key'
 
-// A session that ends by the clock changes what is seen without any write: the next such end is part of the mark.
 const POOL_VERSION = `(select version from shared_mailbox where id = ${POOL}) as pool`
 const KEY_VERSION = '(select version from key_view where key_id = @key) as own'
 const SOONEST_END = `(select min(expires_at) from session where ${OWN} and ${LIVE}) as soonest`
 
-interface Mark {
-  pool: number
-  own: number | null
-  /** Null while no session of the key is live. */
-  soonest: number | null
-}
-
-/** Of one key or of two: where the marks are equal, so is the mail. */
-function markText({ keyId, pool }: ReaderScope, row: Mark | undefined): string {
-  if (!row) throw new Error('a mark was asked for and not answered')
-  const shared = pool ? `p${short(row.pool)}` : ''
-  if (row.soonest === null) return shared
-  return `${shared}k${keyId}.${short(row.own ?? 0)}.${short(row.soonest)}`
-}
-
 // In the words of the index, see 0002.sql.
 const IN_POOL = `mailbox <= ${POOL}`
-// New mail has a higher id than all before it. So with the newest still there and the count unchanged, nothing came or went.
 const POOL_COUNT = '(select count from pool_address where address = @to) as count'
 const POOL_NEWEST = `(select max(id) from message where ${IN_POOL} and recipient = @to) as newest`
-
-interface AddressMark {
-  count: number | null
-  newest: number | null
-  mailbox: MailboxId | null
-  version: number | null
-}
-
-function addressMarkText({ pool }: ReaderScope, row: AddressMark | undefined): string {
-  if (!row) throw new Error('a mark was asked for and not answered')
-  const { count, newest, mailbox, version } = row
-  const shared = pool && newest !== null ? `a${short(newest)}.${short(count ?? 0)}` : ''
-  return mailbox === null ? shared : `${shared}s${short(mailbox)}.${short(version ?? 0)}`
-}
-
-function short(value: number): string {
-  return value.toString(36)
-}
 
 // With a bare parameter as limit SQLite plans the statement anew each time it is run: that is most of the cost of an empty page.
 const PAGE = 'message.id > @since and message.id < @before order by message.id desc limit +@limit'
@@ -112,7 +80,7 @@ const OWN_MAIL_AT = `select message.* from session cross join message on message
 
 function list(db: Db, parts: readonly string[]) {
   const union = parts.map((part) => `select * from (${part})`).join(' union all ')
-  return db.prepare<[AskedPage], MessageRow>(`${union} order by id desc limit +@limit`)
+  return db.prepare<[AskedPage], KeptRow>(`${union} order by id desc limit +@limit`)
 }
 
 // Limits: mail of sessions that are over but not yet swept is passed by one by one, for about a minute: 24 ms for 100,000.

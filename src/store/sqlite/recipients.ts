@@ -1,8 +1,8 @@
 import { type Address, hostOf, withoutTag } from '../../core/address.ts'
 import { secretHash } from '../../core/id.ts'
-import type { RecipientFacts } from '../../core/recipient.ts'
 import { type Mailbox, type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
-import { type DomainRow, domainOf } from './domains.ts'
+import { type FoundRecipient, NOWHERE } from '../deciding.ts'
+import { type DomainRow, domainOf } from '../domain-row.ts'
 import type { Db } from './files.ts'
 
 interface SharedRow {
@@ -26,12 +26,6 @@ type Row = DomainRow &
         bytes: number
       }
   )
-
-/** With the key that the session was made with. */
-type Found = RecipientFacts & { keyId: string | undefined }
-
-const NOTHING = { count: 0, bytes: 0 }
-const NOWHERE = { everHeld: false, poolAddress: NOTHING, pool: NOTHING, operator: NOTHING }
 
 /** Read at RCPT by a read-only connection, and inside the commit by the writer. */
 export function recipientReads(db: Db) {
@@ -60,23 +54,23 @@ export function recipientReads(db: Db) {
 
   return {
     readShared,
-    findRecipient(address: Address): Found {
+    findRecipient(address: Address): FoundRecipient {
       const row = byAddress.get(address, hostOf(address))
-      if (!row) return { domain: undefined, session: undefined, keyId: undefined, ...NOWHERE }
+      if (!row) return { ...NOWHERE, keyId: undefined }
       const domain = domainOf(row)
       // The usual case, decided without the other tables.
       if (row.mailbox !== null) {
         const { mailbox: id, owned, expires_at: expiresAt, count, bytes } = row
         // Ended by its owner: over at once, whatever the clock of a mail in flight says.
         const session = owned ? { id, expiresAt: new Date(expiresAt), count, bytes } : undefined
-        return { domain, session, keyId: row.key_id ?? undefined, ...NOWHERE, everHeld: true }
+        return { ...NOWHERE, domain, session, keyId: row.key_id ?? undefined, everHeld: true }
       }
       return {
+        ...NOWHERE,
         domain,
-        session: undefined,
         keyId: undefined,
         everHeld: isInLedger(address) || isInLedger(withoutTag(address)),
-        poolAddress: inPool.get(address) ?? NOTHING,
+        poolAddress: inPool.get(address) ?? NOWHERE.poolAddress,
         pool: readShared(POOL),
         operator: readShared(OPERATOR),
       }

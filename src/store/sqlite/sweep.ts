@@ -2,7 +2,7 @@ import { type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
 import type { SweepDue } from '../store.ts'
 import type { Db } from './files.ts'
 import type { Touch } from './group-commit.ts'
-import { type MessageRow, messageRemoval } from './messages.ts'
+import { type KeptRow, messageRemoval } from './messages.ts'
 
 // Small enough that a mail waiting behind a step hardly notices: about 5 ms.
 const MESSAGES_A_STEP = 200
@@ -24,7 +24,7 @@ export function sweepWrites(db: Db) {
   const overCool = db.prepare<[number, number], DueSession>(
     'select id, address from session where cleared = 1 and expires_at <= ? limit ?',
   )
-  const oldest = db.prepare<[number, number], MessageRow>(
+  const oldest = db.prepare<[number, number], KeptRow>(
     'select * from message where mailbox = ? order by id limit +?',
   )
   const cleared = db.prepare('update session set cleared = 1 where id = ?')
