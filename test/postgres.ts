@@ -169,7 +169,8 @@ interface Place {
   settings: readonly string[]
 }
 
-async function startServer({ path, cluster, user, port, settings: more }: Place): Promise<ChildProcess> {
+async function startServer(place: Place): Promise<ChildProcess> {
+  const { path, cluster, user, port } = place
   const tls = `ssl=on ssl_cert_file=${path}/tls.crt ssl_key_file=${path}/tls.key port=${port}`
   const settings = [
     ...(port ? ['listen_addresses=127.0.0.1', ...tls.split(' ')] : ['listen_addresses=']),
@@ -177,7 +178,7 @@ async function startServer({ path, cluster, user, port, settings: more }: Place)
     'max_connections=200',
     'shared_buffers=32MB',
     'recovery_init_sync_method=syncfs',
-    ...more,
+    ...place.settings,
   ]
   const flags = settings.flatMap((setting) => ['-c', setting])
   const command = [program('postgres'), '-D', cluster, ...flags]
