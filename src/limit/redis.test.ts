@@ -1,68 +1,23 @@
 import assert from 'node:assert/strict'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
 import { openRedis, type TestRedis } from '../../test/redis.ts'
-import { connectRedis } from '../redis/connect.ts'
-import { keptLog } from '../redis/testing/log.ts'
 import { limitContract } from './limit.contract.ts'
-import type { Limit } from './limit.ts'
-import { makeRates, openMemoryLimit } from './memory.ts'
-import { openRedisLimit } from './redis.ts'
-
-// Whoever has used it up waits longer than any test.
-const SLOWEST = { count: 1, seconds: 3_600, burst: 3 }
-const NOW = new Date('2026-03-01T12:00:00Z')
+import { NOW, openNodes, passed, SLOWEST, untilShared } from './testing/nodes.ts'
 
 let server: TestRedis
-const opened: Limit[] = []
+const nodes = openNodes(() => server.url)
 
 beforeAll(async () => {
   server = await openRedis()
 })
 beforeEach(() => server.run('FLUSHALL', 'SYNC'))
-afterEach(async () => {
-  for (const limit of opened.splice(0)) await limit.close()
-})
+afterEach(nodes.close)
 afterAll(() => server.close())
 
-/** Patient, for a machine that is busy with other tests. */
-async function openNode(slowMs = 10_000): Promise<Limit> {
-  const redis = await connectRedis({ url: server.url, log: keptLog().log })
-  const limit = openRedisLimit({ redis, near: openMemoryLimit(makeRates()), slowMs })
-  const closing = {
-    ...limit,
-    async close() {
-      await limit.close()
-      redis.close()
-    },
-  }
-  opened.push(closing)
-  return closing
-}
-
-describe('rates of many nodes', () =>
-  limitContract(async () => [await openNode(), await openNode()]))
-
-/** How many of so many pass. */
-async function passed(limit: Limit, times: number, key = 'ann'): Promise<number> {
-  let count = 0
-  for (let asked = 0; asked < times; asked += 1) {
-    if ((await limit.take(key, SLOWEST, NOW)) === 0) count += 1
-  }
-  return count
-}
-
-/** Resolves when both count together: what one of them has used up, the other does not have. */
-async function untilShared(here: Limit, there: Limit): Promise<void> {
-  for (let round = 0; ; round += 1) {
-    const key = `round ${round}`
-    await passed(here, SLOWEST.burst, key)
-    if ((await there.take(key, SLOWEST, NOW)) > 0) return
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}
+describe('rates of many nodes', () => limitContract(nodes.pair))
 
 test('fractions of a millisecond are not lost', async () => {
-  const limit = await openNode()
+  const limit = await nodes.openNode()
   const rate = { count: 7, seconds: 1, burst: 7 }
   let count = 0
   for (let ms = 0; ms <= 3_000; ms += 5) {
@@ -72,7 +27,7 @@ test('fractions of a millisecond are not lost', async () => {
 })
 
 test('what is kept names nobody, and is forgotten soon after it is over', async () => {
-  const limit = await openNode()
+  const limit = await nodes.openNode()
   const rate = { count: 10, seconds: 1, burst: 5 }
   await limit.take('http:request:192.0.2.7', rate, NOW)
   const keys = (await server.run('KEYS', '*')) as string[]
@@ -82,16 +37,16 @@ test('what is kept names nobody, and is forgotten soon after it is over', async 
 })
 
 test('a script that Redis has forgotten is told again', async () => {
-  const limit = await openNode()
+  const limit = await nodes.openNode()
   assert.equal(await passed(limit, 1), 1)
   await server.run('SCRIPT', 'FLUSH')
   assert.equal(await passed(limit, 5), 2)
-  assert.equal(await passed(await openNode(), 5), 0)
+  assert.equal(await passed(await nodes.openNode(), 5), 0)
 })
 
 describe('while Redis is away', () => {
   test('each node counts by itself, and together again when it is back', async () => {
-    const [here, there] = [await openNode(), await openNode()]
+    const [here, there] = await nodes.pair()
     await untilShared(here, there)
     await server.stop()
     assert.equal(await passed(here, 10), 3)
@@ -104,7 +59,7 @@ describe('while Redis is away', () => {
 
   test('nodes start without it, and find it when it comes', async () => {
     await server.stop()
-    const [here, there] = [await openNode(), await openNode()]
+    const [here, there] = await nodes.pair()
     assert.equal(await passed(here, 10), 3)
     await server.start()
     await untilShared(here, there)
@@ -112,7 +67,7 @@ describe('while Redis is away', () => {
 })
 
 test('who was refused passes again after a flush, and nobody is locked out', async () => {
-  const [here, there] = [await openNode(), await openNode()]
+  const [here, there] = await nodes.pair()
   assert.equal(await passed(here, 10), 3)
   assert.equal(await passed(there, 10), 0)
   await server.run('FLUSHALL')
@@ -121,7 +76,7 @@ test('who was refused passes again after a flush, and nobody is locked out', asy
 })
 
 test('while Redis sleeps the node decides', async () => {
-  const [here, there] = [await openNode(100), await openNode()]
+  const [here, there] = [await nodes.openNode(100), await nodes.openNode()]
   await passed(there, 10)
   const sleeping = server.run('DEBUG', 'SLEEP', '1')
   // She has used up what Redis gives; here she has not.
@@ -131,7 +86,7 @@ test('while Redis sleeps the node decides', async () => {
 })
 
 test('a Redis that does not answer is asked seldom, not by everybody', async () => {
-  const [here, there] = [await openNode(100), await openNode()]
+  const [here, there] = [await nodes.openNode(100), await nodes.openNode()]
   await untilShared(here, there)
   await server.run('CONFIG', 'RESETSTAT')
   server.freeze()

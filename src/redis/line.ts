@@ -143,7 +143,7 @@ function live(client: Client, { up, well, down }: Life) {
 function makeClient({ host, port }: Server, { tls, username, password, database }: Access) {
   const wait = { connectTimeout: TCP_MS, reconnectStrategy: false } as const
   return createClient({
-    socket: tls ? { tls: true, servername: host, host, port, ...wait } : { host, port, ...wait },
+    socket: tls ? { tls: true, host, port, ...wait } : { host, port, ...wait },
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
     database,

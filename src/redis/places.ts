@@ -47,7 +47,7 @@ export function serverAt(host: string, port: number): Server {
 
 /** Only what stands in braces counts, if anything does. */
 function slotOf(key: string): number {
-  const [, tag = key] = /\{([^}]+)\}/.exec(key) ?? []
+  const [, tag = key] = /^[^{]*\{([^}]+)\}/.exec(key) ?? []
   let crc = 0
   for (const byte of Buffer.from(tag)) {
     crc ^= byte << 8

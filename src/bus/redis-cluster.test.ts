@@ -1,0 +1,65 @@
+import { afterAll, afterEach, beforeAll, describe, test } from 'vitest'
+import { openRedisCluster, type TestRedis, type TestRedisCluster } from '../../test/redis.ts'
+import type { MailboxId } from '../core/session.ts'
+import { busContract } from './bus.contract.ts'
+import { ANN, heard, openNodes, waiter } from './testing/nodes.ts'
+
+describe.runIf(process.env['MAYFLY_TEST_LONG'])('on a Redis Cluster', () => {
+  let cluster: TestRedisCluster
+  const nodes = openNodes(() => cluster.url)
+
+  beforeAll(async () => {
+    cluster = await openRedisCluster()
+  })
+  afterEach(nodes.close)
+  afterAll(() => cluster.close())
+
+  describe('the bus of many nodes', () => busContract(nodes.pair))
+
+  /** A mailbox whose channel is at this master. */
+  async function mailboxAt(master: TestRedis): Promise<MailboxId> {
+    for (let mailbox: number = ANN; ; mailbox += 1) {
+      const slot = await slotOf(mailbox)
+      const third = cluster.masters[Math.floor(slot / 5461)] ?? cluster.masters[2]
+      if (third === master) return mailbox as MailboxId
+    }
+  }
+
+  async function slotOf(mailbox: number): Promise<number> {
+    const [, second] = cluster.masters
+    return Number(await second.run('CLUSTER', 'KEYSLOT', `mayfly:news:{${mailbox % 1024}}`))
+  }
+
+  test('wakes arrive from every master, and from one where its slot went', async () => {
+    const [here, there] = await nodes.pair()
+    const [first, second, third] = cluster.masters
+    for (const master of [first, second, third]) {
+      await heard(here, there, await mailboxAt(master))
+    }
+    const mailbox = await mailboxAt(second)
+    const ann = waiter(there, mailbox)
+    await cluster.moveSlot(await slotOf(mailbox), second, third)
+    await ann.until(1)
+    await heard(here, there, mailbox)
+    await heard(there, here, mailbox)
+  })
+
+  test('a master that dies costs its own readers a look a second, until another takes over', async () => {
+    const [here, there] = await nodes.pair()
+    const [first, , third] = cluster.masters
+    const [lost, kept] = [await mailboxAt(first), await mailboxAt(third)]
+    await heard(here, there, lost)
+    await first.stop()
+    const ann = waiter(there, lost)
+    here.wake(lost)
+    await ann.until(2)
+    await heard(here, there, kept)
+    const [newHere, newThere] = await nodes.pair()
+    await heard(newHere, newThere, kept)
+    await cluster.replica.run('CLUSTER', 'FAILOVER', 'TAKEOVER')
+    await heard(here, there, lost)
+    await heard(newHere, newThere, lost)
+    await first.start()
+    await heard(here, there, lost)
+  })
+})
