@@ -6,7 +6,12 @@ import { type GmailScene, openGmailScene, rules } from './testing/gmail.ts'
 
 const JOE = 'joe@gmail.com'
 const ANN = 'ann@gmail.com'
-const TEMPO = { lasts: 500, renew: 100, spare: 200, retry: 20, patience: 500 }
+const TEMPO = { lasts: 60_000, renew: 50, spare: 1_000, retry: 20, patience: 1_000 }
+const quiet = {
+  warn() {},
+  error: (facts: Record<string, unknown>, sentence: string) =>
+    assert.fail(`${sentence}: ${facts['err']}`),
+}
 
 let scene: GmailScene
 let ended: AbortController
@@ -33,7 +38,7 @@ beforeEach(async () => {
     ended: ended.signal,
     holder: 'us',
     tempo: TEMPO,
-    log: { warn() {}, error: (facts, sentence) => assert.fail(`${sentence}: ${facts['err']}`) },
+    log: quiet,
   })
 })
 afterEach(async () => {
@@ -68,4 +73,62 @@ test('the end closes them all', async () => {
   ended.abort()
   await following
   assert.deepEqual(deeds.toSorted(), [`close ${ANN}`, `close ${JOE}`, `open ${ANN}`, `open ${JOE}`])
+})
+
+test('an account whose lease is lost is closed, and opened again when it is both had and closed', async () => {
+  await until(`open ${ANN}`)
+  const leases = [await scene.idOf(JOE), await scene.idOf(ANN)].map((id) => `account ${id}`)
+  for (const name of leases) await steal(name)
+  await until(`close ${ANN}`)
+  assert.deepEqual(deeds, [`open ${JOE}`, `open ${ANN}`, `close ${ANN}`])
+  for (const name of leases) await scene.other.endLease(name, 'them')
+  await until(`open ${ANN}`, 2)
+  assert.equal(deeds.filter((deed) => deed === `open ${JOE}`).length, 1)
+  slow.resolve()
+  await until(`open ${JOE}`, 2)
+})
+
+const steal = async (name: string) => {
+  const lease = { name, holder: 'them', ms: 60_000 }
+  // Between the two we may have renewed it.
+  do await scene.other.endLease(name, 'us')
+  while (!(await scene.other.takeLease(lease)))
+}
+
+test('nodes that begin together share the accounts, and one alone has them all', async () => {
+  const emails = Array.from({ length: 8 }, (_, at) => `joe${at}@gmail.com`)
+  const many = await openGmailScene(...emails.map((email) => rules(email)))
+  const nodes = ['one', 'two'].map((holder) => {
+    const opened = new Set<string>()
+    const end = new AbortController()
+    const done = followAccounts({
+      ...many.needs,
+      open({ email }) {
+        opened.add(email)
+        return {
+          async close() {
+            opened.delete(email)
+          },
+        }
+      },
+      ended: end.signal,
+      holder,
+      tempo: TEMPO,
+      log: quiet,
+    })
+    const stop = async () => {
+      end.abort()
+      await done
+    }
+    return { opened, stop }
+  })
+  const held = () => nodes.flatMap(({ opened }) => [...opened])
+  while (held().length < 8) await pause(5)
+  assert.deepEqual(held().toSorted(), emails)
+  for (const { opened } of nodes) assert.ok(opened.size >= 2, `one has ${opened.size} of 8`)
+
+  await nodes[0]?.stop()
+  while (nodes[1]?.opened.size !== 8) await pause(5)
+  await nodes[1]?.stop()
+  await many.close()
 })

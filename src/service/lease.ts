@@ -88,7 +88,7 @@ export async function takeLease(needs: LeaseNeeds, name: string): Promise<HeldLe
       lost.abort()
     }
     const done = AbortSignal.any([over, lost.signal])
-    const loseAt = (time: number) => setTimeout(lose, time - performance.now())
+    const loseAt = (time: number) => setTimeout(lose, Math.max(time - performance.now(), 0))
     let timer = loseAt(firstStop)
     let wait = tempo.renew
     for (;;) {
