@@ -105,3 +105,5 @@ async function take(db: Db, keyId: string, now: Date, wanted: number): Promise<K
   )
   return row
 }
+
+// Limits: requests of different keys are a commit each, as many at a time as this thread has connections.
