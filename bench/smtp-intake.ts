@@ -2,56 +2,23 @@ import { join } from 'node:path'
 import { freePorts } from '../test/served.ts'
 import { startMayfly } from './contestants/mayfly.ts'
 import { allDelivered, startPostfix } from './contestants/postfix.ts'
+import { type Case, type Contestant, casesOf, type Outcome, rate, runCase } from './tools/intake.ts'
 import { writeMail } from './tools/mail-text.ts'
-import { cpuSeconds, startServer } from './tools/processes.ts'
+import { startServer } from './tools/processes.ts'
 import { describeMachine, goal, note, say, table } from './tools/report.ts'
-import { alternate } from './tools/rounds.ts'
 import { benchFolder } from './tools/scratch.ts'
 import { buildSlowFsync } from './tools/slow-fsync.ts'
-import { mailsFor, sendMails } from './tools/smtp-source.ts'
 import { figure, median, spread } from './tools/stats.ts'
 
 // How many mails a second are taken in durably, and what do they cost? Sender: Postfix's smtp-source.
 
-interface Contestant {
-  name: string
-  pid: number
-  port: number
-  recipient(): Promise<string>
-  /** Waits for what is still to be done for mails that were answered. */
-  settled(mails: number): Promise<void>
-}
-
-interface Case {
-  name: string
-  bytes: number
-  kept: boolean
-  senders: number
-}
-
-interface Outcome {
-  /** As the sender hears 250. */
-  perSecond: number
-  /** Until a reader can have the last of them. */
-  donePerSecond: number
-  cpuPerThousand: number
-}
-
 const quick = process.argv.includes('--quick')
 const ROUNDS = quick ? 2 : 5
 const SECONDS = quick ? 0.5 : 1.5
+const TEMPO = { rounds: ROUNDS, seconds: SECONDS }
 const NAMES = { sink: 'sink', mayfly: 'mayfly', postfix: 'Postfix', library: 'smtp-server' }
 
-const CASES: Case[] = [4, 50].flatMap((kb) =>
-  [false, true].flatMap((kept) =>
-    [20, 100].map((senders) => ({
-      name: `${kb} KB, ${kept ? 'kept connections' : 'a connection per mail'}, ${senders} senders`,
-      bytes: kb * 1024,
-      kept,
-      senders,
-    })),
-  ),
-)
+const CASES = casesOf([4, 50])
 
 async function main(): Promise<void> {
   say('## Intake: mails a second (bench/smtp-intake.ts)', '')
@@ -79,38 +46,11 @@ async function compare(title: string, preload: string | undefined, cases: readon
   for (const one of cases) {
     note(`${title}: ${one.name}`)
     const file = writeMail(join(folder.path, String(one.bytes)), one.bytes)
-    all.set(one, await runCase(one, file, contestants))
+    all.set(one, await runCase(contestants, { ...one, file }, TEMPO))
   }
   await stop()
   print(all)
   return all
-}
-
-async function runCase(one: Case, file: string, contestants: readonly Contestant[]) {
-  const counts = new Map<string, number>()
-  for (const contestant of contestants) {
-    const { perSecond } = await measure(contestant, { ...one, file, mails: one.senders * 5 })
-    counts.set(contestant.name, mailsFor(SECONDS, perSecond, one.senders))
-  }
-  return alternate(contestants, ROUNDS, (contestant) =>
-    measure(contestant, { ...one, file, mails: counts.get(contestant.name) ?? 0 }),
-  )
-}
-
-async function measure(
-  { pid, port, recipient, settled }: Contestant,
-  sending: Case & { file: string; mails: number },
-): Promise<Outcome> {
-  const to = await recipient()
-  const before = cpuSeconds(pid)
-  const start = performance.now()
-  const perSecond = await sendMails({ ...sending, port, to })
-  await settled(sending.mails)
-  return {
-    perSecond,
-    donePerSecond: sending.mails / ((performance.now() - start) / 1000),
-    cpuPerThousand: ((cpuSeconds(pid) - before) / sending.mails) * 1000,
-  }
 }
 
 /** All of them run the whole time and idle while another is measured. Those that never fsync have nothing to slow down. */
@@ -129,7 +69,7 @@ async function startAll(preload: string | undefined) {
   const postfix = await startPostfix(inside('postfix'), postfixPort, preload)
   let sentToPostfix = 0
 
-  const anybody = { recipient: async () => 'you@box.test', settled: async () => {} }
+  const anybody = { recipient: async () => 'you@box.test' }
   const contestants: Contestant[] = [
     { name: NAMES.sink, pid: sink.pid, port: sinkPort, ...anybody },
     {
@@ -137,7 +77,6 @@ async function startAll(preload: string | undefined) {
       pid: mayfly.pid,
       port: mayfly.smtpPort,
       recipient: async () => (await mayfly.session()).email,
-      settled: async () => {},
     },
     {
       ...anybody,
@@ -161,12 +100,6 @@ async function startAll(preload: string | undefined) {
 }
 
 type Results = Map<Case, Map<string, Outcome[]>>
-
-type Rate = 'perSecond' | 'donePerSecond'
-
-function rate(outcomes: Map<string, Outcome[]>, name: string, which: Rate = 'perSecond'): number {
-  return median((outcomes.get(name) ?? []).map((outcome) => outcome[which]))
-}
 
 function print(results: Results): void {
   const rows = [...results].flatMap(([{ name: caseName }, outcomes]) =>

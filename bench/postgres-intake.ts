@@ -1,0 +1,66 @@
+import { join } from 'node:path'
+import { startMayfly } from './contestants/mayfly.ts'
+import { startPostgres } from './contestants/postgres.ts'
+import { type Contestant, casesOf, type Outcome, rate, runCase } from './tools/intake.ts'
+import { writeMail } from './tools/mail-text.ts'
+import { describeMachine, note, say, table } from './tools/report.ts'
+import { benchFolder } from './tools/scratch.ts'
+import { figure, spread } from './tools/stats.ts'
+
+// How many mails a second does one node take in on PostgreSQL, beside the same on SQLite, and who pays for them?
+
+const quick = process.argv.includes('--quick')
+const ROUNDS = quick ? 2 : 5
+const SECONDS = quick ? 0.5 : 1.5
+const SQLITE = 'SQLite'
+const POSTGRES = 'PostgreSQL'
+
+async function main(): Promise<void> {
+  say('## Intake on PostgreSQL beside SQLite (bench/postgres-intake.ts)', '')
+  describeMachine()
+  const folder = benchFolder()
+  const postgres = await startPostgres()
+  say(
+    `- ${postgres.settings}`,
+    `- Settings: ${ROUNDS} rounds of about ${SECONDS} s for each, alternating; one node with one SMTP thread, smtp-source on the same machine, one recipient`,
+    '- CPU: user and system seconds for 1,000 mails, of the whole node and of all processes of PostgreSQL.',
+  )
+  const env = { MAYFLY_STORE: postgres.urlOf(await postgres.database()) }
+  const nodes = [
+    { name: SQLITE, ...(await startMayfly(folder.inside('sqlite'))) },
+    { name: POSTGRES, storePid: postgres.pid, ...(await startMayfly(folder.inside('pg'), env)) },
+  ]
+  const contestants = nodes.map(
+    (node): Contestant => ({
+      ...node,
+      port: node.smtpPort,
+      recipient: async () => (await node.session()).email,
+    }),
+  )
+  const file = writeMail(join(folder.path, 'mail'), 4096)
+  const rows: string[][] = []
+  for (const one of casesOf([4])) {
+    note(one.name)
+    const tempo = { rounds: ROUNDS, seconds: SECONDS }
+    rows.push(...rowsOf(one.name, await runCase(contestants, { ...one, file }, tempo)))
+  }
+  table(
+    ['case', 'store', 'mails/s', 'of SQLite', 'node CPU s per 1,000', 'PostgreSQL CPU s per 1,000'],
+    rows,
+  )
+  for (const node of nodes) await node.stop()
+  await postgres.close()
+}
+
+function rowsOf(name: string, outcomes: Map<string, Outcome[]>): string[][] {
+  return [...outcomes].map(([store, list], index) => [
+    index === 0 ? name : '',
+    store,
+    spread(list.map(({ perSecond }) => perSecond)),
+    figure(rate(outcomes, store) / rate(outcomes, SQLITE)),
+    figure(rate(outcomes, store, 'cpuPerThousand')),
+    store === SQLITE ? '' : figure(rate(outcomes, store, 'storeCpuPerThousand')),
+  ])
+}
+
+await main()
