@@ -66,6 +66,23 @@ describe('without a live stream', () => {
   })
 })
 
+test('a server that stops is come back to when it asks for that, and nothing is said of it', async () => {
+  const page = await visit('/livez')
+  const goodbye = 'retry: 2000\nid: 0\n\n: shutting_down\nretry: 10\n\n'
+  let tries = 0
+  await page.route('**/api/events', async (route) => {
+    tries += 1
+    const drains = { contentType: 'text/event-stream', body: goodbye }
+    await (tries <= 3 ? route.fulfill(drains) : route.continue())
+  })
+  await page.goto(house().url)
+  await vi.waitUntil(() => tries === 4, { timeout: 30_000 })
+  const { email } = await openInbox(page)
+  await house().mail(email, letter({ subject: 'By the fourth' }))
+  await row(page, 'By the fourth').waitFor()
+  assert.equal(tries, 4)
+})
+
 test('offline says so, and coming back brings what came meanwhile', async () => {
   expect({ complaint: /ERR_INTERNET_DISCONNECTED/ })
   const page = await visit('/')

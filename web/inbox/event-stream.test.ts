@@ -34,6 +34,11 @@ describe('by the rules of the format', () => {
   for (const [name, text, events] of [
     ['an event without a name is a message', 'data: x\n\n', [['message', 'x']]],
     ['lines of text are joined', 'data: a\ndata\ndata: b\n\n', [['message', 'a\n\nb']]],
+    [
+      'a server that stops says when to come back',
+      'retry: 9\n\n:\n\n: shutting_down\nretry: 1500\n\n',
+      [['goodbye', '1500']],
+    ],
     ['only one space is taken off', 'data:  a\n\n', [['message', ' a']]],
     ['no text, no event', 'event: end\n\n', []],
     ['an event that was cut off is none', 'data: x\n', []],

@@ -1,4 +1,4 @@
-/** One event of a text/event-stream; `kind` is its name there. */
+/** One event of a text/event-stream; `kind` is its name there. A server that stops says goodbye: `text` is when to come back, in ms. */
 export interface StreamEvent {
   kind: string
   text: string
@@ -26,11 +26,14 @@ export function eventReader(): EventReader {
     const [field, value = ''] = /^([^:]*):? ?(.*)$/s.exec(text)?.slice(1) ?? []
     if (field === 'event') open.kind = value
     if (field === 'data') open.lines.push(value)
+    if (field === 'retry') open.retry = value
+    if (field === '' && value === 'shutting_down') open.goodbye = true
   }
 
   function end(): StreamEvent | undefined {
-    const { kind, lines } = open
+    const { kind, lines, goodbye, retry } = open
     open = fresh()
+    if (goodbye) return { kind: 'goodbye', text: retry }
     return lines.length > 0 ? { kind: kind || 'message', text: lines.join('\n') } : undefined
   }
 
@@ -47,6 +50,6 @@ export function eventReader(): EventReader {
   }
 }
 
-function fresh(): { kind: string; lines: string[] } {
-  return { kind: '', lines: [] }
+function fresh(): { kind: string; lines: string[]; retry: string; goodbye: boolean } {
+  return { kind: '', lines: [], retry: '', goodbye: false }
 }

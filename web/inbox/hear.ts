@@ -1,5 +1,6 @@
 import { Refusal, Unreachable } from '../site/ask.ts'
 import type { Summary } from '../site/shapes.ts'
+import { backOffSeconds } from './back-off.ts'
 import type { StreamEvent } from './event-stream.ts'
 import type { Way } from './ladder.ts'
 import { listen } from './listen.ts'
@@ -38,6 +39,10 @@ export async function hear(way: Way, { token, look, signal }: HearNeeds): Promis
   doubt = mine
   try {
     await WAYS[way](both)
+  } catch (fault) {
+    if (!isStopping(fault)) throw fault
+    // Nothing is wrong: we come back when it asks us to, to it or to another in its place, and say nothing meanwhile.
+    await pause(backOffSeconds(1, Math.random(), fault.retrySeconds), both.signal)
   } finally {
     if (doubt === mine) doubt = undefined
     given.abort()
@@ -62,8 +67,10 @@ const WAYS: Record<Way, (needs: HearNeeds) => Promise<void>> = {
       doubt?.(false).catch(() => undefined)
     }
     let fullSoon: ReturnType<typeof setTimeout> | undefined
+    let goodbye: Refusal | undefined
     const onEvent = (event: StreamEvent) => {
       take(event)
+      if (event.kind === 'goodbye') goodbye = stopping(Number(event.text) / 1000)
       if (event.kind === 'message') fullSoon ??= setTimeout(askFull, FULL_MS)
     }
     const askFull = () => {
@@ -75,10 +82,10 @@ const WAYS: Record<Way, (needs: HearNeeds) => Promise<void>> = {
       listen({ ...stream, signal: AbortSignal.any([signal, until]) })
     try {
       if ((await inStreamSlot(hearUntil)) === 'none') await WAYS.look(needs)
-      else throw new Unreachable('the stream was cut off')
+      else throw goodbye ?? new Unreachable('the stream was cut off')
     } catch (fault) {
       // Every stream ends some day; one that has served for a while was not at fault.
-      if (Date.now() - openedAt < LEAST_STREAM_MS) throw fault
+      if (fault === goodbye || Date.now() - openedAt < LEAST_STREAM_MS) throw fault
     } finally {
       clearTimeout(fullSoon)
     }
@@ -100,4 +107,12 @@ function take({ kind, text }: StreamEvent): void {
   if (kind === 'message') mail.came(JSON.parse(text) as Summary)
   if (kind === 'updated') mail.updated(JSON.parse(text) as Summary)
   if (kind === 'deleted') mail.gone(new Set([(JSON.parse(text) as { id: number }).id]))
+}
+
+function stopping(seconds: number): Refusal {
+  return new Refusal(503, { code: 'shutting_down', message: 'The server stops.' }, seconds)
+}
+
+function isStopping(fault: unknown): fault is Refusal {
+  return fault instanceof Refusal && fault.code === 'shutting_down'
 }
