@@ -22,6 +22,7 @@ const NEEDED = [
   ['chromium-headless-shell', 'chromium-headless-shell', 'opens the pages as a reader does'],
   ['pg_ctlcluster', 'postgresql', 'the second store; never started as a service'],
   ['redis-server', 'redis-server', 'carries news between nodes; never started as a service'],
+  ['haproxy', 'haproxy', 'stands before the nodes; never started as a service'],
   ['dovecot', 'dovecot-imapd', 'a mail account to fetch from; never started as a service'],
 ] as const
 
@@ -92,6 +93,7 @@ function install(packages: string[]): void {
     if (packages.includes('postfix')) apply('update-rc.d', ['postfix', 'disable'])
     if (packages.includes('dovecot-imapd')) apply('update-rc.d', ['dovecot', 'disable'])
     if (packages.includes('redis-server')) apply('update-rc.d', ['redis-server', 'disable'])
+    if (packages.includes('haproxy')) apply('update-rc.d', ['haproxy', 'disable'])
   } finally {
     putBack()
   }

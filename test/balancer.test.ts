@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { connect } from 'node:net'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, test } from 'vitest'
+import { checkMail, createSession } from './api.ts'
+import { openHaproxy } from './haproxy.ts'
+import { openHouse } from './house.ts'
+import { openPostgres } from './postgres.ts'
+import { connectSmtp } from './smtp-client.ts'
+
+// Two nodes on one PostgreSQL behind a real HAProxy, with the configuration that deploy/ gives out.
+
+let postgres: Awaited<ReturnType<typeof openPostgres>>
+let one: Awaited<ReturnType<typeof node>>
+let two: Awaited<ReturnType<typeof node>>
+let balancer: Awaited<ReturnType<typeof openHaproxy>>
+const stopped: Promise<void>[] = []
+
+beforeAll(async () => {
+  postgres = await openPostgres()
+  const url = postgres.urlOf(await postgres.database())
+  one = await node(url, 'one.test')
+  two = await node(url, 'two.test')
+  balancer = await openHaproxy({ node1: one, node2: two })
+  await balancer.sees({ 'http_nodes/node1': 'UP', 'http_nodes/node3': 'DOWN' })
+})
+
+afterAll(async () => {
+  await balancer?.close()
+  await Promise.all(stopped)
+  await postgres?.close()
+})
+
+async function node(store: string, hostname: string) {
+  return await openHouse({
+    env: {
+      MAYFLY_STORE: store,
+      MAYFLY_SMTP_HOSTNAME: hostname,
+      MAYFLY_SMTP_PROXY_FROM: '127.0.0.1',
+      MAYFLY_TRUST_PROXY: '127.0.0.1',
+      MAYFLY_DRAIN: '5s',
+    },
+  })
+}
+
+test('a mail through the balancer shows the address it really came from', async () => {
+  const { email, token } = await createSession(balancer.url)
+  const from = ['--server', `127.0.0.1:${balancer.smtpPort}`, '--local-interface', '127.0.0.7']
+  await promisify(execFile)('swaks', [...from, '--to', email, '--hide-all'])
+  const [message] = await checkMail(balancer.url, token)
+  const raw = await fetch(`${balancer.url}/api/raw-mail?token=${token}&id=${message?.id}`)
+  assert.match(await raw.text(), /^Received: from [^\n]*\[127\.0\.0\.7\]/m)
+})
+
+test('requests are counted for who really asks, whatever he writes into X-Forwarded-For', async () => {
+  const ask = (localAddress: string, forwarded: string) =>
+    statusOf(`${balancer.url}/api/checkout`, {
+      method: 'POST',
+      localAddress,
+      headers: { 'x-forwarded-for': forwarded },
+    })
+  // 30 a minute on each of two nodes, which count alone while there is no Redis.
+  const mine = await Promise.all(
+    Array.from({ length: 80 }, (_, at) => ask('127.0.0.8', `192.0.2.${at}`)),
+  )
+  assert.ok(mine.includes(429), 'a made-up address had an allowance of its own')
+  assert.notEqual(await ask('127.0.0.9', '127.0.0.8'), 429)
+})
+
+test('a live stream through the balancer brings mail that came to any node', async () => {
+  const { email, token } = await createSession(balancer.url)
+  const stream = await fetch(`${balancer.url}/api/events?token=${token}`)
+  const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader()
+  const nodes = new Set<string>()
+  let heard = ''
+  for (const subject of ['first', 'second']) {
+    const client = await connectSmtp(balancer.smtpPort)
+    nodes.add((await client.say('EHLO sender.test')).text.slice(4, 12))
+    await client.send({ to: [email], raw: `Subject: ${subject}\r\n\r\nhello\r\n` })
+    // The first connection stays open, so that the second goes to the other node.
+    while (!heard.includes(`"subject":"${subject}"`)) heard += (await reader?.read())?.value ?? ''
+  }
+  await reader?.cancel()
+  assert.deepEqual([...nodes].sort(), ['one.test', 'two.test'])
+})
+
+test('metrics are not for those who come through the balancer', async () => {
+  assert.equal(await statusOf(`${one.url}/metrics`), 200)
+  assert.equal(await statusOf(`${balancer.url}/metrics`), 404)
+  assert.equal(await statusOf(`${balancer.url}/%6detrics`), 404)
+})
+
+test('a node that drains gets nothing new, and nobody is sent away', async () => {
+  stopped.push(one.stop())
+  await balancer.sees({ 'http_nodes/node1': 'DOWN', 'smtp_nodes/node1': 'DOWN' })
+  assert.equal(await statusOf(`${one.url}/readyz`), 503, 'it serves still, and says that it stops')
+  for (let client = 0; client < 10; client += 1) {
+    assert.match(await greeting(), /^220 two\.test/)
+    assert.equal(await statusOf(`${balancer.url}/api/domains`), 200)
+  }
+})
+
+test('where no node is ready, one that lives tells the sender to come back', async () => {
+  stopped.push(two.stop())
+  await balancer.sees({ 'smtp_nodes/node2': 'DOWN', 'http_unready/node2': 'UP' })
+  assert.match(await greeting(), /^421 /)
+  assert.equal(await statusOf(`${balancer.url}/readyz`), 503)
+})
+
+async function greeting(): Promise<string> {
+  const socket = connect(balancer.smtpPort, '127.0.0.1')
+  const [bytes] = (await once(socket, 'data')) as [Buffer]
+  socket.destroy()
+  return bytes.toString()
+}
+
+interface Asking {
+  method?: string
+  localAddress?: string
+  headers?: Record<string, string>
+}
+
+/** Over a connection of its own: fetch keeps them, and takes no address. */
+function statusOf(url: string, asking: Asking = {}): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const asked = request(url, { agent: false, ...asking }, (response) => {
+      response.resume()
+      resolve(response.statusCode ?? 0)
+    })
+    asked.on('error', reject).end()
+  })
+}
