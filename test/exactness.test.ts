@@ -1,33 +1,27 @@
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
-import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import { afterAll, beforeAll, test } from 'vitest'
 import { type KeyHouse, openKeyHouse, type TestKey } from './keys.ts'
 import { statusOf } from './status-of.ts'
+import { runSql } from './tables.ts'
 
 const CLIENTS = 200
 const REQUESTS = 10_000
 const DAY_MS = 86_400_000
 
 let house: KeyHouse
-let db: Database.Database
 beforeAll(async () => {
   house = await openKeyHouse({ env: { MAYFLY_HTTP_THREADS: '2' } })
-  db = new Database(join(house.folder, 'shop.db'))
   // No day ends while this runs.
   const noon = Math.ceil(house.now().getTime() / DAY_MS) * DAY_MS + DAY_MS / 2
   house.moveClock(Math.ceil((noon - house.now().getTime()) / 1000))
 })
-afterAll(async () => {
-  db.close()
-  await house.stop()
-})
+afterAll(() => house.stop())
 
 for (const left of [1, 10, 999, 1_000]) {
   test(`with ${left} left, ${left} of ${REQUESTS} requests of ${CLIENTS} clients at once are served`, async () => {
     const key = await house.ring.issue({ requests: 1_000 })
-    db.prepare('update api_key set used = ? where id = ?').run(1_000 - left, key.id)
+    await runSql(house, 'shop', `update api_key set used = ${1_000 - left} where id = '${key.id}'`)
     assert.deepEqual(await flood(key), { 200: left, 402: REQUESTS - left })
     assert.equal(await house.ring.used(key), 1_000)
     const [today] = await house.ring.shop.readUsage(key.id, 0)

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { checkMail } from './api.ts'
 import { type House, openHouse } from './house.ts'
 import { connectSmtp } from './smtp-client.ts'
+import { runSql } from './tables.ts'
 
 // The addresses with which people have looked for open relays since there were any. box.test is ours, and so is
 // pool.test, which takes any address that could be somebody's.
@@ -61,19 +61,12 @@ describe('refused at RCPT', () => {
 
 test('none of them left anything, neither with a session nor in the pool nor with the operator', async () => {
   assert.deepEqual(await checkMail(house.url, box.token), [])
-  assert.deepEqual(keptRows(house.folder), { message: 0, raw_mail: 0 })
+  assert.deepEqual(await kept('message'), [])
+  assert.deepEqual(await kept('raw_mail'), [])
   // The count can see a mail.
   assert.equal(await house.mail(['u@pool.test', 'postmaster@box.test', box.email]), 250)
-  assert.deepEqual(keptRows(house.folder), { message: 3, raw_mail: 1 })
+  assert.equal((await kept('message')).length, 3)
+  assert.notDeepEqual(await kept('raw_mail'), [])
 })
 
-function keptRows(folder: string): Record<'message' | 'raw_mail', number> {
-  const db = new Database(`${folder}/mail.db`, { readonly: true })
-  const count = (table: string) =>
-    db.prepare<[], number>(`select count(*) from ${table}`).pluck().get() ?? Number.NaN
-  try {
-    return { message: count('message'), raw_mail: count('raw_mail') }
-  } finally {
-    db.close()
-  }
-}
+const kept = (table: string) => runSql(house, 'mail', `select id from ${table}`)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
-import Database from 'better-sqlite3'
+import { openShopBeside } from '../src/threads/stores.ts'
 import { type Asked, ask } from './ask.ts'
+import type { House } from './house.ts'
 
 /** An order as the shop's clients know it. */
 export interface Order {
@@ -47,12 +47,9 @@ export async function clickPay(url: string, { id }: Order, outcome = 'pay'): Pro
 }
 
 /** As the operator does it beside the running service. */
-export function revokeKeyOf({ folder }: { folder: string }, { id }: Order): void {
-  const db = new Database(join(folder, 'shop.db'))
-  const revoke = db.prepare(
-    `update api_key set state = 'revoked' where id = (select key_id from purchase where id = ?)`,
-  )
-  const { changes } = revoke.run(id)
-  db.close()
-  assert.equal(changes, 1)
+export async function revokeKeyOf({ config }: Pick<House, 'config'>, { id }: Order): Promise<void> {
+  const shop = await openShopBeside(config)
+  const { keyId = '' } = (await shop.readPurchase(id)) ?? {}
+  assert.ok(await shop.revokeKey(keyId))
+  await shop.close()
 }

@@ -91,7 +91,7 @@ describe('409', () => {
 
   test('an order whose key was revoked', async () => {
     const made = await paid()
-    revokeKeyOf(house, made)
+    await revokeKeyOf(house, made)
     const asked = await claim(house.url, made)
     assert.deepEqual([asked.status, asked.body['code']], [409, 'order_stopped'])
     assert.match(String(asked.body['message']), /revoked/)

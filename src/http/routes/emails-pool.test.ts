@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import { describe, onTestFinished, test } from 'vitest'
 import { ask } from '../../../test/ask.ts'
 import { emailsOf } from '../../../test/emails.ts'
 import { openHouse } from '../../../test/house.ts'
 import { openKeyHouse } from '../../../test/keys.ts'
 import { scratchFolder } from '../../../test/scratch.ts'
+import { runSql } from '../../../test/tables.ts'
 
 const POOLED = 'any@pool.test'
 
@@ -43,9 +42,8 @@ test('MAYFLY_POOL_TTL is how long mail of the pool is there', async () => {
     assert.equal(await former.mail(POOLED, `Subject: ${subject}\r\n\r\nx\r\n`), 250)
   }
   await former.stop()
-  const db = new Database(join(folder.path, 'mail.db'))
-  db.exec(`update message set received_at = received_at - 3600000 where subject = 'old'`)
-  db.close()
+  const older = `update message set received_at = received_at - 3600000 where subject = 'old'`
+  await runSql(former, 'mail', older)
 
   const house = await openKeyHouse({ env: { MAYFLY_POOL_TTL: '1h' }, folder })
   onTestFinished(() => house.stop())

@@ -66,7 +66,7 @@ describe('200', () => {
   test('a key that was revoked cannot be claimed, and the next step says so', async () => {
     const made = await order(house.url)
     await clickPay(house.url, made)
-    revokeKeyOf(house, made)
+    await revokeKeyOf(house, made)
     const { body } = await look(house.url, made)
     assert.deepEqual([body['state'], body['claimable']], ['paid', false])
     assert.match(String(body['next']), /revoked/)
