@@ -90,12 +90,13 @@ test('a Redis that does not answer is asked seldom, not by everybody', async () 
   await untilShared(here, there)
   await server.run('CONFIG', 'RESETSTAT')
   server.freeze()
-  const waits = await Promise.all(Array.from({ length: 20 }, () => here.take('ann', SLOWEST, NOW)))
-  assert.equal(waits.filter((wait) => wait === 0).length, 3)
-  assert.equal(await passed(here, 1_000, 'bob'), 3)
+  assert.equal(await passed(here, 200), 3)
   server.thaw()
+  let asked: string | undefined
+  while (asked === undefined) {
+    const stats = String(await server.run('INFO', 'commandstats'))
+    asked = /cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1]
+  }
+  assert.ok(Number(asked) < 10, `${asked} questions`)
   await untilShared(here, there)
-  const stats = String(await server.run('INFO', 'commandstats'))
-  const asked = Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1])
-  assert.ok(asked < 500, `${asked} questions`)
 })

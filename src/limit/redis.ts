@@ -45,7 +45,7 @@ export function openRedisLimit({ redis, near, slowMs = 100 }: RedisLimitOptions)
   }
 }
 
-/** `reckon`, there: numbers are written with all their digits, so that no fraction of a step is lost. */
+/** `reckon`, there. Redis writes a number of Lua's with all its digits: no fraction of a step is lost. */
 const TAKE = `
   local now, step, burst = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
   local span = step * burst
@@ -54,8 +54,7 @@ const TAKE = `
   local wait = math.max(0, math.ceil(from + step - span - now - ${GRAIN_MS}))
   local after = wait > 0 and from or from + step
   if after ~= before then
-    local kept = math.ceil(after - now) + ${KEPT_MS}
-    redis.call('SET', KEYS[1], string.format('%.17g', after), 'PX', kept)
+    redis.call('SET', KEYS[1], after, 'PX', math.ceil(after - now) + ${KEPT_MS})
   end
   return wait`
 const TAKE_NAME = hash('sha1', TAKE)

@@ -7,7 +7,7 @@ import { openRedisBus } from '../redis.ts'
 
 export const ANN = 101 as MailboxId
 /** In the same bucket. */
-const BOB = (101 + 1_024) as MailboxId
+export const BOB = (101 + 1_024) as MailboxId
 
 /** Nodes with a bus of their own, over one Redis. */
 export function openNodes(url: () => string) {
