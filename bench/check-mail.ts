@@ -4,16 +4,9 @@ import { freePorts } from '../test/served.ts'
 import { connectSmtp } from '../test/smtp-client.ts'
 import { type Mayfly, startMayfly } from './contestants/mayfly.ts'
 import { fill, tokenOf } from './tools/fill.ts'
-import {
-  type Asking,
-  COLUMNS,
-  cells,
-  measure,
-  type Outcome,
-  rate,
-  type Server,
-} from './tools/loads.ts'
+import { COLUMNS, cells, measure, type Outcome, rate, type Server } from './tools/loads.ts'
 import { mailText, writeMail } from './tools/mail-text.ts'
+import { answeredFromMemory, type Case, fromStore } from './tools/polls.ts'
 import { startServer } from './tools/processes.ts'
 import { describeMachine, goal, note, say, table } from './tools/report.ts'
 import { alternate } from './tools/rounds.ts'
@@ -23,8 +16,6 @@ import { figure, median, percentile, spread } from './tools/stats.ts'
 
 // How many polls a second, and how long does one take: against a route that has its answer ready, and with a hundred
 // times the mail in the store.
-
-type Case = Pick<Asking, 'path' | 'paths' | 'headers'> & { name: string }
 
 const quick = process.argv.includes('--quick')
 const ROUNDS = quick ? 2 : 5
@@ -79,18 +70,6 @@ async function againstConstant(mayfly: Mayfly, folder: string): Promise<void> {
     goal(`${name}: at least 0.6 of the constant route`, ratio, ratio >= 0.6)
   }
   await constant.stop()
-}
-
-/** The same mailbox again and again: nothing changes, so each answer after the first is from memory. */
-async function answeredFromMemory(mayfly: Mayfly): Promise<Case[]> {
-  const { token: empty } = await mayfly.session()
-  const path = `/api/check-mail?token=${tokenOf(0)}`
-  const { headers } = await fetch(`${mayfly.url}${path}`)
-  return [
-    { name: 'empty', path: `/api/check-mail?token=${empty}` },
-    { name: '10 messages', path },
-    { name: 'unchanged (304)', path, headers: { 'If-None-Match': headers.get('etag') ?? '' } },
-  ]
 }
 
 async function startConstant(cases: readonly Case[], mayfly: Mayfly, folder: string) {
@@ -180,20 +159,6 @@ async function bySize(
     goal(`${name}: ${names[1]} within 15 % of ${names[0]}`, ratio, ratio >= 0.85)
   }
   await everySession(servers[1], stores[1], folder)
-}
-
-/** A thousand mailboxes from all over the store, each list asked for at a length that is not in memory. */
-function fromStore(sessions: number, file: string): Case {
-  const boxes = Math.min(sessions, 1_000)
-  const lines: string[] = []
-  for (let limit = 101; limit <= 500; limit += 1) {
-    for (let box = 0; box < boxes; box += 1) {
-      const token = tokenOf(Math.floor((box * sessions) / boxes))
-      lines.push(`/api/check-mail?token=${token}&limit=${limit}`)
-    }
-  }
-  writeFileSync(file, lines.join('\n'))
-  return { name: '10 messages, read from the store', path: '/', paths: file }
 }
 
 async function everySession(server: Mayfly, { sessions }: Store, folder: string): Promise<void> {

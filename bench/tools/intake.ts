@@ -1,4 +1,4 @@
-import { cpuSeconds } from './processes.ts'
+import { cpuOf } from './processes.ts'
 import { alternate } from './rounds.ts'
 import { mailsFor, sendMails } from './smtp-source.ts'
 import { median } from './stats.ts'
@@ -61,23 +61,21 @@ export async function runCase(
 }
 
 async function measure(
-  { pid, storePid, port, recipient, settled }: Contestant,
+  contestant: Contestant,
   sending: Case & { file: string; mails: number },
 ): Promise<Outcome> {
-  const to = await recipient()
-  const used = () => [cpuSeconds(pid), storePid === undefined ? 0 : cpuSeconds(storePid)] as const
-  const before = used()
+  const to = await contestant.recipient()
+  const before = cpuOf(contestant)
   const start = performance.now()
-  const perSecond = await sendMails({ ...sending, port, to })
-  await settled?.(sending.mails)
-  const donePerSecond = sending.mails / ((performance.now() - start) / 1000)
-  const after = used()
-  const perThousand = (at: 0 | 1) => ((after[at] - before[at]) / sending.mails) * 1000
+  const perSecond = await sendMails({ ...sending, port: contestant.port, to })
+  await contestant.settled?.(sending.mails)
+  const seconds = (performance.now() - start) / 1000
+  const after = cpuOf(contestant)
   return {
     perSecond,
-    donePerSecond,
-    cpuPerThousand: perThousand(0),
-    storeCpuPerThousand: perThousand(1),
+    donePerSecond: sending.mails / seconds,
+    cpuPerThousand: ((after.server - before.server) / sending.mails) * 1000,
+    storeCpuPerThousand: ((after.store - before.store) / sending.mails) * 1000,
   }
 }
 

@@ -1,24 +1,31 @@
-import { cpuSeconds } from './processes.ts'
+import { cpuOf } from './processes.ts'
 import { figure, median, spread } from './stats.ts'
 import { type Load, type Requesting, request } from './wrk.ts'
 
 export interface Server {
   pid: number
+  /** Of the database server behind it, if there is one. */
+  storePid?: number
   url: string
 }
 
 export type Asking = Omit<Requesting, 'url'> & { path: string }
 
 /** CPU: user and system seconds of the whole server for 1,000 requests. */
-export type Outcome = Load & { cpuPerThousand: number }
+export type Outcome = Load & { cpuPerThousand: number; storeCpuPerThousand: number }
 
 /** Asks one server for a while. */
-export async function measure({ pid, url }: Server, asking: Asking): Promise<Outcome> {
+export async function measure(server: Server, asking: Asking): Promise<Outcome> {
   const { path, ...rest } = asking
-  const before = cpuSeconds(pid)
-  const found = await request({ ...rest, url: `${url}${path}` })
-  const requests = found.perSecond * asking.seconds
-  return { ...found, cpuPerThousand: ((cpuSeconds(pid) - before) / requests) * 1000 }
+  const before = cpuOf(server)
+  const found = await request({ ...rest, url: `${server.url}${path}` })
+  const after = cpuOf(server)
+  const perThousand = 1000 / (found.perSecond * asking.seconds)
+  return {
+    ...found,
+    cpuPerThousand: (after.server - before.server) * perThousand,
+    storeCpuPerThousand: (after.store - before.store) * perThousand,
+  }
 }
 
 export function rate(list: readonly Outcome[] = []): number {

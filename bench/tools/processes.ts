@@ -65,6 +65,14 @@ export function cpuSeconds(root: number): number {
   )
 }
 
+/** The same of a server and, if that is another process, of the database server behind it. */
+export function cpuOf({ pid, storePid }: { pid: number; storePid?: number }): {
+  server: number
+  store: number
+} {
+  return { server: cpuSeconds(pid), store: storePid === undefined ? 0 : cpuSeconds(storePid) }
+}
+
 export interface Memory {
   /** Everything resident. */
   rssMb: number
