@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { cpSync, existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, expect, test } from 'vitest'
+import { readConfig } from '../src/config.ts'
+import { createSession } from './api.ts'
+import { MAIL } from './house.ts'
+import { scratchFolder } from './scratch.ts'
+import { freePorts, serveProcess } from './served.ts'
+import { connectSmtp } from './smtp-client.ts'
+
+// What deploy/ gives out agrees with the program, and with itself. HAProxy's part runs in balancer.test.ts.
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+const folder = scratchFolder()
+afterAll(folder.remove)
+
+// Read by the tests alone.
+const NOT_OURS = new Set(['MAYFLY_CORPORA', 'MAYFLY_TEST_LONG'])
+
+test('every setting that deploy/ and the documents name is one that the program knows', () => {
+  const paths = globSync(['deploy/**', 'docs/**/*.md', '*.md'], { cwd: ROOT })
+  const files = paths.filter((path) => statSync(join(ROOT, path)).isFile())
+  const named = new Set(files.flatMap((file) => read(file).match(/MAYFLY_[A-Z_]*[A-Z]/g) ?? []))
+  const ours = [...named].filter((name) => !NOT_OURS.has(name))
+  expect(ours).toContain('MAYFLY_STORE_FILE')
+  // An unknown name in the file is a fault, and all of them are told at once.
+  readConfig({ env: {}, file: Object.fromEntries(ours.map((name) => [name, ''])) })
+})
+
+test('the files name the same ports', () => {
+  const { http, smtp } = readConfig({ env: {}, file: {} }).config
+  const nodes = [...read('deploy/haproxy.cfg').matchAll(/ server (node\d) \1:(\d+) /g)]
+  assert.equal(nodes.length, 12)
+  assert.deepEqual([...new Set(nodes.map(([, , port]) => Number(port)))], [smtp.port, http.port])
+  assert.match(read('deploy/Dockerfile'), new RegExp(`^EXPOSE ${http.port} ${smtp.port}$`, 'm'))
+  const many = read('deploy/mayfly.service.d/many.conf')
+  assert.match(many, new RegExp(`MAYFLY_SMTP_PORT=${smtp.port}\\b`))
+  const { mayfly } = compose('compose.yaml').services
+  assert.deepEqual(mayfly?.ports, [`25:${smtp.port}`, `127.0.0.1:${http.port}:${http.port}`])
+})
+
+test('the nodes of the Compose file believe its HAProxy and nobody else', () => {
+  const { services } = compose('compose.many.yaml')
+  const proxy = (services['haproxy']?.networks as Networks | undefined)?.['front']?.ipv4_address
+  for (const name of ['node1', 'node2', 'node3']) {
+    const { config } = readNode(services[name])
+    assert.deepEqual(config.smtp.proxyFrom, [proxy])
+    assert.deepEqual(config.http.trustProxy, [proxy])
+  }
+})
+
+test('a stop has a minute more than it takes to drain', () => {
+  const node = compose('compose.many.yaml').services['node1']
+  const { drainMs } = readNode(node).config
+  expect(seconds(node?.stop_grace_period)).toBeGreaterThan(drainMs / 1000 + 60)
+  const [, timeout] = /^TimeoutStopSec=(.*)$/m.exec(read('deploy/mayfly.service')) ?? []
+  const [, drain] = /MAYFLY_DRAIN=(\w+)/.exec(read('deploy/mayfly.service.d/many.conf')) ?? []
+  expect(seconds(timeout)).toBeGreaterThan(seconds(drain) + 60)
+})
+
+test('what a service of a Compose file uses is declared there', () => {
+  for (const file of ['compose.yaml', 'compose.many.yaml']) {
+    const { services, ...declared } = compose(file)
+    const all = Object.values(services)
+    const volumes = all.flatMap((one) => one.volumes ?? []).map((volume) => volume.split(':')[0])
+    const used = {
+      secrets: all.flatMap((one) => one.secrets ?? []),
+      networks: all.flatMap(({ networks = [] }) =>
+        Array.isArray(networks) ? networks : Object.keys(networks),
+      ),
+      volumes: volumes.filter((volume) => /^\w/.test(volume ?? '')),
+      services: all.flatMap(({ depends_on: on = [] }) =>
+        Array.isArray(on) ? on : Object.keys(on),
+      ),
+    }
+    assert.deepEqual(distinct(used.secrets), Object.keys(declared.secrets ?? {}).sort())
+    assert.deepEqual(distinct(used.networks), Object.keys(declared.networks ?? {}).sort())
+    assert.deepEqual(distinct(used.volumes), Object.keys(declared.volumes ?? {}).sort())
+    for (const name of used.services) assert.ok(services[name], `${file} has no ${name}`)
+  }
+})
+
+test('the image is made of files that are there, and that reach it', () => {
+  const kept = read('.dockerignore').match(/(?<=^!).*$/gm) ?? []
+  const copies = [...read('deploy/Dockerfile').matchAll(/^COPY (?!--from)(.*) \S+$/gm)]
+  const copied = copies.flatMap(([, sources = '']) => sources.split(' '))
+  assert.deepEqual(copied.toSorted(), kept.toSorted())
+  for (const path of copied) assert.ok(existsSync(join(ROOT, path)), `${path} is not there`)
+})
+
+test('the health check of the image follows the process', async () => {
+  const [, command = ''] =
+    /^HEALTHCHECK [\s\S]*?CMD (\[.*\])$/m.exec(read('deploy/Dockerfile')) ?? []
+  const [, ...args] = JSON.parse(command) as string[]
+  const ports = await freePorts()
+  const check = () =>
+    spawnSync(process.execPath, args, { env: { MAYFLY_HTTP_PORT: String(ports.http) } }).status
+  const served = await serveProcess({ folder: join(folder.path, 'health'), ports })
+  assert.equal(check(), 0)
+  await served.kill('SIGKILL')
+  assert.equal(check(), 1)
+})
+
+const withSystemd = test.skipIf(!existsSync('/usr/bin/systemd-analyze'))
+
+withSystemd('systemd understands the unit, alone and with what many nodes add', () => {
+  cpSync(join(ROOT, 'deploy/mayfly.service.d'), join(folder.path, 'mayfly.service.d'), {
+    recursive: true,
+  })
+  const unit = join(folder.path, 'mayfly.service')
+  // The program lies elsewhere here.
+  writeFileSync(unit, read('deploy/mayfly.service').replaceAll('/opt/mayfly/', ROOT))
+  const verify = spawnSync('systemd-analyze', ['verify', '--man=no', unit], { encoding: 'utf8' })
+  assert.deepEqual([verify.status, verify.stderr], [0, ''])
+})
+
+withSystemd('the unit gives away little: 2 of 10 at most, by systemd’s own count', () => {
+  const check = ['security', '--offline=yes', '--threshold=20', '--no-pager']
+  const unit = join(ROOT, 'deploy/mayfly.service')
+  const { status, stdout } = spawnSync('systemd-analyze', [...check, unit], { encoding: 'utf8' })
+  assert.equal(status, 0, stdout)
+})
+
+withSystemd('the service needs no system call that the unit forbids', async () => {
+  const trace = join(folder.path, 'forbidden')
+  const allowed = [...allowedCalls()].map((call) => `?${call}`).join(',')
+  const served = await serveProcess({
+    folder: join(folder.path, 'calls'),
+    ports: await freePorts(),
+    under: `strace -D -f -qq -e signal=none -o ${trace} -e trace=!${allowed}`.split(' '),
+  })
+  // One mail from door to door: a parse child reads it too.
+  const { email, token } = await createSession(served.url)
+  const client = await connectSmtp(served.smtpPort)
+  assert.equal((await client.send({ to: [email], raw: MAIL })).code, 250)
+  client.close()
+  const listed = await fetch(`${served.url}/api/check-mail?token=${token}`)
+  const [{ id = 0 } = {}] = ((await listed.json()) as { messages: { id: number }[] }).messages
+  const mail = await fetch(`${served.url}/api/read-mail?token=${token}&id=${id}`)
+  assert.match(await mail.text(), /Your code is 123456/)
+  await served.kill('SIGTERM')
+  // SQLite asks who it is first: only root changes owners.
+  const forbidden = readFileSync(trace, 'utf8').replaceAll(/^.* fchown\(.*\n/gm, '')
+  assert.equal(forbidden, '')
+})
+
+/** As the unit's two lines of SystemCallFilter= add up. */
+function allowedCalls(): Set<string> {
+  const [, yes = '', no = ''] =
+    /^SystemCallFilter=(@[\w-]+)\nSystemCallFilter=~(@[\w-]+)$/m.exec(
+      read('deploy/mayfly.service'),
+    ) ?? []
+  return callsOf(yes).difference(callsOf(no))
+}
+
+function callsOf(group: string): Set<string> {
+  const listed = execFileSync('systemd-analyze', ['syscall-filter', group], { encoding: 'utf8' })
+  const names = listed.match(/(?<=^ {4})@?[\w-]+$/gm) ?? []
+  return new Set(names.flatMap((name) => (name.startsWith('@') ? [...callsOf(name)] : [name])))
+}
+
+function readNode(node: Service | undefined) {
+  const store = join(folder.path, 'store')
+  writeFileSync(store, 'postgres://mayfly:secret@postgres/mayfly\n')
+  return readConfig({ env: { ...node?.environment, MAYFLY_STORE_FILE: store }, file: {} })
+}
+
+const seconds = (text = '') => Number(/^(\d+)s$/.exec(text)?.[1])
+
+const distinct = (list: (string | undefined)[]) => [...new Set(list)].sort()
+
+interface Compose {
+  services: Record<string, Service>
+  secrets?: Record<string, unknown>
+  volumes?: Record<string, unknown>
+  networks?: Record<string, unknown>
+}
+
+type Networks = Record<string, { ipv4_address?: string } | null>
+
+interface Service {
+  ports?: string[]
+  environment?: Record<string, string>
+  secrets?: string[]
+  volumes?: string[]
+  depends_on?: string[] | Record<string, unknown>
+  stop_grace_period?: string
+  networks?: string[] | Networks
+}
+
+function compose(file: string): Compose {
+  // Not a dependency of ours: that of a package that the tests have anyway.
+  const yaml = createRequire(import.meta.resolve('emulate'))('yaml') as {
+    parse(text: string, options: { merge: boolean }): Compose
+  }
+  return yaml.parse(read(`deploy/${file}`), { merge: true })
+}
