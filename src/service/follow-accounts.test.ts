@@ -36,7 +36,7 @@ beforeEach(async () => {
       }
     },
     ended: ended.signal,
-    holder: 'us',
+    newHolder: () => 'us',
     tempo: TEMPO,
     log: quiet,
   })
@@ -112,7 +112,7 @@ test('nodes that begin together share the accounts, and one alone has them all',
         }
       },
       ended: end.signal,
-      holder,
+      newHolder: () => holder,
       tempo: TEMPO,
       log: quiet,
     })
@@ -131,4 +131,31 @@ test('nodes that begin together share the accounts, and one alone has them all',
   while (nodes[1]?.opened.size !== 8) await pause(5)
   await nodes[1]?.stop()
   await many.close()
+})
+
+test('one that cannot be opened is told of and tried again, and its lease is free meanwhile', async () => {
+  ended.abort()
+  slow.resolve()
+  await following
+  const end = new AbortController()
+  const told: string[] = []
+  let tries = 0
+  const done = followAccounts({
+    ...scene.needs,
+    open({ email }) {
+      if (email === ANN) return { close: async () => {} }
+      tries += 1
+      throw new Error('no such setting')
+    },
+    ended: end.signal,
+    newHolder: () => 'us',
+    tempo: TEMPO,
+    log: { warn() {}, error: (_facts, sentence) => told.push(sentence) },
+  })
+  while (tries < 2) await pause(5)
+  end.abort()
+  await done
+  assert.deepEqual(new Set(told), new Set(['an account did not open or close; tried again']))
+  const lease = { name: `account ${await scene.idOf(JOE)}`, holder: 'them', ms: 1 }
+  assert.equal(await scene.other.takeLease(lease), true)
 })

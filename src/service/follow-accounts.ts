@@ -39,13 +39,16 @@ export async function followAccounts(needs: Needs): Promise<void> {
     const end = new AbortController()
     const done = lease
       .during((stop) => fetchFrom(needs, account, stop), end.signal)
+      .catch((error: unknown) => {
+        log.error({ err: asError(error) }, 'an account did not open or close; tried again')
+      })
       .finally(() => ours.delete(id))
     ours.set(id, { end, done })
-    await rest(patience())
+    await rest(staggerMs())
   }
 
   /** Nodes that begin at the same time take turns; where others fetch too, one that has many lets those go first that have few. */
-  const patience = () =>
+  const staggerMs = () =>
     others.size === 0 ? STAGGER_MS : STAGGER_MS * (1 + Math.min(ours.size / MANY, 1))
 
   function leave(isOffered: (id: number) => boolean): void {
@@ -75,13 +78,11 @@ export async function followAccounts(needs: Needs): Promise<void> {
 }
 
 async function fetchFrom(
-  { open, log }: Pick<Needs, 'open' | 'log'>,
+  { open }: Pick<Needs, 'open'>,
   account: OfferedAccount,
   stop: AbortSignal,
 ): Promise<void> {
   const opened = open(account)
   await untilAborted(stop)
-  await opened.close().catch((error: unknown) => {
-    log.error({ err: asError(error) }, 'an account did not close')
-  })
+  await opened.close()
 }

@@ -60,8 +60,13 @@ function begin(holder: string, store: Leases, { tempo = TEMPO, stopping }: Wish 
     warn() {},
     error: (facts: Record<string, unknown>) => faults.push(String(facts['err'])),
   }
+  let times = 0
+  const newHolder = () => {
+    times += 1
+    return `${holder} ${times}`
+  }
   const task = { name: 'sweep', deed, ended: ended.signal }
-  const done = underLease({ store, holder, log, tempo }, task)
+  const done = underLease({ store, newHolder, log, tempo }, task)
   const end = async () => {
     ended.abort()
     await done
@@ -160,6 +165,24 @@ test('while PostgreSQL is away nobody works, and afterwards one of them does', a
   assert.deepEqual(deeds.slice(0, 2), ['ann begins', 'ann stops'])
 })
 
+test('what reaches the store late does not end what was taken meanwhile', async () => {
+  opened = await scratchMail()
+  const ann = told(opened.store)
+  // Lost soon, and hers for long after.
+  begin('ann', ann.store, { tempo: { ...TEMPO, lasts: 3_000, renew: 400, spare: 2_400 } })
+  await works('ann')
+  const late = Promise.withResolvers<void>()
+  ann.answer = () => late.promise
+  await until(() => deeds.includes('ann stops'))
+  ann.answer = () => Promise.resolve()
+  await works('ann')
+  late.resolve()
+  await until(() => ann.ended.length > 0)
+  assert.deepEqual(ann.ended, ['ann 1'])
+  const lease = { name: 'sweep', holder: 'bob', ms: 1 }
+  assert.equal(await opened.other.takeLease(lease), false)
+})
+
 test('a deed that fails is told of and begun again', async () => {
   opened = await scratchMail()
   const ended = new AbortController()
@@ -170,7 +193,7 @@ test('a deed that fails is told of and begun again', async () => {
     ended.abort()
   }
   const log = { warn() {}, error: (facts: object) => faults.push(JSON.stringify(facts)) }
-  const needs = { store: opened.store, holder: 'ann', log, tempo: LONG }
+  const needs = { store: opened.store, newHolder: () => 'ann', log, tempo: LONG }
   await underLease(needs, { name: 'sweep', deed, ended: ended.signal })
   assert.equal(faults.length, 1)
 })
@@ -180,9 +203,13 @@ function told(store: Leases) {
   const way = {
     decided: 0,
     answers: [] as boolean[],
+    ended: [] as string[],
     answer: (): Promise<void> => Promise.resolve(),
     store: {
-      endLease: store.endLease,
+      async endLease(name: string, holder: string) {
+        await store.endLease(name, holder)
+        way.ended.push(holder)
+      },
       async takeLease(lease: Parameters<Leases['takeLease']>[0]) {
         const taken = await store.takeLease(lease)
         way.decided += 1

@@ -6,8 +6,8 @@ import { within } from './within.ts'
 
 export interface LeaseNeeds {
   store: Pick<MailStore, 'takeLease' | 'endLease'>
-  /** Nobody else's name, and another one at each start. */
-  holder: string
+  /** A name that nobody has had. A new one each time: what was asked under the last one may reach the store late. */
+  newHolder(): string
   log: Pick<Log, 'warn' | 'error'>
   tempo?: LeaseTempo
 }
@@ -54,8 +54,8 @@ export async function underLease(
         const lease = await takeLease(needs, name)
         await lease?.during(deed, ended)
       } catch (error) {
-        if (!ended.aborted)
-          log.error({ lease: name, err: asError(error) }, 'a lease is tried again')
+        const facts = { lease: name, err: asError(error) }
+        if (!ended.aborted) log.error(facts, 'what is done under a lease failed and is tried again')
       }
       await rest(tempo.retry, ended)
     }
@@ -72,7 +72,8 @@ export interface HeldLease {
 
 /** Asks once; undefined when somebody else has it. */
 export async function takeLease(needs: LeaseNeeds, name: string): Promise<HeldLease | undefined> {
-  const { store, holder, log, tempo = USUAL_TEMPO } = needs
+  const { store, log, tempo = USUAL_TEMPO } = needs
+  const holder = needs.newHolder()
 
   /** When the deed has to be told to stop, counted from before the store heard of it: by its clock there is more left. */
   async function ask(): Promise<number | undefined> {

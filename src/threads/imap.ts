@@ -17,7 +17,7 @@ const end = new AbortController()
 
 const following = followAccounts({
   ...parts,
-  holder: randomUUID(),
+  newHolder: randomUUID,
   accountRules: accountRules(config.gmailAccounts),
   open({ id, email }) {
     const setting = config.gmailAccounts.find((account) => account.email === email)

@@ -44,9 +44,8 @@ export async function startShopkeeping(
     await Promise.all(work)
   }
 
-  const holder = randomUUID()
   const work = { name: 'shop', deed: keepShop, ended: end.signal }
-  const done = underLease({ store, holder, log }, work)
+  const done = underLease({ store, newHolder: randomUUID, log }, work)
   return async () => {
     end.abort()
     await done

@@ -27,7 +27,7 @@ export function startSweep(
   }
   const step = () => store.sweep({ ...kept, now: now() })
   const swept = underLease(
-    { store, holder: randomUUID(), log },
+    { store, newHolder: randomUUID, log },
     {
       name: 'sweep',
       deed: (stop) => sweepForEver({ step, restMs: REST_MS, ended: stop, log }),
