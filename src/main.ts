@@ -13,8 +13,11 @@ import { openLog } from './log.ts'
 import { openParser } from './mime/parser.ts'
 import type { AccountBook } from './service/accounts.ts'
 import { parseOnce } from './service/parse-once.ts'
+import { withoutPasswords } from './setting-values.ts'
 import { loadSettings, SettingsError } from './settings.ts'
 import { MoveRefused } from './store/moving.ts'
+import { NewerSchema as NewerPostgres } from './store/postgres/migrate.ts'
+import { UnfitServer } from './store/postgres/server.ts'
 import { BackupRefused, backupShop } from './store/sqlite/backup.ts'
 import { FolderInUse } from './store/sqlite/files.ts'
 import { DamagedFile, NewerSchema } from './store/sqlite/migrate.ts'
@@ -22,7 +25,7 @@ import { restoreShop } from './store/sqlite/restore.ts'
 import { openAliasTrial } from './threads/alias-trial.ts'
 import { moveFolder } from './threads/moving.ts'
 import { startService } from './threads/start.ts'
-import { openMailBeside, openShopBeside } from './threads/stores.ts'
+import { onPostgres, openMailBeside, openShopBeside } from './threads/stores.ts'
 
 /** The command line's deeds. Each opens only what it needs: most of them run beside a service on the same folder. */
 function deeds(): Deeds {
@@ -41,9 +44,9 @@ function deeds(): Deeds {
       withStore(openShopBeside(read().config), (store) =>
         deed({ store, now: () => new Date(), randomBytes }),
       ),
-    backup: async (file, options) => backupShop(read().config.data, file, options),
+    backup: async (file, options) => backupShop(folderOf(read().config), file, options),
     restore: async (file, { tell }) =>
-      restoreShop(read().config.data, file, { now: new Date(), tell }),
+      restoreShop(folderOf(read().config), file, { now: new Date(), tell }),
     migrate: (move, told) => moveFolder(read().config, move, told),
     withOperatorMail: (deed) =>
       withStore(openMailBeside(read().config), async (store) => {
@@ -77,7 +80,7 @@ async function serve(config: Config): Promise<void> {
     here,
     baseUrl: config.http.baseUrl,
     domains: names,
-    kept: config.data,
+    kept: onPostgres(config) ? withoutPasswords(config.store) : config.data,
     payments: config.payments.provider,
   })
   // Where a program reads the log, its lines stay JSON from the first to the last.
@@ -85,6 +88,7 @@ async function serve(config: Config): Promise<void> {
   // A full disk under the log keeps no mail from coming in.
   people.on('error', () => {})
   people.write(`${lines.join('\n')}\n`)
+  service.warm().catch((err: Error) => log.warn({ err }, 'no parse child could be started yet'))
 
   await asked
   log.info({}, 'stopping: mail in flight is finished first')
@@ -143,6 +147,12 @@ function hereOf({ host, http, smtp }: Config) {
   return whereabouts({ host, httpPort: http.port, smtpPort: smtp.port })
 }
 
+/** Of a shop that is a file: of a PostgreSQL its own programs make better backups. */
+function folderOf(config: Config): string {
+  if (!onPostgres(config)) return config.data
+  throw new BackupRefused('This is for SQLite. On PostgreSQL use pg_dump, see docs/scaling.md.')
+}
+
 function versionOf(file: URL): string {
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }
@@ -161,6 +171,8 @@ const MENDABLE = [
   SettingsError,
   FolderInUse,
   NewerSchema,
+  NewerPostgres,
+  UnfitServer,
   DamagedFile,
   BackupRefused,
   MoveRefused,

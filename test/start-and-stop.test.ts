@@ -69,6 +69,14 @@ describe('a start is refused with a clear line', () => {
     await assert.rejects(serve(), /mail\.db has schema 999/)
   })
 
+  test('when PostgreSQL is not there, without its password', async () => {
+    const env = { MAYFLY_STORE: 'postgres://mayfly:canary@127.0.0.1:1/mayfly' }
+    await assert.rejects(serve({ env }), ({ message }: Error) => {
+      assert.match(message, /at once:\nPostgreSQL cannot be reached: [^\n]*127\.0\.0\.1:1\n$/)
+      return !message.includes('canary')
+    })
+  })
+
   test('when settings are wrong, with all of them', async () => {
     const env = { MAYFLY_SESSION_TTL: 'soon', MAYFLY_HTTP_THREADS: '0' }
     await assert.rejects(serve({ env }), /MAYFLY_HTTP_THREADS[\s\S]*MAYFLY_SESSION_TTL/)

@@ -45,7 +45,8 @@ export class Problem extends Error {
 
 /** The store cannot be reached, or cannot write just now. Whether it did what it was asked last is not known. */
 export class StoreAway extends Problem {
-  constructor() {
+  constructor(cause?: Error) {
     super('overloaded', 'The store cannot be reached. Try again in a moment.', 1)
+    this.cause = cause
   }
 }

@@ -30,6 +30,8 @@ export interface Service {
   httpPort: number
   smtpPort: number
   listDomains: MailStore['listDomains']
+  /** Starts a parse child before there is a mail for it: the first code is then found as quickly as the next. */
+  warm(): Promise<void>
   /** Drains the doors for as long as MAYFLY_DRAIN says, closes them, so nothing new comes in, and then what they used. */
   stop(): Promise<void>
 }
@@ -121,7 +123,8 @@ async function startParts(config: Config, { log, died, clock, closers }: Startin
     for (const thread of doorThreads.toReversed()) await thread.call('drain')
     await pause(config.drainMs)
   }
-  return { httpPort, smtpPort, listDomains: parts.store.listDomains, drain }
+  const { listDomains } = parts.store
+  return { httpPort, smtpPort, listDomains, warm: children.warm, drain }
 }
 
 const fetches = ({ gmailAccounts }: Config) => gmailAccounts.length > 0
@@ -197,6 +200,7 @@ function openChildren({ senderChecks }: Config, { log, now }: { log: Log; now():
       checkSender: ({ haste, ...facts }: SenderFacts & { haste?: 'later' }) =>
         checker.check(facts, haste),
     },
+    warm: async () => void (await parser.parse(new Uint8Array())),
     close: () => Promise.all([parser.close(), checker.close()]),
   }
 }

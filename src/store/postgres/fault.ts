@@ -22,7 +22,7 @@ const DRIVER = /^(Connection terminated|timeout e|Query read timeout|Client (has
 /** What a caller hears of an error of the driver or the server. One that he can do nothing about keeps its code and loses what it quotes. */
 export function asFault(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof Problem) return error
-  if (isAway(error)) return new StoreAway()
+  if (isAway(error)) return new StoreAway(error)
   if (hasCode(error, ...FULL)) {
     return new Problem('overloaded', 'There is no space to keep this. Try again later.', 60)
   }

@@ -1,7 +1,7 @@
 import { type Kind, migrate } from './migrate.ts'
 import { refuseHalfMoved } from './move-record.ts'
 import { openPool, type Pool, type PoolOptions } from './pool.ts'
-import { checkServer } from './server.ts'
+import { asUnfit, checkServer } from './server.ts'
 
 /** Connections to a server that keeps what it says, with the newest schema of this kind. */
 export async function openReadyPool(options: PoolOptions, kind: Kind): Promise<Pool> {
@@ -13,6 +13,6 @@ export async function openReadyPool(options: PoolOptions, kind: Kind): Promise<P
     return pool
   } catch (error) {
     await pool.close()
-    throw error
+    throw asUnfit(error)
   }
 }

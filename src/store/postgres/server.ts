@@ -1,3 +1,6 @@
+import { asError } from '../../core/fault.ts'
+import { StoreAway } from '../../core/problem.ts'
+import { DatabaseFault } from './fault.ts'
 import type { Db } from './pool.ts'
 
 const OLDEST = 150_000
@@ -8,12 +11,28 @@ export async function checkServer(db: Db): Promise<void> {
     `select current_setting('server_version_num') as version, current_setting('fsync') as fsync,
        current_setting('synchronous_commit') as commit, current_setting('server_encoding') as text`,
   )
-  if (!row) throw new Error('PostgreSQL did not say which version it is.')
+  if (!row) throw new UnfitServer('PostgreSQL did not say which version it is.')
   const faults = [
     Number(row.version) < OLDEST && 'it is older than PostgreSQL 15',
     row.commit === 'off' && 'synchronous_commit is off: mail we answered for could be lost',
     row.fsync === 'off' && 'fsync is off: mail we answered for could be lost',
     row.text !== 'UTF8' && `the database is encoded in ${row.text}, not in UTF8`,
   ].filter((fault) => fault !== false)
-  if (faults.length > 0) throw new Error(`This PostgreSQL cannot be used: ${faults.join('; ')}.`)
+  if (faults.length > 0)
+    throw new UnfitServer(`This PostgreSQL cannot be used: ${faults.join('; ')}.`)
+}
+
+/** What an operator has to mend before we can start. */
+export class UnfitServer extends Error {}
+
+/** A fault of the start, in words that tell where to look. */
+export function asUnfit(error: unknown): unknown {
+  if (error instanceof StoreAway) {
+    const { message = '' } = asError(error.cause)
+    return new UnfitServer(`PostgreSQL cannot be reached: ${message}`, { cause: error })
+  }
+  if (error instanceof DatabaseFault) {
+    return new UnfitServer(`PostgreSQL refuses us: ${error.message}`, { cause: error })
+  }
+  return error
 }
