@@ -10,7 +10,7 @@ interface RedisBusOptions {
   node: string
 }
 
-/** Mailboxes share channels, so that a server keeps few of them; those of one in braces are at one server of a Cluster. */
+/** Mailboxes that share a channel. */
 interface Bucket {
   waiting: Map<MailboxId, Set<() => void>>
   /** True while nothing is missed. */
@@ -156,6 +156,7 @@ function bucketOf(mailbox: MailboxId): number {
   return mailbox % BUCKETS
 }
 
+/** What stands in braces decides at which server of a Cluster a channel is. */
 function channelOf(bucket: number): string {
   return `mayfly:news:{${bucket}}`
 }

@@ -1,5 +1,5 @@
 import type { Log } from '../core/log.ts'
-import type { Server } from './line.ts'
+import { loadClients, type Server } from './client.ts'
 import { openLines } from './lines.ts'
 import { openOutages } from './outages.ts'
 import { openPlaces } from './places.ts'
@@ -33,9 +33,10 @@ export async function connectRedis({ url, log }: RedisOptions): Promise<Redis> {
   const { roots, access } = readUrl(url)
   const places = openPlaces(roots)
   const outages = openOutages(log)
+  const makeClient = await loadClients(access)
   let looking: Promise<void> | undefined
-  const lines = openLines({ access, outages, up: lookAround, down: lookAround })
-  const subscriber = openSubscriber({ access, places, outages, lookAround })
+  const lines = openLines({ makeClient, outages, up: lookAround, down: lookAround })
+  const subscriber = openSubscriber({ makeClient, places, outages, lookAround })
 
   function lookAround(): void {
     if (!places.clustered() || looking !== undefined) return

@@ -1,21 +1,4 @@
-import { createClient } from 'redis'
-
-/** One Redis server; `name` is host and port, for the log and to know it again by. */
-export interface Server {
-  name: string
-  host: string
-  port: number
-}
-
-/** What every server of an installation is reached with. */
-export interface Access {
-  tls: boolean
-  username: string | undefined
-  password: string | undefined
-  database: number
-}
-
-export type Client = ReturnType<typeof makeClient>
+import type { Client, MakeClient, Server } from './client.ts'
 
 export interface Line {
   /** The connection while it is there; undefined while it is away. */
@@ -33,16 +16,13 @@ export interface LineEvents {
   down(fault: Error): void
 }
 
-const TCP_MS = 1_500
 const CONNECT_MS = 2_000
 // Unanswered until the next one, the connection is given up: a server that hangs keeps its connections open.
 const PING_MS = 2_000
 const MAX_PAUSE_MS = 1_000
-// So many answers at most are waited for.
-const MAX_WAITING = 20_000
 
 /** A connection that is made again for ever. */
-export function openLine(server: Server, access: Access, events: LineEvents): Line {
+export function openLine(server: Server, makeClient: MakeClient, events: LineEvents): Line {
   const tried = Promise.withResolvers<void>()
   let there: Client | undefined
   let attempts = 0
@@ -50,7 +30,7 @@ export function openLine(server: Server, access: Access, events: LineEvents): Li
   let close = () => {}
 
   function open(): void {
-    const client = makeClient(server, access)
+    const client = makeClient(server)
     const life = live(client, {
       up() {
         there = client
@@ -138,21 +118,6 @@ function live(client: Client, { up, well, down }: Life) {
   client.on('error', fail)
   client.connect().then(connected, fail)
   return { end, fail }
-}
-
-function makeClient({ host, port }: Server, { tls, username, password, database }: Access) {
-  const wait = { connectTimeout: TCP_MS, reconnectStrategy: false } as const
-  return createClient({
-    socket: tls ? { tls: true, host, port, ...wait } : { host, port, ...wait },
-    ...(username !== undefined && { username }),
-    ...(password !== undefined && { password }),
-    database,
-    commandsQueueMaxLength: MAX_WAITING,
-    // Its time-out costs a signal for each command, and ends with the writing: whoever asks has his own.
-    commandOptions: { timeout: 0 },
-    maintNotifications: 'disabled',
-    disableClientInfo: true,
-  })
 }
 
 function pauseMs(attempts: number): number {

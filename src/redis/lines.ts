@@ -1,8 +1,9 @@
-import { type Access, type Client, type Line, openLine, type Server } from './line.ts'
+import type { Client, MakeClient, Server } from './client.ts'
+import { type Line, openLine } from './line.ts'
 import type { Outages } from './outages.ts'
 
 interface Wiring {
-  access: Access
+  makeClient: MakeClient
   outages: Outages
   up(client: Client): void
   down(): void
@@ -11,14 +12,14 @@ interface Wiring {
 export type Lines = ReturnType<typeof openLines>
 
 /** A line to each server that was asked for. */
-export function openLines({ access, outages, up, down }: Wiring) {
+export function openLines({ makeClient, outages, up, down }: Wiring) {
   const lines = new Map<string, Line>()
   let closed = false
 
   function lineTo(server: Server): Line {
     const known = lines.get(server.name)
     if (known) return known
-    const line = openLine(server, access, {
+    const line = openLine(server, makeClient, {
       up(client) {
         outages.end(server)
         up(client)

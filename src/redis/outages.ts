@@ -1,6 +1,5 @@
-import { ErrorReply } from 'redis'
 import type { Log } from '../core/log.ts'
-import type { Server } from './line.ts'
+import type { Server } from './client.ts'
 
 export type Outages = ReturnType<typeof openOutages>
 
@@ -22,7 +21,7 @@ export function openOutages(log: Log) {
     },
     /** It is there, and does not do what it is asked: no room, no right, no Cluster. Other faults are not its answers. */
     refuse({ name }: Server, fault: unknown): void {
-      if (!(fault instanceof ErrorReply) || fault.message.startsWith('NOSCRIPT')) return
+      if (!(fault instanceof Error && REFUSAL.test(fault.message))) return
       if (performance.now() - refusedAt < REFUSED_MS) return
       refusedAt = performance.now()
       log.warn({ redis: name, reason: fault.message }, 'Redis refuses what it is asked')
@@ -32,3 +31,5 @@ export function openOutages(log: Log) {
 
 const AWAY = 'Redis is away: who waits for mail looks by himself, rates are counted by each node'
 const REFUSED_MS = 60_000
+// A script that it does not know yet is told it.
+const REFUSAL = /^(?!NOSCRIPT)[A-Z]+ /

@@ -1,4 +1,4 @@
-import type { Server } from './line.ts'
+import type { Server } from './client.ts'
 
 /** As CLUSTER SLOTS tells them. */
 export interface SlotRange {

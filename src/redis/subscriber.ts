@@ -1,4 +1,4 @@
-import type { Access, Client } from './line.ts'
+import type { Client, MakeClient } from './client.ts'
 import { openLines } from './lines.ts'
 import type { Outages } from './outages.ts'
 import type { Places } from './places.ts'
@@ -19,7 +19,7 @@ interface Wish {
 }
 
 interface Needs {
-  access: Access
+  makeClient: MakeClient
   places: Places
   outages: Outages
   /** A server went away: what it had may be elsewhere by now. */
@@ -32,11 +32,11 @@ const AGAIN_MS = 200
  * Sharded channels, each heard where it is at home. The one rule is `settle`: a channel that was not asked for at the
  * connection that its home has now is asked for there. Whatever happens ends in that.
  */
-export function openSubscriber({ access, places, outages, lookAround }: Needs) {
+export function openSubscriber({ makeClient, places, outages, lookAround }: Needs) {
   const wishes = new Map<string, Wish>()
   const soon = onceIn(AGAIN_MS, settle)
   const lines = openLines({
-    access,
+    makeClient,
     outages,
     up(client) {
       // The server says so when a channel's slot goes elsewhere.

@@ -1,4 +1,4 @@
-import type { Access, Server } from './line.ts'
+import type { Access, Server } from './client.ts'
 import { serverAt } from './places.ts'
 
 /** Where to begin, and what all servers are reached with: what the first of the URLs says. */
