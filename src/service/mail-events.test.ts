@@ -5,6 +5,7 @@ import { scratchMail } from '../../test/scratch.ts'
 import { makeWaiters, openMemoryBus } from '../bus/memory.ts'
 import { parseAddress } from '../core/address.ts'
 import { makeToken, secretHash } from '../core/id.ts'
+import { StoreAway } from '../core/problem.ts'
 import type { Session } from '../core/session.ts'
 import { deleteMail } from './delete-mail.ts'
 import { endSession } from './end-session.ts'
@@ -53,7 +54,9 @@ beforeEach(async () => {
 })
 afterEach(() => close())
 
-const follow = (more: { sinceId?: number; beatMs?: number; signal?: AbortSignal } = {}) =>
+const follow = (
+  more: { sinceId?: number; beatMs?: number; lookMs?: number; signal?: AbortSignal } = {},
+) =>
   mailEvents(needs, {
     token,
     session,
@@ -94,6 +97,34 @@ test('messages come oldest first, then as they arrive', async () => {
   assert.equal(subjectOf(await nextOf(events)), 'two')
   await send('three')
   assert.equal(subjectOf(await nextOf(events)), 'three')
+  await events.return(undefined)
+})
+
+test('a store that is away for a while ends nothing, and nothing is told twice or never', async () => {
+  await send('one')
+  // First before it all, then between what is told of a deletion and what is told of a mail.
+  const away: string[] = ['listMessages']
+  const { store } = needs
+  const listMessages: typeof store.listMessages = async (...page) => {
+    if (away.pop() !== undefined) throw new StoreAway()
+    return await store.listMessages(...page)
+  }
+  const findSession: typeof store.findSession = async (hash) => {
+    if (away.at(-1) === 'findSession' && away.pop()) throw new StoreAway()
+    return await store.findSession(hash)
+  }
+  needs = { ...needs, store: { ...store, listMessages, findSession } }
+  const events = follow({ lookMs: 5 })
+  const one = await nextOf(events)
+  assert.equal(subjectOf(one), 'one')
+
+  const id = one.kind === 'message' ? one.message.id : 0
+  away.push('listMessages', 'findSession')
+  await deleteMail({ ...needs, store }, token, id)
+  await send('two')
+  assert.deepEqual(await nextOf(events), { kind: 'deleted', id })
+  assert.equal(subjectOf(await nextOf(events)), 'two')
+  assert.deepEqual(away, [])
   await events.return(undefined)
 })
 
