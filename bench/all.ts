@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { pathOf } from './tools/programs.ts'
 import { note } from './tools/report.ts'
 
-// Runs every program here, one after the other. A whole run is kept in RESULTS.md; `--quick` shows within minutes that
-// everything works, with numbers that mean little.
+// Runs every program here, or those that are named, one after the other. What they report is kept in RESULTS.md, each part
+// in its place; `--quick` shows within minutes that everything works, with numbers that mean little, and keeps nothing.
 
 const PROGRAMS = [
   'smtp-intake',
@@ -16,29 +16,43 @@ const PROGRAMS = [
   'visible',
   'imap-visible',
   'memory',
+  'postgres-intake',
+  'postgres-polls',
+  'postgres-drop',
+  'nodes-visible',
 ]
 const NEEDED = [
   ['smtp-source', 'postfix'],
   ['postfix', 'postfix'],
   ['wrk', 'wrk'],
   ['dovecot', 'dovecot-imapd'],
+  ['postgres', 'postgresql'],
+  ['redis-server', 'redis-server'],
 ] as const
 
-const quick = process.argv.includes('--quick')
+const RESULTS = new URL('RESULTS.md', import.meta.url)
+
+const options = process.argv.slice(2).filter((argument) => argument.startsWith('--'))
+const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
+const unknown = names.filter((name) => !PROGRAMS.includes(name))
 const missing = NEEDED.filter(([command]) => !pathOf(command)).map(([, name]) => name)
 
-if (missing.length > 0) {
+if (unknown.length > 0) {
+  note(`There is no ${unknown.join(', ')} here, but: ${PROGRAMS.join(', ')}`)
+  process.exitCode = 1
+} else if (missing.length > 0) {
   note(`Missing on this machine. On Debian: apt-get install ${[...new Set(missing)].join(' ')}`)
   process.exitCode = 1
 } else {
-  const parts: string[] = []
-  for (const name of PROGRAMS) parts.push(await run(name))
-  if (!quick) keep(parts)
+  for (const name of PROGRAMS.filter((one) => names.length === 0 || names.includes(one))) {
+    const report = await run(name)
+    if (!options.includes('--quick')) keep(name, report)
+  }
 }
 
 async function run(name: string): Promise<string> {
   const path = fileURLToPath(new URL(`${name}.ts`, import.meta.url))
-  const child = spawn(process.execPath, [path, ...process.argv.slice(2)], {
+  const child = spawn(process.execPath, [path, ...options], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let report = ''
@@ -51,13 +65,23 @@ async function run(name: string): Promise<string> {
   return report
 }
 
-function keep(parts: readonly string[]): void {
+/** In the place of the program's former report; the rest of the file stays as it is. */
+function keep(name: string, report: string): void {
+  const former = existsSync(RESULTS)
+    ? readFileSync(RESULTS, 'utf8')
+        .split(/^(?=## )/m)
+        .slice(1)
+    : []
+  const isOf = (part: string, program: string) =>
+    part.split('\n', 1)[0]?.includes(`/${program}.ts)`)
+  const parts = PROGRAMS.flatMap((program) =>
+    program === name ? [report] : former.filter((part) => isOf(part, program)),
+  )
   const head = [
     '# Results',
     '',
-    'Written by `npm run bench`. Medians, in brackets the least and the most of all rounds.',
-    '',
-    '',
-  ].join('\n')
-  writeFileSync(new URL('RESULTS.md', import.meta.url), head + parts.join('\n'))
+    'Written by the programs here (`npm run bench`). Medians, in brackets the least and the most of all rounds.',
+  ]
+  const texts = [head.join('\n'), ...parts].map((part) => part.trimEnd())
+  writeFileSync(RESULTS, `${texts.join('\n\n')}\n`)
 }

@@ -1,9 +1,15 @@
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 
+const SERVERS = [
+  '/usr/local/sbin',
+  '/usr/sbin',
+  ...[17, 15].map((version) => `/usr/lib/postgresql/${version}/bin`),
+]
+
 /** Where a program lies. Debian keeps servers in folders that are not on everybody's PATH. */
 export function pathOf(command: string): string | undefined {
-  const folders = [...(process.env['PATH'] ?? '').split(':'), '/usr/local/sbin', '/usr/sbin']
+  const folders = [...(process.env['PATH'] ?? '').split(':'), ...SERVERS]
   return folders.map((folder) => join(folder, command)).find(isProgram)
 }
 
