@@ -51,7 +51,7 @@ export async function openShopStore(
   return closingToo(openSqliteShop(config.data, caller(way) as Write<ShopWrites>), way)
 }
 
-/** What the service's threads look at anew each time. About sessions and messages they trust their own writer alone. */
+/** What the service's threads look at anew each time. About sessions, messages and leases they trust their own writer alone. */
 export type StoreBeside = Omit<
   MailStore,
   | 'createSession'
@@ -61,6 +61,8 @@ export type StoreBeside = Omit<
   | 'endSession'
   | 'addMail'
   | 'deleteMessage'
+  | 'takeLease'
+  | 'endLease'
   | 'sweep'
 >
 
