@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
+import { StoreAway } from '../core/problem.ts'
 import { sweepForEver } from './sweep.ts'
 import { openShopScene, type ShopScene } from './testing/shop.ts'
 
@@ -42,7 +43,9 @@ test('a fault is told to the operator, and is not the end', async () => {
       end.abort()
     },
   }
-  const step = () => Promise.reject(new Error('full'))
-  await sweepForEver({ step, restMs: DAY, ended: end.signal, log })
+  const met = [new StoreAway(), new StoreAway(), new Error('full')]
+  const step = () => Promise.reject(met.shift())
+  await sweepForEver({ step, restMs: 1, ended: end.signal, log })
+  assert.deepEqual(met, [])
   assert.deepEqual(faults, ['the sweep failed and is tried again'])
 })
