@@ -19,6 +19,7 @@ const PROGRAMS = [
   'postgres-intake',
   'postgres-polls',
   'postgres-drop',
+  'postgres-cost',
   'nodes-visible',
 ]
 const NEEDED = [
