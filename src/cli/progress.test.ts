@@ -3,10 +3,10 @@ import { showProgress } from './progress.ts'
 
 const all = { rows: 10_000, bytes: 50_000_000 }
 
-function scene(isTTY: boolean) {
+function scene(isTTY: boolean, columns = 200) {
   const written: string[] = []
   let now = 0
-  const screen = { isTTY, write: (text: string) => written.push(text) }
+  const screen = { isTTY, columns, write: (text: string) => written.push(text) }
   const { tell, end } = showProgress(screen, () => now)
   return {
     written,
@@ -44,6 +44,12 @@ test('at a terminal a bar is drawn over itself, and wiped in the end', () => {
     `\r\x1b[K${'█'.repeat(12)}${'░'.repeat(12)} Copying 5,000 of 10,000 rows · 25 of 50 MB · 2,500 rows/s · 12.5 MB/s · 2 s left`,
     '\r\x1b[K',
   ])
+})
+
+test('a bar is never wider than the terminal', () => {
+  const { at, written } = scene(true, 40)
+  at(0, 0)
+  expect(written).toEqual([`\r\x1b[K${'░'.repeat(24)} Copying 0 of 1`])
 })
 
 test('what was done before counts as done, not as speed', () => {

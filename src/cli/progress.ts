@@ -10,6 +10,7 @@ export interface Progress {
 
 interface Screen {
   isTTY?: boolean
+  columns?: number
   write(text: string): unknown
 }
 
@@ -32,8 +33,10 @@ export function showProgress(screen: Screen, clock: () => number = () => perform
       if (!isNew && !isDue && progress.rows < progress.all.rows) return
       shown = { at, doing: progress.doing }
       const line = progressLine(progress, start.progress, at - start.at)
-      const drawn = bar(progress.rows, progress.all.rows, 24)
-      screen.write(isWatched ? `${CLEAR_LINE}${drawn} ${line}` : `${line}\n`)
+      const drawn = `${bar(progress.rows, progress.all.rows, 24)} ${line}`
+      // A line that was broken could not be wiped.
+      const fitting = drawn.slice(0, (screen.columns ?? 80) - 1)
+      screen.write(isWatched ? `${CLEAR_LINE}${fitting}` : `${line}\n`)
     },
     /** Leaves the screen to what comes next. */
     end(): void {

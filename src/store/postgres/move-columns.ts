@@ -28,29 +28,24 @@ export function insertOf(
   rows: readonly Row[],
 ): { text: string; values: unknown[] } {
   const values: unknown[] = []
-  const given: string[] = []
-  const taken: string[] = []
-  const list = (name: string, type: string, items: unknown[]) => {
-    values.push(items)
-    given.push(`${name} $${values.length}::${type}[]`)
-  }
-  for (const { name, type } of columns) {
+  const lists: { name: string; list: string }[] = []
+  const mark = (value: unknown) => `$${values.push(value)}`
+  const taken = columns.map(({ name, type }) => {
     const items = rows.map((row) => row[name] ?? null)
-    if (type === 'bytea') {
-      const { bytes, starts, lengths } = joined(items)
-      values.push(bytes)
-      taken.push(`substring($${values.length}::bytea from ${name}_from for ${name}_length)`)
-      list(`${name}_from`, 'integer', starts)
-      list(`${name}_length`, 'integer', lengths)
-    } else {
-      list(name, type, type === 'boolean' ? items.map(asBoolean) : items)
-      taken.push(name)
+    if (type !== 'bytea') {
+      const list = mark(type === 'boolean' ? items.map(asBoolean) : items)
+      lists.push({ name, list: `${list}::${type}[]` })
+      return name
     }
-  }
-  const lists = given.map((one) => one.slice(one.indexOf(' ') + 1))
-  const names = given.map((one) => one.slice(0, one.indexOf(' ')))
+    const { bytes, starts, lengths } = joined(items)
+    lists.push({ name: `${name}_from`, list: `${mark(starts)}::integer[]` })
+    lists.push({ name: `${name}_length`, list: `${mark(lengths)}::integer[]` })
+    return `substring(${mark(bytes)}::bytea from ${name}_from for ${name}_length)`
+  })
+  const names = lists.map(({ name }) => name).join(', ')
+  const given = lists.map(({ list }) => list).join(', ')
   const text = `insert into ${table} (${columns.map(({ name }) => name).join(', ')})
-    select ${taken.join(', ')} from unnest(${lists.join(', ')}) as given (${names.join(', ')})`
+    select ${taken.join(', ')} from unnest(${given}) as given (${names})`
   return { text, values }
 }
 
@@ -58,16 +53,19 @@ function asBoolean(value: Value): boolean | null {
   return value === null ? null : value === 1
 }
 
-/** All bytes as one value, which goes over the wire as it is: in a list each would be written out in hex. */
+/** All bytes as one value, which goes over the wire as it is: in a list each would be written out in hex. Copies share theirs. */
 function joined(items: readonly Value[]) {
-  const parts = items.map((item) => (item instanceof Uint8Array ? item : undefined))
+  const starts = new Map<Uint8Array, number>()
   let end = 0
-  const starts = parts.map((part) => {
-    const start = end + 1
-    end += part?.length ?? 0
-    return part ? start : null
-  })
-  const lengths = parts.map((part) => part?.length ?? null)
-  const bytes = Buffer.concat(parts.filter((part) => part !== undefined))
-  return { bytes, starts, lengths }
+  for (const item of items) {
+    if (!(item instanceof Uint8Array) || starts.has(item)) continue
+    starts.set(item, end + 1)
+    end += item.length
+  }
+  const parts = items.map((item) => (item instanceof Uint8Array ? item : undefined))
+  return {
+    bytes: Buffer.concat([...starts.keys()]),
+    starts: parts.map((part) => part && starts.get(part)),
+    lengths: parts.map((part) => part?.length),
+  }
 }
