@@ -3,6 +3,7 @@ import type { MailboxId, Session } from '../../core/session.ts'
 import { isExtendable, isTaken, revived, type SessionRow, sessionOf } from '../session-row.ts'
 import type { NewSession, Revival } from '../store.ts'
 import { bucketOf } from './buckets.ts'
+import { gather } from './gather.ts'
 import { moveMail } from './moving.ts'
 import { intoBuckets } from './partitions.ts'
 import type { Places } from './places.ts'
@@ -15,16 +16,16 @@ const SESSION = `id, address, token_hash, key_id, account_id, created_at, expire
 
 export function sessionReads(db: Db, places: Places) {
   return {
-    async findSession(tokenHash: string): Promise<Session | undefined> {
-      const [row] = await db.rows<PlacedRow>(
-        `select ${SESSION} from mail.session where token_hash = $1`,
-        [tokenHash],
+    // Every request asks for its session: alone each would cost more than all the rest of a poll.
+    findSession: gather(async (tokenHashes): Promise<Map<string, Session>> => {
+      const rows = await db.rows<PlacedRow & { token_hash: string }>(
+        `select ${SESSION} from mail.session where token_hash = any($1)`,
+        [tokenHashes],
       )
-      if (!row) return undefined
       // Who looks up a session mostly wants its mail.
-      places.remember(String(row.id), String(row.bucket))
-      return sessionOf(row)
-    },
+      for (const { id, bucket } of rows) places.remember(String(id), String(bucket))
+      return new Map(rows.map((row) => [row.token_hash, sessionOf(row)]))
+    }),
   }
 }
 
