@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { asError } from '../core/fault.ts'
+import { StoreAway } from '../core/problem.ts'
 import { type AccountsNeeds, type OfferedAccount, offeredAccounts } from './accounts.ts'
 import { type LeaseNeeds, takeLease, USUAL_TEMPO, untilAborted } from './lease.ts'
 
@@ -69,7 +70,8 @@ export async function followAccounts(needs: Needs): Promise<void> {
     try {
       await follow()
     } catch (error) {
-      log.error({ err: asError(error) }, 'the accounts could not be read and are read again')
+      if (!(error instanceof StoreAway))
+        log.error({ err: asError(error) }, 'the accounts could not be read and are read again')
     }
     await rest(LOOK_MS)
   }

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { asError } from '../core/fault.ts'
 import type { Log } from '../core/log.ts'
+import { StoreAway } from '../core/problem.ts'
 import type { MailStore } from '../store/store.ts'
 import { within } from './within.ts'
 
@@ -55,7 +56,9 @@ export async function underLease(
         await lease?.during(deed, ended)
       } catch (error) {
         const facts = { lease: name, err: asError(error) }
-        if (!ended.aborted) log.error(facts, 'what is done under a lease failed and is tried again')
+        // Of a store that is away the doors tell, once.
+        const told = ended.aborted || error instanceof StoreAway
+        if (!told) log.error(facts, 'what is done under a lease failed and is tried again')
       }
       await rest(tempo.retry, ended)
     }

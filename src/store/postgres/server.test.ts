@@ -83,7 +83,8 @@ describe('a server that goes away', () => {
       isAway,
     )
     await assert.rejects(store.deleteMessage(ann.id, 1), isAway)
-    await assert.rejects(openPostgresMail({ ...MAIL_OPTIONS, url: opened.url }), isAway)
+    const opening = openPostgresMail({ ...MAIL_OPTIONS, url: opened.url })
+    await assert.rejects(opening, /^Error: PostgreSQL cannot be reached: connect ENOENT/)
 
     await postgres.start()
     assert.equal((await store.findSession(ann.tokenHash))?.count, 1)
