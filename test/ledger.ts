@@ -40,27 +40,44 @@ export function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
+export interface Box {
+  email: string
+  token: string
+}
+
+interface Sending {
+  /** A function where there are several: it is asked at each connection. */
+  smtpPort: number | (() => number)
+  ledger: Ledger
+  stopped(): boolean
+  /** Told before a mail goes out, whatever becomes of it. */
+  sending?(uuid: string, box: Box): void
+  /** Told after the answer, and waited for; code 0 is a connection that was closed. */
+  answered?(code: number, mail: { uuid: string; box: Box }): Promise<void> | void
+}
+
 /**
  * Sends over kept connections, one mail after the other, until told to stop; connects anew when the server is gone.
  * A mail that was not answered is not in the ledger: it may have been kept or not.
  */
 export async function keepSending(
-  boxes: readonly { email: string; token: string }[],
-  { smtpPort, ledger, stopped }: { smtpPort: number; ledger: Ledger; stopped(): boolean },
+  boxes: readonly Box[],
+  { smtpPort, ledger, stopped, sending, answered }: Sending,
 ): Promise<void> {
   while (!stopped()) {
-    const client = await connectSmtp(smtpPort).catch(() => undefined)
-    if (!client) {
-      await new Promise((resolve) => setTimeout(resolve, 20))
-      continue
-    }
-    for (let code = 250; code === 250 && !stopped(); ) {
+    const port = typeof smtpPort === 'number' ? smtpPort : smtpPort()
+    const client = await connectSmtp(port).catch(() => undefined)
+    for (let code = 250; client && code === 250 && !stopped(); ) {
       const box = boxes[Math.floor(Math.random() * boxes.length)]
       if (!box) throw new Error('no mailbox to send to')
       const { uuid, raw, sha256: hash } = uniqueMail(200 + Math.floor(Math.random() * 8_000))
+      sending?.(uuid, box)
       code = (await client.send({ to: [box.email], raw })).code
       if (code === 250) ledger.write({ uuid, sha256: hash, token: box.token })
+      await answered?.(code, { uuid, box })
     }
-    client.close()
+    client?.close()
+    // Whoever was refused comes again, but not at once.
+    if (!stopped()) await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }

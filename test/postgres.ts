@@ -18,21 +18,26 @@ interface PostgresOptions {
   tls?: boolean
   /** Such as `shared_buffers=512MB`, where the usual ones are too small. */
   settings?: readonly string[]
+  /** A streaming replica of another one, by this name. */
+  replica?: { of: { path: string }; name: string }
 }
 
 /**
  * A private PostgreSQL that listens in its own scratch folder alone: Debian's program, run by a user without rights. With
  * TLS also on a free port of this machine.
  */
-export async function openPostgres({ tls = false, settings = [] }: PostgresOptions = {}) {
+export async function openPostgres({ tls = false, settings = [], replica }: PostgresOptions = {}) {
   const folder = scratchFolder()
   const { path } = folder
   const user = unprivileged()
   chmodSync(path, 0o700)
   if (user) chownSync(path, user.uid, user.gid)
   const cluster = join(path, 'cluster')
-  const init = ['-D', cluster, '-U', 'mayfly', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N']
-  execFileSync(program('initdb'), init, { ...user, stdio: 'ignore', cwd: path })
+  const [maker, ...wishes] = replica
+    ? ['pg_basebackup', '-R', '-N', '-c', 'fast', '-d', replicaUrl(replica)]
+    : ['initdb', '-U', 'mayfly', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N']
+  const making = { ...user, stdio: 'ignore', cwd: path } as const
+  execFileSync(program(maker ?? ''), ['-D', cluster, ...wishes], making)
   const place = { path, cluster, user, settings, port: tls ? await freePort() : undefined }
   if (tls) makeCertificate(place)
   let server = await startServer(place)
@@ -53,6 +58,8 @@ export async function openPostgres({ tls = false, settings = [] }: PostgresOptio
   }
 
   return {
+    /** Where its socket is. */
+    path,
     urlOf,
     /** Over the network, where it is encrypted; `root` is the certificate that it can be known by. */
     network: { port: place.port, root: join(path, 'tls.crt') },
@@ -161,6 +168,11 @@ function emptied(schema: string, tables: string): string {
   return deletes.join('')
 }
 
+function replicaUrl({ of, name }: { of: { path: string }; name: string }): string {
+  const query = new URLSearchParams({ host: of.path, application_name: name })
+  return `postgres://mayfly@/postgres?${query}`
+}
+
 interface Place {
   path: string
   cluster: string
@@ -198,7 +210,7 @@ async function startServer(place: Place): Promise<ChildProcess> {
     server.once('exit', () => reject(new Error(`PostgreSQL did not start: ${said}`)))
     server.stderr?.on('data', (chunk: Buffer) => {
       said = (said + chunk.toString()).slice(-10_000)
-      if (said.includes('ready to accept connections')) resolve()
+      if (/ready to accept (read-only )?connections/.test(said)) resolve()
     })
   })
   return server

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
+import { checkMail, createSession } from './api.ts'
+import { ask, post } from './ask.ts'
+import { ONLY_WOKEN, openHouse } from './house.ts'
+import { type Nodes, openNodes } from './nodes.ts'
+import { connectSmtp, stuffed } from './smtp-client.ts'
+import { untilWaiting } from './waiting.ts'
+
+// What happens at one node, or beside all of them, is known to the others.
+
+let nodes: Nodes
+beforeAll(async () => {
+  // Longer than any test: what is seen while it drains is not seen by luck.
+  nodes = await openNodes({ env: { MAYFLY_DRAIN: '10m' } })
+})
+afterAll(() => nodes.close())
+
+describe('a command of the operator counts on every node', () => {
+  test('a domain that is added, switched off, on, and removed', async () => {
+    const domain = 'more.test'
+    await done('domain', 'add', domain)
+    await everywhere(async (url) => (await idOf(url, domain)) !== undefined)
+    const id = String(await idOf(nodes.urls[0] ?? '', domain))
+    const { email, token } = await createSession(nodes.urls[0] ?? '', { domain_id: id })
+    const creates = async (url: string) =>
+      (await post(`${url}/api/create-session`, { domain_id: id })).status === 200
+
+    await done('domain', 'deactivate', domain)
+    await everywhere(async (url) => !(await creates(url)))
+    await done('domain', 'activate', domain)
+    await everywhere(creates)
+    await done('domain', 'remove', domain)
+    await everywhere(async (url) => !(await creates(url)))
+
+    // Sessions that live there end normally.
+    for (const number of nodes.up()) await mail(number, { to: email, subject: `at ${number}` })
+    for (const url of nodes.urls) assert.equal((await checkMail(url, token)).length, 3)
+  })
+
+  test('a key that is issued, and revoked', async () => {
+    const { stdout } = await done('key', 'issue', '--plan', 'starter', '--json')
+    const { id, key } = JSON.parse(stdout) as { id: string; key: string }
+    const opens = async (url: string) =>
+      (await ask(`${url}/emails`, { headers: { apikey: key } })).status === 200
+    await everywhere(opens)
+    await done('key', 'revoke', id)
+    await everywhere(async (url) => !(await opens(url)))
+    assert.ok(!nodes.output().includes(key), 'no log has the key')
+  })
+})
+
+describe('who waits at one node hears of mail that came to another', () => {
+  test('over Redis alone, also when it was emptied', async () => {
+    const env = { MAYFLY_STORE: nodes.store, MAYFLY_REDIS: nodes.redis().url }
+    // Nobody looks by himself here.
+    const open = async () => {
+      const house = await openHouse({ env, quiet: ONLY_WOKEN })
+      onTestFinished(() => house.stop())
+      return house
+    }
+    const [near, far] = [await open(), await open()]
+    const { email, token } = await near.session()
+    for (const subject of ['first', 'second']) {
+      const query = subject === 'first' ? '' : `&since_id=${(await newest(near.url, token))?.id}`
+      const waiting = checkMail(near.url, token, `&wait=55${query}`)
+      await untilWaiting(1, near)
+      assert.equal(await far.mail(email, `Subject: ${subject}\r\n\r\nx\r\n`), 250)
+      const [heard] = await waiting
+      assert.equal(heard?.subject, subject)
+      await nodes.redis().run('FLUSHALL')
+    }
+  })
+
+  test('by looking, while Redis is away', async () => {
+    const [url = ''] = nodes.urls
+    const { email, token } = await createSession(url)
+    const waiting = checkMail(url, token, '&wait=55')
+    await untilWaiting(1, { url })
+    await nodes.redis().stop()
+    await mail(1, { to: email, subject: 'unheard' })
+    const [heard] = await waiting
+    assert.equal(heard?.subject, 'unheard')
+    await nodes.redis().start()
+  })
+})
+
+describe('a node that is told to stop', () => {
+  test('finishes what it has, and sends its readers and senders to the others', async () => {
+    const [url = '', second = '', third = ''] = nodes.urls
+    const { email, token } = await createSession(url)
+    const client = await connectSmtp(nodes.smtpPorts[0] ?? 0)
+    for (const line of ['EHLO a.test', 'MAIL FROM:<a@a.test>', `RCPT TO:<${email}>`, 'DATA'])
+      await client.say(line)
+    const stream = await follow(url, token)
+    await mail(1, { to: email, subject: 'before' })
+    await stream.until(/"subject":"before"/)
+
+    const { child } = nodes.node(0)
+    child.kill('SIGTERM')
+    await stream.untilEnd()
+    assert.match(stream.heard(), /: shutting_down\nretry: \d+\n\n$/)
+    assert.equal((await ask(`${url}/readyz`)).status, 503)
+    assert.equal((await ask(`${second}/readyz`)).status, 200)
+    assert.equal((await newest(url, token))?.subject, 'before')
+    assert.match(await greeting(nodes.smtpPorts[0] ?? 0), /^421 /)
+    client.write(stuffed('Subject: in flight\r\n\r\nx\r\n'))
+    assert.equal((await client.reply()).code, 250)
+    assert.equal((await client.reply()).code, 421)
+
+    const lastId = /(?:.*\nid: (\d+)\n)/s.exec(stream.heard())?.[1] ?? ''
+    const again = await follow(third, token, { 'last-event-id': lastId })
+    await again.until(/"subject":"in flight"/)
+    await mail(1, { to: email, subject: 'after' })
+    await again.until(/"subject":"after"/)
+    const told = [...again.heard().matchAll(/"subject":"([^"]*)"/g)].map(([, subject]) => subject)
+    assert.deepEqual(told, ['in flight', 'after'])
+    await again.end()
+    assert.equal(child.exitCode, null)
+  })
+})
+
+async function done(...args: string[]) {
+  const told = await nodes.command(...args)
+  assert.equal(told.status, 0, told.stderr)
+  return told
+}
+
+/** Nobody who asks two seconds after a command hears what was before it. */
+async function everywhere(isSo: (url: string) => Promise<boolean>): Promise<void> {
+  const started = performance.now()
+  for (const url of nodes.urls) {
+    for (let askedAt = performance.now(); !(await isSo(url)); askedAt = performance.now()) {
+      assert.ok(askedAt - started < 2_000, `${url} does not know it yet`)
+    }
+  }
+}
+
+async function idOf(url: string, domain: string): Promise<number | undefined> {
+  const { body } = await ask(`${url}/api/domains`)
+  const domains = body['domains'] as { id: number; domain: string }[]
+  return domains.find((one) => one.domain === domain)?.id
+}
+
+async function mail(node: number, { to, subject }: { to: string; subject: string }): Promise<void> {
+  const client = await connectSmtp(nodes.smtpPorts[node] ?? 0)
+  const { code } = await client.send({ to: [to], raw: `Subject: ${subject}\r\n\r\nx\r\n` })
+  client.close()
+  assert.equal(code, 250)
+}
+
+/** The first line that a newcomer hears. */
+async function greeting(port: number): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  const [said] = await once(socket, 'data')
+  socket.destroy()
+  return String(said)
+}
+
+async function newest(url: string, token: string) {
+  return (await checkMail(url, token))[0]
+}
+
+/** A stream, and all that was heard of it. */
+async function follow(url: string, token: string, headers: Record<string, string> = {}) {
+  const { body } = await fetch(`${url}/api/events?token=${token}`, { headers })
+  assert.ok(body)
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader()
+  let heard = ''
+  return {
+    heard: () => heard,
+    async until(wanted: RegExp): Promise<void> {
+      while (!wanted.test(heard)) {
+        const { done, value } = await reader.read()
+        assert.ok(!done, `the stream ended: ${heard}`)
+        heard += value
+      }
+    },
+    async untilEnd(): Promise<void> {
+      for (let read = await reader.read(); !read.done; read = await reader.read())
+        heard += read.value
+    },
+    end: () => reader.cancel(),
+  }
+}

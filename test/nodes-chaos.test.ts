@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict'
+import { describe, onTestFinished, test } from 'vitest'
+import { openKeyRing, type TestKey } from './keys.ts'
+import { type Nodes, openNodes } from './nodes.ts'
+import { type Load, startLoad } from './nodes-load.ts'
+import { holdLogs } from './nodes-logs.ts'
+import { type Heard, raceForAddress, raceForRequests } from './nodes-races.ts'
+import { openRedis, openRedisCluster } from './redis.ts'
+
+const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
+const ROUNDS = LONG ? 10 : 1
+const CLIENTS = 200
+const REQUESTS = 20
+// Mailboxes that are never full: who is refused is refused for what is down.
+const ENV = { MAYFLY_SESSION_MAX_MESSAGES: '100000', MAYFLY_SESSION_MAX_BYTES: '10GB' }
+
+type Scene = Awaited<ReturnType<typeof open>>
+
+/** What goes wrong, one after the other, every few seconds. */
+const FAULTS: readonly [string, (scene: Scene) => Promise<unknown>][] = [
+  ['a node dies', (scene) => killNode(scene, 0)],
+  ['PostgreSQL dies', (scene) => killPostgres(scene)],
+  ['Redis dies', ({ redis }) => killRedis(redis)],
+  ['a node dies', (scene) => killNode(scene, 1)],
+  ['Redis is emptied', ({ redis }) => redis.empty()],
+  ['PostgreSQL and a node die', (scene) => both(killPostgres(scene), killNode(scene, 2))],
+  ['Redis is emptied', ({ redis }) => redis.empty()],
+  ['Redis and a node die', (scene) => both(killRedis(scene.redis), killNode(scene, 0))],
+  ['PostgreSQL dies', (scene) => killPostgres(scene)],
+]
+
+describe('what was answered 250 is there, whole, once and on every node', () => {
+  const limit = 60_000 + ROUNDS * 500_000
+  test('whatever dies', () => goThrough(oneRedis), limit)
+  test.runIf(LONG)('with a Redis Cluster too', () => goThrough(redisCluster), limit)
+})
+
+async function goThrough(openNews: () => Promise<News>): Promise<void> {
+  const scene = await open(await openNews())
+  const { nodes } = scene
+  const firstSweeper = await sweeper(nodes)
+  let kept = 0
+  for (let round = 1; round <= ROUNDS; round += 1) {
+    const name = `round-${round}`
+    const load = await startLoad(nodes, { senders: 6, ownBoxes: 5, crowdedBoxes: 4, name })
+    for (const [at, [what, fault]] of FAULTS.entries()) {
+      await moment(1_000 + Math.random() * 1_000)
+      const races = await startRaces(scene, `${name}-${at}`)
+      const before = performance.now()
+      await fault(scene)
+      await races.settle()
+      const ms = Math.round(performance.now() - before)
+      process.stdout.write(`${what}: over after ${ms} ms\n`)
+    }
+    kept += await settle(nodes, load)
+  }
+  const [row] = await nodes.query('select count(*) from mail.message')
+  assert.equal(Number(row?.['count']), kept, 'there is no mail anywhere else')
+  // Every node was killed, and so was the one that swept.
+  while ((await sweeper(nodes)) === firstSweeper) await moment(50)
+  const stopped = nodes.up().map((number) => nodes.kill(number, 'SIGTERM'))
+  assert.deepEqual(await Promise.all(stopped), [0, 0, 0])
+}
+
+/** The answer is how many mails there are, the unacknowledged ones too. */
+async function settle(nodes: Nodes, load: Load): Promise<number> {
+  const { lines, kept } = await load.finish()
+  const { refused, looked, lookedEverywhere } = load.tally
+  const looks = `${looked} looks right after a 250`
+  process.stdout.write(`${lines.length} mails acknowledged, ${refused} not; ${looks}\n`)
+  assert.ok(lookedEverywhere > 100, `${lookedEverywhere} mails were looked for everywhere`)
+  holdLogs(nodes.output(), [...load.sent.keys(), ...load.boxes.map(({ token }) => token)])
+  return kept
+}
+
+/** Who holds the lease that has not run out. */
+async function sweeper(nodes: Nodes): Promise<unknown> {
+  const now = 'extract(epoch from clock_timestamp()) * 1000'
+  const lease = `select holder from mail.lease where name = 'sweep' and ends_at > ${now}`
+  for (;;) {
+    const [row] = await nodes.query(lease)
+    if (row) return row['holder']
+    await moment(50)
+  }
+}
+
+/** All want the same address, and more is asked of a key than it has left, while something goes wrong. */
+async function startRaces({ nodes, ring }: Scene, name: string) {
+  const key = await ring.issue({ requests: REQUESTS })
+  const races = Promise.all([
+    raceForAddress(nodes.urls, name, CLIENTS),
+    raceForRequests(nodes.urls, key, CLIENTS),
+  ])
+  return {
+    async settle(): Promise<void> {
+      const [address, requests] = await races
+      for (const heard of [address, requests]) noFault(heard)
+      const { 200: winners = 0 } = address
+      assert.ok(winners <= 1, `${winners} have the same address`)
+      if (unanswered(address) === 0) assert.equal(winners, 1)
+      holdToQuota((await ring.used(key as TestKey)) ?? 0, requests)
+    },
+  }
+}
+
+function holdToQuota(used: number, heard: Heard): void {
+  const { 200: served = 0 } = heard
+  assert.ok(served <= used && used <= REQUESTS, `${served} were served, ${used} are counted`)
+  assert.ok(used - served <= unanswered(heard), 'only what was not answered is lost')
+  if (unanswered(heard) === 0) assert.equal(served, REQUESTS)
+}
+
+/** 0 is a connection that was refused or closed. */
+function noFault(heard: Heard): void {
+  const allowed = ['0', '200', '402', '409', '503']
+  assert.deepEqual(
+    Object.keys(heard).filter((status) => !allowed.includes(status)),
+    [],
+  )
+}
+
+function unanswered({ 0: closed = 0, 503: away = 0 }: Heard): number {
+  return closed + away
+}
+
+async function open(redis: News) {
+  onTestFinished(() => redis.close())
+  const nodes = await openNodes({ env: ENV, redis: redis.url })
+  onTestFinished(() => nodes.close())
+  const config = { data: nodes.folder, store: nodes.store }
+  const ring = await openKeyRing({ config, now: () => new Date() })
+  onTestFinished(() => ring.close())
+  return { nodes, redis, ring }
+}
+
+/** One Redis or many, as far as faults go. */
+interface News {
+  url: string
+  stop(): Promise<void>
+  start(): Promise<void>
+  empty(): Promise<void>
+  close(): Promise<void>
+}
+
+async function oneRedis(): Promise<News> {
+  const redis = await openRedis()
+  return { ...redis, empty: async () => void (await redis.run('FLUSHALL')) }
+}
+
+/** Of which one master dies each time. */
+async function redisCluster(): Promise<News> {
+  const { url, masters, close } = await openRedisCluster()
+  let turn = 0
+  const victim = () => masters[turn % 3] ?? masters[0]
+  return {
+    url,
+    stop: () => victim().stop(),
+    async start() {
+      await victim().start()
+      turn += 1
+    },
+    async empty() {
+      for (const master of masters) await master.run('FLUSHALL')
+    },
+    close,
+  }
+}
+
+async function killNode({ nodes }: Scene, number: number): Promise<void> {
+  await nodes.kill(number)
+  await nodes.restart(number)
+}
+
+async function killPostgres({ nodes }: Scene): Promise<void> {
+  await nodes.postgres().stop('SIGQUIT')
+  await moment(1_000 + Math.random() * 1_000)
+  await nodes.postgres().start()
+}
+
+async function killRedis(redis: News): Promise<void> {
+  await redis.stop()
+  await moment(1_000 + Math.random() * 1_000)
+  await redis.start()
+}
+
+const both = (...faults: Promise<void>[]) => Promise.all(faults)
+
+/** A random moment of the nodes' lives, not a wait for something to happen. */
+function moment(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { onTestFinished, test } from 'vitest'
+import { checkMail, createSession } from './api.ts'
+import { openDovecot } from './dovecot.ts'
+import { openNodes } from './nodes.ts'
+import { scratchFolder } from './scratch.ts'
+
+// With the times of a real installation: a lease lasts so long that nobody who is only slow loses it. What is decided here
+// in half a minute is shown on short leases in src/service/lease.test.ts.
+
+const JOE = 'joe@mail.test'
+const PASSWORD = 'canary-app-password'
+const TAKEOVER_MS = 30_000
+
+const NOW = '(extract(epoch from clock_timestamp()) * 1000)::float8'
+const HELD = `select holder, ${NOW} as now from mail.lease
+  where ends_at > ${NOW} and (name = 'sweep' or name like 'account %')`
+
+interface LeaseRow {
+  holder: string
+  now: number
+}
+
+test.runIf(process.env['MAYFLY_TEST_LONG'])(
+  'of a node that dies another takes over the sweep and the Gmail account, within half a minute',
+  async () => {
+    const folder = scratchFolder()
+    const dovecot = await openDovecot({ users: { [JOE]: PASSWORD } })
+    const file = join(folder.path, 'accounts.json')
+    const server = { host: '127.0.0.1', port: dovecot.port, tls: false, password: PASSWORD }
+    writeFileSync(file, JSON.stringify([{ email: JOE, ...server }]))
+    const env = { MAYFLY_GMAIL_ACCOUNTS_FILE: file }
+    const first = await openNodes({ count: 1, env })
+    onTestFinished(async () => {
+      await first.close()
+      await dovecot.close()
+      folder.remove()
+    })
+    const leases = async () => (await first.query(HELD)) as unknown as LeaseRow[]
+    while ((await leases()).length < 2) await pause(50)
+    const before = await leases()
+    const redis = first.redis().url
+    const others = await openNodes({ count: 2, env, store: first.store, redis })
+    onTestFinished(() => others.close())
+    const [url = ''] = others.urls
+    const { email, token } = await createSession(url, { use_gmail: '1' })
+    const fetched = async (count: number) => {
+      const subjects = async () => (await checkMail(url, token)).map(({ subject }) => subject)
+      while ((await subjects()).length < count) await pause(50)
+      return await subjects()
+    }
+    dovecot.deliver(JOE, mailTo(email, 'first'))
+    assert.deepEqual(await fetched(1), ['first'])
+    assert.equal(logins(dovecot.log()), 1, 'one node fetches')
+
+    const holders = new Set(before.map(({ holder }) => holder))
+    const started = (await leases())[0]?.now ?? 0
+    await first.kill(0)
+    dovecot.deliver(JOE, mailTo(email, 'second'))
+    const isTaken = (rows: LeaseRow[]) =>
+      rows.length === 2 && rows.every(({ holder }) => !holders.has(holder))
+    let after = await leases()
+    for (; !isTaken(after); after = await leases()) await pause(50)
+    const tookMs = (after[0]?.now ?? 0) - started
+    process.stdout.write(`taken over after ${Math.round(tookMs)} ms\n`)
+    assert.ok(tookMs < TAKEOVER_MS, `${tookMs} ms`)
+    assert.deepEqual(await fetched(2), ['second', 'first'])
+    assert.equal(logins(dovecot.log()), 2, 'again one node fetches')
+  },
+)
+
+const mailTo = (to: string, subject: string) =>
+  `Delivered-To: ${to}\nFrom: Bob <bob@sender.test>\nTo: ${to}\nSubject: ${subject}\nMessage-ID: <${subject}@sender.test>\n\nx\n`
+
+function logins(log: string): number {
+  return log.match(/imap-login: Login/g)?.length ?? 0
+}
