@@ -22,8 +22,18 @@ const NEEDED = [
   ['chromium-headless-shell', 'chromium-headless-shell', 'opens the pages as a reader does'],
   ['pg_ctlcluster', 'postgresql', 'the second store; never started as a service'],
   ['redis-server', 'redis-server', 'carries news between nodes; never started as a service'],
+  ['pgbouncer', 'pgbouncer', 'stands before PostgreSQL; never started as a service'],
   ['haproxy', 'haproxy', 'stands before the nodes; never started as a service'],
   ['dovecot', 'dovecot-imapd', 'a mail account to fetch from; never started as a service'],
+] as const
+
+/** Packages that would start something at the next boot, and its name. */
+const SERVICES = [
+  ['postfix', 'postfix'],
+  ['dovecot-imapd', 'dovecot'],
+  ['redis-server', 'redis-server'],
+  ['pgbouncer', 'pgbouncer'],
+  ['haproxy', 'haproxy'],
 ] as const
 
 const QUIET = ['-qq', '-o', 'DPkg::Lock::Timeout=300', '-o', 'Dpkg::Use-Pty=0']
@@ -90,10 +100,9 @@ function install(packages: string[]): void {
     }
     apply('apt-get', [...QUIET, 'update'])
     apply('apt-get', [...QUIET, 'install', '--yes', '--no-install-recommends', ...packages])
-    if (packages.includes('postfix')) apply('update-rc.d', ['postfix', 'disable'])
-    if (packages.includes('dovecot-imapd')) apply('update-rc.d', ['dovecot', 'disable'])
-    if (packages.includes('redis-server')) apply('update-rc.d', ['redis-server', 'disable'])
-    if (packages.includes('haproxy')) apply('update-rc.d', ['haproxy', 'disable'])
+    for (const [name, service] of SERVICES) {
+      if (packages.includes(name)) apply('update-rc.d', [service, 'disable'])
+    }
   } finally {
     putBack()
   }

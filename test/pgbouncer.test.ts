@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chownSync, existsSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { checkMail } from './api.ts'
+import { openHouse } from './house.ts'
+import { openPostgres, type Postgres } from './postgres.ts'
+import { scratchFolder } from './scratch.ts'
+import { freePorts } from './served.ts'
+
+// A real PgBouncer that lends a connection for one transaction: what a node sets or prepares is soon another's.
+
+const PGBOUNCER = '/usr/sbin/pgbouncer'
+const LENT = 4
+const folder = scratchFolder()
+let postgres: Postgres
+let pgbouncer: ChildProcess
+let url: string
+let database: string
+
+beforeAll(async () => {
+  postgres = await openPostgres()
+  database = await postgres.database()
+  const { http: port } = await freePorts()
+  pgbouncer = await startPgbouncer(new URL(postgres.urlOf(database)), port)
+  url = `postgres://mayfly@127.0.0.1:${port}/${database}`
+})
+
+afterAll(async () => {
+  const exit = once(pgbouncer, 'exit')
+  pgbouncer.kill('SIGKILL')
+  await exit
+  await postgres.close()
+  folder.remove()
+})
+
+test('two nodes share four connections, lose no mail and show each other’s', async () => {
+  const env = { MAYFLY_STORE: `${url}?pgbouncer=true` }
+  const [one, two] = [await openHouse({ env }), await openHouse({ env })]
+  const { email, token } = await one.session()
+  const sent = Array.from({ length: 60 }, (_, at) => (at % 2 === 0 ? one : two).mail(email))
+  assert.deepEqual(new Set(await Promise.all(sent)), new Set([250]))
+  for (const { url: node } of [one, two]) {
+    assert.equal((await checkMail(node, token, '&limit=100')).length, sent.length)
+  }
+  const [lent] = (await postgres.run(
+    `select count(*)::int from pg_stat_activity where datname = '${database}'`,
+  )) as { count: number }[]
+  expect(lent?.count).toBeLessThanOrEqual(LENT)
+  await one.stop()
+  await two.stop()
+})
+
+test('a node that was not told of PgBouncer does not start, and says why', async () => {
+  await assert.rejects(openHouse({ env: { MAYFLY_STORE: url } }), /startup parameter/)
+})
+
+/** Debian's program, as the user who may reach PostgreSQL's socket: as root it does not run. */
+async function startPgbouncer(server: URL, port: number): Promise<ChildProcess> {
+  if (!existsSync(PGBOUNCER)) throw new Error(`${PGBOUNCER} is missing (Debian: pgbouncer)`)
+  const socket = server.searchParams.get('host') ?? ''
+  const { uid, gid } = statSync(socket)
+  const users = join(folder.path, 'users')
+  const file = join(folder.path, 'pgbouncer.ini')
+  writeFileSync(users, '"mayfly" ""\n')
+  writeFileSync(
+    file,
+    `[databases]
+* = host=${socket}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = trust
+auth_file = ${users}
+pool_mode = transaction
+default_pool_size = ${LENT}
+max_client_conn = 200
+`,
+  )
+  for (const path of [folder.path, users, file]) chownSync(path, uid, gid)
+  const child = spawn(PGBOUNCER, [file], { uid, gid, stdio: ['ignore', 'ignore', 'pipe'] })
+  process.once('exit', () => child.kill('SIGKILL'))
+  let said = ''
+  await new Promise<void>((resolve, reject) => {
+    child.once('exit', () => reject(new Error(`PgBouncer did not start: ${said}`)))
+    child.stderr.on('data', (chunk: Buffer) => {
+      said = (said + chunk.toString()).slice(-10_000)
+      if (said.includes('process up')) resolve()
+    })
+  })
+  return child
+}
