@@ -69,4 +69,4 @@ test('none of them left anything, neither with a session nor in the pool nor wit
   assert.notDeepEqual(await kept('raw_mail'), [])
 })
 
-const kept = (table: string) => runSql(house, 'mail', `select id from ${table}`)
+const kept = (table: string) => runSql(house, 'mail', `select received_at from ${table}`)
