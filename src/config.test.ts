@@ -104,10 +104,12 @@ describe('the servers that nodes share', () => {
     readConfig({ env, file: {} }).settings.find((one) => one.name === name)?.shown
 
   test('are shown without their passwords, and used with them', () => {
-    const env = { MAYFLY_STORE: STORE, MAYFLY_REDIS: 'redis://a:6379,redis://:secret@b:6379' }
+    const env = { MAYFLY_STORE: STORE, MAYFLY_REDIS: 'redis://a:6379, redis://:secret@b:6379,' }
     expect(shownOf(env, 'MAYFLY_STORE')).toBe('postgres://mayfly:…@db/mayfly?sslmode=require')
     expect(shownOf(env, 'MAYFLY_REDIS')).toBe('redis://a:6379,redis://:…@b:6379')
     expect(readConfig({ env, file: {} }).config).toMatchObject({ store: STORE })
+    const comma = { MAYFLY_STORE: 'postgres://mayfly:se,cret@db/mayfly?sslpassword=se,cret' }
+    expect(shownOf(comma, 'MAYFLY_STORE')).toBe('postgres://mayfly:…@db/mayfly?sslpassword=…')
     const asked = { MAYFLY_STORE: 'postgres://db/mayfly?user=x&password=secret&sslmode=require' }
     expect(shownOf(asked, 'MAYFLY_STORE')).not.toContain('secret')
   })
@@ -115,6 +117,7 @@ describe('the servers that nodes share', () => {
   for (const [what, env] of [
     ['news without a store to share', { MAYFLY_REDIS: 'redis://news' }],
     ['a Redis that is none', { MAYFLY_STORE: STORE, MAYFLY_REDIS: 'http://:secret@news' }],
+    ['a Redis and a name', { MAYFLY_STORE: STORE, MAYFLY_REDIS: 'redis://:secret@news,b' }],
     ['a store that is none', { MAYFLY_STORE: 'mysql://x:secret@db' }],
   ] as const) {
     test(`are refused: ${what}, and no password is quoted`, () => {

@@ -66,9 +66,10 @@ export function storeAddress(given: string): string {
   throw new Error('it is neither sqlite: nor an address such as postgres://user@host/database')
 }
 
-/** The address of a Redis, or of some nodes of a Redis Cluster with commas between. */
+/** The address of a Redis, or of some masters of a Redis Cluster with commas between; one in a password is `%2C`. */
 export function redisAddress(given: string): string {
-  if (parts(given).every((one) => isServerUrl(one, /^rediss?:$/))) return given
+  const all = parts(given)
+  if (all.every((one) => isServerUrl(one, /^rediss?:$/))) return all.join(',')
   throw new Error('it is no address such as redis://host:6379, or several with commas between')
 }
 
@@ -77,11 +78,11 @@ function isServerUrl(given: string, protocol: RegExp): boolean {
   return url !== null && protocol.test(url.protocol)
 }
 
-/** Addresses of servers as they may be shown. */
+/** Addresses of servers as they may be shown. A password may hold a comma; between two addresses a slash comes after it. */
 export function withoutPasswords(given: string): string {
   return given
-    .replace(/\/\/([^/:@,]*):[^/,]*@/g, '//$1:…@')
-    .replace(/(?<=[?&]\w*pass\w*=)[^&,]*/gi, '…')
+    .replace(/\/\/([^/:@]*):[^/]*@/g, '//$1:…@')
+    .replace(/(?<=[?&]\w*pass\w*=)[^&]*/gi, '…')
 }
 
 export function hostName(given: string): Host {

@@ -48,7 +48,7 @@ describe('a URL', () => {
     ['redis://a.test', 'a.test:6379', { tls: false, database: 0 }],
     ['rediss://a.test:7000/3', 'a.test:7000', { tls: true, database: 3 }],
     ['redis://[::1]:7000', '::1:7000', {}],
-    ['redis://ann:p%40s,s@a.test', 'a.test:6379', { username: 'ann', password: 'p@s,s' }],
+    ['redis://ann:p%40s%2Cs@a.test', 'a.test:6379', { username: 'ann', password: 'p@s,s' }],
     [
       'redis://:x@a.test, redis://b.test:7000',
       'a.test:6379 b.test:7000',

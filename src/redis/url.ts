@@ -3,8 +3,7 @@ import { serverAt } from './places.ts'
 
 /** Where to begin, and what all servers are reached with: what the first of the URLs says. */
 export function readUrl(text: string): { roots: [Server, ...Server[]]; access: Access } {
-  // A comma in a password is no end of a URL.
-  const [first, ...rest] = text.split(/\s*,\s*(?=rediss?:)/).map(parse)
+  const [first, ...rest] = text.split(',').map(parse)
   if (!first) throw new Error('no Redis is named')
   const { protocol, username, password, pathname } = first
   return {
