@@ -1,4 +1,4 @@
-import type { Log } from './log.ts'
+import type { Log } from '../core/log.ts'
 
 // Longer than a restart of the store takes to be noticed by everybody, shorter than two outages are apart.
 const SPELL_MS = 30_000
