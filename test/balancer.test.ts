@@ -21,8 +21,7 @@ const stopped: Promise<void>[] = []
 beforeAll(async () => {
   postgres = await openPostgres()
   const url = postgres.urlOf(await postgres.database())
-  one = await node(url, 'one.test')
-  two = await node(url, 'two.test')
+  ;[one, two] = await Promise.all([node(url, 'one.test'), node(url, 'two.test')])
   balancer = await openHaproxy({ node1: one, node2: two })
   await balancer.sees({ 'http_nodes/node1': 'UP', 'http_nodes/node3': 'DOWN' })
 })
@@ -40,7 +39,7 @@ async function node(store: string, hostname: string) {
       MAYFLY_SMTP_HOSTNAME: hostname,
       MAYFLY_SMTP_PROXY_FROM: '127.0.0.1',
       MAYFLY_TRUST_PROXY: '127.0.0.1',
-      MAYFLY_DRAIN: '5s',
+      MAYFLY_DRAIN: '4s',
     },
   })
 }
