@@ -1,6 +1,6 @@
 import { setTimeout as rest } from 'node:timers/promises'
 import { maskAddress } from '../core/address.ts'
-import { asError } from '../core/fault.ts'
+import { logFault } from '../service/log-fault.ts'
 import { pauseAfter } from './back-off.ts'
 import { type Bell, openBell, seldom } from './bell.ts'
 import { openBudget } from './budget.ts'
@@ -138,6 +138,6 @@ function connections(fetching: Fetching, teller: Teller): () => Promise<Ended> {
 
 /** It is the house that could not keep a mail; the account is tried again like after a lost connection. */
 function ownFault(error: unknown, account: string, { log }: ImapNeeds): ImapFault {
-  log.error({ account, err: asError(error) }, 'fetched mail could not be kept; tried again')
+  logFault(log, error, 'fetched mail could not be kept; tried again', { account })
   return new ImapFault('lost', 'fetched mail cannot be kept at the moment')
 }

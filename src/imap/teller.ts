@@ -1,5 +1,5 @@
-import { asError } from '../core/fault.ts'
 import type { AccountHealth } from '../core/gmail.ts'
+import { logFault } from '../service/log-fault.ts'
 import type { ImapNeeds } from './needs.ts'
 
 /** Tells the house and the operator how an account is, once for each change. */
@@ -29,7 +29,7 @@ export function openTeller({ report, log }: ImapNeeds, account: string): Teller 
       } catch (error) {
         // Fetching goes on; the next change is told again.
         last = ''
-        log.error({ account, err: asError(error) }, 'the health of an account could not be kept')
+        logFault(log, error, 'the health of an account could not be kept', { account })
       }
     },
   }

@@ -1,8 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { asError } from '../core/fault.ts'
-import { StoreAway } from '../core/problem.ts'
 import { type AccountsNeeds, type OfferedAccount, offeredAccounts } from './accounts.ts'
 import { type LeaseNeeds, takeLease, USUAL_TEMPO, untilAborted } from './lease.ts'
+import { logFault } from './log-fault.ts'
 
 interface Needs extends LeaseNeeds, AccountsNeeds {
   store: LeaseNeeds['store'] & AccountsNeeds['store']
@@ -41,7 +40,7 @@ export async function followAccounts(needs: Needs): Promise<void> {
     const done = lease
       .during((stop) => fetchFrom(needs, account, stop), end.signal)
       .catch((error: unknown) => {
-        log.error({ err: asError(error) }, 'an account did not open or close; tried again')
+        logFault(log, error, 'an account did not open or close; tried again')
       })
       .finally(() => ours.delete(id))
     ours.set(id, { end, done })
@@ -70,8 +69,7 @@ export async function followAccounts(needs: Needs): Promise<void> {
     try {
       await follow()
     } catch (error) {
-      if (!(error instanceof StoreAway))
-        log.error({ err: asError(error) }, 'the accounts could not be read and are read again')
+      logFault(log, error, 'the accounts could not be read and are read again')
     }
     await rest(LOOK_MS)
   }

@@ -1,8 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { asError } from '../core/fault.ts'
 import type { Log } from '../core/log.ts'
-import { StoreAway } from '../core/problem.ts'
 import type { MailStore } from '../store/store.ts'
+import { logFault } from './log-fault.ts'
 import { within } from './within.ts'
 
 export interface LeaseNeeds {
@@ -55,10 +54,8 @@ export async function underLease(
         const lease = await takeLease(needs, name)
         await lease?.during(deed, ended)
       } catch (error) {
-        const facts = { lease: name, err: asError(error) }
-        // Of a store that is away the doors tell, once.
-        const told = ended.aborted || error instanceof StoreAway
-        if (!told) log.error(facts, 'what is done under a lease failed and is tried again')
+        if (!ended.aborted)
+          logFault(log, error, 'work under a lease failed; tried again', { lease: name })
       }
       await rest(tempo.retry, ended)
     }

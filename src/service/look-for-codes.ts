@@ -1,9 +1,9 @@
 import type { Bus } from '../bus/bus.ts'
-import { asError } from '../core/fault.ts'
 import type { Log } from '../core/log.ts'
 import type { MessageSummary } from '../core/message.ts'
 import type { MailboxId } from '../core/session.ts'
 import type { MailStore } from '../store/store.ts'
+import { logFault } from './log-fault.ts'
 import type { Parsed } from './read-mail.ts'
 import type { SenderChecked } from './sender-checks.ts'
 import { openTurns, type TurnLimits } from './turns.ts'
@@ -72,7 +72,7 @@ export function lookForCodes(
   }
 
   function failed(error: unknown): void {
-    log.error({ err: asError(error) }, 'a mail could not be looked at for a code')
+    logFault(log, error, 'a mail could not be looked at for a code')
   }
 
   return {

@@ -1,6 +1,6 @@
-import { asError } from '../core/fault.ts'
 import type { Log } from '../core/log.ts'
 import { Problem } from '../core/problem.ts'
+import { logFault } from './log-fault.ts'
 
 /** Does what needs the payment provider. When that fails, the operator is told why; the caller only hears that it may work later. */
 export async function askingProvider<T>(
@@ -11,14 +11,8 @@ export async function askingProvider<T>(
     return await deed()
   } catch (error) {
     if (error instanceof Problem && error.cause !== undefined) {
-      log.error({ err: reasonOf(error) }, 'the payment provider did not do as asked')
+      logFault(log, error, 'the payment provider did not do as asked')
     }
     throw error
   }
-}
-
-/** What the operator should read of a fault: its cause, where it was put into words for the caller. */
-export function reasonOf(error: unknown): Error {
-  const cause = error instanceof Problem ? error.cause : undefined
-  return asError(cause ?? error)
 }

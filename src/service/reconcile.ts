@@ -1,8 +1,8 @@
 import type { Log } from '../core/log.ts'
 import type { Missed, PaymentBook } from '../pay/pay.ts'
 import type { ShopStore } from '../store/store.ts'
+import { logFault } from './log-fault.ts'
 import { type PaymentNoticeNeeds, takeNotice } from './payment-notice.ts'
-import { reasonOf } from './provider-fault.ts'
 import { settleOrder } from './settle-order.ts'
 import { untilEnded } from './until-ended.ts'
 
@@ -107,7 +107,7 @@ async function survived(
     await deed()
     return true
   } catch (error) {
-    log.error({ ...about, err: reasonOf(error) }, 'a payment could not be settled; tried again')
+    logFault(log, error, 'a payment could not be settled; tried again', about)
     return false
   }
 }

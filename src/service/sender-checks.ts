@@ -1,9 +1,9 @@
-import { asError } from '../core/fault.ts'
 import type { Log } from '../core/log.ts'
 import type { Message, SenderChecks } from '../core/message.ts'
 import { Problem } from '../core/problem.ts'
 import { isFinal, type SenderFacts } from '../core/sender.ts'
 import type { MailStore } from '../store/store.ts'
+import { logFault } from './log-fault.ts'
 
 export interface SenderChecksNeeds {
   store: Pick<MailStore, 'readRaw' | 'readSenderChecks' | 'keepSenderChecks'>
@@ -80,7 +80,7 @@ export function senderChecksOnce({ store, check, now, log }: SenderChecksNeeds):
     const { rawId } = message
     const found = find(message, haste)
       .catch((error: unknown) => {
-        log.error({ err: asError(error) }, 'the sender of a mail could not be checked')
+        logFault(log, error, 'the sender of a mail could not be checked')
         return undefined
       })
       .finally(() => underWay.delete(rawId))

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { asError } from '../core/fault.ts'
 import type { Log } from '../core/log.ts'
-import { StoreAway } from '../core/problem.ts'
+import { logFault } from './log-fault.ts'
 
 interface Sweep {
   /** One small step; true when there is more to do. */
@@ -22,9 +21,7 @@ export async function sweepForEver({ step, restMs, ended, log }: Sweep): Promise
     try {
       more = await step()
     } catch (error) {
-      // Of a store that is away the doors tell, once.
-      const told = error instanceof StoreAway
-      if (!told) log.error({ err: asError(error) }, 'the sweep failed and is tried again')
+      logFault(log, error, 'the sweep failed and is tried again')
     }
     await pause(more ? BREATH_MS : restMs, undefined, { signal: ended }).catch(() => {})
   }

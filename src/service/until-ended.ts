@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../core/log.ts'
-import { reasonOf } from './provider-fault.ts'
+import { logFault } from './log-fault.ts'
 
 interface Round {
   /** Answers whether all of it was done. */
@@ -22,7 +22,7 @@ export async function untilEnded(ended: AbortSignal, round: Round): Promise<void
     try {
       whole = await deed()
     } catch (error) {
-      if (!ended.aborted) log.error({ err: reasonOf(error) }, failed)
+      if (!ended.aborted) logFault(log, error, failed)
     }
     rest = whole ? restMs : Math.min(2 * rest, longestMs)
     await pause(rest, undefined, { signal: ended }).catch(() => {})
