@@ -43,4 +43,5 @@ export function listOf(buckets: string): string {
 }
 
 // Limits: days end on 2059-09-17, from then on all mail is far. Serials start over after 2^38 mails, which is 318 days at
-// 10,000 a second; the days of the first round are long gone then, and a far mail that meets its own number is refused once.
+// 10,000 a second; the days of the first round are long gone then, and a far mail that meets its own number is refused once,
+// or cannot be moved.

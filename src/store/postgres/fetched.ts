@@ -40,6 +40,7 @@ export function fetchWrites(pool: Pool, needs: IntakeNeeds) {
     mail: FetchedMail,
     packed: { size: number; zstd: Uint8Array },
   ): Promise<Kept | { outcome: 'known' }> {
+    const [serial = 0] = await needs.serials(1)
     return await intoBuckets(pool, async (db, used) => {
       // First of all: of two who fetch the same mail, the second waits here and then finds it known.
       await putFolder(db, mail.accountId, mail.folder, mail.state)
@@ -51,7 +52,6 @@ export function fetchWrites(pool: Pool, needs: IntakeNeeds) {
       const { taken, full } = decideFetched(sized, needs.limits, (one) => find(mail, one, boxes))
       if (taken.length === 0) return { outcome: full ? 'full' : 'nobody' }
       await noteSeen(db, mail, taken)
-      const [serial = 0] = await needs.serials(db, 1)
       const { keep, write } = delivery({ boxes, used, ...needs })
       const kept = keep({ ...mail, ...packed, serial }, taken)
       write(db)

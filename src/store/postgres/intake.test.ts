@@ -53,6 +53,19 @@ describe('mails that wait', () => {
     })
   }
 
+  test('are each decided by the mailbox it was accepted for, also when the address has just got a session', async () => {
+    const [early, other] = [['x@pool.test'], ['any@pool.test']].map((to) => scene.accepted(to))
+    const accepted = [await other, await early].map((to) => to ?? [])
+    const { id } = await scene.session('x@pool.test')
+    accepted.push(await scene.accepted(['x@pool.test']))
+    const kept = await Promise.all(accepted.map((to) => scene.store.addMail(newMail(to))))
+    assert.deepEqual(
+      kept.map(({ outcome }) => outcome),
+      ['kept', 'nobody', 'kept'],
+    )
+    assert.equal((await scene.subjects(id)).length, 1)
+  })
+
   test('of many sizes come back each as it came', async () => {
     const { id } = await scene.session('ann@box.test')
     const recipients = await scene.accepted(['ann@box.test'])

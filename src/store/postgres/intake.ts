@@ -13,18 +13,23 @@ export interface IntakeNeeds {
   limits: ReceiveLimits
   keeping: Keeping
   random: () => number
-  serials: (db: Db, count: number) => Promise<number[]>
+  serials: (count: number) => Promise<number[]>
 }
 
 export type Waiting = Omit<PackedMail, 'serial'>
+
+interface Keep extends Omit<IntakeNeeds, 'serials'> {
+  used: Set<number>
+  /** One for each mail. */
+  serials: readonly number[]
+}
 
 /** Decides about each mail in its turn, with every mailbox locked that any of them names, and keeps those that find a place. */
 export async function keepAll(
   db: Transaction,
   mails: readonly Waiting[],
-  needs: IntakeNeeds & { used: Set<number> },
+  { serials, ...needs }: Keep,
 ): Promise<Kept[]> {
-  const serials = await needs.serials(db, mails.length)
   const recipients = mails.flatMap((mail) => mail.recipients)
   const boxes = await lockBoxes(db, recipients)
   const known = { boxes, addresses: await lookUp(db, recipients, boxes) }
@@ -62,7 +67,8 @@ async function lookUp(
 }
 
 function factsOf({ address, mailbox }: Recipient, { boxes, addresses }: Known): FoundRecipient {
-  const facts = addresses.get(address)
+  // In the same group somebody may have been accepted for the pool, just before the address became a session's.
+  const facts = isShared(mailbox) ? addresses.get(address) : undefined
   if (facts) {
     const pool = boxes.shared.get(POOL) ?? facts.pool
     const operator = boxes.shared.get(OPERATOR) ?? facts.operator

@@ -35,7 +35,7 @@ function mailStore(pool: Pool, options: PostgresMailOptions): MailStore {
   const { limits, poolMs, operatorMs, random = Math.random, aheadDays = AHEAD_DAYS } = options
   const places = openPlaces()
   const keeping = { poolMs, operatorMs }
-  const needs = { limits, keeping, random, serials: serialNumbers() }
+  const needs = { limits, keeping, random, serials: serialNumbers(pool) }
 
   return {
     ...domainReads(pool),

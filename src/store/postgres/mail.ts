@@ -45,9 +45,10 @@ export function mailWrites(pool: Pool, needs: IntakeNeeds) {
     )
   }
 
-  const keepTogether = groupCommit((mails: readonly Waiting[]) =>
-    intoBuckets(pool, (db, used) => keepAll(db, mails, { ...needs, used })),
-  )
+  const keepTogether = groupCommit(async (mails: readonly Waiting[]) => {
+    const serials = await needs.serials(mails.length)
+    return await intoBuckets(pool, (db, used) => keepAll(db, mails, { ...needs, used, serials }))
+  })
 
   return {
     async addMail({ raw, ...mail }: NewMail): Promise<Kept> {

@@ -15,14 +15,18 @@ export async function moveMail(
   )
   if (moved.length === 0) return
   const serials = moved.map(({ serial }) => serial)
-  // In the order of serials, so that two who move the same mails wait for each other and no more.
-  await db.rowsOnce(
+  // In the order of serials, so that two who move the same mails wait for each other and no more. Numbers start over some
+  // day: whoever would meet another mail of the same number stays where he is.
+  const kept = await db.rowsOnce(
     `insert into mail.raw_mail as there (bucket, serial, refs, client_ip, helo, mail_from, tls,
        protocol, received_at, auth, zstd, parsed)
      select ${to}, serial, 1, client_ip, helo, mail_from, tls, protocol, received_at, auth, zstd, parsed
      from mail.raw_mail where bucket = ${from} and serial = any($1::bigint[]) order by serial
-     on conflict (serial, bucket) do update set refs = there.refs + 1`,
+     on conflict (serial, bucket) do update set refs = there.refs + 1
+       where there.zstd = excluded.zstd
+     returning 1`,
     [serials],
   )
+  if (kept.length < moved.length) throw new Error('another mail has the number of one that moves')
   await releaseRaw(db, from, serials)
 }
