@@ -5,7 +5,7 @@ import { gather } from './gather.ts'
 /** Finds every key but those that begin with `no`, when it is told to. */
 function openScene() {
   const sent: { keys: readonly string[]; answer(): void; fail(error: Error): void }[] = []
-  const find = gather<string>(
+  const find = gather<string, string>(
     (keys) =>
       new Promise((resolve, reject) => {
         const there = keys.filter((key) => !key.startsWith('no'))

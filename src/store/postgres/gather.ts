@@ -2,8 +2,8 @@ const MOST_AT_ONCE = 100
 // Each takes a connection. A second one, so that a connection that hangs does not keep everybody waiting.
 const MOST_UNDER_WAY = 2
 
-interface Question<Found> {
-  key: string
+interface Question<Key, Found> {
+  key: Key
   resolve: (found: Found | undefined) => void
   reject: (error: unknown) => void
 }
@@ -12,10 +12,10 @@ interface Question<Found> {
  * Looks things up together: what is asked for in one turn of the event loop, and while former questions are under way, goes
  * out as one statement. A question is sent after it was asked, so no answer is older than that.
  */
-export function gather<Found>(
-  find: (keys: readonly string[]) => Promise<Map<string, Found>>,
-): (key: string) => Promise<Found | undefined> {
-  const asked: Question<Found>[] = []
+export function gather<Key, Found>(
+  find: (keys: readonly Key[]) => Promise<Map<Key, Found>>,
+): (key: Key) => Promise<Found | undefined> {
+  const asked: Question<Key, Found>[] = []
   let underWay = 0
   let isDue = false
 
@@ -24,7 +24,7 @@ export function gather<Found>(
     while (asked.length > 0 && underWay < MOST_UNDER_WAY) void answer(asked.splice(0, MOST_AT_ONCE))
   }
 
-  async function answer(group: readonly Question<Found>[]): Promise<void> {
+  async function answer(group: readonly Question<Key, Found>[]): Promise<void> {
     underWay += 1
     try {
       const found = await find([...new Set(group.map(({ key }) => key))])

@@ -5,6 +5,7 @@ import { type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
 import { NOWHERE } from '../deciding.ts'
 import { type DomainRow, domainOf } from '../domain-row.ts'
 import { listOf } from './buckets.ts'
+import { gather } from './gather.ts'
 import type { Db } from './pool.ts'
 import { SHARED, type SharedRow } from './shared.ts'
 
@@ -17,15 +18,22 @@ type Row = DomainRow &
 
 /** Read at RCPT; inside the commit the same is asked of locked rows, see mail.ts. */
 export function recipientReads(db: Db) {
+  const find = gather(async (addresses: readonly Address[]): Promise<Map<Address, Row>> => {
+    const rows = await db.rows<Row & { asked: Address }>(
+      `select asked.address as asked, domain.id, name, active, removed, sessions, reader,
+         ttl_seconds, session.id as mailbox, token_hash is not null and not cleared as owned,
+         expires_at, count, bytes
+       from unnest($1::text[], $2::text[]) as asked (address, host)
+       join mail.mail_domain as domain on name = asked.host
+       left join mail.session on session.address = asked.address`,
+      [addresses, addresses.map(hostOf)],
+    )
+    return new Map(rows.map((row) => [row.asked, row]))
+  })
+
   return {
     async findRecipient(address: Address): Promise<RecipientFacts> {
-      const [row] = await db.rows<Row>(
-        `select domain.id, name, active, removed, sessions, reader, ttl_seconds,
-           session.id as mailbox, token_hash is not null and not cleared as owned, expires_at,
-           count, bytes
-         from mail.mail_domain as domain left join mail.session on address = $1 where name = $2`,
-        [address, hostOf(address)],
-      )
+      const row = await find(address)
       if (!row) return NOWHERE
       // The usual case, decided without the other tables.
       if (row.mailbox !== null) {

@@ -17,7 +17,7 @@ const SESSION = `id, address, token_hash, key_id, account_id, created_at, expire
 export function sessionReads(db: Db, places: Places) {
   return {
     // Every request asks for its session: alone each would cost more than all the rest of a poll.
-    findSession: gather(async (tokenHashes): Promise<Map<string, Session>> => {
+    findSession: gather(async (tokenHashes: readonly string[]): Promise<Map<string, Session>> => {
       const rows = await db.rows<PlacedRow & { token_hash: string }>(
         `select ${SESSION} from mail.session where token_hash = any($1)`,
         [tokenHashes],
