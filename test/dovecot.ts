@@ -10,9 +10,10 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { dovecotConfig, dovecotOauth, MAIL_USER } from './dovecot-config.ts'
+import { freePort } from './private-server.ts'
 import { scratchFolder } from './scratch.ts'
 
 export interface DovecotOptions {
@@ -162,14 +163,4 @@ function makeFolder(path: string): void {
     mkdirSync(made, { recursive: true })
     chownSync(made, MAIL_USER.uid, MAIL_USER.gid)
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('a port was asked for')
-  return address.port
 }

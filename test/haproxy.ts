@@ -4,11 +4,11 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { mortal } from './private-server.ts'
 import { scratchFolder } from './scratch.ts'
 import { freePorts } from './served.ts'
 
 const HAPROXY = '/usr/sbin/haproxy'
-const SETPRIV = '/usr/bin/setpriv'
 
 interface Doors {
   httpPort: number
@@ -71,10 +71,7 @@ export async function openHaproxy(nodes: Record<string, Doors>) {
 const at = (port: number) => `127.0.0.1:${port}`
 
 async function start(file: string): Promise<ChildProcess> {
-  const command = [HAPROXY, '-db', '-f', file]
-  // Whatever ends this process ends HAProxy too.
-  if (existsSync(SETPRIV)) command.unshift(SETPRIV, '--pdeathsig', 'KILL')
-  const [program = '', ...args] = command
+  const [program = '', ...args] = mortal([HAPROXY, '-db', '-f', file])
   const server = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] })
   let said = ''
   server.stderr.on('data', (chunk: Buffer) => {

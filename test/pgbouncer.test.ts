@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,8 +7,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { checkMail } from './api.ts'
 import { openHouse } from './house.ts'
 import { openPostgres, type Postgres } from './postgres.ts'
+import { freePort, startServer } from './private-server.ts'
 import { scratchFolder } from './scratch.ts'
-import { freePorts } from './served.ts'
 
 // A real PgBouncer that lends a connection for one transaction: what a node sets or prepares is soon another's.
 
@@ -23,7 +23,7 @@ let database: string
 beforeAll(async () => {
   postgres = await openPostgres()
   database = await postgres.database()
-  const { http: port } = await freePorts()
+  const port = await freePort()
   pgbouncer = await startPgbouncer(new URL(postgres.urlOf(database)), port)
   url = `postgres://mayfly@127.0.0.1:${port}/${database}`
 })
@@ -81,15 +81,10 @@ max_client_conn = 200
 `,
   )
   for (const path of [folder.path, users, file]) chownSync(path, uid, gid)
-  const child = spawn(PGBOUNCER, [file], { uid, gid, stdio: ['ignore', 'ignore', 'pipe'] })
-  process.once('exit', () => child.kill('SIGKILL'))
-  let said = ''
-  await new Promise<void>((resolve, reject) => {
-    child.once('exit', () => reject(new Error(`PgBouncer did not start: ${said}`)))
-    child.stderr.on('data', (chunk: Buffer) => {
-      said = (said + chunk.toString()).slice(-10_000)
-      if (said.includes('process up')) resolve()
-    })
+  return await startServer({
+    command: [PGBOUNCER, file],
+    folder: folder.path,
+    user: { uid, gid },
+    up: /process up/,
   })
-  return child
 }

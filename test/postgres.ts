@@ -1,17 +1,16 @@
-import { type ChildProcess, execFileSync, type StdioOptions, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, existsSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { chmodSync, chownSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { openPostgresMail, type PostgresMailOptions } from '../src/store/postgres/mail-store.ts'
 import { openPostgresShop } from '../src/store/postgres/shop-store.ts'
 import type { MailStore, ShopStore } from '../src/store/store.ts'
+import { freePort, makeCertificate, startServer } from './private-server.ts'
 import { scratchFolder } from './scratch.ts'
 
 export type Postgres = Awaited<ReturnType<typeof openPostgres>>
 
-const SETPRIV = '/usr/bin/setpriv'
 const PROGRAMS = ['/usr/lib/postgresql/17/bin', '/usr/lib/postgresql/15/bin', '/usr/bin']
 
 interface PostgresOptions {
@@ -39,8 +38,8 @@ export async function openPostgres({ tls = false, settings = [], replica }: Post
   const making = { ...user, stdio: 'ignore', cwd: path } as const
   execFileSync(program(maker ?? ''), ['-D', cluster, ...wishes], making)
   const place = { path, cluster, user, settings, port: tls ? await freePort() : undefined }
-  if (tls) makeCertificate(place)
-  let server = await startServer(place)
+  if (tls) makeCertificate(path, 'DNS:localhost', user)
+  let server = await startPostgres(place)
   let databases = 0
 
   const urlOf = (database: string) =>
@@ -78,7 +77,7 @@ export async function openPostgres({ tls = false, settings = [], replica }: Post
       await exit
     },
     async start() {
-      server = await startServer(place)
+      server = await startPostgres(place)
     },
     async close() {
       if (server.exitCode === null && server.signalCode === null) await this.stop()
@@ -181,7 +180,7 @@ interface Place {
   settings: readonly string[]
 }
 
-async function startServer(place: Place): Promise<ChildProcess> {
+async function startPostgres(place: Place): Promise<ChildProcess> {
   const { path, cluster, user, port } = place
   const tls = `ssl=on ssl_cert_file=${path}/tls.crt ssl_key_file=${path}/tls.key port=${port}`
   const settings = [
@@ -193,46 +192,13 @@ async function startServer(place: Place): Promise<ChildProcess> {
     ...place.settings,
   ]
   const flags = settings.flatMap((setting) => ['-c', setting])
-  const command = [program('postgres'), '-D', cluster, ...flags]
-  // Whatever ends this process ends the server too, at once: nothing of it is needed again.
-  if (existsSync(SETPRIV)) command.unshift(SETPRIV, '--pdeathsig', 'QUIT')
-  const [file = '', ...args] = command
-  const stdio: StdioOptions = ['ignore', 'ignore', 'pipe']
-  const server = spawn(file, args, { ...user, cwd: path, stdio })
-  const end = () => {
-    server.kill('SIGQUIT')
-    rmSync(path, { recursive: true, force: true })
-  }
-  process.once('exit', end)
-  server.once('exit', () => process.off('exit', end))
-  let said = ''
-  await new Promise<void>((resolve, reject) => {
-    server.once('exit', () => reject(new Error(`PostgreSQL did not start: ${said}`)))
-    server.stderr?.on('data', (chunk: Buffer) => {
-      said = (said + chunk.toString()).slice(-10_000)
-      if (/ready to accept (read-only )?connections/.test(said)) resolve()
-    })
+  return await startServer({
+    command: [program('postgres'), '-D', cluster, ...flags],
+    folder: path,
+    user,
+    up: /ready to accept (read-only )?connections/,
+    end: 'QUIT',
   })
-  return server
-}
-
-function makeCertificate({ path, user }: Place): void {
-  const [cert, key] = [join(path, 'tls.crt'), join(path, 'tls.key')]
-  const kind = '-x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2'.split(' ')
-  const name = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
-  const files = ['-out', cert, '-keyout', key]
-  execFileSync('openssl', ['req', ...kind, ...name, ...files], { ...user, stdio: 'ignore' })
-  chmodSync(key, 0o600)
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('a port was asked for')
-  return address.port
 }
 
 /** It refuses to run as root. */

@@ -1,9 +1,9 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createClient } from 'redis'
+import { freePort, makeCertificate, startServer } from './private-server.ts'
 import { scratchFolder } from './scratch.ts'
 
 export type TestRedis = Awaited<ReturnType<typeof openRedis>>
@@ -17,7 +17,6 @@ interface RedisOptions {
 }
 
 const SERVER = '/usr/bin/redis-server'
-const SETPRIV = '/usr/bin/setpriv'
 
 /** A private Redis on a free port of this machine, in a scratch folder: Debian's program. It keeps nothing on disk. */
 export async function openRedis({
@@ -27,7 +26,7 @@ export async function openRedis({
 }: RedisOptions = {}) {
   const folder = scratchFolder()
   const port = await freePort()
-  if (tls) makeCertificate(folder.path)
+  if (tls) makeCertificate(folder.path, 'IP:127.0.0.1')
   const flags = [
     ...['--bind', '127.0.0.1', '--dir', folder.path, '--save', '', '--appendonly', 'no'],
     ...['--enable-debug-command', 'yes', '--repl-diskless-sync-delay', '0'],
@@ -35,7 +34,7 @@ export async function openRedis({
     ...(password ? ['--requirepass', password] : []),
     ...(cluster ? await clusterFlags() : []),
   ]
-  let server = await startServer(folder.path, flags)
+  let server = await startRedis(folder.path, flags)
   const login = password ? `:${encodeURIComponent(password)}@` : ''
 
   return {
@@ -62,7 +61,7 @@ export async function openRedis({
     },
     /** On the same port. */
     async start() {
-      server = await startServer(folder.path, flags)
+      server = await startRedis(folder.path, flags)
     },
     /** It hangs, and keeps its connections open. */
     freeze: () => server.kill('SIGSTOP'),
@@ -141,28 +140,10 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
   }
 }
 
-async function startServer(cwd: string, flags: string[]): Promise<ChildProcess> {
+async function startRedis(folder: string, flags: string[]): Promise<ChildProcess> {
   if (!existsSync(SERVER)) throw new Error(`${SERVER} is missing (Debian: redis-server)`)
-  const command = [SERVER, ...flags]
-  // Whatever ends this process ends the server too.
-  if (existsSync(SETPRIV)) command.unshift(SETPRIV, '--pdeathsig', 'KILL')
-  const [file = '', ...args] = command
-  const server = spawn(file, args, { cwd, stdio: ['ignore', 'pipe', 'ignore'] })
-  const end = () => {
-    server.kill('SIGKILL')
-    rmSync(cwd, { recursive: true, force: true })
-  }
-  process.once('exit', end)
-  server.once('exit', () => process.off('exit', end))
-  let said = ''
-  await new Promise<void>((resolve, reject) => {
-    server.once('exit', () => reject(new Error(`Redis did not start: ${said}`)))
-    server.stdout.on('data', (chunk: Buffer) => {
-      said = (said + chunk.toString()).slice(-10_000)
-      if (said.includes('Ready to accept connections')) resolve()
-    })
-  })
-  return server
+  const up = /Ready to accept connections/
+  return await startServer({ command: [SERVER, ...flags], folder, up })
 }
 
 async function clusterFlags(): Promise<string[]> {
@@ -178,22 +159,4 @@ function tlsFlags(path: string, port: number): string[] {
   const files = ['--tls-cert-file', join(path, 'tls.crt'), '--tls-key-file', join(path, 'tls.key')]
   const rest = ['--tls-ca-cert-file', join(path, 'tls.crt'), '--tls-auth-clients', 'no']
   return ['--port', '0', '--tls-port', `${port}`, ...files, ...rest]
-}
-
-function makeCertificate(path: string): void {
-  mkdirSync(path, { recursive: true })
-  const kind = '-x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2'.split(' ')
-  const name = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1']
-  const files = ['-out', join(path, 'tls.crt'), '-keyout', join(path, 'tls.key')]
-  execFileSync('openssl', ['req', ...kind, ...name, ...files], { stdio: 'ignore' })
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('a port was asked for')
-  return address.port
 }

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import { unusedPorts } from './private-server.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
@@ -88,15 +88,6 @@ async function answers(url: string, child: ChildProcess, output: () => string): 
 
 /** Two ports that were free a moment ago, kept over restarts of the same service. */
 export async function freePorts(): Promise<{ http: number; smtp: number }> {
-  const servers = [createServer(), createServer()]
-  const [http = 0, smtp = 0] = await Promise.all(
-    servers.map(async (server) => {
-      server.listen(0, '127.0.0.1')
-      await once(server, 'listening')
-      const address = server.address()
-      return typeof address === 'object' && address ? address.port : 0
-    }),
-  )
-  for (const server of servers) server.close()
+  const [http = 0, smtp = 0] = await unusedPorts(2)
   return { http, smtp }
 }
