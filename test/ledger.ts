@@ -50,8 +50,8 @@ interface Sending {
   smtpPort: number | (() => number)
   ledger: Ledger
   stopped(): boolean
-  /** Told before a mail goes out, whatever becomes of it. */
-  sending?(uuid: string, box: Box): void
+  /** Told before a mail goes out, whatever becomes of it, and waited for. */
+  sending?(uuid: string, box: Box): Promise<void> | void
   /** Told after the answer, and waited for; code 0 is a connection that was closed. */
   answered?(code: number, mail: { uuid: string; box: Box }): Promise<void> | void
 }
@@ -71,7 +71,7 @@ export async function keepSending(
       const box = boxes[Math.floor(Math.random() * boxes.length)]
       if (!box) throw new Error('no mailbox to send to')
       const { uuid, raw, sha256: hash } = uniqueMail(200 + Math.floor(Math.random() * 8_000))
-      sending?.(uuid, box)
+      await sending?.(uuid, box)
       code = (await client.send({ to: [box.email], raw })).code
       if (code === 250) ledger.write({ uuid, sha256: hash, token: box.token })
       await answered?.(code, { uuid, box })

@@ -21,6 +21,10 @@ interface LoadOptions {
   name?: string
 }
 
+interface Listing {
+  messages: Summary[]
+}
+
 // What a sender may hear while something is down, beside 250; 0 is a connection that was closed.
 const SMTP_AWAY = [0, 421, 451]
 // A pace that leaves a small machine room to start a node in.
@@ -38,7 +42,7 @@ export async function startLoad(
   const makeBoxes = (length: number) => Promise.all(Array.from({ length }, make))
   const crowded = await makeBoxes(crowdedBoxes)
   const sent = new Map<string, string>()
-  const tally = { refused: 0, looked: 0, lookedEverywhere: 0 }
+  const tally = { taken: 0, refused: 0, looked: 0, lookedEverywhere: 0 }
   const faults: string[] = []
   const boxes = [...crowded]
   let stopping = false
@@ -52,9 +56,13 @@ export async function startLoad(
       smtpPort,
       ledger,
       stopped: () => stopping,
-      sending: (uuid, box) => sent.set(uuid, box.token),
+      async sending(uuid, box) {
+        sent.set(uuid, box.token)
+        // Whatever a node remembers of a mailbox, it is old news from here on.
+        if (own.includes(box)) await Promise.all(nodes.urls.map((url) => list(url, box.token)))
+      },
       async answered(code, { uuid, box }) {
-        if (code !== 250) tally.refused += 1
+        tally[code === 250 ? 'taken' : 'refused'] += 1
         if (code !== 250 && !SMTP_AWAY.includes(code)) faults.push(`SMTP ${code}`)
         if (code === 250 && own.includes(box)) await lookEverywhere(box, uuid)
         await rest(PACE_MS)
@@ -63,13 +71,14 @@ export async function startLoad(
     sending -= 1
   }
 
-  /** Right after the 250: the newest in the list of every node that answers. */
+  /** Right after the 250: it is in the list of every node that answers. */
   async function lookEverywhere({ token }: Box, uuid: string): Promise<void> {
     const lists = await Promise.all(nodes.urls.map((url) => list(url, token)))
     const answers = lists.filter((messages) => messages !== undefined)
     tally.looked += answers.length
     if (answers.length === nodes.count) tally.lookedEverywhere += 1
-    if (answers.some(([newest]) => newest?.subject !== uuid)) faults.push(`${uuid} is not seen`)
+    const isSeen = (messages: Summary[]) => messages.some(({ subject }) => subject === uuid)
+    if (!answers.every(isSeen)) faults.push('a mail is not in the first list after its 250')
   }
 
   /** The messages; undefined while the node or the store is down, which is said in one of two ways alone. */
@@ -79,11 +88,17 @@ export async function startLoad(
     )
     const text = await answer?.text().catch(() => undefined)
     if (answer === undefined || text === undefined) return undefined
-    if (answer.status === 200) return (JSON.parse(text) as { messages: Summary[] }).messages
+    if (answer.status === 200) return ofMailbox((JSON.parse(text) as Listing).messages, token)
     const isAway =
       answer.status === 503 && /^[1-9]\d*$/.test(answer.headers.get('retry-after') ?? '')
     if (!isAway) faults.push(`HTTP ${answer.status} ${text}`)
     return undefined
+  }
+
+  function ofMailbox(messages: Summary[], token: string): Summary[] {
+    if (messages.some(({ subject }) => sent.get(subject) !== token))
+      faults.push('a mail is in a mailbox that it was not sent to')
+    return messages
   }
 
   /** Waits at one node after the other, each time for what is newer than the last it has seen. */
@@ -106,12 +121,14 @@ export async function startLoad(
   const followings = Promise.all(crowded.map(follow))
   for (const promise of [sendings, followings]) promise.catch(() => {})
   return {
-    faults,
     tally,
     boxes,
-    ledger,
     /** Whose each mail is that was ever sent, answered or not. */
     sent,
+    /** Resolves when so many more mails were taken. */
+    async more(count: number): Promise<void> {
+      for (const goal = tally.taken + count; tally.taken < goal; ) await rest(PACE_MS)
+    },
     /** When all is up again: the senders stop, the readers read to the end, and nothing is missing or out of place. */
     async finish(): Promise<{ lines: LedgerLine[]; kept: number }> {
       stopping = true
@@ -146,7 +163,7 @@ async function holdToLedger(
     for (const [, { token }] of left) {
       const query = `token=${token}&limit=${WHOLE}`
       const answer = await fetch(`${url}/api/check-mail?${query}`)
-      const { messages } = (await answer.json()) as { messages: Summary[] }
+      const { messages } = (await answer.json()) as Listing
       assert.ok(messages.length < WHOLE, 'all of a mailbox fits into one list')
       kept += messages.length
       const uuids = new Set(messages.map(({ subject }) => subject))

@@ -6,12 +6,10 @@ const EXPECTED = [
   'Redis is away: who waits for mail looks by himself, rates are counted by each node',
   'a lease could not be renewed; its work stops here',
 ]
-const STORE_AWAY = 'The store cannot be reached. Try again in a moment.'
 
 interface LogLine {
   level: string
   msg: string
-  err?: { message: string }
 }
 
 /** The nodes speak of what was down, of no fault of their own, and never a secret. */
@@ -25,9 +23,8 @@ export function holdLogs(output: string, secrets: Iterable<string>): void {
 function isFault(line: string): boolean {
   // The last line of a node that was killed.
   if (!line.endsWith('}')) return false
-  const { level, msg, err } = JSON.parse(line) as LogLine
-  if (level === 'warn') return !EXPECTED.includes(msg)
-  return level === 'error' && err?.message !== STORE_AWAY
+  const { level, msg } = JSON.parse(line) as LogLine
+  return level === 'error' || (level === 'warn' && !EXPECTED.includes(msg))
 }
 
 /** Of the runtime: a warning, or an error that nobody caught. */

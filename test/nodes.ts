@@ -17,12 +17,14 @@ interface NodesOptions {
 }
 
 const SETPRIV = '/usr/bin/setpriv'
+// Whoever answers before the commit, or without waiting for the disk, has time enough to be found out.
+const SLOW_DISK = ['commit_delay=10000', 'commit_siblings=0', 'wal_writer_delay=2s']
 
 /** Nodes of one installation: each a `mayfly serve` with a folder and ports of its own, all started at once. */
 export async function openNodes({ count = 3, env = {}, store, redis }: NodesOptions = {}) {
   const folder = scratchFolder()
   const own = {
-    postgres: store === undefined ? await openPostgres() : undefined,
+    postgres: store === undefined ? await openPostgres({ settings: SLOW_DISK }) : undefined,
     redis: redis === undefined ? await openRedis() : undefined,
   }
   const url = store ?? own.postgres?.urlOf((await own.postgres.database()) ?? '') ?? ''
