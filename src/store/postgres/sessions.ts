@@ -3,8 +3,8 @@ import type { MailboxId, Session } from '../../core/session.ts'
 import { isExtendable, isTaken, revived, type SessionRow, sessionOf } from '../session-row.ts'
 import type { NewSession, Revival } from '../store.ts'
 import { bucketOf } from './buckets.ts'
+import { changeBucket } from './change-bucket.ts'
 import { gather } from './gather.ts'
-import { moveMail } from './moving.ts'
 import { intoBuckets } from './partitions.ts'
 import type { Places } from './places.ts'
 import type { Db, Pool } from './pool.ts'
@@ -42,7 +42,7 @@ export function sessionWrites(pool: Pool, random: () => number) {
         if (!row || !isExtendable(row, now)) return undefined
         const bucket = bucketOf(expiresAt, now)
         used.add(bucket)
-        if (bucket !== row.bucket) await moveMail(db, mailbox, { from: row.bucket, to: bucket })
+        if (bucket !== row.bucket) await changeBucket(db, mailbox, { from: row.bucket, to: bucket })
         const [extended] = await db.rows<SessionRow>(
           `update mail.session set expires_at = $2, bucket = $3, version = version + 1
            where id = $1 returning ${SESSION}`,

@@ -3,7 +3,7 @@ import type { Db } from './pool.ts'
 import { releaseRaw } from './raw.ts'
 
 /** Takes all mail of a session, which is locked, from one bucket to another. Bytes that others have too stay there as well. */
-export async function moveMail(
+export async function changeBucket(
   db: Db,
   mailbox: MailboxId,
   { from, to }: { from: number; to: number },
