@@ -76,5 +76,5 @@ const mailTo = (to: string, subject: string) =>
   `Delivered-To: ${to}\nFrom: Bob <bob@sender.test>\nTo: ${to}\nSubject: ${subject}\nMessage-ID: <${subject}@sender.test>\n\nx\n`
 
 function logins(log: string): number {
-  return log.match(/imap-login: Login/g)?.length ?? 0
+  return log.match(/imap-login: Info: Login: /g)?.length ?? 0
 }
