@@ -4,13 +4,13 @@ import { startPostgres } from './contestants/postgres.ts'
 import { fill, tokenOf } from './tools/fill.ts'
 import { DAY_MS, fillPostgres } from './tools/fill-postgres.ts'
 import { COLUMNS, cells, measure, rate } from './tools/loads.ts'
-import { answeredFromMemory, type Case, fromStore, ifChanged } from './tools/polls.ts'
+import { answeredFromMemory, type Case, fromStore, ifChanged, inTurn } from './tools/polls.ts'
 import { describeMachine, goal, note, say, table } from './tools/report.ts'
 import { alternate } from './tools/rounds.ts'
 import { benchFolder } from './tools/scratch.ts'
 import { figure, median } from './tools/stats.ts'
 
-// What does a poll cost on PostgreSQL, where each asks the server for its session's row: beside SQLite, where what is
+// What does a poll cost on PostgreSQL, where the server is asked for each session's row: beside SQLite, where what is
 // unchanged is answered from memory, and with a hundred times the mail.
 
 type Node = Mayfly & { name: string; storePid?: number; cases: Case[] }
@@ -63,7 +63,8 @@ async function main(): Promise<void> {
         path,
         headers: await ifChanged(node, `${path}&limit=101`),
       },
-      fromStore(boxes, join(folder.path, `paths of ${name}`)),
+      inTurn(boxes, join(folder.path, `boxes of ${name}`)),
+      fromStore(boxes, join(folder.path, `lists of ${name}`)),
     ]
     return { ...node, name, cases }
   }
