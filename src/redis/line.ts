@@ -10,7 +10,7 @@ export interface Line {
   close(): void
 }
 
-export interface LineEvents {
+interface LineEvents {
   up(client: Client): void
   /** Also after an attempt that failed. */
   down(fault: Error): void

@@ -9,8 +9,6 @@ interface Wiring {
   down(): void
 }
 
-export type Lines = ReturnType<typeof openLines>
-
 /** A line to each server that was asked for. */
 export function openLines({ makeClient, outages, up, down }: Wiring) {
   const lines = new Map<string, Line>()

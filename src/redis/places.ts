@@ -1,7 +1,7 @@
 import type { Server } from './client.ts'
 
 /** As CLUSTER SLOTS tells them. */
-export interface SlotRange {
+interface SlotRange {
   from: number
   to: number
   master: { host: string | null; port: number }

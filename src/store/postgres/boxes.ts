@@ -8,7 +8,7 @@ import type { Db } from './pool.ts'
 import { isShared, lockShared, type SharedRow } from './shared.ts'
 
 /** A session that nobody else can change until the commit, and what this commit has added to it. */
-export interface SessionBox {
+interface SessionBox {
   id: MailboxId
   address: Address | null
   domain: ReturnType<typeof domainOf> | undefined
@@ -25,7 +25,7 @@ export interface SessionBox {
   added: { count: number; bytes: number }
 }
 
-export type SharedBox = SharedRow & { added: { count: number; bytes: number } }
+type SharedBox = SharedRow & { added: { count: number; bytes: number } }
 
 export interface Boxes {
   sessions: Map<MailboxId, SessionBox>

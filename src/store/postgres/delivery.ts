@@ -6,7 +6,7 @@ import type { Transaction } from './pool.ts'
 /** A mail whose bytes are packed already, with the number it will have. */
 export type PackedMail = Omit<NewMail, 'raw'> & { size: number; zstd: Uint8Array; serial: number }
 
-export interface DeliveryNeeds {
+interface DeliveryNeeds {
   boxes: Boxes
   /** Buckets that mail was put in. */
   used: Set<number>

@@ -4,7 +4,7 @@ import { type DomainRow, domainOf } from '../domain-row.ts'
 import type { DomainChange, NewDomain } from '../store.ts'
 import type { Db, Pool } from './pool.ts'
 
-export const DOMAIN = 'id, name, active, removed, sessions, reader, ttl_seconds'
+const DOMAIN = 'id, name, active, removed, sessions, reader, ttl_seconds'
 
 export function domainReads(db: Db) {
   return {

@@ -36,10 +36,8 @@ export function fetchReads(db: Db) {
 }
 
 export function fetchWrites(pool: Pool, needs: IntakeNeeds) {
-  async function addOnce(
-    mail: FetchedMail,
-    packed: { size: number; zstd: Uint8Array },
-  ): Promise<Kept | { outcome: 'known' }> {
+  async function addFetched(mail: FetchedMail): Promise<Kept | { outcome: 'known' }> {
+    const packed = { size: mail.raw.length, zstd: await pack(mail.raw) }
     const [serial = 0] = await needs.serials(1)
     return await intoBuckets(pool, async (db, used) => {
       // First of all: of two who fetch the same mail, the second waits here and then finds it known.
@@ -62,10 +60,7 @@ export function fetchWrites(pool: Pool, needs: IntakeNeeds) {
   return {
     keepFolder: (accountId: number, folder: string, state: FolderState): Promise<void> =>
       putFolder(pool, accountId, folder, state),
-    async addFetched({ raw, ...mail }: FetchedMail): Promise<Kept | { outcome: 'known' }> {
-      const packed = { size: raw.length, zstd: await pack(raw) }
-      return await addOnce({ ...mail, raw }, packed)
-    },
+    addFetched,
   }
 }
 

@@ -1,4 +1,5 @@
 import { hasCode } from '../../core/fault.ts'
+import { OPERATOR, POOL } from '../../core/session.ts'
 import { dayOf, endOf, FAR } from './buckets.ts'
 import { isMissingPartition } from './fault.ts'
 import { PARTITION_LOCK, takeTurn } from './migrate.ts'
@@ -97,7 +98,7 @@ async function dropBucket(pool: Pool, bucket: number): Promise<boolean> {
       await takeTurn(db, PARTITION_LOCK)
       // While the drop waits for its locks, all others wait behind it.
       await db.rowsOnce(`set local lock_timeout = ${LOCK_MS}`)
-      for (const box of await lockShared(db, [1, 2])) await leaveBucket(db, box, bucket)
+      for (const box of await lockShared(db, [POOL, OPERATOR])) await leaveBucket(db, box, bucket)
       const names = TABLES.map((table) => `mail.${table}_${bucket}`)
       await db.rowsOnce(`drop table if exists ${names.join(', ')}`)
       // Looked at with the tables locked: nobody can put mail there between this look and the end.

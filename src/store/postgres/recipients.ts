@@ -16,7 +16,7 @@ type Row = DomainRow &
     | { mailbox: MailboxId; owned: boolean; expires_at: number; count: number; bytes: number }
   )
 
-/** Read at RCPT; inside the commit the same is asked of locked rows, see mail.ts. */
+/** Read at RCPT; inside the commit the same is asked of locked rows, see intake.ts. */
 export function recipientReads(db: Db) {
   const find = gather(async (addresses: readonly Address[]): Promise<Map<Address, Row>> => {
     const rows = await db.rows<Row & { asked: Address }>(

@@ -23,7 +23,7 @@ export function isShared(mailbox: MailboxId): boolean {
 export const STILL_THERE = 'not (received_at <= box.gone_at and message.id <= box.gone_id)'
 
 /** In the order of ids, after all sessions that are to be locked: then nobody waits for whom he keeps waiting. */
-export async function lockShared(db: Db, mailboxes: readonly number[]): Promise<SharedRow[]> {
+export async function lockShared(db: Db, mailboxes: readonly MailboxId[]): Promise<SharedRow[]> {
   return await db.rows<SharedRow>(
     `select ${SHARED} from mail.shared_mailbox where id = any($1::bigint[])
      order by id for no key update`,
