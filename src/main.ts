@@ -16,11 +16,11 @@ import { parseOnce } from './service/parse-once.ts'
 import { withoutPasswords } from './setting-values.ts'
 import { loadSettings, SettingsError } from './settings.ts'
 import { MoveRefused } from './store/moving.ts'
-import { NewerSchema as NewerPostgres } from './store/postgres/migrate.ts'
 import { UnfitServer } from './store/postgres/server.ts'
+import { NewerSchema } from './store/schema.ts'
 import { BackupRefused, backupShop } from './store/sqlite/backup.ts'
 import { FolderInUse } from './store/sqlite/files.ts'
-import { DamagedFile, NewerSchema } from './store/sqlite/migrate.ts'
+import { DamagedFile } from './store/sqlite/migrate.ts'
 import { restoreShop } from './store/sqlite/restore.ts'
 import { openAliasTrial } from './threads/alias-trial.ts'
 import { moveFolder } from './threads/moving.ts'
@@ -171,7 +171,6 @@ const MENDABLE = [
   SettingsError,
   FolderInUse,
   NewerSchema,
-  NewerPostgres,
   UnfitServer,
   DamagedFile,
   BackupRefused,

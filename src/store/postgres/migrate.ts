@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { type Kind, NewerSchema } from '../schema.ts'
 import type { Db, Pool } from './pool.ts'
-
-export type Kind = 'mail' | 'shop'
 
 /** Brings a schema to the newest version, one transaction per step; refuses one that is newer than this program. */
 export async function migrate(pool: Pool, kind: Kind): Promise<void> {
@@ -31,7 +30,7 @@ async function takeStep(db: Db, kind: Kind, steps: readonly Step[]): Promise<boo
   await takeTurn(db, SCHEMA_LOCK)
   const at = await versionOf(db, kind)
   const known = steps.at(-1)?.number ?? 0
-  if (at > known) throw new NewerSchema(kind, at, known)
+  if (at > known) throw new NewerSchema(`${kind} in PostgreSQL`, at, known)
   const next = steps.find(({ number }) => number > at)
   if (!next) return false
   if (at === 0) {
@@ -63,12 +62,4 @@ function readSteps(kind: Kind): Step[] {
     number: Number.parseInt(name, 10),
     sql: readFileSync(new URL(name, folder), 'utf8'),
   }))
-}
-
-export class NewerSchema extends Error {
-  constructor(kind: Kind, at: number, known: number) {
-    super(
-      `${kind} in PostgreSQL has schema ${at}, this program knows ${known}. Start the newer program that made it, or restore a backup.`,
-    )
-  }
 }

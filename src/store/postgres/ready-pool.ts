@@ -1,4 +1,5 @@
-import { type Kind, migrate } from './migrate.ts'
+import type { Kind } from '../schema.ts'
+import { migrate } from './migrate.ts'
 import { refuseHalfMoved } from './move-record.ts'
 import { openPool, type Pool, type PoolOptions } from './pool.ts'
 import { asUnfit, checkServer } from './server.ts'

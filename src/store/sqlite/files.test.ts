@@ -5,10 +5,11 @@ import { afterEach, beforeEach, describe, test } from 'vitest'
 import { scratchFolder } from '../../../test/scratch.ts'
 import { parseAddress, parseHost } from '../../core/address.ts'
 import type { Session } from '../../core/session.ts'
+import { NewerSchema } from '../schema.ts'
 import { FolderInUse, lockFolder, MAIL_FILE, openWritable } from './files.ts'
 import { groupCommit } from './group-commit.ts'
 import { allMailWrites } from './mail-store.ts'
-import { DamagedFile, NewerSchema, openMigrated } from './migrate.ts'
+import { DamagedFile, openMigrated } from './migrate.ts'
 
 let folder: ReturnType<typeof scratchFolder>
 beforeEach(() => {

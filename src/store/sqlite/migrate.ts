@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { type Kind, NewerSchema } from '../schema.ts'
 import { type Db, openWritable } from './files.ts'
 
 /** Opens a file for writing and brings it to the newest schema. */
@@ -14,7 +15,6 @@ export function openMigrated(folder: string, kind: Kind): Db {
   }
 }
 
-export type Kind = 'mail' | 'shop'
 const DAMAGE = /^SQLITE_(CORRUPT|NOTADB)/
 
 /** One transaction per step; refuses a schema that is newer than this program. */
@@ -23,7 +23,7 @@ function migrate(db: Db, kind: Kind): void {
   // IMMEDIATE: of two that start at once, the second waits and then finds the work done.
   const step = db.transaction(() => {
     const at = Number(db.pragma('user_version', { simple: true }))
-    if (at > steps.length) throw new NewerSchema(kind, at, steps.length)
+    if (at > steps.length) throw new NewerSchema(`${kind}.db`, at, steps.length)
     const sql = steps[at]
     if (sql === undefined) return false
     db.exec(sql)
@@ -42,14 +42,6 @@ function readSteps(kind: string): string[] {
   const folder = new URL(`./migrations/${kind}/`, import.meta.url)
   const names = readdirSync(folder).filter((name) => name.endsWith('.sql'))
   return names.sort().map((name) => readFileSync(new URL(name, folder), 'utf8'))
-}
-
-export class NewerSchema extends Error {
-  constructor(kind: string, at: number, known: number) {
-    super(
-      `${kind}.db has schema ${at}, this program knows ${known}. Start the newer program that made it, or restore a backup.`,
-    )
-  }
 }
 
 export class DamagedFile extends Error {

@@ -3,9 +3,10 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Row } from '../../core/row-sum.ts'
 import { type Key, type MoveBatch, MoveRefused, type MoveSource } from '../moving.ts'
+import { type Kind, NewerSchema } from '../schema.ts'
 import { isDamage } from './backup.ts'
 import { type Db, FolderInUse, lockFolder, openReadable } from './files.ts'
-import { DamagedFile, type Kind, knownSchema, NewerSchema } from './migrate.ts'
+import { DamagedFile, knownSchema } from './migrate.ts'
 import { factsOf, type MoveQuery, mailQueries, prepareMail, shopQueries } from './move-queries.ts'
 
 /** A data folder at rest: nobody serves it meanwhile, and nothing is written to what it keeps. */
@@ -114,7 +115,7 @@ function openAtRest(folder: string, kind: Kind): Db {
     db.exec('begin')
     const at = Number(db.pragma('user_version', { simple: true }))
     const known = knownSchema(kind)
-    if (at > known) throw new NewerSchema(kind, at, known)
+    if (at > known) throw new NewerSchema(`${kind}.db`, at, known)
     if (at < known) {
       throw new MoveRefused(
         `${kind}.db has schema ${at}, this program moves ${known}. Start and stop the service once on ${folder}, or on a copy of it, which brings it up to date.`,

@@ -14,6 +14,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { hasCode } from '../../core/fault.ts'
+import { NewerSchema } from '../schema.ts'
 import {
   BackupRefused,
   checkWhole,
@@ -26,7 +27,7 @@ import {
   withDesk,
 } from './backup.ts'
 import { type Db, lockFolder, SHOP_FILE } from './files.ts'
-import { NewerSchema, openMigrated } from './migrate.ts'
+import { openMigrated } from './migrate.ts'
 
 export interface RestoreOptions {
   now: Date
