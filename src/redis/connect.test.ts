@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { afterEach, expect, test } from 'vitest'
 import { openRedis, type TestRedis } from '../../test/redis.ts'
@@ -63,6 +63,27 @@ test('an outage is told once and its end once, however often it is tried', async
     /^warn Redis is away: .*"reason":"(Socket closed unexpectedly|read ECONNRESET)"/,
   )
   assert.deepEqual(lines.slice(1), [`info Redis is back ${JSON.stringify(at)}`])
+})
+
+test('a server that repeats what it does not understand puts no password into the log', async () => {
+  const door = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.on('data', (bytes) => {
+      const words = bytes
+        .toString()
+        .split('\r\n')
+        .filter((line) => /^[^*$]/.test(line))
+      socket.write(`-ERR unknown command, with args beginning with: ${words.join(' ')}\r\n`)
+    })
+  })
+  door.listen(0, '127.0.0.1')
+  await once(door, 'listening')
+  opened.push({ close: () => door.close() })
+  const { port } = door.address() as AddressInfo
+  const url = `redis://joe:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}`
+  const { lines } = await connected(url)
+  assert.match(lines[0] ?? '', /"reason":"ERR unknown command, .* AUTH joe …"/)
+  assert.doesNotMatch(lines.join(), /sesame/)
 })
 
 test('a wrong password is told, the password is not', async () => {

@@ -32,7 +32,7 @@ const LOOK_MS = 5_000
 export async function connectRedis({ url, log }: RedisOptions): Promise<Redis> {
   const { roots, access } = readUrl(url)
   const places = openPlaces(roots)
-  const outages = openOutages(log)
+  const outages = openOutages(log, access.password)
   const makeClient = await loadClients(access)
   let looking: Promise<void> | undefined
   const lines = openLines({ makeClient, outages, up: lookAround, down: lookAround })

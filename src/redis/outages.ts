@@ -4,9 +4,11 @@ import type { Server } from './client.ts'
 export type Outages = ReturnType<typeof openOutages>
 
 /** Says once that a server is away, however often it is tried in vain, and once that it is back. */
-export function openOutages(log: Log) {
+export function openOutages(log: Log, password: string | undefined) {
   const away = new Set<string>()
   let refusedAt = Number.NEGATIVE_INFINITY
+  // A server that does not know a command repeats it, and logging in is one.
+  const hidden = (text: string) => (password ? text.replaceAll(password, '…') : text)
 
   return {
     begin({ name }: Server, fault: Error): void {
@@ -14,7 +16,7 @@ export function openOutages(log: Log) {
       away.add(name)
       // Of several addresses of one name that all refuse, the error has no text of its own.
       const reason = fault.message || ('code' in fault ? String(fault.code) : fault.name)
-      log.warn({ redis: name, reason }, AWAY)
+      log.warn({ redis: name, reason: hidden(reason) }, AWAY)
     },
     end({ name }: Server): void {
       if (away.delete(name)) log.info({ redis: name }, 'Redis is back')
@@ -24,7 +26,7 @@ export function openOutages(log: Log) {
       if (!(fault instanceof Error && REFUSAL.test(fault.message))) return
       if (performance.now() - refusedAt < REFUSED_MS) return
       refusedAt = performance.now()
-      log.warn({ redis: name, reason: fault.message }, 'Redis refuses what it is asked')
+      log.warn({ redis: name, reason: hidden(fault.message) }, 'Redis refuses what it is asked')
     },
   }
 }
