@@ -118,7 +118,9 @@ describe('the servers that nodes share', () => {
     ['news without a store to share', { MAYFLY_REDIS: 'redis://news' }],
     ['a Redis that is none', { MAYFLY_STORE: STORE, MAYFLY_REDIS: 'http://:secret@news' }],
     ['a Redis and a name', { MAYFLY_STORE: STORE, MAYFLY_REDIS: 'redis://:secret@news,b' }],
+    ['a password that cannot be read', { MAYFLY_STORE: STORE, MAYFLY_REDIS: 'redis://:%secret@b' }],
     ['a store that is none', { MAYFLY_STORE: 'mysql://x:secret@db' }],
+    ['a store without slashes', { MAYFLY_STORE: 'postgres:x:secret@db' }],
   ] as const) {
     test(`are refused: ${what}, and no password is quoted`, () => {
       const read = () => readConfig({ env, file: {} })

@@ -69,13 +69,22 @@ export function storeAddress(given: string): string {
 /** The address of a Redis, or of some masters of a Redis Cluster with commas between; one in a password is `%2C`. */
 export function redisAddress(given: string): string {
   const all = parts(given)
-  if (all.every((one) => isServerUrl(one, /^rediss?:$/))) return all.join(',')
+  if (all.every((one) => isServerUrl(one, /^rediss?:$/) && isDecodable(one))) return all.join(',')
   throw new Error('it is no address such as redis://host:6379, or several with commas between')
 }
 
 function isServerUrl(given: string, protocol: RegExp): boolean {
   const url = URL.parse(given)
-  return url !== null && protocol.test(url.protocol)
+  // Without the slashes there is no host in it, and a password could not be told from the rest.
+  return url !== null && protocol.test(url.protocol) && /^\w+:\/\//.test(given)
+}
+
+function isDecodable(given: string): boolean {
+  try {
+    return decodeURIComponent(given) !== ''
+  } catch {
+    return false
+  }
 }
 
 /** Addresses of servers as they may be shown. A password may hold a comma; between two addresses a slash comes after it. */
