@@ -1,4 +1,4 @@
-import { hasCode } from '../../core/fault.ts'
+import { asError, hasCode } from '../../core/fault.ts'
 import { Problem, StoreAway } from '../../core/problem.ts'
 
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
@@ -27,6 +27,11 @@ export function asFault(error: unknown): unknown {
     return new Problem('overloaded', 'There is no space to keep this. Try again later.', 60)
   }
   return 'severity' in error ? new DatabaseFault(error) : error
+}
+
+/** Of a connection that cannot be had. Whatever it is about, a password, a certificate or a name: whoever asks may ask again. */
+export function asUnconnected(error: unknown): StoreAway {
+  return new StoreAway(asError(error))
 }
 
 /** True when nothing more can be had from this connection, or nothing good. */

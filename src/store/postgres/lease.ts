@@ -1,8 +1,8 @@
 import type { Lease } from '../store.ts'
 import type { Db } from './pool.ts'
 
-// Not now(), which stands still while a statement waits for its turn.
-const NOW = '(extract(epoch from clock_timestamp()) * 1000)::bigint'
+// In milliseconds. Not now(), which stands still while a statement waits for its turn.
+export const NOW = '(extract(epoch from clock_timestamp()) * 1000)::bigint'
 
 export function leaseWrites(db: Db) {
   return {

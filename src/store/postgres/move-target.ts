@@ -1,7 +1,9 @@
+import { asError } from '../../core/fault.ts'
 import { StoreAway } from '../../core/problem.ts'
 import type { Row } from '../../core/row-sum.ts'
 import { type MoveBatch, type MovePlace, MoveRefused, type MoveTarget } from '../moving.ts'
 import type { Keeping } from './boxes.ts'
+import { isAway } from './fault.ts'
 import { migrate } from './migrate.ts'
 import { type Column, insertOf, readColumns } from './move-columns.ts'
 import { pages } from './move-pages.ts'
@@ -101,6 +103,7 @@ async function noteBuckets(db: Transaction, rows: readonly Row[]): Promise<void>
 /** What the server, the network or TLS says is for the person who named the server. It quotes neither rows nor the address. */
 function unusable(cause: unknown): unknown {
   if (!(cause instanceof Error)) return cause
-  if (cause instanceof StoreAway) return new MoveRefused('PostgreSQL cannot be reached.', { cause })
-  return new MoveRefused(`PostgreSQL cannot be used: ${cause.message}`, { cause })
+  const said = cause instanceof StoreAway ? asError(cause.cause) : cause
+  if (isAway(said)) return new MoveRefused('PostgreSQL cannot be reached.', { cause })
+  return new MoveRefused(`PostgreSQL cannot be used: ${said.message}`, { cause })
 }

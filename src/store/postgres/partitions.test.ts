@@ -1,9 +1,18 @@
 import assert from 'node:assert/strict'
 import { Client } from 'pg'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, test, vi } from 'vitest'
 import { openPostgres, type Postgres, postgresMail } from '../../../test/postgres.ts'
 import { type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
-import { at, DAY, HOUR, MINUTE, openScene, type Scene, START } from '../contract/scene.ts'
+import {
+  at,
+  DAY,
+  HOUR,
+  MINUTE,
+  newSession,
+  openScene,
+  type Scene,
+  START,
+} from '../contract/scene.ts'
 import { dayOf, FAR, rawIdOf, splitRawId } from './buckets.ts'
 
 const TODAY = dayOf(START)
@@ -53,6 +62,28 @@ const rawOf = async (mailbox: MailboxId) => {
   const [id = 0] = await scene.store.listMessageIds(mailbox)
   return (await scene.store.findMessage(mailbox, id))?.rawId ?? 0
 }
+
+describe('a node whose clock is two days ahead', () => {
+  beforeEach(() => {
+    // Only of this process: the server's own goes on.
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * DAY })
+    return () => vi.useRealTimers()
+  })
+
+  test('sweeps no mail that lives by the clock of the server', async () => {
+    const there = new Date(Date.now() - 2 * DAY)
+    const times = { createdAt: there, lifeMs: HOUR }
+    const ann = await scene.store.createSession(
+      newSession('ann@box.test', { tokenHash: 'ann', ...times }),
+    )
+    assert.ok(ann)
+    await scene.send(['ann@box.test', 'any@pool.test'], { receivedAt: there })
+    await scene.sweepAll(new Date())
+    assert.equal((await scene.subjects(ann.id)).length, 1)
+    assert.equal((await scene.subjects(POOL)).length, 1)
+    assert.ok(await scene.store.readRaw(await rawOf(POOL)))
+  })
+})
 
 describe('partitions', () => {
   test('are made ahead, for every day on which a session of today may end', async () => {

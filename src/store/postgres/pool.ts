@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { Pool as Clients, type PoolClient, types } from 'pg'
-import { asFault, isAway } from './fault.ts'
+import { asFault, asUnconnected, isAway } from './fault.ts'
 
 /** What statements are run on: any connection, or the one of a transaction. */
 export interface Db {
@@ -61,15 +61,22 @@ export function openPool({ url, connections = 4 }: PoolOptions): Pool {
   const begin = pooled ? BEGIN_POOLED : BEGIN
 
   async function withClient<T>(use: (client: PoolClient) => Promise<T>): Promise<T> {
-    let client: PoolClient | undefined
+    const client = await connect()
     try {
-      client = await clients.connect()
       const result = await use(client)
       client.release()
       return result
     } catch (error) {
-      client?.release(isAway(error))
+      client.release(isAway(error))
       throw asFault(error)
+    }
+  }
+
+  async function connect(): Promise<PoolClient> {
+    try {
+      return await clients.connect()
+    } catch (error) {
+      throw asUnconnected(error)
     }
   }
 

@@ -1,18 +1,26 @@
 import assert from 'node:assert/strict'
+import { inspect } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, test } from 'vitest'
 import { MAIL_OPTIONS, openPostgres, type Postgres, postgresMail } from '../../../test/postgres.ts'
+import { hasCode } from '../../core/fault.ts'
 import { Problem } from '../../core/problem.ts'
 import { host, newMail, newSession, openScene, START } from '../contract/scene.ts'
 import { openPostgresMail } from './mail-store.ts'
 import { openPool } from './pool.ts'
+import { UnfitServer } from './server.ts'
 
 let postgres: Postgres
+let tls: Postgres
 const open: { close(): Promise<void> }[] = []
 
 beforeAll(async () => {
   postgres = await openPostgres()
+  tls = await openPostgres({ tls: true })
 })
-afterAll(() => postgres.close())
+afterAll(async () => {
+  await postgres.close()
+  await tls.close()
+})
 afterEach(async () => {
   for (const one of open.splice(0)) await one.close()
 })
@@ -60,6 +68,41 @@ describe('many who open an empty database at once', () => {
   test('say that an address is no address, and do not repeat it', async () => {
     const opening = openPostgresMail({ ...MAIL_OPTIONS, url: 'postgres://joe:geheim@:bad' })
     await assert.rejects(opening, (error: Error) => !JSON.stringify(error).includes('geheim'))
+  })
+})
+
+describe('a server that does not let us in', () => {
+  test('says why at the start, without the password', async () => {
+    const { port } = tls.network
+    for (const [query, why] of [
+      ['x?sslmode=require', /^PostgreSQL cannot be reached: self-signed certificate/],
+      [`no_such?sslmode=no-verify`, /^PostgreSQL refuses us: database "no_such" does not exist/],
+      [`x?sslmode=require&host=${encodeURIComponent(tls.path)}`, /does not support SSL/],
+    ] as const) {
+      const url = `postgres://mayfly:geheim@localhost:${port}/${query}`
+      const opening = openPostgresMail({ ...MAIL_OPTIONS, url })
+      await assert.rejects(opening, (error: Error) => {
+        assert.ok(error instanceof UnfitServer)
+        assert.match(error.message, why)
+        return !inspect(error).includes('geheim')
+      })
+    }
+  })
+
+  test('is away as long as it does not, and there again afterwards', async () => {
+    const database = await postgres.database()
+    const store = await openPostgresMail({ ...MAIL_OPTIONS, url: postgres.urlOf(database) })
+    open.push(store)
+    const letIn = (allowed: boolean) =>
+      postgres.run(`alter database ${database} allow_connections ${allowed}`)
+    await letIn(false)
+    await postgres.run(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}'`,
+    )
+    // The first one may meet the connection that was ended.
+    for (let round = 0; round < 3; round += 1) await assert.rejects(store.listDomains(), isAway)
+    await letIn(true)
+    assert.deepEqual(await store.listDomains(), [])
   })
 })
 
@@ -185,8 +228,7 @@ test('behind PgBouncer nothing is prepared and nothing is set beyond a transacti
 })
 
 test('a connection is encrypted when the address asks for it, and only to whom it names', async () => {
-  const encrypted = await openPostgres({ tls: true })
-  const { port, root } = encrypted.network
+  const { port, root } = tls.network
   const url = `postgres://mayfly@localhost:${port}/postgres?sslmode=require`
   const ask = async (more: string, host = 'localhost') => {
     const pool = openPool({ url: `${url}${more}`.replace('localhost', host), connections: 1 })
@@ -198,9 +240,8 @@ test('a connection is encrypted when the address asks for it, and only to whom i
     }
   }
   assert.deepEqual(await ask(`&sslrootcert=${root}`), [{ version: 'TLSv1.3' }])
-  await assert.rejects(ask(''), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
-  await assert.rejects(ask(`&sslrootcert=${root}`, '127.0.0.1'), {
-    code: 'ERR_TLS_CERT_ALTNAME_INVALID',
-  })
-  await encrypted.close()
+  const because = (code: string) => (error: Error) => hasCode(error.cause, code)
+  await assert.rejects(ask(''), because('DEPTH_ZERO_SELF_SIGNED_CERT'))
+  const elsewhere = ask(`&sslrootcert=${root}`, '127.0.0.1')
+  await assert.rejects(elsewhere, because('ERR_TLS_CERT_ALTNAME_INVALID'))
 })

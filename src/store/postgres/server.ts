@@ -1,6 +1,6 @@
 import { asError } from '../../core/fault.ts'
 import { StoreAway } from '../../core/problem.ts'
-import { DatabaseFault } from './fault.ts'
+import { DatabaseFault, isAway } from './fault.ts'
 import type { Db } from './pool.ts'
 
 const OLDEST = 150_000
@@ -28,8 +28,10 @@ export class UnfitServer extends Error {}
 /** A fault of the start, in words that tell where to look. */
 export function asUnfit(error: unknown): unknown {
   if (error instanceof StoreAway) {
-    const { message = '' } = asError(error.cause)
-    return new UnfitServer(`PostgreSQL cannot be reached: ${message}`, { cause: error })
+    const cause = asError(error.cause)
+    const answered = 'severity' in cause && !isAway(cause)
+    const what = answered ? 'refuses us' : 'cannot be reached'
+    return new UnfitServer(`PostgreSQL ${what}: ${cause.message}`, { cause: error })
   }
   if (error instanceof DatabaseFault) {
     return new UnfitServer(`PostgreSQL refuses us: ${error.message}`, { cause: error })

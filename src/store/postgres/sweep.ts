@@ -1,6 +1,7 @@
 import { type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
 import type { SweepDue } from '../store.ts'
 import { dayOf, FAR } from './buckets.ts'
+import { NOW } from './lease.ts'
 import { partitionCare } from './partitions.ts'
 import type { Db, Pool } from './pool.ts'
 import { releaseRaw } from './raw.ts'
@@ -25,7 +26,8 @@ export function sweepWrites(pool: Pool, aheadDays: number) {
 
   return {
     /** One small step; true when it was used up and there may be more. */
-    async sweep({ now, cooldownMs, poolMs, operatorMs }: SweepDue): Promise<boolean> {
+    async sweep({ now: asked, cooldownMs, poolMs, operatorMs }: SweepDue): Promise<boolean> {
+      const now = await heldBack(pool, asked)
       const time = now.getTime()
       const ended = await pool.transaction((db) => clearEnded(db, now))
       const cooled = await forgetCooled(pool, time - cooldownMs)
@@ -43,6 +45,13 @@ export function sweepWrites(pool: Pool, aheadDays: number) {
       return moreDays || left <= 0 || ended.sessions + cooled >= SESSIONS_A_STEP
     },
   }
+}
+
+/** By as much as this machine's clock is ahead of the server's: one node's wrong clock must not end what all have promised. */
+async function heldBack(db: Db, now: Date): Promise<Date> {
+  const here = Date.now()
+  const [row] = await db.rows<{ there: number }>(`select ${NOW} as there`)
+  return new Date(now.getTime() - Math.max(here - (row?.there ?? here), 0))
 }
 
 /**
