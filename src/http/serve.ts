@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { asError } from '../core/fault.ts'
 import { Problem, StoreAway } from '../core/problem.ts'
+import type { TellOutage } from '../service/outage.ts'
 import { takeRate } from '../service/rates.ts'
 import type { Answer } from './answer.ts'
 import { bearerOf } from './bearer.ts'
@@ -25,7 +26,7 @@ export interface Serving {
   secureOf(request: IncomingMessage): boolean
   signalOf(response: ServerResponse): AbortSignal
   /** Tells the log that the store is away. */
-  tellOutage(): void
+  tellOutage: TellOutage
   requestId(): string
   routes: readonly Route[]
 }
@@ -127,7 +128,7 @@ export async function refuse(
   }
   const problem = problemOf(error)
   const id = requestId()
-  if (problem instanceof StoreAway) tellOutage()
+  if (problem instanceof StoreAway) tellOutage(problem)
   if (problem.code === 'internal') {
     needs.log.error({ err: asError(error), requestId: id, path: pathOf(raw) }, 'a request failed')
   }

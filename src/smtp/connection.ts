@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { SecureContext } from 'node:tls'
+import type { TellOutage } from '../service/outage.ts'
 import type { SmtpSession } from './engine.ts'
 import { cutSessions } from './metrics.ts'
 import type { SmtpNeeds, SmtpTimes } from './needs.ts'
@@ -14,7 +15,7 @@ export interface Shared {
   secureContext: (() => SecureContext) | undefined
   isProxy: ((ip: string) => boolean) | undefined
   /** Tells the log that the store is away. */
-  tellOutage: () => void
+  tellOutage: TellOutage
   /** Newcomers are sent elsewhere. */
   draining: boolean
   connections: Set<Connection>

@@ -39,7 +39,7 @@ async function obstacle(house: House, size: number): Promise<'no_space' | 'away'
   if (!hasRoom(house.needs, size)) return 'no_space'
   const found = await house.needs.obstacle()
   if (found?.kind !== 'away') return found && 'no_space'
-  house.tellOutage()
+  house.tellOutage(found)
   return 'away'
 }
 
@@ -85,7 +85,7 @@ function trouble(
   { doing, err }: { doing: string; err: unknown },
 ): Trouble {
   if (err instanceof StoreAway) {
-    tellOutage()
+    tellOutage(err)
     return 'away'
   }
   if (err instanceof Problem && err.code === 'overloaded') return 'no_space'

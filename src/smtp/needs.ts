@@ -17,7 +17,7 @@ export interface SmtpNeeds {
     raw: Uint8Array
   }): Promise<'kept' | 'nobody' | 'full'>
   /** Why no mail can be kept right now. */
-  obstacle(): Promise<{ kind: 'full' | 'away' } | undefined>
+  obstacle(): Promise<{ kind: 'full' | 'away'; reason: string } | undefined>
   /** Counts one more connection of this IP; the answer uncounts it. Undefined when there are too many. */
   holdConnection(ip: string): (() => void) | undefined
   /** Counts one more mail of this IP; false when there were too many this minute. */

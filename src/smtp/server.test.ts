@@ -119,12 +119,17 @@ describe('what the house says to a mail', () => {
 })
 
 describe('before a mail', () => {
+  const reason = 'the operator knows'
   const boom = async () => {
     throw new Error('store gone')
   }
   for (const [name, overrides, reply] of [
-    ['a full disk', { obstacle: async () => ({ kind: 'full' as const }) }, '452 4.3.1'],
-    ['a store that is away', { obstacle: async () => ({ kind: 'away' as const }) }, '451 4.3.0'],
+    ['a full disk', { obstacle: async () => ({ kind: 'full' as const, reason }) }, '452 4.3.1'],
+    [
+      'a store that is away',
+      { obstacle: async () => ({ kind: 'away' as const, reason }) },
+      '451 4.3.0',
+    ],
     ['too many mails', { takeMail: async () => false }, '450 4.7.1'],
     ['a fault in asking for obstacles', { obstacle: boom }, '451 4.3.0'],
     ['a fault in counting', { takeMail: boom }, '451 4.3.0'],
