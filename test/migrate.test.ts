@@ -12,7 +12,8 @@ import { mayfly, type Told } from './command.ts'
 import { emailsOf } from './emails.ts'
 import { ALL_THE_TIME, type House, openHouse } from './house.ts'
 import { answersOf, ENV, fillHouse, LARGE_MAILS, type Scene } from './moved-house.ts'
-import { MAIL_OPTIONS, openPostgres, type Postgres } from './postgres.ts'
+import { openPostgres, type Postgres } from './postgres.ts'
+import { MAIL_OPTIONS } from './postgres-stores.ts'
 
 let postgres: Postgres
 let scene: Scene

@@ -12,6 +12,7 @@ import type { MailStore, ShopStore } from '../src/store/store.ts'
 import { caller } from '../src/threads/ports.ts'
 import { startMailWriter, startShopWriter } from '../src/threads/writers.ts'
 import { storeFor } from './engine.ts'
+import { MAIL_OPTIONS } from './postgres-stores.ts'
 
 export function scratchFolder(): { path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'mayfly-'))
@@ -86,7 +87,7 @@ export async function scratchStores(limits: ReceiveLimits): Promise<{
     url === 'sqlite:'
       ? [await scratchMail(limits), await scratchShop()]
       : await Promise.all([
-          openPostgresMail({ ...POSTGRES, url, limits }).then(closable),
+          openPostgresMail({ ...MAIL_OPTIONS, url, limits }).then(closable),
           openPostgresShop({ url }).then(closable),
         ])
   return {
@@ -98,8 +99,6 @@ export async function scratchStores(limits: ReceiveLimits): Promise<{
     },
   }
 }
-
-const POSTGRES = { poolMs: 86_400_000, operatorMs: 86_400_000, aheadDays: 1 }
 
 function closable<Store extends { close(): Promise<void> }>(store: Store) {
   return { store, close: () => store.close() }

@@ -13,7 +13,8 @@ import { checkMail, createSession } from './api.ts'
 import { ask, refusalFault } from './ask.ts'
 import { type Door, openDoor } from './door.ts'
 import { keyRing } from './keys.ts'
-import { openPostgres, type Postgres, postgresMail } from './postgres.ts'
+import { openPostgres, type Postgres } from './postgres.ts'
+import { postgresMail } from './postgres-stores.ts'
 
 // The mail store and the shop are on a real PostgreSQL, which is stopped as when its machine dies.
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, beforeEach, test } from 'vitest'
-import { MAIL_OPTIONS, openPostgres, type Postgres, postgresMail } from '../../test/postgres.ts'
+import { openPostgres, type Postgres } from '../../test/postgres.ts'
+import { MAIL_OPTIONS, postgresMail } from '../../test/postgres-stores.ts'
 import { makeWaiters, openMemoryBus } from '../bus/memory.ts'
 import { accept } from '../service/accept.ts'
 import { receive } from '../service/receive.ts'

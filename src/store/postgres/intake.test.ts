@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
-import { openPostgres, type Postgres, postgresMail } from '../../../test/postgres.ts'
+import { openPostgres, type Postgres } from '../../../test/postgres.ts'
+import { postgresMail } from '../../../test/postgres-stores.ts'
 import type { Recipient } from '../../core/recipient.ts'
 import { DAY, HOUR, head, newMail, openScene, type Scene, START } from '../contract/scene.ts'
 

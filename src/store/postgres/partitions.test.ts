@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, test, vi } from 'vitest'
-import { openPostgres, type Postgres, postgresMail } from '../../../test/postgres.ts'
+import { openPostgres, type Postgres } from '../../../test/postgres.ts'
+import { postgresMail } from '../../../test/postgres-stores.ts'
 import { type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
 import {
   at,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe } from 'vitest'
-import { openPostgres, type Postgres, postgresMail } from '../../../test/postgres.ts'
+import { openPostgres, type Postgres } from '../../../test/postgres.ts'
+import { postgresMail } from '../../../test/postgres-stores.ts'
 import { readersContract } from '../contract/readers.contract.ts'
 import { readersMarkContract } from '../contract/readers-mark.contract.ts'
 import { readersOrderContract } from '../contract/readers-order.contract.ts'

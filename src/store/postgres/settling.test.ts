@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
-import { openPostgres, type Postgres, postgresShop } from '../../../test/postgres.ts'
+import { openPostgres, type Postgres } from '../../../test/postgres.ts'
+import { postgresShop } from '../../../test/postgres-stores.ts'
 import { PLANS, type Plan } from '../../core/plan.ts'
 import { settle } from '../../core/purchase.ts'
 import type { NewPurchase, PurchaseChange } from '../purchase-store.ts'

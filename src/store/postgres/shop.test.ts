@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe } from 'vitest'
-import { openPostgres, type Postgres, postgresShop } from '../../../test/postgres.ts'
+import { openPostgres, type Postgres } from '../../../test/postgres.ts'
+import { postgresShop } from '../../../test/postgres-stores.ts'
 import { keysContract } from '../contract/keys.contract.ts'
 import { purchasesContract } from '../contract/purchases.contract.ts'
 import { shopkeepingContract } from '../contract/shopkeeping.contract.ts'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
-import { openPostgres, type Postgres, postgresShop } from '../../../test/postgres.ts'
+import { openPostgres, type Postgres } from '../../../test/postgres.ts'
+import { postgresShop } from '../../../test/postgres-stores.ts'
 import { StoreAway } from '../../core/problem.ts'
 import { dayOf } from '../../core/quota.ts'
 import type { NewKey, ShopStore, Spent } from '../store.ts'
