@@ -44,7 +44,7 @@ async function goThrough(openNews: () => Promise<News>): Promise<void> {
   let kept = 0
   for (let round = 1; round <= ROUNDS; round += 1) {
     const name = `round-${round}`
-    const load = await startLoad(nodes, { senders: 6, ownBoxes: 2, crowdedBoxes: 3, name })
+    const load = await startLoad(nodes, { senders: 6, ownBoxes: 10, crowdedBoxes: 20, name })
     for (const [at, [what, fault]] of FAULTS.entries()) {
       await load.more(MAILS)
       await moment(Math.random() * 1_000)

@@ -28,7 +28,7 @@ interface Listing {
 // What a sender may hear while something is down, beside 250; 0 is a connection that was closed.
 const SMTP_AWAY = [0, 421, 451]
 // A pace that leaves a small machine room to start a node in.
-const PACE_MS = 30
+const PACE_MS = 40
 // As many as a list has at most: what it leaves out would be skipped by since_id.
 const WHOLE = 500
 

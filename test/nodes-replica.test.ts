@@ -36,6 +36,6 @@ async function open() {
   onTestFinished(() => replicated.close())
   const nodes = await openNodes({ count: 2, store: replicated.store })
   onTestFinished(() => nodes.close())
-  const load = await startLoad(nodes, { senders: 4, ownBoxes: 3, crowdedBoxes: 2 })
+  const load = await startLoad(nodes, { senders: 4, ownBoxes: 3, crowdedBoxes: 4 })
   return { replicated, load }
 }
