@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { request } from 'node:http'
-import { connect } from 'node:net'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, test } from 'vitest'
 import { checkMail, createSession } from './api.ts'
+import { followEvents } from './event-stream.ts'
 import { openHaproxy } from './haproxy.ts'
 import { openHouse } from './house.ts'
 import { openPostgres } from './postgres.ts'
-import { connectSmtp } from './smtp-client.ts'
+import { connectSmtp, greeting } from './smtp-client.ts'
 
 // Two nodes on one PostgreSQL behind a real HAProxy, with the configuration that deploy/ gives out.
 
@@ -70,22 +70,16 @@ test('requests are counted for who really asks, whatever he writes into X-Forwar
 
 test('a live stream through the balancer brings mail that came to any node', async () => {
   const { email, token } = await createSession(balancer.url)
-  const stream = await fetch(`${balancer.url}/api/events?token=${token}`)
-  const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader()
+  const stream = await followEvents(balancer.url, token)
   const nodes = new Set<string>()
-  let heard = ''
   for (const subject of ['first', 'second']) {
     const client = await connectSmtp(balancer.smtpPort)
     nodes.add((await client.say('EHLO sender.test')).text.slice(4, 12))
     await client.send({ to: [email], raw: `Subject: ${subject}\r\n\r\nhello\r\n` })
     // The first connection stays open, so that the second goes to the other node.
-    while (!heard.includes(`"subject":"${subject}"`)) {
-      const { value = '', done } = (await reader?.read()) ?? { done: true }
-      assert.ok(!done, 'the stream ended')
-      heard += value
-    }
+    await stream.until(new RegExp(`"subject":"${subject}"`))
   }
-  await reader?.cancel()
+  await stream.end()
   assert.deepEqual([...nodes].sort(), ['one.test', 'two.test'])
 })
 
@@ -100,7 +94,7 @@ test('a node that drains gets nothing new, and nobody is sent away', async () =>
   await balancer.sees({ 'http_nodes/node1': 'DOWN', 'smtp_nodes/node1': 'DOWN' })
   assert.equal(await statusOf(`${one.url}/readyz`), 503, 'it serves still, and says that it stops')
   for (let client = 0; client < 10; client += 1) {
-    assert.match(await greeting(), /^220 two\.test/)
+    assert.match(await greeting(balancer.smtpPort), /^220 two\.test/)
     assert.equal(await statusOf(`${balancer.url}/api/domains`), 200)
   }
 })
@@ -108,21 +102,9 @@ test('a node that drains gets nothing new, and nobody is sent away', async () =>
 test('where no node is ready, one that lives tells the sender to come back', async () => {
   stopped.push(two.stop())
   await balancer.sees({ 'smtp_nodes/node2': 'DOWN', 'http_unready/node2': 'UP' })
-  assert.match(await greeting(), /^421 /)
+  assert.match(await greeting(balancer.smtpPort), /^421 /)
   assert.equal(await statusOf(`${balancer.url}/readyz`), 503)
 })
-
-/** The first that a newcomer hears; nothing, when he is hung up on. */
-function greeting(): Promise<string> {
-  const socket = connect(balancer.smtpPort, '127.0.0.1')
-  return new Promise((resolve) => {
-    socket.on('data', (bytes) => {
-      resolve(bytes.toString())
-      socket.destroy()
-    })
-    socket.on('error', () => {}).on('close', () => resolve(''))
-  })
-}
 
 interface Asking {
   method?: string

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
-import { checkMail, createSession } from './api.ts'
+import { checkMail, createSession, type Summary } from './api.ts'
 import { ask, post } from './ask.ts'
+import { followEvents } from './event-stream.ts'
 import { ONLY_WOKEN, openHouse } from './house.ts'
 import { type Nodes, openNodes } from './nodes.ts'
-import { connectSmtp, stuffed } from './smtp-client.ts'
+import { connectSmtp, greeting, stuffed } from './smtp-client.ts'
 import { untilWaiting } from './waiting.ts'
 
 // What happens at one node, or beside all of them, is known to the others.
@@ -64,12 +63,11 @@ describe('who waits at one node hears of mail that came to another', () => {
     const [near, far] = [await open(), await open()]
     const { email, token } = await near.session()
     for (const subject of ['first', 'second']) {
-      const query = subject === 'first' ? '' : `&since_id=${(await newest(near.url, token))?.id}`
-      const waiting = checkMail(near.url, token, `&wait=55${query}`)
+      const since = (await newest(near.url, token))?.id ?? 0
+      const waiting = awaitMail(near.url, token, since)
       await untilWaiting(1, near)
       assert.equal(await far.mail(email, `Subject: ${subject}\r\n\r\nx\r\n`), 250)
-      const [heard] = await waiting
-      assert.equal(heard?.subject, subject)
+      assert.equal(await waiting, subject)
       await nodes.redis().run('FLUSHALL')
     }
   })
@@ -77,12 +75,11 @@ describe('who waits at one node hears of mail that came to another', () => {
   test('by looking, while Redis is away', async () => {
     const [url = ''] = nodes.urls
     const { email, token } = await createSession(url)
-    const waiting = checkMail(url, token, '&wait=55')
+    const waiting = awaitMail(url, token)
     await untilWaiting(1, { url })
     await nodes.redis().stop()
     await mail(1, { to: email, subject: 'unheard' })
-    const [heard] = await waiting
-    assert.equal(heard?.subject, 'unheard')
+    assert.equal(await waiting, 'unheard')
     await nodes.redis().start()
   })
 })
@@ -94,7 +91,7 @@ describe('a node that is told to stop', () => {
     const client = await connectSmtp(nodes.smtpPorts[0] ?? 0)
     for (const line of ['EHLO a.test', 'MAIL FROM:<a@a.test>', `RCPT TO:<${email}>`, 'DATA'])
       await client.say(line)
-    const stream = await follow(url, token)
+    const stream = await followEvents(url, token)
     await mail(1, { to: email, subject: 'before' })
     await stream.until(/"subject":"before"/)
 
@@ -111,7 +108,7 @@ describe('a node that is told to stop', () => {
     assert.equal((await client.reply()).code, 421)
 
     const lastId = /(?:.*\nid: (\d+)\n)/s.exec(stream.heard())?.[1] ?? ''
-    const again = await follow(third, token, { 'last-event-id': lastId })
+    const again = await followEvents(third, token, { 'last-event-id': lastId })
     await again.until(/"subject":"in flight"/)
     await mail(1, { to: email, subject: 'after' })
     await again.until(/"subject":"after"/)
@@ -151,37 +148,14 @@ async function mail(node: number, { to, subject }: { to: string; subject: string
   assert.equal(code, 250)
 }
 
-/** The first line that a newcomer hears. */
-async function greeting(port: number): Promise<string> {
-  const socket = connect(port, '127.0.0.1')
-  const [said] = await once(socket, 'data')
-  socket.destroy()
-  return String(said)
+/** What came while it waited. At the end of its time it would look by itself: so long nobody waits here. */
+async function awaitMail(url: string, token: string, since = 0): Promise<unknown> {
+  const query = `token=${token}&since_id=${since}&wait=55`
+  const init = { signal: AbortSignal.timeout(40_000) }
+  const { body } = await ask(`${url}/api/check-mail?${query}`, init)
+  return (body['messages'] as Summary[])[0]?.subject
 }
 
 async function newest(url: string, token: string) {
   return (await checkMail(url, token))[0]
-}
-
-/** A stream, and all that was heard of it. */
-async function follow(url: string, token: string, headers: Record<string, string> = {}) {
-  const { body } = await fetch(`${url}/api/events?token=${token}`, { headers })
-  assert.ok(body)
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader()
-  let heard = ''
-  return {
-    heard: () => heard,
-    async until(wanted: RegExp): Promise<void> {
-      while (!wanted.test(heard)) {
-        const { done, value } = await reader.read()
-        assert.ok(!done, `the stream ended: ${heard}`)
-        heard += value
-      }
-    },
-    async untilEnd(): Promise<void> {
-      for (let read = await reader.read(); !read.done; read = await reader.read())
-        heard += read.value
-    },
-    end: () => reader.cancel(),
-  }
 }

@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { mayflyUnder, type Told } from './command.ts'
 import { openPostgres } from './postgres.ts'
+import { mortal } from './private-server.ts'
 import { openRedis } from './redis.ts'
 import { scratchFolder } from './scratch.ts'
 import { freePorts, type Served, serveProcess } from './served.ts'
@@ -16,7 +17,6 @@ interface NodesOptions {
   redis?: string
 }
 
-const SETPRIV = '/usr/bin/setpriv'
 // Whoever answers before the commit, or without waiting for the disk, has time enough to be found out.
 const SLOW_DISK = ['commit_delay=10000', 'commit_siblings=0', 'wal_writer_delay=2s']
 
@@ -30,8 +30,7 @@ export async function openNodes({ count = 3, env = {}, store, redis }: NodesOpti
   const url = store ?? own.postgres?.urlOf((await own.postgres.database()) ?? '') ?? ''
   const shared = { MAYFLY_STORE: url, MAYFLY_REDIS: redis ?? own.redis?.url ?? '' }
   const started: Served[] = []
-  // Whatever ends this process ends the nodes too.
-  const under = existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', 'KILL'] : []
+  const under = mortal([])
 
   async function openNode(_: unknown, number: number) {
     const path = join(folder.path, `node-${number}`)

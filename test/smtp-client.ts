@@ -96,3 +96,15 @@ function replyReader(socket: Socket): () => Promise<SmtpReply> {
     return new Promise((resolve) => waiting.push(resolve))
   }
 }
+
+/** The first that a newcomer hears; nothing, when he is hung up on. */
+export function greeting(port: number): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  return new Promise((resolve) => {
+    socket.on('data', (bytes) => {
+      resolve(bytes.toString())
+      socket.destroy()
+    })
+    socket.on('error', () => {}).on('close', () => resolve(''))
+  })
+}

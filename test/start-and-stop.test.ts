@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setImmediate as pause } from 'node:timers/promises'
 import Database from 'better-sqlite3'
@@ -9,7 +7,7 @@ import { afterEach, beforeEach, describe, test } from 'vitest'
 import { checkMail, createSession } from './api.ts'
 import { scratchFolder } from './scratch.ts'
 import { freePorts, type Served, serveProcess } from './served.ts'
-import { connectSmtp, stuffed } from './smtp-client.ts'
+import { connectSmtp, greeting, stuffed } from './smtp-client.ts'
 
 const DATAS = 100
 
@@ -155,11 +153,3 @@ describe('a stop', () => {
     client.close()
   })
 })
-
-/** The first line that a newcomer hears. */
-async function greeting(port: number): Promise<string> {
-  const socket = connect(port, '127.0.0.1')
-  const [said] = await once(socket, 'data')
-  socket.destroy()
-  return String(said)
-}

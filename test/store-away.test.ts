@@ -12,6 +12,7 @@ import type { ShopStore } from '../src/store/store.ts'
 import { checkMail, createSession } from './api.ts'
 import { ask, refusalFault } from './ask.ts'
 import { type Door, openDoor } from './door.ts'
+import { followEvents } from './event-stream.ts'
 import { keyRing } from './keys.ts'
 import { openPostgres, type Postgres } from './postgres.ts'
 import { postgresMail } from './postgres-stores.ts'
@@ -93,7 +94,7 @@ describe('while the store is away', () => {
 
   test('a stream goes on, and tells afterwards what came meanwhile', async () => {
     const { email, token } = await createSession(door.url)
-    const stream = await follow(token)
+    const stream = await followEvents(door.url, token)
     await door.mail(email)
     await stream.until(/event: message/)
     await postgres.stop()
@@ -187,27 +188,5 @@ async function mailFor(email: string): Promise<Parameters<typeof receive>[1]> {
     recipients: [{ address, mailbox: session?.id ?? OPERATOR }],
     envelope: { ...envelope, tls: undefined },
     raw: Buffer.from('Subject: from afar\r\n\r\nx\r\n'),
-  }
-}
-
-/** A stream, and all that was heard of it since it was last forgotten. */
-async function follow(token: string) {
-  const { body } = await fetch(`${door.url}/api/events?token=${token}`)
-  assert.ok(body)
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader()
-  let heard = ''
-  return {
-    heard: () => heard,
-    forget() {
-      heard = ''
-    },
-    async until(wanted: RegExp): Promise<void> {
-      while (!wanted.test(heard)) {
-        const { done, value } = await reader.read()
-        assert.ok(!done, `the stream ended: ${heard}`)
-        heard += value
-      }
-    },
-    end: () => reader.cancel(),
   }
 }
