@@ -6,7 +6,7 @@ import type { Keeping } from './boxes.ts'
 import { AHEAD_DAYS } from './buckets.ts'
 import { domainReads, domainWrites } from './domains.ts'
 import { fetchReads, fetchWrites } from './fetched.ts'
-import { leaseWrites } from './lease.ts'
+import { leaseWrites, NOW } from './lease.ts'
 import { mailReads, mailWrites } from './mail.ts'
 import { messageReads, messageWrites } from './messages.ts'
 import { openPlaces } from './places.ts'
@@ -60,12 +60,22 @@ function mailStore(pool: Pool, options: PostgresMailOptions): MailStore {
   }
 }
 
+// Half of what the sweep leaves between the end of a session and that of its mail: beyond it one node would clear away what
+// another has just taken in, or promise what the others hold to be over.
+const WRONG_CLOCK_MS = 30_000
+
 /** What stands in the way; how much disk the server has left it does not tell. */
 async function obstacle(pool: Pool): Promise<Obstacle | undefined> {
   try {
-    const [row] = await pool.rows<{ replica: boolean }>('select pg_is_in_recovery() as replica')
-    if (!row?.replica) return undefined
-    return { kind: 'away', reason: 'PostgreSQL is a replica, which only reads' }
+    const before = Date.now()
+    const [row] = await pool.rows<{ replica: boolean; there: number }>(
+      `select pg_is_in_recovery() as replica, ${NOW} as there`,
+    )
+    if (row?.replica) return { kind: 'away', reason: 'PostgreSQL is a replica, which only reads' }
+    const wrongMs = Math.max(before - (row?.there ?? before), (row?.there ?? before) - Date.now())
+    if (wrongMs <= WRONG_CLOCK_MS) return undefined
+    const seconds = Math.round(wrongMs / 1000)
+    return { kind: 'away', reason: `our clock and PostgreSQL's are ${seconds} s apart` }
   } catch (error) {
     if (error instanceof Problem) return { kind: 'away', reason: 'PostgreSQL cannot be reached' }
     throw error

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
-import { afterAll, afterEach, beforeAll, describe, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, test, vi } from 'vitest'
 import { openPostgres, type Postgres } from '../../../test/postgres.ts'
 import { MAIL_OPTIONS, postgresMail } from '../../../test/postgres-stores.ts'
 import { hasCode } from '../../core/fault.ts'
@@ -105,6 +105,23 @@ describe('a server that does not let us in', () => {
     await letIn(true)
     assert.deepEqual(await store.listDomains(), [])
   })
+})
+
+describe('a node whose clock is wrong', () => {
+  for (const minutes of [-1, 1]) {
+    test(`by ${minutes} min takes no mail and says why; by a little it does`, async () => {
+      const { store, close } = await postgresMail(postgres)
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + minutes * 10_000 })
+      assert.equal(await store.obstacle(), undefined)
+      vi.setSystemTime(Date.now() + minutes * 50_000)
+      while (!(await store.obstacle())) await new Promise(setImmediate)
+      vi.useRealTimers()
+      const found = await store.obstacle()
+      assert.equal(found?.kind, 'away')
+      assert.match(found?.reason ?? '', /^our clock and PostgreSQL's are (59|6\d) s apart$/)
+      await close()
+    })
+  }
 })
 
 describe('a server that goes away', () => {
