@@ -2,15 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
 import { dayOf } from '../../core/quota.ts'
 import type { NewKey, ShopStore } from '../store.ts'
-
-export interface OpenShopStore {
-  store: ShopStore
-  close(): Promise<void>
-}
-
-const NOON = new Date('2026-03-01T12:00:00Z')
-const later = (ms: number) => new Date(NOON.getTime() + ms)
-const DAY = 86_400_000
+import { DAY, KEY, later, NOON, type OpenShopStore } from './shop-scene.ts'
 
 /** What every engine that keeps keys must do. */
 export function keysContract(open: () => Promise<OpenShopStore>): void {
@@ -180,16 +172,4 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
     const next = await store.findKey('secret-hash', later(DAY))
     assert.deepEqual([next?.used, next?.usedToday], [2, 1])
   })
-}
-
-const KEY: NewKey = {
-  id: 'k1',
-  prefix: 'mf_live_abcd',
-  secretHash: 'secret-hash',
-  plan: 'starter',
-  label: 'mine',
-  maxRequests: 10,
-  maxPerDay: undefined,
-  createdAt: NOON,
-  expiresAt: undefined,
 }

@@ -1,15 +1,9 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
-import { PLANS, type Plan } from '../../core/plan.ts'
 import { CLAIM_MS, type PaymentFacts, settle } from '../../core/purchase.ts'
 import type { NewPurchase } from '../purchase-store.ts'
 import type { ShopStore } from '../store.ts'
-import type { OpenShopStore } from './keys.contract.ts'
-
-const NOON = new Date('2026-03-01T12:00:00Z')
-const DAY = 86_400_000
-const later = (ms: number) => new Date(NOON.getTime() + ms)
-const [starter, business] = PLANS as readonly [Plan, Plan]
+import { business, DAY, later, NOON, type OpenShopStore, ORDER, starter } from './shop-scene.ts'
 
 const payment = (ref: string, paidAt = NOON) => ({
   ref,
@@ -284,17 +278,4 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
     await store.keepReconciled('stripe', later(1))
     assert.deepEqual(await store.readReconciled('stripe'), later(1))
   })
-}
-
-const ORDER: NewPurchase = {
-  id: 'o1',
-  provider: 'fake',
-  mode: 'test',
-  plan: starter,
-  email: undefined,
-  createdAt: NOON,
-  keyId: 'k1',
-  keyPrefix: 'mf_test_abcd',
-  claimHash: 'claim',
-  idempotencyHash: undefined,
 }

@@ -1,16 +1,10 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
-import { PLANS, type Plan } from '../../core/plan.ts'
 import { type PaymentFacts, settle } from '../../core/purchase.ts'
 import { dayOf } from '../../core/quota.ts'
 import type { NewPurchase } from '../purchase-store.ts'
 import type { ShopStore } from '../store.ts'
-import type { OpenShopStore } from './keys.contract.ts'
-
-const NOON = new Date('2026-03-01T12:00:00Z')
-const DAY = 86_400_000
-const later = (ms: number) => new Date(NOON.getTime() + ms)
-const [starter] = PLANS as readonly [Plan, Plan]
+import { DAY, later, NOON, type OpenShopStore, ORDER, starter } from './shop-scene.ts'
 
 /** What every engine must do for the shop to keep itself in order. */
 export function shopkeepingContract(open: () => Promise<OpenShopStore>): void {
@@ -25,7 +19,7 @@ export function shopkeepingContract(open: () => Promise<OpenShopStore>): void {
 
   /** An order with a checkout. */
   async function order(id: string, more: Partial<NewPurchase> = {}): Promise<void> {
-    await store.addPurchase({ ...ORDER, id, keyId: `key of ${id}`, ...more })
+    await store.addPurchase({ ...LIVE, id, keyId: `key of ${id}`, ...more })
     await store.keepCheckout(id, { ref: `cs of ${id}`, url: 'https://pay.test' })
   }
 
@@ -60,7 +54,7 @@ export function shopkeepingContract(open: () => Promise<OpenShopStore>): void {
       }
       await order('fake', { createdAt: later(1), provider: 'fake' })
       await order('test', { createdAt: later(1), mode: 'test' })
-      await store.addPurchase({ ...ORDER, id: 'unopened', createdAt: later(1) })
+      await store.addPurchase({ ...LIVE, id: 'unopened', createdAt: later(1) })
       assert.deepEqual(await list(), [])
     })
   })
@@ -148,15 +142,4 @@ export function shopkeepingContract(open: () => Promise<OpenShopStore>): void {
   })
 }
 
-const ORDER: NewPurchase = {
-  id: '',
-  provider: 'stripe',
-  mode: 'live',
-  plan: starter,
-  email: undefined,
-  createdAt: NOON,
-  keyId: '',
-  keyPrefix: 'mf_live_abcd',
-  claimHash: 'claim',
-  idempotencyHash: undefined,
-}
+const LIVE: NewPurchase = { ...ORDER, provider: 'stripe', mode: 'live', keyPrefix: 'mf_live_abcd' }

@@ -2,15 +2,12 @@ import assert from 'node:assert/strict'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
 import { openPostgres, type Postgres } from '../../../test/postgres.ts'
 import { postgresShop } from '../../../test/postgres-stores.ts'
-import { PLANS, type Plan } from '../../core/plan.ts'
 import { settle } from '../../core/purchase.ts'
-import type { NewPurchase, PurchaseChange } from '../purchase-store.ts'
+import { business, DAY, later, NOON, ORDER } from '../contract/shop-scene.ts'
+import type { PurchaseChange } from '../purchase-store.ts'
 import type { ShopStore } from '../store.ts'
 
-const NOON = new Date('2026-03-01T12:00:00Z')
-const DAY = 86_400_000
-const later = (ms: number) => new Date(NOON.getTime() + ms)
-const [, business] = PLANS as readonly [Plan, Plan]
+const YEARLY = { ...ORDER, plan: business }
 
 let postgres: Postgres
 let opened: Awaited<ReturnType<typeof postgresShop>>
@@ -60,7 +57,7 @@ const endless = async () => {
 
 describe('two nodes', () => {
   test('that are told of one payment many times make one key of it', async () => {
-    await store.addPurchase(ORDER)
+    await store.addPurchase(YEARLY)
     const settled = await atOnce(50, (node) => node.settlePurchase(paid('o1', 1)))
     assert.equal(settled.filter(Boolean).length, 1)
     assert.equal((await other.listKeys(NOON)).length, 1)
@@ -69,7 +66,7 @@ describe('two nodes', () => {
   })
 
   test('that hear of a renewal start the count anew once, however many requests are spent meanwhile', async () => {
-    await store.addPurchase(ORDER)
+    await store.addPurchase(YEARLY)
     await store.settlePurchase(paid('o1', 1))
     await atOnce(500, (node) => node.spendRequest('k1', NOON))
     const [renewed, spent] = await Promise.all([
@@ -83,14 +80,14 @@ describe('two nodes', () => {
 
   test('that are asked for the same order keep it once', async () => {
     const orders = await atOnce(50, (node, at) =>
-      node.addPurchase({ ...ORDER, id: `o${at}`, keyId: `k${at}`, idempotencyHash: 'same' }),
+      node.addPurchase({ ...YEARLY, id: `o${at}`, keyId: `k${at}`, idempotencyHash: 'same' }),
     )
     assert.equal(new Set(orders.map(({ id }) => id)).size, 1)
     assert.equal((await store.listPurchases(100)).length, 1)
   })
 
   test('where a key is claimed and rolled leave it one secret without an end', async () => {
-    await store.addPurchase(ORDER)
+    await store.addPurchase(YEARLY)
     await store.settlePurchase(paid('o1', 1))
     const oldUntil = later(DAY)
     // Again and again: whoever comes last sweeps up what an unlucky race before left.
@@ -105,7 +102,7 @@ describe('two nodes', () => {
   })
 
   test('let a link that was mailed pass once', async () => {
-    await store.addPurchase(ORDER)
+    await store.addPurchase(YEARLY)
     await store.settlePurchase(paid('o1', 1))
     await store.keepClaimLink('o1', 'link')
     const outcomes = await atOnce(20, (node, at) =>
@@ -126,7 +123,7 @@ describe('two nodes', () => {
   test('that sweep while payments come in take no order that is paid', async () => {
     const [AT, ORDERS] = [later(91 * DAY), 60]
     await atOnce(ORDERS, (node, at) =>
-      node.addPurchase({ ...ORDER, id: `o${at}`, keyId: `k${at}` }),
+      node.addPurchase({ ...YEARLY, id: `o${at}`, keyId: `k${at}` }),
     )
     const [settled] = await Promise.all([
       atOnce(ORDERS, (node, at) => node.settlePurchase(paid(`o${at}`, 1))),
@@ -140,7 +137,7 @@ describe('two nodes', () => {
   })
 
   test('never wait for each other in a circle', async () => {
-    await store.addPurchase(ORDER)
+    await store.addPurchase(YEARLY)
     await store.settlePurchase(paid('o1', 1))
     await atOnce(200, async (node, at) => {
       const change = paid('o1', 1 + (at % 2), (await node.readPurchase('o1'))?.revision)
@@ -162,7 +159,7 @@ describe('two nodes', () => {
 
 test('a server that dies while orders are settled leaves no order half paid', async () => {
   const ORDERS = 100
-  await atOnce(ORDERS, (node, at) => node.addPurchase({ ...ORDER, id: `o${at}`, keyId: `k${at}` }))
+  await atOnce(ORDERS, (node, at) => node.addPurchase({ ...YEARLY, id: `o${at}`, keyId: `k${at}` }))
   const settling = Array.from({ length: ORDERS }, (_, at) =>
     (at % 2 ? store : other).settlePurchase(paid(`o${at}`, 1)),
   )
@@ -179,16 +176,3 @@ test('a server that dies while orders are settled leaves no order half paid', as
     if (status === 'fulfilled') assert.ok(isPaid)
   }
 })
-
-const ORDER: NewPurchase = {
-  id: 'o1',
-  provider: 'fake',
-  mode: 'test',
-  plan: business,
-  email: undefined,
-  createdAt: NOON,
-  keyId: 'k1',
-  keyPrefix: 'mf_test_abcd',
-  claimHash: 'claim',
-  idempotencyHash: undefined,
-}

@@ -4,13 +4,10 @@ import { openPostgres, type Postgres } from '../../../test/postgres.ts'
 import { postgresShop } from '../../../test/postgres-stores.ts'
 import { StoreAway } from '../../core/problem.ts'
 import { dayOf } from '../../core/quota.ts'
+import { DAY, KEY, later, NOON } from '../contract/shop-scene.ts'
 import type { NewKey, ShopStore, Spent } from '../store.ts'
 import { openPool } from './pool.ts'
 import { spendingWrites } from './spending.ts'
-
-const NOON = new Date('2026-03-01T12:00:00Z')
-const later = (ms: number) => new Date(NOON.getTime() + ms)
-const DAY = 86_400_000
 
 let postgres: Postgres
 let opened: Awaited<ReturnType<typeof postgresShop>>
@@ -160,15 +157,3 @@ test('a server that dies while requests are spent gives none away, says so, and 
   assert.ok(away.length > 0, 'it died while they were busy')
   assert.ok(away.every((error) => error instanceof StoreAway))
 })
-
-const KEY: NewKey = {
-  id: 'k1',
-  prefix: 'mf_live_abcd',
-  secretHash: 'secret-hash',
-  plan: 'starter',
-  label: 'mine',
-  maxRequests: 10,
-  maxPerDay: undefined,
-  createdAt: NOON,
-  expiresAt: undefined,
-}

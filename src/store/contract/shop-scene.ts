@@ -1,0 +1,39 @@
+import { PLANS, type Plan } from '../../core/plan.ts'
+import type { NewPurchase } from '../purchase-store.ts'
+import type { NewKey, ShopStore } from '../store.ts'
+
+export interface OpenShopStore {
+  store: ShopStore
+  close(): Promise<void>
+}
+
+export const NOON = new Date('2026-03-01T12:00:00Z')
+export const DAY = 86_400_000
+export const later = (ms: number) => new Date(NOON.getTime() + ms)
+
+export const [starter, business] = PLANS as readonly [Plan, Plan]
+
+export const KEY: NewKey = {
+  id: 'k1',
+  prefix: 'mf_live_abcd',
+  secretHash: 'secret-hash',
+  plan: 'starter',
+  label: 'mine',
+  maxRequests: 10,
+  maxPerDay: undefined,
+  createdAt: NOON,
+  expiresAt: undefined,
+}
+
+export const ORDER: NewPurchase = {
+  id: 'o1',
+  provider: 'fake',
+  mode: 'test',
+  plan: starter,
+  email: undefined,
+  createdAt: NOON,
+  keyId: 'k1',
+  keyPrefix: 'mf_test_abcd',
+  claimHash: 'claim',
+  idempotencyHash: undefined,
+}
