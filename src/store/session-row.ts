@@ -29,8 +29,9 @@ export function sessionOf(row: SessionRow): Session {
     accountId: row.account_id ?? undefined,
     createdAt: new Date(row.created_at),
     expiresAt: new Date(row.expires_at),
-    // Both only rise, so no two states have the same sum.
-    version: row.version + row.codes,
+    // All of them only rise, so no two states have the same sum. The last id is near the clock: also when a store forgets
+    // its last moments, as a replica that took over, what it counts anew is not taken for what was there before.
+    version: row.version + row.codes + row.last_id,
     lastId: row.last_id,
     count: row.count,
     bytes: row.bytes,

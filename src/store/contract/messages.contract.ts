@@ -35,7 +35,8 @@ export function messagesContract(open: () => Promise<OpenMailStore>): void {
         assert.equal((await scene.subjects(ann.id, scene.other))[0], subject)
       }
       const seen = await scene.other.findSession(ann.tokenHash)
-      assert.deepEqual([seen?.count, seen?.version], [3, ann.version + 3])
+      assert.ok(seen && seen.version > ann.version)
+      assert.equal(seen.count, 3)
     })
 
     test('the bytes come back exactly as they came, with the way they came', async () => {

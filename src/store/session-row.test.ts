@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { test } from 'vitest'
+import { type SessionRow, sessionOf } from './session-row.ts'
+
+const ROW: SessionRow = {
+  id: 7 as SessionRow['id'],
+  address: 'ann@box.test' as SessionRow['address'],
+  token_hash: 'hash',
+  key_id: null,
+  account_id: null,
+  created_at: 0,
+  expires_at: 1,
+  version: 4,
+  codes: 1,
+  last_id: 1_000,
+  count: 4,
+  bytes: 400,
+  cleared: false,
+}
+
+test('a store that forgot its last mail and got another has a version that nobody has seen', () => {
+  const before = sessionOf(ROW).version
+  const forgot = { ...ROW, version: 3, last_id: 900 }
+  const after = sessionOf({ ...forgot, version: 4, last_id: 1_600 }).version
+  assert.notEqual(after, before)
+})
