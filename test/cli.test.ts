@@ -7,6 +7,7 @@ import { MAIL } from './house.ts'
 import { scratchFolder } from './scratch.ts'
 import { freePorts, type Served, serveProcess } from './served.ts'
 import { connectSmtp } from './smtp-client.ts'
+import { until } from './until.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const folder = scratchFolder()
@@ -55,10 +56,6 @@ async function offered(): Promise<string[]> {
 }
 
 /** Asks again until it is so; the runner's own limit ends a wait in vain. */
-async function until(fine: () => Promise<boolean>): Promise<void> {
-  while (!(await fine())) await new Promise((resolve) => setTimeout(resolve, 20))
-}
-
 test('the lines that a first start prints make a mailbox, send it a mail and list it', async () => {
   const pasted = () => served.output().match(/^ {2}(?:box=|field\(|printf|curl).*$/gm) ?? []
   await until(async () => pasted().length >= 4)

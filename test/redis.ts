@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createClient } from 'redis'
 import { freePort, makeCertificate, startServer } from './private-server.ts'
 import { scratchFolder } from './scratch.ts'
+import { until } from './until.ts'
 
 export type TestRedis = Awaited<ReturnType<typeof openRedis>>
 export type TestRedisCluster = Awaited<ReturnType<typeof openRedisCluster>>
@@ -130,14 +131,6 @@ async function knows(server: TestRedis): Promise<number> {
 
 async function busPort(server: TestRedis): Promise<string> {
   return /@(\d+)/.exec(String(await server.run('CLUSTER', 'NODES')))?.[1] ?? ''
-}
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + 30_000
-  while (!(await holds())) {
-    if (performance.now() > end) throw new Error('the Redis Cluster did not come together')
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
 }
 
 async function startRedis(folder: string, flags: string[]): Promise<ChildProcess> {

@@ -4,6 +4,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { afterEach, expect, test } from 'vitest'
 import { openRedis, type TestRedis } from '../../test/redis.ts'
+import { until } from '../../test/until.ts'
 import { connectRedis, type Redis } from './connect.ts'
 import { keptLog } from './testing/log.ts'
 
@@ -28,10 +29,6 @@ async function connected(url: string) {
 }
 
 const ping = (redis: Redis) => redis.send('any', ['PING'])
-
-async function until(holds: () => unknown): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 10))
-}
 
 /** Counts who knocks on a port and turns them away. */
 async function doorAt(port: number) {

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vite
 import { openPostgres, type Postgres } from '../../test/postgres.ts'
 import { postgresMail } from '../../test/postgres-stores.ts'
 import { scratchMail } from '../../test/scratch.ts'
+import { until } from '../../test/until.ts'
 import type { OpenMailStore } from '../store/contract/scene.ts'
 import { type LeaseNeeds, type LeaseTempo, underLease, untilAborted } from './lease.ts'
 
@@ -76,9 +77,6 @@ function begin(holder: string, store: Leases, { tempo = TEMPO, stopping }: Wish 
   return end
 }
 
-const until = async (isSo: () => boolean) => {
-  while (!isSo()) await pause(5)
-}
 const works = (holder: string) => until(() => working.has(holder))
 
 for (const [engine, open] of [
