@@ -3,8 +3,6 @@ import { join } from 'node:path'
 import { openPostgres } from './postgres.ts'
 import { scratchFolder } from './scratch.ts'
 
-export type Replicated = Awaited<ReturnType<typeof openReplicated>>
-
 const STANDBY = 'standby'
 
 /**
