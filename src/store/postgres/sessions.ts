@@ -75,13 +75,16 @@ export function sessionWrites(pool: Pool, random: () => number) {
   }
 
   /** The address is somebody's, or was: it is to be had when it has cooled down. */
-  function takeOver({ cooldownMs, ...session }: NewSession): Promise<Session | undefined> {
-    return pool.transaction(async (db) => {
-      const [former] = await db.rows<SessionRow>(
-        `select ${SESSION} from mail.session where address = $1 for no key update`,
-        [session.address],
-      )
-      if (former && isTaken(former, session.createdAt, cooldownMs)) return undefined
+  async function takeOver({ cooldownMs, ...session }: NewSession): Promise<Session | undefined> {
+    const { address, createdAt } = session
+    const find = `select ${SESSION} from mail.session where address = $1`
+    const isHeld = (row: SessionRow | undefined) => row && isTaken(row, createdAt, cooldownMs)
+    // Whoever asks for what is held only looks: no lock keeps the holder's mail waiting, no commit the disk.
+    const [holder] = await pool.rows<SessionRow>(find, [address])
+    if (isHeld(holder)) return undefined
+    return await pool.transaction(async (db) => {
+      const [former] = await db.rows<SessionRow>(`${find} for no key update`, [address])
+      if (isHeld(former)) return undefined
       if (former) await letGo(db, former.id)
       return drawn(await add(db, session))
     })
