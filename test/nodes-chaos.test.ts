@@ -72,7 +72,7 @@ async function settle(nodes: Nodes, load: Load): Promise<number> {
   const { refused, looked, lookedEverywhere } = load.tally
   const looks = `${looked} looks right after a 250`
   process.stdout.write(`${lines.length} mails acknowledged, ${refused} not; ${looks}\n`)
-  assert.ok(lookedEverywhere > 100, `${lookedEverywhere} mails were looked for everywhere`)
+  assert.ok(lookedEverywhere > 50, `${lookedEverywhere} mails were looked for everywhere`)
   holdLogs(nodes.output(), [...load.sent.keys(), ...load.boxes.map(({ token }) => token)])
   return kept
 }
