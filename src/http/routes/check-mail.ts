@@ -77,17 +77,23 @@ export const checkMailRoute = route({
 
 const unchangedAnswers = new WeakMap<Session, Answer<never>>()
 
-/** Made once for each state of a session that the store remembers. */
+/** Made once for each state of a session: by the session where the store remembers it, else by its version. */
 async function unchanged(
   needs: RouteNeeds,
   session: Session,
   etag: string,
 ): Promise<Answer<never>> {
+  const key = `${session.id} unchanged`
+  const kept = needs.answers.find(key, session.version)
+  if (kept) return kept
   const answer = empty(304, { etag })
   // Whoever gave the tag may have ended before all was looked at; a list that was made here has seen to it.
   const isListed = needs.answers.find(session.id, session.version) !== undefined
   const isLooked = isListed || (await lookAtNewest(needs, session, USUAL_LIMIT))
-  if (isLooked) unchangedAnswers.set(session, answer)
+  if (isLooked) {
+    unchangedAnswers.set(session, answer)
+    needs.answers.keep(key, session.version, { answer, bytes: 0 })
+  }
   return answer
 }
 
