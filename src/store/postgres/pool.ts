@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import { Pool as Clients, type PoolClient, types } from 'pg'
 import { asFault, asUnconnected, isAway } from './fault.ts'
 
@@ -32,6 +33,7 @@ const STATEMENT_MS = 10_000
 // A node that hangs inside a transaction holds locks that all others wait for.
 const IDLE_IN_TRANSACTION_MS = 5_000
 const CONNECT_MS = 5_000
+const CLOSE_MS = 2_000
 const INT8 = 20
 
 /** A few connections, made when they are needed and made anew when they are lost. */
@@ -45,6 +47,8 @@ export function openPool({ url, connections = 4 }: PoolOptions): Pool {
     // Statements are prepared for buckets that are over some day.
     maxLifetimeSeconds: 3_600,
     keepAlive: true,
+    // A connection whose end nobody answers must not keep a thread that is done.
+    allowExitOnIdle: true,
     // Later than the server's own: ours gives the connection up.
     query_timeout: STATEMENT_MS + CONNECT_MS,
     pipeline: true,
@@ -85,7 +89,7 @@ export function openPool({ url, connections = 4 }: PoolOptions): Pool {
     rowsOnce: (text, values) =>
       withClient((client) => statements(client, false).rows(text, values)),
     transaction: (deed) => withClient((client) => transact(client, { begin, pooled, deed })),
-    close: () => clients.end(),
+    close: () => closeSoon(clients),
   }
 }
 
@@ -126,6 +130,14 @@ async function transact<T>(
     if (!isAway(error)) await client.query('rollback')
     throw error
   }
+}
+
+/** A server that hangs does not say goodbye, and is not waited for. */
+async function closeSoon(clients: Clients): Promise<void> {
+  const ended = new AbortController()
+  const patience = pause(CLOSE_MS, undefined, { signal: ended.signal }).catch(() => {})
+  await Promise.race([clients.end(), patience])
+  ended.abort()
 }
 
 function statements(client: PoolClient, named: boolean) {
