@@ -15,8 +15,13 @@ export async function changeBucket(
   )
   if (moved.length === 0) return
   const serials = moved.map(({ serial }) => serial)
-  // In the order of serials, so that two who move the same mails wait for each other and no more. Numbers start over some
-  // day: whoever would meet another mail of the same number stays where he is.
+  // Both at once and in one order, so that two who move the same mails, even past each other, wait and no more.
+  await db.rowsOnce(
+    `select 1 from mail.raw_mail where bucket in (${from}, ${to}) and serial = any($1::bigint[])
+     order by serial, bucket for update`,
+    [serials],
+  )
+  // Numbers start over some day: whoever would meet another mail of the same number stays where he is.
   const kept = await db.rowsOnce(
     `insert into mail.raw_mail as there (bucket, serial, refs, client_ip, helo, mail_from, tls,
        protocol, received_at, auth, zstd, parsed)

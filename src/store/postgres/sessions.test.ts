@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict'
-import { test } from 'vitest'
-import { openPostgres } from '../../../test/postgres.ts'
+import { afterAll, beforeAll, test } from 'vitest'
+import { openPostgres, type Postgres } from '../../../test/postgres.ts'
 import { postgresMail } from '../../../test/postgres-stores.ts'
-import { openScene } from '../contract/scene.ts'
+import { newMail, openScene, START } from '../contract/scene.ts'
+
+let postgres: Postgres
+beforeAll(async () => {
+  postgres = await openPostgres()
+})
+afterAll(() => postgres.close())
 
 test('who asks for an address that is held leaves its row alone', async () => {
-  const postgres = await openPostgres()
   const opened = await postgresMail(postgres)
   const scene = await openScene(opened)
   await scene.session('ann@box.test')
@@ -14,5 +19,23 @@ test('who asks for an address that is held leaves its row alone', async () => {
   const touched = `select address from mail.session where xmax <> '0'`
   assert.deepEqual(await postgres.run(touched, opened.database), [])
   await scene.close()
-  await postgres.close()
+})
+
+test('two whose mails are the same move past each other, to the day of the other', async () => {
+  const scene = await openScene(await postgresMail(postgres))
+  const day = (days: number) => new Date(START.getTime() + days * 86_400_000)
+  const ann = await scene.session('ann@box.test', 86_400_000)
+  const bob = await scene.session('bob@box.test', 2 * 86_400_000)
+  const recipients = await scene.accepted(['ann@box.test', 'bob@box.test'])
+  for (let mails = 0; mails < 5; mails += 1) await scene.store.addMail(newMail(recipients))
+  for (let round = 0; round < 20; round += 1) {
+    const [anns, bobs] = round % 2 === 0 ? [2, 1] : [1, 2]
+    const moved = await Promise.all([
+      scene.store.extendSession(ann.id, day(anns), START),
+      scene.other.extendSession(bob.id, day(bobs), START),
+    ])
+    assert.ok(moved.every(Boolean))
+  }
+  for (const { id } of [ann, bob]) assert.equal((await scene.subjects(id)).length, 5)
+  await scene.close()
 })
