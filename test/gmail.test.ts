@@ -11,6 +11,7 @@ import { mayflyUnder } from './command.ts'
 import { type Dovecot, openDovecot } from './dovecot.ts'
 import { scratchFolder } from './scratch.ts'
 import { freePorts, type Served, serveProcess } from './served.ts'
+import { until } from './until.ts'
 
 // The whole program beside a real IMAP server: an alias out, its mail in.
 
@@ -93,11 +94,21 @@ test('received_at is when the account took the mail', async () => {
   assert.ok(Math.abs(taken - at.getTime()) < 2_000, String(message?.received_at))
 })
 
+// Of an account's connection, in Dovecot's log.
+const LEFT = /(Logged out|Disconnected|Connection closed)/
+
 test('an account that is switched off gives no alias and fetches nothing, until it is on again', async () => {
   const { email, token } = await gmail({ prefix: 'off' })
   const owner = email.startsWith('joe') ? JOE : ANN
   const other = owner === JOE ? ANN : JOE
+  const left = () =>
+    dovecot
+      .log()
+      .split('\n')
+      .filter((line) => LEFT.test(line) && line.includes(owner))
+  const before = left().length
   assert.equal((await account('deactivate', owner)).status, 0)
+  await until(() => left().length > before)
   const { body } = await ask(`${served.url}/api/domains`)
   assert.deepEqual(
     (body['gmail_accounts'] as { email: string }[]).map((one) => one.email),
