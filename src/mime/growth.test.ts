@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { grows } from '../../test/growth.ts'
 import { cleanLine } from './clean.ts'
 import { findCodes } from './codes.ts'
 import { readDate } from './date.ts'
@@ -17,14 +18,9 @@ import { decodeTransfer } from './transfer.ts'
 import { decodeUtf7 } from './utf7.ts'
 import { decodeWords } from './words.ts'
 
-// Whatever a sender repeats, the time to read it grows with its length and no faster: one long text takes no more of
-// this thread's computing time than its eight pieces. A square would take 8 times as much; 4 is what we allow.
-const PIECES = 8
-const MOST_GROWTH = 4
-// The system counts computing time in steps of up to 10 ms.
-const STEP_MS = 10
+// Whatever a sender repeats, the time to read it grows with its length and no faster.
 const LONGEST = 65_536
-// Others' work counts here, as it does not above: a busy machine must not fail what grows as it may.
+// Others' work counts here, as it does not in what grows: a busy machine must not fail what grows as it may.
 const PATIENCE_MS = 180_000
 
 const REPEATED = [
@@ -87,24 +83,3 @@ describe('the time to read', { timeout: PATIENCE_MS }, () => {
     })
   }
 })
-
-/** The machine has other work too: only what is too slow three times is. */
-function grows(read: (text: string) => unknown, piece: string, longest: number): boolean {
-  return [1, 2, 3].every(() => growth(read, piece, longest) > MOST_GROWTH)
-}
-
-function growth(read: (text: string) => unknown, piece: string, longest: number): number {
-  const whole = piece.repeat(Math.ceil(longest / piece.length)).slice(0, longest)
-  const part = whole.slice(0, longest / PIECES)
-  const partsMs = computingMs(() => {
-    for (let at = 0; at < PIECES; at += 1) read(part)
-  })
-  return computingMs(() => read(whole)) / Math.max(partsMs, STEP_MS)
-}
-
-function computingMs(work: () => unknown): number {
-  const before = process.threadCpuUsage()
-  work()
-  const { user, system } = process.threadCpuUsage(before)
-  return (user + system) / 1_000
-}

@@ -65,7 +65,7 @@ export async function underLease(
   await within(tempo.patience, done)
 }
 
-export interface HeldLease {
+interface HeldLease {
   /** Does the deed with the lease renewed, until it is told to end or the lease is lost. Then gives the lease up. */
   during(deed: Deed, ended: AbortSignal): Promise<void>
 }

@@ -38,11 +38,8 @@ export interface DoorSetup extends ThreadSetup {
   listen: { host: string; port: number; reusePort: boolean }
 }
 
-/** The parts that every thread opens in the same way. */
-export async function openParts(
-  { config, shared, mailPort }: Pick<ThreadSetup, 'config' | 'shared' | 'mailPort'>,
-  log: Log,
-) {
+/** The parts that the thread of every door opens in the same way. */
+export async function openParts({ config, shared, mailPort }: ThreadSetup, log: Log) {
   const store = await openMailStore(config, { versions: shared.versions, port: mailPort })
   const { bus, limit, close } = await openNews(config, shared, log)
   return {

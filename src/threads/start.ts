@@ -16,12 +16,12 @@ import { addConfiguredDomains } from '../service/configured-domains.ts'
 import { lockFolder } from '../store/sqlite/files.ts'
 import { makeVersions } from '../store/sqlite/versions.ts'
 import type { MailStore } from '../store/store.ts'
-import { makeClock } from './clock.ts'
+import { makeClock, openClock } from './clock.ts'
 import { freePort, listenHost } from './free-port.ts'
 import { serve } from './ports.ts'
-import { type DoorSetup, openParts, type Shared, type ThreadSetup } from './setup.ts'
+import type { DoorSetup, Shared, ThreadSetup } from './setup.ts'
 import { startShopkeeping } from './shopkeeping.ts'
-import { onPostgres, openShopStore, receiveLimits } from './stores.ts'
+import { onPostgres, openMailStore, openShopStore, receiveLimits } from './stores.ts'
 import { startSweep } from './sweeping.ts'
 import { startThread, type Thread } from './thread.ts'
 import { startMailWriter, startShopWriter, type Writer } from './writers.ts'
@@ -92,17 +92,18 @@ async function startParts(config: Config, { log, died, clock, closers }: Startin
     busName: `mayfly-${randomUUID()}`,
   }
   const takePorts = await startWriters(config, { versions: shared.versions, died, closers })
-  const parts = await openParts({ config, shared, mailPort: takePorts.mail() }, log)
-  closers.push(parts.close)
+  const store = await openMailStore(config, { versions: shared.versions, port: takePorts.mail() })
+  closers.push(store.close)
+  const { now } = openClock(clock)
   const shop = await openShopStore(config, takePorts.shop())
   closers.push(shop.close)
-  await addConfiguredDomains(parts, config)
-  await addConfiguredAccounts(parts, config.gmailAccounts)
+  await addConfiguredDomains({ store }, config)
+  await addConfiguredAccounts({ store }, config.gmailAccounts)
 
-  const children = openChildren(config, { log, now: parts.now })
+  const children = openChildren(config, { log, now })
   closers.push(children.close)
-  closers.push(startSweep(config, { ...parts, log }))
-  closers.push(await startShopkeeping(config, { ...parts, shop, log }))
+  closers.push(startSweep(config, { store, now, log }))
+  closers.push(await startShopkeeping(config, { store, shop, now, log }))
 
   // All threads of all doors at once: each may need its time to finish what is under way.
   const doorThreads: Thread[] = []
@@ -123,8 +124,7 @@ async function startParts(config: Config, { log, died, clock, closers }: Startin
     for (const thread of doorThreads.toReversed()) await thread.call('drain')
     await pause(config.drainMs)
   }
-  const { listDomains } = parts.store
-  return { httpPort, smtpPort, listDomains, warm: children.warm, drain }
+  return { httpPort, smtpPort, listDomains: store.listDomains, warm: children.warm, drain }
 }
 
 const fetches = ({ gmailAccounts }: Config) => gmailAccounts.length > 0

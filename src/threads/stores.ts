@@ -52,7 +52,7 @@ export async function openShopStore(
 }
 
 /** What the service's threads look at anew each time. About sessions, messages and leases they trust their own writer alone. */
-export type StoreBeside = Omit<
+type StoreBeside = Omit<
   MailStore,
   | 'createSession'
   | 'findSession'

@@ -14,7 +14,7 @@ import { openPool, type Pool, type Transaction } from './pool.ts'
 import { BLOCK } from './serials.ts'
 import { checkServer } from './server.ts'
 
-export interface MoveTargetOptions extends Keeping {
+interface MoveTargetOptions extends Keeping {
   url: string
   now: Date
 }
