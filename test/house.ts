@@ -13,6 +13,7 @@ export type House = Awaited<ReturnType<typeof openHouse>>
 export async function openHouse({
   env = {},
   folder = scratchFolder(),
+  at,
   ...forTests
 }: HouseOptions = {}) {
   const { config: read } = readConfig({
@@ -34,6 +35,7 @@ export async function openHouse({
   const config = { ...read, http: { ...read.http, ...forTests } }
   const shared = makeClock()
   const clock = openClock(shared)
+  if (at) clock.move(Math.round((at.getTime() - Date.now()) / 1_000))
   const log = openLog({ level: config.logLevel, thread: 'main' })
   const service = await startService(config, {
     log,
@@ -81,6 +83,8 @@ export async function openHouse({
 interface HouseOptions {
   env?: Record<string, string>
   folder?: { path: string; remove(): void }
+  /** What the clock says at the start; the machine's time if not given. */
+  at?: Date
   quiet?: Quiet
   /** So long an answer waits for what is read out of a mail besides its text. */
   patienceMs?: number

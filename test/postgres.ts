@@ -127,7 +127,7 @@ function unprivileged(): { uid: number; gid: number } | undefined {
   return { uid: Number(uid), gid: Number(gid) }
 }
 
-function program(name: string): string {
+export function program(name: string): string {
   const folder = PROGRAMS.find((one) => existsSync(join(one, name)))
   if (!folder) throw new Error(`${name} is missing (Debian: postgresql)`)
   return join(folder, name)

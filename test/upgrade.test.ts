@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parseAddress } from '../src/core/address.ts'
+import { POOL } from '../src/core/session.ts'
+import { accountMail } from '../src/service/fetch-mail.ts'
+import { openMailBeside } from '../src/threads/stores.ts'
+import { checkMail } from './api.ts'
+import { ask, post } from './ask.ts'
+import { engine, restoredDatabase } from './engine.ts'
+import { ACCOUNT, type Credentials, fetchedMail } from './fixtures/fill.ts'
+import { observe, openFilled } from './fixtures/observe.ts'
+import { type House, MAIL } from './house.ts'
+import { scratchFolder } from './scratch.ts'
+import { claim } from './shop-client.ts'
+import { until } from './until.ts'
+
+// Data of every former version (test/fixtures) opens with this program, and nothing of it is lost. That a schema newer than
+// the program is refused: start-and-stop.test.ts, src/store/postgres/server.test.ts.
+
+const FIXTURES = new URL('./fixtures/', import.meta.url).pathname
+const VERSIONS = globSync('*/expected.json', { cwd: FIXTURES }).map((file) => file.split('/')[0])
+
+type Expected = Record<string, { credentials: Credentials; observed: object }>
+
+describe.each(VERSIONS)('data of version %s', (version = '') => {
+  const file = (name: string) => readFileSync(join(FIXTURES, version, name))
+  const unpacked = (name: string) => gunzipSync(file(`${name}.gz`))
+  const { credentials, observed } = expectedOf(JSON.parse(file('expected.json').toString()))
+  const { sessions, keys, orders } = credentials
+  const openAt = new Date(credentials.openAt)
+  const folder = scratchFolder()
+  let store: string
+  let house: House
+
+  beforeAll(async () => {
+    store =
+      engine === 'postgres'
+        ? await restoredDatabase(unpacked('postgres.sql').toString())
+        : 'sqlite:'
+    if (engine === 'sqlite') {
+      for (const name of ['mail.db', 'shop.db']) {
+        writeFileSync(join(folder.path, name), unpacked(name))
+      }
+    }
+    house = await openFilled({ store, folder: { ...folder, remove() {} }, at: openAt })
+  })
+  afterAll(async () => {
+    await house.stop()
+    folder.remove()
+  })
+
+  const checkStatus = async (token: string) => {
+    const { status, body } = await ask(`${house.url}/api/check-mail?token=${token}`)
+    return [status, body['code']]
+  }
+  const create = (prefix: string, domain: string) =>
+    post(`${house.url}/api/create-session`, { prefix, domain_id: domain })
+  const withStore = async <T>(
+    use: (mail: Awaited<ReturnType<typeof openMailBeside>>) => Promise<T>,
+  ): Promise<T> => {
+    const mail = await openMailBeside(house.config)
+    return await use(mail).finally(() => mail.close())
+  }
+
+  test('every holder of a token, a key or an order sees what is theirs', async () => {
+    expect(await observe(house, credentials)).toMatchObject(observed)
+  })
+
+  test('an address that is held or cools down is issued to nobody', async () => {
+    for (const prefix of ['keyed', 'cooling', 'empty']) {
+      const { status, body } = await create(prefix, '2')
+      assert.deepEqual([status, body['code']], [409, 'address_taken'], prefix)
+    }
+    assert.deepEqual(await checkStatus(credentials.cooling.token), [401, 'session_expired'])
+    assert.deepEqual(await checkStatus(credentials.former.token), [401, 'invalid_token'])
+  })
+
+  test('an address that once belonged to a session never falls into the pool', async () => {
+    for (const { email } of [credentials.cooling, credentials.former]) {
+      assert.equal(await house.mail(email), 550, email)
+    }
+  })
+
+  test('mail that was fetched before is not fetched twice', async () => {
+    await withStore(async (mail) => {
+      const accounts = await mail.listAccounts(house.now())
+      const id = accounts.find(({ email }) => email === ACCOUNT)?.id ?? 0
+      const bus = { wake() {}, subscribe: () => () => {} }
+      const account = accountMail({ store: mail, bus, now: house.now }, id)
+      const alias = parseAddress(sessions.alias.email)
+      const [found] = await account.aliases(alias ? [alias] : [])
+      assert.ok(found)
+      assert.equal(await account.receive(fetchedMail(found.mailbox, openAt)), 'known')
+    })
+    assert.equal((await checkMail(house.url, sessions.alias.token)).length, 1)
+  })
+
+  test('a paid order that was not claimed gives its key', async () => {
+    const { status, body } = await claim(house.url, orders.unclaimed)
+    assert.equal(status, 200)
+    const headers = { apikey: String(body['key']) }
+    assert.equal((await ask(`${house.url}/emails`, { headers })).status, 200)
+  })
+
+  test('sessions, old and new, receive mail; the pool does, too', async () => {
+    const made = await create('newcomer', '2')
+    assert.equal(made.status, 200)
+    const { parsed, keyed, far, removedDomain } = sessions
+    const known = [parsed, keyed, far, removedDomain]
+    const before = await Promise.all(known.map(({ token }) => checkMail(house.url, token)))
+    const to = [...known.map(({ email }) => email), String(made.body['email']), 'fresh@pool.test']
+    assert.equal(await house.mail(to, MAIL), 250)
+    for (const [at, { token }] of known.entries()) {
+      const [newest, ...others] = await checkMail(house.url, token)
+      assert.equal(newest?.subject, 'Hello')
+      assert.deepEqual(others, before[at])
+      assert.ok(newest.id > (others[0]?.id ?? 0))
+    }
+    assert.equal((await checkMail(house.url, String(made.body['token']))).length, 1)
+    const headers = { apikey: keys['starter'] ?? '' }
+    const pooled = await ask(`${house.url}/emails?to=fresh@pool.test`, { headers })
+    assert.match(pooled.text, /Hello/)
+  })
+
+  test('a session is extended with its mail; one that cools down is revived, empty', async () => {
+    const extend = (token: string) => post(`${house.url}/api/extend-session`, { token })
+    const mails = await checkMail(house.url, sessions.unparsed.token)
+    const extended = await extend(sessions.unparsed.token)
+    assert.equal(extended.status, 200)
+    const lifeMs = Date.parse(String(extended.body['expires_at_iso'])) - house.now().getTime()
+    assert.ok(lifeMs > 86_390_000 && lifeMs <= 86_400_000, `${lifeMs} ms`)
+    assert.deepEqual(await checkMail(house.url, sessions.unparsed.token), mails)
+    assert.equal((await extend(credentials.cooling.token)).status, 200)
+    assert.deepEqual(await checkMail(house.url, credentials.cooling.token), [])
+  })
+
+  test('after a restart two days later what is over is swept, and the rest is there', async () => {
+    const poolMails = () => withStore(async (mail) => (await mail.readShared(POOL)).count)
+    assert.ok((await poolMails()) > 0)
+    await house.stop()
+    const later = new Date(openAt.getTime() + 2 * 86_400_000)
+    house = await openFilled({ store, folder: { ...folder, remove() {} }, at: later })
+    await until(async () => (await poolMails()) === 0)
+    for (const { token } of [sessions.parsed, sessions.keyed, sessions.hour]) {
+      assert.deepEqual(await checkStatus(token), [401, 'session_expired'])
+    }
+    for (const { token } of [sessions.long, sessions.extended]) {
+      assert.ok((await checkMail(house.url, token)).length > 0)
+    }
+    const oldSecret = { headers: { apikey: keys['rolled'] ?? '' } }
+    assert.equal((await ask(`${house.url}/usage`, oldSecret)).status, 401)
+    const newSecret = { headers: { apikey: keys['rolledNew'] ?? '' } }
+    assert.equal((await ask(`${house.url}/usage`, newSecret)).status, 200)
+  })
+})
+
+function expectedOf(expected: Expected) {
+  const one = expected[engine]
+  assert.ok(one, `nothing is expected of ${engine}`)
+  return one
+}
