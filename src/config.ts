@@ -215,11 +215,17 @@ function smtpConfig({ setting, check }: SettingReader) {
 function sessionConfig({ setting }: SettingReader) {
   return {
     sessionSeconds: setting('MAYFLY_SESSION_TTL', life, '24h', 'life of a session'),
+    anonymousMaxSeconds: setting(
+      'MAYFLY_ANONYMOUS_MAX_TTL',
+      life,
+      '7d',
+      'longest life of a session created without a key, extensions included',
+    ),
     maxSessionSeconds: setting(
       'MAYFLY_SESSION_MAX_TTL',
       life,
       '30d',
-      'longest life of a session, extensions included',
+      'longest life of any session, extensions included',
     ),
     cooldownMs:
       1000 *

@@ -18,7 +18,9 @@ import {
 
 const HOUR = 3600
 const DAY = 24 * HOUR
-const lives = { sessionSeconds: DAY, maxSessionSeconds: 30 * DAY }
+const lives = { sessionSeconds: DAY, anonymousMaxSeconds: 7 * DAY, maxSessionSeconds: 30 * DAY }
+const KEYED = true
+const ANONYMOUS = false
 const at = (seconds: number) => new Date(Date.UTC(2026, 2, 1) + seconds * 1000)
 
 function domainOf(change: Partial<MailDomain>): MailDomain {
@@ -29,39 +31,54 @@ function domainOf(change: Partial<MailDomain>): MailDomain {
 }
 
 describe('the life of a session', () => {
-  for (const [name, ttlSeconds, usual, cap] of [
-    ['is the general one', undefined, DAY, 30 * DAY],
-    ["is the domain's where it has one", 2 * HOUR, 2 * HOUR, 30 * DAY],
-    ['may be longer than the cap where the domain says so', 90 * DAY, 90 * DAY, 90 * DAY],
+  for (const [name, ttlSeconds, usual, anonymous, keyed] of [
+    ['is the general one', undefined, DAY, 7 * DAY, 30 * DAY],
+    ["is the domain's where it has one", 2 * HOUR, 2 * HOUR, 7 * DAY, 30 * DAY],
+    ["may be the domain's beyond the anonymous cap", 8 * DAY, 8 * DAY, 8 * DAY, 30 * DAY],
+    ["may be the domain's beyond both caps", 90 * DAY, 90 * DAY, 90 * DAY, 90 * DAY],
   ] as const) {
     test(name, () => {
       const domain = domainOf({ ttlSeconds })
       expect(usualSeconds(domain, lives)).toBe(usual)
-      expect(capSeconds(domain, lives)).toBe(cap)
+      expect(capSeconds(domain, lives, ANONYMOUS)).toBe(anonymous)
+      expect(capSeconds(domain, lives, KEYED)).toBe(keyed)
     })
   }
 
   test('is the general one also when the domain is not known', () => {
     expect(usualSeconds(undefined, lives)).toBe(DAY)
-    expect(capSeconds(undefined, { sessionSeconds: 60 * DAY, maxSessionSeconds: DAY })).toBe(
-      60 * DAY,
-    )
+    const short = { sessionSeconds: 60 * DAY, anonymousMaxSeconds: DAY, maxSessionSeconds: DAY }
+    for (const keyed of [KEYED, ANONYMOUS]) {
+      expect(capSeconds(undefined, short, keyed)).toBe(60 * DAY)
+    }
   })
 
-  for (const [ttl, fine] of [
-    [undefined, true],
-    [59, false],
-    [60, true],
-    [30 * DAY, true],
-    [30 * DAY + 1, false],
-    [0, false],
-    [-60, false],
+  test('is never longer without a key than with one', () => {
+    const short = { ...lives, maxSessionSeconds: 3 * DAY }
+    expect(capSeconds(undefined, short, ANONYMOUS)).toBe(3 * DAY)
+    expect(capSeconds(undefined, short, KEYED)).toBe(3 * DAY)
+  })
+
+  for (const [ttl, keyed, refused] of [
+    [undefined, ANONYMOUS, undefined],
+    [60, ANONYMOUS, undefined],
+    [7 * DAY, ANONYMOUS, undefined],
+    [7 * DAY + 1, ANONYMOUS, 'ttl: give 60 to 604800 seconds; up to 2592000 with an API key.'],
+    [59, ANONYMOUS, 'ttl: give 60 to 604800 seconds; up to 2592000 with an API key.'],
+    [undefined, KEYED, undefined],
+    [60, KEYED, undefined],
+    [7 * DAY + 1, KEYED, undefined],
+    [30 * DAY, KEYED, undefined],
+    [30 * DAY + 1, KEYED, 'ttl: give 60 to 2592000 seconds.'],
+    [59, KEYED, 'ttl: give 60 to 2592000 seconds.'],
+    [0, KEYED, 'ttl: give 60 to 2592000 seconds.'],
+    [-60, KEYED, 'ttl: give 60 to 2592000 seconds.'],
   ] as const) {
-    test(`may ${fine ? '' : 'not '}be asked for as ${ttl}`, () => {
-      const check = () => checkedSeconds(ttl, domainOf({}), lives)
-      if (fine) expect(check()).toBe(ttl ?? DAY)
-      else
-        expect(check).toThrow(new Problem('invalid_parameter', 'ttl: give 60 to 2592000 seconds.'))
+    const who = keyed ? 'with a key' : 'without a key'
+    test(`may ${refused ? 'not ' : ''}be asked for as ${ttl} ${who}`, () => {
+      const check = () => checkedSeconds(ttl, { domain: domainOf({}), lives, keyed })
+      if (refused) expect(check).toThrow(new Problem('invalid_parameter', refused))
+      else expect(check()).toBe(ttl ?? DAY)
     })
   }
 })

@@ -50,6 +50,9 @@ export interface Session extends Mailbox {
 
 export interface Lifetimes {
   sessionSeconds: number
+  /** Longest life of a session that was created without a key. */
+  anonymousMaxSeconds: number
+  /** Longest life of any session. */
   maxSessionSeconds: number
 }
 
@@ -66,23 +69,31 @@ export function usualSeconds(domain: MailDomain | undefined, lives: Lifetimes): 
   return domain?.ttlSeconds ?? lives.sessionSeconds
 }
 
-/** The furthest a session may ever reach from its creation. */
-export function capSeconds(domain: MailDomain | undefined, lives: Lifetimes): number {
-  return Math.max(lives.maxSessionSeconds, usualSeconds(domain, lives))
+/** The furthest a session may ever reach from its creation; `keyed`: it was created with a key. */
+export function capSeconds(
+  domain: MailDomain | undefined,
+  lives: Lifetimes,
+  keyed: boolean,
+): number {
+  const { anonymousMaxSeconds, maxSessionSeconds } = lives
+  const cap = keyed ? maxSessionSeconds : Math.min(anonymousMaxSeconds, maxSessionSeconds)
+  return Math.max(cap, usualSeconds(domain, lives))
 }
 
 /** The life asked for, or the usual one; out of range is refused, not bent. */
 export function checkedSeconds(
   ttl: number | undefined,
-  domain: MailDomain | undefined,
-  lives: Lifetimes,
+  { domain, lives, keyed }: { domain: MailDomain | undefined; lives: Lifetimes; keyed: boolean },
 ): number {
   if (ttl === undefined) return usualSeconds(domain, lives)
-  const cap = capSeconds(domain, lives)
-  if (ttl < SHORTEST_SECONDS || ttl > cap) {
-    throw new Problem('invalid_parameter', `ttl: give ${SHORTEST_SECONDS} to ${cap} seconds.`)
-  }
-  return ttl
+  const cap = capSeconds(domain, lives, keyed)
+  if (ttl >= SHORTEST_SECONDS && ttl <= cap) return ttl
+  const capWithKey = capSeconds(domain, lives, true)
+  const withKey = capWithKey > cap ? `; up to ${capWithKey} with an API key` : ''
+  throw new Problem(
+    'invalid_parameter',
+    `ttl: give ${SHORTEST_SECONDS} to ${cap} seconds${withKey}.`,
+  )
 }
 
 /** now + the life asked for, never past creation + the cap. */

@@ -1,5 +1,6 @@
 import type { MailDomain } from '../core/mail-domain.ts'
 import { StoreAway } from '../core/problem.ts'
+import { capSeconds } from '../core/session.ts'
 import { openDomains } from '../service/domains.ts'
 import type { RouteNeeds } from './needs.ts'
 import type { Call } from './route.ts'
@@ -24,7 +25,8 @@ export async function pageFacts(
   const domain = await firstDomain(needs)
   return {
     life: needs.lives.sessionSeconds,
-    longest: Math.max(needs.lives.maxSessionSeconds, needs.lives.sessionSeconds),
+    // The page creates its sessions without a key.
+    longest: capSeconds(undefined, needs.lives, false),
     cooldown: needs.cooldownMs / 1000,
     abuse: domain ? `abuse@${domain.name}` : '',
     operator: domain ? `postmaster@${domain.name}` : '',

@@ -16,7 +16,12 @@ export const idField = Type.Integer({
   description: 'The id of a message, as check-mail gives it.',
 })
 export const ttlField = Type.Optional(
-  Type.Integer({ minimum: 0, maximum: NEWEST_ID, description: 'Life in seconds from now.' }),
+  Type.Integer({
+    minimum: 0,
+    maximum: NEWEST_ID,
+    description:
+      'Life in seconds from now, at least 60. Without an APIKey on create-session at most seven days from creation, with one 30, unless the operator has set other limits.',
+  }),
 )
 export const sinceIdField = Type.Optional(
   Type.Integer({

@@ -26,7 +26,7 @@ let tokens = 0
 /** Names come from the list, the last one for ever; tokens are new each time. */
 const needs = (...names: number[]) => ({
   store,
-  lives: { sessionSeconds: 3_600, maxSessionSeconds: 7_200 },
+  lives: { sessionSeconds: 3_600, anonymousMaxSeconds: 7_200, maxSessionSeconds: 7_200 },
   cooldownMs: 1_000,
   accountRules: [],
   now: () => new Date('2026-03-01T12:00:00Z'),

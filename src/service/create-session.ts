@@ -34,7 +34,8 @@ export async function createSession(
 ): Promise<{ session: Session; token: string }> {
   const prefix = wish.prefix === undefined ? undefined : parsePrefix(wish.prefix)
   const { domain, accountId, addresses } = await siteOf(needs, wish, prefix)
-  const seconds = checkedSeconds(wish.ttl, domain, needs.lives)
+  const keyed = wish.keyId !== undefined
+  const seconds = checkedSeconds(wish.ttl, { domain, lives: needs.lives, keyed })
   const token = makeToken(needs.randomBytes(32))
 
   for (const address of addresses) {

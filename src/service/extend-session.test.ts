@@ -19,7 +19,7 @@ test('who revives a session a moment too late extends the one that lives', async
   const needs = {
     store,
     bus: { wake: (mailbox: number) => void woken.push(mailbox) },
-    lives: { sessionSeconds: 3_600, maxSessionSeconds: 7_200 },
+    lives: { sessionSeconds: 3_600, anonymousMaxSeconds: 7_200, maxSessionSeconds: 7_200 },
     cooldownMs: 86_400_000,
     accountRules: [],
     randomBytes: (count: number) => new Uint8Array(count).fill(7),
@@ -88,4 +88,38 @@ describe('an alias of an account', () => {
     await assert.rejects(extendSession(scene.needs, token, undefined), expired)
     await scene.close()
   })
+})
+
+const DAY = 86_400
+const lives = { sessionSeconds: DAY, anonymousMaxSeconds: 7 * DAY, maxSessionSeconds: 30 * DAY }
+const after = (seconds: number) => new Date(BORN.getTime() + seconds * 1_000)
+
+test.for([
+  ['without a key, from before the cap, keeps its end', undefined, 28, 7, 30],
+  ['with a key reaches thirty days', 'key-1', 5, 25, 30],
+  ['without a key reaches seven days', undefined, 5, 7, 7],
+] as const)('a session %s', async ([name, keyId, onDay, ttlDays, endsOnDay]) => {
+  const { store, close } = await scratchMail()
+  const host = parseHost('box.test')
+  assert.ok(host)
+  await store.addDomain({ name: host, sessions: true, reader: false, ttlSeconds: undefined })
+  const deps = {
+    store,
+    bus: { wake: () => {} },
+    lives,
+    cooldownMs: 86_400_000,
+    accountRules: [],
+    randomBytes: (count: number) => new Uint8Array(count).fill(7),
+  }
+  const isOld = name.includes('before')
+  const livesThen = isOld ? { ...lives, anonymousMaxSeconds: 30 * DAY } : lives
+  const ttl = (isOld ? 30 : 6) * DAY
+  const { token } = await createSession(
+    { ...deps, lives: livesThen, now: () => BORN },
+    { ttl, keyId },
+  )
+  const now = () => after(onDay * DAY)
+  const extended = await extendSession({ ...deps, now }, token, ttlDays * DAY)
+  assert.deepEqual(extended.expiresAt, after(endsOnDay * DAY))
+  await close()
 })

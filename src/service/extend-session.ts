@@ -34,7 +34,7 @@ export async function extendSession(
   const { store, lives } = needs
   const session = await knownSession(store, token)
   const domain = await domainOf(store, session)
-  const seconds = checkedSeconds(ttl, domain, lives)
+  const seconds = checkedSeconds(ttl, { domain, lives, keyed: isKeyed(session) })
   const wish = { domain, seconds, now: needs.now() }
   if (isLive(session, wish.now)) return await extend(needs, session, wish)
 
@@ -57,7 +57,8 @@ async function extend(
   session: Session,
   { domain, seconds, now }: Wish,
 ): Promise<Session> {
-  const expiresAt = extendedExpiry(session, now, seconds, capSeconds(domain, lives))
+  const cap = capSeconds(domain, lives, isKeyed(session))
+  const expiresAt = extendedExpiry(session, now, seconds, cap)
   const extended = await store.extendSession(session.id, expiresAt, now)
   if (!extended) throw sessionExpired()
   wakeSession(bus, session)
@@ -75,6 +76,10 @@ async function revive(
   if (!(await isOpen(needs, session, domain))) return undefined
   const expiresAt = new Date(now.getTime() + seconds * 1000)
   return await store.reviveSession({ mailbox: session.id, now, expiresAt, cooldownMs })
+}
+
+function isKeyed({ keyId }: Session): boolean {
+  return keyId !== undefined
 }
 
 /** An alias belongs to its account, also where the host is a domain of ours. */

@@ -5,7 +5,7 @@ import { timeWords } from '../site/time-words.ts'
 import { tell } from '../site/told.ts'
 import { say } from '../site/words.ts'
 import { gone } from './countdown.ts'
-import type { Mailbox } from './mailbox.ts'
+import { extensionSeconds, type Mailbox } from './mailbox.ts'
 import { choose, ended, forget, keepMailbox } from './mailboxes.ts'
 import { sessions, type Wish } from './sessions.ts'
 import { type Trouble, troubleOf } from './trouble.ts'
@@ -34,8 +34,11 @@ export async function newAddress(wish: Wish = {}): Promise<void> {
 /** One more life on top of what is left, as far as the site allows. */
 export async function extend(mailbox: Mailbox): Promise<void> {
   await attempt(async () => {
-    const left = Math.ceil((mailbox.expiresAt.getTime() - Date.now()) / 1000)
-    const seconds = Math.min(Math.max(left, 0) + facts.life, facts.longest)
+    const seconds = extensionSeconds(mailbox, Date.now(), facts)
+    if (seconds === undefined) {
+      tell(say('address_told_longest', { time: timeWords(mailbox.expiresAt) }))
+      return
+    }
     const extended = await known(mailbox, () => sessions.extend(mailbox.token, seconds))
     if (!extended) return
     keepMailbox(extended)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import {
   endHere,
+  extensionSeconds,
   type Mailbox,
   MOST_KEPT,
   parseMailboxes,
@@ -109,4 +110,17 @@ describe('the end by the clock of the browser', () => {
   test('is the server’s where its time is not told', () => {
     assert.equal(endHere(end, new Date(Number.NaN), new Date(NOW)), end)
   })
+})
+
+describe('an extension', () => {
+  const facts = { life: 86_400, longest: 7 * 86_400 }
+  for (const [name, leftMs, seconds] of [
+    ['adds one life to what is left', HOUR, 86_400 + 3_600],
+    ['reaches no further than the longest life', 6.5 * DAY, 7 * 86_400],
+    ['of an address that is over starts anew', -HOUR, 86_400],
+    ['takes nothing from an address that lives as long already', 7 * DAY, undefined],
+    ['takes nothing from an address that lives longer', 20 * DAY, undefined],
+  ] as const) {
+    test(name, () => assert.equal(extensionSeconds(box('ann', leftMs), NOW, facts), seconds))
+  }
 })

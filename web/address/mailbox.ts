@@ -23,6 +23,20 @@ export function isOver({ expiresAt }: Mailbox, now: number): boolean {
   return expiresAt.getTime() <= now
 }
 
+/**
+ * The `ttl` that adds one life to what is left, as far as the site allows. Undefined when nothing can be added: a shorter
+ * life than what is left, as of an address with a key, would take time away.
+ */
+export function extensionSeconds(
+  { expiresAt }: Mailbox,
+  now: number,
+  { life, longest }: { life: number; longest: number },
+): number | undefined {
+  const left = Math.max(Math.ceil((expiresAt.getTime() - now) / 1000), 0)
+  const seconds = Math.min(left + life, longest)
+  return seconds > left ? seconds : undefined
+}
+
 /** What was kept, the newest first. Whatever else stands there is no mailbox of ours, and is passed over. */
 export function parseMailboxes(text: string | undefined, bounds: Bounds): Mailbox[] {
   let found: unknown

@@ -22,7 +22,7 @@ const written = document.body.dataset['facts']
 
 export const facts: Facts = {
   life: 86_400,
-  longest: 2_592_000,
+  longest: 604_800,
   cooldown: 2_592_000,
   abuse: '',
   operator: '',

@@ -62,6 +62,24 @@ describe('200', () => {
     assert.equal(await house.ring.used(key), 1)
   })
 
+  test('a key lifts the longest life from 7 to 30 days, also for an extension', async () => {
+    const DAY = 86_400
+    const { headers } = await house.ring.issue()
+    const { body, status } = await create(headers, `&ttl=${30 * DAY}`)
+    assert.equal(status, 200)
+    const extend = `${house.url}/api/extend-session?token=${body['token']}&ttl=`
+    const extended = await ask(`${extend}${30 * DAY}`, { method: 'POST' })
+    assert.deepEqual([extended.status, extended.body['email']], [200, body['email']])
+    const tooLong = await create(headers, `&ttl=${30 * DAY + 1}`)
+    assert.equal(tooLong.body['message'], 'ttl: give 60 to 2592000 seconds.')
+    const without = await create({}, `&ttl=${7 * DAY + 1}`)
+    assert.deepEqual([without.status, without.body['code']], [400, 'invalid_parameter'])
+    assert.equal(
+      without.body['message'],
+      'ttl: give 60 to 604800 seconds; up to 2592000 with an API key.',
+    )
+  })
+
   test('a page elsewhere may ask with a key as it may without', async () => {
     const key = await house.ring.issue()
     const { headers } = await create({ ...key.headers, origin: 'https://page.test' })

@@ -14,7 +14,7 @@ let house: House
 let url: string
 beforeAll(async () => {
   house = await openHouse({
-    env: { ...PROXY_ENV, MAYFLY_SESSION_MAX_TTL: '3d', MAYFLY_ADDRESS_COOLDOWN: '5d' },
+    env: { ...PROXY_ENV, MAYFLY_ANONYMOUS_MAX_TTL: '3d', MAYFLY_ADDRESS_COOLDOWN: '5d' },
   })
   url = `${house.url}/api/extend-session`
 })

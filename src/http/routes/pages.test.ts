@@ -25,6 +25,12 @@ for (const route of pageRoutes) {
   })
 }
 
+test('the page offers no longer life than a session without a key may have', async () => {
+  const { text } = await ask(`${house.url}/`)
+  const [, facts = ''] = /data-facts="([^"]*)"/.exec(text) ?? []
+  assert.match(facts, /longest(?:&#34;|&quot;):604800\b/)
+})
+
 describe('/key', () => {
   test('allows no style and no image of a stranger', async () => {
     const { headers } = await ask(`${house.url}/key`)

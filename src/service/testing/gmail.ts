@@ -25,7 +25,7 @@ export async function openGmailScene(...file: AccountRules[]) {
   const needs = {
     store,
     accountRules: file,
-    lives: { sessionSeconds: 3_600, maxSessionSeconds: 86_400 },
+    lives: { sessionSeconds: 3_600, anonymousMaxSeconds: 86_400, maxSessionSeconds: 86_400 },
     cooldownMs: 86_400_000,
     now: () => clock.now,
     randomBytes: (count: number): Uint8Array => randomBytes(count),
