@@ -13,6 +13,7 @@ import type {
 } from '../core/message.ts'
 import type { FetchedRecipient, Recipient, RecipientFacts } from '../core/recipient.ts'
 import type { Mailbox, MailboxId, Session } from '../core/session.ts'
+import type { OperatorStore, Volume } from './operator-store.ts'
 import type { PurchaseStore } from './purchase-store.ts'
 
 // Two stores, because no deed needs one commit over both: mail lives for hours, what was sold lives for years.
@@ -20,7 +21,7 @@ import type { PurchaseStore } from './purchase-store.ts'
 // A store that has no space left throws Problem('overloaded') and has kept nothing. One that is away throws StoreAway.
 
 /** Mail, the sessions it belongs to and the domains it comes to. */
-export interface MailStore {
+export interface MailStore extends OperatorStore {
   /** Every domain ever known, also removed ones, by id. */
   listDomains(): Promise<MailDomain[]>
   findDomain(name: Host): Promise<MailDomain | undefined>
@@ -72,6 +73,8 @@ export interface MailStore {
   findMessage(mailbox: MailboxId, id: number): Promise<Message | undefined>
   /** True when a message of this very mailbox was there to delete. */
   deleteMessage(mailbox: MailboxId, id: number): Promise<boolean>
+  /** Deletes those of these messages that are in this very mailbox, in one commit: give it few. */
+  deleteMessages(mailbox: MailboxId, ids: readonly number[]): Promise<Volume>
   /**
    * Notes the code of a message of a session, once: true when this call did. One that is not empty moves the version of the session, but not what its key
    * sees; an empty one, of a mail that has none, moves nothing.

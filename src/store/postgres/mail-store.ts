@@ -9,6 +9,7 @@ import { fetchReads, fetchWrites } from './fetched.ts'
 import { leaseWrites, NOW } from './lease.ts'
 import { mailReads, mailWrites } from './mail.ts'
 import { messageReads, messageWrites } from './messages.ts'
+import { operatorReads } from './operator.ts'
 import { openPlaces } from './places.ts'
 import type { Pool, PoolOptions } from './pool.ts'
 import { readerReads } from './readers.ts'
@@ -53,6 +54,7 @@ function mailStore(pool: Pool, options: PostgresMailOptions): MailStore {
     ...readerReads(pool, places),
     ...mailReads(pool),
     ...mailWrites(pool, needs),
+    ...operatorReads(pool),
     ...leaseWrites(pool),
     ...sweepWrites(pool, aheadDays),
     obstacle: askedSeldom(() => obstacle(pool)),

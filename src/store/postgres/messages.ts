@@ -1,6 +1,7 @@
 import type { Message, MessageSummary } from '../../core/message.ts'
 import type { MailboxId } from '../../core/session.ts'
 import { type MessageRow, messageOf, summaryOf } from '../message-row.ts'
+import type { Volume } from '../operator-store.ts'
 import type { NotedCode, Page } from '../store.ts'
 import { listOf, rawIdOf } from './buckets.ts'
 import type { Places } from './places.ts'
@@ -87,24 +88,59 @@ export function messageWrites(pool: Pool) {
         return true
       }),
 
-    deleteMessage: (mailbox: MailboxId, id: number): Promise<boolean> =>
-      pool.transaction(async (db) => {
-        const box = await lockBox(db, mailbox)
-        if (!box) return false
-        const [gone] = await db.rowsOnce<{ bucket: number; serial: number; size: number }>(
-          `delete from mail.message where mailbox = ${mailbox} and id = $1 and ${box.where}
-           returning bucket, serial, size`,
-          [id],
-        )
-        if (!gone) return false
-        await db.rows(
-          `update ${box.table} set version = version + 1, count = count - 1, bytes = bytes - $2
-           where id = $1`,
-          [mailbox, gone.size],
-        )
-        await releaseRaw(db, gone.bucket, [gone.serial])
-        return true
-      }),
+    deleteMessage: async (mailbox: MailboxId, id: number): Promise<boolean> => {
+      const { messages } = await pool.transaction((db) => removeMessages(db, mailbox, [id]))
+      return messages > 0
+    },
+
+    deleteMessages: (mailbox: MailboxId, ids: readonly number[]): Promise<Volume> =>
+      pool.transaction((db) => removeMessages(db, mailbox, ids)),
+  }
+}
+
+/** Every deletion of single messages comes through here; the sweep clears mailboxes and days in its own ways. */
+async function removeMessages(db: Db, mailbox: MailboxId, ids: readonly number[]): Promise<Volume> {
+  const none = { messages: 0, bytes: 0 }
+  if (ids.length === 0) return none
+  const box = await lockBox(db, mailbox)
+  if (!box) return none
+  const gone = await db.rowsOnce<{ bucket: number; serial: number; size: number }>(
+    `delete from mail.message where mailbox = ${mailbox} and id = any($1::bigint[]) and ${box.where}
+     returning bucket, serial, size`,
+    [ids],
+  )
+  if (gone.length === 0) return none
+  const removed = { messages: gone.length, bytes: gone.reduce((sum, { size }) => sum + size, 0) }
+  await db.rows(
+    `update ${box.table} set version = version + 1, count = count - $2, bytes = bytes - $3
+     where id = $1`,
+    [mailbox, removed.messages, removed.bytes],
+  )
+  await releaseRaws(db, gone)
+  return removed
+}
+
+async function releaseRaws(
+  db: Db,
+  gone: readonly { bucket: number; serial: number }[],
+): Promise<void> {
+  const byBucket = Map.groupBy(gone, ({ bucket }) => bucket)
+  if (byBucket.size > 1) {
+    // All at once, in the order in which change-bucket.ts locks them: two who hold some of the same mails wait, and no more.
+    await db.rows(
+      `select 1 from mail.raw_mail as raw
+       where (raw.serial, raw.bucket) in (
+         select serial, bucket from unnest($1::bigint[], $2::integer[]) as gone (serial, bucket))
+       order by raw.serial, raw.bucket for update`,
+      [gone.map(({ serial }) => serial), gone.map(({ bucket }) => bucket)],
+    )
+  }
+  for (const [bucket, rows] of byBucket) {
+    await releaseRaw(
+      db,
+      bucket,
+      rows.map(({ serial }) => serial),
+    )
   }
 }
 

@@ -61,7 +61,8 @@ export function partitionCare(pool: Pool, aheadDays: number) {
   }
 }
 
-async function listBuckets(db: Db): Promise<number[]> {
+/** Of all days that have a partition; FAR is not among them. */
+export async function listBuckets(db: Db): Promise<number[]> {
   const rows = await db.rows<{ name: string }>(
     `select relname as name from pg_inherits join pg_class on pg_class.oid = inhrelid
      where inhparent = 'mail.message'::regclass`,

@@ -5,6 +5,7 @@ import { accountsContract } from '../contract/accounts.contract.ts'
 import { codesContract } from '../contract/codes.contract.ts'
 import { leasesContract } from '../contract/leases.contract.ts'
 import { messagesContract } from '../contract/messages.contract.ts'
+import { operatorContract } from '../contract/operator.contract.ts'
 import { recipientsContract } from '../contract/recipients.contract.ts'
 import { sessionsContract } from '../contract/sessions.contract.ts'
 
@@ -24,4 +25,5 @@ describe('PostgreSQL', () => {
   describe('recipients', () => recipientsContract(open))
   describe('accounts', () => accountsContract(open))
   describe('leases', () => leasesContract(open))
+  describe('operator', () => operatorContract(open))
 })

@@ -11,7 +11,7 @@ import type { Db, Pool } from './pool.ts'
 
 type PlacedRow = SessionRow & { bucket: number }
 
-const SESSION = `id, address, token_hash, key_id, account_id, created_at, expires_at, bucket,
+export const SESSION = `id, address, token_hash, key_id, account_id, created_at, expires_at, bucket,
   version, codes, last_id, count, bytes, cleared`
 
 export function sessionReads(db: Db, places: Places) {

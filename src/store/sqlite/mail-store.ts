@@ -12,6 +12,7 @@ import type { Write } from './group-commit.ts'
 import { leaseWrites } from './lease.ts'
 import { mailReads, mailWrites } from './mail.ts'
 import { messageReads, messageWrites } from './messages.ts'
+import { operatorReads } from './operator.ts'
 import { pack } from './pack.ts'
 import { readerReads } from './readers.ts'
 import { recipientReads } from './recipients.ts'
@@ -93,6 +94,7 @@ export function openSqliteMail({
     listMessageIds: async (mailbox) => reads.listMessageIds(mailbox),
     findMessage: async (mailbox, id) => reads.findMessage(mailbox, id),
     deleteMessage: (mailbox, id) => write('deleteMessage', { mailbox, id }),
+    deleteMessages: (mailbox, ids) => write('deleteMessages', { mailbox, ids }),
     noteCode: (noted) => write('noteCode', noted),
     readerMark: async (scope) => reads.readerMark(scope),
     listReaderMessages: async (scope, page) => reads.listReaderMessages(scope, page),
@@ -101,6 +103,11 @@ export function openSqliteMail({
     keepParsed: (rawId, mail) => write('keepParsed', { rawId, zstd: pack(JSON.stringify(mail)) }),
     readSenderChecks: async (rawId) => reads.readSenderChecks(rawId),
     keepSenderChecks: (rawId, checks) => write('keepSenderChecks', { rawId, checks }),
+
+    listSessions: async (query) => reads.listSessions(query),
+    findSessionByAddress: async (address, now) => reads.findSessionByAddress(address, now),
+    measureMail: async () => reads.measureMail(),
+    scanMail: async (scan) => reads.scanMail(scan),
 
     takeLease: (lease) => write('takeLease', lease),
     endLease: (name, holder) => write('endLease', { name, holder }),
@@ -122,6 +129,7 @@ function allMailReads(db: Db) {
     ...mailReads(db),
     ...accountReads(db),
     ...fetchReads(db),
+    ...operatorReads(db),
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Message, MessageSummary } from '../../core/message.ts'
 import { type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
 import { type MessageRow, messageOf, summaryOf } from '../message-row.ts'
+import type { Volume } from '../operator-store.ts'
 import type { NotedCode, Page } from '../store.ts'
 import type { Db } from './files.ts'
 import type { Touch } from './group-commit.ts'
@@ -35,6 +36,11 @@ export interface DeleteMessage {
   id: number
 }
 
+export interface DeleteMessages {
+  mailbox: MailboxId
+  ids: readonly number[]
+}
+
 export function messageWrites(db: Db) {
   const remove = messageRemoval(db)
   const find = db.prepare<[number, number], KeptRow>(
@@ -66,10 +72,17 @@ export function messageWrites(db: Db) {
       touch(mailbox)
       return true
     },
+
+    deleteMessages({ mailbox, ids }: DeleteMessages, touch: Touch): Volume {
+      const rows = ids.flatMap((id) => find.get(mailbox, id) ?? [])
+      for (const row of rows) remove(row)
+      if (rows.length > 0) touch(mailbox)
+      return { messages: rows.length, bytes: rows.reduce((sum, { size }) => sum + size, 0) }
+    },
   }
 }
 
-/** Takes one message away: its row, its share of the counts, and the bytes when nobody else has them. */
+/** Every deletion of a message comes through here. Takes one message away: its row, its share of the counts, and the bytes when nobody else has them. */
 export function messageRemoval(db: Db) {
   const drop = db.prepare('delete from message where mailbox = ? and id = ?')
   const unreference = db

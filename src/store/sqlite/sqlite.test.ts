@@ -5,6 +5,7 @@ import { codesContract } from '../contract/codes.contract.ts'
 import { keysContract } from '../contract/keys.contract.ts'
 import { leasesContract } from '../contract/leases.contract.ts'
 import { messagesContract } from '../contract/messages.contract.ts'
+import { operatorContract } from '../contract/operator.contract.ts'
 import { purchasesContract } from '../contract/purchases.contract.ts'
 import { recipientsContract } from '../contract/recipients.contract.ts'
 import { sessionsContract } from '../contract/sessions.contract.ts'
@@ -18,6 +19,7 @@ describe('SQLite', () => {
   describe('recipients', () => recipientsContract(scratchMail))
   describe('accounts', () => accountsContract(scratchMail))
   describe('leases', () => leasesContract(scratchMail))
+  describe('operator', () => operatorContract(scratchMail))
   describe('keys', () => keysContract(scratchShop))
   describe('purchases', () => purchasesContract(scratchShop))
   describe('shopkeeping', () => shopkeepingContract(scratchShop))
