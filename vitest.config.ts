@@ -9,7 +9,7 @@ const NODE_COMPILE_CACHE = fileURLToPath(new URL('node_modules/.cache/node', imp
 const opensStore = (file: string) => /\/(house|door|keys)\.ts'/.test(readFileSync(file, 'utf8'))
 const ON_POSTGRES = [
   ...globSync('src/http/**/*.test.ts').filter(opensStore),
-  'test/{privacy,reader-privacy,relay,round-trip,strangers,upgrade,visible}.test.ts',
+  'test/{operator-commands,privacy,reader-privacy,relay,round-trip,strangers,upgrade,visible}.test.ts',
 ]
 
 // Everything starts real servers and real threads: separate processes, and few of them on small machines.

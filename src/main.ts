@@ -40,6 +40,8 @@ function deeds(): Deeds {
     testAccount: async (email) => await testAccount(settingOf(read().config, email)),
     aliasTrial: () => openAliasTrial(read().config, { log: errorLog() }),
     withDomains: (deed) => withStore(openMailBeside(read().config), deed),
+    withOperatorStore: (use) =>
+      withStore(openMailBeside(read().config), (store) => use({ store, now: () => new Date() })),
     withKeys: (deed) =>
       withStore(openShopBeside(read().config), (store) =>
         deed({ store, now: () => new Date(), randomBytes }),

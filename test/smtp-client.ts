@@ -19,8 +19,13 @@ export interface SmtpReply {
   text: string
 }
 
-export async function connectSmtp(port: number, host = '127.0.0.1'): Promise<SmtpClient> {
-  const socket = connect({ port, host, noDelay: true })
+/** `localAddress`: the address that the server sees, such as another one of the loopback. */
+export async function connectSmtp(
+  port: number,
+  host = '127.0.0.1',
+  localAddress?: string,
+): Promise<SmtpClient> {
+  const socket = connect({ port, host, noDelay: true, ...(localAddress ? { localAddress } : {}) })
   const replies = replyReader(socket)
   await once(socket, 'connect')
   let greeted = false

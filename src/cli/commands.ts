@@ -1,4 +1,4 @@
-import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import { Command, CommanderError } from 'commander'
 import type { Plan } from '../core/plan.ts'
 import type { DomainBook } from '../service/domains.ts'
 import type { KeyBook } from '../service/keys.ts'
@@ -9,12 +9,24 @@ import { type AddOptions, addDomain, printDomains, removeDomain, switchDomain } 
 import { watchInbox } from './inbox.ts'
 import { addKeyCommands, addOrderCommands } from './key-commands.ts'
 import { addMigrateCommand, type MoveDeeds } from './migrate.ts'
-import { type OperatorMail, watchOperator } from './operator-inbox.ts'
+import {
+  addMailCommands,
+  addSessionCommands,
+  countOf,
+  type OperatorDeeds,
+} from './operator-commands.ts'
+import {
+  chosenMessages,
+  type DeleteOptions,
+  deleteOperator,
+  type OperatorMail,
+  watchOperator,
+} from './operator-inbox.ts'
 import { type Print, Refused } from './refused.ts'
 import type { Whereabouts } from './serve.ts'
 
 /** What the commands need done; main.ts opens each part only when a command asks for it. */
-export interface Deeds extends AccountDeeds, BackupDeeds, MoveDeeds {
+export interface Deeds extends AccountDeeds, BackupDeeds, MoveDeeds, OperatorDeeds {
   version: string
   /** Runs until it is told to stop. */
   serve(): Promise<void>
@@ -61,6 +73,8 @@ function program(deeds: Deeds, print: Print): Command {
   const accounts = mayfly.command('account').description('the Gmail accounts')
   addAccountCommands(accounts, deeds, print)
   addInboxCommand(mayfly, deeds, print)
+  addSessionCommands(mayfly.command('session').description('live sessions'), deeds, print)
+  addMailCommands(mayfly.command('mail').description('stored mail'), deeds, print)
   addKeyCommands(mayfly.command('key').description('the keys that open /emails'), deeds, print)
   addOrderCommands(mayfly.command('order').description('what was sold'), deeds, print)
   addBackupCommands(mayfly, deeds, print)
@@ -100,7 +114,7 @@ function addDomainCommands(domain: Command, { withDomains }: Deeds, print: Print
     .action((name: string) => withDomains((book) => switchDomain(book, name, false, print)))
 }
 
-interface InboxOptions {
+interface InboxOptions extends DeleteOptions {
   url?: string
   prefix?: string
   operator?: boolean
@@ -119,7 +133,16 @@ function addInboxCommand(mayfly: Command, deeds: Deeds, print: Print): void {
     .option('--no-wait', 'with --operator: show what is there and end')
     .option('--once', 'end after one mail')
     .option('--count <n>', 'end after n mails', countOf)
+    .option('--delete [id]', 'with --operator: delete the message with this id, show none')
+    .option('--all', 'with --operator --delete: delete every message')
     .action(async ({ operator, wait, ...options }: InboxOptions) => {
+      if (options.delete !== undefined || options.all) {
+        if (!operator || options.delete === undefined) {
+          throw new Refused('To delete: mayfly inbox --operator --delete ID, or --delete --all', 2)
+        }
+        const which = chosenMessages(options)
+        return await deeds.withOperatorStore((deps) => deleteOperator(deps, which, print))
+      }
       const count = options.once ? 1 : (options.count ?? Number.POSITIVE_INFINITY)
       if (operator) {
         return await deeds.withOperatorMail((mail) => watchOperator(mail, { count, wait }, print))
@@ -134,9 +157,4 @@ function addInboxCommand(mayfly: Command, deeds: Deeds, print: Print): void {
 
 function sendLine({ smtpHost, smtpPort }: Whereabouts, address: string): string {
   return `Send     swaks --server ${smtpHost}:${smtpPort} --to ${address} --body 'It works.'`
-}
-
-function countOf(text: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('Give a whole number from 1 on.')
 }

@@ -3,7 +3,12 @@ import { scratchMail } from '../../test/scratch.ts'
 import { parseAddress, parseHost } from '../core/address.ts'
 import { EMPTY_MAIL } from '../core/message.ts'
 import { OPERATOR, POOL } from '../core/session.ts'
-import { type OperatorMail, watchOperator } from './operator-inbox.ts'
+import {
+  chosenMessages,
+  deleteOperator,
+  type OperatorMail,
+  watchOperator,
+} from './operator-inbox.ts'
 
 let mail: Awaited<ReturnType<typeof scratchMail>>
 let lines: string[] = []
@@ -54,6 +59,7 @@ test("shows mail for postmaster and abuse, oldest first, and nobody else's", asy
   expect(lines).toEqual([
     '',
     expect.stringMatching(/^── 2026-03-01 12:00:00 ─+$/),
+    expect.stringMatching(/^Id: {6}\d+$/),
     'From:    Ann <ann@sender.test>',
     'To:      postmaster@box.test',
     'Subject: Hi',
@@ -61,6 +67,7 @@ test("shows mail for postmaster and abuse, oldest first, and nobody else's", asy
     'first',
     '',
     expect.stringMatching(/^── /),
+    expect.stringMatching(/^Id: {6}\d+$/),
     'From:    Ann <ann@sender.test>',
     'To:      abuse@box.test',
     'Subject: Hi',
@@ -102,4 +109,54 @@ test('an endless mail is cut', async () => {
   await watchOperator(operatorMail(), always, print)
   expect(lines.at(-2)).toHaveLength(20_000)
   expect(lines.at(-1)).toBe('… and 30000 more characters')
+})
+
+const deps = () => ({
+  store: { ...mail.store, waitUntilVisible: async () => {} },
+  now: () => new Date('2026-03-01T12:00:00Z'),
+})
+
+test('--delete removes the message of the id that is shown, and only from this mailbox', async () => {
+  await send('postmaster@box.test', 'first')
+  await send('abuse@box.test', 'second')
+  await send('somebody@box.test', 'pool mail')
+  await watchOperator(operatorMail(), always, print)
+  const id = Number(/^Id: +(\d+)$/m.exec(lines.join('\n'))?.[1])
+  lines = []
+  await deleteOperator(deps(), id, print)
+  expect(lines).toEqual(['Deleted 1 message (5 bytes) for postmaster and abuse.'])
+  await expect(deleteOperator(deps(), id, print)).rejects.toThrow(
+    `No message for postmaster or abuse has the id ${id}.`,
+  )
+  const [pooled = 0] = await mail.store.listMessageIds(POOL)
+  await expect(deleteOperator(deps(), pooled, print)).rejects.toThrow('No message')
+  expect(await mail.store.listMessageIds(POOL)).toEqual([pooled])
+  expect(await mail.store.listMessageIds(OPERATOR)).toHaveLength(1)
+})
+
+test('--delete --all removes all of them, and says so when there is none', async () => {
+  for (let sent = 0; sent < 3; sent += 1) await send('abuse@box.test', 'x')
+  await send('somebody@box.test', 'pool mail')
+  await deleteOperator(deps(), 'all', print)
+  await deleteOperator(deps(), 'all', print)
+  expect(lines).toEqual([
+    'Deleted 3 messages (3 bytes) for postmaster and abuse.',
+    'No mail for postmaster or abuse.',
+  ])
+  expect(await mail.store.listMessageIds(POOL)).toHaveLength(1)
+})
+
+test('what is to be deleted must be said in one way', () => {
+  expect(chosenMessages({ delete: '123' })).toBe(123)
+  expect(chosenMessages({ delete: true, all: true })).toBe('all')
+  for (const [options, fault] of [
+    [{ delete: true }, '--delete: give the id of a message, or --all for all of them.'],
+    [{ delete: '123', all: true }, '--all: give either --delete ID or --delete --all.'],
+    [{ delete: 'all' }, '--delete: "all" is not the id of a message.'],
+    [{ delete: '0' }, '--delete: "0" is not the id of a message.'],
+    [{ delete: '-1' }, '--delete: "-1" is not the id of a message.'],
+    [{ delete: '1e3' }, '--delete: "1e3" is not the id of a message.'],
+  ] as const) {
+    expect(() => chosenMessages(options)).toThrow(fault)
+  }
 })

@@ -1,8 +1,10 @@
 import { OPERATOR } from '../core/session.ts'
 import { stamp } from '../core/stamp.ts'
+import { deleteOperatorMail, type OperatorDeps } from '../service/operator.ts'
 import type { OpenBox, Parsed } from '../service/read-mail.ts'
-import type { Print } from './refused.ts'
+import { type Print, Refused } from './refused.ts'
 import { mailLines } from './show-mail.ts'
+import { volumeShown } from './volume.ts'
 
 /** What the store and the parser do for this command. */
 export interface OperatorMail extends OpenBox {
@@ -42,12 +44,46 @@ export async function watchOperator(
   }
 }
 
+export interface DeleteOptions {
+  /** The id; true: the option without one. */
+  delete?: string | true
+  all?: boolean
+}
+
+/** `mayfly inbox --operator --delete`: which message is meant. */
+export function chosenMessages({ delete: id, all }: DeleteOptions): number | 'all' {
+  if (all && id === true) return 'all'
+  if (all) throw new Refused('--all: give either --delete ID or --delete --all.', 2)
+  if (id === true) {
+    throw new Refused('--delete: give the id of a message, or --all for all of them.', 2)
+  }
+  if (id !== undefined && /^[1-9]\d{0,15}$/.test(id)) return Number(id)
+  throw new Refused(`--delete: ${JSON.stringify(id)} is not the id of a message.`, 2)
+}
+
+/** `mayfly inbox --operator --delete ID` and `--delete --all` */
+export async function deleteOperator(
+  deps: OperatorDeps,
+  which: number | 'all',
+  print: Print,
+): Promise<void> {
+  const deleted = await deleteOperatorMail(deps, which)
+  if (which !== 'all' && deleted.messages === 0) {
+    throw new Refused(`No message for postmaster or abuse has the id ${which}.`)
+  }
+  print(
+    deleted.messages === 0
+      ? 'No mail for postmaster or abuse.'
+      : `Deleted ${volumeShown(deleted)} for postmaster and abuse.`,
+  )
+}
+
 async function printMessage(mail: OperatorMail, id: number, print: Print): Promise<void> {
   const message = await mail.findMessage(OPERATOR, id)
   if (!message) return
   const whole = await mail.parsed(message.rawId)
   const { receivedAt, senderName, senderEmail, recipient, subject } = message
   const text = whole?.text ?? ''
-  const shown = { senderName, senderEmail, recipient, subject, text }
+  const shown = { id, senderName, senderEmail, recipient, subject, text }
   for (const line of mailLines({ ...shown, receivedAt: stamp(receivedAt) })) print(line)
 }

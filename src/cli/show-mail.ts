@@ -4,6 +4,8 @@ interface ShownMail {
   receivedAt: string
   senderName: string
   senderEmail: string
+  /** Only where it can be used. */
+  id?: number
   /** Only where it is not clear anyway. */
   recipient?: string
   subject: string
@@ -20,6 +22,7 @@ export function mailLines({ text, ...mail }: ShownMail): string[] {
   return [
     '',
     `── ${printable(mail.receivedAt)} ${'─'.repeat(40)}`,
+    ...(mail.id === undefined ? [] : [`Id:      ${mail.id}`]),
     `From:    ${printable(mail.senderName ? `${mail.senderName} <${sender}>` : sender)}`,
     ...(mail.recipient ? [`To:      ${printable(mail.recipient)}`] : []),
     `Subject: ${printable(mail.subject)}`,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isLoopback, isRange, plainIp, rangeTest, rateAddress } from './ip.ts'
+import { canonicalIp, isLoopback, isRange, plainIp, rangeTest, rateAddress } from './ip.ts'
 
 describe('rates are counted by', () => {
   for (const [ip, counted] of [
@@ -87,6 +87,25 @@ describe('a range', () => {
   }
 
   test('of no ranges holds nobody', () => expect(rangeTest([])('127.0.0.1')).toBe(false))
+})
+
+test('each address has one canonical spelling', () => {
+  for (const [text, canonical] of [
+    ['192.0.2.7', '192.0.2.7'],
+    ['::ffff:192.0.2.7', '192.0.2.7'],
+    ['::FFFF:c000:207', '192.0.2.7'],
+    ['2001:DB8:0:0::1', '2001:db8::1'],
+    ['2001:db8::1', '2001:db8::1'],
+    ['fe80::1%eth0', 'fe80::1'],
+    ['::1', '::1'],
+    ['192.0.2.0/24', undefined],
+    ['192.0.2', undefined],
+    ['2001:db8::/64', undefined],
+    ['localhost', undefined],
+    ['', undefined],
+  ] as const) {
+    expect(canonicalIp(text), text).toBe(canonical)
+  }
 })
 
 test('an address keeps its spelling unless it hides an IPv4 address or a zone', () => {

@@ -1,4 +1,4 @@
-import { BlockList, isIP } from 'node:net'
+import { BlockList, isIP, SocketAddress } from 'node:net'
 
 /** Answers whether an address lies in one of the ranges: addresses or CIDR, as isRange takes them. */
 export function rangeTest(ranges: readonly string[]): (ip: string) => boolean {
@@ -42,6 +42,13 @@ export function plainIp(ip: string): string | undefined {
   const groups = groupsOf(plain)
   const mapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff
   return mapped ? quad(groups.slice(6)) : plain
+}
+
+/** The one spelling of an address under which mail from it is recorded. Undefined: no address. */
+export function canonicalIp(text: string): string | undefined {
+  const plain = plainIp(text)
+  if (plain === undefined || isIP(plain) === 4) return plain
+  return new SocketAddress({ address: plain, family: 'ipv6' }).address
 }
 
 const LOOPBACK = rangeTest(['127.0.0.0/8', '::1'])

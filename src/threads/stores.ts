@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { MessagePort } from 'node:worker_threads'
 import type { Config } from '../config.ts'
 import type { ReceiveLimits } from '../core/recipient.ts'
@@ -6,7 +7,12 @@ import { openPostgresMail } from '../store/postgres/mail-store.ts'
 import { openPostgresShop } from '../store/postgres/shop-store.ts'
 import type { Db } from '../store/sqlite/files.ts'
 import { groupCommit, type Write } from '../store/sqlite/group-commit.ts'
-import { allMailWrites, type MailWrites, openSqliteMail } from '../store/sqlite/mail-store.ts'
+import {
+  allMailWrites,
+  type MailWrites,
+  openSqliteMail,
+  TRUSTED_MS,
+} from '../store/sqlite/mail-store.ts'
 import { openMigrated } from '../store/sqlite/migrate.ts'
 import { allShopWrites, openSqliteShop, type ShopWrites } from '../store/sqlite/shop-store.ts'
 import { makeVersions, openVersions } from '../store/sqlite/versions.ts'
@@ -51,31 +57,40 @@ export async function openShopStore(
   return closingToo(openSqliteShop(config.data, caller(way) as Write<ShopWrites>), way)
 }
 
-/** What the service's threads look at anew each time. About sessions, messages and leases they trust their own writer alone. */
-type StoreBeside = Omit<
-  MailStore,
-  | 'createSession'
-  | 'findSession'
-  | 'extendSession'
-  | 'reviveSession'
-  | 'endSession'
-  | 'addMail'
-  | 'deleteMessage'
-  | 'takeLease'
-  | 'endLease'
-  | 'sweep'
->
+/** What a command may do beside the service: create no session, store no mail, hold no lease. */
+interface StoreBeside
+  extends Omit<
+    MailStore,
+    | 'createSession'
+    | 'findSession'
+    | 'extendSession'
+    | 'reviveSession'
+    | 'addMail'
+    | 'takeLease'
+    | 'endLease'
+    | 'sweep'
+  > {
+  /** Resolves when no request that starts afterwards sees anything older than the last write. */
+  waitUntilVisible(): Promise<void>
+}
+
+// A timer may fire a little before its time.
+const VISIBLE_MS = TRUSTED_MS + 20
 
 /** The mail store of a command that runs beside the service: it writes in short transactions of its own. */
 export async function openMailBeside(config: Config): Promise<StoreBeside> {
-  if (onPostgres(config)) return await openPostgresMail(postgresOptions(config))
+  if (onPostgres(config)) {
+    const store = await openPostgresMail(postgresOptions(config))
+    return { ...store, waitUntilVisible: async () => {} }
+  }
   const { data: folder, minFreeBytes } = config
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const db = openMigrated(folder, 'mail')
   const versions = openVersions(makeVersions())
   const writes = allMailWrites(db, receiveLimits(config), Math.random)
   const write = writeAlone(groupCommit(db, writes, versions.add)) as Write<MailWrites>
-  return closingToo(openSqliteMail({ folder, minFreeBytes, write, versions }), db)
+  const store = closingToo(openSqliteMail({ folder, minFreeBytes, write, versions }), db)
+  return { ...store, waitUntilVisible: () => pause(VISIBLE_MS) }
 }
 
 /** The same for the shop. Keys are read at each request, so the service's threads see every change at once. */

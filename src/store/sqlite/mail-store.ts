@@ -135,13 +135,24 @@ function allMailReads(db: Db) {
 
 const REMEMBERED = 20_000
 
-/** A session row is read again only when its counter moved. A look-up that finds nothing is never remembered. */
+/**
+ * A command of the operator writes beside the service and cannot move its counters. So no session row is trusted for
+ * longer than this, and such a command ends only when this time has passed since its last write.
+ */
+export const TRUSTED_MS = 1_000
+
+/**
+ * A session row is read again when its counter moved, or when it is no longer trusted. A look-up that finds nothing is
+ * never remembered.
+ */
 function rememberedSessions(find: (tokenHash: string) => Session | undefined, versions: Versions) {
-  const remembered = new Map<string, { session: Session; counter: number }>()
+  const remembered = new Map<string, { session: Session; counter: number; readAt: number }>()
 
   return (tokenHash: string): Session | undefined => {
+    const now = performance.now()
     const known = remembered.get(tokenHash)
-    if (known && versions.read(known.session.id) === known.counter) return known.session
+    const isTrusted = known && now - known.readAt < TRUSTED_MS
+    if (isTrusted && versions.read(known.session.id) === known.counter) return known.session
     // The counter of a session not met before is unknown until its id is: read the row twice then, the counter between.
     const id = known?.session.id ?? find(tokenHash)?.id
     if (id === undefined) return undefined
@@ -153,7 +164,7 @@ function rememberedSessions(find: (tokenHash: string) => Session | undefined, ve
       const [eldest = ''] = remembered.keys()
       remembered.delete(eldest)
     }
-    remembered.set(tokenHash, { session, counter })
+    remembered.set(tokenHash, { session, counter, readAt: now })
     return session
   }
 }

@@ -1,0 +1,67 @@
+import { parseAddress } from '../core/address.ts'
+import type { Session } from '../core/session.ts'
+import { stamp, stamps } from '../core/stamp.ts'
+import { endSessionAt, listSessions, type OperatorDeps } from '../service/operator.ts'
+import { count } from './key-shown.ts'
+import { type Print, Refused } from './refused.ts'
+import { table } from './table.ts'
+import { bytesShown, volumeShown } from './volume.ts'
+
+interface ListOptions {
+  largest?: boolean
+  limit: number
+  json?: boolean
+}
+
+/** `mayfly session list` */
+export async function printSessions(
+  deps: OperatorDeps,
+  { largest, limit, json }: ListOptions,
+  print: Print,
+): Promise<void> {
+  // One more than is shown, to know whether there are more.
+  const order = largest ? 'largest' : 'newest'
+  const found = await listSessions(deps, { order, limit: limit + 1 })
+  const sessions = found.slice(0, limit)
+  if (json) {
+    print(JSON.stringify(sessions.map(sessionJson), null, 2))
+    return
+  }
+  if (sessions.length === 0) {
+    print('No live sessions.')
+    return
+  }
+  const rows = sessions.map((session) => [
+    session.address,
+    stamp(session.createdAt),
+    stamp(session.expiresAt),
+    count(session.count),
+    bytesShown(session.bytes),
+    session.keyId === undefined ? 'no' : 'yes',
+  ])
+  const heading = ['ADDRESS', 'CREATED', 'EXPIRES', 'MESSAGES', 'SIZE', 'KEY']
+  for (const line of table([heading, ...rows])) print(line)
+  if (found.length > limit) print(`The first ${count(limit)}; for more, use --limit.`)
+}
+
+/** `mayfly session end` */
+export async function endSession(deps: OperatorDeps, text: string, print: Print): Promise<void> {
+  const address = parseAddress(text)
+  if (!address) throw new Refused(`${JSON.stringify(text)} is not an address.`, 2)
+  const ended = await endSessionAt(deps, address)
+  if (!ended) throw new Refused(`No live session holds ${address}. See: mayfly session list`)
+  const removed = volumeShown({ messages: ended.count, bytes: ended.bytes })
+  print(`Ended the session of ${address} and deleted ${removed}.`)
+}
+
+/** Names and times as in the API; never a token or its hash, never the key's id. */
+function sessionJson({ address, createdAt, expiresAt, count: messages, bytes, keyId }: Session) {
+  return {
+    email: address,
+    ...stamps('created_at', createdAt),
+    ...stamps('expires_at', expiresAt),
+    messages,
+    bytes,
+    key: keyId !== undefined,
+  }
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach } from 'vitest'
+import { scratchMail } from '../../../test/scratch.ts'
+import { type Address, localOf, parseAddress, parseHost } from '../../core/address.ts'
+import { isOperator } from '../../core/prefix.ts'
+import { OPERATOR, POOL } from '../../core/session.ts'
+import type { OperatorDeps } from '../../service/operator.ts'
+
+export const NOON = new Date('2026-03-01T12:00:00Z')
+
+/** For each test a mail store of its own, at noon, with the domain box.test, and what the commands print. */
+export function operatorFixture() {
+  let mail: Awaited<ReturnType<typeof scratchMail>>
+  let lines: string[] = []
+  let waits = 0
+  let tokens = 0
+
+  beforeEach(async () => {
+    const mailbox = { maxMessages: 5_000, maxBytes: 100_000_000 }
+    mail = await scratchMail({ mailbox, poolMaxBytes: 100_000_000 })
+    lines = []
+    waits = 0
+    const name = parseHost('box.test')
+    assert.ok(name)
+    await mail.store.addDomain({ name, sessions: true, reader: true, ttlSeconds: undefined })
+  })
+  afterEach(() => mail.close())
+
+  return {
+    get store() {
+      return mail.store
+    },
+    get lines() {
+      return lines
+    },
+    /** How often a command waited until readers saw its writes. */
+    get waits() {
+      return waits
+    },
+    print: (line: string) => void lines.push(line),
+    deps(): OperatorDeps {
+      const waitUntilVisible = async () => {
+        waits += 1
+      }
+      return { store: { ...mail.store, waitUntilVisible }, now: () => NOON }
+    },
+    async session(
+      local: string,
+      { minutes = 60, keyId }: { minutes?: number; keyId?: string } = {},
+    ) {
+      tokens += 1
+      const tokenHash = `hash-${tokens}`
+      const session = await mail.store.createSession({
+        address: addressOf(`${local}@box.test`),
+        tokenHash,
+        keyId,
+        createdAt: NOON,
+        expiresAt: new Date(NOON.getTime() + minutes * 60_000),
+        cooldownMs: 86_400_000,
+      })
+      assert.ok(session)
+      return { ...session, tokenHash }
+    },
+    async send(to: string[], { clientIp = '192.0.2.7', bytes = 10 } = {}) {
+      const recipients = await Promise.all(
+        to.map(async (local) => {
+          const address = addressOf(`${local}@box.test`)
+          const { session } = await mail.store.findRecipient(address)
+          const shared = isOperator(localOf(address)) ? OPERATOR : POOL
+          return { address, mailbox: session?.id ?? shared }
+        }),
+      )
+      const kept = await mail.store.addMail({
+        recipients,
+        envelope: { clientIp, helo: 'x', mailFrom: '', tls: undefined, protocol: 'SMTP' },
+        head: { senderName: '', senderEmail: 'ann@sender.test', subject: clientIp },
+        raw: new Uint8Array(bytes),
+        receivedAt: NOON,
+      })
+      assert.equal(kept.outcome, 'kept')
+    },
+  }
+}
+
+function addressOf(text: string): Address {
+  const address = parseAddress(text)
+  assert.ok(address)
+  return address
+}

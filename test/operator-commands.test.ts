@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
+import { deleteMail } from '../src/cli/mail.ts'
+import { deleteOperator } from '../src/cli/operator-inbox.ts'
+import { endSession, printSessions } from '../src/cli/session.ts'
+import type { OperatorDeps } from '../src/service/operator.ts'
+import { openMailBeside } from '../src/threads/stores.ts'
+import { ask } from './ask.ts'
+import { emailsOf } from './emails.ts'
+import { followEvents } from './event-stream.ts'
+import { ALL_THE_TIME } from './house.ts'
+import { type KeyHouse, openKeyHouse, type TestKey } from './keys.ts'
+import { connectSmtp } from './smtp-client.ts'
+
+// The operator's commands beside a service that runs: what its readers see as soon as a command has returned.
+
+const BAD = '127.0.0.2'
+const GOOD = '127.0.0.3'
+
+let server: KeyHouse
+let key: TestKey
+let store: Awaited<ReturnType<typeof openMailBeside>>
+let deps: OperatorDeps
+let lines: string[] = []
+const print = (line: string) => void lines.push(line)
+
+beforeAll(async () => {
+  // Two HTTP threads, each of which remembers sessions by itself.
+  server = await openKeyHouse({
+    ...ALL_THE_TIME,
+    env: { MAYFLY_HTTP_THREADS: '2', MAYFLY_SESSION_MAX_MESSAGES: '4' },
+  })
+  key = await server.ring.issue()
+  store = await openMailBeside(server.config)
+  deps = { store, now: server.now }
+})
+afterAll(async () => {
+  await store.close()
+  await server.stop()
+})
+beforeEach(() => {
+  lines = []
+})
+
+async function sendFrom(localAddress: string, to: string[]): Promise<number> {
+  const client = await connectSmtp(server.smtpPort, '127.0.0.1', localAddress)
+  const raw = `From: a@sender.test\r\nSubject: from ${localAddress}\r\n\r\nhello\r\n`
+  const { code } = await client.send({ to, raw })
+  client.close()
+  return code
+}
+
+const check = (token: string, more = '', headers: Record<string, string> = {}) =>
+  ask(`${server.url}/api/check-mail?token=${token}${more}`, { headers })
+const subjects = ({ body }: Awaited<ReturnType<typeof check>>) =>
+  (body['messages'] as { subject: string }[]).map(({ subject }) => subject)
+
+/** Asks on both threads again and again, so that both remember the session as it is, until the command has returned. */
+async function whilePolled(token: string, command: () => Promise<void>): Promise<void> {
+  let done = false
+  const poll = async () => {
+    while (!done) await check(token)
+  }
+  const polls = [poll(), poll(), poll(), poll()]
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  await command().finally(() => {
+    done = true
+  })
+  await Promise.all(polls)
+}
+
+/** Many at once, on connections of all threads. */
+async function eachThread<T>(request: () => Promise<T>): Promise<T[]> {
+  return await Promise.all(Array.from({ length: 20 }, request))
+}
+
+describe('session end', () => {
+  test('no request that starts after it sees the session or its mail', async () => {
+    const { email, token } = await server.session({ domain_id: '2' }, key.headers)
+    assert.equal(await sendFrom(GOOD, [email]), 250)
+    const [{ id = 0 } = {}] = (await check(token)).body['messages'] as { id: number }[]
+    await printSessions(deps, { limit: 50, json: true }, print)
+    assert.match(lines.join('\n'), new RegExp(`"email": "${email}"`))
+
+    await whilePolled(token, () => endSession(deps, email, print))
+    for (const { status, body } of await eachThread(() => check(token))) {
+      assert.deepEqual([status, body['code']], [401, 'invalid_token'])
+    }
+    for (const path of ['read-mail', 'raw-mail']) {
+      const read = await ask(`${server.url}/api/${path}?token=${token}&id=${id}`)
+      assert.equal(read.status, 401)
+    }
+    const emails = await ask(`${server.url}/emails?to=${email}`, { headers: key.headers })
+    assert.deepEqual(emailsOf(emails), [])
+    assert.match(lines.at(-1) ?? '', /^Ended the session of \S+ and deleted 1 message \(/)
+    lines = []
+    await printSessions(deps, { limit: 50 }, print)
+    assert.doesNotMatch(lines.join('\n'), new RegExp(email))
+  })
+
+  test('its address cools down: mail is refused, nobody gets it, the token revives nothing', async () => {
+    const { email, token } = await server.session({ prefix: 'cooling', domain_id: '2' })
+    await endSession(deps, email, print)
+    assert.equal(await sendFrom(GOOD, [email]), 550)
+    await assert.rejects(server.session({ prefix: 'cooling', domain_id: '2' }), /address_taken/)
+    const url = `${server.url}/api/extend-session?token=${token}`
+    assert.equal((await ask(url, { method: 'POST' })).status, 401)
+    await assert.rejects(endSession(deps, email, print), /^Error: No live session holds /)
+  })
+
+  test('whoever waits is told: a stream gets its end, a long poll 401', async () => {
+    const { email, token } = await server.session()
+    const stream = await followEvents(server.url, token)
+    const waiting = check(token, '&wait=30')
+    await endSession(deps, email, print)
+    const { status, body } = await waiting
+    assert.deepEqual([status, body['code']], [401, 'invalid_token'])
+    await stream.untilEnd()
+    assert.match(stream.heard(), /event: end\ndata: \{"reason":"deleted"\}/)
+  })
+})
+
+describe('mail delete --from-ip', () => {
+  const progress = { tell() {}, end() {} }
+  const deleteFrom = (fromIp: string) =>
+    deleteMail(deps, { fromIp, signal: new AbortController().signal, progress }, print)
+
+  test('lists, 304s, streams and /emails are right as soon as it has returned', async () => {
+    const { email, token } = await server.session({ domain_id: '1' }, key.headers)
+    const to = [email, 'anybody@pool.test', 'abuse@pool.test']
+    for (const ip of [BAD, GOOD, BAD]) assert.equal(await sendFrom(ip, to), 250)
+    assert.equal(await sendFrom(BAD, ['somebody@pool.test']), 250)
+    const before = await check(token)
+    const paid = await ask(`${server.url}/emails`, { headers: key.headers })
+    assert.equal(emailsOf(paid).length, 7)
+    const tag = { 'if-none-match': before.headers.get('etag') ?? '' }
+    const paidTag = { 'if-none-match': paid.headers.get('etag') ?? '' }
+    assert.equal((await check(token, '', tag)).status, 304)
+    const stream = await followEvents(server.url, token)
+
+    await whilePolled(token, () => deleteFrom(BAD))
+    for (const after of await eachThread(() => check(token, '', tag))) {
+      assert.equal(after.status, 200)
+      assert.deepEqual(subjects(after), [`from ${GOOD}`])
+    }
+    const headers = { ...key.headers, ...paidTag }
+    const left = emailsOf(await ask(`${server.url}/emails`, { headers }))
+    assert.deepEqual(
+      left.map(({ subject }) => subject),
+      [`from ${GOOD}`, `from ${GOOD}`],
+    )
+    await stream.until(/event: deleted.*event: deleted/s)
+    await stream.end()
+    await printSessions(deps, { limit: 50 }, print)
+    assert.match(lines.join('\n'), new RegExp(`^${email} .* 1 +\\d+ bytes +yes$`, 'm'))
+    assert.match(
+      lines[0] ?? '',
+      /^Deleted 7 messages \(\d+ bytes\) from 127\.0\.0\.2: 2 in 1 session, 3 in the pool, 2 for postmaster and abuse\.$/,
+    )
+    await deleteFrom(BAD)
+    assert.equal(lines.at(-1), `No messages from ${BAD} were found.`)
+  })
+})
+
+describe('inbox --operator --delete', () => {
+  test('makes room for mail to postmaster and abuse again', async () => {
+    await deleteOperator(deps, 'all', print)
+    let code = 250
+    for (let sent = 0; code === 250 && sent < 10; sent += 1) {
+      code = await sendFrom(GOOD, ['abuse@box.test'])
+    }
+    assert.equal(code, 452)
+    await deleteOperator(deps, 'all', print)
+    assert.match(lines.at(-1) ?? '', /^Deleted 4 messages \(/)
+    assert.equal(await sendFrom(GOOD, ['abuse@box.test']), 250)
+  })
+})
