@@ -118,6 +118,81 @@ describe('mayfly inbox', () => {
   })
 })
 
+describe('the operator’s commands on sessions and mail, beside the running service', () => {
+  const create = async (prefix: string) => {
+    const body = new URLSearchParams({ prefix, domain_id: '1' })
+    const response = await fetch(`${served.url}/api/create-session`, { method: 'POST', body })
+    return (await response.json()) as { email: string; token: string }
+  }
+  const check = async (token: string) => {
+    const response = await fetch(`${served.url}/api/check-mail?token=${token}`)
+    return { status: response.status, body: (await response.json()) as { messages: unknown[] } }
+  }
+
+  test('session list --largest and session end', async () => {
+    const { email, token } = await create('ended')
+    expect(await mail(email)).toBe(250)
+    expect((await check(token)).status).toBe(200)
+    const listed = mayfly('session', 'list', '--largest', '--limit', '1', '--json')
+    expect(listed).toMatchObject({ status: 0, stderr: '' })
+    expect(JSON.parse(listed.stdout)).toHaveLength(1)
+    expect(listed.stdout).not.toContain(token)
+    const ended = mayfly('session', 'end', email)
+    expect((await check(token)).status).toBe(401)
+    expect(ended).toEqual({
+      status: 0,
+      stdout: `Ended the session of ended@box.test and deleted 1 message (${MAIL.length} bytes).\n`,
+      stderr: '',
+    })
+  })
+
+  test('mail delete --from-ip shows its progress and says what it deleted', async () => {
+    const { email, token } = await create('cleared')
+    expect(await mail(email)).toBe(250)
+    expect(await mail('abuse@box.test')).toBe(250)
+    expect((await check(token)).body.messages).toHaveLength(1)
+    const { status, stdout, stderr } = mayfly('mail', 'delete', '--from-ip', '::ffff:127.0.0.1')
+    expect((await check(token)).body.messages).toHaveLength(0)
+    expect(status).toBe(0)
+    expect(stdout).toMatch(/^Deleted \d+ messages \(.*\) from 127\.0\.0\.1: \d+ in \d+ session/)
+    expect(stderr).toMatch(/^Examining \d+ of \d+ rows /)
+    expect(mayfly('inbox', '--operator', '--no-wait').stdout).toBe(
+      'No mail for postmaster or abuse.\n',
+    )
+  })
+
+  test('inbox --operator --delete takes the id that is shown, then --all', async () => {
+    for (let sent = 0; sent < 3; sent += 1) expect(await mail('abuse@box.test')).toBe(250)
+    const { stdout } = mayfly('inbox', '--operator', '--no-wait')
+    const [, id = ''] = /^Id: +(\d+)$/m.exec(stdout) ?? []
+    expect(mayfly('inbox', '--operator', '--delete', id).stdout).toBe(
+      `Deleted 1 message (${MAIL.length} bytes) for postmaster and abuse.\n`,
+    )
+    expect(mayfly('inbox', '--operator', '--delete', '--all').stdout).toBe(
+      `Deleted 2 messages (${2 * MAIL.length} bytes) for postmaster and abuse.\n`,
+    )
+    expect(mayfly('inbox', '--operator', '--delete', id)).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: `No message for postmaster or abuse has the id ${id}.\n`,
+    })
+  })
+
+  for (const [args, status, line] of [
+    [['inbox', '--operator', '--all'], 2, 'To delete: mayfly inbox --operator --delete ID'],
+    [['inbox', '--delete', '5'], 2, 'To delete: mayfly inbox --operator --delete ID'],
+    [['session', 'end', 'nobody@box.test'], 1, 'No live session holds nobody@box.test.'],
+    [['mail', 'delete'], 2, "required option '--from-ip <ip>' not specified"],
+    [['mail', 'delete', '--from-ip', '10.0.0.0/8'], 2, '"10.0.0.0/8" is not an IP address'],
+  ] as const) {
+    test(`${args.join(' ')} is refused with one clear line`, () => {
+      const refused = mayfly(...args)
+      expect(refused).toMatchObject({ status, stdout: '', stderr: expect.stringContaining(line) })
+      expect(refused.stderr).not.toMatch(/\n {4}at /)
+    })
+  }
+})
+
 describe('mayfly domain', () => {
   test('changes what the running service offers, and ids stay what they were', async () => {
     expect(mayfly('domain', 'add', 'new.test').stdout).toMatch(

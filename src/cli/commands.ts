@@ -133,8 +133,11 @@ function addInboxCommand(mayfly: Command, deeds: Deeds, print: Print): void {
     .option('--no-wait', 'with --operator: show what is there and end')
     .option('--once', 'end after one mail')
     .option('--count <n>', 'end after n mails', countOf)
-    .option('--delete [id]', 'with --operator: delete the message with this id, show none')
-    .option('--all', 'with --operator --delete: delete every message')
+    .option(
+      '--delete [id]',
+      'with --operator: delete the message with this id instead of showing mail',
+    )
+    .option('--all', 'with --operator --delete and no id: delete every message')
     .action(async ({ operator, wait, ...options }: InboxOptions) => {
       if (options.delete !== undefined || options.all) {
         if (!operator || options.delete === undefined) {

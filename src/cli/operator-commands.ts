@@ -16,9 +16,9 @@ export function addSessionCommands(
 ): void {
   session
     .command('list')
-    .description('list live sessions, newest first; shows no mail')
-    .option('--largest', 'those that hold the most bytes first')
-    .option('--limit <n>', 'at most so many', countOf, 50)
+    .description('list live sessions, newest first, and what they hold')
+    .option('--largest', 'largest first')
+    .option('--limit <n>', 'maximum number of sessions', countOf, 50)
     .option('--json', 'as JSON')
     .action((options: { largest?: boolean; limit: number; json?: boolean }) =>
       withOperatorStore((deps) => printSessions(deps, options, print)),
@@ -36,7 +36,7 @@ export function addMailCommands(
 ): void {
   mail
     .command('delete')
-    .description('delete stored mail from every mailbox, and say how much; can be interrupted')
+    .description('delete stored mail from every mailbox; may be interrupted and run again')
     .requiredOption('--from-ip <ip>', 'mail that this IP address delivered')
     .action(async (options: { fromIp: string }) => {
       const fromIp = ipOf(options.fromIp)
