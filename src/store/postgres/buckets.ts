@@ -1,5 +1,5 @@
-// A bucket is the UTC day, in days since 1970, on which a mail is due to go: the end of its session, or of its time in a
-// shared box. Each has a partition of its own, which is dropped whole when the day is over.
+// A bucket is the UTC day, in days since 1970, after which a mail goes at the latest: the end of its session or a later day, or
+// the end of its time in a shared box. Each has a partition of its own, which is dropped whole when the day is over.
 
 const DAY_MS = 86_400_000
 // Partitions are made so far ahead, and a little further: a session of today may end so late.
@@ -13,6 +13,27 @@ export const FAR = 2 ** 15 - 1
 export function bucketOf(dueAt: Date, now: Date): number {
   const bucket = dayOf(dueAt)
   return bucket > dayOf(now) + FURTHEST_DAYS ? FAR : Math.min(Math.max(bucket, 0), FAR)
+}
+
+/** A session as its row says where its mail lies. */
+interface Placement {
+  bucket: number
+  count: number
+  created_at: number
+}
+
+/**
+ * The bucket of a session whose expiry changes. Mail has to lie no earlier than its expiry, so it moves only when it would be
+ * dropped too early, and then to twice the session's whole life: a move writes all of the mail again, and even a session that
+ * is extended every day is moved six times at most, the last time to FAR. If the session ends before its bucket, the sweep
+ * deletes its mail, see clearEnded.
+ */
+export function bucketAfterExtension(session: Placement, expiresAt: Date, now: Date): number {
+  const needed = bucketOf(expiresAt, now)
+  if (session.count === 0) return needed
+  if (needed <= session.bucket) return session.bucket
+  const createdAt = Math.min(session.created_at, expiresAt.getTime())
+  return bucketOf(new Date(2 * expiresAt.getTime() - createdAt), now)
 }
 
 export function dayOf(time: Date): number {

@@ -196,7 +196,7 @@ describe('bytes', () => {
       scene.other.extendSession(bob.id, at(2 * DAY), START),
     ])
     const kept = await run('select bucket, refs from mail.raw_mail')
-    assert.deepEqual(kept, [{ bucket: TODAY + 2, refs: 2 }])
+    assert.deepEqual(kept, [{ bucket: TODAY + 4, refs: 2 }])
   })
 
   test('of a session that its owner ended are deleted soon, not on the day it was to end', async () => {

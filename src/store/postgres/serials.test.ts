@@ -64,7 +64,7 @@ describe('the numbers of raw mails', () => {
       await scene.other.addMail(newMail(toBob, { raw: bytes(`for bob ${text}`) }))
       await scene.store.addMail(newMail(toAnn, { raw: bytes(`for ann ${text}`) }))
     }
-    assert.ok(await scene.store.extendSession(ann.id, at(2 * DAY), at(1)))
+    assert.ok(await scene.store.extendSession(ann.id, at(DAY + HOUR), at(1)))
     assert.deepEqual(await textsOf(ann.id), ['for ann 3', 'for ann 2', 'for ann 1'])
     assert.deepEqual(await textsOf(bob.id), ['for bob 3', 'for bob 2', 'for bob 1'])
   })
@@ -78,7 +78,7 @@ describe('the numbers of raw mails', () => {
       await postgres.run(`update mail.${table} set serial = 7`, opened.database)
     }
     await assert.rejects(
-      scene.store.extendSession(ann.id, at(2 * DAY), at(1)),
+      scene.store.extendSession(ann.id, at(DAY + HOUR), at(1)),
       /another mail has the number of one that moves/,
     )
     assert.deepEqual(await textsOf(ann.id), ['for ann'])

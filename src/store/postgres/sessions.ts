@@ -2,7 +2,7 @@ import { idRule, secretHash } from '../../core/id.ts'
 import type { MailboxId, Session } from '../../core/session.ts'
 import { isExtendable, isTaken, revived, type SessionRow, sessionOf } from '../session-row.ts'
 import type { NewSession, Revival } from '../store.ts'
-import { bucketOf } from './buckets.ts'
+import { bucketAfterExtension, bucketOf } from './buckets.ts'
 import { changeBucket } from './change-bucket.ts'
 import { gather } from './gather.ts'
 import { intoBuckets } from './partitions.ts'
@@ -40,7 +40,7 @@ export function sessionWrites(pool: Pool, random: () => number) {
       intoBuckets(pool, async (db, used) => {
         const row = await lockSession(db, mailbox)
         if (!row || !isExtendable(row, now)) return undefined
-        const bucket = bucketOf(expiresAt, now)
+        const bucket = bucketAfterExtension(row, expiresAt, now)
         used.add(bucket)
         if (bucket !== row.bucket) await changeBucket(db, mailbox, { from: row.bucket, to: bucket })
         const [extended] = await db.rows<SessionRow>(

@@ -10,6 +10,8 @@ import { goneFrom, letAge, lockShared } from './shared.ts'
 // Small enough that a mail waiting behind a step hardly notices.
 const MESSAGES_A_STEP = 200
 const SESSIONS_A_STEP = 200
+// To delete large mails takes as long as to write them: a step of 200 could run into the statement's time limit.
+const BYTES_A_STEP = 64 * 1024 * 1024
 
 // Readers look at the expiry; the sweep comes later, so that no mail or extension still on its way meets it.
 const GRACE_MS = 60_000
@@ -56,7 +58,7 @@ async function heldBack(db: Db, now: Date): Promise<Date> {
 
 /**
  * Takes the mail of sessions that are over from everybody's sight. Its bytes go when their day's partition is dropped; only
- * where that is not soon, because the owner ended it early or it was to live long, they are deleted here.
+ * where that is not soon, because the session ended before its bucket or was to live long, they are deleted here.
  */
 async function clearEnded(db: Db, now: Date): Promise<{ sessions: number; messages: number }> {
   // Whoever is just extended or ended is left for the next step.
@@ -69,14 +71,16 @@ async function clearEnded(db: Db, now: Date): Promise<{ sessions: number; messag
   // What a key sees changes too: the pool's lock keeps all who change that in one line, see boxes.ts.
   if (due.some(({ keyed, count }) => keyed && count > 0)) await lockShared(db, [POOL])
   let left = MESSAGES_A_STEP
+  let leftBytes = BYTES_A_STEP
   const empty: DueSession[] = []
   const raws = new Map<number, number[]>()
   for (const session of due) {
     const { id, bucket, count } = session
     if (bucket > dayOf(now) && count > 0) {
       const gone = await deleteSome(db, { bucket, where: `mailbox = ${id}` }, left)
-      raws.set(bucket, [...(raws.get(bucket) ?? []), ...gone])
-      left -= gone.length
+      raws.set(bucket, [...(raws.get(bucket) ?? []), ...gone.map(({ serial }) => serial)])
+      leftBytes -= gone.reduce((sum, { size }) => sum + size, 0)
+      left = leftBytes > 0 ? left - gone.length : 0
     }
     if (left <= 0) break
     empty.push(session)
@@ -112,21 +116,24 @@ async function clearFar(db: Db, mailbox: MailboxId, most: number): Promise<numbe
   const [box] = await lockShared(db, [mailbox])
   if (!box?.buckets.includes(FAR) || most <= 0) return 0
   const gone = await deleteSome(db, { bucket: FAR, where: goneFrom(box) }, most)
-  await releaseRaw(db, FAR, gone)
+  await releaseRaw(
+    db,
+    FAR,
+    gone.map(({ serial }) => serial),
+  )
   return gone.length
 }
 
-/** Deletes up to so many messages of one bucket; the answer is the serials of their bytes. */
+/** Deletes up to so many messages of one bucket; the serials returned are those of their raw mails. */
 async function deleteSome(
   db: Db,
   { bucket, where }: { bucket: number; where: string },
   most: number,
-): Promise<number[]> {
-  const gone = await db.rowsOnce<{ serial: number }>(
+): Promise<{ serial: number; size: number }[]> {
+  return await db.rowsOnce(
     `delete from mail.message where bucket = ${bucket} and (mailbox, id) in (
        select mailbox, id from mail.message
        where bucket = ${bucket} and ${where} order by id limit ${most})
-     returning serial`,
+     returning serial, size`,
   )
-  return gone.map(({ serial }) => serial)
 }

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
+import { openPostgres, type Postgres } from '../../../test/postgres.ts'
+import { postgresMail } from '../../../test/postgres-stores.ts'
+import { at, DAY, HOUR, MINUTE, openScene, type Scene, START } from '../contract/scene.ts'
+import { dayOf, FAR } from './buckets.ts'
+
+const TODAY = dayOf(START)
+
+let postgres: Postgres
+let opened: Awaited<ReturnType<typeof postgresMail>>
+let scene: Scene
+
+beforeAll(async () => {
+  postgres = await openPostgres()
+})
+afterAll(() => postgres.close())
+beforeEach(async () => {
+  opened = await postgresMail(postgres)
+  scene = await openScene(opened)
+})
+afterEach(() => scene.close())
+
+const run = async <Row>(sql: string) => (await postgres.run(sql, opened.database)) as Row[]
+/** Physical position of every row of mail: a row that was copied or updated has another one. */
+const positions = () =>
+  run(
+    `select tableoid, ctid::text, xmin::text from mail.raw_mail
+     union all select tableoid, ctid::text, xmin::text from mail.message order by 1, 2`,
+  )
+const bucketsOf = async (table: string) => {
+  const rows = await run<{ bucket: number }>(
+    `select distinct bucket from mail.${table} order by bucket`,
+  )
+  return rows.map(({ bucket }) => bucket)
+}
+
+describe('extending a session', () => {
+  test('moves no mail when the life gets shorter', async () => {
+    const { id } = await scene.session('ann@box.test', 20 * DAY)
+    await scene.send(['ann@box.test'])
+    const before = await positions()
+    for (const days of [10, 1, 20]) {
+      assert.ok(await scene.store.extendSession(id, at(days * DAY), START))
+    }
+    assert.deepEqual(await positions(), before)
+  })
+
+  test('moves no mail when lives alternate, after the first of each', async () => {
+    const { id } = await scene.session('ann@box.test')
+    await scene.send(['ann@box.test'])
+    const extend = async (hours: number) => {
+      assert.ok(await scene.store.extendSession(id, at(hours * HOUR), START))
+    }
+    await extend(30)
+    await extend(100)
+    const before = await positions()
+    for (let round = 0; round < 20; round += 1) await extend(round % 2 === 0 ? 30 : 100)
+    assert.deepEqual(await positions(), before)
+  })
+
+  test('by a day each day copies the mail a few times in all, and loses none', async () => {
+    const { id } = await scene.session('ann@box.test', DAY)
+    await scene.send(['ann@box.test'])
+    let copies = 0
+    let before = await positions()
+    for (let day = 1; day <= 100; day += 1) {
+      assert.ok(await scene.store.extendSession(id, at((day + 1) * DAY), at(day * DAY - HOUR)))
+      if (day % 20 === 0) await scene.sweepAll(at(day * DAY))
+      const now = await positions()
+      if (JSON.stringify(now) !== JSON.stringify(before)) copies += 1
+      before = now
+    }
+    assert.equal(copies, 6)
+    assert.deepEqual(await scene.subjects(id), ['hello'])
+    assert.deepEqual(await bucketsOf('raw_mail'), [FAR])
+  })
+
+  test('changes the bucket of an empty mailbox to that of its end, earlier or later', async () => {
+    const { id } = await scene.session('ann@box.test')
+    for (const days of [5, 2, 3]) {
+      assert.ok(await scene.store.extendSession(id, at(days * DAY), START))
+      assert.deepEqual(await bucketsOf('session'), [TODAY + days])
+    }
+  })
+})
+
+test('mail that lies beyond the end of its session is deleted soon after that end', async () => {
+  const { id } = await scene.session('ann@box.test')
+  await scene.send(['ann@box.test'])
+  assert.ok(await scene.store.extendSession(id, at(20 * DAY), START))
+  assert.ok(await scene.store.extendSession(id, at(2 * HOUR), START))
+  await scene.send(['ann@box.test'])
+  assert.deepEqual(await bucketsOf('message'), await bucketsOf('session'))
+  assert.deepEqual(await scene.subjects(id), ['hello', 'hello'])
+  await scene.sweepAll(at(2 * HOUR + MINUTE))
+  assert.deepEqual([await bucketsOf('message'), await bucketsOf('raw_mail')], [[], []])
+})
+
+test('sessions with more mail than one step deletes are cleared in several steps', async () => {
+  const roomy = { mailbox: { maxMessages: 9, maxBytes: 1e9 }, poolMaxBytes: 1e9 }
+  const large = await postgresMail(postgres, { limits: roomy })
+  const second = await openScene(large)
+  const raw = () => new Uint8Array(40 * 1024 * 1024)
+  const names = ['ann@box.test', 'bob@box.test']
+  for (const name of names) {
+    const { id } = await second.session(name, 20 * DAY)
+    await second.send([name], { raw: raw() })
+    await second.send([name], { raw: raw() })
+    await second.store.endSession(id, at(1))
+  }
+  let steps = 1
+  while (await second.store.sweep(second.due(at(MINUTE + 1)))) steps += 1
+  assert.ok(steps >= 3, `${steps} steps`)
+  const left = 'select 1 from mail.raw_mail union all select 1 from mail.message'
+  assert.deepEqual(await postgres.run(left, large.database), [])
+  await second.close()
+})
