@@ -12,6 +12,7 @@ const rates = {
   createSession: { count: 60, seconds: 60, burst: 60 },
   checkout: { count: 30, seconds: 60, burst: 30 },
   checkMail: { count: 600, seconds: 60, burst: 600 },
+  extendSession: { count: 10, seconds: 60, burst: 10 },
   wrongKey: { count: 20, seconds: 60, burst: 21 },
 } as const satisfies Record<string, Rate>
 

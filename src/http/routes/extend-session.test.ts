@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { ask, ENCODINGS, post, refusalFault } from '../../../test/ask.ts'
+import { ask, askFrom, ENCODINGS, post, refusalFault } from '../../../test/ask.ts'
 import { type House, openHouse } from '../../../test/house.ts'
 import { parseHost } from '../../core/address.ts'
 import { openMailBeside } from '../../threads/stores.ts'
-import { PROXY_ENV, sharedAnswers } from '../route.contract.ts'
+import { newClient, PROXY, PROXY_ENV, sharedAnswers } from '../route.contract.ts'
 import { extendSessionRoute } from './extend-session.ts'
 
 const HOUR = 3_600
@@ -146,6 +146,33 @@ describe('401', () => {
     assert.equal((await post(url, { token: live.token })).status, 200)
     await store.changeDomain(name, { active: true })
     await store.close()
+  })
+})
+
+describe('429', () => {
+  test('the eleventh extension of one token within a minute, from any client', async () => {
+    const { token } = await house.session()
+    const extend = (given = token) =>
+      askFrom(house.httpPort, PROXY, {
+        method: 'POST',
+        path: `/api/extend-session?token=${given}`,
+        headers: { 'x-forwarded-for': newClient() },
+      })
+    const started = house.now().getTime()
+    let passed = 0
+    let refused = await extend()
+    for (; refused.status === 200 && passed < 100; refused = await extend()) passed += 1
+    // One is available again after six seconds.
+    const regained = Math.floor((house.now().getTime() - started) / 6_000)
+    assert.ok(passed >= 10 && passed <= 10 + regained, `${passed} passed`)
+    assert.deepEqual([refused.status, refused.body['code']], [429, 'rate_limited'])
+    assert.equal(refusalFault(refused), undefined)
+    assert.ok(Number(refused.headers.get('retry-after')) >= 1)
+    const other = await house.session()
+    assert.equal((await extend(other.token)).status, 200)
+    assert.equal((await post(url, { token })).status, 200, 'loopback is exempt')
+    house.moveClock(60)
+    assert.equal((await extend()).status, 200)
   })
 })
 

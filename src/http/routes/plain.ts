@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { secretHash } from '../../core/id.ts'
 import { Problem, type ProblemCode } from '../../core/problem.ts'
 import { isFull, type Session } from '../../core/session.ts'
 import { createSession } from '../../service/create-session.ts'
@@ -62,6 +63,7 @@ export const plainRoutes: readonly Route[] = [
     about: 'Moves the end of the address.',
     input: Type.Object({ proof }),
     async answer(_input, { needs, call, token }) {
+      if (call.client !== undefined) await takeRate(needs, 'extendSession', secretHash(token))
       const session = await extendSession(needs, token, undefined)
       return goTo(INBOX, keep(needs.now(), call.secure(), { session, token }))
     },
