@@ -110,6 +110,7 @@ function addRarities(folder: string, overAddress: string): void {
     insert or ignore into installation values (1, x'00ff10');
     insert or ignore into reconciled values ('fake', 1700000000000);
     insert or ignore into payment_event values ('evt_1', 'paid', null, 1700000000000);
+    update api_key set period = 2;
     insert into usage_day select id, 20000, 7 from api_key`)
   shop.close()
 }

@@ -114,7 +114,7 @@ describe('a deed', () => {
     const late = needs({
       spendRequest: async (...spend) => {
         const spent = await shop.spendRequest(...spend)
-        if (!spent) await shop.returnRequest(key.id, dayOf(now))
+        if (!spent) await shop.returnRequest(key.id, { day: dayOf(now), period: 0 })
         return spent
       },
     })

@@ -19,11 +19,11 @@ export async function charge<T>(
   { key, caller }: { key: ApiKey; caller: Caller },
   deed: () => Promise<T>,
 ): Promise<T> {
-  const { day } = await spend(needs, key, caller)
+  const spent = await spend(needs, key, caller)
   try {
     return await deed()
   } catch (error) {
-    await giveBack(needs, { key, caller, day }).catch((failure: unknown) => {
+    await giveBack(needs, { spent, caller }).catch((failure: unknown) => {
       // It may have been given back for all we know: to try again later could give back two.
       if (failure instanceof StoreAway) throw error
       throw new AggregateError([error, failure], 'a request that failed was not given back', {
@@ -36,10 +36,10 @@ export async function charge<T>(
 
 async function giveBack(
   { shop, now }: ChargeNeeds,
-  { key: { id }, caller, day }: { key: ApiKey; caller: Caller; day: number },
+  { spent, caller }: { spent: Spent; caller: Caller },
 ): Promise<void> {
-  await shop.returnRequest(id, day)
-  const left = await shop.readKey(id, now())
+  await shop.returnRequest(spent.id, spent)
+  const left = await shop.readKey(spent.id, now())
   if (left) caller.seen(left)
 }
 

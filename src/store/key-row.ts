@@ -14,6 +14,7 @@ export interface KeyRow {
   used: number
   day: number
   used_today: number
+  period: number
   created_at: number
   expires_at: number | null
 }
@@ -37,5 +38,5 @@ export function keyOf(row: KeyRow, now: Date): ApiKey {
 /** What one request heard, of which so many were taken after it by the statement that gave this row. */
 export function spentOf(row: KeyRow, now: Date, after: number): Spent {
   const then = { ...row, used: row.used - after, used_today: row.used_today - after }
-  return { ...keyOf(then, now), day: row.day }
+  return { ...keyOf(then, now), day: row.day, period: row.period }
 }

@@ -226,8 +226,8 @@ export interface ShopStore extends PurchaseStore {
   labelKey(keyId: string, label: string): Promise<boolean>
   /** Takes one request in a single statement; undefined when none is left. */
   spendRequest(keyId: string, now: Date): Promise<Spent | undefined>
-  /** Gives back one request of that day, after a fault of ours. */
-  returnRequest(keyId: string, day: number): Promise<void>
+  /** Gives back one request, after a fault of ours, to the day and the period that it was taken from. */
+  returnRequest(keyId: string, from: SpentFrom): Promise<void>
   /** Requests by UTC day, oldest first, from that day on; days without any are left out. */
   readUsage(keyId: string, fromDay: number): Promise<UsageDay[]>
 
@@ -251,11 +251,16 @@ export interface NewKey {
   expiresAt: Date | undefined
 }
 
-/** A key of which a request was taken. */
-export interface Spent extends ApiKey {
-  /** On which it was counted; not the clock's, where that has stepped back. */
+/** What a request was counted against. */
+export interface SpentFrom {
+  /** Not the clock's, where that has stepped back. */
   day: number
+  /** Rises with each renewal, which starts the count in all anew. */
+  period: number
 }
+
+/** A key of which a request was taken. */
+export interface Spent extends ApiKey, SpentFrom {}
 
 export interface KeyRoll {
   keyId: string

@@ -111,7 +111,7 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
     await spendMany(1, later(DAY))
     const spent = await store.spendRequest('k1', NOON)
     assert.equal(spent?.day, dayOf(later(DAY)))
-    await store.returnRequest('k1', spent.day)
+    await store.returnRequest('k1', spent)
     assert.equal((await store.readKey('k1', later(DAY)))?.usedToday, 1)
     assert.deepEqual(
       (await store.readUsage('k1', 0)).map(({ count }) => count),
@@ -163,12 +163,12 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
   test('a request given back can be spent again, on the day it was spent', async () => {
     await add({ maxPerDay: 2 })
     await spendMany(2)
-    await store.returnRequest('k1', dayOf(NOON))
+    await store.returnRequest('k1', { day: dayOf(NOON), period: 0 })
     const key = await store.findKey('secret-hash', NOON)
     assert.deepEqual([key?.used, key?.usedToday], [1, 1])
     assert.equal(await spendMany(5), 1)
     await spendMany(1, later(DAY))
-    await store.returnRequest('k1', dayOf(NOON))
+    await store.returnRequest('k1', { day: dayOf(NOON), period: 0 })
     const next = await store.findKey('secret-hash', later(DAY))
     assert.deepEqual([next?.used, next?.usedToday], [2, 1])
   })

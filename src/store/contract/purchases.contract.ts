@@ -165,6 +165,20 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
       assert.equal((await store.readKey('k1', NOON))?.used, 1)
     })
 
+    test('that renews gets back no request of the period before', async () => {
+      await order({ plan: business })
+      await learn(PAID)
+      const former = await store.spendRequest('k1', NOON)
+      await learn({ ...PAID, payments: [payment('p1'), payment('p2', later(365 * DAY))] })
+      await store.spendRequest('k1', NOON)
+      assert.ok(former)
+      await store.returnRequest('k1', former)
+      const key = await store.readKey('k1', NOON)
+      // The day is not over: of its limit the request is given back.
+      assert.deepEqual([key?.used, key?.usedToday], [1, 1])
+      assert.deepEqual(await store.readUsage('k1', 0), [{ day: former.day, count: 1 }])
+    })
+
     test('that is returned stops the key, and one that is won back starts it again', async () => {
       await order()
       await learn(PAID)

@@ -4,7 +4,7 @@ import type { KeyRoll, NewKey, UsageDay } from '../store.ts'
 import type { Db, Pool } from './pool.ts'
 
 export const KEY = `id, prefix, plan, label, state, max_requests, max_per_day, used, day, used_today,
-  created_at, expires_at`
+  period, created_at, expires_at`
 
 export function keyReads(db: Db) {
   return {

@@ -147,7 +147,7 @@ describe('two nodes', () => {
         () => claim(node, `c${at}`),
         () => node.rollKey(roll),
         () => node.spendRequest('k1', NOON),
-        () => node.returnRequest('k1', 20_513),
+        () => node.returnRequest('k1', { day: 20_513, period: 0 }),
         () => node.labelKey('k1', `${at}`),
         () => node.sweepShop(later(9_000 * DAY)),
       ]

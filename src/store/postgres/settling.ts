@@ -93,7 +93,7 @@ async function settleKey(
     [keyId, keyPrefix, plan.id, row.id, plan.requests, plan.perDay ?? null, now.getTime()],
   )
   if (payments > before && before > 0) {
-    await db.rows('update shop.api_key set used = 0 where id = $1', [keyId])
+    await db.rows('update shop.api_key set used = 0, period = period + 1 where id = $1', [keyId])
   }
   // What the operator revoked stays so, whatever is paid or returned.
   const changed = await db.rows(

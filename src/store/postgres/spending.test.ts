@@ -66,7 +66,7 @@ describe('two nodes that spend of one key', () => {
     await add({ maxRequests: 50 })
     const first = await ask(50)
     const back = Promise.all(
-      first.slice(0, 20).map(({ day }, at) => nodes[at % 2 ? 0 : 1].returnRequest('k1', day)),
+      first.slice(0, 20).map((spent, at) => nodes[at % 2 ? 0 : 1].returnRequest('k1', spent)),
     )
     const meanwhile = await ask(100)
     await back

@@ -1,6 +1,6 @@
 import { dayOf } from '../../core/quota.ts'
 import { type KeyRow, spentOf } from '../key-row.ts'
-import type { Spent } from '../store.ts'
+import type { Spent, SpentFrom } from '../store.ts'
 import { KEY } from './keys.ts'
 import type { Db } from './pool.ts'
 
@@ -37,15 +37,15 @@ export function spendingWrites(db: Db) {
         void serve(keyId, own)
       }),
 
-    async returnRequest(keyId: string, day: number): Promise<void> {
+    async returnRequest(keyId: string, { day, period }: SpentFrom): Promise<void> {
       await db.rows(
         `with returned as (
-           update shop.api_key set used = used - 1,
+           update shop.api_key set used = used - case when period = $3 then 1 else 0 end,
              used_today = used_today - case when day = $2 then 1 else 0 end
-           where id = $1 and used > 0 returning id
+           where id = $1 and (used > 0 or period <> $3) returning id
          )
          update shop.usage_day set count = count - 1 from returned where key_id = id and day = $2`,
-        [keyId, day],
+        [keyId, day, period],
       )
     },
   }

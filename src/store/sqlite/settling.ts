@@ -75,7 +75,7 @@ function keyUpdate(db: Db) {
     `insert or ignore into api_key (id, prefix, plan, label, max_requests, max_per_day, created_at)
      values (?, ?, ?, ?, ?, ?, ?)`,
   )
-  const renew = db.prepare('update api_key set used = 0 where id = ?')
+  const renew = db.prepare('update api_key set used = 0, period = period + 1 where id = ?')
   // What the operator revoked stays so, whatever is paid or returned.
   const update = db.prepare(
     `update api_key set expires_at = @ends, state = case state when 'revoked' then state else @state end

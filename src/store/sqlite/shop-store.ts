@@ -40,7 +40,7 @@ export function openSqliteShop(folder: string, write: Write<ShopWrites>): ShopSt
     revokeKey: (keyId) => write('revokeKey', keyId),
     labelKey: (keyId, label) => write('labelKey', { keyId, label }),
     spendRequest: (keyId, now) => write('spendRequest', { keyId, now }),
-    returnRequest: (keyId, day) => write('returnRequest', { keyId, day }),
+    returnRequest: (keyId, { day, period }) => write('returnRequest', { keyId, day, period }),
     readUsage: async (keyId, fromDay) => keys.readUsage(keyId, fromDay),
 
     addPurchase: (purchase) => write('addPurchase', purchase),

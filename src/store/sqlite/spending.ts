@@ -1,6 +1,6 @@
 import { dayOf } from '../../core/quota.ts'
 import { type KeyRow, spentOf } from '../key-row.ts'
-import type { Spent } from '../store.ts'
+import type { Spent, SpentFrom } from '../store.ts'
 import type { Db } from './files.ts'
 
 export interface Spend {
@@ -16,7 +16,8 @@ export function spendingWrites(db: Db) {
      on conflict (key_id, day) do update set count = count + excluded.count`,
   )
   const giveBack = db.prepare(
-    `update api_key set used = used - 1, used_today = used_today - (day = ?) where id = ? and used > 0`,
+    `update api_key set used = used - (period = @period), used_today = used_today - (day = @day)
+     where id = @keyId and (used > 0 or period <> @period)`,
   )
   const uncount = db.prepare('update usage_day set count = count - 1 where key_id = ? and day = ?')
 
@@ -28,8 +29,8 @@ export function spendingWrites(db: Db) {
   }
 
   return {
-    returnRequest({ keyId, day }: { keyId: string; day: number }): void {
-      if (giveBack.run(day, keyId).changes === 1) uncount.run(keyId, day)
+    returnRequest({ keyId, day, period }: { keyId: string } & SpentFrom): void {
+      if (giveBack.run({ keyId, day, period }).changes === 1) uncount.run(keyId, day)
     },
     /** All that waited, at once: those for one key and day are added up, and each still has its own exact answer. */
     batches: {
