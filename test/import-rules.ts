@@ -9,21 +9,22 @@ interface Import {
 /** Who may import whom, beside their own kind: ARCHITECTURE.md shows the same table. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   core: [],
-  child: ['core'],
-  mime: ['core', 'child'],
-  sender: ['core', 'child'],
-  store: ['core'],
-  redis: ['core'],
+  shared: ['core'],
+  child: ['core', 'shared'],
+  mime: ['core', 'shared', 'child'],
+  sender: ['core', 'shared', 'child'],
+  store: ['core', 'shared'],
+  redis: ['core', 'shared'],
   bus: ['core', 'redis'],
   limit: ['core', 'redis'],
-  pay: ['core'],
-  service: ['core', 'mime'],
-  smtp: ['core', 'service'],
-  imap: ['core', 'service'],
-  http: ['core', 'service'],
-  cli: ['core', 'service'],
-  settings: ['core'],
-  log: ['core'],
+  pay: ['core', 'shared'],
+  service: ['core', 'shared', 'mime'],
+  smtp: ['core', 'shared', 'service'],
+  imap: ['core', 'shared', 'service'],
+  http: ['core', 'shared', 'service'],
+  cli: ['core', 'shared', 'service'],
+  settings: ['core', 'shared'],
+  log: ['core', 'shared'],
 }
 
 /** Of these a service may know the shape, never the thing: it is given one. */
@@ -89,6 +90,7 @@ function engineFault(path: string, target: string): string | undefined {
 }
 
 function packageFault(part: string, target: string, source: string): string | undefined {
+  if (part === 'shared') return `shared may not import ${target}: browsers run it, too`
   if (part !== 'core') return undefined
   const allowed = PURE[target]
   if (!allowed) return `core may not import ${target}: no I/O, no clock, no chance, no packages`

@@ -17,7 +17,7 @@ test('every file of src imports only what the table allows', () => {
 /** All that reaches the reader's browser; each was chosen. */
 const PAGE_PACKAGES = ['preact', 'preact/hooks', '@preact/signals', 'dompurify', 'uqr']
 
-test('the page imports nothing of src, and only the packages that were chosen for it', () => {
+test('the page imports of src only what is shared, and only the packages chosen for it', () => {
   const pages = globSync('web/*/**/*.{ts,tsx}', { cwd: fileURLToPath(root) }).filter(
     (path) => !/^web\/dist|\.test\.ts$/.test(path),
   )
@@ -27,12 +27,24 @@ test('the page imports nothing of src, and only the packages that were chosen fo
       .map(({ target }) => target)
       .filter((target) =>
         target.startsWith('.')
-          ? !posix.join(posix.dirname(path), target).startsWith('web/')
+          ? !/^(web|src\/shared)\//.test(posix.join(posix.dirname(path), target))
           : !PAGE_PACKAGES.includes(target),
       )
       .map((target) => `${path}: the page may not import ${target}`),
   )
   expect(strays).toEqual([])
+})
+
+test('what the page shares with the server imports nothing of Node', () => {
+  const reached = new Set(files.filter((path) => /^src\/shared\/.*(?<!\.test)\.ts$/.test(path)))
+  expect(reached.size).toBeGreaterThan(0)
+  // A set that grows while it is iterated: each file once.
+  for (const path of reached) {
+    for (const { target } of importsOf(readFileSync(new URL(path, root), 'utf8'))) {
+      expect(target, path).toMatch(/^\./)
+      reached.add(posix.join(posix.dirname(path), target))
+    }
+  }
 })
 
 test('the table is held against the whole house', () => {
@@ -51,6 +63,8 @@ describe('allowed', () => {
   for (const [path, source] of [
     ['src/core/prefix.ts', "import { Problem } from './problem.ts'"],
     ['src/core/id.ts', "import { hash } from 'node:crypto'"],
+    ['src/shared/x.ts', "import { priceText } from '../core/price.ts'"],
+    ['src/http/x.ts', "import { displaySender } from '../shared/sender-display.ts'"],
     ['src/service/receive.ts', "import type { Bus } from '../bus/bus.ts'"],
     ['src/service/receive.ts', "import { readHead } from '../mime/head.ts'"],
     ['src/http/routes/x.ts', "import { receive } from '../../service/receive.ts'"],
@@ -79,6 +93,9 @@ describe('refused', () => {
       "import { hash, randomBytes } from 'node:crypto'",
       'core may not import randomBytes of node:crypto',
     ],
+    ['src/core/x.ts', "import { a } from '../shared/a.ts'", 'core may not import shared'],
+    ['src/shared/x.ts', "import { a } from '../service/a.ts'", 'shared may not import service'],
+    ['src/shared/x.ts', "import { isIP } from 'node:net'", 'shared may not import node:net'],
     ['src/store/x.ts', "import { a } from '../bus/bus.ts'", 'store may not import bus'],
     ['src/sender/x.ts', "import { a } from '../mime/head.ts'", 'sender may not import mime'],
     ['src/child/x.ts', "import { a } from '../mime/job.ts'", 'child may not import mime'],

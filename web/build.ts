@@ -26,7 +26,10 @@ async function build(): Promise<void> {
 }
 
 function hashOfSources(): string {
-  const names = globSync('**/*.{ts,tsx,css}', { cwd: here, exclude: ['dist*/**'] }).sort()
+  const own = globSync('**/*.{ts,tsx,css}', { cwd: here, exclude: ['dist*/**'] })
+  // What it shares with the server, and what that may import.
+  const shared = globSync('../src/{shared,core}/**/*.ts', { cwd: here })
+  const names = [...own, ...shared].sort()
   const lock = readFileSync(`${here}../package-lock.json`, 'utf8')
   const texts = names.map((name) => `${name}\n${readFileSync(`${here}${name}`, 'utf8')}`)
   return hash('sha256', [lock, ...texts].join('\n'))

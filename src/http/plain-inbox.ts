@@ -1,11 +1,11 @@
 import type { MessageSummary } from '../core/message.ts'
 import type { Session } from '../core/session.ts'
 import { isoStamp } from '../core/stamp.ts'
+import { displaySender } from '../shared/sender-display.ts'
 import type { Answer } from './answer.ts'
 import { html, type Markup } from './markup.ts'
 import { alone, INBOX, type PlainSite, plainPage, proofField } from './plain-page.ts'
 import type { Tongue } from './plain-tongue.ts'
-import { shownSender } from './shown-sender.ts'
 
 const LOOK_SECONDS = 15
 
@@ -73,7 +73,7 @@ function looking({ say, count }: Tongue, looks: boolean): Markup {
 function line(tongue: Tongue, message: MessageSummary, now: Date): Markup {
   const { say, between, time } = tongue
   const { id, subject, senderName, senderEmail, receivedAt, code } = message
-  const sender = shownSender(senderName, senderEmail).title || say('mail_no_sender')
+  const sender = displaySender(senderName, senderEmail).title || say('mail_no_sender')
   return html`<li>
 <a class="plain-subject" href="/plain/mail/${id}">${alone(subject || say('mail_no_subject'))}</a>
 <span class="plain-sender" title="${senderEmail}">${alone(sender)}</span>

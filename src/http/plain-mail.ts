@@ -1,10 +1,10 @@
 import type { AttachmentNote, Code, Link, Mail, Message, SenderChecks } from '../core/message.ts'
 import { isoStamp } from '../core/stamp.ts'
+import { displaySender, isSuspicious } from '../shared/sender-display.ts'
 import type { Answer } from './answer.ts'
 import { html, type Markup } from './markup.ts'
 import { alone, INBOX, type PlainSite, plainPage, proofField } from './plain-page.ts'
 import type { Tongue } from './plain-tongue.ts'
-import { shownSender } from './shown-sender.ts'
 
 interface Letter {
   message: Message
@@ -35,7 +35,7 @@ export function mailPage(site: PlainSite, { message, mail, checks, token }: Lett
 <dt>${say('mail_to')}</dt><dd>${alone(recipient)}</dd>
 <dt>${say('mail_received')}</dt><dd><time datetime="${isoStamp(receivedAt)}">${tongue.time(receivedAt)}</time></dd>
 </dl>
-${codeCard(tongue, mail.codes)}${isDoubtful(message, checks) ? html`` : linkCard(tongue, mail.links)}
+${codeCard(tongue, mail.codes)}${isSuspicious(message.senderName, message.senderEmail, checks) ? html`` : linkCard(tongue, mail.links)}
 ${textOf(tongue, mail)}
 ${files(tongue, id, mail.attachments)}
 <div class="row">
@@ -48,24 +48,16 @@ ${files(tongue, id, mail.attachments)}
 
 /** The address is always there: a name can say anything. */
 function sender({ say }: Tongue, { senderName, senderEmail }: Message): Markup {
-  const { title, address } = shownSender(senderName, senderEmail)
+  const { title, address } = displaySender(senderName, senderEmail)
   if (title === '') return html`${say('mail_no_sender')}`
   if (!address) return alone(title)
   return html`${alone(title)} <span class="soft" dir="ltr">&lt;${address}&gt;</span>`
 }
 
-/** Nobody should be led on with one click by who only seems to be somebody. */
-function isDoubtful(
-  { senderName, senderEmail }: Message,
-  checks: SenderChecks | undefined,
-): boolean {
-  return shownSender(senderName, senderEmail).claims !== undefined || checks?.dmarc === 'fail'
-}
-
 function claimed({ say }: Tongue, { senderName, senderEmail }: Message): Markup {
-  const { claims } = shownSender(senderName, senderEmail)
-  if (!claims) return html``
-  return html`<p class="notice bad">${say('sender_claims', { name: claims })}</p>`
+  const { claimedName } = displaySender(senderName, senderEmail)
+  if (!claimedName) return html``
+  return html`<p class="notice bad">${say('sender_claims', { name: claimedName })}</p>`
 }
 
 function trust({ say }: Tongue, checks: SenderChecks | undefined): Markup {

@@ -181,6 +181,37 @@ test('what a stranger wrote stays text where scripts would run', async () => {
   assert.equal(dialogs, 0)
 })
 
+test('senders are displayed as on the page with scripts', async () => {
+  const names = [
+    'Node.js Weekly',
+    'Müller GmbH & Co.KG',
+    'paypal。com',
+    'pay\uff20bank',
+    'A\u202eB',
+  ]
+  const page = await visit('/plain')
+  const email = await getAddress(page)
+  for (const name of names) {
+    const word = `=?utf-8?B?${Buffer.from(name).toString('base64')}?=`
+    assert.equal(await house().mail(email, `From: ${word} <x@evil.test>\r\n\r\nHi.\r\n`), 250)
+  }
+  const senders = async (selector: string) => {
+    await page
+      .locator(selector)
+      .nth(names.length - 1)
+      .waitFor()
+    return (await page.locator(selector).allTextContents()).toReversed()
+  }
+  await link(page, 'Look now').click()
+  const plain = await senders('.plain-sender')
+  assert.deepEqual(plain, [...names.slice(0, 2), 'x@evil.test', 'x@evil.test', 'AB'])
+  const { value: token } = await cookieOf(page)
+  const kept = JSON.stringify([{ email, token, expires: '2100-01-01T00:00:00.000Z' }])
+  await page.evaluate(`localStorage.setItem('mayfly mailboxes', ${JSON.stringify(kept)})`)
+  await page.goto(house().url)
+  assert.deepEqual(await senders('.mail-from bdi'), plain)
+})
+
 describe('from another site', () => {
   const EVIL = 'http://evil.test'
 

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { written } from '../reader/sender.ts'
+import { displaySender } from '../../src/shared/sender-display.ts'
 import { kept } from '../site/kept.ts'
 import type { Summary } from '../site/shapes.ts'
 import { whisper } from '../site/told.ts'
@@ -48,7 +48,7 @@ function toldOf(messages: readonly Summary[]): string {
 }
 
 function senderOf({ sender_name, sender_email }: Summary): string {
-  return written(sender_name, sender_email).title || say('reader_nobody')
+  return displaySender(sender_name, sender_email).title || say('reader_nobody')
 }
 
 function permission(): NotificationPermission {

@@ -1,5 +1,5 @@
 import { signal, useComputed } from '@preact/signals'
-import { written } from '../reader/sender.ts'
+import { displaySender } from '../../src/shared/sender-display.ts'
 import { copyText } from '../site/copy-button.tsx'
 import { Glyph } from '../site/glyphs.tsx'
 import type { Summary } from '../site/shapes.ts'
@@ -21,7 +21,7 @@ export interface RowProps {
 /** One message of the list. */
 export function Row({ message, isUnread, isChosen, isOpen }: RowProps) {
   const { id, code } = message
-  const { title: sender } = written(message.sender_name, message.sender_email)
+  const { title: sender } = displaySender(message.sender_name, message.sender_email)
   const subject = message.subject || say('reader_no_subject')
   return (
     <li

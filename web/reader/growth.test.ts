@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, test, vi } from 'vitest'
+import { displaySender } from '../../src/shared/sender-display.ts'
 import { grows } from '../../test/growth.ts'
 import { autolink } from './autolink.ts'
 import { contentId } from './content-id.ts'
 import { cleanSheet } from './mail-style.ts'
 import { risksOf } from './risk.ts'
-import { written } from './sender.ts'
 
 // Whatever a stranger repeats, the page does not stand still.
 const LONGEST = 32_768
@@ -59,6 +59,13 @@ const REPEATED = [
     'cid:',
     '.exe',
     '.pdf.',
+    ',com',
+    '[.]',
+    '{at}',
+    '%2e',
+    '&#46;',
+    'a\u0660',
+    '\u0301',
   ],
 ]
 
@@ -77,7 +84,7 @@ for (const [name, read, longest = LONGEST] of [
   ['a text with addresses', autolink],
   // No address is longer.
   ['the end of an address', (text: string) => autolink(`http://a.test/${text}`), 3_900],
-  ['the name of a sender', (text: string) => written(text, 'x@evil.test')],
+  ['the name of a sender', (text: string) => displaySender(text, 'x@evil.test')],
   ['the name of a part', contentId],
   ['the name of a file', (text: string) => risksOf(text, text)],
 ] as const) {

@@ -1,9 +1,9 @@
 import { Fragment } from 'preact'
+import { displaySender } from '../../src/shared/sender-display.ts'
 import { Glyph } from '../site/glyphs.tsx'
 import type { Message, Summary } from '../site/shapes.ts'
 import { comma, language, say } from '../site/words.ts'
 import { filesAmong } from './attachments.tsx'
-import { written } from './sender.ts'
 import { SenderChecks } from './sender-checks.tsx'
 
 interface HeadProps {
@@ -20,7 +20,7 @@ interface HeadProps {
 /** From whom, to whom, about what and when. */
 export function Head({ id, summary, message, isChecking, files }: HeadProps) {
   const { subject, sender_name: name, sender_email: address } = summary
-  const { title, address: behind, claims } = written(name, address)
+  const { title, address: behind, claimedName } = displaySender(name, address)
   const at = new Date(summary.received_at_iso)
   return (
     <header class="reader-head">
@@ -37,7 +37,7 @@ export function Head({ id, summary, message, isChecking, files }: HeadProps) {
           {at.toLocaleString(language.value, { dateStyle: 'medium', timeStyle: 'short' })}
         </time>
       </div>
-      {claims && <p class="notice bad">{say('reader_claims', { name: claims })}</p>}
+      {claimedName && <p class="notice bad">{say('reader_claims', { name: claimedName })}</p>}
       <div class="reader-marks">
         <dl class="reader-lines">
           <People words={say('reader_to')} people={message?.to ?? []} />
@@ -81,7 +81,7 @@ function People({ words, people }: { words: string; people: readonly Person[] })
       <dt>{words}</dt>
       <dd>
         {people.slice(0, SHOWN).map(({ name, address }, at) => {
-          const { title, address: behind } = written(name, address)
+          const { title, address: behind } = displaySender(name, address)
           return (
             <Fragment key={`${at} ${address}`}>
               {at > 0 && comma()}

@@ -5,7 +5,6 @@ import { frameDocument, SANDBOX } from './frame-document.ts'
 import { imageWishes } from './image-wishes.ts'
 import { picturesOf } from './pictures.ts'
 import { RemoteImages } from './remote-images.tsx'
-import { verdictOf } from './sender.ts'
 import { TextView } from './text-view.tsx'
 
 interface HtmlViewProps {
@@ -19,7 +18,7 @@ export function HtmlView({ message, token }: HtmlViewProps) {
   const [asked, setAsked] = useState(false)
   const ready = useReady(message, token)
   // Anybody can write under another's name: what was allowed to a sender counts only where he is proven.
-  const proven = auth !== null && verdictOf(auth) === 'proven'
+  const proven = auth?.dmarc === 'pass'
   const always = proven && imageWishes.has(sender)
   const remoteImages = asked || always
 

@@ -1,4 +1,5 @@
 import { useEffect, useId, useState } from 'preact/hooks'
+import { isSuspicious } from '../../src/shared/sender-display.ts'
 import { Glyph } from '../site/glyphs.tsx'
 import type { Message, Summary } from '../site/shapes.ts'
 import { Tabs } from '../site/tabs.tsx'
@@ -9,7 +10,6 @@ import { Head } from './head.tsx'
 import { HtmlView, loadSanitiser } from './html-view.tsx'
 import { type Reading, useMessage } from './reading.ts'
 import { SaveButton } from './save-button.tsx'
-import { doubtful } from './sender.ts'
 import { HeadersView, RawView } from './source-views.tsx'
 import { TextView } from './text-view.tsx'
 import './reader.css'
@@ -49,7 +49,7 @@ export function Reader(props: ReaderProps) {
       />
       <div class="cards">
         <CodeCard key={`code ${summary.id}`} codes={message ? codesOf(message) : early(summary)} />
-        {message && !doubtful(message) && <LinkCard links={message.links} />}
+        {message && !isDoubtful(message) && <LinkCard links={message.links} />}
       </div>
       {message ? (
         <>
@@ -66,6 +66,10 @@ export function Reader(props: ReaderProps) {
       )}
     </article>
   )
+}
+
+function isDoubtful({ sender_name: name, sender_email: address, auth }: Message): boolean {
+  return isSuspicious(name, address, auth)
 }
 
 function codesOf({ codes }: Message): string[] {

@@ -1,6 +1,6 @@
+import { domainOf } from '../../src/shared/sender-display.ts'
 import type { Message } from '../site/shapes.ts'
 import { say } from '../site/words.ts'
-import { domainOf, verdictOf } from './sender.ts'
 
 type Checks = NonNullable<Message['auth']>
 
@@ -10,11 +10,11 @@ const LOOKS = { proven: 'badge good', forged: 'badge bad', unproven: 'badge' } a
 export function SenderChecks({ checks, sender }: { checks: Checks; sender: string }) {
   const domain = domainOf(sender)
   // Who names no sender is not said to be somebody else.
-  const verdict = domain === '' ? 'unproven' : verdictOf(checks)
+  const outcome = domain === '' ? 'unproven' : outcomeOf(checks)
   return (
     <details class="checks">
-      <summary class={LOOKS[verdict]}>{say(`reader_${verdict}`, { domain })}</summary>
-      <p>{say(`reader_${verdict}_why`, { domain })}</p>
+      <summary class={LOOKS[outcome]}>{say(`reader_${outcome}`, { domain })}</summary>
+      <p>{say(`reader_${outcome}_why`, { domain })}</p>
       <dl class="facts">
         {(['dmarc', 'dkim', 'spf'] as const).map((name) => (
           <>
@@ -25,4 +25,10 @@ export function SenderChecks({ checks, sender }: { checks: Checks; sender: strin
       </dl>
     </details>
   )
+}
+
+/** `proven`: the domain's owner vouches for it; `forged`: it failed the owner's check; `unproven`: nobody can tell. */
+function outcomeOf({ dmarc }: Checks): keyof typeof LOOKS {
+  if (dmarc === 'pass') return 'proven'
+  return dmarc === 'fail' ? 'forged' : 'unproven'
 }

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { written } from '../../web/reader/sender.ts'
 import type { Address } from '../core/address.ts'
 import { EMPTY_MAIL, type Message } from '../core/message.ts'
 import type { Session } from '../core/session.ts'
 import { inboxPage } from './plain-inbox.ts'
 import { mailPage } from './plain-mail.ts'
 import { tongueOf } from './plain-tongue.ts'
-import { shownSender } from './shown-sender.ts'
 import { NO_BUILD } from './testing/plain.ts'
 
 const EVIL = 'x@evil.test'
@@ -41,42 +39,26 @@ function shown(senderName: string): string {
 }
 
 describe('without scripts', () => {
-  for (const name of ['service@bank.test', 'Help of bank.test team', 'pay\u200b＠bank']) {
-    test(`nobody passes for ${name} by calling himself so`, () => {
+  for (const name of [
+    'service@bank.test',
+    'Help of bank.test team',
+    'pay\u200b＠bank',
+    'bank。com',
+    'bank\uff61com',
+  ]) {
+    test(`the name ${name} is shown as a claim, not as the sender`, () => {
       assert.equal(listed(name), EVIL)
       assert.ok(shown(name).startsWith(`<bdi>${EVIL}</bdi>`))
       assert.match(shown(name), /The name given is “[^”]*bank/)
     })
   }
 
-  test('a name that is only a name stands first', () => {
-    assert.equal(listed('Ann Sender'), 'Ann Sender')
-    assert.match(shown('Ann Sender'), /^<bdi>Ann Sender<\/bdi> .*x@evil\.test/)
-    assert.ok(!shown('Ann Sender').includes('The name given'))
-  })
-})
-
-describe('a sender is written here as the script of the page writes him', () => {
-  for (const [name, address] of [
-    ['Ann', 'ann@a.test'],
-    ['', 'ann@a.test'],
-    ['Ann', ''],
-    ['', ''],
-    ["'Ann@A.test'", 'ann@a.test'],
-    ['Bank <pay@bank.test>', EVIL],
-    ['pay (at) bank', EVIL],
-    ['pay＠bank', EVIL],
-    ['bank.test', EVIL],
-    ['Help of bank.test team', EVIL],
-    ['evil.test', 'x@mail.evil.test'],
-    ['bücher.test', 'x@xn--bcher-kva.test'],
-    ['bank.test', 'x@['],
-    ['J. R. Smith Jr.', EVIL],
-    ['A\u200bn\u202en', EVIL],
-    ['\u200b\u3164', EVIL],
-  ] as const) {
-    test(`${name} <${address}>`, () => {
-      assert.deepEqual(shownSender(name, address), written(name, address))
+  for (const name of ['Ann Sender', 'Node.js Weekly', 'Müller GmbH and Co.KG']) {
+    test(`${name} is only a name, and comes first`, () => {
+      assert.equal(listed(name), name)
+      assert.ok(shown(name).startsWith(`<bdi>${name}</bdi> <span`))
+      assert.ok(shown(name).includes(EVIL))
+      assert.ok(!shown(name).includes('The name given'))
     })
   }
 })
