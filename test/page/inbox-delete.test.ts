@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
 import { describe, test, vi } from 'vitest'
 import {
   letter,
@@ -14,9 +15,20 @@ import {
 import { visitor } from './visit.ts'
 
 // As behind a proxy: then the rates count for the browser, too.
-const { house, visit } = visitor({ MAYFLY_TRUST_PROXY: '127.0.0.1' })
+const { house, visit, beside, expect } = visitor({ MAYFLY_TRUST_PROXY: '127.0.0.1' })
 const OUTSIDE = { extraHTTPHeaders: { 'x-forwarded-for': '203.0.113.7' } }
 const UNDO_MS = 9_000
+
+/** Run in the page: how many rows of messages it ever showed. */
+const WATCH_ROWS = `
+  rowsSeen = 0
+  new MutationObserver(() => {
+    rowsSeen = Math.max(rowsSeen, document.querySelectorAll('.mail').length)
+  }).observe(document, { childList: true, subtree: true })
+`
+
+/** What the browser keeps of deletions that are not confirmed. */
+const pending = (page: Page) => page.evaluate(`localStorage.getItem('mayfly deleting')`)
 
 describe('what is deleted', () => {
   test('is gone at once, comes back by undo, and stays on the server until then', async () => {
@@ -32,6 +44,9 @@ describe('what is deleted', () => {
     await row(page, 'Mail 1').waitFor()
     await page.getByRole('button', { name: 'Undo' }).waitFor({ state: 'detached' })
     assert.equal(await page.title(), '(2) Inbox – Mayfly')
+    await page.reload()
+    await row(page, 'Mail 1').waitFor()
+    assert.equal(await pending(page), null)
   })
 
   test('is deleted for good when the time to undo is over', async () => {
@@ -150,4 +165,52 @@ describe('several', () => {
     await untilSubjects(house(), token, [])
     await page.getByText('Waiting for mail').waitFor()
   })
+
+  for (const [name, leave] of [
+    [
+      'a reload',
+      async (page: Page) => {
+        await page.reload()
+        return page
+      },
+    ],
+    [
+      'a crash',
+      async (page: Page) => {
+        const debug = await page.context().newCDPSession(page)
+        const crashed = page.waitForEvent('crash')
+        void debug.send('Page.crash').catch(() => undefined)
+        await crashed
+        return await beside(page, '/')
+      },
+    ],
+  ] as const) {
+    test(`never come back after ${name} half way`, async () => {
+      // A deletion that the page sent while it was left is sent again.
+      expect({ complaint: /404/ })
+      const page = await visit('/', OUTSIDE)
+      await page.clock.install()
+      const { email, token } = await openInbox(page)
+      await mailFlood(house(), email, 200)
+      await page.getByText('200 unread').waitFor()
+      await page.getByRole('button', { name: 'Delete all' }).click()
+      await page.getByText('Waiting for mail').waitFor()
+      // The four that are on their way then get no further: they are what a page that goes away has in hand.
+      let sent = 0
+      await page.route('**/api/delete-mail', async (route) => {
+        sent += 1
+        if (sent <= 100 || sent > 104) await route.continue()
+      })
+      await page.clock.runFor(UNDO_MS)
+      await page.locator('.toast', { hasText: 'Deleting 100 of 200' }).waitFor()
+      await vi.waitUntil(() => sent === 104, 30_000)
+      assert.match(String(await pending(page)), /^\{"[^"]+@[^"]+":\[[\d,]+\]\}$/)
+      await page.context().addInitScript({ content: WATCH_ROWS })
+      const after = await leave(page)
+      await untilSubjects(house(), token, [])
+      await after.getByText('Waiting for mail').waitFor()
+      assert.equal(await after.evaluate('rowsSeen'), 0, 'a deleted message was listed again')
+      await vi.waitUntil(async () => (await pending(after)) === null, 30_000)
+    })
+  }
 })

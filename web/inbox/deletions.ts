@@ -1,16 +1,14 @@
-import { batch, computed, signal } from '@preact/signals'
-import { current, mailboxes } from '../address/mailboxes.ts'
-import { kept } from '../site/kept.ts'
+import { batch, computed, effect, signal } from '@preact/signals'
+import { current } from '../address/mailboxes.ts'
 import { type Deletion, deleteSoon, deleteWhileLeaving } from './deletion.ts'
 import { lookNow } from './hear.ts'
-import { cut, full, leaving, mail } from './mail.ts'
-import { type Marks, parseMarks } from './marks.ts'
+import { cut, full, known, leaving, mail } from './mail.ts'
+import { pendingDeletions } from './pending-deletions.ts'
 
 const UNDO_MS = 8_000
 const LANES = 4
 // A page that goes away may send so many; the next visit sends the rest.
 const MOST_WHILE_LEAVING = 100
-const SHELF = 'deleting'
 
 /** What the reader deleted last: it goes to the server when there is no more way back. */
 const undoable = signal<readonly Deletion[]>([])
@@ -21,7 +19,8 @@ export const sending = signal<{ done: number; total: number } | undefined>(undef
 export const undeleted = signal<readonly Deletion[]>([])
 
 let queue: Deletion[] = []
-let lanes = 0
+/** Sent, and not answered yet: one for each lane that is busy. */
+const inFlight = new Set<Deletion>()
 let timer: ReturnType<typeof setTimeout> | undefined
 
 /** Takes them off the page now and deletes them in a while, unless that is undone. */
@@ -79,25 +78,28 @@ function stay(deletions: readonly Deletion[]): void {
 
 function enqueue(deletions: readonly Deletion[]): void {
   if (deletions.length === 0) return
+  pendingDeletions.add(deletions)
   queue.push(...deletions)
   const { done, total } = sending.value ?? { done: 0, total: 0 }
   sending.value = { done, total: total + deletions.length }
-  while (lanes < Math.min(LANES, queue.length)) void run()
+  while (inFlight.size < LANES && queue.length > 0) void run()
 }
 
 async function run(): Promise<void> {
-  lanes += 1
   for (let next = queue.shift(); next; next = queue.shift()) {
-    sent(next, await deleteSoon(next))
+    inFlight.add(next)
+    const isGone = await deleteSoon(next)
+    inFlight.delete(next)
+    sent(next, isGone)
   }
-  lanes -= 1
-  if (lanes > 0) return
+  if (inFlight.size > 0) return
   sending.value = undefined
   // There may be room again, and older ones to show.
   if (cut.value || full.value) await lookNow().catch(() => undefined)
 }
 
 function sent(deletion: Deletion, isGone: boolean): void {
+  pendingDeletions.remove([deletion])
   batch(() => {
     if (isGone) gone([deletion])
     else undeleted.value = [...undeleted.value, deletion]
@@ -113,32 +115,54 @@ function gone(deletions: readonly Deletion[]): void {
   mail.gone(new Set(here.map(({ id }) => id)))
 }
 
-/** What was decided stays decided when the page is left, or was left before all was sent. */
+/** Deletions are carried out even if the page is reloaded, left or crashes before all were sent. */
 export function keepDecisions(): void {
-  const left = parseMarks(kept.find(SHELF))
-  kept.keep(SHELF, undefined)
-  for (const { email, token } of mailboxes.value) {
-    const deletions = (left[email] ?? []).map((id) => ({ token, id }))
-    leave(deletions)
-    enqueue(deletions)
-  }
+  resume()
   addEventListener('pagehide', () => {
-    const rest = [...queue, ...undoable.value]
+    const rest = [...inFlight, ...queue, ...undoable.value]
+    // Nobody hears the answers: the next visit makes sure of these, too.
+    pendingDeletions.add(rest)
+    for (const one of rest.slice(0, MOST_WHILE_LEAVING)) deleteWhileLeaving(one)
+    clearTimeout(timer)
     queue = []
     undoable.value = []
-    for (const one of rest.slice(0, MOST_WHILE_LEAVING)) deleteWhileLeaving(one)
-    // The page may come back as it was left.
-    gone(rest)
-    const late = rest.slice(MOST_WHILE_LEAVING)
-    if (late.length > 0) kept.keep(SHELF, JSON.stringify(byAddress(late)))
+  })
+  // The page came back as it was left.
+  addEventListener('pageshow', ({ persisted }) => {
+    if (persisted) resume()
   })
 }
 
-function byAddress(deletions: readonly Deletion[]): Marks {
-  return Object.fromEntries(
-    mailboxes.value.map(({ email, token }) => [
-      email,
-      deletions.filter((one) => one.token === token).map(({ id }) => id),
-    ]),
+/** Hides what is still to be deleted, and sends it. */
+function resume(): void {
+  const { token } = current.value ?? {}
+  const pending = pendingDeletions.list().filter((one) => !isInFlight(one))
+  leaving.value = new Set([...inFlight, ...pending])
+  sending.value = undefined
+  enqueue(pending.filter((one) => one.token !== token))
+  void resumeListed(
+    token,
+    pending.filter((one) => one.token === token),
   )
+}
+
+/** Most of them may be gone by now: only those that the server still lists are sent. */
+async function resumeListed(token: string | undefined, here: readonly Deletion[]): Promise<void> {
+  if (here.length === 0) return
+  const listed = Promise.withResolvers<void>()
+  const isHere = () => current.value?.token === token
+  const stop = effect(() => {
+    if (known.value || !isHere()) listed.resolve()
+  })
+  await listed.promise
+  stop()
+  const left = here.filter(({ id }) => !isHere() || mail.mayHave(id))
+  const done = here.filter((one) => !left.includes(one))
+  pendingDeletions.remove(done)
+  stay(done)
+  enqueue(left)
+}
+
+function isInFlight({ token, id }: Deletion): boolean {
+  return [...inFlight].some((one) => one.token === token && one.id === id)
 }

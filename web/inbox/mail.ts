@@ -56,6 +56,11 @@ const lookingSince = new Set<Set<number>>()
 /** What is told about the mailbox, by whatever way. */
 export const mail = {
   newest: () => listing.value.newest,
+  /** False only if the server's list says that there is no such message. */
+  mayHave(id: number): boolean {
+    const { rows, cut } = listing.value
+    return rows.some((row) => row.id === id) || (cut && id < (rows.at(-1)?.id ?? 0))
+  },
   /** Another mailbox is on the page. */
   clear(): void {
     batch(() => {
