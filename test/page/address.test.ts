@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { describe, test } from 'vitest'
-import { letter, openInbox, row } from './inbox-steps.ts'
+import { letter, openInbox, row, storedMailboxes } from './inbox-steps.ts'
 import { visitor } from './visit.ts'
 
 const { house, visit, beside, expect } = visitor()
@@ -112,10 +112,8 @@ describe('the first address', () => {
       await page.evaluate('JSON.stringify({...localStorage, ...sessionStorage})'),
     )
     assert.ok(!/canary/i.test(memory), memory)
-    const [kept] = JSON.parse(
-      String(await page.evaluate(`localStorage.getItem('mayfly mailboxes')`)),
-    )
-    assert.deepEqual(Object.keys(kept), ['email', 'token', 'expires'])
+    const [kept = {}] = await storedMailboxes(page)
+    assert.deepEqual(Object.keys(kept), ['email', 'token', 'expires', 'since'])
   })
 })
 

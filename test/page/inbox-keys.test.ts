@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { describe, test } from 'vitest'
+import { describe, test, vi } from 'vitest'
 import { letter, mailboxOf, mailMany, openInbox, row, untilSubjects } from './inbox-steps.ts'
 import { visitor } from './visit.ts'
 
@@ -95,10 +95,7 @@ test('r looks for mail, n brings a new address; a command with Ctrl is the brows
   await forced
   await page.keyboard.press('Control+j')
   await page.keyboard.press('n')
-  await page.waitForFunction(
-    (before) => JSON.parse(localStorage.getItem('mayfly mailboxes') ?? '[]')[0].email !== before,
-    email,
-  )
+  await vi.waitUntil(async () => (await mailboxOf(page)).email !== email, 30_000)
 })
 
 test('? tells the keys, and they can be turned off for good', async () => {

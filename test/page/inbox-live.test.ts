@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { letter, opener, openInbox, row } from './inbox-steps.ts'
+import { letter, mailboxOf, opener, openInbox, row } from './inbox-steps.ts'
 import { visitor } from './visit.ts'
 
 const { house, visit, beside } = visitor()
@@ -103,9 +103,7 @@ test('another address brings its own list, and the first keeps its own', async (
   await page.getByText('Waiting for mail').waitFor()
   await row(page, 'For the first').waitFor({ state: 'detached' })
   await house().mail(email, letter({ subject: 'Late for the first' }))
-  const second = await page.evaluate(
-    () => JSON.parse(localStorage.getItem('mayfly mailboxes') ?? '[]')[0].email,
-  )
+  const { email: second } = await mailboxOf(page)
   assert.notEqual(second, email)
   await house().mail(second, letter({ subject: 'For the second' }))
   await row(page, 'For the second').waitFor()

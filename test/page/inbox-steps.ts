@@ -6,13 +6,32 @@ import { connectSmtp } from '../smtp-client.ts'
 
 /** What a visitor of the inbox does, and what he sees. */
 
-/** The address that this browser shows, and the token that it keeps for it. */
-export async function mailboxOf(page: Page): Promise<{ email: string; token: string }> {
-  const found = await page.waitForFunction(() => {
-    const [first] = JSON.parse(localStorage.getItem('mayfly mailboxes') ?? '[]')
-    return first
-  })
-  return (await found.jsonValue()) as { email: string; token: string }
+interface StoredMailbox {
+  email: string
+  token: string
+  since: number
+}
+
+/** The mailboxes that this browser stores, the newest first. */
+export async function storedMailboxes(page: Page): Promise<StoredMailbox[]> {
+  const found = await page.evaluate(() =>
+    Object.entries({ ...localStorage })
+      .filter(([key]) => key.startsWith('mayfly mailbox '))
+      .map(([, value]) => JSON.parse(String(value))),
+  )
+  return (found as StoredMailbox[]).sort((a, b) => b.since - a.since)
+}
+
+/** The newest of them, as soon as there is one. */
+export async function mailboxOf(page: Page): Promise<StoredMailbox> {
+  return await vi.waitFor(
+    async () => {
+      const [first] = await storedMailboxes(page)
+      assert.ok(first)
+      return first
+    },
+    { timeout: 30_000 },
+  )
 }
 
 /** On the page, with its address, and hearing of new mail as it comes. */

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { test, vi } from 'vitest'
-import { mailMany, opener, openInbox, row, untilSubjects } from './inbox-steps.ts'
+import { describe, test, vi } from 'vitest'
+import { mailMany, opener, openInbox, row, storedMailboxes, untilSubjects } from './inbox-steps.ts'
 import { visitor } from './visit.ts'
 
-const { house, visit, expect } = visitor()
+const { house, visit, beside, expect } = visitor()
+
+const address = (page: Page) => page.locator('#address')
+const press = async (page: Page, name: string) =>
+  await page.getByRole('button', { name, exact: true }).click()
 
 /** A mailbox with two mails of which one is deleted; then another address takes its place. */
 async function deleteAndLeave(page: Page) {
@@ -56,4 +60,80 @@ test('what could not be deleted is tried again in its own mailbox', async () => 
   await page.unroute('**/api/delete-mail')
   await again.click()
   await untilSubjects(house(), token, ['Mail 2'])
+})
+
+describe('many addresses', () => {
+  const NEW = 24
+
+  test('are all kept, however many tabs make them at once', async () => {
+    const page = await visit('/')
+    await openInbox(page)
+    const other = await beside(page, '/')
+    await openInbox(other)
+    const made: string[] = []
+    page.context().on('response', async (response) => {
+      if (!response.url().endsWith('/api/create-session')) return
+      const { email } = (await response.json()) as { email: string }
+      made.push(email)
+    })
+    await Promise.all(
+      [page, other].map(async (tab) => {
+        for (let count = 0; count < NEW / 2; count += 1) {
+          const before = await address(tab).innerText()
+          await tab.keyboard.press('n')
+          await address(tab).filter({ hasNotText: before }).waitFor()
+        }
+      }),
+    )
+    await vi.waitUntil(() => made.length === NEW, 30_000)
+    const stored = (await storedMailboxes(page)).map(({ email }) => email)
+    assert.deepEqual(
+      made.filter((email) => !stored.includes(email)),
+      [],
+    )
+    for (const tab of [page, other]) await tab.getByText(`${NEW} more addresses`).waitFor()
+    await page.reload()
+    await page.getByText(`${NEW} more addresses`).waitFor()
+  })
+
+  test('fill the list, which is said; then one has to end before another is made', async () => {
+    const page = await visit('/favicon.svg')
+    const sessions = await Promise.all(Array.from({ length: 3 }, () => house().session()))
+    const expires = new Date(Date.now() + 86_400_000)
+    const old = Array.from({ length: 97 }, (_, index) => ({
+      email: `old${index}@box.test`,
+      token: `token-${index}`,
+      expires,
+    }))
+    // As version 0.1 kept them: that list is taken over.
+    const list = [...sessions.map(({ email, token }) => ({ email, token, expires })), ...old]
+    const text = JSON.stringify(JSON.stringify(list))
+    await page.evaluate(`localStorage.setItem('mayfly mailboxes', ${text})`)
+    await page.goto(`${house().url}/`)
+    await openInbox(page)
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+    await press(page, 'New address')
+    const alert = page
+      .getByRole('alert')
+      .filter({ hasText: 'Your list is full (100 live addresses)' })
+    await alert.waitFor()
+    assert.deepEqual(
+      asked.filter((path) => path === '/api/create-session'),
+      [],
+    )
+    assert.equal((await storedMailboxes(page)).length, 100)
+
+    await alert.getByRole('button', { name: 'Show my addresses' }).click()
+    assert.equal(await page.evaluate('document.activeElement.localName'), 'summary')
+    await press(page, `End ${sessions[1]?.email}`)
+    await page.getByRole('dialog').getByRole('button', { name: 'End it' }).click()
+    await alert.waitFor({ state: 'detached' })
+    const before = await address(page).innerText()
+    await press(page, 'New address')
+    await address(page).filter({ hasNotText: before }).waitFor()
+    const stored = (await storedMailboxes(page)).map(({ email }) => email)
+    assert.equal(stored.length, 100)
+    assert.ok(stored.includes('old96@box.test'))
+  })
 })

@@ -12,7 +12,7 @@ import { current, forgetful } from './mailboxes.ts'
 import { isOpening } from './opening.ts'
 import { OwnAddress } from './own-address.tsx'
 import { Parted } from './parted.tsx'
-import { Switcher } from './switcher.tsx'
+import { openSwitcher, Switcher } from './switcher.tsx'
 import { sayTrouble } from './trouble.ts'
 import './address.css'
 
@@ -100,9 +100,15 @@ function Troubled(found: NonNullable<typeof trouble.value>) {
   return (
     <div class="notice bad row" role="alert">
       <span>{sayTrouble(found)}</span>
-      <button type="button" class="plain" onClick={found.again}>
-        {say('address_try')}
-      </button>
+      {found.kind === 'list_full' ? (
+        <button type="button" class="plain" onClick={openSwitcher}>
+          {say('address_list')}
+        </button>
+      ) : (
+        <button type="button" class="plain" onClick={found.again}>
+          {say('address_try')}
+        </button>
+      )}
     </div>
   )
 }

@@ -5,18 +5,20 @@ import { timeWords } from '../site/time-words.ts'
 import { tell } from '../site/told.ts'
 import { say } from '../site/words.ts'
 import { gone } from './countdown.ts'
-import { extensionSeconds, type Mailbox } from './mailbox.ts'
-import { choose, ended, forget, keepMailbox } from './mailboxes.ts'
+import { extensionSeconds, isFull, type Mailbox } from './mailbox.ts'
+import { choose, ended, forget, keepMailbox, mailboxes } from './mailboxes.ts'
 import { sessions, type Wish } from './sessions.ts'
-import { type Trouble, troubleOf } from './trouble.ts'
+import { ListFull, type Trouble, troubleOf } from './trouble.ts'
 
 /** Why the last deed failed, or why there is no address yet. */
 export const trouble = signal<Trouble | undefined>(undefined)
 /** True while one is being done that began with a button of the bar. */
 export const busy = signal(false)
 
-/** A new address, kept and shown. Throws Refusal or Unreachable: for who can say it in its own place. */
+/** A new address, kept and shown. Throws Refusal, Unreachable or ListFull, for the caller to report. */
 export async function createAddress(wish: Wish): Promise<Mailbox> {
+  // The token in this list is the only way into a mailbox: none is pushed out by another.
+  if (isFull(mailboxes.value, Date.now())) throw new ListFull()
   const mailbox = await sessions.create(wish)
   keepMailbox(mailbox)
   choose(mailbox)
@@ -69,6 +71,7 @@ export async function remove(mailbox: Mailbox): Promise<void> {
     if (!(fault instanceof Refusal && fault.status === 401)) throw fault
   }
   forget(mailbox)
+  if (trouble.value?.kind === 'list_full') trouble.value = undefined
   tell(say('address_told_removed', { email: mailbox.email }))
 }
 

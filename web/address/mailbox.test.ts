@@ -3,11 +3,14 @@ import { describe, test } from 'vitest'
 import {
   endHere,
   extensionSeconds,
+  formatStored,
+  isFull,
   type Mailbox,
-  MOST_KEPT,
-  parseMailboxes,
+  MOST_LIVE,
+  parseOldList,
+  parseStored,
   withMailbox,
-  writeMailboxes,
+  worthKeeping,
 } from './mailbox.ts'
 
 const NOW = Date.parse('2026-03-01T12:00:00Z')
@@ -22,65 +25,89 @@ const box = (name: string, leftMs = HOUR): Mailbox => ({
 })
 const names = (boxes: Mailbox[]) => boxes.map(({ email }) => email.replace('@box.test', ''))
 
-describe('what a browser keeps', () => {
+describe('a stored mailbox', () => {
+  const good = {
+    email: 'ann@box.test',
+    token: 'abc',
+    expires: '2026-03-01T13:00:00.000Z',
+    since: 7,
+  }
+
   test('is read as it was written', () => {
-    const boxes = [box('new'), box('old', -HOUR)]
-    assert.deepEqual(parseMailboxes(writeMailboxes(boxes), BOUNDS), boxes)
+    const stored = { mailbox: box('ann'), since: NOW }
+    assert.deepEqual(parseStored(formatStored(stored)), stored)
   })
 
-  test('is the address, the token and the end, whatever else there was', () => {
-    const more = { ...box('ann'), subject: 'secret' }
-    const written = JSON.parse(writeMailboxes([more]))
-    assert.deepEqual(Object.keys(written[0]), ['email', 'token', 'expires'])
+  test('is the address, the token, the end and since when, whatever else there was', () => {
+    const mailbox = { ...box('ann'), subject: 'secret' }
+    const written = JSON.parse(formatStored({ mailbox, since: NOW }))
+    assert.deepEqual(Object.keys(written), ['email', 'token', 'expires', 'since'])
   })
 
-  const good = { email: 'ann@box.test', token: 'abc', expires: '2026-03-01T13:00:00.000Z' }
   for (const [name, text] of [
     ['nothing', undefined],
     ['an empty text', ''],
     ['no JSON', '{"email":'],
     ['null', 'null'],
-    ['an object', '{}'],
+    ['a list', '[]'],
     ['a text', '"ann@box.test"'],
-    ['entries that are none', '[null, 1, "x", [], {}]'],
-    ['an address without an @', JSON.stringify([{ ...good, email: 'ann' }])],
-    ['an address of another kind', JSON.stringify([{ ...good, email: 7 }])],
-    ['a token that would break a header', JSON.stringify([{ ...good, token: 'a\nb' }])],
-    ['no token', JSON.stringify([{ ...good, token: '' }])],
-    ['an end that is no time', JSON.stringify([{ ...good, expires: 'soon' }])],
-    ['no end', JSON.stringify([{ ...good, expires: null }])],
+    ['an address without an @', JSON.stringify({ ...good, email: 'ann' })],
+    ['an address of another kind', JSON.stringify({ ...good, email: 7 })],
+    ['a token that would break a header', JSON.stringify({ ...good, token: 'a\nb' })],
+    ['no token', JSON.stringify({ ...good, token: '' })],
+    ['an end that is no time', JSON.stringify({ ...good, expires: 'soon' })],
+    ['no end', JSON.stringify({ ...good, expires: null })],
   ] as const) {
-    test(`may be spoilt: ${name}`, () => assert.deepEqual(parseMailboxes(text, BOUNDS), []))
+    test(`may be spoilt: ${name}`, () => assert.equal(parseStored(text), undefined))
   }
 
-  test('loses only what is spoilt', () => {
+  test('is the oldest if it does not say since when', () => {
+    assert.equal(parseStored(JSON.stringify({ ...good, since: 'now' }))?.since, 0)
+  })
+
+  test('in the list of version 0.1 is read, too, and only what is spoilt is lost', () => {
     const text = JSON.stringify([{ broken: true }, good, 'x'])
     assert.deepEqual(
-      parseMailboxes(text, BOUNDS).map(({ email }) => email),
+      parseOldList(text).map(({ email }) => email),
       ['ann@box.test'],
     )
+    for (const spoilt of [undefined, '', '{"email":', 'null', '{}']) {
+      assert.deepEqual(parseOldList(spoilt), [])
+    }
   })
 })
 
 describe('the list', () => {
+  const many = (count: number, leftMs?: number) =>
+    Array.from({ length: count }, (_, index) => box(`${index}`, leftMs))
+
   test('has the newest first', () => {
-    assert.deepEqual(names(withMailbox([box('a')], box('b'), BOUNDS)), ['b', 'a'])
+    assert.deepEqual(names(withMailbox([box('a')], box('b'))), ['b', 'a'])
   })
 
   test('leaves one with a new end in its place', () => {
-    const list = withMailbox([box('a'), box('b')], box('b', DAY), BOUNDS)
+    const list = withMailbox([box('a'), box('b')], box('b', DAY))
     assert.deepEqual(names(list), ['a', 'b'])
     assert.deepEqual(list[1]?.expiresAt, new Date(NOW + DAY))
   })
 
-  test('has room for so many; those that are over go first', () => {
-    const live = Array.from({ length: MOST_KEPT - 1 }, (_, index) => box(`live${index}`))
-    const list = withMailbox([box('over', -HOUR), ...live], box('new'), BOUNDS)
-    assert.deepEqual(names(list), ['new', ...names(live)])
-    const more = withMailbox(list, box('newer'), BOUNDS)
-    assert.equal(more.length, MOST_KEPT)
-    assert.deepEqual(names(more).slice(0, 2), ['newer', 'new'])
-    assert.ok(!names(more).includes(`live${MOST_KEPT - 2}`))
+  for (const count of [MOST_LIVE - 1, MOST_LIVE, MOST_LIVE + 1, 3 * MOST_LIVE]) {
+    test(`keeps all of ${count} live ones`, () => {
+      assert.equal(worthKeeping(many(count), BOUNDS).length, count)
+      assert.equal(isFull(many(count), NOW), count >= MOST_LIVE)
+    })
+  }
+
+  test('is not filled by those that are over', () => {
+    assert.equal(isFull([...many(MOST_LIVE, -HOUR), box('live')], NOW), false)
+  })
+
+  test('drops of those that are over the oldest, as far as there is no room', () => {
+    const live = many(MOST_LIVE - 1)
+    const list = [box('over', -HOUR), ...live, box('older', -HOUR)]
+    assert.deepEqual(names(worthKeeping(list, BOUNDS)), ['over', ...names(live)])
+    const full = withMailbox(list, box('new'))
+    assert.deepEqual(names(worthKeeping(full, BOUNDS)), ['new', ...names(live)])
   })
 
   for (const [name, cooldown, last] of [
@@ -88,9 +115,8 @@ describe('the list', () => {
     ['a day, where an address does not rest', 0, DAY],
   ] as const) {
     test(`drops what is over for ${name}`, () => {
-      const before = [box('kept', HOUR - last), box('lost', -HOUR - last)]
-      const list = withMailbox(before, box('new'), { now: NOW, cooldown })
-      assert.deepEqual(names(list), ['new', 'kept'])
+      const list = [box('new'), box('kept', HOUR - last), box('lost', -HOUR - last)]
+      assert.deepEqual(names(worthKeeping(list, { now: NOW, cooldown })), ['new', 'kept'])
     })
   }
 })

@@ -6,8 +6,8 @@ export interface Mailbox {
   expiresAt: Date
 }
 
-/** So many are kept; who makes more of them loses sight of the oldest. */
-export const MOST_KEPT = 20
+/** Past so many live ones no more are created here. Those that are over are kept as long as there is room. */
+export const MOST_LIVE = 100
 
 /** What a list is cut by. */
 interface Bounds {
@@ -37,36 +37,47 @@ export function extensionSeconds(
   return seconds > left ? seconds : undefined
 }
 
-/** What was kept, the newest first. Whatever else stands there is no mailbox of ours, and is passed over. */
-export function parseMailboxes(text: string | undefined, bounds: Bounds): Mailbox[] {
-  let found: unknown
-  try {
-    found = JSON.parse(text ?? '[]')
-  } catch {
-    return []
-  }
-  if (!Array.isArray(found)) return []
-  return bounded(
-    found.flatMap((entry) => mailboxOf(entry) ?? []),
-    bounds,
-  )
+export function isFull(mailboxes: readonly Mailbox[], now: number): boolean {
+  return mailboxes.filter((one) => !isOver(one, now)).length >= MOST_LIVE
 }
 
-/** Email, token and end: nothing else is ever kept. */
-export function writeMailboxes(mailboxes: readonly Mailbox[]): string {
-  return JSON.stringify(
-    mailboxes.map(({ email, token, expiresAt }) => ({ email, token, expires: expiresAt })),
-  )
+/** One mailbox as the browser stores it: nothing else is ever kept. `since` is when it came, in milliseconds. */
+export interface Stored {
+  mailbox: Mailbox
+  since: number
+}
+
+/** Undefined for what is not a mailbox of ours. */
+export function parseStored(text: string | undefined): Stored | undefined {
+  const entry = parseJson(text)
+  const mailbox = mailboxOf(entry)
+  if (!mailbox) return undefined
+  const { since } = entry as { since?: unknown }
+  return { mailbox, since: typeof since === 'number' && Number.isFinite(since) ? since : 0 }
+}
+
+export function formatStored({ mailbox: { email, token, expiresAt }, since }: Stored): string {
+  return JSON.stringify({ email, token, expires: expiresAt, since })
+}
+
+/** The one list of version 0.1, the newest first. */
+export function parseOldList(text: string | undefined): Mailbox[] {
+  const found = parseJson(text)
+  return Array.isArray(found) ? found.flatMap((entry) => mailboxOf(entry) ?? []) : []
+}
+
+function parseJson(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? 'null')
+  } catch {
+    return undefined
+  }
 }
 
 /** With this one at the top, or in its old place when it was there. */
-export function withMailbox(
-  mailboxes: readonly Mailbox[],
-  one: Mailbox,
-  bounds: Bounds,
-): Mailbox[] {
+export function withMailbox(mailboxes: readonly Mailbox[], one: Mailbox): Mailbox[] {
   const place = mailboxes.findIndex(({ email }) => email === one.email)
-  return bounded(place < 0 ? [one, ...mailboxes] : mailboxes.with(place, one), bounds)
+  return place < 0 ? [one, ...mailboxes] : mailboxes.with(place, one)
 }
 
 /**
@@ -78,17 +89,14 @@ export function endHere(end: Date, serverNow: Date, now: Date): Date {
   return Math.abs(ahead) < 60_000 || Number.isNaN(ahead) ? end : new Date(end.getTime() + ahead)
 }
 
-/** Those that are over go first, then the oldest. */
-function bounded(mailboxes: readonly Mailbox[], { now, cooldown }: Bounds): Mailbox[] {
+/** All that live, however many, and of those that are over the newest for which there is room. */
+export function worthKeeping(mailboxes: readonly Mailbox[], { now, cooldown }: Bounds): Mailbox[] {
   const keptMs = Math.max(cooldown, SHORTEST_COOLDOWN) * 1000
-  const known = mailboxes.filter(
-    (one, place) =>
-      one.expiresAt.getTime() + keptMs > now &&
-      mailboxes.findIndex(({ email }) => email === one.email) === place,
-  )
-  const live = known.filter((one) => !isOver(one, now)).slice(0, MOST_KEPT)
-  const over = known.filter((one) => isOver(one, now)).slice(0, MOST_KEPT - live.length)
-  return known.filter((one) => live.includes(one) || over.includes(one))
+  const live = mailboxes.filter((one) => !isOver(one, now))
+  const over = mailboxes
+    .filter((one) => isOver(one, now) && one.expiresAt.getTime() + keptMs > now)
+    .slice(0, Math.max(0, MOST_LIVE - live.length))
+  return mailboxes.filter((one) => live.includes(one) || over.includes(one))
 }
 
 function mailboxOf(entry: unknown): Mailbox | undefined {

@@ -12,6 +12,7 @@ import { language, say } from '../site/words.ts'
 import { createAddress } from './deeds.ts'
 import { isUnfinished, nameFault, tidyName } from './name.ts'
 import type { Wish } from './sessions.ts'
+import { fullWords, ListFull } from './trouble.ts'
 
 const MINUTE = 60
 const DAY = 86_400
@@ -114,6 +115,7 @@ function nameWords({ of, words }: Refused): string {
 
 /** What is wrong with the name stands at the name. */
 function refusedOf(fault: unknown): Refused {
+  if (fault instanceof ListFull) return { of: 'all', words: fullWords() }
   const code = fault instanceof Refusal ? fault.code : ''
   if (code === 'address_taken') return { of: 'name', words: say('address_name_taken') }
   if (code === 'reserved_prefix') return { of: 'name', words: say('address_name_reserved') }

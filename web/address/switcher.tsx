@@ -8,6 +8,15 @@ import { isOver, type Mailbox } from './mailbox.ts'
 import { choose, current, mailboxes } from './mailboxes.ts'
 import { Parted } from './parted.tsx'
 
+const ID = 'other-addresses'
+
+/** Opens the list of the other addresses, and goes there. */
+export function openSwitcher(): void {
+  const list = document.getElementById(ID)
+  list?.setAttribute('open', '')
+  list?.querySelector('summary')?.focus()
+}
+
 /** The other addresses of this browser. */
 export function Switcher() {
   const others = mailboxes.value.filter(({ email }) => email !== current.value?.email)
@@ -21,7 +30,7 @@ export function Switcher() {
   return (
     <>
       {others.length > 0 && (
-        <details class="switcher">
+        <details id={ID} class="switcher">
           <summary ref={summary}>
             <Glyph name="down" />
             {say('address_earlier', { count: others.length })}

@@ -7,6 +7,16 @@ export const kept = {
       return undefined
     }
   },
+  /** The names that begin so, of whatever is kept. */
+  names(prefix: string): string[] {
+    try {
+      return Object.keys(localStorage)
+        .filter((key) => key.startsWith(`mayfly ${prefix}`))
+        .map((key) => key.slice('mayfly '.length))
+    } catch {
+      return []
+    }
+  },
   /** False when the browser refuses: then it is forgotten with the page. */
   keep(name: string, value: string | undefined): boolean {
     try {

@@ -58,6 +58,9 @@ export const de: Words = {
   address_busy: 'Die Website ist im Moment überlastet.',
   address_gmail: 'Im Moment ist kein Gmail-Konto verfügbar.',
   address_refused: 'Das wurde abgelehnt: {message}',
+  address_list_full:
+    'Ihre Liste ist voll ({most} aktive Adressen): Beenden Sie eine, die Sie nicht mehr brauchen, um Platz für eine neue zu schaffen.',
+  address_list: 'Meine Adressen zeigen',
   address_earlier: { one: '{count} weitere Adresse', other: '{count} weitere Adressen' },
   address_ended: 'abgelaufen',
   address_show: '{email} anzeigen',
@@ -300,6 +303,12 @@ export const de: Words = {
   shop_go_pay: 'Zur Zahlung',
   shop_show: 'Meinen Schlüssel zeigen',
   shop_anew: 'Neuen Schlüssel erzeugen',
+  shop_anew_title: 'Schlüssel ersetzen?',
+  shop_anew_how:
+    'Der bisherige Schlüssel wird sofort ungültig. Programme, die ihn verwenden, werden abgewiesen, bis sie den neuen haben.',
+  shop_anew_roll:
+    'Haben Sie ihn noch? Dann wechseln Sie ihn lieber: So gelten 24 Stunden lang beide Schlüssel. Das geht unter',
+  shop_anew_no: 'Bisherigen behalten',
   shop_again: 'Wieder einen Tarif wählen',
   shop_back:
     'Um später oder anderswo zurückzukommen, heben Sie den privaten Link auf. Er öffnet die Bestellung für jeden, der ihn hat.',
@@ -347,6 +356,19 @@ export const de: Words = {
   key_buy: 'Zu den Tarifen',
   key_forget: 'Diesen Schlüssel vergessen',
   key_again: 'Noch einmal nachsehen',
+  key_roll: 'Schlüssel wechseln',
+  key_roll_title: 'Diesen Schlüssel wechseln?',
+  key_roll_how:
+    'Sie erhalten einen neuen Schlüssel für denselben Tarif, mit denselben Zählern. Dieser Schlüssel gilt noch 24 Stunden, damit Sie Ihre Programme umstellen können.',
+  key_roll_earlier:
+    'Wurde er vor weniger als 24 Stunden schon einmal gewechselt, wird der Schlüssel davor sofort ungültig.',
+  key_roll_yes: 'Wechseln',
+  key_roll_no: 'Abbrechen',
+  key_rolled:
+    'Das ist Ihr neuer Schlüssel. Er wird nur jetzt gezeigt: Bewahren Sie ihn sicher auf.',
+  key_rolled_until: 'Der alte Schlüssel gilt bis {time}.',
+  key_rolled_already:
+    'Dieser Schlüssel wurde schon gewechselt: Nur der neueste lässt sich wechseln.',
   key_missing: 'Geben Sie einen Schlüssel ein: Er beginnt mit mf_.',
   key_wrong:
     'Dieser Schlüssel ist hier nicht bekannt oder wurde widerrufen. Prüfen Sie, ob Sie ihn ganz kopiert haben.',

@@ -57,6 +57,9 @@ export const en = {
   address_busy: 'The site has too much to do at the moment.',
   address_gmail: 'No Gmail account is ready at the moment.',
   address_refused: 'That was refused: {message}',
+  address_list_full:
+    'Your list is full ({most} live addresses): end one you no longer need to make room for a new one.',
+  address_list: 'Show my addresses',
   address_earlier: { one: '{count} more address', other: '{count} more addresses' },
   address_ended: 'ended',
   address_show: 'Show {email}',
@@ -289,6 +292,12 @@ export const en = {
   shop_go_pay: 'Go to the payment',
   shop_show: 'Show my key',
   shop_anew: 'Make a new key',
+  shop_anew_title: 'Replace your key?',
+  shop_anew_how:
+    'The old key stops working at once. Programs that use it are refused until they have the new one.',
+  shop_anew_roll:
+    'Do you still have it? Then roll it instead, and both keys work for 24 hours. You can do that under',
+  shop_anew_no: 'Keep the old key',
   shop_again: 'Choose a plan again',
   shop_back:
     'To come back later or elsewhere, keep the private link. It opens the order for whoever has it.',
@@ -335,6 +344,17 @@ export const en = {
   key_buy: 'See the plans',
   key_forget: 'Forget this key',
   key_again: 'Look again',
+  key_roll: 'Roll this key',
+  key_roll_title: 'Roll this key?',
+  key_roll_how:
+    'You get a new key for the same plan, with the same counters. This key keeps working for 24 hours, so that you can update your programs.',
+  key_roll_earlier:
+    'If you rolled it less than 24 hours ago, the key before this one stops working at once.',
+  key_roll_yes: 'Roll it',
+  key_roll_no: 'Cancel',
+  key_rolled: 'This is your new key. It is shown only now: put it in a safe place.',
+  key_rolled_until: 'The old key works until {time}.',
+  key_rolled_already: 'This key was rolled already: only the newest key can be rolled.',
   key_missing: 'Give a key: it begins with mf_.',
   key_wrong: 'This key is not known here, or was revoked. Look whether all of it was copied.',
   key_state_active: 'Active',

@@ -58,6 +58,9 @@ export const es: Words = {
   address_busy: 'El sitio está sobrecargado en este momento.',
   address_gmail: 'Ninguna cuenta de Gmail está lista en este momento.',
   address_refused: 'Se ha rechazado: {message}',
+  address_list_full:
+    'La lista está llena ({most} direcciones activas): elimine una que ya no necesite para hacer sitio a otra nueva.',
+  address_list: 'Ver mis direcciones',
   address_earlier: { one: '{count} dirección más', other: '{count} direcciones más' },
   address_ended: 'inactiva',
   address_show: 'Mostrar {email}',
@@ -294,6 +297,12 @@ export const es: Words = {
   shop_go_pay: 'Ir al pago',
   shop_show: 'Mostrar mi clave',
   shop_anew: 'Crear una clave nueva',
+  shop_anew_title: '¿Sustituir la clave?',
+  shop_anew_how:
+    'La clave anterior deja de funcionar al momento. Los programas que la usan serán rechazados hasta que tengan la nueva.',
+  shop_anew_roll:
+    '¿Aún la tiene? Entonces es mejor rotarla: las dos claves funcionarán durante 24 horas. Se hace en',
+  shop_anew_no: 'Conservar la anterior',
   shop_again: 'Elegir otra vez un plan',
   shop_back:
     'Para volver más tarde o desde otro lugar, guarde el enlace privado. Abre el pedido a quien lo tenga.',
@@ -341,6 +350,17 @@ export const es: Words = {
   key_buy: 'Ver los planes',
   key_forget: 'Olvidar esta clave',
   key_again: 'Volver a mirar',
+  key_roll: 'Rotar la clave',
+  key_roll_title: '¿Rotar esta clave?',
+  key_roll_how:
+    'Recibirá una clave nueva para el mismo plan, con los mismos contadores. Esta clave seguirá funcionando 24 horas, para que pueda cambiarla en sus programas.',
+  key_roll_earlier:
+    'Si ya la rotó hace menos de 24 horas, la clave anterior a esta deja de funcionar al momento.',
+  key_roll_yes: 'Rotarla',
+  key_roll_no: 'Cancelar',
+  key_rolled: 'Esta es su clave nueva. Solo se muestra ahora: póngala en un lugar seguro.',
+  key_rolled_until: 'La clave anterior funciona hasta {time}.',
+  key_rolled_already: 'Esta clave ya se rotó: solo se puede rotar la más reciente.',
   key_missing: 'Escriba una clave: empieza por mf_.',
   key_wrong: 'Esta clave no se conoce aquí o fue revocada. Compruebe que se copió entera.',
   key_state_active: 'Activa',

@@ -59,6 +59,9 @@ export const fr: Words = {
   address_busy: 'Le site est surchargé en ce moment.',
   address_gmail: 'Aucun compte Gmail n’est prêt en ce moment.',
   address_refused: 'Demande refusée : {message}',
+  address_list_full:
+    'Votre liste est pleine ({most} adresses actives) : supprimez-en une dont vous n’avez plus besoin pour faire de la place.',
+  address_list: 'Voir mes adresses',
   address_earlier: { one: '{count} autre adresse', other: '{count} autres adresses' },
   address_ended: 'inactive',
   address_show: 'Afficher {email}',
@@ -302,6 +305,12 @@ export const fr: Words = {
   shop_go_pay: 'Aller au paiement',
   shop_show: 'Afficher ma clé',
   shop_anew: 'Créer une nouvelle clé',
+  shop_anew_title: 'Remplacer la clé ?',
+  shop_anew_how:
+    'L’ancienne clé cesse aussitôt de fonctionner. Les programmes qui l’utilisent seront refusés jusqu’à ce qu’ils aient la nouvelle.',
+  shop_anew_roll:
+    'Vous l’avez encore ? Renouvelez-la plutôt : les deux clés fonctionneront pendant 24 heures. Cela se fait à la page',
+  shop_anew_no: 'Garder l’ancienne',
   shop_again: 'Choisir de nouveau une offre',
   shop_back:
     'Pour revenir plus tard ou d’ailleurs, gardez le lien privé. Il ouvre la commande à qui le possède.',
@@ -351,6 +360,18 @@ export const fr: Words = {
   key_buy: 'Voir les offres',
   key_forget: 'Oublier cette clé',
   key_again: 'Actualiser',
+  key_roll: 'Renouveler la clé',
+  key_roll_title: 'Renouveler cette clé ?',
+  key_roll_how:
+    'Vous recevez une nouvelle clé pour la même offre, avec les mêmes compteurs. Cette clé fonctionne encore 24 heures, le temps de mettre à jour vos programmes.',
+  key_roll_earlier:
+    'Si elle a déjà été renouvelée il y a moins de 24 heures, la clé d’avant cesse aussitôt de fonctionner.',
+  key_roll_yes: 'La renouveler',
+  key_roll_no: 'Annuler',
+  key_rolled:
+    'Voici votre nouvelle clé. Elle n’est affichée que maintenant : mettez-la en lieu sûr.',
+  key_rolled_until: 'L’ancienne clé fonctionne jusqu’au {time}.',
+  key_rolled_already: 'Cette clé a déjà été renouvelée : seule la plus récente peut l’être.',
   key_missing: 'Donnez une clé : elle commence par mf_.',
   key_wrong:
     'Cette clé n’est pas connue ici, ou a été révoquée. Vérifiez qu’elle a été copiée en entier.',

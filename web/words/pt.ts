@@ -57,6 +57,9 @@ export const pt: Words = {
   address_busy: 'O site está sobrecarregado no momento.',
   address_gmail: 'Nenhuma conta do Gmail está pronta no momento.',
   address_refused: 'Foi recusado: {message}',
+  address_list_full:
+    'A lista está cheia ({most} endereços ativos): encerre um de que não precise mais para abrir espaço para um novo.',
+  address_list: 'Ver meus endereços',
   address_earlier: { one: '{count} outro endereço', other: '{count} outros endereços' },
   address_ended: 'encerrado',
   address_show: 'Mostrar {email}',
@@ -292,6 +295,12 @@ export const pt: Words = {
   shop_go_pay: 'Ir para o pagamento',
   shop_show: 'Mostrar minha chave',
   shop_anew: 'Criar uma nova chave',
+  shop_anew_title: 'Substituir a chave?',
+  shop_anew_how:
+    'A chave anterior para de funcionar na hora. Os programas que a usam serão recusados até receberem a nova.',
+  shop_anew_roll:
+    'Ainda tem a chave? Então é melhor trocá-la: as duas funcionam por 24 horas. Isso se faz em',
+  shop_anew_no: 'Manter a anterior',
   shop_again: 'Escolher um plano de novo',
   shop_back:
     'Para voltar mais tarde ou de outro lugar, guarde o link privado. Ele abre o pedido para quem o tiver.',
@@ -337,6 +346,17 @@ export const pt: Words = {
   key_buy: 'Ver os planos',
   key_forget: 'Esquecer esta chave',
   key_again: 'Olhar de novo',
+  key_roll: 'Trocar a chave',
+  key_roll_title: 'Trocar esta chave?',
+  key_roll_how:
+    'Você recebe uma nova chave para o mesmo plano, com os mesmos contadores. Esta chave continua funcionando por 24 horas, para dar tempo de atualizar seus programas.',
+  key_roll_earlier:
+    'Se ela já foi trocada há menos de 24 horas, a chave anterior a esta para de funcionar na hora.',
+  key_roll_yes: 'Trocar',
+  key_roll_no: 'Cancelar',
+  key_rolled: 'Esta é a sua nova chave. Ela só aparece agora: guarde-a em lugar seguro.',
+  key_rolled_until: 'A chave antiga funciona até {time}.',
+  key_rolled_already: 'Esta chave já foi trocada: só a mais recente pode ser trocada.',
   key_missing: 'Informe uma chave: ela começa com mf_.',
   key_wrong: 'Esta chave não é conhecida aqui ou foi revogada. Veja se foi copiada por inteiro.',
   key_state_active: 'Ativa',
