@@ -22,6 +22,8 @@ interface DoorOptions {
   /** Makes parts of the store fail or tell of trouble; a whole one is used in its place. */
   trouble?: Partial<MailStore>
   shopTrouble?: Partial<ShopStore>
+  /** Put around both stores, in front of the trouble. */
+  wrapStore?: <Store extends object>(store: Store) => Store
   parse?: (raw: Uint8Array) => Promise<Mail>
   senderChecks?: (message: Message) => Promise<SenderChecks | undefined>
   /** So long an answer waits for what is read out of a mail besides its text. */
@@ -37,6 +39,7 @@ export async function openDoor({
   env = {},
   trouble = {},
   shopTrouble = {},
+  wrapStore = (store) => store,
   parse = noParse,
   senderChecks = async () => undefined,
   patienceMs,
@@ -53,12 +56,13 @@ export async function openDoor({
   if (name) {
     await scratch.store.addDomain({ name, sessions: true, reader: false, ttlSeconds: undefined })
   }
-  const store = { ...scratch.store, ...trouble }
-  const shop = { ...scratch.shop, ...shopTrouble }
+  const store = wrapStore({ ...scratch.store, ...trouble })
+  const shop = wrapStore({ ...scratch.shop, ...shopTrouble })
   const { config: read } = readConfig({ env, file: {} })
   const patience = patienceMs === undefined ? {} : { patienceMs }
   const config = { ...read, http: { ...read.http, ...patience, ...(quiet ? { quiet } : {}) } }
-  const bus = openMemoryBus(`door-${randomBytes(8).toString('hex')}`, makeWaiters())
+  const waiters = makeWaiters()
+  const bus = openMemoryBus(`door-${randomBytes(8).toString('hex')}`, waiters)
   const logged: { level: string; facts: LogFacts; sentence: string }[] = []
   const note = (level: string) => (facts: LogFacts, sentence: string) => {
     logged.push({ level, facts, sentence })
@@ -93,6 +97,8 @@ export async function openDoor({
     store,
     shop,
     bus,
+    /** How many wait on the bus at this moment. */
+    subscriptions: () => new Int32Array(waiters).reduce((sum, count) => sum + count, 0),
     now,
     logged,
     /** Keeps a mail as the SMTP door does after the final dot. */

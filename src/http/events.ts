@@ -10,8 +10,19 @@ export function retryMs(randomBytes: (count: number) => Uint8Array): number {
   return RETRY_MS.least + Math.round((RETRY_MS.more * chance) / 255)
 }
 
-/** One event as text/event-stream has it. Only messages carry an id: it is where a reader goes on. */
+const texts = new WeakMap<MailEvent, string>()
+
+/** One event as text/event-stream has it. Streams of one mailbox are told the same event, which is written once. */
 export function eventText(event: MailEvent): string {
+  const known = texts.get(event)
+  if (known !== undefined) return known
+  const text = writeEvent(event)
+  texts.set(event, text)
+  return text
+}
+
+/** Only messages carry an id: it is where a reader goes on. */
+function writeEvent(event: MailEvent): string {
   switch (event.kind) {
     case 'message':
       return `event: message\nid: ${event.message.id}\n${payloadLine(summaryJson(event.message))}`

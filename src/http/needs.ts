@@ -1,3 +1,4 @@
+import type { Bus } from '../bus/bus.ts'
 import type { Log } from '../core/log.ts'
 import type { AttachmentNote } from '../core/message.ts'
 import type { Plan } from '../core/plan.ts'
@@ -50,7 +51,10 @@ type ServiceNeeds = AwaitEmailsNeeds &
 
 /** The parts of the house that this door stands on. */
 export interface HttpNeeds
-  extends Omit<ServiceNeeds, keyof Rules | 'codes' | 'parsed' | 'store'>,
+  extends Omit<
+      ServiceNeeds,
+      keyof Rules | 'bus' | 'codes' | 'parsed' | 'store' | 'mailboxPolls' | 'readerPolls'
+    >,
     Pick<ParseOnceNeeds, 'parse' | 'hasten'> {
   store: ServiceNeeds['store'] & ParseOnceNeeds['store'] & CodeLookNeeds['store']
   /** One attachment, read out of the raw mail; undefined when it has none with this index. */
@@ -58,6 +62,7 @@ export interface HttpNeeds
     raw: Uint8Array,
     index: number,
   ): Promise<{ note: AttachmentNote; bytes: Uint8Array } | undefined>
+  bus: ServiceNeeds['bus'] & Pick<Bus, 'subscribe'>
   /** Prometheus text of the whole process. */
   metrics(): Promise<string>
   builtPage: BuiltPage
@@ -119,7 +124,7 @@ export interface Rules extends Pick<CreateSessionNeeds, 'lives' | 'cooldownMs' |
 export interface RouteNeeds
   extends Omit<HttpNeeds, 'config' | 'parse' | 'hasten'>,
     Rules,
-    Pick<ServiceNeeds, 'codes' | 'parsed'> {
+    Pick<ServiceNeeds, 'codes' | 'parsed' | 'mailboxPolls' | 'readerPolls'> {
   answers: Answers
   outgoing: Outgoing
   waiting: Waiting

@@ -61,8 +61,12 @@ export interface Call {
   address(): string
   /** Whether the browser reached us by https, at whatever is before us. */
   secure(): boolean
-  /** Aborted when the client hangs up or we stop. */
+  /** Aborted when the client disconnects or we stop. */
   signal(): AbortSignal
+  /** Throws when the client has disconnected: there is nobody to work for. */
+  throwIfClosed(): void
+  /** Runs once the response is closed, complete or not; at once if it is already. */
+  onClose(release: () => void): void
   /** Gives headers to go with the answer whatever it will be, also a refusal. They are made once, when it goes out. */
   tell(make: () => Record<string, string>): void
   /** What `admit` found. */

@@ -10,11 +10,12 @@ import type { Answer } from './answer.ts'
 import { bearerOf } from './bearer.ts'
 import { readBody, readForm } from './body.ts'
 import type { ClientOf } from './client.ts'
-import { hungUp, isHangUp } from './hang-up.ts'
+import { isHangUp } from './hang-up.ts'
 import { inputReader, NO_VALUES, type Values } from './input.ts'
 import { countAnswer } from './metrics.ts'
 import type { RouteNeeds } from './needs.ts'
 import { problemOf, refusal } from './refusal.ts'
+import { onClose, throwIfClosed } from './response-scope.ts'
 import type { Call, Route } from './route.ts'
 import { sharing } from './sharing.ts'
 import { hasArrived, writeAnswer, writeEarly } from './write.ts'
@@ -59,10 +60,12 @@ export function serveRoute(serving: Serving, route: Route) {
       address: () => addressOf(raw),
       secure: () => secureOf(raw),
       signal: () => signalOf(response),
+      throwIfClosed: () => throwIfClosed(response),
+      onClose: (release) => onClose(response, release),
       tell,
       key: undefined,
       reserve(going) {
-        if (response.destroyed) throw hungUp()
+        throwIfClosed(response)
         if (!reserved) needs.outgoing.admit(going, response, client ?? holderOf(call.key, input))
         reserved = true
       },

@@ -4,12 +4,13 @@ import { accountRules } from '../service/accounts.ts'
 import { lookForCodes } from '../service/look-for-codes.ts'
 import { outageTeller } from '../service/outage.ts'
 import { parseOnce } from '../service/parse-once.ts'
+import { openSharedPolls } from '../service/shared-poll.ts'
 import { keepAnswers } from './answers.ts'
 import { addressFinder, clientFinder, secureFinder } from './client.ts'
-import { hangUps } from './hang-up.ts'
 import type { HttpConfig, HttpNeeds, Quiet, RouteNeeds, Rules } from './needs.ts'
 import { outgoingBudget } from './outgoing.ts'
 import { answerParserFault } from './parser-fault.ts'
+import { responseSignals } from './response-scope.ts'
 import { routes } from './routes.ts'
 import { refuse, type Serving, serveRoute } from './serve.ts'
 import { serveRest } from './serve-rest.ts'
@@ -50,7 +51,7 @@ export async function openHttp(
 ): Promise<HttpServer> {
   const { config } = needs
   let draining = false
-  const { signalOf, stop } = hangUps()
+  const { signalOf, stop } = responseSignals()
   const rules = rulesOf(config)
   const parsed = parseOnce(needs)
   const codes = lookForCodes({ ...needs, parsed }, rules)
@@ -59,6 +60,8 @@ export async function openHttp(
     ...rules,
     parsed,
     codes,
+    mailboxPolls: openSharedPolls(needs.bus),
+    readerPolls: openSharedPolls(needs.bus),
     answers: keepAnswers(KEPT_ANSWER_BYTES),
     waiting: countWaiting(),
     outgoing: outgoingBudget(OUTGOING_BYTES),

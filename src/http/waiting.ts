@@ -1,9 +1,16 @@
 import { Problem } from '../core/problem.ts'
 import { waitingGauge } from './metrics.ts'
+import type { Call } from './route.ts'
 
 export interface Waiting {
-  /** Counts one more open wait or stream of a mailbox, or of a key; the answer ends it. Refuses when there are too many. */
-  enter(mailbox: number | string, client: string | undefined): () => void
+  /**
+   * Counts one more open wait or stream of a mailbox, or of a key, until the returned function is called or the response is
+   * closed, whichever comes first. Refuses when there are too many, and a client that has gone already.
+   */
+  enter(
+    mailbox: number | string,
+    call: Pick<Call, 'client' | 'throwIfClosed' | 'onClose'>,
+  ): () => void
 }
 
 const MOST = { all: 10_000, client: 1_000, mailbox: 100 }
@@ -20,7 +27,8 @@ export function countWaiting(most = MOST): Waiting {
   }
 
   return {
-    enter(mailbox, client) {
+    enter(mailbox, { client, throwIfClosed, onClose }) {
+      throwIfClosed()
       const box = `box ${mailbox}`
       const who = client === undefined ? undefined : `client ${client}`
       const tooMany =
@@ -33,13 +41,15 @@ export function countWaiting(most = MOST): Waiting {
       waitingGauge.inc()
       for (const key of keys) add(key, 1)
       let open = true
-      return () => {
+      const leave = () => {
         if (!open) return
         open = false
         all -= 1
         waitingGauge.dec()
         for (const key of keys) add(key, -1)
       }
+      onClose(leave)
+      return leave
     },
   }
 }

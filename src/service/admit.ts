@@ -55,11 +55,22 @@ export async function openKey(needs: AdmitNeeds, caller: Omit<Caller, 'seen'>): 
 
 /** The same key a while later: a revoke counts at once, and so does what others used of it. */
 export async function admitAgain(needs: AdmitNeeds, caller: Caller): Promise<ApiKey> {
-  const key = await findKey(needs, caller.keyText ?? '')
-  if (!key) throw invalidKey()
-  caller.seen(key)
-  refuseSpent(key, needs.now(), caller.shopUrl)
+  const key = await readAgain(needs, caller.keyText)
+  admitRead(needs, caller, key)
   return key
+}
+
+/** The first half of admitAgain, which callers with the same key can share. */
+export async function readAgain(needs: AdmitNeeds, keyText: string | undefined): Promise<ApiKey> {
+  const key = await findKey(needs, keyText ?? '')
+  if (!key) throw invalidKey()
+  return key
+}
+
+/** The second half: refuses this caller when nothing is left of the key. */
+export function admitRead({ now }: Pick<AdmitNeeds, 'now'>, caller: Caller, key: ApiKey): void {
+  caller.seen(key)
+  refuseSpent(key, now(), caller.shopUrl)
 }
 
 async function findKey({ shop, pay, now }: AdmitNeeds, text: string): Promise<ApiKey | undefined> {

@@ -1,12 +1,20 @@
-import type { Bus } from '../bus/bus.ts'
+import { secretHash } from '../core/id.ts'
 import type { ApiKey } from '../core/key.ts'
 import { type MailboxId, POOL, readerTopic } from '../core/session.ts'
-import { type AdmitNeeds, admitAgain, type Caller } from './admit.ts'
-import { type EmailQuery, type EmailsNeeds, emailsMark, seesPool } from './emails.ts'
-import { lookUntil } from './watch.ts'
+import { type AdmitNeeds, admitRead, type Caller, readAgain } from './admit.ts'
+import { type EmailQuery, type EmailsNeeds, emailsMark, newestEmail, seesPool } from './emails.ts'
+import { pollUntil, type SharedPolls, type Wanted } from './shared-poll.ts'
 
 export interface AwaitEmailsNeeds extends AdmitNeeds, EmailsNeeds {
-  bus: Pick<Bus, 'subscribe'>
+  readerPolls: SharedPolls<ReaderView>
+}
+
+/** What a key may see, as one poll found it. Shared by all who wait with this key for the same address. */
+export interface ReaderView {
+  key: ApiKey
+  mark: string
+  /** 0: there is none. */
+  newestId(): Promise<number>
 }
 
 interface Wait {
@@ -14,7 +22,7 @@ interface Wait {
   query: EmailQuery
   seconds: number
   /** True when what the key may see is worth an answer. */
-  worth(mark: string): boolean | Promise<boolean>
+  worth(view: Pick<ReaderView, 'mark' | 'newestId'>): boolean | Promise<boolean>
   signal: AbortSignal
   /** How often to look without being woken. */
   lookMs: number
@@ -25,15 +33,46 @@ export async function awaitEmails(
   needs: AwaitEmailsNeeds,
   { caller, query, seconds, worth, signal, lookMs }: Wait,
 ): Promise<{ key: ApiKey; mark: string; timedOut: boolean }> {
-  const watching = { mailboxes: topicsOf(needs, query), seconds, signal, lookMs }
-  return await lookUntil(needs.bus, watching, async (over) => {
-    const key = await admitAgain(needs, caller)
-    const mark = await emailsMark(needs, query)
-    const found = await worth(mark)
+  const wanted: Wanted<ReaderView> = {
+    key: `${secretHash(caller.keyText ?? '')} ${query.to ?? ''}`,
+    topics: topicsOf(needs, query),
+    open: (left) => () => readerView(needs, { keyText: caller.keyText, query, left }),
+    intervalMs: lookMs,
+    signal,
+  }
+  return await pollUntil(needs.readerPolls, { ...wanted, seconds }, async (view, over) => {
+    const { key, mark } = view
+    admitRead(needs, caller, key)
+    const found = await worth(view)
     // Who has gone by now is not charged.
     signal.throwIfAborted()
     return found || over ? { key, mark, timedOut: !found } : undefined
   })
+}
+
+interface Watched {
+  keyText: string | undefined
+  query: EmailQuery
+  /** Aborted when nobody waits any more. */
+  left: AbortSignal
+}
+
+async function readerView(
+  needs: AwaitEmailsNeeds,
+  { keyText, query, left }: Watched,
+): Promise<ReaderView> {
+  const key = await readAgain(needs, keyText)
+  left.throwIfAborted()
+  const mark = await emailsMark(needs, query)
+  let newestId: Promise<number> | undefined
+  return {
+    key,
+    mark,
+    newestId() {
+      newestId ??= newestEmail(needs, query)
+      return newestId
+    },
+  }
 }
 
 function topicsOf({ readerPool }: EmailsNeeds, { keyId, to }: EmailQuery): MailboxId[] {

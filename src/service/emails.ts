@@ -44,9 +44,11 @@ export async function emailsMark(needs: EmailsNeeds, query: EmailQuery): Promise
   return await needs.store.readerMark(scopeOf(needs, query))
 }
 
-export async function hasEmails(needs: EmailsNeeds, query: EmailQuery): Promise<boolean> {
-  const page = { sinceId: query.sinceId, beforeId: undefined, limit: 1 }
-  return (await needs.store.listReaderMessages(scopeOf(needs, query), page)).length > 0
+/** The id of the newest message that the key may see; 0 when there is none. */
+export async function newestEmail(needs: EmailsNeeds, query: EmailQuery): Promise<number> {
+  const page = { sinceId: 0, beforeId: undefined, limit: 1 }
+  const [message] = await needs.store.listReaderMessages(scopeOf(needs, query), page)
+  return message?.id ?? 0
 }
 
 /** One page. It ends early where it grows too large or takes too long, but never before its first record. */

@@ -1,14 +1,13 @@
-import type { Bus } from '../bus/bus.ts'
 import type { MessageSummary } from '../core/message.ts'
 import type { Session } from '../core/session.ts'
 import type { MailStore, Page } from '../store/store.ts'
 import { type LiveSessionNeeds, liveSession } from './live-session.ts'
 import type { CodeLooks } from './look-for-codes.ts'
-import { lookUntil } from './watch.ts'
+import { type MailboxView, type MailboxViewNeeds, mailboxViews } from './mailbox-view.ts'
+import { pollUntil, type SharedPolls } from './shared-poll.ts'
 
-export interface AwaitMailNeeds extends LiveSessionNeeds {
-  store: Pick<MailStore, 'findSession' | 'listMessages'>
-  bus: Pick<Bus, 'subscribe'>
+export interface AwaitMailNeeds extends MailboxViewNeeds {
+  mailboxPolls: SharedPolls<MailboxView>
 }
 
 export interface ListMailNeeds extends LiveSessionNeeds {
@@ -31,7 +30,7 @@ interface Wait {
   session: Session
   seconds: number
   /** True when this state of the mailbox is worth an answer. */
-  worth(session: Session): boolean | Promise<boolean>
+  worth(state: MailboxState): boolean | Promise<boolean>
   signal: AbortSignal
   /** How often to look without being woken. */
   lookMs: number
@@ -66,26 +65,32 @@ export async function lookAtNewest(
   return codes.look(session.id, messages)?.whole ?? true
 }
 
+/** What decides whether a wait is over. */
+export type MailboxState = Pick<MailboxView, 'session' | 'hasNewer'>
+
 /** Waits until the mailbox is worth an answer or the time is over. Throws when the session ends meanwhile. */
 export async function awaitMail(
   needs: AwaitMailNeeds,
-  { token, session, seconds, worth, signal, lookMs }: Wait,
+  { seconds, worth, ...watched }: Wait,
 ): Promise<{ session: Session; timedOut: boolean }> {
-  const watching = { mailboxes: [session.id], seconds, signal, lookMs }
-  return await lookUntil(needs.bus, watching, async (over) => {
-    const current = await liveSession(needs, token)
-    const found = await worth(current)
-    return found || over ? { session: current, timedOut: !found } : undefined
+  const wanted = { ...mailboxViews(needs, watched), seconds }
+  return await pollUntil(needs.mailboxPolls, wanted, async (view, over) => {
+    const found = await worth(view)
+    return found || over ? { session: view.session, timedOut: !found } : undefined
   })
 }
 
-/** True when a message newer than this one is there. */
-export async function hasNewer(
-  { store }: Pick<AwaitMailNeeds, 'store'>,
+/** The mailbox as a request found it, before it waits. */
+export function mailboxState(
+  { store }: { store: Pick<MailStore, 'listMessages'> },
   session: Session,
-  sinceId: number,
-): Promise<boolean> {
-  if (session.count === 0 || session.lastId <= sinceId) return false
-  // The newest may have been deleted, so its id alone proves nothing.
-  return (await store.listMessages(session.id, { sinceId, limit: 1 })).length > 0
+): MailboxState {
+  return {
+    session,
+    async hasNewer(sinceId) {
+      if (session.count === 0 || session.lastId <= sinceId) return false
+      // The newest may have been deleted, so its id alone proves nothing.
+      return (await store.listMessages(session.id, { sinceId, limit: 1 })).length > 0
+    },
+  }
 }

@@ -11,7 +11,9 @@ import { deleteMail } from './delete-mail.ts'
 import { endSession } from './end-session.ts'
 import type { CodeLooks } from './look-for-codes.ts'
 import { type MailEvent, mailEvents } from './mail-events.ts'
+import type { MailboxView } from './mailbox-view.ts'
 import { receive } from './receive.ts'
+import { openSharedPolls, type SharedPolls } from './shared-poll.ts'
 
 const token = makeToken(new Uint8Array(32))
 const address = parseAddress('ann@box.test')
@@ -25,13 +27,15 @@ let needs: {
   bus: ReturnType<typeof openMemoryBus>
   now(): Date
   codes: CodeLooks
+  mailboxPolls: SharedPolls<MailboxView>
 }
 let session: Session
 let close: () => Promise<void>
 beforeEach(async () => {
   const scratch = await scratchMail()
   const bus = openMemoryBus(randomUUID(), makeWaiters())
-  needs = { store: scratch.store, bus, now: () => new Date(), codes: NO_LOOKS }
+  const mailboxPolls = openSharedPolls<MailboxView>(bus)
+  needs = { store: scratch.store, bus, now: () => new Date(), codes: NO_LOOKS, mailboxPolls }
   const now = needs.now()
   const name = address.split('@')[1] as never
   await scratch.store.addDomain({ name, sessions: true, reader: false, ttlSeconds: undefined })
@@ -165,4 +169,37 @@ test('an abort ends it with its reason', async () => {
   const next = events.next()
   controller.abort(new Error('enough'))
   await assert.rejects(next, /enough/)
+})
+
+test('a hundred streams of one mailbox look up as often as one, and each is told everything', async () => {
+  const looked: string[] = []
+  const { store } = needs
+  const noting = <Args extends unknown[], Result>(
+    call: (...args: Args) => Result,
+    name: string,
+  ) => {
+    return (...args: Args) => {
+      looked.push(name)
+      return call(...args)
+    }
+  }
+  const counted = {
+    ...store,
+    findSession: noting(store.findSession, 'findSession'),
+    listMessages: noting(store.listMessages, 'listMessages'),
+    listMessageIds: noting(store.listMessageIds, 'listMessageIds'),
+  }
+  await send('before')
+  needs = { ...needs, store: counted }
+  const streams = Array.from({ length: 100 }, () => follow())
+  for (const events of streams) assert.equal(subjectOf(await nextOf(events)), 'before')
+
+  looked.length = 0
+  const next = streams.map(nextOf)
+  await send('after')
+  const told = await Promise.all(next)
+  assert.ok(looked.length <= 6, `${looked.length} look-ups: ${looked}`)
+  for (const event of told) assert.equal(event, told[0], 'the same event, to be written once')
+  assert.equal(subjectOf(told[0] ?? { kind: 'beat' }), 'after')
+  await Promise.all(streams.map((events) => events.return(undefined)))
 })

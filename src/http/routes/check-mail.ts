@@ -1,7 +1,13 @@
 import { type Static, Type } from 'typebox'
 import { isFull, type Session } from '../../core/session.ts'
 import { forceLook } from '../../service/force-look.ts'
-import { awaitMail, hasNewer, listMail, lookAtNewest } from '../../service/inbox.ts'
+import {
+  awaitMail,
+  listMail,
+  lookAtNewest,
+  type MailboxState,
+  mailboxState,
+} from '../../service/inbox.ts'
 import { liveSession } from '../../service/live-session.ts'
 import { takeRate } from '../../service/rates.ts'
 import { type Answer, empty, json, readyJson } from '../answer.ts'
@@ -58,11 +64,13 @@ export const checkMailRoute = route({
     const found = await liveSession(needs, token)
     if (call.client !== undefined) await takeRate(needs, 'checkMail', String(found.id))
     if (force) await forceLook(needs, found)
+    call.throwIfClosed()
     const given = call.headers['if-none-match']
     const { session, timedOut } =
       wait === 0
         ? { session: found, timedOut: false }
         : await waitForNews(needs, call, { token, session: found, seconds: wait, sinceId })
+    call.throwIfClosed()
 
     if (given !== undefined) {
       const etag = mailboxTag(session)
@@ -107,13 +115,12 @@ interface Quest {
 /** With If-None-Match: while it matches. Without: until there is mail newer than since_id. */
 async function waitForNews(needs: RouteNeeds, call: Call, { sinceId, ...quest }: Quest) {
   const given = call.headers['if-none-match']
-  const worth = async (session: Session) =>
-    given === undefined
-      ? await hasNewer(needs, session, sinceId)
-      : !matchesTag(given, mailboxTag(session))
-  if (await worth(quest.session)) return { session: quest.session, timedOut: false }
-
-  const leave = needs.waiting.enter(quest.session.id, call.client)
+  const worth = async ({ session, hasNewer }: MailboxState) =>
+    given === undefined ? await hasNewer(sinceId) : !matchesTag(given, mailboxTag(session))
+  if (await worth(mailboxState(needs, quest.session))) {
+    return { session: quest.session, timedOut: false }
+  }
+  const leave = needs.waiting.enter(quest.session.id, call)
   try {
     const { lookMs } = needs.quiet
     return await awaitMail(needs, { ...quest, worth, lookMs, signal: call.signal() })

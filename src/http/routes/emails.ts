@@ -1,13 +1,13 @@
 import { Type } from 'typebox'
 import type { ApiKey } from '../../core/key.ts'
 import { admit, type Caller } from '../../service/admit.ts'
-import { awaitEmails } from '../../service/await-emails.ts'
+import { awaitEmails, type ReaderView } from '../../service/await-emails.ts'
 import { charge } from '../../service/charge.ts'
 import {
   type EmailQuery,
   emailsMark,
-  hasEmails,
   listEmails,
+  newestEmail,
   parseTo,
 } from '../../service/emails.ts'
 import { type Answer, empty, json, readyJson } from '../answer.ts'
@@ -61,12 +61,16 @@ export const emailsRoute = route({
       beforeId: cursor === undefined ? undefined : parseCursor(cursor),
       limit,
     }
+    call.throwIfClosed()
     const visit: Visit = { needs, call, caller: readerOf(needs, call), query }
     const found = await look(visit, key, wait)
     const etag = readerTag(query, found.mark)
     if (matchesTag(call.headers['if-none-match'], etag)) return empty(304, { etag })
 
+    // Who has gone is not charged, or gets it back.
+    call.throwIfClosed()
     return await charge(needs, { key: found.key, caller: visit.caller }, async () => {
+      call.throwIfClosed()
       const made = found.timedOut ? timedOutAnswer(etag) : await listing(visit, etag)
       call.reserve(made.body)
       return made
@@ -96,11 +100,14 @@ async function look(
   const found = { key, mark: await emailsMark(needs, query), timedOut: false }
   if (wait === 0) return found
   const given = call.headers['if-none-match']
-  const worth = async (mark: string) =>
-    given === undefined ? await hasEmails(needs, query) : !matchesTag(given, readerTag(query, mark))
-  if (await worth(found.mark)) return found
+  const worth = async ({ mark, newestId }: Pick<ReaderView, 'mark' | 'newestId'>) =>
+    given === undefined
+      ? (await newestId()) > query.sinceId
+      : !matchesTag(given, readerTag(query, mark))
+  call.throwIfClosed()
+  if (await worth({ mark: found.mark, newestId: () => newestEmail(needs, query) })) return found
 
-  const leave = needs.waiting.enter(`key ${key.id}`, call.client)
+  const leave = needs.waiting.enter(`key ${key.id}`, call)
   try {
     const { lookMs } = needs.quiet
     const signal = call.signal()

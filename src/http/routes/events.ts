@@ -29,7 +29,8 @@ export const eventsRoute = route({
 
     const resumesAfter = lastEventId(call) ?? sinceId
     const startsAfter = resumesAfter ?? session.lastId
-    const leave = needs.waiting.enter(session.id, call.client)
+    // Held until the response is closed, whether the stream was ever read or not.
+    needs.waiting.enter(session.id, call)
     const events = mailEvents(needs, {
       token,
       session,
@@ -44,7 +45,8 @@ export const eventsRoute = route({
       objectMode: false,
       highWaterMark: BUFFERED_BYTES,
     })
-    return privateFile(TYPE, body.once('close', leave), headers)
+    call.onClose(() => body.destroy())
+    return privateFile(TYPE, body, headers)
   },
 })
 

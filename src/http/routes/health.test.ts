@@ -110,6 +110,8 @@ describe('/readyz', () => {
         address: () => 'local',
         secure: () => false,
         signal: () => AbortSignal.abort(),
+        throwIfClosed: () => {},
+        onClose: () => {},
         tell: () => {},
         key: undefined,
         reserve: () => {},

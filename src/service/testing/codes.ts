@@ -7,8 +7,10 @@ import type { LogFacts } from '../../core/log.ts'
 import { EMPTY_MAIL, type Mail } from '../../core/message.ts'
 import type { MailboxId } from '../../core/session.ts'
 import { lookForCodes } from '../look-for-codes.ts'
+import type { MailboxView } from '../mailbox-view.ts'
 import { parseOnce } from '../parse-once.ts'
 import { receive } from '../receive.ts'
+import { openSharedPolls } from '../shared-poll.ts'
 
 export type CodeScene = Awaited<ReturnType<typeof openCodeScene>>
 
@@ -85,7 +87,8 @@ export async function openCodeScene({ patienceMs = PATIENT, parse = heldReader()
     { store, bus: noting, parsed, senderChecks, log },
     { patienceMs, limits },
   )
-  const needs = { store, bus, now, codes }
+  const mailboxPolls = openSharedPolls<MailboxView>(bus)
+  const needs = { store, bus, now, codes, mailboxPolls }
 
   return {
     ...needs,

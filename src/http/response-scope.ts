@@ -1,0 +1,42 @@
+import type { ServerResponse } from 'node:http'
+import { hungUp } from './hang-up.ts'
+
+// What a request holds (a slot, a signal, a stream) it holds until its response is closed. A response that is closed already
+// emits no further event, so each of these looks first.
+
+/** Throws when the response is closed: the client has gone. */
+export function throwIfClosed(response: ServerResponse): void {
+  if (response.destroyed) throw hungUp()
+}
+
+/** Calls `release` once the response is closed, complete or not; at once if it is already. */
+export function onClose(response: ServerResponse, release: () => void): void {
+  if (response.destroyed) release()
+  else response.once('close', release)
+}
+
+/** Signals of the requests that wait: aborted when their client disconnects, or all at once when we stop. */
+export function responseSignals() {
+  const open = new Set<AbortController>()
+  let stopReason: Error | undefined
+
+  return {
+    signalOf(response: ServerResponse): AbortSignal {
+      if (response.destroyed) return AbortSignal.abort(hungUp())
+      if (stopReason) return AbortSignal.abort(stopReason)
+      const controller = new AbortController()
+      open.add(controller)
+      response.once('close', () => {
+        open.delete(controller)
+        controller.abort(hungUp())
+      })
+      return controller.signal
+    },
+    stop(reason: Error): void {
+      stopReason = reason
+      for (const controller of open) controller.abort(reason)
+    },
+    /** How many are kept at this moment. */
+    count: () => open.size,
+  }
+}
