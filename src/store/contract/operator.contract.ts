@@ -195,13 +195,21 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       await sendFrom(BAD, ['ann@box.test', 'any@pool.test'])
       const { found } = await scanAll(scene.store, BAD, 100)
       assert.equal(found.length, 2)
-      await scene.sweepAll(at(3 * DAY))
-      for (const { mailbox, id } of found) {
-        assert.equal((await scene.store.deleteMessages(mailbox, [id])).messages, 0)
+      // First the session is over, then the pool's mail too; later what an engine still had of them is gone.
+      for (const [now, left] of [
+        [at(2 * HOUR), 1],
+        [at(DAY + 1), 0],
+        [at(3 * DAY), 0],
+      ] as const) {
+        await scene.sweepAll(now)
+        for (const { mailbox, id } of found) {
+          if (mailbox === POOL && left > 0) continue
+          assert.equal((await scene.store.deleteMessages(mailbox, [id])).messages, 0)
+        }
+        assert.deepEqual(await scene.store.measureMail(), { messages: left, bytes: 10 * left })
       }
       const { count, bytes } = await scene.store.readShared(POOL)
       assert.deepEqual([count, bytes], [0, 0])
-      assert.deepEqual(await scene.store.measureMail(), { messages: 0, bytes: 0 })
     })
   })
 }
