@@ -5,6 +5,7 @@ import { accountReads, accountWrites } from './accounts.ts'
 import type { Keeping } from './boxes.ts'
 import { AHEAD_DAYS } from './buckets.ts'
 import { domainReads, domainWrites } from './domains.ts'
+import { DURABILITY, type DurabilityRow, durabilityFault, NotDurable } from './durability.ts'
 import { fetchReads, fetchWrites } from './fetched.ts'
 import { leaseWrites, NOW } from './lease.ts'
 import { mailReads, mailWrites } from './mail.ts'
@@ -70,17 +71,22 @@ const WRONG_CLOCK_MS = 30_000
 async function obstacle(pool: Pool): Promise<Obstacle | undefined> {
   try {
     const before = Date.now()
-    const [row] = await pool.rows<{ replica: boolean; there: number }>(
-      `select pg_is_in_recovery() as replica, ${NOW} as there`,
+    const [row] = await pool.rows<{ replica: boolean; there: number } & DurabilityRow>(
+      `select pg_is_in_recovery() as replica, ${NOW} as there, ${DURABILITY}`,
     )
+    const fault = durabilityFault(row) ?? pool.durabilityFault()
+    if (fault !== undefined) return { kind: 'away', reason: `PostgreSQL: ${fault}` }
     if (row?.replica) return { kind: 'away', reason: 'PostgreSQL is a replica, which only reads' }
     const wrongMs = Math.max(before - (row?.there ?? before), (row?.there ?? before) - Date.now())
     if (wrongMs <= WRONG_CLOCK_MS) return undefined
     const seconds = Math.round(wrongMs / 1000)
     return { kind: 'away', reason: `our clock and PostgreSQL's are ${seconds} s apart` }
   } catch (error) {
-    if (error instanceof Problem) return { kind: 'away', reason: 'PostgreSQL cannot be reached' }
-    throw error
+    if (!(error instanceof Problem)) throw error
+    const { cause } = error
+    const isUnsafe = cause instanceof NotDurable
+    const reason = isUnsafe ? `PostgreSQL: ${cause.message}` : 'PostgreSQL cannot be reached'
+    return { kind: 'away', reason }
   }
 }
 

@@ -1,6 +1,9 @@
 import { hash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Pool as Clients, type PoolClient, types } from 'pg'
+import { hasCode } from '../../core/fault.ts'
+import { StoreAway } from '../../core/problem.ts'
+import { COMMIT_DURABLY, watchDurability } from './durability.ts'
 import { asFault, asUnconnected, isAway } from './fault.ts'
 
 /** What statements are run on: any connection, or the one of a transaction. */
@@ -19,6 +22,8 @@ export interface Transaction extends Db {
 export interface Pool extends Db {
   /** Commits when the deed is done. What the deed asks first goes out together with BEGIN. */
   transaction<T>(deed: (db: Transaction) => Promise<T>): Promise<T>
+  /** Why commits could be lost, as far as it is known; undefined if they cannot. */
+  durabilityFault(): string | undefined
   close(): Promise<void>
 }
 
@@ -39,20 +44,17 @@ const INT8 = 20
 /** A few connections, made when they are needed and made anew when they are lost. */
 export function openPool({ url, connections = 4 }: PoolOptions): Pool {
   const { connectionString, pooled } = readUrl(url)
+  const session = { connectionString, ...SESSION }
   const clients = new Clients({
-    connectionString,
+    ...session,
     max: connections,
-    connectionTimeoutMillis: CONNECT_MS,
     idleTimeoutMillis: 60_000,
     // Statements are prepared for buckets that are over some day.
     maxLifetimeSeconds: 3_600,
     keepAlive: true,
     // A connection whose end nobody answers must not keep a thread that is done.
     allowExitOnIdle: true,
-    // Later than the server's own: ours gives the connection up.
-    query_timeout: STATEMENT_MS + CONNECT_MS,
     pipeline: true,
-    fallback_application_name: 'mayfly',
     types: {
       getTypeParser: ((oid: number, format: 'text') =>
         oid === INT8 ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
@@ -63,6 +65,8 @@ export function openPool({ url, connections = 4 }: PoolOptions): Pool {
   clients.on('error', () => {})
   clients.on('connect', (client) => client.on('error', () => {}))
   const begin = pooled ? BEGIN_POOLED : BEGIN
+  const durability = watchDurability(session)
+  const checked = new WeakSet<PoolClient>()
 
   async function withClient<T>(use: (client: PoolClient) => Promise<T>): Promise<T> {
     const client = await connect()
@@ -71,16 +75,28 @@ export function openPool({ url, connections = 4 }: PoolOptions): Pool {
       client.release()
       return result
     } catch (error) {
-      client.release(isAway(error))
+      client.release(isAway(error) || error instanceof StoreAway)
       throw asFault(error)
     }
   }
 
   async function connect(): Promise<PoolClient> {
     try {
-      return await clients.connect()
+      const client = await clients.connect()
+      if (!checked.has(client)) await checkNew(client)
+      return client
     } catch (error) {
       throw asUnconnected(error)
+    }
+  }
+
+  async function checkNew(client: PoolClient): Promise<void> {
+    try {
+      await durability.check(client)
+      checked.add(client)
+    } catch (error) {
+      client.release(true)
+      throw error
     }
   }
 
@@ -88,11 +104,19 @@ export function openPool({ url, connections = 4 }: PoolOptions): Pool {
     rows: (text, values) => withClient((client) => statements(client, !pooled).rows(text, values)),
     rowsOnce: (text, values) =>
       withClient((client) => statements(client, false).rows(text, values)),
-    transaction: (deed) => withClient((client) => transact(client, { begin, pooled, deed })),
-    close: () => closeSoon(clients),
+    transaction: (deed) =>
+      withClient((client) => transact(client, { begin, pooled, deed, refused: durability.failed })),
+    durabilityFault: durability.fault,
+    close: () => closeSoon(Promise.all([clients.end(), durability.idle()])),
   }
 }
 
+const SESSION = {
+  connectionTimeoutMillis: CONNECT_MS,
+  // Later than the server's own: ours gives the connection up.
+  query_timeout: STATEMENT_MS + CONNECT_MS,
+  fallback_application_name: 'mayfly',
+}
 const TIMEOUTS = {
   statement_timeout: STATEMENT_MS,
   idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
@@ -106,7 +130,13 @@ const BEGIN_POOLED = `${BEGIN};
 
 async function transact<T>(
   client: PoolClient,
-  task: { begin: string; pooled: boolean; deed: (db: Transaction) => Promise<T> },
+  task: {
+    begin: string
+    pooled: boolean
+    deed: (db: Transaction) => Promise<T>
+    /** Called when the commit could have been lost, and was not made. */
+    refused: () => Error
+  },
 ): Promise<T> {
   const db = statements(client, !task.pooled)
   let last: (() => Promise<unknown>) | undefined
@@ -119,11 +149,11 @@ async function transact<T>(
   }
   try {
     const [, result] = await Promise.all([client.query(task.begin), task.deed(transaction)])
-    const [done, commit] = await Promise.allSettled([last?.(), client.query('commit')])
+    const [done, commit] = await Promise.allSettled([last?.(), client.query(COMMIT_DURABLY)])
     if (done.status === 'rejected') throw done.reason
-    if (commit.status === 'rejected') throw commit.reason
-    // COMMIT of a transaction that has failed is answered, but as what it did.
-    if (commit.value.command !== 'COMMIT') throw new Error('the transaction was rolled back')
+    if (commit.status === 'rejected') {
+      throw hasCode(commit.reason, '22012') ? new StoreAway(task.refused()) : commit.reason
+    }
     return result
   } catch (error) {
     // Where this fails too, the connection is lost, and the transaction with it.
@@ -133,10 +163,10 @@ async function transact<T>(
 }
 
 /** A server that hangs does not say goodbye, and is not waited for. */
-async function closeSoon(clients: Clients): Promise<void> {
+async function closeSoon(closed: Promise<unknown>): Promise<void> {
   const ended = new AbortController()
   const patience = pause(CLOSE_MS, undefined, { signal: ended.signal }).catch(() => {})
-  await Promise.race([clients.end(), patience])
+  await Promise.race([closed, patience])
   ended.abort()
 }
 
