@@ -26,6 +26,8 @@ interface DoorOptions {
   wrapStore?: <Store extends object>(store: Store) => Store
   parse?: (raw: Uint8Array) => Promise<Mail>
   senderChecks?: (message: Message) => Promise<SenderChecks | undefined>
+  /** What the main thread has to tell the operator. */
+  warnings?: string[]
   /** So long an answer waits for what is read out of a mail besides its text. */
   patienceMs?: number
   quiet?: Quiet
@@ -42,6 +44,7 @@ export async function openDoor({
   wrapStore = (store) => store,
   parse = noParse,
   senderChecks = async () => undefined,
+  warnings = [],
   patienceMs,
   quiet,
   now = () => new Date(),
@@ -84,6 +87,7 @@ export async function openDoor({
     senderChecks,
     builtPage,
     metrics: async () => '# nothing\n',
+    warnings: async () => warnings,
     now,
     randomBytes: (count: number) => randomBytes(count),
     log,

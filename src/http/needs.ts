@@ -65,6 +65,8 @@ export interface HttpNeeds
   bus: ServiceNeeds['bus'] & Pick<Bus, 'subscribe'>
   /** Prometheus text of the whole process. */
   metrics(): Promise<string>
+  /** What the operator should know and what does not stop the service. */
+  warnings(): Promise<string[]>
   builtPage: BuiltPage
   log: Log
   config: HttpConfig

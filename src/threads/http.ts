@@ -37,6 +37,7 @@ const door = await openHttp(
         | { note: AttachmentNote; bytes: Uint8Array }
         | undefined,
     metrics: async () => String(await main('metrics')),
+    warnings: async () => (await main('warnings')) as string[],
     builtPage: readBuiltPage(fileURLToPath(new URL('../../web/dist/', import.meta.url))),
     randomBytes: (count) => randomBytes(count),
     log,

@@ -102,7 +102,8 @@ async function startParts(config: Config, { log, died, clock, closers }: Startin
 
   const children = openChildren(config, { log, now })
   closers.push(children.close)
-  closers.push(startSweep(config, { store, now, log }))
+  const sweep = startSweep(config, { store, now, log })
+  closers.push(sweep.stop)
   closers.push(await startShopkeeping(config, { store, shop, now, log }))
 
   // All threads of all doors at once: each may need its time to finish what is under way.
@@ -110,7 +111,16 @@ async function startParts(config: Config, { log, died, clock, closers }: Startin
   closers.push(() => Promise.all(doorThreads.map((thread) => thread.close())))
   const host = await listenHost(config.host)
   const open = (kind: 'http' | 'smtp') =>
-    openDoors(kind, { config, host, shared, takePorts, died, threads: doorThreads, children })
+    openDoors(kind, {
+      config,
+      host,
+      shared,
+      takePorts,
+      died,
+      threads: doorThreads,
+      children,
+      warnings: sweep.warnings,
+    })
   // HTTP last: once /readyz answers, everything else is there.
   const smtpPort = await open('smtp')
   if (fetches(config)) {
@@ -161,10 +171,12 @@ interface DoorParts {
   /** The doors' threads so far; these join them. */
   threads: Thread[]
   children: Children
+  /** For the operator, in /readyz. */
+  warnings(): string[]
 }
 
 async function openDoors(kind: 'http' | 'smtp', parts: DoorParts): Promise<number> {
-  const { config, host, shared, died, threads, children } = parts
+  const { config, host, shared, died, threads, children, warnings } = parts
   const { threads: count } = config[kind]
   const reusePort = count > 1
   let port = reusePort ? await freePort(host, config[kind].port) : config[kind].port
@@ -172,7 +184,7 @@ async function openDoors(kind: 'http' | 'smtp', parts: DoorParts): Promise<numbe
   for (let number = 1; number <= count; number += 1) {
     const name = `${kind}-${number}`
     const { port1, port2: mainPort } = new MessageChannel()
-    serve(port1, { ...children.commands, metrics: () => allMetrics(threads) })
+    serve(port1, { ...children.commands, metrics: () => allMetrics(threads), warnings })
     const mailPort = parts.takePorts.mail()
     const shopPort = kind === 'http' ? parts.takePorts.shop() : undefined
     const listen = { host, port, reusePort }

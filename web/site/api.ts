@@ -231,6 +231,7 @@ export interface Answers {
   }
   'GET /readyz': {
     status: 'success'
+    warnings?: string[]
     gmail_accounts?: {
       id: number
       email: string

@@ -53,6 +53,23 @@ describe('/readyz', () => {
       assert.deepEqual((await ask(`${house.url}/readyz`)).body, { status: 'success' })
     })
 
+    test('with a warning, for the operator alone when there is an admin token', async () => {
+      const warnings = ['The system clock jumped ahead by 90 minutes.']
+      const open = await openDoor({ warnings })
+      const closed = await openDoor({ warnings, env: { MAYFLY_ADMIN_TOKEN: 'secret' } })
+      const told = { status: 'success', warnings }
+      for (const [url, headers, body] of [
+        [open.url, {}, told],
+        [closed.url, {}, { status: 'success' }],
+        [closed.url, ADMIN, told],
+      ] as const) {
+        const asked = await ask(`${url}/readyz`, { headers })
+        assert.deepEqual([asked.status, asked.body], [200, body])
+      }
+      await open.stop()
+      await closed.stop()
+    })
+
     test('when a Gmail account fails; the operator hears how each of them is', async () => {
       await gmail.session({ gmail_auto: '1' })
       const stranger = await ask(`${gmail.url}/readyz`)

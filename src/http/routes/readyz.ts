@@ -14,10 +14,16 @@ export const readyzRoute = route({
   path: '/readyz',
   title: 'Ready',
   about:
-    'Whether mail can be taken and kept at this moment. The reason, and how each Gmail account is doing, need the admin token when one is set. An account that fails does not make us unready: all else goes on.',
+    'Whether mail can be taken and kept at this moment. The reason, and how each Gmail account is doing, need the admin token when one is set. An account that fails does not make us unready: all else goes on. Neither does a warning.',
   input: Type.Object({}),
   output: Type.Object({
     status: successField,
+    warnings: Type.Optional(
+      Type.Array(Type.String(), {
+        description:
+          'What needs attention, though mail is received and kept: such as a system clock that jumped ahead, which pauses the deletion of expired mail.',
+      }),
+    ),
     gmail_accounts: Type.Optional(
       Type.Array(
         Type.Object({
@@ -41,7 +47,12 @@ export const readyzRoute = route({
       const told = isOperator ? reason : 'No mail can be kept now.'
       throw new Problem('overloaded', told, RETRY_SECONDS)
     }
-    const accounts = isOperator ? await accountHealth(needs) : []
-    return success(accounts.length > 0 ? { gmail_accounts: accounts } : {})
+    if (!isOperator) return success({})
+    const warnings = await needs.warnings()
+    const accounts = await accountHealth(needs)
+    return success({
+      ...(warnings.length > 0 ? { warnings } : {}),
+      ...(accounts.length > 0 ? { gmail_accounts: accounts } : {}),
+    })
   },
 })
