@@ -19,6 +19,7 @@ export type ProblemCode =
   | 'order_unpaid'
   | 'order_stopped'
   | 'already_claimed'
+  | 'already_rolled'
   | 'idempotency_conflict'
   | 'too_large'
   | 'unsupported_media_type'

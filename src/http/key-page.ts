@@ -12,6 +12,8 @@ export function keyContent({ site, abuse }: PageFacts, { tongue }: { tongue: Ton
 <noscript>
 <p class="notice">This page needs JavaScript: your key stays in your browser, and only a script can use it there. Without it, a terminal will do:</p>
 <pre><code>curl -H 'APIKey: KEY' ${site}/usage</code></pre>
+<p>To replace the key by a new one (the old key keeps working for 24 hours):</p>
+<pre><code>curl -X POST -H 'APIKey: KEY' ${site}/api/roll-key</code></pre>
 </noscript>
 </main>
 ${siteFoot(tongue, abuse)}`

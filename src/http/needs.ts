@@ -15,6 +15,7 @@ import type { EndSessionNeeds } from '../service/end-session.ts'
 import type { ExtendSessionNeeds } from '../service/extend-session.ts'
 import type { ForceLookNeeds } from '../service/force-look.ts'
 import type { AwaitMailNeeds, ListMailNeeds } from '../service/inbox.ts'
+import type { RollNeeds } from '../service/keys.ts'
 import type { CodeLookNeeds } from '../service/look-for-codes.ts'
 import type { MailEventsNeeds } from '../service/mail-events.ts'
 import type { ParseOnceNeeds } from '../service/parse-once.ts'
@@ -47,6 +48,7 @@ type ServiceNeeds = AwaitEmailsNeeds &
   RateNeeds &
   ReadMailNeeds &
   ReadinessNeeds &
+  RollNeeds &
   UsageNeeds
 
 /** The parts of the house that this door stands on. */

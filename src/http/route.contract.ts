@@ -19,8 +19,15 @@ export function newClient(): string {
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH']
 
-/** The answers that every route gives in the same way. The house needs PROXY_ENV. */
-export function sharedAnswers(route: Route, house: () => House): void {
+/**
+ * The answers that every route gives in the same way. The house needs PROXY_ENV. A route that looks at a key before the
+ * body needs the headers of one.
+ */
+export function sharedAnswers(
+  route: Route,
+  house: () => House,
+  keyHeaders: () => Promise<Record<string, string>> = async () => ({}),
+): void {
   const { method, path, reader = false, rawBody = false } = route
   const url = () => `${house().url}${path}`
   const right = routes
@@ -73,7 +80,7 @@ export function sharedAnswers(route: Route, house: () => House): void {
   })
 
   if (method === 'POST') describe('413', () => sizeAnswers(url))
-  if (method === 'POST' && !rawBody) bodyAnswers(url)
+  if (method === 'POST' && !rawBody) bodyAnswers(url, keyHeaders)
   describe('429', () => rateAnswers(route, house))
 }
 
@@ -101,9 +108,13 @@ function sizeAnswers(url: () => string): void {
   })
 }
 
-function bodyAnswers(url: () => string): void {
-  const send = (type: string, body: string | Uint8Array<ArrayBuffer>, more = {}) =>
-    ask(url(), { method: 'POST', body, headers: { 'content-type': type, ...more } })
+function bodyAnswers(url: () => string, keyHeaders: () => Promise<Record<string, string>>): void {
+  const send = async (type: string, body: string | Uint8Array<ArrayBuffer>, more = {}) =>
+    ask(url(), {
+      method: 'POST',
+      body,
+      headers: { 'content-type': type, ...(await keyHeaders()), ...more },
+    })
 
   describe('415', () => {
     for (const [name, type, more] of [

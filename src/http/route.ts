@@ -23,7 +23,7 @@ export interface Route<I extends TObject = TObject, O extends TSchema = TSchema>
   /** The refusals of its own, beside those that any request can meet. */
   refusals: readonly ProblemCode[]
   /** Counted by itself, beside the rate of all requests. */
-  rate?: 'createSession' | 'checkout'
+  rate?: 'createSession' | 'checkout' | 'rollKey'
   /** Answers 304 to an ETag that is still true. */
   conditional?: true
   /** Goes on after the message that Last-Event-ID names. */

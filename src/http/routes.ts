@@ -22,6 +22,7 @@ import { plansRoute } from './routes/plans.ts'
 import { rawMailRoute } from './routes/raw-mail.ts'
 import { readMailRoute } from './routes/read-mail.ts'
 import { readyzRoute } from './routes/readyz.ts'
+import { rollKeyRoute } from './routes/roll-key.ts'
 import { shopPageRoutes } from './routes/shop-pages.ts'
 import { stripeWebhookRoute } from './routes/stripe-webhook.ts'
 import { usageRoute } from './routes/usage.ts'
@@ -40,6 +41,7 @@ export const documented: readonly Route[] = [
   eventsRoute,
   emailsRoute,
   usageRoute,
+  rollKeyRoute,
   plansRoute,
   checkoutRoute,
   orderRoute,

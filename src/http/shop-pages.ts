@@ -82,7 +82,8 @@ export function orderContent(orderId: string, { site, abuse }: PageFacts, tongue
 <main id="main" class="for-now" lang="en" dir="ltr">
 <h1>Your order</h1>
 <noscript><p class="notice">This page needs JavaScript: the claim secret of your order stays in your browser, and only a script can use it there. Without it, a terminal will do:</p>
-<pre><code>curl -X POST -H 'Claim-Secret: SECRET' ${site}/api/orders/${orderId}/claim</code></pre></noscript>
+<pre><code>curl -X POST -H 'Claim-Secret: SECRET' ${site}/api/orders/${orderId}/claim</code></pre>
+<p>Within 24 hours of the first claim this can be repeated. It then makes a new key, and the old key stops working at once.</p></noscript>
 </main>
 ${siteFoot(tongue, abuse)}`
 }

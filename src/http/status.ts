@@ -21,6 +21,7 @@ export const status = {
   order_unpaid: 409,
   order_stopped: 409,
   already_claimed: 409,
+  already_rolled: 409,
   idempotency_conflict: 409,
   // A header block that is too large is 431: only the parser says so, see parser-fault.ts.
   too_large: 413,

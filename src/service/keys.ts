@@ -9,8 +9,9 @@ import {
   RANDOM_BYTES,
 } from '../core/key.ts'
 import { endOf, type Plan } from '../core/plan.ts'
+import { Problem } from '../core/problem.ts'
 import { dayOf } from '../core/quota.ts'
-import type { ShopStore, UsageDay } from '../store/store.ts'
+import type { KeyRoll, ShopStore, UsageDay } from '../store/store.ts'
 
 interface KeyNeeds<Deed extends keyof ShopStore> {
   store: Pick<ShopStore, Deed>
@@ -66,15 +67,52 @@ export async function issueKey(
   return { key: { ...key, state: 'active', used: 0, usedToday: 0 }, secret }
 }
 
+interface RolledKey {
+  secret: string
+  formerUntil: Date
+}
+
 /** Gives the key a new secret; the former one lives on for a day. Undefined when the key is revoked or gone. */
 export async function rollKey(
+  needs: KeyNeeds<'rollKey'>,
+  key: Pick<ApiKey, 'id' | 'prefix'>,
+): Promise<RolledKey | undefined> {
+  return await roll(needs, key, {})
+}
+
+export interface RollNeeds {
+  shop: Pick<ShopStore, 'rollKey'>
+  now(): Date
+  randomBytes(count: number): Uint8Array
+}
+
+/**
+ * The same at the request of whoever holds the key. Only its current secret may: if the former one could, a request sent
+ * twice would end the key that is in use, and a key that leaked could still be rolled after it was replaced.
+ */
+export async function rollPresentedKey(
+  { shop, now, randomBytes }: RollNeeds,
+  key: Pick<ApiKey, 'id' | 'prefix'>,
+  presented: string,
+): Promise<RolledKey> {
+  const presentedHash = secretHash(presented)
+  const rolled = await roll({ store: shop, now, randomBytes }, key, { presentedHash })
+  if (rolled) return rolled
+  throw new Problem(
+    'already_rolled',
+    'This key was rolled already. Only the newest key can be rolled.',
+  )
+}
+
+async function roll(
   { store, now, randomBytes }: KeyNeeds<'rollKey'>,
   { id, prefix }: Pick<ApiKey, 'id' | 'prefix'>,
-): Promise<{ secret: string; formerUntil: Date } | undefined> {
+  asked: Pick<KeyRoll, 'presentedHash'>,
+): Promise<RolledKey | undefined> {
   const secret = makeSecret(prefix, randomBytes(RANDOM_BYTES))
   const formerUntil = new Date(now().getTime() + ROLL_MS)
-  const roll = { keyId: id, secretHash: secretHash(secret), oldUntil: formerUntil }
-  return (await store.rollKey(roll)) ? { secret, formerUntil } : undefined
+  const change = { keyId: id, secretHash: secretHash(secret), oldUntil: formerUntil, ...asked }
+  return (await store.rollKey(change)) ? { secret, formerUntil } : undefined
 }
 
 /** The keys that somebody may mean by an id, by what keys begin with, or by a whole key. */

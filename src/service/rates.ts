@@ -11,6 +11,7 @@ const rates = {
   request: { count: 50, seconds: 1, burst: 200 },
   createSession: { count: 60, seconds: 60, burst: 60 },
   checkout: { count: 30, seconds: 60, burst: 30 },
+  rollKey: { count: 10, seconds: 60, burst: 10 },
   checkMail: { count: 600, seconds: 60, burst: 600 },
   extendSession: { count: 10, seconds: 60, burst: 10 },
   wrongKey: { count: 20, seconds: 60, burst: 21 },

@@ -219,7 +219,7 @@ export interface ShopStore extends PurchaseStore {
   readKey(keyId: string, now: Date): Promise<ApiKey | undefined>
   /** The newest first. */
   listKeys(now: Date): Promise<ApiKey[]>
-  /** Adds a secret; the former one lives until `oldUntil`, any before that ends. False when there is no such key, or it is revoked. */
+  /** Adds a secret; the former one lives until `oldUntil`, any before that ends. False when there is no such key, it is revoked, or the secret presented is not its current one. */
   rollKey(roll: KeyRoll): Promise<boolean>
   /** At once: no request that starts afterwards passes. False when there is no such key. */
   revokeKey(keyId: string): Promise<boolean>
@@ -266,6 +266,8 @@ export interface KeyRoll {
   keyId: string
   secretHash: string
   oldUntil: Date
+  /** Hash of the secret that asks for the roll; it must be the current one. Undefined: the operator asks. */
+  presentedHash?: string
 }
 
 export interface UsageDay {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, test } from 'vitest'
+import { afterAll, beforeAll, describe, test, vi } from 'vitest'
 import { type KeyRing, openKeyRing, type TestKey } from '../keys.ts'
 import { giveKey, spend } from './views/key.ts'
 import { visitor } from './visit.ts'
@@ -73,6 +73,52 @@ test('looking again tells what was used since', async () => {
   await spend({ house: house() }, key, 2)
   await page.getByRole('button', { name: 'Look again' }).click()
   await page.getByText('3 of 1,000 used').waitFor()
+})
+
+describe('a key', () => {
+  const usage = async (secret: string) =>
+    (await fetch(`${house().url}/usage`, { headers: { apikey: secret } })).status
+
+  test('is rolled when that is confirmed: the new one is shown, and both work', async () => {
+    const key = await used(2)
+    const page = await look(key, { permissions: ['clipboard-read', 'clipboard-write'] })
+    const button = page.getByRole('button', { name: 'Roll this key' })
+    await button.click()
+    const dialog = page.getByRole('dialog', { name: 'Roll this key?' })
+    await dialog.getByText('This key keeps working for 24 hours').waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Roll this key')
+    await button.click()
+    await dialog.getByRole('button', { name: 'Roll it' }).click()
+    const region = page.getByRole('region', { name: 'This is your new key.' })
+    await region.getByText('The old key works until').waitFor()
+    const secret = (await region.locator('.key').textContent()) ?? ''
+    assert.match(secret, /^mf_live_/)
+    assert.notEqual(secret, key.secret)
+    await vi.waitUntil(async () => await region.evaluate((one) => one.matches(':focus')), 5_000)
+    await region.getByRole('button', { name: 'Copy: your key' }).click()
+    await region.getByRole('button', { name: 'Copied: your key' }).waitFor()
+    assert.equal(await page.evaluate('navigator.clipboard.readText()'), secret)
+    assert.deepEqual([await usage(key.secret), await usage(secret)], [200, 200])
+    // It takes the place of the old one in this tab, and in nothing that lasts.
+    await page.reload()
+    await page.getByText('2 of 1,000 used').waitFor()
+    assert.equal(await region.count(), 0)
+    assert.ok(!String(await page.evaluate('JSON.stringify(localStorage)')).includes('mf_'))
+    assert.ok(String(await page.evaluate('JSON.stringify(sessionStorage)')).includes(secret))
+  })
+
+  test('that was rolled elsewhere meanwhile is not rolled again', async () => {
+    expect({ complaint: /409/ })
+    const key = await ring.issue()
+    const page = await look(key)
+    const headers = { apikey: key.secret }
+    await fetch(`${house().url}/api/roll-key`, { method: 'POST', headers })
+    await page.getByRole('button', { name: 'Roll this key' }).click()
+    await page.getByRole('button', { name: 'Roll it' }).click()
+    await page.getByRole('alert').getByText('This key was rolled already').waitFor()
+    assert.equal(await usage(key.secret), 200)
+  })
 })
 
 describe('the last 30 days', () => {

@@ -4,6 +4,7 @@ import { entitle } from '../site/title.ts'
 import { say } from '../site/words.ts'
 import { heldKey } from './held-key.ts'
 import { KeyForm } from './key-form.tsx'
+import { Rolled } from './roll.tsx'
 import { Samples } from './samples.tsx'
 import { askPlanNames, askUsage, usage } from './usage.ts'
 import { UsageView } from './usage-view.tsx'
@@ -17,6 +18,7 @@ function KeyPage() {
       <div class="key-parts">
         {usage.value ? (
           <>
+            <Rolled />
             <UsageView usage={usage.value} />
             <section class="panel" aria-labelledby="samples">
               <h2 id="samples">{say('key_samples')}</h2>

@@ -6,6 +6,7 @@ import { say, type Words } from '../site/words.ts'
 import { holdKey } from './held-key.ts'
 import { Meter } from './meter.tsx'
 import { Plot } from './plot.tsx'
+import { forgetRolled, RollButton } from './roll.tsx'
 import { asking, askUsage, dropUsage, handled, planNames, usageFault } from './usage.ts'
 
 /** What a key has, what is used of it, and when. */
@@ -94,11 +95,13 @@ function Actions() {
         <button type="button" class="plain" disabled={asking.value} onClick={() => void askUsage()}>
           {say('key_again')}
         </button>
+        <RollButton />
         <button
           type="button"
           class="quiet"
           onClick={() => {
             handled.value = true
+            forgetRolled()
             holdKey('')
             dropUsage()
           }}

@@ -145,6 +145,14 @@ export interface Answers {
       requests: number
     }[]
   }
+  'POST /api/roll-key': {
+    status: 'success'
+    key: string
+    key_id: string
+    prefix: string
+    former_until: string
+    former_until_iso: string
+  }
   'GET /api/plans': {
     status: 'success'
     plans: {

@@ -144,6 +144,22 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
     )
   })
 
+  test('a roll that a secret asks for needs the current one, and of two at once one passes', async () => {
+    await add()
+    await add({ id: 'k2', secretHash: 'of-k2' })
+    const roll = (secretHash: string, presentedHash: string) =>
+      store.rollKey({ keyId: 'k1', secretHash, oldUntil: later(DAY), presentedHash })
+    assert.equal(await roll('x', 'unknown'), false)
+    assert.equal(await roll('x', 'of-k2'), false)
+    const both = await Promise.all([roll('one', 'secret-hash'), roll('two', 'secret-hash')])
+    assert.deepEqual(both.toSorted(), [false, true])
+    const current = both[0] ? 'one' : 'two'
+    assert.equal((await store.findKey('secret-hash', later(DAY - 1)))?.id, 'k1')
+    assert.equal(await roll('x', 'secret-hash'), false)
+    assert.equal(await store.findKey('x', NOON), undefined)
+    assert.equal(await roll('third', current), true)
+  })
+
   test('keys are listed, newest first, and can be named anew', async () => {
     await add()
     await add({ id: 'k2', secretHash: 'second', createdAt: later(1) })

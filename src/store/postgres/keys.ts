@@ -59,10 +59,12 @@ export function keyWrites(pool: Pool) {
         ],
       )
     },
-    rollKey: ({ keyId, secretHash, oldUntil }: KeyRoll): Promise<boolean> =>
+    rollKey: ({ keyId, secretHash, oldUntil, presentedHash }: KeyRoll): Promise<boolean> =>
       pool.transaction(async (db) => {
         const state = await lockKey(db, keyId)
         if (state === undefined || state === 'revoked') return false
+        if (presentedHash !== undefined && !(await isCurrent(db, keyId, presentedHash)))
+          return false
         // Two at most: whoever rolls twice has lost the first one for good reason.
         await db.rows('delete from shop.key_secret where key_id = $1 and until is not null', [
           keyId,
@@ -92,6 +94,14 @@ export function keyWrites(pool: Pool) {
 }
 
 /** Whoever changes the secrets of a key has its row first: else two of them could each leave one. */
+async function isCurrent(db: Db, keyId: string, secretHash: string): Promise<boolean> {
+  const found = await db.rows(
+    'select 1 from shop.key_secret where hash = $1 and key_id = $2 and until is null',
+    [secretHash, keyId],
+  )
+  return found.length === 1
+}
+
 export async function lockKey(db: Db, keyId: string): Promise<ApiKey['state'] | undefined> {
   const [row] = await db.rows<Pick<ApiKey, 'state'>>(
     'select state from shop.api_key where id = $1 for no key update',

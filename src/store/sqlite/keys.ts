@@ -41,6 +41,11 @@ export function keyWrites(db: Db) {
   const isAlive = db
     .prepare<[string], number>(`select 1 from api_key where id = ? and state <> 'revoked'`)
     .pluck()
+  const isCurrent = db
+    .prepare<[string, string], number>(
+      'select 1 from key_secret where hash = ? and key_id = ? and until is null',
+    )
+    .pluck()
   const revoke = db.prepare(`update api_key set state = 'revoked' where id = ?`)
   const label = db.prepare('update api_key set label = ? where id = ?')
 
@@ -60,8 +65,11 @@ export function keyWrites(db: Db) {
       )
       insertSecret.run(key.secretHash, id)
     },
-    rollKey({ keyId, secretHash, oldUntil }: KeyRoll): boolean {
+    rollKey({ keyId, secretHash, oldUntil, presentedHash }: KeyRoll): boolean {
       if (isAlive.get(keyId) === undefined) return false
+      if (presentedHash !== undefined && isCurrent.get(presentedHash, keyId) === undefined) {
+        return false
+      }
       // Two at most: whoever rolls twice has lost the first one for good reason.
       dropFormer.run(keyId)
       endSecrets.run(oldUntil.getTime(), keyId)

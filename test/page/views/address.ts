@@ -55,6 +55,25 @@ export const addressViews: readonly View[] = [
     },
   },
   {
+    name: 'address-list-full',
+    within: '.address',
+    async open(stage) {
+      const { page, house } = stage
+      await page.goto(`${house.url}/favicon.svg`)
+      const expires = new Date(Date.now() + 86_400_000)
+      const list = Array.from({ length: 99 }, (_, index) => ({
+        email: `calm.river${10_000_000 + index}@box.test`,
+        token: `token-${index}`,
+        expires,
+      }))
+      const { email, token } = await house.session()
+      const text = JSON.stringify(JSON.stringify([{ email, token, expires }, ...list]))
+      await page.evaluate(`localStorage.setItem('mayfly mailboxes', ${text})`)
+      await press(stage, 'New address')
+      await page.getByText('Your list is full').waitFor()
+    },
+  },
+  {
     name: 'address-trouble',
     complaint: /ERR_FAILED/,
     async open({ page, house }) {

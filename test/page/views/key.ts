@@ -28,6 +28,25 @@ export const keyViews: readonly View[] = [
     },
   },
   {
+    name: 'key-roll',
+    async open(stage) {
+      const key = await stage.ring.issue({ requests: 2_000, perDay: 100, months: 12 })
+      await giveKey(stage, key.secret)
+      await stage.page.getByRole('button', { name: 'Roll this key' }).click()
+      await stage.page.getByRole('dialog').waitFor()
+    },
+  },
+  {
+    name: 'key-rolled',
+    async open(stage) {
+      const key = await stage.ring.issue({ requests: 2_000, perDay: 100, months: 12 })
+      await giveKey(stage, key.secret)
+      await stage.page.getByRole('button', { name: 'Roll this key' }).click()
+      await stage.page.getByRole('button', { name: 'Roll it' }).click()
+      await stage.page.getByText('The old key works until').waitFor()
+    },
+  },
+  {
     name: 'key-table',
     async open(stage) {
       const key = await stage.ring.issue({ requests: 2_000, perDay: 100, months: 12 })
