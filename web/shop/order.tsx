@@ -1,3 +1,5 @@
+import { useSignal } from '@preact/signals'
+import { Dialog } from '../site/dialog.tsx'
 import { faultWords } from '../site/fault-words.ts'
 import { Frame } from '../site/frame.tsx'
 import { openPage } from '../site/open-page.tsx'
@@ -45,7 +47,7 @@ function State({ opened: { order, locked, fault } }: { opened: OpenOrder }) {
 
 /** What the buyer can do now. */
 function Steps({ opened }: { opened: OpenOrder }) {
-  const { order, locked, minting, mint, secret } = opened
+  const { order, locked, secret } = opened
   const found = order.value
   if (!found || locked.value !== 'no') return null
   const waits = isUnderWay(found)
@@ -57,11 +59,7 @@ function Steps({ opened }: { opened: OpenOrder }) {
             {say('shop_go_pay')}
           </a>
         )}
-        {found.claimable && (
-          <button type="button" disabled={minting.value} onClick={() => void mint()}>
-            {say(found.claimed_at === null ? 'shop_show' : 'shop_anew')}
-          </button>
-        )}
+        {found.claimable && <ClaimButton opened={opened} isFirst={found.claimed_at === null} />}
         {(found.state === 'failed' || found.state === 'expired') && (
           <a class="button" href="/pricing">
             {say('shop_again')}
@@ -72,6 +70,59 @@ function Steps({ opened }: { opened: OpenOrder }) {
         <p class="soft">
           {say('shop_back')} <a href={`#${secret()}`}>{say('shop_link')}</a>
         </p>
+      )}
+    </>
+  )
+}
+
+/** Claiming again ends the key that was shown before: that is asked first. */
+function ClaimButton({ opened, isFirst }: { opened: OpenOrder; isFirst: boolean }) {
+  const { minting, mint } = opened
+  const isAsked = useSignal(false)
+  const close = () => {
+    isAsked.value = false
+  }
+  if (isFirst) {
+    return (
+      <button type="button" disabled={minting.value} onClick={() => void mint()}>
+        {say('shop_show')}
+      </button>
+    )
+  }
+  return (
+    <>
+      <button
+        type="button"
+        class="plain"
+        disabled={minting.value}
+        onClick={() => {
+          isAsked.value = true
+        }}
+      >
+        {say('shop_anew')}
+      </button>
+      {isAsked.value && (
+        <Dialog title={say('shop_anew_title')} onClose={close}>
+          <p>{say('shop_anew_how')}</p>
+          <p>
+            {say('shop_anew_roll')} <a href="/key">{say('site_key')}</a>
+          </p>
+          <div class="row">
+            <button
+              type="button"
+              class="danger"
+              onClick={() => {
+                close()
+                void mint()
+              }}
+            >
+              {say('shop_anew')}
+            </button>
+            <button type="button" class="plain" onClick={close}>
+              {say('shop_anew_no')}
+            </button>
+          </div>
+        </Dialog>
       )}
     </>
   )

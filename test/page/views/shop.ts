@@ -1,4 +1,4 @@
-import { clickPay, order } from '../../shop-client.ts'
+import { claim, clickPay, order } from '../../shop-client.ts'
 import type { Stage, View } from '../views.ts'
 
 export const shopViews: readonly View[] = [
@@ -72,6 +72,17 @@ export const shopViews: readonly View[] = [
       await openOrder(stage, ['pay'])
       await stage.page.getByRole('button', { name: 'Show my key' }).click()
       await stage.page.getByText('This is your key').waitFor()
+    },
+  },
+  {
+    name: 'order-replace',
+    async open({ page, house }) {
+      const made = await order(house.url, { plan: 'business' })
+      await clickPay(house.url, made, 'pay')
+      await claim(house.url, made)
+      await page.goto(`${house.url}/orders/${made.id}#${made.secret}`)
+      await page.getByRole('button', { name: 'Make a new key' }).click()
+      await page.getByRole('dialog').waitFor()
     },
   },
   {
