@@ -269,17 +269,27 @@ describe('going on', () => {
     await opener(page, 'Here').click()
     await page.getByText('This message is gone').waitFor()
   })
-  test('a message that could not be had can be asked for again', async () => {
-    visits.expect({ complaint: /Failed to load resource/ })
-    const page = await visits.visit('/')
-    const { email } = await openInbox(page)
-    await visits.house().mail(email, textMail('All is well.', { subject: 'Here' }))
-    await row(page, 'Here').waitFor()
-    await page.route('**/api/read-mail?*', (route) => route.abort())
-    await opener(page, 'Here').click()
-    await page.getByText('The site could not be reached').waitFor()
-    await page.unroute('**/api/read-mail?*')
-    await page.getByRole('article').getByRole('button', { name: 'Try again' }).click()
-    await page.getByText('All is well.').waitFor()
-  })
+  for (const [kind, raw, body] of [
+    ['text', textMail('All is well.'), (page: Page) => page.locator('.mail-text')],
+    ['HTML', htmlMail('<p>All is well.</p>'), (page: Page) => frame(page).locator('p')],
+  ] as const) {
+    test(`${kind} that could not be loaded stays unread, and can be asked for again`, async () => {
+      visits.expect({ complaint: /Failed to load resource/ })
+      const page = await visits.visit('/')
+      const { email } = await openInbox(page)
+      await visits.house().mail(email, raw)
+      const unread = page.locator('.mail.unread')
+      await unread.waitFor()
+      await page.route('**/api/read-mail?*', (route) => route.abort())
+      await page.locator('.mail-open').click()
+      await page.getByText('The site could not be reached').waitFor()
+      assert.equal(await unread.count(), 1)
+      assert.equal(await page.title(), '(1) Inbox – Mayfly')
+      await page.unroute('**/api/read-mail?*')
+      await page.getByRole('article').getByRole('button', { name: 'Try again' }).click()
+      await body(page).filter({ hasText: 'All is well.' }).waitFor()
+      await unread.waitFor({ state: 'detached' })
+      assert.equal(await page.title(), 'Inbox – Mayfly')
+    })
+  }
 })

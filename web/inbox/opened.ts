@@ -1,6 +1,5 @@
 import { computed, effect, signal } from '@preact/signals'
 import { known, messages, shown } from './mail.ts'
-import { markRead } from './unread.ts'
 
 /** The message in the reader, by its id. It is a step of the history, so that Back leads to the list. */
 const openId = signal(idIn(history.state))
@@ -44,9 +43,8 @@ export function keepOpened(): void {
   history.scrollRestoration = 'manual'
   addEventListener('popstate', ({ state }) => arrive(idIn(state)))
   effect(() => {
-    if (opened.value) markRead(opened.value.id)
     // Deleted meanwhile, here or elsewhere, or of another mailbox.
-    else if (known.value && openId.value !== undefined) close()
+    if (!opened.value && known.value && openId.value !== undefined) close()
   })
 }
 

@@ -7,6 +7,7 @@ import { deleteOpened } from './deeds.ts'
 import { focusReader, focusRow, isOnePane } from './focus.ts'
 import { List } from './list.tsx'
 import { close, listAt, newer, older, open, opened } from './opened.ts'
+import { markRead } from './unread.ts'
 
 /** The list and the message: beside each other where there is room, else one at a time. */
 export function Panes() {
@@ -40,6 +41,7 @@ function OpenMessage() {
       onNewer={to(newer.value)}
       onOlder={to(older.value)}
       onDelete={deleteOpened}
+      onShown={() => markRead(summary.id)}
     />
   )
 }

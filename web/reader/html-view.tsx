@@ -10,10 +10,11 @@ import { TextView } from './text-view.tsx'
 interface HtmlViewProps {
   message: Message
   token: string
+  onShown(): void
 }
 
 /** A mail as its sender laid it out, in a frame that can do nothing but show it. */
-export function HtmlView({ message, token }: HtmlViewProps) {
+export function HtmlView({ message, token, onShown }: HtmlViewProps) {
   const { body_html: html, sender_email: sender, auth } = message
   const [asked, setAsked] = useState(false)
   const ready = useReady(message, token)
@@ -28,6 +29,11 @@ export function HtmlView({ message, token }: HtmlViewProps) {
     const { sanitise, pictures } = ready
     return sanitise(html, { remoteImages, pictures, leave: `${location.origin}/leave` })
   }, [ready, html, large, remoteImages])
+
+  const isShown = large || ready !== 'loading'
+  useEffect(() => {
+    if (isShown) onShown()
+  }, [isShown])
 
   if (large) return <Instead words={say('reader_too_large')} text={message.body_text} />
   if (ready === 'failed') {

@@ -24,11 +24,13 @@ interface ReaderProps {
   onNewer: (() => void) | undefined
   onOlder: (() => void) | undefined
   onDelete(): void
+  /** The body is on the page: not while it is loaded, nor where that failed. */
+  onShown(): void
 }
 
 /** One message, opened. */
 export function Reader(props: ReaderProps) {
-  const { token, summary } = props
+  const { token, summary, onShown } = props
   const reading = useMessage(token, summary)
   const message = reading.kind === 'here' ? reading.message : undefined
   const id = useId()
@@ -53,7 +55,7 @@ export function Reader(props: ReaderProps) {
       </div>
       {message ? (
         <>
-          <Views key={`views ${message.id}`} message={message} token={token} />
+          <Views key={`views ${message.id}`} message={message} token={token} onShown={onShown} />
           <Attachments
             key={`files ${message.id}`}
             attachments={message.attachments}
@@ -155,11 +157,18 @@ function Meanwhile({ reading }: { reading: Reading }) {
 
 type View = 'html' | 'text' | 'headers' | 'raw'
 
-function Views({ message, token }: { message: Message; token: string }) {
+interface ViewsProps extends Pick<ReaderProps, 'token' | 'onShown'> {
+  message: Message
+}
+
+function Views({ message, token, onShown }: ViewsProps) {
   const names: readonly View[] = message.body_html
     ? ['html', 'text', 'headers', 'raw']
     : ['text', 'headers', 'raw']
   const [chosen, choose] = useState<View>(names[0] ?? 'text')
+  useEffect(() => {
+    if (chosen === 'text') onShown()
+  }, [chosen])
   return (
     <Tabs<View>
       label={say('reader_views')}
@@ -167,7 +176,7 @@ function Views({ message, token }: { message: Message; token: string }) {
       chosen={chosen}
       onChoose={choose}
     >
-      {chosen === 'html' && <HtmlView message={message} token={token} />}
+      {chosen === 'html' && <HtmlView message={message} token={token} onShown={onShown} />}
       {chosen === 'text' && <TextView text={message.body_text} />}
       {chosen === 'headers' && <HeadersView message={message} token={token} />}
       {chosen === 'raw' && <RawView message={message} token={token} />}
