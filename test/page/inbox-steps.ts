@@ -24,14 +24,12 @@ export async function storedMailboxes(page: Page): Promise<StoredMailbox[]> {
 
 /** The newest of them, as soon as there is one. */
 export async function mailboxOf(page: Page): Promise<StoredMailbox> {
-  return await vi.waitFor(
-    async () => {
-      const [first] = await storedMailboxes(page)
-      assert.ok(first)
-      return first
-    },
-    { timeout: 30_000 },
+  await page.waitForFunction(() =>
+    Object.keys(localStorage).some((key) => key.startsWith('mayfly mailbox ')),
   )
+  const [first] = await storedMailboxes(page)
+  assert.ok(first)
+  return first
 }
 
 /** On the page, with its address, and hearing of new mail as it comes. */

@@ -92,7 +92,7 @@ describe('a key', () => {
     await dialog.getByRole('button', { name: 'Roll it' }).click()
     const region = page.getByRole('region', { name: 'This is your new key.' })
     await region.getByText('The old key works until').waitFor()
-    const secret = (await region.locator('.key').textContent()) ?? ''
+    const secret = (await region.locator('.key-shown').textContent()) ?? ''
     assert.match(secret, /^mf_live_/)
     assert.notEqual(secret, key.secret)
     await vi.waitUntil(async () => await region.evaluate((one) => one.matches(':focus')), 5_000)

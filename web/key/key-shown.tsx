@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { CopyButton } from '../site/copy-button.tsx'
 import { say } from '../site/words.ts'
+import './key-shown.css'
 
 interface KeyShownProps {
   apiKey: string
@@ -15,7 +16,7 @@ export function KeyShown({ apiKey, name }: KeyShownProps) {
   return (
     <>
       <pre>
-        <code class="key" ref={text}>
+        <code class="key-shown" ref={text}>
           {apiKey}
         </code>
       </pre>

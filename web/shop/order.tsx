@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals'
+import { signal } from '@preact/signals'
 import { Dialog } from '../site/dialog.tsx'
 import { faultWords } from '../site/fault-words.ts'
 import { Frame } from '../site/frame.tsx'
@@ -26,6 +26,7 @@ function OrderPage({ opened }: { opened: OpenOrder }) {
         </p>
         {order.value && <OrderFacts order={order.value} prefix={minted.value?.prefix} />}
       </section>
+      {isAsked.value && <Replace opened={opened} />}
     </Frame>
   )
 }
@@ -76,55 +77,55 @@ function Steps({ opened }: { opened: OpenOrder }) {
 }
 
 /** Claiming again ends the key that was shown before: that is asked first. */
-function ClaimButton({ opened, isFirst }: { opened: OpenOrder; isFirst: boolean }) {
-  const { minting, mint } = opened
-  const isAsked = useSignal(false)
+const isAsked = signal(false)
+
+function ClaimButton({ opened: { minting, mint }, isFirst }: ClaimButtonProps) {
+  const ask = () => {
+    isAsked.value = true
+  }
+  return (
+    <button
+      type="button"
+      class={isFirst ? '' : 'plain'}
+      disabled={minting.value}
+      onClick={isFirst ? () => void mint() : ask}
+    >
+      {say(isFirst ? 'shop_show' : 'shop_anew')}
+    </button>
+  )
+}
+
+interface ClaimButtonProps {
+  opened: OpenOrder
+  isFirst: boolean
+}
+
+function Replace({ opened: { mint } }: { opened: OpenOrder }) {
   const close = () => {
     isAsked.value = false
   }
-  if (isFirst) {
-    return (
-      <button type="button" disabled={minting.value} onClick={() => void mint()}>
-        {say('shop_show')}
-      </button>
-    )
-  }
   return (
-    <>
-      <button
-        type="button"
-        class="plain"
-        disabled={minting.value}
-        onClick={() => {
-          isAsked.value = true
-        }}
-      >
-        {say('shop_anew')}
-      </button>
-      {isAsked.value && (
-        <Dialog title={say('shop_anew_title')} onClose={close}>
-          <p>{say('shop_anew_how')}</p>
-          <p>
-            {say('shop_anew_roll')} <a href="/key">{say('site_key')}</a>
-          </p>
-          <div class="row">
-            <button
-              type="button"
-              class="danger"
-              onClick={() => {
-                close()
-                void mint()
-              }}
-            >
-              {say('shop_anew')}
-            </button>
-            <button type="button" class="plain" onClick={close}>
-              {say('shop_anew_no')}
-            </button>
-          </div>
-        </Dialog>
-      )}
-    </>
+    <Dialog title={say('shop_anew_title')} onClose={close}>
+      <p>{say('shop_anew_how')}</p>
+      <p>
+        {say('shop_anew_roll')} <a href="/key">{say('site_key')}</a>
+      </p>
+      <div class="row">
+        <button
+          type="button"
+          class="danger"
+          onClick={() => {
+            close()
+            void mint()
+          }}
+        >
+          {say('shop_anew')}
+        </button>
+        <button type="button" class="plain" onClick={close}>
+          {say('shop_anew_no')}
+        </button>
+      </div>
+    </Dialog>
   )
 }
 
