@@ -167,6 +167,12 @@ function httpConfig({ setting }: SettingReader) {
       '',
       'proxies whose X-Forwarded-For is believed: addresses or CIDR ranges',
     ),
+    connections: setting(
+      'MAYFLY_HTTP_CONNECTIONS',
+      integer(16, 1_000_000),
+      '10000',
+      'most HTTP connections at once; fewer where the limit of open files (ulimit -n) leaves no room for SMTP',
+    ),
   }
 }
 

@@ -9,6 +9,7 @@ import { OPERATOR } from '../src/core/session.ts'
 import { type BuiltPage, readBuiltPage } from '../src/http/built-page.ts'
 import type { Quiet } from '../src/http/needs.ts'
 import { openHttp } from '../src/http/server.ts'
+import { makeBudget, makeHeld, openBudget, openHeld } from '../src/limit/held.ts'
 import { makeRates, openMemoryLimit } from '../src/limit/memory.ts'
 import { openPay } from '../src/pay/open.ts'
 import { receive } from '../src/service/receive.ts'
@@ -76,6 +77,7 @@ export async function openDoor({
     warn: note('warn'),
     error: note('error'),
   }
+  const all = openBudget(makeBudget(), config.http.connections)
   const needs = {
     store,
     shop,
@@ -84,6 +86,12 @@ export async function openDoor({
     limit: openMemoryLimit(makeRates()),
     parse,
     attachment: async () => undefined,
+    connections: {
+      most: config.http.connections,
+      take: () => all.reserve(1),
+      giveBack: () => all.release(1),
+      hold: openHeld(makeHeld()).hold,
+    },
     senderChecks,
     builtPage,
     metrics: async () => '# nothing\n',

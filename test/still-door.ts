@@ -4,9 +4,9 @@ import { openDoor } from './door.ts'
 import { keyRing } from './keys.ts'
 
 /** The HTTP door with a key, where no time passes by itself: what grows back with time can be counted exactly. */
-export async function openStillDoor() {
+export async function openStillDoor(env: Record<string, string> = {}) {
   let now = new Date()
-  const door = await openDoor({ env: PROXY_ENV, now: () => now })
+  const door = await openDoor({ env: { ...PROXY_ENV, ...env }, now: () => now })
   onTestFinished(() => door.stop())
   return {
     door,

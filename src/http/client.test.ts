@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import { describe, test } from 'vitest'
-import { clientFinder, secureFinder } from './client.ts'
+import type { LogFacts } from '../core/log.ts'
+import { addressFinder, clientFinder, secureFinder, untrustedProxyWarning } from './client.ts'
+
+const LOCAL = 'untrusted local proxy'
 
 const from = (remoteAddress: string, forwarded?: string) =>
   ({
@@ -16,7 +19,9 @@ for (const [name, trusted, peer, forwarded, client] of [
   ['IPv6 counts by its /64', [], '2001:db8:1:2:3::4', undefined, '2001:db8:1:2::/64'],
   ['loopback runs free', [], '127.0.0.1', undefined, undefined],
   ['so does ::1', [], '::1', undefined, undefined],
-  ['and mapped loopback', [], '::ffff:127.0.0.1', '198.51.100.1', undefined],
+  ['and mapped loopback', [], '::ffff:127.0.0.1', undefined, undefined],
+  ['a local proxy that is not trusted is one client', [], '127.0.0.1', '198.51.100.1', LOCAL],
+  ['however it connects, and whatever it forwards', [], '::1', '198.51.100.2', LOCAL],
   ['a proxy speaks for others', ['10.0.0.0/8'], '10.0.0.1', '198.51.100.1', '198.51.100.1'],
   [
     'only the nearest stranger counts',
@@ -64,6 +69,78 @@ for (const [name, trusted, peer, forwarded, client] of [
     assert.equal(clientFinder(trusted, true)(from(peer, forwarded)), client)
   })
 }
+
+test('a local proxy is counted on each of its requests, also on a connection that it shares', () => {
+  const find = clientFinder([], true)
+  const request = from('127.0.0.1')
+  const { socket } = request
+  const forwarded = (headers: object) => ({ socket, headers }) as unknown as IncomingMessage
+  assert.equal(find(request), undefined)
+  assert.equal(find(forwarded({ 'x-forwarded-for': '198.51.100.1' })), LOCAL)
+  assert.equal(find(forwarded({ forwarded: 'for=198.51.100.1' })), LOCAL)
+  assert.equal(find(request), undefined)
+})
+
+describe('an untrusted proxy', () => {
+  const warned = () => {
+    const lines: string[] = []
+    const log = { warn: (facts: LogFacts) => void lines.push(String(facts['setting'])) }
+    return { lines, warn: untrustedProxyWarning(log, () => true) }
+  }
+
+  test('is warned about once, with the setting to change', () => {
+    const { lines, warn } = warned()
+    const find = clientFinder([], true, warn)
+    find(from('127.0.0.1'))
+    assert.deepEqual(lines, [])
+    for (const peer of ['127.0.0.1', '::1', '192.0.2.1', '127.0.0.1', '192.0.2.1']) {
+      find(from(peer, '198.51.100.1'))
+    }
+    assert.deepEqual(lines, ['MAYFLY_TRUST_PROXY=127.0.0.1', 'MAYFLY_TRUST_PROXY=192.0.2.1'])
+  })
+
+  test('is warned about also when nobody is counted; a trusted one never is', () => {
+    const { lines, warn } = warned()
+    clientFinder(['10.0.0.1'], true, warn)(from('10.0.0.1', '198.51.100.1'))
+    assert.deepEqual(lines, [])
+    assert.equal(clientFinder([], false, warn)(from('127.0.0.1', '198.51.100.1')), undefined)
+    assert.equal(lines.length, 1)
+  })
+
+  test('strangers cannot fill the log, nor hide the proxy on this machine', () => {
+    const { lines, warn } = warned()
+    for (let number = 1; number < 100; number += 1) warn(`192.0.2.${number}`)
+    assert.equal(lines.length, 5)
+    warn('127.0.0.1')
+    assert.equal(lines.length, 6)
+  })
+
+  test('is not warned about twice where another thread has done it', () => {
+    const lines: LogFacts[] = []
+    untrustedProxyWarning({ warn: (facts) => lines.push(facts) }, () => false)('127.0.0.1')
+    assert.deepEqual(lines, [])
+  })
+})
+
+describe('clients told apart', () => {
+  const address = addressFinder([])
+  test('those who come through an untrusted proxy are not one and the same', () => {
+    const [ann, bob] = [from('127.0.0.1', '198.51.100.1'), from('127.0.0.1', '198.51.100.2')]
+    assert.notEqual(address(ann), address(bob))
+    assert.equal(address(ann), address(from('127.0.0.1', '198.51.100.1')))
+    assert.notEqual(address(ann), address(from('127.0.0.1')))
+  })
+
+  test('nobody on another machine is taken for one of them', () => {
+    const forged = from('192.0.2.1', '198.51.100.1')
+    assert.notEqual(address(forged), address(from('127.0.0.1', '198.51.100.1')))
+    assert.equal(address(from('192.0.2.1')), '192.0.2.1')
+  })
+
+  test('of a trusted proxy the forwarded address counts', () => {
+    assert.equal(addressFinder(['127.0.0.1'])(from('127.0.0.1', '198.51.100.1')), '198.51.100.1')
+  })
+})
 
 describe('when rates are off', () => {
   test('nobody is counted', () => {

@@ -8,6 +8,12 @@ export const waitingGauge = new Gauge({
   help: 'Requests that wait for mail, and open event streams',
 })
 
+export const connectionsRefused = new Counter({
+  name: 'mayfly_http_connections_refused_total',
+  help: 'Connections refused, by the limit that they exceeded: of one address, or of all',
+  labelNames: ['limit'],
+})
+
 /** By route and then by class of status. prom-client's own labels cost a microsecond each time, this next to nothing. */
 const answers = new Map<string, number[]>()
 

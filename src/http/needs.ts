@@ -1,4 +1,3 @@
-import type { Bus } from '../bus/bus.ts'
 import type { Log } from '../core/log.ts'
 import type { AttachmentNote } from '../core/message.ts'
 import type { Plan } from '../core/plan.ts'
@@ -24,9 +23,11 @@ import type { HearPaymentNeeds } from '../service/payment-notice.ts'
 import type { RateNeeds } from '../service/rates.ts'
 import type { FindMailNeeds, ReadMailNeeds } from '../service/read-mail.ts'
 import type { ReadinessNeeds } from '../service/readiness.ts'
+import type { SharedPollNeeds } from '../service/shared-poll.ts'
 import type { UsageNeeds } from '../service/usage.ts'
 import type { Answers } from './answers.ts'
 import type { BuiltPage } from './built-page.ts'
+import type { ConnectionSlots } from './connection-limit.ts'
 import type { Outgoing } from './outgoing.ts'
 import type { Waiting } from './waiting.ts'
 
@@ -64,7 +65,8 @@ export interface HttpNeeds
     raw: Uint8Array,
     index: number,
   ): Promise<{ note: AttachmentNote; bytes: Uint8Array } | undefined>
-  bus: ServiceNeeds['bus'] & Pick<Bus, 'subscribe'>
+  bus: ServiceNeeds['bus'] & SharedPollNeeds['bus']
+  connections: ConnectionSlots
   /** Prometheus text of the whole process. */
   metrics(): Promise<string>
   /** What the operator should know and what does not stop the service. */

@@ -25,14 +25,20 @@ export function answerParserFault(
     return
   }
   const { status, problem } = toldOf(fault.code)
-  const { headers, body } = refusal(problem, requestId)
+  socket.end(rawRefusal(problem, requestId, status), () => socket.destroy())
+}
+
+/** A refusal as it goes over the wire, for a connection that has no request to answer; it closes the connection. */
+export function rawRefusal(problem: Problem, requestId: string, status?: number): string {
+  const { status: usual, headers, body } = refusal(problem, requestId)
+  const code = status ?? usual
   const lines = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    `HTTP/1.1 ${code} ${STATUS_CODES[code]}`,
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     `content-length: ${Buffer.byteLength(String(body))}`,
     'connection: close',
   ]
-  socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
+  return `${lines.join('\r\n')}\r\n\r\n${body}`
 }
 
 function toldOf(code: string | undefined): { status: number; problem: Problem } {

@@ -28,9 +28,9 @@ export interface Route<I extends TObject = TObject, O extends TSchema = TSchema>
   conditional?: true
   /** Goes on after the message that Last-Event-ID names. */
   resumable?: true
-  /** Tells the operator more, or him alone, when there is an admin token. */
+  /** Tells the operator more, or him alone, when there is an admin token. Counts its requests itself: see admin.ts. */
   operator?: true
-  /** Health checks cost no allowance. */
+  /** Costs no allowance. */
   uncounted?: true
   /** Of the paid interface: pages elsewhere may not read it unless the operator says so. */
   reader?: true
@@ -59,6 +59,8 @@ export interface Call {
   client: string | undefined
   /** Where it comes from, counted or not; all of this machine are one. */
   address(): string
+  /** True if a trusted proxy asks for itself, such as for a health check. */
+  isProxy(): boolean
   /** Whether the browser reached us by https, at whatever is before us. */
   secure(): boolean
   /** Aborted when the client disconnects or we stop. */

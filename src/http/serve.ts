@@ -25,6 +25,8 @@ export interface Serving {
   clientOf: ClientOf
   addressOf(request: IncomingMessage): string
   secureOf(request: IncomingMessage): boolean
+  /** True if a trusted proxy asks for itself. */
+  isOwnRequest(request: IncomingMessage): boolean
   signalOf(response: ServerResponse): AbortSignal
   /** Tells the log that the store is away. */
   tellOutage: TellOutage
@@ -34,7 +36,7 @@ export interface Serving {
 
 /** The function that answers every request for this route. */
 export function serveRoute(serving: Serving, route: Route) {
-  const { needs, clientOf, addressOf, secureOf, signalOf } = serving
+  const { needs, clientOf, addressOf, secureOf, isOwnRequest, signalOf } = serving
   const read = inputReader(route.input)
 
   const takesPath = route.path.includes('{')
@@ -49,7 +51,7 @@ export function serveRoute(serving: Serving, route: Route) {
     const body = request.body instanceof Buffer ? request.body : NO_BYTES
     checkHost(raw)
     const client = clientOf(raw)
-    if (client !== undefined && !route.uncounted) await takeRates(needs, route, client)
+    if (client !== undefined) await takeRates(needs, route, client)
     let input: Static<Route['input']> = {}
     let reserved = false
     const call: Call = {
@@ -58,6 +60,7 @@ export function serveRoute(serving: Serving, route: Route) {
       body,
       client,
       address: () => addressOf(raw),
+      isProxy: () => isOwnRequest(raw),
       secure: () => secureOf(raw),
       signal: () => signalOf(response),
       throwIfClosed: () => throwIfClosed(response),
@@ -148,6 +151,7 @@ export async function refuse(
 }
 
 async function takeRates(needs: RouteNeeds, route: Route, client: string): Promise<void> {
+  if (route.uncounted || route.operator) return
   await takeRate(needs, 'request', client)
   if (route.rate) await takeRate(needs, route.rate, client)
 }

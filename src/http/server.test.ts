@@ -203,6 +203,35 @@ describe('rates', () => {
   })
 })
 
+describe('a proxy on this machine that is not trusted', () => {
+  test('is one client, whomever it speaks for, and the log says once which setting is missing', async () => {
+    const door = await open()
+    const forwarded = (client: number) =>
+      ask(`${door.url}/api/create-session`, {
+        method: 'POST',
+        headers:
+          client % 2 === 0
+            ? { 'x-forwarded-for': `198.51.100.${client}` }
+            : { forwarded: `for=198.51.100.${client}` },
+      })
+    const asked = await Promise.all(Array.from({ length: 70 }, (_, client) => forwarded(client)))
+    const passed = asked.filter(({ status }) => status === 200)
+    assert.ok(passed.length >= 60 && passed.length < 70, `${passed.length} passed`)
+    assert.equal((await post(`${door.url}/api/create-session`, {})).status, 200, 'not forwarded')
+    const warnings = door.logged.filter(({ level }) => level === 'warn')
+    assert.deepEqual(
+      warnings.map(({ facts }) => facts['setting']),
+      ['MAYFLY_TRUST_PROXY=127.0.0.1'],
+    )
+  })
+
+  test('whoever is not forwarded is not warned about', async () => {
+    const door = await open()
+    await ask(`${door.url}/api/domains`)
+    assert.deepEqual(door.logged, [])
+  })
+})
+
 test('a path whose parameter cannot be read is no path of ours', async () => {
   const door = await open()
   for (const id of ['%zz', '%ff', 'x'.repeat(101)]) {

@@ -1,4 +1,5 @@
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { isLoopback, rangeTest } from '../core/ip.ts'
 import { Problem } from '../core/problem.ts'
 import { accountRules } from '../service/accounts.ts'
 import { lookForCodes } from '../service/look-for-codes.ts'
@@ -6,7 +7,14 @@ import { outageTeller } from '../service/outage.ts'
 import { parseOnce } from '../service/parse-once.ts'
 import { openSharedPolls } from '../service/shared-poll.ts'
 import { keepAnswers } from './answers.ts'
-import { addressFinder, clientFinder, secureFinder } from './client.ts'
+import {
+  addressFinder,
+  clientFinder,
+  ownRequestTest,
+  secureFinder,
+  untrustedProxyWarning,
+} from './client.ts'
+import { limitConnections } from './connection-limit.ts'
 import type { HttpConfig, HttpNeeds, Quiet, RouteNeeds, Rules } from './needs.ts'
 import { outgoingBudget } from './outgoing.ts'
 import { answerParserFault } from './parser-fault.ts'
@@ -51,6 +59,7 @@ export async function openHttp(
 ): Promise<HttpServer> {
   const { config } = needs
   let draining = false
+  const { trustProxy } = config.http
   const { signalOf, stop } = responseSignals()
   const rules = rulesOf(config)
   const parsed = parseOnce(needs)
@@ -69,8 +78,15 @@ export async function openHttp(
   }
   const serving: Serving = {
     needs: routeNeeds,
-    clientOf: clientFinder(config.http.trustProxy, config.rateLimits),
-    addressOf: addressFinder(config.http.trustProxy),
+    clientOf: clientFinder(
+      trustProxy,
+      config.rateLimits,
+      untrustedProxyWarning(needs.log, (address) =>
+        Boolean(needs.connections.hold(`proxy warning ${address}`, 1)),
+      ),
+    ),
+    addressOf: addressFinder(trustProxy),
+    isOwnRequest: ownRequestTest(trustProxy),
     secureOf: secureFinder(config.http),
     signalOf,
     tellOutage: outageTeller(needs.log),
@@ -78,6 +94,12 @@ export async function openHttp(
     routes,
   }
   const app = buildApp(serving, requestMs)
+  const isProxy = rangeTest(trustProxy)
+  limitConnections(app.server, {
+    slots: needs.connections,
+    isExempt: (ip) => isLoopback(ip) || isProxy(ip),
+    requestId: serving.requestId,
+  })
   // Fastify hands every option on to node, also this one that its types do not know.
   const listening = { host, port, reusePort }
   await app.listen(listening)

@@ -6,7 +6,7 @@ export interface RateNeeds {
   now(): Date
 }
 
-/** How often one address or one token may ask. Of wrong keys the one that uses up the burst is too many already. */
+/** How often one address or one token may ask. Of wrong keys and tokens the one that uses up the burst is too many already. */
 const rates = {
   request: { count: 50, seconds: 1, burst: 200 },
   createSession: { count: 60, seconds: 60, burst: 60 },
@@ -15,6 +15,9 @@ const rates = {
   checkMail: { count: 600, seconds: 60, burst: 600 },
   extendSession: { count: 10, seconds: 60, burst: 10 },
   wrongKey: { count: 20, seconds: 60, burst: 21 },
+  wrongAdminToken: { count: 20, seconds: 60, burst: 21 },
+  // As many as requests, but apart from them: a busy address must not fail its health checks.
+  health: { count: 50, seconds: 1, burst: 200 },
 } as const satisfies Record<string, Rate>
 
 type What = keyof typeof rates

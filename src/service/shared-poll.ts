@@ -1,6 +1,10 @@
 import type { Bus } from '../bus/bus.ts'
 import type { MailboxId } from '../core/session.ts'
 
+export interface SharedPollNeeds {
+  bus: Pick<Bus, 'subscribe'>
+}
+
 /** Polls of this thread: all who wait for the same thing share one, however many they are. */
 export interface SharedPolls<T> {
   subscribe(wanted: Wanted<T>): Subscription<T>
@@ -32,7 +36,7 @@ export interface Subscription<T> {
   end(): void
 }
 
-export function openSharedPolls<T>(bus: Pick<Bus, 'subscribe'>): SharedPolls<T> {
+export function openSharedPolls<T>(bus: SharedPollNeeds['bus']): SharedPolls<T> {
   const feeds = new Map<string, Feed<T>>()
   const inTurns = turnLimiter()
 
@@ -92,7 +96,7 @@ interface FeedParts {
 }
 
 function openFeed<T>(
-  bus: Pick<Bus, 'subscribe'>,
+  bus: SharedPollNeeds['bus'],
   { topics, open, intervalMs }: Wanted<T>,
   { inTurns, ended }: FeedParts,
 ): Feed<T> {

@@ -5,6 +5,7 @@ import { register } from 'prom-client'
 import type { AttachmentNote, Mail, SenderChecks } from '../core/message.ts'
 import { readBuiltPage } from '../http/built-page.ts'
 import { openHttp } from '../http/server.ts'
+import { openBudget, openHeld } from '../limit/held.ts'
 import { openLog } from '../log.ts'
 import { openPay } from '../pay/open.ts'
 import { type SenderChecksNeeds, senderChecksOnce } from '../service/sender-checks.ts'
@@ -22,6 +23,10 @@ const main = caller(setup.mainPort)
 const checkSender: SenderChecksNeeds['check'] = async (facts, haste) =>
   (await main('checkSender', { ...facts, haste })) as SenderChecks | undefined
 
+const { connections: most } = config.http
+const all = openBudget(setup.shared.httpConnections, most)
+const { hold } = openHeld(setup.shared.connections)
+
 const door = await openHttp(
   {
     ...parts,
@@ -36,6 +41,7 @@ const door = await openHttp(
       (await main('attachment', { raw, index })) as
         | { note: AttachmentNote; bytes: Uint8Array }
         | undefined,
+    connections: { most, take: () => all.reserve(1), giveBack: () => all.release(1), hold },
     metrics: async () => String(await main('metrics')),
     warnings: async () => (await main('warnings')) as string[],
     builtPage: readBuiltPage(fileURLToPath(new URL('../../web/dist/', import.meta.url))),

@@ -15,6 +15,7 @@ export interface Shared {
   versions: SharedArrayBuffer
   rates: SharedArrayBuffer
   connections: SharedArrayBuffer
+  httpConnections: SharedArrayBuffer
   mailBytes: SharedArrayBuffer
   busName: string
   waiters: SharedArrayBuffer

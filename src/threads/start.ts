@@ -17,6 +17,7 @@ import { lockFolder } from '../store/sqlite/files.ts'
 import { makeVersions } from '../store/sqlite/versions.ts'
 import type { MailStore } from '../store/store.ts'
 import { makeClock, openClock } from './clock.ts'
+import { descriptorLimit, withinDescriptors } from './descriptors.ts'
 import { freePort, listenHost } from './free-port.ts'
 import { serve } from './ports.ts'
 import type { DoorSetup, Shared, ThreadSetup } from './setup.ts'
@@ -81,13 +82,15 @@ async function closeAll(closers: Closer[]): Promise<void> {
   if (faults.length > 0) throw new AggregateError(faults, `stopping failed: ${faults}`)
 }
 
-async function startParts(config: Config, { log, died, clock, closers }: Starting) {
+async function startParts(given: Config, { log, died, clock, closers }: Starting) {
+  const config = withinDescriptors(given, descriptorLimit())
   const shared: Shared = {
     clock,
     versions: makeVersions(),
     waiters: makeWaiters(),
     rates: makeRates(),
     connections: makeHeld(),
+    httpConnections: makeBudget(),
     mailBytes: makeBudget(),
     busName: `mayfly-${randomUUID()}`,
   }

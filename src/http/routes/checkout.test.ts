@@ -55,7 +55,7 @@ describe('200', () => {
     assert.equal(new Set(answers.map(({ text }) => text)).size, 1)
   })
 
-  async function secretsOf(port: number, clients: string[]): Promise<Set<string>> {
+  async function secretsOf(port: number, clients: string[], from = PROXY): Promise<Set<string>> {
     const secrets = clients.map(async (client) => {
       const headers = {
         ...KEY,
@@ -63,7 +63,7 @@ describe('200', () => {
         'content-type': 'application/x-www-form-urlencoded',
       }
       const question = { method: 'POST', path: '/api/checkout', headers, body: 'plan=starter' }
-      const { body } = await askFrom(port, PROXY, question)
+      const { body } = await askFrom(port, from, question)
       return String(body['claim_secret'])
     })
     return new Set(await Promise.all(secrets))
@@ -71,6 +71,12 @@ describe('200', () => {
 
   test('the same Idempotency-Key of another client is another order', async () => {
     assert.equal((await secretsOf(house.httpPort, [newClient(), newClient()])).size, 2)
+  })
+
+  test('also behind a proxy that is not trusted: what it forwards keeps its clients apart', async () => {
+    const [one, other] = [newClient(), newClient()]
+    assert.equal((await secretsOf(house.httpPort, [one, other], '127.0.0.1')).size, 2)
+    assert.equal((await secretsOf(house.httpPort, [one, one], '127.0.0.1')).size, 1)
   })
 
   test('also where no rates are counted', async () => {

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { ask, refusalFault } from '../../../test/ask.ts'
+import { ask, askFrom, refusalFault, speak } from '../../../test/ask.ts'
 import { type Door, openDoor } from '../../../test/door.ts'
 import { type GmailHouse, openGmailHouse } from '../../../test/gmail-house.ts'
 import { type House, openHouse } from '../../../test/house.ts'
+import { openStillDoor } from '../../../test/still-door.ts'
 import { Problem } from '../../core/problem.ts'
 import type { RouteNeeds } from '../needs.ts'
-import { PROXY_ENV, sharedAnswers } from '../route.contract.ts'
+import { newClient, PROXY, PROXY_ENV, sharedAnswers } from '../route.contract.ts'
 import type { Call } from '../route.ts'
 import { livezRoute } from './livez.ts'
 import { metricsRoute } from './metrics.ts'
@@ -125,6 +126,7 @@ describe('/readyz', () => {
         body: new Uint8Array(),
         client: undefined,
         address: () => 'local',
+        isProxy: () => false,
         secure: () => false,
         signal: () => AbortSignal.abort(),
         throwIfClosed: () => {},
@@ -136,6 +138,23 @@ describe('/readyz', () => {
       const stopping = (error: unknown) =>
         error instanceof Problem && error.code === 'shutting_down'
       await assert.rejects(readyzRoute.handle({}, needs, call), stopping)
+    })
+  })
+  describe('429', () => {
+    test('a load balancer that is a trusted proxy is never held up', async () => {
+      const request = 'GET /readyz HTTP/1.1\r\nHost: x\r\n'
+      const flood = `${`${request}\r\n`.repeat(600)}${request}Connection: close\r\n\r\n`
+      const heard = await speak(house.httpPort, flood, { from: PROXY })
+      assert.equal(heard.split('HTTP/1.1 200 ').length - 1, 601)
+    })
+
+    test('an address that has used up its requests may still ask whether we are ready', async () => {
+      const door = await openStillDoor()
+      const headers = { 'x-forwarded-for': newClient() }
+      const from = (path: string) => askFrom(door.door.port, PROXY, { path, headers })
+      const asked = await Promise.all(Array.from({ length: 201 }, () => from('/api/domains')))
+      assert.ok(asked.some(({ status }) => status === 429))
+      assert.equal((await from('/readyz')).status, 200)
     })
   })
   sharedAnswers(readyzRoute, () => house)
@@ -189,6 +208,41 @@ describe('/metrics', () => {
       }
       const inQuery = await ask(`${guarded.url}/metrics?token=secret`)
       assert.equal(inQuery.status, 401, 'an admin token never travels in an address')
+    })
+  })
+
+  describe('429', () => {
+    const ask = (port: number, client: string, token: string) =>
+      askFrom(port, PROXY, {
+        path: '/metrics',
+        headers: { 'x-forwarded-for': client, authorization: `Bearer ${token}` },
+      })
+
+    test('after twenty wrong tokens in a minute, whatever comes next; another address may go on', async () => {
+      const { door, passSeconds } = await openStillDoor({ MAYFLY_ADMIN_TOKEN: 'secret' })
+      const [client, other] = [newClient(), newClient()]
+      for (let wrong = 0; wrong < 20; wrong += 1) {
+        assert.equal((await ask(door.port, client, `guess${wrong}`)).status, 401)
+      }
+      for (const token of ['guess', 'secret']) {
+        const refused = await ask(door.port, client, token)
+        assert.deepEqual([refused.status, refused.body['code']], [429, 'rate_limited'])
+        assert.equal(refusalFault(refused), undefined)
+      }
+      const readyz = { path: '/readyz', headers: { 'x-forwarded-for': client } }
+      assert.equal((await askFrom(door.port, PROXY, readyz)).status, 200, 'no token, no guess')
+      assert.equal((await ask(door.port, other, 'secret')).status, 200)
+      passSeconds(6)
+      assert.equal((await ask(door.port, client, 'secret')).status, 200)
+    })
+
+    test('the right token costs nothing', async () => {
+      const { door } = await openStillDoor({ MAYFLY_ADMIN_TOKEN: 'secret' })
+      const client = newClient()
+      const asked = await Promise.all(
+        Array.from({ length: 210 }, () => ask(door.port, client, 'secret')),
+      )
+      assert.deepEqual([...new Set(asked.map(({ status }) => status))], [200])
     })
   })
   sharedAnswers(metricsRoute, () => house)

@@ -17,10 +17,9 @@ export const metricsRoute = route({
   input: Type.Object({}),
   output: 'text/plain',
   refusals: ['invalid_token'],
-  uncounted: true,
   operator: true,
   async handle(_input, needs, call) {
-    if (!isOperatorCall(needs.adminToken, call)) {
+    if (!(await isOperatorCall(needs, call))) {
       throw new Problem('invalid_token', 'Give the admin token as Authorization: Bearer.')
     }
     const lines = `${await needs.metrics()}${await accountLines(needs)}`

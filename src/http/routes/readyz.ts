@@ -37,12 +37,15 @@ export const readyzRoute = route({
     ),
   }),
   refusals: ['overloaded', 'shutting_down'],
-  uncounted: true,
   operator: true,
   async handle(_input, needs, call) {
     if (needs.draining()) throw new Problem('shutting_down', 'The service is stopping.', 1)
+    // A load balancer must hear that we are ready, whatever others ask through it.
+    const isOperator = await isOperatorCall(
+      needs,
+      call.isProxy() ? { ...call, client: undefined } : call,
+    )
     const reason = await unreadiness(needs)
-    const isOperator = isOperatorCall(needs.adminToken, call)
     if (reason !== undefined) {
       const told = isOperator ? reason : 'No mail can be kept now.'
       throw new Problem('overloaded', told, RETRY_SECONDS)

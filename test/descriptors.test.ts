@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { afterAll, beforeAll, test } from 'vitest'
+import { scratchFolder } from './scratch.ts'
+import { freePorts, type Served, serveProcess } from './served.ts'
+import { connectSmtp } from './smtp-client.ts'
+import { until } from './until.ts'
+
+// Sockets and files share one limit. Here it is small, as a system may set it.
+const DESCRIPTORS = 512
+const CONNECTIONS = 600
+const ANSWER_MS = 5_000
+const STABLE_LOOKS = 50
+
+const folder = scratchFolder()
+let served: Served
+const sockets: Socket[] = []
+beforeAll(async () => {
+  const under = ['sh', '-c', `ulimit -n ${DESCRIPTORS}; exec "$0" "$@"`]
+  served = await serveProcess({ folder: folder.path, ports: await freePorts(), under })
+})
+afterAll(async () => {
+  for (const socket of sockets) socket.destroy()
+  await served.kill('SIGTERM')
+  folder.remove()
+})
+
+/** Opens connections that each send this and then nothing; resolves when the service has taken all that it takes. */
+async function flood(send: string): Promise<void> {
+  for (let opened = 0; opened < CONNECTIONS; opened += 1) {
+    const socket = connect(served.httpPort, '127.0.0.1', () => socket.write(send))
+    socket.on('error', () => {})
+    socket.resume()
+    sockets.push(socket)
+  }
+  let before = 0
+  let looks = 0
+  await until(() => {
+    const now = readdirSync(`/proc/${served.pid}/fd`).length
+    looks = now === before ? looks + 1 : 0
+    before = now
+    return looks === STABLE_LOOKS
+  })
+}
+
+async function mail(to: string): Promise<number> {
+  const client = await connectSmtp(served.smtpPort)
+  const { code } = await client.send({ to: [to], raw: 'Subject: hi\r\n\r\nhello\r\n' })
+  client.close()
+  return code
+}
+
+async function within<T>(promise: Promise<T>, what: string): Promise<T> {
+  const late = new Promise<never>((_resolve, reject) => {
+    setTimeout(reject, ANSWER_MS, new Error(`${what}: no answer`)).unref()
+  })
+  return await Promise.race([promise, late])
+}
+
+for (const [name, send] of [
+  ['idle keep-alive connections', 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n'],
+  ['connections that send nothing', ''],
+] as const) {
+  test(`mail is taken while somebody opens ${CONNECTIONS} ${name}`, async () => {
+    await flood(send)
+    for (let round = 0; round < 3; round += 1) {
+      assert.equal(await within(mail('postmaster@box.test'), 'SMTP'), 250)
+    }
+    for (const socket of sockets.splice(0)) socket.destroy()
+    // Once they are gone, readers are served as before.
+    await until(async () => (await fetch(`${served.url}/livez`).catch(() => undefined))?.ok)
+  })
+}
