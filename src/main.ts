@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Deeds, run } from './cli/commands.ts'
-import { banner, whereabouts } from './cli/serve.ts'
+import { banner, startWarnings, whereabouts } from './cli/serve.ts'
 import { type Config, readConfig } from './config.ts'
 import type { Address } from './core/address.ts'
 import { hasCode } from './core/fault.ts'
@@ -23,6 +23,7 @@ import { FolderInUse } from './store/sqlite/files.ts'
 import { DamagedFile } from './store/sqlite/migrate.ts'
 import { restoreShop } from './store/sqlite/restore.ts'
 import { openAliasTrial } from './threads/alias-trial.ts'
+import { descriptorLimit, withinDescriptors } from './threads/descriptors.ts'
 import { moveFolder } from './threads/moving.ts'
 import { startService } from './threads/start.ts'
 import { onPostgres, openMailBeside, openShopBeside } from './threads/stores.ts'
@@ -90,6 +91,7 @@ async function serve(config: Config): Promise<void> {
   // A full disk under the log keeps no mail from coming in.
   people.on('error', () => {})
   people.write(`${lines.join('\n')}\n`)
+  for (const warning of startWarnings(exposure(config))) log.warn({}, warning)
   service.warm().catch((err: Error) => log.warn({ err }, 'no parse child could be started yet'))
 
   await asked
@@ -100,6 +102,18 @@ async function serve(config: Config): Promise<void> {
   log.info({}, 'stopped')
   // A payment provider or mail server that never answers would keep us for as long as we were ready to wait for it.
   process.exit()
+}
+
+function exposure(config: Config) {
+  const { host, http, adminToken } = config
+  const limit = descriptorLimit()
+  const allowed = limit === undefined ? config : withinDescriptors(config, limit)
+  return {
+    host,
+    baseUrl: http.baseUrl,
+    hasAdminToken: adminToken !== '',
+    connections: { wanted: http.connections, allowed: allowed.http.connections },
+  }
 }
 
 function stopSignal(): Promise<void> {

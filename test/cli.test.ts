@@ -66,6 +66,11 @@ test('the lines that a first start prints make a mailbox, send it a mail and lis
   })
 })
 
+test('a start that only this machine can reach warns about nothing', () => {
+  expect(served.output()).toContain('Mayfly is up.')
+  expect(served.output()).not.toContain('"level":"warn"')
+})
+
 describe('mayfly inbox', () => {
   test('shows its address, then mail as it arrives, and ends after as many as asked', async () => {
     const args = ['bin/mayfly.js', 'inbox', '--prefix', 'watched', '--count', '2']

@@ -18,7 +18,8 @@ let served: Served
 const sockets: Socket[] = []
 beforeAll(async () => {
   const under = ['sh', '-c', `ulimit -n ${DESCRIPTORS}; exec "$0" "$@"`]
-  served = await serveProcess({ folder: folder.path, ports: await freePorts(), under })
+  const env = { MAYFLY_HOST: '0.0.0.0' }
+  served = await serveProcess({ folder: folder.path, ports: await freePorts(), env, under })
 })
 afterAll(async () => {
   for (const socket of sockets) socket.destroy()
@@ -57,6 +58,14 @@ async function within<T>(promise: Promise<T>, what: string): Promise<T> {
   })
   return await Promise.race([promise, late])
 }
+
+const warnings = () =>
+  [...served.output().matchAll(/"level":"warn".*?(MAYFLY_[A-Z_]+)/g)].map(([, setting]) => setting)
+
+test('a start that others can reach warns about each dangerous setting, and about few files', async () => {
+  await until(() => warnings().length === 3)
+  assert.deepEqual(warnings(), ['MAYFLY_BASE_URL', 'MAYFLY_ADMIN_TOKEN', 'MAYFLY_HTTP_CONNECTIONS'])
+})
 
 for (const [name, send] of [
   ['idle keep-alive connections', 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n'],

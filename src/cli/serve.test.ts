@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { banner, whereabouts } from './serve.ts'
+import { banner, startWarnings, whereabouts } from './serve.ts'
 
 describe('a program on the same machine connects to', () => {
   for (const [host, name] of [
@@ -18,6 +18,40 @@ describe('a program on the same machine connects to', () => {
       })
     })
   }
+})
+
+describe('warnings at the start', () => {
+  const connections = { wanted: 10_000, allowed: 10_000 }
+  const open = { host: '::', baseUrl: '', hasAdminToken: false, connections }
+  const names = (facts: Partial<typeof open>) =>
+    startWarnings({ ...open, ...facts }).map((line) => /MAYFLY_[A-Z_]+/.exec(line)?.[0])
+  const [URL, TOKEN] = ['MAYFLY_BASE_URL', 'MAYFLY_ADMIN_TOKEN']
+
+  for (const [name, facts, settings] of [
+    ['as it comes: two', {}, [URL, TOKEN]],
+    ['on one address of the network as well', { host: '192.0.2.1' }, [URL, TOKEN]],
+    ['where a base URL is set, not about that', { baseUrl: 'https://mail.example' }, [TOKEN]],
+    ['where an admin token is set, not about that', { hasAdminToken: true }, [URL]],
+    [
+      'too few open files for the connections that were asked for',
+      { connections: { wanted: 10_000, allowed: 160 } },
+      [URL, TOKEN, 'MAYFLY_HTTP_CONNECTIONS'],
+    ],
+    [
+      'a public service that is set up: none',
+      { baseUrl: 'https://x.example', hasAdminToken: true },
+      [],
+    ],
+    ['on loopback: none', { host: '127.0.0.1' }, []],
+    ['on ::1: none', { host: '::1', connections: { wanted: 10_000, allowed: 160 } }, []],
+    ['on localhost: none', { host: 'localhost' }, []],
+  ] as const) {
+    test(name, () => expect(names(facts)).toEqual(settings))
+  }
+
+  test('take one line each', () => {
+    for (const line of startWarnings(open)) expect(line).not.toContain('\n')
+  })
 })
 
 describe('the first thing a person reads', () => {

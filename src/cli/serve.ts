@@ -1,3 +1,5 @@
+import { isLoopback } from '../core/ip.ts'
+
 /** Where a service is reached from the machine it runs on. */
 export interface Whereabouts {
   /** Without a slash at the end. */
@@ -16,6 +18,41 @@ export function whereabouts(listening: {
   const everywhere = host === '' || host === '::' || host === '0.0.0.0'
   const name = everywhere ? 'localhost' : host.includes(':') ? `[${host}]` : host
   return { url: `http://${name}:${httpPort}`, smtpHost: name, smtpPort }
+}
+
+interface ExposureFacts {
+  /** The address listened on. */
+  host: string
+  baseUrl: string
+  hasAdminToken: boolean
+  /** HTTP connections: how many were asked for, and how many the limit of open files allows. */
+  connections: { wanted: number; allowed: number }
+}
+
+/** What is dangerous on a service that others can reach, one line each, with the setting to change. */
+export function startWarnings({
+  host,
+  baseUrl,
+  hasAdminToken,
+  connections,
+}: ExposureFacts): string[] {
+  if (host === 'localhost' || isLoopback(host)) return []
+  const { wanted, allowed } = connections
+  return [
+    ...(baseUrl === ''
+      ? [
+          'plain HTTP is open to the network: put a TLS proxy in front and set MAYFLY_BASE_URL=https://…, or MAYFLY_HOST=127.0.0.1 for this machine only',
+        ]
+      : []),
+    ...(hasAdminToken
+      ? []
+      : ['/metrics and the details of /readyz are open to everyone: set MAYFLY_ADMIN_TOKEN']),
+    ...(allowed < wanted
+      ? [
+          `at most ${allowed} HTTP connections: raise the limit of open files (ulimit -n) or lower MAYFLY_HTTP_CONNECTIONS=${wanted}`,
+        ]
+      : []),
+  ]
 }
 
 interface BannerFacts {
