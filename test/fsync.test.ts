@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
 import { createSession } from './api.ts'
 import { uniqueMail } from './ledger.ts'
+import { copyWithMutation, SYNCHRONOUS_NORMAL } from './mutant.ts'
 import { scratchFolder } from './scratch.ts'
 import { freePorts, serveProcess } from './served.ts'
 import { connectSmtp } from './smtp-client.ts'
@@ -20,16 +21,7 @@ test('the commit of every mail is synced between its last byte and its 250', asy
 })
 
 test('the proof fails when synchronous is set to NORMAL', async () => {
-  const copy = `${folder.path}/mutant`
-  for (const part of ['src', 'bin', 'package.json']) {
-    cpSync(`${ROOT}/${part}`, `${copy}/${part}`, { recursive: true })
-  }
-  symlinkSync(`${ROOT}/node_modules`, `${copy}/node_modules`)
-  const file = `${copy}/src/store/sqlite/files.ts`
-  const source = readFileSync(file, 'utf8')
-  const mutant = source.replace("'synchronous = FULL'", "'synchronous = NORMAL'")
-  assert.notEqual(mutant, source)
-  writeFileSync(file, mutant)
+  const copy = copyWithMutation(`${folder.path}/mutant`, SYNCHRONOUS_NORMAL)
   const { answered, unsynced } = await unsyncedMails(copy, 'normal')
   assert.equal(answered, MAILS)
   expect(unsynced).toBeGreaterThan(MAILS / 2)
