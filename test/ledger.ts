@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { checkMail, rawMail } from './api.ts'
 import { connectSmtp } from './smtp-client.ts'
 
 export interface LedgerLine {
@@ -80,4 +81,42 @@ export async function keepSending(
     // Whoever was refused comes again, but not at once.
     if (!stopped()) await new Promise((resolve) => setTimeout(resolve, 20))
   }
+}
+
+/**
+ * What is wrong with the acknowledged mails in these mailboxes: missing, changed, or there twice. A mail that is there
+ * without a line in the ledger is fine: its 250 was lost with the process.
+ */
+export async function missingMails(
+  url: string,
+  boxes: readonly { token: string }[],
+  lines: readonly LedgerLine[],
+): Promise<string[]> {
+  const found = await Promise.all(
+    boxes.map(({ token }) =>
+      missingFrom(
+        url,
+        token,
+        lines.filter((line) => line.token === token),
+      ),
+    ),
+  )
+  return found.flat()
+}
+
+async function missingFrom(
+  url: string,
+  token: string,
+  lines: readonly LedgerLine[],
+): Promise<string[]> {
+  const messages = await checkMail(url, token, '&limit=500')
+  if (messages.length === 500) throw new Error('a mailbox does not fit into one list')
+  const wrong: string[] = []
+  for (const { uuid, sha256: hash } of lines) {
+    const [first, second] = messages.filter(({ subject }) => subject === uuid)
+    if (!first) wrong.push(`${uuid} is missing`)
+    else if (second) wrong.push(`${uuid} is there twice`)
+    else if (sha256(await rawMail(url, token, first.id)) !== hash) wrong.push(`${uuid} is changed`)
+  }
+  return wrong
 }
