@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, chownSync, existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Client } from 'pg'
 import { freePort, makeCertificate, startServer } from './private-server.ts'
 import { scratchFolder } from './scratch.ts'
@@ -16,24 +16,27 @@ interface PostgresOptions {
   settings?: readonly string[]
   /** A streaming replica of another one, by this name. */
   replica?: { of: { path: string }; name: string }
+  /** Its data directory, if not one in its scratch folder. Data that is there already is used. */
+  cluster?: string
 }
 
 /**
  * A private PostgreSQL that listens in its own scratch folder alone: Debian's program, run by a user without rights. With
  * TLS also on a free port of this machine.
  */
-export async function openPostgres({ tls = false, settings = [], replica }: PostgresOptions = {}) {
+export async function openPostgres(options: PostgresOptions = {}) {
+  const { tls = false, settings = [], replica } = options
   const folder = scratchFolder()
   const { path } = folder
   const user = unprivileged()
+  const { cluster = join(path, 'cluster') } = options
   chmodSync(path, 0o700)
-  if (user) chownSync(path, user.uid, user.gid)
-  const cluster = join(path, 'cluster')
+  if (user) for (const one of [path, dirname(cluster)]) chownSync(one, user.uid, user.gid)
   const [maker, ...wishes] = replica
     ? ['pg_basebackup', '-R', '-N', '-c', 'fast', '-d', replicaUrl(replica)]
     : ['initdb', '-U', 'mayfly', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N']
   const making = { ...user, stdio: 'ignore', cwd: path } as const
-  execFileSync(program(maker ?? ''), ['-D', cluster, ...wishes], making)
+  if (!existsSync(cluster)) execFileSync(program(maker ?? ''), ['-D', cluster, ...wishes], making)
   const place = { path, cluster, user, settings, port: tls ? await freePort() : undefined }
   if (tls) makeCertificate(path, 'DNS:localhost', user)
   let server = await startPostgres(place)
