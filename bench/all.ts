@@ -14,6 +14,7 @@ const PROGRAMS = [
   'emails',
   'together',
   'visible',
+  'fairness',
   'imap-visible',
   'memory',
   'postgres-intake',

@@ -43,7 +43,7 @@ beforeEach(() => {
 })
 
 async function sendFrom(localAddress: string, to: string[]): Promise<number> {
-  const client = await connectSmtp(server.smtpPort, '127.0.0.1', localAddress)
+  const client = await connectSmtp(server.smtpPort, '127.0.0.1', { localAddress })
   const raw = `From: a@sender.test\r\nSubject: from ${localAddress}\r\n\r\nhello\r\n`
   const { code } = await client.send({ to, raw })
   client.close()

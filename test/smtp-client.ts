@@ -19,15 +19,21 @@ export interface SmtpReply {
   text: string
 }
 
-/** `localAddress`: the address that the server sees, such as another one of the loopback. */
+/** How the server sees the client: `localAddress` is another address of the loopback, `proxyFor` is sent in a PROXY header. */
+interface ClientAddress {
+  localAddress?: string
+  proxyFor?: string
+}
+
 export async function connectSmtp(
   port: number,
   host = '127.0.0.1',
-  localAddress?: string,
+  { localAddress, proxyFor }: ClientAddress = {},
 ): Promise<SmtpClient> {
   const socket = connect({ port, host, noDelay: true, ...(localAddress ? { localAddress } : {}) })
   const replies = replyReader(socket)
   await once(socket, 'connect')
+  if (proxyFor) socket.write(`PROXY TCP4 ${proxyFor} 127.0.0.1 4000 25\r\n`)
   let greeted = false
 
   const client: SmtpClient = {

@@ -1,4 +1,4 @@
-import { freePorts, serveProcess } from '../../test/served.ts'
+import { freePorts, type ServeOptions, serveProcess } from '../../test/served.ts'
 import { atEnd } from '../tools/at-end.ts'
 
 export interface Mayfly {
@@ -8,14 +8,18 @@ export interface Mayfly {
   httpPort: number
   session(): Promise<{ email: string; token: string }>
   stop(): Promise<void>
+  /** Ends it at once, whatever it is doing. */
+  kill(): Promise<void>
 }
 
 /** The whole service as a user starts it, with limits out of the way that a load of one sender would meet. */
 export async function startMayfly(
   folder: string,
   env: Record<string, string> = {},
+  options: Pick<ServeOptions, 'root' | 'under'> = {},
 ): Promise<Mayfly> {
   const served = await serveProcess({
+    ...options,
     folder,
     ports: await freePorts(),
     env: {
@@ -42,6 +46,9 @@ export async function startMayfly(
     async stop() {
       const code = await served.kill('SIGTERM')
       if (code !== 0) throw new Error(`mayfly ended with ${code}:\n${served.output()}`)
+    },
+    async kill() {
+      await served.kill('SIGKILL')
     },
   }
 }
