@@ -1,4 +1,4 @@
-import { BlockList, isIP, SocketAddress } from 'node:net'
+import { BlockList, isIP } from 'node:net'
 
 /** Answers whether an address lies in one of the ranges: addresses or CIDR, as isRange takes them. */
 export function rangeTest(ranges: readonly string[]): (ip: string) => boolean {
@@ -48,7 +48,8 @@ export function plainIp(ip: string): string | undefined {
 export function canonicalIp(text: string): string | undefined {
   const plain = plainIp(text)
   if (plain === undefined || isIP(plain) === 4) return plain
-  return new SocketAddress({ address: plain, family: 'ipv6' }).address
+  // RFC 5952, as the system writes the address of a peer.
+  return new URL(`http://[${plain}]`).hostname.slice(1, -1)
 }
 
 const LOOPBACK = rangeTest(['127.0.0.0/8', '::1'])
