@@ -163,6 +163,31 @@ test('the end is the last thing told', async () => {
   assert.equal((await events.next()).done, true)
 })
 
+test('after a revival the old stream ends, and a new one is woken by the new mailbox', async () => {
+  const old = follow()
+  const end = nextOf(old)
+  const later = new Date(session.expiresAt.getTime() + 1)
+  needs = { ...needs, now: () => later }
+  const revived = await needs.store.reviveSession({
+    mailbox: session.id,
+    now: later,
+    expiresAt: new Date(later.getTime() + hour),
+    cooldownMs: hour,
+  })
+  assert.ok(revived)
+  const before = session
+  session = revived
+  const events = follow()
+  const next = nextOf(events)
+  // Once it has looked and found nothing, only the bus can wake it.
+  for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate)
+  await send('after')
+  assert.equal(subjectOf(await next), 'after')
+  needs.bus.wake(before.id)
+  assert.deepEqual(await end, { kind: 'end', reason: 'expired' })
+  await events.return(undefined)
+})
+
 test('an abort ends it with its reason', async () => {
   const controller = new AbortController()
   const events = follow({ signal: controller.signal })

@@ -56,7 +56,8 @@ export function mailboxViews(
     const intern = interning()
     return async () => viewOf(needs, await liveSession(needs, token), { left, intern })
   }
-  return { key: token, topics: [session.id], open, intervalMs: lookMs, signal }
+  // A revived session keeps its token but is another mailbox, with a topic of its own.
+  return { key: `${session.id} ${token}`, topics: [session.id], open, intervalMs: lookMs, signal }
 }
 
 interface Watched {
