@@ -28,6 +28,7 @@ type Ids = ReadonlySet<number>
 
 /** Addresses that this browser no longer has are dropped: their mail is gone, or out of reach. */
 function change(deletions: readonly Deletion[], step: (ids: Ids, changed: Ids) => Ids): void {
+  if (deletions.length === 0) return
   const before = parseMarks(kept.find(SHELF))
   const after = mailboxes.value.flatMap(({ email, token }) => {
     const changed = deletions.filter((one) => one.token === token).map(({ id }) => id)
