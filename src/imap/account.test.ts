@@ -258,3 +258,14 @@ describe('after a pause', () => {
     expect(house.reports.map(({ health }) => health)).not.toContain('slow')
   })
 })
+
+test('an INBOX that mail comes to all the time does not keep other folders from being looked at', async () => {
+  const house = await dovecot.ready([X], { tempo: { watchdog: 300 } })
+  dovecot.server().deliver(ANN, mailText({ To: X }, 'in spam'), { folder: 'Spam' })
+  const inSpam = () => house.mails.some(({ folder }) => folder === 'Spam')
+  for (let count = 1; count <= 200 && !inSpam(); count += 1) {
+    dovecot.server().deliver(ANN, mailText({ To: X }))
+    await house.untilMails(count)
+  }
+  expect(inSpam()).toBe(true)
+})

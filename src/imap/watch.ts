@@ -4,7 +4,7 @@ import { listFolders, specialFolders } from './folders.ts'
 import type { Looking } from './look.ts'
 import type { AccountTempo } from './options.ts'
 import type { Removals } from './removal.ts'
-import { openRounds, type Rounds } from './rounds.ts'
+import { openRounds } from './rounds.ts'
 
 export interface Watch {
   looking: Looking
@@ -17,13 +17,17 @@ export interface Watch {
   looked(pause: Pause | undefined): Promise<void>
 }
 
-/** Fetches as long as the connection lasts. Throws why it ended, unless we were told to end. */
+/**
+ * Fetches as long as the connection lasts: what the server told of is there at once, all else is found by UIDNEXT. Throws why
+ * it ended, unless we were told to end.
+ */
 export async function watch(part: Watch): Promise<void> {
   const { looking, bell, removals } = part
   const { session, ended, needs } = looking
   const special = specialFolders(await listFolders(session))
   const rounds = openRounds({ looking, removals, special })
   let pause = await rounds.moved()
+  let allAt = performance.now()
   while (!ended.aborted) {
     await part.looked(pause)
     session.idle()
@@ -31,16 +35,19 @@ export async function watch(part: Watch): Promise<void> {
     if (ended.aborted) return
     const fault = session.fault()
     if (fault) throw fault
-    if (pause && waitMs(pause, needs.now()) > 0) await rounds.stayAwake()
-    else pause = await nextRound(rounds, pause === undefined && rings.has('news'), rings.size)
+    if (pause && waitMs(pause, needs.now()) > 0) {
+      await rounds.stayAwake()
+      continue
+    }
+    // The server tells of INBOX alone, and a busy one would keep us from all else.
+    const isAllDue = performance.now() - allAt >= part.tempo.watchdog
+    const isTold = pause === undefined && rings.has('news')
+    pause = isTold ? await rounds.here() : undefined
+    if (!pause && (!isTold || rings.size > 1 || isAllDue)) {
+      pause = await rounds.moved()
+      allAt = performance.now()
+    }
   }
-}
-
-/** What the server told of is there at once; all else is found by UIDNEXT. */
-async function nextRound(rounds: Rounds, told: boolean, rings: number): Promise<Pause | undefined> {
-  if (!told) return rounds.moved()
-  const pause = await rounds.here()
-  return pause ?? (rings > 1 ? rounds.moved() : undefined)
 }
 
 function restMs({ tempo, random, looking }: Watch, pause: Pause | undefined): number {
