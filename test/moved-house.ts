@@ -103,7 +103,8 @@ function addRarities(folder: string, overAddress: string): void {
       where mailbox = 2;
     insert into gmail_account (email, health, reason) values ('one@gmail.test', 'down', 'no');
     insert into gmail_folder values (1000001, 'INBOX', 7, 12), (1000001, '[Gmail]/Spam', 8, 3);
-    insert into gmail_seen values (1000001, '<a@b>', 'INBOX', 7, 12, 1700000000000)`)
+    insert into gmail_seen values (1000001, '<a@b>', 'INBOX', 7, 12, 1700000000000);
+    insert into gmail_deferred values (1000001, 'INBOX', 7, 11, 99, 'one+a@gmail.test', 300, 2, 1700000000000)`)
   mail.close()
   const shop = new Database(join(folder, 'shop.db'))
   shop.exec(`

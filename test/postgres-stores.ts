@@ -66,7 +66,7 @@ const idleShop = new WeakMap<Postgres, string[]>()
 const SHOP = 'key_secret api_key usage_day purchase payment_event installation reconciled'
 const EMPTY_SHOP = emptied('shop', SHOP)
 const MAIL =
-  'session address_ledger key_view mail_domain gmail_account gmail_folder gmail_seen lease'
+  'session address_ledger key_view mail_domain gmail_account gmail_folder gmail_seen gmail_deferred lease'
 const EMPTY_MAIL = `
   do $$ declare day regclass; begin
     for day in select inhrelid from pg_inherits join pg_class on pg_class.oid = inhrelid

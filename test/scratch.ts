@@ -42,6 +42,7 @@ export async function scratchMail(
       minFreeBytes: 0,
       write: caller(port) as Write<MailWrites>,
       versions: openVersions(versions),
+      limits,
     }),
   )
   if (!store || !other) throw new Error('two ports were asked for')

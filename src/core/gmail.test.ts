@@ -5,6 +5,7 @@ import {
   type AccountWish,
   chooseAccount,
   DOT_BYTES,
+  deferredRetryMs,
   dotAliases,
   type GmailAccount,
   isSinceAlias,
@@ -174,6 +175,19 @@ for (const [name, ms, expected] of [
     const made = new Date('2026-03-01T12:00:00Z')
     expect(isSinceAlias(new Date(made.getTime() + ms), made)).toBe(expected)
   })
+}
+
+for (const [tries, minutes] of [
+  [0, 0],
+  [1, 1],
+  [2, 2],
+  [5, 16],
+  [9, 256],
+  [10, 360],
+  [1_000, 360],
+] as const) {
+  test(`mail that found no room in ${tries} further tries rests ${minutes} minutes`, () =>
+    expect(deferredRetryMs(tries)).toBe(minutes * 60_000))
 }
 
 for (const [email, shown] of [

@@ -34,6 +34,18 @@ export interface FolderState {
   lastUid: number
 }
 
+const FIRST_RETRY_MS = 60_000
+const LONGEST_RETRY_MS = 6 * 3_600_000
+
+/**
+ * How long a mail rests that an alias had no room for, after this many further tries. Before the first of them not at all: it
+ * is made only once the alias seems to have room.
+ */
+export function deferredRetryMs(tries: number): number {
+  if (tries <= 0) return 0
+  return Math.min(FIRST_RETRY_MS * 2 ** Math.min(tries - 1, 20), LONGEST_RETRY_MS)
+}
+
 export interface AccountWish {
   auto: boolean
   gmailId: number | undefined

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Address } from '../core/address.ts'
-import { addressees } from './addressees.ts'
+import { addressees, isForNobodyElse } from './addressees.ts'
 import { candidates } from './candidates.ts'
 import { readFields } from './header.ts'
 
@@ -15,6 +15,13 @@ function addresseesOf(lines: readonly string[], gmail: boolean): Address[] {
   const { fields } = readFields(Buffer.from(`${lines.join('\r\n')}\r\n\r\n`))
   const isAlias = (address: Address) => LIVE.includes(address)
   return addressees(candidates(fields), isAlias, { account: ACCOUNT, gmail })
+}
+
+function forNobodyElse(lines: readonly string[], gmail: boolean): boolean {
+  const named = candidates(readFields(Buffer.from(`${lines.join('\r\n')}\r\n\r\n`)).fields)
+  const isAlias = (address: Address) => LIVE.includes(address)
+  const mailbox = { account: ACCOUNT, gmail }
+  return isForNobodyElse(named, addressees(named, isAlias, mailbox), isAlias, mailbox)
 }
 
 const delivered = (to: string) => `Delivered-To: ${to}`
@@ -78,4 +85,17 @@ describe('where each recipient has a copy of his own', () => {
   test('which Gmail does not do: there all count that are named', () => {
     expect(addresseesOf([delivered(Y), `To: ${X}`], true)).toEqual([Y, X])
   })
+})
+
+describe('whether a mail is for nobody else than those found', () => {
+  const many = Array.from({ length: 1_000 }, (_, number) => `n${number}@x.test`).join(', ')
+  for (const [name, lines, gmail, expected] of [
+    ['it is', [`To: ${X}, ${Y}, bob@x.test`], true, true],
+    ['it is where the others have copies of their own', [delivered(X), `To: ${Y}`], false, true],
+    ['it is not where a dot form is no proof', [delivered(DOTTED), `To: ${X}`], true, false],
+    ['nor where such a form is the copy’s own', [delivered(DOTTED), `To: ${X}`], false, false],
+    ['nor where it names more than are read', [`To: ${X}, ${many}, ${Y}`], true, false],
+  ] as const) {
+    test(name, () => expect(forNobodyElse(lines, gmail)).toBe(expected))
+  }
 })

@@ -26,6 +26,20 @@ export function addressees(
 }
 
 /**
+ * Whether each alias that a mail names is among those it is for, or has a copy of its own. False also where it names more
+ * addresses than were read.
+ */
+export function isForNobodyElse(
+  { all, topmost, complete }: Candidates,
+  found: readonly Address[],
+  isAlias: (address: Address) => boolean,
+  { gmail }: Mailbox,
+): boolean {
+  const isOwnCopy = !gmail && topmost.some((address) => found.includes(address))
+  return complete && (isOwnCopy || all.every((one) => !isAlias(one) || found.includes(one)))
+}
+
+/**
  * A dot form that only the server wrote. It may write the account's address so on everybody's mail, as its owner once
  * spelled it: no proof where the mail itself names the account in another form.
  */

@@ -15,6 +15,8 @@ export interface Candidates {
   written: Address[]
   /** The topmost Delivered-To and the topmost X-Original-To, in the order of the header. */
   topmost: Address[]
+  /** False if there are more than were read. */
+  complete: boolean
 }
 
 /** Nothing is stripped or completed: an alias is the whole of itself. */
@@ -34,7 +36,8 @@ export function candidates(fields: readonly Field[]): Candidates {
   const top = fields.find(({ name }) => name === 'received')
   if (top) add(written, forClause(top.value))
   const all = new Set([...delivered, ...written])
-  return { all: [...all], written: [...written], topmost: topmost(fields) }
+  const complete = Math.max(delivered.size, written.size) < MAX_CANDIDATES
+  return { all: [...all], written: [...written], topmost: topmost(fields), complete }
 }
 
 function topmost(fields: readonly Field[]): Address[] {

@@ -79,6 +79,7 @@ function headOf(message: FetchMessageObject, gmail: boolean): Head {
   const { uid, size = 0, internalDate, emailId } = message
   const read = readFields(message.headers ?? Buffer.alloc(0), isLookedAt)
   const { fields } = read
+  const named = candidates(fields)
   const receivedAt = internalDate instanceof Date ? internalDate : undefined
   const messageId = fields.find(({ name }) => name === 'message-id')?.value ?? ''
   const traits = JSON.stringify([messageId, size, receivedAt?.toISOString() ?? ''])
@@ -86,7 +87,7 @@ function headOf(message: FetchMessageObject, gmail: boolean): Head {
     uid,
     size,
     receivedAt,
-    named: candidates(fields),
+    named: { ...named, complete: named.complete && !read.cut },
     traits: gmail && emailId ? `X-GM-MSGID ${emailId}` : traits,
     opening: openingIn(read),
   }

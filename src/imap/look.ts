@@ -2,8 +2,7 @@ import { setTimeout as rest } from 'node:timers/promises'
 import { type Address, hostOf } from '../core/address.ts'
 import { isSinceAlias } from '../core/gmail.ts'
 import type { LogFacts } from '../core/log.ts'
-import type { Recipient } from '../core/recipient.ts'
-import { addressees } from './addressees.ts'
+import { addressees, isForNobodyElse } from './addressees.ts'
 import type { Budget, Pause } from './budget.ts'
 import type { Doubts } from './doubts.ts'
 import { ImapFault } from './fault.ts'
@@ -12,14 +11,22 @@ import { fetchHeads, type Head } from './heads.ts'
 import type { ImapNeeds } from './needs.ts'
 import type { AccountLimits } from './options.ts'
 import type { ImapSession } from './session.ts'
-import { placeOf, take, UNREADABLE } from './take.ts'
+import { type Found, placeOf, take, UNREADABLE } from './take.ts'
 import { unseenIn } from './unseen.ts'
 
 /** What a look at a folder uses. */
 export interface Looking {
   needs: Pick<
     ImapNeeds,
-    'aliases' | 'receive' | 'folder' | 'passed' | 'oldestAlias' | 'now' | 'log'
+    | 'aliases'
+    | 'receive'
+    | 'deferred'
+    | 'dropDeferred'
+    | 'folder'
+    | 'passed'
+    | 'oldestAlias'
+    | 'now'
+    | 'log'
   >
   account: { email: Address; masked: string }
   session: ImapSession
@@ -48,11 +55,18 @@ const NONE: Pause = { until: new Date(0), reason: '' }
  * Takes in what is new in the open folder, in the order of its UIDs. Where it stands is kept with each mail, or after a
  * batch that was for nobody, so it may be broken off anywhere. Answers when the account's budget wants a pause.
  */
-export async function lookAt(looking: Looking, folder: OpenFolder): Promise<Pause | undefined> {
-  const { session, ended, retryMs } = looking
+export function lookAt(looking: Looking, folder: OpenFolder): Promise<Pause | undefined> {
+  return despiteDoubts(looking, () => lookOnce(looking, folder))
+}
+
+/** Does it again on the same connection as long as a single mail is in its way. */
+export async function despiteDoubts<T>(
+  { session, ended, retryMs }: Looking,
+  look: () => Promise<T>,
+): Promise<T | undefined> {
   while (!ended.aborted) {
     try {
-      return await lookOnce(looking, folder)
+      return await look()
     } catch (error) {
       // Something is wrong with one mail, which anybody can send: it is tried again, and given up, on this connection.
       const isOneMails = error instanceof ImapFault && error.kind === 'doubtful'
@@ -81,12 +95,16 @@ async function lookOnce(looking: Looking, folder: OpenFolder): Promise<Pause | u
   return undefined
 }
 
-function batchSize({ doubts }: Looking, folder: OpenFolder, [next = 0]: number[]): number {
+export function batchSize(
+  { doubts }: Looking,
+  folder: OpenFolder,
+  [next = 0]: readonly number[],
+): number {
   return doubts.alone(placeOf(folder, next)) ? 1 : BATCH
 }
 
 /** None of a mail of which not even the head can be read. */
-async function headsOf(
+export async function headsOf(
   { session, doubts, needs, account }: Looking,
   folder: OpenFolder,
   batch: readonly number[],
@@ -108,15 +126,16 @@ async function takeBatch(
   const { needs, session, budget } = looking
   const heads = await headsOf(looking, folder, batch)
   budget.spend({ messages: batch.length, bytes: session.received() }, needs.now())
-  const recipientsOf = await findRecipients(looking, heads, since)
+  const found = await findRecipients(looking, heads, since)
   let lastUid = 0
   let pause: Pause | undefined
   for (const head of heads) {
-    const recipients = recipientsOf(head)
+    const mail = found(head)
+    const isWanted = mail.recipients.length > 0
     pause = looking.ended.aborted ? NONE : undefined
-    if (recipients.length > 0) pause ??= budget.bytes(head.size, needs.now())
+    if (isWanted) pause ??= budget.bytes(head.size, needs.now())
     if (pause) break
-    const noted = recipients.length > 0 && (await take(looking, folder, { head, recipients }))
+    const noted = isWanted && (await take(looking, folder, mail)) !== 'left'
     lastUid = noted ? 0 : head.uid
   }
   // The last ones may be gone by now, and are passed like the rest.
@@ -127,11 +146,11 @@ async function takeBatch(
 }
 
 /** Asked once for a whole batch, and after its heads were fetched: who got mail there had the alias before. */
-async function findRecipients(
+export async function findRecipients(
   { needs, account, session }: Looking,
   heads: readonly Head[],
   since: Date | undefined,
-): Promise<(head: Head) => Recipient[]> {
+): Promise<(head: Head) => Found> {
   const host = hostOf(account.email)
   const addresses = new Set(heads.flatMap(({ named }) => named.all))
   // Every alias is at the account's own host: other people's addresses need no look-up.
@@ -140,15 +159,18 @@ async function findRecipients(
   const byAddress = new Map(live.map((recipient) => [recipient.address, recipient]))
   const isAlias = (address: Address) => byAddress.has(address)
   const mailbox = { account: account.email, gmail: session.gmail }
-  return ({ named, receivedAt, uid }) => {
-    if (since && receivedAt && !isSinceAlias(receivedAt, since)) return []
+  return (head) => {
+    const { named, receivedAt, uid } = head
+    const forNobody = { head, recipients: [], complete: true }
+    if (since && receivedAt && !isSinceAlias(receivedAt, since)) return forNobody
     const found = addressees(named, isAlias, mailbox)
     if (since && !receivedAt && found.length > 0) {
       // It may have come for a former owner of the alias.
       const facts: LogFacts = { account: account.masked, uid }
       needs.log.warn(facts, 'an older mail whose time cannot be read stays in the account')
-      return []
+      return forNobody
     }
-    return found.flatMap((address) => byAddress.get(address) ?? [])
+    const recipients = found.flatMap((address) => byAddress.get(address) ?? [])
+    return { head, recipients, complete: isForNobodyElse(named, found, isAlias, mailbox) }
   }
 }

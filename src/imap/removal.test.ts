@@ -55,6 +55,21 @@ describe('where fetched mail is removed', () => {
     expect(bodies((await viewOf(dovecot.server().port)).INBOX)).toEqual(['no room'])
   })
 
+  test('mail that may name more aliases than were read stays', async () => {
+    const proxy = await openProxy(dovecot.server().port)
+    const house = testHouse([X])
+    const account = openAccount(house.needs, testAccountAt(proxy.port, REMOVING))
+    await house.untilHealth('ok')
+    const many = Array.from({ length: 1_000 }, (_, number) => `n${number}@elsewhere.test`)
+    dovecot.server().deliver(ANN, mailText({ To: [X, ...many].join(',\r\n ') }, 'for many'))
+    dovecot.server().deliver(ANN, mailText({ To: X }, 'for one'))
+    await house.untilMails(2)
+    await proxy.until(({ lines }) => expunges(lines) === 1 && lines.at(-1) === 'IDLE')
+    expect(bodies((await viewOf(dovecot.server().port)).INBOX)).toEqual(['for many'])
+    await account.close()
+    await proxy.close()
+  })
+
   for (const [name, command] of [
     ['moving', 'UID MOVE'],
     ['emptying the trash', 'UID STORE'],

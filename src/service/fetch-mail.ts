@@ -12,11 +12,21 @@ import { topicsOf } from './receive.ts'
 interface Needs {
   store: Pick<
     MailStore,
-    'findAliases' | 'addFetched' | 'readFolder' | 'keepFolder' | 'oldestAlias' | 'reportAccount'
+    | 'findAliases'
+    | 'addFetched'
+    | 'listDeferred'
+    | 'dropDeferred'
+    | 'readFolder'
+    | 'keepFolder'
+    | 'oldestAlias'
+    | 'reportAccount'
   >
   bus: Pick<Bus, 'wake' | 'subscribe'>
   now(): Date
 }
+
+// Of one query: as many heads as are fetched at once.
+const DEFERRED_AT_ONCE = 50
 
 /** One mail of an account, for at least one alias. */
 export interface FetchedFromFolder {
@@ -34,15 +44,21 @@ export function accountMail({ store, bus, now }: Needs, accountId: number) {
   return {
     aliases: (addresses: readonly Address[]) => store.findAliases(accountId, addresses, now()),
 
-    /** Keeps one mail for those aliases that still live, then wakes those who wait. */
+    /** Keeps one mail for those aliases that still live and have room, then wakes those who wait. */
     async receive({ raw, ...fetched }: FetchedFromFolder) {
       const envelope = fetchedEnvelope(raw)
       const head = readHead(raw, envelope.mailFrom)
       const mail = { ...fetched, accountId, envelope, head, raw, now: now() }
       const kept = await store.addFetched(mail)
-      if (kept.outcome === 'kept') for (const topic of topicsOf(kept.recipients)) bus.wake(topic)
-      return kept.outcome
+      if (kept.outcome !== 'kept') return kept.outcome
+      for (const topic of topicsOf(kept.recipients)) bus.wake(topic)
+      return kept.deferred ? 'partly' : 'kept'
     },
+
+    deferred: (folder: string, uidValidity: number) =>
+      store.listDeferred({ accountId, folder, uidValidity, now: now(), limit: DEFERRED_AT_ONCE }),
+    dropDeferred: (folder: string, uidValidity: number, uids: readonly number[]) =>
+      store.dropDeferred({ accountId, folder, uidValidity, uids }),
 
     folder: (name: string) => store.readFolder(accountId, name),
     passed: (name: string, state: FolderState) => store.keepFolder(accountId, name, state),

@@ -10,22 +10,26 @@ interface Alias {
 }
 
 /**
- * Those who were there already, are still there (else `find` knows none) and have room. A full one goes without: the mail
- * stays in the account.
+ * Those who were there already, are still there (else `find` knows none) and have room; and those who are full, for whom the
+ * mail stays in the account.
  */
 export function decideFetched(
   mail: Pick<FetchedMail, 'recipients' | 'receivedAt'> & { size: number },
   limits: ReceiveLimits,
   find: (recipient: FetchedRecipient) => Alias | undefined,
-): { taken: (KeptRecipient & FetchedRecipient)[]; full: boolean } {
+): { taken: (KeptRecipient & FetchedRecipient)[]; full: FetchedRecipient[] } {
   const found = mail.recipients.flatMap((recipient) => {
     const alias = find(recipient)
     const isTheirs = alias && isSinceAlias(mail.receivedAt, alias.createdAt)
     return isTheirs ? [{ recipient, alias }] : []
   })
-  const roomy = found.filter(({ alias }) => hasRoom(alias, limits.mailbox, mail.size))
-  const taken = roomy.map(({ recipient, alias: { keyId } }) => ({ ...recipient, keyId }))
-  return { taken, full: taken.length < found.length }
+  const { roomy = [], full = [] } = Object.groupBy(found, ({ alias }) =>
+    hasRoom(alias, limits.mailbox, mail.size) ? 'roomy' : 'full',
+  )
+  return {
+    taken: roomy.map(({ recipient, alias: { keyId } }) => ({ ...recipient, keyId })),
+    full: full.map(({ recipient }) => recipient),
+  }
 }
 
 // SEARCH SINCE looks at whole days, in the server's time zone.

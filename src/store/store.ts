@@ -43,8 +43,15 @@ export interface MailStore extends OperatorStore {
   /** Where fetching from a folder stands; undefined before the first look. */
   readFolder(accountId: number, folder: string): Promise<FolderState | undefined>
   keepFolder(accountId: number, folder: string, state: FolderState): Promise<void>
-  /** Keeps fetched mail as addMail does for those who do not have it yet, and moves the folder on, in one commit. known: all of them have it. */
-  addFetched(mail: FetchedMail): Promise<Kept | { outcome: 'known' }>
+  /**
+   * Keeps fetched mail for those who do not have it yet and have room, defers it for those who are full, and moves the folder on, in one commit. This
+   * replaces what was deferred of the same mail before.
+   */
+  addFetched(mail: FetchedMail): Promise<KeptFetched>
+  /** Deferred mail that can be delivered now, because an alias has room, or be given up, because all of its aliases have ended. By rising UID. */
+  listDeferred(query: DeferredQuery): Promise<DeferredMail[]>
+  /** Forgets deferred mail by its UIDs, and all of the folder's under another UIDVALIDITY. */
+  dropDeferred(place: DeferredPlace): Promise<void>
 
   /** Undefined when the address is held by a live session or still cooling down. */
   createSession(session: NewSession): Promise<Session | undefined>
@@ -158,6 +165,33 @@ export interface FetchedMail extends NewMail {
   state: FolderState
   /** The mail itself may be older. */
   now: Date
+}
+
+/** known: all of them have it; full: deferred for all of them. */
+export type KeptFetched =
+  | { outcome: 'kept'; recipients: KeptRecipient[]; deferred: boolean }
+  | { outcome: 'known' | 'nobody' | 'full' }
+
+export interface DeferredPlace {
+  accountId: number
+  folder: string
+  uidValidity: number
+  uids: readonly number[]
+}
+
+export interface DeferredQuery extends Omit<DeferredPlace, 'uids'> {
+  now: Date
+  limit: number
+}
+
+export interface DeferredMail {
+  uid: number
+  /** One of the aliases that it names. */
+  address: Address
+  /** The sessions that had no room for it. */
+  mailboxes: MailboxId[]
+  /** False if all of them have ended. */
+  wanted: boolean
 }
 
 export type Kept =

@@ -80,6 +80,8 @@ function trialNeeds({ aliases, mark, met, failed, log }: Trial): ImapNeeds {
       }
       return 'kept'
     },
+    deferred: async () => [],
+    dropDeferred: async () => {},
     folder: async (name) => states.get(name),
     async passed(name, state) {
       states.set(name, state)

@@ -43,6 +43,7 @@ export async function openMailStore(
     maxBytes,
     write: caller(way) as Write<MailWrites>,
     versions: openVersions(versions),
+    limits: receiveLimits(config),
   })
   return closingToo(store, way)
 }
@@ -87,9 +88,10 @@ export async function openMailBeside(config: Config): Promise<StoreBeside> {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const db = openMigrated(folder, 'mail')
   const versions = openVersions(makeVersions())
-  const writes = allMailWrites(db, receiveLimits(config), Math.random)
+  const limits = receiveLimits(config)
+  const writes = allMailWrites(db, limits, Math.random)
   const write = writeAlone(groupCommit(db, writes, versions.add)) as Write<MailWrites>
-  const store = closingToo(openSqliteMail({ folder, minFreeBytes, write, versions }), db)
+  const store = closingToo(openSqliteMail({ folder, minFreeBytes, write, versions, limits }), db)
   return { ...store, waitUntilVisible: () => pause(VISIBLE_MS) }
 }
 

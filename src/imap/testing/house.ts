@@ -96,6 +96,8 @@ function needsOf(kept: Memory, state: Conditions, change: () => void): ImapNeeds
       state.afterCommit(mail)
       return outcome
     },
+    deferred: async () => [],
+    dropDeferred: async () => {},
     folder: async (name) => folders.get(name),
     async passed(name, folder) {
       folders.set(name, folder)

@@ -11,6 +11,8 @@ export interface Cut {
 interface Traffic {
   /** What the client has said so far, by command. */
   lines: string[]
+  /** The same, whole. */
+  commands: string[]
   /** How many connections there were, and how many there are. */
   connections: number
   open: number
@@ -27,6 +29,7 @@ export type Proxy = Awaited<ReturnType<typeof openProxy>>
 export async function openProxy(target: number) {
   const state: Traffic = {
     lines: [],
+    commands: [],
     connections: 0,
     open: 0,
     cut: undefined,
@@ -92,6 +95,7 @@ function join(
 
   function pass(line: string): boolean {
     state.lines.push(line.trim().split(' ').slice(1, 3).join(' '))
+    state.commands.push(line.trim())
     change()
     const { cut } = state
     if (state.refuse && state.lines.at(-1) === state.refuse) {

@@ -3,9 +3,10 @@ import type { FolderState } from '../../core/gmail.ts'
 import type { FetchedRecipient, Recipient } from '../../core/recipient.ts'
 import { isLive, type MailboxId } from '../../core/session.ts'
 import { decideFetched, rememberFrom } from '../deciding-fetched.ts'
-import type { FetchedMail, Kept } from '../store.ts'
+import type { FetchedMail, KeptFetched } from '../store.ts'
 import { accountReads, LIVE_ALIAS } from './accounts.ts'
 import { type Boxes, lockBoxes } from './boxes.ts'
+import { defer, deferredWrites } from './deferred.ts'
 import { delivery } from './delivery.ts'
 import type { IntakeNeeds } from './intake.ts'
 import { pack } from './pack.ts'
@@ -36,7 +37,7 @@ export function fetchReads(db: Db) {
 }
 
 export function fetchWrites(pool: Pool, needs: IntakeNeeds) {
-  async function addFetched(mail: FetchedMail): Promise<Kept | { outcome: 'known' }> {
+  async function addFetched(mail: FetchedMail): Promise<KeptFetched> {
     const packed = { size: mail.raw.length, zstd: await pack(mail.raw) }
     const [serial = 0] = await needs.serials(1)
     return await intoBuckets(pool, async (db, used) => {
@@ -44,16 +45,17 @@ export function fetchWrites(pool: Pool, needs: IntakeNeeds) {
       await putFolder(db, mail.accountId, mail.folder, mail.state)
       const known = await findKnown(db, mail)
       const fresh = mail.recipients.filter(({ identity }) => !known.has(identity))
-      if (fresh.length === 0 && mail.recipients.length > 0) return { outcome: 'known' }
       const boxes = await lockBoxes(db, fresh)
       const sized = { recipients: fresh, receivedAt: mail.receivedAt, size: packed.size }
       const { taken, full } = decideFetched(sized, needs.limits, (one) => find(mail, one, boxes))
-      if (taken.length === 0) return { outcome: full ? 'full' : 'nobody' }
+      await defer(db, mail, { full, size: packed.size })
+      if (fresh.length === 0 && mail.recipients.length > 0) return { outcome: 'known' }
+      if (taken.length === 0) return { outcome: full.length > 0 ? 'full' : 'nobody' }
       await noteSeen(db, mail, taken)
       const { keep, write } = delivery({ boxes, used, ...needs })
-      const kept = keep({ ...mail, ...packed, serial }, taken)
+      keep({ ...mail, ...packed, serial }, taken)
       write(db)
-      return kept
+      return { outcome: 'kept', recipients: taken, deferred: full.length > 0 }
     })
   }
 
@@ -61,6 +63,7 @@ export function fetchWrites(pool: Pool, needs: IntakeNeeds) {
     keepFolder: (accountId: number, folder: string, state: FolderState): Promise<void> =>
       putFolder(pool, accountId, folder, state),
     addFetched,
+    ...deferredWrites(pool),
   }
 }
 

@@ -4,6 +4,7 @@ import type { MailStore, Obstacle } from '../store.ts'
 import { accountReads, accountWrites } from './accounts.ts'
 import type { Keeping } from './boxes.ts'
 import { AHEAD_DAYS } from './buckets.ts'
+import { deferredReads } from './deferred.ts'
 import { domainReads, domainWrites } from './domains.ts'
 import { DURABILITY, type DurabilityRow, durabilityFault, NotDurable } from './durability.ts'
 import { fetchReads, fetchWrites } from './fetched.ts'
@@ -46,6 +47,7 @@ function mailStore(pool: Pool, options: PostgresMailOptions): MailStore {
     ...accountWrites(pool),
     ...fetchReads(pool),
     ...fetchWrites(pool, needs),
+    ...deferredReads(pool, limits),
     ...sessionReads(pool, places),
     ...sessionWrites(pool, random),
     ...recipientReads(pool),

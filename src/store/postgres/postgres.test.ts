@@ -3,6 +3,7 @@ import { openPostgres, type Postgres } from '../../../test/postgres.ts'
 import { postgresMail } from '../../../test/postgres-stores.ts'
 import { accountsContract } from '../contract/accounts.contract.ts'
 import { codesContract } from '../contract/codes.contract.ts'
+import { deferredContract } from '../contract/deferred.contract.ts'
 import { leasesContract } from '../contract/leases.contract.ts'
 import { messagesContract } from '../contract/messages.contract.ts'
 import { operatorContract } from '../contract/operator.contract.ts'
@@ -24,6 +25,7 @@ describe('PostgreSQL', () => {
   describe('codes', () => codesContract(open))
   describe('recipients', () => recipientsContract(open))
   describe('accounts', () => accountsContract(open))
+  describe('deferred mail', () => deferredContract(open))
   describe('leases', () => leasesContract(open))
   describe('operator', () => operatorContract(open))
 })

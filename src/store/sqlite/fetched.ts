@@ -3,8 +3,9 @@ import type { FolderState } from '../../core/gmail.ts'
 import type { FetchedRecipient, ReceiveLimits, Recipient } from '../../core/recipient.ts'
 import type { MailboxId } from '../../core/session.ts'
 import { decideFetched, rememberFrom } from '../deciding-fetched.ts'
-import type { FetchedMail, Kept } from '../store.ts'
+import type { FetchedMail, KeptFetched } from '../store.ts'
 import { accountReads, LIVE_ALIAS } from './accounts.ts'
+import { deferredWrites } from './deferred.ts'
 import type { KeepMail } from './delivery.ts'
 import type { Db } from './files.ts'
 import type { Touch } from './group-commit.ts'
@@ -58,6 +59,7 @@ export function fetchWrites(db: Db, limits: ReceiveLimits, keep: KeepMail) {
      do update set uid_validity = excluded.uid_validity, last_uid = excluded.last_uid`,
   )
   const seen = identities(db)
+  const { defer, dropDeferred } = deferredWrites(db)
 
   function keepFolder({ accountId, folder: name, state }: KeepFolder): void {
     folder.run(accountId, name, state.uidValidity, state.lastUid)
@@ -71,15 +73,18 @@ export function fetchWrites(db: Db, limits: ReceiveLimits, keep: KeepMail) {
 
   return {
     keepFolder,
-    addFetched(mail: FetchedMail, touch: Touch): Kept | { outcome: 'known' } {
+    dropDeferred,
+    addFetched(mail: FetchedMail, touch: Touch): KeptFetched {
       keepFolder(mail)
       const fresh = mail.recipients.filter((recipient) => !seen.has(mail, recipient))
-      if (fresh.length === 0 && mail.recipients.length > 0) return { outcome: 'known' }
       const sized = { recipients: fresh, receivedAt: mail.receivedAt, size: mail.raw.length }
       const { taken, full } = decideFetched(sized, limits, (recipient) => find(mail, recipient))
-      if (taken.length === 0) return { outcome: full ? 'full' : 'nobody' }
+      defer(mail, full)
+      if (fresh.length === 0 && mail.recipients.length > 0) return { outcome: 'known' }
+      if (taken.length === 0) return { outcome: full.length > 0 ? 'full' : 'nobody' }
       for (const recipient of taken) seen.add(mail, recipient)
-      return keep(mail, taken, touch)
+      keep(mail, taken, touch)
+      return { outcome: 'kept', recipients: taken, deferred: full.length > 0 }
     },
   }
 }

@@ -4,6 +4,7 @@ import type { ReceiveLimits } from '../../core/recipient.ts'
 import type { Session } from '../../core/session.ts'
 import type { MailStore, Obstacle } from '../store.ts'
 import { accountReads, accountWrites } from './accounts.ts'
+import { deferredReads } from './deferred.ts'
 import { mailKeeper } from './delivery.ts'
 import { domainReads, domainWrites } from './domains.ts'
 import { fetchReads, fetchWrites } from './fetched.ts'
@@ -45,6 +46,7 @@ export interface SqliteMailOptions {
   /** Asks the one writer; resolves after the commit. */
   write: Write<MailWrites>
   versions: Versions
+  limits: ReceiveLimits
 }
 
 /** The mail store as one thread sees it: a read-only connection of its own, and the way to the writer. */
@@ -54,9 +56,10 @@ export function openSqliteMail({
   maxBytes = 'auto',
   write,
   versions,
+  limits,
 }: SqliteMailOptions): MailStore {
   const db = openReadable(join(folder, MAIL_FILE))
-  const reads = allMailReads(db)
+  const reads = allMailReads(db, limits)
   const obstacle = askedSeldom(() => {
     const reason = lowDisk(folder, minFreeBytes) ?? lowFile(db, maxBytes)
     return reason === undefined ? undefined : ({ kind: 'full', reason } satisfies Obstacle)
@@ -79,6 +82,8 @@ export function openSqliteMail({
     readFolder: async (accountId, folder) => reads.readFolder(accountId, folder),
     keepFolder: (accountId, folder, state) => write('keepFolder', { accountId, folder, state }),
     addFetched: (mail) => write('addFetched', mail),
+    listDeferred: async (query) => reads.listDeferred(query),
+    dropDeferred: (place) => write('dropDeferred', place),
 
     createSession: (session) => write('createSession', session),
     findSession: async (tokenHash) => findSession(tokenHash),
@@ -120,7 +125,7 @@ export function openSqliteMail({
   }
 }
 
-function allMailReads(db: Db) {
+function allMailReads(db: Db, limits: ReceiveLimits) {
   return {
     ...domainReads(db),
     ...recipientReads(db),
@@ -130,6 +135,7 @@ function allMailReads(db: Db) {
     ...accountReads(db),
     ...fetchReads(db),
     ...operatorReads(db),
+    ...deferredReads(db, limits),
   }
 }
 

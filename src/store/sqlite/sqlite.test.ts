@@ -2,6 +2,7 @@ import { describe } from 'vitest'
 import { scratchMail, scratchShop } from '../../../test/scratch.ts'
 import { accountsContract } from '../contract/accounts.contract.ts'
 import { codesContract } from '../contract/codes.contract.ts'
+import { deferredContract } from '../contract/deferred.contract.ts'
 import { keysContract } from '../contract/keys.contract.ts'
 import { leasesContract } from '../contract/leases.contract.ts'
 import { messagesContract } from '../contract/messages.contract.ts'
@@ -18,6 +19,7 @@ describe('SQLite', () => {
   describe('codes', () => codesContract(scratchMail))
   describe('recipients', () => recipientsContract(scratchMail))
   describe('accounts', () => accountsContract(scratchMail))
+  describe('deferred mail', () => deferredContract(scratchMail))
   describe('leases', () => leasesContract(scratchMail))
   describe('operator', () => operatorContract(scratchMail))
   describe('keys', () => keysContract(scratchShop))

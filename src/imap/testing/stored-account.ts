@@ -1,0 +1,112 @@
+import { scratchMail } from '../../../test/scratch.ts'
+import { until } from '../../../test/until.ts'
+import type { Bus } from '../../bus/bus.ts'
+import { type Address, parseAddress } from '../../core/address.ts'
+import type { AccountHealth } from '../../core/gmail.ts'
+import type { MailboxId } from '../../core/session.ts'
+import { accountMail } from '../../service/fetch-mail.ts'
+import type { MailStore } from '../../store/store.ts'
+import { openAccount } from '../account.ts'
+import type { ImapNeeds } from '../needs.ts'
+import type { AccountOptions } from '../options.ts'
+import { ANN, testAccountAt } from './account.ts'
+
+export type StoredAccount = Awaited<ReturnType<typeof openStoredAccount>>
+
+const HOUR = 3_600_000
+
+/** An account whose mail goes into a real store with small mailboxes, and a clock that moves by hand. */
+export async function openStoredAccount(maxMessages: number) {
+  const scratch = await scratchMail({
+    mailbox: { maxMessages, maxBytes: 1_000_000 },
+    poolMaxBytes: 1_000_000,
+  })
+  const { store } = scratch
+  await store.addAccount(ANN)
+  const clock = { ms: Date.now() }
+  const now = () => new Date(clock.ms)
+  const accountId = (await store.listAccounts(now()))[0]?.id ?? 0
+  const { needs, looks, reports } = storedNeeds({ store, now }, accountId)
+  let open: { close(): Promise<void> } | undefined
+
+  const bodies = (mailbox: MailboxId) => storedBodies(store, mailbox)
+
+  return {
+    store,
+    accountId,
+    now,
+    bodies,
+    pass(ms: number) {
+      clock.ms += ms
+    },
+    /** Asks for a look now. */
+    look() {
+      for (const look of looks) look()
+    },
+    async alias(text: string): Promise<MailboxId> {
+      const made = await store.createSession({
+        address: parseAddress(text) as Address,
+        tokenHash: text,
+        keyId: undefined,
+        accountId,
+        createdAt: now(),
+        expiresAt: new Date(clock.ms + 24 * HOUR),
+        cooldownMs: 24 * HOUR,
+      })
+      if (!made) throw new Error(`${text} is taken`)
+      return made.id
+    },
+    async deleteOldest(mailbox: MailboxId): Promise<void> {
+      const oldest = (await store.listMessageIds(mailbox)).at(-1) ?? 0
+      if (!(await store.deleteMessage(mailbox, oldest))) throw new Error('nothing to delete')
+    },
+    /** Fetches from this port until it is closed, or opened again as after a restart. */
+    async connect(port: number, changes: Partial<AccountOptions> = {}) {
+      await open?.close()
+      reports.length = 0
+      open = openAccount(needs, testAccountAt(port, changes))
+      await until(() => reports.at(-1) === 'ok')
+    },
+    untilBodies: (mailbox: MailboxId, expected: readonly string[]) =>
+      until(async () => (await bodies(mailbox)).join() === expected.join()),
+    async close() {
+      await open?.close()
+      await scratch.close()
+    },
+  }
+}
+
+function storedNeeds({ store, now }: { store: MailStore; now(): Date }, accountId: number) {
+  const looks = new Set<() => void>()
+  const reports: AccountHealth[] = []
+  const bus: Pick<Bus, 'wake' | 'subscribe'> = {
+    wake() {},
+    subscribe(_, look) {
+      looks.add(look)
+      return () => looks.delete(look)
+    },
+  }
+  const needs: ImapNeeds = {
+    ...accountMail({ store, bus, now }, accountId),
+    random: () => 0.5,
+    log: { debug() {}, info() {}, warn() {}, error() {} },
+    async report(health) {
+      reports.push(health)
+    },
+  }
+  return { needs, looks, reports }
+}
+
+/** What the mails of a mailbox say, oldest first. */
+async function storedBodies(store: MailStore, mailbox: MailboxId): Promise<string[]> {
+  const listed = await store.listMessages(mailbox, { sinceId: 0, limit: 500 })
+  const texts = listed.map(async ({ id }) => {
+    const message = await store.findMessage(mailbox, id)
+    const raw = await store.readRaw(message?.rawId ?? 0)
+    const [, body = ''] = Buffer.from(raw?.bytes ?? [])
+      .toString()
+      .split('\r\n\r\n')
+    return body.trim()
+  })
+  return (await Promise.all(texts)).toReversed()
+}

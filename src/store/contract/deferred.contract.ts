@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'vitest'
+import type { MailboxId } from '../../core/session.ts'
+import type { FetchedMail } from '../store.ts'
+import {
+  address,
+  at,
+  DAY,
+  HOUR,
+  MINUTE,
+  newMail,
+  newSession,
+  type OpenMailStore,
+  openScene,
+  type Scene,
+  START,
+} from './scene.ts'
+
+const JOE = address('joe@gmail.com')
+const A = 'joe+a@gmail.com'
+const B = 'joe+b@gmail.com'
+const C = 'joe+c@gmail.com'
+const INBOX = { folder: 'INBOX', uidValidity: 7 }
+
+/** What every engine must do with fetched mail that an alias has no room for. A mailbox holds 5 messages and 10,000 bytes. */
+export function deferredContract(open: () => Promise<OpenMailStore>): void {
+  let scene: Scene
+  let accountId: number
+  const boxes = new Map<string, MailboxId>()
+
+  beforeEach(async () => {
+    scene = await openScene(await open())
+    await scene.store.addAccount(JOE)
+    accountId = (await scene.store.listAccounts(START))[0]?.id ?? 0
+    for (const text of [A, B, C]) {
+      const session = newSession(text, { tokenHash: text, createdAt: START, lifeMs: DAY })
+      const made = await scene.store.createSession({ ...session, accountId })
+      assert.ok(made)
+      boxes.set(text, made.id)
+    }
+  })
+  afterEach(() => scene.close())
+
+  const box = (text: string) => boxes.get(text) ?? (0 as MailboxId)
+  const lastUid = 1_000
+  const fetch = async (uid: number, to: string[], more: Partial<FetchedMail> & { size?: number }) =>
+    scene.store.addFetched({
+      ...newMail([]),
+      accountId,
+      folder: 'INBOX',
+      uid,
+      state: { uidValidity: 7, lastUid },
+      recipients: to.map((text) => ({
+        address: address(text),
+        mailbox: box(text),
+        identity: `${more.folder ?? 'INBOX'} ${uid} ${text}`,
+      })),
+      now: START,
+      ...more,
+      raw: new Uint8Array(more.size ?? 3),
+    })
+  const outcome = async (uid: number, to: string[], more: Parameters<typeof fetch>[2] = {}) => {
+    const kept = await fetch(uid, to, more)
+    return kept.outcome === 'kept' && kept.deferred ? 'kept, deferred' : kept.outcome
+  }
+  /** Mails of its own, UID 100 and up. */
+  const fill = async (text: string) => {
+    for (let uid = 100; uid < 105; uid += 1) assert.equal(await outcome(uid, [text]), 'kept')
+  }
+  const makeRoom = async (text: string) => {
+    const [id = 0] = await scene.store.listMessageIds(box(text))
+    assert.ok(await scene.store.deleteMessage(box(text), id))
+  }
+  const listed = async (now = START, place = INBOX, limit = 50) =>
+    (await scene.other.listDeferred({ accountId, ...place, now, limit })).map(
+      ({ uid, wanted }) => `${uid}${wanted ? '' : ' unwanted'}`,
+    )
+
+  test('it is deferred for the full one, and listed once that has room', async () => {
+    await fill(A)
+    assert.equal(await outcome(1, [A, B]), 'kept, deferred')
+    assert.equal(await outcome(2, [A]), 'full')
+    assert.deepEqual(await listed(), [])
+    await makeRoom(A)
+    const mails = await scene.other.listDeferred({ accountId, ...INBOX, now: START, limit: 50 })
+    const deferred = { address: address(A), mailboxes: [box(A)], wanted: true }
+    assert.deepEqual(mails, [
+      { uid: 1, ...deferred },
+      { uid: 2, ...deferred },
+    ])
+  })
+
+  test('tried again, it goes to the one that lacked it, and the folder stays where it was', async () => {
+    await fill(A)
+    await outcome(1, [A, B])
+    await makeRoom(A)
+    assert.equal(await outcome(1, [A, B]), 'kept')
+    assert.deepEqual(await listed(at(DAY / 2)), [])
+    assert.equal((await scene.subjects(box(A))).length, 5)
+    assert.equal((await scene.subjects(box(B))).length, 1)
+    assert.equal(await outcome(1, [A, B]), 'known')
+    assert.deepEqual((await scene.store.readFolder(accountId, 'INBOX'))?.lastUid, lastUid)
+  })
+
+  test('room is reckoned with the bytes of the mail', async () => {
+    assert.equal(await outcome(1, [A], { size: 9_000 }), 'kept')
+    assert.equal(await outcome(2, [A], { size: 1_001 }), 'full')
+    assert.equal(await outcome(3, [A], { size: 1_002 }), 'full')
+    assert.equal(await outcome(4, [A], { size: 990 }), 'kept')
+    assert.deepEqual(await listed(), [])
+    await makeRoom(A)
+    assert.deepEqual(await listed(), [])
+    await makeRoom(A)
+    assert.deepEqual(await listed(), ['2', '3'])
+  })
+
+  test('one that is full again rests longer each time, whatever room there seems to be', async () => {
+    await fill(A)
+    assert.equal(await outcome(1, [A]), 'full')
+    assert.equal(await outcome(1, [A]), 'full')
+    await makeRoom(A)
+    assert.deepEqual(await listed(at(MINUTE - 1)), [])
+    assert.deepEqual(await listed(at(MINUTE)), ['1'])
+    await fetch(105, [A], {})
+    assert.equal(await outcome(1, [A], { now: at(MINUTE) }), 'full')
+    await makeRoom(A)
+    assert.deepEqual(await listed(at(3 * MINUTE - 1)), [])
+    assert.deepEqual(await listed(at(3 * MINUTE)), ['1'])
+  })
+
+  test('it is unwanted once all who lack it have ended, and not before', async () => {
+    await fill(A)
+    for (let uid = 200; uid < 205; uid += 1) await outcome(uid, [B])
+    assert.equal(await outcome(1, [A, C]), 'kept, deferred')
+    assert.equal(await outcome(2, [A, B]), 'full')
+    await scene.store.endSession(box(A), START)
+    assert.deepEqual(await listed(), ['1 unwanted'])
+    await makeRoom(B)
+    assert.deepEqual(await listed(), ['1 unwanted', '2'])
+    assert.deepEqual(await listed(at(DAY)), ['1 unwanted', '2 unwanted'])
+    await scene.sweepAll(at(DAY + HOUR))
+    assert.deepEqual(await listed(at(DAY + HOUR)), ['1 unwanted', '2 unwanted'])
+  })
+
+  test('a revived session does not get what was deferred before it ended', async () => {
+    await fill(A)
+    await outcome(1, [A])
+    const later = { now: at(DAY), expiresAt: at(2 * DAY), cooldownMs: 30 * DAY }
+    assert.ok(await scene.store.reviveSession({ mailbox: box(A), ...later }))
+    assert.deepEqual(await listed(at(DAY)), ['1 unwanted'])
+  })
+
+  test('is listed by UID, so many at a time, for its folder and numbering alone', async () => {
+    await fill(A)
+    for (const uid of [3, 1, 2]) await outcome(uid, [A])
+    await outcome(9, [A], { folder: 'Spam', state: { uidValidity: 8, lastUid: 9 } })
+    await makeRoom(A)
+    assert.deepEqual(await listed(START, INBOX, 2), ['1', '2'])
+    assert.deepEqual(await listed(START, { folder: 'Spam', uidValidity: 8 }), ['9'])
+    assert.deepEqual(await listed(START, { folder: 'Spam', uidValidity: 7 }), [])
+    const other = { accountId: accountId + 1, ...INBOX, now: START, limit: 9 }
+    assert.deepEqual(await scene.other.listDeferred(other), [])
+  })
+
+  test('is forgotten by UID, and where the folder is numbered anew', async () => {
+    await fill(A)
+    for (const uid of [1, 2]) await outcome(uid, [A])
+    await outcome(3, [A], { state: { uidValidity: 6, lastUid: 3 } })
+    await outcome(9, [A], { folder: 'Spam', state: { uidValidity: 8, lastUid: 9 } })
+    await makeRoom(A)
+    await scene.store.dropDeferred({ accountId, ...INBOX, uids: [1, 9] })
+    assert.deepEqual(await listed(), ['2'])
+    assert.deepEqual(await listed(START, { folder: 'INBOX', uidValidity: 6 }), [])
+    assert.deepEqual(await listed(START, { folder: 'Spam', uidValidity: 8 }), ['9'])
+    await scene.store.dropDeferred({ accountId, ...INBOX, uids: [] })
+    assert.deepEqual(await listed(), ['2'])
+  })
+}

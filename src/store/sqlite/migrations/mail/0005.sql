@@ -1,0 +1,1 @@
+-- Nothing. PostgreSQL keeps leases in a table from here on; this step keeps the numbers of both engines equal.
