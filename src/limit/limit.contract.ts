@@ -69,6 +69,26 @@ export function limitContract(open: () => Promise<[Limit, Limit]>): void {
     assert.equal(await passed(20, 0, 'bob'), 5)
   })
 
+  test('what is spent is counted over both ends, also beyond what is left', async () => {
+    const rate = { ...RATE, overdraft: 5 }
+    await here.spend('ann', 3, rate, at(0))
+    assert.equal(await there.look('ann', rate, at(0)), 0)
+    await there.spend('ann', 4, rate, at(0))
+    // Two more than there were: they are made up for before another passes.
+    assert.equal(await here.look('ann', rate, at(0)), 300)
+    assert.equal(await there.look('ann', rate, at(299)), 1)
+    assert.equal(await there.look('ann', rate, at(300)), 0)
+    assert.equal(await here.look('bob', rate, at(0)), 0)
+  })
+
+  test('whoever spends far too much waits for the overdraft, and no longer', async () => {
+    const rate = { ...RATE, overdraft: 5 }
+    await here.spend('ann', 1_000, rate, at(0))
+    assert.equal(await there.look('ann', rate, at(0)), 600)
+    await here.spend('bob', 1_000, RATE, at(0))
+    assert.equal(await there.look('bob', RATE, at(0)), 100)
+  })
+
   test('a clock that steps back locks nobody out for longer than a burst takes', async () => {
     await passed(20, 3_600_000)
     assert.equal(await passed(20, 500), 0)

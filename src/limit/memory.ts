@@ -22,6 +22,12 @@ export function openMemoryLimit(shared: SharedArrayBuffer): Limit {
       })
       return wait
     },
+    async spend(key, amount, rate, now) {
+      slots.update(slots.place(key, now.getTime()), (wholeAt) => {
+        const { from, step, furthest } = reckon(wholeAt, rate, now)
+        return Math.min(from + step * amount, furthest)
+      })
+    },
     async look(key, rate, now) {
       const wholeAt = slots.read(key)
       return wholeAt === undefined ? 0 : reckon(wholeAt, rate, now).waitMs
@@ -33,11 +39,13 @@ export function openMemoryLimit(shared: SharedArrayBuffer): Limit {
 // What a sum of times may be off: doubles of their size have about four digits after the point.
 export const GRAIN_MS = 0.01
 
-export function reckon(wholeAt: number, { count, seconds, burst }: Rate, now: Date) {
+export function reckon(wholeAt: number, { count, seconds, burst, overdraft = 0 }: Rate, now: Date) {
   const time = now.getTime()
   const step = (seconds * 1000) / count
   const span = step * burst
   // Further away than an empty allowance can be: the clock has stepped back. Nobody is locked out for that.
-  const from = Math.max(time, Math.min(wholeAt, time + span))
-  return { from, step, waitMs: Math.max(0, Math.ceil(from + step - span - time - GRAIN_MS)) }
+  const furthest = time + span + step * overdraft
+  const from = Math.max(time, Math.min(wholeAt, furthest))
+  const waitMs = Math.max(0, Math.ceil(from + step - span - time - GRAIN_MS))
+  return { from, step, furthest, waitMs }
 }

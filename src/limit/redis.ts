@@ -35,6 +35,10 @@ export function openRedisLimit({ redis, near, slowMs = 100 }: RedisLimitOptions)
       const wait = await ask(() => take(redis, nameOf(key), rate, now))
       return wait === undefined ? near.take(key, rate, now) : Number(wait)
     },
+    async spend(key, amount, rate, now) {
+      const done = await ask(() => spend(redis, nameOf(key), { amount, rate, now }))
+      if (done === undefined) await near.spend(key, amount, rate, now)
+    },
     async look(key, rate, now) {
       const name = nameOf(key)
       const wholeAt = await ask(() => redis.send(name, ['GET', name]))
@@ -46,7 +50,7 @@ export function openRedisLimit({ redis, near, slowMs = 100 }: RedisLimitOptions)
 }
 
 /** `reckon`, there. Redis writes a number of Lua's with all its digits: no fraction of a step is lost. */
-const TAKE = `
+const TAKE = script(`
   local now, step, burst = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
   local span = step * burst
   local before = tonumber(redis.call('GET', KEYS[1]) or now)
@@ -56,17 +60,56 @@ const TAKE = `
   if after ~= before then
     redis.call('SET', KEYS[1], after, 'PX', math.ceil(after - now) + ${KEPT_MS})
   end
-  return wait`
-const TAKE_NAME = hash('sha1', TAKE)
+  return wait`)
 
-async function take(redis: Redis, name: string, rate: Rate, now: Date): Promise<unknown> {
-  const step = (rate.seconds * 1000) / rate.count
-  const rest = ['1', name, ...[now.getTime(), step, rate.burst].map(String)]
+/** The same without refusing; the span includes the overdraft. */
+const SPEND = script(`
+  local now, cost, span = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+  local before = tonumber(redis.call('GET', KEYS[1]) or now)
+  local from = math.max(now, math.min(before, now + span))
+  local after = math.min(from + cost, now + span)
+  redis.call('SET', KEYS[1], after, 'PX', math.ceil(after - now) + ${KEPT_MS})
+  return 0`)
+
+interface Script {
+  text: string
+  sha1: string
+}
+
+function script(text: string): Script {
+  return { text, sha1: hash('sha1', text) }
+}
+
+function take(redis: Redis, name: string, rate: Rate, now: Date): Promise<unknown> {
+  return run(redis, TAKE, name, [now.getTime(), stepOf(rate), rate.burst])
+}
+
+function spend(
+  redis: Redis,
+  name: string,
+  { amount, rate, now }: { amount: number; rate: Rate; now: Date },
+): Promise<unknown> {
+  const step = stepOf(rate)
+  const span = step * (rate.burst + (rate.overdraft ?? 0))
+  return run(redis, SPEND, name, [now.getTime(), step * amount, span])
+}
+
+function stepOf({ seconds, count }: Rate): number {
+  return (seconds * 1000) / count
+}
+
+async function run(
+  redis: Redis,
+  { text, sha1 }: Script,
+  name: string,
+  values: readonly number[],
+): Promise<unknown> {
+  const rest = ['1', name, ...values.map(String)]
   try {
-    return await redis.send(name, ['EVALSHA', TAKE_NAME, ...rest])
+    return await redis.send(name, ['EVALSHA', sha1, ...rest])
   } catch (error) {
     if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
-    return await redis.send(name, ['EVAL', TAKE, ...rest])
+    return await redis.send(name, ['EVAL', text, ...rest])
   }
 }
 
