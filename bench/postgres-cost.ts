@@ -22,7 +22,11 @@ const MAILS = quick ? 500 : 5_000
 const SESSIONS = 500
 const now = () => new Date()
 const DAY_MS = 86_400_000
-const LIMITS = { mailbox: { maxMessages: 1e6, maxBytes: 1e12 }, poolMaxBytes: 1e12 }
+const LIMITS = {
+  mailbox: { maxMessages: 1e6, maxBytes: 1e12 },
+  poolMaxBytes: 1e12,
+  maxMailBytes: 1e7,
+}
 
 interface Case {
   name: string

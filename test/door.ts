@@ -55,6 +55,7 @@ export async function openDoor({
   const scratch = await scratchStores({
     mailbox: { maxMessages: 1_000, maxBytes: 100_000_000 },
     poolMaxBytes: 100_000_000,
+    maxMailBytes: 10_000_000,
   })
   const name = parseHost('box.test')
   if (name) {

@@ -5,7 +5,9 @@ import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { readConfig } from '../src/config.ts'
 import type { Host } from '../src/core/address.ts'
+import { audit } from '../src/store/contract/shares-model.ts'
 import { openPostgresMail } from '../src/store/postgres/mail-store.ts'
+import { STILL_THERE } from '../src/store/postgres/shared.ts'
 import { moveFolder } from '../src/threads/moving.ts'
 import { ask } from './ask.ts'
 import { mayfly, type Told } from './command.ts'
@@ -103,6 +105,19 @@ describe('what was moved', () => {
     const again = await ask(`${house.url}/api/create-session`, { method: 'POST', body })
     expect(again.body).toMatchObject({ code: 'address_taken' })
     expect(await house.mail(scene.boxes.ended.email)).toBe(550)
+  })
+
+  test('has the senders’ shares that its messages come to', async () => {
+    const query = async (sql: string) => {
+      const text = sql.replaceAll('{mail}', 'mail.').replaceAll('{there}', STILL_THERE)
+      return (await postgres.run(text, database)) as Record<string, unknown>[]
+    }
+    await audit(query)
+    const shares = await query('select sender_network, mailbox from mail.sender_share order by 2')
+    expect(shares).toEqual([
+      { sender_network: '127.0.0.1', mailbox: '1' },
+      { sender_network: '127.0.0.1', mailbox: '2' },
+    ])
   })
 
   test('is below what is numbered from now on', async () => {

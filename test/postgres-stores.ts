@@ -3,7 +3,11 @@ import { openPostgresShop } from '../src/store/postgres/shop-store.ts'
 import type { MailStore, ShopStore } from '../src/store/store.ts'
 import type { Postgres } from './postgres.ts'
 
-const LIMITS = { mailbox: { maxMessages: 5, maxBytes: 10_000 }, poolMaxBytes: 20_000 }
+const LIMITS = {
+  mailbox: { maxMessages: 5, maxBytes: 10_000 },
+  poolMaxBytes: 20_000,
+  maxMailBytes: 1_000,
+}
 const DAY = 86_400_000
 export const MAIL_OPTIONS = {
   limits: LIMITS,
@@ -66,7 +70,7 @@ const idleShop = new WeakMap<Postgres, string[]>()
 const SHOP = 'key_secret api_key usage_day purchase payment_event installation reconciled'
 const EMPTY_SHOP = emptied('shop', SHOP)
 const MAIL =
-  'session address_ledger key_view mail_domain gmail_account gmail_folder gmail_seen gmail_deferred lease'
+  'session address_ledger key_view mail_domain gmail_account gmail_folder gmail_seen gmail_deferred lease sender_share'
 const EMPTY_MAIL = `
   do $$ declare day regclass; begin
     for day in select inhrelid from pg_inherits join pg_class on pg_class.oid = inhrelid

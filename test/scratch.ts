@@ -25,8 +25,12 @@ function died(fault: Error): never {
 
 /** A scratch SQLite mail store with its real writer thread, seen by two readers as by two threads. */
 export async function scratchMail(
-  limits = { mailbox: { maxMessages: 5, maxBytes: 10_000 }, poolMaxBytes: 20_000 },
-): Promise<{ store: MailStore; other: MailStore; close(): Promise<void> }> {
+  limits = {
+    mailbox: { maxMessages: 5, maxBytes: 10_000 },
+    poolMaxBytes: 20_000,
+    maxMailBytes: 1_000,
+  },
+): Promise<{ store: MailStore; other: MailStore; folder: string; close(): Promise<void> }> {
   const folder = scratchFolder()
   const versions = makeVersions()
   const writer = await startMailWriter(2, {
@@ -49,6 +53,7 @@ export async function scratchMail(
   return {
     store,
     other,
+    folder: folder.path,
     async close() {
       await store.close()
       await other.close()

@@ -61,7 +61,11 @@ export async function fillPostgres(
 
 /** For work on a database beside the nodes. */
 export function openBenchStore(url: string): Promise<MailStore> {
-  const limits = { mailbox: { maxMessages: 1_000, maxBytes: 1e9 }, poolMaxBytes: 1e9 }
+  const limits = {
+    mailbox: { maxMessages: 1_000, maxBytes: 1e9 },
+    poolMaxBytes: 1e9,
+    maxMailBytes: 1e7,
+  }
   return openPostgresMail({ url, limits, ...KEPT, connections: 2 })
 }
 

@@ -24,7 +24,11 @@ export function fill(folder: string, messages: number): { sessions: number } {
   const sessions = Math.ceil(messages / MESSAGES_EACH)
   const db = openMigrated(folder, 'mail')
   db.pragma('synchronous = OFF')
-  const limits = { mailbox: { maxMessages: 1_000, maxBytes: 1e9 }, poolMaxBytes: 1e9 }
+  const limits = {
+    mailbox: { maxMessages: 1_000, maxBytes: 1e9 },
+    poolMaxBytes: 1e9,
+    maxMailBytes: 1e7,
+  }
   const writes = allMailWrites(db, limits, Math.random)
   const host = parseHost('box.test')
   if (!host) throw new Error('box.test is a host')

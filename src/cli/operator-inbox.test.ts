@@ -16,7 +16,11 @@ const print = (line: string) => void lines.push(line)
 const always = { count: Number.POSITIVE_INFINITY, wait: false }
 
 beforeEach(async () => {
-  mail = await scratchMail({ mailbox: { maxMessages: 50, maxBytes: 100_000 }, poolMaxBytes: 1000 })
+  mail = await scratchMail({
+    mailbox: { maxMessages: 50, maxBytes: 100_000 },
+    poolMaxBytes: 1000,
+    maxMailBytes: 1000,
+  })
   lines = []
   const name = parseHost('box.test')
   if (!name) throw new Error('a good name')

@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { canonicalIp, isLoopback, isRange, plainIp, rangeTest, rateAddress } from './ip.ts'
+import {
+  canonicalIp,
+  isLoopback,
+  isRange,
+  plainIp,
+  rangeTest,
+  rateAddress,
+  senderNetwork,
+} from './ip.ts'
 
 describe('rates are counted by', () => {
   for (const [ip, counted] of [
@@ -22,6 +30,26 @@ describe('rates are counted by', () => {
     ['192.0.2.7, 192.0.2.8', 'unknown'],
   ] as const) {
     test(`${ip || 'nothing'}: ${counted}`, () => expect(rateAddress(ip)).toBe(counted))
+  }
+})
+
+describe('storage shares are counted by', () => {
+  for (const [ip, network] of [
+    ['192.0.2.7', '192.0.2.7'],
+    ['::ffff:192.0.2.7', '192.0.2.7'],
+    ['::FFFF:c000:207', '192.0.2.7'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1::/48'],
+    ['2001:0DB8:0001:ffff::9', '2001:db8:1::/48'],
+    ['2001:db8::9', '2001:db8::/48'],
+    ['2001:0:5::9', '2001:0:5::/48'],
+    ['2001::9', '2001::/48'],
+    ['0:0:5::9', '0:0:5::/48'],
+    ['::1', '::/48'],
+    ['fe80::1%eth0', 'fe80::/48'],
+    ['', 'unknown'],
+    ['192.0.2', 'unknown'],
+  ] as const) {
+    test(`${ip || 'nothing'}: ${network}`, () => expect(senderNetwork(ip)).toBe(network))
   }
 })
 

@@ -29,6 +29,19 @@ export function rateAddress(ip: string): string {
   return `${groupsOf(plain).slice(0, 4).map(hex).join(':')}::/64`
 }
 
+/** What storage shares are counted by: an IPv4 address, or the /48 that one IPv6 site is assigned. */
+export function senderNetwork(ip: string): string {
+  const plain = plainIp(ip)
+  if (plain === undefined) return 'unknown'
+  if (isIP(plain) === 4) return plain
+  // As PostgreSQL writes it: the migration there computes the same text.
+  const site = groupsOf(plain).slice(0, 3)
+  return `${site
+    .slice(0, site.findLastIndex((group) => group !== 0) + 1)
+    .map(hex)
+    .join(':')}::/48`
+}
+
 export function isLoopback(ip: string): boolean {
   return LOOPBACK(ip)
 }

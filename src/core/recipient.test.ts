@@ -1,11 +1,22 @@
 import { describe, expect, test } from 'vitest'
 import { parseAddress, parseHost } from './address.ts'
 import type { MailDomain } from './mail-domain.ts'
-import { type Place, place, type RecipientFacts } from './recipient.ts'
+import {
+  hasSharedRoom,
+  type Level,
+  type Place,
+  place,
+  type Recipient,
+  type RecipientFacts,
+} from './recipient.ts'
 import { type MailboxId, OPERATOR, POOL } from './session.ts'
 
 const now = new Date('2026-03-01T12:00:00.000Z')
-const limits = { mailbox: { maxMessages: 10, maxBytes: 1000 }, poolMaxBytes: 5000 }
+const limits = {
+  mailbox: { maxMessages: 10, maxBytes: 1000 },
+  poolMaxBytes: 5000,
+  maxMailBytes: 100,
+}
 const empty = { count: 0, bytes: 0 }
 const MINE = 77 as MailboxId
 
@@ -25,6 +36,7 @@ const facts: RecipientFacts = {
   poolAddress: empty,
   pool: empty,
   operator: empty,
+  senderShare: undefined,
 }
 const live = { id: MINE, expiresAt: new Date(now.getTime() + 1), ...empty }
 const over = { ...live, expiresAt: now }
@@ -110,6 +122,69 @@ for (const [heading, cases] of Object.entries(tables)) {
     }
   })
 }
+
+describe('a sender’s share', () => {
+  // 5 % are 50 messages and 5,000 bytes; the largest mail is 200 bytes.
+  const budget = { maxMessages: 1_000, maxBytes: 100_000 }
+  const cases: [
+    name: string,
+    level: Level,
+    held: Level | undefined,
+    stored: number,
+    fits: boolean,
+  ][] = [
+    ['does not apply to a mailbox that is half full', at(500, 50_000), at(500, 50_000), 100, true],
+    ['applies above half of the messages', at(501, 0), at(50, 0), 1, false],
+    ['lets a sender hold 5 % of the messages', at(501, 0), at(49, 0), 1, true],
+    ['applies above half of the bytes', at(9, 50_001), at(1, 4_900), 101, false],
+    ['lets a sender hold 5 % of the bytes', at(9, 50_001), at(1, 4_900), 100, true],
+    ['of bytes does not apply while only messages run out', at(501, 0), at(1, 9_000), 200, true],
+    ['of messages does not apply while only bytes run out', at(60, 50_001), at(51, 9), 1, true],
+    ['has room for one mail of any size', at(501, 50_001), at(0, 0), 9_000, true],
+    ['does not apply to exempt senders', at(999, 99_000), undefined, 1_000, true],
+    ['is no room beyond the budget', at(1_000, 0), at(0, 0), 1, false],
+    ['is no room beyond the budget for exempt senders', at(1, 99_999), undefined, 2, false],
+  ]
+  for (const [name, level, held, stored, fits] of cases) {
+    test(name, () => {
+      expect(hasSharedRoom(level, held, { limits: budget, maxMailBytes: 200, stored })).toBe(fits)
+    })
+  }
+
+  test('of a small mailbox is one mail of the largest size', () => {
+    const small = { maxMessages: 10, maxBytes: 1_000 }
+    const room = (held: Level, stored: number) =>
+      hasSharedRoom(at(3, 501), held, { limits: small, maxMailBytes: 200, stored })
+    expect([room(at(1, 60), 140), room(at(1, 60), 141)]).toEqual([true, false])
+    const many = { limits: small, maxMailBytes: 200, stored: 1 }
+    expect(hasSharedRoom(at(6, 0), at(1, 1), many)).toBe(false)
+  })
+
+  test('of the pool is of its bytes as stored; an address keeps its limit as received', () => {
+    const address = parseAddress('ann@box.test') ?? fail()
+    const inPool = { pool: at(9, 2_501), senderShare: { pool: at(1, 200), operator: empty } }
+    const decide = (change: Partial<RecipientFacts>, stored: number) =>
+      place(address, { ...facts, ...change }, { limits, now, size: 900, stored })
+    expect(decide(inPool, 50)).toEqual({ mailbox: POOL })
+    expect(decide(inPool, 51)).toEqual(full())
+    expect(decide({ poolAddress: at(1, 101) }, 50)).toEqual(full())
+  })
+
+  test('counts the other recipients of the same mail, each once', () => {
+    const [ann, bob] = ['ann@box.test', 'bob@box.test'].map((text) => parseAddress(text) ?? fail())
+    const half = { pool: at(9, 2_501), senderShare: { pool: at(1, 60), operator: empty } }
+    const decide = (others: Recipient[]) =>
+      place(ann ?? fail(), { ...facts, ...half }, { limits, now, size: 100, others })
+    expect(decide([{ address: ann ?? fail(), mailbox: POOL }])).toEqual({ mailbox: POOL })
+    expect(decide([{ address: bob ?? fail(), mailbox: OPERATOR }])).toEqual({ mailbox: POOL })
+    expect(decide([{ address: bob ?? fail(), mailbox: POOL }])).toEqual(full())
+    expect(decide([{ address: bob ?? fail(), mailbox: MINE }])).toEqual({ mailbox: POOL })
+  })
+
+  function at(count: number, bytes: number): Level {
+    return { count, bytes }
+  }
+})
 
 test('an address that was held and one at a domain without a pool are refused alike', () => {
   const address = parseAddress('ann@box.test') ?? fail()

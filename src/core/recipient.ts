@@ -4,7 +4,7 @@ import type { MailDomain } from './mail-domain.ts'
 import { isOperator, isReserved } from './prefix.ts'
 import { isLive, type MailboxId, type MailboxLimits, OPERATOR, POOL } from './session.ts'
 
-interface Level {
+export interface Level {
   count: number
   bytes: number
 }
@@ -15,16 +15,21 @@ export interface RecipientFacts {
   session: (Level & { id: MailboxId; expiresAt: Date }) | undefined
   /** True when the address ever belonged to a session: it then never falls into the pool. */
   everHeld: boolean
-  /** What the pool holds for this address, and in all. */
+  /** What the pool holds for this address, in bytes as received. */
   poolAddress: Level
+  /** What each shared mailbox holds in all, in bytes as stored. */
   pool: Level
   operator: Level
+  /** What the sender holds of each, likewise; undefined: the sender is exempt from shares. */
+  senderShare: { pool: Level; operator: Level } | undefined
 }
 
 export interface ReceiveLimits {
   /** Of one session, one pool address, and the operator's box. */
   mailbox: MailboxLimits
   poolMaxBytes: number
+  /** Of the largest mail accepted: a sender's share has room for one. */
+  maxMailBytes: number
 }
 
 /** Who was promised a place at RCPT. The commit keeps mail for this mailbox, never for the address's next owner. */
@@ -49,11 +54,49 @@ export function hasRoom(level: Level, limits: MailboxLimits, size: number): bool
   return level.count < limits.maxMessages && level.bytes + size <= limits.maxBytes
 }
 
+/** Of a shared mailbox that is more than half full, one sender may hold this much. */
+const SENDER_SHARE = 0.05
+
+/**
+ * Whether a shared mailbox has room for one more mail of a sender. Messages and bytes are two budgets, each with its own
+ * share: a mailbox full of tiny mails does not limit bytes. Whoever holds nothing may store one mail of any size.
+ */
+export function hasSharedRoom(
+  level: Level,
+  held: Level | undefined,
+  { limits, maxMailBytes, stored }: { limits: MailboxLimits; maxMailBytes: number; stored: number },
+): boolean {
+  if (!hasRoom(level, limits, stored)) return false
+  if (held === undefined || held.count === 0) return true
+  const { maxMessages, maxBytes } = limits
+  return (
+    isWithinShare(held.count + 1, { used: level.count, limit: maxMessages, least: 1 }) &&
+    isWithinShare(held.bytes + stored, { used: level.bytes, limit: maxBytes, least: maxMailBytes })
+  )
+}
+
+function isWithinShare(
+  wanted: number,
+  { used, limit, least }: { used: number; limit: number; least: number },
+): boolean {
+  return used <= limit / 2 || wanted <= Math.max(limit * SENDER_SHARE, least)
+}
+
+interface Rules {
+  limits: ReceiveLimits
+  now: Date
+  size: number
+  /** What counts in the shared mailboxes. Before the mail has come nobody knows it, and `size` is its upper bound. */
+  stored?: number
+  /** Other recipients that the same mail is stored for. */
+  others?: readonly Recipient[]
+}
+
 /** Where mail of this size for this address goes. The same rule decides at RCPT and inside the commit. */
 export function place(
   address: Address,
   facts: RecipientFacts,
-  { limits, now, size }: { limits: ReceiveLimits; now: Date; size: number },
+  { limits, now, size, stored = size, others = [] }: Rules,
 ): Place {
   const fits = (level: Level) => hasRoom(level, limits.mailbox, size)
   const { domain, session } = facts
@@ -64,11 +107,32 @@ export function place(
     return fits(session) ? { mailbox: session.id } : { refused: 'full' }
   }
   if (domain.removed) return { refused: 'foreign' }
-  if (isOperator(local)) return fits(facts.operator) ? { mailbox: OPERATOR } : { refused: 'full' }
+  const fitsShared = (mailbox: MailboxId, level: Level, held?: Level) => {
+    const more = others.filter((other) => other.mailbox === mailbox && other.address !== address)
+    const raised = (before: Level) => plus(before, more.length, stored)
+    return hasSharedRoom(raised(level), held && raised(held), {
+      limits: mailbox === POOL ? poolBudget(limits) : limits.mailbox,
+      maxMailBytes: limits.maxMailBytes,
+      stored,
+    })
+  }
+  if (isOperator(local)) {
+    const hasPlace = fitsShared(OPERATOR, facts.operator, facts.senderShare?.operator)
+    return hasPlace ? { mailbox: OPERATOR } : { refused: 'full' }
+  }
   // Same answer for an ended session's address as for one that never was: a stranger must not learn which.
   if (!domain.active || !domain.reader || facts.everHeld || isReserved(local)) {
     return { refused: 'unknown' }
   }
-  const room = fits(facts.poolAddress) && facts.pool.bytes + size <= limits.poolMaxBytes
-  return room ? { mailbox: POOL } : { refused: 'full' }
+  const hasPlace = fits(facts.poolAddress) && fitsShared(POOL, facts.pool, facts.senderShare?.pool)
+  return hasPlace ? { mailbox: POOL } : { refused: 'full' }
+}
+
+// The pool has a budget of bytes alone.
+function poolBudget({ poolMaxBytes }: ReceiveLimits): MailboxLimits {
+  return { maxMessages: Number.POSITIVE_INFINITY, maxBytes: poolMaxBytes }
+}
+
+export function plus({ count, bytes }: Level, more: number, size: number): Level {
+  return { count: count + more, bytes: bytes + more * size }
 }

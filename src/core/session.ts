@@ -11,6 +11,10 @@ export const POOL = 1 as MailboxId
 /** Mail for postmaster and abuse. */
 export const OPERATOR = 2 as MailboxId
 
+export function isShared(mailbox: MailboxId): boolean {
+  return mailbox === POOL || mailbox === OPERATOR
+}
+
 /**
  * What a reader with a key waits for on the bus, beside the pool as a whole: mail of any session of the key, or of one
  * pool address. A number like a mailbox's; two that meet cost a needless look.

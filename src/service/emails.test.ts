@@ -6,7 +6,11 @@ import { Problem } from '../core/problem.ts'
 import { address, HOUR, head, openScene, type Scene, START } from '../store/contract/scene.ts'
 import { type EmailQuery, emailsMark, listEmails, newestEmail, parseTo } from './emails.ts'
 
-const ROOM = { mailbox: { maxMessages: 1_000, maxBytes: 1e9 }, poolMaxBytes: 1e9 }
+const ROOM = {
+  mailbox: { maxMessages: 1_000, maxBytes: 1e9 },
+  poolMaxBytes: 1e9,
+  maxMailBytes: 1e7,
+}
 
 let scene: Scene
 beforeAll(async () => {

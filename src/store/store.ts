@@ -64,7 +64,8 @@ export interface MailStore extends OperatorStore {
   /** Ends it now: the token is forgotten, the address cools down. False when it was not live. */
   endSession(mailbox: MailboxId, now: Date): Promise<boolean>
 
-  findRecipient(address: Address): Promise<RecipientFacts>
+  /** With what the sender's network holds of the shared mailboxes; without one, shares do not apply. */
+  findRecipient(address: Address, senderNetwork?: string): Promise<RecipientFacts>
   /**
    * Decides the recipients again, each by the mailbox it was accepted for, and keeps the mail for those still there, all or none. One full mailbox refuses the
    * whole mail, so that the sender tries again: each of its recipients was promised a place.
@@ -154,6 +155,8 @@ export interface NewMail {
   /** Handed over: the caller has no use of it afterwards. */
   raw: Uint8Array
   receivedAt: Date
+  /** Whose share of a shared mailbox it counts towards; undefined: the sender is exempt. */
+  senderNetwork?: string | undefined
 }
 
 /** Mail that was fetched from an account, for aliases of it. */

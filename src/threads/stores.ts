@@ -108,7 +108,11 @@ export async function openShopBeside(config: Pick<Config, 'data' | 'store'>): Pr
 
 export function receiveLimits(config: Config): ReceiveLimits {
   const { maxMessages, maxBytes } = config.sessions
-  return { mailbox: { maxMessages, maxBytes }, poolMaxBytes: config.pool.maxBytes }
+  return {
+    mailbox: { maxMessages, maxBytes },
+    poolMaxBytes: config.pool.maxBytes,
+    maxMailBytes: config.smtp.maxBytes,
+  }
 }
 
 function postgresOptions(config: Config) {

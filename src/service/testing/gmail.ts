@@ -15,6 +15,7 @@ export async function openGmailScene(...file: AccountRules[]) {
   const scratch = await scratchMail({
     mailbox: { maxMessages: 100, maxBytes: 1_000_000 },
     poolMaxBytes: 1_000_000,
+    maxMailBytes: 1_000_000,
   })
   const { store, other } = scratch
   const name = parseHost('box.test')

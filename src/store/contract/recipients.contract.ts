@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { OPERATOR, POOL } from '../../core/session.ts'
 import {
@@ -63,7 +64,7 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
 
     test('one mail for many pool addresses counts for each of them', async () => {
       const to = ['a', 'b', 'c'].map((name) => `${name}@pool.test`)
-      const large = () => ({ raw: new Uint8Array(9_000) })
+      const large = () => ({ raw: new Uint8Array(randomBytes(9_000)) })
       assert.deepEqual(await scene.send(to, large()), { outcome: 'full' })
       assert.equal((await scene.send(to.slice(1), large())).outcome, 'kept')
     })
@@ -123,10 +124,9 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       for (let sent = 0; sent < 5; sent += 1) await scene.send(['any@pool.test'])
       assert.deepEqual(await scene.send(['any@pool.test']), { outcome: 'full' })
       for (const name of ['a', 'b'])
-        await scene.send([`${name}@pool.test`], { raw: new Uint8Array(9_900) })
-      assert.deepEqual(await scene.send(['c@pool.test'], { raw: new Uint8Array(9_900) }), {
-        outcome: 'full',
-      })
+        await scene.send([`${name}@pool.test`], { raw: new Uint8Array(randomBytes(9_900)) })
+      const more = { raw: new Uint8Array(randomBytes(9_900)) }
+      assert.deepEqual(await scene.send(['c@pool.test'], more), { outcome: 'full' })
       const [first = 0] = (await scene.store.listMessageIds(POOL)).slice(-1)
       await scene.store.deleteMessage(POOL, first)
       assert.equal((await scene.send(['any@pool.test'])).outcome, 'kept')

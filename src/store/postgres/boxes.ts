@@ -1,11 +1,12 @@
 import type { Address } from '../../core/address.ts'
 import { idRule } from '../../core/id.ts'
-import type { Recipient } from '../../core/recipient.ts'
-import { type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
+import { type Level, plus, type Recipient } from '../../core/recipient.ts'
+import { isShared, type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
+import { NOTHING } from '../deciding.ts'
 import { type DomainRow, domainOf } from '../domain-row.ts'
 import { bucketOf } from './buckets.ts'
 import type { Db } from './pool.ts'
-import { isShared, lockShared, type SharedRow } from './shared.ts'
+import { lockShared, readShares, type SharedRow } from './shared.ts'
 
 /** A session that nobody else can change until the commit, and what this commit has added to it. */
 interface SessionBox {
@@ -27,9 +28,18 @@ interface SessionBox {
 
 type SharedBox = SharedRow & { added: { count: number; bytes: number } }
 
+/** What one sender holds of a shared mailbox, which is locked, and what this commit has added to it. */
+interface HeldShare {
+  network: string
+  mailbox: MailboxId
+  held: Level
+  added: Level
+}
+
 export interface Boxes {
   sessions: Map<MailboxId, SessionBox>
   shared: Map<MailboxId, SharedBox>
+  shares: Map<string, HeldShare>
 }
 
 interface BoxRow {
@@ -64,7 +74,28 @@ export async function lockBoxes(db: Db, recipients: readonly Recipient[]): Promi
   const shared = new Map(
     locked.map((row) => [row.id, { ...row, added: { count: 0, bytes: 0 } }] as const),
   )
-  return { sessions, shared }
+  return { sessions, shared, shares: new Map() }
+}
+
+/** Reads what these senders hold of the shared mailboxes, which are locked. Session mail has none, and asks nothing. */
+export async function readHeldShares(
+  db: Db,
+  { shared, shares }: Boxes,
+  networks: readonly string[],
+): Promise<void> {
+  if (networks.length === 0) return
+  const rows = await readShares(db, networks)
+  for (const network of networks) {
+    for (const mailbox of shared.keys()) {
+      const row = rows.find((one) => one.sender_network === network && one.mailbox === mailbox)
+      const share = { network, mailbox, held: row ?? NOTHING, added: NOTHING }
+      shares.set(`${mailbox} ${network}`, share)
+    }
+  }
+}
+
+export function heldShare({ shares }: Boxes, mailbox: MailboxId, network: string): Level {
+  return shares.get(`${mailbox} ${network}`)?.held ?? NOTHING
 }
 
 function lockSessions(db: Db, ids: readonly MailboxId[]): Promise<(BoxRow & DomainRow)[]> {
@@ -105,7 +136,14 @@ export interface Keeping {
 /** Counts a mail to its mailbox and draws its id there. */
 export function takeIn(
   boxes: Boxes,
-  mail: { mailbox: MailboxId; size: number; receivedAt: Date; random: number },
+  mail: {
+    mailbox: MailboxId
+    size: number
+    stored: number
+    senderNetwork: string | undefined
+    receivedAt: Date
+    random: number
+  },
   keeping: Keeping,
 ): { id: number; bucket: number; keyId: string | undefined } {
   const { step, least } = idRule(mail.receivedAt, mail.random)
@@ -126,7 +164,12 @@ export function takeIn(
   if (!shared.buckets.includes(bucket)) {
     shared.buckets = [...shared.buckets, bucket].sort((one, next) => one - next)
   }
-  add(shared, mail.size)
+  add(shared, mail.stored)
+  const share = boxes.shares.get(`${mail.mailbox} ${mail.senderNetwork}`)
+  if (share) {
+    share.held = plus(share.held, 1, mail.stored)
+    share.added = plus(share.added, 1, mail.stored)
+  }
   return { id: shared.last_id, bucket, keyId: undefined }
 }
 

@@ -1,4 +1,4 @@
-import type { MailboxId } from '../../core/session.ts'
+import { isShared, type MailboxId } from '../../core/session.ts'
 import type { Kept, KeptRecipient, NewMail } from '../store.ts'
 import { type Boxes, type Keeping, takeIn } from './boxes.ts'
 import type { Transaction } from './pool.ts'
@@ -24,10 +24,15 @@ export function delivery({ boxes, used, keeping, random }: DeliveryNeeds) {
     /** Keeps a mail once for each bucket, and a message of it for each of these recipients. */
     keep(mail: PackedMail, recipients: KeptRecipient[]): Kept {
       if (recipients.length === 0) return { outcome: 'nobody' }
-      const { size, receivedAt } = mail
+      const { size, receivedAt, senderNetwork } = mail
+      const stored = mail.zstd.length
       const copies = new Map<number, number>()
       for (const { mailbox, address } of recipients) {
-        const taken = takeIn(boxes, { mailbox, size, receivedAt, random: random() }, keeping)
+        const taken = takeIn(
+          boxes,
+          { mailbox, size, stored, senderNetwork, receivedAt, random: random() },
+          keeping,
+        )
         copies.set(taken.bucket, (copies.get(taken.bucket) ?? 0) + 1)
         used.add(taken.bucket)
         messages.push({ ...taken, mailbox, recipient: address, mail })
@@ -44,6 +49,7 @@ export function delivery({ boxes, used, keeping, random }: DeliveryNeeds) {
       )
       const sessions = [...boxes.sessions.values()].filter(({ added }) => added.count > 0)
       const shared = [...boxes.shared.values()]
+      const shares = [...boxes.shares.values()].filter(({ added }) => added.count > 0)
       db.atLast(KEEP, [
         Buffer.concat(mails.map(({ zstd }) => zstd)),
         ...columns(raws, RAW),
@@ -57,6 +63,10 @@ export function delivery({ boxes, used, keeping, random }: DeliveryNeeds) {
         shared.map(({ added }) => added.bytes),
         shared.map(({ last_id: lastId }) => lastId),
         shared.map(({ buckets }) => `{${buckets.join(',')}}`),
+        shares.map(({ network }) => network),
+        shares.map(({ mailbox }) => mailbox),
+        shares.map(({ added }) => added.count),
+        shares.map(({ added }) => added.bytes),
       ])
     },
   }
@@ -100,6 +110,8 @@ const MESSAGES: ((message: MessageValues) => Value)[] = [
   ({ mail }) => mail.receivedAt.getTime(),
   ({ mail }) => mail.size,
   ({ keyId }) => keyId,
+  ({ mailbox, mail }) => (isShared(mailbox) ? mail.zstd.length : null),
+  ({ mailbox, mail }) => (isShared(mailbox) ? mail.senderNetwork : null),
 ]
 
 function columns<Row>(rows: readonly Row[], readers: ((row: Row) => Value)[]): Value[][] {
@@ -119,18 +131,24 @@ const KEEP = `
       as raw (bucket, serial, refs, client_ip, helo, mail_from, tls, protocol, received_at, start, length)
   ), messages as (
     insert into mail.message (mailbox, bucket, id, serial, recipient, sender_name, sender_email,
-      subject, received_at, size, key_id)
+      subject, received_at, size, key_id, stored, sender_network)
     select * from unnest($13::bigint[], $14::integer[], $15::bigint[], $16::bigint[], $17::text[],
-      $18::text[], $19::text[], $20::text[], $21::bigint[], $22::integer[], $23::text[])
+      $18::text[], $19::text[], $20::text[], $21::bigint[], $22::integer[], $23::text[],
+      $24::integer[], $25::text[])
   ), sessions as (
     update mail.session set version = version + more.count, last_id = more.last_id,
       count = session.count + more.count, bytes = session.bytes + more.bytes
-    from unnest($24::bigint[], $25::integer[], $26::bigint[], $27::bigint[])
+    from unnest($26::bigint[], $27::integer[], $28::bigint[], $29::bigint[])
       as more (id, count, bytes, last_id)
     where session.id = more.id
+  ), shares as (
+    insert into mail.sender_share as share (sender_network, mailbox, count, bytes)
+    select * from unnest($35::text[], $36::bigint[], $37::integer[], $38::bigint[])
+    on conflict (sender_network, mailbox)
+    do update set count = share.count + excluded.count, bytes = share.bytes + excluded.bytes
   )
   update mail.shared_mailbox as box set version = version + more.count, last_id = more.last_id,
     count = box.count + more.count, bytes = box.bytes + more.bytes, buckets = more.buckets::integer[]
-  from unnest($28::bigint[], $29::integer[], $30::bigint[], $31::bigint[], $32::text[])
+  from unnest($30::bigint[], $31::integer[], $32::bigint[], $33::bigint[], $34::text[])
     as more (id, count, bytes, last_id, buckets)
   where box.id = more.id`

@@ -8,7 +8,11 @@ import { DAY, HOUR, head, newMail, openScene, type Scene, START } from '../contr
 let postgres: Postgres
 let opened: Awaited<ReturnType<typeof postgresMail>>
 let scene: Scene
-const LIMITS = { mailbox: { maxMessages: 1_000, maxBytes: 1e8 }, poolMaxBytes: 1e8 }
+const LIMITS = {
+  mailbox: { maxMessages: 1_000, maxBytes: 1e8 },
+  poolMaxBytes: 1e8,
+  maxMailBytes: 1e7,
+}
 
 beforeAll(async () => {
   postgres = await openPostgres()

@@ -1,13 +1,17 @@
 import type { Address } from '../../core/address.ts'
-import type { ReceiveLimits, Recipient, RecipientFacts } from '../../core/recipient.ts'
-import { OPERATOR, POOL } from '../../core/session.ts'
-import { decide, type FoundRecipient, NOWHERE, plus } from '../deciding.ts'
+import {
+  plus,
+  type ReceiveLimits,
+  type Recipient,
+  type RecipientFacts,
+} from '../../core/recipient.ts'
+import { isShared, OPERATOR, POOL } from '../../core/session.ts'
+import { decide, type FoundRecipient, NOWHERE } from '../deciding.ts'
 import type { Kept } from '../store.ts'
-import { type Boxes, type Keeping, lockBoxes } from './boxes.ts'
+import { type Boxes, heldShare, type Keeping, lockBoxes, readHeldShares } from './boxes.ts'
 import { delivery, type PackedMail } from './delivery.ts'
 import type { Db, Transaction } from './pool.ts'
 import { sharedFacts } from './recipients.ts'
-import { isShared } from './shared.ts'
 
 export interface IntakeNeeds {
   limits: ReceiveLimits
@@ -32,11 +36,18 @@ export async function keepAll(
 ): Promise<Kept[]> {
   const recipients = mails.flatMap((mail) => mail.recipients)
   const boxes = await lockBoxes(db, recipients)
-  const known = { boxes, addresses: await lookUp(db, recipients, boxes) }
+  const [addresses] = await Promise.all([
+    lookUp(db, recipients, boxes),
+    readHeldShares(db, boxes, sharedSenders(mails)),
+  ])
+  const known = { boxes, addresses }
   const { keep, write } = delivery({ boxes, ...needs })
 
   const outcomes = mails.map((mail, at): Kept => {
-    const taken = decide(mail, needs.limits, (recipient) => factsOf(recipient, known))
+    const sized = { ...mail, stored: mail.zstd.length }
+    const taken = decide(sized, needs.limits, (recipient) =>
+      factsOf(recipient, known, mail.senderNetwork),
+    )
     if (taken === 'full') return { outcome: 'full' }
     for (const { address, mailbox } of taken) {
       const facts = mailbox === POOL ? known.addresses.get(address) : undefined
@@ -54,6 +65,15 @@ interface Known {
   addresses: Map<Address, RecipientFacts>
 }
 
+/** The networks that send to shared mailboxes. */
+function sharedSenders(mails: readonly Waiting[]): string[] {
+  const toShared = mails.filter(({ recipients }) =>
+    recipients.some(({ mailbox }) => isShared(mailbox)),
+  )
+  const networks = toShared.flatMap(({ senderNetwork }) => senderNetwork ?? [])
+  return [...new Set(networks)]
+}
+
 async function lookUp(
   db: Db,
   recipients: readonly Recipient[],
@@ -66,13 +86,21 @@ async function lookUp(
   return new Map(facts.map((one, at) => [addresses[at] as Address, one]))
 }
 
-function factsOf({ address, mailbox }: Recipient, { boxes, addresses }: Known): FoundRecipient {
+function factsOf(
+  { address, mailbox }: Recipient,
+  { boxes, addresses }: Known,
+  network: string | undefined,
+): FoundRecipient {
   // In the same group somebody may have been accepted for the pool, just before the address became a session's.
   const facts = isShared(mailbox) ? addresses.get(address) : undefined
   if (facts) {
     const pool = boxes.shared.get(POOL) ?? facts.pool
     const operator = boxes.shared.get(OPERATOR) ?? facts.operator
-    return { ...facts, pool, operator, keyId: undefined }
+    const senderShare =
+      network === undefined
+        ? undefined
+        : { pool: heldShare(boxes, POOL, network), operator: heldShare(boxes, OPERATOR, network) }
+    return { ...facts, pool, operator, senderShare, keyId: undefined }
   }
   const box = boxes.sessions.get(mailbox)
   const isTheirs = box?.owned && box.address === address

@@ -1,5 +1,5 @@
 import type { Message, MessageSummary } from '../../core/message.ts'
-import type { MailboxId } from '../../core/session.ts'
+import { isShared, type MailboxId } from '../../core/session.ts'
 import { type MessageRow, messageOf, summaryOf } from '../message-row.ts'
 import type { Volume } from '../operator-store.ts'
 import type { NotedCode, Page } from '../store.ts'
@@ -7,7 +7,7 @@ import { listOf, rawIdOf } from './buckets.ts'
 import type { Places } from './places.ts'
 import type { Db, Pool } from './pool.ts'
 import { releaseRaw } from './raw.ts'
-import { goneFrom, isShared, lockShared, STILL_THERE } from './shared.ts'
+import { removeFromShared, STILL_THERE } from './shared.ts'
 
 export type StoredRow = MessageRow & { bucket: number; serial: number }
 
@@ -102,65 +102,27 @@ export function messageWrites(pool: Pool) {
 async function removeMessages(db: Db, mailbox: MailboxId, ids: readonly number[]): Promise<Volume> {
   const none = { messages: 0, bytes: 0 }
   if (ids.length === 0) return none
-  const box = await lockBox(db, mailbox)
+  if (isShared(mailbox)) return await removeFromShared(db, mailbox, ids)
+  const [box] = await db.rows<{ bucket: number }>(
+    'select bucket from mail.session where id = $1 and not cleared for no key update',
+    [mailbox],
+  )
   if (!box) return none
-  const gone = await db.rowsOnce<{ bucket: number; serial: number; size: number }>(
-    `delete from mail.message where mailbox = ${mailbox} and id = any($1::bigint[]) and ${box.where}
-     returning bucket, serial, size`,
+  const gone = await db.rowsOnce<{ serial: number; size: number }>(
+    `delete from mail.message where mailbox = ${mailbox} and id = any($1::bigint[])
+       and bucket = ${box.bucket} returning serial, size`,
     [ids],
   )
   if (gone.length === 0) return none
   const removed = { messages: gone.length, bytes: gone.reduce((sum, { size }) => sum + size, 0) }
   await db.rows(
-    `update ${box.table} set version = version + 1, count = count - $2, bytes = bytes - $3
+    `update mail.session set version = version + 1, count = count - $2, bytes = bytes - $3
      where id = $1`,
     [mailbox, removed.messages, removed.bytes],
   )
-  await releaseRaws(db, gone)
+  const serials = gone.map(({ serial }) => serial)
+  await releaseRaw(db, box.bucket, serials)
   return removed
-}
-
-async function releaseRaws(
-  db: Db,
-  gone: readonly { bucket: number; serial: number }[],
-): Promise<void> {
-  const byBucket = Map.groupBy(gone, ({ bucket }) => bucket)
-  if (byBucket.size > 1) {
-    // All at once, in the order in which change-bucket.ts locks them: two who hold some of the same mails wait, and no more.
-    await db.rows(
-      `select 1 from mail.raw_mail as raw
-       where (raw.serial, raw.bucket) in (
-         select serial, bucket from unnest($1::bigint[], $2::integer[]) as gone (serial, bucket))
-       order by raw.serial, raw.bucket for update`,
-      [gone.map(({ serial }) => serial), gone.map(({ bucket }) => bucket)],
-    )
-  }
-  for (const [bucket, rows] of byBucket) {
-    await releaseRaw(
-      db,
-      bucket,
-      rows.map(({ serial }) => serial),
-    )
-  }
-}
-
-/** A mailbox that nobody else can change meanwhile, and where its messages are. */
-async function lockBox(
-  db: Db,
-  mailbox: MailboxId,
-): Promise<{ table: string; where: string } | undefined> {
-  if (isShared(mailbox)) {
-    const [box] = await lockShared(db, [mailbox])
-    if (!box) return undefined
-    const buckets = listOf(box.buckets.join(','))
-    const where = `bucket in (${buckets}) and not ${goneFrom(box)}`
-    return { table: 'mail.shared_mailbox', where }
-  }
-  const [box] = await db.rows<{ bucket: number }>(
-    'select bucket from mail.session where id = $1 and not cleared for no key update',
-    [mailbox],
-  )
-  return box && { table: 'mail.session', where: `bucket = ${box.bucket}` }
 }
 
 export function storedMessageOf(row: StoredRow): Message {

@@ -9,6 +9,8 @@ import { messagesContract } from '../contract/messages.contract.ts'
 import { operatorContract } from '../contract/operator.contract.ts'
 import { recipientsContract } from '../contract/recipients.contract.ts'
 import { sessionsContract } from '../contract/sessions.contract.ts'
+import { sharesContract } from '../contract/shares.contract.ts'
+import { openShares } from './testing/share-store.ts'
 
 let postgres: Postgres
 
@@ -24,6 +26,7 @@ describe('PostgreSQL', () => {
   describe('messages', () => messagesContract(open))
   describe('codes', () => codesContract(open))
   describe('recipients', () => recipientsContract(open))
+  describe('shares', () => sharesContract(() => openShares(postgres)))
   describe('accounts', () => accountsContract(open))
   describe('deferred mail', () => deferredContract(open))
   describe('leases', () => leasesContract(open))

@@ -25,3 +25,25 @@ export async function releaseRaw(
     [serials],
   )
 }
+
+/** The same for raw mails of several buckets. */
+export async function releaseRaws(
+  db: Db,
+  gone: readonly { bucket: number; serial: number }[],
+): Promise<void> {
+  const byBucket = Map.groupBy(gone, ({ bucket }) => bucket)
+  if (byBucket.size > 1) {
+    // All are locked at once, in the order of change-bucket.ts: two transactions that release some of the same mails cannot deadlock.
+    await db.rows(
+      `select 1 from mail.raw_mail as raw
+       where (raw.serial, raw.bucket) in (
+         select serial, bucket from unnest($1::bigint[], $2::integer[]) as gone (serial, bucket))
+       order by raw.serial, raw.bucket for update`,
+      [gone.map(({ serial }) => serial), gone.map(({ bucket }) => bucket)],
+    )
+  }
+  for (const [bucket, rows] of byBucket) {
+    const serials = rows.map(({ serial }) => serial)
+    await releaseRaw(db, bucket, serials)
+  }
+}

@@ -2,12 +2,12 @@ import { type Address, hostOf, withoutTag } from '../../core/address.ts'
 import { secretHash } from '../../core/id.ts'
 import type { RecipientFacts } from '../../core/recipient.ts'
 import { type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
-import { NOWHERE } from '../deciding.ts'
+import { NOTHING, NOWHERE } from '../deciding.ts'
 import { type DomainRow, domainOf } from '../domain-row.ts'
 import { listOf } from './buckets.ts'
 import { gather } from './gather.ts'
 import type { Db } from './pool.ts'
-import { SHARED, type SharedRow } from './shared.ts'
+import { readShares, SHARED, type SharedRow } from './shared.ts'
 
 /** A domain of ours, and the session that holds the address there, if any. */
 type Row = DomainRow &
@@ -32,7 +32,7 @@ export function recipientReads(db: Db) {
   })
 
   return {
-    async findRecipient(address: Address): Promise<RecipientFacts> {
+    async findRecipient(address: Address, senderNetwork?: string): Promise<RecipientFacts> {
       const row = await find(address)
       if (!row) return NOWHERE
       // The usual case, decided without the other tables.
@@ -44,7 +44,11 @@ export function recipientReads(db: Db) {
       }
       const shared = await db.rows<SharedRow>(`select ${SHARED} from mail.shared_mailbox`)
       const [facts] = await sharedFacts(db, [address], shared)
-      return facts ?? { ...NOWHERE, domain: domainOf(row) }
+      const found = facts ?? { ...NOWHERE, domain: domainOf(row) }
+      if (senderNetwork === undefined) return found
+      const held = await readShares(db, [senderNetwork])
+      const of = (mailbox: MailboxId) => held.find((share) => share.mailbox === mailbox) ?? NOTHING
+      return { ...found, senderShare: { pool: of(POOL), operator: of(OPERATOR) } }
     },
   }
 }

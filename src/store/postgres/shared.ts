@@ -1,12 +1,16 @@
-import { type Mailbox, type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
+import type { Level } from '../../core/recipient.ts'
+import type { Mailbox, MailboxId } from '../../core/session.ts'
+import type { Volume } from '../operator-store.ts'
 import { listOf } from './buckets.ts'
 import type { Db } from './pool.ts'
+import { releaseRaws } from './raw.ts'
 
 export interface SharedRow {
   id: MailboxId
   version: number
   last_id: number
   count: number
+  /** As stored. */
   bytes: number
   buckets: number[]
   gone_at: number
@@ -14,10 +18,6 @@ export interface SharedRow {
 }
 
 export const SHARED = 'id, version, last_id, count, bytes, buckets, gone_at, gone_id'
-
-export function isShared(mailbox: MailboxId): boolean {
-  return mailbox === POOL || mailbox === OPERATOR
-}
 
 /** A message of a shared box that is still there, where the box is at hand. */
 export const STILL_THERE = 'not (received_at <= box.gone_at and message.id <= box.gone_id)'
@@ -45,6 +45,75 @@ export function sharedReads(db: Db) {
   }
 }
 
+interface Share extends Level {
+  sender_network: string
+  mailbox: MailboxId
+}
+
+/** What these networks hold of the shared mailboxes. Exact as long as those are locked: nothing else changes these rows. */
+export async function readShares(db: Db, networks: readonly string[]): Promise<Share[]> {
+  return await db.rows<Share>(
+    `select sender_network, mailbox, count, bytes from mail.sender_share
+     where sender_network = any($1::text[])`,
+    [networks],
+  )
+}
+
+/**
+ * Takes messages off the counters of a shared mailbox, which is locked: its own and its senders'. `due` selects their
+ * `sender_network` and `stored`; `set` is what else changes in the mailbox, where `total.count` is their number.
+ */
+export function countOff(mailbox: MailboxId, due: string, { set = '', where = 'true' } = {}) {
+  return `with due as materialized (${due}), less as (
+      select sender_network, count(*) as count, sum(stored) as bytes from due group by sender_network
+    ), ended as (
+      delete from mail.sender_share as share using less
+      where share.mailbox = ${mailbox} and share.sender_network = less.sender_network
+        and share.count <= less.count
+    ), lowered as (
+      update mail.sender_share as share
+      set count = share.count - less.count, bytes = share.bytes - less.bytes from less
+      where share.mailbox = ${mailbox} and share.sender_network = less.sender_network
+        and share.count > less.count
+    )
+    update mail.shared_mailbox as box set ${set} version = version + least(total.count, 1),
+      count = box.count - total.count, bytes = box.bytes - total.bytes
+    from (select count(*), coalesce(sum(stored), 0) as bytes from due) as total
+    where box.id = ${mailbox} and ${where}
+    returning total.count`
+}
+
+/** Deletes messages of a shared mailbox, with all that counts them and the bytes nobody else has. */
+export async function removeFromShared(
+  db: Db,
+  mailbox: MailboxId,
+  ids: readonly number[],
+): Promise<Volume> {
+  const none = { messages: 0, bytes: 0 }
+  const [box] = await lockShared(db, [mailbox])
+  if (!box) return none
+  const gone = await db.rowsOnce<{
+    bucket: number
+    serial: number
+    size: number
+    sender_network: string | null
+    stored: number
+  }>(
+    `delete from mail.message where mailbox = ${mailbox} and id = any($1::bigint[])
+       and bucket in (${listOf(box.buckets.join(','))}) and not ${goneFrom(box)}
+     returning bucket, serial, size, sender_network, stored`,
+    [ids],
+  )
+  if (gone.length === 0) return none
+  const due = 'select * from unnest($1::text[], $2::integer[]) as due (sender_network, stored)'
+  await db.rows(countOff(mailbox, due), [
+    gone.map((row) => row.sender_network),
+    gone.map(({ stored }) => stored),
+  ])
+  await releaseRaws(db, gone)
+  return { messages: gone.length, bytes: gone.reduce((sum, { size }) => sum + size, 0) }
+}
+
 /**
  * Lets go of what was received until a time: it is counted off and not seen any more, and lies there until its bucket is
  * dropped. True when any was.
@@ -55,19 +124,13 @@ export async function letAge(db: Db, mailbox: MailboxId, until: number): Promise
   const mail = `from mail.message where mailbox = ${mailbox}
     and bucket in (${listOf(box.buckets.join(','))})`
   // By time; and by id what came since the last look with a time before that, as when a clock has stepped back.
-  const [due] = await db.rowsOnce<{ count: number; bytes: number }>(
-    `select count(*), coalesce(sum(size), 0)::bigint as bytes from (
-       select size ${mail} and received_at > ${box.gone_at} and received_at <= ${until}
-       union all
-       select size ${mail} and received_at <= ${box.gone_at} and id > ${box.gone_id}) as due`,
-  )
-  if (!due || due.count === 0) return false
-  await db.rows(
-    `update mail.shared_mailbox set gone_at = $2, gone_id = last_id, version = version + 1,
-       count = count - $3, bytes = bytes - $4 where id = $1`,
-    [mailbox, until, due.count, due.bytes],
-  )
-  return true
+  const columns = 'select sender_network, stored'
+  const due = `${columns} ${mail} and received_at > ${box.gone_at} and received_at <= ${until}
+    union all
+    ${columns} ${mail} and received_at <= ${box.gone_at} and id > ${box.gone_id}`
+  const set = `gone_at = ${until}, gone_id = last_id,`
+  const aged = await db.rowsOnce(countOff(mailbox, due, { set, where: 'total.count > 0' }))
+  return aged.length > 0
 }
 
 /** What nobody sees any more. */

@@ -1,13 +1,18 @@
 import { idRule, nextId } from '../../core/id.ts'
 import type { Envelope, MailHead } from '../../core/message.ts'
-import { OPERATOR, POOL } from '../../core/session.ts'
+import { isShared, POOL } from '../../core/session.ts'
 import type { Kept, KeptRecipient, NewMail } from '../store.ts'
 import type { Db } from './files.ts'
 import type { Touch } from './group-commit.ts'
 import { pack } from './pack.ts'
 
 /** Keeps a mail once, and a message of it for each of these recipients, who were decided on in the same commit. */
-export type KeepMail = (mail: NewMail, recipients: KeptRecipient[], touch: Touch) => Kept
+export type KeepMail = (
+  /** `zstd`: its bytes, if they are packed already. */
+  mail: NewMail & { zstd?: Uint8Array | undefined },
+  recipients: KeptRecipient[],
+  touch: Touch,
+) => Kept
 
 /** There is one for each writer: it remembers the last id it gave. */
 export function mailKeeper(db: Db, random: () => number): KeepMail {
@@ -16,10 +21,12 @@ export function mailKeeper(db: Db, random: () => number): KeepMail {
 
   return (mail, recipients, touch) => {
     if (recipients.length === 0) return { outcome: 'nobody' }
-    const rawId = keepRaw(mail, recipients.length)
-    const size = mail.raw.length
+    // Packed here, not by the door: the door has more to do, and hands the bytes over without copying them.
+    const zstd = mail.zstd ?? pack(mail.raw)
+    const rawId = keepRaw({ ...mail, zstd }, recipients.length)
+    const sizes = { size: mail.raw.length, stored: zstd.length }
     for (const recipient of recipients) {
-      deliver(recipient, { ...mail, rawId, size })
+      deliver(recipient, { ...mail, ...sizes, rawId })
       touch(recipient.mailbox)
     }
     return { outcome: 'kept', recipients }
@@ -35,7 +42,7 @@ function rawInsert(db: Db, random: () => number) {
   let last = db.prepare<[], number | null>('select max(id) from raw_mail').pluck().get() ?? 0
 
   return (
-    mail: { envelope: Envelope; receivedAt: Date; raw: Uint8Array },
+    mail: { envelope: Envelope; receivedAt: Date; zstd: Uint8Array },
     refs: number,
   ): number => {
     const { clientIp, helo, mailFrom, tls, protocol } = mail.envelope
@@ -50,8 +57,7 @@ function rawInsert(db: Db, random: () => number) {
       protocol,
       mail.receivedAt.getTime(),
     )
-    // Packed here, not by the door: the door has more to do, and hands the bytes over without copying them.
-    insertBytes.run(last, pack(mail.raw))
+    insertBytes.run(last, mail.zstd)
     return last
   }
 }
@@ -61,13 +67,15 @@ interface Delivery {
   head: MailHead
   receivedAt: Date
   size: number
+  stored: number
+  senderNetwork?: string | undefined
 }
 
 function delivery(db: Db, random: () => number) {
   const insert = db.prepare(
     `insert into message (mailbox, id, raw_id, recipient, sender_name, sender_email, subject,
-       received_at, size, key_id)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       received_at, size, key_id, stored, sender_network)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   // Counts the mail and draws its id in one.
   const more = (table: string) =>
@@ -84,6 +92,11 @@ function delivery(db: Db, random: () => number) {
      on conflict (address) do update set count = count + 1, bytes = bytes + excluded.bytes`,
   )
 
+  const moreForSender = db.prepare(
+    `insert into sender_share (sender_network, mailbox, count, bytes) values (?, ?, 1, ?)
+     on conflict do update set count = count + 1, bytes = bytes + excluded.bytes`,
+  )
+
   // Of all that a key may see the ids rise in the order of commit: of the pool and of every session with a key.
   const drawFromPool = db
     .prepare<[number, number], number>(
@@ -91,11 +104,16 @@ function delivery(db: Db, random: () => number) {
     )
     .pluck()
 
+  const inSession = ({ size }: Delivery) =>
+    ({ box: moreInSession, bytes: size, stored: null, network: null }) as const
+  const inShared = ({ stored, senderNetwork }: Delivery) =>
+    ({ box: moreInShared, bytes: stored, stored, network: senderNetwork ?? null }) as const
+
   return ({ mailbox, address, keyId }: KeptRecipient, mail: Delivery): void => {
-    const box = mailbox === POOL || mailbox === OPERATOR ? moreInShared : moreInSession
+    const { box, bytes, stored, network } = isShared(mailbox) ? inShared(mail) : inSession(mail)
     const { step, least } = idRule(mail.receivedAt, random())
     const from = keyId === undefined ? least : drawFromPool.get(step, least)
-    const id = from === undefined ? from : box.get(step, from, mail.size, mailbox)
+    const id = from === undefined ? from : box.get(step, from, bytes, mailbox)
     if (id === undefined) throw new Error('the mailbox went away inside the commit')
     const { senderName, senderEmail, subject } = mail.head
     const received = mail.receivedAt.getTime()
@@ -110,7 +128,10 @@ function delivery(db: Db, random: () => number) {
       received,
       mail.size,
       keyId ?? null,
+      stored,
+      network,
     )
     if (mailbox === POOL) moreInPool.run(address, mail.size)
+    if (network !== null) moreForSender.run(network, mailbox, stored)
   }
 }

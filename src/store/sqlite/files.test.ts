@@ -59,7 +59,11 @@ describe('migrations', () => {
 
 test('what the sweep clears is given back to the disk', () => {
   const db = open()
-  const limits = { mailbox: { maxMessages: 1_000, maxBytes: 1e9 }, poolMaxBytes: 1e9 }
+  const limits = {
+    mailbox: { maxMessages: 1_000, maxBytes: 1e9 },
+    poolMaxBytes: 1e9,
+    maxMailBytes: 1e7,
+  }
   const commit = groupCommit(db, allMailWrites(db, limits, Math.random), () => {})
   const ask = (name: string, value: unknown) => {
     const [outcome] = commit([{ name, value }])

@@ -91,7 +91,7 @@ export function openSqliteMail({
     reviveSession: (revival) => write('reviveSession', revival),
     endSession: (mailbox, now) => write('endSession', { mailbox, now }),
 
-    findRecipient: async (address) => reads.findRecipient(address),
+    findRecipient: async (address, senderNetwork) => reads.findRecipient(address, senderNetwork),
     addMail: (mail) => write('addMail', mail),
 
     readShared: async (mailbox) => reads.readShared(mailbox),

@@ -1,11 +1,13 @@
 import type { Mail, RawMail, SenderChecks } from '../../core/message.ts'
 import type { ReceiveLimits } from '../../core/recipient.ts'
+import { isShared } from '../../core/session.ts'
 import { decide } from '../deciding.ts'
 import { checksOf, parsedOf, type RawRow, rawMailOf } from '../raw-row.ts'
 import type { Kept, NewMail } from '../store.ts'
 import type { KeepMail } from './delivery.ts'
 import type { Db } from './files.ts'
 import type { Touch } from './group-commit.ts'
+import { pack } from './pack.ts'
 import { recipientReads } from './recipients.ts'
 
 export interface KeepParsed {
@@ -47,9 +49,14 @@ export function mailWrites(db: Db, limits: ReceiveLimits, keep: KeepMail) {
 
   return {
     addMail(mail: NewMail, touch: Touch): Kept {
-      const sized = { ...mail, size: mail.raw.length }
-      const taken = decide(sized, limits, ({ address }) => findRecipient(address))
-      return taken === 'full' ? { outcome: 'full' } : keep(mail, taken, touch)
+      // Shared mailboxes count bytes as stored, so it is packed before the decision. Other mail is packed once it is taken.
+      const isForShared = mail.recipients.some(({ mailbox }) => isShared(mailbox))
+      const zstd = isForShared ? pack(mail.raw) : undefined
+      const sized = { ...mail, size: mail.raw.length, stored: zstd?.length ?? 0 }
+      const taken = decide(sized, limits, ({ address }) =>
+        findRecipient(address, mail.senderNetwork),
+      )
+      return taken === 'full' ? { outcome: 'full' } : keep({ ...mail, zstd }, taken, touch)
     },
 
     keepParsed({ rawId, zstd }: KeepParsed): void {

@@ -1,12 +1,17 @@
 import type { Message, MessageSummary } from '../../core/message.ts'
-import { type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
+import { isShared, type MailboxId, POOL } from '../../core/session.ts'
 import { type MessageRow, messageOf, summaryOf } from '../message-row.ts'
 import type { Volume } from '../operator-store.ts'
 import type { NotedCode, Page } from '../store.ts'
 import type { Db } from './files.ts'
 import type { Touch } from './group-commit.ts'
 
-export type KeptRow = MessageRow & { raw_id: number }
+export type KeptRow = MessageRow & {
+  raw_id: number
+  /** Both null but in shared mailboxes, and the network also where the sender was exempt from shares. */
+  stored: number | null
+  sender_network: string | null
+}
 
 export function messageReads(db: Db) {
   const list = db.prepare<[number, number, number], MessageRow>(
@@ -82,7 +87,9 @@ export function messageWrites(db: Db) {
   }
 }
 
-/** Every deletion of a message comes through here. Takes one message away: its row, its share of the counts, and the bytes when nobody else has them. */
+/**
+ * Every deletion of a message comes through here: its row, all that counts it, and the bytes when nobody else has them.
+ */
 export function messageRemoval(db: Db) {
   const drop = db.prepare('delete from message where mailbox = ? and id = ?')
   const unreference = db
@@ -98,6 +105,24 @@ export function messageRemoval(db: Db) {
     'update pool_address set count = count - 1, bytes = bytes - ? where address = ?',
   )
   const forgetPool = db.prepare('delete from pool_address where address = ? and count <= 0')
+  const lessForSender = db.prepare(
+    `update sender_share set count = count - 1, bytes = bytes - ?
+     where sender_network = ? and mailbox = ?`,
+  )
+  const forgetSender = db.prepare(
+    'delete from sender_share where sender_network = ? and mailbox = ? and count <= 0',
+  )
+
+  function countOff({ mailbox, size, stored, sender_network: network }: KeptRow): void {
+    if (!isShared(mailbox)) {
+      lessInSession.run(size, mailbox)
+      return
+    }
+    lessInShared.run(stored, mailbox)
+    if (network === null) return
+    lessForSender.run(stored, network, mailbox)
+    forgetSender.run(network, mailbox)
+  }
 
   return function removeMessage(row: KeptRow): void {
     drop.run(row.mailbox, row.id)
@@ -105,9 +130,7 @@ export function messageRemoval(db: Db) {
       lessInPool.run(row.size, row.recipient)
       forgetPool.run(row.recipient)
     }
-    const isShared = row.mailbox === POOL || row.mailbox === OPERATOR
-    const box = isShared ? lessInShared : lessInSession
-    box.run(row.size, row.mailbox)
+    countOff(row)
     if ((unreference.get(row.raw_id) ?? 0) > 0) return
     for (const statement of dropRaw) statement.run(row.raw_id)
   }

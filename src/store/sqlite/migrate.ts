@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { senderNetwork } from '../../core/ip.ts'
 import { type Kind, NewerSchema } from '../schema.ts'
 import { type Db, openWritable } from './files.ts'
 
@@ -20,6 +21,7 @@ const DAMAGE = /^SQLITE_(CORRUPT|NOTADB)/
 /** One transaction per step; refuses a schema that is newer than this program. */
 function migrate(db: Db, kind: Kind): void {
   const steps = readSteps(kind)
+  db.function('sender_network', { deterministic: true }, senderNetwork)
   // IMMEDIATE: of two that start at once, the second waits and then finds the work done.
   const step = db.transaction(() => {
     const at = Number(db.pragma('user_version', { simple: true }))

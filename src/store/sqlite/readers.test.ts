@@ -72,7 +72,11 @@ describe('a mail.db of schema 1', () => {
   })
 
   test('takes mail whose ids rise over what was there, and marks that move with it', () => {
-    const limits = { mailbox: { maxMessages: 9, maxBytes: 999 }, poolMaxBytes: 999 }
+    const limits = {
+      mailbox: { maxMessages: 9, maxBytes: 999 },
+      poolMaxBytes: 999,
+      maxMailBytes: 999,
+    }
     const { addMail } = allMailWrites(db, limits, Math.random)
     const before = readerReads(db).readerMark(scope)
     for (const [to, mailbox] of [

@@ -1,7 +1,8 @@
 import { type Address, hostOf, withoutTag } from '../../core/address.ts'
 import { secretHash } from '../../core/id.ts'
+import type { Level } from '../../core/recipient.ts'
 import { type Mailbox, type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
-import { type FoundRecipient, NOWHERE } from '../deciding.ts'
+import { type FoundRecipient, NOTHING, NOWHERE } from '../deciding.ts'
 import { type DomainRow, domainOf } from '../domain-row.ts'
 import type { Db } from './files.ts'
 
@@ -9,6 +10,12 @@ interface SharedRow {
   id: MailboxId
   version: number
   last_id: number
+  count: number
+  bytes: number
+}
+
+interface ShareRow {
+  mailbox: MailboxId
   count: number
   bytes: number
 }
@@ -43,6 +50,16 @@ export function recipientReads(db: Db) {
   )
   const shared = db.prepare<[number], SharedRow>('select * from shared_mailbox where id = ?')
 
+  const shares = db.prepare<[string], ShareRow>(
+    'select mailbox, count, bytes from sender_share where sender_network = ?',
+  )
+
+  function shareOf(senderNetwork: string): { pool: Level; operator: Level } {
+    const held = shares.all(senderNetwork)
+    const of = (mailbox: MailboxId) => held.find((row) => row.mailbox === mailbox) ?? NOTHING
+    return { pool: of(POOL), operator: of(OPERATOR) }
+  }
+
   const isInLedger = (address: Address) => inLedger.get(secretHash(address)) !== undefined
 
   function readShared(mailbox: MailboxId): Mailbox {
@@ -54,7 +71,7 @@ export function recipientReads(db: Db) {
 
   return {
     readShared,
-    findRecipient(address: Address): FoundRecipient {
+    findRecipient(address: Address, senderNetwork?: string): FoundRecipient {
       const row = byAddress.get(address, hostOf(address))
       if (!row) return { ...NOWHERE, keyId: undefined }
       const domain = domainOf(row)
@@ -73,6 +90,7 @@ export function recipientReads(db: Db) {
         poolAddress: inPool.get(address) ?? NOWHERE.poolAddress,
         pool: readShared(POOL),
         operator: readShared(OPERATOR),
+        senderShare: senderNetwork === undefined ? undefined : shareOf(senderNetwork),
       }
     },
   }

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { describe } from 'vitest'
 import { scratchMail, scratchShop } from '../../../test/scratch.ts'
 import { accountsContract } from '../contract/accounts.contract.ts'
@@ -10,7 +11,27 @@ import { operatorContract } from '../contract/operator.contract.ts'
 import { purchasesContract } from '../contract/purchases.contract.ts'
 import { recipientsContract } from '../contract/recipients.contract.ts'
 import { sessionsContract } from '../contract/sessions.contract.ts'
+import { type OpenShareStore, SHARE_LIMITS, sharesContract } from '../contract/shares.contract.ts'
 import { shopkeepingContract } from '../contract/shopkeeping.contract.ts'
+import { MAIL_FILE, openReadable } from './files.ts'
+
+async function openShares(): Promise<OpenShareStore> {
+  const opened = await scratchMail(SHARE_LIMITS)
+  const db = openReadable(join(opened.folder, MAIL_FILE))
+  return {
+    ...opened,
+    query: async (sql) =>
+      db
+        .prepare<[], Record<string, unknown>>(
+          sql.replaceAll('{mail}', '').replaceAll('{there}', 'true'),
+        )
+        .all(),
+    async close() {
+      db.close()
+      await opened.close()
+    },
+  }
+}
 
 // Each in a part of its own: a contract opens its store before every test of the part that it stands in.
 describe('SQLite', () => {
@@ -18,6 +39,7 @@ describe('SQLite', () => {
   describe('messages', () => messagesContract(scratchMail))
   describe('codes', () => codesContract(scratchMail))
   describe('recipients', () => recipientsContract(scratchMail))
+  describe('shares', () => sharesContract(openShares))
   describe('accounts', () => accountsContract(scratchMail))
   describe('deferred mail', () => deferredContract(scratchMail))
   describe('leases', () => leasesContract(scratchMail))

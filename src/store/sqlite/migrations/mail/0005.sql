@@ -1,1 +1,1 @@
--- Nothing. PostgreSQL keeps leases in a table from here on; this step keeps the numbers of both engines equal.
+-- Leases, which only PostgreSQL stores. The step is empty so that later ones have the same number in both engines.

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, test } from 'vitest'
+import { senderNetwork } from '../../core/ip.ts'
+import { place } from '../../core/recipient.ts'
+import { OPERATOR, POOL } from '../../core/session.ts'
+import { address, at, DAY, type OpenMailStore, openScene, type Scene, START } from './scene.ts'
+import { operations, runOperations } from './shares-model.ts'
+
+/** A sender may hold 20,000 bytes of the pool, and of the operator's mailbox 5 messages and 10,000 bytes. */
+export const SHARE_LIMITS = {
+  mailbox: { maxMessages: 100, maxBytes: 100_000 },
+  poolMaxBytes: 400_000,
+  maxMailBytes: 10_000,
+}
+
+export interface OpenShareStore extends OpenMailStore {
+  /** Rows of the database itself; `{mail}` stands for the prefix of its tables. */
+  query(sql: string): Promise<Record<string, unknown>[]>
+}
+
+const [ann, bob, eve] = ['203.0.113.5', '198.51.100.20', '2001:db8:1::5'].map(senderNetwork)
+
+/** How much of a shared mailbox one sender may hold, in every engine. Opened with SHARE_LIMITS. */
+export function sharesContract(open: () => Promise<OpenShareStore>): void {
+  let opened: OpenShareStore
+  let scene: Scene
+
+  beforeEach(async () => {
+    opened = await open()
+    scene = await openScene(opened)
+  })
+  afterEach(() => scene.close())
+
+  const send = async (network: string | undefined, to: string[], raw: Uint8Array, ms = 0) =>
+    (await scene.send(to, { senderNetwork: network, raw, receivedAt: at(ms) })).outcome
+  const random = (bytes: number) => new Uint8Array(randomBytes(bytes))
+
+  /** Sends to new addresses until one is refused; the answer is how many were taken. */
+  async function fill(
+    network: string | undefined,
+    raw: () => Uint8Array,
+    to = (at: number) => `${network?.replace(/\W/g, '-')}-${at}@pool.test`,
+  ): Promise<number> {
+    for (let sent = 0; sent < 110; sent += 1) {
+      if ((await send(network, [to(sent)], raw())) === 'full') return sent
+    }
+    return 110
+  }
+
+  /** What RCPT says to a mail of this declared size. */
+  async function atRcpt(network: string | undefined, to: string, size = 0) {
+    const facts = await scene.other.findRecipient(address(to), network)
+    return place(address(to), facts, { limits: SHARE_LIMITS, now: START, size })
+  }
+
+  const FULL = { refused: 'full' }
+  const abuse = () => 'abuse@box.test'
+
+  describe('the pool', () => {
+    test('is half filled by one sender, and then takes the mail of others up to their share', async () => {
+      const size = 5_000
+      const taken = await fill(ann, () => random(size))
+      assert.ok(taken >= 39 && taken <= 41, `${taken} mails of ${size} bytes`)
+      assert.deepEqual(await atRcpt(ann, 'new@pool.test'), FULL)
+      assert.deepEqual(await atRcpt(bob, 'new@pool.test'), { mailbox: POOL })
+      assert.equal(await fill(bob, () => random(size)), 3)
+      assert.deepEqual(await atRcpt(bob, 'new@pool.test', size), FULL)
+      assert.equal(await send(eve, ['new@pool.test'], random(size)), 'kept')
+    })
+
+    test('counts bytes as stored: what packs well takes little of it', async () => {
+      assert.equal(await fill(ann, () => new Uint8Array(10_000)), 110)
+      assert.ok((await scene.store.readShared(POOL)).bytes < 110 * 100)
+    })
+
+    test('counts a mail for each of its recipients, all or none', async () => {
+      await fill(ann, () => random(5_000))
+      const to = ['a', 'b', 'c', 'd'].map((name) => `${name}@pool.test`)
+      assert.equal(await send(bob, to, random(5_000)), 'full')
+      assert.deepEqual(await opened.query(`select * from {mail}sender_share where mailbox = 1`), [
+        ...(await opened.query(`select * from {mail}sender_share where sender_network = '${ann}'`)),
+      ])
+      assert.equal(await send(bob, to.slice(1), random(5_000)), 'kept')
+    })
+
+    test('is limited by its budget alone for a sender that is exempt', async () => {
+      const taken = await fill(
+        undefined,
+        () => random(5_000),
+        (at) => `x${at}@pool.test`,
+      )
+      assert.ok(taken >= 78 && taken <= 80, `${taken} mails`)
+      assert.deepEqual(await opened.query('select * from {mail}sender_share'), [])
+    })
+
+    test('gives a sender its share back when its mail goes', async () => {
+      await fill(ann, () => random(5_000))
+      await fill(bob, () => random(5_000))
+      assert.deepEqual(await atRcpt(bob, 'new@pool.test', 5_000), FULL)
+      const [newest = 0] = await scene.store.listMessageIds(POOL)
+      assert.equal(await scene.store.deleteMessage(POOL, newest), true)
+      assert.deepEqual(await atRcpt(bob, 'new@pool.test', 5_000), { mailbox: POOL })
+      await scene.sweepAll(at(DAY))
+      assert.deepEqual(await opened.query('select * from {mail}sender_share'), [])
+      assert.equal(await send(ann, ['new@pool.test'], random(5_000), DAY), 'kept')
+    })
+  })
+
+  describe('the operator’s mailbox', () => {
+    test('is half filled by one sender with tiny mails, and then takes a few of others', async () => {
+      assert.equal(await fill(ann, () => random(3), abuse), 51)
+      assert.deepEqual(await atRcpt(ann, 'postmaster@pool.test'), FULL)
+      assert.deepEqual(await atRcpt(bob, 'postmaster@pool.test'), { mailbox: OPERATOR })
+      assert.equal(await fill(bob, () => random(3), abuse), 5)
+      assert.equal(await send(eve, ['abuse@box.test', 'postmaster@box.test'], random(3)), 'kept')
+    })
+
+    test('counts bytes as stored, so nobody fills it with mail that packs well', async () => {
+      assert.equal(await fill(ann, () => new Uint8Array(10_000), abuse), 51)
+      assert.equal(await send(bob, ['abuse@box.test'], random(10_000)), 'kept')
+    })
+
+    test('always has room for one mail of the largest size, and within that for more', async () => {
+      assert.ok((await fill(ann, () => random(9_000), abuse)) < 10)
+      assert.equal(await send(bob, ['abuse@box.test'], random(10_000)), 'kept')
+      assert.equal(await send(bob, ['abuse@box.test'], random(3)), 'full')
+      assert.equal(await send(eve, ['abuse@box.test'], random(4_000)), 'kept')
+      assert.equal(await send(eve, ['abuse@box.test'], random(4_000)), 'kept')
+      assert.equal(await send(eve, ['abuse@box.test'], random(4_000)), 'full')
+    })
+  })
+
+  test('mail of sessions counts towards no share', async () => {
+    const { id } = await scene.session('ann@box.test')
+    for (let sent = 0; sent < 12; sent += 1) {
+      assert.equal(await send(ann, ['ann@box.test'], random(8_000)), 'kept')
+    }
+    assert.equal((await scene.store.listMessageIds(id)).length, 12)
+    assert.deepEqual(await opened.query('select * from {mail}sender_share'), [])
+  })
+
+  test('rows are what the messages come to, whatever happens', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(operations, { minLength: 5, maxLength: 25 }), async (list) => {
+        const store = await open()
+        const ran = await openScene(store)
+        try {
+          await runOperations(ran, list, store.query)
+        } finally {
+          await ran.close()
+        }
+      }),
+      { numRuns: process.env['MAYFLY_TEST_LONG'] ? 100 : 6 },
+    )
+  })
+}
