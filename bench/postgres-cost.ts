@@ -153,7 +153,10 @@ async function sendAll(
         const recipients: Recipient[] = []
         for (let at = first; at < first + count; at += 1) {
           const address = addresses[at % addresses.length] ?? ''
-          const found = await accept({ store, limits: LIMITS, now }, address, raw.length)
+          const found = await accept({ store, limits: LIMITS, now }, address, {
+            size: raw.length,
+            others: recipients,
+          })
           if ('refused' in found) throw new Error(`${address} was refused: ${found.refused}`)
           recipients.push(found)
         }

@@ -120,7 +120,7 @@ function generalConfig({ setting, secret }: SettingReader) {
       'MAYFLY_RATE_LIMITS',
       flag,
       'on',
-      'request rates per IP and token; off lifts them, never sizes or quotas',
+      'request rates per IP and token; off lifts them, never sizes, quotas or storage shares',
     ),
     logLevel: setting(
       'MAYFLY_LOG_LEVEL',
@@ -210,6 +210,18 @@ function smtpConfig({ setting, check }: SettingReader) {
       '',
       'load balancers that must send a PROXY header: addresses or CIDR ranges',
     ),
+    relays: setting(
+      'MAYFLY_SMTP_RELAYS',
+      ipRanges,
+      '',
+      'front-end relays and container proxies, exempt from sender rates and storage shares: addresses or CIDR ranges',
+    ),
+    bytesPerHour: setting(
+      'MAYFLY_SMTP_BYTES_PER_HOUR',
+      size('1KB'),
+      '1GB',
+      'mail data accepted per hour from one IP address (IPv6: per /64)',
+    ),
     tlsCert,
     tlsKey,
     connectionsPerIp: 50,
@@ -254,7 +266,12 @@ function sessionConfig({ setting }: SettingReader) {
 function poolConfig({ setting }: SettingReader) {
   return {
     ttlMs: 1000 * setting('MAYFLY_POOL_TTL', life, '24h', 'how long pool mail is kept'),
-    maxBytes: setting('MAYFLY_POOL_BYTES', size('0'), '1GB', 'bytes the pool holds in all'),
+    maxBytes: setting(
+      'MAYFLY_POOL_BYTES',
+      size('0'),
+      '1GB',
+      'bytes the pool holds in all, as stored',
+    ),
   }
 }
 

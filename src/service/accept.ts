@@ -8,17 +8,27 @@ interface Needs {
   now(): Date
 }
 
+interface Offer {
+  /** Declared, or 0. */
+  size: number
+  /** Recipients of the same mail that were accepted before. */
+  others: readonly Recipient[]
+  /** Undefined: the sender is exempt from shares. */
+  senderNetwork?: string | undefined
+}
+
 type Accepted = Recipient | { refused: 'unknown' | 'foreign' | 'full' }
 
 /** Decides at RCPT time whether mail of this size for this address would be kept. The commit decides again. */
 export async function accept(
   { store, limits, now }: Needs,
   text: string,
-  size: number,
+  { size, others, senderNetwork }: Offer,
 ): Promise<Accepted> {
   const address = parseAddress(text) ?? (await barePostmaster(store, text))
   if (!address) return { refused: (await isOurs(store, text)) ? 'unknown' : 'foreign' }
-  const found = place(address, await store.findRecipient(address), { limits, now: now(), size })
+  const facts = await store.findRecipient(address, senderNetwork)
+  const found = place(address, facts, { limits, now: now(), size, others })
   return 'refused' in found ? found : { address, mailbox: found.mailbox }
 }
 

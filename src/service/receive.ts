@@ -16,15 +16,17 @@ export interface ReceivedMail {
   recipients: Recipient[]
   envelope: Envelope
   raw: Uint8Array
+  /** Whose share of a shared mailbox it counts towards; undefined: the sender is exempt. */
+  senderNetwork?: string | undefined
 }
 
 /** Keeps one mail for everybody it names who is still there, then wakes those who wait. */
 export async function receive(
   { store, bus, now }: Needs,
-  { recipients, envelope, raw }: ReceivedMail,
+  mail: ReceivedMail,
 ): Promise<Kept['outcome']> {
-  const head = readHead(raw, envelope.mailFrom)
-  const kept = await store.addMail({ recipients, envelope, head, raw, receivedAt: now() })
+  const head = readHead(mail.raw, mail.envelope.mailFrom)
+  const kept = await store.addMail({ ...mail, head, receivedAt: now() })
   if (kept.outcome === 'kept') for (const topic of topicsOf(kept.recipients)) bus.wake(topic)
   return kept.outcome
 }

@@ -49,6 +49,8 @@ export interface Connection {
   rateBytes: number
   /** Bytes reserved for the mail in flight. */
   reserved: number
+  /** Bytes of mail that were counted towards the hourly limit of the client. */
+  countedBytes: number
 }
 
 /** Says its last word and closes, at the latest after lingerMs. */
@@ -77,6 +79,15 @@ export function flush(connection: Connection): void {
   connection.unsaid = ''
   if (unsaid !== '' && !socket.destroyed) socket.write(unsaid, 'latin1')
   if (socket.writableNeedDrain) socket.pause()
+}
+
+/** Counts what has come in of mail since the last call. */
+export function countTraffic(connection: Connection): void {
+  const { shared, ip, session, countedBytes } = connection
+  const bytes = session.dataBytes() - countedBytes
+  if (bytes === 0) return
+  connection.countedBytes += bytes
+  shared.needs.countTraffic(ip, bytes)
 }
 
 /** Makes the reservation as large as the mail in flight; false when there is no room. */

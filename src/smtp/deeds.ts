@@ -28,11 +28,17 @@ async function welcome(house: House, ip: string, size: number): Promise<Verdict>
   const { needs } = house
   let outcome: SenderOutcome
   try {
-    outcome = (await obstacle(house, size)) ?? ((await needs.takeMail(ip)) ? 'welcome' : 'too_many')
+    outcome = (await obstacle(house, size)) ?? (await withinRates(needs, ip))
   } catch (err) {
     outcome = trouble(house, ip, { doing: 'MAIL', err })
   }
   return { kind: 'sender', outcome }
+}
+
+async function withinRates(needs: SmtpNeeds, ip: string): Promise<SenderOutcome> {
+  const [hasTraffic, isFewEnough] = await Promise.all([needs.hasTraffic(ip), needs.takeMail(ip)])
+  if (!hasTraffic) return 'too_much'
+  return isFewEnough ? 'welcome' : 'too_many'
 }
 
 async function obstacle(house: House, size: number): Promise<'no_space' | 'away' | undefined> {
@@ -54,7 +60,7 @@ function hasRoom(needs: SmtpNeeds, size: number): boolean {
 async function askFor(house: House, ip: string, deed: RecipientDeed): Promise<Verdict> {
   let outcome: RecipientOutcome
   try {
-    outcome = await house.needs.accept(deed.text, deed.size)
+    outcome = await house.needs.accept(deed.text, { size: deed.size, others: deed.others, ip })
     if ('refused' in outcome) refusedRecipients.add(outcome.refused)
   } catch (err) {
     outcome = { refused: trouble(house, ip, { doing: 'RCPT', err }) }

@@ -35,7 +35,7 @@ function secondOpinion(): SMTPServer {
     size: MAX_BYTES,
     maxAllowedUnauthenticatedCommands: false,
     onRcptTo({ address }, _session, done) {
-      needs.accept(address, 0).then((found) => {
+      needs.accept(address, { size: 0, others: [], ip: '192.0.2.1' }).then((found) => {
         done('refused' in found ? Object.assign(new Error('no'), { responseCode: 550 }) : null)
       }, done)
     },

@@ -31,6 +31,8 @@ export interface SmtpSession {
   inMail(): boolean
   /** Bytes of memory that an unfinished mail takes. */
   heldBytes(): number
+  /** Bytes of mail received since the session began, also of mail that was not kept. */
+  dataBytes(): number
   /** Lets the unfinished mail go; its sender hears 452 at its end. */
   dropMail(): void
 }
@@ -50,6 +52,7 @@ export function smtpSession(limits: SmtpLimits, clientIp: string): SmtpSession {
     },
     inMail: () => state.incoming !== undefined || state.deed?.kind === 'mail',
     heldBytes: () => (state.incoming ? heldBytes(state.incoming) : 0),
+    dataBytes: () => state.dataBytes,
     dropMail() {
       if (state.incoming) dropData(state.incoming, 'no_space')
     },
@@ -97,7 +100,8 @@ function runCommand(state: State, text: string): void {
 
 function readMail(state: State): void {
   if (!state.incoming) return
-  const taken = takeData(state.incoming, state.chunk, state.at)
+  const from = state.at
+  const taken = takeData(state.incoming, state.chunk, from)
   if (taken === 'endless') {
     state.at = state.chunk.length
     hangUp(state, REPLIES.tooBig, 'too_big')
@@ -106,6 +110,7 @@ function readMail(state: State): void {
     state.at = taken.next
     endMail(state, taken)
   }
+  state.dataBytes += state.at - from
 }
 
 function endMail(state: State, end: Exclude<Taken, string>): void {

@@ -5,10 +5,13 @@ import type { SmtpLimits } from './state.ts'
 
 /** What the door asks of the house. */
 export interface SmtpNeeds {
-  /** text stood between the angle brackets of RCPT TO, and may be `postmaster` alone; size is the declared one or 0. */
+  /**
+   * text stood between the angle brackets of RCPT TO, and may be `postmaster` alone; size is the declared one or 0, others
+   * are the mail's recipients so far, ip is the client's.
+   */
   accept(
     text: string,
-    size: number,
+    offer: { size: number; others: readonly Recipient[]; ip: string },
   ): Promise<Recipient | { refused: 'unknown' | 'foreign' | 'full' }>
   /** Resolves when it is on disk. StoreAway is 451, another Problem('overloaded') 452; anything else that is thrown is 451 and logged. */
   receive(mail: {
@@ -22,6 +25,10 @@ export interface SmtpNeeds {
   holdConnection(ip: string): (() => void) | undefined
   /** Counts one more mail of this IP; false when there were too many this minute. */
   takeMail(ip: string): Promise<boolean>
+  /** False when this IP has sent too many bytes of mail within the hour. */
+  hasTraffic(ip: string): Promise<boolean>
+  /** Counts bytes of mail that came from this IP, whether or not the mail is kept. */
+  countTraffic(ip: string, bytes: number): void
   /** Counts bytes of mail in flight; false when there is no room for them. */
   reserveBytes(bytes: number): boolean
   /** Gives back what was reserved. */

@@ -26,6 +26,7 @@ export const REPLIES = {
   tooManyCommands: reply(421, '4.7.0', 'too many commands in one session'),
   tooManyRefused: reply(421, '4.7.0', 'too many refused commands'),
   tooManyMails: reply(450, '4.7.1', 'too many mails from your address, try again in a minute'),
+  tooMuchData: reply(450, '4.7.1', 'too much mail data from your address, try again later'),
   storeAway: reply(451, '4.3.0', 'mail cannot be kept right now, try again soon'),
   ourFault: reply(451, '4.3.0', 'a fault of ours, try again later'),
   mailboxFull: reply(452, '4.2.2', 'mailbox full'),

@@ -28,8 +28,8 @@ interface Sender {
 /** What the engine asks for before it reads on. */
 export type Deed =
   | { kind: 'sender'; size: number }
-  /** text is what stood between the angle brackets. */
-  | { kind: 'recipient'; text: string; size: number }
+  /** text is what stood between the angle brackets; others were accepted before. */
+  | { kind: 'recipient'; text: string; size: number; others: Recipient[] }
   /** raw has memory of its own: it stays as it is while more bytes come in. */
   | { kind: 'mail'; raw: Uint8Array; recipients: Recipient[]; envelope: Envelope }
   | { kind: 'tls' }
@@ -56,6 +56,8 @@ export interface State {
   recipients: Map<Address, Recipient>
   /** Set while a mail's bytes come in. */
   incoming: DataReader | undefined
+  /** Bytes of mail that came in over the whole session, also of mail that was not kept. */
+  dataBytes: number
   commands: number
   refused: number
   /** Replies not yet handed out. */
@@ -79,6 +81,7 @@ export function freshState(limits: SmtpLimits, clientIp: string): State {
     sender: undefined,
     recipients: new Map(),
     incoming: undefined,
+    dataBytes: 0,
     commands: 0,
     refused: 0,
     replies: '',

@@ -23,7 +23,7 @@ beforeAll(async () => {
   const parts = { store, bus, limits: MAIL_OPTIONS.limits, now: () => START }
   const house = {
     ...needs,
-    accept: (text: string, size: number) => accept(parts, text, size),
+    accept: (text: string, offer: Parameters<typeof accept>[2]) => accept(parts, text, offer),
     receive: (mail: Parameters<typeof receive>[1]) => receive(parts, mail),
     obstacle: store.obstacle,
   }

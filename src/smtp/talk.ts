@@ -1,6 +1,14 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import { type Connection, cut, flush, linger, reserve, type Shared } from './connection.ts'
+import {
+  type Connection,
+  countTraffic,
+  cut,
+  flush,
+  linger,
+  reserve,
+  type Shared,
+} from './connection.ts'
 import { EXCESS_BYTES } from './data.ts'
 import { carryOut, countMail, type HouseDeed } from './deeds.ts'
 import { type Step, smtpSession } from './engine.ts'
@@ -36,12 +44,14 @@ export function talk(shared: Shared, socket: Socket, { ip, release, early }: Cli
     rateSince: now,
     rateBytes: 0,
     reserved: 0,
+    countedBytes: 0,
   }
   shared.connections.add(connection)
   socket.on('close', () => {
     shared.connections.delete(connection)
     guarded(connection, () => {
       release()
+      countTraffic(connection)
       if (!connection.busy) reserve(connection, 0)
     })
   })
@@ -100,6 +110,8 @@ function skip(connection: Connection, chunk: Buffer): void {
 function follow(connection: Connection, { replies, deed }: Step): void {
   const { session } = connection
   if (replies !== '') goOn(connection, replies)
+  // At the end of each mail, not at each piece of it: where Redis counts, that is a request.
+  if (deed || !session.inMail()) countTraffic(connection)
   if (!deed && !reserve(connection, session.heldBytes())) session.dropMail()
   if (deed?.kind === 'close') hangUp(connection, deed.reason)
   else if (connection.leaving && !session.inMail()) sayGoodbye(connection)

@@ -72,7 +72,8 @@ function rcpt(state: State, argument: string): string | undefined {
   if (!state.sender.utf8 && NON_ASCII.test(to.path)) return REPLIES.needsUtf8
   // RFC 5321 4.5.3.1.10: too many recipients is 452, and the sender sends the rest again.
   if (state.recipients.size >= state.limits.maxRecipients) return REPLIES.tooManyRecipients
-  state.deed = { kind: 'recipient', text: to.path, size: state.sender.size }
+  const others = [...state.recipients.values()]
+  state.deed = { kind: 'recipient', text: to.path, size: state.sender.size, others }
   return undefined
 }
 

@@ -10,7 +10,7 @@ export type Verdict =
   /** tls names the version and cipher. */
   | { kind: 'tls'; tls: string }
 
-export type SenderOutcome = 'welcome' | 'too_many' | Trouble
+export type SenderOutcome = 'welcome' | 'too_many' | 'too_much' | Trouble
 export type RecipientOutcome = Recipient | { refused: RecipientRefusal }
 type RecipientRefusal = 'unknown' | 'foreign' | 'full' | Trouble
 export type MailOutcome = 'kept' | 'nobody' | 'full' | Trouble
@@ -38,6 +38,7 @@ const SENDER = {
   ...TROUBLE,
   welcome: REPLIES.senderOk,
   too_many: REPLIES.tooManyMails,
+  too_much: REPLIES.tooMuchData,
 } as const satisfies Record<SenderOutcome, string>
 
 const RECIPIENT = {

@@ -1,6 +1,7 @@
 import { type Address, hostOf, parseAddress } from '../../core/address.ts'
 import type { LogFacts } from '../../core/log.ts'
 import type { Envelope } from '../../core/message.ts'
+import type { Recipient } from '../../core/recipient.ts'
 import { OPERATOR } from '../../core/session.ts'
 import type { SmtpNeeds } from '../needs.ts'
 
@@ -13,7 +14,8 @@ interface ReceivedMail {
 /** The door's partner in its tests: takes mail for everybody at box.test but nobody@ and full@, and writes all of it down. */
 export function recorder(overrides: Partial<SmtpNeeds> = {}) {
   const seen = {
-    asked: [] as { text: string; size: number }[],
+    asked: [] as { text: string; size: number; others: readonly Recipient[]; ip: string }[],
+    traffic: [] as { ip: string; bytes: number }[],
     mails: [] as ReceivedMail[],
     lines: [] as { level: string; facts: LogFacts; sentence: string }[],
     held: 0,
@@ -24,8 +26,8 @@ export function recorder(overrides: Partial<SmtpNeeds> = {}) {
     seen.lines.push({ level, facts, sentence })
   }
   const needs: SmtpNeeds = {
-    async accept(text, size) {
-      seen.asked.push({ text, size })
+    async accept(text, offer) {
+      seen.asked.push({ text, ...offer })
       return place(text)
     },
     async receive(mail) {
@@ -41,6 +43,10 @@ export function recorder(overrides: Partial<SmtpNeeds> = {}) {
       }
     },
     takeMail: async () => true,
+    hasTraffic: async () => true,
+    countTraffic(ip, bytes) {
+      seen.traffic.push({ ip, bytes })
+    },
     reserveBytes(bytes) {
       seen.reserved += bytes
       return true

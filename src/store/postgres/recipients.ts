@@ -42,11 +42,13 @@ export function recipientReads(db: Db) {
         const session = owned ? { id, expiresAt: new Date(expiresAt), count, bytes } : undefined
         return { ...NOWHERE, domain: domainOf(row), session, everHeld: true }
       }
-      const shared = await db.rows<SharedRow>(`select ${SHARED} from mail.shared_mailbox`)
+      const [shared, held] = await Promise.all([
+        db.rows<SharedRow>(`select ${SHARED} from mail.shared_mailbox`),
+        senderNetwork === undefined ? undefined : readShares(db, [senderNetwork]),
+      ])
       const [facts] = await sharedFacts(db, [address], shared)
       const found = facts ?? { ...NOWHERE, domain: domainOf(row) }
-      if (senderNetwork === undefined) return found
-      const held = await readShares(db, [senderNetwork])
+      if (!held) return found
       const of = (mailbox: MailboxId) => held.find((share) => share.mailbox === mailbox) ?? NOTHING
       return { ...found, senderShare: { pool: of(POOL), operator: of(OPERATOR) } }
     },

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { afterEach, describe, test } from 'vitest'
+import type { SmtpNeeds, SmtpOptions } from './needs.ts'
+import { openSmtp, type SmtpServer } from './server.ts'
+import { dialogue, hear, openClient } from './testing/dialogue.ts'
+import { recorder } from './testing/recorder.ts'
+import { settled } from './testing/settled.ts'
+
+const open: SmtpServer[] = []
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((server) => server.close()))
+})
+
+async function serve(overrides: Partial<SmtpNeeds> = {}, options: Partial<SmtpOptions> = {}) {
+  const { needs, seen } = recorder(overrides)
+  const server = await openSmtp(needs, { port: 0, hostname: 'mx.box.test', ...options })
+  open.push(server)
+  const bytes = () => seen.traffic.reduce((sum, one) => sum + one.bytes, 0)
+  return { port: server.port, seen, bytes }
+}
+
+const TO_ANN = [
+  ['EHLO sender.test', 250],
+  ['MAIL FROM:<a@sender.test>', 250],
+  ['RCPT TO:<ann@box.test>', 250],
+  ['DATA', 354],
+] as const
+const BODY = `Subject: hi\r\n\r\n${'x'.repeat(500)}\r\n.`
+
+test('the mail that crosses the hourly limit is taken, and the next is deferred at MAIL', async () => {
+  let left = 400
+  const { port, seen } = await serve({
+    hasTraffic: async () => left > 0,
+    countTraffic: (_ip, bytes) => {
+      left -= bytes
+    },
+  })
+  await dialogue(port, [
+    ...TO_ANN,
+    [BODY, '250 2.0.0'],
+    ['MAIL FROM:<a@sender.test>', '450 4.7.1'],
+    ['RCPT TO:<ann@box.test>', 503],
+    ['QUIT', 221],
+  ])
+  assert.equal(seen.mails.length, 1)
+})
+
+describe('bytes are counted once, to the byte, of', () => {
+  const SENT = BODY.length + 2
+
+  test('a mail that is kept', async () => {
+    const { port, seen, bytes } = await serve()
+    await dialogue(port, [...TO_ANN, [BODY, 250], ['NOOP', 250]])
+    assert.deepEqual(seen.traffic, [{ ip: '127.0.0.1', bytes: SENT }])
+    assert.equal(bytes(), SENT)
+  })
+
+  test('a mail whose recipient has no room', async () => {
+    const { port, bytes } = await serve({ receive: async () => 'full' })
+    await dialogue(port, [...TO_ANN, [BODY, '452 4.2.2']])
+    assert.equal(bytes(), SENT)
+  })
+
+  test('a mail that is too large', async () => {
+    const { port, bytes } = await serve({}, { maxBytes: 100 })
+    await dialogue(port, [...TO_ANN, [BODY, 552], ['NOOP', 250]])
+    assert.equal(bytes(), SENT)
+  })
+
+  test('a mail for which there is no memory', async () => {
+    const { port, bytes } = await serve({ reserveBytes: () => false })
+    await dialogue(port, [...TO_ANN, [BODY, '452 4.3.1'], ['NOOP', 250]])
+    assert.equal(bytes(), SENT)
+  })
+
+  test('several mails in one packet, without the commands between', async () => {
+    const { port, seen } = await serve()
+    const mail = `MAIL FROM:<>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\n${BODY}\r\n`
+    const client = openClient(port)
+    client.send(`EHLO a.test\r\n${mail}${mail}QUIT\r\n`)
+    await client.rest()
+    assert.deepEqual(
+      seen.traffic.map((one) => one.bytes),
+      [SENT, SENT],
+    )
+  })
+
+  test('a mail that was broken off', async () => {
+    const { port, bytes } = await serve()
+    const client = openClient(port)
+    await hear(client, 'the greeting', 220)
+    for (const [say, code] of TO_ANN) {
+      client.send(`${say}\r\n`)
+      await hear(client, say, code)
+    }
+    client.send('half a mail')
+    client.socket.end()
+    await settled(() => bytes() === 'half a mail'.length)
+  })
+})
+
+test('RCPT passes on the address of the client and the recipients accepted before', async () => {
+  const { port, seen } = await serve()
+  const [ehlo, mail, rcpt] = TO_ANN
+  const more = [
+    ['RCPT TO:<nobody@box.test>', 550],
+    ['RCPT TO:<bob@box.test>', 250],
+  ] as const
+  await dialogue(port, [ehlo, mail, rcpt, ...more, ['RSET', 250], mail, rcpt])
+  assert.ok(seen.asked.every(({ ip }) => ip === '127.0.0.1'))
+  assert.deepEqual(
+    seen.asked.map(({ others }) => others.map(({ address }) => address)),
+    [[], ['ann@box.test'], ['ann@box.test'], []],
+  )
+})

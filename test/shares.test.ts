@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, test } from 'vitest'
+import { type House, openHouse } from './house.ts'
+import { connectSmtp, type SmtpClient } from './smtp-client.ts'
+
+// One sender against all others, with every limit made small. Rates are on: the PROXY header says who sends.
+
+const [ATTACKER, OTHER, RELAY] = ['203.0.113.5', '198.51.100.20', '192.0.2.99']
+const MAX_MAILS = 80
+
+let house: House
+beforeAll(async () => {
+  house = await openHouse({
+    env: {
+      MAYFLY_SMTP_PROXY_FROM: '127.0.0.1',
+      MAYFLY_SMTP_RELAYS: '192.0.2.96/28',
+      MAYFLY_MAX_MESSAGE: '10KB',
+      MAYFLY_POOL_BYTES: '200KB',
+      MAYFLY_SESSION_MAX_MESSAGES: '40',
+      MAYFLY_SMTP_BYTES_PER_HOUR: '600KB',
+    },
+  })
+})
+afterAll(() => house.stop())
+
+function connectFrom(ip: string): Promise<SmtpClient> {
+  return connectSmtp(house.smtpPort, '127.0.0.1', { proxyFor: ip })
+}
+
+/** Addresses of two sessions, which hold 40 mails each. */
+async function twoSessions(): Promise<(n: number) => string> {
+  const emails = [(await house.session()).email, (await house.session()).email]
+  return (n) => emails[Math.floor(n / 40)] ?? ''
+}
+
+const RANDOM = () => `Subject: junk\r\n\r\n${randomBytes(6_500).toString('base64')}\r\n`
+const REPEATED = () => `Subject: junk\r\n\r\n${'abcdefgh\r\n'.repeat(990)}`
+const TINY = () => 'Subject: x\r\n\r\nx\r\n'
+
+/** Sends until one is refused; the answer is how many were taken, and the refusal. */
+async function fill(ip: string, to: (n: number) => string, raw: () => string, most = MAX_MAILS) {
+  const client = await connectFrom(ip)
+  for (let sent = 0; sent < most; sent += 1) {
+    const { code, text } = await client.send({ to: [to(sent)], raw: raw() })
+    if (code !== 250) {
+      client.close()
+      return { sent, text }
+    }
+  }
+  client.close()
+  return { sent: most, text: '' }
+}
+
+async function sendOne(ip: string, to: string, raw = TINY()): Promise<number> {
+  const client = await connectFrom(ip)
+  const { code } = await client.send({ to: [to], raw })
+  client.close()
+  return code
+}
+
+test('one sender does not close the pool', async () => {
+  await fill(ATTACKER, (n) => `p${n}@pool.test`, REPEATED, 25)
+  assert.equal(await sendOne(OTHER, 'order-4711@pool.test', RANDOM()), 250)
+  const { sent, text } = await fill(ATTACKER, (n) => `r${n}@pool.test`, RANDOM)
+  assert.match(text, /^452 4\.2\.2/)
+  assert.ok(sent > 10 && sent < 20, `${sent} mails`)
+  assert.equal(await sendOne(OTHER, 'order-4712@pool.test'), 250)
+})
+
+test('one sender does not close abuse@ and postmaster@', async () => {
+  const { sent, text } = await fill('203.0.113.6', () => 'abuse@pool.test', TINY)
+  assert.equal(sent, 21, text)
+  assert.match(text, /^452 4\.2\.2/)
+  assert.equal(await sendOne(OTHER, 'postmaster@box.test'), 250)
+  assert.equal(await sendOne(OTHER, 'abuse@pool.test'), 250)
+  assert.equal(await sendOne(OTHER, 'abuse@pool.test'), 452)
+})
+
+test('one sender does not fill the disk with mail for sessions', async () => {
+  const { sent, text } = await fill('203.0.113.7', await twoSessions(), RANDOM)
+  assert.match(text, /^450 4\.7\.1/)
+  assert.ok(sent >= 70 && sent <= 73, `${sent} mails`)
+  const other = await house.session()
+  assert.equal(await sendOne(OTHER, other.email), 250)
+})
+
+test('a relay has neither rates nor shares', async () => {
+  assert.deepEqual(await fill(RELAY, await twoSessions(), RANDOM), { sent: 80, text: '' })
+  for (let sent = 0; sent < 3; sent += 1) {
+    assert.equal(await sendOne(RELAY, 'postmaster@box.test'), 250)
+  }
+})
