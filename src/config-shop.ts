@@ -1,11 +1,20 @@
 import type { Plan } from './core/plan.ts'
 import { plansFile, stripePrices } from './setting-plans.ts'
-import { choice, parts, text, webAddress, webOrigins } from './setting-values.ts'
+import { choice, lifetime, parts, size, text, webAddress, webOrigins } from './setting-values.ts'
 import type { SettingReader } from './settings.ts'
 
-/** What keys may read, and from where. */
+/** The pool, what keys may read, and from where. */
 export function readerConfig({ setting }: SettingReader) {
   return {
+    pool: {
+      ttlMs: 1000 * setting('MAYFLY_POOL_TTL', lifetime, '24h', 'how long pool mail is kept'),
+      maxBytes: setting(
+        'MAYFLY_POOL_BYTES',
+        size('0'),
+        '1GB',
+        'bytes the pool holds in all, as stored',
+      ),
+    },
     readerPool: setting(
       'MAYFLY_READER_POOL',
       choice('open', 'by-address', 'off'),

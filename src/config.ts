@@ -10,6 +10,7 @@ import {
   hostName,
   integer,
   ipRanges,
+  lifetime,
   mailDomains,
   redisAddress,
   size,
@@ -32,7 +33,6 @@ export function readConfig(source: SettingSource) {
     http: httpConfig(read),
     smtp: smtpConfig(read),
     sessions: sessionConfig(read),
-    pool: poolConfig(read),
     senderChecks: senderChecksConfig(read),
     gmailAccounts: read.setting(
       'MAYFLY_GMAIL_ACCOUNTS_FILE',
@@ -71,7 +71,6 @@ export function readConfig(source: SettingSource) {
 
 const port = integer(0, 65_535)
 const threads = integer(1, 64)
-const life = duration('1m', '3650d')
 
 /** Twelve names under the reserved TLD: a first start needs no domain, and no stranger's is ever used. */
 const EXAMPLES = `mayfly dayfly brook pond reed ripple willow heron otter pebble stream meadow`
@@ -232,16 +231,16 @@ function smtpConfig({ setting, check }: SettingReader) {
 
 function sessionConfig({ setting }: SettingReader) {
   return {
-    sessionSeconds: setting('MAYFLY_SESSION_TTL', life, '24h', 'life of a session'),
+    sessionSeconds: setting('MAYFLY_SESSION_TTL', lifetime, '24h', 'life of a session'),
     anonymousMaxSeconds: setting(
       'MAYFLY_ANONYMOUS_MAX_TTL',
-      life,
+      lifetime,
       '7d',
       'longest life of a session created without a key, extensions included',
     ),
     maxSessionSeconds: setting(
       'MAYFLY_SESSION_MAX_TTL',
-      life,
+      lifetime,
       '30d',
       'longest life of any session, extensions included',
     ),
@@ -260,18 +259,6 @@ function sessionConfig({ setting }: SettingReader) {
       'messages one session holds',
     ),
     maxBytes: setting('MAYFLY_SESSION_MAX_BYTES', size('1KB'), '100MB', 'bytes one session holds'),
-  }
-}
-
-function poolConfig({ setting }: SettingReader) {
-  return {
-    ttlMs: 1000 * setting('MAYFLY_POOL_TTL', life, '24h', 'how long pool mail is kept'),
-    maxBytes: setting(
-      'MAYFLY_POOL_BYTES',
-      size('0'),
-      '1GB',
-      'bytes the pool holds in all, as stored',
-    ),
   }
 }
 

@@ -40,6 +40,11 @@ export function duration(least: string, most: string): ParseValue<number> {
   return bounded(parseSeconds, least, most)
 }
 
+/** How long a session or its mail may live. */
+export function lifetime(given: string): number {
+  return duration('1m', '3650d')(given)
+}
+
 /** Bytes, of `1000`, `500KB`, `10MB` or `1GB`; the bounds are written likewise. */
 export function size(least: string, most = '8191TB'): ParseValue<number> {
   return bounded(parseBytes, least, most)

@@ -13,7 +13,8 @@ import { makeBudget, makeHeld, openBudget, openHeld } from '../src/limit/held.ts
 import { makeRates, openMemoryLimit } from '../src/limit/memory.ts'
 import { openPay } from '../src/pay/open.ts'
 import { receive } from '../src/service/receive.ts'
-import type { MailStore, ShopStore } from '../src/store/store.ts'
+import type { ShopStore } from '../src/store/shop-store.ts'
+import type { MailStore } from '../src/store/store.ts'
 import { scratchStores } from './scratch.ts'
 
 export type Door = Awaited<ReturnType<typeof openDoor>>

@@ -5,7 +5,7 @@ import { makeSecret, RANDOM_BYTES } from '../src/core/key.ts'
 import { PLANS, type Plan } from '../src/core/plan.ts'
 import { type Payment, settle } from '../src/core/purchase.ts'
 import { issueKey } from '../src/service/keys.ts'
-import type { ShopStore } from '../src/store/store.ts'
+import type { ShopStore } from '../src/store/shop-store.ts'
 import { openShopBeside } from '../src/threads/stores.ts'
 import { openHouse } from './house.ts'
 

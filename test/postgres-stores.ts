@@ -1,6 +1,7 @@
 import { openPostgresMail, type PostgresMailOptions } from '../src/store/postgres/mail-store.ts'
 import { openPostgresShop } from '../src/store/postgres/shop-store.ts'
-import type { MailStore, ShopStore } from '../src/store/store.ts'
+import type { ShopStore } from '../src/store/shop-store.ts'
+import type { MailStore } from '../src/store/store.ts'
 import type { Postgres } from './postgres.ts'
 
 const LIMITS = {

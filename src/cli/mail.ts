@@ -30,9 +30,9 @@ export async function deleteMail(
     report: ({ examined, all }) =>
       progress.tell({
         doing: 'examining',
-        rows: examined.messages,
-        bytes: examined.bytes,
-        all: { rows: all.messages, bytes: all.bytes },
+        rows: examined,
+        bytes: 0,
+        all: { rows: all, bytes: 0 },
       }),
   }).finally(progress.end)
   for (const line of deletedLines(fromIp, deleted)) print(line)

@@ -5,6 +5,7 @@ export interface Progress {
   doing: string
   rows: number
   bytes: number
+  /** Bytes are shown unless there are 0 in all. */
   all: { rows: number; bytes: number }
 }
 
@@ -49,15 +50,13 @@ export function showProgress(screen: Screen, clock: () => number = () => perform
 function progressLine(progress: Progress, start: Progress, ms: number): string {
   const { doing, rows, bytes, all } = progress
   const [first = '', ...rest] = doing
-  const parts = [
-    `${first.toUpperCase()}${rest.join('')} ${count(rows)} of ${count(all.rows)} rows`,
-    `${megabytes(bytes)} of ${megabytes(all.bytes)} MB`,
-  ]
+  const parts = [`${first.toUpperCase()}${rest.join('')} ${count(rows)} of ${count(all.rows)} rows`]
+  if (all.bytes > 0) parts.push(`${megabytes(bytes)} of ${megabytes(all.bytes)} MB`)
   const seconds = ms / 1_000
   const done = rows - start.rows
   if (seconds >= 1 && done > 0) {
     parts.push(`${count(Math.round(done / seconds))} rows/s`)
-    parts.push(`${megabytes((bytes - start.bytes) / seconds)} MB/s`)
+    if (all.bytes > 0) parts.push(`${megabytes((bytes - start.bytes) / seconds)} MB/s`)
     if (rows < all.rows) parts.push(`${timeLeft(((all.rows - rows) * seconds) / done)} left`)
   }
   return parts.join(' · ')

@@ -7,7 +7,7 @@ import { type KeyMode, makeSecret } from '../core/key.ts'
 import { PLANS, type Plan } from '../core/plan.ts'
 import { Problem } from '../core/problem.ts'
 import { makeRates, openMemoryLimit } from '../limit/memory.ts'
-import type { ShopStore } from '../store/store.ts'
+import type { ShopStore } from '../store/shop-store.ts'
 import { admit, admitAgain, type Caller, openKey, presentedKey } from './admit.ts'
 import { issueKey } from './keys.ts'
 

@@ -3,7 +3,7 @@ import { type ApiKey, isKeyText, isTestKey } from '../core/key.ts'
 import { Problem } from '../core/problem.ts'
 import { nextDay, type Refusal, refusal } from '../core/quota.ts'
 import type { Pay } from '../pay/pay.ts'
-import type { ShopStore } from '../store/store.ts'
+import type { ShopStore } from '../store/shop-store.ts'
 import { lookRate, type RateNeeds, takeRate } from './rates.ts'
 
 export interface AdmitNeeds extends RateNeeds {

@@ -5,7 +5,7 @@ import { scratchShop } from '../../test/scratch.ts'
 import { Problem } from '../core/problem.ts'
 import { dayOf } from '../core/quota.ts'
 import { makeRates, openMemoryLimit } from '../limit/memory.ts'
-import type { ShopStore } from '../store/store.ts'
+import type { ShopStore } from '../store/shop-store.ts'
 import { admitAgain, type Caller } from './admit.ts'
 import { charge } from './charge.ts'
 

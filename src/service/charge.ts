@@ -1,6 +1,6 @@
 import type { ApiKey } from '../core/key.ts'
 import { Problem, StoreAway } from '../core/problem.ts'
-import type { ShopStore, Spent } from '../store/store.ts'
+import type { ShopStore, Spent } from '../store/shop-store.ts'
 import { type AdmitNeeds, admitAgain, type Caller } from './admit.ts'
 
 export interface ChargeNeeds extends AdmitNeeds {

@@ -7,7 +7,7 @@ import type { Plan } from '../core/plan.ts'
 import { Problem } from '../core/problem.ts'
 import type { Purchase } from '../core/purchase.ts'
 import type { Pay } from '../pay/pay.ts'
-import type { ShopStore } from '../store/store.ts'
+import type { ShopStore } from '../store/shop-store.ts'
 import { askingProvider } from './provider-fault.ts'
 
 export interface CheckoutNeeds {

@@ -2,8 +2,7 @@ import { secretHash } from '../core/id.ts'
 import { type ApiKey, makeSecret, RANDOM_BYTES } from '../core/key.ts'
 import { Problem } from '../core/problem.ts'
 import type { Purchase } from '../core/purchase.ts'
-import type { ClaimOutcome } from '../store/purchase-store.ts'
-import type { ShopStore } from '../store/store.ts'
+import type { ClaimOutcome, ShopStore } from '../store/shop-store.ts'
 import { type OrderNeeds, orderOf, unknownOrder, type ViewNeeds, viewOrder } from './order.ts'
 
 export interface ClaimNeeds extends OrderNeeds, ViewNeeds {

@@ -11,7 +11,7 @@ import {
 import { endOf, type Plan } from '../core/plan.ts'
 import { Problem } from '../core/problem.ts'
 import { dayOf } from '../core/quota.ts'
-import type { KeyRoll, ShopStore, UsageDay } from '../store/store.ts'
+import type { KeyRoll, ShopStore, UsageDay } from '../store/shop-store.ts'
 
 interface KeyNeeds<Deed extends keyof ShopStore> {
   store: Pick<ShopStore, Deed>

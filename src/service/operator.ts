@@ -15,7 +15,7 @@ export interface OperatorDeps {
     | 'endSession'
     | 'listMessageIds'
     | 'deleteMessages'
-    | 'measureMail'
+    | 'countMail'
     | 'scanMail'
   > & {
     /** Resolves when no request that starts afterwards sees anything older than the last write. */
@@ -65,8 +65,8 @@ export interface DeletedMail {
 }
 
 export interface DeletionProgress {
-  examined: Volume
-  all: Volume
+  examined: number
+  all: number
 }
 
 /**
@@ -78,8 +78,8 @@ export async function deleteMailFrom(
   clientIp: string,
   { signal, report }: { signal: AbortSignal; report(progress: DeletionProgress): void },
 ): Promise<DeletedMail> {
-  const all = await store.measureMail()
-  const examined = emptyVolume()
+  const all = await store.countMail()
+  let examined = 0
   const deleted = { sessions: emptyVolume(), pool: emptyVolume(), operator: emptyVolume() }
   const mailboxes = new Set<MailboxId>()
   let after: ScanPosition | undefined
@@ -94,9 +94,9 @@ export async function deleteMailFrom(
       // As long as the commit took: half of the writer's time stays with the service.
       await pause(Math.max(performance.now() - started, 1))
     }
-    addTo(examined, page.scanned)
+    examined += page.scanned
     // What was counted before may be less than what is met: mail keeps coming.
-    report({ examined, all: atLeast(all, examined) })
+    report({ examined, all: Math.max(all, examined) })
     after = page.next
   } while (after && !signal.aborted)
   if (mailboxes.size > 0) await store.waitUntilVisible()
@@ -145,11 +145,4 @@ function emptyVolume(): Volume {
 function addTo(sum: Volume, { messages, bytes }: Volume): void {
   sum.messages += messages
   sum.bytes += bytes
-}
-
-function atLeast(one: Volume, other: Volume): Volume {
-  return {
-    messages: Math.max(one.messages, other.messages),
-    bytes: Math.max(one.bytes, other.bytes),
-  }
 }

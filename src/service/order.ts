@@ -3,7 +3,7 @@ import type { ApiKey } from '../core/key.ts'
 import { Problem } from '../core/problem.ts'
 import { CLAIM_MS, type Purchase } from '../core/purchase.ts'
 import type { Pay } from '../pay/pay.ts'
-import type { ShopStore } from '../store/store.ts'
+import type { ShopStore } from '../store/shop-store.ts'
 
 export interface ViewNeeds {
   shop: Pick<ShopStore, 'readKey'>

@@ -1,7 +1,7 @@
 import { Problem } from '../core/problem.ts'
 import { type PaymentFacts, type Purchase, settle } from '../core/purchase.ts'
 import type { Pay } from '../pay/pay.ts'
-import type { ShopStore } from '../store/store.ts'
+import type { ShopStore } from '../store/shop-store.ts'
 
 export interface PayFakeNeeds {
   shop: Pick<ShopStore, 'readPurchase' | 'settlePurchase'>

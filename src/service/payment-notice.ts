@@ -2,7 +2,7 @@ import type { Log } from '../core/log.ts'
 import { Problem } from '../core/problem.ts'
 import type { Purchase } from '../core/purchase.ts'
 import type { Notice, OrderHint, Pay } from '../pay/pay.ts'
-import type { ShopStore } from '../store/store.ts'
+import type { ShopStore } from '../store/shop-store.ts'
 import { askingProvider } from './provider-fault.ts'
 import { type SettleOrderNeeds, settleOrder } from './settle-order.ts'
 

@@ -4,7 +4,7 @@ import type { Log } from '../core/log.ts'
 import { priceText, termText } from '../core/price.ts'
 import type { Purchase } from '../core/purchase.ts'
 import { stamp } from '../core/stamp.ts'
-import type { ShopStore } from '../store/store.ts'
+import type { ShopStore } from '../store/shop-store.ts'
 import { type ViewNeeds, viewOrder } from './order.ts'
 import { untilEnded } from './until-ended.ts'
 

@@ -1,6 +1,6 @@
 import type { Log } from '../core/log.ts'
 import type { Missed, PaymentBook } from '../pay/pay.ts'
-import type { ShopStore } from '../store/store.ts'
+import type { ShopStore } from '../store/shop-store.ts'
 import { logFault } from './log-fault.ts'
 import { type PaymentNoticeNeeds, takeNotice } from './payment-notice.ts'
 import { settleOrder } from './settle-order.ts'

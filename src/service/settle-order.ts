@@ -1,7 +1,6 @@
 import { type Purchase, type Settlement, settle } from '../core/purchase.ts'
 import type { OrderHint, Pay, PaymentBook } from '../pay/pay.ts'
-import type { PaymentEvent } from '../store/purchase-store.ts'
-import type { ShopStore } from '../store/store.ts'
+import type { PaymentEvent, ShopStore } from '../store/shop-store.ts'
 
 export interface SettleOrderNeeds {
   shop: Pick<ShopStore, 'readPurchase' | 'settlePurchase' | 'keepCheckout' | 'noteEvent'>

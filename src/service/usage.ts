@@ -1,6 +1,6 @@
 import type { ApiKey } from '../core/key.ts'
 import { nextDay, type Refusal, refusal } from '../core/quota.ts'
-import type { ShopStore, UsageDay } from '../store/store.ts'
+import type { ShopStore, UsageDay } from '../store/shop-store.ts'
 import { keyUsage } from './keys.ts'
 
 export interface UsageNeeds {

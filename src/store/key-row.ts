@@ -1,6 +1,6 @@
 import type { ApiKey } from '../core/key.ts'
 import { dayOf } from '../core/quota.ts'
-import type { Spent } from './store.ts'
+import type { Spent } from './shop-store.ts'
 
 /** A key as each engine keeps it. */
 export interface KeyRow {

@@ -7,8 +7,8 @@ export interface OperatorStore {
   listSessions(query: SessionQuery): Promise<Session[]>
   /** The live session that holds this address, also as an alias. */
   findSessionByAddress(address: Address, now: Date): Promise<Session | undefined>
-  /** How much mail there is in all mailboxes, by their counters. */
-  measureMail(): Promise<Volume>
+  /** How many messages there are in all mailboxes, by their counters. */
+  countMail(): Promise<number>
   /** One page of all messages of all mailboxes, in an order of the engine's own: those that this client delivered. */
   scanMail(scan: MailScan): Promise<ScannedPage>
 }
@@ -42,8 +42,8 @@ export interface ScanPosition {
 
 export interface ScannedPage {
   found: FoundMessage[]
-  /** Messages that were examined, found or not. */
-  scanned: Volume
+  /** How many messages were examined, found or not. */
+  scanned: number
   /** Undefined at the end. */
   next: ScanPosition | undefined
 }

@@ -1,6 +1,6 @@
 import type { Plan } from '../core/plan.ts'
 import { CLAIM_MS, type OrderState, type Purchase } from '../core/purchase.ts'
-import type { ClaimOutcome, KeyClaim } from './purchase-store.ts'
+import type { ClaimOutcome, KeyClaim } from './shop-store.ts'
 
 /** An order as each engine keeps it. */
 export interface PurchaseRow {

@@ -7,7 +7,8 @@ import { underLease } from '../service/lease.ts'
 import { receiptsForEver } from '../service/receipts.ts'
 import { reconcileForEver } from '../service/reconcile.ts'
 import { sweepForEver } from '../service/sweep.ts'
-import type { MailStore, ShopStore } from '../store/store.ts'
+import type { ShopStore } from '../store/shop-store.ts'
+import type { MailStore } from '../store/store.ts'
 
 interface Needs {
   /** For the lease. */

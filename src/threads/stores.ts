@@ -5,6 +5,7 @@ import type { Config } from '../config.ts'
 import type { ReceiveLimits } from '../core/recipient.ts'
 import { openPostgresMail } from '../store/postgres/mail-store.ts'
 import { openPostgresShop } from '../store/postgres/shop-store.ts'
+import type { ShopStore } from '../store/shop-store.ts'
 import type { Db } from '../store/sqlite/files.ts'
 import { groupCommit, type Write } from '../store/sqlite/group-commit.ts'
 import {
@@ -16,7 +17,7 @@ import {
 import { openMigrated } from '../store/sqlite/migrate.ts'
 import { allShopWrites, openSqliteShop, type ShopWrites } from '../store/sqlite/shop-store.ts'
 import { makeVersions, openVersions } from '../store/sqlite/versions.ts'
-import type { MailStore, ShopStore } from '../store/store.ts'
+import type { MailStore } from '../store/store.ts'
 import { caller } from './ports.ts'
 
 // Who opens which engine. On SQLite a thread reads by itself and writes over a port to the one writer; on PostgreSQL, which

@@ -6,7 +6,11 @@ import { COOLDOWN, DAY, HOUR, openScene, type Scene, START } from '../store/cont
 import { sweepStep } from './sweeping.ts'
 
 const KEPT = { cooldownMs: COOLDOWN, poolMs: DAY, operatorMs: 30 * DAY }
-const LIMITS = { mailbox: { maxMessages: 9, maxBytes: 1e6 }, poolMaxBytes: 1e6 }
+const LIMITS = {
+  mailbox: { maxMessages: 9, maxBytes: 1e6 },
+  poolMaxBytes: 1e6,
+  maxMailBytes: 10_000_000,
+}
 
 let scene: Scene
 let clocks: { wallMs: number; monotonicMs: number }

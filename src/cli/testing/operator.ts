@@ -17,7 +17,7 @@ export function operatorFixture() {
 
   beforeEach(async () => {
     const mailbox = { maxMessages: 5_000, maxBytes: 100_000_000 }
-    mail = await scratchMail({ mailbox, poolMaxBytes: 100_000_000 })
+    mail = await scratchMail({ mailbox, poolMaxBytes: 100_000_000, maxMailBytes: 10_000_000 })
     lines = []
     waits = 0
     const name = parseHost('box.test')

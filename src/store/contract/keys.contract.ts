@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
 import { dayOf } from '../../core/quota.ts'
-import type { NewKey, ShopStore } from '../store.ts'
+import type { NewKey, ShopStore } from '../shop-store.ts'
 import { DAY, KEY, later, NOON, type OpenShopStore } from './shop-scene.ts'
 
 /** What every engine that keeps keys must do. */

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { CLAIM_MS, type PaymentFacts, settle } from '../../core/purchase.ts'
-import type { NewPurchase } from '../purchase-store.ts'
-import type { ShopStore } from '../store.ts'
+import type { NewPurchase, ShopStore } from '../shop-store.ts'
 import { business, DAY, later, NOON, type OpenShopStore, ORDER, starter } from './shop-scene.ts'
 
 const payment = (ref: string, paidAt = NOON) => ({

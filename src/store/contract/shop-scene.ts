@@ -1,6 +1,5 @@
 import { PLANS, type Plan } from '../../core/plan.ts'
-import type { NewPurchase } from '../purchase-store.ts'
-import type { NewKey, ShopStore } from '../store.ts'
+import type { NewKey, NewPurchase, ShopStore } from '../shop-store.ts'
 
 export interface OpenShopStore {
   store: ShopStore

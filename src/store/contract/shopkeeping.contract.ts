@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { type PaymentFacts, settle } from '../../core/purchase.ts'
 import { dayOf } from '../../core/quota.ts'
-import type { NewPurchase } from '../purchase-store.ts'
-import type { ShopStore } from '../store.ts'
+import type { NewPurchase, ShopStore } from '../shop-store.ts'
 import { DAY, later, NOON, type OpenShopStore, ORDER, starter } from './shop-scene.ts'
 
 /** What every engine must do for the shop to keep itself in order. */

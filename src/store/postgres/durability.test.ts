@@ -16,7 +16,11 @@ beforeAll(async () => {
 afterAll(() => postgres.close())
 beforeEach(async () => {
   opened = await postgresMail(postgres, {
-    limits: { mailbox: { maxMessages: 2_000, maxBytes: 1e9 }, poolMaxBytes: 1e9 },
+    limits: {
+      mailbox: { maxMessages: 2_000, maxBytes: 1e9 },
+      poolMaxBytes: 1e9,
+      maxMailBytes: 10_000_000,
+    },
   })
   scene = await openScene(opened)
 })

@@ -98,7 +98,11 @@ test('mail that lies beyond the end of its session is deleted soon after that en
 })
 
 test('sessions with more mail than one step deletes are cleared in several steps', async () => {
-  const roomy = { mailbox: { maxMessages: 9, maxBytes: 1e9 }, poolMaxBytes: 1e9 }
+  const roomy = {
+    mailbox: { maxMessages: 9, maxBytes: 1e9 },
+    poolMaxBytes: 1e9,
+    maxMailBytes: 10_000_000,
+  }
   const large = await postgresMail(postgres, { limits: roomy })
   const second = await openScene(large)
   const raw = () => new Uint8Array(40 * 1024 * 1024)

@@ -1,6 +1,6 @@
 import type { Address } from '../../core/address.ts'
 import type { MailboxId, Session } from '../../core/session.ts'
-import type { MailScan, ScannedPage, SessionQuery, Volume } from '../operator-store.ts'
+import type { MailScan, ScannedPage, SessionQuery } from '../operator-store.ts'
 import { type SessionRow, sessionOf } from '../session-row.ts'
 import { FAR } from './buckets.ts'
 import { listBuckets } from './partitions.ts'
@@ -36,14 +36,13 @@ export function operatorReads(db: Db) {
       return row && sessionOf(row)
     },
 
-    async measureMail(): Promise<Volume> {
-      const [row] = await db.rows<Volume>(
-        `select coalesce(sum(count), 0)::bigint as messages,
-           coalesce(sum(bytes), 0)::bigint as bytes
-         from (select count, bytes from mail.session where not cleared
-           union all select count, bytes from mail.shared_mailbox) as boxes`,
+    async countMail(): Promise<number> {
+      const [row] = await db.rows<{ messages: number }>(
+        `select coalesce(sum(count), 0)::bigint as messages from (
+           select count from mail.session where not cleared
+           union all select count from mail.shared_mailbox) as boxes`,
       )
-      return row ?? { messages: 0, bytes: 0 }
+      return row?.messages ?? 0
     },
 
     /** One partition after the other, those that are dropped first before the others; within one by its key. */
@@ -64,10 +63,7 @@ export function operatorReads(db: Db) {
         found: rows
           .filter(({ matches }) => matches)
           .map(({ mailbox, id, size }) => ({ mailbox, id, size })),
-        scanned: {
-          messages: rows.length,
-          bytes: rows.reduce((sum, { size }) => sum + size, 0),
-        },
+        scanned: rows.length,
         next: next && { bucket: next.bucket, mailbox: next.mailbox, id: next.id },
       }
     },

@@ -1,6 +1,6 @@
 import type { Purchase } from '../../core/purchase.ts'
 import { opens, type PurchaseRow, purchaseOf } from '../purchase-row.ts'
-import type { NewPurchase, UnsettledOrders } from '../purchase-store.ts'
+import type { NewPurchase, UnsettledOrders } from '../shop-store.ts'
 import type { Db } from './pool.ts'
 
 export const PURCHASE = `id, provider, mode, plan, email, claim_hash, link_hash, revision, state,

@@ -4,8 +4,7 @@ import { openPostgres, type Postgres } from '../../../test/postgres.ts'
 import { postgresShop } from '../../../test/postgres-stores.ts'
 import { settle } from '../../core/purchase.ts'
 import { business, DAY, later, NOON, ORDER } from '../contract/shop-scene.ts'
-import type { PurchaseChange } from '../purchase-store.ts'
-import type { ShopStore } from '../store.ts'
+import type { PurchaseChange, ShopStore } from '../shop-store.ts'
 
 const YEARLY = { ...ORDER, plan: business }
 

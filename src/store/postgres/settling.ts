@@ -1,5 +1,5 @@
 import { claimOutcome, type PurchaseRow, purchaseOf } from '../purchase-row.ts'
-import type { ClaimOutcome, KeyClaim, PaymentEvent, PurchaseChange } from '../purchase-store.ts'
+import type { ClaimOutcome, KeyClaim, PaymentEvent, PurchaseChange } from '../shop-store.ts'
 import { lockKey } from './keys.ts'
 import type { Db, Pool } from './pool.ts'
 import { PURCHASE } from './purchases.ts'

@@ -1,4 +1,4 @@
-import type { ShopStore } from '../store.ts'
+import type { ShopStore } from '../shop-store.ts'
 import { keyReads, keyWrites } from './keys.ts'
 import type { PoolOptions } from './pool.ts'
 import { purchaseReads, purchaseWrites } from './purchases.ts'

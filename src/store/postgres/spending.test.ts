@@ -5,7 +5,7 @@ import { postgresShop } from '../../../test/postgres-stores.ts'
 import { StoreAway } from '../../core/problem.ts'
 import { dayOf } from '../../core/quota.ts'
 import { DAY, KEY, later, NOON } from '../contract/shop-scene.ts'
-import type { NewKey, ShopStore, Spent } from '../store.ts'
+import type { NewKey, ShopStore, Spent } from '../shop-store.ts'
 import { openPool } from './pool.ts'
 import { spendingWrites } from './spending.ts'
 

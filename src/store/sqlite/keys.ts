@@ -1,6 +1,6 @@
 import type { ApiKey } from '../../core/key.ts'
 import { type KeyRow, keyOf } from '../key-row.ts'
-import type { KeyRoll, NewKey, UsageDay } from '../store.ts'
+import type { KeyRoll, NewKey, UsageDay } from '../shop-store.ts'
 import type { Db } from './files.ts'
 
 export function keyReads(db: Db) {

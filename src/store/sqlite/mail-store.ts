@@ -72,18 +72,7 @@ export function openSqliteMail({
     addDomain: (domain) => write('addDomain', domain),
     changeDomain: (name, change) => write('changeDomain', { name, ...change }),
 
-    listAccounts: async (now) => reads.listAccounts(now),
-    addAccount: (email) => write('addAccount', email),
-    switchAccount: (accountId, active) => write('switchAccount', { accountId, active }),
-    reportAccount: (accountId, health, reason) =>
-      write('reportAccount', { accountId, health, reason }),
-    findAliases: async (accountId, addresses, now) => reads.findAliases(accountId, addresses, now),
-    oldestAlias: async (accountId, now) => reads.oldestAlias(accountId, now),
-    readFolder: async (accountId, folder) => reads.readFolder(accountId, folder),
-    keepFolder: (accountId, folder, state) => write('keepFolder', { accountId, folder, state }),
-    addFetched: (mail) => write('addFetched', mail),
-    listDeferred: async (query) => reads.listDeferred(query),
-    dropDeferred: (place) => write('dropDeferred', place),
+    ...accountStore(reads, write),
 
     createSession: (session) => write('createSession', session),
     findSession: async (tokenHash) => findSession(tokenHash),
@@ -111,7 +100,7 @@ export function openSqliteMail({
 
     listSessions: async (query) => reads.listSessions(query),
     findSessionByAddress: async (address, now) => reads.findSessionByAddress(address, now),
-    measureMail: async () => reads.measureMail(),
+    countMail: async () => reads.countMail(),
     scanMail: async (scan) => reads.scanMail(scan),
 
     takeLease: (lease) => write('takeLease', lease),
@@ -123,6 +112,24 @@ export function openSqliteMail({
       db.close()
     },
   }
+}
+
+/** Gmail accounts and what was fetched from them. */
+function accountStore(reads: ReturnType<typeof allMailReads>, write: Write<MailWrites>) {
+  return {
+    listAccounts: async (now) => reads.listAccounts(now),
+    addAccount: (email) => write('addAccount', email),
+    switchAccount: (accountId, active) => write('switchAccount', { accountId, active }),
+    reportAccount: (accountId, health, reason) =>
+      write('reportAccount', { accountId, health, reason }),
+    findAliases: async (accountId, addresses, now) => reads.findAliases(accountId, addresses, now),
+    oldestAlias: async (accountId, now) => reads.oldestAlias(accountId, now),
+    readFolder: async (accountId, folder) => reads.readFolder(accountId, folder),
+    keepFolder: (accountId, folder, state) => write('keepFolder', { accountId, folder, state }),
+    addFetched: (mail) => write('addFetched', mail),
+    listDeferred: async (query) => reads.listDeferred(query),
+    dropDeferred: (place) => write('dropDeferred', place),
+  } satisfies Partial<MailStore>
 }
 
 function allMailReads(db: Db, limits: ReceiveLimits) {

@@ -1,6 +1,6 @@
 import type { Purchase } from '../../core/purchase.ts'
 import { claimOutcome, type PurchaseRow, purchaseOf } from '../purchase-row.ts'
-import type { ClaimOutcome, KeyClaim, PaymentEvent, PurchaseChange } from '../purchase-store.ts'
+import type { ClaimOutcome, KeyClaim, PaymentEvent, PurchaseChange } from '../shop-store.ts'
 import type { Db } from './files.ts'
 
 /** What payments do to orders and their keys. */

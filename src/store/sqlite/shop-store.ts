@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { ShopStore, Spent } from '../store.ts'
+import type { ShopStore, Spent } from '../shop-store.ts'
 import { type Db, openReadable, SHOP_FILE } from './files.ts'
 import type { Write } from './group-commit.ts'
 import { keyReads, keyWrites } from './keys.ts'

@@ -1,6 +1,6 @@
 import { dayOf } from '../../core/quota.ts'
 import { type KeyRow, spentOf } from '../key-row.ts'
-import type { Spent, SpentFrom } from '../store.ts'
+import type { Spent, SpentFrom } from '../shop-store.ts'
 import type { Db } from './files.ts'
 
 export interface Spend {

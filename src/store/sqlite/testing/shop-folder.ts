@@ -5,7 +5,7 @@ import { scratchFolder } from '../../../../test/scratch.ts'
 import { PLANS, type Plan } from '../../../core/plan.ts'
 import { issueKey } from '../../../service/keys.ts'
 import { openShopBeside } from '../../../threads/stores.ts'
-import type { ShopStore } from '../../store.ts'
+import type { ShopStore } from '../../shop-store.ts'
 import { backupShop } from '../backup.ts'
 import { openMigrated } from '../migrate.ts'
 

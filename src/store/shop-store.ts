@@ -1,4 +1,70 @@
+import type { ApiKey } from '../core/key.ts'
 import type { Purchase, Settlement } from '../core/purchase.ts'
+
+/** Keys, what was bought and what was used. */
+export interface ShopStore extends PurchaseStore {
+  addKey(key: NewKey): Promise<void>
+  /** By the hash of a secret that has not ended. */
+  findKey(secretHash: string, now: Date): Promise<ApiKey | undefined>
+  readKey(keyId: string, now: Date): Promise<ApiKey | undefined>
+  /** The newest first. */
+  listKeys(now: Date): Promise<ApiKey[]>
+  /** Adds a secret; the former one lives until `oldUntil`, any before that ends. False when there is no such key, it is revoked, or the secret presented is not its current one. */
+  rollKey(roll: KeyRoll): Promise<boolean>
+  /** At once: no request that starts afterwards passes. False when there is no such key. */
+  revokeKey(keyId: string): Promise<boolean>
+  labelKey(keyId: string, label: string): Promise<boolean>
+  /** Takes one request in a single statement; undefined when none is left. */
+  spendRequest(keyId: string, now: Date): Promise<Spent | undefined>
+  /** Gives back one request, after a fault of ours, to the day and the period that it was taken from. */
+  returnRequest(keyId: string, from: SpentFrom): Promise<void>
+  /** Requests by UTC day, oldest first, from that day on; days without any are left out. */
+  readUsage(keyId: string, fromDay: number): Promise<UsageDay[]>
+
+  /** Clears away, in one small step, what nobody needs any more: orders that were never paid, messages, days of use, all long ago. True when there may be more. */
+  sweepShop(now: Date): Promise<boolean>
+  /** Random bytes that stay with this shop: the first that were ever given. */
+  installationSecret(fresh: Uint8Array): Promise<Uint8Array>
+  close(): Promise<void>
+}
+
+export interface NewKey {
+  /** Random, never used again. */
+  id: string
+  prefix: string
+  secretHash: string
+  plan: string
+  label: string
+  maxRequests: number
+  maxPerDay: number | undefined
+  createdAt: Date
+  expiresAt: Date | undefined
+}
+
+/** What a request was counted against. */
+export interface SpentFrom {
+  /** Not the clock's, where that has stepped back. */
+  day: number
+  /** Rises with each renewal, which starts the count in all anew. */
+  period: number
+}
+
+/** A key of which a request was taken. */
+export interface Spent extends ApiKey, SpentFrom {}
+
+export interface KeyRoll {
+  keyId: string
+  secretHash: string
+  oldUntil: Date
+  /** Hash of the secret that asks for the roll; it must be the current one. Undefined: the operator asks. */
+  presentedHash?: string
+}
+
+export interface UsageDay {
+  /** In days since 1970, as core/quota.ts counts them. */
+  day: number
+  count: number
+}
 
 /** Orders, and how they came to be paid: the part of the shop that payment providers speak to. */
 export interface PurchaseStore {
