@@ -1,14 +1,22 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { type Kind, NewerSchema } from '../schema.ts'
-import type { Db, Pool } from './pool.ts'
+import { type Db, openPool, type Pool } from './pool.ts'
+
+// A step may rewrite all messages of the pool, and other nodes wait for it.
+const STEP_MS = 3_600_000
 
 /** Brings a schema to the newest version, one transaction per step; refuses one that is newer than this program. */
-export async function migrate(pool: Pool, kind: Kind): Promise<void> {
+export async function migrate(pool: Pool, kind: Kind, url: string): Promise<void> {
   const steps = readSteps(kind)
   const known = steps.at(-1)?.number ?? 0
   // The usual case, without a lock: nothing to do.
   if ((await versionOf(pool, kind)) === known) return
-  while (await pool.transaction((db) => takeStep(db, kind, steps)));
+  const patient = openPool({ url, connections: 1, statementMs: STEP_MS })
+  try {
+    while (await patient.transaction((db) => takeStep(db, kind, steps)));
+  } finally {
+    await patient.close()
+  }
 }
 
 // The same for all who change schemas, and no number that somebody else is likely to lock.

@@ -24,8 +24,8 @@ export async function openMoveTarget({ url, ...options }: MoveTargetOptions): Pr
   const pool = openPool({ url, connections: 2 })
   try {
     await checkServer(pool)
-    await migrate(pool, 'mail')
-    await migrate(pool, 'shop')
+    await migrate(pool, 'mail', url)
+    await migrate(pool, 'shop', url)
   } catch (cause) {
     await pool.close()
     throw unusable(cause)

@@ -32,6 +32,8 @@ export interface PoolOptions {
   url: string
   /** At most so many at once, of this thread. */
   connections?: number
+  /** How long one statement may take; default 10 s. */
+  statementMs?: number
 }
 
 const STATEMENT_MS = 10_000
@@ -42,9 +44,15 @@ const CLOSE_MS = 2_000
 const INT8 = 20
 
 /** A few connections, made when they are needed and made anew when they are lost. */
-export function openPool({ url, connections = 4 }: PoolOptions): Pool {
+export function openPool({ url, connections = 4, statementMs = STATEMENT_MS }: PoolOptions): Pool {
   const { connectionString, pooled } = readUrl(url)
-  const session = { connectionString, ...SESSION }
+  const session = {
+    connectionString,
+    connectionTimeoutMillis: CONNECT_MS,
+    // Later than the server's own: ours gives the connection up.
+    query_timeout: statementMs + CONNECT_MS,
+    fallback_application_name: 'mayfly',
+  }
   const clients = new Clients({
     ...session,
     max: connections,
@@ -59,12 +67,12 @@ export function openPool({ url, connections = 4 }: PoolOptions): Pool {
       getTypeParser: ((oid: number, format: 'text') =>
         oid === INT8 ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
     },
-    ...(pooled ? {} : TIMEOUTS),
+    ...(pooled ? {} : timeoutsOf(statementMs)),
   })
   // An idle connection that is lost is replaced by the next that is needed; one in use tells who uses it.
   clients.on('error', () => {})
   clients.on('connect', (client) => client.on('error', () => {}))
-  const begin = pooled ? BEGIN_POOLED : BEGIN
+  const begin = pooled ? beginPooled(statementMs) : BEGIN
   const durability = watchDurability(session)
   const checked = new WeakSet<PoolClient>()
 
@@ -111,22 +119,21 @@ export function openPool({ url, connections = 4 }: PoolOptions): Pool {
   }
 }
 
-const SESSION = {
-  connectionTimeoutMillis: CONNECT_MS,
-  // Later than the server's own: ours gives the connection up.
-  query_timeout: STATEMENT_MS + CONNECT_MS,
-  fallback_application_name: 'mayfly',
+function timeoutsOf(statementMs: number) {
+  return {
+    statement_timeout: statementMs,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+  }
 }
-const TIMEOUTS = {
-  statement_timeout: STATEMENT_MS,
-  idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-}
+
 // Each statement of a transaction sees what was committed before it: so after a lock it sees what was waited for.
 const BEGIN = 'begin isolation level read committed'
 // PgBouncer lends a connection for one transaction: what is set must end with it.
-const BEGIN_POOLED = `${BEGIN};
-  set local statement_timeout = ${STATEMENT_MS};
-  set local idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`
+function beginPooled(statementMs: number): string {
+  return `${BEGIN};
+    set local statement_timeout = ${statementMs};
+    set local idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`
+}
 
 async function transact<T>(
   client: PoolClient,

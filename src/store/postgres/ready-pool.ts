@@ -9,7 +9,7 @@ export async function openReadyPool(options: PoolOptions, kind: Kind): Promise<P
   const pool = openPool(options)
   try {
     await checkServer(pool)
-    await migrate(pool, kind)
+    await migrate(pool, kind, options.url)
     await refuseHalfMoved(pool)
     return pool
   } catch (error) {

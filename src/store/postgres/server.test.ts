@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
+import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, describe, test, vi } from 'vitest'
 import { openPostgres, type Postgres } from '../../../test/postgres.ts'
 import { MAIL_OPTIONS, postgresMail } from '../../../test/postgres-stores.ts'
@@ -7,6 +8,7 @@ import { hasCode } from '../../core/fault.ts'
 import { Problem } from '../../core/problem.ts'
 import { host, newMail, newSession, openScene, START } from '../contract/scene.ts'
 import { openPostgresMail } from './mail-store.ts'
+import { migrate } from './migrate.ts'
 import { openPool } from './pool.ts'
 import { UnfitServer } from './server.ts'
 
@@ -46,6 +48,18 @@ describe('many who open an empty database at once', () => {
     const domain = { name: host('box.test'), sessions: true, reader: true, ttlSeconds: undefined }
     await first?.addDomain(domain)
     assert.equal((await second?.listDomains())?.length, 1)
+  })
+
+  test('wait for a step that takes longer than any other statement may', async () => {
+    const url = postgres.urlOf(await postgres.database())
+    const slow = new Client({ connectionString: url })
+    await slow.connect()
+    await slow.query('begin; select pg_advisory_xact_lock(1296125281, 1)')
+    const pool = openPool({ url, connections: 1, statementMs: 1_000 })
+    const migrated = migrate(pool, 'mail', url)
+    await Promise.all([migrated, slow.query('select pg_sleep(1.5); commit')])
+    await slow.end()
+    await pool.close()
   })
 
   test('refuse one that a newer program has made, and leave it as it is', async () => {

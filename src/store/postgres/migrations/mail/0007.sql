@@ -20,8 +20,11 @@ end
 $$;
 
 update mail.message
-set stored = octet_length(zstd), sender_network = mail.sender_network(client_ip)
-from mail.raw_mail as raw
+set stored = octet_length(zstd), sender_network = sender.network
+from mail.raw_mail as raw join (
+  select client_ip, mail.sender_network(client_ip) as network
+  from (select distinct client_ip from mail.raw_mail) as known
+) as sender using (client_ip)
 where mailbox <= 2 and raw.bucket = message.bucket and raw.serial = message.serial;
 
 drop function mail.sender_network;
