@@ -6,6 +6,7 @@ import {
   plainIp,
   rangeTest,
   rateAddress,
+  senderLimits,
   senderNetwork,
 } from './ip.ts'
 
@@ -50,6 +51,24 @@ describe('storage shares are counted by', () => {
     ['192.0.2', 'unknown'],
   ] as const) {
     test(`${ip || 'nothing'}: ${network}`, () => expect(senderNetwork(ip)).toBe(network))
+  }
+})
+
+describe('a sender of mail', () => {
+  const relays = ['192.0.2.96/28', '2001:db8:9::/64']
+  const on = senderLimits({ rateLimits: true, relays })
+  const off = senderLimits({ rateLimits: false, relays })
+  for (const [name, ip, hasRates, share] of [
+    ['has rates and a share', '192.0.2.7', true, '192.0.2.7'],
+    ['on loopback has a share alone', '127.0.0.1', false, '127.0.0.1'],
+    ['that is a relay has neither', '192.0.2.97', false, undefined],
+    ['that is a relay over IPv6 has neither', '2001:db8:9::1', false, undefined],
+    ['that is a relay seen on an IPv6 socket has neither', '::ffff:192.0.2.97', false, undefined],
+  ] as const) {
+    test(`${name}; without rates the share stays`, () => {
+      expect([on.hasRates(ip), on.shareNetwork(ip)]).toEqual([hasRates, share])
+      expect([off.hasRates(ip), off.shareNetwork(ip)]).toEqual([false, share])
+    })
   }
 })
 

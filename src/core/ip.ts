@@ -42,6 +42,22 @@ export function senderNetwork(ip: string): string {
     .join(':')}::/48`
 }
 
+/** Which limits apply to a sender of mail. */
+export function senderLimits({
+  rateLimits,
+  relays,
+}: {
+  rateLimits: boolean
+  relays: readonly string[]
+}) {
+  const isRelay = rangeTest(relays)
+  return {
+    hasRates: (ip: string): boolean => rateLimits && !isLoopback(ip) && !isRelay(ip),
+    /** The network whose storage share its mail counts towards. Lifting the rates does not lift shares, nor does loopback. */
+    shareNetwork: (ip: string): string | undefined => (isRelay(ip) ? undefined : senderNetwork(ip)),
+  }
+}
+
 export function isLoopback(ip: string): boolean {
   return LOOPBACK(ip)
 }

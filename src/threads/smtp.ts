@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { register } from 'prom-client'
-import { isLoopback, rangeTest, rateAddress, senderNetwork } from '../core/ip.ts'
+import { rateAddress, senderLimits } from '../core/ip.ts'
 import { openBudget, openHeld } from '../limit/held.ts'
 import { openLog } from '../log.ts'
 import { accept } from '../service/accept.ts'
@@ -17,12 +17,10 @@ const parts = await openParts(setup, log)
 const { store, bus, limit, now } = parts
 const limits = receiveLimits(config)
 const connections = openHeld(shared.connections)
-const { connectionsPerIp, mailsPerIpAndMinute: count, bytesInFlight } = config.smtp
+const { connectionsPerIp, mailsPerIpAndMinute: count, bytesInFlight, bytesPerHour } = config.smtp
 const bytes = openBudget(shared.mailBytes, bytesInFlight)
 const mailRate = { count, seconds: 60, burst: count }
-
-const { bytesPerHour } = config.smtp
-// Whoever sent ahead of the limit waits for that, but at most an hour.
+// A mail that crosses the limit is paid for later: by at most one more hour of waiting.
 const traffic = {
   count: bytesPerHour,
   seconds: 3_600,
@@ -30,26 +28,27 @@ const traffic = {
   overdraft: bytesPerHour,
 }
 
-const isRelay = rangeTest(config.smtp.relays)
-const isFree = (ip: string) => !config.rateLimits || isLoopback(ip) || isRelay(ip)
-// Shares stay when rates are lifted, also for loopback: only relays are exempt.
-const networkOf = (ip: string) => (isRelay(ip) ? undefined : senderNetwork(ip))
+const { rateLimits, smtp } = config
+const { hasRates, shareNetwork } = senderLimits({ rateLimits, relays: smtp.relays })
 
 const door = await openSmtp(
   {
     accept: (text, { ip, ...offer }) =>
-      accept({ store, limits, now }, text, { ...offer, senderNetwork: networkOf(ip) }),
+      accept({ store, limits, now }, text, { ...offer, senderNetwork: shareNetwork(ip) }),
     receive: (mail) =>
-      receive({ store, bus, now }, { ...mail, senderNetwork: networkOf(mail.envelope.clientIp) }),
+      receive(
+        { store, bus, now },
+        { ...mail, senderNetwork: shareNetwork(mail.envelope.clientIp) },
+      ),
     obstacle: store.obstacle,
     holdConnection: (ip) =>
-      isFree(ip) ? () => {} : connections.hold(`smtp ${rateAddress(ip)}`, connectionsPerIp),
+      hasRates(ip) ? connections.hold(`smtp ${rateAddress(ip)}`, connectionsPerIp) : () => {},
     takeMail: async (ip) =>
-      isFree(ip) || (await limit.take(`mail ${rateAddress(ip)}`, mailRate, now())) === 0,
+      !hasRates(ip) || (await limit.take(`mail ${rateAddress(ip)}`, mailRate, now())) === 0,
     hasTraffic: async (ip) =>
-      isFree(ip) || (await limit.look(`traffic ${rateAddress(ip)}`, traffic, now())) === 0,
+      !hasRates(ip) || (await limit.look(`traffic ${rateAddress(ip)}`, traffic, now())) === 0,
     countTraffic(ip, received) {
-      if (!isFree(ip)) void limit.spend(`traffic ${rateAddress(ip)}`, received, traffic, now())
+      if (hasRates(ip)) void limit.spend(`traffic ${rateAddress(ip)}`, received, traffic, now())
     },
     reserveBytes: bytes.reserve,
     releaseBytes: bytes.release,

@@ -226,13 +226,14 @@ describe('shared boxes', () => {
   test('are counted right when mail was to stay shorter when it came', async () => {
     const longer = await postgresMail(postgres, { poolMs: DAY })
     const second = await openScene(longer)
-    await second.send(['any@pool.test'])
+    await second.send(['any@pool.test'], { senderNetwork: '192.0.2.7' })
     const before = await longer.store.readShared(POOL)
     const due = { ...second.due(at(2 * DAY)), poolMs: 7 * DAY }
     while (await longer.other.sweep(due));
     const after = await longer.store.readShared(POOL)
     assert.deepEqual([after.count, after.bytes], [0, 0])
     assert.ok(after.version > before.version)
+    assert.deepEqual(await postgres.run('select * from mail.sender_share', longer.database), [])
     assert.deepEqual(await longer.store.listMessageIds(POOL), [])
     await second.close()
   })
