@@ -152,7 +152,7 @@ export function sharesContract(open: () => Promise<OpenShareStore>): void {
           await ran.close()
         }
       }),
-      { numRuns: process.env['MAYFLY_TEST_LONG'] ? 100 : 6 },
+      { numRuns: process.env['MAYFLY_TEST_LONG'] ? 50 : 6 },
     )
-  })
+  }, 120_000)
 }
