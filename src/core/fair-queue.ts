@@ -1,0 +1,246 @@
+import { Problem } from './problem.ts'
+
+/**
+ * Whom a job is done for, as keys such as a client and a mailbox. Fairness and caps hold for each key: a client with many mailboxes
+ * and a mailbox with many clients both get one share.
+ */
+export type Owner = readonly string[]
+
+export interface FairQueueLimits {
+  /** How many may wait, in all and for one key. Background jobs are not counted: whoever adds them bounds them. */
+  waiting: number
+  waitingPerKey: number
+  /** How many of one key may run at once, background jobs included. */
+  runningPerKey: number
+}
+
+interface Position {
+  owner: Owner
+  /** Waits until no other job can run. */
+  background?: boolean
+  /** Order among jobs of one owner, the lowest first; in order of arrival if not given. */
+  rank?: number
+}
+
+/** A place in the queue, and afterwards the record of a running job. */
+export interface Ticket<T> {
+  readonly item: T
+  readonly background: boolean
+}
+
+export interface FairQueue<T> {
+  /** Throws `overloaded` when too many wait; with `dropped`, a job of the owner who has the most is dropped instead. */
+  add(item: T, position: Position): Ticket<T>
+  /** Has no effect on a job that was taken. */
+  remove(ticket: Ticket<T>): void
+  /** The next job, which runs from now on; background jobs only if there is room for them. */
+  take(room: { background: boolean }): Ticket<T> | undefined
+  /** The job has ended and has cost so much. */
+  done(ticket: Ticket<T>, cost: number): void
+  /** Removes all that wait. */
+  clear(): T[]
+}
+
+/**
+ * Start-time fair queueing over what jobs really cost (for us: milliseconds of CPU), not over their number: a hostile mail costs 500
+ * times what an ordinary one does, so taking turns by job would give its reader 500 times the share. The cost is known only
+ * afterwards, so it is charged when a job ends; `runningPerKey` bounds what a key can run ahead of its account.
+ */
+export function openFairQueue<T>(
+  limits: FairQueueLimits,
+  dropped?: (item: T) => void,
+): FairQueue<T> {
+  const state: State<T> = {
+    limits,
+    accounts: new Map(),
+    kept: MIN_KEPT,
+    foreground: new Map(),
+    background: new Map(),
+    virtualTime: 0,
+    arrivals: 0,
+    queued: 0,
+    waiting: 0,
+    running: 0,
+  }
+
+  return {
+    add(item, { owner, background = false, rank = state.arrivals }) {
+      const accounts = owner.map((key) => accountOf(state, key))
+      if (!background) makeRoom(state, accounts, dropped)
+      const name = owner.join('\n')
+      const flows = background ? state.background : state.foreground
+      const flow = flows.get(name) ?? { name, accounts, tickets: [] }
+      const ticket = { item, background, flow, rank, arrival: state.arrivals, start: 0 }
+      state.arrivals += 1
+      flows.set(name, flow)
+      flow.tickets.splice(flow.tickets.findLastIndex((other) => other.rank <= rank) + 1, 0, ticket)
+      count(state, ticket, 1)
+      return ticket
+    },
+    remove: (ticket) => leave(state, ticket as Placed<T>),
+    take(room) {
+      const flow =
+        best(state, state.foreground) ??
+        (room.background ? best(state, state.background) : undefined)
+      const ticket = flow?.tickets[0]
+      if (!flow || !ticket) return undefined
+      ticket.start = startOf(state, flow)
+      state.virtualTime = ticket.start
+      state.running += 1
+      for (const account of flow.accounts) account.running += 1
+      leave(state, ticket)
+      return ticket
+    },
+    done(ticket, cost) {
+      const { flow, start } = ticket as Placed<T>
+      state.running -= 1
+      for (const account of flow.accounts) {
+        account.running -= 1
+        account.used = Math.max(account.used, start) + cost
+      }
+      forgetIdle(state)
+    },
+    clear() {
+      const flows = [...state.foreground.values(), ...state.background.values()]
+      const tickets = flows.flatMap((flow) => flow.tickets)
+      for (const ticket of tickets) leave(state, ticket)
+      return tickets.map(({ item }) => item)
+    },
+  }
+}
+
+interface State<T> {
+  limits: FairQueueLimits
+  accounts: Map<string, Account>
+  /** How many accounts were left when they were last looked through. */
+  kept: number
+  foreground: Map<string, Flow<T>>
+  background: Map<string, Flow<T>>
+  virtualTime: number
+  arrivals: number
+  queued: number
+  /** Of those queued, the ones that are not background jobs. */
+  waiting: number
+  running: number
+}
+
+function accountOf<T>({ accounts, virtualTime }: State<T>, key: string): Account {
+  const account = accounts.get(key) ?? { used: virtualTime, queued: 0, waiting: 0, running: 0 }
+  accounts.set(key, account)
+  return account
+}
+
+function makeRoom<T>(
+  state: State<T>,
+  newcomer: readonly Account[],
+  dropped: ((item: T) => void) | undefined,
+): void {
+  const { limits, foreground, waiting } = state
+  const own = Math.max(...newcomer.map((account) => account.waiting))
+  if (own >= limits.waitingPerKey) throw overloaded()
+  if (waiting < limits.waiting) return
+  let longest: Flow<T> | undefined
+  for (const flow of foreground.values()) {
+    if (!longest || shareOf(flow) > shareOf(longest)) longest = flow
+  }
+  const last = longest?.tickets.at(-1)
+  if (!dropped || !longest || !last || shareOf(longest) <= own + 1) throw overloaded()
+  leave(state, last)
+  dropped(last.item)
+}
+
+function count<T>(state: State<T>, { flow, background }: Placed<T>, change: 1 | -1): void {
+  for (const counted of [state, ...flow.accounts]) {
+    counted.queued += change
+    if (!background) counted.waiting += change
+  }
+}
+
+/** Takes a ticket out of its flow, if it is still there. */
+function leave<T>(state: State<T>, ticket: Placed<T>): void {
+  const { flow, background } = ticket
+  const at = flow.tickets.indexOf(ticket)
+  if (at < 0) return
+  flow.tickets.splice(at, 1)
+  if (flow.tickets.length === 0)
+    (background ? state.background : state.foreground).delete(flow.name)
+  count(state, ticket, -1)
+}
+
+// Plain loops: there may be thousands of flows.
+function best<T>(state: State<T>, flows: Map<string, Flow<T>>): Flow<T> | undefined {
+  let found: Flow<T> | undefined
+  let lowest = Number.POSITIVE_INFINITY
+  for (const flow of flows.values()) {
+    const start = startOf(state, flow)
+    const isEarlier = found && start === lowest && arrivalOf(flow) < arrivalOf(found)
+    if (start < lowest || isEarlier) {
+      found = flow
+      lowest = start
+    }
+  }
+  return found
+}
+
+/** Infinite for a flow that may not run more just now. */
+function startOf<T>({ virtualTime, limits }: State<T>, { accounts }: Flow<T>): number {
+  let start = virtualTime
+  for (const { used, running } of accounts) {
+    if (running >= limits.runningPerKey) return Number.POSITIVE_INFINITY
+    if (used > start) start = used
+  }
+  return start
+}
+
+/** Idle accounts are forgotten once virtual time has reached them: nobody saves up for a burst, and no debt outlasts the backlog. */
+function forgetIdle<T>(state: State<T>): void {
+  const { accounts } = state
+  if (state.queued === 0 && state.running === 0) {
+    accounts.clear()
+    state.virtualTime = 0
+  }
+  if (accounts.size < 2 * state.kept) return
+  for (const [key, { queued, running, used }] of accounts) {
+    if (queued === 0 && running === 0 && used <= state.virtualTime) accounts.delete(key)
+  }
+  state.kept = Math.max(accounts.size, MIN_KEPT)
+}
+
+/** Accounts are looked through when their number has doubled. */
+const MIN_KEPT = 64
+
+interface Account {
+  /** Virtual time up to which the key has had its share. */
+  used: number
+  queued: number
+  /** Of those queued, the ones that are not background jobs. */
+  waiting: number
+  running: number
+}
+
+/** The jobs of one owner. */
+interface Flow<T> {
+  name: string
+  accounts: Account[]
+  tickets: Placed<T>[]
+}
+
+interface Placed<T> extends Ticket<T> {
+  flow: Flow<T>
+  rank: number
+  arrival: number
+  /** Virtual time at which it was taken. */
+  start: number
+}
+
+function shareOf<T>({ accounts }: Flow<T>): number {
+  return Math.max(...accounts.map((account) => account.waiting))
+}
+
+function arrivalOf<T>({ tickets }: Flow<T>): number {
+  return tickets[0]?.arrival ?? 0
+}
+
+function overloaded(): Problem {
+  return new Problem('overloaded', 'Too many mails are waiting to be parsed.', 1)
+}
