@@ -20,6 +20,16 @@ export function readUsage(pid: number): Usage | undefined {
   }
 }
 
+/** The process that this one has started; undefined when there is none, or the system does not tell. */
+export function onlyChildOf(pid: number): number | undefined {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1')
+    return Number.parseInt(children, 10) || undefined
+  } catch {
+    return undefined
+  }
+}
+
 // proc(5): fields 14 and 15, counted from the third.
 const USER = 11
 const SYSTEM = 12
