@@ -13,6 +13,7 @@ import { openLog } from './log.ts'
 import { openParser } from './mime/parser.ts'
 import type { AccountBook } from './service/accounts.ts'
 import { parseOnce } from './service/parse-once.ts'
+import { parsedMail } from './service/parsed-mail.ts'
 import { withoutPasswords } from './setting-values.ts'
 import { loadSettings, SettingsError } from './settings.ts'
 import { MoveRefused } from './store/moving.ts'
@@ -55,7 +56,7 @@ function deeds(): Deeds {
       withStore(openMailBeside(read().config), async (store) => {
         const parser = openParser({ log: errorLog() })
         try {
-          const parsed = parseOnce({ store, parse: parser.parse })
+          const parsed = parsedMail({ store, parse: parseOnce({ store, parser }) })
           await deed({ ...store, parsed, pause: () => pause(1_000) })
         } finally {
           await parser.close()

@@ -12,9 +12,11 @@ import { openHttp } from '../src/http/server.ts'
 import { makeBudget, makeHeld, openBudget, openHeld } from '../src/limit/held.ts'
 import { makeRates, openMemoryLimit } from '../src/limit/memory.ts'
 import { openPay } from '../src/pay/open.ts'
+import { parseOnce } from '../src/service/parse-once.ts'
 import { receive } from '../src/service/receive.ts'
 import type { ShopStore } from '../src/store/shop-store.ts'
 import type { MailStore } from '../src/store/store.ts'
+import { inlineParser } from './inline-parser.ts'
 import { scratchStores } from './scratch.ts'
 
 export type Door = Awaited<ReturnType<typeof openDoor>>
@@ -86,8 +88,7 @@ export async function openDoor({
     pay: await openPay({ ...config.payments, now }),
     bus,
     limit: openMemoryLimit(makeRates()),
-    parse,
-    attachment: async () => undefined,
+    parse: parseOnce({ store, parser: inlineParser(parse) }),
     connections: {
       most: config.http.connections,
       take: () => all.reserve(1),

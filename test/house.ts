@@ -2,7 +2,7 @@ import { readConfig } from '../src/config.ts'
 import type { Quiet } from '../src/http/needs.ts'
 import { openLog } from '../src/log.ts'
 import { makeClock, openClock } from '../src/threads/clock.ts'
-import { startService } from '../src/threads/start.ts'
+import { type StartOptions, startService } from '../src/threads/start.ts'
 import { storeFor } from './engine.ts'
 import { scratchFolder } from './scratch.ts'
 import { connectSmtp } from './smtp-client.ts'
@@ -14,6 +14,7 @@ export async function openHouse({
   env = {},
   folder = scratchFolder(),
   at,
+  parsing = {},
   ...forTests
 }: HouseOptions = {}) {
   const { config: read } = readConfig({
@@ -40,6 +41,7 @@ export async function openHouse({
   const service = await startService(config, {
     log,
     clock: shared,
+    parsing,
     died: (fault) => {
       throw fault
     },
@@ -86,8 +88,12 @@ interface HouseOptions {
   /** What the clock says at the start; the machine's time if not given. */
   at?: Date
   quiet?: Quiet
+  /** Another program for the parse children, or other limits. */
+  parsing?: NonNullable<StartOptions['parsing']>
   /** So long an answer waits for what is read out of a mail besides its text. */
   patienceMs?: number
+  /** How long a reader waits for a mail to be parsed. */
+  parseDeadlineMs?: number
 }
 
 /** With this only the bus wakes anybody: no look and no heartbeat comes to the rescue. */

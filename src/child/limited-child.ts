@@ -3,7 +3,8 @@ import { existsSync, realpathSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { started } from './child-start.ts'
-import { readUsage, type Usage } from './usage.ts'
+import { childIsolation, launchOf } from './isolation.ts'
+import { onlyChildOf, readUsage, type Usage } from './usage.ts'
 
 export interface JobLimits {
   /** Computing time of one job, not time that passes: a busy machine must not cost anybody a mail. */
@@ -22,10 +23,18 @@ export interface Lost {
 }
 
 export interface LimitedChild<Job, Answer> {
+  /** Resolves with the CPU time that starting it took. Rejects when it could not be started. */
+  ready: Promise<number>
   /** One job at a time. Rejects only when the child could not be started: that says nothing about the mail. */
-  run(job: Job): Promise<Answer | Lost>
+  run(job: Job): Promise<Completed<Answer>>
   alive(): boolean
   end(): Promise<void>
+}
+
+interface Completed<Answer> {
+  outcome: Answer | Lost
+  /** What the job has cost: computing time, or the time that passed where that cannot be read. */
+  cpuMs: number
 }
 
 const LOOK_MS = 50
@@ -46,13 +55,16 @@ export function startChild<Job extends object, Answer extends { kind: string }>(
   { name, script, folder }: ChildProgram,
   limits: JobLimits,
 ): LimitedChild<Job, Answer> {
+  const { command, argv, options } = launchOf(childIsolation(), [
+    `--max-old-space-size=${HEAP_MB}`,
+    '--disallow-code-generation-from-strings',
+    '--permission',
+    ...readable(folder).map((path) => `--allow-fs-read=${path}`),
+  ])
   const child = fork(fileURLToPath(script), [], {
-    execArgv: [
-      `--max-old-space-size=${HEAP_MB}`,
-      '--disallow-code-generation-from-strings',
-      '--permission',
-      ...readable(folder).map((path) => `--allow-fs-read=${path}`),
-    ],
+    ...options,
+    execPath: command,
+    execArgv: argv,
     // Secrets of the service stand in its environment.
     env: {},
     serialization: 'advanced',
@@ -62,7 +74,10 @@ export function startChild<Job extends object, Answer extends { kind: string }>(
     child.once('exit', () => resolve())
     child.on('error', () => resolve())
   })
-  const ready = started(child, name, limits.startMs)
+  const startedAt = performance.now()
+  const ready = started(child, name, limits.startMs).then(
+    () => usageOf(child)?.cpuMs ?? performance.now() - startedAt,
+  )
   let lost = false
   // Whoever runs a job hears of it.
   ready.catch(() => {
@@ -72,13 +87,14 @@ export function startChild<Job extends object, Answer extends { kind: string }>(
   rest(child)
 
   return {
+    ready,
     async run(job) {
       hold(child)
       try {
         await ready
-        const outcome = await work<Job, Answer>(child, job, limits)
-        lost = outcome.kind === 'lost'
-        return outcome
+        const completed = await work<Job, Answer>(child, job, limits)
+        lost = completed.outcome.kind === 'lost'
+        return completed
       } finally {
         rest(child)
       }
@@ -118,28 +134,36 @@ function work<Job extends object, Answer extends { kind: string }>(
   child: ChildProcess,
   job: Job,
   limits: JobLimits,
-): Promise<Answer | Lost> {
-  const before = readUsage(child.pid ?? 0)
+): Promise<Completed<Answer>> {
+  const before = usageOf(child)
+  let latest = before
   const startedAt = performance.now()
   return new Promise((resolve) => {
     const finish = (outcome: Answer | Lost) => {
       clearInterval(watch)
       child.off('message', answered)
       child.off('exit', died)
+      const passedMs = performance.now() - startedAt
+      latest = usageOf(child) ?? latest
       if (outcome.kind === 'lost') child.kill('SIGKILL')
-      resolve(outcome)
+      resolve({ outcome, cpuMs: before && latest ? latest.cpuMs - before.cpuMs : passedMs })
     }
     const answered = (answer: Answer) => finish(answer)
     const died = () => finish({ kind: 'lost', why: 'died' })
     const watch = setInterval(() => {
-      const passedMs = performance.now() - startedAt
-      const why = overLimit(limits, passedMs, before, readUsage(child.pid ?? 0))
+      latest = usageOf(child) ?? latest
+      const why = overLimit(limits, performance.now() - startedAt, before, latest)
       if (why) finish({ kind: 'lost', why })
     }, LOOK_MS)
     child.on('message', answered)
     child.on('exit', died)
     child.send(job, (fault) => fault && died())
   })
+}
+
+/** Where another program starts the child, that program's own use is next to nothing. */
+function usageOf({ pid = 0 }: ChildProcess): Usage | undefined {
+  return readUsage(childIsolation().kind === 'pid namespace' ? (onlyChildOf(pid) ?? 0) : pid)
 }
 
 function overLimit(

@@ -1,4 +1,9 @@
-import { Problem } from '../core/problem.ts'
+import {
+  type JobRequest,
+  openScheduler,
+  type SchedulerOptions,
+  stopping,
+} from '../core/fair-scheduler.ts'
 import {
   type ChildProgram,
   type JobLimits,
@@ -6,106 +11,110 @@ import {
   type Lost,
   startChild,
 } from './limited-child.ts'
-import { type LineLimits, openLine } from './line.ts'
 
-/** Of a job that nobody waits for yet: it lets all others go first, and leaves them a child, until it is hastened. */
-export type JobName = number
+/** Sends a job to the child that the task was given. */
+export type RunJob<Job, Answer> = (job: Job) => Promise<Answer | Lost>
+type Task<Job, Answer, T> = (run: RunJob<Job, Answer>) => Promise<T>
 
 /** Child processes that work on mails: whatever a mail does to its reader, it does not do it to the service. */
 export interface Pool<Job, Answer> {
-  /** Rejects when too much waits, when the pool is closed, and when no child could be started: never by the job's fault. */
-  run(job: Job, later?: JobName): Promise<Answer | Lost>
-  /** Somebody waits by now for what was to be done later. */
-  hasten(name: JobName): void
+  /** Runs the task when it is its owner's turn, with a child of its own. Requests for the same key share one run, see FairScheduler. */
+  use<T>(key: unknown, request: JobRequest, task: Task<Job, Answer, T>): Promise<T>
   close(): Promise<void>
 }
 
-interface PoolOptions<Job> extends ChildProgram, LineLimits {
+interface PoolOptions extends ChildProgram, Omit<SchedulerOptions, 'slots'> {
   children: number
   limits: Partial<JobLimits>
-  bytesOf(job: Job): number
-}
-
-interface Waiting<Job, Answer> {
-  job: Job
-  bytes: number
-  later: JobName | undefined
-  resolve(outcome: Answer | Lost): void
-  reject(fault: unknown): void
 }
 
 const LIMITS: JobLimits = { startMs: 30_000, cpuMs: 1_000, wallMs: 30_000, memoryMb: 512 }
-/** Of what is done later. */
-const LATER: LineLimits = { maxWaiting: 32, maxWaitingBytes: 64 * 1024 * 1024 }
 
-/** Children are started when there is work for them, and stay. */
+/** Children are started when there is work for them, and stay. What a job costs is its CPU time. */
 export function openPool<Job extends object, Answer extends { kind: string }>({
   children,
   limits,
   maxWaiting,
-  maxWaitingBytes,
-  bytesOf,
+  maxWaitingPerKey,
   ...program
-}: PoolOptions<Job>): Pool<Job, Answer> {
-  const jobLimits = { ...LIMITS, ...limits }
-  const busy = new Set<LimitedChild<Job, Answer>>()
-  let idle: LimitedChild<Job, Answer>[] = []
-  const line = openLine<Waiting<Job, Answer>>({ maxWaiting, maxWaitingBytes })
-  const laterLine = openLine<Waiting<Job, Answer>>(LATER)
-  const mostLater = Math.max(1, children - 1)
-  let busyLater = 0
-  let closed = false
-
-  function next(): void {
-    idle = idle.filter((child) => child.alive())
-    if (idle.length === 0 && busy.size >= children) return
-    const entry = line.shift() ?? (busyLater < mostLater ? laterLine.shift() : undefined)
-    if (!entry) return
-    const child = idle.pop() ?? startChild<Job, Answer>(program, jobLimits)
-    const isLater = entry.later !== undefined
-    busy.add(child)
-    if (isLater) busyLater += 1
-    void child
-      .run(entry.job)
-      .then(entry.resolve, entry.reject)
-      .finally(() => {
-        busy.delete(child)
-        if (isLater) busyLater -= 1
-        if (child.alive()) idle.push(child)
-        next()
-      })
-  }
-
+}: PoolOptions): Pool<Job, Answer> {
+  const workers = openWorkers<Job, Answer>(program, { ...LIMITS, ...limits }, children)
+  const scheduler = openScheduler({ slots: children, maxWaiting, maxWaitingPerKey })
   return {
-    async run(job, later) {
-      if (closed) throw stopping()
-      const outcome = await new Promise<Answer | Lost>((resolve, reject) => {
-        const entry = { job, bytes: bytesOf(job), later, resolve, reject }
-        if (later === undefined) line.join(entry)
-        else laterLine.join(entry)
-        next()
-      }).catch((fault) => {
-        throw closed ? stopping() : fault
-      })
-      if (closed && outcome.kind === 'lost') throw stopping()
-      return outcome
-    },
-    hasten(name) {
-      for (const entry of laterLine.takeWhere(({ later }) => later === name)) {
-        line.push({ ...entry, later: undefined })
-      }
-      next()
-    },
+    use: (key, request, task) =>
+      scheduler.run(key, request, () => {
+        const { run, release } = workers.lease()
+        const result = task(run)
+        return { result, cost: result.then(release, release) }
+      }),
     async close() {
-      closed = true
-      for (const each of [line, laterLine]) {
-        for (const { reject } of each.takeWhere(() => true)) reject(stopping())
-      }
-      await Promise.all([...busy, ...idle].map((child) => child.end()))
+      scheduler.close()
+      await workers.close()
     },
   }
 }
 
-function stopping(): Problem {
-  return new Problem('shutting_down', 'The service is stopping.', 1)
+/** The children, lent to one task at a time. */
+function openWorkers<Job extends object, Answer extends { kind: string }>(
+  program: ChildProgram,
+  limits: JobLimits,
+  most: number,
+) {
+  const all = new Set<LimitedChild<Job, Answer>>()
+  let idle: LimitedChild<Job, Answer>[] = []
+  let closed = false
+
+  function take(): LimitedChild<Job, Answer> {
+    idle = idle.filter((child) => child.alive() || !all.delete(child))
+    const child = idle.pop() ?? start()
+    // The next one is made ready meanwhile, so that nobody waits for a start because of somebody else's job.
+    if (idle.length === 0 && all.size < most) idle.push(start())
+    return child
+  }
+
+  function start(): LimitedChild<Job, Answer> {
+    const child = startChild<Job, Answer>(program, limits)
+    all.add(child)
+    return child
+  }
+
+  return {
+    lease() {
+      let child: LimitedChild<Job, Answer> | undefined
+      let costMs = 0
+      let hasLost = false
+      const run: RunJob<Job, Answer> = async (job) => {
+        if (closed) throw stopping()
+        child ??= take()
+        const { outcome, cpuMs } = await child.run(job)
+        costMs += cpuMs
+        if (child.alive()) return outcome
+        all.delete(child)
+        child = undefined
+        hasLost = true
+        if (closed) throw stopping()
+        return outcome
+      }
+      return {
+        run,
+        /**
+         * Resolves with the CPU time that the task has cost. Whose task has ended a child also pays for the next: its start is
+         * part of the cost, and until then the task's place is not free.
+         */
+        async release(): Promise<number> {
+          if (!child && hasLost && !closed) {
+            child = start()
+            costMs += await child.ready.catch(() => 0)
+          }
+          if (child?.alive()) idle.push(child)
+          else if (child) all.delete(child)
+          return costMs
+        },
+      }
+    },
+    async close() {
+      closed = true
+      await Promise.all([...all].map((child) => child.end()))
+    },
+  }
 }

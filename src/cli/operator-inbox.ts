@@ -1,7 +1,8 @@
 import { OPERATOR } from '../core/session.ts'
 import { stamp } from '../core/stamp.ts'
 import { deleteOperatorMail, type OperatorDeps } from '../service/operator.ts'
-import type { OpenBox, Parsed } from '../service/read-mail.ts'
+import type { Parsed } from '../service/parsed-mail.ts'
+import type { OpenBox } from '../service/read-mail.ts'
 import { type Print, Refused } from './refused.ts'
 import { mailLines } from './show-mail.ts'
 import { volumeShown } from './volume.ts'
@@ -81,7 +82,10 @@ export async function deleteOperator(
 async function printMessage(mail: OperatorMail, id: number, print: Print): Promise<void> {
   const message = await mail.findMessage(OPERATOR, id)
   if (!message) return
-  const whole = await mail.parsed(message.rawId)
+  const whole = await mail.parsed(message.rawId, {
+    client: undefined,
+    mailbox: message.recipient,
+  })
   const { receivedAt, senderName, senderEmail, recipient, subject } = message
   const text = whole?.text ?? ''
   const shown = { id, senderName, senderEmail, recipient, subject, text }

@@ -56,6 +56,8 @@ export interface Mail {
   /** The likeliest first. */
   codes: Code[]
   links: Link[]
+  /** Set when a limit of parsing has cut the text. */
+  truncated?: true
 }
 
 export const EMPTY_MAIL: Mail = {
@@ -119,6 +121,13 @@ export interface Correspondent {
   address: string
 }
 
+/** Where in the raw mail a part's body stands, and how it is encoded. */
+export interface PartPosition {
+  start: number
+  end: number
+  encoding: string
+}
+
 /** What is told of an attachment; its bytes stay in the raw mail. */
 export interface AttachmentNote {
   index: number
@@ -127,4 +136,6 @@ export interface AttachmentNote {
   size: number
   contentId: string | null
   inline: boolean
+  /** Absent in what version 0.1.0 stored: such a mail is parsed once more. */
+  position?: PartPosition
 }

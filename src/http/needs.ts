@@ -1,8 +1,8 @@
 import type { Log } from '../core/log.ts'
-import type { AttachmentNote } from '../core/message.ts'
 import type { Plan } from '../core/plan.ts'
 import type { Lifetimes, MailboxLimits } from '../core/session.ts'
 import type { FiledAccount } from '../service/accounts.ts'
+import type { AttachmentDeps } from '../service/attachments.ts'
 import type { AwaitEmailsNeeds } from '../service/await-emails.ts'
 import type { ChargeNeeds } from '../service/charge.ts'
 import type { CheckoutNeeds } from '../service/checkout.ts'
@@ -17,7 +17,7 @@ import type { AwaitMailNeeds, ListMailNeeds } from '../service/inbox.ts'
 import type { RollNeeds } from '../service/keys.ts'
 import type { CodeLookNeeds } from '../service/look-for-codes.ts'
 import type { MailEventsNeeds } from '../service/mail-events.ts'
-import type { ParseOnceNeeds } from '../service/parse-once.ts'
+import type { ParsedMailDeps } from '../service/parsed-mail.ts'
 import type { PayFakeNeeds } from '../service/pay-fake.ts'
 import type { HearPaymentNeeds } from '../service/payment-notice.ts'
 import type { RateNeeds } from '../service/rates.ts'
@@ -31,7 +31,8 @@ import type { ConnectionSlots } from './connection-limit.ts'
 import type { Outgoing } from './outgoing.ts'
 import type { Waiting } from './waiting.ts'
 
-type ServiceNeeds = AwaitEmailsNeeds &
+type ServiceNeeds = AttachmentDeps &
+  AwaitEmailsNeeds &
   AwaitMailNeeds &
   ChargeNeeds &
   CheckoutNeeds &
@@ -56,15 +57,17 @@ type ServiceNeeds = AwaitEmailsNeeds &
 export interface HttpNeeds
   extends Omit<
       ServiceNeeds,
-      keyof Rules | 'bus' | 'codes' | 'parsed' | 'store' | 'mailboxPolls' | 'readerPolls'
+      | keyof Rules
+      | 'attachments'
+      | 'bus'
+      | 'codes'
+      | 'parsed'
+      | 'store'
+      | 'mailboxPolls'
+      | 'readerPolls'
     >,
-    Pick<ParseOnceNeeds, 'parse' | 'hasten'> {
-  store: ServiceNeeds['store'] & ParseOnceNeeds['store'] & CodeLookNeeds['store']
-  /** One attachment, read out of the raw mail; undefined when it has none with this index. */
-  attachment(
-    raw: Uint8Array,
-    index: number,
-  ): Promise<{ note: AttachmentNote; bytes: Uint8Array } | undefined>
+    Pick<ParsedMailDeps, 'parse'> {
+  store: ServiceNeeds['store'] & ParsedMailDeps['store'] & CodeLookNeeds['store']
   bus: ServiceNeeds['bus'] & SharedPollNeeds['bus']
   connections: ConnectionSlots
   /** Prometheus text of the whole process. */
@@ -93,6 +96,8 @@ export interface HttpConfig {
     quiet?: Quiet
     /** No setting either: tests have all the time there is, or none. */
     patienceMs?: number
+    /** No setting: how long a reader waits for a mail to be parsed. */
+    parseDeadlineMs?: number
   }
   smtp: { hostname: string }
   sessions: Lifetimes & MailboxLimits & { cooldownMs: number }
@@ -128,9 +133,9 @@ export interface Rules extends Pick<CreateSessionNeeds, 'lives' | 'cooldownMs' |
 }
 
 export interface RouteNeeds
-  extends Omit<HttpNeeds, 'config' | 'parse' | 'hasten'>,
+  extends Omit<HttpNeeds, 'config' | 'parse'>,
     Rules,
-    Pick<ServiceNeeds, 'codes' | 'parsed' | 'mailboxPolls' | 'readerPolls'> {
+    Pick<ServiceNeeds, 'attachments' | 'codes' | 'parsed' | 'mailboxPolls' | 'readerPolls'> {
   answers: Answers
   outgoing: Outgoing
   waiting: Waiting

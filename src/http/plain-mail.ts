@@ -116,10 +116,11 @@ function isWanted({ kind }: Pick<Link, 'kind'>): boolean {
   return kind === 'verify' || kind === 'sign_in' || kind === 'reset'
 }
 
-function textOf({ say }: Tongue, { text, html: formatted }: Mail): Markup {
+function textOf({ say }: Tongue, { text, html: formatted, truncated }: Mail): Markup {
   const whole = text ?? ''
-  const cut = whole.length > LONGEST_TEXT
-  const shown = cut ? whole.slice(0, LONGEST_TEXT) : whole
+  const isLong = whole.length > LONGEST_TEXT
+  const cut = isLong || truncated === true
+  const shown = isLong ? whole.slice(0, LONGEST_TEXT) : whole
   return html`<section aria-labelledby="text">
 <h2 id="text" class="unseen">${say('mail_text')}</h2>
 ${shown.trim() === '' ? html`<p class="plain-none">${say('mail_no_text')}</p>` : html`<pre class="plain-text" dir="auto">${shown}</pre>`}

@@ -2,9 +2,10 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import { isLoopback, rangeTest } from '../core/ip.ts'
 import { Problem } from '../core/problem.ts'
 import { accountRules } from '../service/accounts.ts'
+import { openAttachments } from '../service/attachments.ts'
 import { lookForCodes } from '../service/look-for-codes.ts'
 import { outageTeller } from '../service/outage.ts'
-import { parseOnce } from '../service/parse-once.ts'
+import { parsedMail } from '../service/parsed-mail.ts'
 import { openSharedPolls } from '../service/shared-poll.ts'
 import { keepAnswers } from './answers.ts'
 import {
@@ -62,8 +63,10 @@ export async function openHttp(
   const { trustProxy } = config.http
   const { signalOf, stop } = responseSignals()
   const rules = rulesOf(config)
-  const parsed = parseOnce(needs)
+  const { parseDeadlineMs: deadlineMs } = config.http
+  const parsed = parsedMail(deadlineMs === undefined ? needs : { ...needs, deadlineMs })
   const codes = lookForCodes({ ...needs, parsed }, rules)
+  const attachments = openAttachments(needs)
   const routeNeeds: RouteNeeds = {
     ...needs,
     ...rules,
@@ -71,6 +74,7 @@ export async function openHttp(
     codes,
     mailboxPolls: openSharedPolls(needs.bus),
     readerPolls: openSharedPolls(needs.bus),
+    attachments,
     answers: keepAnswers(KEPT_ANSWER_BYTES),
     waiting: countWaiting(),
     outgoing: outgoingBudget(OUTGOING_BYTES),

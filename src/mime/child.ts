@@ -1,6 +1,6 @@
 import { faultPlace } from '../child/fault-place.ts'
 import type { Answer, Job } from './job.ts'
-import { parseMail, readAttachment } from './parse.ts'
+import { parseMail } from './parse.ts'
 
 // Runs as a process of its own, with no right but to read these modules. One job at a time; the parent holds the clock.
 // A terminal or a supervisor sends its signals to the whole family; when to stop is the parent's to say, or its end.
@@ -9,10 +9,9 @@ process.on('SIGTERM', () => {})
 process.on('message', (job: Job) => tell(work(job)))
 tell({ kind: 'ready' })
 
-function work(job: Job): Answer {
+function work({ raw }: Job): Answer {
   try {
-    if (job.kind === 'parse') return { kind: 'mail', mail: parseMail(job.raw) }
-    return { kind: 'attachment', attachment: readAttachment(job.raw, job.index) }
+    return { kind: 'mail', mail: parseMail(raw) }
   } catch (fault) {
     return { kind: 'failed', place: faultPlace(fault) }
   }

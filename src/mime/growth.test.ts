@@ -8,7 +8,7 @@ import { unflow } from './flowed.ts'
 import { fold } from './fold.ts'
 import { readHead } from './head.ts'
 import { linesFromHtml } from './html-lines.ts'
-import { textFromHtml } from './html-text.ts'
+import { htmlConverter } from './html-text.ts'
 import { findLinks } from './links.ts'
 import { readAddress, readMailboxes } from './mailbox.ts'
 import { readStructured } from './parameters.ts'
@@ -56,7 +56,7 @@ const READERS: [string, (text: string) => unknown, longest?: number][] = [
   ['UTF-7', (text) => decodeUtf7(Buffer.from(text))],
   ['quoted-printable', (text) => decodeTransfer(Buffer.from(text), 'quoted-printable')],
   ['base64', (text) => decodeTransfer(Buffer.from(text), 'base64')],
-  ['HTML', textFromHtml],
+  ['HTML', (text) => htmlConverter().convert(text)],
   ['a whole mail', (text) => parseMail(Buffer.from(`To: ${text}\nX: ${text}\n\n${text}`))],
 ]
 

@@ -7,7 +7,7 @@ import { safeFilename } from './filename.ts'
 import { findings } from './findings.ts'
 import { unflow } from './flowed.ts'
 import { type Field, unfold } from './header-block.ts'
-import { textFromHtml } from './html-text.ts'
+import { htmlConverter } from './html-text.ts'
 import { readMailboxes } from './mailbox.ts'
 import type { Part } from './part.ts'
 import { readParts } from './parts.ts'
@@ -25,11 +25,11 @@ const LF = 0x0a
 
 /** Reads a whole mail. Runs in a child process: what it is given was written by strangers. */
 export function parseMail(raw: Uint8Array): Mail {
-  const { root, fields } = readParts(raw)
+  const { root, fields, isWhole } = readParts(raw)
   const body = chooseBody(root)
   const named = (key: string) => fields.filter((field) => field.key === key)
   const from = correspondents(named('from').slice(0, 1))
-  const { text, html, plain } = readBody(body)
+  const { text, html, plain, isTruncated } = readBody(body)
   return {
     from,
     to: correspondents(named('to')),
@@ -43,7 +43,9 @@ export function parseMail(raw: Uint8Array): Mail {
       name: cleanLine(name, MAX_HEADER_NAME),
       value: cleanLine(decodeWords(unfold(value)), MAX_HEADER_VALUE),
     })),
-    attachments: body.attachments.map(({ part, related }, index) => describe(part, index, related)),
+    attachments: body.attachments.map(({ part, related }, index) =>
+      describe(part, { index, related, raw }),
+    ),
     ...findings({
       sender: from[0],
       subject: cleanLine(decodeWords(fieldLine(fields, 'subject')), MAX_HEADER_VALUE),
@@ -52,47 +54,56 @@ export function parseMail(raw: Uint8Array): Mail {
       plain,
       html,
     }),
+    ...(isTruncated || !isWhole ? { truncated: true as const } : {}),
   }
 }
 
-/** The bytes of one attachment, by the index that parseMail gave it. */
-export function readAttachment(
-  raw: Uint8Array,
-  index: number,
-): { note: AttachmentNote; bytes: Uint8Array } | undefined {
-  const found = chooseBody(readParts(raw).root).attachments[index]
-  if (!found) return undefined
-  const { part, related } = found
-  return { note: describe(part, index, related), bytes: decodeTransfer(part.body, part.encoding) }
+interface AttachmentPlace {
+  index: number
+  related: boolean
+  raw: Uint8Array
 }
 
-function describe(part: Part, index: number, related: boolean): AttachmentNote {
+function describe(part: Part, { index, related, raw }: AttachmentPlace): AttachmentNote {
   const contentId = cleanLine(part.contentId.replace(/^<|>$/g, ''), MAX_CONTENT_ID)
+  const { body, encoding } = part
+  const start = body.length === 0 ? 0 : body.byteOffset - raw.byteOffset
   return {
     index,
     filename: safeFilename(part.filename, index, part.type),
     contentType: part.type,
-    size: decodeTransfer(part.body, part.encoding).length,
+    size: decodeTransfer(body, encoding).length,
     contentId: contentId || null,
     inline: part.disposition === 'inline' || (related && contentId !== ''),
+    position: { start, end: start + body.length, encoding },
   }
 }
 
-/** The text and the HTML to show; `plain` is what came as text. */
-function readBody({ texts, htmls }: Body): { text: string; html: string | null; plain: string } {
+interface ReadBody {
+  text: string
+  html: string | null
+  /** What came as text. */
+  plain: string
+  isTruncated: boolean
+}
+
+/** The text and the HTML to show. */
+function readBody({ texts, htmls }: Body): ReadBody {
+  const { convert, isTruncated } = htmlConverter()
   const isHtml = (part: Part) => part.type === 'text/html'
   const html = htmls.some(isHtml)
     ? htmls.map((part) => (isHtml(part) ? read(part) : htmlFromText(read(part)))).join('\n')
     : null
   const pieces = texts.map((part) => ({
     made: isHtml(part),
-    text: isHtml(part) ? textFromHtml(read(part)) : read(part),
+    text: isHtml(part) ? convert(read(part)) : read(part),
   }))
   const join = (some: typeof pieces) => some.map((piece) => piece.text).join('\n')
   const text = join(pieces)
   // Some senders offer a text without a word in it beside their HTML.
-  const shown = html !== null && text.trim() === '' ? textFromHtml(html) : text
-  return { text: shown, html, plain: join(pieces.filter(({ made }) => !made)) }
+  const shown = html !== null && text.trim() === '' ? convert(html) : text
+  const plain = join(pieces.filter(({ made }) => !made))
+  return { text: shown, html, plain, isTruncated: isTruncated() }
 }
 
 /** The text of a part, its lines ended by LF. */

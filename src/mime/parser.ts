@@ -1,27 +1,32 @@
 import type { JobLimits, Lost } from '../child/limited-child.ts'
-import { type JobName, openPool } from '../child/pool.ts'
+import { openPool, type RunJob } from '../child/pool.ts'
+import type { JobRequest } from '../core/fair-scheduler.ts'
 import type { Log } from '../core/log.ts'
 import type { Mail } from '../core/message.ts'
-import type { Answer, Attachment, Job } from './job.ts'
+import type { Answer, Job } from './job.ts'
 import { unreadable } from './unreadable.ts'
 
-/** Reads mails in child processes: whatever a mail does to its reader, it does not do it to the service. */
+/** Parses mails in child processes: whatever a mail does to its parser, it does not do it to the service. */
 export interface Parser {
-  /** A mail that cannot be read comes back with a text that says so. */
-  parse(raw: Uint8Array, later?: JobName): Promise<Mail>
-  hasten(name: JobName): void
-  /** Of a mail that cannot be read there is none: asking again would not help. */
-  attachment(raw: Uint8Array, index: number): Promise<Attachment | undefined>
+  /**
+   * Runs the task when it is its owner's turn; its `parse` never rejects by the mail's fault: a mail that cannot be parsed
+   * comes back with a text that says so. Requests for the same key share one run, see Pool.
+   */
+  use<T>(key: unknown, request: JobRequest, task: (parse: Parse) => Promise<T>): Promise<T>
+  /** One mail, for the service itself. */
+  parse(raw: Uint8Array): Promise<Mail>
   close(): Promise<void>
 }
 
+export type Parse = (raw: Uint8Array) => Promise<Mail>
+
 export interface ParserOptions {
-  /** Hears of each mail that could not be read, and why; nothing that stands in it. */
+  /** Hears of each mail that could not be parsed, and why; nothing that stands in it. */
   log: Pick<Log, 'warn' | 'error'>
   children?: number
   limits?: Partial<JobLimits>
   maxWaiting?: number
-  maxWaitingBytes?: number
+  maxWaitingPerKey?: number
   /** What the children run. */
   script?: URL
 }
@@ -33,8 +38,8 @@ export function openParser({
   log,
   children = 2,
   limits = {},
-  maxWaiting = 100,
-  maxWaitingBytes = 128 * 1024 * 1024,
+  maxWaiting = 1_000,
+  maxWaitingPerKey = 100,
   script = new URL('./child.ts', import.meta.url),
 }: ParserOptions): Parser {
   const pool = openPool<Job, Answer>({
@@ -44,43 +49,41 @@ export function openParser({
     children,
     limits,
     maxWaiting,
-    maxWaitingBytes,
-    bytesOf: ({ raw }) => raw.length,
+    maxWaitingPerKey,
   })
 
-  async function read(job: Job, later?: JobName): Promise<Outcome> {
-    let outcome = await pool.run(job, later)
+  async function parse(run: RunJob<Job, Answer>, raw: Uint8Array): Promise<Mail> {
+    let outcome = await run({ raw })
     if (outcome.kind === 'lost' && outcome.why === 'died') {
       // Something else may have ended the child; what we say of a mail is kept.
-      log.warn({ bytes: job.raw.length }, 'a parse child died; its mail is read once more')
-      outcome = await pool.run(job, later)
+      log.warn({ bytes: raw.length }, 'a parse child died; its mail is parsed once more')
+      outcome = await run({ raw })
     }
-    if (outcome.kind !== WANTED[job.kind]) tell(log, job, outcome)
-    return outcome
+    if (outcome.kind === 'mail') return outcome.mail
+    logFailure(log, raw, outcome)
+    return unreadable(outcome)
   }
 
+  const use: Parser['use'] = (key, request, task) =>
+    pool.use(key, request, (run) => task((raw) => parse(run, raw)))
   return {
-    async parse(raw, later) {
-      const outcome = await read({ kind: 'parse', raw }, later)
-      return outcome.kind === 'mail' ? outcome.mail : unreadable(outcome)
-    },
-    async attachment(raw, index) {
-      const outcome = await read({ kind: 'attachment', raw, index })
-      return outcome.kind === 'attachment' ? outcome.attachment : undefined
-    },
-    hasten: pool.hasten,
+    use,
+    parse: (raw) => use({}, { owner: ['service'] }, (parseOne) => parseOne(raw)),
     close: pool.close,
   }
 }
 
 /** A fault of our parser is an error; what a mail can do to its child is expected of some mails. */
-function tell(log: ParserOptions['log'], job: Job, outcome: Outcome): void {
-  const facts = { wanted: job.kind, bytes: job.raw.length }
-  if (outcome.kind === 'lost') log.warn({ ...facts, reason: outcome.why }, UNREAD)
-  else if (outcome.kind === 'failed') {
-    log.error({ ...facts, reason: 'failed', place: outcome.place }, UNREAD)
-  } else log.error({ ...facts, reason: `answered with ${outcome.kind}` }, UNREAD)
+function logFailure(
+  log: ParserOptions['log'],
+  raw: Uint8Array,
+  outcome: Exclude<Outcome, { kind: 'mail' }>,
+): void {
+  const bytes = raw.length
+  const reason = { ready: 'answered with ready', lost: '', failed: 'failed' }[outcome.kind]
+  if (outcome.kind === 'lost') log.warn({ bytes, reason: outcome.why }, UNREAD)
+  else if (outcome.kind === 'failed') log.error({ bytes, reason, place: outcome.place }, UNREAD)
+  else log.error({ bytes, reason }, UNREAD)
 }
 
-const WANTED = { parse: 'mail', attachment: 'attachment' } as const
-const UNREAD = 'a mail could not be read'
+const UNREAD = 'a mail could not be parsed'

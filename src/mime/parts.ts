@@ -8,7 +8,7 @@ const MAX_NESTING = 100
  * The tree of a mail's parts; the bodies are views on the raw bytes. One pass, and the limits hold while it goes: what
  * lies beyond the last part allowed is left out, a multipart nested too deeply stays one piece.
  */
-export function readParts(raw: Uint8Array): { root: Part; fields: Field[] } {
+export function readParts(raw: Uint8Array): { root: Part; fields: Field[]; isWhole: boolean } {
   const walk: Walk = {
     bytes: Buffer.from(raw.buffer, raw.byteOffset, raw.length),
     open: [],
@@ -23,7 +23,7 @@ export function readParts(raw: Uint8Array): { root: Part; fields: Field[] } {
     const delimiter = takeBody(walk, here)
     here = delimiter && followDelimiter(walk, delimiter)
   }
-  return { root, fields: head.fields }
+  return { root, fields: head.fields, isWhole: walk.count <= MAX_PARTS }
 }
 
 interface Walk {

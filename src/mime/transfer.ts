@@ -1,26 +1,100 @@
-/** Undoes a Content-Transfer-Encoding. One that nobody knows leaves the bytes as they are. */
+import { setImmediate } from 'node:timers/promises'
+
+/** Undoes a Content-Transfer-Encoding. An unknown one leaves the bytes as they are. */
 export function decodeTransfer(bytes: Buffer, encoding: string): Buffer {
-  if (encoding === 'base64') return fromBase64(bytes)
-  if (encoding === 'quoted-printable') return fromQuotedPrintable(bytes)
-  return bytes
+  if (encoding === 'base64' && !isPaddedInside(bytes)) {
+    return Buffer.from(bytes.toString('latin1'), 'base64')
+  }
+  const decoding = decoder(bytes, encoding)
+  while (!decoding.next());
+  return decoding.result()
 }
 
-function fromBase64(bytes: Buffer): Buffer {
-  const text = bytes.toString('latin1')
-  const padding = text.indexOf('=')
-  if (padding < 0 || PADDING_ONLY.test(text.slice(padding))) return Buffer.from(text, 'base64')
-  // The decoder stops at the first padding, but some programs pad every line. Beyond the limit it is no program's doing.
-  const units = text.split(/=+/, MAX_UNITS)
-  return Buffer.concat(units.map((unit) => Buffer.from(unit, 'base64')))
+/** The same in steps of a millisecond or two, for a thread that has others to serve meanwhile. */
+export async function decodeInSteps(bytes: Buffer, encoding: string): Promise<Buffer> {
+  const decoding = decoder(bytes, encoding)
+  while (!decoding.next()) await setImmediate()
+  return decoding.result()
 }
 
-const PADDING_ONLY = /^[=\s]*$/
-const MAX_UNITS = 200_000
+const STEP_BYTES = 256 * 1024
 
-function fromQuotedPrintable(bytes: Buffer): Buffer {
+interface Decoding {
+  bytes: Buffer
+  decoded: Buffer
+  /** Up to where the bytes have been read, and how much of `decoded` is filled. */
+  at: number
+  length: number
+  /** Of base64: bits that do not make a byte yet. */
+  pending: number
+  bits: number
+}
+
+function decoder(bytes: Buffer, encoding: string) {
+  const step = STEPS[encoding]
+  if (!step) return { next: () => true, result: () => bytes }
   const decoded = Buffer.allocUnsafe(bytes.length)
-  let length = 0
-  for (let at = 0; at < bytes.length; at += 1) {
+  const state: Decoding = { bytes, decoded, at: 0, length: 0, pending: 0, bits: 0 }
+  return {
+    /** True when all is decoded. */
+    next(): boolean {
+      step(state, Math.min(bytes.length, state.at + STEP_BYTES))
+      return state.at >= bytes.length
+    },
+    result: () => decoded.subarray(0, state.length),
+  }
+}
+
+const STEPS: Record<string, (state: Decoding, stop: number) => void> = {
+  base64: base64Step,
+  'quoted-printable': quotedPrintableStep,
+}
+
+/** Node's decoder stops at the first padding, but some programs pad every line. */
+function isPaddedInside(bytes: Buffer): boolean {
+  const padding = bytes.indexOf(EQUALS)
+  if (padding < 0) return false
+  for (let at = padding; at < bytes.length; at += 1) {
+    if (BASE64[bytes[at] ?? 0] !== -1) return true
+  }
+  return false
+}
+
+/** What is no digit is skipped; padding ends a group, and the next begins anew. */
+function base64Step(state: Decoding, stop: number): void {
+  const { bytes, decoded } = state
+  let { length, pending, bits } = state
+  for (let at = state.at; at < stop; at += 1) {
+    const byte = bytes[at] ?? 0
+    const digit = BASE64[byte] ?? -1
+    if (digit < 0) {
+      if (byte === EQUALS) bits = 0
+      continue
+    }
+    pending = ((pending << 6) | digit) & 0xfff
+    bits += 6
+    if (bits < 8) continue
+    bits -= 8
+    decoded[length++] = (pending >> bits) & 0xff
+  }
+  Object.assign(state, { at: stop, length, pending, bits })
+}
+
+const BASE64 = new Int8Array(256).fill(-1)
+for (const [value, digit] of [
+  ...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/',
+].entries()) {
+  BASE64[digit.charCodeAt(0)] = value
+}
+// As base64url writes them; Node's decoder reads both.
+BASE64['-'.charCodeAt(0)] = 62
+BASE64['_'.charCodeAt(0)] = 63
+
+/** May read a little past the stop: an escape or a soft line break is not divided. */
+function quotedPrintableStep(state: Decoding, stop: number): void {
+  const { bytes, decoded } = state
+  let { at, length } = state
+  for (; at < stop; at += 1) {
     const byte = bytes[at] ?? 0
     if (byte !== EQUALS) {
       decoded[length++] = byte
@@ -37,7 +111,7 @@ function fromQuotedPrintable(bytes: Buffer): Buffer {
     if (next > 0) at = next - 1
     else decoded[length++] = byte
   }
-  return decoded.subarray(0, length)
+  Object.assign(state, { at, length })
 }
 
 const EQUALS = 0x3d

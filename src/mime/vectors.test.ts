@@ -3,6 +3,7 @@ import { deflateRawSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Mail } from '../core/message.ts'
 import { openParser, type Parser } from './parser.ts'
+import { attachmentBytes } from './testing/attachment.ts'
 import { listener } from './testing/listener.ts'
 
 // Mails made to stall, fill or fool a parser. Each is read, or cut at a limit, inside the clock of the pool.
@@ -151,9 +152,9 @@ describe('of a hostile mail', () => {
     const body = bomb.toString('base64').replace(/.{76}/g, '$&\r\n')
     const type = 'application/zip; name=42.zip'
     const raw = Buffer.from(encoded('base64', body, type))
-    const attachment = await parser.attachment(raw, 0)
-    expect(attachment?.note).toMatchObject({ filename: '42.zip', size: bomb.length })
-    expect(hash(attachment?.bytes ?? Buffer.alloc(0))).toBe(hash(bomb))
+    const mail = await parser.parse(raw)
+    expect(mail.attachments[0]).toMatchObject({ filename: '42.zip', size: bomb.length })
+    expect(hash(attachmentBytes(raw, mail, 0) ?? Buffer.alloc(0))).toBe(hash(bomb))
   })
 })
 

@@ -50,8 +50,7 @@ export function openChecker({
     limits,
     // The mails are counted here, and each has at most two jobs under way.
     maxWaiting: 2 * maxUnderWay,
-    maxWaitingBytes: 2 * maxBytes,
-    bytesOf: (job) => (job.kind === 'dkim' ? job.raw.length : 0),
+    maxWaitingPerKey: 2 * maxUnderWay,
   })
   const settle = settler({ pool, dns, log, dnsMs })
   let underWay = 0
@@ -68,7 +67,9 @@ export function openChecker({
       underWay += 1
       bytes += size
       try {
-        return await judge(settle, { ...facts, clientIp })
+        // By sender: whose mail is costly to check delays the checks of others by its share and no more.
+        const request = { owner: [`sender ${clientIp}`], background: haste === 'later' }
+        return await judge(settle(request), { ...facts, clientIp })
       } catch (error) {
         // Nobody is kept from a mail because we cannot say who sent it.
         if (!closed) log.error({ err: asError(error) }, 'senders cannot be checked')

@@ -1,5 +1,6 @@
 import type { Lost } from '../child/limited-child.ts'
 import type { Pool } from '../child/pool.ts'
+import type { JobRequest } from '../core/fair-scheduler.ts'
 import type { Log } from '../core/log.ts'
 import type { Dns } from './dns.ts'
 import { type Answer, type DnsAnswer, type Job, keyOf, type Part, type Question } from './job.ts'
@@ -10,7 +11,7 @@ export type Settle = <K extends Part['kind']>(
 ) => Promise<Extract<Answer, { kind: K }> | undefined>
 
 interface Needs {
-  pool: Pick<Pool<Job, Answer>, 'run'>
+  pool: Pick<Pool<Job, Answer>, 'use'>
   dns: Pick<Dns, 'ask'>
   log: Pick<Log, 'warn' | 'error'>
   /** For the answers to all questions of one check. */
@@ -23,11 +24,13 @@ const MAX_QUESTIONS = 60
 const MAX_ROUNDS = 60
 
 /** Asks the child again and again, each time with the answers to what it did not know, until it knows enough. */
-export function settler({ pool, dns, log, dnsMs }: Needs): Settle {
+export function settler({ pool, dns, log, dnsMs }: Needs): (request: JobRequest) => Settle {
   /** Something else may have ended the child; what we say of a mail is kept. */
-  async function runTwice(job: Job): Promise<Answer | Lost> {
-    const outcome = await pool.run(job)
-    return outcome.kind === 'lost' && outcome.why === 'died' ? await pool.run(job) : outcome
+  async function runTwice(job: Job, request: JobRequest): Promise<Answer | Lost> {
+    return await pool.use({}, request, async (run) => {
+      const outcome = await run(job)
+      return outcome.kind === 'lost' && outcome.why === 'died' ? await run(job) : outcome
+    })
   }
 
   async function askAll(
@@ -42,11 +45,11 @@ export function settler({ pool, dns, log, dnsMs }: Needs): Settle {
     )
   }
 
-  return async (part) => {
+  return (request) => async (part) => {
     const answers = new Map<string, DnsAnswer>()
     let ended: AbortSignal | undefined
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
-      const outcome = await runTwice({ ...part, answers } as Job)
+      const outcome = await runTwice({ ...part, answers } as Job, request)
       if (isFor(part, outcome)) return outcome
       if (outcome.kind !== 'unknown') {
         tell(log, part, outcome)

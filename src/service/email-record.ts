@@ -27,7 +27,7 @@ export function emailRecord(message: Message, mail: Mail): EmailRecord {
     subject: message.subject,
     receivedAt: message.receivedAt,
     body,
-    truncated: body.length < text.length,
+    truncated: mail.truncated === true || body.length < text.length,
   }
 }
 

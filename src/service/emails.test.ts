@@ -4,7 +4,13 @@ import { scratchMail } from '../../test/scratch.ts'
 import type { Mail } from '../core/message.ts'
 import { Problem } from '../core/problem.ts'
 import { address, HOUR, head, openScene, type Scene, START } from '../store/contract/scene.ts'
-import { type EmailQuery, emailsMark, listEmails, newestEmail, parseTo } from './emails.ts'
+import {
+  type EmailQuery,
+  emailsMark,
+  listEmails as listFor,
+  newestEmail,
+  parseTo,
+} from './emails.ts'
 
 const ROOM = {
   mailbox: { maxMessages: 1_000, maxBytes: 1e9 },
@@ -27,6 +33,8 @@ const query = (more: Partial<EmailQuery> = {}): EmailQuery => ({
   ...more,
 })
 
+const listEmails = (deps: Parameters<typeof listFor>[0], wish: EmailQuery) =>
+  listFor(deps, wish, { client: '192.0.2.1' })
 const textMail = (text: string) => ({ to: [], cc: [], text }) as unknown as Mail
 const needs = (more: Partial<Parameters<typeof listEmails>[0]> = {}) => ({
   store: scene.store,
@@ -125,6 +133,19 @@ describe('a page', () => {
     assert.equal(records.length, 4)
     const rest = await subjects(needs(), query({ to, beforeId: nextAfter }))
     assert.deepEqual(rest, ['3', '2', '1'])
+  })
+
+  test('ends where the parser is overloaded, but not before its first record', async () => {
+    let parses = 0
+    const parsed = async () => {
+      parses += 1
+      if (parses > 5) throw new Problem('overloaded', 'x', 1)
+      return textMail('text')
+    }
+    const { records, nextAfter } = await listEmails(needs({ parsed }), query({ to }))
+    assert.equal(records.length, 4)
+    assert.deepEqual(await subjects(needs(), query({ to, beforeId: nextAfter })), ['3', '2', '1'])
+    await assert.rejects(listEmails(needs({ parsed }), query({ to })), { code: 'overloaded' })
   })
 
   test('leaves out what went away meanwhile, and the pages after it are whole', async () => {

@@ -3,7 +3,7 @@ import type { Message } from '../core/message.ts'
 import { Problem } from '../core/problem.ts'
 import type { MailStore, ReaderScope } from '../store/store.ts'
 import { type EmailRecord, emailRecord } from './email-record.ts'
-import type { Parsed } from './read-mail.ts'
+import type { Parsed } from './parsed-mail.ts'
 
 export interface EmailsNeeds {
   store: Pick<MailStore, 'readerMark' | 'listReaderMessages'>
@@ -51,8 +51,19 @@ export async function newestEmail(needs: EmailsNeeds, query: EmailQuery): Promis
   return message?.id ?? 0
 }
 
+/** For whom a page is made. */
+export interface PageReader {
+  /** Rate-limit key of the client; undefined if rate limits do not apply. */
+  client: string | undefined
+  signal?: AbortSignal
+}
+
 /** One page. It ends early where it grows too large or takes too long, but never before its first record. */
-export async function listEmails(needs: EmailsNeeds, query: EmailQuery): Promise<EmailPage> {
+export async function listEmails(
+  needs: EmailsNeeds,
+  query: EmailQuery,
+  reader: PageReader,
+): Promise<EmailPage> {
   const { sinceId, beforeId, limit } = query
   // One more than wanted tells whether there is a next page.
   const page = { sinceId, beforeId, limit: limit + 1 }
@@ -61,12 +72,19 @@ export async function listEmails(needs: EmailsNeeds, query: EmailQuery): Promise
   const records: EmailRecord[] = []
   const endsAt = needs.now().getTime() + MAX_PAGE_MS
   let bytes = 0
-  for await (const record of recordsOf(needs.parsed, wanted)) {
-    bytes += sizeOf(record)
+  try {
+    for await (const record of recordsOf(needs.parsed, wanted, reader)) {
+      bytes += sizeOf(record)
+      const last = records.at(-1)
+      const isOver = bytes > MAX_PAGE_BYTES || needs.now().getTime() > endsAt
+      if (last && isOver) return { records, nextAfter: last.id }
+      records.push(record)
+    }
+  } catch (error) {
     const last = records.at(-1)
-    const isOver = bytes > MAX_PAGE_BYTES || needs.now().getTime() > endsAt
-    if (last && isOver) return { records, nextAfter: last.id }
-    records.push(record)
+    const isBusy = error instanceof Problem && error.code === 'overloaded'
+    if (!last || !isBusy) throw error
+    return { records, nextAfter: last.id }
   }
   return { records, nextAfter: messages.length > limit ? wanted.at(-1)?.id : undefined }
 }
@@ -75,10 +93,13 @@ export async function listEmails(needs: EmailsNeeds, query: EmailQuery): Promise
 async function* recordsOf(
   parsed: Parsed,
   messages: readonly Message[],
+  reader: PageReader,
 ): AsyncGenerator<EmailRecord> {
   for (let at = 0; at < messages.length; at += AT_ONCE) {
     const some = messages.slice(at, at + AT_ONCE)
-    const mails = await Promise.all(some.map(({ rawId }) => parsed(rawId)))
+    const mails = await Promise.all(
+      some.map(({ rawId, recipient: mailbox }) => parsed(rawId, { ...reader, mailbox })),
+    )
     for (const [index, message] of some.entries()) {
       const mail = mails[index]
       if (mail) yield emailRecord(message, mail)

@@ -4,14 +4,18 @@ import type { MessageSummary } from '../core/message.ts'
 import type { MailboxId } from '../core/session.ts'
 import type { MailStore } from '../store/store.ts'
 import { logFault } from './log-fault.ts'
-import type { Parsed } from './read-mail.ts'
+import { type Lookup, type LookupLimits, openLookupQueue } from './lookup-queue.ts'
+import type { Parsed } from './parsed-mail.ts'
 import type { SenderChecked } from './sender-checks.ts'
-import { openTurns, type TurnLimits } from './turns.ts'
 import { within } from './within.ts'
 
 export interface CodeLooks {
-  /** Has those of the messages looked at that nobody has looked at. Undefined when there are none. */
-  look(mailbox: MailboxId, messages: readonly MessageSummary[]): Looking | undefined
+  /** Has those of the messages looked at that nobody has looked at. Undefined when there are none. `client`: see Lookup. */
+  look(
+    mailbox: MailboxId,
+    messages: readonly MessageSummary[],
+    client?: string,
+  ): Looking | undefined
   close(): void
 }
 
@@ -33,14 +37,15 @@ export interface CodeLookNeeds {
 interface CodeLookOptions {
   /** So long a list or an event waits for a code. */
   patienceMs: number
-  limits?: TurnLimits
+  limits?: LookupLimits
 }
 
 // One child reads these, and while it does the next are fetched and the last are kept.
-const LIMITS: TurnLimits = {
+const LIMITS: LookupLimits = {
   atOnce: 8,
-  perMailbox: 4,
-  waiting: 20_000,
+  atOncePerOwner: 4,
+  waiting: 10_000,
+  waitingPerOwner: 1_000,
   restMs: 1_000,
   longestRestMs: 30_000,
 }
@@ -53,14 +58,15 @@ export function lookForCodes(
   { store, bus, parsed, senderChecks, log }: CodeLookNeeds,
   { patienceMs, limits = LIMITS }: CodeLookOptions,
 ): CodeLooks {
-  const turns = openTurns({ deed: lookAt, failed, limits })
+  const lookups = openLookupQueue({ run: lookAt, failed, limits })
 
-  async function lookAt(mailbox: MailboxId, id: number): Promise<string> {
+  async function lookAt({ mailbox, id, client }: Lookup): Promise<string> {
     const message = await store.findMessage(mailbox, id)
     if (!message) return ''
     // Another thread was quicker.
     if (message.code !== undefined) return message.code
-    const mail = await parsed(message.rawId, 'later')
+    const request = { client, mailbox: message.recipient, background: true }
+    const mail = await parsed(message.rawId, request)
     if (!mail) return ''
     // Whoever opens it then need not wait for them.
     void senderChecks(message, 'later')
@@ -76,10 +82,10 @@ export function lookForCodes(
   }
 
   return {
-    look(mailbox, messages) {
+    look(mailbox, messages, client) {
       const asked = messages.filter(({ code }) => code === undefined)
       if (asked.length === 0) return undefined
-      const looks = asked.map(({ id }) => turns.add(mailbox, id))
+      const looks = asked.map(({ id }) => lookups.add({ mailbox, id, client }))
       return {
         whole: !looks.includes(undefined),
         async found() {
@@ -92,6 +98,14 @@ export function lookForCodes(
         },
       }
     },
-    close: turns.close,
+    close: lookups.close,
   }
+}
+
+/** The same for requests of one client. */
+export function looksOf(
+  { look }: Pick<CodeLooks, 'look'>,
+  client: string | undefined,
+): Pick<CodeLooks, 'look'> {
+  return { look: (mailbox, messages) => look(mailbox, messages, client) }
 }

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
+import { inlineParser } from '../../test/inline-parser.ts'
 import { scratchMail } from '../../test/scratch.ts'
 import { parseAddress, parseHost } from '../core/address.ts'
 import { EMPTY_MAIL, type Mail } from '../core/message.ts'
 import { Problem } from '../core/problem.ts'
 import { OPERATOR } from '../core/session.ts'
 import type { MailStore } from '../store/store.ts'
-import { parseOnce } from './parse-once.ts'
+import { type ParseRequest, parseOnce } from './parse-once.ts'
+import { parsedMail } from './parsed-mail.ts'
 
 let store: MailStore
 let close: () => Promise<void>
@@ -31,6 +33,10 @@ beforeEach(async () => {
 afterEach(() => close())
 
 const mail = { ...EMPTY_MAIL, text: 'hi' }
+const READER: ParseRequest = { client: '192.0.2.1', mailbox: 'abuse@box.test' }
+const LOOKUP: ParseRequest = { ...READER, background: true }
+const parsing = (parse: (raw: Uint8Array) => Promise<Mail>, trouble: Partial<MailStore> = {}) =>
+  parseOnce({ store: { ...store, ...trouble }, parser: inlineParser(parse) })
 
 test('a mail that many ask for at once is parsed once, and never again', async () => {
   let parses = 0
@@ -39,105 +45,106 @@ test('a mail that many ask for at once is parsed once, and never again', async (
     assert.equal(Buffer.from(raw).toString(), 'Subject: x\r\n\r\nhi\r\n')
     return mail
   }
-  const parsed = parseOnce({ store, parse })
-  const all = await Promise.all(Array.from({ length: 10 }, () => parsed(rawId)))
+  const parsed = parsing(parse)
+  const all = await Promise.all(Array.from({ length: 10 }, () => parsed(rawId, READER)))
   for (const one of all) assert.deepEqual(one, mail)
-  assert.deepEqual(await parseOnce({ store, parse })(rawId), mail, 'also by another thread')
+  assert.deepEqual(await parsing(parse)(rawId, READER), mail, 'also by another process')
   assert.equal(parses, 1)
 })
 
 test('a parse that failed is tried again by the next who asks', async () => {
   let parses = 0
-  const parse = async () => {
+  const parsed = parsing(async () => {
     parses += 1
     if (parses === 1) throw new Error('the child died')
     return mail
-  }
-  const parsed = parseOnce({ store, parse })
-  await assert.rejects(parsed(rawId), /the child died/)
-  assert.deepEqual(await parsed(rawId), mail)
+  })
+  await assert.rejects(parsed(rawId, READER), /the child died/)
+  assert.deepEqual(await parsed(rawId, READER), mail)
 })
 
 test('a mail that is gone has no parse', async () => {
   const parse = () => Promise.reject(new Error('nothing to parse'))
-  assert.equal(await parseOnce({ store, parse })(rawId + 1), undefined)
+  assert.equal(await parsing(parse)(rawId + 1, READER), undefined)
 })
 
-describe('a parse that nobody waited for', () => {
-  /** A parser that answers when it is told to, and notes what it was asked. */
-  function slowParser() {
-    const heard: string[] = []
-    const jobs: PromiseWithResolvers<Mail>[] = []
-    const parse = (_raw: Uint8Array, later?: number) => {
-      heard.push(later === undefined ? 'now' : 'later')
-      const job = Promise.withResolvers<Mail>()
-      jobs.push(job)
-      return job.promise
-    }
-    const hasten = (name: number) => heard.push(name === rawId ? 'hasten' : 'hasten another')
-    const begun = async (count: number) => {
-      while (jobs.length < count) await new Promise(setImmediate)
-    }
-    return { heard, jobs, begun, parsed: parseOnce({ store, parse, hasten }) }
+test('a large mail is left in the store, and read there by each who asked', async () => {
+  const raw = await store.readRaw(rawId)
+  assert.ok(raw)
+  const readRaw = async () => ({ ...raw, bytes: Buffer.alloc(256 * 1024 + 1) })
+  const parse = parsing(async () => mail, { readRaw })
+  assert.equal(await parse(rawId, READER), 'stored')
+  assert.deepEqual(await parsedMail({ store, parse })(rawId, READER), mail)
+})
+
+test('what an older version has stored without positions of attachments is parsed once more', async () => {
+  const note = {
+    index: 0,
+    filename: 'a',
+    contentType: 'a/b',
+    size: 1,
+    contentId: null,
+    inline: false,
   }
+  await store.keepParsed(rawId, { ...mail, attachments: [note] })
+  const current = { ...note, position: { start: 0, end: 1, encoding: '' } }
+  const parse = parsing(async () => ({ ...mail, attachments: [current] }))
+  const read = parsedMail({ store, parse })
+  assert.deepEqual((await read(rawId, READER))?.attachments, [current])
+  assert.deepEqual((await store.readParsed(rawId))?.attachments, [current])
+})
 
-  test('is hastened for the first who does, and done once', async () => {
-    const { heard, jobs, begun, parsed } = slowParser()
-    const all = [parsed(rawId, 'later'), parsed(rawId, 'later')]
-    await begun(1)
-    assert.deepEqual(heard, ['later'])
-    all.push(parsed(rawId), parsed(rawId))
-    jobs[0]?.resolve(mail)
-    for (const one of await Promise.all(all)) assert.deepEqual(one, mail)
-    assert.deepEqual(heard, ['later', 'hasten'])
+describe('a reader', () => {
+  const never = () => new Promise<never>(() => {})
+
+  test('who has waited too long is told to try again', async () => {
+    const parsed = parsedMail({ store, parse: parsing(never), deadlineMs: 1 })
+    await assert.rejects(parsed(rawId, READER), { code: 'overloaded', retryAfter: 2 })
   })
 
-  test('is asked for at once when somebody waits before it was asked for at all', async () => {
-    const { heard, jobs, begun, parsed } = slowParser()
-    const all = [parsed(rawId, 'later'), parsed(rawId)]
-    await begun(1)
-    jobs[0]?.resolve(mail)
-    await Promise.all(all)
-    assert.equal(heard.at(-1), 'now')
+  test('who has gone is not waited for', async () => {
+    const gone = new AbortController()
+    const parsed = parsedMail({ store, parse: parsing(never) })
+    const read = parsed(rawId, { ...READER, signal: gone.signal })
+    gone.abort(new Error('the client hung up'))
+    await assert.rejects(read, /hung up/)
   })
+})
 
-  test('is kept, but not where the disk is nearly full', async () => {
+describe('a parse that nobody waits for', () => {
+  test('is stored, but not where the disk is nearly full', async () => {
     for (const [obstacle, kept] of [
       [{ kind: 'full', reason: 'little is left' }, undefined],
       [undefined, mail],
     ] as const) {
-      const scarce = { ...store, obstacle: async () => obstacle }
-      const parsed = parseOnce({ store: scarce, parse: async () => mail })
-      assert.deepEqual(await parsed(rawId, 'later'), mail)
+      const parsed = parsing(async () => mail, { obstacle: async () => obstacle })
+      assert.deepEqual(await parsed(rawId, LOOKUP), mail)
       assert.deepEqual(await store.readParsed(rawId), kept)
     }
   })
 
-  test('is not kept once there was no room, until there is for what somebody reads', async () => {
+  test('is stored wherever there is room once a reader waits for it too', async () => {
+    const full = { obstacle: async () => ({ kind: 'full', reason: 'little is left' }) as const }
+    const parse = Promise.withResolvers<Mail>()
+    const parsed = parsing(() => parse.promise, full)
+    const both = [parsed(rawId, LOOKUP), parsed(rawId, READER)]
+    parse.resolve(mail)
+    await Promise.all(both)
+    assert.deepEqual(await store.readParsed(rawId), mail)
+  })
+
+  test('is not stored once there was no room, until there is for what somebody reads', async () => {
     const tried: string[] = []
     let isFull = true
     const keepParsed = async () => {
       tried.push(isFull ? 'refused' : 'kept')
       if (isFull) throw new Problem('overloaded', 'x')
     }
-    const parsed = parseOnce({ store: { ...store, keepParsed }, parse: async () => mail })
-    for (const haste of ['later', 'later', undefined, 'later'] as const) await parsed(rawId, haste)
+    const parsed = parsing(async () => mail, { keepParsed })
+    for (const request of [LOOKUP, LOOKUP, READER, LOOKUP]) await parsed(rawId, request)
     assert.deepEqual(tried, ['refused', 'refused'], 'the first, and that of the reader')
     isFull = false
-    for (const haste of ['later', undefined, 'later'] as const) await parsed(rawId, haste)
+    for (const request of [LOOKUP, READER, LOOKUP]) await parsed(rawId, request)
     assert.deepEqual(tried.slice(2), ['kept', 'kept'])
-  })
-
-  test('and was refused is asked for anew by whoever waits', async () => {
-    const { heard, jobs, begun, parsed } = slowParser()
-    const look = assert.rejects(parsed(rawId, 'later'), { code: 'overloaded' })
-    await begun(1)
-    const read = [parsed(rawId), parsed(rawId)]
-    jobs[0]?.reject(new Problem('overloaded', 'x'))
-    await look
-    await begun(2)
-    jobs[1]?.resolve(mail)
-    assert.deepEqual(await Promise.all(read), [mail, mail])
-    assert.deepEqual(heard, ['later', 'hasten', 'now'])
   })
 })

@@ -1,38 +1,36 @@
+import type { Owner } from '../core/fair-queue.ts'
 import type { Mail } from '../core/message.ts'
 import { Problem } from '../core/problem.ts'
+import type { Parse, Parser } from '../mime/parser.ts'
 import type { MailStore } from '../store/store.ts'
-import type { Parsed } from './read-mail.ts'
 
-export interface ParseOnceNeeds {
+export interface ParseOnceDeps {
   store: Pick<MailStore, 'readRaw' | 'readParsed' | 'keepParsed' | 'obstacle'>
-  /** With a name: nobody waits for it yet. Under that name it can be hastened. */
-  parse(raw: Uint8Array, later?: number): Promise<Mail>
-  hasten?(name: number): void
+  parser: Pick<Parser, 'use'>
 }
 
-interface UnderWay {
-  /** Nobody waited for it when it was begun. */
-  later: boolean
-  hastened: boolean
-  mail: Promise<Mail | undefined>
+/** On whose behalf a mail is parsed. */
+export interface ParseRequest {
+  /** Rate-limit key of the client; undefined if rate limits do not apply: fairness is then between mailboxes alone. */
+  client: string | undefined
+  /** The mailbox's address. */
+  mailbox: string
+  /** Nobody waits for it, and all others go first. */
+  background?: boolean
 }
 
-/** Reads the kept parse of a mail, or parses it and keeps that. However many ask at once, it is parsed once. */
-export function parseOnce({ store, parse, hasten }: ParseOnceNeeds): Parsed {
-  const underWay = new Map<number, UnderWay>()
+/** Parses and stores the mail; undefined when it is gone. A large one is not given to each of those who asked: it is in the store. */
+export type ParseOnce = (
+  rawId: number,
+  request: ParseRequest,
+  signal?: AbortSignal,
+) => Promise<Mail | 'stored' | undefined>
+
+/** However many ask for a mail at once, on whichever thread, it is parsed once. Mails are read only when their turn comes. */
+export function parseOnce({ store, parser }: ParseOnceDeps): ParseOnce {
+  /** How many wait for a mail. */
+  const readers = new Map<number, number>()
   let isFull = false
-
-  async function find(rawId: number): Promise<Mail | undefined> {
-    const kept = await store.readParsed(rawId)
-    if (kept) return kept
-    const raw = await store.readRaw(rawId)
-    if (!raw) return undefined
-    const begun = underWay.get(rawId)
-    const mail = await parse(raw.bytes, begun?.later && !begun.hastened ? rawId : undefined)
-    const isAsked = !begun?.later || begun.hastened
-    if (isAsked || (await hasRoom())) await keep(rawId, mail)
-    return mail
-  }
 
   // What nobody has asked to read takes no space from mail where that is scarce, and a write that finds none takes with it
   // whatever shares its commit.
@@ -41,7 +39,7 @@ export function parseOnce({ store, parse, hasten }: ParseOnceNeeds): Parsed {
   }
 
   // A full disk keeps nobody from reading: the next reader then parses again.
-  async function keep(rawId: number, mail: Mail): Promise<void> {
+  async function keep(rawId: number, mail: Mail): Promise<boolean> {
     try {
       await store.keepParsed(rawId, mail)
       isFull = false
@@ -49,29 +47,45 @@ export function parseOnce({ store, parse, hasten }: ParseOnceNeeds): Parsed {
       if (!(error instanceof Problem)) throw error
       isFull = true
     }
+    return !isFull
   }
 
-  function start(rawId: number, later: boolean): Promise<Mail | undefined> {
-    const begun: UnderWay = { later, hastened: false, mail: Promise.resolve(undefined) }
-    underWay.set(rawId, begun)
-    begun.mail = find(rawId).finally(() => underWay.delete(rawId))
-    return begun.mail
+  async function parseAndKeep(rawId: number, parse: Parse): Promise<Mail | 'stored' | undefined> {
+    const stored = await store.readParsed(rawId)
+    const raw = stored && isCurrent(stored) ? undefined : await store.readRaw(rawId)
+    if (!raw) return stored
+    const mail = await parse(raw.bytes)
+    const isKept = (readers.has(rawId) || (await hasRoom())) && (await keep(rawId, mail))
+    return isKept && raw.bytes.length > MAX_GIVEN_BYTES ? 'stored' : mail
   }
 
-  async function join(rawId: number, begun: UnderWay): Promise<Mail | undefined> {
-    if (!begun.hastened) hasten?.(rawId)
-    begun.hastened = true
+  return async (rawId, { background = false, ...request }, signal) => {
+    const count = (change: 1 | -1) => {
+      const left = (readers.get(rawId) ?? 0) + change
+      if (left > 0) readers.set(rawId, left)
+      else readers.delete(rawId)
+    }
+    if (!background) count(1)
     try {
-      return await begun.mail
-    } catch {
-      // Refused for want of room among those that nobody waits for: there may be room for us.
-      return await (underWay.get(rawId)?.mail ?? start(rawId, false))
+      return await parser.use(rawId, { owner: ownerOf(request), background, signal }, (parse) =>
+        parseAndKeep(rawId, parse),
+      )
+    } finally {
+      if (!background) count(-1)
     }
   }
+}
 
-  return async (rawId, haste) => {
-    const begun = underWay.get(rawId)
-    if (!begun) return await start(rawId, haste === 'later')
-    return await (begun.later && haste !== 'later' ? join(rawId, begun) : begun.mail)
-  }
+// A copy of each goes to each thread that asked.
+const MAX_GIVEN_BYTES = 256 * 1024
+
+/** Version 0.1.0 stored no positions of attachments. */
+export function isCurrent({ attachments }: Mail): boolean {
+  return attachments.every(({ position }) => position !== undefined)
+}
+
+/** Whom work for a reader is charged to. */
+export function ownerOf({ client, mailbox }: Pick<ParseRequest, 'client' | 'mailbox'>): Owner {
+  const keys = client === undefined ? [] : [`client ${client}`]
+  return [...keys, `mailbox ${mailbox}`]
 }

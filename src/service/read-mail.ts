@@ -2,6 +2,7 @@ import type { Mail, Message, RawMail, SenderChecks } from '../core/message.ts'
 import { Problem } from '../core/problem.ts'
 import type { MailStore } from '../store/store.ts'
 import { type LiveSessionNeeds, liveSession } from './live-session.ts'
+import type { Parsed } from './parsed-mail.ts'
 import type { SenderChecked } from './sender-checks.ts'
 import { within } from './within.ts'
 
@@ -20,22 +21,37 @@ export interface ReadMailNeeds extends LiveSessionNeeds {
 /** The messages of a box whose reader needs no token. */
 export type OpenBox = Pick<MailStore, 'listMessages' | 'findMessage'>
 
-/** The parse of a kept mail; undefined when the mail is gone. `later`: nobody waits for it, and all others go first. */
-export type Parsed = (rawId: number, haste?: 'later') => Promise<Mail | undefined>
+/** Which message is read, and for whom. */
+export interface MailQuery {
+  token: string
+  id: number
+  /** Rate-limit key of the client; undefined if rate limits do not apply. */
+  client: string | undefined
+  signal: AbortSignal
+}
 
 /** One message of this session with all that was read from it. */
 export async function readMail(
   needs: ReadMailNeeds,
-  token: string,
-  id: number,
+  query: MailQuery,
 ): Promise<{ message: Message; mail: Mail; checks: SenderChecks | undefined }> {
-  const message = await findMessage(needs, token, id)
+  const message = await findMessage(needs, query.token, query.id)
   const [mail, checks] = await Promise.all([
-    needs.parsed(message.rawId),
+    parsedOf(needs, message, query),
     within(needs.patienceMs, needs.senderChecks(message)),
   ])
-  if (!mail) throw messageNotFound()
   return { message, mail, checks }
+}
+
+/** What was read from this message; it is parsed now if it never was. */
+export async function parsedOf(
+  { parsed }: Pick<ReadMailNeeds, 'parsed'>,
+  { rawId, recipient: mailbox }: Message,
+  { client, signal }: Pick<MailQuery, 'client' | 'signal'>,
+): Promise<Mail> {
+  const mail = await parsed(rawId, { client, mailbox, signal })
+  if (!mail) throw messageNotFound()
+  return mail
 }
 
 /** One message of this session with its bytes and the way they came. */
@@ -50,7 +66,7 @@ export async function readRawMail(
   return { message, raw }
 }
 
-async function findMessage(
+export async function findMessage(
   needs: LiveSessionNeeds & { store: Pick<MailStore, 'findMessage'> },
   token: string,
   id: number,

@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'
 import { register } from 'prom-client'
-import type { AttachmentNote, Mail, SenderChecks } from '../core/message.ts'
+import type { SenderChecks } from '../core/message.ts'
 import { readBuiltPage } from '../http/built-page.ts'
 import { openHttp } from '../http/server.ts'
 import { openBudget, openHeld } from '../limit/held.ts'
 import { openLog } from '../log.ts'
 import { openPay } from '../pay/open.ts'
+import type { ParseOnce } from '../service/parse-once.ts'
 import { type SenderChecksNeeds, senderChecksOnce } from '../service/sender-checks.ts'
 import { caller, serve } from './ports.ts'
 import { type DoorSetup, openParts } from './setup.ts'
@@ -22,6 +23,8 @@ const pay = await openPay({ ...config.payments, now: parts.now })
 const main = caller(setup.mainPort)
 const checkSender: SenderChecksNeeds['check'] = async (facts, haste) =>
   (await main('checkSender', { ...facts, haste })) as SenderChecks | undefined
+const parseOnMain: ParseOnce = async (rawId, request, signal) =>
+  (await main('parse', { rawId, request }, signal)) as Awaited<ReturnType<ParseOnce>>
 
 const { connections: most } = config.http
 const all = openBudget(setup.shared.httpConnections, most)
@@ -32,15 +35,10 @@ const door = await openHttp(
     ...parts,
     shop,
     pay,
-    parse: async (raw, later) => (await main('parse', { raw, later })) as Mail,
-    hasten: (name) => void main('hasten', name),
+    parse: parseOnMain,
     senderChecks: config.senderChecks.on
       ? senderChecksOnce({ ...parts, check: checkSender, log })
       : async () => undefined,
-    attachment: async (raw, index) =>
-      (await main('attachment', { raw, index })) as
-        | { note: AttachmentNote; bytes: Uint8Array }
-        | undefined,
     connections: { most, take: () => all.reserve(1), giveBack: () => all.release(1), hold },
     metrics: async () => String(await main('metrics')),
     warnings: async () => (await main('warnings')) as string[],

@@ -7,9 +7,12 @@ export type Wire = MessagePort | Worker
 
 export interface Ask {
   seq: number
+  /** ABORT: the call with this number is no longer of use. */
   name: string
   value: unknown
 }
+
+const ABORT = 'abort'
 
 export type Answer = { seq: number } & (
   | { result: unknown }
@@ -26,7 +29,8 @@ interface Failed {
   stack: string | undefined
 }
 
-export type Call = (name: string, value?: unknown) => Promise<unknown>
+/** Rejects with the signal's reason as soon as that is aborted; the other end hears of it. */
+export type Call = (name: string, value?: unknown, signal?: AbortSignal) => Promise<unknown>
 
 /**
  * Asks whoever serves the other end. Bytes in the value are handed over, not copied. What is asked in one turn of the
@@ -69,30 +73,57 @@ export function caller(wire: Wire): Call {
     }
   })
 
-  return (name, value) => {
+  function send(ask: Ask): void {
+    if (asks.length === 0) setImmediate(post)
+    asks.push(ask)
+  }
+
+  function abortable(seq: number, asked: PromiseWithResolvers<unknown>, signal: AbortSignal) {
+    const abort = () => {
+      if (!pending.delete(seq)) return
+      asked.reject(signal.reason)
+      send({ seq, name: ABORT, value: undefined })
+    }
+    signal.addEventListener('abort', abort, { once: true })
+    return asked.promise.finally(() => signal.removeEventListener('abort', abort))
+  }
+
+  return async (name, value, signal) => {
+    signal?.throwIfAborted()
     last += 1
     const asked = Promise.withResolvers<unknown>()
     pending.set(last, asked)
-    if (asks.length === 0) setImmediate(post)
-    asks.push({ seq: last, name, value })
-    return asked.promise
+    send({ seq: last, name, value })
+    return await (signal ? abortable(last, asked, signal) : asked.promise)
   }
 }
 
+/** A function that the other end may call; the signal is aborted when the result is no longer of use. */
+type Command = (value: never, signal: AbortSignal) => unknown
+
 /** Answers each call by itself, in any order. */
-export function serve(wire: Wire, commands: Record<string, (value: never) => unknown>): void {
+export function serve(wire: Wire, commands: Record<string, Command>): void {
+  const running = new Map<number, AbortController>()
   wire.on('message', (asks: Ask[]) => {
-    for (const ask of asks) void answer(ask)
+    for (const ask of asks) {
+      if (ask.name === ABORT) running.get(ask.seq)?.abort()
+      else void answer(ask)
+    }
   })
 
   async function answer({ seq, name, value }: Ask): Promise<void> {
+    const ended = new AbortController()
+    running.set(seq, ended)
     try {
       const command = commands[name]
       if (!command) throw new Error(`this thread has no command ${name}`)
-      const result = await command(value as never)
+      const result = await command(value as never, ended.signal)
       wire.postMessage([{ seq, result } satisfies Answer], buffersIn(result))
     } catch (error) {
-      wire.postMessage([answerOf(seq, { error })], [])
+      // Nobody waits for it.
+      if (!ended.signal.aborted) wire.postMessage([answerOf(seq, { error })], [])
+    } finally {
+      running.delete(seq)
     }
   }
 }

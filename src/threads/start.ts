@@ -3,16 +3,18 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { AggregatorRegistry } from 'prom-client'
 import { makeWaiters } from '../bus/memory.ts'
+import { childIsolation } from '../child/isolation.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../core/log.ts'
 import type { SenderFacts } from '../core/sender.ts'
 import { makeBudget, makeHeld } from '../limit/held.ts'
 import { makeRates } from '../limit/memory.ts'
-import { openParser } from '../mime/parser.ts'
+import { openParser, type ParserOptions } from '../mime/parser.ts'
 import { openChecker } from '../sender/checker.ts'
 import { openDns } from '../sender/dns.ts'
 import { addConfiguredAccounts } from '../service/configured-accounts.ts'
 import { addConfiguredDomains } from '../service/configured-domains.ts'
+import { type ParseRequest, parseOnce } from '../service/parse-once.ts'
 import { lockFolder } from '../store/sqlite/files.ts'
 import { makeVersions } from '../store/sqlite/versions.ts'
 import type { MailStore } from '../store/store.ts'
@@ -40,6 +42,8 @@ export interface Service {
 export interface StartOptions {
   log: Log
   clock?: SharedArrayBuffer
+  /** The parse children's program and limits; only tests set it. */
+  parsing?: Partial<ParserOptions>
   /** Called when a thread ends without having been asked: the service cannot go on. */
   died(fault: Error): void
 }
@@ -47,11 +51,11 @@ export interface StartOptions {
 /** Starts every part, from the files outwards. What was started before a fault is stopped again. */
 export async function startService(
   config: Config,
-  { log, died, clock = makeClock() }: StartOptions,
+  { log, died, clock = makeClock(), parsing = {} }: StartOptions,
 ): Promise<Service> {
   const closers: Closer[] = []
   try {
-    const { drain, ...parts } = await startParts(config, { log, died, clock, closers })
+    const { drain, ...parts } = await startParts(config, { log, died, clock, parsing, closers })
     return {
       ...parts,
       async stop() {
@@ -82,7 +86,7 @@ async function closeAll(closers: Closer[]): Promise<void> {
   if (faults.length > 0) throw new AggregateError(faults, `stopping failed: ${faults}`)
 }
 
-async function startParts(given: Config, { log, died, clock, closers }: Starting) {
+async function startParts(given: Config, { log, died, clock, parsing, closers }: Starting) {
   const config = withinDescriptors(given, descriptorLimit())
   const shared: Shared = {
     clock,
@@ -103,7 +107,7 @@ async function startParts(given: Config, { log, died, clock, closers }: Starting
   await addConfiguredDomains({ store }, config)
   await addConfiguredAccounts({ store }, config.gmailAccounts)
 
-  const children = openChildren(config, { log, now })
+  const children = openChildren(config, { store, log, now, parsing })
   closers.push(children.close)
   const sweep = startSweep(config, { store, now, log })
   closers.push(sweep.stop)
@@ -201,17 +205,26 @@ async function openDoors(kind: 'http' | 'smtp', parts: DoorParts): Promise<numbe
 
 type Children = ReturnType<typeof openChildren>
 
+interface ChildrenDeps {
+  store: MailStore
+  log: Log
+  now(): Date
+  parsing: Partial<ParserOptions>
+}
+
 /** The processes that read what strangers wrote, and what the doors may ask of them. */
-function openChildren({ senderChecks }: Config, { log, now }: { log: Log; now(): Date }) {
-  const parser = openParser({ log })
+function openChildren({ senderChecks }: Config, { store, log, now, parsing }: ChildrenDeps) {
+  const parser = openParser({ log, ...parsing })
+  const parse = parseOnce({ store, parser })
+  log.debug(
+    { isolation: childIsolation().kind },
+    'child processes are kept from signalling this one',
+  )
   const checker = openChecker({ dns: openDns({ servers: senderChecks.dns, now }), log })
   return {
     commands: {
-      parse: ({ raw, later }: { raw: Uint8Array; later: number | undefined }) =>
-        parser.parse(raw, later),
-      hasten: parser.hasten,
-      attachment: ({ raw, index }: { raw: Uint8Array; index: number }) =>
-        parser.attachment(raw, index),
+      parse: ({ rawId, request }: { rawId: number; request: ParseRequest }, signal: AbortSignal) =>
+        parse(rawId, request, signal),
       checkSender: ({ haste, ...facts }: SenderFacts & { haste?: 'later' }) =>
         checker.check(facts, haste),
     },

@@ -49,6 +49,7 @@ export interface Answers {
       code: string | null
       body_text: string | null
       body_html: string | null
+      truncated?: true
       to: {
         name: string
         address: string

@@ -1,6 +1,5 @@
 import { Type } from 'typebox'
-import { Problem } from '../../core/problem.ts'
-import { readRawMail } from '../../service/read-mail.ts'
+import { readAttachment } from '../../service/attachments.ts'
 import { privateFile } from '../answer.ts'
 import { downloadHeaders } from '../disposition.ts'
 import { route } from '../route.ts'
@@ -21,12 +20,10 @@ export const attachmentRoute = route({
   }),
   output: 'application/octet-stream',
   refusals: ['invalid_token', 'session_expired', 'message_not_found', 'not_found', 'shutting_down'],
-  async handle({ token, id, index }, needs) {
-    const { raw } = await readRawMail(needs, token, id)
-    const found = await needs.attachment(raw.bytes, index)
-    if (!found) throw new Problem('not_found', 'index: this message has no such attachment.')
-    const { contentType, filename } = found.note
+  async handle(asked, needs, { client, signal }) {
+    const { note, bytes } = await readAttachment(needs, { ...asked, client, signal: signal() })
+    const { contentType, filename } = note
     const type = PICTURES.has(contentType) ? contentType : 'application/octet-stream'
-    return privateFile(type, found.bytes, downloadHeaders(filename))
+    return privateFile(type, bytes, downloadHeaders(filename))
   },
 })

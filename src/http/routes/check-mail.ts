@@ -3,12 +3,14 @@ import { isFull, type Session } from '../../core/session.ts'
 import { forceLook } from '../../service/force-look.ts'
 import {
   awaitMail,
+  type ListMailNeeds,
   listMail,
   lookAtNewest,
   type MailboxState,
   mailboxState,
 } from '../../service/inbox.ts'
 import { liveSession } from '../../service/live-session.ts'
+import { looksOf } from '../../service/look-for-codes.ts'
 import { takeRate } from '../../service/rates.ts'
 import { type Answer, empty, json, readyJson } from '../answer.ts'
 import { mailboxTag, matchesTag } from '../etag.ts'
@@ -75,11 +77,11 @@ export const checkMailRoute = route({
     if (given !== undefined) {
       const etag = mailboxTag(session)
       if (matchesTag(given, etag)) {
-        return unchangedAnswers.get(session) ?? (await unchanged(needs, session, etag))
+        return unchangedAnswers.get(session) ?? (await unchanged(needs, { session, etag }, call))
       }
     }
     if (timedOut) return timedOutAnswer(needs, session)
-    return await listing(needs, { token, session }, { sinceId, limit })
+    return await listing(needs, { token, session, call }, { sinceId, limit })
   },
 })
 
@@ -88,8 +90,8 @@ const unchangedAnswers = new WeakMap<Session, Answer<never>>()
 /** Made once for each state of a session: by the session where the store remembers it, else by its version. */
 async function unchanged(
   needs: RouteNeeds,
-  session: Session,
-  etag: string,
+  { session, etag }: { session: Session; etag: string },
+  { client }: Call,
 ): Promise<Answer<never>> {
   const key = `${session.id} unchanged`
   const kept = needs.answers.find(key, session.version)
@@ -97,7 +99,7 @@ async function unchanged(
   const answer = empty(304, { etag })
   // Whoever gave the tag may have ended before all was looked at; a list that was made here has seen to it.
   const isListed = needs.answers.find(session.id, session.version) !== undefined
-  const isLooked = isListed || (await lookAtNewest(needs, session, USUAL_LIMIT))
+  const isLooked = isListed || (await lookAtNewest(forClient(needs, client), session, USUAL_LIMIT))
   if (isLooked) {
     unchangedAnswers.set(session, answer)
     needs.answers.keep(key, session.version, { answer, bytes: 0 })
@@ -132,12 +134,16 @@ async function waitForNews(needs: RouteNeeds, call: Call, { sinceId, ...quest }:
 /** Made once for each version of a mailbox, however many ask. */
 async function listing(
   needs: RouteNeeds,
-  { token, session: found }: { token: string; session: Session },
+  { token, session: found, call }: { token: string; session: Session; call: Call },
   page: { sinceId: number; limit: number },
 ): Promise<Answer<never>> {
   const kept = needs.answers.find(answerKey(found, page), found.version)
   if (kept) return kept
-  const { session, messages, whole } = await listMail(needs, { token, session: found }, page)
+  const { session, messages, whole } = await listMail(
+    forClient(needs, call.client),
+    { token, session: found },
+    page,
+  )
   const value: Listing = { ...opening(needs, session), messages: messages.map(summaryJson) }
   // Neither kept nor tagged: the next one must look again.
   if (!whole) return readyJson(value, {})
@@ -160,4 +166,9 @@ function timedOutAnswer(needs: RouteNeeds, session: Session): Answer<Listing> {
 function opening(needs: RouteNeeds, session: Session) {
   const full = isFull(session, needs.mailbox) ? { full: true as const } : {}
   return { status: 'success' as const, ...mailboxJson(session), ...full }
+}
+
+/** The dependencies of a list whose codes are looked up for this client. */
+function forClient({ store, now, codes }: RouteNeeds, client: string | undefined): ListMailNeeds {
+  return { store, now, codes: looksOf(codes, client) }
 }

@@ -118,12 +118,15 @@ async function look(
 }
 
 /** Made once for each state of what the key may see, however often it asks. */
-async function listing({ needs, query }: Visit, etag: string): Promise<Answer<never>> {
+async function listing({ needs, call, query }: Visit, etag: string): Promise<Answer<never>> {
   const { keyId, to = '', sinceId, beforeId = '', limit } = query
   const name = `emails ${keyId} ${to} ${sinceId} ${beforeId} ${limit}`
   const kept = needs.answers.find(name, etag)
   if (kept) return kept
-  const { records, nextAfter } = await listEmails(needs, query)
+  const { records, nextAfter } = await listEmails(needs, query, {
+    client: call.client ?? `key ${keyId}`,
+    signal: call.signal(),
+  })
   const link = nextAfter === undefined ? {} : { link: nextLink(query, nextAfter) }
   const answer = readyJson(emailsJson(records), { etag, ...link })
   needs.answers.keep(name, etag, { answer, bytes: answer.body.length })

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { Type } from 'typebox'
 import { liveSession } from '../../service/live-session.ts'
+import { looksOf } from '../../service/look-for-codes.ts'
 import { mailEvents } from '../../service/mail-events.ts'
 import { privateFile } from '../answer.ts'
 import { eventStream, retryMs } from '../events.ts'
@@ -31,14 +32,18 @@ export const eventsRoute = route({
     const startsAfter = resumesAfter ?? session.lastId
     // Held until the response is closed, whether the stream was ever read or not.
     needs.waiting.enter(session.id, call)
-    const events = mailEvents(needs, {
-      token,
-      session,
-      sinceId: startsAfter,
-      resumes: resumesAfter !== undefined,
-      ...needs.quiet,
-      signal: call.signal(),
-    })
+    const codes = looksOf(needs.codes, call.client)
+    const events = mailEvents(
+      { ...needs, codes },
+      {
+        token,
+        session,
+        sinceId: startsAfter,
+        resumes: resumesAfter !== undefined,
+        ...needs.quiet,
+        signal: call.signal(),
+      },
+    )
     const opening = { startsAfter, retryMs: retryMs(needs.randomBytes) }
     // Also while we drain: a browser that is refused once never comes back, one whose stream ends does.
     const body = Readable.from(eventStream(events, opening), {

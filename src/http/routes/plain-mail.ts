@@ -18,8 +18,9 @@ export const plainMailRoutes: readonly Route[] = [
     title: 'A message without scripts',
     about: 'One message as text.',
     input: Type.Object({ id: idField }),
-    async answer({ id }, { needs, site, token }) {
-      return mailPage(site, { ...(await readMail(needs, token, id)), token })
+    async answer({ id }, { needs, site, token, call: { client, signal } }) {
+      const read = await readMail(needs, { token, id, client, signal: signal() })
+      return mailPage(site, { ...read, token })
     },
   }),
   holderRoute({

@@ -8,6 +8,7 @@ import { endSession } from '../../service/end-session.ts'
 import { extendSession } from '../../service/extend-session.ts'
 import { listMail } from '../../service/inbox.ts'
 import { liveSession } from '../../service/live-session.ts'
+import { looksOf } from '../../service/look-for-codes.ts'
 import { takeRate } from '../../service/rates.ts'
 import { type Answer, empty } from '../answer.ts'
 import { dropToken, keepToken } from '../plain-guard.ts'
@@ -100,7 +101,11 @@ async function showInbox(input: Static<typeof view>, visit: Visit): Promise<Answ
   if (input.first) return goTo(INBOX)
   if (call.client !== undefined) await takeRate(needs, 'checkMail', String(found.id))
   const page = { sinceId: 0, limit: USUAL_LIMIT }
-  const { session, messages } = await listMail(needs, { token, session: found }, page)
+  const { session, messages } = await listMail(
+    { ...needs, codes: looksOf(needs.codes, call.client) },
+    { token, session: found },
+    page,
+  )
   return inboxPage(site, {
     session,
     token,

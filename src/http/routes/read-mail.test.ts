@@ -27,6 +27,9 @@ const messageOf = async (lines: string[], more = '') => {
   return (await read(token, id, more)).body['message'] as Record<string, unknown>
 }
 
+/** Quotations in quotations around many lines: laying them all out would take more than a second. */
+const DEEP = `${'<blockquote>'.repeat(200)}first${'<br>y'.repeat(19_000)}`
+
 const RICH = [
   'From: =?utf-8?Q?Ann_S=C3=A9nder?= <ann@sender.test>',
   'To: You <you@box.test>, two@box.test',
@@ -61,6 +64,14 @@ const RICH = [
 ]
 
 describe('200', () => {
+  test('a text that a limit of parsing has cut says so; others do not', async () => {
+    const cut = await messageOf(['Subject: deep', 'Content-Type: text/html', '', DEEP, ''])
+    assert.equal(cut['truncated'], true)
+    assert.match(String(cut['body_text']), /first/)
+    assert.equal(cut['body_html'], `${DEEP}\n`)
+    assert.equal('truncated' in (await messageOf(RICH)), false)
+  })
+
   test('a message has exactly the fields of the contract', async () => {
     const { token, id } = await sent(RICH)
     const { body, headers } = await read(token, id)

@@ -70,6 +70,9 @@ const messageShape = Type.Object({
     Type.String(),
     'As the sender wrote it. Never show it unless you have made it safe.',
   ),
+  truncated: Type.Optional(
+    Type.Literal(true, { description: 'When a limit of parsing has cut the text.' }),
+  ),
   to: people,
   cc: people,
   reply_to: people,
@@ -105,8 +108,9 @@ export const readMailRoute = route({
   }),
   output: Type.Object({ status: successField, message: messageShape }),
   refusals: ['invalid_token', 'session_expired', 'message_not_found', 'shutting_down'],
-  async handle({ token, id, headers = false }, needs) {
-    const { message, mail, checks } = await readMail(needs, token, id)
+  async handle({ token, id, headers = false }, needs, { client, signal }) {
+    const query = { token, id, client, signal: signal() }
+    const { message, mail, checks } = await readMail(needs, query)
     const shown = messageJson(message, mail, checks)
     return success({ message: headers ? { ...shown, headers: mail.headers } : shown })
   },
@@ -119,6 +123,7 @@ function messageJson(message: Message, mail: Mail, checks: SenderChecks | undefi
     code: mail.codes[0]?.value ?? null,
     body_text: mail.text,
     body_html: mail.html,
+    ...(mail.truncated ? { truncated: true as const } : {}),
     to: mail.to,
     cc: mail.cc,
     reply_to: mail.replyTo,

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { inlineParser } from '../../../test/inline-parser.ts'
 import { scratchMail } from '../../../test/scratch.ts'
 import { makeWaiters, openMemoryBus } from '../../bus/memory.ts'
 import { parseAddress, parseHost } from '../../core/address.ts'
@@ -9,8 +10,18 @@ import type { MailboxId } from '../../core/session.ts'
 import { lookForCodes } from '../look-for-codes.ts'
 import type { MailboxView } from '../mailbox-view.ts'
 import { parseOnce } from '../parse-once.ts'
+import { parsedMail } from '../parsed-mail.ts'
 import { receive } from '../receive.ts'
 import { openSharedPolls } from '../shared-poll.ts'
+
+const LIMITS = {
+  atOnce: 8,
+  atOncePerOwner: 4,
+  waiting: 100,
+  waitingPerOwner: 100,
+  restMs: 1,
+  longestRestMs: 1,
+}
 
 export type CodeScene = Awaited<ReturnType<typeof openCodeScene>>
 
@@ -76,8 +87,7 @@ export async function openCodeScene({ patienceMs = PATIENT, parse = heldReader()
       bus.wake(mailbox)
     },
   }
-  const limits = { atOnce: 8, perMailbox: 4, waiting: 100, restMs: 1, longestRestMs: 1 }
-  const parsed = parseOnce({ store, parse })
+  const parsed = parsedMail({ store, parse: parseOnce({ store, parser: inlineParser(parse) }) })
   const checked: number[] = []
   const senderChecks = async ({ id }: { id: number }) => {
     checked.push(id)
@@ -85,7 +95,7 @@ export async function openCodeScene({ patienceMs = PATIENT, parse = heldReader()
   }
   const codes = lookForCodes(
     { store, bus: noting, parsed, senderChecks, log },
-    { patienceMs, limits },
+    { patienceMs, limits: LIMITS },
   )
   const mailboxPolls = openSharedPolls<MailboxView>(bus)
   const needs = { store, bus, now, codes, mailboxPolls }

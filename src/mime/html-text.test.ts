@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest'
+import { htmlConverter } from './html-text.ts'
+import { parseMail } from './parse.ts'
+
+const textOf = (html: string) => htmlConverter().convert(html)
+
+describe('text of HTML', () => {
+  for (const [name, html, text] of [
+    ['paragraphs and line breaks', '<p>one<p>two<br>three', 'one\n\ntwo\nthree'],
+    ['quotations', '<blockquote>a<blockquote>b</blockquote></blockquote>c', '> a\n> \n> > b\n\nc'],
+    ['lists', '<ol start=3><li>a<li>b</ol><ul><li>c</ul>', ' 3. a\n 4. b\n\n * c'],
+    ['links', '<a href="https://a.test/?x=1&amp;y=2">here</a>', 'here [https://a.test/?x=1&y=2]'],
+    ['a link in a link', '<a href=x:1>a<a href=x:2>b</a>', 'a [x:1]b [x:2]'],
+    ['entities and brackets', 'a &lt; b &amp; 1 < 2', 'a < b & 1 < 2'],
+    [
+      'what nobody sees',
+      '<title>t</title><style>s</style><script>x</script><!-- c -->shown',
+      'shown',
+    ],
+    ['several bodies', '<body>a</body>'.repeat(12), 'a'.repeat(12)],
+    ['an end without a beginning', 'a</blockquote></p>b', 'ab'],
+  ] as const) {
+    test(`has ${name}`, () => {
+      expect(textOf(html)).toBe(text)
+    })
+  }
+
+  for (const [name, html] of [
+    ['too long', `${'x'.repeat(1_000_001)}`],
+    ['too many tags', `${'<b>x</b>'.repeat(10_001)}`],
+    ['elements too deep', `first${'<div>'.repeat(251)}x`],
+    ['too many lines in quotations', `${'<blockquote>'.repeat(200)}first${'<br>y'.repeat(19_000)}`],
+    ['too many words in quotations', `${'<blockquote>'.repeat(200)}${'y '.repeat(10_000)}`],
+    ['ends in comments', `${'<ul><!--</ul>-->'.repeat(200)}${'y<hr>'.repeat(9_000)}`],
+    ['ends in attributes', `${'<ol a="</ol>">'.repeat(200)}${'y<hr>'.repeat(9_000)}`],
+  ] as const) {
+    test(`is cut where there are ${name}, and says so`, () => {
+      const { convert, isTruncated } = htmlConverter()
+      expect(convert(html)).not.toBe('')
+      expect(isTruncated()).toBe(true)
+    })
+  }
+
+  test('is whole in an ordinary mail, however long the correspondence', () => {
+    const reply = '<div>On Monday somebody wrote:<blockquote>'
+    const html = `${reply.repeat(40)}${'<p>Some words of a letter.</p>'.repeat(200)}`
+    const { convert, isTruncated } = htmlConverter()
+    convert(html)
+    expect(isTruncated()).toBe(false)
+  })
+
+  test('shares its limits among all parts of a mail', () => {
+    const { convert, isTruncated } = htmlConverter()
+    const tags = '<b>x</b>'.repeat(4_000)
+    for (let part = 0; part < 2; part += 1) convert(tags)
+    expect(isTruncated()).toBe(false)
+    expect(convert(tags).length).toBeLessThan(4_000)
+    expect(isTruncated()).toBe(true)
+  })
+})
+
+describe('a parsed mail says that its text was cut', () => {
+  const parts = (count: number) =>
+    `Content-Type: multipart/mixed; boundary=b\r\n\r\n${'--b\r\n\r\nx\r\n'.repeat(count)}--b--\r\n`
+  for (const [name, raw, truncated] of [
+    ['in HTML', `Content-Type: text/html\r\n\r\n${'<div>'.repeat(300)}x`, true],
+    ['after the last part that is read', parts(1_001), true],
+    ['never, as long as it is whole', parts(900), undefined],
+    ['not where HTML came with a text', alternative('<div>'.repeat(300)), undefined],
+  ] as const) {
+    test(name, () => {
+      expect(parseMail(Buffer.from(raw)).truncated).toBe(truncated)
+    })
+  }
+})
+
+function alternative(html: string): string {
+  return `Content-Type: multipart/alternative; boundary=b\r\n\r\n--b\r\n\r\nx\r\n--b\r\nContent-Type: text/html\r\n\r\n${html}\r\n--b--\r\n`
+}
+
+// Structures whose cost is levels × lines. Each mail has a hundred thousand characters; the limit of a child is a second.
+const WRAPPERS = ['blockquote', 'ul', 'a href=x', 'pre><blockquote']
+const FILLERS = ['<br>y', '<p>y', '<hr>', 'y\n']
+
+test('no structure makes the conversion take long', { timeout: 180_000 }, () => {
+  const slow: string[] = []
+  for (const wrapper of WRAPPERS) {
+    for (const filler of FILLERS) {
+      const levels = `<${wrapper}>`.repeat(Math.floor(240 / wrapper.split('><').length))
+      const html = levels + filler.repeat(100_000 / filler.length)
+      const before = process.threadCpuUsage()
+      textOf(html)
+      const { user, system } = process.threadCpuUsage(before)
+      if ((user + system) / 1_000 > 500) slow.push(`${wrapper} ${filler}`)
+    }
+  }
+  expect(slow).toEqual([])
+})

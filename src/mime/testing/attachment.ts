@@ -1,0 +1,10 @@
+import type { Mail } from '../../core/message.ts'
+import { decodeTransfer } from '../transfer.ts'
+
+/** The bytes of an attachment, found where the parsed mail says. */
+export function attachmentBytes(raw: Uint8Array, mail: Mail, index: number): Buffer | undefined {
+  const position = mail.attachments[index]?.position
+  if (!position) return undefined
+  const body = Buffer.from(raw.subarray(position.start, position.end))
+  return decodeTransfer(body, position.encoding)
+}

@@ -1,0 +1,76 @@
+import { openScheduler, timed } from '../core/fair-scheduler.ts'
+import type { AttachmentNote, PartPosition } from '../core/message.ts'
+import { Problem } from '../core/problem.ts'
+import { decodeInSteps } from '../mime/transfer.ts'
+import type { MailStore } from '../store/store.ts'
+import { ownerOf } from './parse-once.ts'
+import {
+  type FindMailNeeds,
+  findMessage,
+  type MailQuery,
+  messageNotFound,
+  parsedOf,
+  type ReadMailNeeds,
+} from './read-mail.ts'
+
+export interface AttachmentDeps extends FindMailNeeds, Pick<ReadMailNeeds, 'parsed'> {
+  attachments: AttachmentReader
+}
+
+/** Reads attachments out of raw mails. */
+export interface AttachmentReader {
+  read(rawId: number, position: PartPosition, request: AttachmentRequest): Promise<Uint8Array>
+}
+
+interface AttachmentRequest {
+  client: string | undefined
+  mailbox: string
+  signal: AbortSignal
+}
+
+// A mail of 10 MB takes some 50 ms of this thread to unpack and decode. One at a time: whatever is asked for, what others ask for is
+// answered in between.
+const LIMITS = { slots: 1, maxWaiting: 200, maxWaitingPerKey: 20 }
+
+/** Clients and mailboxes take turns; requests for the same attachment share one run. */
+export function openAttachments({
+  store,
+}: {
+  store: Pick<MailStore, 'readRaw'>
+}): AttachmentReader {
+  const scheduler = openScheduler(LIMITS)
+
+  async function read(rawId: number, { start, end, encoding }: PartPosition): Promise<Uint8Array> {
+    const raw = await store.readRaw(rawId)
+    if (!raw) throw messageNotFound()
+    const { buffer, byteOffset, length } = raw.bytes
+    const body = Buffer.from(buffer, byteOffset, length).subarray(start, end)
+    return await decodeInSteps(body, encoding)
+  }
+
+  return {
+    read(rawId, position, { signal, ...owner }) {
+      const request = { owner: ownerOf(owner), signal }
+      return scheduler.run(`${rawId} ${position.start}`, request, () =>
+        timed(read(rawId, position)),
+      )
+    },
+  }
+}
+
+/** One attachment, by its index in readMail. Its place in the raw mail is known from the parse: nothing is parsed again. */
+export async function readAttachment(
+  deps: AttachmentDeps,
+  query: MailQuery & { index: number },
+): Promise<{ note: AttachmentNote; bytes: Uint8Array }> {
+  const message = await findMessage(deps, query.token, query.id)
+  const mail = await parsedOf(deps, message, query)
+  const note = mail.attachments[query.index]
+  if (!note?.position) {
+    throw new Problem('not_found', 'index: this message has no such attachment.')
+  }
+  const { client, signal } = query
+  const { rawId, recipient: mailbox } = message
+  const bytes = await deps.attachments.read(rawId, note.position, { client, mailbox, signal })
+  return { note, bytes }
+}

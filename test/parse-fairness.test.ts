@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, test } from 'vitest'
+import { type Asked, ask, refusalFault } from './ask.ts'
+import { type House, openHouse } from './house.ts'
+import { connectSmtp } from './smtp-client.ts'
+import { until } from './until.ts'
+
+const [EVE, BOB] = ['203.0.113.9', '198.51.100.7']
+// As fast as one IP may send, see the rates of SMTP.
+const HOSTILE_PER_SECOND = 8
+const ROUNDS = 6
+
+// A parse child that takes all the CPU time there is for a mail that begins with `spin`: what a limit on HTML cannot help against.
+const script = new URL('../src/mime/testing/moody-child.ts', import.meta.url)
+let house: House
+beforeAll(async () => {
+  house = await openHouse({
+    env: { MAYFLY_TRUST_PROXY: '127.0.0.1', MAYFLY_SMTP_PROXY_FROM: '127.0.0.1' },
+    parsing: { script },
+    parseDeadlineMs: 4_000,
+  })
+})
+afterAll(() => house.stop())
+
+const get = (path: string, { ip, token }: { ip: string; token: string }): Promise<Asked> =>
+  ask(`${house.url}${path}`, {
+    headers: { 'x-forwarded-for': ip, authorization: `Bearer ${token}` },
+  })
+
+const newestOf = async (owner: { ip: string; token: string }) => {
+  const { body } = await get('/api/check-mail?limit=1', owner)
+  const [message] = body['messages'] as { id: number; code: string | null }[]
+  assert.ok(message)
+  return message
+}
+
+/** Sends hostile mails to many mailboxes of one client and reads them, until it is told to end. */
+async function flood(ended: AbortSignal) {
+  const smtp = await connectSmtp(house.smtpPort, '127.0.0.1', EVE)
+  const sessions = await Promise.all(
+    [1, 2, 3, 4].map(async () => ({
+      ip: EVE,
+      ...(await house.session({}, { 'x-forwarded-for': EVE })),
+    })),
+  )
+  const answers: Promise<Asked>[] = []
+  for (let count = 0; !ended.aborted; count += 1) {
+    const owner = sessions[count % sessions.length] ?? { ip: EVE, token: '', email: '' }
+    const { code } = await smtp.send({ to: [owner.email], raw: `spin: ${count}\r\n\r\nx\r\n` })
+    assert.equal(code, 250)
+    const { id } = await newestOf(owner)
+    answers.push(get(`/api/read-mail?id=${id}`, owner))
+    await pause(1_000 / HOSTILE_PER_SECOND)
+  }
+  smtp.close()
+  return await Promise.all(answers)
+}
+
+/** How much longer than on an idle machine things take right now: others may be at work here. */
+function slowness(): number {
+  const [startedAt, before] = [performance.now(), process.threadCpuUsage()]
+  let usedMs = 0
+  while (usedMs < 20) {
+    const { user, system } = process.threadCpuUsage(before)
+    usedMs = (user + system) / 1_000
+  }
+  return Math.max(1, (performance.now() - startedAt) / usedMs)
+}
+
+test('while one client floods the parser, another reads its mail within 2 s and sees its code', async () => {
+  const ended = new AbortController()
+  const bob = { ip: BOB, ...(await house.session({}, { 'x-forwarded-for': BOB })) }
+  const smtp = await connectSmtp(house.smtpPort, '127.0.0.1', BOB)
+  // As the service itself does when it has started: the children are there before the first reader.
+  await smtp.send({ to: [bob.email], raw: 'Subject: first\r\n\r\nYour code is 482900\r\n' })
+  await until(async () => (await newestOf(bob)).code !== null)
+  const flooding = flood(ended.signal)
+  await pause(2_000)
+  const tookMs: number[] = []
+  let slowest = 1
+  for (let round = 0; round < ROUNDS; round += 1) {
+    slowest = Math.max(slowest, slowness())
+    const code = String(482_910 + round)
+    const raw = `Subject: hi\r\n\r\nYour verification code is ${code}\r\n`
+    assert.equal((await smtp.send({ to: [bob.email], raw })).code, 250)
+    const { id } = await newestOf(bob)
+    const startedAt = performance.now()
+    // Every other mail is read; of the others only the list tells.
+    if (round % 2 === 0) {
+      const read = await get(`/api/read-mail?id=${id}`, bob)
+      assert.equal(read.status, 200, read.text)
+    } else await until(async () => (await newestOf(bob)).code === code)
+    tookMs.push(Math.round(performance.now() - startedAt))
+  }
+  smtp.close()
+  ended.abort()
+  const answers = await flooding
+  assert.ok(Math.max(...tookMs) < 2_000 * slowest, `took ${tookMs} ms, ${slowest} times as slow`)
+
+  // Who floods waits for himself: answered, each of his requests, and told to try again.
+  const refused = answers.filter(({ status }) => status === 503)
+  assert.ok(answers.length > 2 * ROUNDS && refused.length > 0, `${answers.length} answers`)
+  for (const { status } of answers) assert.ok(status === 200 || status === 503, `${status}`)
+  for (const one of refused) {
+    assert.equal(one.body['code'], 'overloaded')
+    assert.equal(refusalFault(one), undefined)
+  }
+})
