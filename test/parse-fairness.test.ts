@@ -76,31 +76,36 @@ test('while one client floods the parser, another reads its mail within 2 s and 
   await smtp.send({ to: [bob.email], raw: 'Subject: first\r\n\r\nYour code is 482900\r\n' })
   await until(async () => (await newestOf(bob)).code !== null)
   const flooding = flood(ended.signal)
-  await pause(2_000)
   const tookMs: number[] = []
   let slowest = 1
-  for (let round = 0; round < ROUNDS; round += 1) {
-    slowest = Math.max(slowest, slowness())
-    const code = String(482_910 + round)
-    const raw = `Subject: hi\r\n\r\nYour verification code is ${code}\r\n`
-    assert.equal((await smtp.send({ to: [bob.email], raw })).code, 250)
-    const { id } = await newestOf(bob)
-    const startedAt = performance.now()
-    // Every other mail is read; of the others only the list tells.
-    if (round % 2 === 0) {
-      const read = await get(`/api/read-mail?id=${id}`, bob)
-      assert.equal(read.status, 200, read.text)
-    } else await until(async () => (await newestOf(bob)).code === code)
-    tookMs.push(Math.round(performance.now() - startedAt))
+  try {
+    await pause(2_000)
+    for (let round = 0; round < ROUNDS; round += 1) {
+      slowest = Math.max(slowest, slowness())
+      const code = String(482_910 + round)
+      const raw = `Subject: hi\r\n\r\nYour verification code is ${code}\r\n`
+      assert.equal((await smtp.send({ to: [bob.email], raw })).code, 250)
+      const { id } = await newestOf(bob)
+      const startedAt = performance.now()
+      // Every other mail is read; of the others only the list tells.
+      if (round % 2 === 0) {
+        const read = await get(`/api/read-mail?id=${id}`, bob)
+        assert.equal(read.status, 200, read.text)
+      } else await until(async () => (await newestOf(bob)).code === code)
+      tookMs.push(Math.round(performance.now() - startedAt))
+      await pause(500)
+    }
+  } finally {
+    smtp.close()
+    ended.abort()
+    await flooding.catch(() => {})
   }
-  smtp.close()
-  ended.abort()
   const answers = await flooding
   assert.ok(Math.max(...tookMs) < 2_000 * slowest, `took ${tookMs} ms, ${slowest} times as slow`)
 
   // Who floods waits for himself: answered, each of his requests, and told to try again.
   const refused = answers.filter(({ status }) => status === 503)
-  assert.ok(answers.length > 2 * ROUNDS && refused.length > 0, `${answers.length} answers`)
+  assert.ok(answers.length > ROUNDS && refused.length > 0, `${answers.length} answers`)
   for (const { status } of answers) assert.ok(status === 200 || status === 503, `${status}`)
   for (const one of refused) {
     assert.equal(one.body['code'], 'overloaded')

@@ -216,10 +216,7 @@ interface ChildrenDeps {
 function openChildren({ senderChecks }: Config, { store, log, now, parsing }: ChildrenDeps) {
   const parser = openParser({ log, ...parsing })
   const parse = parseOnce({ store, parser })
-  log.debug(
-    { isolation: childIsolation().kind },
-    'child processes are kept from signalling this one',
-  )
+  log.debug({ isolation: childIsolation().kind }, 'isolation of child processes')
   const checker = openChecker({ dns: openDns({ servers: senderChecks.dns, now }), log })
   return {
     commands: {
