@@ -160,7 +160,7 @@ describe('the operator’s commands on sessions and mail, beside the running ser
     expect((await check(token)).body.messages).toHaveLength(0)
     expect(status).toBe(0)
     expect(stdout).toMatch(/^Deleted \d+ messages \(.*\) from 127\.0\.0\.1: \d+ in \d+ session/)
-    expect(stderr).toMatch(/^Examining \d+ of \d+ rows /)
+    expect(stderr).toMatch(/^Examining \d+ of \d+ rows$/m)
     expect(mayfly('inbox', '--operator', '--no-wait').stdout).toBe(
       'No mail for postmaster or abuse.\n',
     )

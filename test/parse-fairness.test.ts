@@ -37,7 +37,7 @@ const newestOf = async (owner: { ip: string; token: string }) => {
 
 /** Sends hostile mails to many mailboxes of one client and reads them, until it is told to end. */
 async function flood(ended: AbortSignal) {
-  const smtp = await connectSmtp(house.smtpPort, '127.0.0.1', EVE)
+  const smtp = await connectSmtp(house.smtpPort, '127.0.0.1', { proxyFor: EVE })
   const sessions = await Promise.all(
     [1, 2, 3, 4].map(async () => ({
       ip: EVE,
@@ -71,7 +71,7 @@ function slowness(): number {
 test('while one client floods the parser, another reads its mail within 2 s and sees its code', async () => {
   const ended = new AbortController()
   const bob = { ip: BOB, ...(await house.session({}, { 'x-forwarded-for': BOB })) }
-  const smtp = await connectSmtp(house.smtpPort, '127.0.0.1', BOB)
+  const smtp = await connectSmtp(house.smtpPort, '127.0.0.1', { proxyFor: BOB })
   // As the service itself does when it has started: the children are there before the first reader.
   await smtp.send({ to: [bob.email], raw: 'Subject: first\r\n\r\nYour code is 482900\r\n' })
   await until(async () => (await newestOf(bob)).code !== null)

@@ -62,26 +62,9 @@ export async function openHttp(
   let draining = false
   const { trustProxy } = config.http
   const { signalOf, stop } = responseSignals()
-  const rules = rulesOf(config)
-  const { parseDeadlineMs: deadlineMs } = config.http
-  const parsed = parsedMail(deadlineMs === undefined ? needs : { ...needs, deadlineMs })
-  const codes = lookForCodes({ ...needs, parsed }, rules)
-  const attachments = openAttachments(needs)
-  const routeNeeds: RouteNeeds = {
-    ...needs,
-    ...rules,
-    parsed,
-    codes,
-    mailboxPolls: openSharedPolls(needs.bus),
-    readerPolls: openSharedPolls(needs.bus),
-    attachments,
-    answers: keepAnswers(KEPT_ANSWER_BYTES),
-    waiting: countWaiting(),
-    outgoing: outgoingBudget(OUTGOING_BYTES),
-    draining: () => draining,
-  }
+  const { routeDeps, closeLookups } = openRouteDeps(needs, () => draining)
   const serving: Serving = {
-    needs: routeNeeds,
+    needs: routeDeps,
     clientOf: clientFinder(
       trustProxy,
       config.rateLimits,
@@ -119,7 +102,7 @@ export async function openHttp(
     drain,
     async close() {
       drain()
-      codes.close()
+      closeLookups()
       const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_LOOK_MS)
       const late = setTimeout(() => app.server.closeAllConnections(), CLOSING_MS)
       await app.close()
@@ -127,6 +110,32 @@ export async function openHttp(
       clearTimeout(late)
     },
   }
+}
+
+/** What the routes share: queues, caches and budgets of this thread. */
+function openRouteDeps(
+  needs: HttpNeeds,
+  draining: () => boolean,
+): { routeDeps: RouteNeeds; closeLookups(): void } {
+  const { config } = needs
+  const rules = rulesOf(config)
+  const { parseDeadlineMs: deadlineMs } = config.http
+  const parsed = parsedMail(deadlineMs === undefined ? needs : { ...needs, deadlineMs })
+  const codes = lookForCodes({ ...needs, parsed }, rules)
+  const routeDeps: RouteNeeds = {
+    ...needs,
+    ...rules,
+    parsed,
+    codes,
+    attachments: openAttachments(needs),
+    mailboxPolls: openSharedPolls(needs.bus),
+    readerPolls: openSharedPolls(needs.bus),
+    answers: keepAnswers(KEPT_ANSWER_BYTES),
+    waiting: countWaiting(),
+    outgoing: outgoingBudget(OUTGOING_BYTES),
+    draining,
+  }
+  return { routeDeps, closeLookups: codes.close }
 }
 
 function rulesOf(config: HttpConfig): Rules {
