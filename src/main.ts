@@ -12,6 +12,7 @@ import { testAccount } from './imap/test-account.ts'
 import { openLog } from './log.ts'
 import { openParser } from './mime/parser.ts'
 import type { AccountBook } from './service/accounts.ts'
+import { openLargeReads } from './service/large-reads.ts'
 import { parseOnce } from './service/parse-once.ts'
 import { parsedMail } from './service/parsed-mail.ts'
 import { withoutPasswords } from './setting-values.ts'
@@ -56,7 +57,11 @@ function deeds(): Deeds {
       withStore(openMailBeside(read().config), async (store) => {
         const parser = openParser({ log: errorLog() })
         try {
-          const parsed = parsedMail({ store, parse: parseOnce({ store, parser }) })
+          const parsed = parsedMail({
+            store,
+            parse: parseOnce({ store, parser }),
+            largeReads: openLargeReads(),
+          })
           await deed({ ...store, parsed, pause: () => pause(1_000) })
         } finally {
           await parser.close()

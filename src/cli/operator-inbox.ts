@@ -85,6 +85,7 @@ async function printMessage(mail: OperatorMail, id: number, print: Print): Promi
   const whole = await mail.parsed(message.rawId, {
     client: undefined,
     mailbox: message.recipient,
+    size: message.size,
   })
   const { receivedAt, senderName, senderEmail, recipient, subject } = message
   const text = whole?.text ?? ''

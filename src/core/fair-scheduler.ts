@@ -136,16 +136,6 @@ function answerAll({ waiters }: Shared, outcome: PromiseSettledResult<unknown>):
   }
 }
 
-/** For a job whose cost is the time that passes. */
-export function timed<T>(result: Promise<T>): Running<T> {
-  const startedAt = performance.now()
-  const cost = result.then(
-    () => performance.now() - startedAt,
-    () => performance.now() - startedAt,
-  )
-  return { result, cost }
-}
-
 export function stopping(): Problem {
   return new Problem('shutting_down', 'The service is stopping.', 1)
 }

@@ -61,6 +61,7 @@ export interface HttpNeeds
       | 'attachments'
       | 'bus'
       | 'codes'
+      | 'largeReads'
       | 'parsed'
       | 'store'
       | 'mailboxPolls'
@@ -135,7 +136,10 @@ export interface Rules extends Pick<CreateSessionNeeds, 'lives' | 'cooldownMs' |
 export interface RouteNeeds
   extends Omit<HttpNeeds, 'config' | 'parse'>,
     Rules,
-    Pick<ServiceNeeds, 'attachments' | 'codes' | 'parsed' | 'mailboxPolls' | 'readerPolls'> {
+    Pick<
+      ServiceNeeds,
+      'attachments' | 'codes' | 'largeReads' | 'parsed' | 'mailboxPolls' | 'readerPolls'
+    > {
   answers: Answers
   outgoing: Outgoing
   waiting: Waiting

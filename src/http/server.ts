@@ -3,6 +3,7 @@ import { isLoopback, rangeTest } from '../core/ip.ts'
 import { Problem } from '../core/problem.ts'
 import { accountRules } from '../service/accounts.ts'
 import { openAttachments } from '../service/attachments.ts'
+import { openLargeReads } from '../service/large-reads.ts'
 import { lookForCodes } from '../service/look-for-codes.ts'
 import { outageTeller } from '../service/outage.ts'
 import { parsedMail } from '../service/parsed-mail.ts'
@@ -120,14 +121,17 @@ function openRouteDeps(
   const { config } = needs
   const rules = rulesOf(config)
   const { parseDeadlineMs: deadlineMs } = config.http
-  const parsed = parsedMail(deadlineMs === undefined ? needs : { ...needs, deadlineMs })
+  const largeReads = openLargeReads()
+  const deadline = deadlineMs === undefined ? {} : { deadlineMs }
+  const parsed = parsedMail({ ...needs, largeReads, ...deadline })
   const codes = lookForCodes({ ...needs, parsed }, rules)
   const routeDeps: RouteNeeds = {
     ...needs,
     ...rules,
     parsed,
     codes,
-    attachments: openAttachments(needs),
+    largeReads,
+    attachments: openAttachments({ ...needs, largeReads }),
     mailboxPolls: openSharedPolls(needs.bus),
     readerPolls: openSharedPolls(needs.bus),
     answers: keepAnswers(KEPT_ANSWER_BYTES),

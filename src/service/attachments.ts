@@ -1,9 +1,8 @@
-import { openScheduler, timed } from '../core/fair-scheduler.ts'
 import type { AttachmentNote, PartPosition } from '../core/message.ts'
 import { Problem } from '../core/problem.ts'
 import { decodeInSteps } from '../mime/transfer.ts'
 import type { MailStore } from '../store/store.ts'
-import { ownerOf } from './parse-once.ts'
+import type { LargeRead, LargeReads } from './large-reads.ts'
 import {
   type FindMailNeeds,
   findMessage,
@@ -19,27 +18,17 @@ export interface AttachmentDeps extends FindMailNeeds, Pick<ReadMailNeeds, 'pars
 
 /** Reads attachments out of raw mails. */
 export interface AttachmentReader {
-  read(rawId: number, position: PartPosition, request: AttachmentRequest): Promise<Uint8Array>
+  read(rawId: number, position: PartPosition, request: LargeRead): Promise<Uint8Array>
 }
 
-interface AttachmentRequest {
-  client: string | undefined
-  mailbox: string
-  signal: AbortSignal
-}
-
-// A mail of 10 MB takes some 50 ms of this thread to unpack and decode. One at a time: whatever is asked for, what others ask for is
-// answered in between.
-const LIMITS = { slots: 1, maxWaiting: 200, maxWaitingPerKey: 20 }
-
-/** Clients and mailboxes take turns; requests for the same attachment share one run. */
+/** Requests for the same attachment share one run. */
 export function openAttachments({
   store,
+  largeReads,
 }: {
   store: Pick<MailStore, 'readRaw'>
+  largeReads: LargeReads
 }): AttachmentReader {
-  const scheduler = openScheduler(LIMITS)
-
   async function read(rawId: number, { start, end, encoding }: PartPosition): Promise<Uint8Array> {
     const raw = await store.readRaw(rawId)
     if (!raw) throw messageNotFound()
@@ -49,12 +38,8 @@ export function openAttachments({
   }
 
   return {
-    read(rawId, position, { signal, ...owner }) {
-      const request = { owner: ownerOf(owner), signal }
-      return scheduler.run(`${rawId} ${position.start}`, request, () =>
-        timed(read(rawId, position)),
-      )
-    },
+    read: (rawId, position, request) =>
+      largeReads.run(`part ${rawId} ${position.start}`, request, () => read(rawId, position)),
   }
 }
 
@@ -70,7 +55,8 @@ export async function readAttachment(
     throw new Problem('not_found', 'index: this message has no such attachment.')
   }
   const { client, signal } = query
-  const { rawId, recipient: mailbox } = message
-  const bytes = await deps.attachments.read(rawId, note.position, { client, mailbox, signal })
+  const { rawId, recipient: mailbox, size } = message
+  const request = { client, mailbox, size, signal }
+  const bytes = await deps.attachments.read(rawId, note.position, request)
   return { note, bytes }
 }

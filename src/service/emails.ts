@@ -98,7 +98,9 @@ async function* recordsOf(
   for (let at = 0; at < messages.length; at += AT_ONCE) {
     const some = messages.slice(at, at + AT_ONCE)
     const mails = await Promise.all(
-      some.map(({ rawId, recipient: mailbox }) => parsed(rawId, { ...reader, mailbox })),
+      some.map(({ rawId, recipient: mailbox, size }) =>
+        parsed(rawId, { ...reader, mailbox, size }),
+      ),
     )
     for (const [index, message] of some.entries()) {
       const mail = mails[index]

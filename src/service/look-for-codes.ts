@@ -65,7 +65,8 @@ export function lookForCodes(
     if (!message) return ''
     // Another thread was quicker.
     if (message.code !== undefined) return message.code
-    const request = { client, mailbox: message.recipient, background: true }
+    const { recipient, size } = message
+    const request = { client, mailbox: recipient, size, background: true }
     const mail = await parsed(message.rawId, request)
     if (!mail) return ''
     // Whoever opens it then need not wait for them.

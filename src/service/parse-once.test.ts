@@ -7,7 +7,8 @@ import { EMPTY_MAIL, type Mail } from '../core/message.ts'
 import { Problem } from '../core/problem.ts'
 import { OPERATOR } from '../core/session.ts'
 import type { MailStore } from '../store/store.ts'
-import { type ParseRequest, parseOnce } from './parse-once.ts'
+import { openLargeReads } from './large-reads.ts'
+import { parseOnce } from './parse-once.ts'
 import { parsedMail } from './parsed-mail.ts'
 
 let store: MailStore
@@ -32,9 +33,10 @@ beforeEach(async () => {
 })
 afterEach(() => close())
 
+const largeReads = openLargeReads()
 const mail = { ...EMPTY_MAIL, text: 'hi' }
-const READER: ParseRequest = { client: '192.0.2.1', mailbox: 'abuse@box.test' }
-const LOOKUP: ParseRequest = { ...READER, background: true }
+const READER = { client: '192.0.2.1', mailbox: 'abuse@box.test', size: 18 }
+const LOOKUP = { ...READER, background: true }
 const parsing = (parse: (raw: Uint8Array) => Promise<Mail>, trouble: Partial<MailStore> = {}) =>
   parseOnce({ store: { ...store, ...trouble }, parser: inlineParser(parse) })
 
@@ -74,7 +76,7 @@ test('a large mail is left in the store, and read there by each who asked', asyn
   const readRaw = async () => ({ ...raw, bytes: Buffer.alloc(256 * 1024 + 1) })
   const parse = parsing(async () => mail, { readRaw })
   assert.equal(await parse(rawId, READER), 'stored')
-  assert.deepEqual(await parsedMail({ store, parse })(rawId, READER), mail)
+  assert.deepEqual(await parsedMail({ store, largeReads, parse })(rawId, READER), mail)
 })
 
 test('what an older version has stored without positions of attachments is parsed once more', async () => {
@@ -89,7 +91,7 @@ test('what an older version has stored without positions of attachments is parse
   await store.keepParsed(rawId, { ...mail, attachments: [note] })
   const current = { ...note, position: { start: 0, end: 1, encoding: '' } }
   const parse = parsing(async () => ({ ...mail, attachments: [current] }))
-  const read = parsedMail({ store, parse })
+  const read = parsedMail({ store, largeReads, parse })
   assert.deepEqual((await read(rawId, READER))?.attachments, [current])
   assert.deepEqual((await store.readParsed(rawId))?.attachments, [current])
 })
@@ -98,13 +100,13 @@ describe('a reader', () => {
   const never = () => new Promise<never>(() => {})
 
   test('who has waited too long is told to try again', async () => {
-    const parsed = parsedMail({ store, parse: parsing(never), deadlineMs: 1 })
+    const parsed = parsedMail({ store, largeReads, parse: parsing(never), deadlineMs: 1 })
     await assert.rejects(parsed(rawId, READER), { code: 'overloaded', retryAfter: 2 })
   })
 
   test('who has gone is not waited for', async () => {
     const gone = new AbortController()
-    const parsed = parsedMail({ store, parse: parsing(never) })
+    const parsed = parsedMail({ store, largeReads, parse: parsing(never) })
     const read = parsed(rawId, { ...READER, signal: gone.signal })
     gone.abort(new Error('the client hung up'))
     await assert.rejects(read, /hung up/)

@@ -1,11 +1,13 @@
 import type { Mail } from '../core/message.ts'
 import { Problem } from '../core/problem.ts'
 import type { MailStore } from '../store/store.ts'
+import type { LargeReads } from './large-reads.ts'
 import { isCurrent, type ParseOnce, type ParseRequest } from './parse-once.ts'
 
 export interface ParsedMailDeps {
   store: Pick<MailStore, 'readParsed'>
   parse: ParseOnce
+  largeReads: LargeReads
   /** How long a reader waits; only tests set it. */
   deadlineMs?: number
 }
@@ -13,7 +15,8 @@ export interface ParsedMailDeps {
 /** The parsed form of a stored mail; undefined when the mail is gone. */
 export type Parsed = (
   rawId: number,
-  request: ParseRequest & { signal?: AbortSignal },
+  /** `size`: of the mail. */
+  request: ParseRequest & { size: number; signal?: AbortSignal },
 ) => Promise<Mail | undefined>
 
 // Well below the time after which the HTTP server closes a silent connection, and longer than a client's fair share of two
@@ -22,15 +25,22 @@ const DEADLINE_MS = 10_000
 const RETRY_SECONDS = 2
 
 /** Reads what was parsed before, or has the mail parsed. A reader who has waited too long gets `overloaded`. */
-export function parsedMail({ store, parse, deadlineMs = DEADLINE_MS }: ParsedMailDeps): Parsed {
-  return async (rawId, { signal, ...request }) => {
-    const stored = await store.readParsed(rawId)
+export function parsedMail({
+  store,
+  parse,
+  largeReads,
+  deadlineMs = DEADLINE_MS,
+}: ParsedMailDeps): Parsed {
+  return async (rawId, { signal, size, ...request }) => {
+    const readStored = () =>
+      largeReads.run(`parsed ${rawId}`, { ...request, size, signal }, () => store.readParsed(rawId))
+    const stored = await readStored()
     if (stored && isCurrent(stored)) return stored
     const made = request.background
       ? await parse(rawId, request)
       : await withDeadline(deadlineMs, signal, (ended) => parse(rawId, request, ended))
     if (made !== 'stored') return made
-    const read = await store.readParsed(rawId)
+    const read = await readStored()
     // Deleted, or moved to another day's partition: the message tells which.
     if (!read) throw new Problem('overloaded', 'The message has just changed. Try again.', 1)
     return read

@@ -1,6 +1,7 @@
 import type { Mail, Message, RawMail, SenderChecks } from '../core/message.ts'
 import { Problem } from '../core/problem.ts'
 import type { MailStore } from '../store/store.ts'
+import type { LargeReads } from './large-reads.ts'
 import { type LiveSessionNeeds, liveSession } from './live-session.ts'
 import type { Parsed } from './parsed-mail.ts'
 import type { SenderChecked } from './sender-checks.ts'
@@ -8,6 +9,7 @@ import { within } from './within.ts'
 
 export interface FindMailNeeds extends LiveSessionNeeds {
   store: Pick<MailStore, 'findSession' | 'findMessage' | 'readRaw'>
+  largeReads: LargeReads
 }
 
 export interface ReadMailNeeds extends LiveSessionNeeds {
@@ -46,10 +48,10 @@ export async function readMail(
 /** What was read from this message; it is parsed now if it never was. */
 export async function parsedOf(
   { parsed }: Pick<ReadMailNeeds, 'parsed'>,
-  { rawId, recipient: mailbox }: Message,
+  { rawId, recipient: mailbox, size }: Message,
   { client, signal }: Pick<MailQuery, 'client' | 'signal'>,
 ): Promise<Mail> {
-  const mail = await parsed(rawId, { client, mailbox, signal })
+  const mail = await parsed(rawId, { client, mailbox, size, signal })
   if (!mail) throw messageNotFound()
   return mail
 }
@@ -57,11 +59,13 @@ export async function parsedOf(
 /** One message of this session with its bytes and the way they came. */
 export async function readRawMail(
   needs: FindMailNeeds,
-  token: string,
-  id: number,
+  { token, id, client, signal }: MailQuery,
 ): Promise<{ message: Message; raw: RawMail }> {
   const message = await findMessage(needs, token, id)
-  const raw = await needs.store.readRaw(message.rawId)
+  const { rawId, recipient: mailbox, size } = message
+  const raw = await needs.largeReads.run(`raw ${rawId}`, { client, mailbox, size, signal }, () =>
+    needs.store.readRaw(rawId),
+  )
   if (!raw) throw messageNotFound()
   return { message, raw }
 }

@@ -15,8 +15,8 @@ export const rawMailRoute = route({
   input: Type.Object({ token: tokenField, id: idField }),
   output: 'message/rfc822',
   refusals: ['invalid_token', 'session_expired', 'message_not_found'],
-  async handle({ token, id }, needs) {
-    const { message, raw } = await readRawMail(needs, token, id)
+  async handle({ token, id }, needs, { client, signal }) {
+    const { message, raw } = await readRawMail(needs, { token, id, client, signal: signal() })
     const lines = Buffer.from(traceLines(message, raw, needs.hostname))
     const headers = downloadHeaders(`message-${id}.eml`)
     return privateFile('message/rfc822', Buffer.concat([lines, raw.bytes]), headers)

@@ -7,6 +7,7 @@ import { makeToken, secretHash } from '../../core/id.ts'
 import type { LogFacts } from '../../core/log.ts'
 import { EMPTY_MAIL, type Mail } from '../../core/message.ts'
 import type { MailboxId } from '../../core/session.ts'
+import { openLargeReads } from '../large-reads.ts'
 import { lookForCodes } from '../look-for-codes.ts'
 import type { MailboxView } from '../mailbox-view.ts'
 import { parseOnce } from '../parse-once.ts'
@@ -87,7 +88,8 @@ export async function openCodeScene({ patienceMs = PATIENT, parse = heldReader()
       bus.wake(mailbox)
     },
   }
-  const parsed = parsedMail({ store, parse: parseOnce({ store, parser: inlineParser(parse) }) })
+  const parseStored = parseOnce({ store, parser: inlineParser(parse) })
+  const parsed = parsedMail({ store, largeReads: openLargeReads(), parse: parseStored })
   const checked: number[] = []
   const senderChecks = async ({ id }: { id: number }) => {
     checked.push(id)
