@@ -87,6 +87,23 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       assert.ok(before && after && after.version > before.version)
     })
 
+    test('removes a message that is named twice once, and no bytes of another mailbox', async () => {
+      const ann = await scene.session('ann@box.test')
+      const bob = await scene.session('bob@box.test')
+      await sendFrom(GOOD, ['ann@box.test'], 'older', 20)
+      await sendFrom(GOOD, ['ann@box.test', 'bob@box.test'], 'newest', 100)
+      const [newest = 0] = await scene.store.listMessageIds(ann.id)
+      const [bobs = 0] = await scene.store.listMessageIds(bob.id)
+      assert.deepEqual(await scene.store.deleteMessages(ann.id, [newest, newest]), {
+        messages: 1,
+        bytes: 100,
+      })
+      const after = await scene.other.findSession(ann.tokenHash)
+      assert.deepEqual([after?.count, after?.bytes], [1, 20])
+      const rawId = (await scene.other.findMessage(bob.id, bobs))?.rawId ?? 0
+      assert.ok(await scene.other.readRaw(rawId))
+    })
+
     test('of which none is there changes nothing', async () => {
       const ann = await scene.session('ann@box.test')
       await sendFrom(GOOD, ['ann@box.test'])

@@ -28,6 +28,15 @@ export const operations = fc.oneof(
   },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('delete' as const), which: any }) },
   {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('delete-several' as const),
+      mailbox: fc.constantFrom(POOL, OPERATOR),
+      // Some are drawn twice.
+      which: fc.array(any, { minLength: 1, maxLength: 6 }),
+    }),
+  },
+  {
     weight: 3,
     arbitrary: fc.record({
       kind: fc.constant('advance' as const),
@@ -78,9 +87,21 @@ async function run(scene: Scene, model: Model, operation: Operation): Promise<vo
     await scene.sweepAll(new Date(model.now))
     const isDue = (one: Kept) => one.receivedAt <= model.now - (LIFE.get(one.mailbox) ?? 0)
     model.kept = model.kept.filter((one) => !isDue(one))
+  } else if (operation.kind === 'delete-several') {
+    const { mailbox, which } = operation
+    const there = model.kept.filter((one) => one.mailbox === mailbox)
+    const drawn = which.flatMap((index) => there[index % there.length] ?? [])
+    const ids = await Promise.all(drawn.map((one) => findId(scene, one)))
+    // By id: two recipients of one mail are found under the same one.
+    const gone = new Set(new Map(drawn.map((one, index) => [ids[index], one])).values())
+    const { messages } = await scene.other.deleteMessages(mailbox, [...ids, ...ids.slice(0, 1)])
+    assert.equal(messages, gone.size)
+    model.kept = model.kept.filter((one) => !gone.has(one))
   } else {
     const one = model.kept[operation.which % model.kept.length]
-    if (one) await remove(scene, one)
+    if (one) {
+      assert.equal(await scene.other.deleteMessage(one.mailbox, await findId(scene, one)), true)
+    }
     model.kept = model.kept.filter((other) => other !== one)
   }
 }
@@ -103,11 +124,9 @@ async function send(
   kept.push(...shared.map(({ mailbox }) => ({ mailbox, network, subject, receivedAt: now })))
 }
 
-async function remove(scene: Scene, { mailbox, subject }: Kept): Promise<void> {
-  const page = { sinceId: 0, limit: 500 }
-  const found = await scene.store.listMessages(mailbox, page)
-  const id = found.find((message) => message.subject === subject)?.id ?? 0
-  assert.equal(await scene.other.deleteMessage(mailbox, id), true)
+async function findId(scene: Scene, { mailbox, subject }: Kept): Promise<number> {
+  const found = await scene.store.listMessages(mailbox, { sinceId: 0, limit: 500 })
+  return found.find((message) => message.subject === subject)?.id ?? 0
 }
 
 /** That the counters are what the messages come to. `kept` is what a plain model holds; without one only they are compared. */
@@ -127,7 +146,7 @@ export async function audit(query: Query, kept?: readonly Kept[]): Promise<void>
   assert.deepEqual(
     shares,
     await numbers(
-      `select sender_network, mailbox, count(*) as count, sum(stored) as bytes
+      `select sender_network, mailbox, count(*) as count, sum(coalesce(stored, size)) as bytes
        from {mail}message as message join {mail}shared_mailbox as box on box.id = mailbox
        where sender_network is not null and {there} group by 1, 2 order by 1, 2`,
     ),
@@ -135,7 +154,7 @@ export async function audit(query: Query, kept?: readonly Kept[]): Promise<void>
   assert.deepEqual(
     await numbers('select id, count, bytes from {mail}shared_mailbox order by id'),
     await numbers(
-      `select box.id, count(message.id) as count, coalesce(sum(stored), 0) as bytes
+      `select box.id, count(message.id) as count, coalesce(sum(coalesce(stored, size)), 0) as bytes
        from {mail}shared_mailbox as box
        left join {mail}message as message on mailbox = box.id and {there}
        group by box.id order by box.id`,

@@ -6,7 +6,7 @@ import { senderNetwork } from '../../core/ip.ts'
 import { place } from '../../core/recipient.ts'
 import { OPERATOR, POOL } from '../../core/session.ts'
 import { address, at, DAY, type OpenMailStore, openScene, type Scene, START } from './scene.ts'
-import { operations, runOperations } from './shares-model.ts'
+import { audit, operations, runOperations } from './shares-model.ts'
 
 /** A sender may hold 20,000 bytes of the pool, and of the operator's mailbox 5 messages and 10,000 bytes. */
 export const SHARE_LIMITS = {
@@ -18,6 +18,8 @@ export const SHARE_LIMITS = {
 export interface OpenShareStore extends OpenMailStore {
   /** Rows of the database itself; `{mail}` stands for the prefix of its tables. */
   query(sql: string): Promise<Record<string, unknown>[]>
+  /** Statements that change them, likewise. */
+  execute(sql: string): Promise<void>
 }
 
 const [ann, bob, eve] = ['203.0.113.5', '198.51.100.20', '2001:db8:1::5'].map(senderNetwork)
@@ -130,6 +132,28 @@ export function sharesContract(open: () => Promise<OpenShareStore>): void {
       assert.equal(await send(eve, ['abuse@box.test'], random(4_000)), 'kept')
       assert.equal(await send(eve, ['abuse@box.test'], random(4_000)), 'full')
     })
+  })
+
+  test('mail that version 0.1.0 stored after the migration is counted off by its size', async () => {
+    const to = ['a@pool.test', 'b@pool.test', 'abuse@box.test']
+    for (let sent = 0; sent < 2; sent += 1) await send(undefined, to, new Uint8Array(3_000))
+    await opened.execute(
+      `update {mail}message set stored = null;
+       update {mail}shared_mailbox set bytes = count * 3000`,
+    )
+    assert.equal(await send(bob, to, random(3_000)), 'kept')
+    await audit(opened.query)
+    for (const mailbox of [POOL, OPERATOR]) {
+      const ids = await scene.store.listMessageIds(mailbox)
+      await scene.store.deleteMessages(mailbox, ids.slice(-1))
+    }
+    await audit(opened.query)
+    await scene.sweepAll(at(40 * DAY))
+    await audit(opened.query)
+    for (const mailbox of [POOL, OPERATOR]) {
+      const { count, bytes } = await scene.other.readShared(mailbox)
+      assert.deepEqual([count, bytes], [0, 0])
+    }
   })
 
   test('mail of sessions counts towards no share', async () => {

@@ -4,7 +4,7 @@ import { dayOf, endOf, FAR } from './buckets.ts'
 import { isMissingPartition } from './fault.ts'
 import { PARTITION_LOCK, takeTurn } from './migrate.ts'
 import type { Db, Pool, Transaction } from './pool.ts'
-import { countOff, goneFrom, lockShared, type SharedRow } from './shared.ts'
+import { COUNTED, countOff, goneFrom, lockShared, type SharedRow } from './shared.ts'
 
 const TABLES = ['message', 'raw_mail'] as const
 
@@ -121,7 +121,7 @@ class StillHeld extends Error {}
 /** Mail of a shared box is counted off when its time is over; here only what was to stay shorter when it came. */
 async function leaveBucket(db: Db, box: SharedRow, bucket: number): Promise<void> {
   if (!box.buckets.includes(bucket)) return
-  const due = `select sender_network, stored from mail.message
+  const due = `select ${COUNTED} from mail.message
     where mailbox = ${box.id} and bucket = ${bucket} and not ${goneFrom(box)}`
   const set = `buckets = array_remove(box.buckets, ${bucket}),`
   await db.rowsOnce(countOff(box.id, due, { set }))

@@ -22,6 +22,9 @@ export const SHARED = 'id, version, last_id, count, bytes, buckets, gone_at, gon
 /** A message of a shared box that is still there, where the box is at hand. */
 export const STILL_THERE = 'not (received_at <= box.gone_at and message.id <= box.gone_id)'
 
+/** What a message of a shared box counts there. Mail that version 0.1.0 stored after the migration counts by its size. */
+export const COUNTED = 'sender_network, coalesce(stored, size) as stored'
+
 /** In the order of ids, after all sessions that are to be locked: then nobody waits for whom he keeps waiting. */
 export async function lockShared(db: Db, mailboxes: readonly MailboxId[]): Promise<SharedRow[]> {
   return await db.rows<SharedRow>(
@@ -60,8 +63,8 @@ export async function readShares(db: Db, networks: readonly string[]): Promise<S
 }
 
 /**
- * Takes messages off the counters of a shared mailbox, which is locked: its own and its senders'. `due` selects their
- * `sender_network` and `stored`; `set` is what else changes in the mailbox, where `total.count` is their number.
+ * Takes messages off the counters of a shared mailbox, which is locked: its own and its senders'. `due` selects what
+ * COUNTED names of them; `set` is what else changes in the mailbox, where `total.count` is their number.
  */
 export function countOff(mailbox: MailboxId, due: string, { set = '', where = 'true' } = {}) {
   return `with due as materialized (${due}), less as (
@@ -101,7 +104,7 @@ export async function removeFromShared(
   }>(
     `delete from mail.message where mailbox = ${mailbox} and id = any($1::bigint[])
        and bucket in (${listOf(box.buckets.join(','))}) and not ${goneFrom(box)}
-     returning bucket, serial, size, sender_network, stored`,
+     returning bucket, serial, size, ${COUNTED}`,
     [ids],
   )
   if (gone.length === 0) return none
@@ -124,10 +127,9 @@ export async function letAge(db: Db, mailbox: MailboxId, until: number): Promise
   const mail = `from mail.message where mailbox = ${mailbox}
     and bucket in (${listOf(box.buckets.join(','))})`
   // By time; and by id what came since the last look with a time before that, as when a clock has stepped back.
-  const columns = 'select sender_network, stored'
-  const due = `${columns} ${mail} and received_at > ${box.gone_at} and received_at <= ${until}
+  const due = `select ${COUNTED} ${mail} and received_at > ${box.gone_at} and received_at <= ${until}
     union all
-    ${columns} ${mail} and received_at <= ${box.gone_at} and id > ${box.gone_id}`
+    select ${COUNTED} ${mail} and received_at <= ${box.gone_at} and id > ${box.gone_id}`
   const set = `gone_at = ${until}, gone_id = last_id,`
   const aged = await db.rowsOnce(countOff(mailbox, due, { set, where: 'total.count > 0' }))
   return aged.length > 0

@@ -8,7 +8,10 @@ import type { Touch } from './group-commit.ts'
 
 export type KeptRow = MessageRow & {
   raw_id: number
-  /** Both null but in shared mailboxes, and the network also where the sender was exempt from shares. */
+  /**
+   * Both null but in shared mailboxes, and the network also where the sender was exempt from shares. Mail that version 0.1.0
+   * stored after the migration has neither, and counts by its size.
+   */
   stored: number | null
   sender_network: string | null
 }
@@ -79,10 +82,16 @@ export function messageWrites(db: Db) {
     },
 
     deleteMessages({ mailbox, ids }: DeleteMessages, touch: Touch): Volume {
-      const rows = ids.flatMap((id) => find.get(mailbox, id) ?? [])
-      for (const row of rows) remove(row)
-      if (rows.length > 0) touch(mailbox)
-      return { messages: rows.length, bytes: rows.reduce((sum, { size }) => sum + size, 0) }
+      const removed = { messages: 0, bytes: 0 }
+      for (const id of ids) {
+        const row = find.get(mailbox, id)
+        if (!row) continue
+        remove(row)
+        removed.messages += 1
+        removed.bytes += row.size
+      }
+      if (removed.messages > 0) touch(mailbox)
+      return removed
     },
   }
 }
@@ -118,9 +127,10 @@ export function messageRemoval(db: Db) {
       lessInSession.run(size, mailbox)
       return
     }
-    lessInShared.run(stored, mailbox)
+    const bytes = stored ?? size
+    lessInShared.run(bytes, mailbox)
     if (network === null) return
-    lessForSender.run(stored, network, mailbox)
+    lessForSender.run(bytes, network, mailbox)
     forgetSender.run(network, mailbox)
   }
 

@@ -13,7 +13,7 @@ import { recipientsContract } from '../contract/recipients.contract.ts'
 import { sessionsContract } from '../contract/sessions.contract.ts'
 import { type OpenShareStore, SHARE_LIMITS, sharesContract } from '../contract/shares.contract.ts'
 import { shopkeepingContract } from '../contract/shopkeeping.contract.ts'
-import { MAIL_FILE, openReadable } from './files.ts'
+import { MAIL_FILE, openReadable, openWritable } from './files.ts'
 
 async function openShares(): Promise<OpenShareStore> {
   const opened = await scratchMail(SHARE_LIMITS)
@@ -26,6 +26,11 @@ async function openShares(): Promise<OpenShareStore> {
           sql.replaceAll('{mail}', '').replaceAll('{there}', 'true'),
         )
         .all(),
+    async execute(sql) {
+      const writable = openWritable(join(opened.folder, MAIL_FILE))
+      writable.exec(sql.replaceAll('{mail}', ''))
+      writable.close()
+    },
     async close() {
       db.close()
       await opened.close()

@@ -15,6 +15,9 @@ export async function openShares(postgres: Postgres): Promise<OpenShareStore> {
       const text = sql.replaceAll('{mail}', 'mail.').replaceAll('{there}', STILL_THERE)
       return (await client.query<Record<string, unknown>>(text)).rows
     },
+    async execute(sql) {
+      await client.query(sql.replaceAll('{mail}', 'mail.'))
+    },
     async close() {
       await client.end()
       await opened.close()
