@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
 import { openPostgres, type Postgres } from '../../../test/postgres.ts'
 import { postgresMail } from '../../../test/postgres-stores.ts'
+import { until } from '../../../test/until.ts'
 import { at, DAY, HOUR, MINUTE, openScene, type Scene, START } from '../contract/scene.ts'
 import { dayOf, FAR } from './buckets.ts'
 
@@ -120,3 +122,39 @@ test('sessions with more mail than one step deletes are cleared in several steps
   assert.deepEqual(await postgres.run(left, large.database), [])
   await second.close()
 })
+
+test('an extend and a sweep that release the same mails in two buckets do not deadlock', async () => {
+  const x = await scene.session('x@box.test', 12 * DAY)
+  const y = await scene.session('y@box.test', 5 * DAY)
+  const z = await scene.session('z@box.test', 5 * DAY)
+  await scene.send(['y@box.test', 'z@box.test'])
+  await scene.send(['x@box.test', 'z@box.test'])
+  await scene.store.endSession(x.id, at(1))
+  await scene.store.endSession(y.id, at(2))
+  const blocker = new Client({ connectionString: opened.url })
+  await blocker.connect()
+  await blocker.query('begin')
+  await blocker.query(`select 1 from mail.raw_mail where bucket = ${TODAY + 5}
+    order by serial limit 1 for update`)
+  // The extend is the first to get the row: with locks in another order the sweep would then hold the next one it needs.
+  const extending = scene.store.extendSession(z.id, at(6 * DAY), at(2))
+  await lockWaits(1)
+  const sweeping = scene.other.sweep(scene.due(at(MINUTE + 2)))
+  await lockWaits(2)
+  await blocker.query('commit')
+  await blocker.end()
+  const outcomes = await Promise.allSettled([extending, sweeping])
+  assert.deepEqual(
+    outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : [])),
+    [],
+  )
+  assert.deepEqual(await bucketsOf('raw_mail'), [TODAY + 12])
+  assert.deepEqual(await run('select refs from mail.raw_mail'), [{ refs: 1 }, { refs: 1 }])
+})
+
+/** Resolves when so many connections wait for a lock. */
+async function lockWaits(count: number): Promise<void> {
+  const waiting = `select 1 from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`
+  await until(async () => (await run(waiting)).length === count)
+}

@@ -4,7 +4,7 @@ import { dayOf, FAR } from './buckets.ts'
 import { NOW } from './lease.ts'
 import { partitionCare } from './partitions.ts'
 import type { Db, Pool } from './pool.ts'
-import { releaseRaw } from './raw.ts'
+import { releaseRaw, releaseRaws } from './raw.ts'
 import { goneFrom, letAge, lockShared } from './shared.ts'
 
 // Small enough that a mail waiting behind a step hardly notices.
@@ -73,12 +73,12 @@ async function clearEnded(db: Db, now: Date): Promise<{ sessions: number; messag
   let left = MESSAGES_A_STEP
   let leftBytes = BYTES_A_STEP
   const empty: DueSession[] = []
-  const raws = new Map<number, number[]>()
+  const raws: { bucket: number; serial: number }[] = []
   for (const session of due) {
     const { id, bucket, count } = session
     if (bucket > dayOf(now) && count > 0) {
       const gone = await deleteSome(db, { bucket, where: `mailbox = ${id}` }, left)
-      raws.set(bucket, [...(raws.get(bucket) ?? []), ...gone.map(({ serial }) => serial)])
+      raws.push(...gone.map(({ serial }) => ({ bucket, serial })))
       leftBytes -= gone.reduce((sum, { size }) => sum + size, 0)
       left = leftBytes > 0 ? left - gone.length : 0
     }
@@ -86,8 +86,8 @@ async function clearEnded(db: Db, now: Date): Promise<{ sessions: number; messag
     empty.push(session)
   }
   await finish(db, empty)
-  // All of a bucket at once, in their order: others who let go of the same mails wait, and nobody waits for them.
-  for (const [bucket, serials] of raws) await releaseRaw(db, bucket, serials)
+  // All at once, so that they are locked in the order in which an extend locks them.
+  await releaseRaws(db, raws)
   return { sessions: due.length, messages: MESSAGES_A_STEP - left }
 }
 
