@@ -19,7 +19,7 @@ import { withoutPasswords } from './setting-values.ts'
 import { loadSettings, SettingsError } from './settings.ts'
 import { MoveRefused } from './store/moving.ts'
 import { UnfitServer } from './store/postgres/server.ts'
-import { NewerSchema } from './store/schema.ts'
+import { NewerSchema, OlderSchema } from './store/schema.ts'
 import { BackupRefused, backupShop } from './store/sqlite/backup.ts'
 import { FolderInUse } from './store/sqlite/files.ts'
 import { DamagedFile } from './store/sqlite/migrate.ts'
@@ -193,6 +193,7 @@ const MENDABLE = [
   SettingsError,
   FolderInUse,
   NewerSchema,
+  OlderSchema,
   UnfitServer,
   DamagedFile,
   BackupRefused,

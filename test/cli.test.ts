@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MAIL } from './house.ts'
+import { setSchemaVersion } from './schema-version.ts'
 import { scratchFolder } from './scratch.ts'
 import { freePorts, type Served, serveProcess } from './served.ts'
 import { connectSmtp } from './smtp-client.ts'
@@ -234,6 +235,18 @@ describe('mayfly', () => {
     const told = mayfly('serve')
     expect(told.status).toBe(1)
     expect(told.stderr).toMatch(/^Another mayfly serves the data folder .*\n$/)
+  })
+
+  test('a command beside a service of an older version is refused with one clear line', async () => {
+    const at = { store: 'sqlite:', data: folder.path }
+    const current = await setSchemaVersion(at, 'mail', 1)
+    const told = mayfly('domain', 'list')
+    await setSchemaVersion(at, 'mail', current)
+    expect(told).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: 'The running service is of an older version. Restart it first.\n',
+    })
   })
 
   test('config tells where each value comes from', () => {

@@ -4,12 +4,14 @@ import { deleteMail } from '../src/cli/mail.ts'
 import { deleteOperator } from '../src/cli/operator-inbox.ts'
 import { endSession, printSessions } from '../src/cli/session.ts'
 import type { OperatorDeps } from '../src/service/operator.ts'
-import { openMailBeside } from '../src/threads/stores.ts'
+import { OlderSchema } from '../src/store/schema.ts'
+import { openMailBeside, openShopBeside } from '../src/threads/stores.ts'
 import { ask } from './ask.ts'
 import { emailsOf } from './emails.ts'
 import { followEvents } from './event-stream.ts'
 import { ALL_THE_TIME } from './house.ts'
 import { type KeyHouse, openKeyHouse, type TestKey } from './keys.ts'
+import { setSchemaVersion } from './schema-version.ts'
 import { connectSmtp } from './smtp-client.ts'
 
 // The operator's commands beside a service that runs: what its readers see as soon as a command has returned.
@@ -73,6 +75,25 @@ async function whilePolled(token: string, command: () => Promise<void>): Promise
 async function eachThread<T>(request: () => Promise<T>): Promise<T[]> {
   return await Promise.all(Array.from({ length: 20 }, request))
 }
+
+describe('beside a service of an older version', () => {
+  test.each(['mail', 'shop'] as const)(
+    'a command leaves the schema of %s as it is',
+    async (kind) => {
+      const current = await setSchemaVersion(server.config, kind, 1)
+      try {
+        const opening =
+          kind === 'mail' ? openMailBeside(server.config) : openShopBeside(server.config)
+        await assert.rejects(
+          opening.then((opened) => opened.close()),
+          OlderSchema,
+        )
+      } finally {
+        assert.equal(await setSchemaVersion(server.config, kind, current), 1)
+      }
+    },
+  )
+})
 
 describe('session end', () => {
   test('no request that starts after it sees the session or its mail', async () => {

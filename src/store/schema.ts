@@ -9,3 +9,6 @@ export class NewerSchema extends Error {
     )
   }
 }
+
+/** A schema that a service of an older version may still use, and that a command must not migrate under it. */
+export class OlderSchema extends Error {}

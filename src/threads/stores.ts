@@ -79,15 +79,15 @@ interface StoreBeside
 // A timer may fire a little before its time.
 const VISIBLE_MS = TRUSTED_MS + 20
 
-/** The mail store of a command that runs beside the service: it writes in short transactions of its own. */
+/** The mail store of a command that runs beside the service: it writes in short transactions of its own and migrates nothing that a service of an older version uses. */
 export async function openMailBeside(config: Config): Promise<StoreBeside> {
   if (onPostgres(config)) {
-    const store = await openPostgresMail(postgresOptions(config))
+    const store = await openPostgresMail({ ...postgresOptions(config), upgrade: false })
     return { ...store, waitUntilVisible: async () => {} }
   }
   const { data: folder, minFreeBytes } = config
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const db = openMigrated(folder, 'mail')
+  const db = openMigrated(folder, 'mail', { beside: true })
   const versions = openVersions(makeVersions())
   const limits = receiveLimits(config)
   const writes = allMailWrites(db, limits, Math.random)
@@ -98,10 +98,10 @@ export async function openMailBeside(config: Config): Promise<StoreBeside> {
 
 /** The same for the shop. Keys are read at each request, so the service's threads see every change at once. */
 export async function openShopBeside(config: Pick<Config, 'data' | 'store'>): Promise<ShopStore> {
-  if (onPostgres(config)) return await openPostgresShop({ url: config.store })
+  if (onPostgres(config)) return await openPostgresShop({ url: config.store, upgrade: false })
   const { data: folder } = config
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const db = openMigrated(folder, 'shop')
+  const db = openMigrated(folder, 'shop', { beside: true })
   const { writes, batches } = allShopWrites(db)
   const write = writeAlone(groupCommit(db, writes, () => {}, batches)) as Write<ShopWrites>
   return closingToo(openSqliteShop(folder, write), db)

@@ -13,16 +13,16 @@ import { mailReads, mailWrites } from './mail.ts'
 import { messageReads, messageWrites } from './messages.ts'
 import { operatorReads } from './operator.ts'
 import { openPlaces } from './places.ts'
-import type { Pool, PoolOptions } from './pool.ts'
+import type { Pool } from './pool.ts'
 import { readerReads } from './readers.ts'
-import { openReadyPool } from './ready-pool.ts'
+import { openReadyPool, type ReadyPoolOptions } from './ready-pool.ts'
 import { recipientReads } from './recipients.ts'
 import { serialNumbers } from './serials.ts'
 import { sessionReads, sessionWrites } from './sessions.ts'
 import { sharedReads } from './shared.ts'
 import { sweepWrites } from './sweep.ts'
 
-export interface PostgresMailOptions extends PoolOptions, Keeping {
+export interface PostgresMailOptions extends ReadyPoolOptions, Keeping {
   limits: ReceiveLimits
   random?: () => number
   /** For how many days to come partitions are kept ready. */

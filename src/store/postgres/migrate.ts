@@ -1,16 +1,32 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { type Kind, NewerSchema } from '../schema.ts'
+import { type Kind, NewerSchema, OlderSchema } from '../schema.ts'
 import { type Db, openPool, type Pool } from './pool.ts'
 
 // A step may rewrite all messages of the pool, and other nodes wait for it.
 const STEP_MS = 3_600_000
 
+interface MigrateOptions {
+  /** False for a command: nodes of an older version may use an older schema, so it is refused. */
+  upgrade?: boolean | undefined
+}
+
 /** Brings a schema to the newest version, one transaction per step; refuses one that is newer than this program. */
-export async function migrate(pool: Pool, kind: Kind, url: string): Promise<void> {
+export async function migrate(
+  pool: Pool,
+  kind: Kind,
+  url: string,
+  { upgrade = true }: MigrateOptions = {},
+): Promise<void> {
   const steps = readSteps(kind)
   const known = steps.at(-1)?.number ?? 0
+  const at = await versionOf(pool, kind)
   // The usual case, without a lock: nothing to do.
-  if ((await versionOf(pool, kind)) === known) return
+  if (at === known) return
+  if (!upgrade && at > 0 && at < known) {
+    throw new OlderSchema(
+      `${kind} in PostgreSQL has schema ${at}, this program needs ${known}. Stop all nodes of the older version and start the new one first: \`mayfly serve\` migrates the database.`,
+    )
+  }
   const patient = openPool({ url, connections: 1, statementMs: STEP_MS })
   try {
     while (await patient.transaction((db) => takeStep(db, kind, steps)));

@@ -7,6 +7,7 @@ import { MAIL_OPTIONS, postgresMail } from '../../../test/postgres-stores.ts'
 import { hasCode } from '../../core/fault.ts'
 import { Problem } from '../../core/problem.ts'
 import { host, newMail, newSession, openScene, START } from '../contract/scene.ts'
+import { OlderSchema } from '../schema.ts'
 import { openPostgresMail } from './mail-store.ts'
 import { migrate } from './migrate.ts'
 import { openPool } from './pool.ts'
@@ -71,6 +72,17 @@ describe('many who open an empty database at once', () => {
       message:
         /^mail in PostgreSQL has schema 99, this program knows \d+\. Start the newer program that made it, or restore a backup\.$/,
     })
+  })
+
+  test('refuse an older one where they may not migrate, and leave it as it is', async () => {
+    const database = await postgres.database()
+    const options = { ...MAIL_OPTIONS, url: postgres.urlOf(database), upgrade: false }
+    // An empty database has no older service that could use it.
+    await (await openPostgresMail(options)).close()
+    await postgres.run('update mail.schema_version set version = 5', database)
+    await assert.rejects(openPostgresMail(options), OlderSchema)
+    const versions = await postgres.run('select version from mail.schema_version', database)
+    assert.deepEqual(versions, [{ version: 5 }])
   })
 
   test('refuse a server that answers before it has written', async () => {

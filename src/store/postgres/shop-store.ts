@@ -1,14 +1,13 @@
 import type { ShopStore } from '../shop-store.ts'
 import { keyReads, keyWrites } from './keys.ts'
-import type { PoolOptions } from './pool.ts'
 import { purchaseReads, purchaseWrites } from './purchases.ts'
-import { openReadyPool } from './ready-pool.ts'
+import { openReadyPool, type ReadyPoolOptions } from './ready-pool.ts'
 import { settlingWrites } from './settling.ts'
 import { shopSweepWrites } from './shop-sweep.ts'
 import { spendingWrites } from './spending.ts'
 
 /** The shop as one thread of one node sees it. Keys are read at each request, so that a revoke counts at once. */
-export async function openPostgresShop(options: PoolOptions): Promise<ShopStore> {
+export async function openPostgresShop(options: ReadyPoolOptions): Promise<ShopStore> {
   const pool = await openReadyPool(options, 'shop')
   return {
     ...keyReads(pool),

@@ -5,11 +5,11 @@ import { afterEach, beforeEach, describe, test } from 'vitest'
 import { scratchFolder } from '../../../test/scratch.ts'
 import { parseAddress, parseHost } from '../../core/address.ts'
 import type { Session } from '../../core/session.ts'
-import { NewerSchema } from '../schema.ts'
-import { FolderInUse, lockFolder, MAIL_FILE, openWritable } from './files.ts'
+import { NewerSchema, OlderSchema } from '../schema.ts'
+import { type Db, FolderInUse, lockFolder, MAIL_FILE, openWritable } from './files.ts'
 import { groupCommit } from './group-commit.ts'
 import { allMailWrites } from './mail-store.ts'
-import { DamagedFile, openMigrated } from './migrate.ts'
+import { DamagedFile, knownSchema, openMigrated } from './migrate.ts'
 
 let folder: ReturnType<typeof scratchFolder>
 beforeEach(() => {
@@ -48,6 +48,30 @@ describe('migrations', () => {
     db.pragma('user_version = 42')
     db.close()
     assert.throws(open, NewerSchema)
+  })
+
+  test('of a command wait until no service holds the folder', () => {
+    const known = knownSchema('mail')
+    const version = (db: Db) => db.pragma('user_version', { simple: true })
+    const command = () => openMigrated(folder.path, 'mail', { beside: true })
+    const db = openWritable(file())
+    for (let step = 1; step < known; step += 1) {
+      const name = `./migrations/mail/${String(step).padStart(4, '0')}.sql`
+      db.function('sender_network', { deterministic: true }, String)
+      db.exec(readFileSync(new URL(name, import.meta.url), 'utf8'))
+    }
+    db.pragma(`user_version = ${known - 1}`)
+    const unlock = lockFolder(folder.path)
+    assert.throws(command, OlderSchema)
+    assert.equal(version(db), known - 1)
+    db.close()
+    unlock()
+    const migrated = command()
+    assert.equal(version(migrated), known)
+    const unlockAgain = lockFolder(folder.path)
+    command().close()
+    unlockAgain()
+    migrated.close()
   })
 
   test('a file that is no database is refused by name, and left as it is', () => {

@@ -1,18 +1,44 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { senderNetwork } from '../../core/ip.ts'
-import { type Kind, NewerSchema } from '../schema.ts'
-import { type Db, openWritable } from './files.ts'
+import { type Kind, NewerSchema, OlderSchema } from '../schema.ts'
+import { type Db, FolderInUse, lockFolder, openWritable } from './files.ts'
+
+interface OpenOptions {
+  /** For a command: an older schema is left as it is while a service, which is older too, runs in the folder. */
+  beside?: boolean
+}
 
 /** Opens a file for writing and brings it to the newest schema. */
-export function openMigrated(folder: string, kind: Kind): Db {
+export function openMigrated(folder: string, kind: Kind, { beside = false }: OpenOptions = {}): Db {
   try {
     const db = openWritable(join(folder, `${kind}.db`))
-    migrate(db, kind)
+    const unlock = beside && isOlder(db, kind) ? lockIdle(folder) : () => {}
+    try {
+      migrate(db, kind)
+    } finally {
+      unlock()
+    }
     return db
   } catch (cause) {
     const damaged = cause instanceof Error && 'code' in cause && DAMAGE.test(String(cause.code))
     throw damaged ? new DamagedFile(kind, { cause }) : cause
+  }
+}
+
+function isOlder(db: Db, kind: Kind): boolean {
+  const at = Number(db.pragma('user_version', { simple: true }))
+  return at > 0 && at < knownSchema(kind)
+}
+
+function lockIdle(folder: string): () => void {
+  try {
+    return lockFolder(folder)
+  } catch (cause) {
+    if (!(cause instanceof FolderInUse)) throw cause
+    throw new OlderSchema('The running service is of an older version. Restart it first.', {
+      cause,
+    })
   }
 }
 
