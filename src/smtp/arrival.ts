@@ -1,5 +1,5 @@
 import { isIPv4, type Socket } from 'node:net'
-import { plainIp } from '../core/ip.ts'
+import { canonicalIp, plainIp } from '../core/ip.ts'
 import type { Shared } from './connection.ts'
 import { logFault } from './guard.ts'
 import { arrivals } from './metrics.ts'
@@ -77,7 +77,7 @@ function waitForHeader(shared: Shared, socket: Socket, peer: string): void {
       shared.needs.log.warn({ ip: peer }, 'closed: no PROXY header where one is required')
       return
     }
-    const ip = header.ip === undefined ? peer : (plainIp(header.ip) ?? peer)
+    const ip = header.ip === undefined ? peer : (canonicalIp(header.ip) ?? peer)
     const early = bytes.subarray(header.length)
     admit(shared, socket, ip, early.length > 0 ? early : undefined)
   }

@@ -111,6 +111,15 @@ describe('behind a balancer', () => {
     assert.equal(seen.mails.pop()?.envelope.clientIp, '192.0.2.8')
   })
 
+  test('an IPv6 address is recorded in one spelling', async () => {
+    for (const spelling of ['2001:DB8:0:0:0:0:0:7', '2001:0db8::0007', '2001:db8::7']) {
+      const client = openClient(server.port)
+      client.send(`PROXY TCP6 ${spelling} fd00::1 1 25\r\n${session}`)
+      await client.rest()
+      assert.equal(seen.mails.pop()?.envelope.clientIp, '2001:db8::7')
+    }
+  })
+
   test('a health check is greeted under its own address', async () => {
     const client = openClient(server.port)
     client.send(version2(0x20, 0x00, Buffer.alloc(0)))
