@@ -112,8 +112,7 @@ async function serve(config: Config): Promise<void> {
 
 function exposure(config: Config) {
   const { host, http, adminToken } = config
-  const limit = descriptorLimit()
-  const allowed = limit === undefined ? config : withinDescriptors(config, limit)
+  const allowed = withinDescriptors(config, descriptorLimit())
   return {
     host,
     baseUrl: http.baseUrl,

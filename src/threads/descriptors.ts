@@ -9,18 +9,18 @@ const PER_THREAD = 16
 const SMTP_SHARE = 1 / 4
 const FEWEST = 16
 
-/** How many files and sockets this process may have open; undefined where the system does not say. */
-export function descriptorLimit(): number | undefined {
+/** How many files and sockets this process may have open. */
+export function descriptorLimit(file = '/proc/self/limits'): number {
   try {
-    const [, soft] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
-    return soft === undefined ? undefined : Number(soft)
+    const [, soft = USUAL_LIMIT] = /^Max open files +(\d+)/m.exec(readFileSync(file, 'utf8')) ?? []
+    return Number(soft)
   } catch {
-    return undefined
+    return USUAL_LIMIT
   }
 }
 
 /** The settings with as many HTTP connections as leave descriptors for SMTP and for our own files. */
-export function withinDescriptors(config: Config, limit = USUAL_LIMIT): Config {
+export function withinDescriptors(config: Config, limit: number): Config {
   const { http, smtp } = config
   const own = FILES + PER_THREAD * (http.threads + smtp.threads)
   const room = Math.max(FEWEST, Math.floor(limit * (1 - SMTP_SHARE)) - own)
