@@ -113,7 +113,7 @@ describe('session end', () => {
     }
     const emails = await ask(`${server.url}/emails?to=${email}`, { headers: key.headers })
     assert.deepEqual(emailsOf(emails), [])
-    assert.match(lines.at(-1) ?? '', /^Ended the session of \S+ and deleted 1 message \(/)
+    assert.match(lines.at(-1) ?? '', /^Ended the session of \S+\. 1 message \(.+\) can no longer/)
     lines = []
     await printSessions(deps, { limit: 50 }, print)
     assert.doesNotMatch(lines.join('\n'), new RegExp(email))

@@ -56,12 +56,12 @@ describe('session list', () => {
 })
 
 describe('session end', () => {
-  test('ends it, says what was deleted, and returns when nobody sees it any more', async () => {
+  test('ends it, says what can no longer be read, and returns when nobody sees it any more', async () => {
     const { tokenHash } = await fixture.session('ann')
     await fixture.send(['ann'], { bytes: 1_024 })
     await endSession(fixture.deps(), 'Ann@Box.Test', fixture.print)
     assert.deepEqual(fixture.lines, [
-      'Ended the session of ann@box.test and deleted 1 message (1 KB).',
+      'Ended the session of ann@box.test. 1 message (1 KB) can no longer be read.',
     ])
     assert.equal(await fixture.store.findSession(tokenHash), undefined)
     assert.equal(fixture.waits, 1)

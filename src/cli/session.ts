@@ -50,8 +50,9 @@ export async function endSession(deps: OperatorDeps, text: string, print: Print)
   if (!address) throw new Refused(`${JSON.stringify(text)} is not an address.`, 2)
   const ended = await endSessionAt(deps, address)
   if (!ended) throw new Refused(`No live session holds ${address}. See: mayfly session list`)
-  const removed = volumeShown({ messages: ended.count, bytes: ended.bytes })
-  print(`Ended the session of ${address} and deleted ${removed}.`)
+  // The next sweep deletes them.
+  const unread = volumeShown({ messages: ended.count, bytes: ended.bytes })
+  print(`Ended the session of ${address}. ${unread} can no longer be read.`)
 }
 
 /** Names and times as in the API; never a token or its hash, never the key's id. */

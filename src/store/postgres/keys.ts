@@ -93,7 +93,6 @@ export function keyWrites(pool: Pool) {
   }
 }
 
-/** Whoever changes the secrets of a key has its row first: else two of them could each leave one. */
 async function isCurrent(db: Db, keyId: string, secretHash: string): Promise<boolean> {
   const found = await db.rows(
     'select 1 from shop.key_secret where hash = $1 and key_id = $2 and until is null',
@@ -102,6 +101,7 @@ async function isCurrent(db: Db, keyId: string, secretHash: string): Promise<boo
   return found.length === 1
 }
 
+/** Whoever changes the secrets of a key has its row first: else two of them could each leave one. */
 export async function lockKey(db: Db, keyId: string): Promise<ApiKey['state'] | undefined> {
   const [row] = await db.rows<Pick<ApiKey, 'state'>>(
     'select state from shop.api_key where id = $1 for no key update',
