@@ -18,6 +18,7 @@ function open(options: Partial<Parameters<typeof openPool>[0]> = {}): TestPool {
     limits: { cpuMs: 200 },
     maxWaiting: 100,
     maxWaitingPerKey: 100,
+    refusal: 'Too many are waiting.',
     ...options,
   })
   opened.push(pool)

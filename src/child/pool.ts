@@ -36,10 +36,11 @@ export function openPool<Job extends object, Answer extends { kind: string }>({
   limits,
   maxWaiting,
   maxWaitingPerKey,
+  refusal,
   ...program
 }: PoolOptions): Pool<Job, Answer> {
   const workers = openWorkers<Job, Answer>(program, { ...LIMITS, ...limits }, children)
-  const scheduler = openScheduler({ slots: children, maxWaiting, maxWaitingPerKey })
+  const scheduler = openScheduler({ slots: children, maxWaiting, maxWaitingPerKey, refusal })
   return {
     use: (key, request, task) =>
       scheduler.run(key, request, () => {

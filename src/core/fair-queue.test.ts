@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { type FairQueueLimits, openFairQueue, type Ticket } from './fair-queue.ts'
 
-const LIMITS: FairQueueLimits = { waiting: 100, waitingPerKey: 50, runningPerKey: 1 }
+const refusal = 'Too many jobs are waiting.'
+const LIMITS: FairQueueLimits = { waiting: 100, waitingPerKey: 50, runningPerKey: 1, refusal }
 
 /** A queue whose jobs are names; an owner is written as its keys. */
 function fixture(limits: Partial<FairQueueLimits> = {}) {
@@ -112,7 +113,7 @@ describe('background jobs', () => {
     const { add } = fixture({ waiting: 1, waitingPerKey: 1 })
     for (let at = 0; at < 5; at += 1) add('b', 'bob', true)
     add('b', 'bob')
-    assert.throws(() => add('b', 'bob'), { code: 'overloaded', retryAfter: 1 })
+    assert.throws(() => add('b', 'bob'), { code: 'overloaded', message: refusal, retryAfter: 1 })
   })
 })
 

@@ -12,6 +12,8 @@ export interface FairQueueLimits {
   waitingPerKey: number
   /** How many of one key may run at once, background jobs included. */
   runningPerKey: number
+  /** The sentence with which a job is refused when too many wait. */
+  refusal: string
 }
 
 interface Position {
@@ -137,14 +139,16 @@ function makeRoom<T>(
 ): void {
   const { limits, foreground, waiting } = state
   const own = Math.max(...newcomer.map((account) => account.waiting))
-  if (own >= limits.waitingPerKey) throw overloaded()
+  if (own >= limits.waitingPerKey) throw overloaded(limits.refusal)
   if (waiting < limits.waiting) return
   let longest: Flow<T> | undefined
   for (const flow of foreground.values()) {
     if (!longest || shareOf(flow) > shareOf(longest)) longest = flow
   }
   const last = longest?.tickets.at(-1)
-  if (!dropped || !longest || !last || shareOf(longest) <= own + 1) throw overloaded()
+  if (!dropped || !longest || !last || shareOf(longest) <= own + 1) {
+    throw overloaded(limits.refusal)
+  }
   leave(state, last)
   dropped(last.item)
 }
@@ -241,6 +245,6 @@ function arrivalOf<T>({ tickets }: Flow<T>): number {
   return tickets[0]?.arrival ?? 0
 }
 
-function overloaded(): Problem {
-  return new Problem('overloaded', 'Too many mails are waiting to be parsed.', 1)
+export function overloaded(refusal: string): Problem {
+  return new Problem('overloaded', refusal, 1)
 }

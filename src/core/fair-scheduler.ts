@@ -1,4 +1,4 @@
-import { type Owner, openFairQueue, type Ticket } from './fair-queue.ts'
+import { type Owner, openFairQueue, overloaded, type Ticket } from './fair-queue.ts'
 import { Problem } from './problem.ts'
 
 /** On whose behalf a job is done. */
@@ -23,6 +23,8 @@ export interface SchedulerOptions {
   /** How many requests may wait, in all and for one key of an owner. */
   maxWaiting: number
   maxWaitingPerKey: number
+  /** The sentence with which a request is refused when too many wait. */
+  refusal: string
 }
 
 export interface FairScheduler {
@@ -57,13 +59,14 @@ export function openScheduler({
   slots,
   maxWaiting,
   maxWaitingPerKey,
+  refusal,
 }: SchedulerOptions): FairScheduler {
   const jobs = new Map<unknown, Shared>()
   // One owner never occupies all slots, nor do background jobs: the next request of somebody else finds one free.
   const most = Math.max(1, slots - 1)
   const queue = openFairQueue<Waiter>(
-    { waiting: maxWaiting, waitingPerKey: maxWaitingPerKey, runningPerKey: most },
-    (waiter) => leave(waiter, overloaded()),
+    { waiting: maxWaiting, waitingPerKey: maxWaitingPerKey, runningPerKey: most, refusal },
+    (waiter) => leave(waiter, overloaded(refusal)),
   )
   let [busy, busyBackground] = [0, 0]
   let closed = false
@@ -138,8 +141,4 @@ function answerAll({ waiters }: Shared, outcome: PromiseSettledResult<unknown>):
 
 export function stopping(): Problem {
   return new Problem('shutting_down', 'The service is stopping.', 1)
-}
-
-function overloaded(): Problem {
-  return new Problem('overloaded', 'Too many mails are waiting to be read.', 1)
 }

@@ -50,6 +50,7 @@ export function openParser({
     limits,
     maxWaiting,
     maxWaitingPerKey,
+    refusal: 'Too many mails are waiting to be parsed.',
   })
 
   async function parse(run: RunJob<Job, Answer>, raw: Uint8Array): Promise<Mail> {

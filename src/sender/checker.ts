@@ -51,6 +51,7 @@ export function openChecker({
     // The mails are counted here, and each has at most two jobs under way.
     maxWaiting: 2 * maxUnderWay,
     maxWaitingPerKey: 2 * maxUnderWay,
+    refusal: 'Too many senders are waiting to be checked.',
   })
   const settle = settler({ pool, dns, log, dnsMs })
   let underWay = 0

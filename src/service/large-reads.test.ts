@@ -66,7 +66,8 @@ describe('large mails', () => {
   test('are refused when a reader has too many waiting', async () => {
     const { read } = fixture()
     for (let n = 0; n < 21; n += 1) void read(`eve ${n}`)
-    await assert.rejects(read('eve 21'), { code: 'overloaded', retryAfter: 1 })
+    const message = 'Too many large messages are waiting to be read.'
+    await assert.rejects(read('eve 21'), { code: 'overloaded', message, retryAfter: 1 })
     void read('ann', ANN)
   })
 

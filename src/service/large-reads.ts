@@ -15,7 +15,12 @@ export interface LargeRead extends Pick<ParseRequest, 'client' | 'mailbox'> {
 }
 
 const LARGE_BYTES = 256 * 1024
-const LIMITS = { slots: 1, maxWaiting: 200, maxWaitingPerKey: 20 }
+const LIMITS = {
+  slots: 1,
+  maxWaiting: 200,
+  maxWaitingPerKey: 20,
+  refusal: 'Too many large messages are waiting to be read.',
+}
 // What is read is then written as JSON, which takes about as long again: with this rest, large reads take about half of the
 // thread's time at most, however many ask.
 const REST = 2

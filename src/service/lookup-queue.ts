@@ -49,6 +49,7 @@ export function openLookupQueue<T>({ run, failed, limits }: LookupQueueOptions<T
     waiting: limits.waiting,
     waitingPerKey: limits.waitingPerOwner,
     runningPerKey: limits.atOncePerOwner,
+    refusal: 'Too many messages are waiting to be searched for codes.',
   })
   let running = 0
   let closed = false
