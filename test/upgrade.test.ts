@@ -2,10 +2,14 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
+import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseAddress } from '../src/core/address.ts'
 import { POOL } from '../src/core/session.ts'
 import { accountMail } from '../src/service/fetch-mail.ts'
+import { audit } from '../src/store/contract/shares-model.ts'
+import { STILL_THERE } from '../src/store/postgres/shared.ts'
+import { openReadable } from '../src/store/sqlite/files.ts'
 import { openMailBeside } from '../src/threads/stores.ts'
 import { checkMail } from './api.ts'
 import { ask, post } from './ask.ts'
@@ -67,6 +71,19 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
 
   test('every holder of a token, a key or an order sees what is theirs', async () => {
     expect(await observe(house, credentials)).toMatchObject(observed)
+  })
+
+  test('counters of shared mailboxes and senders are what their mail comes to, as stored', async () => {
+    const rows = engine === 'postgres' ? postgresRows(store) : sqliteRows(folder.path)
+    await audit(rows)
+    assert.notDeepEqual(await rows('select * from {mail}sender_share'), [])
+    const wrong =
+      engine === 'postgres'
+        ? `select 1 from mail.message join mail.raw_mail using (bucket, serial)
+           where stored is distinct from case when mailbox <= 2 then octet_length(zstd) end`
+        : `select 1 from message join raw_bytes using (raw_id)
+           where stored is not case when mailbox <= 2 then length(zstd) end`
+    assert.deepEqual(await rows(wrong), [])
   })
 
   test('an address that is held or cools down is issued to nobody', async () => {
@@ -156,6 +173,27 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
     assert.equal((await ask(`${house.url}/usage`, newSecret)).status, 200)
   })
 })
+
+type Rows = Record<string, unknown>[]
+
+function sqliteRows(folder: string) {
+  return async (sql: string): Promise<Rows> => {
+    const db = openReadable(join(folder, 'mail.db'))
+    const text = sql.replaceAll('{mail}', '').replaceAll('{there}', 'true')
+    const rows = db.prepare<[], Record<string, unknown>>(text).all()
+    db.close()
+    return rows
+  }
+}
+
+function postgresRows(url: string) {
+  return async (sql: string): Promise<Rows> => {
+    const client = new Client({ connectionString: url })
+    await client.connect()
+    const text = sql.replaceAll('{mail}', 'mail.').replaceAll('{there}', STILL_THERE)
+    return (await client.query<Record<string, unknown>>(text).finally(() => client.end())).rows
+  }
+}
 
 function expectedOf(expected: Expected) {
   const one = expected[engine]
