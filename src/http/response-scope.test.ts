@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterEach, beforeEach, test } from 'vitest'
-import { onClose, responseSignals, throwIfClosed } from './response-scope.ts'
+import { disconnectSignal, onClose, throwIfClosed, waitSignals } from './response-scope.ts'
 
 const server = createServer()
 let response: ServerResponse
@@ -29,24 +29,32 @@ afterEach(async () => {
 })
 
 test('a signal is aborted when its client disconnects, and is kept no longer', async () => {
-  const signals = responseSignals()
-  const signal = signals.signalOf(response)
+  const signals = waitSignals()
+  const signal = signals.waitSignalOf(response)
   assert.deepEqual([signal.aborted, signals.count()], [false, 1])
   await disconnect()
   assert.deepEqual([signal.aborted, signals.count()], [true, 0])
 })
 
 test('one that is asked for after the disconnect is aborted, and never kept', async () => {
-  const signals = responseSignals()
+  const signals = waitSignals()
   await disconnect()
-  assert.equal(signals.signalOf(response).aborted, true)
+  assert.equal(signals.waitSignalOf(response).aborted, true)
   assert.equal(signals.count(), 0)
 })
 
 test('one that is asked for after the stop has its reason', () => {
-  const signals = responseSignals()
+  const signals = waitSignals()
   signals.stop(new Error('stopping'))
-  assert.match(String(signals.signalOf(response).reason), /stopping/)
+  assert.match(String(signals.waitSignalOf(response).reason), /stopping/)
+})
+
+test('a short request is aborted by its disconnect alone, before or after it is asked for', async () => {
+  const signal = disconnectSignal(response)
+  assert.equal(signal.aborted, false)
+  await disconnect()
+  assert.equal(signal.aborted, true)
+  assert.equal(disconnectSignal(response).aborted, true)
 })
 
 test('what is held is released once, before or after the disconnect', async () => {

@@ -15,13 +15,20 @@ export function onClose(response: ServerResponse, release: () => void): void {
   else response.once('close', release)
 }
 
-/** Signals of the requests that wait: aborted when their client disconnects, or all at once when we stop. */
-export function responseSignals() {
+/** Aborted when the client disconnects. */
+export function disconnectSignal(response: ServerResponse): AbortSignal {
+  const controller = new AbortController()
+  onClose(response, () => controller.abort(hungUp()))
+  return controller.signal
+}
+
+/** Signals of long polls and streams: aborted when their client disconnects, or all at once when we stop. */
+export function waitSignals() {
   const open = new Set<AbortController>()
   let stopReason: Error | undefined
 
   return {
-    signalOf(response: ServerResponse): AbortSignal {
+    waitSignalOf(response: ServerResponse): AbortSignal {
       if (response.destroyed) return AbortSignal.abort(hungUp())
       if (stopReason) return AbortSignal.abort(stopReason)
       const controller = new AbortController()

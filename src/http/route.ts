@@ -63,8 +63,10 @@ export interface Call {
   isProxy(): boolean
   /** Whether the browser reached us by https, at whatever is before us. */
   secure(): boolean
-  /** Aborted when the client disconnects or we stop. */
+  /** Aborted when the client disconnects. While we drain, such requests are served as ever. */
   signal(): AbortSignal
+  /** For long polls and streams: aborted when the client disconnects or we stop. */
+  waitSignal(): AbortSignal
   /** Throws when the client has disconnected: there is nobody to work for. */
   throwIfClosed(): void
   /** Runs once the response is closed, complete or not; at once if it is already. */

@@ -15,7 +15,7 @@ import { inputReader, NO_VALUES, type Values } from './input.ts'
 import { countAnswer } from './metrics.ts'
 import type { RouteNeeds } from './needs.ts'
 import { problemOf, refusal } from './refusal.ts'
-import { onClose, throwIfClosed } from './response-scope.ts'
+import { disconnectSignal, onClose, throwIfClosed } from './response-scope.ts'
 import type { Call, Route } from './route.ts'
 import { sharing } from './sharing.ts'
 import { hasArrived, writeAnswer, writeEarly } from './write.ts'
@@ -27,7 +27,8 @@ export interface Serving {
   secureOf(request: IncomingMessage): boolean
   /** True if a trusted proxy asks for itself. */
   isOwnRequest(request: IncomingMessage): boolean
-  signalOf(response: ServerResponse): AbortSignal
+  /** Aborted when the client disconnects or we stop. */
+  waitSignalOf(response: ServerResponse): AbortSignal
   /** Tells the log that the store is away. */
   tellOutage: TellOutage
   requestId(): string
@@ -36,9 +37,8 @@ export interface Serving {
 
 /** The function that answers every request for this route. */
 export function serveRoute(serving: Serving, route: Route) {
-  const { needs, clientOf, addressOf, secureOf, isOwnRequest, signalOf } = serving
+  const { needs, clientOf, addressOf, secureOf, isOwnRequest, waitSignalOf } = serving
   const read = inputReader(route.input)
-
   const takesPath = route.path.includes('{')
   const share = sharing(route.reader ?? false, needs.readerOrigins)
 
@@ -62,7 +62,8 @@ export function serveRoute(serving: Serving, route: Route) {
       address: () => addressOf(raw),
       isProxy: () => isOwnRequest(raw),
       secure: () => secureOf(raw),
-      signal: () => signalOf(response),
+      signal: () => disconnectSignal(response),
+      waitSignal: () => waitSignalOf(response),
       throwIfClosed: () => throwIfClosed(response),
       onClose: (release) => onClose(response, release),
       tell,

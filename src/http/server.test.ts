@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'vitest'
 import { ask, askFrom, post, refusalFault } from '../../test/ask.ts'
 import { type Door, openDoor } from '../../test/door.ts'
+import type { Address } from '../core/address.ts'
 import { EMPTY_MAIL } from '../core/message.ts'
 import { Problem } from '../core/problem.ts'
+import { OPERATOR } from '../core/session.ts'
 
 const doors: Door[] = []
 const open = async (options: Parameters<typeof openDoor>[0] = {}) => {
@@ -125,6 +127,35 @@ describe('draining', () => {
       const { headers } = await ask(`${door.url}${path}`, { method })
       assert.equal(headers.get('connection'), 'close', path)
     }
+  })
+
+  test('attachment, raw-mail and a first read-mail are served while draining, also of large mails', async () => {
+    const head = 'Subject: large\r\n\r\n'
+    const file = 'x'.repeat(300_000)
+    const note = { index: 0, filename: 'x.txt', contentType: 'text/plain', contentId: null }
+    const parse = async (raw: Uint8Array) => {
+      const position = { start: raw.length - file.length, end: raw.length, encoding: '7bit' }
+      return { ...mail, attachments: [{ ...note, size: file.length, inline: false, position }] }
+    }
+    const door = await open({ parse })
+    const { email, token } = await session(door)
+    await door.mail(email, head + file)
+    await door.mail(email)
+    // By the store: check-mail would have them parsed.
+    const box = (await door.store.findRecipient(email as Address)).session?.id ?? OPERATOR
+    const ids = (await door.store.listMessages(box, { sinceId: 0, limit: 2 })).map(({ id }) => id)
+    const large = Math.min(...ids)
+    door.drain()
+
+    const get = (path: string, id: number) => ask(`${door.url}/api/${path}?token=${token}&id=${id}`)
+    for (const id of ids) {
+      const { status, body } = await get('read-mail', id)
+      assert.equal(status, 200)
+      assert.equal((body['message'] as { body_text: unknown }).body_text, 'hello')
+    }
+    assert.ok((await get('raw-mail', large)).text.endsWith(head + file))
+    const attachment = await ask(`${door.url}/api/attachment?token=${token}&id=${large}&index=0`)
+    assert.ok(attachment.text === file, `${attachment.status}`)
   })
 
   test('a stream that is begun tells what was missed, and when to come back', async () => {

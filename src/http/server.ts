@@ -20,7 +20,7 @@ import { limitConnections } from './connection-limit.ts'
 import type { HttpConfig, HttpNeeds, Quiet, RouteNeeds, Rules } from './needs.ts'
 import { outgoingBudget } from './outgoing.ts'
 import { answerParserFault } from './parser-fault.ts'
-import { responseSignals } from './response-scope.ts'
+import { waitSignals } from './response-scope.ts'
 import { routes } from './routes.ts'
 import { refuse, type Serving, serveRoute } from './serve.ts'
 import { serveRest } from './serve-rest.ts'
@@ -62,7 +62,7 @@ export async function openHttp(
   const { config } = needs
   let draining = false
   const { trustProxy } = config.http
-  const { signalOf, stop } = responseSignals()
+  const { waitSignalOf, stop } = waitSignals()
   const { routeDeps, closeLookups } = openRouteDeps(needs, () => draining)
   const serving: Serving = {
     needs: routeDeps,
@@ -76,7 +76,7 @@ export async function openHttp(
     addressOf: addressFinder(trustProxy),
     isOwnRequest: ownRequestTest(trustProxy),
     secureOf: secureFinder(config.http),
-    signalOf,
+    waitSignalOf,
     tellOutage: outageTeller(needs.log),
     requestId: () => Buffer.from(needs.randomBytes(12)).toString('base64url'),
     routes,

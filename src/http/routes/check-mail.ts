@@ -125,7 +125,7 @@ async function waitForNews(needs: RouteNeeds, call: Call, { sinceId, ...quest }:
   const leave = needs.waiting.enter(quest.session.id, call)
   try {
     const { lookMs } = needs.quiet
-    return await awaitMail(needs, { ...quest, worth, lookMs, signal: call.signal() })
+    return await awaitMail(needs, { ...quest, worth, lookMs, signal: call.waitSignal() })
   } finally {
     leave()
   }

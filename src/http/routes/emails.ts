@@ -110,7 +110,7 @@ async function look(
   const leave = needs.waiting.enter(`key ${key.id}`, call)
   try {
     const { lookMs } = needs.quiet
-    const signal = call.signal()
+    const signal = call.waitSignal()
     return await awaitEmails(needs, { caller, query, seconds: wait, worth, signal, lookMs })
   } finally {
     leave()

@@ -41,7 +41,7 @@ export const eventsRoute = route({
         sinceId: startsAfter,
         resumes: resumesAfter !== undefined,
         ...needs.quiet,
-        signal: call.signal(),
+        signal: call.waitSignal(),
       },
     )
     const opening = { startsAfter, retryMs: retryMs(needs.randomBytes) }

@@ -129,6 +129,7 @@ describe('/readyz', () => {
         isProxy: () => false,
         secure: () => false,
         signal: () => AbortSignal.abort(),
+        waitSignal: () => AbortSignal.abort(),
         throwIfClosed: () => {},
         onClose: () => {},
         tell: () => {},
