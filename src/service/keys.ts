@@ -11,7 +11,8 @@ import {
 import { endOf, type Plan } from '../core/plan.ts'
 import { Problem } from '../core/problem.ts'
 import { dayOf } from '../core/quota.ts'
-import type { KeyRoll, ShopStore, UsageDay } from '../store/shop-store.ts'
+import { stamp } from '../core/stamp.ts'
+import type { KeyRoll, KeyRollResult, ShopStore, UsageDay } from '../store/shop-store.ts'
 
 interface KeyNeeds<Deed extends keyof ShopStore> {
   store: Pick<ShopStore, Deed>
@@ -77,7 +78,8 @@ export async function rollKey(
   needs: KeyNeeds<'rollKey'>,
   key: Pick<ApiKey, 'id' | 'prefix'>,
 ): Promise<RolledKey | undefined> {
-  return await roll(needs, key, {})
+  const { secret, formerUntil, result } = await roll(needs, key)
+  return result.rolled ? { secret, formerUntil } : undefined
 }
 
 export interface RollNeeds {
@@ -87,32 +89,35 @@ export interface RollNeeds {
 }
 
 /**
- * The same at the request of whoever holds the key. Only its current secret may: if the former one could, a request sent
- * twice would end the key that is in use, and a key that leaked could still be rolled after it was replaced.
+ * The same at the request of whoever holds the key. A secret that is in use is never ended at once this way: the former one
+ * cannot roll, and while it lives the current one cannot either. So a request that is sent twice is harmless, and whoever
+ * stole the key cannot roll twice to lock its owner out.
  */
 export async function rollPresentedKey(
   { shop, now, randomBytes }: RollNeeds,
   key: Pick<ApiKey, 'id' | 'prefix'>,
   presented: string,
 ): Promise<RolledKey> {
-  const presentedHash = secretHash(presented)
-  const rolled = await roll({ store: shop, now, randomBytes }, key, { presentedHash })
-  if (rolled) return rolled
-  throw new Problem(
-    'already_rolled',
-    'This key was rolled already. Only the newest key can be rolled.',
-  )
+  const asked = { hash: secretHash(presented), now: now() }
+  const { secret, formerUntil, result } = await roll({ store: shop, now, randomBytes }, key, asked)
+  if (result.rolled) return { secret, formerUntil }
+  const until = result.formerUntil
+  const text = until
+    ? `This key was rolled already. The former key works until ${stamp(until)} UTC; after that, the newest key can be rolled again.`
+    : 'This key was rolled already. Only the newest key can be rolled.'
+  throw new Problem('already_rolled', text)
 }
 
 async function roll(
   { store, now, randomBytes }: KeyNeeds<'rollKey'>,
   { id, prefix }: Pick<ApiKey, 'id' | 'prefix'>,
-  asked: Pick<KeyRoll, 'presentedHash'>,
-): Promise<RolledKey | undefined> {
+  presented?: KeyRoll['presented'],
+): Promise<RolledKey & { result: KeyRollResult }> {
   const secret = makeSecret(prefix, randomBytes(RANDOM_BYTES))
   const formerUntil = new Date(now().getTime() + ROLL_MS)
-  const change = { keyId: id, secretHash: secretHash(secret), oldUntil: formerUntil, ...asked }
-  return (await store.rollKey(change)) ? { secret, formerUntil } : undefined
+  const change = { keyId: id, secretHash: secretHash(secret), oldUntil: formerUntil }
+  const result = await store.rollKey({ ...change, ...(presented && { presented }) })
+  return { secret, formerUntil, result }
 }
 
 /** The keys that somebody may mean by an id, by what keys begin with, or by a whole key. */

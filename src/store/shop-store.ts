@@ -9,8 +9,8 @@ export interface ShopStore extends PurchaseStore {
   readKey(keyId: string, now: Date): Promise<ApiKey | undefined>
   /** The newest first. */
   listKeys(now: Date): Promise<ApiKey[]>
-  /** Adds a secret; the former one lives until `oldUntil`, any before that ends. False when there is no such key, it is revoked, or the secret presented is not its current one. */
-  rollKey(roll: KeyRoll): Promise<boolean>
+  /** Adds a secret; the former one lives until `oldUntil`, any before that ends. Refused if there is no such key or it is revoked. */
+  rollKey(roll: KeyRoll): Promise<KeyRollResult>
   /** At once: no request that starts afterwards passes. False when there is no such key. */
   revokeKey(keyId: string): Promise<boolean>
   labelKey(keyId: string, label: string): Promise<boolean>
@@ -56,8 +56,14 @@ export interface KeyRoll {
   keyId: string
   secretHash: string
   oldUntil: Date
-  /** Hash of the secret that asks for the roll; it must be the current one. Undefined: the operator asks. */
-  presentedHash?: string
+  /** The holder's secret: must be the current one, and no former one may still be alive at `now`. Undefined: the operator's roll. */
+  presented?: { hash: string; now: Date }
+}
+
+export interface KeyRollResult {
+  rolled: boolean
+  /** Until then the former secret works, and a holder cannot roll the key again. */
+  formerUntil?: Date
 }
 
 export interface UsageDay {

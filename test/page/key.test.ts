@@ -116,7 +116,10 @@ describe('a key', () => {
     await fetch(`${house().url}/api/roll-key`, { method: 'POST', headers })
     await page.getByRole('button', { name: 'Roll this key' }).click()
     await page.getByRole('button', { name: 'Roll it' }).click()
-    await page.getByRole('alert').getByText('This key was rolled already').waitFor()
+    await page
+      .getByRole('alert')
+      .getByText('This key was rolled already, less than 24 hours ago')
+      .waitFor()
     assert.equal(await usage(key.secret), 200)
   })
 })

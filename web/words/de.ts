@@ -361,14 +361,14 @@ export const de: Words = {
   key_roll_how:
     'Sie erhalten einen neuen Schlüssel für denselben Tarif, mit denselben Zählern. Dieser Schlüssel gilt noch 24 Stunden, damit Sie Ihre Programme umstellen können.',
   key_roll_earlier:
-    'Wurde er vor weniger als 24 Stunden schon einmal gewechselt, wird der Schlüssel davor sofort ungültig.',
+    'Das geht einmal in 24 Stunden: erst wieder, wenn der Schlüssel davor nicht mehr gilt.',
   key_roll_yes: 'Wechseln',
   key_roll_no: 'Abbrechen',
   key_rolled:
     'Das ist Ihr neuer Schlüssel. Er wird nur jetzt gezeigt: Bewahren Sie ihn sicher auf.',
   key_rolled_until: 'Der alte Schlüssel gilt bis {time}.',
   key_rolled_already:
-    'Dieser Schlüssel wurde schon gewechselt: Nur der neueste lässt sich wechseln.',
+    'Dieser Schlüssel wurde vor weniger als 24 Stunden schon gewechselt. Der neueste lässt sich wieder wechseln, sobald der vorige nicht mehr gilt.',
   key_missing: 'Geben Sie einen Schlüssel ein: Er beginnt mit mf_.',
   key_wrong:
     'Dieser Schlüssel ist hier nicht bekannt oder wurde widerrufen. Prüfen Sie, ob Sie ihn ganz kopiert haben.',

@@ -349,12 +349,13 @@ export const en = {
   key_roll_how:
     'You get a new key for the same plan, with the same counters. This key keeps working for 24 hours, so that you can update your programs.',
   key_roll_earlier:
-    'If you rolled it less than 24 hours ago, the key before this one stops working at once.',
+    'A key can be rolled once in 24 hours: not again while the key before it still works.',
   key_roll_yes: 'Roll it',
   key_roll_no: 'Cancel',
   key_rolled: 'This is your new key. It is shown only now: put it in a safe place.',
   key_rolled_until: 'The old key works until {time}.',
-  key_rolled_already: 'This key was rolled already: only the newest key can be rolled.',
+  key_rolled_already:
+    'This key was rolled already, less than 24 hours ago. The newest key can be rolled again once the one before it has stopped working.',
   key_missing: 'Give a key: it begins with mf_.',
   key_wrong: 'This key is not known here, or was revoked. Look whether all of it was copied.',
   key_state_active: 'Active',

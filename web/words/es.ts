@@ -355,12 +355,13 @@ export const es: Words = {
   key_roll_how:
     'Recibirá una clave nueva para el mismo plan, con los mismos contadores. Esta clave seguirá funcionando 24 horas, para que pueda cambiarla en sus programas.',
   key_roll_earlier:
-    'Si ya la rotó hace menos de 24 horas, la clave anterior a esta deja de funcionar al momento.',
+    'Una clave se puede rotar una vez cada 24 horas: no de nuevo mientras funcione la anterior.',
   key_roll_yes: 'Rotarla',
   key_roll_no: 'Cancelar',
   key_rolled: 'Esta es su clave nueva. Solo se muestra ahora: póngala en un lugar seguro.',
   key_rolled_until: 'La clave anterior funciona hasta {time}.',
-  key_rolled_already: 'Esta clave ya se rotó: solo se puede rotar la más reciente.',
+  key_rolled_already:
+    'Esta clave ya se rotó hace menos de 24 horas. La más reciente se podrá rotar de nuevo cuando la anterior deje de funcionar.',
   key_missing: 'Escriba una clave: empieza por mf_.',
   key_wrong: 'Esta clave no se conoce aquí o fue revocada. Compruebe que se copió entera.',
   key_state_active: 'Activa',

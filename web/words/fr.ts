@@ -365,13 +365,14 @@ export const fr: Words = {
   key_roll_how:
     'Vous recevez une nouvelle clé pour la même offre, avec les mêmes compteurs. Cette clé fonctionne encore 24 heures, le temps de mettre à jour vos programmes.',
   key_roll_earlier:
-    'Si elle a déjà été renouvelée il y a moins de 24 heures, la clé d’avant cesse aussitôt de fonctionner.',
+    'Une clé peut être renouvelée une fois par 24 heures : pas tant que la précédente fonctionne encore.',
   key_roll_yes: 'La renouveler',
   key_roll_no: 'Annuler',
   key_rolled:
     'Voici votre nouvelle clé. Elle n’est affichée que maintenant : mettez-la en lieu sûr.',
   key_rolled_until: 'L’ancienne clé fonctionne jusqu’au {time}.',
-  key_rolled_already: 'Cette clé a déjà été renouvelée : seule la plus récente peut l’être.',
+  key_rolled_already:
+    'Cette clé a déjà été renouvelée il y a moins de 24 heures. La plus récente pourra l’être à nouveau quand la précédente ne fonctionnera plus.',
   key_missing: 'Donnez une clé : elle commence par mf_.',
   key_wrong:
     'Cette clé n’est pas connue ici, ou a été révoquée. Vérifiez qu’elle a été copiée en entier.',

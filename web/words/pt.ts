@@ -351,12 +351,13 @@ export const pt: Words = {
   key_roll_how:
     'Você recebe uma nova chave para o mesmo plano, com os mesmos contadores. Esta chave continua funcionando por 24 horas, para dar tempo de atualizar seus programas.',
   key_roll_earlier:
-    'Se ela já foi trocada há menos de 24 horas, a chave anterior a esta para de funcionar na hora.',
+    'Uma chave pode ser trocada uma vez a cada 24 horas: não de novo enquanto a anterior ainda funciona.',
   key_roll_yes: 'Trocar',
   key_roll_no: 'Cancelar',
   key_rolled: 'Esta é a sua nova chave. Ela só aparece agora: guarde-a em lugar seguro.',
   key_rolled_until: 'A chave antiga funciona até {time}.',
-  key_rolled_already: 'Esta chave já foi trocada: só a mais recente pode ser trocada.',
+  key_rolled_already:
+    'Esta chave já foi trocada há menos de 24 horas. A mais recente poderá ser trocada de novo quando a anterior deixar de funcionar.',
   key_missing: 'Informe uma chave: ela começa com mf_.',
   key_wrong: 'Esta chave não é conhecida aqui ou foi revogada. Veja se foi copiada por inteiro.',
   key_state_active: 'Ativa',

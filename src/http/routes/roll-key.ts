@@ -13,7 +13,7 @@ export const rollKeyRoute = route({
   path: '/api/roll-key',
   title: 'Roll a key',
   about:
-    'Returns a new key in place of the one in the header. The old key keeps working until former_until, 24 hours from now; both share plan and counters. The new key is shown only here. Only the newest key can be rolled: an older one gets 409. A key that was replaced by an earlier roll stops at once. Free, and possible also when the key is used up.',
+    'Returns a new key in place of the one in the header. The old key keeps working until former_until, 24 hours from now; both share plan and counters. The new key is shown only here. A key can be rolled once in 24 hours: while the former key works, both get 409. Free, and possible also when the key is used up.',
   input: Type.Object({}),
   output: Type.Object({
     status: successField,

@@ -4,6 +4,8 @@ import { dayOf } from '../../core/quota.ts'
 import type { NewKey, ShopStore } from '../shop-store.ts'
 import { DAY, KEY, later, NOON, type OpenShopStore } from './shop-scene.ts'
 
+const ROLLED = { rolled: true }
+
 /** What every engine that keeps keys must do. */
 export function keysContract(open: () => Promise<OpenShopStore>): void {
   let opened: OpenShopStore
@@ -16,6 +18,13 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
   afterEach(() => opened.close())
 
   const add = (more: Partial<NewKey> = {}) => store.addKey({ ...KEY, ...more })
+  const rollAs = (hash: string, secretHash: string, now: Date) =>
+    store.rollKey({
+      keyId: 'k1',
+      secretHash,
+      oldUntil: new Date(now.getTime() + DAY),
+      presented: { hash, now },
+    })
   const spendMany = async (times: number, now = NOON) => {
     const spent = await Promise.all(
       Array.from({ length: times }, () => store.spendRequest('k1', now)),
@@ -122,14 +131,14 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
   test('a rolled key has two secrets for a while, and one count', async () => {
     await add()
     const oldUntil = later(DAY)
-    assert.equal(await store.rollKey({ keyId: 'k1', secretHash: 'new', oldUntil }), true)
+    assert.deepEqual(await store.rollKey({ keyId: 'k1', secretHash: 'new', oldUntil }), ROLLED)
     assert.ok(await store.findKey('secret-hash', later(DAY - 1)))
     assert.equal(await store.findKey('secret-hash', oldUntil), undefined)
     assert.equal((await store.findKey('new', later(9 * DAY)))?.id, 'k1')
     await store.revokeKey('k1')
     const again = { keyId: 'k1', secretHash: 'third', oldUntil }
-    assert.equal(await store.rollKey(again), false)
-    assert.equal(await store.rollKey({ ...again, keyId: 'nobody' }), false)
+    assert.deepEqual(await store.rollKey(again), { rolled: false })
+    assert.deepEqual(await store.rollKey({ ...again, keyId: 'nobody' }), { rolled: false })
     assert.equal(await store.findKey('third', NOON), undefined)
   })
 
@@ -144,20 +153,32 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
     )
   })
 
-  test('a roll that a secret asks for needs the current one, and of two at once one passes', async () => {
+  test('a holder rolls with the current secret only, and of two at once one passes', async () => {
     await add()
     await add({ id: 'k2', secretHash: 'of-k2' })
-    const roll = (secretHash: string, presentedHash: string) =>
-      store.rollKey({ keyId: 'k1', secretHash, oldUntil: later(DAY), presentedHash })
-    assert.equal(await roll('x', 'unknown'), false)
-    assert.equal(await roll('x', 'of-k2'), false)
-    const both = await Promise.all([roll('one', 'secret-hash'), roll('two', 'secret-hash')])
-    assert.deepEqual(both.toSorted(), [false, true])
-    const current = both[0] ? 'one' : 'two'
+    assert.deepEqual(await rollAs('unknown', 'x', NOON), { rolled: false })
+    assert.deepEqual(await rollAs('of-k2', 'x', NOON), { rolled: false })
+    const both = await Promise.all(
+      ['one', 'two'].map((secretHash) => rollAs('secret-hash', secretHash, NOON)),
+    )
+    assert.deepEqual(both.map(({ rolled }) => rolled).toSorted(), [false, true])
     assert.equal((await store.findKey('secret-hash', later(DAY - 1)))?.id, 'k1')
-    assert.equal(await roll('x', 'secret-hash'), false)
+    const refused = { rolled: false, formerUntil: later(DAY) }
+    assert.deepEqual(await rollAs('secret-hash', 'x', NOON), refused)
     assert.equal(await store.findKey('x', NOON), undefined)
-    assert.equal(await roll('third', current), true)
+  })
+
+  test('a holder cannot roll again while the former secret lives; the operator can', async () => {
+    await add()
+    assert.deepEqual(await rollAs('secret-hash', 'second', NOON), ROLLED)
+    const refused = { rolled: false, formerUntil: later(DAY) }
+    assert.deepEqual(await rollAs('second', 'third', later(DAY - 1)), refused)
+    assert.equal((await store.findKey('secret-hash', later(DAY - 1)))?.id, 'k1')
+    assert.equal(await store.findKey('third', NOON), undefined)
+    assert.deepEqual(await rollAs('second', 'third', later(DAY)), ROLLED)
+    const byOperator = { keyId: 'k1', secretHash: 'fourth', oldUntil: later(2 * DAY) }
+    assert.deepEqual(await store.rollKey(byOperator), ROLLED)
+    assert.equal(await store.findKey('second', later(DAY)), undefined)
   })
 
   test('keys are listed, newest first, and can be named anew', async () => {

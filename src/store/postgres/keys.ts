@@ -1,6 +1,6 @@
 import type { ApiKey } from '../../core/key.ts'
 import { type KeyRow, keyOf } from '../key-row.ts'
-import type { KeyRoll, NewKey, UsageDay } from '../shop-store.ts'
+import type { KeyRoll, KeyRollResult, NewKey, UsageDay } from '../shop-store.ts'
 import type { Db, Pool } from './pool.ts'
 
 export const KEY = `id, prefix, plan, label, state, max_requests, max_per_day, used, day, used_today,
@@ -59,13 +59,16 @@ export function keyWrites(pool: Pool) {
         ],
       )
     },
-    rollKey: ({ keyId, secretHash, oldUntil, presentedHash }: KeyRoll): Promise<boolean> =>
+    rollKey: ({ keyId, secretHash, oldUntil, presented }: KeyRoll): Promise<KeyRollResult> =>
       pool.transaction(async (db) => {
         const state = await lockKey(db, keyId)
-        if (state === undefined || state === 'revoked') return false
-        if (presentedHash !== undefined && !(await isCurrent(db, keyId, presentedHash)))
-          return false
-        // Two at most: whoever rolls twice has lost the first one for good reason.
+        if (state === undefined || state === 'revoked') return { rolled: false }
+        if (presented) {
+          const until = await formerEnd(db, keyId, presented.now)
+          if (until) return { rolled: false, formerUntil: until }
+          if (!(await isCurrent(db, keyId, presented.hash))) return { rolled: false }
+        }
+        // Two at most: whoever rolls again while the former one lives is the operator.
         await db.rows('delete from shop.key_secret where key_id = $1 and until is not null', [
           keyId,
         ])
@@ -74,7 +77,7 @@ export function keyWrites(pool: Pool) {
           oldUntil.getTime(),
         ])
         db.atLast('insert into shop.key_secret (hash, key_id) values ($1, $2)', [secretHash, keyId])
-        return true
+        return { rolled: true }
       }),
     async revokeKey(keyId: string): Promise<boolean> {
       const revoked = await pool.rows(
@@ -99,6 +102,15 @@ async function isCurrent(db: Db, keyId: string, secretHash: string): Promise<boo
     [secretHash, keyId],
   )
   return found.length === 1
+}
+
+/** When the former secret ends; undefined: none is alive. */
+async function formerEnd(db: Db, keyId: string, now: Date): Promise<Date | undefined> {
+  const [row] = await db.rows<{ until: number }>(
+    'select until from shop.key_secret where key_id = $1 and until > $2 order by until desc limit 1',
+    [keyId, now.getTime()],
+  )
+  return row && new Date(row.until)
 }
 
 /** Whoever changes the secrets of a key has its row first: else two of them could each leave one. */

@@ -1,6 +1,6 @@
 import type { ApiKey } from '../../core/key.ts'
 import { type KeyRow, keyOf } from '../key-row.ts'
-import type { KeyRoll, NewKey, UsageDay } from '../shop-store.ts'
+import type { KeyRoll, KeyRollResult, NewKey, UsageDay } from '../shop-store.ts'
 import type { Db } from './files.ts'
 
 export function keyReads(db: Db) {
@@ -46,6 +46,11 @@ export function keyWrites(db: Db) {
       'select 1 from key_secret where hash = ? and key_id = ? and until is null',
     )
     .pluck()
+  const formerEnd = db
+    .prepare<[string, number], number>(
+      'select until from key_secret where key_id = ? and until > ? order by until desc limit 1',
+    )
+    .pluck()
   const revoke = db.prepare(`update api_key set state = 'revoked' where id = ?`)
   const label = db.prepare('update api_key set label = ? where id = ?')
 
@@ -65,16 +70,18 @@ export function keyWrites(db: Db) {
       )
       insertSecret.run(key.secretHash, id)
     },
-    rollKey({ keyId, secretHash, oldUntil, presentedHash }: KeyRoll): boolean {
-      if (isAlive.get(keyId) === undefined) return false
-      if (presentedHash !== undefined && isCurrent.get(presentedHash, keyId) === undefined) {
-        return false
+    rollKey({ keyId, secretHash, oldUntil, presented }: KeyRoll): KeyRollResult {
+      if (isAlive.get(keyId) === undefined) return { rolled: false }
+      if (presented) {
+        const until = formerEnd.get(keyId, presented.now.getTime())
+        if (until !== undefined) return { rolled: false, formerUntil: new Date(until) }
+        if (isCurrent.get(presented.hash, keyId) === undefined) return { rolled: false }
       }
-      // Two at most: whoever rolls twice has lost the first one for good reason.
+      // Two at most: whoever rolls again while the former one lives is the operator.
       dropFormer.run(keyId)
       endSecrets.run(oldUntil.getTime(), keyId)
       insertSecret.run(secretHash, keyId)
-      return true
+      return { rolled: true }
     },
     revokeKey: (keyId: string): boolean => revoke.run(keyId).changes === 1,
     labelKey: (change: { keyId: string; label: string }): boolean =>
