@@ -1,5 +1,5 @@
 import { hash, timingSafeEqual } from 'node:crypto'
-import { lookRate, type RateNeeds, takeRate } from '../service/rates.ts'
+import { countWrong, lookRate, type RateNeeds, takeRate } from '../service/rates.ts'
 import { bearerOf } from './bearer.ts'
 import type { Call } from './route.ts'
 
@@ -19,15 +19,10 @@ export async function isOperatorCall(needs: AdminNeeds, call: Call): Promise<boo
     // Also for the right token: else a guess would be answered.
     if (client !== undefined) await lookRate(needs, 'wrongAdminToken', client)
     if (isSame(given, needs.adminToken)) return true
-    if (client !== undefined) await countWrong(needs, client)
+    if (client !== undefined) await countWrong(needs, 'wrongAdminToken', client)
   }
   if (client !== undefined) await takeRate(needs, 'health', client)
   return needs.adminToken === ''
-}
-
-async function countWrong(needs: RateNeeds, client: string): Promise<void> {
-  await takeRate(needs, 'wrongAdminToken', client)
-  await lookRate(needs, 'wrongAdminToken', client)
 }
 
 /** Hashes have one length, and comparing them takes the same time whatever was right. */

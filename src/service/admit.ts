@@ -4,7 +4,7 @@ import { Problem } from '../core/problem.ts'
 import { nextDay, type Refusal, refusal } from '../core/quota.ts'
 import type { Pay } from '../pay/pay.ts'
 import type { ShopStore } from '../store/shop-store.ts'
-import { lookRate, type RateNeeds, takeRate } from './rates.ts'
+import { countWrong, lookRate, type RateNeeds } from './rates.ts'
 
 export interface AdmitNeeds extends RateNeeds {
   shop: Pick<ShopStore, 'findKey'>
@@ -40,7 +40,7 @@ export async function presentedKey(needs: AdmitNeeds, caller: Caller): Promise<A
     return key
   }
   // Nobody guesses with nothing in hand.
-  if (client !== undefined && keyText !== '') await countWrong(needs, client)
+  if (client !== undefined && keyText !== '') await countWrong(needs, 'wrongKey', client)
   throw invalidKey()
 }
 
@@ -79,11 +79,6 @@ async function findKey({ shop, pay, now }: AdmitNeeds, text: string): Promise<Ap
   if (isTestKey(text) && pay.mode !== 'test') return undefined
   const key = await shop.findKey(secretHash(text), now())
   return key?.state === 'revoked' ? undefined : key
-}
-
-async function countWrong(needs: RateNeeds, client: string): Promise<void> {
-  await takeRate(needs, 'wrongKey', client)
-  await lookRate(needs, 'wrongKey', client)
 }
 
 /** One text for a key that is missing, mistyped, unknown or revoked: a stranger must not learn which. */

@@ -3,7 +3,7 @@ import type { Session } from '../core/session.ts'
 import type { MailStore, Page } from '../store/store.ts'
 import { type LiveSessionNeeds, liveSession } from './live-session.ts'
 import type { CodeLooks } from './look-for-codes.ts'
-import { type MailboxView, type MailboxViewNeeds, mailboxViews } from './mailbox-view.ts'
+import { type MailboxView, type MailboxViewNeeds, mailboxViews, newerTest } from './mailbox-view.ts'
 import { pollUntil, type SharedPolls } from './shared-poll.ts'
 
 export interface AwaitMailNeeds extends MailboxViewNeeds {
@@ -85,12 +85,6 @@ export function mailboxState(
   { store }: { store: Pick<MailStore, 'listMessages'> },
   session: Session,
 ): MailboxState {
-  return {
-    session,
-    async hasNewer(sinceId) {
-      if (session.count === 0 || session.lastId <= sinceId) return false
-      // The newest may have been deleted, so its id alone proves nothing.
-      return (await store.listMessages(session.id, { sinceId, limit: 1 })).length > 0
-    },
-  }
+  const newest = (limit: number) => store.listMessages(session.id, { sinceId: 0, limit })
+  return { session, hasNewer: newerTest(session, newest) }
 }

@@ -77,16 +77,24 @@ interface Sharing {
 // As many as a list shows.
 const LOOKED_BACK = 100
 
+/** True if the mailbox has a message newer than `sinceId`. */
+export function newerTest(
+  session: Session,
+  newest: (limit: number) => Promise<MessageSummary[]>,
+): MailboxView['hasNewer'] {
+  return async (sinceId) => {
+    if (session.count === 0 || session.lastId <= sinceId) return false
+    // The newest may have been deleted, so its id alone proves nothing.
+    const [message] = await newest(1)
+    return message !== undefined && message.id > sinceId
+  }
+}
+
 function viewOf(needs: MailboxViewNeeds, session: Session, sharing: Sharing): MailboxView {
   const { newest, ids, lookedAt, newMessages } = listsOf(needs, session, sharing.left)
   return {
     session,
-    async hasNewer(sinceId) {
-      if (session.count === 0 || session.lastId <= sinceId) return false
-      // The newest may have been deleted, so its id alone proves nothing.
-      const [message] = await newest(1)
-      return message !== undefined && message.id > sinceId
-    },
+    hasNewer: newerTest(session, newest),
     // Of what the reader knows, the newest which nobody has looked at will be looked at: somebody watches the mailbox.
     async begin({ sinceId, youngSince }) {
       const known = (await newest(LOOKED_BACK)).filter(({ id }) => id <= sinceId)

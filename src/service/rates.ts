@@ -32,6 +32,16 @@ export async function lookRate({ limit, now }: RateNeeds, what: What, who: strin
   refuseFor(await limit.look(nameOf(what, who), rates[what], now()))
 }
 
+/** Counts a wrong key or token of `who`, and refuses at once when it was one too many. */
+export async function countWrong(
+  needs: RateNeeds,
+  what: 'wrongKey' | 'wrongAdminToken',
+  who: string,
+): Promise<void> {
+  await takeRate(needs, what, who)
+  await lookRate(needs, what, who)
+}
+
 function nameOf(what: What, who: string): string {
   return `http:${what}:${who}`
 }
