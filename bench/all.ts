@@ -1,28 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { pathOf } from './tools/programs.ts'
 import { note } from './tools/report.ts'
+import { keepReport, PROGRAMS } from './tools/results.ts'
 
 // Runs every program here, or those that are named, one after the other. What they report is kept in RESULTS.md, each part
 // in its place; `--quick` shows within minutes that everything works, with numbers that mean little, and keeps nothing.
 
-const PROGRAMS = [
-  'smtp-intake',
-  'check-mail',
-  'emails',
-  'together',
-  'visible',
-  'fairness',
-  'imap-visible',
-  'memory',
-  'postgres-intake',
-  'postgres-polls',
-  'postgres-drop',
-  'postgres-cost',
-  'nodes-visible',
-]
 const NEEDED = [
   ['smtp-source', 'postfix'],
   ['postfix', 'postfix'],
@@ -31,8 +16,6 @@ const NEEDED = [
   ['postgres', 'postgresql'],
   ['redis-server', 'redis-server'],
 ] as const
-
-const RESULTS = new URL('RESULTS.md', import.meta.url)
 
 const options = process.argv.slice(2).filter((argument) => argument.startsWith('--'))
 const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
@@ -48,7 +31,7 @@ if (unknown.length > 0) {
 } else {
   for (const name of PROGRAMS.filter((one) => names.length === 0 || names.includes(one))) {
     const report = await run(name)
-    if (!options.includes('--quick')) keep(name, report)
+    if (!options.includes('--quick')) keepReport(name, report)
   }
 }
 
@@ -65,25 +48,4 @@ async function run(name: string): Promise<string> {
   const [code] = await once(child, 'close')
   if (code !== 0) throw new Error(`bench/${name}.ts ended with ${code}`)
   return report
-}
-
-/** In the place of the program's former report; the rest of the file stays as it is. */
-function keep(name: string, report: string): void {
-  const former = existsSync(RESULTS)
-    ? readFileSync(RESULTS, 'utf8')
-        .split(/^(?=## )/m)
-        .slice(1)
-    : []
-  const isOf = (part: string, program: string) =>
-    part.split('\n', 1)[0]?.includes(`/${program}.ts)`)
-  const parts = PROGRAMS.flatMap((program) =>
-    program === name ? [report] : former.filter((part) => isOf(part, program)),
-  )
-  const head = [
-    '# Results',
-    '',
-    'Written by the programs here (`npm run bench`). Medians, in brackets the least and the most of all rounds.',
-  ]
-  const texts = [head.join('\n'), ...parts].map((part) => part.trimEnd())
-  writeFileSync(RESULTS, `${texts.join('\n\n')}\n`)
 }

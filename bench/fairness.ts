@@ -6,14 +6,16 @@ import { startMayfly } from './contestants/mayfly.ts'
 import { FLOOD_NAMES, type FloodCounts, startFlood } from './tools/floods.ts'
 import { cpuSeconds } from './tools/processes.ts'
 import { proxiedClient, TRUST_THIS_MACHINE } from './tools/proxied-client.ts'
-import { describeMachine, goal, note, say, table } from './tools/report.ts'
+import { describeMachine, goal, note, reportSoFar, say, table } from './tools/report.ts'
+import { keepReport } from './tools/results.ts'
 import { alternate } from './tools/rounds.ts'
 import { benchFolder } from './tools/scratch.ts'
-import { figure, median, percentile } from './tools/stats.ts'
+import { figure, median, percentile, spread } from './tools/stats.ts'
 import { DEADLINE_MS, type Latencies, noLatencies, OPERATIONS, openVictim } from './tools/victim.ts'
 
 // How long do others wait while one client does its worst within the default limits? With `--against FOLDER` the same is
-// asked of another checkout, alternating; `--json FILE` says where the figures go besides the report.
+// asked of another checkout, alternating. The report is kept in RESULTS.md, unless `--quick`; `--json FILE` says where the
+// figures go besides.
 
 const { values: options } = parseArgs({
   options: {
@@ -23,8 +25,8 @@ const { values: options } = parseArgs({
   },
 })
 const { quick } = options
-const ROUNDS = quick ? 1 : 2
-const SECONDS = quick ? 2 : 5
+const ROUNDS = quick ? 1 : 5
+const SECONDS = quick ? 1 : 2.5
 const VICTIMS = 4
 const LOADS = ['none', ...FLOOD_NAMES] as const
 type LoadName = (typeof LOADS)[number]
@@ -60,7 +62,8 @@ interface Result {
   cpuCores: number
   cpuMsPerMail: number
   flood: FloodCounts[]
-  ms: Record<string, { p50: number; p99: number; worst: number }>
+  /** `p50` and `p99` of each round; `worst` of all. */
+  ms: Record<string, { p50: number[]; p99: number[]; worst: number }>
 }
 
 async function main(): Promise<void> {
@@ -88,6 +91,7 @@ async function main(): Promise<void> {
     for (const [name, list] of found) results.push(summary(load, name, list))
   }
   report(results)
+  if (!quick) keepReport('fairness', reportSoFar())
   writeFileSync(options.json, `${JSON.stringify({ quick, ROUNDS, SECONDS, results }, null, 2)}\n`)
   note(`The figures as JSON: ${options.json}`)
 }
@@ -99,6 +103,7 @@ function describe(contestants: readonly Contestant[]): void {
     `- Victims: ${VICTIMS} users at addresses of their own, each with an open stream; a mail is sent, listed and read for the first time, about 6 times a second and user, with a new connection for everything`,
     `- intake: from connecting to the 250; stream: from the last byte to the event. What failed, took longer or could not be tried (no list, no mail) counts as ${figure(DEADLINE_MS)} ms.`,
     '- Floods, each of one address: hostile mails of 100 KB (8 a second, each read) and reads of 10 MB of HTML that are reset (30 a second); an attachment of 7 MB, asked for and reset after 0.1 s (50 a second); streams of 6 mailboxes that get 8 mails a second; /metrics on 40 kept connections; 1,000 idle connections to a service with 512 file descriptors',
+    '- p50 and p99 are the medians of all rounds, for p99 with the least and the most.',
     '- CPU: cores that the service kept busy, its threads and children included.',
   )
 }
@@ -139,9 +144,10 @@ function together(list: readonly Latencies[]): Latencies {
 function summary(load: LoadName, contestant: string, runs: readonly Run[]): Result {
   const all = together(runs.map(({ latencies }) => latencies))
   const figures = OPERATIONS.map((operation) => {
-    const times = all[operation]
-    const worst = percentile(times, 1)
-    return [operation, { p50: median(times), p99: percentile(times, 0.99), worst }] as const
+    const rounds = runs.map(({ latencies }) => latencies[operation])
+    const p50 = rounds.map(median)
+    const p99 = rounds.map((times) => percentile(times, 0.99))
+    return [operation, { p50, p99, worst: percentile(all[operation], 1) }] as const
   })
   const sum = (field: 'seconds' | 'cpuSeconds') => runs.reduce((all, run) => all + run[field], 0)
   return {
@@ -164,8 +170,8 @@ function report(results: readonly Result[]): void {
       load,
       contestant,
       ...OPERATIONS.flatMap((operation) => [
-        figure(ms[operation]?.p50 ?? Number.NaN),
-        figure(ms[operation]?.p99 ?? Number.NaN),
+        figure(median(ms[operation]?.p50 ?? [])),
+        spread(ms[operation]?.p99 ?? []),
       ]),
       String(mails),
       String(failed),

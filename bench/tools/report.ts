@@ -9,8 +9,17 @@ import { figure, median } from './stats.ts'
 
 // The report goes to standard output as Markdown, what happens meanwhile to standard error.
 
+let report = ''
+
 export function say(...lines: string[]): void {
-  process.stdout.write(`${lines.join('\n')}\n`)
+  const text = `${lines.join('\n')}\n`
+  report += text
+  process.stdout.write(text)
+}
+
+/** Everything that was said so far. */
+export function reportSoFar(): string {
+  return report
 }
 
 export function note(line: string): void {
