@@ -41,6 +41,34 @@ describe('text of HTML', () => {
     })
   }
 
+  test('is not much longer than the HTML, whatever the indentation', () => {
+    const lines = 'a<br>'.repeat(4_000)
+    for (const [name, level] of [
+      ['long numbers', '<ol start="999999999999999"><li>'],
+      ['Roman numbers', '<ol type=i start=888><li>'],
+      ['quotations', '<blockquote>'],
+    ] as const) {
+      const html = level.repeat(60) + lines
+      const { convert, isTruncated } = htmlConverter()
+      expect(convert(html).length, name).toBeLessThanOrEqual(4 * html.length + 65_536)
+      expect(isTruncated(), name).toBe(true)
+    }
+  })
+
+  test('is at most a million characters long in all parts of a mail together', () => {
+    const { convert, isTruncated } = htmlConverter()
+    let length = 0
+    for (let part = 0; part < 20; part += 1) length += convert('<hr>'.repeat(990)).length
+    for (let part = 0; part < 9; part += 1) length += convert('x'.repeat(100_000)).length
+    expect(length).toBeLessThanOrEqual(1_000_000)
+    expect(isTruncated()).toBe(true)
+  })
+
+  test('numbers a list from one if its first number is too long', () => {
+    expect(textOf('<ol start=12345><li>a</ol>')).toBe(' 1. a')
+    expect(textOf('<ol start=999 type=i><li>a</ol>')).toBe(' cmxcix. a')
+  })
+
   test('is whole in an ordinary mail, however long the correspondence', () => {
     const reply = '<div>On Monday somebody wrote:<blockquote>'
     const html = `${reply.repeat(40)}${'<p>Some words of a letter.</p>'.repeat(200)}`
@@ -66,6 +94,11 @@ describe('a parsed mail says that its text was cut', () => {
     ['in HTML', `Content-Type: text/html\r\n\r\n${'<div>'.repeat(300)}x`, true],
     ['after the last part that is read', parts(1_001), true],
     ['never, as long as it is whole', parts(900), undefined],
+    [
+      'not where HTML has no words',
+      `Content-Type: text/html\r\n\r\n${'<p> </p>'.repeat(9_990)}`,
+      undefined,
+    ],
     ['not where HTML came with a text', alternative('<div>'.repeat(300)), undefined],
   ] as const) {
     test(name, () => {

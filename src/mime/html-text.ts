@@ -20,6 +20,13 @@ const MAX_DEPTH = 250
 const MAX_LAYOUT = 1_000_000
 /** A tag counts as so many blanks. */
 const TAG_LAYOUT = 4
+/**
+ * The text of HTML can be longer than the HTML: every line of a quotation or a list is indented, and a rule is 40 characters.
+ * Bounded by the input, so that the size of a mail says how costly it is to read what was parsed.
+ */
+const MAX_GROWTH = 4
+const FREE_OUTPUT = 64 * 1024
+const MAX_OUTPUT = 1_000_000
 
 const convert = compile({
   wordwrap: false,
@@ -37,14 +44,20 @@ const convert = compile({
 /** Texts longer than any letter are cut, as are those whose structure would take too long. */
 export function htmlConverter(): HtmlConverter {
   const budget: Budget = { length: MAX_LENGTH, tags: MAX_TAGS, layout: MAX_LAYOUT }
+  let outputLength = 0
   let isTruncated = false
   return {
     convert(html) {
       const within = html.slice(0, Math.max(0, budget.length))
       budget.length -= within.length
       const outline = outlineOf(within, budget)
-      if (!outline.isWhole || within.length < html.length) isTruncated = true
-      return convert(outline.html)
+      const text = convert(outline.html)
+      const maxOutput = MAX_GROWTH * (MAX_LENGTH - budget.length) + FREE_OUTPUT
+      const shown = cutAt(text, Math.min(MAX_OUTPUT, maxOutput) - outputLength)
+      outputLength += shown.length
+      const isWhole = within.length === html.length && shown.length === text.length
+      if (!outline.isWhole || !isWhole) isTruncated = true
+      return shown
     },
     isTruncated: () => isTruncated,
   }
@@ -61,6 +74,10 @@ const VOID = new Set('area base br col embed hr img input link meta param source
 const OUTER = new Set(['html', '/html', 'head', '/head', 'body', '/body'])
 /** Laid out level by level. */
 const NESTED = new Set(['blockquote', 'ol', 'ul'])
+/** A list with numbers of its own, such as Roman ones, indents its lines by as much as so many others. */
+const NUMBERED_LEVELS = 4
+/** A longer number is the width of each line, and of Roman numbers the library knows those below 4,000. */
+const START = /^[0-9]{1,3}$/
 /** Elements that end where one of these begins, if nothing else is open in them. */
 const ENDED_BY: Record<string, ReadonlySet<string>> = Object.fromEntries(
   Object.entries({
@@ -82,7 +99,7 @@ const KEPT = ['href', 'start', 'type'] as const
  * odd input: a comment or an attribute that looks like the end of an element deceives a count of tags, but not this.
  */
 function outlineOf(html: string, budget: Budget): { html: string; isWhole: boolean } {
-  const outline: Outline = { html: '', open: [], nested: 0, budget }
+  const outline: Outline = { html: '', open: [], nested: 0, levels: [], budget }
   let isWhole = true
   for (const token of htmlTokens(html)) {
     isWhole = token.kind === 'text' ? addText(outline, token.text) : addTag(outline, token)
@@ -96,8 +113,9 @@ interface Outline {
   html: string
   /** The elements around this place, outermost first. */
   open: string[]
-  /** How many of them are laid out level by level. */
+  /** How many of them are laid out level by level; in `levels`, as how many each of `open` counts. */
   nested: number
+  levels: number[]
   budget: Budget
 }
 
@@ -127,19 +145,30 @@ function addTag(outline: Outline, { name, attributes }: Extract<HtmlToken, { kin
   const link = name === 'a' ? open.lastIndexOf('a') : -1
   if (link >= 0) closeTo(outline, link)
   if (open.length >= MAX_DEPTH) return false
-  outline.html += `<${name}${attributesText(attributes(KEPT))}>`
+  const { start = '', ...kept } = attributes(KEPT)
+  const given = START.test(start) ? { ...kept, start } : kept
+  outline.html += `<${name}${attributesText(given)}>`
   if (VOID.has(name)) return true
+  const isNumbered = name === 'ol' && Object.keys(given).length > 0
+  const levels = isNumbered ? NUMBERED_LEVELS : Number(NESTED.has(name))
   open.push(name)
-  if (NESTED.has(name)) outline.nested += 1
+  outline.levels.push(levels)
+  outline.nested += levels
   return true
 }
 
 function closeTo(outline: Outline, length: number): void {
   while (outline.open.length > length) {
     const name = outline.open.pop() ?? ''
-    if (NESTED.has(name)) outline.nested -= 1
+    outline.nested -= outline.levels.pop() ?? 0
     outline.html += `</${name}>`
   }
+}
+
+/** Not between the halves of a character. */
+function cutAt(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text
+  return text.slice(0, Math.max(0, maxLength)).replace(/[\ud800-\udbff]$/, '')
 }
 
 const BLANK = 0x20

@@ -101,7 +101,9 @@ function readBody({ texts, htmls }: Body): ReadBody {
   const join = (some: typeof pieces) => some.map((piece) => piece.text).join('\n')
   const text = join(pieces)
   // Some senders offer a text without a word in it beside their HTML.
-  const shown = html !== null && text.trim() === '' ? convert(html) : text
+  const converted = new Set(texts)
+  const hasOther = htmls.some((part) => isHtml(part) && !converted.has(part))
+  const shown = html !== null && hasOther && text.trim() === '' ? convert(html) : text
   const plain = join(pieces.filter(({ made }) => !made))
   return { text: shown, html, plain, isTruncated: isTruncated() }
 }
