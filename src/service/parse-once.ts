@@ -19,7 +19,7 @@ export interface ParseRequest {
   background?: boolean
 }
 
-/** Parses and stores the mail; undefined when it is gone. A large one is not given to each of those who asked: it is in the store. */
+/** Parses and stores the mail; undefined when it is gone. A long one is not given to each of those who asked: it is in the store. */
 export type ParseOnce = (
   rawId: number,
   request: ParseRequest,
@@ -56,7 +56,7 @@ export function parseOnce({ store, parser }: ParseOnceDeps): ParseOnce {
     if (!raw) return stored
     const mail = await parse(raw.bytes)
     const isKept = (readers.has(rawId) || (await hasRoom())) && (await keep(rawId, mail))
-    return isKept && raw.bytes.length > MAX_GIVEN_BYTES ? 'stored' : mail
+    return isKept && sizeOf(mail) > MAX_GIVEN_LENGTH ? 'stored' : mail
   }
 
   return async (rawId, { background = false, ...request }, signal) => {
@@ -77,7 +77,15 @@ export function parseOnce({ store, parser }: ParseOnceDeps): ParseOnce {
 }
 
 // A copy of each goes to each thread that asked.
-const MAX_GIVEN_BYTES = 256 * 1024
+const MAX_GIVEN_LENGTH = 256 * 1024
+
+/** In characters, without what is short in every mail. */
+function sizeOf({ text, html, headers, links }: Mail): number {
+  let length = (text?.length ?? 0) + (html?.length ?? 0)
+  for (const { name, value } of headers) length += name.length + value.length
+  for (const { url } of links) length += url.length
+  return length
+}
 
 /** Version 0.1.0 stored no positions of attachments. */
 export function isCurrent({ attachments }: Mail): boolean {
