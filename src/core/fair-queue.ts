@@ -18,7 +18,7 @@ export interface FairQueueLimits {
 
 interface Position {
   owner: Owner
-  /** Waits until no other job can run. */
+  /** Lets the other jobs go first, but for a small share. */
   background?: boolean
   /** Order among jobs of one owner, the lowest first; in order of arrival if not given. */
   rank?: number
@@ -63,6 +63,8 @@ export function openFairQueue<T>(
     queued: 0,
     waiting: 0,
     running: 0,
+    credit: 0,
+    passed: 0,
   }
 
   return {
@@ -72,7 +74,15 @@ export function openFairQueue<T>(
       const name = owner.join('\n')
       const flows = background ? state.background : state.foreground
       const flow = flows.get(name) ?? { name, accounts, tickets: [] }
-      const ticket = { item, background, flow, rank, arrival: state.arrivals, start: 0 }
+      const ticket = {
+        item,
+        background,
+        flow,
+        rank,
+        arrival: state.arrivals,
+        start: 0,
+        isAhead: false,
+      }
       state.arrivals += 1
       flows.set(name, flow)
       flow.tickets.splice(flow.tickets.findLastIndex((other) => other.rank <= rank) + 1, 0, ticket)
@@ -81,21 +91,17 @@ export function openFairQueue<T>(
     },
     remove: (ticket) => leave(state, ticket as Placed<T>),
     take(room) {
-      const flow =
-        best(state, state.foreground) ??
-        (room.background ? best(state, state.background) : undefined)
-      const ticket = flow?.tickets[0]
-      if (!flow || !ticket) return undefined
-      ticket.start = startOf(state, flow)
-      state.virtualTime = ticket.start
+      const ticket = nextOf(state, room)
+      if (!ticket) return undefined
       state.running += 1
-      for (const account of flow.accounts) account.running += 1
+      for (const account of ticket.flow.accounts) account.running += 1
       leave(state, ticket)
       return ticket
     },
     done(ticket, cost) {
-      const { flow, start } = ticket as Placed<T>
+      const { flow, start, isAhead } = ticket as Placed<T>
       state.running -= 1
+      credit(state, ticket.background ? (isAhead ? -cost : 0) : cost * BACKGROUND_SHARE)
       for (const account of flow.accounts) {
         account.running -= 1
         account.used = Math.max(account.used, start) + cost
@@ -124,6 +130,39 @@ interface State<T> {
   /** Of those queued, the ones that are not background jobs. */
   waiting: number
   running: number
+  /** What background jobs may cost ahead of the others. */
+  credit: number
+  /** How many others were taken since a background job was. */
+  passed: number
+}
+
+/**
+ * Background jobs go ahead of the others after so many of them, as long as they cost no more than such a part of what the others
+ * cost: those who keep the queue busy do not stop them altogether.
+ */
+const PASSED_PER_BACKGROUND = 8
+const BACKGROUND_SHARE = 1 / PASSED_PER_BACKGROUND
+/** Nobody saves up for a burst. */
+const MAX_CREDIT = 1_000
+
+function credit<T>(state: State<T>, change: number): void {
+  const most = state.background.size === 0 ? 0 : MAX_CREDIT
+  state.credit = Math.min(state.credit + change, most)
+}
+
+function nextOf<T>(state: State<T>, room: { background: boolean }): Placed<T> | undefined {
+  const foreground = best(state, state.foreground)
+  const isDue = !foreground || (state.passed >= PASSED_PER_BACKGROUND && state.credit > 0)
+  const background = room.background && isDue ? best(state, state.background) : undefined
+  const flow = background ?? foreground
+  const ticket = flow?.tickets[0]
+  if (!flow || !ticket) return undefined
+  ticket.start = startOf(state, flow)
+  ticket.isAhead = background !== undefined && foreground !== undefined
+  state.passed = background || state.background.size === 0 ? 0 : state.passed + 1
+  // A background job that goes ahead clears nobody's debt.
+  state.virtualTime = foreground ? startOf(state, foreground) : ticket.start
+  return ticket
 }
 
 function accountOf<T>({ accounts, virtualTime }: State<T>, key: string): Account {
@@ -202,6 +241,7 @@ function forgetIdle<T>(state: State<T>): void {
   if (state.queued === 0 && state.running === 0) {
     accounts.clear()
     state.virtualTime = 0
+    state.credit = 0
   }
   if (accounts.size < 2 * state.kept) return
   for (const [key, { queued, running, used }] of accounts) {
@@ -235,6 +275,8 @@ interface Placed<T> extends Ticket<T> {
   arrival: number
   /** Virtual time at which it was taken. */
   start: number
+  /** A background job that was taken although others could run. */
+  isAhead: boolean
 }
 
 function shareOf<T>({ accounts }: Flow<T>): number {

@@ -4,7 +4,7 @@ import { Problem } from './problem.ts'
 /** On whose behalf a job is done. */
 export interface JobRequest {
   owner: Owner
-  /** Nobody waits for it: it lets all others go first, and leaves them a slot. */
+  /** Nobody waits for it: it lets the others go first, but for a small share, and leaves them a slot. */
   background?: boolean
   /** Aborted when the result is no longer of use: a job that nobody waits for and that has not started is dropped. */
   signal?: AbortSignal | undefined
