@@ -121,8 +121,8 @@ function openRouteDeps(
   const { config } = needs
   const rules = rulesOf(config)
   const { parseDeadlineMs: deadlineMs } = config.http
-  const largeReads = openLargeReads()
   const deadline = deadlineMs === undefined ? {} : { deadlineMs }
+  const largeReads = openLargeReads(deadline)
   const parsed = parsedMail({ ...needs, largeReads, ...deadline })
   const codes = lookForCodes({ ...needs, parsed }, rules)
   const routeDeps: RouteNeeds = {

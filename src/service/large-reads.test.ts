@@ -7,13 +7,15 @@ const EVE = { client: '203.0.113.9', mailbox: 'eve@box.test', size: LARGE }
 const ANN = { client: '198.51.100.7', mailbox: 'ann@box.test', size: LARGE }
 
 /** Large reads that end, and rests that are over, when the test says so. */
-function fixture() {
+function fixture(deadlineMs?: number) {
   const events: string[] = []
+  const restsMs: number[] = []
   const ends: (() => void)[] = []
   const rests: (() => void)[] = []
   const reads = openLargeReads({
+    ...(deadlineMs === undefined ? {} : { deadlineMs }),
     rest: (ms) => {
-      assert.ok(ms >= 0)
+      restsMs.push(ms)
       events.push('rest')
       return new Promise((resolve) => rests.push(resolve))
     },
@@ -26,6 +28,8 @@ function fixture() {
   const settle = () => new Promise<void>((resolve) => setImmediate(resolve))
   return {
     events,
+    reads,
+    restsMs,
     read,
     settle,
     async endRead() {
@@ -69,6 +73,39 @@ describe('large mails', () => {
     const message = 'Too many large messages are waiting to be read.'
     await assert.rejects(read('eve 21'), { code: 'overloaded', message, retryAfter: 1 })
     void read('ann', ANN)
+  })
+
+  test('are not refused, and do not take the places of others, where nobody waits for them', async () => {
+    const { events, read, endRead, endRest } = fixture()
+    const lookups = { ...EVE, background: true }
+    for (let n = 0; n < 30; n += 1) void read(`lookup ${n}`, lookups)
+    for (let n = 0; n < 20; n += 1) void read(`eve ${n}`)
+    await endRead()
+    await endRest()
+    assert.deepEqual(events, ['lookup 0', 'rest', 'eve 0'])
+  })
+
+  test('are refused when it takes too long until they are read', async () => {
+    const { read } = fixture(1)
+    void read('first').catch(() => {})
+    await assert.rejects(read('second', ANN), { code: 'overloaded', retryAfter: 2 })
+  })
+
+  test('whose read waits for the database cost no rest', async () => {
+    const { reads, restsMs, settle } = fixture()
+    await reads.run('slow', EVE, () => new Promise((resolve) => setTimeout(resolve, 200)))
+    await settle()
+    assert.ok((restsMs[0] ?? 1_000) < 200, `${restsMs} ms`)
+  })
+
+  test('never let the next one wait long', async () => {
+    const { reads, restsMs, settle } = fixture()
+    await reads.run('costly', EVE, async () => {
+      const before = process.threadCpuUsage().user
+      while (process.threadCpuUsage().user - before < 150_000);
+    })
+    await settle()
+    assert.deepEqual(restsMs, [200])
   })
 
   test('are read once for all who ask for the same at once', async () => {

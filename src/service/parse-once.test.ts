@@ -109,6 +109,13 @@ describe('a reader', () => {
     await assert.rejects(parsed(rawId, READER), { code: 'overloaded', retryAfter: 2 })
   })
 
+  test('who has waited too long for a large mail to be read is told to try again', async () => {
+    const slow = { ...store, readParsed: never }
+    const deps = { store: slow, largeReads: openLargeReads(), parse: parsing(never) }
+    const read = parsedMail({ ...deps, deadlineMs: 1 })(rawId, { ...READER, size: 10_000_000 })
+    await assert.rejects(read, { code: 'overloaded', retryAfter: 2 })
+  })
+
   test('who has gone is not waited for', async () => {
     const gone = new AbortController()
     const parsed = parsedMail({ store, largeReads, parse: parsing(never) })

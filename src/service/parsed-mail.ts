@@ -1,6 +1,7 @@
 import type { Mail } from '../core/message.ts'
 import { Problem } from '../core/problem.ts'
 import type { MailStore } from '../store/store.ts'
+import { DEADLINE_MS, withDeadline } from './deadline.ts'
 import type { LargeReads } from './large-reads.ts'
 import { isCurrent, type ParseOnce, type ParseRequest } from './parse-once.ts'
 
@@ -16,49 +17,40 @@ export interface ParsedMailDeps {
 export type Parsed = (
   rawId: number,
   /** `size`: of the mail. */
-  request: ParseRequest & { size: number; signal?: AbortSignal },
+  request: ParsedRequest & { signal?: AbortSignal },
 ) => Promise<Mail | undefined>
 
-// Well below the time after which the HTTP server closes a silent connection, and longer than a client's fair share of two
-// children takes unless some twenty others keep them busy with the costliest of mails.
-const DEADLINE_MS = 10_000
-const RETRY_SECONDS = 2
+interface ParsedRequest extends ParseRequest {
+  size: number
+}
 
-/** Reads what was parsed before, or has the mail parsed. A reader who has waited too long gets `overloaded`. */
+/**
+ * Reads what was parsed before, or has the mail parsed. A reader who has waited too long gets `overloaded`; a mail that is being
+ * parsed then is parsed to the end and stored: asking again helps.
+ */
 export function parsedMail({
   store,
   parse,
   largeReads,
   deadlineMs = DEADLINE_MS,
 }: ParsedMailDeps): Parsed {
-  return async (rawId, { signal, size, ...request }) => {
+  async function read(rawId: number, { size, ...request }: ParsedRequest, ended?: AbortSignal) {
     const readStored = () =>
-      largeReads.run(`parsed ${rawId}`, { ...request, size, signal }, () => store.readParsed(rawId))
+      largeReads.run(`parsed ${rawId}`, { ...request, size, signal: ended }, () =>
+        store.readParsed(rawId),
+      )
     const stored = await readStored()
     if (stored && isCurrent(stored)) return stored
-    const made = request.background
-      ? await parse(rawId, request)
-      : await withDeadline(deadlineMs, signal, (ended) => parse(rawId, request, ended))
+    const made = await parse(rawId, request, ended)
     if (made !== 'stored') return made
-    const read = await readStored()
+    const again = await readStored()
     // Deleted, or moved to another day's partition: the message tells which.
-    if (!read) throw new Problem('overloaded', 'The message has just changed. Try again.', 1)
-    return read
+    if (!again) throw new Problem('overloaded', 'The message has just changed. Try again.', 1)
+    return again
   }
-}
 
-/** A mail that is being parsed at the deadline is parsed to the end and stored: asking again then helps. */
-async function withDeadline<T>(
-  ms: number,
-  signal: AbortSignal | undefined,
-  task: (ended: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const deadline = new AbortController()
-  const late = new Problem('overloaded', 'Too many mails are waiting to be parsed.', RETRY_SECONDS)
-  const timer = setTimeout(() => deadline.abort(late), ms)
-  try {
-    return await task(signal ? AbortSignal.any([signal, deadline.signal]) : deadline.signal)
-  } finally {
-    clearTimeout(timer)
-  }
+  return (rawId, { signal, ...request }) =>
+    request.background
+      ? read(rawId, request)
+      : withDeadline(deadlineMs, signal, (ended) => read(rawId, request, ended))
 }
