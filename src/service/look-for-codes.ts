@@ -1,6 +1,7 @@
 import type { Bus } from '../bus/bus.ts'
 import type { Log } from '../core/log.ts'
 import type { MessageSummary } from '../core/message.ts'
+import { Problem, StoreAway } from '../core/problem.ts'
 import type { MailboxId } from '../core/session.ts'
 import type { MailStore } from '../store/store.ts'
 import { logFault } from './log-fault.ts'
@@ -72,7 +73,7 @@ export function lookForCodes(
     // Whoever opens it then need not wait for them.
     void senderChecks(message, 'later')
     const code = mail.codes[0]?.value ?? ''
-    const noted = await store.noteCode({ mailbox, id, code })
+    const noted = await store.noteCode({ mailbox, id, code }).catch(asStoreAway)
     // Not those who wait with a key: they see no codes.
     if (noted && code !== '') bus.wake(mailbox)
     return code
@@ -101,6 +102,11 @@ export function lookForCodes(
     },
     close: lookups.close,
   }
+}
+
+/** A store that is full refuses the next look-up as well. */
+function asStoreAway(error: unknown): never {
+  throw error instanceof Problem ? new StoreAway(error) : error
 }
 
 /** The same for requests of one client. */

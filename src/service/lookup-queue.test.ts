@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { Problem } from '../core/problem.ts'
+import { Problem, StoreAway } from '../core/problem.ts'
 import type { MailboxId } from '../core/session.ts'
 import { type LookupLimits, openLookupQueue } from './lookup-queue.ts'
 
@@ -133,10 +133,10 @@ test('what is refused is tried again until it is done', async () => {
   assert.deepEqual(failures, [])
 })
 
-test('after a refusal nothing is begun for a while', async () => {
+test('while the store is away nothing is begun', async () => {
   const { queue, told, fail } = fixture({ restMs: 3_600_000, longestRestMs: 3_600_000 })
   add(queue, ANN, [1])
-  await fail(new Problem('overloaded', 'x'))
+  await fail(new StoreAway())
   add(queue, BOB, [1])
   assert.deepEqual(told, ['7/1'])
   queue.close()
@@ -146,11 +146,45 @@ test('after a rest one is tried, and more when it was not refused', async () => 
   const { queue, told, underWay, fail, end } = fixture()
   add(queue, ANN, [2, 1])
   add(queue, BOB, [2, 1])
-  for (let each = 0; each < 4; each += 1) await fail(new Problem('overloaded', 'x'))
+  for (let each = 0; each < 4; each += 1) await fail(new StoreAway())
   while (told.length < 5) await new Promise(setImmediate)
   assert.equal(underWay().length, 1)
   await end()
   assert.equal(underWay().length, 3)
+})
+
+test('a refusal of one look-up delays no other', async () => {
+  const { queue, told, fail, end } = fixture({ restMs: 3_600_000, longestRestMs: 3_600_000 })
+  add(queue, ANN, [1])
+  await fail(new Problem('overloaded', 'x'))
+  const other = queue.add({ mailbox: BOB, id: 1, client: undefined })
+  assert.deepEqual(told, ['7/1', '8/1'])
+  await end()
+  assert.equal(await other, 'done')
+  queue.close()
+})
+
+test('a look-up that is tried again is not overtaken for ever by new ones', async () => {
+  const { queue, told, fail, end } = fixture({ atOnce: 1 })
+  add(queue, ANN, [1])
+  add(queue, BOB, [1, 2])
+  await fail(new StoreAway())
+  while (told.length < 2) await new Promise(setImmediate)
+  for (let id = 3; id < 60; id += 1) {
+    add(queue, BOB, [id])
+    await end()
+  }
+  assert.ok(told.lastIndexOf('7/1') > 0, `${told}`)
+  queue.close()
+})
+
+test('when too many wait, the client with the most loses one, not the newcomer', async () => {
+  const { queue } = fixture({ waiting: 4, atOnce: 0 })
+  const [, , oldest] = add(queue, EVE, [3, 2, 1], 'eve')
+  add(queue, BOB, [1], 'bob')
+  assert.ok(queue.add({ mailbox: ANN, id: 1, client: 'ann' }))
+  assert.equal(await oldest, undefined)
+  queue.close()
 })
 
 test('a fault is told, costs its own outcome and holds up nobody', async () => {

@@ -1,9 +1,13 @@
-import { type Owner, openFairQueue, type Ticket } from '../core/fair-queue.ts'
-import { Problem } from '../core/problem.ts'
+import { type FairQueueLimits, openFairQueue, type Ticket } from '../core/fair-queue.ts'
+import { Problem, StoreAway } from '../core/problem.ts'
 import type { MailboxId } from '../core/session.ts'
+import { ownerOf } from './parse-once.ts'
 
 export interface LookupQueue<T> {
-  /** The result for this message; undefined: too many wait. However many ask, it is looked up once. */
+  /**
+   * The result for this message; undefined: too many wait. However many ask, it is looked up once. A look-up has no result if it was
+   * dropped for that of a client with fewer.
+   */
   add(lookup: Lookup): Promise<T | undefined> | undefined
   /** Whoever waits for a result gets none. */
   close(): void
@@ -23,7 +27,10 @@ export interface LookupLimits {
   /** How many wait, in all and for one client or mailbox. */
   waiting: number
   waitingPerOwner: number
-  /** After a refusal nothing is begun for so long; when the next is refused too, for twice as long. */
+  /**
+   * A look-up that is refused is tried again after so long; when it is refused again, after twice as long. When the store is away
+   * or full, the same goes for all.
+   */
   restMs: number
   longestRestMs: number
 }
@@ -37,6 +44,8 @@ interface LookupQueueOptions<T> {
 
 interface Waiting<T> extends Lookup {
   result: PromiseWithResolvers<T | undefined>
+  /** How long it waits when it is refused. */
+  delayMs: number
 }
 
 /**
@@ -45,18 +54,14 @@ interface Waiting<T> extends Lookup {
  */
 export function openLookupQueue<T>({ run, failed, limits }: LookupQueueOptions<T>): LookupQueue<T> {
   const known = new Map<string, Waiting<T>>()
-  const queue = openFairQueue<Waiting<T>>({
-    waiting: limits.waiting,
-    waitingPerKey: limits.waitingPerOwner,
-    runningPerKey: limits.atOncePerOwner,
-    refusal: 'Too many messages are waiting to be searched for codes.',
-  })
+  const queue = openFairQueue<Waiting<T>>(queueLimits(limits), (item) => complete(item, undefined))
+  const delays = openDelays(limits)
   let running = 0
   let closed = false
-  const rest = resting(limits, next)
+  const outage = openBackoff(limits, next)
 
   function next(): void {
-    while (running < (rest.isDoubtful() ? 1 : limits.atOnce) && !rest.isOn()) {
+    while (running < (outage.isProbing() ? 1 : limits.atOnce) && !outage.isActive()) {
       const ticket = queue.take({ background: true })
       if (!ticket) return
       void serve(ticket)
@@ -69,10 +74,10 @@ export function openLookupQueue<T>({ run, failed, limits }: LookupQueueOptions<T
     // The time that passes stands for the cost; what the parse costs is measured, and charged, where it is done.
     const startedAt = performance.now()
     try {
-      settle(item, await run(item))
-      rest.forget()
+      complete(item, await run(item))
+      outage.reset()
     } catch (error) {
-      if (!closed) putOff(item, error)
+      if (!closed) handleError(item, error)
     } finally {
       running -= 1
       queue.done(ticket, performance.now() - startedAt)
@@ -80,30 +85,34 @@ export function openLookupQueue<T>({ run, failed, limits }: LookupQueueOptions<T
     }
   }
 
-  function putOff(item: Waiting<T>, error: unknown): void {
-    if (error instanceof Problem) {
-      // It was let in once: the limits on waiting are not asked again.
-      queue.add(item, { owner: ownerOf(item), rank: -item.id, background: true })
-      rest.begin()
-    } else {
+  function handleError(item: Waiting<T>, error: unknown): void {
+    if (error instanceof StoreAway) {
+      outage.begin()
+      requeue(item)
+    } else if (!(error instanceof Problem)) {
       failed(error)
-      settle(item, undefined)
-    }
+      complete(item, undefined)
+    } else if (!delays.start(item, () => requeue(item))) complete(item, undefined)
   }
 
-  function settle(item: Waiting<T>, result: T | undefined): void {
+  // It was accepted once: the limits on waiting are not applied again.
+  function requeue(item: Waiting<T>): void {
+    queue.add(item, { owner: ownerOf(item), rank: -item.id, background: true })
+    next()
+  }
+
+  function complete(item: Waiting<T>, result: T | undefined): void {
     known.delete(keyOf(item))
     item.result.resolve(result)
   }
 
   return {
-    add({ mailbox, id, client }) {
-      const item: Waiting<T> = { mailbox, id, client, result: Promise.withResolvers() }
-      const same = known.get(keyOf(item))
-      if (same) return same.result.promise
-      if (closed) return undefined
+    add(lookup) {
+      const same = known.get(keyOf(lookup))
+      if (same || closed) return same?.result.promise
+      const item: Waiting<T> = waitingOf(lookup, limits)
       try {
-        queue.add(item, { owner: ownerOf(item), rank: -id })
+        queue.add(item, { owner: ownerOf(item), rank: -item.id })
       } catch (error) {
         if (error instanceof Problem) return undefined
         throw error
@@ -114,32 +123,57 @@ export function openLookupQueue<T>({ run, failed, limits }: LookupQueueOptions<T
     },
     close() {
       closed = true
-      rest.end()
+      outage.end()
+      delays.end()
       queue.clear()
-      for (const item of known.values()) settle(item, undefined)
+      for (const item of known.values()) complete(item, undefined)
     },
   }
+}
+
+function waitingOf<T>({ mailbox, id, client }: Lookup, { restMs }: LookupLimits): Waiting<T> {
+  return { mailbox, id, client, result: Promise.withResolvers(), delayMs: restMs }
 }
 
 function keyOf({ mailbox, id }: Lookup): string {
   return `${mailbox} ${id}`
 }
 
-function ownerOf({ mailbox, client }: Lookup): Owner {
-  const keys = client === undefined ? [] : [`client ${client}`]
-  return [...keys, `mailbox ${mailbox}`]
+function queueLimits({ waiting, waitingPerOwner, atOncePerOwner }: LookupLimits): FairQueueLimits {
+  return { waiting, waitingPerKey: waitingPerOwner, runningPerKey: atOncePerOwner }
 }
 
-/** A pause after a refusal, and a longer one when what is tried next is refused as well. */
-function resting({ restMs, longestRestMs }: LookupLimits, over: () => void) {
+/** Delays single look-ups, no more at once than may wait in the queue. */
+function openDelays({ waiting, longestRestMs }: LookupLimits) {
+  const timers = new Set<NodeJS.Timeout>()
+  return {
+    /** False: there are too many. */
+    start(item: { delayMs: number }, over: () => void): boolean {
+      if (timers.size >= waiting) return false
+      const timer = setTimeout(() => {
+        timers.delete(timer)
+        over()
+      }, item.delayMs)
+      timers.add(timer)
+      item.delayMs = Math.min(2 * item.delayMs, longestRestMs)
+      return true
+    },
+    end(): void {
+      for (const timer of timers) clearTimeout(timer)
+    },
+  }
+}
+
+/** A pause of all look-ups after a failure, and a longer one when the one that is tried next fails as well. */
+function openBackoff({ restMs, longestRestMs }: LookupLimits, over: () => void) {
   let nextMs = restMs
   let timer: NodeJS.Timeout | undefined
   return {
-    isOn: () => timer !== undefined,
-    /** Until the next success: one that is refused is enough. */
-    isDoubtful: () => nextMs !== restMs,
+    isActive: () => timer !== undefined,
+    /** Until the next success: one that fails is enough. */
+    isProbing: () => nextMs !== restMs,
     begin(): void {
-      // Of several that are refused at once, the first says it for all.
+      // Several that fail at once count as one failure.
       if (timer !== undefined) return
       timer = setTimeout(() => {
         timer = undefined
@@ -147,7 +181,7 @@ function resting({ restMs, longestRestMs }: LookupLimits, over: () => void) {
       }, nextMs)
       nextMs = Math.min(2 * nextMs, longestRestMs)
     },
-    forget(): void {
+    reset(): void {
       nextMs = restMs
     },
     end: () => clearTimeout(timer),

@@ -93,7 +93,13 @@ export function isCurrent({ attachments }: Mail): boolean {
 }
 
 /** Whom work for a reader is charged to. */
-export function ownerOf({ client, mailbox }: Pick<ParseRequest, 'client' | 'mailbox'>): Owner {
+export function ownerOf({
+  client,
+  mailbox,
+}: {
+  client: string | undefined
+  mailbox: string | number
+}): Owner {
   const keys = client === undefined ? [] : [`client ${client}`]
   return [...keys, `mailbox ${mailbox}`]
 }
