@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'vitest'
 import { deleteMail } from './delete-mail.ts'
+import { awaitMail } from './inbox.ts'
 import type { CodeLooks } from './look-for-codes.ts'
 import { type MailEvent, mailEvents } from './mail-events.ts'
 import { type CodeScene, heldReader, IMPATIENT, openCodeScene } from './testing/codes.ts'
@@ -44,6 +45,30 @@ test('a code that is found in time is in the first event, and is told once', asy
   assert.equal(await first, 'message one 111111')
   await scene.send('222222', 'two')
   assert.equal(await next(events), 'message two 222222')
+  await events.return(undefined)
+})
+
+test('a code is looked up for the client of the stream, whoever waits for the same mailbox', async () => {
+  scene = await openCodeScene()
+  let looks = 0
+  const codes: CodeLooks = {
+    ...scene.codes,
+    look(mailbox, messages) {
+      looks += 1
+      return scene.codes.look(mailbox, messages, '192.0.2.1')
+    },
+  }
+  const { token, session, needs } = scene
+  const gone = new AbortController()
+  const wait = { token, session, seconds: 60, lookMs: HOUR_MS, signal: gone.signal }
+  const waited = awaitMail(needs, { ...wait, worth: () => false })
+  const events = follow({ codes })
+  const first = next(events)
+  await scene.send('111111', 'one')
+  assert.equal(await first, 'message one 111111')
+  assert.ok(looks > 0)
+  gone.abort(new Error('gone'))
+  await assert.rejects(waited, /gone/)
   await events.return(undefined)
 })
 

@@ -1,6 +1,7 @@
 import { Problem, type ProblemCode, StoreAway } from '../core/problem.ts'
 import type { Session } from '../core/session.ts'
 import {
+  type ClientLooks,
   type MailboxView,
   type MailboxViewNeeds,
   type MailChange,
@@ -11,6 +12,7 @@ import type { SharedPolls } from './shared-poll.ts'
 
 export interface MailEventsNeeds extends MailboxViewNeeds {
   mailboxPolls: SharedPolls<MailboxView>
+  codes: ClientLooks
 }
 
 export type MailEvent =
@@ -48,10 +50,10 @@ export async function* mailEvents(
     isBeatDue = true
     views.wake()
   }, beatMs)
-  const tell = teller(needs, following)
+  const readEvents = eventReader(needs, following)
   try {
     for (;;) {
-      if ((yield* tell(views)) === 'ended') return
+      if ((yield* readEvents(views)) === 'ended') return
       if (isBeatDue) yield { kind: 'beat' }
       isBeatDue = false
     }
@@ -84,8 +86,8 @@ function onePoll(poll: () => Promise<MailboxView>, signal: AbortSignal): Views {
  * Tells what is new in each view. One that finds the store away tells nothing, and the next one tells what it missed: a
  * browser whose stream is refused never comes back by itself.
  */
-function teller(
-  { now }: MailEventsNeeds,
+function eventReader(
+  { now, codes }: MailEventsNeeds,
   { session, sinceId, resumes, signal }: Following,
 ): (views: Views) => AsyncGenerator<MailEvent, 'ended' | undefined> {
   // Who comes back is told again of what is young: its code may have been found while he was away.
@@ -96,13 +98,13 @@ function teller(
     seen ??= await view.begin({ sinceId, youngSince })
     if (view.session.version === seen.version) return
     for (const step of [view.changed, view.arrived]) {
-      const { events, seen: next } = await step(seen)
+      const { events, seen: next } = await step(seen, codes)
       seen = next
       yield* events
     }
   }
 
-  return async function* tell(views) {
+  return async function* readEvents(views) {
     let end: 'expired' | 'deleted' | undefined
     try {
       const view = await views.next()

@@ -7,8 +7,10 @@ import type { Wanted } from './shared-poll.ts'
 
 export interface MailboxViewNeeds extends LiveSessionNeeds {
   store: Pick<MailStore, 'findSession' | 'listMessages' | 'listMessageIds'>
-  codes: Pick<CodeLooks, 'look'>
 }
+
+/** Looks up codes for the client of one subscriber: those who share a view are not charged for each other. */
+export type ClientLooks = Pick<CodeLooks, 'look'>
 
 /**
  * A mailbox as one poll found it. All who wait for news of the mailbox share it: each list is read at most once, when the
@@ -21,9 +23,9 @@ export interface MailboxView {
   /** What a reader knows who has the messages up to `sinceId`. */
   begin(reader: { sinceId: number; youngSince: number }): Promise<Seen>
   /** Deletions, and codes found since, oldest first. */
-  changed(seen: Seen): Promise<Step>
+  changed(seen: Seen, codes: ClientLooks): Promise<Step>
   /** New messages, oldest first. */
-  arrived(seen: Seen): Promise<Step>
+  arrived(seen: Seen, codes: ClientLooks): Promise<Step>
 }
 
 /** What a reader knows. Never changed: readers who know the same share one, and with it the work of comparing. */
@@ -101,10 +103,10 @@ function viewOf(needs: MailboxViewNeeds, session: Session, sharing: Sharing): Ma
       const untold = known.filter((one) => isUnlooked(one) || +one.receivedAt >= youngSince)
       return { version: -1, lastId: sinceId, ids: new Set(), unlooked: idsOf(untold) }
     },
-    changed: onceEach(async (seen) => {
+    changed: onceEach(async (seen, codes) => {
       const there = await ids('ids')
       const gone = [...seen.ids].filter((id) => !there.has(id))
-      const { unlooked, found } = await lookedAt(seen)
+      const { unlooked, found } = await lookedAt(seen, codes)
       const events = [
         ...gone.map((id) => ({ kind: 'deleted' as const, id })),
         ...found.map((message) => ({ kind: 'updated' as const, message })),
@@ -112,9 +114,9 @@ function viewOf(needs: MailboxViewNeeds, session: Session, sharing: Sharing): Ma
       const known = gone.length === 0 ? seen.ids : seen.ids.difference(new Set(gone))
       return { events, seen: { ...seen, ids: known, unlooked } }
     }),
-    arrived: onceEach(async (seen) => {
+    arrived: onceEach(async (seen, codes) => {
       const there = await ids('ids')
-      const messages = await newMessages(seen.lastId)
+      const messages = await newMessages(seen.lastId, codes)
       // Of what came or went between the reads, the next poll tells: it was told as a message first.
       const known = [...there].filter((id) => id <= seen.lastId)
       const next: Seen = {
@@ -130,7 +132,7 @@ function viewOf(needs: MailboxViewNeeds, session: Session, sharing: Sharing): Ma
 }
 
 /** What a view reads of the mailbox: each list once. Nothing more is read when nobody waits any more. */
-function listsOf({ store, codes }: MailboxViewNeeds, session: Session, left: AbortSignal) {
+function listsOf({ store }: MailboxViewNeeds, session: Session, left: AbortSignal) {
   const list = async (sinceId: number, limit: number) => {
     left.throwIfAborted()
     return await store.listMessages(session.id, { sinceId, limit })
@@ -144,7 +146,7 @@ function listsOf({ store, codes }: MailboxViewNeeds, session: Session, left: Abo
       return new Set(await store.listMessageIds(session.id))
     }),
     /** Those in which a code has been found since, oldest first. */
-    async lookedAt({ unlooked }: Seen) {
+    async lookedAt({ unlooked }: Seen, codes: ClientLooks) {
       if (unlooked.size === 0) return { unlooked, found: [] }
       const told = (await after(Math.min(...unlooked) - 1)).filter(({ id }) => unlooked.has(id))
       // At first all of them; later there may be room for those that were not taken on.
@@ -153,7 +155,7 @@ function listsOf({ store, codes }: MailboxViewNeeds, session: Session, left: Abo
       return { unlooked: idsOf(told.filter(isUnlooked)), found }
     },
     /** Newest first, with the codes that are found in a little while. */
-    async newMessages(sinceId: number): Promise<readonly MessageSummary[]> {
+    async newMessages(sinceId: number, codes: ClientLooks): Promise<readonly MessageSummary[]> {
       const messages = await after(sinceId)
       if (!(await codes.look(session.id, messages)?.found())) return messages
       // What came meanwhile has its own little while: the next poll tells of it.
@@ -186,12 +188,15 @@ function isSameSet(one: ReadonlySet<number>, other: ReadonlySet<number>): boolea
   return one.size === other.size && one.isSubsetOf(other)
 }
 
-function onceEach<Key, Value>(make: (key: Key) => Promise<Value>): (key: Key) => Promise<Value> {
+/** Whatever else a caller passes, the first one's counts. */
+function onceEach<Key, Value, Rest extends unknown[]>(
+  make: (key: Key, ...rest: Rest) => Promise<Value>,
+): (key: Key, ...rest: Rest) => Promise<Value> {
   const made = new Map<Key, Promise<Value>>()
-  return (key) => {
+  return (key, ...rest) => {
     const known = made.get(key)
     if (known !== undefined) return known
-    const value = make(key)
+    const value = make(key, ...rest)
     made.set(key, value)
     return value
   }

@@ -38,7 +38,7 @@ export interface Subscription<T> {
 
 export function openSharedPolls<T>(bus: SharedPollNeeds['bus']): SharedPolls<T> {
   const feeds = new Map<string, Feed<T>>()
-  const inTurns = turnLimiter()
+  const schedule = deliveryScheduler()
 
   return {
     subscribe(wanted) {
@@ -46,7 +46,7 @@ export function openSharedPolls<T>(bus: SharedPollNeeds['bus']): SharedPolls<T> 
       // An aborted signal never fires again: whoever has gone must not be waited for.
       if (signal.aborted) return endedSubscription(signal)
       const known = feeds.get(key)
-      const feed = known ?? openFeed(bus, wanted, { inTurns, ended: () => feeds.delete(key) })
+      const feed = known ?? openFeed(bus, wanted, { schedule, ended: () => feeds.delete(key) })
       if (!known) feeds.set(key, feed)
       return feed.add(signal)
     },
@@ -90,7 +90,7 @@ interface Subscriber<T> {
 }
 
 interface FeedParts {
-  inTurns(run: () => void): void
+  schedule(run: () => void): void
   /** Called when the last subscriber has left. */
   ended(): void
 }
@@ -98,7 +98,7 @@ interface FeedParts {
 function openFeed<T>(
   bus: SharedPollNeeds['bus'],
   { topics, open, intervalMs }: Wanted<T>,
-  { inTurns, ended }: FeedParts,
+  { schedule, ended }: FeedParts,
 ): Feed<T> {
   const subscribers = new Set<Subscriber<T>>()
   const left = new AbortController()
@@ -122,7 +122,7 @@ function openFeed<T>(
       const number = begun
       const outcome = await settled(poll)
       for (const subscriber of subscribers) {
-        inTurns(() => {
+        schedule(() => {
           if (subscriber.after < number) subscriber.deliver(outcome)
         })
       }
@@ -232,26 +232,26 @@ async function settled<T>(poll: () => Promise<T>): Promise<Outcome<T>> {
   }
 }
 
-const PER_TURN = 16
+const DELIVERIES_PER_TICK = 16
 
 /** Runs a few per turn of the event loop: when many are told at once, requests of others are served in between. */
-function turnLimiter(): (run: () => void) => void {
+function deliveryScheduler(): (run: () => void) => void {
   const queue: (() => void)[] = []
   let count = 0
 
-  function nextTurn(): void {
-    const some = queue.splice(0, PER_TURN)
+  function runNext(): void {
+    const some = queue.splice(0, DELIVERIES_PER_TICK)
     count = some.length
-    if (count > 0) setImmediate(nextTurn)
+    if (count > 0) setImmediate(runNext)
     for (const run of some) run()
   }
 
   return (run) => {
-    if (count === PER_TURN) {
+    if (count === DELIVERIES_PER_TICK) {
       queue.push(run)
       return
     }
-    if (count === 0) setImmediate(nextTurn)
+    if (count === 0) setImmediate(runNext)
     count += 1
     run()
   }
