@@ -3,7 +3,12 @@ import { test } from 'vitest'
 import { openScheduler } from './fair-scheduler.ts'
 
 test('background jobs get a small share while others keep all slots busy', async () => {
-  const scheduler = openScheduler({ slots: 1, maxWaiting: 100, maxWaitingPerKey: 100 })
+  const scheduler = openScheduler({
+    slots: 1,
+    maxWaiting: 100,
+    maxWaitingPerKey: 100,
+    refusal: 'Too many are waiting.',
+  })
   const order: string[] = []
   const run = (name: string, owner: string, costMs: number, background = false) =>
     scheduler.run({}, { owner: [owner], background }, () => {

@@ -140,7 +140,12 @@ function keyOf({ mailbox, id }: Lookup): string {
 }
 
 function queueLimits({ waiting, waitingPerOwner, atOncePerOwner }: LookupLimits): FairQueueLimits {
-  return { waiting, waitingPerKey: waitingPerOwner, runningPerKey: atOncePerOwner }
+  return {
+    waiting,
+    waitingPerKey: waitingPerOwner,
+    runningPerKey: atOncePerOwner,
+    refusal: 'Too many messages are waiting to be searched for codes.',
+  }
 }
 
 /** Delays single look-ups, no more at once than may wait in the queue. */
