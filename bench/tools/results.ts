@@ -14,6 +14,7 @@ export const PROGRAMS = [
   'postgres-polls',
   'postgres-drop',
   'postgres-cost',
+  'extend-wal',
   'nodes-visible',
 ]
 
