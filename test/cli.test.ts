@@ -147,7 +147,7 @@ describe('the operator’s commands on sessions and mail, beside the running ser
     expect((await check(token)).status).toBe(401)
     expect(ended).toEqual({
       status: 0,
-      stdout: `Ended the session of ended@box.test and deleted 1 message (${MAIL.length} bytes).\n`,
+      stdout: `Ended the session of ended@box.test. 1 message (${MAIL.length} bytes) can no longer be read.\n`,
       stderr: '',
     })
   })
