@@ -15,6 +15,7 @@ import type { ExtendSessionNeeds } from '../service/extend-session.ts'
 import type { ForceLookNeeds } from '../service/force-look.ts'
 import type { AwaitMailNeeds, ListMailNeeds } from '../service/inbox.ts'
 import type { RollNeeds } from '../service/keys.ts'
+import type { LargeReads } from '../service/large-reads.ts'
 import type { CodeLookNeeds } from '../service/look-for-codes.ts'
 import type { MailEventsNeeds } from '../service/mail-events.ts'
 import type { ParsedMailDeps } from '../service/parsed-mail.ts'
@@ -68,6 +69,8 @@ export interface HttpNeeds
       | 'readerPolls'
     >,
     Pick<ParsedMailDeps, 'parse'> {
+  /** What else reads large mails in this thread shares it. */
+  largeReads?: LargeReads
   store: ServiceNeeds['store'] & ParsedMailDeps['store'] & CodeLookNeeds['store']
   bus: ServiceNeeds['bus'] & SharedPollNeeds['bus']
   connections: ConnectionSlots
@@ -134,7 +137,7 @@ export interface Rules extends Pick<CreateSessionNeeds, 'lives' | 'cooldownMs' |
 }
 
 export interface RouteNeeds
-  extends Omit<HttpNeeds, 'config' | 'parse'>,
+  extends Omit<HttpNeeds, 'config' | 'largeReads' | 'parse'>,
     Rules,
     Pick<
       ServiceNeeds,

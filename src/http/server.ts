@@ -122,7 +122,7 @@ function openRouteDeps(
   const rules = rulesOf(config)
   const { parseDeadlineMs: deadlineMs } = config.http
   const deadline = deadlineMs === undefined ? {} : { deadlineMs }
-  const largeReads = openLargeReads(deadline)
+  const { largeReads = openLargeReads(deadline) } = needs
   const parsed = parsedMail({ ...needs, largeReads, ...deadline })
   const codes = lookForCodes({ ...needs, parsed }, rules)
   const routeDeps: RouteNeeds = {

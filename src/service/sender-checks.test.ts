@@ -6,6 +6,7 @@ import type { Message, SenderChecks } from '../core/message.ts'
 import type { SenderFacts } from '../core/sender.ts'
 import { OPERATOR } from '../core/session.ts'
 import type { MailStore } from '../store/store.ts'
+import { type LargeReads, openLargeReads } from './large-reads.ts'
 import { senderChecksOnce } from './sender-checks.ts'
 
 const PASSES: SenderChecks = { spf: 'pass', dkim: 'pass', dmarc: 'pass' }
@@ -17,6 +18,8 @@ let close: () => Promise<void>
 let now: Date
 let asked: SenderFacts[]
 let lines: string[]
+let rawReads: number
+let largeReads: LargeReads
 beforeEach(async () => {
   const scratch = await scratchMail()
   store = scratch.store
@@ -24,6 +27,8 @@ beforeEach(async () => {
   now = new Date()
   asked = []
   lines = []
+  rawReads = 0
+  largeReads = openLargeReads()
   const name = parseHost('box.test')
   assert.ok(name)
   await store.addDomain({ name, sessions: true, reader: false, ttlSeconds: undefined })
@@ -46,12 +51,19 @@ async function keptMail(clientIp = '192.0.2.1'): Promise<Message> {
   return message
 }
 
-const checked = (answer: () => SenderChecks | undefined) =>
+const checked = (answer: () => SenderChecks | undefined | Promise<undefined>) =>
   senderChecksOnce({
-    store,
+    store: {
+      ...store,
+      readRaw(rawId) {
+        rawReads += 1
+        return store.readRaw(rawId)
+      },
+    },
+    largeReads,
     check: async (facts) => {
       asked.push(facts)
-      return answer()
+      return await answer()
     },
     now: () => now,
     log: { error: (_facts, sentence) => lines.push(sentence) },
@@ -94,13 +106,51 @@ test('what the DNS did not answer is told, not kept, and asked again after a min
   assert.equal(asked.length, 2)
 })
 
-test('a mail for which there was no room is checked when it is asked for again', async () => {
+test('a mail for which there was no room is checked when it is asked for some seconds later', async () => {
   const message = await keptMail()
   let answer: SenderChecks | undefined
   const find = checked(() => answer)
-  assert.equal(await find(message), undefined)
+  for (let at = 0; at < 3; at += 1) assert.equal(await find(message), undefined)
+  assert.equal(rawReads, 1, 'the mail is not read again each time')
   answer = PASSES
+  now = new Date(now.getTime() + 6_000)
   assert.deepEqual(await find(message), PASSES)
+})
+
+test('a mail for which there was no room in the background is checked for a reader at once', async () => {
+  const message = await keptMail()
+  let answer: SenderChecks | undefined
+  const find = checked(() => answer)
+  assert.equal(await find(message, 'later'), undefined)
+  answer = PASSES
+  assert.equal(await find(message, 'later'), undefined)
+  assert.deepEqual(await find(message), PASSES)
+})
+
+test('a mail is not read while too many are being checked', async () => {
+  const message = await keptMail()
+  const pending = Promise.withResolvers<undefined>()
+  const find = checked(() => pending.promise)
+  const all = Array.from({ length: 30 }, (_, at) =>
+    find({ ...message, rawId: message.rawId + at, size: 0 }, 'later'),
+  )
+  assert.equal(await all[29], undefined)
+  pending.resolve(undefined)
+  await Promise.all(all)
+  assert.equal(rawReads, 20)
+})
+
+test('a large mail waits for its turn to be read, in the background', async () => {
+  const message = { ...(await keptMail()), size: 10_000_000 }
+  const reading = Promise.withResolvers<void>()
+  const reader = { client: undefined, mailbox: 'other@box.test', size: message.size }
+  const other = largeReads.run('other', reader, () => reading.promise)
+  const found = checked(() => PASSES)(message)
+  for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate)
+  assert.equal(rawReads, 0)
+  reading.resolve()
+  await other
+  assert.deepEqual(await found, PASSES)
 })
 
 test('fetched mail is not checked, nor is mail that is gone', async () => {

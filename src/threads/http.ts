@@ -8,6 +8,7 @@ import { openHttp } from '../http/server.ts'
 import { openBudget, openHeld } from '../limit/held.ts'
 import { openLog } from '../log.ts'
 import { openPay } from '../pay/open.ts'
+import { openLargeReads } from '../service/large-reads.ts'
 import type { ParseOnce } from '../service/parse-once.ts'
 import { type SenderChecksNeeds, senderChecksOnce } from '../service/sender-checks.ts'
 import { caller, serve } from './ports.ts'
@@ -26,6 +27,8 @@ const checkSender: SenderChecksNeeds['check'] = async (facts, haste) =>
 const parseOnMain: ParseOnce = async (rawId, request, signal) =>
   (await main('parse', { rawId, request }, signal)) as Awaited<ReturnType<ParseOnce>>
 
+const largeReads = openLargeReads()
+
 const { connections: most } = config.http
 const all = openBudget(setup.shared.httpConnections, most)
 const { hold } = openHeld(setup.shared.connections)
@@ -36,8 +39,9 @@ const door = await openHttp(
     shop,
     pay,
     parse: parseOnMain,
+    largeReads,
     senderChecks: config.senderChecks.on
-      ? senderChecksOnce({ ...parts, check: checkSender, log })
+      ? senderChecksOnce({ ...parts, largeReads, check: checkSender, log })
       : async () => undefined,
     connections: { most, take: () => all.reserve(1), giveBack: () => all.release(1), hold },
     metrics: async () => String(await main('metrics')),
