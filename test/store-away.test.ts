@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
 import type { Address } from '../src/core/address.ts'
-import type { Mail } from '../src/core/message.ts'
+import { EMPTY_MAIL } from '../src/core/message.ts'
 import { OPERATOR } from '../src/core/session.ts'
 import { waitingGauge } from '../src/http/metrics.ts'
 import { routes } from '../src/http/routes.ts'
@@ -38,7 +38,7 @@ beforeAll(async () => {
     quiet: { lookMs: 50, beatMs: 50 },
     async parse() {
       await onParse()
-      return { to: [], cc: [], text: '', codes: [], links: [] } as unknown as Mail
+      return { ...EMPTY_MAIL, text: '' }
     },
   })
 })
