@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest'
 import { ask, post } from './ask.ts'
 import { mayflyUnder } from './command.ts'
 import { type Dovecot, openDovecot } from './dovecot.ts'
-import { type GmailHouse, openGmailHouse, SECRET } from './gmail-house.ts'
+import { type GmailHouse, openGmailHouse, SECRET } from './gmail-app.ts'
 import { openMailServer } from './mail-server.ts'
 import { scratchFolder } from './scratch.ts'
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, test } from 'vitest'
 import { checkMail, createSession } from './api.ts'
 import { followEvents } from './event-stream.ts'
 import { openHaproxy } from './haproxy.ts'
-import { openHouse } from './house.ts'
+import { openHouse } from './app.ts'
 import { openPostgres } from './postgres.ts'
 import { connectSmtp, greeting } from './smtp-client.ts'
 

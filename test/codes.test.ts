@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { eventStream } from '../src/cli/event-stream.ts'
 import { ask } from './ask.ts'
-import { ALL_THE_TIME, ONLY_WOKEN } from './house.ts'
+import { ALL_THE_TIME, ONLY_WOKEN } from './app.ts'
 import { type KeyHouse, openKeyHouse } from './keys.ts'
 
 // From the SMTP socket to the HTTP socket, with the real reader of mail in its child process.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
 import { type Asked, ask, ENCODINGS, post, refusalFault } from './ask.ts'
-import { type GmailHouse, openGmailHouse, SECRET } from './gmail-house.ts'
+import { type GmailHouse, openGmailHouse, SECRET } from './gmail-app.ts'
 import { openKeyRing } from './keys.ts'
 import { connectSmtp } from './smtp-client.ts'
 

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import type { Config } from '../src/config.ts'
+import type { Config } from '../src/config/config.ts'
 import { secretHash } from '../src/core/id.ts'
 import { makeSecret, RANDOM_BYTES } from '../src/core/key.ts'
 import { PLANS, type Plan } from '../src/core/plan.ts'
 import { type Payment, settle } from '../src/core/purchase.ts'
-import { issueKey } from '../src/service/keys.ts'
+import { issueKey } from '../src/service/keys/keys.ts'
 import type { ShopStore } from '../src/store/shop-store.ts'
-import { openShopBeside } from '../src/threads/stores.ts'
-import { openHouse } from './house.ts'
+import { openShopBeside } from '../src/runtime/stores.ts'
+import { openHouse } from './app.ts'
 
 export interface TestKey {
   id: string

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, test } from 'vitest'
 import { type Asked, ask, refusalFault } from './ask.ts'
-import { type House, openHouse } from './house.ts'
+import { type House, openHouse } from './app.ts'
 import { connectSmtp } from './smtp-client.ts'
 import { until } from './until.ts'
 
@@ -12,7 +12,7 @@ const HOSTILE_PER_SECOND = 8
 const ROUNDS = 6
 
 // A parse child that takes all the CPU time there is for a mail that begins with `spin`: what a limit on HTML cannot help against.
-const script = new URL('../src/mime/testing/moody-child.ts', import.meta.url)
+const script = new URL('../src/mime/testing/misbehaving-child.ts', import.meta.url)
 let house: House
 beforeAll(async () => {
   house = await openHouse({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, test } from 'vitest'
 import { checkMail } from './api.ts'
 import { ask } from './ask.ts'
-import { type House, openHouse } from './house.ts'
+import { type House, openHouse } from './app.ts'
 import { claim, clickPay, FAKE_SHOP, look, order } from './shop-client.ts'
 
 // The receipts of one house are received by another: real mail, from end to end.

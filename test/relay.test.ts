@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { checkMail } from './api.ts'
-import { type House, openHouse } from './house.ts'
+import { type House, openHouse } from './app.ts'
 import { connectSmtp } from './smtp-client.ts'
 import { runSql } from './tables.ts'
 

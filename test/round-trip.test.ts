@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, test } from 'vitest'
 import { checkMail, rawMail } from './api.ts'
 import { corpus } from './corpora.ts'
-import { type House, openHouse } from './house.ts'
+import { type House, openHouse } from './app.ts'
 import { connectSmtp } from './smtp-client.ts'
 
 let house: House

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { Client } from 'pg'
-import type { Config } from '../src/config.ts'
+import type { Config } from '../src/config/config.ts'
 import type { Kind } from '../src/store/schema.ts'
 
 /** Makes a store claim another schema than it has. Returns which it claimed before. */

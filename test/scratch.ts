@@ -10,8 +10,8 @@ import { type MailWrites, openSqliteMail } from '../src/store/sqlite/mail-store.
 import { openSqliteShop, type ShopWrites } from '../src/store/sqlite/shop-store.ts'
 import { makeVersions, openVersions } from '../src/store/sqlite/versions.ts'
 import type { MailStore } from '../src/store/store.ts'
-import { caller } from '../src/threads/ports.ts'
-import { startMailWriter, startShopWriter } from '../src/threads/writers.ts'
+import { caller } from '../src/runtime/ports.ts'
+import { startMailWriter, startShopWriter } from '../src/runtime/writers.ts'
 import { storeFor } from './engine.ts'
 import { MAIL_OPTIONS } from './postgres-stores.ts'
 

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { openBrowser, SCHEMES, SCREENS } from './browser.ts'
-import { openHouse } from './house.ts'
+import { openHouse } from './app.ts'
 import { openKeyRing } from './keys.ts'
 import { VIEWS } from './page/views.ts'
 import { FAKE_SHOP } from './shop-client.ts'

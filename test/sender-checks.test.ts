@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, test } from 'vitest'
-import { openDnsServer } from '../src/sender/testing/dns-server.ts'
-import { rsaKey, signed } from '../src/sender/testing/signed.ts'
+import { openDnsServer } from '../src/sender-auth/testing/dns-server.ts'
+import { rsaKey, signed } from '../src/sender-auth/testing/signed.ts'
 import { checkMail } from './api.ts'
-import { type House, openHouse } from './house.ts'
+import { type House, openHouse } from './app.ts'
 import { connectSmtp } from './smtp-client.ts'
 
 const rsa = rsaKey()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, test } from 'vitest'
-import { type House, openHouse } from './house.ts'
+import { type House, openHouse } from './app.ts'
 import { connectSmtp, type SmtpClient } from './smtp-client.ts'
 
 // One sender against all others, with every limit made small. Rates are on: the PROXY header says who sends.

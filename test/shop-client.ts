@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { openShopBeside } from '../src/threads/stores.ts'
+import { openShopBeside } from '../src/runtime/stores.ts'
 import { type Asked, ask } from './ask.ts'
-import type { House } from './house.ts'
+import type { House } from './app.ts'
 
 /** An order as the shop's clients know it. */
 export interface Order {

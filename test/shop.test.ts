@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { afterAll, describe, onTestFinished, test } from 'vitest'
 import { openStripeServer } from '../src/pay/testing/stripe-server.ts'
 import { type Asked, ask } from './ask.ts'
-import { openHouse } from './house.ts'
+import { openHouse } from './app.ts'
 import { openMailServer } from './mail-server.ts'
 import { scratchFolder } from './scratch.ts'
 import { freePorts, type Served, serveProcess } from './served.ts'
 import { checkout, claim, clickPay, FAKE_SHOP, look, type Order, order } from './shop-client.ts'
-import { stripeEnv } from './stripe-house.ts'
+import { stripeEnv } from './stripe-app.ts'
 
 const running: Served[] = []
 const folder = scratchFolder()

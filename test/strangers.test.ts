@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { createTransport } from 'nodemailer'
 import { afterAll, beforeAll, test } from 'vitest'
 import { checkMail, rawMail } from './api.ts'
-import { type House, openHouse } from './house.ts'
+import { type House, openHouse } from './app.ts'
 
 // Programs that other people wrote, sending as they send to anybody.
 

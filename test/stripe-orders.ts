@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { StripeEvent } from '../src/pay/testing/stripe-shapes.ts'
 import { type Order, order } from './shop-client.ts'
-import { openStripeHouse } from './stripe-house.ts'
+import { openStripeHouse } from './stripe-app.ts'
 
 export type StripeOrders = Awaited<ReturnType<typeof openStripeOrders>>
 

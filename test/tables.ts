@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { Client } from 'pg'
-import type { Config } from '../src/config.ts'
+import type { Config } from '../src/config/config.ts'
 
 /** SQL beside a running service, in words that both engines know: for what no deed of ours does. */
 export async function runSql(

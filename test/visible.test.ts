@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Agent, get } from 'node:http'
 import { afterAll, beforeAll, test } from 'vitest'
 import type { Summary } from './api.ts'
-import { type House, openHouse } from './house.ts'
+import { type House, openHouse } from './app.ts'
 import { connectSmtp } from './smtp-client.ts'
 
 const ROUNDS = process.env['MAYFLY_TEST_LONG'] ? 10_000 : 1_000

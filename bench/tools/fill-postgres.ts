@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import { parseHost } from '../../src/core/address.ts'
 import { readHead } from '../../src/mime/head.ts'
-import { dayOf } from '../../src/store/postgres/buckets.ts'
+import { dayOf } from '../../src/store/postgres/partition-days.ts'
 import { openPostgresMail } from '../../src/store/postgres/mail-store.ts'
 import { pack } from '../../src/store/postgres/pack.ts'
 import { BLOCK } from '../../src/store/postgres/serials.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { AccountBook } from '../service/accounts.ts'
+import type { AccountBook } from '../service/sessions/accounts.ts'
 import { printAccounts, switchAccount } from './account.ts'
 import { type AccountTestDeeds, testAccount } from './account-test.ts'
 import type { Print } from './refused.ts'

@@ -93,7 +93,7 @@ test('--send writes to a dot form and a plus form, and says which headers keep t
 
 test('--send writes to no dot form that is somebody’s alias', async () => {
   const dots = { ...scene.needs, accountRules: [rules('joe@gmail.com', { dots: true })] }
-  const { createSession } = await import('../service/create-session.ts')
+  const { createSession } = await import('../service/sessions/create-session.ts')
   for (let one = 0; one < 2; one += 1) await createSession(dots, { useGmail: true })
   const held = new Set<string>()
   for (const form of ['j.oe@gmail.com', 'jo.e@gmail.com', 'j.o.e@gmail.com']) {

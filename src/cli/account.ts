@@ -1,7 +1,7 @@
 import { parseAddress } from '../core/address.ts'
 import type { GmailAccount } from '../core/gmail.ts'
 import { printable } from '../core/printable.ts'
-import type { AccountBook, FiledAccount } from '../service/accounts.ts'
+import type { AccountBook, FiledAccount } from '../service/sessions/accounts.ts'
 import { type Print, Refused } from './refused.ts'
 import { table } from './table.ts'
 

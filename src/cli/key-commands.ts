@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Plan } from '../core/plan.ts'
-import type { KeyBook } from '../service/keys.ts'
+import type { KeyBook } from '../service/keys/keys.ts'
 import { issue, keyWish, label, list, revoke, roll, show } from './key.ts'
 import { usage } from './key-usage.ts'
 import { printOrder, printOrders } from './order.ts'

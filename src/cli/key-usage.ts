@@ -1,7 +1,7 @@
 import type { ApiKey } from '../core/key.ts'
 import { dateOf, nextDay, remaining } from '../core/quota.ts'
 import { stamp } from '../core/stamp.ts'
-import { type KeyBook, keyUsage } from '../service/keys.ts'
+import { type KeyBook, keyUsage } from '../service/keys/keys.ts'
 import { theKey } from './key.ts'
 import { count, endShown, keyJson, keyLines, stateOf } from './key-shown.ts'
 import type { Print } from './refused.ts'

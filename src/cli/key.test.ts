@@ -4,7 +4,7 @@ import { PLANS } from '../core/plan.ts'
 import { issue, keyWish, label, list, revoke, roll, show } from './key.ts'
 import { usage } from './key-usage.ts'
 import { Refused } from './refused.ts'
-import { NOON, shopDesk } from './testing/desk.ts'
+import { NOON, shopDesk } from './testing/shop.ts'
 
 const desk = shopDesk()
 const { book, print, printed } = desk

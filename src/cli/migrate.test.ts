@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import type { Moved } from '../service/move-up.ts'
+import type { Moved } from '../service/background/move-up.ts'
 import { type Deeds, run } from './commands.ts'
 
 const SAME: Moved = {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Moved, MoveProgress } from '../service/move-up.ts'
+import type { Moved, MoveProgress } from '../service/background/move-up.ts'
 import { count } from './key-shown.ts'
 import { showProgress } from './progress.ts'
 import { type Print, Refused } from './refused.ts'

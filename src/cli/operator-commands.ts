@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import type { OperatorDeps } from '../service/operator.ts'
+import type { OperatorDeps } from '../service/background/operator.ts'
 import { deleteMail, ipOf } from './mail.ts'
 import { showProgress } from './progress.ts'
 import type { Print } from './refused.ts'

@@ -3,7 +3,7 @@ import { PLANS, type Plan } from '../core/plan.ts'
 import { type Payment, settle } from '../core/purchase.ts'
 import { printOrder, printOrders } from './order.ts'
 import { Refused } from './refused.ts'
-import { NOON, shopDesk } from './testing/desk.ts'
+import { NOON, shopDesk } from './testing/shop.ts'
 
 const [starter, business] = PLANS as [Plan, Plan]
 const desk = shopDesk()

@@ -3,7 +3,7 @@ import { priceText, termText } from '../core/price.ts'
 import { printable } from '../core/printable.ts'
 import type { Purchase } from '../core/purchase.ts'
 import { stamp, stamps } from '../core/stamp.ts'
-import type { KeyBook } from '../service/keys.ts'
+import type { KeyBook } from '../service/keys/keys.ts'
 import { type Print, Refused } from './refused.ts'
 import { table } from './table.ts'
 

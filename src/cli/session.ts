@@ -1,7 +1,7 @@
 import { parseAddress } from '../core/address.ts'
 import type { Session } from '../core/session.ts'
 import { stamp, stamps } from '../core/stamp.ts'
-import { endSessionAt, listSessions, type OperatorDeps } from '../service/operator.ts'
+import { endSessionAt, listSessions, type OperatorDeps } from '../service/background/operator.ts'
 import { count } from './key-shown.ts'
 import { type Print, Refused } from './refused.ts'
 import { table } from './table.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ANN } from './testing/account.ts'
 import { dovecotForTests } from './testing/dovecot-account.ts'
-import { mailText, type TestHouse, testHouse } from './testing/house.ts'
+import { mailText, type TestHouse, testHouse } from './testing/fixture.ts'
 import { viewOf } from './testing/view.ts'
 
 const MANY = process.env['MAYFLY_TEST_LONG'] ? 1_000 : 100

@@ -1,5 +1,5 @@
 import { type Address, hostOf, localOf } from '../core/address.ts'
-import type { Candidates } from './candidates.ts'
+import type { Candidates } from './recipients.ts'
 
 export interface Mailbox {
   account: Address

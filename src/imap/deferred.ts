@@ -5,9 +5,9 @@ import {
   headsOf,
   type Looking,
   type OpenFolder,
-} from './look.ts'
-import type { Deferred } from './needs.ts'
-import { type Found, take } from './take.ts'
+} from './fetch-new.ts'
+import type { Deferred } from './deps.ts'
+import { type Found, take } from './fetch-message.ts'
 
 // So many in one go: then the folders are looked at for new mail again.
 const AT_ONCE = 20

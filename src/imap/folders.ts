@@ -1,4 +1,4 @@
-import type { ImapSession } from './session.ts'
+import type { ImapSession } from './connection.ts'
 
 /** Where a folder's numbering stands. */
 export interface FolderMarks {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { testAccount } from './test-account.ts'
 import { testAccountAt } from './testing/account.ts'
-import { mailText } from './testing/house.ts'
+import { mailText } from './testing/fixture.ts'
 import { scriptForTests } from './testing/scripted-account.ts'
 
 // What a real server cannot be made to do: the peer of these tests is a script, not a mail server.

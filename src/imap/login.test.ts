@@ -9,7 +9,7 @@ import { openAccount } from './account.ts'
 import type { AccountOptions } from './options.ts'
 import { testAccount } from './test-account.ts'
 import { ANN, PASSWORD, testAccountAt } from './testing/account.ts'
-import { mailText, type TestHouse, testHouse } from './testing/house.ts'
+import { mailText, type TestHouse, testHouse } from './testing/fixture.ts'
 import { CLIENT_SECRET, openTokenServer, REFRESH_TOKEN } from './testing/token-server.ts'
 
 const X = 'ann+x@mail.test'

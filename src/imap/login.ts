@@ -1,7 +1,7 @@
 import { ImapFault } from './fault.ts'
 import type { AccountOptions } from './options.ts'
-import { type ImapSession, openSession, type SessionOptions } from './session.ts'
-import { tokenSource } from './token.ts'
+import { type ImapSession, openSession, type SessionOptions } from './connection.ts'
+import { tokenSource } from './oauth.ts'
 
 /** Opens connections to one account, each with what the account's owner has given us. */
 export function openLogin(

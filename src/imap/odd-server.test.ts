@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { mailText } from './testing/house.ts'
+import { mailText } from './testing/fixture.ts'
 import { scriptForTests, X } from './testing/scripted-account.ts'
 import { fetchAnswer, uidsIn } from './testing/scripted-mail.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ANN, PASSWORD } from './testing/account.ts'
 import { dovecotForTests } from './testing/dovecot-account.ts'
-import { mailText, type TestHouse, testHouse } from './testing/house.ts'
+import { mailText, type TestHouse, testHouse } from './testing/fixture.ts'
 
 const TEN = Array.from({ length: 10 }, (_, at) => `user${at}@mail.test`)
 const users = Object.fromEntries([ANN, ...TEN].map((email) => [email, PASSWORD]))

@@ -3,7 +3,7 @@ import { openAccount } from './account.ts'
 import type { AccountOptions } from './options.ts'
 import { ANN, testAccountAt } from './testing/account.ts'
 import { dovecotForTests } from './testing/dovecot-account.ts'
-import { mailText, type TestHouse, testHouse } from './testing/house.ts'
+import { mailText, type TestHouse, testHouse } from './testing/fixture.ts'
 import { openProxy } from './testing/proxy.ts'
 import { asOwner } from './testing/view.ts'
 

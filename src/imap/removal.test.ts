@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { openAccount } from './account.ts'
 import { ANN, testAccountAt } from './testing/account.ts'
 import { dovecotForTests } from './testing/dovecot-account.ts'
-import { mailText, testHouse } from './testing/house.ts'
+import { mailText, testHouse } from './testing/fixture.ts'
 import { openProxy } from './testing/proxy.ts'
 import { asOwner, viewOf } from './testing/view.ts'
 

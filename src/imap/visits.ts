@@ -1,7 +1,7 @@
 import type { Pause } from './budget.ts'
 import { retryDeferred } from './deferred.ts'
 import { type FolderMarks, folderMarks, openFolder } from './folders.ts'
-import { type Looking, lookAt, type OpenFolder } from './look.ts'
+import { type Looking, lookAt, type OpenFolder } from './fetch-new.ts'
 import type { Removals } from './removal.ts'
 
 /** Looks at one folder at a time over one connection, and remembers how far each was looked at. */

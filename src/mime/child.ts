@@ -1,4 +1,4 @@
-import { faultPlace } from '../child/fault-place.ts'
+import { faultPlace } from '../sandbox/fault-place.ts'
 import type { Answer, Job } from './job.ts'
 import { parseMail } from './parse.ts'
 

@@ -1,5 +1,5 @@
 import type { Correspondent, MailHead } from '../core/message.ts'
-import { cleanLine } from './clean.ts'
+import { cleanLine } from '../core/clean-text.ts'
 import { headerBlock, readFields, unfold } from './header-block.ts'
 import { readAddress, readMailboxes } from './mailbox.ts'
 import { decodeWords } from './words.ts'

@@ -1,5 +1,5 @@
 import { compile } from 'html-to-text'
-import { type HtmlToken, htmlTokens } from './html-tokens.ts'
+import { type HtmlToken, htmlTokens } from '../extract/html-tokens.ts'
 
 /** Makes text for readers and programs that take no HTML. All HTML of one mail is made into text by the same converter. */
 export interface HtmlConverter {

@@ -1,6 +1,6 @@
 import type { Correspondent } from '../core/message.ts'
 import { addressTokens, type Token } from './address-tokens.ts'
-import { cleanLine } from './clean.ts'
+import { cleanLine } from '../core/clean-text.ts'
 import { decodeWords } from './words.ts'
 
 const MAX_NAME = 256

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, test } from 'vitest'
-import { childIsolation } from '../child/isolation.ts'
+import { childIsolation } from '../sandbox/isolation.ts'
 import { openParser, type Parser, type ParserOptions } from './parser.ts'
 import { listener } from './testing/listener.ts'
 
-const MOODY = new URL('./testing/moody-child.ts', import.meta.url)
+const MOODY = new URL('./testing/misbehaving-child.ts', import.meta.url)
 const letter = Buffer.from('From: ann@a.test\r\nSubject: s\r\n\r\nstill here\r\n')
 // Where the system offers no way, nothing keeps it from that.
 const SIGNALLED = { user: 'EPERM', 'pid namespace': 'ESRCH', none: 'reached' }

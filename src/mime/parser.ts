@@ -1,5 +1,5 @@
-import type { JobLimits, Lost } from '../child/limited-child.ts'
-import { openPool, type RunJob } from '../child/pool.ts'
+import type { JobLimits, Lost } from '../sandbox/process.ts'
+import { openPool, type RunJob } from '../sandbox/pool.ts'
 import type { JobRequest } from '../core/fair-scheduler.ts'
 import type { Log } from '../core/log.ts'
 import type { Mail } from '../core/message.ts'

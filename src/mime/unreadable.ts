@@ -1,4 +1,4 @@
-import type { Lost } from '../child/limited-child.ts'
+import type { Lost } from '../sandbox/process.ts'
 import { EMPTY_MAIL, type Mail } from '../core/message.ts'
 import type { Answer } from './job.ts'
 

@@ -1,8 +1,8 @@
 import type { Log } from '../core/log.ts'
 import { loadClients, type Server } from './client.ts'
-import { openLines } from './lines.ts'
+import { openLines } from './connections.ts'
 import { openOutages } from './outages.ts'
-import { openPlaces } from './places.ts'
+import { openPlaces } from './slot-map.ts'
 import { type Listener, openSubscriber } from './subscriber.ts'
 import { readUrl } from './url.ts'
 

@@ -1,7 +1,7 @@
 import type { Client, MakeClient } from './client.ts'
-import { openLines } from './lines.ts'
+import { openLines } from './connections.ts'
 import type { Outages } from './outages.ts'
-import type { Places } from './places.ts'
+import type { Places } from './slot-map.ts'
 
 export interface Listener {
   heard(message: string): void

@@ -1,5 +1,5 @@
 import type { Access, Server } from './client.ts'
-import { serverAt } from './places.ts'
+import { serverAt } from './slot-map.ts'
 
 /** Where to begin, and what all servers are reached with: what the first of the URLs says. */
 export function readUrl(text: string): { roots: [Server, ...Server[]]; access: Access } {

@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net'
 import type { SecureContext } from 'node:tls'
-import type { TellOutage } from '../service/outage.ts'
-import type { SmtpSession } from './engine.ts'
+import type { TellOutage } from '../service/background/outage.ts'
+import type { SmtpSession } from './protocol.ts'
 import { cutSessions } from './metrics.ts'
-import type { SmtpNeeds, SmtpTimes } from './needs.ts'
+import type { SmtpNeeds, SmtpTimes } from './options.ts'
 import type { SmtpLimits } from './state.ts'
 
 /** What all connections of one server share. */

@@ -1,7 +1,7 @@
 import { type Connection, cut, type Shared } from './connection.ts'
-import { guarded } from './guard.ts'
+import { guarded } from './faults.ts'
 import { REPLIES } from './replies.ts'
-import { leave } from './talk.ts'
+import { leave } from './session-loop.ts'
 
 /** Ends those that have had their time. One timer looks at all of them, so that a byte costs none. */
 export function checkAll({ connections, headerless, times, clock }: Shared): void {

@@ -3,7 +3,7 @@ import { describe, test } from 'vitest'
 import { parseAddress } from '../core/address.ts'
 import { OPERATOR } from '../core/session.ts'
 import { EXCESS_BYTES } from './data.ts'
-import { smtpSession } from './engine.ts'
+import { smtpSession } from './protocol.ts'
 import { byteByByte, converse, cutAt, LIMITS, OPENING, stuffed, whole } from './testing/converse.ts'
 
 const MAX = 2_000

@@ -2,7 +2,7 @@ import type { Address } from '../core/address.ts'
 import type { Envelope } from '../core/message.ts'
 import type { Recipient } from '../core/recipient.ts'
 import type { DataReader } from './data.ts'
-import { type LineReader, lineReader } from './line.ts'
+import { type LineReader, lineReader } from './line-reader.ts'
 import { REPLIES } from './replies.ts'
 
 export interface SmtpLimits {

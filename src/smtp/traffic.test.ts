@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'vitest'
-import type { SmtpNeeds, SmtpOptions } from './needs.ts'
+import type { SmtpNeeds, SmtpOptions } from './options.ts'
 import { openSmtp, type SmtpServer } from './server.ts'
 import { dialogue, hear, openClient } from './testing/dialogue.ts'
 import { recorder } from './testing/recorder.ts'

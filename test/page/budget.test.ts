@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { LANGUAGES } from '../../src/http/languages.ts'
-import { openHouse } from '../house.ts'
+import { LANGUAGES } from '../../src/http/pages/languages.ts'
+import { openHouse } from '../app.ts'
 
 const MOST_BYTES = 60 * 1024
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, test } from 'vitest'
 import { openBrowser } from '../browser.ts'
-import { type GmailHouse, openGmailHouse } from '../gmail-house.ts'
+import { type GmailHouse, openGmailHouse } from '../gmail-app.ts'
 
 const JOEY = 'joey@gmail.com'
 

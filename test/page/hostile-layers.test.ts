@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, beforeEach, test } from 'vitest'
-import { openHouse } from '../house.ts'
+import { openHouse } from '../app.ts'
 import { type Canary, hostsIn, openCanary } from './hostile-canary.ts'
 import { showBehind } from './hostile-layers.ts'
 import { PAYLOADS } from './hostile-payloads.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type House, openHouse } from '../house.ts'
+import { type House, openHouse } from '../app.ts'
 import { connectSmtp } from '../smtp-client.ts'
 import { type Canary, hostsIn, openCanary, type Watched } from './hostile-canary.ts'
 import { showBehind } from './hostile-layers.ts'

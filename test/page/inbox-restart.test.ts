@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, test, vi } from 'vitest'
 import { openBrowser } from '../browser.ts'
-import { ONLY_WOKEN, openHouse } from '../house.ts'
+import { ONLY_WOKEN, openHouse } from '../app.ts'
 import { scratchFolder } from '../scratch.ts'
 import { freePorts } from '../served.ts'
 import { letter, openInbox, row } from './inbox-steps.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Locator, Page } from 'playwright-core'
 import { vi } from 'vitest'
-import type { House } from '../house.ts'
+import type { House } from '../app.ts'
 import { connectSmtp } from '../smtp-client.ts'
 
 /** What a visitor of the inbox does, and what he sees. */

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import type { House } from '../house.ts'
+import type { House } from '../app.ts'
 import type { KeyRing } from '../keys.ts'
 import { addressViews } from './views/address.ts'
 import { docsViews } from './views/docs.ts'

@@ -3,7 +3,7 @@ import axe from 'axe-core'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { openBrowser } from '../browser.ts'
-import { type House, openHouse } from '../house.ts'
+import { type House, openHouse } from '../app.ts'
 
 export interface Visitor {
   house(): House

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { openapi } from '../../src/http/openapi.ts'
+import { openapi } from '../../src/http/api/openapi.ts'
 import { documented } from '../../src/http/routes.ts'
 import { type ApiDocument, operationOf } from './operation.ts'
 import { curlLine, requestOf } from './request.ts'

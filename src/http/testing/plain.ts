@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type Asked, ask } from '../../../test/ask.ts'
-import type { House } from '../../../test/house.ts'
-import type { BuiltPage } from '../built-page.ts'
-import { formProof } from '../plain-guard.ts'
+import type { House } from '../../../test/app.ts'
+import type { BuiltPage } from '../pages/built-page.ts'
+import { formProof } from '../pages/plain-guard.ts'
 
 export const NAME = 'mayfly-plain'
 

@@ -3,7 +3,7 @@ import { type Dovecot, type DovecotOptions, openDovecot } from '../../../test/do
 import { openAccount } from '../account.ts'
 import type { AccountOptions } from '../options.ts'
 import { ANN, PASSWORD, testAccountAt } from './account.ts'
-import { type TestHouse, testHouse } from './house.ts'
+import { type TestHouse, testHouse } from './fixture.ts'
 
 /** For one test file: a Dovecot, and accounts of it that are closed after each test. */
 export function dovecotForTests(options: Partial<DovecotOptions> = {}) {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach } from 'vitest'
 import { openAccount } from '../account.ts'
 import type { AccountOptions } from '../options.ts'
 import { testAccountAt } from './account.ts'
-import { mailText, type TestHouse, testHouse } from './house.ts'
+import { mailText, type TestHouse, testHouse } from './fixture.ts'
 import { openScriptedImap, type ScriptedImap } from './scripted-imap.ts'
 import type { ScriptedMail } from './scripted-mail.ts'
 

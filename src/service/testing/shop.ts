@@ -6,7 +6,7 @@ import { openFake } from '../../pay/fake.ts'
 import type { Pay } from '../../pay/pay.ts'
 import { openStripe } from '../../pay/stripe.ts'
 import { openStripeServer } from '../../pay/testing/stripe-server.ts'
-import { type Checkout, checkout, type Wish } from '../checkout.ts'
+import { type Checkout, checkout, type Wish } from '../shop/checkout.ts'
 
 export type ShopScene = Awaited<ReturnType<typeof openShopScene>>
 

@@ -1,9 +1,9 @@
 import type { Address } from '../../core/address.ts'
 import { OPERATOR } from '../../core/session.ts'
-import { smtpSession } from '../engine.ts'
-import { USUAL_LIMITS } from '../needs.ts'
+import { smtpSession } from '../protocol.ts'
+import { USUAL_LIMITS } from '../options.ts'
 import type { CloseReason, Deed, SmtpLimits } from '../state.ts'
-import type { Verdict } from '../verdict.ts'
+import type { Verdict } from '../results.ts'
 
 export const LIMITS: SmtpLimits = { ...USUAL_LIMITS, hostname: 'mx.box.test', offerTls: true }
 

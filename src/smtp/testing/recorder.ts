@@ -3,7 +3,7 @@ import type { LogFacts } from '../../core/log.ts'
 import type { Envelope } from '../../core/message.ts'
 import type { Recipient } from '../../core/recipient.ts'
 import { OPERATOR } from '../../core/session.ts'
-import type { SmtpNeeds } from '../needs.ts'
+import type { SmtpNeeds } from '../options.ts'
 
 interface ReceivedMail {
   recipients: Address[]

@@ -15,7 +15,7 @@ import {
   openScene,
   type Scene,
   START,
-} from './scene.ts'
+} from './fixture.ts'
 
 const JOE = address('joe@gmail.com')
 const ANN = address('ann@gmail.com')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import type { SenderChecks } from '../../core/message.ts'
 import { type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
-import { address, at, COOLDOWN, HOUR, type OpenMailStore, openScene, type Scene } from './scene.ts'
+import { address, at, COOLDOWN, HOUR, type OpenMailStore, openScene, type Scene } from './fixture.ts'
 
 /** What is noted of a mail after it was kept, in every engine. */
 export function codesContract(open: () => Promise<OpenMailStore>): void {

@@ -14,7 +14,7 @@ import {
   openScene,
   type Scene,
   START,
-} from './scene.ts'
+} from './fixture.ts'
 
 const JOE = address('joe@gmail.com')
 const A = 'joe+a@gmail.com'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
 import { dayOf } from '../../core/quota.ts'
 import type { NewKey, ShopStore } from '../shop-store.ts'
-import { DAY, KEY, later, NOON, type OpenShopStore } from './shop-scene.ts'
+import { DAY, KEY, later, NOON, type OpenShopStore } from './shop-fixture.ts'
 
 const ROLLED = { rolled: true }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, beforeEach, test } from 'vitest'
 import type { MailStore } from '../store.ts'
-import { MINUTE, type OpenMailStore } from './scene.ts'
+import { MINUTE, type OpenMailStore } from './fixture.ts'
 
 /** What every engine that gives out leases must do. */
 export function leasesContract(open: () => Promise<OpenMailStore>): void {

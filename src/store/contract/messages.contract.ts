@@ -12,7 +12,7 @@ import {
   openScene,
   type Scene,
   START,
-} from './scene.ts'
+} from './fixture.ts'
 
 /** Mail that is kept, read and deleted, in every engine. */
 export function messagesContract(open: () => Promise<OpenMailStore>): void {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, test } from 'vitest'
 import { type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
 import type { FoundMessage, ScanPosition } from '../operator-store.ts'
 import type { MailStore } from '../store.ts'
-import { address, at, DAY, HOUR, head, type OpenMailStore, openScene, type Scene } from './scene.ts'
+import { address, at, DAY, HOUR, head, type OpenMailStore, openScene, type Scene } from './fixture.ts'
 
 const ENVELOPE = { helo: 'x', mailFrom: '', tls: undefined, protocol: 'ESMTP' } as const
 const BAD = '198.51.100.9'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { CLAIM_MS, type PaymentFacts, settle } from '../../core/purchase.ts'
 import type { NewPurchase, ShopStore } from '../shop-store.ts'
-import { business, DAY, later, NOON, type OpenShopStore, ORDER, starter } from './shop-scene.ts'
+import { business, DAY, later, NOON, type OpenShopStore, ORDER, starter } from './shop-fixture.ts'
 
 const payment = (ref: string, paidAt = NOON) => ({
   ref,

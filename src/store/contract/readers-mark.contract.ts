@@ -17,7 +17,7 @@ import {
   openScene,
   type Scene,
   START,
-} from './scene.ts'
+} from './fixture.ts'
 
 const MINE = 'key-mine'
 const THEIRS = 'key-theirs'

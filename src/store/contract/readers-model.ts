@@ -12,7 +12,7 @@ import {
   newSession,
   type Scene,
   START,
-} from './scene.ts'
+} from './fixture.ts'
 
 const ADDRESSES = ['a@pool.test', 'b@pool.test', 'c@pool.test', 'd@box.test', 'e@box.test']
 const KEYS = ['key-one', 'key-two'] as const

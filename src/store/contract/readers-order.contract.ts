@@ -14,7 +14,7 @@ import {
   openScene,
   type Scene,
   START,
-} from './scene.ts'
+} from './fixture.ts'
 
 const KEY = 'key-mine'
 const SCOPE = { keyId: KEY, pool: true, to: undefined, now: START }

@@ -15,7 +15,7 @@ import {
   openScene,
   type Scene,
   START,
-} from './scene.ts'
+} from './fixture.ts'
 
 /** Who gets a mail, and what is cleared away, in every engine. */
 export function recipientsContract(open: () => Promise<OpenMailStore>): void {

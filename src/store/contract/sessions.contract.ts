@@ -14,7 +14,7 @@ import {
   openScene,
   type Scene,
   START,
-} from './scene.ts'
+} from './fixture.ts'
 
 /** Domains, sessions and who has which address, in every engine. */
 export function sessionsContract(open: () => Promise<OpenMailStore>): void {

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { senderNetwork } from '../../core/ip.ts'
 import { isShared, type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
-import { DAY, HOUR, type Scene, START } from './scene.ts'
+import { DAY, HOUR, type Scene, START } from './fixture.ts'
 
 const SENDERS = ['192.0.2.1', '::ffff:192.0.2.1', '2001:db8:5::1', '2001:db8:5:6::2', undefined]
 const ADDRESSES = [

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, test } from 'vitest'
 import { senderNetwork } from '../../core/ip.ts'
 import { place } from '../../core/recipient.ts'
 import { OPERATOR, POOL } from '../../core/session.ts'
-import { address, at, DAY, type OpenMailStore, openScene, type Scene, START } from './scene.ts'
+import { address, at, DAY, type OpenMailStore, openScene, type Scene, START } from './fixture.ts'
 import { audit, operations, runOperations } from './shares-model.ts'
 
 /** A sender may hold 20,000 bytes of the pool, and of the operator's mailbox 5 messages and 10,000 bytes. */

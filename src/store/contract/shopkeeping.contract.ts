@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, test } from 'vitest'
 import { type PaymentFacts, settle } from '../../core/purchase.ts'
 import { dayOf } from '../../core/quota.ts'
 import type { NewPurchase, ShopStore } from '../shop-store.ts'
-import { DAY, later, NOON, type OpenShopStore, ORDER, starter } from './shop-scene.ts'
+import { DAY, later, NOON, type OpenShopStore, ORDER, starter } from './shop-fixture.ts'
 
 /** What every engine must do for the shop to keep itself in order. */
 export function shopkeepingContract(open: () => Promise<OpenShopStore>): void {

@@ -1,6 +1,6 @@
 import type { Address } from '../../core/address.ts'
 import type { AccountHealth, GmailAccount } from '../../core/gmail.ts'
-import type { Db } from './pool.ts'
+import type { Db } from './connections.ts'
 
 /** A session of the account $1 that lives at $2. */
 export const LIVE_ALIAS =

@@ -4,7 +4,7 @@ import type { FetchedRecipient, ReceiveLimits } from '../../core/recipient.ts'
 import type { MailboxId } from '../../core/session.ts'
 import type { DeferredMail, DeferredPlace, DeferredQuery, FetchedMail } from '../store.ts'
 import { LIVE_ALIAS } from './accounts.ts'
-import type { Db } from './pool.ts'
+import type { Db } from './connections.ts'
 
 interface DeferredRow {
   uid: number

@@ -1,7 +1,7 @@
 import { isShared, type MailboxId } from '../../core/session.ts'
 import type { Kept, KeptRecipient, NewMail } from '../store.ts'
-import { type Boxes, type Keeping, takeIn } from './boxes.ts'
-import type { Transaction } from './pool.ts'
+import { type Boxes, type Keeping, takeIn } from './mailbox-locks.ts'
+import type { Transaction } from './connections.ts'
 
 /** A mail whose bytes are packed already, with the number it will have. */
 export type PackedMail = Omit<NewMail, 'raw'> & { size: number; zstd: Uint8Array; serial: number }

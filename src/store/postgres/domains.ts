@@ -2,7 +2,7 @@ import type { Host } from '../../core/address.ts'
 import type { MailDomain } from '../../core/mail-domain.ts'
 import { type DomainRow, domainOf } from '../domain-row.ts'
 import type { DomainChange, NewDomain } from '../store.ts'
-import type { Db, Pool } from './pool.ts'
+import type { Db, Pool } from './connections.ts'
 
 const DOMAIN = 'id, name, active, removed, sessions, reader, ttl_seconds'
 

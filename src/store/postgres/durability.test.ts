@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, test, vi } from '
 import { openPostgres, type Postgres } from '../../../test/postgres.ts'
 import { postgresMail } from '../../../test/postgres-stores.ts'
 import { StoreAway } from '../../core/problem.ts'
-import { newMail, openScene, type Scene } from '../contract/scene.ts'
-import { openPool } from './pool.ts'
+import { newMail, openScene, type Scene } from '../contract/fixture.ts'
+import { openPool } from './connections.ts'
 
 let postgres: Postgres
 let opened: Awaited<ReturnType<typeof postgresMail>>

@@ -4,8 +4,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vite
 import { openPostgres, type Postgres } from '../../../test/postgres.ts'
 import { postgresMail } from '../../../test/postgres-stores.ts'
 import { until } from '../../../test/until.ts'
-import { at, DAY, HOUR, MINUTE, openScene, type Scene, START } from '../contract/scene.ts'
-import { dayOf, FAR } from './buckets.ts'
+import { at, DAY, HOUR, MINUTE, openScene, type Scene, START } from '../contract/fixture.ts'
+import { dayOf, FAR } from './partition-days.ts'
 
 const TODAY = dayOf(START)
 

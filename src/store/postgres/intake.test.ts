@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vite
 import { openPostgres, type Postgres } from '../../../test/postgres.ts'
 import { postgresMail } from '../../../test/postgres-stores.ts'
 import type { Recipient } from '../../core/recipient.ts'
-import { DAY, HOUR, head, newMail, openScene, type Scene, START } from '../contract/scene.ts'
+import { DAY, HOUR, head, newMail, openScene, type Scene, START } from '../contract/fixture.ts'
 
 let postgres: Postgres
 let opened: Awaited<ReturnType<typeof postgresMail>>

@@ -6,11 +6,11 @@ import {
   type RecipientFacts,
 } from '../../core/recipient.ts'
 import { isShared, OPERATOR, POOL } from '../../core/session.ts'
-import { decide, type FoundRecipient, NOWHERE } from '../deciding.ts'
+import { decide, type FoundRecipient, NOWHERE } from '../resolve-recipients.ts'
 import type { Kept } from '../store.ts'
-import { type Boxes, heldShare, type Keeping, lockBoxes, readHeldShares } from './boxes.ts'
+import { type Boxes, heldShare, type Keeping, lockBoxes, readHeldShares } from './mailbox-locks.ts'
 import { delivery, type PackedMail } from './delivery.ts'
-import type { Db, Transaction } from './pool.ts'
+import type { Db, Transaction } from './connections.ts'
 import { sharedFacts } from './recipients.ts'
 
 export interface IntakeNeeds {

@@ -1,7 +1,7 @@
 import type { ApiKey } from '../../core/key.ts'
 import { type KeyRow, keyOf } from '../key-row.ts'
 import type { KeyRoll, KeyRollResult, NewKey, UsageDay } from '../shop-store.ts'
-import type { Db, Pool } from './pool.ts'
+import type { Db, Pool } from './connections.ts'
 
 export const KEY = `id, prefix, plan, label, state, max_requests, max_per_day, used, day, used_today,
   period, created_at, expires_at`

@@ -1,5 +1,5 @@
 import type { Lease } from '../store.ts'
-import type { Db } from './pool.ts'
+import type { Db } from './connections.ts'
 
 // In milliseconds. Not now(), which stands still while a statement waits for its turn.
 export const NOW = '(extract(epoch from clock_timestamp()) * 1000)::bigint'

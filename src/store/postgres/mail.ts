@@ -1,12 +1,12 @@
 import type { Mail, RawMail, SenderChecks } from '../../core/message.ts'
 import { checksOf, parsedOf, type RawRow, rawMailOf } from '../raw-row.ts'
 import type { Kept, NewMail } from '../store.ts'
-import { splitRawId } from './buckets.ts'
-import { groupCommit } from './group-commit.ts'
+import { splitRawId } from './partition-days.ts'
+import { groupCommit } from './commit-groups.ts'
 import { type IntakeNeeds, keepAll, type Waiting } from './intake.ts'
 import { pack } from './pack.ts'
 import { intoBuckets } from './partitions.ts'
-import type { Db, Pool } from './pool.ts'
+import type { Db, Pool } from './connections.ts'
 
 export function mailReads(db: Db) {
   /** What of a raw mail is asked for. Its session may just have been extended: then the same lies in another bucket. */

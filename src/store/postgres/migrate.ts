@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { type Kind, NewerSchema, OlderSchema } from '../schema.ts'
-import { type Db, openPool, type Pool } from './pool.ts'
+import { type Db, openPool, type Pool } from './connections.ts'
 
 // A step may rewrite all messages of the pool, and other nodes wait for it.
 const STEP_MS = 3_600_000

@@ -1,5 +1,5 @@
 import type { Row, Value } from '../../core/row-sum.ts'
-import type { Db } from './pool.ts'
+import type { Db } from './connections.ts'
 
 export interface Column {
   name: string

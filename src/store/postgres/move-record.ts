@@ -1,8 +1,8 @@
 import { type MovePlace, MoveRefused, type MoveSource } from '../moving.ts'
-import type { Keeping } from './boxes.ts'
+import type { Keeping } from './mailbox-locks.ts'
 import { SCHEMA_LOCK, takeTurn } from './migrate.ts'
 import type { MovePlan } from './move-shapes.ts'
-import type { Db } from './pool.ts'
+import type { Db } from './connections.ts'
 
 /** How far a move into this database has come; undefined before its first batch. */
 export interface MoveRecord extends MovePlan {

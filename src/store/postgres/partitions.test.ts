@@ -13,8 +13,8 @@ import {
   openScene,
   type Scene,
   START,
-} from '../contract/scene.ts'
-import { dayOf, FAR, rawIdOf, splitRawId } from './buckets.ts'
+} from '../contract/fixture.ts'
+import { dayOf, FAR, rawIdOf, splitRawId } from './partition-days.ts'
 
 const TODAY = dayOf(START)
 

@@ -1,9 +1,9 @@
 import { hasCode } from '../../core/fault.ts'
 import { OPERATOR, POOL } from '../../core/session.ts'
-import { dayOf, endOf, FAR } from './buckets.ts'
-import { isMissingPartition } from './fault.ts'
+import { dayOf, endOf, FAR } from './partition-days.ts'
+import { isMissingPartition } from './errors.ts'
 import { PARTITION_LOCK, takeTurn } from './migrate.ts'
-import type { Db, Pool, Transaction } from './pool.ts'
+import type { Db, Pool, Transaction } from './connections.ts'
 import { COUNTED, countOff, goneFrom, lockShared, type SharedRow } from './shared.ts'
 
 const TABLES = ['message', 'raw_mail'] as const

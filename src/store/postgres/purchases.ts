@@ -1,7 +1,7 @@
 import type { Purchase } from '../../core/purchase.ts'
 import { opens, type PurchaseRow, purchaseOf } from '../purchase-row.ts'
 import type { NewPurchase, UnsettledOrders } from '../shop-store.ts'
-import type { Db } from './pool.ts'
+import type { Db } from './connections.ts'
 
 export const PURCHASE = `id, provider, mode, plan, email, claim_hash, link_hash, revision, state,
   created_at, checkout_ref, checkout_url, subscription_ref, key_id, key_prefix, payments, paid_until,

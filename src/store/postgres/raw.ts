@@ -1,4 +1,4 @@
-import type { Db } from './pool.ts'
+import type { Db } from './connections.ts'
 
 /** One reference less to each of these raw mails of a bucket, as often as it is named; what has none left is deleted. */
 export async function releaseRaw(

@@ -2,10 +2,10 @@ import type { Message } from '../../core/message.ts'
 import { POOL } from '../../core/session.ts'
 import { type AddressMark, addressMarkText, type Mark, markText } from '../reader-mark.ts'
 import type { ReaderPage, ReaderScope } from '../store.ts'
-import { listOf } from './buckets.ts'
+import { listOf } from './partition-days.ts'
 import { MESSAGE, type Placed, present, type StoredRow, storedMessageOf } from './messages.ts'
-import type { Places } from './places.ts'
-import type { Db } from './pool.ts'
+import type { Places } from './bucket-cache.ts'
+import type { Db } from './connections.ts'
 import { STILL_THERE } from './shared.ts'
 
 /** What a key may read. Each question is one statement, so that its answer is of one moment. */

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
 import { openPostgres, type Postgres } from '../../../test/postgres.ts'
 import { postgresMail } from '../../../test/postgres-stores.ts'
 import type { MailboxId } from '../../core/session.ts'
-import { at, DAY, HOUR, newMail, openScene, type Scene } from '../contract/scene.ts'
+import { at, DAY, HOUR, newMail, openScene, type Scene } from '../contract/fixture.ts'
 
 let postgres: Postgres
 let opened: Awaited<ReturnType<typeof postgresMail>>

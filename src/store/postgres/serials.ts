@@ -1,4 +1,4 @@
-import type { Db } from './pool.ts'
+import type { Db } from './connections.ts'
 
 // As many as the sequence's blocks have room for in 38 bits, see buckets.ts.
 export const BLOCK = 1024

@@ -6,11 +6,11 @@ import { openPostgres, type Postgres } from '../../../test/postgres.ts'
 import { MAIL_OPTIONS, postgresMail } from '../../../test/postgres-stores.ts'
 import { hasCode } from '../../core/fault.ts'
 import { Problem } from '../../core/problem.ts'
-import { host, newMail, newSession, openScene, START } from '../contract/scene.ts'
+import { host, newMail, newSession, openScene, START } from '../contract/fixture.ts'
 import { OlderSchema } from '../schema.ts'
 import { openPostgresMail } from './mail-store.ts'
 import { migrate } from './migrate.ts'
-import { openPool } from './pool.ts'
+import { openPool } from './connections.ts'
 import { UnfitServer } from './server.ts'
 
 let postgres: Postgres

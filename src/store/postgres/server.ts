@@ -1,8 +1,8 @@
 import { asError } from '../../core/fault.ts'
 import { StoreAway } from '../../core/problem.ts'
 import { NotDurable } from './durability.ts'
-import { DatabaseFault, isAway } from './fault.ts'
-import type { Db } from './pool.ts'
+import { DatabaseFault, isAway } from './errors.ts'
+import type { Db } from './connections.ts'
 
 const OLDEST = 150_000
 

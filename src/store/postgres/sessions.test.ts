@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, test } from 'vitest'
 import { openPostgres, type Postgres } from '../../../test/postgres.ts'
 import { postgresMail } from '../../../test/postgres-stores.ts'
-import { newMail, openScene, START } from '../contract/scene.ts'
+import { newMail, openScene, START } from '../contract/fixture.ts'
 
 let postgres: Postgres
 beforeAll(async () => {

@@ -2,12 +2,12 @@ import { idRule, secretHash } from '../../core/id.ts'
 import type { MailboxId, Session } from '../../core/session.ts'
 import { isExtendable, isTaken, revived, type SessionRow, sessionOf } from '../session-row.ts'
 import type { NewSession, Revival } from '../store.ts'
-import { bucketAfterExtension, bucketOf } from './buckets.ts'
-import { changeBucket } from './change-bucket.ts'
-import { gather } from './gather.ts'
+import { bucketAfterExtension, bucketOf } from './partition-days.ts'
+import { changeBucket } from './move-partition.ts'
+import { gather } from './batch.ts'
 import { intoBuckets } from './partitions.ts'
-import type { Places } from './places.ts'
-import type { Db, Pool } from './pool.ts'
+import type { Places } from './bucket-cache.ts'
+import type { Db, Pool } from './connections.ts'
 
 type PlacedRow = SessionRow & { bucket: number }
 

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vite
 import { openPostgres, type Postgres } from '../../../test/postgres.ts'
 import { postgresShop } from '../../../test/postgres-stores.ts'
 import { settle } from '../../core/purchase.ts'
-import { business, DAY, later, NOON, ORDER } from '../contract/shop-scene.ts'
+import { business, DAY, later, NOON, ORDER } from '../contract/shop-fixture.ts'
 import type { PurchaseChange, ShopStore } from '../shop-store.ts'
 
 const YEARLY = { ...ORDER, plan: business }

@@ -1,7 +1,7 @@
 import { claimOutcome, type PurchaseRow, purchaseOf } from '../purchase-row.ts'
 import type { ClaimOutcome, KeyClaim, PaymentEvent, PurchaseChange } from '../shop-store.ts'
 import { lockKey } from './keys.ts'
-import type { Db, Pool } from './pool.ts'
+import type { Db, Pool } from './connections.ts'
 import { PURCHASE } from './purchases.ts'
 
 /** What payments do to orders and their keys. Whoever changes both has the order's row first, then the key's. */

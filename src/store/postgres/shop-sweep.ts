@@ -1,5 +1,5 @@
 import { ROWS_A_STEP, shopDue } from '../shop-due.ts'
-import type { Db } from './pool.ts'
+import type { Db } from './connections.ts'
 
 // What somebody else is just changing is left for the next step.
 const SOME = `limit ${ROWS_A_STEP} for update skip locked`

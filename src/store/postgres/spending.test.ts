@@ -4,9 +4,9 @@ import { openPostgres, type Postgres } from '../../../test/postgres.ts'
 import { postgresShop } from '../../../test/postgres-stores.ts'
 import { StoreAway } from '../../core/problem.ts'
 import { dayOf } from '../../core/quota.ts'
-import { DAY, KEY, later, NOON } from '../contract/shop-scene.ts'
+import { DAY, KEY, later, NOON } from '../contract/shop-fixture.ts'
 import type { NewKey, ShopStore, Spent } from '../shop-store.ts'
-import { openPool } from './pool.ts'
+import { openPool } from './connections.ts'
 import { spendingWrites } from './spending.ts'
 
 let postgres: Postgres

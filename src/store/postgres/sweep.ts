@@ -1,9 +1,9 @@
 import { type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
 import type { SweepDue } from '../store.ts'
-import { dayOf, FAR } from './buckets.ts'
+import { dayOf, FAR } from './partition-days.ts'
 import { NOW } from './lease.ts'
 import { partitionCare } from './partitions.ts'
-import type { Db, Pool } from './pool.ts'
+import type { Db, Pool } from './connections.ts'
 import { releaseRaw, releaseRaws } from './raw.ts'
 import { goneFrom, letAge, lockShared } from './shared.ts'
 

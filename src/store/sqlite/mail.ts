@@ -1,7 +1,7 @@
 import type { Mail, RawMail, SenderChecks } from '../../core/message.ts'
 import type { ReceiveLimits } from '../../core/recipient.ts'
 import { isShared } from '../../core/session.ts'
-import { decide } from '../deciding.ts'
+import { decide } from '../resolve-recipients.ts'
 import { checksOf, parsedOf, type RawRow, rawMailOf } from '../raw-row.ts'
 import type { Kept, NewMail } from '../store.ts'
 import type { KeepMail } from './delivery.ts'

@@ -2,7 +2,7 @@ import { type Address, hostOf, withoutTag } from '../../core/address.ts'
 import { secretHash } from '../../core/id.ts'
 import type { Level } from '../../core/recipient.ts'
 import { type Mailbox, type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
-import { type FoundRecipient, NOTHING, NOWHERE } from '../deciding.ts'
+import { type FoundRecipient, NOTHING, NOWHERE } from '../resolve-recipients.ts'
 import { type DomainRow, domainOf } from '../domain-row.ts'
 import type { Db } from './files.ts'
 

@@ -1,0 +1,118 @@
+import { LINK_KINDS, type Link, type LinkKind } from '../core/message.ts'
+import { cleanLine } from '../core/clean-text.ts'
+import type { Anchor, Lines } from './html-lines.ts'
+import { type LinkSigns, linkKind } from './link-kinds.ts'
+
+/**
+ * The links of a mail, each address once: first those that somebody waits for, last the ways out, in the order of
+ * the mail within a kind.
+ */
+export function findLinks(shown: Lines[], listUnsubscribe: string): Link[] {
+  const links = new Map<string, Link>()
+  for (const lines of shown) {
+    for (const anchor of lines.anchors) keep(links, fromAnchor(lines.text, anchor))
+    for (const anchor of bareLinks(lines.text)) keep(links, fromAnchor(lines.text, anchor))
+  }
+  for (const [, href = ''] of listUnsubscribe.slice(0, MAX_URL * 2).matchAll(BRACKETED)) {
+    const url = readUrl(href)
+    if (url) keep(links, { url: url.href, text: '', host: url.host, kind: 'unsubscribe' })
+  }
+  const all = [...links.values()]
+  return ORDER.flatMap((kind) => all.filter((link) => link.kind === kind)).slice(0, MAX_LINKS)
+}
+
+const MAX_LINKS = 100
+/** More are not even looked at. */
+const MAX_SEEN = 500
+const MAX_URL = 4_096
+const MAX_TEXT = 200
+const WAY_OUT: LinkKind = 'unsubscribe'
+const ORDER = [...LINK_KINDS.filter((kind) => kind !== WAY_OUT), WAY_OUT]
+const BRACKETED = /<\s{0,9}(https?:\/\/[^<>\s]+)\s{0,9}>/gi
+// The name of a host may be in any script; a path is ASCII, or the sentence goes on behind it.
+const BARE = /\bhttps?:\/\/[^\s/?#<>"'\u3000-\u303f\uff00-\uffef]+(?:[/?#][!#-;=?-~]*)?/gi
+const POINTS = ".,;:!?'*_~"
+
+function fromAnchor(text: string, anchor: Anchor): Link | undefined {
+  const url = readUrl(anchor.href)
+  if (!url) return undefined
+  const name = nameOf(text.slice(anchor.start, anchor.end)) || nameOf(anchor.alt)
+  const bare = anchor.alt === '' && name === nameOf(anchor.href)
+  const kind = linkKind({ name: bare ? '' : name, url, ...around(text, anchor) })
+  return { url: url.href, text: bare ? '' : name, host: url.host, kind }
+}
+
+function nameOf(text: string): string {
+  return cleanLine(text, MAX_TEXT).trimEnd()
+}
+
+/** Only of the web, and without the name of a user before the host: it serves to look like another host. */
+function readUrl(href: string): URL | undefined {
+  if (href.length > MAX_URL) return undefined
+  const trimmed = href.trim()
+  const url = URL.parse(trimmed.startsWith('//') ? `https:${trimmed}` : trimmed)
+  if (!url || !/^https?:$/.test(url.protocol) || url.host === '') return undefined
+  if (url.username || url.password) {
+    url.username = ''
+    url.password = ''
+  }
+  return url.href.length > MAX_URL ? undefined : url
+}
+
+function* bareLinks(text: string): Generator<Anchor> {
+  let seen = 0
+  for (const { 0: match, index: start } of text.matchAll(BARE)) {
+    seen += 1
+    if (seen > MAX_SEEN) return
+    const href = withoutPoints(match.slice(0, MAX_URL + 1))
+    yield { href, start, end: start + href.length, alt: '' }
+  }
+}
+
+/** A point after an address ends the sentence; a bracket that was opened before it closes there. */
+function withoutPoints(match: string): string {
+  const href = trimPoints(match)
+  const closes = href.endsWith(')') && !href.includes('(')
+  return closes || href.endsWith(']') ? trimPoints(href.slice(0, -1)) : href
+}
+
+/** Not by an expression: from each point of a thousand it would look for the end. */
+function trimPoints(text: string): string {
+  let end = text.length
+  while (end > 0 && POINTS.includes(text[end - 1] ?? ' ')) end -= 1
+  return text.slice(0, end)
+}
+
+const MAX_AROUND = 160
+const SENTENCE_START = /^[\s\S]*(?:[.!?。！？؟](?:\s|$)|[。！？\n])/
+const SENTENCE_END = /[.!?。！？؟](?:\s|$)|[。！？\n]/
+
+/** The sentence of a link, its line so far, and the last line above. */
+function around(
+  text: string,
+  { start, end }: Anchor,
+): Pick<LinkSigns, 'sentence' | 'line' | 'above'> {
+  const before = text.slice(Math.max(0, start - MAX_AROUND), start)
+  const after = text.slice(end, end + MAX_AROUND)
+  const stop = SENTENCE_END.exec(after)?.index ?? after.length
+  const lineStart = before.lastIndexOf('\n') + 1
+  const above = before.slice(0, lineStart).trimEnd()
+  return {
+    sentence: `${before.replace(SENTENCE_START, '')} ${after.slice(0, stop)}`,
+    line: before.slice(lineStart),
+    above: above.slice(above.lastIndexOf('\n') + 1),
+  }
+}
+
+function keep(links: Map<string, Link>, link: Link | undefined): void {
+  if (!link) return
+  const known = links.get(link.url)
+  if (!known) {
+    if (links.size < MAX_SEEN) links.set(link.url, link)
+    return
+  }
+  if (known.text === '') known.text = link.text
+  if (known.kind === 'other') known.kind = link.kind
+}
+
+// Limits: the first 500 links, of at most 4,096 characters each; what is written without http:// is no link here.

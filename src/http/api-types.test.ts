@@ -1,7 +1,0 @@
-import { expect, test } from 'vitest'
-import { apiTypes } from './api-types.ts'
-import { documented } from './routes.ts'
-
-test('web/site/api.ts says what the routes answer', async () => {
-  await expect(apiTypes(documented)).toMatchFileSnapshot('../../web/site/api.ts')
-})

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { ask, refusalFault } from '../../../test/ask.ts'
+import { type House, openHouse } from '../../../test/app.ts'
+import { PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
+import { attachmentRoute } from './attachment.ts'
+
+let house: House
+beforeAll(async () => {
+  house = await openHouse({ env: PROXY_ENV })
+})
+afterAll(() => house.stop())
+
+interface Part {
+  type: string
+  disposition: string
+  bytes: string
+}
+
+/** Sends a mail with this attachment. */
+async function sent({ type, disposition, bytes }: Part) {
+  const { email, token } = await house.session()
+  const lines = [
+    'Subject: file',
+    'MIME-Version: 1.0',
+    'Content-Type: multipart/mixed; boundary=b',
+    '',
+    '--b',
+    'Content-Type: text/plain',
+    '',
+    'see the file',
+    '--b',
+    `Content-Type: ${type}`,
+    `Content-Disposition: ${disposition}`,
+    'Content-Transfer-Encoding: base64',
+    '',
+    Buffer.from(bytes, 'latin1').toString('base64'),
+    '--b--',
+    '',
+  ]
+  assert.equal(await house.mail(email, lines.join('\r\n')), 250)
+  const { body } = await ask(`${house.url}/api/check-mail?token=${token}`)
+  const [{ id } = { id: 0 }] = body['messages'] as { id: number }[]
+  return { token, id }
+}
+
+const fetchIt = ({ token, id }: { token: string; id: number }, index: number | string = 0) =>
+  fetch(`${house.url}/api/attachment?token=${token}&id=${id}&index=${index}`)
+
+describe('200', () => {
+  test('the bytes as they were, under the address that read-mail gives, with the token added', async () => {
+    const bytes = '\x89PNG\r\n\x1a\n\x00\xff'
+    const { token, id } = await sent({
+      type: 'image/png',
+      disposition: 'attachment; filename=dot.png',
+      bytes,
+    })
+    const { body } = await ask(`${house.url}/api/read-mail?token=${token}&id=${id}`)
+    const [note] = (body['message'] as { attachments: { url: string; size: number }[] }).attachments
+    assert.ok(note)
+    const response = await fetch(`${house.url}${note.url}`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    assert.equal(response.status, 200)
+    assert.equal(Buffer.from(await response.arrayBuffer()).toString('latin1'), bytes)
+    assert.equal(note.size, bytes.length)
+    assert.equal(response.headers.get('content-type'), 'image/png')
+    assert.equal(response.headers.get('cache-control'), 'no-store')
+  })
+
+  for (const type of [
+    'text/html',
+    'image/svg+xml',
+    'text/xml',
+    'application/pdf',
+    'message/rfc822',
+    'text/html; charset=x',
+    'image/png-not',
+    'application/xhtml+xml',
+  ]) {
+    test(`${type} is saved and never run`, async () => {
+      const file = await sent({
+        type,
+        disposition: 'attachment; filename=page.html',
+        bytes: '<script>alert(1)</script>',
+      })
+      const { headers, status } = await fetchIt(file)
+      assert.equal(status, 200)
+      assert.equal(headers.get('content-type'), 'application/octet-stream')
+      assert.match(headers.get('content-disposition') ?? '', /^attachment; /)
+      assert.equal(headers.get('x-content-type-options'), 'nosniff')
+      assert.equal(headers.get('content-security-policy'), "sandbox; default-src 'none'")
+    })
+  }
+
+  for (const name of [
+    '../../x',
+    '..\\\\x',
+    '/etc/passwd',
+    'C:\\\\x',
+    '\\"; filename=evil.html',
+    '.htaccess',
+    'x'.repeat(1_000),
+    'CON',
+    '=?utf-8?B?4oCuZ3BqLmV4ZQ==?=',
+    '=?utf-8?Q?a=0D=0ASet-Cookie:_b?=',
+    '\u{1f98b}.txt',
+  ]) {
+    test(`a file named ${JSON.stringify(name.slice(0, 40))} cannot leave its header`, async () => {
+      const file = await sent({
+        type: 'application/zip',
+        disposition: `attachment; filename="${name}"`,
+        bytes: 'zip',
+      })
+      const { headers } = await fetchIt(file)
+      assert.match(
+        headers.get('content-disposition') ?? '',
+        /^attachment; filename="[A-Za-z0-9 ._()-]+"; filename\*=UTF-8''[A-Za-z0-9._~%-]+$/,
+      )
+      assert.equal(headers.get('set-cookie'), null)
+      const exact = decodeURIComponent(headers.get('content-disposition')?.split("''")[1] ?? '')
+      assert.doesNotMatch(exact, /^\.|[/\\\0\r\n\u202e]/)
+    })
+  }
+})
+
+describe('400', () => {
+  test('no index, or none that is a number', async () => {
+    const file = await sent({ type: 'text/csv', disposition: 'attachment', bytes: 'a' })
+    for (const [index, code] of [
+      ['', 'missing_parameter'],
+      ['-1', 'invalid_parameter'],
+      ['0&index=0', 'invalid_parameter'],
+    ] as const) {
+      const response = await fetchIt(file, index)
+      assert.equal(response.status, 400)
+      assert.equal(((await response.json()) as { code: string }).code, code)
+    }
+  })
+})
+
+describe('401', () => {
+  test('a token that opens nothing', async () => {
+    const asked = await ask(`${house.url}/api/attachment?token=x&id=1&index=0`)
+    assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_token'])
+    assert.equal(refusalFault(asked), undefined)
+  })
+})
+
+describe('404', () => {
+  test('no such attachment, no such message', async () => {
+    const { token, id } = await sent({ type: 'text/csv', disposition: 'attachment', bytes: 'a' })
+    for (const [wanted, index, code] of [
+      [id, 1, 'not_found'],
+      [id, 9_007_199_254_740_991, 'not_found'],
+      [id + 1, 0, 'message_not_found'],
+    ] as const) {
+      const url = `${house.url}/api/attachment?token=${token}&id=${wanted}&index=${index}`
+      const asked = await ask(url)
+      assert.deepEqual([asked.status, asked.body['code']], [404, code])
+      assert.equal(refusalFault(asked), undefined)
+    }
+  })
+})
+
+sharedAnswers(attachmentRoute, () => house)

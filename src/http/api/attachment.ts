@@ -1,0 +1,29 @@
+import { Type } from 'typebox'
+import { readAttachment } from '../../service/mail/attachments.ts'
+import { privateFile } from '../server/response.ts'
+import { downloadHeaders } from '../server/disposition.ts'
+import { route } from '../server/route.ts'
+import { idField, tokenField } from './schemas.ts'
+
+// What a page may show as a picture. Not SVG, which is a program.
+const PICTURES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
+
+export const attachmentRoute = route({
+  method: 'GET',
+  path: '/api/attachment',
+  title: 'Download an attachment',
+  about: 'One attachment as a file, by its index in read-mail.',
+  input: Type.Object({
+    token: tokenField,
+    id: idField,
+    index: Type.Integer({ minimum: 0, description: 'As read-mail numbers them.' }),
+  }),
+  output: 'application/octet-stream',
+  refusals: ['invalid_token', 'session_expired', 'message_not_found', 'not_found', 'shutting_down'],
+  async handle(asked, needs, { client, signal }) {
+    const { note, bytes } = await readAttachment(needs, { ...asked, client, signal: signal() })
+    const { contentType, filename } = note
+    const type = PICTURES.has(contentType) ? contentType : 'application/octet-stream'
+    return privateFile(type, bytes, downloadHeaders(filename))
+  },
+})

@@ -1,0 +1,40 @@
+import { Type } from 'typebox'
+import { stamps } from '../../core/stamp.ts'
+import { claim } from '../../service/shop/claim.ts'
+import { success } from '../server/response.ts'
+import { route } from '../server/route.ts'
+import { countField, endFields, nullable, successField } from './schemas.ts'
+import { CLAIM_SECRET, claimSecretOf, orderIdField, soldFields, soldJson } from './shop-schemas.ts'
+
+export const claimRoute = route({
+  method: 'POST',
+  path: '/api/orders/{id}/claim',
+  title: 'Claim the key',
+  about:
+    'Mints the key of a paid order and shows it. It is kept nowhere: asked again within 24 hours of the first time, this makes a new key and ends the former at once. The claim secret goes in the header Claim-Secret.',
+  input: Type.Object({ id: orderIdField }),
+  output: Type.Object({
+    status: successField,
+    ...soldFields,
+    key: Type.String({ examples: ['45 characters, to be kept secret'] }),
+    key_id: Type.String({ examples: ['key_1uQmB0cZ7yR5tVd9KfXw3e'] }),
+    prefix: Type.String({ examples: ['mf_live_a1B2'] }),
+    requests: countField(100_000),
+    per_day: nullable(countField(1_000), 'Null: no daily limit.'),
+    ...endFields,
+  }),
+  asks: [CLAIM_SECRET],
+  refusals: ['missing_parameter', 'not_found', 'order_unpaid', 'order_stopped', 'already_claimed'],
+  async handle({ id }, needs, call) {
+    const { order, key, secret } = await claim(needs, id, claimSecretOf(id, call))
+    return success({
+      ...soldJson(order),
+      key: secret,
+      key_id: key.id,
+      prefix: key.prefix,
+      requests: key.maxRequests,
+      per_day: key.maxPerDay ?? null,
+      ...stamps('expires_at', key.expiresAt),
+    })
+  },
+})

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { ask, askFrom, refusalFault } from '../../../test/ask.ts'
+import { emailsOf } from '../../../test/emails.ts'
+import { type KeyHouse, openKeyHouse, type TestKey } from '../../../test/keys.ts'
+import { openStillDoor } from '../../../test/quiet-server.ts'
+import { makeSecret } from '../../core/key.ts'
+import { newClient, PROXY, PROXY_ENV } from '../server/route.contract.ts'
+
+let house: KeyHouse
+beforeAll(async () => {
+  house = await openKeyHouse({ env: PROXY_ENV })
+})
+afterAll(() => house.stop())
+
+const create = (headers: Record<string, string>, query = '') =>
+  ask(`${house.url}/api/create-session?domain_id=1${query}`, { method: 'POST', headers })
+const NOBODYS = makeSecret('mf_live_none', new Uint8Array(20))
+
+/** Whether this key sees the mail of the session. */
+async function sees({ headers }: TestKey, email: string): Promise<boolean> {
+  assert.equal(await house.mail(email), 250)
+  return emailsOf(await ask(`${house.url}/emails?to=${email}`, { headers })).length > 0
+}
+
+describe('200', () => {
+  for (const [name, headersOf] of [
+    ['APIKey', (secret: string) => ({ APIKey: secret })],
+    ['X-API-Key', (secret: string) => ({ 'X-API-Key': secret })],
+    ['Bearer', (secret: string) => ({ authorization: `Bearer ${secret}` })],
+  ] as const) {
+    test(`${name} ties the session to the key, and costs nothing`, async () => {
+      const [key, other] = [await house.ring.issue(), await house.ring.issue()]
+      const { status, body } = await create(headersOf(key.secret))
+      assert.equal(status, 200)
+      assert.equal(await house.ring.used(key), 0)
+      assert.equal(await sees(key, String(body['email'])), true)
+      assert.equal(await sees(other, String(body['email'])), false)
+    })
+  }
+
+  test('without one, or with a Bearer that is no key, the session is nobody’s', async () => {
+    const key = await house.ring.issue()
+    const { token } = await house.session()
+    for (const headers of [
+      {},
+      { authorization: `Bearer ${token}` },
+      { authorization: 'Basic x' },
+    ]) {
+      const { status, body } = await create(headers)
+      assert.equal(status, 200)
+      assert.equal(await sees(key, String(body['email'])), false)
+    }
+    const { body } = await create({}, `&apikey=${key.secret}`)
+    assert.equal(await sees(key, String(body['email'])), false, 'never from the query')
+  })
+
+  test('a key that is used up for today will do: nothing is charged', async () => {
+    const key = await house.ring.issue({ requests: 9, perDay: 1 })
+    assert.equal((await ask(`${house.url}/emails`, { headers: key.headers })).status, 200)
+    assert.equal((await create(key.headers)).status, 200)
+    assert.equal(await house.ring.used(key), 1)
+  })
+
+  test('a key lifts the longest life from 7 to 30 days, also for an extension', async () => {
+    const DAY = 86_400
+    const { headers } = await house.ring.issue()
+    const { body, status } = await create(headers, `&ttl=${30 * DAY}`)
+    assert.equal(status, 200)
+    const extend = `${house.url}/api/extend-session?token=${body['token']}&ttl=`
+    const extended = await ask(`${extend}${30 * DAY}`, { method: 'POST' })
+    assert.deepEqual([extended.status, extended.body['email']], [200, body['email']])
+    const tooLong = await create(headers, `&ttl=${30 * DAY + 1}`)
+    assert.equal(tooLong.body['message'], 'ttl: give 60 to 2592000 seconds.')
+    const without = await create({}, `&ttl=${7 * DAY + 1}`)
+    assert.deepEqual([without.status, without.body['code']], [400, 'invalid_parameter'])
+    assert.equal(
+      without.body['message'],
+      'ttl: give 60 to 604800 seconds; up to 2592000 with an API key.',
+    )
+  })
+
+  test('a page elsewhere may ask with a key as it may without', async () => {
+    const key = await house.ring.issue()
+    const { headers } = await create({ ...key.headers, origin: 'https://page.test' })
+    assert.equal(headers.get('access-control-allow-origin'), '*')
+  })
+})
+
+describe('401', () => {
+  test('a key that is empty, wrong, given twice or revoked makes no session', async () => {
+    const [good, revoked] = [await house.ring.issue(), await house.ring.issue()]
+    await house.ring.shop.revokeKey(revoked.id)
+    for (const headers of [
+      { apikey: '' },
+      { apikey: 'wrong' },
+      { apikey: NOBODYS },
+      { apikey: `${good.secret}, ${good.secret}` },
+      { apikey: 'wrong', 'x-api-key': good.secret },
+      { 'x-api-key': '' },
+      { authorization: 'Bearer mf_live_wrong' },
+      revoked.headers,
+    ] as Record<string, string>[]) {
+      const asked = await create(headers, '&prefix=never-made')
+      assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_key'])
+      assert.equal(refusalFault(asked), undefined)
+    }
+    assert.equal((await create({}, '&prefix=never-made')).status, 200, 'the address is free')
+  })
+})
+
+describe('402', () => {
+  test('a key that is used up, over, or whose payment was returned', async () => {
+    const usedUp = await house.ring.issue({ requests: 0 })
+    const over = await house.ring.issue({ months: 1 })
+    house.moveClock(31 * 86_400)
+    for (const [key, code] of [
+      [usedUp, 'quota_exhausted'],
+      [over, 'plan_expired'],
+      [await house.ring.stopped(), 'plan_expired'],
+    ] as const) {
+      const asked = await create(key.headers)
+      assert.deepEqual([asked.status, asked.body['code']], [402, code])
+      assert.match(String(asked.body['message']), /http:\/\/127\.0\.0\.1:\d+\/pricing$/)
+      assert.equal(refusalFault(asked), undefined)
+    }
+  })
+})
+
+describe('429', () => {
+  test('wrong keys are counted here as elsewhere', async () => {
+    const { door, key } = await openStillDoor()
+    const client = newClient()
+    const from = (apikey: string) =>
+      askFrom(door.port, PROXY, {
+        method: 'POST',
+        path: '/api/create-session',
+        headers: { 'x-forwarded-for': client, apikey },
+      })
+    for (let guess = 1; guess <= 20; guess += 1) assert.equal((await from(NOBODYS)).status, 401)
+    assert.equal((await from(key.secret)).status, 200, 'twenty are not too many')
+    assert.equal((await from(NOBODYS)).status, 429)
+    assert.equal((await from(key.secret)).status, 429)
+  })
+})

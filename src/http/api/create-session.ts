@@ -1,0 +1,70 @@
+import { Type } from 'typebox'
+import { openKey } from '../../service/keys/authenticate-key.ts'
+import { createSession } from '../../service/sessions/create-session.ts'
+import { success } from '../server/response.ts'
+import { keyBesideTokens } from '../server/key-header.ts'
+import { shopUrl } from '../server/keyed.ts'
+import { route } from '../server/route.ts'
+import { sessionJson, sessionShape, ttlField } from './schemas.ts'
+
+const id = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }))
+const flag = (description: string) => Type.Optional(Type.Boolean({ description }))
+
+export const createSessionRoute = route({
+  method: 'POST',
+  path: '/api/create-session',
+  title: 'Create a session',
+  about:
+    'Gives you an address and the token that opens it. Without parameters the address is random. Keep the token: it is shown once. With your APIKey the mail of the session is read by /emails too; that costs nothing.',
+  input: Type.Object({
+    prefix: Type.Optional(
+      Type.String({
+        description:
+          'What stands before the @: 1 to 64 of a-z and 0-9, with single . _ or - inside.',
+      }),
+    ),
+    domain_id: id('The id of a domain, as /api/domains gives it. None: a random one.'),
+    ttl: ttlField,
+    use_gmail: flag('An alias of a Gmail account instead of a mail domain.'),
+    gmail_auto: flag('As use_gmail, at whichever account has most room.'),
+    gmail_id: id('The id of a Gmail account, as /api/domains gives it.'),
+  }),
+  output: sessionShape,
+  asks: [
+    {
+      name: 'APIKey',
+      required: false,
+      description: 'Your key, if /emails is to show this session’s mail; also as X-API-Key.',
+    },
+  ],
+  refusals: [
+    'invalid_key',
+    'quota_exhausted',
+    'plan_expired',
+    'invalid_prefix',
+    'reserved_prefix',
+    'unknown_domain',
+    'unknown_gmail_account',
+    'address_taken',
+    'gmail_unavailable',
+  ],
+  rate: 'createSession',
+  async admit(needs, call) {
+    const keyText = keyBesideTokens(call.headers)
+    if (keyText === undefined) return undefined
+    const { client } = call
+    return await openKey(needs, { keyText, client, shopUrl: shopUrl(needs, call) })
+  },
+  async handle(input, needs, { key }) {
+    const { session, token } = await createSession(needs, {
+      prefix: input.prefix,
+      domainId: input.domain_id,
+      ttl: input.ttl,
+      useGmail: input.use_gmail,
+      gmailAuto: input.gmail_auto,
+      gmailId: input.gmail_id,
+      keyId: key?.id,
+    })
+    return success(sessionJson(session, token))
+  },
+})

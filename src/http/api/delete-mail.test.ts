@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { ask, ENCODINGS, post, refusalFault } from '../../../test/ask.ts'
+import { type House, openHouse } from '../../../test/app.ts'
+import { PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
+import { deleteMailRoute } from './delete-mail.ts'
+
+let house: House
+let url: string
+beforeAll(async () => {
+  house = await openHouse({ env: PROXY_ENV })
+  url = `${house.url}/api/delete-mail`
+})
+afterAll(() => house.stop())
+
+const list = async (token: string) =>
+  (
+    (await ask(`${house.url}/api/check-mail?token=${token}`)).body['messages'] as { id: number }[]
+  ).map(({ id }) => String(id))
+
+async function filled(count: number) {
+  const session = await house.session()
+  for (let sent = 0; sent < count; sent += 1) await house.mail(session.email)
+  return { token: session.token, ids: await list(session.token) }
+}
+
+describe('200', () => {
+  for (const encoding of ENCODINGS) {
+    test(`the message is gone, the others are not, asked in ${encoding}`, async () => {
+      const { token, ids } = await filled(2)
+      const { status, body, headers } = await post(url, { token, id: ids[0] ?? '' }, encoding)
+      assert.equal(status, 200)
+      assert.deepEqual(Object.keys(body), ['status', 'message'])
+      assert.equal(typeof body['message'], 'string')
+      assert.equal(headers.get('cache-control'), 'no-store')
+      assert.deepEqual(await list(token), ids.slice(1))
+      for (const path of ['read-mail', 'raw-mail']) {
+        const gone = await ask(`${house.url}/api/${path}?token=${token}&id=${ids[0]}`)
+        assert.equal(gone.status, 404)
+      }
+    })
+  }
+
+  test('the token may come as Bearer', async () => {
+    const { token, ids } = await filled(1)
+    const headers = { authorization: `Bearer ${token}` }
+    const asked = await ask(`${url}?id=${ids[0]}`, { method: 'POST', headers })
+    assert.equal(asked.status, 200)
+    assert.deepEqual(await list(token), [])
+  })
+})
+
+describe('400', () => {
+  test('no token, no id', async () => {
+    const { token } = await house.session()
+    for (const params of [{ id: '1' }, { token }, { token, id: '' }]) {
+      const asked = await post(url, params as Record<string, string>)
+      assert.deepEqual([asked.status, asked.body['code']], [400, 'missing_parameter'])
+      assert.equal(refusalFault(asked), undefined)
+    }
+  })
+})
+
+describe('401', () => {
+  test('a token that opens nothing', async () => {
+    const asked = await post(url, { token: 'x', id: '1' })
+    assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_token'])
+    assert.equal(refusalFault(asked), undefined)
+  })
+
+  test('a session that is over', async () => {
+    const { token, ids } = await filled(1)
+    house.moveClock(86_400)
+    const asked = await post(url, { token, id: ids[0] ?? '' })
+    assert.deepEqual([asked.status, asked.body['code']], [401, 'session_expired'])
+  })
+})
+
+describe('404', () => {
+  test('a message that is gone already', async () => {
+    const { token, ids } = await filled(1)
+    const params = { token, id: ids[0] ?? '' }
+    assert.equal((await post(url, params)).status, 200)
+    const asked = await post(url, params)
+    assert.deepEqual([asked.status, asked.body['code']], [404, 'message_not_found'])
+    assert.equal(refusalFault(asked), undefined)
+  })
+
+  test('of many who delete one message at once, one does', async () => {
+    const { token, ids } = await filled(1)
+    const asked = Array.from({ length: 10 }, () => post(url, { token, id: ids[0] ?? '' }))
+    const statuses = (await Promise.all(asked)).map(({ status }) => status)
+    assert.deepEqual(statuses.toSorted(), [200, ...Array.from({ length: 9 }, () => 404)])
+  })
+})
+
+sharedAnswers(deleteMailRoute, () => house)

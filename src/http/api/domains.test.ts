@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { openMailBeside } from '../../runtime/stores.ts'
+import { ask } from '../../../test/ask.ts'
+import { type House, openHouse } from '../../../test/app.ts'
+import { parseHost } from '../../core/address.ts'
+import { PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
+import { domainsRoute } from './domains.ts'
+
+let house: House
+beforeAll(async () => {
+  house = await openHouse({ env: PROXY_ENV })
+})
+afterAll(() => house.stop())
+
+const list = async () => (await ask(`${house.url}/api/domains`)).body
+
+describe('200', () => {
+  test('every active domain with its id, and no Gmail accounts where none are configured', async () => {
+    assert.deepEqual(await list(), {
+      status: 'success',
+      domains: [
+        { id: 1, domain: 'box.test' },
+        { id: 2, domain: 'pool.test' },
+      ],
+      gmail_accounts: [],
+    })
+  })
+
+  test('one that the operator takes off is gone at once, and comes back under its id', async () => {
+    const name = parseHost('box.test')
+    assert.ok(name)
+    const store = await openMailBeside(house.config)
+    await store.changeDomain(name, { active: false })
+    assert.deepEqual((await list())['domains'], [{ id: 2, domain: 'pool.test' }])
+    await store.changeDomain(name, { active: true })
+    assert.equal(((await list())['domains'] as unknown[]).length, 2)
+    await store.close()
+  })
+
+  test('HEAD is GET without the body', async () => {
+    const [got, head] = await Promise.all([
+      ask(`${house.url}/api/domains`),
+      ask(`${house.url}/api/domains`, { method: 'HEAD' }),
+    ])
+    assert.equal(head.status, 200)
+    assert.equal(head.text, '')
+    assert.equal(head.headers.get('content-length'), got.headers.get('content-length'))
+  })
+
+  test('parameters and bodies that mean nothing are ignored', async () => {
+    assert.equal((await ask(`${house.url}/api/domains?t=1&t=2&x[]=3`)).status, 200)
+  })
+
+  test('every answer forbids sniffing, framing and telling the next site', async () => {
+    const { headers } = await ask(`${house.url}/api/domains`)
+    assert.equal(headers.get('x-content-type-options'), 'nosniff')
+    assert.equal(headers.get('referrer-policy'), 'no-referrer')
+    assert.match(headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/)
+    assert.equal(headers.get('access-control-allow-origin'), '*')
+    assert.match(headers.get('access-control-expose-headers') ?? '', /ETag/)
+  })
+})
+
+sharedAnswers(domainsRoute, () => house)

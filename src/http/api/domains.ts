@@ -1,0 +1,38 @@
+import { Type } from 'typebox'
+import { offeredAccounts, shownEmail } from '../../service/sessions/accounts.ts'
+import { openDomains } from '../../service/sessions/domains.ts'
+import { success } from '../server/response.ts'
+import { route } from '../server/route.ts'
+import { successField } from './schemas.ts'
+
+export const domainsRoute = route({
+  method: 'GET',
+  path: '/api/domains',
+  title: 'Mail domains',
+  about: 'The domains and Gmail accounts at which an address can be had.',
+  input: Type.Object({}),
+  output: Type.Object({
+    status: successField,
+    domains: Type.Array(
+      Type.Object({
+        id: Type.Integer({ examples: [1] }),
+        domain: Type.String({ examples: ['mayfly.example'] }),
+      }),
+    ),
+    gmail_accounts: Type.Array(
+      Type.Object({
+        id: Type.Integer({ examples: [1] }),
+        email: Type.String({ examples: ['someone@gmail.com'] }),
+      }),
+    ),
+  }),
+  refusals: [],
+  async handle(_input, needs) {
+    const domains = await openDomains(needs)
+    const accounts = await offeredAccounts(needs)
+    return success({
+      domains: domains.map(({ id, name }) => ({ id, domain: name })),
+      gmail_accounts: accounts.map((account) => ({ id: account.id, email: shownEmail(account) })),
+    })
+  },
+})

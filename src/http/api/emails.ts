@@ -1,0 +1,149 @@
+import { Type } from 'typebox'
+import type { ApiKey } from '../../core/key.ts'
+import { admit, type Caller } from '../../service/keys/authenticate-key.ts'
+import { awaitEmails, type ReaderView } from '../../service/mail/await-emails.ts'
+import { charge } from '../../service/keys/charge.ts'
+import {
+  type EmailQuery,
+  emailsMark,
+  listEmails,
+  newestEmail,
+  parseTo,
+} from '../../service/mail/emails.ts'
+import { type Answer, empty, json, readyJson } from '../server/response.ts'
+import { cursorOf, parseCursor } from '../server/cursor.ts'
+import { matchesTag, readerTag } from '../server/etag.ts'
+import { KEY_FIELD } from '../server/key-header.ts'
+import type { RouteNeeds } from '../server/deps.ts'
+import { admittedKey, readerOf } from '../server/keyed.ts'
+import { emailsJson, emailsShape, NO_EMAILS } from './keyed-schemas.ts'
+import { type Call, route } from '../server/route.ts'
+import { limitField, sinceIdField, USUAL_LIMIT, waitField } from './schemas.ts'
+
+const PATH = '/emails'
+
+export const emailsRoute = route({
+  method: 'GET',
+  path: PATH,
+  title: 'Read emails with a key',
+  about: [
+    'The mail that your key may see, newest first, one element for each recipient; with none at all there is one element with an empty list.',
+    'Your key sees two kinds. Mail of sessions that were created with it: nobody else’s key sees that. And the pool: mail for any address at our reader domains that no session ever held.',
+    'Pool mail is shared by all key holders, as in a public inbox: whoever has a key may read it, so send nothing there that is meant for you alone. The operator may have limited it to exact addresses, or closed it.',
+    'Each 200 costs one request of your plan, also an empty one. Nothing else does: not 304, no refusal, no fault of ours, and nobody who hangs up while waiting is charged. A request is taken before the mail is read, on disk, so that no key ever gets one more than its plan; if our process or its store dies in between, the requests in flight at that moment may be charged without an answer, and no others.',
+    'With wait the answer comes as soon as there is mail newer than since_id. If none comes in time it is an empty list with the header X-Timed-Out: 1, which costs one request; with If-None-Match it is a 304, which costs none.',
+    'Each answer to a valid key says in RateLimit, RateLimit-Policy and X-RateLimit-* what is left. With more than fits on a page Link leads to the next. Reading marks and deletes nothing.',
+  ].join('\n\n'),
+  input: Type.Object({
+    to: Type.Optional(
+      Type.String({ description: 'Only mail for this address; a name around it is ignored.' }),
+    ),
+    since_id: sinceIdField,
+    limit: limitField,
+    cursor: Type.Optional(
+      Type.String({ description: 'From the Link of the page before: where this one begins.' }),
+    ),
+    wait: waitField,
+  }),
+  output: emailsShape,
+  asks: [KEY_FIELD],
+  tells: ['Link', 'X-Timed-Out'],
+  refusals: ['invalid_key', 'plan_expired', 'quota_exhausted', 'daily_limit', 'shutting_down'],
+  conditional: true,
+  reader: true,
+  admit: async (needs, call) => await admit(needs, readerOf(needs, call)),
+  async handle({ to, since_id: sinceId = 0, limit = USUAL_LIMIT, cursor, wait = 0 }, needs, call) {
+    const key = admittedKey(call)
+    const query: EmailQuery = {
+      keyId: key.id,
+      to: to === undefined ? undefined : parseTo(to),
+      sinceId,
+      beforeId: cursor === undefined ? undefined : parseCursor(cursor),
+      limit,
+    }
+    call.throwIfClosed()
+    const visit: Visit = { needs, call, caller: readerOf(needs, call), query }
+    const found = await look(visit, key, wait)
+    const etag = readerTag(query, found.mark)
+    if (matchesTag(call.headers['if-none-match'], etag)) return empty(304, { etag })
+
+    // Who has gone is not charged, or gets it back.
+    call.throwIfClosed()
+    return await charge(needs, { key: found.key, caller: visit.caller }, async () => {
+      call.throwIfClosed()
+      const made = found.timedOut ? timedOutAnswer(etag) : await listing(visit, etag)
+      call.reserve(made.body)
+      return made
+    })
+  },
+})
+
+interface Visit {
+  needs: RouteNeeds
+  call: Call
+  caller: Caller
+  query: EmailQuery
+}
+
+interface Found {
+  key: ApiKey
+  mark: string
+  timedOut: boolean
+}
+
+/** What the key may see: now, or when there is something new of it. With If-None-Match that is any change. */
+async function look(
+  { needs, call, caller, query }: Visit,
+  key: ApiKey,
+  wait: number,
+): Promise<Found> {
+  const found = { key, mark: await emailsMark(needs, query), timedOut: false }
+  if (wait === 0) return found
+  const given = call.headers['if-none-match']
+  const worth = async ({ mark, newestId }: Pick<ReaderView, 'mark' | 'newestId'>) =>
+    given === undefined
+      ? (await newestId()) > query.sinceId
+      : !matchesTag(given, readerTag(query, mark))
+  call.throwIfClosed()
+  if (await worth({ mark: found.mark, newestId: () => newestEmail(needs, query) })) return found
+
+  const leave = needs.waiting.enter(`key ${key.id}`, call)
+  try {
+    const { lookMs } = needs.quiet
+    const signal = call.waitSignal()
+    return await awaitEmails(needs, { caller, query, seconds: wait, worth, signal, lookMs })
+  } finally {
+    leave()
+  }
+}
+
+/** Made once for each state of what the key may see, however often it asks. */
+async function listing({ needs, call, query }: Visit, etag: string): Promise<Answer<never>> {
+  const { keyId, to = '', sinceId, beforeId = '', limit } = query
+  const name = `emails ${keyId} ${to} ${sinceId} ${beforeId} ${limit}`
+  const kept = needs.answers.find(name, etag)
+  if (kept) return kept
+  const { records, nextAfter } = await listEmails(needs, query, {
+    client: call.client ?? `key ${keyId}`,
+    signal: call.signal(),
+  })
+  const link = nextAfter === undefined ? {} : { link: nextLink(query, nextAfter) }
+  const answer = readyJson(emailsJson(records), { etag, ...link })
+  needs.answers.keep(name, etag, { answer, bytes: answer.body.length })
+  return answer
+}
+
+function timedOutAnswer(etag: string): Answer<typeof NO_EMAILS> {
+  return json(NO_EMAILS, { etag, 'x-timed-out': '1' })
+}
+
+/** Relative, and without anything that opens something: keys travel in headers alone. */
+function nextLink({ to, sinceId, limit }: EmailQuery, nextAfter: number): string {
+  const next = new URLSearchParams({
+    ...(to === undefined ? {} : { to }),
+    ...(sinceId === 0 ? {} : { since_id: String(sinceId) }),
+    ...(limit === USUAL_LIMIT ? {} : { limit: String(limit) }),
+    cursor: cursorOf(nextAfter),
+  })
+  return `<${PATH}?${next}>; rel="next"`
+}

@@ -1,0 +1,38 @@
+import { Type } from 'typebox'
+import { Problem, StoreAway } from '../../core/problem.ts'
+import { accountHealth } from '../../service/sessions/account-health.ts'
+import { accountMetrics } from '../server/account-metrics.ts'
+import { isOperatorCall } from '../server/admin.ts'
+import { file } from '../server/response.ts'
+import type { RouteNeeds } from '../server/deps.ts'
+import { route } from '../server/route.ts'
+
+const TYPE = 'text/plain; version=0.0.4; charset=utf-8'
+
+export const metricsRoute = route({
+  method: 'GET',
+  path: '/metrics',
+  title: 'Metrics',
+  about: 'Counters of the whole process for Prometheus. Needs the admin token when one is set.',
+  input: Type.Object({}),
+  output: 'text/plain',
+  refusals: ['invalid_token'],
+  operator: true,
+  async handle(_input, needs, call) {
+    if (!(await isOperatorCall(needs, call))) {
+      throw new Problem('invalid_token', 'Give the admin token as Authorization: Bearer.')
+    }
+    const lines = `${await needs.metrics()}${await accountLines(needs)}`
+    return file(TYPE, lines, { 'cache-control': 'no-store' })
+  },
+})
+
+/** None while the store is away: what this node counts itself is worth most just then. */
+async function accountLines(needs: RouteNeeds): Promise<string> {
+  try {
+    return accountMetrics(await accountHealth(needs))
+  } catch (error) {
+    if (error instanceof StoreAway) return ''
+    throw error
+  }
+}

@@ -1,0 +1,28 @@
+import { Type } from 'typebox'
+import { orderOf, viewOrder } from '../../service/shop/order.ts'
+import { success } from '../server/response.ts'
+import { route } from '../server/route.ts'
+import { successField } from './schemas.ts'
+import {
+  CLAIM_SECRET,
+  claimSecretOf,
+  orderFields,
+  orderIdField,
+  orderJson,
+} from './shop-schemas.ts'
+
+export const orderRoute = route({
+  method: 'GET',
+  path: '/api/orders/{id}',
+  title: 'State of an order',
+  about:
+    'Tells whether the order is paid and whether its key can be claimed. The claim secret goes in the header Claim-Secret.',
+  input: Type.Object({ id: orderIdField }),
+  output: Type.Object({ status: successField, ...orderFields }),
+  asks: [CLAIM_SECRET],
+  refusals: ['missing_parameter', 'not_found'],
+  async handle({ id }, needs, call) {
+    const order = await orderOf(needs, id, claimSecretOf(id, call))
+    return success(orderJson(await viewOrder(needs, order)))
+  },
+})

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { ask } from '../../../test/ask.ts'
+import { type House, openHouse } from '../../../test/app.ts'
+import { scratchFolder } from '../../../test/scratch.ts'
+import { PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
+import { plansRoute } from './plans.ts'
+
+let house: House
+beforeAll(async () => {
+  house = await openHouse({ env: PROXY_ENV })
+})
+afterAll(() => house.stop())
+
+describe('200', () => {
+  test('the two plans with their figures, and that keys are had from the operator', async () => {
+    const { body, headers } = await ask(`${house.url}/api/plans`)
+    assert.deepEqual(body, {
+      status: 'success',
+      plans: [
+        {
+          id: 'starter',
+          name: 'Starter',
+          price: { cents: 500, currency: 'usd', text: '5 USD' },
+          requests: 1_000,
+          per_day: null,
+          months: null,
+          renews: false,
+          validity: 'no expiry',
+          support: 'Standard e-mail support',
+        },
+        {
+          id: 'business',
+          name: 'Business',
+          price: { cents: 4_500, currency: 'usd', text: '45 USD' },
+          requests: 100_000,
+          per_day: 1_000,
+          months: 12,
+          renews: true,
+          validity: '1 year',
+          support: '24/7 priority support',
+        },
+      ],
+      payments: { provider: 'manual', buyable: false },
+    })
+    assert.equal(headers.get('access-control-allow-origin'), '*')
+  })
+
+  test('the operator’s own plans, and that they can be bought here', async () => {
+    const folder = scratchFolder()
+    const file = join(folder.path, 'plans.json')
+    const small = { id: 'small', name: 'Small', price_cents: 150, currency: 'eur', requests: 10 }
+    writeFileSync(file, JSON.stringify([{ ...small, months: 3, support: 'none' }]))
+    const shop = await openHouse({ env: { MAYFLY_PLANS_FILE: file, MAYFLY_PAYMENTS: 'fake' } })
+    const { body } = await ask(`${shop.url}/api/plans`)
+    const [plan] = body['plans'] as Record<string, unknown>[]
+    assert.deepEqual(plan?.['price'], { cents: 150, currency: 'eur', text: '1.50 EUR' })
+    assert.equal(plan?.['validity'], '3 months')
+    assert.deepEqual(body['payments'], { provider: 'fake', buyable: true })
+    await shop.stop()
+    folder.remove()
+  })
+})
+
+sharedAnswers(plansRoute, () => house)

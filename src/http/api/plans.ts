@@ -1,0 +1,61 @@
+import { Type } from 'typebox'
+import type { Plan } from '../../core/plan.ts'
+import { priceText, validityOf } from '../../core/price.ts'
+import { success } from '../server/response.ts'
+import { route } from '../server/route.ts'
+import { countField, nullable, successField } from './schemas.ts'
+
+const planShape = Type.Object({
+  id: Type.String({ examples: ['business'] }),
+  name: Type.String({ examples: ['Business'] }),
+  price: Type.Object({
+    cents: countField(4_500),
+    currency: Type.String({ examples: ['usd'] }),
+    text: Type.String({ examples: ['45 USD'] }),
+  }),
+  requests: countField(100_000),
+  per_day: nullable(countField(1_000), 'Requests a UTC day; null: no daily limit.'),
+  months: nullable(countField(12), 'How long one payment lasts; null: no end.'),
+  renews: Type.Boolean({ examples: [true] }),
+  validity: Type.String({ examples: ['1 year'] }),
+  support: Type.String({ examples: ['24/7 priority support'] }),
+})
+
+export const plansRoute = route({
+  method: 'GET',
+  path: '/api/plans',
+  title: 'Plans',
+  about:
+    'What can be bought: a key with so many requests to /emails. Buyable says whether that can be done here, by POST /api/checkout; else ask the operator for a key.',
+  input: Type.Object({}),
+  output: Type.Object({
+    status: successField,
+    plans: Type.Array(planShape),
+    payments: Type.Object({
+      provider: Type.String({ examples: ['stripe'] }),
+      buyable: Type.Boolean({ examples: [true] }),
+    }),
+  }),
+  refusals: [],
+  async handle(_input, { plans, pay: { provider } }) {
+    return success({
+      plans: plans.map(planJson),
+      payments: { provider, buyable: provider !== 'manual' },
+    })
+  },
+})
+
+function planJson(plan: Plan) {
+  const { id, name, requests, perDay = null, months = null, renews, support } = plan
+  return {
+    id,
+    name,
+    price: { cents: plan.priceCents, currency: plan.currency, text: priceText(plan) },
+    requests,
+    per_day: perDay,
+    months,
+    renews,
+    validity: validityOf(plan),
+    support,
+  }
+}

@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { ask, refusalFault } from '../../../test/ask.ts'
+import { type House, openHouse } from '../../../test/app.ts'
+import { PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
+import { readMailRoute } from './read-mail.ts'
+
+let house: House
+beforeAll(async () => {
+  house = await openHouse({ env: PROXY_ENV })
+})
+afterAll(() => house.stop())
+
+/** Sends this mail to a new session and says how to read it. */
+async function sent(lines: string[]) {
+  const { email, token } = await house.session()
+  assert.equal(await house.mail(email, lines.join('\r\n')), 250)
+  const { body } = await ask(`${house.url}/api/check-mail?token=${token}`)
+  const [{ id } = { id: 0 }] = body['messages'] as { id: number }[]
+  return { token, id, email }
+}
+
+const read = (token: string, id: number | string, more = '') =>
+  ask(`${house.url}/api/read-mail?token=${token}&id=${id}${more}`)
+const messageOf = async (lines: string[], more = '') => {
+  const { token, id } = await sent(lines)
+  return (await read(token, id, more)).body['message'] as Record<string, unknown>
+}
+
+/** Quotations in quotations around many lines: laying them all out would take more than a second. */
+const DEEP = `${'<blockquote>'.repeat(200)}first${'<br>y'.repeat(19_000)}`
+
+const RICH = [
+  'From: =?utf-8?Q?Ann_S=C3=A9nder?= <ann@sender.test>',
+  'To: You <you@box.test>, two@box.test',
+  'Cc: Third <three@box.test>',
+  'Reply-To: back@sender.test',
+  'Subject: Rich',
+  'Message-ID: <rich@sender.test>',
+  'Date: Sun, 01 Mar 2026 12:00:00 +0100',
+  'MIME-Version: 1.0',
+  'Content-Type: multipart/mixed; boundary=b',
+  '',
+  '--b',
+  'Content-Type: multipart/alternative; boundary=c',
+  '',
+  '--c',
+  'Content-Type: text/plain; charset=utf-8',
+  '',
+  'plain',
+  '--c',
+  'Content-Type: text/html; charset=utf-8',
+  '',
+  '<p onclick="x()">html</p>',
+  '--c--',
+  '--b',
+  'Content-Type: image/png; name="dot.png"',
+  'Content-Disposition: attachment; filename="dot.png"',
+  'Content-Transfer-Encoding: base64',
+  '',
+  'iVBORw0KGgo=',
+  '--b--',
+  '',
+]
+
+describe('200', () => {
+  test('a text that a limit of parsing has cut says so; others do not', async () => {
+    const cut = await messageOf(['Subject: deep', 'Content-Type: text/html', '', DEEP, ''])
+    assert.equal(cut['truncated'], true)
+    assert.match(String(cut['body_text']), /first/)
+    assert.equal(cut['body_html'], `${DEEP}\n`)
+    assert.equal('truncated' in (await messageOf(RICH)), false)
+  })
+
+  test('a message has exactly the fields of the contract', async () => {
+    const { token, id } = await sent(RICH)
+    const { body, headers } = await read(token, id)
+    assert.deepEqual(Object.keys(body), ['status', 'message'])
+    assert.equal(headers.get('cache-control'), 'no-store')
+    const {
+      received_at: _at,
+      received_at_iso: _iso,
+      size,
+      ...rest
+    } = body['message'] as Record<string, unknown>
+    assert.equal(size, RICH.join('\r\n').length)
+    const { body_text: text, body_html: html, date, message_id: messageId, ...fields } = rest
+    assert.equal(Date.parse(String(date)), Date.UTC(2026, 2, 1, 11))
+    assert.match(String(messageId), /^<?rich@sender\.test>?$/)
+    assert.equal(String(text).trim(), 'plain')
+    assert.equal(String(html).trim(), '<p onclick="x()">html</p>')
+    assert.deepEqual(fields, {
+      id,
+      sender_name: 'Ann Sénder',
+      sender_email: 'ann@sender.test',
+      subject: 'Rich',
+      to: [
+        { name: 'You', address: 'you@box.test' },
+        { name: '', address: 'two@box.test' },
+      ],
+      cc: [{ name: 'Third', address: 'three@box.test' }],
+      reply_to: [{ name: '', address: 'back@sender.test' }],
+      attachments: [
+        {
+          index: 0,
+          filename: 'dot.png',
+          content_type: 'image/png',
+          size: 8,
+          content_id: null,
+          inline: false,
+          url: `/api/attachment?id=${id}&index=0`,
+        },
+      ],
+      code: null,
+      codes: [],
+      links: [],
+      auth: null,
+      raw_url: `/api/raw-mail?id=${id}`,
+    })
+  })
+
+  test('text is made from HTML where only HTML came', async () => {
+    const message = await messageOf(['Content-Type: text/html', '', '<p>Hello <b>you</b></p>', ''])
+    assert.match(String(message['body_text']), /Hello you/)
+    assert.match(String(message['body_html']), /<b>you<\/b>/)
+  })
+
+  test('plain text has no HTML', async () => {
+    const message = await messageOf(['Subject: plain', '', 'hi', ''])
+    assert.equal(message['body_html'], null)
+    assert.equal(String(message['body_text']).trim(), 'hi')
+  })
+
+  test('header lines only when asked for, every one of them', async () => {
+    const lines = ['X-One: 1', 'X-One: 2', 'Subject: s', '', 'hi', '']
+    assert.equal('headers' in (await messageOf(lines)), false)
+    assert.equal('headers' in (await messageOf(lines, '&headers=0')), false)
+    const { headers } = (await messageOf(lines, '&headers=1')) as {
+      headers: { name: string; value: string }[]
+    }
+    const ones = headers.filter(({ name }) => name.toLowerCase() === 'x-one')
+    assert.deepEqual(
+      ones.map(({ value }) => value),
+      ['1', '2'],
+    )
+  })
+
+  test('asked again it is the same, though it was parsed once', async () => {
+    const { token, id } = await sent(RICH)
+    const all = await Promise.all(Array.from({ length: 5 }, () => read(token, id)))
+    const again = await read(token, id)
+    for (const one of all) assert.deepEqual(one.body, again.body)
+  })
+
+  test('a mail without sender, subject or body is still a message', async () => {
+    const message = await messageOf(['', ''])
+    assert.equal(message['subject'], '')
+    assert.equal(typeof message['body_text'], 'string')
+  })
+
+  test('the id may be written with leading zeros, as any integer', async () => {
+    const { token, id } = await sent(RICH)
+    assert.equal((await read(token, String(id).padStart(16, '0'))).status, 200)
+  })
+})
+
+describe('400', () => {
+  test('no id, or none that is a number', async () => {
+    const { token } = await house.session()
+    for (const [more, code] of [
+      ['', 'missing_parameter'],
+      ['&id=', 'missing_parameter'],
+      ['&id[]=1', 'invalid_parameter'],
+      ['&id=1&id=2', 'invalid_parameter'],
+      ['&id=%D9%A1', 'invalid_parameter'],
+      ['&id=1%00', 'invalid_parameter'],
+      ['&id=9007199254740993', 'invalid_parameter'],
+    ] as const) {
+      const asked = await ask(`${house.url}/api/read-mail?token=${token}${more}`)
+      assert.deepEqual([asked.status, asked.body['code']], [400, code], more)
+      assert.match(String(asked.body['message']), /^id: /)
+      assert.equal(refusalFault(asked), undefined)
+    }
+  })
+
+  test('headers that are neither wanted nor not', async () => {
+    const { token } = await house.session()
+    assert.equal((await read(token, 1, '&headers=yes')).body['code'], 'invalid_parameter')
+  })
+})
+
+describe('401', () => {
+  test('a token that opens nothing', async () => {
+    const asked = await read('A'.repeat(43), 1)
+    assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_token'])
+    assert.equal(refusalFault(asked), undefined)
+  })
+
+  test('a session that is over, though its mail may still be on disk', async () => {
+    const { token, id } = await sent(RICH)
+    house.moveClock(86_400)
+    assert.equal((await read(token, id)).body['code'], 'session_expired')
+  })
+})
+
+describe('404', () => {
+  test('an id that this session never had', async () => {
+    const { token } = await sent(RICH)
+    const asked = await read(token, 1)
+    assert.deepEqual([asked.status, asked.body['code']], [404, 'message_not_found'])
+    assert.equal(refusalFault(asked), undefined)
+  })
+})
+
+sharedAnswers(readMailRoute, () => house)

@@ -1,0 +1,151 @@
+import { Type } from 'typebox'
+import {
+  type AttachmentNote,
+  CHECK_RESULTS,
+  LINK_KINDS,
+  type Mail,
+  type Message,
+  type SenderChecks,
+} from '../../core/message.ts'
+import { readMail } from '../../service/mail/read-mail.ts'
+import { success } from '../server/response.ts'
+import { route } from '../server/route.ts'
+import {
+  idField,
+  nullable,
+  successField,
+  summaryFields,
+  summaryJson,
+  tokenField,
+  wordField,
+} from './schemas.ts'
+
+const textOrNull = nullable(Type.String())
+const people = Type.Array(
+  Type.Object({
+    name: Type.String({ examples: ['Ann'] }),
+    address: Type.String({ examples: ['ann@sender.example'] }),
+  }),
+)
+
+const attachmentShape = Type.Object({
+  index: Type.Integer({ examples: [0] }),
+  filename: Type.String({ examples: ['report.pdf'] }),
+  content_type: Type.String({ examples: ['application/pdf'] }),
+  size: Type.Integer({ examples: [1_234] }),
+  content_id: textOrNull,
+  inline: Type.Boolean(),
+  url: Type.String({
+    description: 'Relative, without the token.',
+    examples: ['/api/attachment?id=ID&index=0'],
+  }),
+})
+
+const codeShape = Type.Object({
+  value: Type.String({
+    description: 'As it is typed, without spaces or hyphens that only make it readable.',
+    examples: ['123456'],
+  }),
+  kind: Type.Union([Type.Literal('digits'), Type.Literal('letters_and_digits')]),
+  confidence: Type.Number({ minimum: 0, maximum: 1, examples: [0.98] }),
+})
+
+const linkShape = Type.Object({
+  url: Type.String({ examples: ['https://sender.example/verify?t=1'] }),
+  text: Type.String({ description: 'What the mail calls it.', examples: ['Confirm your address'] }),
+  host: Type.String({
+    description: 'Where it really leads, in ASCII.',
+    examples: ['sender.example'],
+  }),
+  kind: wordField(LINK_KINDS),
+})
+
+const checkResult = wordField(CHECK_RESULTS)
+const authShape = Type.Object({ spf: checkResult, dkim: checkResult, dmarc: checkResult })
+
+const messageShape = Type.Object({
+  ...summaryFields,
+  body_text: textOrNull,
+  body_html: nullable(
+    Type.String(),
+    'As the sender wrote it. Never show it unless you have made it safe.',
+  ),
+  truncated: Type.Optional(
+    Type.Literal(true, { description: 'When a limit of parsing has cut the text.' }),
+  ),
+  to: people,
+  cc: people,
+  reply_to: people,
+  message_id: textOrNull,
+  date: textOrNull,
+  size: Type.Integer({ examples: [1_234] }),
+  attachments: Type.Array(attachmentShape),
+  headers: Type.Optional(
+    Type.Array(Type.Object({ name: Type.String(), value: Type.String() }), {
+      description: 'When headers=1.',
+    }),
+  ),
+  codes: Type.Array(codeShape, {
+    description: 'What somebody may be asked for; the likeliest first.',
+  }),
+  links: Type.Array(linkShape),
+  auth: nullable(authShape, 'Whether it comes from whom it names. Null: not known, or not yet.'),
+  raw_url: Type.String({
+    description: 'Relative, without the token.',
+    examples: ['/api/raw-mail?id=ID'],
+  }),
+})
+
+export const readMailRoute = route({
+  method: 'GET',
+  path: '/api/read-mail',
+  title: 'Read a message',
+  about: 'One message in full. Attachments are listed here and fetched by themselves.',
+  input: Type.Object({
+    token: tokenField,
+    id: idField,
+    headers: Type.Optional(Type.Boolean({ description: 'Give the header lines too.' })),
+  }),
+  output: Type.Object({ status: successField, message: messageShape }),
+  refusals: ['invalid_token', 'session_expired', 'message_not_found', 'shutting_down'],
+  async handle({ token, id, headers = false }, needs, { client, signal }) {
+    const query = { token, id, client, signal: signal() }
+    const { message, mail, checks } = await readMail(needs, query)
+    const shown = messageJson(message, mail, checks)
+    return success({ message: headers ? { ...shown, headers: mail.headers } : shown })
+  },
+})
+
+function messageJson(message: Message, mail: Mail, checks: SenderChecks | undefined) {
+  return {
+    ...summaryJson(message),
+    // Read just now: the summary may not have it yet.
+    code: mail.codes[0]?.value ?? null,
+    body_text: mail.text,
+    body_html: mail.html,
+    ...(mail.truncated ? { truncated: true as const } : {}),
+    to: mail.to,
+    cc: mail.cc,
+    reply_to: mail.replyTo,
+    message_id: mail.messageId,
+    date: mail.date,
+    size: message.size,
+    attachments: mail.attachments.map((note) => attachmentJson(message.id, note)),
+    codes: mail.codes,
+    links: mail.links,
+    auth: checks ?? null,
+    raw_url: `/api/raw-mail?id=${message.id}`,
+  }
+}
+
+function attachmentJson(id: number, note: AttachmentNote) {
+  return {
+    index: note.index,
+    filename: note.filename,
+    content_type: note.contentType,
+    size: note.size,
+    content_id: note.contentId,
+    inline: note.inline,
+    url: `/api/attachment?id=${id}&index=${note.index}`,
+  }
+}

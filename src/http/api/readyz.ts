@@ -1,0 +1,61 @@
+import { Type } from 'typebox'
+import { Problem } from '../../core/problem.ts'
+import { accountHealth } from '../../service/sessions/account-health.ts'
+import { unreadiness } from '../../service/background/readiness.ts'
+import { isOperatorCall } from '../server/admin.ts'
+import { success } from '../server/response.ts'
+import { route } from '../server/route.ts'
+import { successField } from './schemas.ts'
+
+const RETRY_SECONDS = 5
+
+export const readyzRoute = route({
+  method: 'GET',
+  path: '/readyz',
+  title: 'Ready',
+  about:
+    'Whether mail can be taken and kept at this moment. The reason, and how each Gmail account is doing, need the admin token when one is set. An account that fails does not make us unready: all else goes on. Neither does a warning.',
+  input: Type.Object({}),
+  output: Type.Object({
+    status: successField,
+    warnings: Type.Optional(
+      Type.Array(Type.String(), {
+        description:
+          'What needs attention, though mail is received and kept: such as a system clock that jumped ahead, which pauses the deletion of expired mail.',
+      }),
+    ),
+    gmail_accounts: Type.Optional(
+      Type.Array(
+        Type.Object({
+          id: Type.Integer({ examples: [1] }),
+          email: Type.String({ examples: ['someone@gmail.com'] }),
+          health: Type.String({ description: 'starting, ok, slow or failing', examples: ['ok'] }),
+          reason: Type.String({ description: 'What is wrong; empty when nothing is.' }),
+          aliases: Type.Integer({ examples: [12] }),
+        }),
+      ),
+    ),
+  }),
+  refusals: ['overloaded', 'shutting_down'],
+  operator: true,
+  async handle(_input, needs, call) {
+    if (needs.draining()) throw new Problem('shutting_down', 'The service is stopping.', 1)
+    // A load balancer must hear that we are ready, whatever others ask through it.
+    const isOperator = await isOperatorCall(
+      needs,
+      call.isProxy() ? { ...call, client: undefined } : call,
+    )
+    const reason = await unreadiness(needs)
+    if (reason !== undefined) {
+      const told = isOperator ? reason : 'No mail can be kept now.'
+      throw new Problem('overloaded', told, RETRY_SECONDS)
+    }
+    if (!isOperator) return success({})
+    const warnings = await needs.warnings()
+    const accounts = await accountHealth(needs)
+    return success({
+      ...(warnings.length > 0 ? { warnings } : {}),
+      ...(accounts.length > 0 ? { gmail_accounts: accounts } : {}),
+    })
+  },
+})

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { ask, askFrom, refusalFault } from '../../../test/ask.ts'
+import { type KeyHouse, openKeyHouse, type TestKey } from '../../../test/keys.ts'
+import { newClient, PROXY, PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
+import { rollKeyRoute } from './roll-key.ts'
+
+let house: KeyHouse
+beforeAll(async () => {
+  house = await openKeyHouse({ env: PROXY_ENV })
+})
+afterAll(() => house.stop())
+
+const DAY_SECONDS = 86_400
+const withKey = (secret: unknown): Pick<TestKey, 'headers'> => ({
+  headers: { apikey: String(secret) },
+})
+const roll = ({ headers }: Pick<TestKey, 'headers'>) =>
+  ask(`${house.url}/api/roll-key`, { method: 'POST', headers })
+const read = ({ headers }: Pick<TestKey, 'headers'>) => ask(`${house.url}/emails`, { headers })
+
+describe('200', () => {
+  test('both keys work for 24 hours and share the counters, then the new one alone', async () => {
+    const old = await house.ring.issue({ requests: 3 })
+    const before = house.now().getTime()
+    const { status, body, headers } = await roll(old)
+    assert.equal(status, 200)
+    assert.equal(headers.get('cache-control'), 'no-store')
+    assert.equal(headers.get('x-ratelimit-remaining'), '3')
+    const { key, key_id, prefix, former_until: until, former_until_iso: iso } = body
+    assert.equal(key_id, old.id)
+    assert.notEqual(key, old.secret)
+    assert.ok(String(key).startsWith(String(prefix)) && old.secret.startsWith(String(prefix)))
+    assert.equal(iso, `${String(until).replace(' ', 'T')}Z`)
+    const left = new Date(String(iso)).getTime() - before
+    assert.ok(Math.abs(left - DAY_SECONDS * 1000) < 5_000, `${left} ms`)
+
+    assert.equal(await house.ring.used(old), 0)
+    assert.equal((await read(old)).status, 200)
+    assert.equal((await read(withKey(key))).status, 200)
+    assert.equal(await house.ring.used(old), 2)
+    house.moveClock(DAY_SECONDS + 5)
+    assert.equal((await read(old)).status, 401)
+    assert.equal((await read(withKey(key))).status, 200)
+  })
+
+  test('also for a key that is used up, and it stays used up', async () => {
+    const old = await house.ring.issue({ requests: 1 })
+    assert.equal((await read(old)).status, 200)
+    const { status, body } = await roll(old)
+    assert.equal(status, 200)
+    assert.equal((await read(withKey(body['key']))).status, 402)
+  })
+})
+
+describe('401', () => {
+  test('no key, a wrong one, one in the query, a revoked one', async () => {
+    const revoked = await house.ring.issue()
+    await house.ring.shop.revokeKey(revoked.id)
+    const { secret } = await house.ring.issue()
+    for (const asked of [
+      await roll({ headers: {} }),
+      await roll(withKey('wrong')),
+      await ask(`${house.url}/api/roll-key?apikey=${secret}`, { method: 'POST' }),
+      await roll(revoked),
+    ]) {
+      assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_key'])
+      assert.equal(refusalFault(asked), undefined)
+    }
+  })
+})
+
+describe('409', () => {
+  test('a key that was rolled already: the new one goes on working', async () => {
+    const old = await house.ring.issue()
+    const { body } = await roll(old)
+    const asked = await roll(old)
+    assert.deepEqual([asked.status, asked.body['code']], [409, 'already_rolled'])
+    assert.equal(refusalFault(asked), undefined)
+    for (const key of [old, withKey(body['key'])]) assert.equal((await read(key)).status, 200)
+  })
+
+  test('the new key while the former one works: the message says until when', async () => {
+    const old = await house.ring.issue()
+    const { body } = await roll(old)
+    const current = withKey(body['key'])
+    const asked = await roll(current)
+    assert.deepEqual([asked.status, asked.body['code']], [409, 'already_rolled'])
+    assert.ok(String(asked.body['message']).includes(`works until ${body['former_until']} UTC`))
+    assert.equal(refusalFault(asked), undefined)
+    for (const key of [old, current]) assert.equal((await read(key)).status, 200)
+    house.moveClock(DAY_SECONDS + 5)
+    assert.equal((await roll(current)).status, 200)
+  })
+
+  test('ten at once: one new key, and the old one still works', async () => {
+    const old = await house.ring.issue()
+    const rolls = await Promise.all(Array.from({ length: 10 }, () => roll(old)))
+    const statuses = rolls.map(({ status }) => status).toSorted()
+    assert.deepEqual(statuses, [200, ...Array<number>(9).fill(409)])
+    assert.equal((await read(old)).status, 200)
+  })
+})
+
+describe('429', () => {
+  test('more than ten rolls a minute from one address', async () => {
+    const client = newClient()
+    const key = await house.ring.issue()
+    const statuses: number[] = []
+    for (let count = 0; count < 11; count += 1) {
+      const headers = { ...key.headers, 'x-forwarded-for': client }
+      const question = { method: 'POST', path: '/api/roll-key', headers }
+      statuses.push((await askFrom(house.httpPort, PROXY, question)).status)
+    }
+    assert.deepEqual(statuses, [200, ...Array<number>(9).fill(409), 429])
+    assert.equal((await read(key)).status, 200)
+  })
+})
+
+sharedAnswers(
+  rollKeyRoute,
+  () => house,
+  async () => (await house.ring.issue()).headers,
+)

@@ -1,0 +1,29 @@
+import { Type } from 'typebox'
+import { hearPayment } from '../../service/shop/payment-notice.ts'
+import { success } from '../server/response.ts'
+import { route } from '../server/route.ts'
+import { successField } from './schemas.ts'
+
+export const stripeWebhookRoute = route({
+  method: 'POST',
+  path: '/api/stripe/webhook',
+  title: 'Messages of Stripe',
+  about:
+    'For Stripe alone: events, as they are signed with the secret of the endpoint. A success means that what they changed is on disk; anything else means that they should come again.',
+  input: Type.Object({}),
+  output: Type.Object({ status: successField }),
+  asks: [
+    {
+      name: 'Stripe-Signature',
+      required: true,
+      description: 'Over the bytes of the body, of the last 300 seconds.',
+    },
+  ],
+  refusals: ['invalid_parameter', 'not_found', 'payment_unavailable'],
+  rawBody: true,
+  async handle(_input, needs, { headers, body }) {
+    const signature = headers['stripe-signature']
+    await hearPayment(needs, body, typeof signature === 'string' ? signature : undefined)
+    return success({})
+  },
+})

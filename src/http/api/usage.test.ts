@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { ask, refusalFault } from '../../../test/ask.ts'
+import { type KeyHouse, openKeyHouse, type TestKey } from '../../../test/keys.ts'
+import { PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
+import { usageRoute } from './usage.ts'
+
+let house: KeyHouse
+beforeAll(async () => {
+  house = await openKeyHouse({ env: PROXY_ENV })
+})
+afterAll(() => house.stop())
+
+const usage = ({ headers }: Pick<TestKey, 'headers'>) => ask(`${house.url}/usage`, { headers })
+const spend = async (key: TestKey, times: number) => {
+  for (let spent = 0; spent < times; spent += 1) {
+    assert.equal((await ask(`${house.url}/emails`, { headers: key.headers })).status, 200)
+  }
+}
+const today = () => house.now().toISOString().slice(0, 10)
+
+describe('200', () => {
+  test('a key without end or daily limit', async () => {
+    const key = await house.ring.issue()
+    await spend(key, 3)
+    const { status, body, headers } = await usage(key)
+    assert.equal(status, 200)
+    const { resets_at: resets, resets_at_iso: iso, days, ...rest } = body
+    assert.deepEqual(rest, {
+      status: 'success',
+      plan: 'starter',
+      label: 'a test',
+      prefix: key.secret.slice(0, 12),
+      state: 'active',
+      requests: 1_000,
+      used: 3,
+      remaining: 997,
+      per_day: null,
+      used_today: 3,
+      remaining_today: null,
+      expires_at: null,
+      expires_at_iso: null,
+    })
+    assert.match(String(resets), / 00:00:00$/)
+    assert.equal(iso, `${String(resets).replace(' ', 'T')}Z`)
+    assert.equal(headers.get('cache-control'), 'no-store')
+    assert.equal(headers.get('x-ratelimit-remaining'), '997')
+    assert.equal((days as unknown[]).length, 30)
+  })
+
+  test('a key with both', async () => {
+    const key = await house.ring.issue({ id: 'business', requests: 10, perDay: 4, months: 12 })
+    await spend(key, 1)
+    const { body } = await usage(key)
+    const { per_day: perDay, remaining_today: left, expires_at: ends, expires_at_iso: iso } = body
+    assert.deepEqual([perDay, left, body['remaining']], [4, 3, 9])
+    assert.match(String(ends), /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)
+    assert.equal(iso, `${String(ends).replace(' ', 'T')}Z`)
+  })
+
+  test('asking is free, and the last 30 days are there, the oldest first', async () => {
+    const key = await house.ring.issue()
+    const days = async () => (await usage(key)).body['days'] as { date: string; requests: number }[]
+    await spend(key, 2)
+    const first = today()
+    house.moveClock(86_400)
+    await spend(key, 1)
+    for (let asked = 0; asked < 5; asked += 1) await usage(key)
+    const list = await days()
+    assert.deepEqual(list.slice(-2), [
+      { date: first, requests: 2 },
+      { date: today(), requests: 1 },
+    ])
+    assert.deepEqual(new Set(list.slice(0, -2).map(({ requests }) => requests)), new Set([0]))
+    assert.deepEqual(
+      list.map(({ date }) => date),
+      list.map(({ date }) => date).toSorted(),
+    )
+    house.moveClock(28 * 86_400)
+    assert.deepEqual((await days())[0], { date: first, requests: 2 })
+    house.moveClock(86_400)
+    assert.deepEqual((await days())[0]?.requests, 1)
+  })
+
+  test('a HEAD is as free as a GET', async () => {
+    const key = await house.ring.issue()
+    const asked = await ask(`${house.url}/usage`, { method: 'HEAD', headers: key.headers })
+    assert.equal(asked.status, 200)
+    assert.equal(await house.ring.used(key), 0)
+  })
+
+  test('also for keys that /emails refuses, and it says why', async () => {
+    const usedUp = await house.ring.issue({ requests: 1 })
+    const today = await house.ring.issue({ requests: 9, perDay: 1 })
+    const over = await house.ring.issue({ months: 1 })
+    for (const key of [usedUp, today]) await spend(key, 1)
+    const states = async (...keys: TestKey[]) => {
+      const asked = await Promise.all(keys.map(usage))
+      return asked.map(({ status, body }) => [status, body['state']])
+    }
+    assert.deepEqual(await states(usedUp, today, over, await house.ring.stopped()), [
+      [200, 'quota_exhausted'],
+      [200, 'daily_limit'],
+      [200, 'active'],
+      [200, 'stopped'],
+    ])
+    house.moveClock(31 * 86_400)
+    assert.deepEqual(await states(usedUp, today, over), [
+      [200, 'quota_exhausted'],
+      [200, 'active'],
+      [200, 'plan_expired'],
+    ])
+  })
+})
+
+describe('401', () => {
+  test('no key, a wrong one, one in the query, a revoked one', async () => {
+    const key = await house.ring.issue()
+    await house.ring.shop.revokeKey(key.id)
+    for (const asked of [
+      await usage({ headers: {} }),
+      await usage({ headers: { apikey: 'wrong' } }),
+      await ask(`${house.url}/usage?apikey=${(await house.ring.issue()).secret}`),
+      await usage(key),
+    ]) {
+      assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_key'])
+      assert.equal(asked.body['message'], 'The API key is invalid or missing.')
+      assert.equal(refusalFault(asked), undefined)
+    }
+  })
+})
+
+sharedAnswers(usageRoute, () => house)

@@ -1,0 +1,73 @@
+import { Type } from 'typebox'
+import { dateOf, remaining } from '../../core/quota.ts'
+import { isoStamp, stamp, stamps } from '../../core/stamp.ts'
+import { presentedKey } from '../../service/keys/authenticate-key.ts'
+import { usageOf } from '../../service/keys/usage.ts'
+import { success } from '../server/response.ts'
+import { KEY_FIELD } from '../server/key-header.ts'
+import { admittedKey, readerOf } from '../server/keyed.ts'
+import { route } from '../server/route.ts'
+import { countField, endFields, nullable, resetFields, successField } from './schemas.ts'
+
+export const usageRoute = route({
+  method: 'GET',
+  path: '/usage',
+  title: 'Usage of a key',
+  about:
+    'What is used of your key and what is left, with the requests of the last 30 days. Asking is free, and possible also when the key is used up or its plan has ended.',
+  input: Type.Object({}),
+  output: Type.Object({
+    status: successField,
+    plan: Type.String({ examples: ['business'] }),
+    label: Type.String({ examples: ['my robot'] }),
+    prefix: Type.String({
+      description: 'How your key begins.',
+      examples: ['mf_live_4fKq'],
+    }),
+    state: Type.String({
+      description:
+        'active, or why /emails would refuse the key now: daily_limit, quota_exhausted, plan_expired, stopped.',
+      examples: ['active'],
+    }),
+    requests: countField(100_000),
+    used: countField(1_500),
+    remaining: countField(98_500),
+    per_day: nullable(countField(1_000), 'Null: no daily limit.'),
+    used_today: countField(12),
+    remaining_today: nullable(countField(988), 'Null: no daily limit.'),
+    ...resetFields,
+    ...endFields,
+    days: Type.Array(
+      Type.Object({
+        date: Type.String({ examples: ['2026-03-01'] }),
+        requests: countField(12),
+      }),
+      { description: '30 UTC days, the oldest first, today last.' },
+    ),
+  }),
+  asks: [KEY_FIELD],
+  refusals: ['invalid_key'],
+  reader: true,
+  admit: async (needs, call) => await presentedKey(needs, readerOf(needs, call)),
+  async handle(_input, needs, call) {
+    const key = admittedKey(call)
+    const { state, resetsAt, days } = await usageOf(needs, key)
+    const { all, today = null } = remaining(key)
+    return success({
+      plan: key.plan,
+      label: key.label,
+      prefix: key.prefix,
+      state,
+      requests: key.maxRequests,
+      used: key.used,
+      remaining: all,
+      per_day: key.maxPerDay ?? null,
+      used_today: key.usedToday,
+      remaining_today: today,
+      resets_at: stamp(resetsAt),
+      resets_at_iso: isoStamp(resetsAt),
+      ...stamps('expires_at', key.expiresAt),
+      days: days.map(({ day, count }) => ({ date: dateOf(day), requests: count })),
+    })
+  },
+})

@@ -1,0 +1,162 @@
+import { type Field, typeText } from '../api/field-text.ts'
+import { html, type Markup } from './markup.ts'
+import { isRequired, refusalsOf } from '../api/openapi.ts'
+import type { PageFacts } from './page-facts.ts'
+import { siteFoot, siteTop } from './page-top.ts'
+import type { Tongue } from './plain-locale.ts'
+import { nameOf, type Route } from '../server/route.ts'
+import { sampleOf } from '../api/sample.ts'
+import { status } from '../server/status.ts'
+
+/** What tells people how to use these routes, whole: a script only adds what tries them. */
+export function docsContent(
+  routes: readonly Route[],
+  { site, abuse }: PageFacts,
+  tongue: Tongue,
+): Markup {
+  return html`${siteTop(tongue, 'docs')}
+<div class="docs" lang="en" dir="ltr">
+${contents(routes)}
+<main id="main">
+<h1>Mailboxes for a day</h1>
+<p class="lead">Ask for an address, give it away, read what comes. When the session ends, the mail is gone. For programs: <a href="/openapi.json">openapi.json</a>.</p>
+${firstSteps(site)}
+${manners()}
+${routes.map(section)}
+${errors()}
+</main>
+</div>
+${siteFoot(tongue, abuse)}`
+}
+
+/** Twice: shut on a phone, where it would stand before everything else; docs.css shows the one that fits. */
+function contents(routes: readonly Route[]): Markup {
+  const lists = [
+    linkList('Start', [
+      ['first-steps', 'First steps'],
+      ['how-to-ask', 'How to ask'],
+      ['errors', 'Errors'],
+    ]),
+    ...[...Map.groupBy(routes, groupOf)].map(([name, alike]) =>
+      linkList(
+        name,
+        alike.map((route) => [nameOf(route), route.title]),
+      ),
+    ),
+  ]
+  return html`<nav class="contents" aria-label="Contents">
+<details class="more"><summary>Contents</summary>${lists}</details>
+<div class="aside">${lists}</div>
+</nav>`
+}
+
+function linkList(name: string, links: [id: string, title: string][]): Markup {
+  return html`<p>${name}</p>
+<ul>${links.map(([id, title]) => html`<li><a href="#${id}">${title}</a></li>`)}</ul>
+`
+}
+
+function groupOf({ path, reader }: Route): string {
+  if (reader) return 'With a key'
+  if (/^\/api\/(plans|checkout|orders|stripe)\b/.test(path)) return 'Buying'
+  return path.startsWith('/api/') ? 'Mailboxes' : 'Running it'
+}
+
+function firstSteps(baseUrl: string): Markup {
+  return html`<section id="first-steps" aria-labelledby="first-steps-title">
+<h2 id="first-steps-title">First steps</h2>
+<pre><code><span class="note"># an address and its token</span>
+curl -X POST ${baseUrl}/api/create-session
+
+<span class="note"># what has come; add &amp;wait=30 to be told when something does</span>
+curl '${baseUrl}/api/check-mail?token=TOKEN'
+
+<span class="note"># one message in full</span>
+curl '${baseUrl}/api/read-mail?token=TOKEN&amp;id=ID'
+
+<span class="note"># everything that happens, as it happens</span>
+curl -N -H 'Authorization: Bearer TOKEN' ${baseUrl}/api/events</code></pre></section>`
+}
+
+function manners(): Markup {
+  return html`<section id="how-to-ask" aria-labelledby="how-to-ask-title">
+<h2 id="how-to-ask-title">How to ask</h2>
+<ul>
+<li>Parameters go in the query or, with POST, in a form, JSON or multipart body; the body wins. Unknown ones are ignored, empty ones count as not given.</li>
+<li>The token opens a mailbox to whoever has it. Better than in the address, where logs see it, it travels as <code>Authorization: Bearer</code>.</li>
+<li>Times are UTC, as <code>YYYY-MM-DD HH:MM:SS</code> and, beside it, as ISO 8601.</li>
+<li><code>body_html</code> is what a stranger wrote. Do not show it before you have made it safe.</li>
+</ul></section>`
+}
+
+function section(route: Route): Markup {
+  const id = nameOf(route)
+  return html`<section id="${id}" aria-labelledby="${id}-title">
+<h2 id="${id}-title">${route.title}</h2>
+<p class="call"><span class="method ${route.method.toLowerCase()}">${route.method}</span> <code>${route.path}</code></p>
+${route.rawBody ? html`` : html`<div data-call="${route.method} ${route.path}"></div>`}
+${route.about.split('\n\n').map((text) => html`<p>${text}</p>\n`)}${parameterTable(route)}
+${answers(route)}
+</section>
+`
+}
+
+function parameterTable(route: Route): Markup {
+  const { asks = [], input } = route
+  const headers = asks.map(({ name, required, description }) => [
+    named(name, required),
+    html`header`,
+    html`${description}`,
+  ])
+  const fields = Object.entries(input.properties).map(([name, schema]) => {
+    const field: Field = schema
+    return [
+      named(name, isRequired(input, name)),
+      html`${typeText(field)}`,
+      html`${field.description ?? ''}`,
+    ]
+  })
+  const rows = [...headers, ...fields]
+  if (rows.length === 0) return html`<p class="none">No parameters.</p>`
+  return table(['Parameter', 'Type', 'Meaning'], rows, 'parameters')
+}
+
+function named(name: string, required: boolean): Markup {
+  return html`<code>${name}</code>${required ? html` <em>required</em>` : html``}`
+}
+
+function answers(route: Route): Markup {
+  const kind = typeof route.output === 'string' ? route.output : 'JSON, as below'
+  const unchanged = route.conditional ? [[html`304`, html`Nothing changed since that ETag.`]] : []
+  const refused = refusalsOf(route).map((code): [string, number] => [code, status[code]])
+  const rows = [[html`200`, html`${kind}`], ...unchanged, ...byStatus(refused)]
+  return html`${table(['Status', 'Answer'], rows)}
+${sample(route)}`
+}
+
+function sample({ output }: Route): Markup {
+  if (typeof output === 'string') return html``
+  const text = JSON.stringify(sampleOf(output), undefined, 2)
+  return html`<pre class="sample"><code>${text}</code></pre>`
+}
+
+function byStatus(refusals: [string, number][]): Markup[][] {
+  return [...Map.groupBy(refusals, ([, number]) => number)].map(([number, alike]) => [
+    html`${number}`,
+    html`${alike.map(([code]) => html`<code>${code}</code> `)}`,
+  ])
+}
+
+const REFUSAL = { status: 'error', message: '…', code: '…', request_id: '…' }
+
+function errors(): Markup {
+  return html`<section id="errors" aria-labelledby="errors-title"><h2 id="errors-title">Errors</h2>
+<p>Every refusal is JSON. The code is stable, the message is for people. With 429 and 503 the header <code>Retry-After</code> says when to ask again.</p>
+<pre class="sample"><code>${JSON.stringify(REFUSAL, undefined, 2)}</code></pre>
+${table(['Status', 'Codes'], byStatus(Object.entries(status)))}</section>`
+}
+
+function table(head: string[], rows: Markup[][], kind = 'answers'): Markup {
+  return html`<div class="scroll"><table class="${kind}"><thead><tr>${head.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
+<tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>\n`)}</tbody></table></div>`
+}

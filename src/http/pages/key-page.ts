@@ -1,0 +1,20 @@
+import { html, type Markup } from './markup.ts'
+import type { PageFacts } from './page-facts.ts'
+import { siteFoot, siteTop } from './page-top.ts'
+import type { Tongue } from './plain-locale.ts'
+
+/** What /key is until its script takes over: only that can use a key without sending it in a form. */
+export function keyContent({ site, abuse }: PageFacts, { tongue }: { tongue: Tongue }): Markup {
+  return html`${siteTop(tongue, 'key')}
+<main id="main" class="for-now" lang="en" dir="ltr">
+<h1>Your key</h1>
+<p class="lead">What is used of it, what is left, and how to call.</p>
+<noscript>
+<p class="notice">This page needs JavaScript: your key stays in your browser, and only a script can use it there. Without it, a terminal will do:</p>
+<pre><code>curl -H 'APIKey: KEY' ${site}/usage</code></pre>
+<p>To replace the key by a new one (the old key keeps working for 24 hours):</p>
+<pre><code>curl -X POST -H 'APIKey: KEY' ${site}/api/roll-key</code></pre>
+</noscript>
+</main>
+${siteFoot(tongue, abuse)}`
+}

@@ -1,0 +1,96 @@
+import type { Static, TObject } from 'typebox'
+import { Problem } from '../../core/problem.ts'
+import type { Answer } from '../server/response.ts'
+import type { RouteNeeds } from '../server/deps.ts'
+import { type PageFacts, pageFacts } from './page-facts.ts'
+import { isFormOf, isFromElsewhere, keptToken } from './plain-guard.ts'
+import type { PlainSite } from './plain-page.ts'
+import { tongueOf } from './plain-locale.ts'
+import { refusalPage, troublePage } from './plain-errors.ts'
+import { type Call, type Route, route } from '../server/route.ts'
+
+/** Somebody who reads without scripts. */
+export interface Visit {
+  needs: RouteNeeds
+  call: Call
+  site: PlainSite
+  facts: PageFacts
+  /** What the browser's cookie holds, unchecked. */
+  token: string | undefined
+}
+
+interface PlainRoute<I extends TObject> extends Pick<Route, 'method' | 'path' | 'title' | 'about'> {
+  input: I
+  output?: string
+  rate?: 'createSession'
+  answer(input: Static<I>, visit: Visit): Promise<Answer>
+}
+
+/** A page for people, or what a form on one does. It knows nobody but by the cookie, and refuses with pages. */
+export function plainRoute<I extends TObject>(plain: PlainRoute<I>): Route {
+  const { output = 'text/html', answer, ...rest } = plain
+  return route({
+    ...rest,
+    output,
+    refusals: ['invalid_token', 'session_expired', 'message_not_found'],
+    async handle(input, needs, call) {
+      const visit = await visitOf(needs, call)
+      const isForm = plain.method === 'POST'
+      if (isForm && isFromElsewhere(call.headers, needs.baseUrl)) return elsewhere(visit)
+      return closed(await answer(input, visit))
+    },
+    refuse(problem, { builtPage: built }, { headers, requestId }) {
+      const site = { built, tongue: tongueOf(headers['accept-language']), abuse: '' }
+      return closed(refusalPage(site, asPeopleSee(problem), requestId))
+    },
+  })
+}
+
+/** The same for what only the holder of an address may ask. A form shows that it is of a page of his. */
+export function holderRoute<I extends TObject>(
+  plain: Omit<PlainRoute<I>, 'answer'> & {
+    answer(input: Static<I>, visit: Visit & { token: string }): Promise<Answer>
+  },
+): Route {
+  return plainRoute({
+    ...plain,
+    async answer(input, visit) {
+      const { token, site } = visit
+      if (token === undefined) return troublePage(site, { trouble: 'none', status: 401 })
+      const { proof }: { proof?: string } = input
+      if (plain.method === 'POST' && !isFormOf(token, proof)) return elsewhere(visit)
+      return await plain.answer(input, { ...visit, token })
+    },
+  })
+}
+
+async function visitOf(needs: RouteNeeds, call: Call): Promise<Visit> {
+  const facts = await pageFacts(needs, call)
+  const tongue = tongueOf(call.headers['accept-language'])
+  const site = { built: needs.builtPage, tongue, abuse: facts.abuse }
+  return { needs, call, site, facts, token: keptToken(call) }
+}
+
+function elsewhere({ site }: Visit): Answer {
+  return closed(troublePage(site, { trouble: 'elsewhere', status: 403 }))
+}
+
+/** Where a number is in the address, nonsense is one more page that is not there. */
+function asPeopleSee(problem: Problem): Problem {
+  const { code, message } = problem
+  const isAddress = code === 'invalid_parameter' && /^(id|index):/.test(message)
+  return isAddress ? new Problem('message_not_found', message) : problem
+}
+
+/** No page elsewhere reads or embeds it, and no search engine keeps it. */
+function closed({ headers, ...answer }: Answer): Answer {
+  const {
+    'access-control-allow-origin': _open,
+    'access-control-expose-headers': _exposed,
+    ...own
+  } = headers
+  return {
+    ...answer,
+    headers: { ...own, 'cross-origin-resource-policy': 'same-origin', 'x-robots-tag': 'noindex' },
+  }
+}

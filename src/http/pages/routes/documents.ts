@@ -1,0 +1,47 @@
+import { Type } from 'typebox'
+import { readyJson } from '../../server/response.ts'
+import { docsContent } from '../docs.ts'
+import { openapi } from '../../api/openapi.ts'
+import { page } from '../page.ts'
+import { pageFacts } from '../page-facts.ts'
+import { tongueOf } from '../plain-locale.ts'
+import { type Route, route } from '../../server/route.ts'
+
+/** The documents of these routes: for programs and for people. */
+export function documentRoutes(routes: readonly Route[]): Route[] {
+  const document = readyJson(openapi(routes), { 'cache-control': 'no-cache' })
+  const input = Type.Object({})
+
+  return [
+    route({
+      method: 'GET',
+      path: '/openapi.json',
+      title: 'OpenAPI',
+      about: 'This interface for programs, as OpenAPI 3.1.',
+      input,
+      output: Type.Unknown(),
+      refusals: [],
+      handle: async () => document,
+    }),
+    route({
+      method: 'GET',
+      path: '/docs',
+      title: 'Documents',
+      about: 'This interface for people.',
+      input,
+      output: 'text/html',
+      refusals: [],
+      async handle(_input, needs, call) {
+        const facts = await pageFacts(needs, call)
+        const tongue = tongueOf(call.headers['accept-language'])
+        return page(needs.builtPage, {
+          title: 'API',
+          language: tongue.language,
+          entry: 'docs/docs.tsx',
+          facts,
+          content: docsContent(routes, facts, tongue),
+        })
+      },
+    }),
+  ]
+}

@@ -1,0 +1,70 @@
+import { Type } from 'typebox'
+import { keyContent } from '../key-page.ts'
+import { html, type Markup } from '../markup.ts'
+import { page } from '../page.ts'
+import { type PageFacts, pageFacts } from '../page-facts.ts'
+import { startContent } from '../plain-start.ts'
+import { type Tongue, tongueOf } from '../plain-locale.ts'
+import { type Route, route } from '../../server/route.ts'
+
+/** The pages that a script of web/ makes; without one they say what can be done instead. */
+export const pageRoutes: readonly Route[] = [
+  appPage({
+    path: '/',
+    title: 'Inbox',
+    about: 'An address for now, and its mail, for people.',
+    entry: 'inbox/inbox.tsx',
+    showsMail: true,
+    content: startContent,
+  }),
+  appPage({
+    path: '/key',
+    title: 'Your key',
+    about: 'What is used of a key and what is left, for people.',
+    entry: 'key/key.tsx',
+    content: keyContent,
+  }),
+  appPage({
+    path: '/leave',
+    title: 'Open a link',
+    about:
+      'Shows where a link of a mail leads before it is opened. The link is in the fragment: it never comes here.',
+    entry: 'site/leave.tsx',
+    content: () => html`<main class="for-now" lang="en" dir="ltr"><h1>Open a link</h1></main>`,
+  }),
+]
+
+interface AppPage {
+  path: string
+  title: string
+  about: string
+  entry: string
+  showsMail?: boolean
+  /** `scripted`: a script takes its place. */
+  content(facts: PageFacts, reader: { tongue: Tongue; scripted: boolean }): Markup
+}
+
+function appPage({ path, title, about, entry, showsMail = false, content }: AppPage): Route {
+  return route({
+    method: 'GET',
+    path,
+    title,
+    about,
+    input: Type.Object({}),
+    output: 'text/html',
+    refusals: [],
+    async handle(_input, needs, call) {
+      const tongue = tongueOf(call.headers['accept-language'])
+      const scripted = needs.builtPage.loads(entry) !== undefined
+      const facts = await pageFacts(needs, call)
+      return page(needs.builtPage, {
+        title,
+        language: tongue.language,
+        entry,
+        facts,
+        showsMail,
+        content: content(facts, { tongue, scripted }),
+      })
+    },
+  })
+}

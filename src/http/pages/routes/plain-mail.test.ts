@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { ask } from '../../../../test/ask.ts'
+import { openDoor } from '../../../../test/http-server.ts'
+import { type House, openHouse } from '../../../../test/app.ts'
+import type { Address } from '../../../core/address.ts'
+import { EMPTY_MAIL, type Mail, type Message } from '../../../core/message.ts'
+import { mailPage } from '../plain-mail.ts'
+import { tongueOf } from '../plain-locale.ts'
+import { checkPage, HOSTILE, holding, NO_BUILD, plainVisitor } from '../../testing/plain.ts'
+
+let house: House
+beforeAll(async () => {
+  house = await openHouse({ env: { MAYFLY_AUTH_CHECKS: 'off' } })
+})
+afterAll(() => house.stop())
+
+const { get, holder } = plainVisitor(() => house)
+
+const MESSAGE: Message = {
+  id: 7,
+  rawId: 1,
+  recipient: 'you@box.test' as Address,
+  senderName: 'Ann',
+  senderEmail: 'ann@sender.test',
+  subject: 'Hello',
+  receivedAt: new Date('2026-03-01T12:00:00Z'),
+  code: undefined,
+  size: 1,
+}
+
+/** The page of a mail in which this was read. */
+async function pageOf(mail: Mail): Promise<string> {
+  const door = await openDoor({ parse: async () => mail })
+  try {
+    const made = await ask(`${door.url}/api/create-session`, { method: 'POST' })
+    const { email, token } = made.body as { email: string; token: string }
+    await door.mail(email)
+    const { text } = await ask(`${door.url}/plain`, { headers: holding(token) })
+    const path = /\/plain\/mail\/\d+/.exec(text)?.[0] ?? ''
+    return (await ask(`${door.url}${path}`, { headers: holding(token) })).text
+  } finally {
+    await door.stop()
+  }
+}
+
+describe('200', () => {
+  test('one message as text, with its code and its sender; nothing moves under the reader', async () => {
+    const { token, id } = await holder(undefined)
+    const asked = await get(`/plain/mail/${id}`, holding(token))
+    assert.equal(asked.status, 200)
+    checkPage(asked)
+    assert.match(asked.text, /<pre class="plain-text" dir="auto">Your code is 123456\./)
+    assert.match(asked.text, /Ann Sender[\s\S]*ann@sender\.test/)
+    assert.ok(!asked.text.includes('http-equiv="refresh"'))
+  })
+
+  test('what a stranger wrote is text wherever it stands', async () => {
+    const { token, id } = await holder(HOSTILE)
+    for (const path of ['/plain', `/plain/mail/${id}`]) {
+      const { text } = await get(path, holding(token))
+      assert.ok(text.includes('alert(1)'), path)
+      assert.ok(!/<(script>|svg|img)|"\s*onmouseover/.test(text), path)
+    }
+  })
+
+  test('links say where they lead, and only those of the web are links', async () => {
+    const links = [
+      ['https://real.test:8443/verify?a=1&b="', 'https://bank.test', 'verify'],
+      ['http://other.test/', '<b>news</b>', 'other'],
+      ['javascript:alert(1)', 'confirm', 'verify'],
+      ['data:text/html,x', 'open', 'other'],
+      ['//half', 'open', 'other'],
+    ].map(([url = '', text = '', kind = '']) => ({ url, text, kind, host: 'bank.test' }))
+    const text = await pageOf({ ...EMPTY_MAIL, text: 'x', links } as Mail)
+    assert.deepEqual(
+      [...text.matchAll(/<a href="([^"]*)" rel="noreferrer noopener">/g)].map(([, href]) => href),
+      ['https://real.test:8443/verify?a=1&#38;b=%22', 'http://other.test/'],
+    )
+    assert.match(
+      text,
+      /https:\/\/bank\.test<\/bdi><\/a>\s*<span class="plain-host">Leads to real\.test:8443</,
+    )
+    assert.ok(text.includes('&#60;b&#62;news'))
+  })
+
+  for (const [dmarc, words] of [
+    ['pass', 'confirms this mail'],
+    ['fail', 'may be forged'],
+    ['none', 'Nothing confirms'],
+  ] as const) {
+    test(`a sender whose DMARC is ${dmarc} is told of as such`, () => {
+      const { tongue, built } = { tongue: tongueOf('en'), built: NO_BUILD }
+      const checks = { spf: 'none', dkim: 'none', dmarc } as const
+      const letter = { message: MESSAGE, mail: EMPTY_MAIL, checks, token: 't' }
+      assert.ok(String(mailPage({ built, tongue, abuse: '' }, letter).body).includes(words))
+    })
+  }
+
+  for (const [name, dmarc, shows] of [
+    ['Ann', 'pass', true],
+    ['Ann', 'fail', false],
+    ['service@bank.test', 'pass', false],
+  ] as const) {
+    test(`${shows ? 'links' : 'no links'} to click on by ${name} whose DMARC is ${dmarc}`, () => {
+      const { tongue, built } = { tongue: tongueOf('en'), built: NO_BUILD }
+      const link = { url: 'https://a.test/', text: 'x', host: 'a.test', kind: 'verify' } as const
+      const body = mailPage(
+        { built, tongue, abuse: '' },
+        {
+          message: { ...MESSAGE, senderName: name },
+          mail: { ...EMPTY_MAIL, links: [link] },
+          checks: { spf: 'none', dkim: 'none', dmarc },
+          token: 't',
+        },
+      ).body
+      assert.equal(String(body).includes('href="https://a.test/"'), shows)
+    })
+  }
+
+  test('a text beyond all measure is cut, and says so', async () => {
+    const { token, id } = await holder(`Subject: long\r\n\r\n${'word \r\n'.repeat(60_000)}`)
+    const { text } = await get(`/plain/mail/${id}`, holding(token))
+    assert.ok(text.length < 300_000)
+    assert.match(text, /longer than what is shown/)
+  })
+
+  test('a file is the same as by the API, and nobody else may embed it', async () => {
+    const { token, id } = await holder(HOSTILE)
+    for (const [mine, api] of [
+      [`/plain/mail/${id}/files/0`, `/api/attachment?id=${id}&index=0`],
+      [`/plain/mail/${id}/raw`, `/api/raw-mail?id=${id}`],
+    ] as const) {
+      const asked = await get(mine, holding(token))
+      const other = await get(api, { authorization: `Bearer ${token}` })
+      assert.equal(asked.status, 200)
+      assert.equal(asked.text, other.text)
+      for (const name of ['content-type', 'content-disposition', 'content-security-policy']) {
+        assert.equal(asked.headers.get(name), other.headers.get(name), name)
+      }
+      assert.match(asked.headers.get('content-disposition') ?? '', /^attachment;/)
+      assert.equal(asked.headers.get('x-content-type-options'), 'nosniff')
+      assert.equal(asked.headers.get('access-control-allow-origin'), null)
+      assert.equal(asked.headers.get('cross-origin-resource-policy'), 'same-origin')
+    }
+  })
+})

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { ask } from '../../../../test/ask.ts'
+import { openDoor } from '../../../../test/http-server.ts'
+import { type House, openHouse } from '../../../../test/app.ts'
+import { formProof } from '../plain-guard.ts'
+import { documented } from '../../routes.ts'
+import { checkPage, holding, NAME, plainVisitor } from '../../testing/plain.ts'
+
+let house: House
+beforeAll(async () => {
+  house = await openHouse({ env: { MAYFLY_AUTH_CHECKS: 'off' } })
+})
+afterAll(() => house.stop())
+
+const { get, send, press, holder } = plainVisitor(() => house)
+
+const HOLDERS_ALONE = [
+  ['GET', '/plain/end'],
+  ['GET', '/plain/mail/1'],
+  ['GET', '/plain/mail/1/raw'],
+  ['GET', '/plain/mail/1/files/0'],
+  ['POST', '/plain/end'],
+  ['POST', '/plain/extend'],
+  ['POST', '/plain/mail/1/delete'],
+] as const
+
+describe('401', () => {
+  for (const [method, path] of HOLDERS_ALONE) {
+    test(`${method} ${path} needs an address, and offers one`, async () => {
+      for (const held of [undefined, 'x'.repeat(43), 'x', '']) {
+        const headers = held === undefined ? {} : holding(held)
+        const proof = formProof(held ?? '')
+        const asked =
+          method === 'GET' ? await get(path, headers) : await send(path, { proof }, headers)
+        assert.equal(asked.status, 401)
+        checkPage(asked)
+        assert.match(asked.text, /<form method="post" action="\/plain">/)
+      }
+    })
+  }
+
+  test('an address that is over is told so, whether the cookie is still there or not', async () => {
+    const { token } = await holder()
+    await press('/plain/end', token)
+    for (const headers of [holding(token), {}]) {
+      const asked = await get('/plain?look=1', headers)
+      assert.equal(asked.status, 401)
+      checkPage(asked)
+      assert.match(asked.text, /This address has ended/)
+    }
+  })
+
+  test('but not to who comes from another site: his cookie stays at home', async () => {
+    const asked = await get('/plain?look=1', { 'sec-fetch-site': 'cross-site' })
+    assert.equal(asked.status, 200)
+    assert.match(asked.text, /Open the address that this browser has/)
+  })
+
+  test('the API takes no cookie', async () => {
+    const { token, id } = await holder(undefined)
+    const cookie = `${NAME}=${token}; __Host-mayfly-plain=${token}; token=${token}`
+    const guarded = documented.filter(({ input }) => 'token' in input.properties)
+    assert.ok(guarded.length >= 7)
+    for (const { method, path } of guarded) {
+      const query = path.includes('attachment') ? `?id=${id}&index=0` : `?id=${id}`
+      const asked = await ask(`${house.url}${path}${query}`, { method, headers: { cookie } })
+      assert.deepEqual([asked.status, asked.body['code']], [400, 'missing_parameter'], path)
+    }
+    assert.equal((await get('/plain', holding(token))).status, 200)
+  })
+
+  test('and these pages no token but by the cookie', async () => {
+    const { token, id } = await holder(undefined)
+    const headers = { authorization: `Bearer ${token}` }
+    assert.equal((await get(`/plain/mail/${id}?token=${token}`, headers)).status, 401)
+  })
+})
+
+describe('403', () => {
+  const EVIL = [
+    { 'sec-fetch-site': 'cross-site', origin: 'https://evil.test' },
+    { 'sec-fetch-site': 'same-site', origin: 'https://neighbour.test' },
+    { origin: 'https://evil.test' },
+  ]
+
+  test('a page elsewhere can make no address, for nobody', async () => {
+    for (const headers of EVIL) {
+      const asked = await send('/plain', {}, headers)
+      assert.equal(asked.status, 403)
+      checkPage(asked)
+      assert.equal(asked.headers.get('set-cookie'), null)
+    }
+  })
+
+  test('nor end, extend or delete anything, were it to know the right words', async () => {
+    const { token, id } = await holder(undefined)
+    const values = { proof: formProof(token) }
+    for (const path of ['/plain/end', '/plain/extend', `/plain/mail/${id}/delete`]) {
+      for (const headers of EVIL) {
+        assert.equal((await send(path, values, { ...holding(token), ...headers })).status, 403)
+      }
+    }
+    assert.equal((await get(`/plain/mail/${id}`, holding(token))).status, 200)
+  })
+
+  test('where the browser does not say whose page it is, the form itself must', async () => {
+    const { token, id } = await holder(undefined)
+    const other = formProof((await holder()).token)
+    for (const path of ['/plain/end', '/plain/extend', `/plain/mail/${id}/delete`]) {
+      for (const values of [{}, { proof: other }, { proof: token }]) {
+        const asked = await send(path, values, { ...holding(token), origin: 'null' })
+        assert.equal(asked.status, 403)
+        checkPage(asked)
+      }
+    }
+    assert.equal((await get(`/plain/mail/${id}`, holding(token))).status, 200)
+    const ours = { ...holding(token), origin: 'null' }
+    const asked = await send(`/plain/mail/${id}/delete`, { proof: formProof(token) }, ours)
+    assert.equal(asked.status, 303)
+  })
+})
+
+describe('404', () => {
+  test('another’s mail is as one that never was, to the letter, and stays his', async () => {
+    const ann = await holder(undefined)
+    const bob = await holder()
+    for (const end of ['', '/raw', '/files/0']) {
+      const foreign = await get(`/plain/mail/${ann.id}${end}`, holding(bob.token))
+      const missing = await get(`/plain/mail/1${end}`, holding(bob.token))
+      const nonsense = await get(`/plain/mail/x${end}`, holding(bob.token))
+      assert.deepEqual([foreign.status, missing.status, nonsense.status], [404, 404, 404])
+      checkPage(foreign)
+      assert.equal(foreign.text, missing.text)
+      assert.equal(nonsense.text, missing.text)
+    }
+    assert.equal((await press(`/plain/mail/${ann.id}/delete`, bob.token)).status, 404)
+    assert.equal((await get(`/plain/mail/${ann.id}`, holding(ann.token))).status, 200)
+  })
+
+  test('no such file', async () => {
+    const { token, id } = await holder(undefined)
+    assert.equal((await get(`/plain/mail/${id}/files/7`, holding(token))).status, 404)
+  })
+})
+
+describe('500', () => {
+  test('looking makes nothing, whoever looks; a fault is a page, and the log names nobody', async () => {
+    const door = await openDoor({
+      trouble: {
+        createSession: async () => {
+          throw new Error('nothing is made')
+        },
+        findSession: async () => {
+          throw new Error('nobody is found')
+        },
+      },
+    })
+    try {
+      for (const path of ['/', '/plain', '/plain?first=1', '/plain?ended=1', '/plain/end']) {
+        for (const method of ['GET', 'HEAD']) {
+          const { status } = await ask(`${door.url}${path}`, { method })
+          assert.ok(status < 500, `${method} ${path}`)
+        }
+      }
+      assert.deepEqual(door.logged, [])
+      const token = 't'.repeat(43)
+      for (const asked of [
+        await ask(`${door.url}/plain`, { method: 'POST' }),
+        await ask(`${door.url}/plain`, { headers: holding(token) }),
+      ]) {
+        assert.equal(asked.status, 500)
+        checkPage(asked)
+        const id = asked.headers.get('x-request-id') ?? ''
+        assert.ok(id !== '' && asked.text.includes(id))
+        assert.ok(!asked.text.includes('nothing is made'))
+      }
+      assert.equal(door.logged.length, 2)
+      assert.ok(!JSON.stringify(door.logged).includes(token))
+    } finally {
+      await door.stop()
+    }
+  })
+})

@@ -1,0 +1,127 @@
+import type { Plan } from '../../core/plan.ts'
+import { priceText, termText } from '../../core/price.ts'
+import type { Purchase } from '../../core/purchase.ts'
+import { html, type Markup } from './markup.ts'
+import type { PageFacts } from './page-facts.ts'
+import { siteFoot, siteTop } from './page-top.ts'
+import type { Tongue } from './plain-locale.ts'
+
+interface Shop extends PageFacts {
+  plans: readonly Plan[]
+  provider: 'manual' | 'stripe' | 'fake'
+}
+
+/** The plans. Selling them takes a script: the browser must keep the secret that shows the key. */
+export function pricingContent(shop: Shop, tongue: Tongue): Markup {
+  const sells = shop.provider !== 'manual'
+  return html`${siteTop(tongue, 'plans')}
+<main id="main" class="for-now" lang="en" dir="ltr">
+<h1>Plans</h1>
+<p class="lead">A key lets your program read mail with one request. <a href="/docs#emails">How to call it</a></p>
+${shop.provider === 'fake' ? TEST_SHOP : html``}
+${sells ? buying(shop) : html``}
+<div class="plans">
+${shop.plans.map((plan) => planCard(plan, sells))}
+</div>
+${sells ? html`` : byHand(shop)}
+</main>
+${siteFoot(tongue, shop.abuse)}`
+}
+
+const TEST_SHOP = html`<p class="notice">This is a test shop. No money moves, and its keys are test keys.</p>`
+
+function planCard(plan: Plan, sells: boolean): Markup {
+  return html`<section class="card" aria-labelledby="plan-${plan.id}">
+<h2 id="plan-${plan.id}">${plan.name}</h2>
+<p class="price">${priceText(plan)} <span>${termText(plan)}</span></p>
+<ul>${features(plan).map((feature) => html`<li>${feature}</li>`)}</ul>
+${sells ? html`<button type="button" disabled>Buy ${plan.name}</button>` : html``}
+</section>
+`
+}
+
+function features(plan: Plan): string[] {
+  const { requests, perDay, months, renews, support } = plan
+  return [
+    `${count(requests)} requests`,
+    perDay === undefined ? 'No daily limit' : `${count(perDay)} requests a day`,
+    months === undefined ? 'No expiry' : `Valid ${termText({ months, renews: false })}`,
+    ...(renews ? ['Renewed by itself when it ends'] : []),
+    ...(support === '' ? [] : [support]),
+  ]
+}
+
+function count(number: number): string {
+  return number.toLocaleString('en')
+}
+
+function buying({ plans, site, receipts }: Shop): Markup {
+  return html`<div class="field">
+<label for="email">${receipts ? 'E-mail for the receipt, if you want one' : 'E-mail, if the operator may write to you'}</label>
+<input id="email" type="email" disabled>
+</div>
+<noscript><p class="notice">This page sells with JavaScript only: your browser must keep the secret that shows the key. Without it, a terminal will do:</p>
+<pre><code>curl -X POST ${site}/api/checkout -d plan=${plans[0]?.id ?? ''}</code></pre></noscript>`
+}
+
+function byHand({ plans, operator }: Shop): Markup {
+  const whom =
+    operator === ''
+      ? html`<p>Nothing is sold on this page: ask the operator of this site for a key.</p>`
+      : html`<p>Nothing is sold on this page. Write to the operator and say which plan you would like: <a href="mailto:${operator}">${operator}</a></p>`
+  return html`<section class="panel">
+<h2>Ask for a key</h2>
+${whom}
+<p class="soft">You are the operator? This makes a key, and MAYFLY_PAYMENTS opens the shop: <code>mayfly key issue --plan ${plans[0]?.id ?? ''}</code></p>
+</section>`
+}
+
+/** The same for everybody and every id: what it shows, its script asks for with the claim secret. */
+export function orderContent(orderId: string, { site, abuse }: PageFacts, tongue: Tongue): Markup {
+  return html`${siteTop(tongue, 'plans')}
+<main id="main" class="for-now" lang="en" dir="ltr">
+<h1>Your order</h1>
+<noscript><p class="notice">This page needs JavaScript: the claim secret of your order stays in your browser, and only a script can use it there. Without it, a terminal will do:</p>
+<pre><code>curl -X POST -H 'Claim-Secret: SECRET' ${site}/api/orders/${orderId}/claim</code></pre>
+<p>Within 24 hours of the first claim this can be repeated. It then makes a new key, and the old key stops working at once.</p></noscript>
+</main>
+${siteFoot(tongue, abuse)}`
+}
+
+/** Where orders of the test shop are paid, or not. Plain forms: they need no script. */
+export function fakePayContent(
+  { id, plan, state }: Purchase,
+  { abuse }: PageFacts,
+  tongue: Tongue,
+): Markup {
+  return html`${siteTop(tongue, 'plans')}
+<main id="main" lang="en" dir="ltr">
+<h1>Test payment</h1>
+${TEST_SHOP}
+<section class="panel">
+<h2>${plan.name}</h2>
+<p class="price">${priceText(plan)} <span>${termText(plan)}</span></p>
+<p class="soft">Order <code>${id}</code></p>
+${choices(id, priceText(plan), state)}
+</section>
+</main>
+${siteFoot(tongue, abuse)}`
+}
+
+function choices(id: string, price: string, state: Purchase['state']): Markup {
+  if (state === 'open') {
+    return html`<p>Choose what becomes of the payment.</p>
+<div class="row">${choice(id, 'pay', `Pay ${price}`)}${choice(id, 'later', 'Pay later')}${choice(id, 'decline', 'Decline')}</div>`
+  }
+  if (state === 'pending') {
+    return html`<p>The payment is under way, as a bank transfer would be. Choose how it ends.</p>
+<div class="row">${choice(id, 'pay', 'It arrives')}${choice(id, 'decline', 'It fails')}</div>`
+  }
+  return html`<p>This order is decided.</p>
+<div class="row"><a class="button" href="/orders/${id}">Back to your order</a></div>`
+}
+
+function choice(id: string, outcome: string, words: string): Markup {
+  const look = outcome === 'pay' ? '' : 'plain'
+  return html`<form method="post" action="/pay/${id}"><button name="outcome" value="${outcome}" class="${look}">${words}</button></form>`
+}

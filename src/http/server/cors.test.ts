@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { ask } from '../../../test/ask.ts'
+import { type House, openHouse } from '../../../test/app.ts'
+import { openKeyRing } from '../../../test/keys.ts'
+
+const PAGE = 'https://page.test'
+
+/** Every kind of answer of the paid interface, with the origin of a page elsewhere. */
+async function answers({ url, key }: { url: string; key: string }, origin: string) {
+  const read = (more = {}, path = '/emails', method = 'GET') =>
+    ask(`${url}${path}`, { method, headers: { origin, apikey: key, ...more } })
+  return [
+    ['200', await read()],
+    ['304', await read({ 'if-none-match': '*' })],
+    ['400', await read({}, '/emails?limit=0')],
+    ['401', await read({ apikey: 'wrong' })],
+    ['405', await read({}, '/emails', 'PUT')],
+    ['usage', await read({}, '/usage')],
+    ['preflight', await read({ 'access-control-request-method': 'GET' }, '/emails', 'OPTIONS')],
+  ] as const
+}
+
+for (const [setting, allowed, forbidden] of [
+  ['', [], [PAGE, 'null']],
+  [
+    PAGE,
+    [PAGE],
+    [
+      'https://page.test.evil',
+      'https://evil.test',
+      'http://page.test',
+      'https://sub.page.test',
+      'null',
+    ],
+  ],
+  ['*', [PAGE, 'https://evil.test', 'null'], []],
+] as const) {
+  describe(`MAYFLY_READER_ORIGINS=${setting}`, () => {
+    let house: House
+    let key: string
+    beforeAll(async () => {
+      house = await openHouse({ env: { MAYFLY_READER_ORIGINS: setting } })
+      const ring = await openKeyRing(house)
+      key = (await ring.issue()).secret
+      await ring.close()
+    })
+    afterAll(() => house.stop())
+
+    for (const origin of allowed) {
+      test(`${origin} may read every answer, without credentials`, async () => {
+        for (const [name, { headers }] of await answers({ url: house.url, key }, origin)) {
+          assert.equal(headers.get('access-control-allow-origin'), origin, name)
+          assert.equal(headers.get('access-control-allow-credentials'), null, name)
+          assert.equal(headers.get('vary'), 'Origin', name)
+          for (const exposed of ['ETag', 'Link', 'RateLimit', 'Retry-After', 'X-Timed-Out']) {
+            const list = headers.get('access-control-expose-headers')?.split(', ')
+            assert.ok(list?.includes(exposed), `${name}: ${exposed}`)
+          }
+        }
+      })
+    }
+
+    for (const origin of forbidden) {
+      test(`${origin} may read none`, async () => {
+        for (const [name, { headers }] of await answers({ url: house.url, key }, origin)) {
+          assert.equal(headers.get('access-control-allow-origin'), null, name)
+        }
+      })
+    }
+
+    test('the open interface is for all', async () => {
+      for (const path of ['/api/domains', '/api/plans']) {
+        const { headers } = await ask(`${house.url}${path}`, { headers: { origin: 'null' } })
+        assert.equal(headers.get('access-control-allow-origin'), '*', path)
+      }
+    })
+
+    test('a preflight names the headers that keys travel in', async () => {
+      const { headers } = await ask(`${house.url}/emails`, { method: 'OPTIONS' })
+      const list = headers.get('access-control-allow-headers')?.split(', ') ?? []
+      for (const name of ['APIKey', 'X-API-Key', 'Authorization', 'If-None-Match']) {
+        assert.ok(list.includes(name), name)
+      }
+    })
+  })
+}

@@ -1,0 +1,26 @@
+import { hash } from 'node:crypto'
+import type { Session } from '../../core/session.ts'
+
+/** Weak, because the same state may be written in other words. The id is in it: a revived session counts from 1 again. */
+export function mailboxTag({ id, version }: Session): string {
+  return `W/"${id.toString(36)}-${version.toString(36)}"`
+}
+
+/** Of what a key may see. The mark is hashed, because it tells of mailboxes; the key is in it, so that no tag serves two. */
+export function readerTag(
+  { keyId, to }: { keyId: string; to: string | undefined },
+  mark: string,
+): string {
+  return `W/"${hash('sha256', `${keyId} ${to ?? ''} ${mark}`, 'base64url').slice(0, 22)}"`
+}
+
+/** RFC 9110 13.1.2, with the weak comparison. */
+export function matchesTag(ifNoneMatch: string | undefined, tag: string): boolean {
+  if (ifNoneMatch === undefined) return false
+  if (ifNoneMatch === tag || ifNoneMatch.trim() === '*') return true
+  return ifNoneMatch.split(',').some((given) => plain(given) === plain(tag))
+}
+
+function plain(tag: string): string {
+  return tag.trim().replace(/^W\//, '')
+}

@@ -1,0 +1,73 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Problem } from '../../core/problem.ts'
+import { takeRate } from '../../service/rates.ts'
+import { type Answer, empty } from './response.ts'
+import type { Route } from './route.ts'
+import { pathOf, refuse, type Serving } from './serve.ts'
+import { sharing } from './cors.ts'
+import { writeAnswer } from './write.ts'
+
+/** What no route answers: an unknown path, a method that a known path has not, and the browsers' preflight. */
+export function serveRest(serving: Serving) {
+  const places = placesOf(serving.routes)
+
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    reply.hijack()
+    const { raw } = request
+    const path = pathOf(raw)
+    const place = places.find(({ pattern }) => pattern.test(path))
+    const share = sharing(place?.reader ?? false, serving.needs.readerOrigins)
+    const dress = (bare: Answer) => share(bare, raw.headers.origin)
+    try {
+      const client = serving.clientOf(raw)
+      if (client !== undefined) await takeRate(serving.needs, 'request', client)
+      // A path whose parameter cannot be read has found no route either, also with the right method.
+      if (!place || place.methods.includes(raw.method ?? '')) {
+        throw new Problem('not_found', 'There is nothing at this path.')
+      }
+      const allow = [...place.methods, 'OPTIONS'].join(', ')
+      if (raw.method !== 'OPTIONS') {
+        reply.raw.setHeader('allow', allow)
+        throw new Problem('method_not_allowed', `Use ${allow}.`)
+      }
+      if (serving.needs.draining()) reply.raw.shouldKeepAlive = false
+      await writeAnswer(reply.raw, dress(preflight(allow)))
+    } catch (error) {
+      await refuse(serving, request, { response: reply.raw, error, dress })
+    }
+  }
+}
+
+interface Place {
+  pattern: RegExp
+  methods: string[]
+  reader: boolean
+}
+
+function placesOf(routes: readonly Route[]): Place[] {
+  return [...Map.groupBy(routes, ({ path }) => path)].map(([path, alike]) => ({
+    pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
+    methods: alike.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),
+    reader: alike.some(({ reader }) => reader),
+  }))
+}
+
+const ASKABLE = [
+  'Authorization',
+  'Content-Type',
+  'If-None-Match',
+  'Last-Event-ID',
+  'APIKey',
+  'X-API-Key',
+  'Claim-Secret',
+  'Idempotency-Key',
+].join(', ')
+
+function preflight(allow: string): Answer {
+  return empty(204, {
+    allow,
+    'access-control-allow-methods': allow,
+    'access-control-allow-headers': ASKABLE,
+    'access-control-max-age': '86400',
+  })
+}

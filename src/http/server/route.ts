@@ -1,0 +1,103 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Static, TObject, TSchema } from 'typebox'
+import type { ApiKey } from '../../core/key.ts'
+import type { Problem, ProblemCode } from '../../core/problem.ts'
+import type { Answer } from './response.ts'
+import type { RouteNeeds } from './deps.ts'
+
+/** One endpoint. The server, the documents and the tests read the same value, so they cannot disagree. */
+export interface Route<I extends TObject = TObject, O extends TSchema = TSchema> {
+  method: 'GET' | 'POST'
+  /** A part in braces is a parameter of that name: `/api/orders/{id}`. */
+  path: string
+  /** What it is for, in one line and then in as many as it takes. */
+  title: string
+  about: string
+  input: I
+  /** The JSON of a success, or the media type of what is no JSON. */
+  output: O | string
+  /** Headers that it reads, beside those of `conditional` and `resumable`. */
+  asks?: readonly HeaderField[]
+  /** Headers of a success that are its own. */
+  tells?: readonly string[]
+  /** The refusals of its own, beside those that any request can meet. */
+  refusals: readonly ProblemCode[]
+  /** Counted by itself, beside the rate of all requests. */
+  rate?: 'createSession' | 'checkout' | 'rollKey'
+  /** Answers 304 to an ETag that is still true. */
+  conditional?: true
+  /** Goes on after the message that Last-Event-ID names. */
+  resumable?: true
+  /** Tells the operator more, or him alone, when there is an admin token. Counts its requests itself: see admin.ts. */
+  operator?: true
+  /** Costs no allowance. */
+  uncounted?: true
+  /** Of the paid interface: pages elsewhere may not read it unless the operator says so. */
+  reader?: true
+  /** The body is no parameters: it is left as it came, for a signature over its bytes. */
+  rawBody?: true
+  /** Asked before the parameters are looked at: whose key comes with the request. Refuses it if it may not pass. */
+  admit?(needs: RouteNeeds, call: Call): Promise<ApiKey | undefined>
+  handle(input: Static<I>, needs: RouteNeeds, call: Call): Promise<Answer<Static<O>>>
+  /** Where people look: a page in place of the JSON that a refusal is. */
+  refuse?(problem: Problem, needs: RouteNeeds, asked: Asked): Answer
+}
+
+/** What is known of any request that is refused. */
+interface Asked {
+  headers: IncomingHttpHeaders
+  requestId: string
+}
+
+/** What a route may want to know of a request beside its parameters. */
+export interface Call {
+  method: string
+  headers: IncomingHttpHeaders
+  /** The body as it came. */
+  body: Uint8Array
+  /** Whose allowance the request is taken from; undefined: nobody counts. */
+  client: string | undefined
+  /** Where it comes from, counted or not; all of this machine are one. */
+  address(): string
+  /** True if a trusted proxy asks for itself, such as for a health check. */
+  isProxy(): boolean
+  /** Whether the browser reached us by https, at whatever is before us. */
+  secure(): boolean
+  /** Aborted when the client disconnects. While we drain, such requests are served as ever. */
+  signal(): AbortSignal
+  /** For long polls and streams: aborted when the client disconnects or we stop. */
+  waitSignal(): AbortSignal
+  /** Throws when the client has disconnected: there is nobody to work for. */
+  throwIfClosed(): void
+  /** Runs once the response is closed, complete or not; at once if it is already. */
+  onClose(release: () => void): void
+  /** Gives headers to go with the answer whatever it will be, also a refusal. They are made once, when it goes out. */
+  tell(make: () => Record<string, string>): void
+  /** What `admit` found. */
+  key: ApiKey | undefined
+  /**
+   * Takes the room that the body needs while it goes out, or refuses. It is done for every answer; a route that has
+   * something to give back then does it itself.
+   */
+  reserve(body: Answer['body']): void
+}
+
+/** A header that a route reads. */
+export interface HeaderField {
+  name: string
+  required: boolean
+  description: string
+}
+
+export function route<I extends TObject, O extends TSchema>(route: Route<I, O>): Route {
+  return route
+}
+
+/** The last part of the path that has a name of its own: what the documents call it. */
+export function nameOf({ path }: Route): string {
+  return path.replace(/\/\{\w+\}$/, '').replace(/^.*\//, '')
+}
+
+export function isInPath({ path }: Route, name: string): boolean {
+  return path.includes(`{${name}}`)
+}

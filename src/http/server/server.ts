@@ -1,0 +1,211 @@
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { isLoopback, rangeTest } from '../../core/ip.ts'
+import { Problem } from '../../core/problem.ts'
+import { accountRules } from '../../service/sessions/accounts.ts'
+import { openAttachments } from '../../service/mail/attachments.ts'
+import { openLargeReads } from '../../service/mail/large-reads.ts'
+import { lookForCodes } from '../../service/mail/code-lookup.ts'
+import { outageTeller } from '../../service/background/outage.ts'
+import { parsedMail } from '../../service/mail/parsed-mail.ts'
+import { openSharedPolls } from '../../service/mail/shared-poll.ts'
+import { keepAnswers } from './response-cache.ts'
+import {
+  addressFinder,
+  clientFinder,
+  ownRequestTest,
+  secureFinder,
+  untrustedProxyWarning,
+} from './client.ts'
+import { limitConnections } from './connection-limit.ts'
+import type { HttpConfig, HttpNeeds, Quiet, RouteNeeds, Rules } from './deps.ts'
+import { outgoingBudget } from './send-budget.ts'
+import { answerParserFault } from './parser-fault.ts'
+import { waitSignals } from './response-scope.ts'
+import { routes } from '../routes.ts'
+import { refuse, type Serving, serveRoute } from './serve.ts'
+import { serveRest } from './fallback.ts'
+import { countWaiting } from './long-poll-limit.ts'
+
+interface HttpOptions {
+  host: string
+  port: number
+  reusePort: boolean
+  /** Within so long a request must have arrived whole. */
+  requestMs?: number
+}
+
+const MAX_BODY = 256 * 1024
+const MAX_HEAD = 16 * 1024
+// Longer than the longest wait: a client that takes nothing for so long is gone.
+const SILENCE_MS = 75_000
+const CLOSING_MS = 5_000
+const IDLE_LOOK_MS = 50
+const KEPT_ANSWER_BYTES = 64 * 1024 * 1024
+const QUIET: Quiet = { lookMs: 3_000, beatMs: 15_000 }
+// Hardly felt, and longer than a usual mail takes to read.
+const PATIENCE_MS = 300
+const NO_QUERY = {}
+const OUTGOING_BYTES = 256 * 1024 * 1024
+
+interface HttpServer {
+  port: number
+  /** From now on we are not ready: who waits is sent home, all else is answered, and each answer ends its connection. */
+  drain(): void
+  /** Drains, answers what is under way, and then lets go of every connection. */
+  close(): Promise<void>
+}
+
+export async function openHttp(
+  needs: HttpNeeds,
+  { host, port, reusePort, requestMs = 15_000 }: HttpOptions,
+): Promise<HttpServer> {
+  const { config } = needs
+  let draining = false
+  const { trustProxy } = config.http
+  const { waitSignalOf, stop } = waitSignals()
+  const { routeDeps, closeLookups } = openRouteDeps(needs, () => draining)
+  const serving: Serving = {
+    needs: routeDeps,
+    clientOf: clientFinder(
+      trustProxy,
+      config.rateLimits,
+      untrustedProxyWarning(needs.log, (address) =>
+        Boolean(needs.connections.hold(`proxy warning ${address}`, 1)),
+      ),
+    ),
+    addressOf: addressFinder(trustProxy),
+    isOwnRequest: ownRequestTest(trustProxy),
+    secureOf: secureFinder(config.http),
+    waitSignalOf,
+    tellOutage: outageTeller(needs.log),
+    requestId: () => Buffer.from(needs.randomBytes(12)).toString('base64url'),
+    routes,
+  }
+  const app = buildApp(serving, requestMs)
+  const isProxy = rangeTest(trustProxy)
+  limitConnections(app.server, {
+    slots: needs.connections,
+    isExempt: (ip) => isLoopback(ip) || isProxy(ip),
+    requestId: serving.requestId,
+  })
+  // Fastify hands every option on to node, also this one that its types do not know.
+  const listening = { host, port, reusePort }
+  await app.listen(listening)
+  const address = app.server.address()
+
+  function drain(): void {
+    draining = true
+    stop(new Problem('shutting_down', 'The service is stopping. Try again in a moment.', 1))
+  }
+
+  return {
+    port: typeof address === 'object' && address ? address.port : port,
+    drain,
+    async close() {
+      drain()
+      closeLookups()
+      const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_LOOK_MS)
+      const late = setTimeout(() => app.server.closeAllConnections(), CLOSING_MS)
+      await app.close()
+      clearInterval(idle)
+      clearTimeout(late)
+    },
+  }
+}
+
+/** What the routes share: queues, caches and budgets of this thread. */
+function openRouteDeps(
+  needs: HttpNeeds,
+  draining: () => boolean,
+): { routeDeps: RouteNeeds; closeLookups(): void } {
+  const { config } = needs
+  const rules = rulesOf(config)
+  const { parseDeadlineMs: deadlineMs } = config.http
+  const deadline = deadlineMs === undefined ? {} : { deadlineMs }
+  const { largeReads = openLargeReads(deadline) } = needs
+  const parsed = parsedMail({ ...needs, largeReads, ...deadline })
+  const codes = lookForCodes({ ...needs, parsed }, rules)
+  const routeDeps: RouteNeeds = {
+    ...needs,
+    ...rules,
+    parsed,
+    codes,
+    largeReads,
+    attachments: openAttachments({ ...needs, largeReads }),
+    mailboxPolls: openSharedPolls(needs.bus),
+    readerPolls: openSharedPolls(needs.bus),
+    answers: keepAnswers(KEPT_ANSWER_BYTES),
+    waiting: countWaiting(),
+    outgoing: outgoingBudget(OUTGOING_BYTES),
+    draining,
+  }
+  return { routeDeps, closeLookups: codes.close }
+}
+
+function rulesOf(config: HttpConfig): Rules {
+  const { adminToken, http, plans, readerOrigins, readerPool, sessions, smtp } = config
+  return {
+    adminToken,
+    readerOrigins,
+    readerPool,
+    plans,
+    receipts: config.mailOut.url !== '',
+    checksSenders: config.senderChecks.on,
+    accountRules: accountRules(config.gmailAccounts),
+    baseUrl: http.baseUrl,
+    hostname: smtp.hostname,
+    lives: sessions,
+    cooldownMs: sessions.cooldownMs,
+    mailbox: sessions,
+    quiet: http.quiet ?? QUIET,
+    patienceMs: http.patienceMs ?? PATIENCE_MS,
+  }
+}
+
+function buildApp(serving: Serving, requestMs: number): FastifyInstance {
+  const rest = serveRest(serving)
+  const app = fastify({
+    bodyLimit: MAX_BODY,
+    requestTimeout: requestMs,
+    connectionTimeout: SILENCE_MS,
+    // Ours is an answer in our shape, see drain().
+    return503OnClosing: false,
+    exposeHeadRoutes: false,
+    http: {
+      maxHeaderSize: MAX_HEAD,
+      headersTimeout: requestMs,
+      connectionsCheckingInterval: requestMs / 15,
+      requireHostHeader: false,
+    },
+    // The query is read in serve.ts, by the rules of a form.
+    routerOptions: { querystringParser: () => NO_QUERY },
+    frameworkErrors: (_error, request, reply) => void rest(request, reply),
+    clientErrorHandler: (fault, socket) => answerParserFault(fault, socket, serving.requestId()),
+  })
+  // An Expect that we do not know is no reason to refuse.
+  app.server.on('checkExpectation', app.routing)
+
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  app.setErrorHandler(async (error, request, reply) => {
+    reply.hijack()
+    if (request.is404) await rest(request, reply)
+    else await refuse(serving, request, { response: reply.raw, error })
+  })
+  app.setNotFoundHandler(rest)
+  for (const route of serving.routes) {
+    app.route({
+      method: route.method === 'GET' ? ['GET', 'HEAD'] : 'POST',
+      url: route.path.replace(/\{(\w+)\}/g, ':$1'),
+      ...(route.method === 'POST' ? { onRequest: hideMediaType } : {}),
+      handler: serveRoute(serving, route),
+    })
+  }
+  return app
+}
+
+/** Fastify judges the media type before it knows whether there is a body at all; we judge it in body.ts. */
+function hideMediaType(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+  request.headers = { 'content-type': undefined }
+  done()
+}

@@ -1,0 +1,176 @@
+import { setTimeout as rest } from 'node:timers/promises'
+import { type Address, hostOf } from '../core/address.ts'
+import { isSinceAlias } from '../core/gmail.ts'
+import type { LogFacts } from '../core/log.ts'
+import { addressees, isForNobodyElse } from './addressees.ts'
+import type { Budget, Pause } from './budget.ts'
+import type { Doubts } from './poison-mails.ts'
+import { ImapFault } from './fault.ts'
+import type { FolderMarks } from './folders.ts'
+import { fetchHeads, type Head } from './message-headers.ts'
+import type { ImapNeeds } from './deps.ts'
+import type { AccountLimits } from './options.ts'
+import type { ImapSession } from './connection.ts'
+import { type Found, placeOf, take, UNREADABLE } from './fetch-message.ts'
+import { unseenIn } from './unseen-uids.ts'
+
+/** What a look at a folder uses. */
+export interface Looking {
+  needs: Pick<
+    ImapNeeds,
+    | 'aliases'
+    | 'receive'
+    | 'deferred'
+    | 'dropDeferred'
+    | 'folder'
+    | 'passed'
+    | 'oldestAlias'
+    | 'now'
+    | 'log'
+  >
+  account: { email: Address; masked: string }
+  session: ImapSession
+  budget: Budget
+  doubts: Doubts
+  limits: AccountLimits
+  bodyMs: number
+  /** Between two tries of a mail that the server did not show whole. */
+  retryMs: number
+  ended: AbortSignal
+  /** Some mails were dealt with, one way or the other. */
+  progressed(): void
+  /** Kept, and no longer needed in the account. */
+  fetched(folder: OpenFolder, uid: number): void
+}
+
+/** A folder that is open now. */
+export interface OpenFolder extends FolderMarks {
+  name: string
+}
+
+const BATCH = 50
+const NONE: Pause = { until: new Date(0), reason: '' }
+
+/**
+ * Takes in what is new in the open folder, in the order of its UIDs. Where it stands is kept with each mail, or after a
+ * batch that was for nobody, so it may be broken off anywhere. Answers when the account's budget wants a pause.
+ */
+export function lookAt(looking: Looking, folder: OpenFolder): Promise<Pause | undefined> {
+  return despiteDoubts(looking, () => lookOnce(looking, folder))
+}
+
+/** Does it again on the same connection as long as a single mail is in its way. */
+export async function despiteDoubts<T>(
+  { session, ended, retryMs }: Looking,
+  look: () => Promise<T>,
+): Promise<T | undefined> {
+  while (!ended.aborted) {
+    try {
+      return await look()
+    } catch (error) {
+      // Something is wrong with one mail, which anybody can send: it is tried again, and given up, on this connection.
+      const isOneMails = error instanceof ImapFault && error.kind === 'doubtful'
+      if (!isOneMails || session.fault()) throw error
+      await rest(retryMs, undefined, { signal: ended }).catch(() => {})
+    }
+  }
+  return undefined
+}
+
+async function lookOnce(looking: Looking, folder: OpenFolder): Promise<Pause | undefined> {
+  const { uids, upTo, since } = await unseenIn(looking, folder)
+  const last = uids.at(-1) ?? -1
+  const { budget, needs, ended } = looking
+  while (uids.length > 0 && !ended.aborted) {
+    const room = budget.messages(needs.now())
+    if (typeof room !== 'number') return room
+    const batch = uids.splice(0, Math.min(batchSize(looking, folder, uids), room))
+    const pause = await takeBatch(looking, folder, { batch, since })
+    if (pause) return pause
+    looking.progressed()
+  }
+  if (upTo !== undefined && upTo > last && !ended.aborted) {
+    await needs.passed(folder.name, { uidValidity: folder.uidValidity, lastUid: upTo })
+  }
+  return undefined
+}
+
+export function batchSize(
+  { doubts }: Looking,
+  folder: OpenFolder,
+  [next = 0]: readonly number[],
+): number {
+  return doubts.alone(placeOf(folder, next)) ? 1 : BATCH
+}
+
+/** None of a mail of which not even the head can be read. */
+export async function headsOf(
+  { session, doubts, needs, account }: Looking,
+  folder: OpenFolder,
+  batch: readonly number[],
+): Promise<Head[]> {
+  const [first, ...others] = batch.map((uid) => placeOf(folder, uid))
+  if (!first) return []
+  if (others.length === 0 && doubts.given(first)) {
+    needs.log.warn({ account: account.masked, uid: first.uid }, UNREADABLE)
+    return []
+  }
+  return doubts.during([first, ...others], () => fetchHeads(session, batch))
+}
+
+async function takeBatch(
+  looking: Looking,
+  folder: OpenFolder,
+  { batch, since }: { batch: readonly number[]; since: Date | undefined },
+): Promise<Pause | undefined> {
+  const { needs, session, budget } = looking
+  const heads = await headsOf(looking, folder, batch)
+  budget.spend({ messages: batch.length, bytes: session.received() }, needs.now())
+  const found = await findRecipients(looking, heads, since)
+  let lastUid = 0
+  let pause: Pause | undefined
+  for (const head of heads) {
+    const mail = found(head)
+    const isWanted = mail.recipients.length > 0
+    pause = looking.ended.aborted ? NONE : undefined
+    if (isWanted) pause ??= budget.bytes(head.size, needs.now())
+    if (pause) break
+    const noted = isWanted && (await take(looking, folder, mail)) !== 'left'
+    lastUid = noted ? 0 : head.uid
+  }
+  // The last ones may be gone by now, and are passed like the rest.
+  if (!pause && heads.at(-1)?.uid !== batch.at(-1)) lastUid = batch.at(-1) ?? 0
+  const { name, uidValidity } = folder
+  if (lastUid > 0) await needs.passed(name, { uidValidity, lastUid })
+  return pause
+}
+
+/** Asked once for a whole batch, and after its heads were fetched: who got mail there had the alias before. */
+export async function findRecipients(
+  { needs, account, session }: Looking,
+  heads: readonly Head[],
+  since: Date | undefined,
+): Promise<(head: Head) => Found> {
+  const host = hostOf(account.email)
+  const addresses = new Set(heads.flatMap(({ named }) => named.all))
+  // Every alias is at the account's own host: other people's addresses need no look-up.
+  const possible = [...addresses].filter((address) => hostOf(address) === host)
+  const live = possible.length > 0 ? await needs.aliases(possible) : []
+  const byAddress = new Map(live.map((recipient) => [recipient.address, recipient]))
+  const isAlias = (address: Address) => byAddress.has(address)
+  const mailbox = { account: account.email, gmail: session.gmail }
+  return (head) => {
+    const { named, receivedAt, uid } = head
+    const forNobody = { head, recipients: [], complete: true }
+    if (since && receivedAt && !isSinceAlias(receivedAt, since)) return forNobody
+    const found = addressees(named, isAlias, mailbox)
+    if (since && !receivedAt && found.length > 0) {
+      // It may have come for a former owner of the alias.
+      const facts: LogFacts = { account: account.masked, uid }
+      needs.log.warn(facts, 'an older mail whose time cannot be read stays in the account')
+      return forNobody
+    }
+    const recipients = found.flatMap((address) => byAddress.get(address) ?? [])
+    return { head, recipients, complete: isForNobodyElse(named, found, isAlias, mailbox) }
+  }
+}

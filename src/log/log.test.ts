@@ -1,0 +1,196 @@
+import { execFileSync } from 'node:child_process'
+import { describe, expect, test } from 'vitest'
+import type { LogFacts } from '../core/log.ts'
+import { type LogOptions, openLog } from './log.ts'
+
+function spoken(
+  { pretty = false, level = 'debug' as LogOptions['level'] },
+  speak: (log: ReturnType<typeof openLog>) => void,
+): string[] {
+  const lines: string[] = []
+  speak(openLog({ level, thread: 'smtp' }, { pretty, write: (line) => lines.push(line) }))
+  return lines
+}
+
+function jsonOf(facts: LogFacts, sentence = 'something'): Record<string, unknown> {
+  const [line = ''] = spoken({}, (log) => log.info(facts, sentence))
+  return JSON.parse(line)
+}
+
+test('a line says when, how grave, which thread, what, and the facts', () => {
+  const { time, ...rest } = jsonOf({ bytes: 4096, tls: true, none: undefined }, 'mail kept')
+  expect(time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  expect(rest).toEqual({ level: 'info', thread: 'smtp', msg: 'mail kept', bytes: 4096, tls: true })
+})
+
+test('what lies below the level is not said', () => {
+  const lines = spoken({ level: 'warn' }, (log) => {
+    log.debug({}, 'a')
+    log.info({}, 'b')
+    log.warn({}, 'c')
+    log.error({}, 'd')
+  })
+  expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['c', 'd'])
+})
+
+describe('whatever a stranger sends, an event is one line without controls', () => {
+  const nasty = [
+    ['CR and LF', 'mx\r\n{"level":"error","msg":"forged"}'],
+    ['ESC', '\u001b[2J\u001b]0;owned\u0007'],
+    ['C1 controls', '\u009b31m\u0085next'],
+    ['Unicode line ends', 'a\u2028b\u2029c'],
+    ['reading direction', 'exe.\u202egpj\u2066\u200f'],
+    ['NUL, DEL and a byte order mark', '\u0000\u007f\ufeff'],
+    ['a lone surrogate', 'a\ud800b'],
+    ['quotes and backslashes', '"},{"\\u000a'],
+    ['a format', '%s %d %o %j %%'],
+  ] as const
+  for (const pretty of [false, true]) {
+    for (const [name, text] of nasty) {
+      test(`${name}, ${pretty ? 'pretty' : 'JSON'}`, () => {
+        const err = new Error(text)
+        const [line = '', ...more] = spoken({ pretty }, (log) => log.warn({ text, err }, text))
+        expect(more).toEqual([])
+        expect(line.endsWith('\n')).toBe(true)
+        const body = line.slice(0, -1).replace('\u001b[33mwarn \u001b[0m', '')
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+        expect(body).not.toMatch(/[\0-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/)
+        if (!pretty) expect(JSON.parse(line)).toMatchObject({ text, msg: text })
+      })
+    }
+  }
+})
+
+describe('a log never holds', () => {
+  const token = 'x7Jw0-PqRstUvWxYz0123456789_abcdefghijklmno'
+  const key = 'mf_live_0123456789abcdefghijABCDEFGHIJ0123456'
+  for (const [name, facts, secret] of [
+    ['a token under any name', { url: `/api/check-mail?token=${token}` }, token],
+    ['a token in an error text', { err: new Error(`no session ${token}`) }, token],
+    ['a key', { header: key }, key.slice(12, 20)],
+    ['a part of a key', { header: 'mf_test_AbCdcanary' }, 'canary'],
+    ['a key beside other words', { url: `/emails?k=${key.slice(0, 30)}&x` }, key.slice(12, 20)],
+    ['a key whose end is cut off', { text: `${'a '.repeat(240)}${key}` }, key.slice(12, 16)],
+    ['a token whose end is cut off', { text: `${'a '.repeat(240)}${token}` }, token.slice(0, 18)],
+    ['a Stripe secret', { reason: 'no such key: sk_test_canary' }, 'canary'],
+    ['a short Stripe secret', { reason: 'sk_canary' }, 'canary'],
+    ['a restricted Stripe secret', { err: new Error('(rk_live_canary)') }, 'canary'],
+    ['a webhook secret', { err: new Error('bad secret "whsec_cana+ry/="') }, 'cana'],
+    ['a Stripe secret in a name', { reason: 'STRIPE_sk_live_canary' }, 'canary'],
+    ['a Stripe secret in a cause', { err: fault('sk_live_canary') }, 'canary'],
+    ['a password in a URL', { url: 'smtp://user:canary@mail.example:587' }, 'canary'],
+    ['a user in a URL with a password', { url: 'smtp://user:canary@mail.example' }, 'user'],
+    ['a password without a user', { url: 'redis://:canary@cache.example/0' }, 'canary'],
+    ['a password with an @ in it', { url: 'smtp://user:ca@nary@mail.example' }, 'ca@nary'],
+    ['a password with a / in it', { url: 'smtp://user:ca/nary@mail.example' }, 'ca/na'],
+    ['a password of digits', { url: 'smtp://user:12345@mail.example' }, '12345'],
+    ['a password in an error text', { err: new Error('no smtps://u:canary@x here') }, 'canary'],
+    [
+      'a secret at the end of a long look',
+      { x: `${'x'.repeat(1_480)} ${token}` },
+      token.slice(0, 9),
+    ],
+    ['a password cut before its end', { url: `${'a '.repeat(240)}smtp://u:${key}@x` }, 'mf_live'],
+    ['a fact that is named a token, however short', { token: 'short' }, 'short'],
+    ['a fact that is named a key', { apiKey: 'short' }, 'short'],
+    ['a fact that is named a password', { imapPassword: 'hunter2' }, 'hunter2'],
+    ['an authorization', { authorization: 'Bearer short' }, 'short'],
+    ['a body', { body: 'dear ann' }, 'dear ann'],
+    ['a recipient', { recipient: 'ann.smith@box.example' }, 'nn.smith'],
+    ['a recipient in a sentence', { reply: '550 no <ann.smith@box.example> here' }, 'nn.smith'],
+    ['an address we would refuse', { from: 'bounce=ann.smith@lists.example' }, 'nn.smith'],
+    ['a recipient in a cause', { err: fault('ann.smith@box.example') }, 'nn.smith'],
+  ] as const) {
+    test(name, () => {
+      for (const pretty of [false, true]) {
+        const [line = ''] = spoken({ pretty }, (log) => log.error(facts, 'x'))
+        expect(line).not.toContain(secret)
+      }
+    })
+  }
+
+  test('a secret in the sentence itself', () => {
+    expect(jsonOf({}, `${token} for ann.smith@box.example`)).toMatchObject({
+      msg: '(hidden) for a…@box.example',
+    })
+  })
+
+  test('less of a key than by what people know it', () => {
+    expect(jsonOf({ header: `${key}, sk_test_canary` })).toMatchObject({
+      header: 'mf_live_0123(hidden), (hidden)',
+    })
+  })
+
+  test('more than the beginning of an endless text', () => {
+    expect(jsonOf({ helo: 'a '.repeat(100_000) })).toMatchObject({ helo: `${'a '.repeat(250)}…` })
+  })
+})
+
+test('what only looks like a secret stays', () => {
+  const task =
+    'task_list, risk_all, mf_live_AbCd, https://box.example:8080/a?to=me, work_rk, sk_, 12:30'
+  expect(jsonOf({ task })).toMatchObject({ task })
+})
+
+test('the host of a URL with a password stays, so that a case can be followed', () => {
+  expect(jsonOf({ url: 'smtp://ann:canary@mail.example:587/x' })).toMatchObject({
+    url: 'smtp://(hidden)@mail.example:587/x',
+  })
+})
+
+test('the domain of an address stays, so that a case can be followed', () => {
+  expect(jsonOf({ to: 'Ann@Box.example', from: 'b=c@lists.example' })).toMatchObject({
+    to: 'a…@box.example',
+    from: '…@lists.example',
+  })
+})
+
+test('an error tells its type, code, place and cause', () => {
+  expect(jsonOf({ err: fault('disk is gone') })).toMatchObject({
+    err: {
+      type: 'TypeError',
+      code: 'EIO',
+      message: 'cannot write',
+      stack: expect.stringMatching(/log\.test\.ts/),
+      cause: 'Error: disk is gone',
+    },
+  })
+})
+
+test('a terminal gets a short line', () => {
+  const [line = ''] = spoken({ pretty: true }, (log) =>
+    log.info({ bytes: 12, helo: 'mx.example', reply: '250 kept' }, 'mail kept'),
+  )
+  expect(line.slice(9)).toBe(
+    '\u001b[36minfo \u001b[0m smtp  mail kept bytes=12 helo=mx.example reply="250 kept"\n',
+  )
+})
+
+test('worker threads speak to the same standard output, whole lines each', () => {
+  const program = `
+    import { Worker, isMainThread, workerData } from 'node:worker_threads'
+    import { openLog } from ${JSON.stringify(new URL('./log.ts', import.meta.url).href)}
+    const log = openLog({ level: 'info', thread: 'main' })
+    for (let i = 0; i < 100; i++) log.info({ i }, 'x'.repeat(30))
+    const body = \`import(\${JSON.stringify(${JSON.stringify(new URL('./log.ts', import.meta.url).href)})}).then(({ openLog }) => {
+      const log = openLog({ level: 'info', thread: 'door' })
+      for (let i = 0; i < 100; i++) log.info({ i }, 'y'.repeat(30))
+      process.exit(0)
+    })\`
+    for (let i = 0; i < 2; i++) new Worker(body, { eval: true })
+  `
+  const out = execFileSync(process.execPath, ['--input-type=module', '-e', program], {
+    encoding: 'utf8',
+  })
+  const threads = out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).thread)
+  expect(threads.filter((thread) => thread === 'main')).toHaveLength(100)
+  expect(threads.filter((thread) => thread === 'door')).toHaveLength(200)
+})
+
+function fault(why: string): Error {
+  const cause = new Error(why)
+  return Object.assign(new TypeError('cannot write', { cause }), { code: 'EIO' })
+}

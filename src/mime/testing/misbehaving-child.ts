@@ -1,0 +1,76 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { Worker } from 'node:worker_threads'
+import type { Answer, Job } from '../job.ts'
+import { parseMail } from '../parse.ts'
+
+// A parse child that does what the mail says. Its first line is the order; any other mail is parsed.
+const orders: Record<string, (rest: string) => Answer | Promise<Answer>> = {
+  spin() {
+    for (;;) Math.random()
+  },
+  stall: () => new Promise(() => {}),
+  die() {
+    process.kill(process.pid, 'SIGKILL')
+    return new Promise(() => {})
+  },
+  exit: () => process.exit(0),
+  'fill the heap'() {
+    const hoard: unknown[] = []
+    for (;;) hoard.push(new Array(1_000).fill(hoard.length))
+  },
+  'fill buffers'() {
+    const hoard: Buffer[] = []
+    while (hoard.length < 80) hoard.push(Buffer.alloc(10 * 1024 * 1024, 1))
+    return new Promise(() => {})
+  },
+  throw() {
+    return { kind: 'failed', place: 'Error at as ordered' }
+  },
+  async reach(rest) {
+    const [port = '', path = ''] = rest.split(' ')
+    const reached = {
+      'read /etc/passwd': reach(() => readFileSync('/etc/passwd')),
+      'read the rest of the source': reach(() =>
+        readFileSync(new URL('../../config/config.ts', import.meta.url)),
+      ),
+      write: reach(() => writeFileSync(path, 'x')),
+      spawn: reach(() => spawnSync(process.execPath, ['--version'])),
+      worker: reach(() => new Worker('', { eval: true })),
+      eval: reach(() => new Function('return 1')()),
+      environment: Object.keys(process.env).join(),
+      connect: await reachServer(Number(port)),
+      // In a namespace of its own it has no parent to speak of, and 0 would be itself.
+      'signal the parent': reach(() => process.kill(process.ppid || 999_999, 0)),
+    }
+    const headers = Object.entries(reached).map(([name, value]) => ({ name, value }))
+    return { kind: 'mail', mail: { ...parseMail(Buffer.alloc(0)), headers } }
+  },
+}
+
+process.on('message', async (job: Job) => {
+  const [order = '', rest = ''] = Buffer.from(job.raw).toString().split(': ', 2)
+  const answer: Answer = orders[order]
+    ? await orders[order](rest)
+    : { kind: 'mail', mail: parseMail(job.raw) }
+  process.send?.(answer)
+})
+process.send?.({ kind: 'ready' })
+
+function reach(attempt: () => unknown): string {
+  try {
+    attempt()
+    return 'reached'
+  } catch (fault) {
+    return fault instanceof Error && 'code' in fault ? String(fault.code) : String(fault)
+  }
+}
+
+function reachServer(port: number): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => resolve('reached'))
+    socket.once('error', (fault: NodeJS.ErrnoException) => resolve(fault.code ?? fault.message))
+  })
+}

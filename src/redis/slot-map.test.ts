@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'vitest'
+import { openRedis } from '../../test/redis.ts'
+import { openPlaces, serverAt } from './slot-map.ts'
+import { readUrl } from './url.ts'
+
+const ROOT = serverAt('root.test', 6379)
+
+describe('which server has a key', () => {
+  test('is what Redis itself says', async () => {
+    const server = await openRedis({ cluster: true })
+    const places = openPlaces([ROOT])
+    // Each slot a server of its own, by whose port it is known.
+    const slots = Array.from({ length: 16_384 }, (_, slot) => slot)
+    places.learn(
+      slots.map((slot) => ({ from: slot, to: slot, master: { host: 'a.test', port: slot } })),
+      ROOT,
+    )
+    const keys = ['', 'a', 'mayfly:rate:x_y-z', 'mayfly:news:{7}', '{}x', 'a{b', 'a{}{c}', '{a}{b}']
+    for (const key of [...keys, 'é}{ü}', 'a{{b}}c']) {
+      const slot = Number(await server.run('CLUSTER', 'KEYSLOT', key))
+      assert.equal(places.of(key).port, slot, key)
+    }
+    await server.close()
+  })
+
+  test('is the first one while nobody says otherwise, and then who was named', () => {
+    const places = openPlaces([ROOT, serverAt('other.test', 6379)])
+    assert.equal(places.of('a'), ROOT)
+    assert.equal(places.follow(new Error('ERR unknown command'), ROOT), false)
+    assert.equal(places.follow(new Error('MOVED 15495 10.0.0.7:7000'), ROOT), true)
+    assert.deepEqual(places.of('a'), serverAt('10.0.0.7', 7000))
+    assert.equal(places.of('b'), ROOT)
+    assert.equal(places.follow(new Error('MOVED 15495 :7001'), ROOT), true)
+    assert.deepEqual(places.of('a'), serverAt('root.test', 7001))
+    assert.equal(places.servers().length, 3)
+  })
+
+  test('a server that leaves its own name out is where it was asked', () => {
+    const places = openPlaces([ROOT])
+    places.learn([{ from: 0, to: 16_383, master: { host: null, port: 7000 } }], ROOT)
+    assert.deepEqual(places.of('a'), serverAt('root.test', 7000))
+  })
+})
+
+describe('a URL', () => {
+  for (const [url, servers, access] of [
+    ['redis://a.test', 'a.test:6379', { tls: false, database: 0 }],
+    ['rediss://a.test:7000/3', 'a.test:7000', { tls: true, database: 3 }],
+    ['redis://[::1]:7000', '::1:7000', {}],
+    ['redis://ann:p%40s%2Cs@a.test', 'a.test:6379', { username: 'ann', password: 'p@s,s' }],
+    [
+      'redis://:x@a.test, redis://b.test:7000',
+      'a.test:6379 b.test:7000',
+      { username: undefined, password: 'x' },
+    ],
+  ] as const) {
+    test(url, () => {
+      const read = readUrl(url)
+      assert.equal(read.roots.map(({ name }) => name).join(' '), servers)
+      assert.deepEqual({ ...read.access, ...access }, read.access)
+    })
+  }
+
+  test('that is none is refused without a word of it', () => {
+    for (const url of ['', 'http://ann:secret@a.test', 'redis://ann:sec ret@a b']) {
+      assert.throws(
+        () => readUrl(url),
+        (error) =>
+          error instanceof Error && !/secret|ann|sec/.test(`${error.stack?.split('\n')[0]}`),
+      )
+    }
+  })
+})

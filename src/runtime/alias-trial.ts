@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto'
+import { setInterval as every } from 'node:timers'
+import type { AliasTrial, Arrival } from '../cli/account-test.ts'
+import type { Config } from '../config/config.ts'
+import type { Address } from '../core/address.ts'
+import type { FolderState } from '../core/gmail.ts'
+import type { Log } from '../core/log.ts'
+import type { MailboxId } from '../core/session.ts'
+import { openAccount } from '../imap/account.ts'
+import type { Fetched, ImapNeeds } from '../imap/deps.ts'
+import { openReceiptMail } from '../pay/receipt-mail.ts'
+import { aliasHeaders } from '../service/sessions/alias-headers.ts'
+
+interface Options {
+  log: Log
+  /** How long the mails may take. */
+  patienceMs?: number
+}
+
+const LOOK_MS = 3_000
+
+/** Sends mails to aliases of an account, and meets them by the very fetching that the service does. Nothing is kept. */
+export function openAliasTrial(
+  { mailOut, gmailAccounts }: Pick<Config, 'mailOut' | 'gmailAccounts'>,
+  { log, patienceMs = 120_000 }: Options,
+): AliasTrial | undefined {
+  if (mailOut.url === '') return undefined
+  const send = openReceiptMail(mailOut)
+  return async (email, aliases) => {
+    const account = gmailAccounts.find((one) => one.email === email)
+    if (!account) throw new Error(`${email} does not stand in the file`)
+    const mark = `Mayfly test ${randomUUID()}`
+    for (const to of aliases) await send({ to, subject: mark, text: 'One of two test mails.' })
+
+    const over = Promise.withResolvers<void>()
+    const arrived: Arrival[] = []
+    const met = (arrival: Arrival) => {
+      arrived.push(arrival)
+      if (arrived.length === aliases.length) over.resolve()
+    }
+    const needs = trialNeeds({ aliases, mark, met, failed: over.reject, log })
+    const timer = setTimeout(over.resolve, patienceMs)
+    const door = openAccount(needs, { ...account, deleteAfterFetch: false })
+    try {
+      await over.promise
+    } finally {
+      clearTimeout(timer)
+      await door.close()
+    }
+    return arrived
+  }
+}
+
+interface Trial {
+  aliases: readonly Address[]
+  /** By which our mails are known from all others. */
+  mark: string
+  met(arrival: Arrival): void
+  failed(reason: Error): void
+  log: Log
+}
+
+function trialNeeds({ aliases, mark, met, failed, log }: Trial): ImapNeeds {
+  const begun = new Date()
+  const states = new Map<string, FolderState>()
+  const seen = new Set<string>()
+  return {
+    aliases: async (addresses) =>
+      aliases
+        .filter((alias) => addresses.includes(alias))
+        .map((address, at) => ({ address, mailbox: (at + 1) as MailboxId })),
+    async receive({ folder, state, recipients, raw }: Fetched) {
+      states.set(folder, state)
+      const fresh = recipients.filter(({ identity }) => !seen.has(identity))
+      if (fresh.length === 0) return 'known'
+      for (const { identity } of fresh) seen.add(identity)
+      if (!Buffer.from(raw).includes(mark)) return 'nobody'
+      for (const { address: alias } of fresh) {
+        met({ alias, folder, headers: aliasHeaders(raw, alias) })
+      }
+      return 'kept'
+    },
+    deferred: async () => [],
+    dropDeferred: async () => {},
+    folder: async (name) => states.get(name),
+    async passed(name, state) {
+      states.set(name, state)
+    },
+    oldestAlias: async () => begun,
+    async report(health, reason) {
+      if (health === 'failing') failed(new Error(reason))
+    },
+    onLook(look) {
+      const timer = every(look, LOOK_MS)
+      return () => clearInterval(timer)
+    },
+    now: () => new Date(),
+    random: Math.random,
+    log,
+  }
+}

@@ -1,0 +1,45 @@
+import { randomUUID } from 'node:crypto'
+import { parentPort, workerData } from 'node:worker_threads'
+import { register } from 'prom-client'
+import { openAccount } from '../imap/account.ts'
+import { openLog } from '../log/log.ts'
+import { accountRules } from '../service/sessions/accounts.ts'
+import { accountMail } from '../service/mail/fetch-mail.ts'
+import { followAccounts } from '../service/background/follow-accounts.ts'
+import { serve } from './ports.ts'
+import { openParts, type ThreadSetup } from './setup.ts'
+
+const setup: ThreadSetup = workerData
+const { config, name } = setup
+const log = openLog({ level: config.logLevel, thread: name })
+const parts = await openParts(setup, log)
+const end = new AbortController()
+
+const following = followAccounts({
+  ...parts,
+  newHolder: randomUUID,
+  accountRules: accountRules(config.gmailAccounts),
+  open({ id, email }) {
+    const setting = config.gmailAccounts.find((account) => account.email === email)
+    if (!setting) throw new Error('an account was offered that is not in the file')
+    const needs = { ...accountMail(parts, id), random: Math.random, log }
+    return openAccount(needs, { ...setting, limits: { maxBytes: config.smtp.maxBytes } })
+  },
+  ended: end.signal,
+  log,
+})
+
+if (parentPort) {
+  serve(parentPort, {
+    ready: () => true,
+    metrics: () => register.getMetricsAsJSON(),
+    // Another node takes the accounts over meanwhile.
+    drain: () => end.abort(),
+    async close() {
+      end.abort()
+      await following
+      await parts.close()
+      parentPort?.unref()
+    },
+  })
+}

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'vitest'
+import { Problem } from '../core/problem.ts'
+import { startThread } from './thread.ts'
+
+const start = (died: (fault: Error) => void) =>
+  startThread('./testing/misbehaving.ts', {}, { name: 'moody', died })
+const unexpected = (fault: Error) => {
+  throw fault
+}
+
+describe('a call to another thread', () => {
+  test('brings results, refusals with their code, and faults with their text', async () => {
+    const thread = await start(unexpected)
+    assert.equal(thread.ready, 42)
+    assert.equal(await thread.call('measure', new Uint8Array(5)), 5)
+    await assert.rejects(thread.call('refuse'), (error: unknown) => {
+      assert.ok(error instanceof Problem)
+      assert.deepEqual([error.code, error.message, error.retryAfter], ['overloaded', 'not now', 7])
+      return true
+    })
+    await assert.rejects(thread.call('fail'), /^Error: a fault of ours$/)
+    await assert.rejects(thread.call('unheard-of'), /no command unheard-of/)
+    await thread.close()
+  })
+
+  test('hands bytes over without copying, and never a buffer that holds more than them', async () => {
+    const thread = await start(unexpected)
+    const own = new Uint8Array([1, 2, 3])
+    assert.deepEqual(await thread.call('reverse', own), new Uint8Array([3, 2, 1]))
+    assert.equal(own.length, 0, 'handed over')
+    const shared = new Uint8Array([9, 1, 2, 3, 9]).subarray(1, 4)
+    assert.deepEqual(await thread.call('reverse', shared), new Uint8Array([3, 2, 1]))
+    assert.deepEqual(shared, new Uint8Array([1, 2, 3]), 'still ours')
+    await thread.close()
+  })
+})
+
+describe('a thread that ends', () => {
+  test('by itself is reported, with the cause', async () => {
+    const died = Promise.withResolvers<Error>()
+    const thread = await start(died.resolve)
+    await thread.call('die')
+    assert.match(
+      (await died.promise).message,
+      /^the moody thread failed: Error: the thread is lost/,
+    )
+  })
+
+  test('because it was asked is not', async () => {
+    const thread = await start(unexpected)
+    await thread.close()
+  })
+
+  test('before it was ready fails the start', async () => {
+    const missing = startThread('./testing/none.ts', {}, { name: 'none', died: unexpected })
+    await assert.rejects(missing, /none\.ts/)
+  })
+})

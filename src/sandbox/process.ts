@@ -1,0 +1,179 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { existsSync, realpathSync } from 'node:fs'
+import { Socket } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { started } from './child.ts'
+import { childIsolation, launchOf } from './isolation.ts'
+import { onlyChildOf, readUsage, type Usage } from './usage.ts'
+
+export interface JobLimits {
+  /** Computing time of one job, not time that passes: a busy machine must not cost anybody a mail. */
+  cpuMs: number
+  /** Until a new child is ready: not the mail's time, and longer on a busy machine. */
+  startMs: number
+  /** For a child that stands still, and where computing time cannot be read. */
+  wallMs: number
+  memoryMb: number
+}
+
+/** Why there will be no answer: the child is gone. */
+export interface Lost {
+  kind: 'lost'
+  why: 'died' | 'too slow' | 'too large'
+}
+
+export interface LimitedChild<Job, Answer> {
+  /** Resolves with the CPU time that starting it took. Rejects when it could not be started. */
+  ready: Promise<number>
+  /** One job at a time. Rejects only when the child could not be started: that says nothing about the mail. */
+  run(job: Job): Promise<Completed<Answer>>
+  alive(): boolean
+  end(): Promise<void>
+}
+
+interface Completed<Answer> {
+  outcome: Answer | Lost
+  /** What the job has cost: computing time, or the time that passed where that cannot be read. */
+  cpuMs: number
+}
+
+const LOOK_MS = 50
+/** Of the JavaScript heap; buffers come on top, see JobLimits.memoryMb. */
+const HEAP_MB = 256
+
+/** Which program a child runs. It says `{ kind: 'ready' }` once, then one answer per job. */
+export interface ChildProgram {
+  /** For logs: what kind of child it is. */
+  name: string
+  script: URL
+  /** The folder of its modules, which may import those of the core. */
+  folder: URL
+}
+
+/** Starts a child that may read its own modules and nothing else: no other file, no network, no further process. */
+export function startChild<Job extends object, Answer extends { kind: string }>(
+  { name, script, folder }: ChildProgram,
+  limits: JobLimits,
+): LimitedChild<Job, Answer> {
+  const { command, argv, options } = launchOf(childIsolation(), [
+    `--max-old-space-size=${HEAP_MB}`,
+    '--disallow-code-generation-from-strings',
+    '--permission',
+    ...readable(folder).map((path) => `--allow-fs-read=${path}`),
+  ])
+  const child = fork(fileURLToPath(script), [], {
+    ...options,
+    execPath: command,
+    execArgv: argv,
+    // Secrets of the service stand in its environment.
+    env: {},
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  })
+  const gone = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve())
+    child.on('error', () => resolve())
+  })
+  const startedAt = performance.now()
+  const ready = started(child, name, limits.startMs).then(
+    () => usageOf(child)?.cpuMs ?? performance.now() - startedAt,
+  )
+  let lost = false
+  // Whoever runs a job hears of it.
+  ready.catch(() => {
+    lost = true
+  })
+  // An idle child keeps nobody's program running.
+  rest(child)
+
+  return {
+    ready,
+    async run(job) {
+      hold(child)
+      try {
+        await ready
+        const completed = await work<Job, Answer>(child, job, limits)
+        lost = completed.outcome.kind === 'lost'
+        return completed
+      } finally {
+        rest(child)
+      }
+    },
+    // A killed one is still there for a moment.
+    alive: () => !lost && child.connected,
+    async end() {
+      child.ref()
+      child.kill('SIGKILL')
+      await gone
+    },
+  }
+}
+
+/** The right to read goes by the path that is opened in the end, and folders may be links to elsewhere. */
+function readable(folder: URL): string[] {
+  const shared = ['../child/', '../core/', '../../node_modules/', '../../package.json']
+  const paths = [folder, ...shared.map((path) => new URL(path, import.meta.url))]
+    .map((path) => fileURLToPath(path))
+    .filter((path) => existsSync(path))
+  return [...new Set(paths.flatMap((path) => [path, realpathSync(path)]))]
+}
+
+function hold(child: ChildProcess): void {
+  child.ref()
+  child.channel?.ref()
+  if (child.stderr instanceof Socket) child.stderr.ref()
+}
+
+function rest(child: ChildProcess): void {
+  child.unref()
+  child.channel?.unref()
+  if (child.stderr instanceof Socket) child.stderr.unref()
+}
+
+function work<Job extends object, Answer extends { kind: string }>(
+  child: ChildProcess,
+  job: Job,
+  limits: JobLimits,
+): Promise<Completed<Answer>> {
+  const before = usageOf(child)
+  let latest = before
+  const startedAt = performance.now()
+  return new Promise((resolve) => {
+    const finish = (outcome: Answer | Lost) => {
+      clearInterval(watch)
+      child.off('message', answered)
+      child.off('exit', died)
+      const passedMs = performance.now() - startedAt
+      latest = usageOf(child) ?? latest
+      if (outcome.kind === 'lost') child.kill('SIGKILL')
+      resolve({ outcome, cpuMs: before && latest ? latest.cpuMs - before.cpuMs : passedMs })
+    }
+    const answered = (answer: Answer) => finish(answer)
+    const died = () => finish({ kind: 'lost', why: 'died' })
+    const watch = setInterval(() => {
+      latest = usageOf(child) ?? latest
+      const why = overLimit(limits, performance.now() - startedAt, before, latest)
+      if (why) finish({ kind: 'lost', why })
+    }, LOOK_MS)
+    child.on('message', answered)
+    child.on('exit', died)
+    child.send(job, (fault) => fault && died())
+  })
+}
+
+/** Where another program starts the child, that program's own use is next to nothing. */
+function usageOf({ pid = 0 }: ChildProcess): Usage | undefined {
+  return readUsage(childIsolation().kind === 'pid namespace' ? (onlyChildOf(pid) ?? 0) : pid)
+}
+
+function overLimit(
+  { cpuMs, wallMs, memoryMb }: JobLimits,
+  passedMs: number,
+  before: Usage | undefined,
+  now: Usage | undefined,
+): 'too slow' | 'too large' | undefined {
+  if (passedMs > wallMs) return 'too slow'
+  if (!now || !before) return undefined
+  if (now.cpuMs - before.cpuMs > cpuMs) return 'too slow'
+  return now.memoryMb > memoryMb ? 'too large' : undefined
+}

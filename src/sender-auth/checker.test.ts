@@ -1,0 +1,185 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { startChild } from '../sandbox/process.ts'
+import type { CheckerOptions } from './checker.ts'
+import type { Answer, Job } from './job.ts'
+import type { Zone } from './testing/dns-server.ts'
+import { LETTER, openScene, type Scene } from './testing/fixture.ts'
+import { rsaKey, signed } from './testing/signed.ts'
+
+const rsa = rsaKey()
+const GOOD: Zone = {
+  'TXT sender.test': ['v=spf1 ip4:192.0.2.1 -all'],
+  'TXT _dmarc.sender.test': ['v=DMARC1; p=reject'],
+  'TXT s1._domainkey.sender.test': [rsa.record],
+}
+const PASSES = { spf: 'pass', dkim: 'pass', dmarc: 'pass' }
+
+let scene: Scene
+const open = async (zone: Zone = GOOD, options: Partial<CheckerOptions> = {}) => {
+  scene = await openScene({ ...zone }, options)
+  return scene
+}
+afterEach(() => scene.close())
+
+describe('a mail', () => {
+  test('from who it says passes all three, and the next one asks nobody', async () => {
+    const { check, asked } = await open()
+    const raw = await signed(LETTER, rsa)
+    expect(await check({ raw })).toEqual(PASSES)
+    expect(asked.length).toBe(new Set(asked).size)
+    const before = asked.length
+    expect(before).toBeGreaterThan(2)
+    expect(await check({ raw })).toEqual(PASSES)
+    expect(asked.length).toBe(before)
+  })
+
+  test('that was fetched, so that nobody knows who brought it, is not judged', async () => {
+    const { check, asked } = await open()
+    expect(await check({ clientIp: '' })).toBeUndefined()
+    expect(asked).toEqual([])
+  })
+
+  test('whose sender’s DNS is silent has its answer within the time-out', async () => {
+    const silent = Object.fromEntries(Object.keys(GOOD).map((key) => [key, 'silence' as const]))
+    const { check } = await open(silent, { dnsMs: 200 })
+    const raw = await signed(LETTER, rsa)
+    expect(await check({ raw })).toEqual({
+      spf: 'temperror',
+      dkim: 'temperror',
+      dmarc: 'temperror',
+    })
+  })
+
+  test('keeps what is known when the rest is silent', async () => {
+    const { check } = await open({ ...GOOD, 'TXT sender.test': 'silence' }, { dnsMs: 1_000 })
+    const raw = await signed(LETTER, rsa)
+    expect(await check({ raw })).toEqual({ spf: 'temperror', dkim: 'pass', dmarc: 'pass' })
+  })
+})
+
+describe('a mail that harms its judge', () => {
+  const signature =
+    'DKIM-Signature: v=1; a=rsa-sha256; c=relaxed/relaxed; d=sender.test; s=s1; h=from; bh=x; b=x\r\n'
+
+  for (const [name, raw] of [
+    ['a line of 10 MB', () => `${signature}${LETTER}${'a'.repeat(10 * 1024 * 1024)}`],
+    [
+      'a header of 400 KB in lines of one letter',
+      () => `X: y\r\n${'a\r\n'.repeat(130_000)}${LETTER}`,
+    ],
+  ] as const) {
+    test(`(${name}) costs its own answer and nobody else’s, and the log says why`, async () => {
+      const { check, lines } = await open(GOOD, { limits: { cpuMs: 600 } })
+      expect(await check({ raw: raw() })).toEqual({
+        spf: 'pass',
+        dkim: 'permerror',
+        dmarc: 'permerror',
+      })
+      expect(lines).toEqual([
+        'warn: the sender of a mail could not be checked {"wanted":"dkim","reason":"too slow"}',
+      ])
+      expect(await check({ raw: await signed(LETTER, rsa) })).toEqual(PASSES)
+      expect(lines.join()).not.toContain('rivate')
+    })
+  }
+
+  test('in its head only is judged all the same', async () => {
+    const { check, lines } = await open(GOOD, { limits: { cpuMs: 20_000 } })
+    for (const [name, head] of [
+      ['a thousand signatures', signature.repeat(1_000)],
+      ['a signature of 100 KB', `DKIM-Signature: ${'a=b; '.repeat(20_000)}\r\n`],
+      [
+        'a signed list of 20,000 headers',
+        signature.replace('h=from', `h=from${':x'.repeat(20_000)}`),
+      ],
+      ['authors without end', `From: ${'x@evil.test, '.repeat(8_000)}x@evil.test\r\n`],
+      ['brackets without end', `From: ${'('.repeat(100_000)}\r\n`],
+      ['groups without end', `From: ${'a:'.repeat(50_000)}\r\n`],
+      ['a broken chain of seals', 'ARC-Seal: i=1; cv=none\r\nARC-Message-Signature: i=2; a=b\r\n'],
+      ['zeros', '\0\0: \0\r\n\0\r\n'],
+    ] as const) {
+      const checks = await check({ raw: head + LETTER })
+      expect(checks, name).toMatchObject({ spf: 'pass' })
+      expect(checks?.dkim, name).not.toBe('pass')
+      expect(lines, name).toEqual([])
+    }
+  })
+})
+
+test('a mail of 10 MB passes', async () => {
+  const { check } = await open()
+  const raw = await signed(LETTER + 'A line of an attachment.\r\n'.repeat(400_000), rsa)
+  expect(await check({ raw })).toEqual(PASSES)
+})
+
+describe('the checker', () => {
+  test('takes no more than it has room for, by count and by size, and says so by no answer', async () => {
+    const slow: Zone = { 'TXT sender.test': 'silence' }
+    const { check, lines } = await open(slow, { dnsMs: 200, maxUnderWay: 3, maxBytes: 10_000 })
+    const all = await Promise.all(Array.from({ length: 50 }, () => check()))
+    expect(all.filter((checks) => checks !== undefined).length).toBe(3)
+    expect(await check({ raw: LETTER + 'x'.repeat(10_000) })).toBeUndefined()
+    expect(await check()).toBeDefined()
+    expect(lines).toEqual([])
+  })
+
+  test('leaves most of its room to those for whom somebody waits', async () => {
+    const slow: Zone = { 'TXT sender.test': 'silence' }
+    const { check } = await open(slow, { dnsMs: 200, maxUnderWay: 3, maxLater: 1 })
+    const later = Array.from({ length: 5 }, () => check({}, 'later'))
+    const now = Array.from({ length: 5 }, () => check())
+    const known = async (all: typeof now) => (await Promise.all(all)).filter(Boolean).length
+    expect([await known(later), await known(now)]).toEqual([1, 2])
+  })
+
+  test('holds up nobody by a silent name server: many wait for it together', async () => {
+    const { check } = await open({ ...GOOD, 'TXT dead.test': 'silence' }, { dnsMs: 5_000 })
+    const waiting = Array.from({ length: 50 }, () => check({ mailFrom: 'x@dead.test' }))
+    const first = await Promise.race([
+      check({ raw: await signed(LETTER, rsa) }),
+      Promise.race(waiting).then(() => 'the dead ones first'),
+    ])
+    expect(first).toEqual(PASSES)
+  })
+
+  test('that is closed answers no more, and leaves nobody waiting', async () => {
+    const { check, close, lines } = await open({ 'TXT sender.test': 'silence' })
+    const waiting = check()
+    await close()
+    expect(await waiting).toBeUndefined()
+    expect(await check()).toBeUndefined()
+    expect(lines).toEqual([])
+    await open()
+  })
+
+  test('whose child does not start keeps nobody from a mail, and says so', async () => {
+    const { check, lines } = await open(GOOD, {
+      script: new URL('./testing/missing.ts', import.meta.url),
+    })
+    expect(await check()).toBeUndefined()
+    expect(lines.length).toBe(1)
+    expect(lines[0]).toMatch(/^error: senders cannot be checked/)
+  })
+})
+
+test('the child reaches no network of any kind, nor the rest of the source', async () => {
+  await open()
+  const child = startChild<Pick<Job, 'kind'>, Answer>(
+    {
+      name: 'sender check',
+      script: new URL('./testing/reaching-child.ts', import.meta.url),
+      folder: new URL('./', import.meta.url),
+    },
+    { startMs: 30_000, cpuMs: 5_000, wallMs: 30_000, memoryMb: 512 },
+  )
+  try {
+    const { outcome } = await child.run({ kind: 'dkim' })
+    expect(outcome).toMatchObject({
+      authors: ['tcp', 'udp', 'http', 'dns', 'names', 'the source of parsing'].map(
+        (what) => `${what} ERR_ACCESS_DENIED`,
+      ),
+    })
+  } finally {
+    await child.end()
+  }
+})

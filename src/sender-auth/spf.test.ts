@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openScene, type Scene } from './testing/fixture.ts'
+
+let scene: Scene
+beforeAll(async () => {
+  scene = await openScene({})
+})
+afterAll(() => scene.close())
+
+const loop = Object.fromEntries(
+  Array.from({ length: 15 }, (_, at) => [
+    `TXT l${at}.loop.test`,
+    [`v=spf1 include:l${at + 1}.loop.test -all`],
+  ]),
+)
+const wide = Object.fromEntries(
+  Array.from({ length: 10 }, (_, at) => [
+    [`MX m${at}.wide.test`, Array.from({ length: 10 }, (_, n) => `${n} h${n}.m${at}.wide.test`)],
+  ]).flat(),
+)
+
+for (const [name, domain, zone, expected] of [
+  [
+    'an address that the domain names passes',
+    'pass.test',
+    { 'TXT pass.test': ['other text', 'v=spf1 ip4:192.0.2.0/24 -all'] },
+    'pass',
+  ],
+  [
+    'one that it does not name fails',
+    'fail.test',
+    { 'TXT fail.test': ['v=spf1 ip4:198.51.100.1 -all'] },
+    'fail',
+  ],
+  ['or fails softly', 'soft.test', { 'TXT soft.test': ['v=spf1 ~all'] }, 'softfail'],
+  ['or is neither', 'neutral.test', { 'TXT neutral.test': ['v=spf1 ?all'] }, 'neutral'],
+  ['a domain without a policy has none', 'none.test', { 'TXT none.test': ['hello'] }, 'none'],
+  ['and so has one that is not there', 'missing.test', {}, 'none'],
+  [
+    'two policies are an error',
+    'two.test',
+    { 'TXT two.test': ['v=spf1 +all', 'v=spf1 -all'] },
+    'permerror',
+  ],
+  [
+    'an unknown word is an error',
+    'odd.test',
+    { 'TXT odd.test': ['v=spf1 teapot -all'] },
+    'permerror',
+  ],
+  [
+    'a name server that fails may not do so later',
+    'broken.test',
+    { 'TXT broken.test': 'SERVFAIL' },
+    'temperror',
+  ],
+  ['nor one that refuses', 'refused.test', { 'TXT refused.test': 'REFUSED' }, 'temperror'],
+  [
+    'names are followed',
+    'names.test',
+    {
+      'TXT names.test': ['v=spf1 a:one.names.test mx include:more.names.test -all'],
+      'A one.names.test': ['203.0.113.9'],
+      'MX names.test': ['10 mx.names.test'],
+      'A mx.names.test': ['203.0.113.8'],
+      'TXT more.names.test': ['v=spf1 redirect=last.names.test'],
+      'TXT last.names.test': ['v=spf1 exists:%{i}.ok.names.test -all'],
+      'A 192.0.2.1.ok.names.test': ['127.0.0.2'],
+    },
+    'pass',
+  ],
+  [
+    'the name of an address counts when it leads back',
+    'ptr.test',
+    {
+      'TXT ptr.test': ['v=spf1 ptr -all'],
+      'PTR 1.2.0.192.in-addr.arpa': ['host.ptr.test'],
+      'A host.ptr.test': ['192.0.2.1'],
+    },
+    'pass',
+  ],
+  ['ten looks are the most', 'l0.loop.test', loop, 'permerror'],
+  [
+    'a policy that includes itself ends',
+    'self.test',
+    { 'TXT self.test': ['v=spf1 include:self.test -all'] },
+    'permerror',
+  ],
+  [
+    'looks at nothing, over and over, are an error',
+    'void.test',
+    { 'TXT void.test': ['v=spf1 a:v1.test a:v2.test a:v3.test +all'] },
+    'permerror',
+  ],
+  [
+    'a policy that makes us ask a hundred times is an error',
+    'wide.test',
+    {
+      ...wide,
+      'TXT wide.test': [
+        `v=spf1 ${Array.from({ length: 9 }, (_, at) => `mx:m${at}.wide.test`).join(' ')} -all`,
+      ],
+    },
+    'permerror',
+  ],
+] as const) {
+  test(name, async () => {
+    Object.assign(scene.zone, zone)
+    const before = scene.asked.length
+    expect((await scene.check({ mailFrom: `ann@${domain}` }))?.spf).toBe(expected)
+    expect(scene.asked.length - before).toBeLessThan(65)
+  })
+}
+
+test('of a mail without a sender the greeting is judged', async () => {
+  Object.assign(scene.zone, { 'TXT helo.test': ['v=spf1 ip4:192.0.2.1 -all'] })
+  expect((await scene.check({ mailFrom: '', helo: 'helo.test' }))?.spf).toBe('pass')
+  expect((await scene.check({ mailFrom: '', helo: '[192.0.2.1]' }))?.spf).toBe('none')
+})
+
+for (const [clientIp, domain, record] of [
+  ['2001:db8::1', 'six.test', 'ip6:2001:db8::/32'],
+  ['::ffff:192.0.2.1', 'mapped.test', 'ip4:192.0.2.1'],
+  ['fe80::1%eth0', 'link.test', 'ip6:fe80::/10'],
+  ['127.0.0.1', 'here.test', 'ip4:127.0.0.1'],
+] as const) {
+  test(`${clientIp} is looked for as policies write it`, async () => {
+    scene.zone[`TXT ${domain}`] = [`v=spf1 ${record} -all`]
+    expect((await scene.check({ clientIp, mailFrom: `ann@${domain}` }))?.spf).toBe('pass')
+  })
+}
+
+test('names of the network that we stand in are not asked for, whatever a stranger’s policy says', async () => {
+  const inner = ['intranet', 'db.corp', 'printer.local', 'x.internal', 'router.home.arpa']
+  for (const [at, name] of inner.entries()) {
+    const domain = `in${at}.test`
+    Object.assign(scene.zone, {
+      [`TXT ${domain}`]: [`v=spf1 exists:${name} -all`],
+      [`A ${name}`]: ['10.0.0.1'],
+    })
+    expect((await scene.check({ mailFrom: `ann@${domain}` }))?.spf).not.toBe('pass')
+    expect(scene.asked).not.toContain(`A ${name}`)
+  }
+})

@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
+import { openPostgres, type Postgres } from '../../../test/postgres.ts'
+import { postgresMail } from '../../../test/postgres-stores.ts'
+import { scratchMail } from '../../../test/scratch.ts'
+import { until } from '../../../test/until.ts'
+import type { OpenMailStore } from '../../store/contract/fixture.ts'
+import { type LeaseNeeds, type LeaseTempo, underLease, untilAborted } from './lease.ts'
+
+type Leases = LeaseNeeds['store']
+const TEMPO: LeaseTempo = { lasts: 300, renew: 50, spare: 100, retry: 20, patience: 100 }
+/** For what must not wait until a lease has run out: the test would. */
+const LONG: LeaseTempo = { ...TEMPO, lasts: 600_000 }
+const never = new Promise<never>(() => {})
+
+let postgres: Postgres
+beforeAll(async () => {
+  postgres = await openPostgres()
+})
+afterAll(() => postgres.close())
+
+let opened: OpenMailStore
+/** Told in the order in which it happened. */
+let deeds: string[]
+let working: Set<string>
+let together: string[]
+let faults: string[]
+let enders: (() => Promise<void>)[]
+beforeEach(() => {
+  deeds = []
+  faults = []
+  working = new Set()
+  together = []
+  enders = []
+})
+afterEach(async () => {
+  for (const end of enders) await end()
+  await opened.close()
+  assert.deepEqual(together, [])
+})
+
+interface Wish {
+  tempo?: LeaseTempo
+  /** What comes between being told to stop and having stopped. */
+  stopping?: () => Promise<void>
+}
+
+/** Works as this holder whenever it may; the answer ends it. */
+function begin(holder: string, store: Leases, { tempo = TEMPO, stopping }: Wish = {}) {
+  const ended = new AbortController()
+  const deed = async (stop: AbortSignal) => {
+    if (working.size > 0) together.push(`${holder} begins while ${[...working]} works`)
+    working.add(holder)
+    deeds.push(`${holder} begins`)
+    await untilAborted(stop)
+    await stopping?.()
+    working.delete(holder)
+    deeds.push(`${holder} stops`)
+  }
+  const log = {
+    warn() {},
+    error: (facts: Record<string, unknown>) => faults.push(String(facts['err'])),
+  }
+  let times = 0
+  const newHolder = () => {
+    times += 1
+    return `${holder} ${times}`
+  }
+  const task = { name: 'sweep', deed, ended: ended.signal }
+  const done = underLease({ store, newHolder, log, tempo }, task)
+  const end = async () => {
+    ended.abort()
+    await done
+  }
+  enders.push(end)
+  return end
+}
+
+const works = (holder: string) => until(() => working.has(holder))
+
+for (const [engine, open] of [
+  ['SQLite', () => scratchMail()],
+  ['PostgreSQL', () => postgresMail(postgres)],
+] as const) {
+  describe(`on ${engine}`, () => {
+    beforeEach(async () => {
+      opened = await open()
+    })
+    afterEach(() => assert.deepEqual(faults, []))
+
+    test('who ends gives the lease up, when his deed is over', async () => {
+      const slow = Promise.withResolvers<void>()
+      const tempo = { ...LONG, patience: 600_000 }
+      const end = begin('ann', opened.store, { tempo, stopping: () => slow.promise })
+      await works('ann')
+      const bob = told(opened.other)
+      begin('bob', bob.store, { tempo: LONG })
+      const ending = end()
+      await until(() => bob.answers.length > 2)
+      slow.resolve()
+      await ending
+      await works('bob')
+      assert.deepEqual(deeds, ['ann begins', 'ann stops', 'bob begins'])
+    })
+
+    test('it is renewed for as long as the deed goes on', async () => {
+      const ann = told(opened.store)
+      const tempo = { ...TEMPO, lasts: 1_000 }
+      begin('ann', ann.store, { tempo })
+      await works('ann')
+      begin('bob', opened.other, { tempo })
+      // Longer than it lasts.
+      await until(() => ann.answers.length > (1.2 * tempo.lasts) / tempo.renew)
+      assert.deepEqual(deeds, ['ann begins'])
+    })
+
+    test('of who dies another takes it over', async () => {
+      await opened.store.takeLease({ name: 'sweep', holder: 'ann', ms: 200 })
+      begin('bob', opened.other)
+      await works('bob')
+    })
+
+    test('who is cut off from the store stops before another begins', async () => {
+      const ann = told(opened.store)
+      begin('ann', ann.store)
+      await works('ann')
+      begin('bob', opened.other)
+      ann.answer = () => never
+      await works('bob')
+      assert.deepEqual(deeds, ['ann begins', 'ann stops', 'bob begins'])
+    })
+
+    test('an answer that took its time gives less time', async () => {
+      const ann = told(opened.store)
+      // Too late to begin.
+      ann.answer = () => pause(250)
+      begin('ann', ann.store)
+      await until(() => ann.decided > 0)
+      begin('bob', opened.other)
+      await works('bob')
+      assert.deepEqual(deeds, ['bob begins'])
+    })
+
+    test('a deed that hangs holds up no end, and keeps the lease', async () => {
+      const end = begin('ann', opened.store, { tempo: LONG, stopping: () => never })
+      await works('ann')
+      await end()
+      const lease = { name: 'sweep', holder: 'bob', ms: 1 }
+      assert.equal(await opened.other.takeLease(lease), false)
+    })
+  })
+}
+
+test('while PostgreSQL is away nobody works, and afterwards one of them does', async () => {
+  opened = await postgresMail(postgres)
+  begin('ann', opened.store)
+  await works('ann')
+  begin('bob', opened.other)
+  await postgres.stop()
+  await until(() => working.size === 0)
+  await postgres.start()
+  await until(() => working.size === 1)
+  assert.deepEqual(deeds.slice(0, 2), ['ann begins', 'ann stops'])
+})
+
+test('what reaches the store late does not end what was taken meanwhile', async () => {
+  opened = await scratchMail()
+  const ann = told(opened.store)
+  // Lost soon, and hers for long after.
+  begin('ann', ann.store, { tempo: { ...TEMPO, lasts: 3_000, renew: 400, spare: 2_400 } })
+  await works('ann')
+  const late = Promise.withResolvers<void>()
+  ann.answer = () => late.promise
+  await until(() => deeds.includes('ann stops'))
+  ann.answer = () => Promise.resolve()
+  await works('ann')
+  late.resolve()
+  await until(() => ann.ended.length > 0)
+  assert.deepEqual(ann.ended, ['ann 1'])
+  const lease = { name: 'sweep', holder: 'bob', ms: 1 }
+  assert.equal(await opened.other.takeLease(lease), false)
+})
+
+test('a deed that fails is told of and begun again', async () => {
+  opened = await scratchMail()
+  const ended = new AbortController()
+  let times = 0
+  const deed = async () => {
+    times += 1
+    if (times === 1) throw new Error('full')
+    ended.abort()
+  }
+  const log = { warn() {}, error: (facts: object) => faults.push(JSON.stringify(facts)) }
+  const needs = { store: opened.store, newHolder: () => 'ann', log, tempo: LONG }
+  await underLease(needs, { name: 'sweep', deed, ended: ended.signal })
+  assert.equal(faults.length, 1)
+})
+
+/** A way to a store that counts what goes over it, and on which answers can be held back. */
+function told(store: Leases) {
+  const way = {
+    decided: 0,
+    answers: [] as boolean[],
+    ended: [] as string[],
+    answer: (): Promise<void> => Promise.resolve(),
+    store: {
+      async endLease(name: string, holder: string) {
+        await store.endLease(name, holder)
+        way.ended.push(holder)
+      },
+      async takeLease(lease: Parameters<Leases['takeLease']>[0]) {
+        const taken = await store.takeLease(lease)
+        way.decided += 1
+        await way.answer()
+        way.answers.push(taken)
+        return taken
+      },
+    },
+  }
+  return way
+}

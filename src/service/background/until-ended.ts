@@ -1,0 +1,30 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Log } from '../../core/log.ts'
+import { logFault } from './log-fault.ts'
+
+interface Round {
+  /** Answers whether all of it was done. */
+  deed(): Promise<boolean>
+  /** What the operator reads when it throws. */
+  failed: string
+  restMs: number
+  /** After failures the rest grows up to this. */
+  longestMs: number
+  log: Pick<Log, 'error'>
+}
+
+/** Does the deed again and again until it is told to end, and resolves when the last one is over. */
+export async function untilEnded(ended: AbortSignal, round: Round): Promise<void> {
+  const { deed, failed, restMs, longestMs, log } = round
+  let rest = restMs
+  while (!ended.aborted) {
+    let whole = false
+    try {
+      whole = await deed()
+    } catch (error) {
+      if (!ended.aborted) logFault(log, error, failed)
+    }
+    rest = whole ? restMs : Math.min(2 * rest, longestMs)
+    await pause(rest, undefined, { signal: ended }).catch(() => {})
+  }
+}

@@ -1,0 +1,153 @@
+import { randomBytes } from 'node:crypto'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { scratchShop } from '../../../test/scratch.ts'
+import { secretHash } from '../../core/id.ts'
+import { isKeyText } from '../../core/key.ts'
+import { PLANS, type Plan } from '../../core/plan.ts'
+import { dayOf } from '../../core/quota.ts'
+import { issueKey, keysNamed, keyUsage, ROLL_MS, rollKey } from './keys.ts'
+
+const NOON = new Date('2026-03-01T12:00:00Z')
+const DAY = 86_400_000
+let shop: Awaited<ReturnType<typeof scratchShop>>
+let time = NOON
+const needs = () => ({ store: shop.store, now: () => time, randomBytes })
+const found = (secret: string) => shop.store.findKey(secretHash(secret), time)
+const [starter, business] = PLANS as [Plan, Plan]
+const issue = (plan = starter) => issueKey(needs(), { plan, label: 'mine', mode: 'live' })
+
+beforeEach(async () => {
+  shop = await scratchShop()
+  time = NOON
+})
+afterEach(() => shop.close())
+
+describe('a key that is issued', () => {
+  for (const [plan, mode, expected] of [
+    [starter, 'live', { maxRequests: 1_000, maxPerDay: undefined, expiresAt: undefined }],
+    [
+      business,
+      'test',
+      { maxRequests: 100_000, maxPerDay: 1_000, expiresAt: new Date('2027-03-01T12:00:00Z') },
+    ],
+  ] as const) {
+    test(`has the figures of ${plan.name}, and is found by its secret alone`, async () => {
+      const { key, secret } = await issueKey(needs(), { plan, label: 'mine', mode })
+      expect(key).toMatchObject({ ...expected, plan: plan.id, label: 'mine', state: 'active' })
+      expect(isKeyText(secret)).toBe(true)
+      expect(secret.startsWith(`mf_${mode}_`)).toBe(true)
+      expect(secret.startsWith(key.prefix)).toBe(true)
+      expect(await found(secret)).toEqual(key)
+      expect(await found(key.prefix)).toBeUndefined()
+    })
+  }
+
+  test('shares nothing with another', async () => {
+    const [one, two] = [await issue(), await issue()]
+    expect(one.secret.slice(12)).not.toBe(two.secret.slice(12))
+    expect(one.key.id).not.toBe(two.key.id)
+  })
+
+  test('takes the chance it is given, each part its own', async () => {
+    let drawn = 0
+    const counted = (count: number) => new Uint8Array(count).fill(++drawn)
+    const { key, secret } = await issueKey(
+      { ...needs(), randomBytes: counted },
+      { plan: starter, label: '', mode: 'live' },
+    )
+    expect(drawn).toBe(3)
+    expect(secret).not.toContain(key.id.slice(-8))
+  })
+})
+
+describe('a key that is rolled', () => {
+  test('opens with both secrets for a day, then with the new one, and counts as one', async () => {
+    const { key, secret: former } = await issue()
+    const rolled = await rollKey(needs(), key)
+    expect(rolled?.formerUntil).toEqual(new Date(NOON.getTime() + ROLL_MS))
+    expect(rolled?.secret.startsWith(key.prefix)).toBe(true)
+    await shop.store.spendRequest(key.id, time)
+    for (const secret of [former, rolled?.secret ?? '']) {
+      expect(await found(secret)).toMatchObject({ id: key.id, used: 1 })
+    }
+    time = new Date(NOON.getTime() + DAY - 1)
+    expect(await found(former)).toMatchObject({ id: key.id })
+    time = new Date(NOON.getTime() + DAY)
+    expect(await found(former)).toBeUndefined()
+    expect(await found(rolled?.secret ?? '')).toMatchObject({ id: key.id, used: 1 })
+  })
+
+  test('has no new secret once it is revoked, or was never there', async () => {
+    const { key } = await issue()
+    await shop.store.revokeKey(key.id)
+    expect(await rollKey(needs(), key)).toBeUndefined()
+    expect(await rollKey(needs(), { id: 'key_x', prefix: 'mf_live_abcd' })).toBeUndefined()
+  })
+})
+
+describe('a key is meant', () => {
+  test('by its id, by its prefix, and by all of it', async () => {
+    const { key, secret } = await issue()
+    await issue()
+    for (const name of [key.id, key.prefix, secret]) {
+      expect(await keysNamed(needs(), name)).toEqual([key])
+    }
+  })
+
+  test('by none of what is only like it', async () => {
+    const { key, secret } = await issue()
+    for (const name of ['', 'key_', key.prefix.slice(0, -1), `${secret}x`, secret.slice(0, -1)]) {
+      expect(await keysNamed(needs(), name)).toEqual([])
+    }
+  })
+
+  test('together with others of the same prefix', async () => {
+    const same = { ...needs(), randomBytes: twins() }
+    const [one, two] = [
+      await issueKey(same, { plan: starter, label: '', mode: 'live' }),
+      await issueKey(same, { plan: starter, label: '', mode: 'live' }),
+    ]
+    expect(one.key.prefix).toBe(two.key.prefix)
+    const ids = (await keysNamed(needs(), one.key.prefix)).map(({ id }) => id)
+    expect(ids.sort()).toEqual([one.key.id, two.key.id].sort())
+  })
+
+  /** Of each key the first draw, its prefix, is the same. */
+  function twins() {
+    let draws = 0
+    return (count: number) => (draws++ % 3 === 0 ? new Uint8Array(count) : randomBytes(count))
+  }
+})
+
+describe('usage', () => {
+  test('is told for thirty days, today the last, each day without any as 0', async () => {
+    const { key } = await issue()
+    const today = dayOf(NOON)
+    for (const [daysAgo, count] of [
+      [30, 5],
+      [29, 1],
+      [3, 2],
+      [0, 4],
+    ] as const) {
+      const then = new Date(NOON.getTime() - daysAgo * DAY)
+      for (let spent = 0; spent < count; spent += 1) {
+        // Oldest first: a clock that steps back counts on the day that is open.
+        await shop.store.spendRequest(key.id, then)
+      }
+    }
+    const days = await keyUsage(needs(), key.id)
+    expect(days.map(({ day }) => day)).toEqual(
+      Array.from({ length: 30 }, (_, at) => today - 29 + at),
+    )
+    expect(days.filter(({ count }) => count > 0)).toEqual([
+      { day: today - 29, count: 1 },
+      { day: today - 3, count: 2 },
+      { day: today, count: 4 },
+    ])
+  })
+
+  test('is thirty times 0 for a key nobody knows', async () => {
+    const days = await keyUsage(needs(), 'key_x')
+    expect(days.map(({ count }) => count)).toEqual(Array(30).fill(0))
+  })
+})

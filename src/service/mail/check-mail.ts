@@ -1,0 +1,90 @@
+import type { MessageSummary } from '../../core/message.ts'
+import type { Session } from '../../core/session.ts'
+import type { MailStore, Page } from '../../store/store.ts'
+import { type LiveSessionNeeds, liveSession } from '../sessions/live-session.ts'
+import type { CodeLooks } from './code-lookup.ts'
+import { type MailboxView, type MailboxViewNeeds, mailboxViews, newerTest } from './mailbox-view.ts'
+import { pollUntil, type SharedPolls } from './shared-poll.ts'
+
+export interface AwaitMailNeeds extends MailboxViewNeeds {
+  mailboxPolls: SharedPolls<MailboxView>
+}
+
+export interface ListMailNeeds extends LiveSessionNeeds {
+  store: Pick<MailStore, 'findSession' | 'listMessages'>
+  codes: Pick<CodeLooks, 'look'>
+}
+
+interface Listed {
+  /** As it was before the list was made. */
+  session: Session
+  /** Newest first. */
+  messages: MessageSummary[]
+  /** False: some messages were not looked at and will not be unless they are listed again. */
+  whole: boolean
+}
+
+interface Wait {
+  token: string
+  /** What was found before it came to waiting. */
+  session: Session
+  seconds: number
+  /** True when this state of the mailbox is worth an answer. */
+  worth(state: MailboxState): boolean | Promise<boolean>
+  signal: AbortSignal
+  /** How often to look without being woken. */
+  lookMs: number
+}
+
+/** What is in the mailbox, with the codes that are found in a little while. The session was found live by the same request. */
+export async function listMail(
+  needs: ListMailNeeds,
+  { token, session }: { token: string; session: Session },
+  page: Page,
+): Promise<Listed> {
+  const { store, codes } = needs
+  const messages = await store.listMessages(session.id, page)
+  const looking = codes.look(session.id, messages)
+  if (!looking) return { session, messages, whole: true }
+  if (!(await looking.found())) return { session, messages, whole: looking.whole }
+  const current = await liveSession(needs, token)
+  const again = await store.listMessages(current.id, page)
+  // For what came meanwhile nobody waits once more.
+  const rest = codes.look(current.id, again)
+  return { session: current, messages: again, whole: rest?.whole ?? true }
+}
+
+/** Has the newest messages looked at, where a former answer may have been given before they were. False as in a list. */
+export async function lookAtNewest(
+  { store, codes }: ListMailNeeds,
+  session: Session,
+  limit: number,
+): Promise<boolean> {
+  if (session.count === 0) return true
+  const messages = await store.listMessages(session.id, { sinceId: 0, limit })
+  return codes.look(session.id, messages)?.whole ?? true
+}
+
+/** What decides whether a wait is over. */
+export type MailboxState = Pick<MailboxView, 'session' | 'hasNewer'>
+
+/** Waits until the mailbox is worth an answer or the time is over. Throws when the session ends meanwhile. */
+export async function awaitMail(
+  needs: AwaitMailNeeds,
+  { seconds, worth, ...watched }: Wait,
+): Promise<{ session: Session; timedOut: boolean }> {
+  const wanted = { ...mailboxViews(needs, watched), seconds }
+  return await pollUntil(needs.mailboxPolls, wanted, async (view, over) => {
+    const found = await worth(view)
+    return found || over ? { session: view.session, timedOut: !found } : undefined
+  })
+}
+
+/** The mailbox as a request found it, before it waits. */
+export function mailboxState(
+  { store }: { store: Pick<MailStore, 'listMessages'> },
+  session: Session,
+): MailboxState {
+  const newest = (limit: number) => store.listMessages(session.id, { sinceId: 0, limit })
+  return { session, hasNewer: newerTest(session, newest) }
+}

@@ -1,0 +1,118 @@
+import type { Bus } from '../../bus/bus.ts'
+import type { Log } from '../../core/log.ts'
+import type { MessageSummary } from '../../core/message.ts'
+import { Problem, StoreAway } from '../../core/problem.ts'
+import type { MailboxId } from '../../core/session.ts'
+import type { MailStore } from '../../store/store.ts'
+import { logFault } from '../background/log-fault.ts'
+import { type Lookup, type LookupLimits, openLookupQueue } from './lookup-queue.ts'
+import type { Parsed } from './parsed-mail.ts'
+import type { SenderChecked } from './sender-checks.ts'
+import { within } from '../background/within.ts'
+
+export interface CodeLooks {
+  /** Has those of the messages looked at that nobody has looked at. Undefined when there are none. `client`: see Lookup. */
+  look(
+    mailbox: MailboxId,
+    messages: readonly MessageSummary[],
+    client?: string,
+  ): Looking | undefined
+  close(): void
+}
+
+interface Looking {
+  /** False: too many wait. Whoever keeps what he saw of these messages would never see their codes. */
+  whole: boolean
+  /** Waits for them a little while, in all. True when there are codes by then: it is worth listing again. */
+  found(): Promise<boolean>
+}
+
+export interface CodeLookNeeds {
+  store: Pick<MailStore, 'findMessage' | 'noteCode'>
+  bus: Pick<Bus, 'wake'>
+  parsed: Parsed
+  senderChecks: SenderChecked
+  log: Pick<Log, 'error'>
+}
+
+interface CodeLookOptions {
+  /** So long a list or an event waits for a code. */
+  patienceMs: number
+  limits?: LookupLimits
+}
+
+// One child reads these, and while it does the next are fetched and the last are kept.
+const LIMITS: LookupLimits = {
+  atOnce: 8,
+  atOncePerOwner: 4,
+  waiting: 10_000,
+  waitingPerOwner: 1_000,
+  restMs: 1_000,
+  longestRestMs: 30_000,
+}
+
+/**
+ * Reads the likeliest code out of mail that somebody watches or lists, and notes it with the message; those who wait for news of
+ * the mailbox are woken. Each message is looked at once, in the background.
+ */
+export function lookForCodes(
+  { store, bus, parsed, senderChecks, log }: CodeLookNeeds,
+  { patienceMs, limits = LIMITS }: CodeLookOptions,
+): CodeLooks {
+  const lookups = openLookupQueue({ run: lookAt, failed, limits })
+
+  async function lookAt({ mailbox, id, client }: Lookup): Promise<string> {
+    const message = await store.findMessage(mailbox, id)
+    if (!message) return ''
+    // Another thread was quicker.
+    if (message.code !== undefined) return message.code
+    const { recipient, size } = message
+    const request = { client, mailbox: recipient, size, background: true }
+    const mail = await parsed(message.rawId, request)
+    if (!mail) return ''
+    // Whoever opens it then need not wait for them.
+    void senderChecks(message, 'later')
+    const code = mail.codes[0]?.value ?? ''
+    const noted = await store.noteCode({ mailbox, id, code }).catch(asStoreAway)
+    // Not those who wait with a key: they see no codes.
+    if (noted && code !== '') bus.wake(mailbox)
+    return code
+  }
+
+  function failed(error: unknown): void {
+    logFault(log, error, 'a mail could not be looked at for a code')
+  }
+
+  return {
+    look(mailbox, messages, client) {
+      const asked = messages.filter(({ code }) => code === undefined)
+      if (asked.length === 0) return undefined
+      const looks = asked.map(({ id }) => lookups.add({ mailbox, id, client }))
+      return {
+        whole: !looks.includes(undefined),
+        async found() {
+          let isFound = false
+          const each = looks.map(async (look) => {
+            if (await look) isFound = true
+          })
+          await within(patienceMs, Promise.all(each))
+          return isFound
+        },
+      }
+    },
+    close: lookups.close,
+  }
+}
+
+/** A store that is full refuses the next look-up as well. */
+function asStoreAway(error: unknown): never {
+  throw error instanceof Problem ? new StoreAway(error) : error
+}
+
+/** The same for requests of one client. */
+export function looksOf(
+  { look }: Pick<CodeLooks, 'look'>,
+  client: string | undefined,
+): Pick<CodeLooks, 'look'> {
+  return { look: (mailbox, messages) => look(mailbox, messages, client) }
+}

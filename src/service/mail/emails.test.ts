@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { scratchMail } from '../../../test/scratch.ts'
+import type { Mail } from '../../core/message.ts'
+import { Problem } from '../../core/problem.ts'
+import { address, HOUR, head, openScene, type Scene, START } from '../../store/contract/fixture.ts'
+import {
+  type EmailQuery,
+  emailsMark,
+  listEmails as listFor,
+  newestEmail,
+  parseTo,
+} from './emails.ts'
+
+const ROOM = {
+  mailbox: { maxMessages: 1_000, maxBytes: 1e9 },
+  poolMaxBytes: 1e9,
+  maxMailBytes: 1e7,
+}
+
+let scene: Scene
+beforeAll(async () => {
+  scene = await openScene(await scratchMail(ROOM))
+})
+afterAll(() => scene.close())
+
+const query = (more: Partial<EmailQuery> = {}): EmailQuery => ({
+  keyId: 'k1',
+  to: undefined,
+  sinceId: 0,
+  beforeId: undefined,
+  limit: 100,
+  ...more,
+})
+
+const listEmails = (deps: Parameters<typeof listFor>[0], wish: EmailQuery) =>
+  listFor(deps, wish, { client: '192.0.2.1' })
+const textMail = (text: string) => ({ to: [], cc: [], text }) as unknown as Mail
+const needs = (more: Partial<Parameters<typeof listEmails>[0]> = {}) => ({
+  store: scene.store,
+  parsed: async () => textMail('text') as Mail | undefined,
+  readerPool: 'open' as const,
+  now: () => START,
+  ...more,
+})
+const send = async (to: string, subject: string) => {
+  assert.equal((await scene.send([to], { head: head(subject) })).outcome, 'kept')
+}
+const subjects = async (...[given, wish]: Parameters<typeof listEmails>) =>
+  (await listEmails(given, wish)).records.map(({ subject }) => subject)
+
+describe('what a key sees', () => {
+  beforeAll(async () => {
+    await scene.session('own@box.test', HOUR, 'k1')
+    await scene.session('theirs@box.test', HOUR, 'k2')
+    await scene.session('nobodys@box.test', HOUR)
+    for (const to of ['own@box.test', 'theirs@box.test', 'nobodys@box.test', 'any@pool.test']) {
+      await send(to, to)
+    }
+  })
+  const [own, any] = ['own@box.test', 'any@pool.test']
+
+  for (const [readerPool, all, byAddress] of [
+    ['open', [any, own], [any]],
+    ['by-address', [own], [any]],
+    ['off', [own], []],
+  ] as const) {
+    test(`${readerPool}: without an address, and with one`, async () => {
+      const given = needs({ readerPool })
+      assert.deepEqual(await subjects(given, query()), all)
+      assert.deepEqual(await subjects(given, query({ to: address(any) })), byAddress)
+      assert.deepEqual(await subjects(given, query({ to: address(own) })), [own])
+      for (const other of ['theirs@box.test', 'nobodys@box.test']) {
+        const wish = query({ to: address(other) })
+        assert.deepEqual(await subjects(given, wish), [])
+        assert.equal(await newestEmail(given, wish), 0)
+        assert.equal(
+          await emailsMark(given, wish),
+          await emailsMark(given, query({ to: address('never@box.test') })),
+          'nor that there is any',
+        )
+      }
+    })
+  }
+})
+
+describe('a page', () => {
+  const to = address('pages@pool.test')
+  beforeAll(async () => {
+    for (const subject of ['1', '2', '3', '4', '5']) await send(to, subject)
+  })
+
+  test('leads from one to the next until there is no more', async () => {
+    const pages: string[][] = []
+    let beforeId: number | undefined
+    do {
+      const page = await listEmails(needs(), query({ to, beforeId, limit: 2 }))
+      pages.push(page.records.map(({ subject }) => subject))
+      beforeId = page.nextAfter
+    } while (beforeId !== undefined)
+    assert.deepEqual(pages, [['5', '4'], ['3', '2'], ['1']])
+  })
+
+  test('that is exactly full has no next one', async () => {
+    assert.equal((await listEmails(needs(), query({ to, limit: 5 }))).nextAfter, undefined)
+  })
+
+  test('ends at 8 MB, and the next one goes on', async () => {
+    const parsed = async () => textMail('\u0001'.repeat(256 * 1024))
+    // Such a character is six in JSON: five bodies are 7.5 MB, and only their text is 1.25.
+    const first = await listEmails(needs({ parsed }), query({ to }))
+    assert.equal(first.records.length, 5)
+    for (const subject of ['6', '7']) await send(to, subject)
+    const page = await listEmails(needs({ parsed }), query({ to }))
+    assert.deepEqual(
+      page.records.map(({ subject }) => subject),
+      ['7', '6', '5', '4', '3'],
+    )
+    const wish = query({ to, beforeId: page.nextAfter })
+    assert.deepEqual(await subjects(needs({ parsed }), wish), ['2', '1'])
+  })
+
+  test('ends when it takes too long, and the next one goes on', async () => {
+    let passed = 0
+    const slow = needs({
+      now: () => new Date(START.getTime() + passed),
+      async parsed() {
+        passed += 2_500
+        return textMail('slow')
+      },
+    })
+    const { records, nextAfter } = await listEmails(slow, query({ to, limit: 100 }))
+    assert.equal(records.length, 4)
+    const rest = await subjects(needs(), query({ to, beforeId: nextAfter }))
+    assert.deepEqual(rest, ['3', '2', '1'])
+  })
+
+  test('ends where the parser is overloaded, but not before its first record', async () => {
+    let parses = 0
+    const parsed = async () => {
+      parses += 1
+      if (parses > 5) throw new Problem('overloaded', 'x', 1)
+      return textMail('text')
+    }
+    const { records, nextAfter } = await listEmails(needs({ parsed }), query({ to }))
+    assert.equal(records.length, 4)
+    assert.deepEqual(await subjects(needs(), query({ to, beforeId: nextAfter })), ['3', '2', '1'])
+    await assert.rejects(listEmails(needs({ parsed }), query({ to })), { code: 'overloaded' })
+  })
+
+  test('leaves out what went away meanwhile, and the pages after it are whole', async () => {
+    const gone = needs({ parsed: async () => undefined })
+    const page = await listEmails(gone, query({ to, limit: 3 }))
+    assert.deepEqual(page.records, [])
+    assert.deepEqual(await subjects(needs(), query({ to, beforeId: page.nextAfter })), [
+      '4',
+      '3',
+      '2',
+      '1',
+    ])
+  })
+
+  test('is parsed a few at a time', async () => {
+    let atOnce = 0
+    let most = 0
+    const parsed = async () => {
+      atOnce += 1
+      most = Math.max(most, atOnce)
+      await new Promise(setImmediate)
+      atOnce -= 1
+      return textMail('text')
+    }
+    assert.equal((await subjects(needs({ parsed }), query({ to }))).length, 7)
+    assert.equal(most, 4)
+  })
+})
+
+describe('to', () => {
+  for (const [text, expected] of [
+    ['ann@box.test', 'ann@box.test'],
+    ['  Ann@BOX.test ', 'ann@box.test'],
+    ['Ann <Ann@box.test>', 'ann@box.test'],
+    ['"Lee, Ann" <ann@box.test> ', 'ann@box.test'],
+    ['<ann@box.test>', 'ann@box.test'],
+    ['ann@bücher.test', 'ann@xn--bcher-kva.test'],
+    ['ann+tag@box.test', 'ann+tag@box.test'],
+  ] as const) {
+    test(`${text} is ${expected}`, () => assert.equal(parseTo(text), expected))
+  }
+
+  for (const text of [
+    'ann',
+    '@box.test',
+    'ann@',
+    'ann@box.test, bob@box.test',
+    'Ann <ann@box.test',
+    '<ann@box.test> Ann',
+    '<<ann@box.test>>',
+    '<>',
+    '%@box.test',
+    '*',
+    'ann tag@box.test',
+    'a..b@box.test',
+    'ann@box.test\0',
+    '"ann"@box.test',
+  ]) {
+    test(`${JSON.stringify(text)} is refused by name`, () => {
+      assert.throws(
+        () => parseTo(text),
+        (error) => error instanceof Problem && error.message.startsWith('to: '),
+      )
+    })
+  }
+})

@@ -1,0 +1,132 @@
+import { type Address, parseAddress } from '../../core/address.ts'
+import type { Message } from '../../core/message.ts'
+import { Problem } from '../../core/problem.ts'
+import type { MailStore, ReaderScope } from '../../store/store.ts'
+import { type EmailRecord, emailRecord } from './email-record.ts'
+import type { Parsed } from './parsed-mail.ts'
+
+export interface EmailsNeeds {
+  store: Pick<MailStore, 'readerMark' | 'listReaderMessages'>
+  parsed: Parsed
+  readerPool: ReaderPool
+  now(): Date
+}
+
+/** What keys see of the pool: all of it, what they know the address of, or nothing. */
+export type ReaderPool = 'open' | 'by-address' | 'off'
+
+/** Which mail is asked for. */
+export interface EmailQuery {
+  keyId: string
+  to: Address | undefined
+  /** Only newer ones. */
+  sinceId: number
+  /** Only older ones: the last of the page before. */
+  beforeId: number | undefined
+  limit: number
+}
+
+interface EmailPage {
+  /** Newest first. */
+  records: EmailRecord[]
+  /** After which one the next page begins; undefined: there is none. */
+  nextAfter: number | undefined
+}
+
+const MAX_PAGE_BYTES = 8 * 1024 * 1024
+// Mail can be made to take long to parse. What is parsed is kept: the next page goes on from there.
+const MAX_PAGE_MS = 15_000
+// Two processes parse: more at once would only wait there, and hold more mail in memory.
+const AT_ONCE = 4
+
+/** What of this query the key may see, as a mark: equal as long as the answer is. */
+export async function emailsMark(needs: EmailsNeeds, query: EmailQuery): Promise<string> {
+  return await needs.store.readerMark(scopeOf(needs, query))
+}
+
+/** The id of the newest message that the key may see; 0 when there is none. */
+export async function newestEmail(needs: EmailsNeeds, query: EmailQuery): Promise<number> {
+  const page = { sinceId: 0, beforeId: undefined, limit: 1 }
+  const [message] = await needs.store.listReaderMessages(scopeOf(needs, query), page)
+  return message?.id ?? 0
+}
+
+/** For whom a page is made. */
+export interface PageReader {
+  /** Rate-limit key of the client; undefined if rate limits do not apply. */
+  client: string | undefined
+  signal?: AbortSignal
+}
+
+/** One page. It ends early where it grows too large or takes too long, but never before its first record. */
+export async function listEmails(
+  needs: EmailsNeeds,
+  query: EmailQuery,
+  reader: PageReader,
+): Promise<EmailPage> {
+  const { sinceId, beforeId, limit } = query
+  // One more than wanted tells whether there is a next page.
+  const page = { sinceId, beforeId, limit: limit + 1 }
+  const messages = await needs.store.listReaderMessages(scopeOf(needs, query), page)
+  const wanted = messages.slice(0, limit)
+  const records: EmailRecord[] = []
+  const endsAt = needs.now().getTime() + MAX_PAGE_MS
+  let bytes = 0
+  try {
+    for await (const record of recordsOf(needs.parsed, wanted, reader)) {
+      bytes += sizeOf(record)
+      const last = records.at(-1)
+      const isOver = bytes > MAX_PAGE_BYTES || needs.now().getTime() > endsAt
+      if (last && isOver) return { records, nextAfter: last.id }
+      records.push(record)
+    }
+  } catch (error) {
+    const last = records.at(-1)
+    const isBusy = error instanceof Problem && error.code === 'overloaded'
+    if (!last || !isBusy) throw error
+    return { records, nextAfter: last.id }
+  }
+  return { records, nextAfter: messages.length > limit ? wanted.at(-1)?.id : undefined }
+}
+
+/** Mail that went away meanwhile is left out. */
+async function* recordsOf(
+  parsed: Parsed,
+  messages: readonly Message[],
+  reader: PageReader,
+): AsyncGenerator<EmailRecord> {
+  for (let at = 0; at < messages.length; at += AT_ONCE) {
+    const some = messages.slice(at, at + AT_ONCE)
+    const mails = await Promise.all(
+      some.map(({ rawId, recipient: mailbox, size }) =>
+        parsed(rawId, { ...reader, mailbox, size }),
+      ),
+    )
+    for (const [index, message] of some.entries()) {
+      const mail = mails[index]
+      if (mail) yield emailRecord(message, mail)
+    }
+  }
+}
+
+function sizeOf(record: EmailRecord): number {
+  return Buffer.byteLength(JSON.stringify(record))
+}
+
+function scopeOf(needs: EmailsNeeds, { keyId, to }: EmailQuery): ReaderScope {
+  return { keyId, pool: seesPool(needs.readerPool, to), to, now: needs.now() }
+}
+
+export function seesPool(pool: ReaderPool, to: Address | undefined): boolean {
+  return pool === 'open' || (pool === 'by-address' && to !== undefined)
+}
+
+/** `ann@box.test`, or the same with a name around it: `Ann <ann@box.test>`. */
+export function parseTo(text: string): Address {
+  const [, inside] = /^[^<>]*<([^<>]*)>\s*$/.exec(text) ?? []
+  const address = parseAddress((inside ?? text).trim())
+  if (!address) {
+    throw new Problem('invalid_parameter', 'to: give one e-mail address; a + is written %2B.')
+  }
+  return address
+}

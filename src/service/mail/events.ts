@@ -1,0 +1,138 @@
+import { Problem, type ProblemCode, StoreAway } from '../../core/problem.ts'
+import type { Session } from '../../core/session.ts'
+import {
+  type ClientLooks,
+  type MailboxView,
+  type MailboxViewNeeds,
+  type MailChange,
+  mailboxViews,
+  type Seen,
+} from './mailbox-view.ts'
+import type { SharedPolls } from './shared-poll.ts'
+
+export interface MailEventsNeeds extends MailboxViewNeeds {
+  mailboxPolls: SharedPolls<MailboxView>
+  codes: ClientLooks
+}
+
+export type MailEvent =
+  | MailChange
+  | { kind: 'end'; reason: 'expired' | 'deleted' }
+  /** Nothing happened for a while. */
+  | { kind: 'beat' }
+
+interface Following {
+  token: string
+  session: Session
+  /** Messages up to this one are known to the reader. */
+  sinceId: number
+  /** He has been here before, and may have missed something. */
+  resumes: boolean
+  beatMs: number
+  /** How often to look without being woken. */
+  lookMs: number
+  signal: AbortSignal
+}
+
+/** Tells what happens to a mailbox, in order, until its session ends. Throws the signal's reason once that is aborted. */
+export async function* mailEvents(
+  needs: MailEventsNeeds,
+  following: Following,
+): AsyncGenerator<MailEvent> {
+  const { signal, beatMs } = following
+  const wanted = mailboxViews(needs, following)
+  // While we stop, a stream still tells what its reader missed, once.
+  const views = signal.aborted
+    ? onePoll(wanted.open(new AbortController().signal), signal)
+    : needs.mailboxPolls.subscribe(wanted)
+  let isBeatDue = false
+  const beating = setInterval(() => {
+    isBeatDue = true
+    views.wake()
+  }, beatMs)
+  const readEvents = eventReader(needs, following)
+  try {
+    for (;;) {
+      if ((yield* readEvents(views)) === 'ended') return
+      if (isBeatDue) yield { kind: 'beat' }
+      isBeatDue = false
+    }
+  } finally {
+    clearInterval(beating)
+    views.end()
+  }
+}
+
+interface Views {
+  next(): Promise<MailboxView | undefined>
+  wake(): void
+  end(): void
+}
+
+function onePoll(poll: () => Promise<MailboxView>, signal: AbortSignal): Views {
+  let isDone = false
+  return {
+    async next() {
+      if (isDone) throw signal.reason
+      isDone = true
+      return await poll()
+    },
+    wake() {},
+    end() {},
+  }
+}
+
+/**
+ * Tells what is new in each view. One that finds the store away tells nothing, and the next one tells what it missed: a
+ * browser whose stream is refused never comes back by itself.
+ */
+function eventReader(
+  { now, codes }: MailEventsNeeds,
+  { session, sinceId, resumes, signal }: Following,
+): (views: Views) => AsyncGenerator<MailEvent, 'ended' | undefined> {
+  // Who comes back is told again of what is young: its code may have been found while he was away.
+  const youngSince = resumes ? now().getTime() - YOUNG_MS : Number.POSITIVE_INFINITY
+  let seen: Seen | undefined
+
+  async function* changesIn(view: MailboxView): AsyncGenerator<MailEvent> {
+    seen ??= await view.begin({ sinceId, youngSince })
+    if (view.session.version === seen.version) return
+    for (const step of [view.changed, view.arrived]) {
+      const { events, seen: next } = await step(seen, codes)
+      seen = next
+      yield* events
+    }
+  }
+
+  return async function* readEvents(views) {
+    let end: 'expired' | 'deleted' | undefined
+    try {
+      const view = await views.next()
+      if (view?.session.id === session.id) yield* changesIn(view)
+      // A revived session is another mailbox: this one is over.
+      else if (view) end = 'expired'
+    } catch (error) {
+      // A poll that nobody waits for any more ends with an error of its own.
+      if (signal.aborted && !(error instanceof Problem)) throw signal.reason
+      end = endOf(error)
+    }
+    if (end === undefined) return undefined
+    yield { kind: 'end', reason: end }
+    return 'ended'
+  }
+}
+
+/** How the session ended; undefined when the store is away. Throws any other error. */
+function endOf(error: unknown): 'expired' | 'deleted' | undefined {
+  const reason = error instanceof Problem ? ENDS[error.code] : undefined
+  if (!reason && !(error instanceof StoreAway)) throw error
+  return reason
+}
+
+const ENDS: Partial<Record<ProblemCode, 'expired' | 'deleted'>> = {
+  session_expired: 'expired',
+  invalid_token: 'deleted',
+}
+
+// Longer than a code takes to be found, and than most connections are down.
+const YOUNG_MS = 5 * 60_000

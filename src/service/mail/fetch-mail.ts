@@ -1,0 +1,84 @@
+import type { Bus } from '../../bus/bus.ts'
+import type { Address } from '../../core/address.ts'
+import type { AccountHealth, FolderState } from '../../core/gmail.ts'
+import type { Envelope } from '../../core/message.ts'
+import type { FetchedRecipient } from '../../core/recipient.ts'
+import { accountTopic } from '../../core/session.ts'
+import { readHead } from '../../mime/head.ts'
+import { headerBlock, readFields, unfold } from '../../mime/header-block.ts'
+import type { MailStore } from '../../store/store.ts'
+import { topicsOf } from './receive.ts'
+
+interface Needs {
+  store: Pick<
+    MailStore,
+    | 'findAliases'
+    | 'addFetched'
+    | 'listDeferred'
+    | 'dropDeferred'
+    | 'readFolder'
+    | 'keepFolder'
+    | 'oldestAlias'
+    | 'reportAccount'
+  >
+  bus: Pick<Bus, 'wake' | 'subscribe'>
+  now(): Date
+}
+
+// Of one query: as many heads as are fetched at once.
+const DEFERRED_AT_ONCE = 50
+
+/** One mail of an account, for at least one alias. */
+export interface FetchedFromFolder {
+  folder: string
+  uid: number
+  state: FolderState
+  recipients: FetchedRecipient[]
+  raw: Uint8Array
+  /** When the account took it. */
+  receivedAt: Date
+}
+
+/** What the house does with the mail of one account: what the door that fetches it needs, but chance and a log. */
+export function accountMail({ store, bus, now }: Needs, accountId: number) {
+  return {
+    aliases: (addresses: readonly Address[]) => store.findAliases(accountId, addresses, now()),
+
+    /** Keeps one mail for those aliases that still live and have room, then wakes those who wait. */
+    async receive({ raw, ...fetched }: FetchedFromFolder) {
+      const envelope = fetchedEnvelope(raw)
+      const head = readHead(raw, envelope.mailFrom)
+      const mail = { ...fetched, accountId, envelope, head, raw, now: now() }
+      const kept = await store.addFetched(mail)
+      if (kept.outcome !== 'kept') return kept.outcome
+      for (const topic of topicsOf(kept.recipients)) bus.wake(topic)
+      return kept.deferred ? 'partly' : 'kept'
+    },
+
+    deferred: (folder: string, uidValidity: number) =>
+      store.listDeferred({ accountId, folder, uidValidity, now: now(), limit: DEFERRED_AT_ONCE }),
+    dropDeferred: (folder: string, uidValidity: number, uids: readonly number[]) =>
+      store.dropDeferred({ accountId, folder, uidValidity, uids }),
+
+    folder: (name: string) => store.readFolder(accountId, name),
+    passed: (name: string, state: FolderState) => store.keepFolder(accountId, name, state),
+    oldestAlias: () => store.oldestAlias(accountId, now()),
+    report: (health: AccountHealth, reason: string) =>
+      store.reportAccount(accountId, health, reason),
+    onLook: (look: () => void) => bus.subscribe(accountTopic(accountId), look),
+    now,
+  }
+}
+
+/** Who brought the mail to the account we do not know; the server there has written down what it was told of the sender. */
+function fetchedEnvelope(raw: Uint8Array): Envelope {
+  return { clientIp: '', helo: '', mailFrom: returnPath(raw), tls: undefined, protocol: 'IMAP' }
+}
+
+/** The topmost one is the server's; one that the sender wrote stands below. */
+function returnPath(raw: Uint8Array): string {
+  for (const { key, value } of readFields(headerBlock(raw))) {
+    if (key === 'return-path') return /<([^<>]*)>/.exec(unfold(value))?.[1]?.trim() ?? ''
+  }
+  return ''
+}

@@ -1,0 +1,211 @@
+import type { MessageSummary } from '../../core/message.ts'
+import type { Session } from '../../core/session.ts'
+import type { MailStore } from '../../store/store.ts'
+import { type LiveSessionNeeds, liveSession } from '../sessions/live-session.ts'
+import type { CodeLooks } from './code-lookup.ts'
+import type { Wanted } from './shared-poll.ts'
+
+export interface MailboxViewNeeds extends LiveSessionNeeds {
+  store: Pick<MailStore, 'findSession' | 'listMessages' | 'listMessageIds'>
+}
+
+/** Looks up codes for the client of one subscriber: those who share a view are not charged for each other. */
+export type ClientLooks = Pick<CodeLooks, 'look'>
+
+/**
+ * A mailbox as one poll found it. All who wait for news of the mailbox share it: each list is read at most once, when the
+ * first of them asks for it.
+ */
+export interface MailboxView {
+  session: Session
+  /** True if there is a message newer than this one. */
+  hasNewer(sinceId: number): Promise<boolean>
+  /** What a reader knows who has the messages up to `sinceId`. */
+  begin(reader: { sinceId: number; youngSince: number }): Promise<Seen>
+  /** Deletions, and codes found since, oldest first. */
+  changed(seen: Seen, codes: ClientLooks): Promise<Step>
+  /** New messages, oldest first. */
+  arrived(seen: Seen, codes: ClientLooks): Promise<Step>
+}
+
+/** What a reader knows. Never changed: readers who know the same share one, and with it the work of comparing. */
+export interface Seen {
+  readonly version: number
+  readonly lastId: number
+  readonly ids: ReadonlySet<number>
+  /** Those that nobody has looked at, as far as the reader was told. */
+  readonly unlooked: ReadonlySet<number>
+}
+
+export type MailChange =
+  | { kind: 'message'; message: MessageSummary }
+  /** A code was found in a message that the reader knows without. */
+  | { kind: 'updated'; message: MessageSummary }
+  | { kind: 'deleted'; id: number }
+
+export interface Step {
+  events: readonly MailChange[]
+  /** What the reader knows once it was told. */
+  seen: Seen
+}
+
+/** What to subscribe to for views of this mailbox. */
+export function mailboxViews(
+  needs: MailboxViewNeeds,
+  { token, session, lookMs, signal }: Watched,
+): Wanted<MailboxView> {
+  const open: Wanted<MailboxView>['open'] = (left) => {
+    const intern = interning()
+    return async () => viewOf(needs, await liveSession(needs, token), { left, intern })
+  }
+  // A revived session keeps its token but is another mailbox, with a topic of its own.
+  return { key: `${session.id} ${token}`, topics: [session.id], open, intervalMs: lookMs, signal }
+}
+
+interface Watched {
+  token: string
+  session: Session
+  /** How often to look without being woken. */
+  lookMs: number
+  signal: AbortSignal
+}
+
+interface Sharing {
+  /** Aborted when nobody waits any more. */
+  left: AbortSignal
+  intern(seen: Seen): Seen
+}
+
+// As many as a list shows.
+const LOOKED_BACK = 100
+
+/** True if the mailbox has a message newer than `sinceId`. */
+export function newerTest(
+  session: Session,
+  newest: (limit: number) => Promise<MessageSummary[]>,
+): MailboxView['hasNewer'] {
+  return async (sinceId) => {
+    if (session.count === 0 || session.lastId <= sinceId) return false
+    // The newest may have been deleted, so its id alone proves nothing.
+    const [message] = await newest(1)
+    return message !== undefined && message.id > sinceId
+  }
+}
+
+function viewOf(needs: MailboxViewNeeds, session: Session, sharing: Sharing): MailboxView {
+  const { newest, ids, lookedAt, newMessages } = listsOf(needs, session, sharing.left)
+  return {
+    session,
+    hasNewer: newerTest(session, newest),
+    // Of what the reader knows, the newest which nobody has looked at will be looked at: somebody watches the mailbox.
+    async begin({ sinceId, youngSince }) {
+      const known = (await newest(LOOKED_BACK)).filter(({ id }) => id <= sinceId)
+      const untold = known.filter((one) => isUnlooked(one) || +one.receivedAt >= youngSince)
+      return { version: -1, lastId: sinceId, ids: new Set(), unlooked: idsOf(untold) }
+    },
+    changed: onceEach(async (seen, codes) => {
+      const there = await ids('ids')
+      const gone = [...seen.ids].filter((id) => !there.has(id))
+      const { unlooked, found } = await lookedAt(seen, codes)
+      const events = [
+        ...gone.map((id) => ({ kind: 'deleted' as const, id })),
+        ...found.map((message) => ({ kind: 'updated' as const, message })),
+      ]
+      const known = gone.length === 0 ? seen.ids : seen.ids.difference(new Set(gone))
+      return { events, seen: { ...seen, ids: known, unlooked } }
+    }),
+    arrived: onceEach(async (seen, codes) => {
+      const there = await ids('ids')
+      const messages = await newMessages(seen.lastId, codes)
+      // Of what came or went between the reads, the next poll tells: it was told as a message first.
+      const known = [...there].filter((id) => id <= seen.lastId)
+      const next: Seen = {
+        version: session.version,
+        lastId: messages[0]?.id ?? seen.lastId,
+        ids: new Set([...known, ...idsOf(messages)]),
+        unlooked: seen.unlooked.union(idsOf(messages.filter(isUnlooked))),
+      }
+      const events = messages.map((message) => ({ kind: 'message' as const, message })).toReversed()
+      return { events, seen: sharing.intern(next) }
+    }),
+  }
+}
+
+/** What a view reads of the mailbox: each list once. Nothing more is read when nobody waits any more. */
+function listsOf({ store }: MailboxViewNeeds, session: Session, left: AbortSignal) {
+  const list = async (sinceId: number, limit: number) => {
+    left.throwIfAborted()
+    return await store.listMessages(session.id, { sinceId, limit })
+  }
+  const after = onceEach((sinceId: number) => list(sinceId, Number.MAX_SAFE_INTEGER))
+
+  return {
+    newest: onceEach((limit: number) => list(0, limit)),
+    ids: onceEach(async (_all: 'ids') => {
+      left.throwIfAborted()
+      return new Set(await store.listMessageIds(session.id))
+    }),
+    /** Those in which a code has been found since, oldest first. */
+    async lookedAt({ unlooked }: Seen, codes: ClientLooks) {
+      if (unlooked.size === 0) return { unlooked, found: [] }
+      const told = (await after(Math.min(...unlooked) - 1)).filter(({ id }) => unlooked.has(id))
+      // At first all of them; later there may be room for those that were not taken on.
+      codes.look(session.id, told)
+      const found = told.filter(({ code = '' }) => code !== '').toReversed()
+      return { unlooked: idsOf(told.filter(isUnlooked)), found }
+    },
+    /** Newest first, with the codes that are found in a little while. */
+    async newMessages(sinceId: number, codes: ClientLooks): Promise<readonly MessageSummary[]> {
+      const messages = await after(sinceId)
+      if (!(await codes.look(session.id, messages)?.found())) return messages
+      // What came meanwhile has its own little while: the next poll tells of it.
+      const known = idsOf(messages)
+      const again = await list(sinceId, Number.MAX_SAFE_INTEGER)
+      return again.filter(({ id }) => known.has(id))
+    },
+  }
+}
+
+/** Gives readers who know the same the same object, so that the next poll compares once for all of them. */
+function interning(): (seen: Seen) => Seen {
+  let last: Seen | undefined
+  return (seen) => {
+    if (!last || !isSame(last, seen)) last = seen
+    return last
+  }
+}
+
+function isSame(one: Seen, other: Seen): boolean {
+  return (
+    one.version === other.version &&
+    one.lastId === other.lastId &&
+    isSameSet(one.unlooked, other.unlooked) &&
+    isSameSet(one.ids, other.ids)
+  )
+}
+
+function isSameSet(one: ReadonlySet<number>, other: ReadonlySet<number>): boolean {
+  return one.size === other.size && one.isSubsetOf(other)
+}
+
+/** Whatever else a caller passes, the first one's counts. */
+function onceEach<Key, Value, Rest extends unknown[]>(
+  make: (key: Key, ...rest: Rest) => Promise<Value>,
+): (key: Key, ...rest: Rest) => Promise<Value> {
+  const made = new Map<Key, Promise<Value>>()
+  return (key, ...rest) => {
+    const known = made.get(key)
+    if (known !== undefined) return known
+    const value = make(key, ...rest)
+    made.set(key, value)
+    return value
+  }
+}
+
+function isUnlooked({ code }: MessageSummary): boolean {
+  return code === undefined
+}
+
+function idsOf(messages: readonly MessageSummary[]): Set<number> {
+  return new Set(messages.map(({ id }) => id))
+}

@@ -1,0 +1,105 @@
+import type { Owner } from '../../core/fair-queue.ts'
+import type { Mail } from '../../core/message.ts'
+import { Problem } from '../../core/problem.ts'
+import type { Parse, Parser } from '../../mime/parser.ts'
+import type { MailStore } from '../../store/store.ts'
+
+export interface ParseOnceDeps {
+  store: Pick<MailStore, 'readRaw' | 'readParsed' | 'keepParsed' | 'obstacle'>
+  parser: Pick<Parser, 'use'>
+}
+
+/** On whose behalf a mail is parsed. */
+export interface ParseRequest {
+  /** Rate-limit key of the client; undefined if rate limits do not apply: fairness is then between mailboxes alone. */
+  client: string | undefined
+  /** The mailbox's address. */
+  mailbox: string
+  /** Nobody waits for it, and all others go first. */
+  background?: boolean
+}
+
+/** Parses and stores the mail; undefined when it is gone. A long one is not given to each of those who asked: it is in the store. */
+export type ParseOnce = (
+  rawId: number,
+  request: ParseRequest,
+  signal?: AbortSignal,
+) => Promise<Mail | 'stored' | undefined>
+
+/** However many ask for a mail at once, on whichever thread, it is parsed once. Mails are read only when their turn comes. */
+export function parseOnce({ store, parser }: ParseOnceDeps): ParseOnce {
+  /** How many wait for a mail. */
+  const readers = new Map<number, number>()
+  let isFull = false
+
+  // What nobody has asked to read takes no space from mail where that is scarce, and a write that finds none takes with it
+  // whatever shares its commit.
+  async function hasRoom(): Promise<boolean> {
+    return !isFull && (await store.obstacle()) === undefined
+  }
+
+  // A full disk keeps nobody from reading: the next reader then parses again.
+  async function keep(rawId: number, mail: Mail): Promise<boolean> {
+    try {
+      await store.keepParsed(rawId, mail)
+      isFull = false
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error
+      isFull = true
+    }
+    return !isFull
+  }
+
+  async function parseAndKeep(rawId: number, parse: Parse): Promise<Mail | 'stored' | undefined> {
+    const stored = await store.readParsed(rawId)
+    const raw = stored && isCurrent(stored) ? undefined : await store.readRaw(rawId)
+    if (!raw) return stored
+    const mail = await parse(raw.bytes)
+    const isKept = (readers.has(rawId) || (await hasRoom())) && (await keep(rawId, mail))
+    return isKept && sizeOf(mail) > MAX_GIVEN_LENGTH ? 'stored' : mail
+  }
+
+  return async (rawId, { background = false, ...request }, signal) => {
+    const count = (change: 1 | -1) => {
+      const left = (readers.get(rawId) ?? 0) + change
+      if (left > 0) readers.set(rawId, left)
+      else readers.delete(rawId)
+    }
+    if (!background) count(1)
+    try {
+      return await parser.use(rawId, { owner: ownerOf(request), background, signal }, (parse) =>
+        parseAndKeep(rawId, parse),
+      )
+    } finally {
+      if (!background) count(-1)
+    }
+  }
+}
+
+// A copy of each goes to each thread that asked.
+const MAX_GIVEN_LENGTH = 256 * 1024
+
+/** In characters, without what is short in every mail. */
+function sizeOf({ text, html, headers, links }: Mail): number {
+  let length = (text?.length ?? 0) + (html?.length ?? 0)
+  for (const { name, value } of headers) length += name.length + value.length
+  for (const { url } of links) length += url.length
+  return length
+}
+
+/** Version 0.1.0 stored no positions of attachments. */
+export function isCurrent({ attachments }: Mail): boolean {
+  return attachments.every(({ position }) => position !== undefined)
+}
+
+/** Whom work for a reader is charged to. */
+export function ownerOf({
+  client,
+  mailbox,
+}: {
+  client: string | undefined
+  mailbox: string | number
+}): Owner {
+  const keys = client === undefined ? [] : [`client ${client}`]
+  return [...keys, `mailbox ${mailbox}`]
+}

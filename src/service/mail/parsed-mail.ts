@@ -1,0 +1,56 @@
+import type { Mail } from '../../core/message.ts'
+import { Problem } from '../../core/problem.ts'
+import type { MailStore } from '../../store/store.ts'
+import { DEADLINE_MS, withDeadline } from '../deadline.ts'
+import type { LargeReads } from './large-reads.ts'
+import { isCurrent, type ParseOnce, type ParseRequest } from './parse-once.ts'
+
+export interface ParsedMailDeps {
+  store: Pick<MailStore, 'readParsed'>
+  parse: ParseOnce
+  largeReads: LargeReads
+  /** How long a reader waits; only tests set it. */
+  deadlineMs?: number
+}
+
+/** The parsed form of a stored mail; undefined when the mail is gone. */
+export type Parsed = (
+  rawId: number,
+  /** `size`: of the mail. */
+  request: ParsedRequest & { signal?: AbortSignal },
+) => Promise<Mail | undefined>
+
+interface ParsedRequest extends ParseRequest {
+  size: number
+}
+
+/**
+ * Reads what was parsed before, or has the mail parsed. A reader who has waited too long gets `overloaded`; a mail that is being
+ * parsed then is parsed to the end and stored: asking again helps.
+ */
+export function parsedMail({
+  store,
+  parse,
+  largeReads,
+  deadlineMs = DEADLINE_MS,
+}: ParsedMailDeps): Parsed {
+  async function read(rawId: number, { size, ...request }: ParsedRequest, ended?: AbortSignal) {
+    const readStored = () =>
+      largeReads.run(`parsed ${rawId}`, { ...request, size, signal: ended }, () =>
+        store.readParsed(rawId),
+      )
+    const stored = await readStored()
+    if (stored && isCurrent(stored)) return stored
+    const made = await parse(rawId, request, ended)
+    if (made !== 'stored') return made
+    const again = await readStored()
+    // Deleted, or moved to another day's partition: the message tells which.
+    if (!again) throw new Problem('overloaded', 'The message has just changed. Try again.', 1)
+    return again
+  }
+
+  return (rawId, { signal, ...request }) =>
+    request.background
+      ? read(rawId, request)
+      : withDeadline(deadlineMs, signal, (ended) => read(rawId, request, ended))
+}

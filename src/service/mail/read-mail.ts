@@ -1,0 +1,87 @@
+import type { Mail, Message, RawMail, SenderChecks } from '../../core/message.ts'
+import { Problem } from '../../core/problem.ts'
+import type { MailStore } from '../../store/store.ts'
+import type { LargeReads } from './large-reads.ts'
+import { type LiveSessionNeeds, liveSession } from '../sessions/live-session.ts'
+import type { Parsed } from './parsed-mail.ts'
+import type { SenderChecked } from './sender-checks.ts'
+import { within } from '../background/within.ts'
+
+export interface FindMailNeeds extends LiveSessionNeeds {
+  store: Pick<MailStore, 'findSession' | 'findMessage' | 'readRaw'>
+  largeReads: LargeReads
+}
+
+export interface ReadMailNeeds extends LiveSessionNeeds {
+  store: Pick<MailStore, 'findSession' | 'findMessage'>
+  parsed: Parsed
+  senderChecks: SenderChecked
+  /** So long a reader waits for them. */
+  patienceMs: number
+}
+
+/** The messages of a box whose reader needs no token. */
+export type OpenBox = Pick<MailStore, 'listMessages' | 'findMessage'>
+
+/** Which message is read, and for whom. */
+export interface MailQuery {
+  token: string
+  id: number
+  /** Rate-limit key of the client; undefined if rate limits do not apply. */
+  client: string | undefined
+  signal: AbortSignal
+}
+
+/** One message of this session with all that was read from it. */
+export async function readMail(
+  needs: ReadMailNeeds,
+  query: MailQuery,
+): Promise<{ message: Message; mail: Mail; checks: SenderChecks | undefined }> {
+  const message = await findMessage(needs, query.token, query.id)
+  const [mail, checks] = await Promise.all([
+    parsedOf(needs, message, query),
+    within(needs.patienceMs, needs.senderChecks(message)),
+  ])
+  return { message, mail, checks }
+}
+
+/** What was read from this message; it is parsed now if it never was. */
+export async function parsedOf(
+  { parsed }: Pick<ReadMailNeeds, 'parsed'>,
+  { rawId, recipient: mailbox, size }: Message,
+  { client, signal }: Pick<MailQuery, 'client' | 'signal'>,
+): Promise<Mail> {
+  const mail = await parsed(rawId, { client, mailbox, size, signal })
+  if (!mail) throw messageNotFound()
+  return mail
+}
+
+/** One message of this session with its bytes and the way they came. */
+export async function readRawMail(
+  needs: FindMailNeeds,
+  { token, id, client, signal }: MailQuery,
+): Promise<{ message: Message; raw: RawMail }> {
+  const message = await findMessage(needs, token, id)
+  const { rawId, recipient: mailbox, size } = message
+  const raw = await needs.largeReads.run(`raw ${rawId}`, { client, mailbox, size, signal }, () =>
+    needs.store.readRaw(rawId),
+  )
+  if (!raw) throw messageNotFound()
+  return { message, raw }
+}
+
+export async function findMessage(
+  needs: LiveSessionNeeds & { store: Pick<MailStore, 'findMessage'> },
+  token: string,
+  id: number,
+): Promise<Message> {
+  const session = await liveSession(needs, token)
+  const message = await needs.store.findMessage(session.id, id)
+  if (!message) throw messageNotFound()
+  return message
+}
+
+/** The same for an id of another session as for one that never was. */
+export function messageNotFound(): Problem {
+  return new Problem('message_not_found', 'id: this session has no such message.')
+}

@@ -1,0 +1,54 @@
+import type { Address } from '../../core/address.ts'
+import { type AccountRules, type GmailAccount, maskAccount } from '../../core/gmail.ts'
+import type { MailStore } from '../../store/store.ts'
+
+export interface AccountsNeeds {
+  store: Pick<MailStore, 'listAccounts'>
+  /** Of the accounts that the operator's file has switched on. */
+  accountRules: readonly AccountRules[]
+  now(): Date
+}
+
+/** The accounts as the operator's commands see them. */
+export interface AccountBook {
+  store: Pick<MailStore, 'listAccounts' | 'switchAccount' | 'findAliases'>
+  /** Everything that stands in the file, but the secrets. */
+  file: readonly FiledAccount[]
+  now(): Date
+  randomBytes(count: number): Uint8Array
+}
+
+export interface FiledAccount extends AccountRules {
+  /** The file's own switch; the operator's commands have another. */
+  active: boolean
+}
+
+export interface OfferedAccount extends GmailAccount {
+  rules: AccountRules
+}
+
+/** Those whose aliases are given out: they stand in the file, and nobody switched them off, there or by command. */
+export async function offeredAccounts({
+  store,
+  accountRules,
+  now,
+}: AccountsNeeds): Promise<OfferedAccount[]> {
+  if (accountRules.length === 0) return []
+  const known = await store.listAccounts(now())
+  return known.flatMap((account) => {
+    const rules = accountRules.find(({ email }) => email === account.email)
+    return rules && account.active ? [{ ...account, rules }] : []
+  })
+}
+
+/** What of the file the doors go by. */
+export function accountRules(file: readonly FiledAccount[]): AccountRules[] {
+  return file
+    .filter(({ active }) => active)
+    .map(({ email, dots, masked }) => ({ email, dots, masked }))
+}
+
+/** The address as strangers may see it. */
+export function shownEmail({ email, rules }: { email: Address; rules: AccountRules }): string {
+  return rules.masked ? maskAccount(email) : email
+}

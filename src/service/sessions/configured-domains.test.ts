@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'vitest'
+import { scratchMail } from '../../../test/scratch.ts'
+import { parseHost } from '../../core/address.ts'
+import { addConfiguredDomains } from './configured-domains.ts'
+
+let opened: Awaited<ReturnType<typeof scratchMail>>
+beforeEach(async () => {
+  opened = await scratchMail()
+})
+afterEach(() => opened.close())
+
+const hosts = (text: string) =>
+  text
+    .split(' ')
+    .map(parseHost)
+    .filter((host) => host !== undefined)
+const start = (domains: string, readers = '') =>
+  addConfiguredDomains(opened, { domains: hosts(domains), readerDomains: hosts(readers) })
+const known = async () =>
+  (await opened.store.listDomains()).map(({ id, name, active, removed, sessions, reader }) =>
+    [id, name, active && !removed ? 'on' : 'off', sessions && 'sessions', reader && 'reader']
+      .filter((word) => word !== false)
+      .join(' '),
+  )
+
+test('names are added once and keep their ids; without reader domains all are readers', async () => {
+  await start('a.test b.test')
+  await start('c.test b.test')
+  assert.deepEqual(await known(), [
+    '1 a.test on sessions reader',
+    '2 b.test on sessions reader',
+    '3 c.test on sessions reader',
+  ])
+})
+
+test('what the operator took off or switched off stays so', async () => {
+  await start('a.test b.test')
+  for (const name of hosts('a.test')) await opened.store.changeDomain(name, { removed: true })
+  for (const name of hosts('b.test')) await opened.store.changeDomain(name, { active: false })
+  await start('a.test b.test')
+  assert.deepEqual(await known(), ['1 a.test off sessions reader', '2 b.test off sessions reader'])
+})
+
+test('named reader domains are the only ones among those configured, and need no sessions', async () => {
+  await start('a.test b.test')
+  const byHand = { sessions: true, reader: true, ttlSeconds: undefined }
+  for (const name of hosts('hand.test')) await opened.store.addDomain({ name, ...byHand })
+  await start('a.test b.test', 'b.test only.test')
+  assert.deepEqual(await known(), [
+    '1 a.test on sessions',
+    '2 b.test on sessions reader',
+    '3 hand.test on sessions reader',
+    '4 only.test on reader',
+  ])
+  await start('a.test b.test only.test')
+  assert.deepEqual((await known()).slice(0, 4), [
+    '1 a.test on sessions reader',
+    '2 b.test on sessions reader',
+    '3 hand.test on sessions reader',
+    '4 only.test on sessions reader',
+  ])
+})

@@ -1,0 +1,101 @@
+import type { Bus } from '../../bus/bus.ts'
+import { hostOf } from '../../core/address.ts'
+import { type MailDomain, takesSessions } from '../../core/mail-domain.ts'
+import {
+  capSeconds,
+  checkedSeconds,
+  extendedExpiry,
+  isCooling,
+  isLive,
+  type Lifetimes,
+  type Session,
+} from '../../core/session.ts'
+import type { MailStore } from '../../store/store.ts'
+import { type AccountsNeeds, offeredAccounts } from './accounts.ts'
+import { knownSession, sessionExpired } from './live-session.ts'
+import { wakeSession } from './wake.ts'
+
+export interface ExtendSessionNeeds extends AccountsNeeds {
+  store: Pick<
+    MailStore,
+    'findSession' | 'findDomain' | 'listAccounts' | 'extendSession' | 'reviveSession'
+  >
+  bus: Pick<Bus, 'wake'>
+  lives: Lifetimes
+  cooldownMs: number
+}
+
+/** Moves the end of a live session; brings one that cools down back to its former owner, empty. */
+export async function extendSession(
+  needs: ExtendSessionNeeds,
+  token: string,
+  ttl: number | undefined,
+): Promise<Session> {
+  const { store, lives } = needs
+  const session = await knownSession(store, token)
+  const domain = await domainOf(store, session)
+  const seconds = checkedSeconds(ttl, { domain, lives, keyed: isKeyed(session) })
+  const wish = { domain, seconds, now: needs.now() }
+  if (isLive(session, wish.now)) return await extend(needs, session, wish)
+
+  const revived = await revive(needs, session, wish)
+  if (revived) return revived
+  // Another request may have brought it back meanwhile: then it lives, in a mailbox of another id.
+  const again = await knownSession(store, token)
+  if (!isLive(again, wish.now)) throw sessionExpired()
+  return await extend(needs, again, wish)
+}
+
+interface Wish {
+  domain: MailDomain | undefined
+  seconds: number
+  now: Date
+}
+
+async function extend(
+  { store, lives, bus }: ExtendSessionNeeds,
+  session: Session,
+  { domain, seconds, now }: Wish,
+): Promise<Session> {
+  const cap = capSeconds(domain, lives, isKeyed(session))
+  const expiresAt = extendedExpiry(session, now, seconds, cap)
+  const extended = await store.extendSession(session.id, expiresAt, now)
+  if (!extended) throw sessionExpired()
+  wakeSession(bus, session)
+  return extended
+}
+
+/** The cap counts from the revival: it is a new session in all but its address and token. */
+async function revive(
+  needs: ExtendSessionNeeds,
+  session: Session,
+  { domain, seconds, now }: Wish,
+): Promise<Session | undefined> {
+  const { store, cooldownMs } = needs
+  if (!isCooling(session, now, cooldownMs)) return undefined
+  if (!(await isOpen(needs, session, domain))) return undefined
+  const expiresAt = new Date(now.getTime() + seconds * 1000)
+  return await store.reviveSession({ mailbox: session.id, now, expiresAt, cooldownMs })
+}
+
+function isKeyed({ keyId }: Session): boolean {
+  return keyId !== undefined
+}
+
+/** An alias belongs to its account, also where the host is a domain of ours. */
+async function domainOf(
+  store: ExtendSessionNeeds['store'],
+  { accountId, address }: Session,
+): Promise<MailDomain | undefined> {
+  return accountId === undefined ? await store.findDomain(hostOf(address)) : undefined
+}
+
+/** Whether new sessions are to be had where this one was. */
+async function isOpen(
+  needs: ExtendSessionNeeds,
+  { accountId }: Session,
+  domain: MailDomain | undefined,
+): Promise<boolean> {
+  if (accountId === undefined) return domain !== undefined && takesSessions(domain)
+  return (await offeredAccounts(needs)).some(({ id }) => id === accountId)
+}

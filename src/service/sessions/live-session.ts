@@ -1,0 +1,35 @@
+import { secretHash } from '../../core/id.ts'
+import { Problem } from '../../core/problem.ts'
+import { isLive, type Session } from '../../core/session.ts'
+import type { MailStore } from '../../store/store.ts'
+
+export interface LiveSessionNeeds {
+  store: Pick<MailStore, 'findSession'>
+  now(): Date
+}
+
+const TOKEN = /^[A-Za-z0-9_-]{43}$/
+
+/** The session that this token opens, live. Asked anew at every request: what ended a moment ago opens nothing. */
+export async function liveSession(
+  { store, now }: LiveSessionNeeds,
+  token: string,
+): Promise<Session> {
+  const session = await knownSession(store, token)
+  if (!isLive(session, now())) throw sessionExpired()
+  return session
+}
+
+/** Live or cooling down. */
+export async function knownSession(
+  store: Pick<MailStore, 'findSession'>,
+  token: string,
+): Promise<Session> {
+  const session = TOKEN.test(token) ? await store.findSession(secretHash(token)) : undefined
+  if (!session) throw new Problem('invalid_token', 'token: no session has this token.')
+  return session
+}
+
+export function sessionExpired(): Problem {
+  return new Problem('session_expired', 'This session is over. Create a new one.')
+}

@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
+import { isProblem } from '../../../test/problem.ts'
+import { RANDOM_BYTES } from '../../core/key.ts'
+import { checkout } from './checkout.ts'
+import { orderOf } from './order.ts'
+import { openShopScene, type ShopScene, SITE } from '../testing/shop.ts'
+
+let scene: ShopScene
+beforeAll(async () => {
+  scene = await openShopScene()
+})
+afterAll(() => scene.stop())
+
+let repeat = { key: '', client: '192.0.2.1' }
+let before: number
+beforeEach(async () => {
+  repeat = { ...repeat, key: `${repeat.key}another key ` }
+  before = (await scene.shop.listPurchases(1_000)).length
+  scene.stripe.outage = undefined
+  scene.logged.length = 0
+})
+
+/** How many orders this test has made. */
+async function made(): Promise<number> {
+  return (await scene.shop.listPurchases(1_000)).length - before
+}
+
+test('an order is kept with its plan, and opened by its claim secret alone', async () => {
+  const { order, url, claimSecret } = await scene.order({ plan: 'business' })
+  assert.match(order.id, /^ord_[A-Za-z0-9]{22}$/)
+  assert.match(order.keyPrefix, /^mf_test_[A-Za-z0-9]{4}$/)
+  assert.equal(order.plan.id, 'business')
+  const [session = ''] = scene.stripe.sessionsOf(order.id)
+  const kept = await orderOf(scene.needs, order.id, claimSecret)
+  assert.deepEqual([kept.checkoutRef, kept.checkoutUrl, kept.state], [session, url, 'open'])
+})
+
+test('each order has a claim secret of its own', async () => {
+  const [one, other] = [await scene.order(), await scene.order()]
+  assert.notEqual(one.claimSecret, other.claimSecret)
+  assert.notEqual(one.order.id, other.order.id)
+  await assert.rejects(
+    orderOf(scene.needs, one.order.id, other.claimSecret),
+    isProblem('not_found'),
+  )
+})
+
+describe('with an Idempotency-Key', () => {
+  test('fifty who ask at once hear of one order, one page and one secret', async () => {
+    const heard = await Promise.all(
+      Array.from({ length: 50 }, () => scene.order({ repeat, email: 'ann@buyer.example' })),
+    )
+    const told = heard.map(({ order, url, claimSecret }) => [order.id, url, claimSecret].join(' '))
+    assert.equal(new Set(told).size, 1)
+    assert.equal(await made(), 1)
+    assert.equal(scene.stripe.sessionsOf(heard[0]?.order.id ?? '').length, 1)
+  })
+
+  test('asked again, Stripe is not', async () => {
+    await scene.order({ repeat })
+    const asked = scene.stripe.requests.length
+    await scene.order({ repeat })
+    assert.equal(scene.stripe.requests.length, asked)
+  })
+
+  for (const [name, other] of [
+    ['another key', () => ({ ...repeat, key: `${repeat.key}!` })],
+    ['the same key from elsewhere', () => ({ ...repeat, client: '192.0.2.2' })],
+    ['what runs together alike', () => ({ key: `${repeat.key}1`, client: '92.0.2.1' })],
+  ] as const) {
+    test(`${name} is another order with another secret`, async () => {
+      const first = await scene.order({ repeat })
+      const second = await scene.order({ repeat: other() })
+      assert.notEqual(first.order.id, second.order.id)
+      assert.notEqual(first.claimSecret, second.claimSecret)
+    })
+  }
+
+  for (const [name, other] of [
+    ['plan', { plan: 'business' }],
+    ['e-mail address', { email: 'bob@buyer.example' }],
+    ['e-mail address, where there was one', { email: undefined }],
+  ] as const) {
+    test(`another ${name} under the same key is refused`, async () => {
+      const wish = { repeat, email: 'ann@buyer.example' }
+      const first = await scene.order(wish)
+      await assert.rejects(scene.order({ ...wish, ...other }), isProblem('idempotency_conflict'))
+      assert.equal((await scene.order(wish)).claimSecret, first.claimSecret)
+    })
+  }
+
+  for (const [name, today] of [
+    ['another provider', { provider: 'fake' }],
+    ['another mode', { mode: 'live' }],
+  ] as const) {
+    test(`what was ordered through ${name} is not carried over: nobody would settle it`, async () => {
+      const needs = { ...scene.needs, pay: { ...scene.needs.pay, ...today } }
+      const wish = { plan: 'starter', email: undefined, repeat, baseUrl: SITE }
+      const first = await scene.order({ repeat })
+      const second = await checkout(needs, wish)
+      assert.notEqual(second.order.id, first.order.id)
+      const { provider, mode } = await scene.read(second.order.id)
+      assert.deepEqual({ provider, mode }, { provider: 'stripe', mode: 'test', ...today })
+
+      // Should such an order come up all the same, its checkout is not opened.
+      const { shop } = needs
+      const stray = { ...needs, shop: { ...shop, addPurchase: async () => first.order } }
+      await assert.rejects(checkout(stray, wish), isProblem('idempotency_conflict'))
+    })
+  }
+
+  test('whoever guesses it, and even knows the order, cannot make the secret', async () => {
+    const other = await openShopScene()
+    // Only what orders are made of is the same: of two installations the secrets differ all the same.
+    const randomBytes = (count: number) =>
+      count === RANDOM_BYTES ? Buffer.alloc(count, repeat.key) : scene.needs.randomBytes(count)
+    const wish = { plan: 'starter', email: undefined, repeat, baseUrl: SITE }
+    const ours = await checkout({ ...scene.needs, randomBytes }, wish)
+    const theirs = await checkout({ ...other.needs, randomBytes }, wish)
+    await other.stop()
+    assert.equal(theirs.order.id, ours.order.id)
+    assert.notEqual(theirs.claimSecret, ours.claimSecret)
+    assert.equal((await checkout(scene.needs, wish)).claimSecret, ours.claimSecret)
+  })
+
+  test('two orders of the same buyer have two secrets', async () => {
+    const first = await scene.order({ repeat })
+    const pay = { ...scene.needs.pay, mode: 'live' as const }
+    const wish = { plan: 'starter', email: undefined, repeat, baseUrl: SITE }
+    const second = await checkout({ ...scene.needs, pay }, wish)
+    assert.notEqual(second.claimSecret, first.claimSecret)
+  })
+
+  test('what failed with the provider goes on with the same order', async () => {
+    scene.stripe.outage = 'error'
+    await assert.rejects(scene.order({ repeat }), isProblem('payment_unavailable'))
+    assert.equal(await made(), 1)
+    scene.stripe.outage = undefined
+    const { order, url } = await scene.order({ repeat })
+    assert.equal((await scene.read(order.id)).checkoutUrl, url)
+    assert.equal(await made(), 1)
+  })
+})
+
+test('when the provider fails the operator is told why, without a secret', async () => {
+  scene.stripe.outage = 'error'
+  await assert.rejects(scene.order(), isProblem('payment_unavailable'))
+  const [line] = scene.logged
+  assert.match(line?.facts['err'] instanceof Error ? line.facts['err'].message : '', /^Stripe: /)
+  const told = scene.logged.map(({ facts }) => String(facts['err'])).join()
+  assert.ok(!told.includes(scene.stripe.secretKey))
+})
+
+test('an unknown plan is refused with the names of those there are', async () => {
+  await assert.rejects(scene.order({ plan: 'gold' }), (error: Error) => {
+    assert.ok(isProblem('invalid_parameter')(error))
+    assert.match(error.message, /starter, business/)
+    return true
+  })
+  assert.equal(await made(), 0)
+})
+
+test('where keys are issued by hand nothing is ordered', async () => {
+  const needs = { ...scene.needs, pay: { ...scene.needs.pay, provider: 'manual' as const } }
+  const wish = { plan: 'gold', email: undefined, repeat: undefined, baseUrl: 'http://here' }
+  await assert.rejects(checkout(needs, wish), isProblem('not_found'))
+  assert.equal(await made(), 0)
+})
+
+describe('the buyer’s address', () => {
+  for (const [given, kept] of [
+    ['ann@buyer.example', 'ann@buyer.example'],
+    ["Ann.O'Neil+mail@Buyer.Example", "Ann.O'Neil+mail@buyer.example"],
+    ['ann@bücher.example', 'ann@xn--bcher-kva.example'],
+  ] as const) {
+    test(`${given} is taken`, async () => {
+      assert.equal((await scene.order({ email: given })).order.email, kept)
+    })
+  }
+
+  for (const given of [
+    'ann',
+    'ann@',
+    '@buyer.example',
+    'ann@localhost',
+    'ann@192.0.2.1',
+    'ann@[192.0.2.1]',
+    'a b@buyer.example',
+    'ann@buyer.example\r\nBcc: bob@buyer.example',
+    'ann@buyer.example,bob@buyer.example',
+    'Ann <ann@buyer.example>',
+    '"ann b"@buyer.example',
+    'ann..b@buyer.example',
+    `${'a'.repeat(65)}@buyer.example`,
+    'ann\u0000@buyer.example',
+  ]) {
+    test(`${JSON.stringify(given.slice(0, 50))} is refused`, async () => {
+      await assert.rejects(scene.order({ email: given }), isProblem('invalid_parameter'))
+      assert.equal(await made(), 0)
+    })
+  }
+})

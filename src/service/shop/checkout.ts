@@ -1,0 +1,144 @@
+import { createHmac } from 'node:crypto'
+import { parseHost } from '../../core/address.ts'
+import { makeToken, secretHash } from '../../core/id.ts'
+import { makeKeyId, makeOrderId, makePrefix, RANDOM_BYTES } from '../../core/key.ts'
+import type { Log } from '../../core/log.ts'
+import type { Plan } from '../../core/plan.ts'
+import { Problem } from '../../core/problem.ts'
+import type { Purchase } from '../../core/purchase.ts'
+import type { Pay } from '../../pay/pay.ts'
+import type { ShopStore } from '../../store/shop-store.ts'
+import { askingProvider } from './provider-fault.ts'
+
+export interface CheckoutNeeds {
+  shop: Pick<ShopStore, 'addPurchase' | 'keepCheckout' | 'installationSecret'>
+  pay: Pick<Pay, 'provider' | 'mode' | 'open'>
+  plans: readonly Plan[]
+  now(): Date
+  randomBytes(count: number): Uint8Array
+  log: Pick<Log, 'error'>
+}
+
+export interface Wish {
+  plan: string
+  email: string | undefined
+  /** The buyer's Idempotency-Key, and who the buyer is as far as we know. */
+  repeat: Repeat | undefined
+  /** Where the buyer reached us. */
+  baseUrl: string
+}
+
+interface Repeat {
+  key: string
+  client: string
+}
+
+export interface Checkout {
+  order: Purchase
+  /** Where it is paid. */
+  url: string
+  /** Shown now and never again: only its hash is kept. */
+  claimSecret: string
+}
+
+/** Keeps an order, then opens the provider's checkout for it. The same Idempotency-Key gets the same answer. */
+export async function checkout(needs: CheckoutNeeds, wish: Wish): Promise<Checkout> {
+  const { shop, pay } = needs
+  const { provider } = pay
+  if (provider === 'manual') {
+    throw new Problem('not_found', 'This site sells no plans online. Ask its operator for a key.')
+  }
+  const plan = planCalled(wish.plan, needs.plans)
+  const email = wish.email === undefined ? undefined : parseBuyer(wish.email)
+  const digest = wish.repeat && (await digester(needs, wish.repeat))
+  const secretOf = claimSecrets(digest, needs.randomBytes)
+  const draw = () => needs.randomBytes(RANDOM_BYTES)
+  const id = makeOrderId(draw())
+  const order = await shop.addPurchase({
+    id,
+    provider,
+    mode: pay.mode,
+    plan,
+    email,
+    createdAt: needs.now(),
+    keyId: makeKeyId(draw()),
+    keyPrefix: makePrefix(pay.mode, draw()),
+    claimHash: secretHash(secretOf(id)),
+    // An order of another provider or mode is another one: paid there, it would not be settled here.
+    idempotencyHash: digest?.(['order', provider, pay.mode]),
+  })
+  checkSame(order, { plan, email, provider, mode: pay.mode })
+  const url = order.checkoutUrl || (await openCheckout(needs, order, wish.baseUrl))
+  return { order, url, claimSecret: secretOf(order.id) }
+}
+
+async function openCheckout(
+  { shop, pay, log }: CheckoutNeeds,
+  { id, plan, email }: Purchase,
+  baseUrl: string,
+): Promise<string> {
+  const opened = await askingProvider(log, () => pay.open({ id, plan, email, baseUrl }))
+  await shop.keepCheckout(id, opened)
+  return opened.url
+}
+
+function planCalled(id: string, plans: readonly Plan[]): Plan {
+  const plan = plans.find((known) => known.id === id)
+  if (plan) return plan
+  const names = plans.map((known) => known.id).join(', ')
+  throw new Problem('invalid_parameter', `plan: there is no such plan. There are: ${names}.`)
+}
+
+function checkSame(
+  order: Purchase,
+  { plan, email, provider, mode }: Pick<Purchase, 'plan' | 'email' | 'provider' | 'mode'>,
+): void {
+  const isAsked = order.plan.id === plan.id && order.email === email
+  if (isAsked && order.provider === provider && order.mode === mode) return
+  throw new Problem(
+    'idempotency_conflict',
+    'Idempotency-Key: it was used for an order of another plan or e-mail address.',
+  )
+}
+
+/**
+ * How the claim secret of an order is made. Whoever repeats a request must hear the same secret, though it is kept
+ * nowhere: then it follows from what the request repeats.
+ */
+function claimSecrets(
+  digest: Digest | undefined,
+  randomBytes: CheckoutNeeds['randomBytes'],
+): (orderId: string) => string {
+  if (digest) return (orderId) => digest(['claim', orderId])
+  const secret = makeToken(randomBytes(32))
+  return () => secret
+}
+
+type Digest = (what: readonly string[]) => string
+
+/** Keyed, because the buyer's key may be guessed: without our secret it tells nothing. */
+async function digester(
+  { shop, randomBytes }: CheckoutNeeds,
+  { key, client }: Repeat,
+): Promise<Digest> {
+  const secret = await shop.installationSecret(randomBytes(32))
+  // As JSON, so that no two sets of parts run together into the same text.
+  return (what) =>
+    createHmac('sha256', secret)
+      .update(JSON.stringify([what, key, client]))
+      .digest('base64url')
+}
+
+const ATEXT = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+const LOCAL = new RegExp(`^${ATEXT}(?:\\.${ATEXT})*$`)
+
+/** Somebody else's address: more is allowed than in ours, and its case is left alone. */
+function parseBuyer(text: string): string {
+  const at = text.lastIndexOf('@')
+  const local = text.slice(0, Math.max(at, 0))
+  const host = parseHost(text.slice(at + 1))
+  if (local.length > 64 || !LOCAL.test(local) || !host?.includes('.')) {
+    throw new Problem('invalid_parameter', 'email: this is no e-mail address.')
+  }
+  return `${local}@${host}`
+}

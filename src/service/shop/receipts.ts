@@ -1,0 +1,138 @@
+import { asError } from '../../core/fault.ts'
+import { makeToken, secretHash } from '../../core/id.ts'
+import type { Log } from '../../core/log.ts'
+import { priceText, termText } from '../../core/price.ts'
+import type { Purchase } from '../../core/purchase.ts'
+import { stamp } from '../../core/stamp.ts'
+import type { ShopStore } from '../../store/shop-store.ts'
+import { type ViewNeeds, viewOrder } from './order.ts'
+import { untilEnded } from '../background/until-ended.ts'
+
+export interface ReceiptNeeds extends ViewNeeds {
+  shop: ViewNeeds['shop'] & Pick<ShopStore, 'listReceiptsDue' | 'keepClaimLink' | 'endReceipt'>
+  /** Resolves when a mail server has taken it. */
+  send(mail: ReceiptMail): Promise<void>
+  /** Where the link leads: of our site, without a slash at the end. */
+  baseUrl: string
+  randomBytes(count: number): Uint8Array
+  log: Pick<Log, 'error' | 'warn'>
+}
+
+export interface ReceiptMail {
+  to: string
+  subject: string
+  text: string
+}
+
+const REST_MS = 5_000
+const AT_ONCE = 20
+const SHORTEST_MS = 60_000
+const LONGEST_MS = 6 * 3_600_000
+const GIVEN_UP_MS = 3 * 86_400_000
+
+/** Sends the receipts that are due, until it is told to end. */
+export async function receiptsForEver(needs: ReceiptNeeds, ended: AbortSignal): Promise<void> {
+  const sendDue = receiptSender(needs)
+  await untilEnded(ended, {
+    deed: async () => {
+      await sendDue(ended)
+      return true
+    },
+    failed: 'receipts could not be looked up; tried again',
+    restMs: REST_MS,
+    longestMs: SHORTEST_MS,
+    log: needs.log,
+  })
+}
+
+/** The function that sends what is due now. It remembers whom it failed with: each failure doubles the time to the next. */
+export function receiptSender(needs: ReceiptNeeds): (ended?: AbortSignal) => Promise<void> {
+  const failing = new Map<string, Date>()
+
+  async function send(order: Purchase, to: string): Promise<void> {
+    const { shop, now, log } = needs
+    try {
+      await sendOne(needs, order, to)
+      failing.delete(order.id)
+      await shop.endReceipt(order.id, undefined)
+    } catch (error) {
+      const first = failing.get(order.id) ?? now()
+      failing.set(order.id, first)
+      const again = nextTry(first, now())
+      if (!again) failing.delete(order.id)
+      // Not the error itself: a mail server's words may hold the buyer's address.
+      const facts = { orderId: order.id, fault: faultName(error) }
+      log.warn(facts, again ? 'a receipt was not taken; tried again' : 'a receipt was given up')
+      await shop.endReceipt(order.id, again)
+    }
+  }
+
+  return async (ended) => {
+    const now = needs.now()
+    // What was due for days nobody waits for: no mail server was set then, or we were not running.
+    const from = new Date(now.getTime() - GIVEN_UP_MS)
+    for (const order of await needs.shop.listReceiptsDue(from, now, AT_ONCE)) {
+      if (ended?.aborted) return
+      // Money that was given back meanwhile needs no receipt, and its key cannot be claimed.
+      if (order.state === 'paid' && order.email) await send(order, order.email)
+      else await needs.shop.endReceipt(order.id, undefined)
+    }
+  }
+}
+
+function nextTry(first: Date, now: Date): Date | undefined {
+  const passed = now.getTime() - first.getTime()
+  if (passed >= GIVEN_UP_MS) return undefined
+  return new Date(now.getTime() + Math.min(Math.max(passed, SHORTEST_MS), LONGEST_MS))
+}
+
+async function sendOne(needs: ReceiptNeeds, order: Purchase, to: string): Promise<void> {
+  const { claimable, next } = await viewOrder(needs, order)
+  const ending = claimable
+    ? linkLines(await newLink(needs, order))
+    : ['The key itself is never mailed.', next, '']
+  const text = [...receiptLines(order), ...ending].join('\n')
+  await needs.send({ to, subject: `Your order of ${order.plan.name}`, text })
+}
+
+/** The link is kept before it is sent: one that nobody gets opens nothing for long, the next try replaces it. */
+async function newLink(
+  { shop, baseUrl, randomBytes }: ReceiptNeeds,
+  { id }: Purchase,
+): Promise<string> {
+  const link = makeToken(randomBytes(32))
+  await shop.keepClaimLink(id, secretHash(link))
+  return `${baseUrl}/orders/${id}#${link}`
+}
+
+function receiptLines({ id, plan, mode, keyPrefix, paidUntil }: Purchase): string[] {
+  return [
+    'Thank you. Your payment has arrived.',
+    '',
+    `Plan:   ${plan.name}, ${plan.requests.toLocaleString('en')} requests`,
+    `Price:  ${priceText(plan)} ${termText(plan)}`,
+    ...(paidUntil ? [`Until:  ${stamp(paidUntil)} UTC`] : []),
+    `Order:  ${id}`,
+    `Key:    begins with ${keyPrefix}`,
+    '',
+    ...(mode === 'test' ? ['This was a test: no money has moved, and it is a test key.', ''] : []),
+  ]
+}
+
+function linkLines(link: string): string[] {
+  return [
+    'The key itself is never mailed. This link shows it, one time:',
+    '',
+    link,
+    '',
+    'Have you seen your key already? Then leave the link alone: it would put a new key in the',
+    'place of the one you have.',
+    '',
+  ]
+}
+
+function faultName(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : asError(error).name
+}
+// Limits: a receipt may come twice when we die, or lose the lease, between sending and noting it; the newer link is the good
+// one. Failures are remembered by this process: after a restart the three days begin again.

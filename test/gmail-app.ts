@@ -1,0 +1,67 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { AccountHealth, GmailAccount } from '../src/core/gmail.ts'
+import { openMailBeside } from '../src/runtime/stores.ts'
+import { openHouse } from './app.ts'
+import { scratchFolder } from './scratch.ts'
+
+export type GmailHouse = Awaited<ReturnType<typeof openGmailHouse>>
+
+/** What an operator writes into the accounts file, but the login and the server. */
+export interface AccountEntry {
+  email: string
+  dots?: boolean
+  active?: boolean
+  masked?: boolean
+}
+
+export const SECRET = 'canary-app-password'
+
+/**
+ * A house whose accounts all have a server that nobody reaches, so that their health is what the test says: the fetching
+ * has told once that it fails, and tells nothing new.
+ */
+export async function openGmailHouse(
+  accounts: readonly AccountEntry[],
+  env: Record<string, string> = {},
+) {
+  const folder = scratchFolder()
+  const file = join(folder.path, 'accounts.json')
+  // Nobody listens on port 1.
+  const server = { host: '127.0.0.1', port: 1, tls: false, password: SECRET }
+  writeFileSync(file, JSON.stringify(accounts.map((account) => ({ ...account, ...server }))))
+  const all = { MAYFLY_GMAIL_ACCOUNTS_FILE: file, MAYFLY_HTTP_THREADS: '2', ...env }
+  const house = await openHouse({ folder, env: all })
+  const store = await openMailBeside(house.config)
+
+  const account = async (email: string): Promise<GmailAccount> => {
+    const found = (await store.listAccounts(house.now())).find((one) => one.email === email)
+    if (!found) throw new Error(`${email} is not known`)
+    return found
+  }
+  const idOf = async (email: string) => (await account(email)).id
+  const settled = async (email: string) => {
+    while ((await account(email)).health !== 'failing') await pause(10)
+  }
+  const report = async (email: string, health: AccountHealth, reason = '') =>
+    store.reportAccount(await idOf(email), health, reason)
+
+  for (const { email, active = true } of accounts) {
+    if (active) await settled(email)
+    await report(email, 'ok')
+  }
+  return {
+    ...house,
+    accountsFile: file,
+    account,
+    idOf,
+    report,
+    /** As `mayfly account deactivate` does it. */
+    switchOff: async (email: string) => store.switchAccount(await idOf(email), false),
+    async stop() {
+      await store.close()
+      await house.stop()
+    },
+  }
+}

@@ -1,0 +1,155 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { ask } from './ask.ts'
+import { ALL_THE_TIME, type House, openHouse } from './app.ts'
+import { scratchFolder } from './scratch.ts'
+import { claim, clickPay, FAKE_SHOP, look, type Order, order } from './shop-client.ts'
+
+const DAY_MS = 86_400_000
+const { MAYFLY_TEST_LONG } = process.env
+// More than go in one batch by their number, and by their bytes.
+const SMALL_MAILS = MAYFLY_TEST_LONG ? 5_000 : 520
+export const LARGE_MAILS = 3
+const LARGE_BYTES = 3_200_000
+
+export const ENV = {
+  ...FAKE_SHOP,
+  MAYFLY_ANONYMOUS_MAX_TTL: '100d',
+  MAYFLY_SESSION_MAX_TTL: '100d',
+  MAYFLY_SESSION_MAX_MESSAGES: '10000',
+  MAYFLY_RATE_LIMITS: 'off',
+}
+
+/** A service that was used in every way, and what its users have in hand. */
+export type Scene = Awaited<ReturnType<typeof fillHouse>>
+
+/** Fills a data folder by its doors, and leaves it at rest. `served` is called while the service still runs. */
+export async function fillHouse(served: (folder: string) => Promise<void>) {
+  const folder = scratchFolder()
+  const house = await openHouse({
+    env: ENV,
+    ...ALL_THE_TIME,
+    folder: { path: folder.path, remove() {} },
+  })
+  const orders = [
+    await order(house.url, { email: 'buyer@buy.test' }),
+    await order(house.url),
+  ] as const
+  await clickPay(house.url, orders[0])
+  const key = String((await claim(house.url, orders[0])).body['key'])
+  const boxes = {
+    short: await house.session(),
+    // Longer than partitions are made ahead.
+    long: await house.session({ ttl: String(90 * 86_400) }),
+    keyed: await house.session({}, { apikey: key }),
+    ended: await house.session({ prefix: 'ended', domain_id: '1' }),
+    over: await house.session(),
+  }
+  await sendMails(house, boxes)
+  const emails = () => ask(`${house.url}/emails`, { headers: { apikey: key } })
+  await emails()
+  const emailsTag = (await emails()).headers.get('etag') ?? ''
+  await ask(`${house.url}/api/delete-session?token=${boxes.ended.token}`, { method: 'POST' })
+  const scene = { folder: folder.path, boxes, orders, key, remove: folder.remove }
+  const answers = await answersOf(house, scene)
+  await served(folder.path)
+  await house.stop()
+  addRarities(folder.path, boxes.over.email)
+  return { ...scene, answers, emailsTag, restsSince: Date.now() }
+}
+
+type Boxes = Record<'short' | 'long' | 'keyed' | 'ended' | 'over', { email: string; token: string }>
+
+async function sendMails(house: House, boxes: Boxes): Promise<void> {
+  const all = Object.values(boxes).map(({ email }) => email)
+  const send = async (to: string[], raw: Uint8Array | string) => {
+    const code = await house.mail(to, raw)
+    if (code !== 250) throw new Error(`${code} for ${to}`)
+  }
+  for (let number = 0; number < LARGE_MAILS; number += 1) {
+    const body = randomBytes(LARGE_BYTES)
+      .toString('base64')
+      .replace(/(.{76})/g, '$1\r\n')
+    await send([boxes.over.email], `Subject: large ${number}\r\n\r\n${body}\r\n`)
+  }
+  const fixtures = new URL('../src/mime/fixtures/', import.meta.url)
+  for (const name of readdirSync(fixtures).filter((one) => one.endsWith('.eml'))) {
+    await send(all, readFileSync(new URL(name, fixtures)))
+  }
+  const code = 'Subject: Your code\r\n\r\nYour code is 482913.\r\n'
+  for (const to of [all, ['any@pool.test', 'other@pool.test'], ['postmaster@box.test']]) {
+    await send(to, code)
+  }
+  const small = Array.from(
+    { length: SMALL_MAILS },
+    (_, number) => `Subject: ${number}\r\n\r\nsmall`,
+  )
+  await Promise.all(
+    Array.from({ length: 20 }, async () => {
+      for (let mail = small.pop(); mail; mail = small.pop()) await send([boxes.over.email], mail)
+    }),
+  )
+}
+
+/** What the doors do not do by themselves here, or not so soon. */
+function addRarities(folder: string, overAddress: string): void {
+  const mail = new Database(join(folder, 'mail.db'))
+  mail.exec(`
+    update session set expires_at = ${Date.now() - 3 * DAY_MS} where address = '${overAddress}';
+    update raw_mail set auth = '{"spf":"pass"}' where id = (select min(id) from raw_mail);
+    update message set sender_name = 'Zero' || char(0) || 'Sender', subject = 'Ünïcödé 🪰'
+      where mailbox = 2;
+    insert into gmail_account (email, health, reason) values ('one@gmail.test', 'down', 'no');
+    insert into gmail_folder values (1000001, 'INBOX', 7, 12), (1000001, '[Gmail]/Spam', 8, 3);
+    insert into gmail_seen values (1000001, '<a@b>', 'INBOX', 7, 12, 1700000000000);
+    insert into gmail_deferred values (1000001, 'INBOX', 7, 11, 99, 'one+a@gmail.test', 300, 2, 1700000000000)`)
+  mail.close()
+  const shop = new Database(join(folder, 'shop.db'))
+  shop.exec(`
+    insert or ignore into installation values (1, x'00ff10');
+    insert or ignore into reconciled values ('fake', 1700000000000);
+    insert or ignore into payment_event values ('evt_1', 'paid', null, 1700000000000);
+    update api_key set period = 2;
+    insert into usage_day select id, 20000, 7 from api_key`)
+  shop.close()
+}
+
+/** All that users see of what is theirs. */
+export async function answersOf(
+  { url }: Pick<House, 'url'>,
+  { boxes, orders, key }: { boxes: Boxes; orders: readonly Order[]; key: string },
+) {
+  const headers = { apikey: key }
+  const usage = (await ask(`${url}/usage`, { headers })).body
+  return {
+    short: await boxAnswers(url, boxes.short.token),
+    long: await boxAnswers(url, boxes.long.token),
+    keyed: await boxAnswers(url, boxes.keyed.token),
+    used: Number(usage['used']),
+    plan: usage['plan'],
+    orders: await Promise.all(orders.map(async (one) => (await look(url, one)).body)),
+  }
+}
+
+async function boxAnswers(url: string, token: string) {
+  const { headers, body } = await ask(`${url}/api/check-mail?token=${token}`)
+  const ids = (body['messages'] as { id: number }[]).map(({ id }) => id)
+  const [newest = 0] = ids
+  return {
+    etag: headers.get('etag'),
+    list: body,
+    newest,
+    mail: (await ask(`${url}/api/read-mail?token=${token}&id=${newest}`)).body,
+    raws: await Promise.all(
+      ids.map((id) => rawHash(`${url}/api/raw-mail?token=${token}&id=${id}`)),
+    ),
+  }
+}
+
+async function rawHash(url: string): Promise<string> {
+  const answer = await fetch(url)
+  const bytes = Buffer.from(await answer.arrayBuffer())
+  return `${answer.status} ${createHash('sha256').update(bytes).digest('hex')}`
+}
