@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { onTestFinished, test } from 'vitest'
-import { hasCode } from '../src/core/fault.ts'
+import { hasCode } from '../src/core/problem.ts'
 import { openKeyRing } from './keys.ts'
 import { scratchFolder } from './scratch.ts'
 import { freePorts, serveProcess } from './served.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { cursorOf } from '../src/http/server/cursor.ts'
+import { cursorOf } from '../src/http/server/etag.ts'
 import { checkMail } from './api.ts'
 import { type Asked, ask, post } from './ask.ts'
 import { emailsOf } from './emails.ts'

@@ -1,5 +1,5 @@
 import type { Address } from '../core/address.ts'
-import { asError } from '../core/fault.ts'
+import { asError } from '../core/problem.ts'
 import { DOT_BYTES, dotAliases, plusAlias, randomTag } from '../core/gmail.ts'
 import { printable } from '../core/printable.ts'
 import type { AccountBook } from '../service/sessions/accounts.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { count } from './key-shown.ts'
+import { count } from './key-view.ts'
 import type { Print } from './refused.ts'
 
 interface Contents {

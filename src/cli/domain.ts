@@ -1,5 +1,5 @@
 import { type Host, parseHost } from '../core/address.ts'
-import { parseDuration, showDuration } from '../core/duration.ts'
+import { parseDuration, showDuration } from '../core/time.ts'
 import type { MailDomain } from '../core/mail-domain.ts'
 import { LONGEST_SECONDS, SHORTEST_SECONDS } from '../core/session.ts'
 import type { DomainBook } from '../service/sessions/domains.ts'

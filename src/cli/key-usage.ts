@@ -1,12 +1,11 @@
 import type { ApiKey } from '../core/key.ts'
 import { dateOf, nextDay, remaining } from '../core/quota.ts'
-import { stamp } from '../core/stamp.ts'
+import { stamp } from '../core/time.ts'
 import { type KeyBook, keyUsage } from '../service/keys/keys.ts'
 import { theKey } from './key.ts'
-import { count, endShown, keyJson, keyLines, stateOf } from './key-shown.ts'
+import { count, endShown, keyJson, keyLines, stateOf, bar, plot } from './key-view.ts'
 import type { Print } from './refused.ts'
 import { table } from './table.ts'
-import { bar, plot } from './usage-plot.ts'
 
 interface UsageOptions {
   json?: boolean

@@ -1,9 +1,9 @@
 import type { ApiKey } from '../core/key.ts'
 import type { Plan } from '../core/plan.ts'
 import { printable } from '../core/printable.ts'
-import { stamp, stamps } from '../core/stamp.ts'
+import { stamp, stamps } from '../core/time.ts'
 import { issueKey, type KeyBook, type KeyWish, keysNamed, rollKey } from '../service/keys/keys.ts'
-import { count, endShown, keyJson, keyLines, keyTable } from './key-shown.ts'
+import { count, endShown, keyJson, keyLines, keyTable } from './key-view.ts'
 import { type Print, Refused } from './refused.ts'
 import { table } from './table.ts'
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Moved, MoveProgress } from '../service/background/move-up.ts'
-import { count } from './key-shown.ts'
+import { count } from './key-view.ts'
 import { showProgress } from './progress.ts'
 import { type Print, Refused } from './refused.ts'
 import { table } from './table.ts'

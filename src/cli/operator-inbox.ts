@@ -1,5 +1,5 @@
 import { OPERATOR } from '../core/session.ts'
-import { stamp } from '../core/stamp.ts'
+import { stamp } from '../core/time.ts'
 import { deleteOperatorMail, type OperatorDeps } from '../service/background/operator.ts'
 import type { Parsed } from '../service/mail/parsed-mail.ts'
 import type { OpenBox } from '../service/mail/read-mail.ts'

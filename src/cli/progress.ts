@@ -1,5 +1,4 @@
-import { count } from './key-shown.ts'
-import { bar } from './usage-plot.ts'
+import { count, bar } from './key-view.ts'
 
 export interface Progress {
   doing: string

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { dateOf } from '../core/quota.ts'
-import { bar, plot } from './usage-plot.ts'
+import { bar, plot } from './key-view.ts'
 
 const first = Date.UTC(2026, 1, 1) / 86_400_000
 const daysOf = (counts: readonly number[]) =>

@@ -1,4 +1,4 @@
-import { count } from './key-shown.ts'
+import { count } from './key-view.ts'
 
 const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { accountsFile } from './accounts-file.ts'
+import { accountsFile } from './files.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'mayfly-accounts-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { readerConfig, shopConfig } from './shop.ts'
 import { parseHost } from '../core/address.ts'
-import { accountsFile } from './accounts-file.ts'
+import { accountsFile } from './files.ts'
 import {
   choice,
   dnsServers,

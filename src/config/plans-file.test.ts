@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { PLANS } from '../core/plan.ts'
-import { plansFile, stripePrices } from './plans-file.ts'
+import { plansFile, stripePrices } from './files.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'mayfly-plans-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

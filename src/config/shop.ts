@@ -1,5 +1,5 @@
 import type { Plan } from '../core/plan.ts'
-import { plansFile, stripePrices } from './plans-file.ts'
+import { plansFile, stripePrices } from './files.ts'
 import { choice, lifetime, parts, size, text, webAddress, webOrigins } from './values.ts'
 import type { SettingReader } from './settings.ts'
 

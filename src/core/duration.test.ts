@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseDuration, showDuration } from './duration.ts'
+import { parseDuration, showDuration } from './time.ts'
 
 describe('a duration', () => {
   for (const [text, seconds, shown] of [

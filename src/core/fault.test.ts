@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { describe, test } from 'vitest'
-import { asError, hasCode } from './fault.ts'
-import { Problem } from './problem.ts'
+import { asError, hasCode, Problem } from './problem.ts'
 
 describe('what was thrown', () => {
   test('stays the same error, stack and all', () => {

@@ -1,6 +1,6 @@
 import { type Address, hostOf, joinAddress, localOf } from './address.ts'
 import { Problem } from './problem.ts'
-import { readableName } from './random-name.ts'
+import { readableName } from './prefix.ts'
 
 /** An account whose aliases we give out. Its secrets stay in the operator's file. */
 export interface GmailAccount {

@@ -139,3 +139,16 @@ export interface AttachmentNote {
   /** Absent in what version 0.1.0 stored: such a mail is parsed once more. */
   position?: PartPosition
 }
+
+/** What the sender checks are made from. */
+export interface SenderFacts extends Pick<Envelope, 'clientIp' | 'helo' | 'mailFrom'> {
+  /** The address that readers see as the sender's. */
+  shown: string
+  receivedAt: Date
+  raw: Uint8Array
+}
+
+/** False while a later look may find out more. */
+export function isFinal({ spf, dkim, dmarc }: SenderChecks): boolean {
+  return spf !== 'temperror' && dkim !== 'temperror' && dmarc !== 'temperror'
+}

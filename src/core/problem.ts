@@ -1,3 +1,4 @@
+
 /** Every refusal a caller can meet. Each door has a table from these to its own wire. */
 export type ProblemCode =
   | 'missing_parameter'
@@ -50,4 +51,14 @@ export class StoreAway extends Problem {
     super('overloaded', 'The store cannot be reached. Try again in a moment.', 1)
     this.cause = cause
   }
+}
+
+/** Whatever was thrown, as an Error to log. */
+export function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error))
+}
+
+/** True for an error of Node or SQLite with one of these codes: `EEXIST`, `SQLITE_FULL`. */
+export function hasCode(error: unknown, ...codes: string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code))
 }

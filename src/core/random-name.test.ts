@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { parsePrefix } from './prefix.ts'
-import { readableName } from './random-name.ts'
+import { parsePrefix, readableName } from './prefix.ts'
 
 const bytes =
   (...values: number[]) =>

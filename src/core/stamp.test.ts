@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isoStamp, stamp } from './stamp.ts'
+import { isoStamp, stamp } from './time.ts'
 
 describe('a time on the wire', () => {
   for (const [iso, text] of [

@@ -1,19 +1,16 @@
 import { setTimeout as rest } from 'node:timers/promises'
 import { maskAddress } from '../core/address.ts'
-import { logFault } from '../service/background/log-fault.ts'
+import { logFault } from '../service/background/outage.ts'
 import { pauseAfter } from './back-off.ts'
-import { type Bell, openBell, seldom } from './wake-signal.ts'
+import { type Bell, openBell, seldom, watch } from './poll-loop.ts'
 import { openBudget } from './budget.ts'
 import { openDoubts } from './poison-mails.ts'
 import { type FaultKind, ImapFault } from './fault.ts'
-import { openLogin } from './login.ts'
+import { openLogin, type ImapSession } from './connection.ts'
 import type { Looking } from './fetch-new.ts'
-import type { ImapNeeds } from './deps.ts'
-import { type AccountOptions, type AccountTempo, USUAL_LIMITS, USUAL_TEMPO } from './options.ts'
+import { type ImapNeeds, type AccountOptions, type AccountTempo, USUAL_LIMITS, USUAL_TEMPO } from './options.ts'
 import { openRemovals } from './removal.ts'
-import type { ImapSession } from './connection.ts'
-import { openTeller, type Teller } from './health-reporter.ts'
-import { watch } from './idle-watch.ts'
+import type { AccountHealth } from '../core/gmail.ts'
 
 /** Fetches mail for an account's aliases over one lasting connection, until it is closed. */
 export function openAccount(needs: ImapNeeds, account: AccountOptions): { close(): Promise<void> } {
@@ -140,4 +137,37 @@ function connections(fetching: Fetching, teller: Teller): () => Promise<Ended> {
 function ownFault(error: unknown, account: string, { log }: ImapNeeds): ImapFault {
   logFault(log, error, 'fetched mail could not be kept; tried again', { account })
   return new ImapFault('lost', 'fetched mail cannot be kept at the moment')
+}
+
+/** Tells the house and the operator how an account is, once for each change. */
+export interface Teller {
+  tell(health: AccountHealth, reason: string): Promise<void>
+}
+
+const SENTENCES: Record<AccountHealth, string> = {
+  starting: 'an account is about to be fetched from',
+  ok: 'an account is fetched from',
+  slow: 'an account is fetched from slowly',
+  failing: 'an account cannot be fetched from; tried again',
+}
+
+export function openTeller({ report, log }: ImapNeeds, account: string): Teller {
+  let last = ''
+  return {
+    async tell(health, reason) {
+      const state = `${health} ${reason}`
+      if (state === last) return
+      last = state
+      const facts = reason ? { account, reason } : { account }
+      if (health === 'failing') log.warn(facts, SENTENCES[health])
+      else log.info(facts, SENTENCES[health])
+      try {
+        await report(health, reason)
+      } catch (error) {
+        // Fetching goes on; the next change is told again.
+        last = ''
+        logFault(log, error, 'the health of an account could not be kept', { account })
+      }
+    },
+  }
 }

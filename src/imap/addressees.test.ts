@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Address } from '../core/address.ts'
-import { addressees, isForNobodyElse } from './addressees.ts'
-import { candidates } from './recipients.ts'
+import { addressees, isForNobodyElse, candidates } from './recipients.ts'
 import { readFields } from './header.ts'
 
 const ACCOUNT = 'ann.lee@mail.test' as Address

@@ -1,6 +1,7 @@
 import { ImapFlow, type ImapFlowOptions, type SearchObject } from 'imapflow'
 import { faultOf, ImapFault } from './fault.ts'
 import type { AccountLimits, AccountOptions, AccountTempo } from './options.ts'
+import { tokenSource } from './oauth.ts'
 
 /** One connection to an account. Whatever fails is told as an ImapFault. */
 export interface ImapSession {
@@ -148,5 +149,30 @@ function clientOptions({ account, secret, limits, tempo }: SessionOptions): Imap
     maxLiteralSize: limits.maxBytes + SLACK,
     maxResponseSize: Math.max(limits.maxBytes, MAX_LINE) + 2 * SLACK,
     maxLineLength: MAX_LINE,
+  }
+}
+
+/** Opens connections to one account, each with what the account's owner has given us. */
+export function openLogin(
+  account: AccountOptions,
+  options: Omit<SessionOptions, 'account' | 'secret'>,
+  now: () => Date,
+): () => Promise<ImapSession> {
+  const { login } = account
+  const open = (secret: SessionOptions['secret']) => openSession({ ...options, account, secret })
+  if ('password' in login) return () => open({ pass: login.password })
+  const tokens = tokenSource(login.oauth, { now, ended: options.ended })
+
+  return async function connect(): Promise<ImapSession> {
+    const { token, fresh } = await tokens.token()
+    try {
+      return await open({ accessToken: token })
+    } catch (error) {
+      if (!(error instanceof ImapFault) || error.kind !== 'login') throw error
+      tokens.forget()
+      if (fresh) throw error
+    }
+    // It may have ended before its time. A new one tells whether the account is refused.
+    return open({ accessToken: (await tokens.token()).token })
   }
 }

@@ -6,7 +6,7 @@ import {
   type Looking,
   type OpenFolder,
 } from './fetch-new.ts'
-import type { Deferred } from './deps.ts'
+import type { Deferred } from './options.ts'
 import { type Found, take } from './fetch-message.ts'
 
 // So many in one go: then the folders are looked at for new mail again.

@@ -5,7 +5,7 @@ import { fetchBody } from './body.ts'
 import type { Place } from './poison-mails.ts'
 import { type Head, identityFor } from './message-headers.ts'
 import type { Looking, OpenFolder } from './fetch-new.ts'
-import type { ReceiveResult } from './deps.ts'
+import type { ReceiveResult } from './options.ts'
 
 /** A mail that is for somebody. */
 export interface Found {

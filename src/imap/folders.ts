@@ -1,4 +1,6 @@
 import type { ImapSession } from './connection.ts'
+import type { FolderState } from '../core/gmail.ts'
+import type { Looking, OpenFolder } from './fetch-new.ts'
 
 /** Where a folder's numbering stands. */
 export interface FolderMarks {
@@ -49,4 +51,69 @@ export async function folderMarks(session: ImapSession, name: string): Promise<F
     client.status(name, { uidNext: true, uidValidity: true }),
   )
   return { uidValidity: Number(uidValidity ?? 0), uidNext }
+}
+
+/** What is to be looked at in a folder. */
+export interface Unseen {
+  /** In rising order. */
+  uids: number[]
+  /** Up to this UID there is nothing else; undefined: the last of them. */
+  upTo: number | undefined
+  /** When the oldest alias was made, where this is a look back. */
+  since: Date | undefined
+}
+
+const DAY = 24 * 60 * 60_000
+// So few are looked at sooner than the server is asked which of them are old.
+const FEW = 50
+
+/**
+ * UIDs above the last one, while the numbering is the one we know. Else, and at the very first look, all since the oldest
+ * alias that lives: what is older is for nobody, and what was kept before is known by its identity.
+ */
+export async function unseenIn(looking: Looking, folder: OpenFolder): Promise<Unseen> {
+  const { needs, session, account } = looking
+  const known = await needs.folder(folder.name)
+  if (known && isSameNumbering(known, folder)) {
+    const uids = await uidsAfter(session, known.lastUid)
+    if (uids.length <= FEW) return { uids, upTo: undefined, since: undefined }
+    // After a pause: what is new must not wait until all of a month was looked at.
+    const recent = await sinceOldest(looking, `${known.lastUid + 1}:*`)
+    return { ...recent, upTo: uids.at(-1) }
+  }
+  if (known) {
+    needs.log.info({ account: account.masked }, 'a folder is numbered anew; looked at again')
+  }
+  const recent = await sinceOldest(looking, '1:*')
+  if (recent.uids.length > 0) return { ...recent, upTo: undefined }
+  return { ...recent, upTo: (folder.uidNext ?? (await highestUid(session)) + 1) - 1 }
+}
+
+async function sinceOldest(
+  { needs, session }: Looking,
+  range: string,
+): Promise<Pick<Unseen, 'uids' | 'since'>> {
+  const since = await needs.oldestAlias()
+  if (!since) return { uids: [], since }
+  return { uids: await session.search({ uid: range, since: dayBefore(since) }), since }
+}
+
+/** False also when UIDs begin anew although the server says they do not. */
+function isSameNumbering(known: FolderState, { uidValidity, uidNext }: OpenFolder): boolean {
+  return known.uidValidity === uidValidity && (uidNext === undefined || uidNext > known.lastUid)
+}
+
+async function uidsAfter(session: ImapSession, lastUid: number): Promise<number[]> {
+  // RFC 3501 6.4.8: a range that ends with `*` has the last mail in it even when that is older.
+  const uids = await session.search({ uid: `${lastUid + 1}:*` })
+  return uids.filter((uid) => uid > lastUid)
+}
+
+async function highestUid(session: ImapSession): Promise<number> {
+  return (await session.search({ all: true })).at(-1) ?? 0
+}
+
+/** SINCE knows days only, and each server its own time zone. The library may count back from the machine's own clock. */
+function dayBefore(time: Date): Date {
+  return new Date(Math.min(time.getTime(), Date.now()) - DAY)
 }

@@ -1,4 +1,8 @@
 import type { Address } from '../core/address.ts'
+import type { AccountHealth, FolderState } from '../core/gmail.ts'
+import type { Log } from '../core/log.ts'
+import type { FetchedRecipient, Recipient } from '../core/recipient.ts'
+import type { MailboxId } from '../core/session.ts'
 
 /** An account to fetch from, with its secrets: no part of this reaches a log or a reason. */
 export interface AccountOptions {
@@ -67,4 +71,60 @@ export const USUAL_TEMPO: AccountTempo = {
     login: 5 * MINUTE,
     longest: 240 * MINUTE,
   },
+}
+
+/** What this door asks of the house, for one account. */
+export interface ImapNeeds {
+  /** Which of these addresses are live aliases of this account, exactly as written. */
+  aliases(addresses: readonly Address[]): Promise<Recipient[]>
+  /**
+   * Keeps the mail once for those who do not have it yet, defers it for those who have no room, notes where it came from, and
+   * moves the folder on, in one commit; then wakes who waits.
+   */
+  receive(mail: Fetched): Promise<ReceiveResult>
+  /** Mail of this folder that was deferred and can be delivered now, or given up, by rising UID; some of it at a time. */
+  deferred(folder: string, uidValidity: number): Promise<Deferred[]>
+  /** Forgets deferred mail by its UIDs, and all of the folder's under another UIDVALIDITY. */
+  dropDeferred(folder: string, uidValidity: number, uids: readonly number[]): Promise<void>
+  /** Where fetching stands; undefined before the first look. */
+  folder(name: string): Promise<FolderState | undefined>
+  /** Moves on past mail that is for nobody here. */
+  passed(name: string, state: FolderState): Promise<void>
+  /** From when on mail could be for an alias that lives; undefined: there is none. */
+  oldestAlias(): Promise<Date | undefined>
+  /** Tells how the account is. */
+  report(health: AccountHealth, reason: string): Promise<void>
+  /** Calls back when somebody asks for a look now, until the returned function is called. */
+  onLook(look: () => void): () => void
+  now(): Date
+  /** From 0 to 1: for pauses that do not all end at once. */
+  random(): number
+  log: Log
+}
+
+/**
+ * kept: for all that did not have it; partly: deferred for some, because they have no room; known: all of them had it; full:
+ * deferred for all; nobody: none of them lives any more.
+ */
+export type ReceiveResult = 'kept' | 'partly' | 'known' | 'full' | 'nobody'
+
+export interface Deferred {
+  uid: number
+  /** One of the aliases that it names. */
+  address: Address
+  /** The sessions that had no room for it. */
+  mailboxes: readonly MailboxId[]
+  /** False if all of them have ended. */
+  wanted: boolean
+}
+
+/** One mail of an account, for at least one alias. */
+export interface Fetched {
+  folder: string
+  uid: number
+  state: FolderState
+  recipients: FetchedRecipient[]
+  raw: Uint8Array
+  /** INTERNALDATE */
+  receivedAt: Date
 }

@@ -1,8 +1,7 @@
 import { ImapFault } from './fault.ts'
 import { type ListedFolder, listFolders, specialFolders } from './folders.ts'
-import { openLogin } from './login.ts'
+import { openLogin, type ImapSession } from './connection.ts'
 import { type AccountOptions, USUAL_LIMITS, USUAL_TEMPO } from './options.ts'
-import type { ImapSession } from './connection.ts'
 
 /** How a login went, for the operator to read. */
 export type AccountTest = { ok: false; reason: string } | ({ ok: true } & AccountFacts)

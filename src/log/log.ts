@@ -3,8 +3,7 @@ import { pino } from 'pino'
 import type { Log, LogFacts } from '../core/log.ts'
 import { printableLines } from '../core/printable.ts'
 import { clearFacts, clearText } from './redact.ts'
-import { lineWriter } from './output.ts'
-import { prettyLine } from './pretty.ts'
+import { lineWriter, prettyLine } from './output.ts'
 
 export interface LogOptions {
   level: 'debug' | 'info' | 'warn' | 'error'

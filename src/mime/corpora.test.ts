@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { corpus } from '../../test/corpora.ts'
-import { readHead } from './head.ts'
+import { readHead } from './header.ts'
 import { parseMail } from './parse.ts'
 import { EXPLAINED } from './testing/explained.ts'
 import { type Expectation, readExpectation } from './testing/stalwart.ts'

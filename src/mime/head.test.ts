@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readHead } from './head.ts'
+import { readHead } from './header.ts'
 
 const ENVELOPE = 'bounce@sender.test'
 const head = (header: string, mailFrom = ENVELOPE) =>

@@ -1,4 +1,4 @@
-import { decodeBytes } from './charset.ts'
+import { decodeBytes } from './decode.ts'
 import { decodeWords } from './words.ts'
 
 /** A header like `text/plain; charset=utf-8`. */

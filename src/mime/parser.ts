@@ -3,8 +3,7 @@ import { openPool, type RunJob } from '../sandbox/pool.ts'
 import type { JobRequest } from '../core/fair-scheduler.ts'
 import type { Log } from '../core/log.ts'
 import type { Mail } from '../core/message.ts'
-import type { Answer, Job } from './job.ts'
-import { unreadable } from './unreadable.ts'
+import { type Answer, type Job, unreadable } from './job.ts'
 
 /** Parses mails in child processes: whatever a mail does to its parser, it does not do it to the service. */
 export interface Parser {

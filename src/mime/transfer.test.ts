@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { decodeInSteps, decodeTransfer } from './transfer.ts'
+import { decodeInSteps, decodeTransfer } from './decode.ts'
 
 const STEP = 256 * 1024
 const large = randomBytes(STEP)

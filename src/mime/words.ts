@@ -1,4 +1,4 @@
-import { decodeBytes } from './charset.ts'
+import { decodeBytes } from './decode.ts'
 
 /** Reads the encoded words of RFC 2047 in a line. What they hold is text: never decoded again, never looked into. */
 export function decodeWords(line: string): string {

@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers'
 import { createEmulator, type Emulator } from 'emulate'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openStripe } from './stripe.ts'
-import { verifiedEvent } from './stripe-notice.ts'
+import { verifiedEvent } from './stripe-events.ts'
 import { anOrder } from './testing/stripe-shop.ts'
 
 // A second opinion on the one-time path from somebody else's emulator of Stripe (emulate 0.12.2). It can open, show, pay

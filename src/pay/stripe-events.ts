@@ -1,6 +1,8 @@
 import type { KeyMode } from '../core/key.ts'
 import { Problem } from '../core/problem.ts'
 import type { OrderHint } from './pay.ts'
+import { Stripe } from 'stripe'
+import { asking } from './stripe-client.ts'
 
 /** What an event says of an order, before anybody was asked. */
 export interface Glimpse {
@@ -103,4 +105,94 @@ function textIn(value: unknown, ...path: string[]): string | undefined {
 /** Of a thing that is named, or there as a whole. */
 function idIn(value: unknown, ...path: string[]): string | undefined {
   return textIn(value, ...path) ?? textIn(value, ...path, 'id')
+}
+
+// Stripe lists the newest first, and we want the oldest: so many are held at once.
+const MOST_HELD = 2_000
+const PAGE = 100
+
+interface Span {
+  since: Date
+  now: Date
+}
+
+/** Every event of the types we know since then, oldest first. Stripe remembers 30 days. */
+export async function* missedEvents(
+  client: Stripe,
+  { since, now }: Span,
+  mostHeld = MOST_HELD,
+): AsyncGenerator<Stripe.Event> {
+  // The second of now is in: what happens later within it is heard next time.
+  const from = Math.floor(since.getTime() / 1_000)
+  const before = Math.floor(now.getTime() / 1_000) + 1
+  yield* eventsIn(client, { from, before }, mostHeld)
+}
+
+interface Seconds {
+  from: number
+  before: number
+}
+
+async function* eventsIn(
+  client: Stripe,
+  { from, before }: Seconds,
+  mostHeld: number,
+): AsyncGenerator<Stripe.Event> {
+  const events = await asking(() =>
+    client.events
+      .list({ types: [...EVENT_TYPES], created: { gte: from, lt: before }, limit: PAGE })
+      .autoPagingToArray({ limit: mostHeld + 1 }),
+  )
+  if (events.length <= mostHeld) {
+    yield* events.reverse()
+    return
+  }
+  const middle = Math.floor((from + before) / 2)
+  if (middle === from) throw new Error(`Stripe has more than ${mostHeld} events of one second`)
+  yield* eventsIn(client, { from, before: middle }, mostHeld)
+  yield* eventsIn(client, { from: middle, before }, mostHeld)
+}
+
+const TOLERANCE_SECONDS = 300
+
+interface VerifyNeeds {
+  webhookSecrets: readonly string[]
+  now(): Date
+}
+
+/** The event in these bytes, if Stripe signed them with one of our secrets, and did so just now. */
+export function verifiedEvent(
+  raw: Uint8Array,
+  signature: string | undefined,
+  { webhookSecrets, now }: VerifyNeeds,
+): unknown {
+  if (!signature) throw new Problem('invalid_parameter', 'Stripe-Signature: the header is missing.')
+  const time = now().getTime()
+  // Stripe's own check lets any time to come pass: such a message could be repeated for as long.
+  const early = signedAt(signature) - Math.floor(time / 1_000)
+  if (early <= TOLERANCE_SECONDS) {
+    for (const secret of webhookSecrets) {
+      try {
+        return constructEvent(raw, signature, secret, TOLERANCE_SECONDS, undefined, time)
+      } catch {
+        // Another secret, or a header made to confuse: for that it throws other errors than its own. None of them may
+        // be passed on, because they hold the whole message.
+      }
+    }
+  }
+  throw new Problem(
+    'invalid_parameter',
+    `Stripe-Signature: it does not fit this body, or is not of the last ${TOLERANCE_SECONDS} seconds.`,
+  )
+}
+
+const constructEvent = Stripe.webhooks.constructEvent.bind(Stripe.webhooks)
+
+/** The last one, as in Stripe's own reading: that is the one which was signed. */
+function signedAt(signature: string): number {
+  const [, time] = signature
+    .split(',')
+    .map((part) => part.split('='))
+    .findLast(([name]) => name === 't') ?? [undefined, undefined]
+  return Number.parseInt(time ?? '', 10)
 }

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { factsOf } from './stripe-facts.ts'
-import type { SubscriptionRecord } from './stripe-renewal.ts'
+import { factsOf, type SubscriptionRecord } from './stripe-facts.ts'
 import {
   bill,
   business,

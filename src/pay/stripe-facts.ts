@@ -1,9 +1,8 @@
 import type { Stripe } from 'stripe'
 import type { KeyMode } from '../core/key.ts'
 import type { Payment, PaymentFacts, Purchase } from '../core/purchase.ts'
-import { modeOf } from './stripe-checkout.ts'
-import { hasEnded, renewalOf, type SubscriptionRecord } from './stripe-renewal.ts'
-import { disputedOf, isEnough, isSale, returnedOf, type Taking } from './stripe-taking.ts'
+import { modeOf } from './stripe-client.ts'
+import type { Plan } from '../core/plan.ts'
 
 type Order = Pick<Purchase, 'id' | 'plan'>
 
@@ -98,4 +97,103 @@ function isOver({ status }: Taking): boolean {
 
 function timeOf(seconds: number): Date {
   return new Date(seconds * 1_000)
+}
+
+/** Money that was asked for, and what became of it. */
+export interface Taking {
+  ref: string
+  status: Stripe.PaymentIntent.Status
+  received: number
+  currency: string
+  charge: Pick<Stripe.Charge, 'amount_refunded' | 'created' | 'disputed' | 'refunded'> | undefined
+  disputes: readonly Stripe.Dispute.Status[]
+}
+
+export type Invoice = Pick<
+  Stripe.Invoice,
+  'id' | 'amount_paid' | 'billing_reason' | 'created' | 'currency' | 'status' | 'status_transitions'
+> & { id: string }
+
+/** An invoice of the purchase or of a renewal. Others are the operator's own, or settle a change of plan. */
+export function isBill({ billing_reason }: Pick<Invoice, 'billing_reason'>): boolean {
+  return billing_reason === 'subscription_create' || billing_reason === 'subscription_cycle'
+}
+
+/** A bill that was paid in full. */
+export function isSale(plan: Plan, invoice: Invoice): boolean {
+  return (
+    isBill(invoice) &&
+    invoice.status === 'paid' &&
+    isEnough(plan, invoice.amount_paid, invoice.currency)
+  )
+}
+
+/** Whether this is the plan's price; more may be, such as with a tax on top. */
+export function isEnough(plan: Plan, amount: number | null, currency: string | null): boolean {
+  return amount !== null && amount >= plan.priceCents && currency === plan.currency
+}
+
+export function returnedOf(takings: readonly Taking[]): Payment['returned'] {
+  const charges = takings.flatMap(({ charge }) => charge ?? [])
+  if (charges.length > 0 && charges.every(({ refunded }) => refunded)) return 'fully'
+  return charges.some(({ amount_refunded }) => amount_refunded > 0) ? 'partly' : 'no'
+}
+
+/** A question of the bank (`warning_…`) has moved no money; neither has one that was won or prevented, in the end. */
+const HARMLESS = /^(?:warning_.*|won|prevented)$/
+
+export function disputedOf(takings: readonly Taking[]): Payment['disputed'] {
+  const disputes = takings.flatMap((taking) => taking.disputes)
+  if (disputes.includes('lost')) return 'lost'
+  return disputes.every((status) => HARMLESS.test(status)) ? 'no' : 'open'
+}
+
+export interface SubscriptionRecord
+  extends Pick<Stripe.Subscription, 'cancel_at' | 'cancel_at_period_end' | 'id' | 'status'> {
+  items: {
+    data: Pick<Stripe.SubscriptionItem, 'current_period_end' | 'current_period_start'>[]
+  }
+  /** Newest first. */
+  bills: { invoice: Invoice; takings: readonly Taking[] }[]
+}
+
+// A period's invoice is made some seconds around its start, and no period is shorter than a month.
+const SLACK_SECONDS = 86_400
+
+/** Whether there will be another payment, and whether it is late. */
+export function renewalOf(
+  plan: Plan,
+  subscription: SubscriptionRecord,
+  now: Date,
+): Exclude<PaymentFacts['renewal'], 'none'> {
+  if (isEnding(subscription)) return 'over'
+  const { status } = subscription
+  if (status !== 'active' && status !== 'trialing') return 'late'
+  return isPaidUp(plan, subscription, now) ? 'expected' : 'late'
+}
+
+const ENDED: readonly string[] = ['canceled', 'unpaid', 'incomplete_expired', 'paused']
+
+/** Stripe asks for no more money. */
+export function hasEnded({ status }: Pick<SubscriptionRecord, 'status'>): boolean {
+  return ENDED.includes(status)
+}
+
+function isEnding(subscription: SubscriptionRecord): boolean {
+  const { cancel_at, cancel_at_period_end, items } = subscription
+  if (hasEnded(subscription) || cancel_at_period_end) return true
+  return cancel_at !== null && items.data.every((item) => cancel_at <= item.current_period_end)
+}
+
+/**
+ * Stripe begins a period first, makes its invoice some seconds later and takes the money after an hour or so, and calls
+ * the subscription active all the while.
+ */
+function isPaidUp(plan: Plan, { items, bills }: SubscriptionRecord, now: Date): boolean {
+  const newest = bills.find(({ invoice }) => isBill(invoice))?.invoice
+  if (!newest || !isSale(plan, newest)) return false
+  return items.data.every(
+    ({ current_period_start: start, current_period_end: end }) =>
+      newest.created >= start - SLACK_SECONDS && now.getTime() < end * 1_000,
+  )
 }

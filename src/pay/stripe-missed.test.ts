@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Notice } from './pay.ts'
 import { openClient } from './stripe-client.ts'
-import { EVENT_TYPES } from './stripe-events.ts'
-import { missedEvents } from './stripe-missed.ts'
+import { EVENT_TYPES, missedEvents } from './stripe-events.ts'
 import { openStripeShop, type StripeShop } from './testing/stripe-shop.ts'
 
 let shop: StripeShop

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { SubscriptionRecord } from './stripe-renewal.ts'
+import type { SubscriptionRecord } from './stripe-facts.ts'
 import {
   bill,
   business,

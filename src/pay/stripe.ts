@@ -1,13 +1,9 @@
 import type { KeyMode } from '../core/key.ts'
 import type { Pay } from './pay.ts'
-import { openCheckout } from './stripe-checkout.ts'
-import { asking, openClient } from './stripe-client.ts'
-import { glimpseOf } from './stripe-events.ts'
+import { openCheckout, asking, openClient } from './stripe-client.ts'
+import { glimpseOf, missedEvents, verifiedEvent } from './stripe-events.ts'
 import { factsOf, UNOPENED } from './stripe-facts.ts'
-import { missedEvents } from './stripe-missed.ts'
-import { verifiedEvent } from './stripe-notice.ts'
-import { noticeOf } from './stripe-order.ts'
-import { readRecord } from './stripe-read.ts'
+import { noticeOf, readRecord } from './stripe-read.ts'
 
 export interface StripeOptions {
   secretKey: string

@@ -7,7 +7,7 @@ import type { FolderState } from '../core/gmail.ts'
 import type { Log } from '../core/log.ts'
 import type { MailboxId } from '../core/session.ts'
 import { openAccount } from '../imap/account.ts'
-import type { Fetched, ImapNeeds } from '../imap/deps.ts'
+import type { Fetched, ImapNeeds } from '../imap/options.ts'
 import { openReceiptMail } from '../pay/receipt-mail.ts'
 import { aliasHeaders } from '../service/sessions/alias-headers.ts'
 

@@ -1,6 +1,5 @@
 import type { MessagePort, Worker } from 'node:worker_threads'
-import { asError } from '../core/fault.ts'
-import { Problem, type ProblemCode } from '../core/problem.ts'
+import { asError, Problem, type ProblemCode } from '../core/problem.ts'
 
 /** What two threads talk over. */
 export type Wire = MessagePort | Worker

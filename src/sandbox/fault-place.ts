@@ -1,4 +1,4 @@
-import { asError } from '../core/fault.ts'
+import { asError } from '../core/problem.ts'
 
 const FRAMES = 3
 const FRAME = /^ +(at .+)$/gm

@@ -41,7 +41,7 @@ function candidates(): Isolation[] {
 /** Whether a child may be started so, can read its code there, and can be ended by us. */
 function isPermitted(isolation: Isolation): boolean {
   if (!canKill(isolation)) return false
-  const read = ['./child.ts', '../../package.json'].map((path) =>
+  const read = ['./process.ts', '../../package.json'].map((path) =>
     fileURLToPath(new URL(path, import.meta.url)),
   )
   const program = `for (const path of ${JSON.stringify(read)}) require('node:fs').readFileSync(path)`

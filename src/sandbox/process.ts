@@ -1,10 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { existsSync, realpathSync } from 'node:fs'
+import { existsSync, realpathSync, readFileSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { started } from './child.ts'
 import { childIsolation, launchOf } from './isolation.ts'
-import { onlyChildOf, readUsage, type Usage } from './usage.ts'
 
 export interface JobLimits {
   /** Computing time of one job, not time that passes: a busy machine must not cost anybody a mail. */
@@ -176,4 +174,78 @@ function overLimit(
   if (!now || !before) return undefined
   if (now.cpuMs - before.cpuMs > cpuMs) return 'too slow'
   return now.memoryMb > memoryMb ? 'too large' : undefined
+}
+
+/** What a process has used so far. */
+export interface Usage {
+  cpuMs: number
+  memoryMb: number
+}
+
+/** Undefined where the system does not tell, and for a process that is gone. */
+export function readUsage(pid: number): Usage | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    // The name in brackets may hold anything, blanks too: the numbers begin after it.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    const ticks = Number(fields[USER]) + Number(fields[SYSTEM])
+    const resident = /^VmRSS:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]
+    return { cpuMs: ticks * MS_PER_TICK, memoryMb: Number(resident ?? 0) / 1024 }
+  } catch {
+    return undefined
+  }
+}
+
+/** The process that this one has started; undefined when there is none, or the system does not tell. */
+export function onlyChildOf(pid: number): number | undefined {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1')
+    return Number.parseInt(children, 10) || undefined
+  } catch {
+    return undefined
+  }
+}
+
+// proc(5): fields 14 and 15, counted from the third.
+const USER = 11
+const SYSTEM = 12
+// Linux tells user space 100 ticks a second on every platform of ours, whatever the kernel's own tick is.
+const MS_PER_TICK = 10
+
+const MAX_HEARD = 8 * 1024
+const MAX_TOLD = 300
+
+/**
+ * Resolves when the child says that it is ready. What it prints up to then is told when it does not start; no mail has
+ * reached it yet. Later prints are thrown away.
+ */
+export function started(child: ChildProcess, name: string, startMs: number): Promise<void> {
+  let clock: NodeJS.Timeout | undefined
+  let heard = ''
+  const listen = (chunk: Buffer) => {
+    heard = (heard + chunk.toString('latin1')).slice(-MAX_HEARD)
+  }
+  child.stderr?.on('data', listen)
+  return new Promise<void>((resolve, reject) => {
+    const fail = (why: unknown) =>
+      reject(new Error(`a ${name} child did not start (${why}): ${lastWords(heard)}`))
+    child.once('message', () => resolve())
+    child.once('error', (fault) => fail(fault.message))
+    // Not 'exit': its last words may still be on their way then.
+    child.once('close', (code, signal) => fail(signal ?? code))
+    clock = setTimeout(() => {
+      fail(`not within ${startMs} ms`)
+      child.kill('SIGKILL')
+    }, startMs).unref()
+  }).finally(() => {
+    clearTimeout(clock)
+    child.stderr?.off('data', listen).resume()
+  })
+}
+
+/** On one line, without the places in the code: the sentence of a fault stands above them. */
+function lastWords(heard: string): string {
+  const lines = heard.split('\n').filter((line) => /\w/.test(line) && !/^\s+at /.test(line))
+  const words = lines.map((line) => line.trim()).join(' | ')
+  return words.slice(-MAX_TOLD) || 'it said nothing'
 }

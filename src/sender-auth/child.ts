@@ -1,9 +1,7 @@
 import { faultPlace } from '../sandbox/fault-place.ts'
-import { checkDkim, MAX_KEYS } from './dkim.ts'
-import { checkDmarc } from './dmarc.ts'
+import { checkDkim, MAX_KEYS, checkDmarc, checkSpf } from './checks.ts'
 import type { Answer, Job } from './job.ts'
-import { knownAnswers } from './known-answers.ts'
-import { checkSpf } from './spf.ts'
+import { knownAnswers } from './dns.ts'
 
 // Runs as a process of its own, with no right but to read these modules: no file, no network. The parent holds the clock.
 // A terminal or a supervisor sends its signals to the whole family; when to stop is the parent's to say, or its end.

@@ -1,6 +1,6 @@
 import { Resolver } from 'node:dns/promises'
-import { isInnerName } from './inner-names.ts'
-import { type DnsAnswer, type DnsRecords, keyOf, type Question } from './job.ts'
+import { type DnsAnswer, type DnsRecords, keyOf, type Question, type Answers, RECORD_TYPES } from './job.ts'
+import type { DNSResolver } from 'mailauth'
 
 export interface Dns {
   /** Never rejects: a failure is an answer too. Gives up when `ended`. */
@@ -89,4 +89,57 @@ function unlessEnded(answer: Promise<DnsAnswer>, ended: AbortSignal): Promise<Dn
     if (ended.aborted) setImmediate(giveUp)
     else ended.addEventListener('abort', giveUp, { once: true })
   })
+}
+
+/** Names that mean something only within a network, or never anything. */
+const INNER = new Set([
+  'alt',
+  'corp',
+  'home',
+  'internal',
+  'intranet',
+  'invalid',
+  'lan',
+  'local',
+  'localdomain',
+  'localhost',
+  'onion',
+  'private',
+])
+
+/**
+ * Strangers choose the names that we ask for, and see what comes of it. Names of the operator's own network are not
+ * asked for: the answers would tell which there are.
+ */
+export function isInnerName(name: string): boolean {
+  const labels = name.toLowerCase().replace(/\.$/, '').split('.')
+  const last = labels.at(-1) ?? ''
+  return labels.length < 2 || INNER.has(last) || labels.slice(-2).join('.') === 'home.arpa'
+}
+
+/** Answers what is known; what is not is noted, and looks like a failure until somebody has asked. */
+export function knownAnswers(answers: Answers, maxQuestions = Number.POSITIVE_INFINITY) {
+  const asked = new Set<string>()
+  const unknown = new Map<string, Question>()
+
+  async function resolve(name: string, type: string) {
+    const question = { name, type: RECORD_TYPES.find((one) => one === type) ?? 'TXT' }
+    const key = keyOf(question)
+    asked.add(key)
+    if (asked.size > maxQuestions) throw fault('ENOTFOUND')
+    const answer = answers.get(key)
+    if (answer && 'records' in answer) return answer.records
+    if (!answer) unknown.set(key, question)
+    throw fault(answer?.fault ?? 'EUNKNOWN')
+  }
+
+  return {
+    // Its type leaves out the records of MX.
+    resolver: resolve as DNSResolver,
+    questions: () => [...unknown.values()],
+  }
+}
+
+function fault(code: string): Error {
+  return Object.assign(new Error(code), { code })
 }

@@ -1,10 +1,8 @@
-import { isIPv4, type Socket } from 'node:net'
+import { isIPv4, type Socket, isIPv6 } from 'node:net'
 import { canonicalIp, plainIp } from '../core/ip.ts'
-import type { Shared } from './connection.ts'
-import { logFault } from './faults.ts'
+import { type Shared, logFault } from './connection.ts'
 import { arrivals } from './metrics.ts'
-import { parseProxyHeader } from './proxy-header.ts'
-import { REPLIES } from './replies.ts'
+import { REPLIES } from './state.ts'
 import { talk } from './session-loop.ts'
 
 /** Takes a client in: from a balancer only once its PROXY header has said who it is. */
@@ -89,4 +87,73 @@ function waitForHeader(shared: Shared, socket: Socket, peer: string): void {
   function forget(): void {
     shared.headerless.delete(socket)
   }
+}
+
+/** ip is undefined where the balancer speaks for itself (its health check): the peer's own address counts. */
+type ProxyHeader = { length: number; ip: string | undefined } | 'more' | 'bad'
+
+const V2 = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
+const V1 = Buffer.from('PROXY ')
+const V1_MAX_BYTES = 107
+// Addresses take 36 bytes; the rest are extras that we skip. More than this no balancer sends.
+const V2_MAX_BYTES = 2_048
+
+/** Reads a PROXY protocol header, version 1 or 2, from the first bytes of a connection. */
+export function parseProxyHeader(bytes: Buffer): ProxyHeader {
+  if (startsAlike(bytes, V2)) return bytes.length < 16 ? 'more' : version2(bytes)
+  if (startsAlike(bytes, V1)) return version1(bytes)
+  return 'bad'
+}
+
+function startsAlike(bytes: Buffer, mark: Buffer): boolean {
+  const length = Math.min(bytes.length, mark.length)
+  return bytes.compare(mark, 0, length, 0, length) === 0
+}
+
+function version1(bytes: Buffer): ProxyHeader {
+  const line = bytes.subarray(0, V1_MAX_BYTES)
+  const lf = line.indexOf(0x0a)
+  if (lf === -1) return line.length < V1_MAX_BYTES ? 'more' : 'bad'
+  const text = line.toString('latin1', 0, lf + 1)
+  if (!text.endsWith('\r\n')) return 'bad'
+  const [, protocol, ...fields] = text.slice(0, -2).split(' ')
+  if (protocol === 'UNKNOWN') return { length: lf + 1, ip: undefined }
+  const isAddress = protocol === 'TCP4' ? isIPv4 : protocol === 'TCP6' ? isIPv6 : () => false
+  const [source = '', target = '', sourcePort = '', targetPort = ''] = fields
+  const fine =
+    fields.length === 4 &&
+    isAddress(source) &&
+    isAddress(target) &&
+    isPort(sourcePort) &&
+    isPort(targetPort)
+  return fine ? { length: lf + 1, ip: source } : 'bad'
+}
+
+function isPort(text: string): boolean {
+  return /^(0|[1-9]\d{0,4})$/.test(text) && Number(text) <= 65_535
+}
+
+function version2(bytes: Buffer): ProxyHeader {
+  const command = bytes.readUInt8(12)
+  const family = bytes.readUInt8(13)
+  const length = 16 + bytes.readUInt16BE(14)
+  const isLocal = command === 0x20
+  const addressBytes = family === 0x11 ? 12 : family === 0x21 ? 36 : 0
+  if ((command !== 0x21 && !isLocal) || length > V2_MAX_BYTES) return 'bad'
+  // A proxied connection is TCP over IPv4 or IPv6: that is all that can reach us.
+  if (!isLocal && (addressBytes === 0 || length < 16 + addressBytes)) return 'bad'
+  if (bytes.length < length) return 'more'
+  if (isLocal) return { length, ip: undefined }
+  return { length, ip: family === 0x11 ? ipv4At(bytes, 16) : ipv6At(bytes, 16) }
+}
+
+function ipv4At(bytes: Buffer, at: number): string {
+  return bytes.subarray(at, at + 4).join('.')
+}
+
+// The URL parser writes the one canonical form, with the longest run of zeros left out.
+function ipv6At(bytes: Buffer, at: number): string {
+  const groups = Array.from({ length: 8 }, (_, group) => bytes.readUInt16BE(at + 2 * group))
+  const text = groups.map((group) => group.toString(16)).join(':')
+  return new URL(`http://[${text}]`).hostname.slice(1, -1)
 }

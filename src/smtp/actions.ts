@@ -1,5 +1,4 @@
-import { asError } from '../core/fault.ts'
-import { Problem, StoreAway } from '../core/problem.ts'
+import { asError, Problem, StoreAway } from '../core/problem.ts'
 import type { Shared } from './connection.ts'
 import { mailBytes, mails, refusedRecipients } from './metrics.ts'
 import type { SmtpNeeds } from './options.ts'

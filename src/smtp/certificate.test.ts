@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { installationCertificate, selfSigned } from './certificate.ts'
-import { secureContextOf } from './secure-context.ts'
+import { secureContextOf } from './tls.ts'
 import { recorder } from './testing/recorder.ts'
 
 const NOW = new Date('2026-05-01T12:00:00Z')

@@ -4,7 +4,8 @@ import type { TellOutage } from '../service/background/outage.ts'
 import type { SmtpSession } from './protocol.ts'
 import { cutSessions } from './metrics.ts'
 import type { SmtpNeeds, SmtpTimes } from './options.ts'
-import type { SmtpLimits } from './state.ts'
+import { type SmtpLimits, REPLIES } from './state.ts'
+import { asError } from '../core/problem.ts'
 
 /** What all connections of one server share. */
 export interface Shared {
@@ -98,4 +99,34 @@ export function reserve(connection: Connection, bytes: number): boolean {
   if (more < 0) needs.releaseBytes(-more)
   connection.reserved = bytes
   return true
+}
+
+/** Runs one piece of a conversation: a fault of ours in it ends this connection, and no other. */
+export function guarded(connection: Connection, piece: () => void): void {
+  try {
+    piece()
+  } catch (err) {
+    fail(connection, err)
+  }
+}
+
+/** Tells the log why and the client that it is our fault, and lets it go. */
+export function fail(connection: Connection, err: unknown): void {
+  const { shared, ip, socket, phase } = connection
+  logFault(shared.needs, ip, err)
+  try {
+    if (phase === 'handshake') socket.destroy()
+    else cut(connection, REPLIES.faultOfOurs, 'fault')
+  } catch {
+    // The same fault once more, most likely: nothing more is tried.
+    socket.destroy()
+  }
+}
+
+export function logFault({ log }: SmtpNeeds, ip: string, err: unknown): void {
+  try {
+    log.error({ ip, err: asError(err) }, 'a fault of ours ended an SMTP session')
+  } catch {
+    // The log itself may be what fails; then there is nowhere to say so.
+  }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { parseProxyHeader } from './proxy-header.ts'
+import { parseProxyHeader } from './accept.ts'
 import { openSmtp, type SmtpServer } from './server.ts'
 import { cutAt } from './testing/converse.ts'
 import { hear, openClient } from './testing/dialogue.ts'

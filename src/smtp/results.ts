@@ -1,6 +1,5 @@
 import type { Recipient } from '../core/recipient.ts'
-import { REPLIES } from './replies.ts'
-import { answer, forgetMail, type State } from './state.ts'
+import { REPLIES, answer, forgetMail, type State } from './state.ts'
 
 /** How a deed went. A fault of ours is always 451, so the sender keeps the mail and tries again. */
 export type Verdict =

@@ -1,21 +1,11 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import {
-  type Connection,
-  countTraffic,
-  cut,
-  flush,
-  linger,
-  reserve,
-  type Shared,
-} from './connection.ts'
+import { type Connection, countTraffic, cut, flush, linger, reserve, type Shared, fail, guarded } from './connection.ts'
 import { EXCESS_BYTES } from './data.ts'
 import { carryOut, countMail, type HouseDeed } from './actions.ts'
 import { type Step, smtpSession } from './protocol.ts'
-import { fail, guarded } from './faults.ts'
-import { greeting, REPLIES } from './replies.ts'
-import { secureSocket } from './secure.ts'
-import type { CloseReason } from './state.ts'
+import { greeting, REPLIES, type CloseReason } from './state.ts'
+import { secureSocket } from './tls.ts'
 import type { Verdict } from './results.ts'
 
 /** release is called when all is over; early is what came behind a PROXY header. */

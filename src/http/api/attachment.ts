@@ -1,7 +1,6 @@
 import { Type } from 'typebox'
 import { readAttachment } from '../../service/mail/attachments.ts'
-import { privateFile } from '../server/response.ts'
-import { downloadHeaders } from '../server/disposition.ts'
+import { privateFile, downloadHeaders } from '../server/response.ts'
 import { route } from '../server/route.ts'
 import { idField, tokenField } from './schemas.ts'
 

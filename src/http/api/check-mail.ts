@@ -1,14 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { isFull, type Session } from '../../core/session.ts'
-import { forceLook } from '../../service/mail/force-poll.ts'
-import {
-  awaitMail,
-  type ListMailNeeds,
-  listMail,
-  lookAtNewest,
-  type MailboxState,
-  mailboxState,
-} from '../../service/mail/check-mail.ts'
+import { forceLook, awaitMail, type ListMailNeeds, listMail, lookAtNewest, type MailboxState, mailboxState } from '../../service/mail/check-mail.ts'
 import { liveSession } from '../../service/sessions/live-session.ts'
 import { looksOf } from '../../service/mail/code-lookup.ts'
 import { takeRate } from '../../service/rates.ts'

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { stamps } from '../../core/stamp.ts'
+import { stamps } from '../../core/time.ts'
 import { claim } from '../../service/shop/claim.ts'
 import { success } from '../server/response.ts'
 import { route } from '../server/route.ts'

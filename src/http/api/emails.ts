@@ -1,19 +1,11 @@
 import { Type } from 'typebox'
 import type { ApiKey } from '../../core/key.ts'
 import { admit, type Caller } from '../../service/keys/authenticate-key.ts'
-import { awaitEmails, type ReaderView } from '../../service/mail/await-emails.ts'
+import { awaitEmails, type ReaderView, type EmailQuery, emailsMark, listEmails, newestEmail, parseTo } from '../../service/mail/emails.ts'
 import { charge } from '../../service/keys/charge.ts'
-import {
-  type EmailQuery,
-  emailsMark,
-  listEmails,
-  newestEmail,
-  parseTo,
-} from '../../service/mail/emails.ts'
 import { type Answer, empty, json, readyJson } from '../server/response.ts'
-import { cursorOf, parseCursor } from '../server/cursor.ts'
-import { matchesTag, readerTag } from '../server/etag.ts'
-import { KEY_FIELD } from '../server/key-header.ts'
+import { cursorOf, parseCursor, matchesTag, readerTag } from '../server/etag.ts'
+import { KEY_FIELD } from '../server/credentials.ts'
 import type { RouteNeeds } from '../server/deps.ts'
 import { admittedKey, readerOf } from '../server/keyed.ts'
 import { emailsJson, emailsShape, NO_EMAILS } from './keyed-schemas.ts'

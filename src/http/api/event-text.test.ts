@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { describe, test } from 'vitest'
 import { Problem } from '../../core/problem.ts'
 import type { MailEvent } from '../../service/mail/events.ts'
-import { eventStream, eventText, retryMs } from './event-text.ts'
+import { eventStream, eventText, retryMs } from './events.ts'
 
 const message = {
   id: 7,

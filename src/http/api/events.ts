@@ -2,11 +2,11 @@ import { Readable } from 'node:stream'
 import { Type } from 'typebox'
 import { liveSession } from '../../service/sessions/live-session.ts'
 import { looksOf } from '../../service/mail/code-lookup.ts'
-import { mailEvents } from '../../service/mail/events.ts'
+import { mailEvents, type MailEvent } from '../../service/mail/events.ts'
 import { privateFile } from '../server/response.ts'
-import { eventStream, retryMs } from './event-text.ts'
 import { type Call, route } from '../server/route.ts'
-import { sinceIdField, tokenField } from './schemas.ts'
+import { sinceIdField, tokenField, summaryJson } from './schemas.ts'
+import { Problem } from '../../core/problem.ts'
 
 // A generator is asked only when the client has taken what it got, so a slow one costs this and no more.
 const BUFFERED_BYTES = 16_384
@@ -60,4 +60,65 @@ function lastEventId(call: Call): number | undefined {
   const given = call.headers['last-event-id']
   const id = typeof given === 'string' && /^[0-9]{1,16}$/.test(given) ? Number(given) : undefined
   return Number.isSafeInteger(id) ? id : undefined
+}
+
+const RETRY_MS = { least: 1_000, more: 3_000 }
+
+/** After so long the reader comes back when his stream ends. Not all readers of a node come at the same moment. */
+export function retryMs(randomBytes: (count: number) => Uint8Array): number {
+  const [chance = 0] = randomBytes(1)
+  return RETRY_MS.least + Math.round((RETRY_MS.more * chance) / 255)
+}
+
+const texts = new WeakMap<MailEvent, string>()
+
+/** One event as text/event-stream has it. Streams of one mailbox are told the same event, which is written once. */
+export function eventText(event: MailEvent): string {
+  const known = texts.get(event)
+  if (known !== undefined) return known
+  const text = writeEvent(event)
+  texts.set(event, text)
+  return text
+}
+
+/** Only messages carry an id: it is where a reader goes on. */
+function writeEvent(event: MailEvent): string {
+  switch (event.kind) {
+    case 'message':
+      return `event: message\nid: ${event.message.id}\n${payloadLine(summaryJson(event.message))}`
+    // Without an id: a reader that comes back goes on after the newest message, not after this one.
+    case 'updated':
+      return `event: updated\n${payloadLine(summaryJson(event.message))}`
+    case 'deleted':
+      return `event: deleted\n${payloadLine({ id: event.id })}`
+    case 'end':
+      return `event: end\n${payloadLine({ reason: event.reason })}`
+    case 'beat':
+      return ':\n\n'
+  }
+}
+
+interface Opening {
+  startsAfter: number
+  retryMs: number
+}
+
+/** The whole stream. It tells at once where it starts, so that who breaks off before the first message misses none. */
+export async function* eventStream(
+  events: AsyncIterable<MailEvent>,
+  { startsAfter, retryMs }: Opening,
+): AsyncGenerator<string> {
+  yield `retry: ${retryMs}\nid: ${startsAfter}\n\n`
+  try {
+    for await (const event of events) yield eventText(event)
+  } catch (error) {
+    // We stop: the reader comes back by himself, here or to another node.
+    if (!(error instanceof Problem)) throw error
+    yield `: ${error.code}\nretry: ${retryMs}\n\n`
+  }
+}
+
+/** JSON has no line breaks of its own, so one line holds it. */
+function payloadLine(value: unknown): string {
+  return `data: ${JSON.stringify(value)}\n\n`
 }

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { isoStamp, stamp } from '../../core/stamp.ts'
+import { isoStamp, stamp } from '../../core/time.ts'
 import type { EmailRecord } from '../../service/mail/email-record.ts'
 import { addressField, isoField, messageIdField, stampField } from './schemas.ts'
 

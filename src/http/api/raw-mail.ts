@@ -1,7 +1,6 @@
 import { Type } from 'typebox'
 import { readRawMail } from '../../service/mail/read-mail.ts'
-import { privateFile } from '../server/response.ts'
-import { downloadHeaders } from '../server/disposition.ts'
+import { privateFile, downloadHeaders } from '../server/response.ts'
 import { route } from '../server/route.ts'
 import { idField, tokenField } from './schemas.ts'
 import { traceLines } from './trace-lines.ts'

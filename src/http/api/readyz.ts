@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { Problem } from '../../core/problem.ts'
-import { accountHealth } from '../../service/sessions/account-health.ts'
+import { accountHealth } from '../../service/sessions/accounts.ts'
 import { unreadiness } from '../../service/background/readiness.ts'
 import { isOperatorCall } from '../server/admin.ts'
 import { success } from '../server/response.ts'

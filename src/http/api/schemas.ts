@@ -1,7 +1,7 @@
 import { type Static, type TLiteral, type TSchema, type TUnion, Type } from 'typebox'
 import type { MessageSummary } from '../../core/message.ts'
 import type { Session } from '../../core/session.ts'
-import { isoStamp, stamp } from '../../core/stamp.ts'
+import { isoStamp, stamp } from '../../core/time.ts'
 
 // The parts of which inputs and outputs are made, and how our values become them.
 

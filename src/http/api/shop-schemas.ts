@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { priceText, termText } from '../../core/price.ts'
 import { Problem } from '../../core/problem.ts'
 import type { Purchase } from '../../core/purchase.ts'
-import { isoStamp, stamp, stamps } from '../../core/stamp.ts'
+import { isoStamp, stamp, stamps } from '../../core/time.ts'
 import { isOrderId, type OrderView, unknownOrder } from '../../service/shop/order.ts'
 import type { Call, HeaderField } from '../server/route.ts'
 

@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { cookieOf, cookieText } from '../server/cookie.ts'
+import { cookieOf, cookieText } from '../server/credentials.ts'
 import type { Call } from '../server/route.ts'
 
 // Which address is a browser's is told by a cookie, and a browser sends that by itself: so each form has to show that it is ours.

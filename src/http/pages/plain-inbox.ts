@@ -1,6 +1,6 @@
 import type { MessageSummary } from '../../core/message.ts'
 import type { Session } from '../../core/session.ts'
-import { isoStamp } from '../../core/stamp.ts'
+import { isoStamp } from '../../core/time.ts'
 import { displaySender } from '../../shared/sender-display.ts'
 import type { Answer } from '../server/response.ts'
 import { html, type Markup } from './markup.ts'

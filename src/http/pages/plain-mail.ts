@@ -1,5 +1,5 @@
 import type { AttachmentNote, Code, Link, Mail, Message, SenderChecks } from '../../core/message.ts'
-import { isoStamp } from '../../core/stamp.ts'
+import { isoStamp } from '../../core/time.ts'
 import { displaySender, isSuspicious } from '../../shared/sender-display.ts'
 import type { Answer } from '../server/response.ts'
 import { html, type Markup } from './markup.ts'

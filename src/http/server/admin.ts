@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { countWrong, lookRate, type RateNeeds, takeRate } from '../../service/rates.ts'
-import { bearerOf } from './bearer.ts'
+import { bearerOf } from './credentials.ts'
 import type { Call } from './route.ts'
 
 interface AdminNeeds extends RateNeeds {

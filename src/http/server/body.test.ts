@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { describe, test } from 'vitest'
-import { readBody, readForm } from './body.ts'
-import { repeatedKeys } from './json-keys.ts'
+import { readBody, readForm, repeatedKeys } from './body.ts'
 
 describe('a form', () => {
   const plainName = fc.string().filter((name) => !name.endsWith(']'))

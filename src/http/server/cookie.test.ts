@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { cookieOf, cookieText } from './cookie.ts'
+import { cookieOf, cookieText } from './credentials.ts'
 
 for (const [name, header, value] of [
   ['no header has no cookie', undefined, undefined],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'vitest'
-import { disposition } from './disposition.ts'
+import { disposition } from './response.ts'
 
 for (const [name, ascii, exact] of [
   ['report.pdf', 'report.pdf', 'report.pdf'],

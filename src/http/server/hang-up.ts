@@ -1,4 +1,4 @@
-import { hasCode } from '../../core/fault.ts'
+import { hasCode } from '../../core/problem.ts'
 
 /** Nobody's fault: the client went away while we were at it. */
 class HungUp extends Error {}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { keyBesideTokens, keyOf } from './key-header.ts'
+import { keyBesideTokens, keyOf } from './credentials.ts'
 
 describe('the key of a request', () => {
   for (const [name, headers, expected] of [

@@ -1,6 +1,6 @@
 import type { ApiKey } from '../../core/key.ts'
 import type { Caller } from '../../service/keys/authenticate-key.ts'
-import { keyOf } from './key-header.ts'
+import { keyOf } from './credentials.ts'
 import type { RouteNeeds } from './deps.ts'
 import { quotaHeaders } from './quota-headers.ts'
 import type { Call } from './route.ts'

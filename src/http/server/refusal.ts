@@ -1,5 +1,4 @@
-import { hasCode } from '../../core/fault.ts'
-import { Problem, type ProblemCode } from '../../core/problem.ts'
+import { hasCode, Problem, type ProblemCode } from '../../core/problem.ts'
 import { type Answer, json } from './response.ts'
 import { status } from './status.ts'
 

@@ -3,7 +3,7 @@ import type { AccountHealth, FolderState } from '../../core/gmail.ts'
 import type { Log, LogFacts } from '../../core/log.ts'
 import type { MailboxId } from '../../core/session.ts'
 import type { Place } from '../poison-mails.ts'
-import type { Fetched, ImapNeeds } from '../deps.ts'
+import type { Fetched, ImapNeeds } from '../options.ts'
 
 /** A mail as the house kept it for one alias. */
 export interface Kept extends Place {

@@ -7,8 +7,7 @@ import type { MailboxId } from '../../core/session.ts'
 import { accountMail } from '../../service/mail/fetch-mail.ts'
 import type { MailStore } from '../../store/store.ts'
 import { openAccount } from '../account.ts'
-import type { ImapNeeds } from '../deps.ts'
-import type { AccountOptions } from '../options.ts'
+import type { ImapNeeds, AccountOptions } from '../options.ts'
 import { ANN, testAccountAt } from './account.ts'
 
 export type StoredAccount = Awaited<ReturnType<typeof openStoredAccount>>

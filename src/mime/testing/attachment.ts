@@ -1,5 +1,5 @@
 import type { Mail } from '../../core/message.ts'
-import { decodeTransfer } from '../transfer.ts'
+import { decodeTransfer } from '../decode.ts'
 
 /** The bytes of an attachment, found where the parsed mail says. */
 export function attachmentBytes(raw: Uint8Array, mail: Mail, index: number): Buffer | undefined {

@@ -1,7 +1,5 @@
 import type { Purchase } from '../../core/purchase.ts'
-import { factsOf, type OrderRecord } from '../stripe-facts.ts'
-import type { SubscriptionRecord } from '../stripe-renewal.ts'
-import type { Invoice, Taking } from '../stripe-taking.ts'
+import { factsOf, type OrderRecord, type SubscriptionRecord, type Invoice, type Taking } from '../stripe-facts.ts'
 import { planCalled } from './stripe-shop.ts'
 
 // What Stripe tells of orders for which all went well; tests change one thing in them.

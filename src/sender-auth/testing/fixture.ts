@@ -1,5 +1,5 @@
 import type { LogFacts } from '../../core/log.ts'
-import type { SenderFacts } from '../../core/sender.ts'
+import type { SenderFacts } from '../../core/message.ts'
 import { type CheckerOptions, openChecker } from '../checker.ts'
 import { openDns } from '../dns.ts'
 import { openDnsServer, type Zone } from './dns-server.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type AccountsNeeds, type OfferedAccount, offeredAccounts } from '../sessions/accounts.ts'
 import { type LeaseNeeds, takeLease, USUAL_TEMPO, untilAborted } from './lease.ts'
-import { logFault } from './log-fault.ts'
+import { logFault } from './outage.ts'
 
 interface Needs extends LeaseNeeds, AccountsNeeds {
   store: LeaseNeeds['store'] & AccountsNeeds['store']

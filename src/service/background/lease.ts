@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../../core/log.ts'
 import type { MailStore } from '../../store/store.ts'
-import { logFault } from './log-fault.ts'
-import { within } from './within.ts'
+import { logFault } from './outage.ts'
+import { within } from './timing.ts'
 
 export interface LeaseNeeds {
   store: Pick<MailStore, 'takeLease' | 'endLease'>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { Problem, StoreAway } from '../../core/problem.ts'
-import { logFault } from './log-fault.ts'
+import { logFault } from './outage.ts'
 
 const cause = new Error('the cause')
 const worded = Object.assign(new Problem('overloaded', 'Try again later.'), { cause })

@@ -1,6 +1,5 @@
-import { asError } from '../../core/fault.ts'
-import type { Log } from '../../core/log.ts'
-import type { StoreAway } from '../../core/problem.ts'
+import { asError, StoreAway, Problem } from '../../core/problem.ts'
+import type { Log, LogFacts } from '../../core/log.ts'
 
 /** Hears what was found out about it. */
 export type TellOutage = (found: StoreAway | { reason: string }) => void
@@ -26,4 +25,19 @@ export function outageTeller(
 function causeOf({ cause }: StoreAway): string {
   const error = asError(cause)
   return error.message || ('code' in error ? String(error.code) : error.name)
+}
+
+/**
+ * Tells the operator of a fault that nobody is answered with: its cause, where it was put into words for a caller. Of a
+ * store that is away the doors tell, once.
+ */
+export function logFault(
+  log: Pick<Log, 'error'>,
+  error: unknown,
+  sentence: string,
+  facts: LogFacts = {},
+): void {
+  if (error instanceof StoreAway) return
+  const cause = error instanceof Problem ? error.cause : undefined
+  log.error({ ...facts, err: asError(cause ?? error) }, sentence)
 }

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../../core/log.ts'
-import { logFault } from './log-fault.ts'
+import { logFault } from './outage.ts'
 
 interface Sweep {
   /** One small step; true when there is more to do. */

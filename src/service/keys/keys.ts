@@ -11,7 +11,7 @@ import {
 import { endOf, type Plan } from '../../core/plan.ts'
 import { Problem } from '../../core/problem.ts'
 import { dayOf } from '../../core/quota.ts'
-import { stamp } from '../../core/stamp.ts'
+import { stamp } from '../../core/time.ts'
 import type { KeyRoll, KeyRollResult, ShopStore, UsageDay } from '../../store/shop-store.ts'
 
 interface KeyNeeds<Deed extends keyof ShopStore> {

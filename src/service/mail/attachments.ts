@@ -1,6 +1,6 @@
 import type { AttachmentNote, PartPosition } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
-import { decodeInSteps } from '../../mime/transfer.ts'
+import { decodeInSteps } from '../../mime/decode.ts'
 import type { MailStore } from '../../store/store.ts'
 import type { LargeRead, LargeReads } from './large-reads.ts'
 import {

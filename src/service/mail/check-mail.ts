@@ -1,10 +1,12 @@
 import type { MessageSummary } from '../../core/message.ts'
-import type { Session } from '../../core/session.ts'
+import { type Session, accountTopic } from '../../core/session.ts'
 import type { MailStore, Page } from '../../store/store.ts'
 import { type LiveSessionNeeds, liveSession } from '../sessions/live-session.ts'
 import type { CodeLooks } from './code-lookup.ts'
 import { type MailboxView, type MailboxViewNeeds, mailboxViews, newerTest } from './mailbox-view.ts'
 import { pollUntil, type SharedPolls } from './shared-poll.ts'
+import type { Bus } from '../../bus/bus.ts'
+import type { Limit, Rate } from '../../limit/limit.ts'
 
 export interface AwaitMailNeeds extends MailboxViewNeeds {
   mailboxPolls: SharedPolls<MailboxView>
@@ -87,4 +89,23 @@ export function mailboxState(
 ): MailboxState {
   const newest = (limit: number) => store.listMessages(session.id, { sinceId: 0, limit })
   return { session, hasNewer: newerTest(session, newest) }
+}
+
+export interface ForceLookNeeds {
+  bus: Pick<Bus, 'wake'>
+  limit: Pick<Limit, 'take'>
+  now(): Date
+}
+
+// For the account's sake, so it counts whoever asks, and also where rates are lifted.
+const LOOKS: Rate = { count: 1, seconds: 3, burst: 1 }
+
+/** Asks whoever fetches the session's mail to look for it now, if it is fetched at all. Too often is no fault: somebody has just looked. */
+export async function forceLook(
+  { bus, limit, now }: ForceLookNeeds,
+  { accountId }: Pick<Session, 'accountId'>,
+): Promise<void> {
+  if (accountId === undefined) return
+  const wait = await limit.take(`gmail:look:${accountId}`, LOOKS, now())
+  if (wait === 0) bus.wake(accountTopic(accountId))
 }

@@ -4,11 +4,11 @@ import type { MessageSummary } from '../../core/message.ts'
 import { Problem, StoreAway } from '../../core/problem.ts'
 import type { MailboxId } from '../../core/session.ts'
 import type { MailStore } from '../../store/store.ts'
-import { logFault } from '../background/log-fault.ts'
+import { logFault } from '../background/outage.ts'
 import { type Lookup, type LookupLimits, openLookupQueue } from './lookup-queue.ts'
 import type { Parsed } from './parsed-mail.ts'
 import type { SenderChecked } from './sender-checks.ts'
-import { within } from '../background/within.ts'
+import { within } from '../background/timing.ts'
 
 export interface CodeLooks {
   /** Has those of the messages looked at that nobody has looked at. Undefined when there are none. `client`: see Lookup. */

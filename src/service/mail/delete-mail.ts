@@ -1,8 +1,7 @@
 import type { Bus } from '../../bus/bus.ts'
 import type { MailStore } from '../../store/store.ts'
-import { liveSession } from '../sessions/live-session.ts'
+import { liveSession, wakeSession } from '../sessions/live-session.ts'
 import { messageNotFound } from './read-mail.ts'
-import { wakeSession } from '../sessions/wake.ts'
 
 export interface DeleteMailNeeds {
   store: Pick<MailStore, 'findSession' | 'deleteMessage'>

@@ -4,10 +4,10 @@ import { makeWaiters, openMemoryBus } from '../../bus/memory.ts'
 import { secretHash } from '../../core/id.ts'
 import type { FetchedRecipient, Recipient } from '../../core/recipient.ts'
 import { type MailboxId, readerTopic } from '../../core/session.ts'
-import type { Fetched, ImapNeeds } from '../../imap/deps.ts'
+import type { Fetched, ImapNeeds } from '../../imap/options.ts'
 import { makeRates, openMemoryLimit } from '../../limit/memory.ts'
 import { accountMail } from './fetch-mail.ts'
-import { forceLook } from './force-poll.ts'
+import { forceLook } from './check-mail.ts'
 import { address, type GmailScene, openGmailScene, rules, START } from '../testing/gmail.ts'
 
 const log = { debug() {}, info() {}, warn() {}, error() {} }

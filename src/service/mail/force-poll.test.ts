@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { beforeEach, test } from 'vitest'
 import { accountTopic, type MailboxId } from '../../core/session.ts'
 import { makeRates, openMemoryLimit } from '../../limit/memory.ts'
-import { forceLook } from './force-poll.ts'
+import { forceLook } from './check-mail.ts'
 import { START } from '../testing/gmail.ts'
 
 let now: Date

@@ -5,7 +5,7 @@ import type { LargeReads } from './large-reads.ts'
 import { type LiveSessionNeeds, liveSession } from '../sessions/live-session.ts'
 import type { Parsed } from './parsed-mail.ts'
 import type { SenderChecked } from './sender-checks.ts'
-import { within } from '../background/within.ts'
+import { within } from '../background/timing.ts'
 
 export interface FindMailNeeds extends LiveSessionNeeds {
   store: Pick<MailStore, 'findSession' | 'findMessage' | 'readRaw'>

@@ -2,7 +2,7 @@ import type { Bus } from '../../bus/bus.ts'
 import type { Envelope } from '../../core/message.ts'
 import type { Recipient } from '../../core/recipient.ts'
 import { type MailboxId, POOL, readerTopic } from '../../core/session.ts'
-import { readHead } from '../../mime/head.ts'
+import { readHead } from '../../mime/header.ts'
 import type { Kept, KeptRecipient, MailStore } from '../../store/store.ts'
 
 interface Needs {

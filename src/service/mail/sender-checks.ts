@@ -1,10 +1,9 @@
 import type { Log } from '../../core/log.ts'
-import type { Message, SenderChecks } from '../../core/message.ts'
+import { type Message, type SenderChecks, isFinal, type SenderFacts } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
-import { isFinal, type SenderFacts } from '../../core/sender.ts'
 import type { MailStore } from '../../store/store.ts'
 import type { LargeReads } from './large-reads.ts'
-import { logFault } from '../background/log-fault.ts'
+import { logFault } from '../background/outage.ts'
 
 export interface SenderChecksNeeds {
   store: Pick<MailStore, 'readRaw' | 'readSenderChecks' | 'keepSenderChecks'>

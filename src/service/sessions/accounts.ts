@@ -1,5 +1,5 @@
 import type { Address } from '../../core/address.ts'
-import { type AccountRules, type GmailAccount, maskAccount } from '../../core/gmail.ts'
+import { type AccountRules, type GmailAccount, maskAccount, type AccountHealth } from '../../core/gmail.ts'
 import type { MailStore } from '../../store/store.ts'
 
 export interface AccountsNeeds {
@@ -51,4 +51,32 @@ export function accountRules(file: readonly FiledAccount[]): AccountRules[] {
 /** The address as strangers may see it. */
 export function shownEmail({ email, rules }: { email: Address; rules: AccountRules }): string {
   return rules.masked ? maskAccount(email) : email
+}
+
+/** How one account is doing, for the operator. */
+export interface HealthNote {
+  id: number
+  email: string
+  health: AccountHealth
+  reason: string
+  aliases: number
+}
+
+/** How each account that is offered is doing. */
+export async function accountHealth(needs: AccountsNeeds): Promise<HealthNote[]> {
+  return (await offeredAccounts(needs)).map((account) => {
+    const { id, health, reason, aliases } = account
+    return { id, email: shownEmail(account), health, reason, aliases }
+  })
+}
+
+/**
+ * At each start: adds the accounts of the operator's file that are not yet known. Never removes one: it keeps its id, and
+ * its aliases their owners. How each is doing is told by whoever fetches from it, which may be another node.
+ */
+export async function addConfiguredAccounts(
+  { store }: { store: Pick<MailStore, 'addAccount'> },
+  file: readonly Pick<AccountRules, 'email'>[],
+): Promise<void> {
+  for (const { email } of file) await store.addAccount(email)
 }

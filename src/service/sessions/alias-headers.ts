@@ -1,5 +1,5 @@
 import type { Address } from '../../core/address.ts'
-import { headerBlock, readFields, unfold } from '../../mime/header-block.ts'
+import { headerBlock, readFields, unfold } from '../../mime/header.ts'
 
 const LOOKED_AT = ['Delivered-To', 'X-Original-To', 'To', 'Cc', 'Received']
 

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
 import { scratchMail } from '../../../test/scratch.ts'
-import { accountRules, offeredAccounts } from './accounts.ts'
-import { addConfiguredAccounts } from './configured-accounts.ts'
+import { accountRules, offeredAccounts, addConfiguredAccounts } from './accounts.ts'
 import { rules, START } from '../testing/gmail.ts'
 
 let opened: Awaited<ReturnType<typeof scratchMail>>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
 import { scratchMail } from '../../../test/scratch.ts'
 import { parseHost } from '../../core/address.ts'
-import { addConfiguredDomains } from './configured-domains.ts'
+import { addConfiguredDomains } from './domains.ts'
 
 let opened: Awaited<ReturnType<typeof scratchMail>>
 beforeEach(async () => {

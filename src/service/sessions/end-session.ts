@@ -1,7 +1,6 @@
 import type { Bus } from '../../bus/bus.ts'
 import type { MailStore } from '../../store/store.ts'
-import { liveSession, sessionExpired } from './live-session.ts'
-import { wakeSession } from './wake.ts'
+import { liveSession, sessionExpired, wakeSession } from './live-session.ts'
 
 export interface EndSessionNeeds {
   store: Pick<MailStore, 'findSession' | 'endSession'>

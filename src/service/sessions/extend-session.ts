@@ -12,8 +12,7 @@ import {
 } from '../../core/session.ts'
 import type { MailStore } from '../../store/store.ts'
 import { type AccountsNeeds, offeredAccounts } from './accounts.ts'
-import { knownSession, sessionExpired } from './live-session.ts'
-import { wakeSession } from './wake.ts'
+import { knownSession, sessionExpired, wakeSession } from './live-session.ts'
 
 export interface ExtendSessionNeeds extends AccountsNeeds {
   store: Pick<

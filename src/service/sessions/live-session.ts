@@ -1,7 +1,8 @@
 import { secretHash } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
-import { isLive, type Session } from '../../core/session.ts'
+import { isLive, type Session, readerTopic } from '../../core/session.ts'
 import type { MailStore } from '../../store/store.ts'
+import type { Bus } from '../../bus/bus.ts'
 
 export interface LiveSessionNeeds {
   store: Pick<MailStore, 'findSession'>
@@ -32,4 +33,13 @@ export async function knownSession(
 
 export function sessionExpired(): Problem {
   return new Problem('session_expired', 'This session is over. Create a new one.')
+}
+
+/** Wakes whoever waits for news of a session: with its token, or with the key that it was made with. */
+export function wakeSession(
+  bus: Pick<Bus, 'wake'>,
+  { id, keyId }: Pick<Session, 'id' | 'keyId'>,
+): void {
+  bus.wake(id)
+  if (keyId !== undefined) bus.wake(readerTopic('key', keyId))
 }

@@ -1,6 +1,6 @@
 import type { Log } from '../../core/log.ts'
 import { Problem } from '../../core/problem.ts'
-import { logFault } from '../background/log-fault.ts'
+import { logFault } from '../background/outage.ts'
 
 /** Does what needs the payment provider. When that fails, the operator is told why; the caller only hears that it may work later. */
 export async function askingProvider<T>(

@@ -1,12 +1,12 @@
-import { asError } from '../../core/fault.ts'
+import { asError } from '../../core/problem.ts'
 import { makeToken, secretHash } from '../../core/id.ts'
 import type { Log } from '../../core/log.ts'
 import { priceText, termText } from '../../core/price.ts'
 import type { Purchase } from '../../core/purchase.ts'
-import { stamp } from '../../core/stamp.ts'
+import { stamp } from '../../core/time.ts'
 import type { ShopStore } from '../../store/shop-store.ts'
 import { type ViewNeeds, viewOrder } from './order.ts'
-import { untilEnded } from '../background/until-ended.ts'
+import { untilEnded } from '../background/timing.ts'
 
 export interface ReceiptNeeds extends ViewNeeds {
   shop: ViewNeeds['shop'] & Pick<ShopStore, 'listReceiptsDue' | 'keepClaimLink' | 'endReceipt'>

@@ -1,10 +1,10 @@
 import type { Log } from '../../core/log.ts'
 import type { Missed, PaymentBook } from '../../pay/pay.ts'
 import type { ShopStore } from '../../store/shop-store.ts'
-import { logFault } from '../background/log-fault.ts'
+import { logFault } from '../background/outage.ts'
 import { type PaymentNoticeNeeds, takeNotice } from './payment-notice.ts'
 import { settleOrder } from './settle-order.ts'
-import { untilEnded } from '../background/until-ended.ts'
+import { untilEnded } from '../background/timing.ts'
 
 export interface ReconcileNeeds extends PaymentNoticeNeeds {
   shop: PaymentNoticeNeeds['shop'] &

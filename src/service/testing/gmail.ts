@@ -3,7 +3,7 @@ import { scratchMail } from '../../../test/scratch.ts'
 import { type Address, parseAddress, parseHost } from '../../core/address.ts'
 import type { AccountHealth, AccountRules } from '../../core/gmail.ts'
 import type { MailboxId } from '../../core/session.ts'
-import { addConfiguredAccounts } from '../sessions/configured-accounts.ts'
+import { addConfiguredAccounts } from '../sessions/accounts.ts'
 import { createSession } from '../sessions/create-session.ts'
 
 export type GmailScene = Awaited<ReturnType<typeof openGmailScene>>

@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Pool as Clients, type PoolClient, types } from 'pg'
-import { hasCode } from '../../core/fault.ts'
-import { StoreAway } from '../../core/problem.ts'
+import { hasCode, StoreAway } from '../../core/problem.ts'
 import { COMMIT_DURABLY, watchDurability } from './durability.ts'
 import { asFault, asUnconnected, isAway } from './errors.ts'
 

@@ -1,5 +1,4 @@
-import { asError, hasCode } from '../../core/fault.ts'
-import { Problem, StoreAway } from '../../core/problem.ts'
+import { asError, hasCode, Problem, StoreAway } from '../../core/problem.ts'
 
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
 const AWAY = new Set([

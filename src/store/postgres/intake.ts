@@ -1,15 +1,9 @@
 import type { Address } from '../../core/address.ts'
-import {
-  plus,
-  type ReceiveLimits,
-  type Recipient,
-  type RecipientFacts,
-} from '../../core/recipient.ts'
-import { isShared, OPERATOR, POOL } from '../../core/session.ts'
+import { plus, type ReceiveLimits, type Recipient, type RecipientFacts } from '../../core/recipient.ts'
+import { isShared, OPERATOR, POOL, type MailboxId } from '../../core/session.ts'
 import { decide, type FoundRecipient, NOWHERE } from '../resolve-recipients.ts'
-import type { Kept } from '../store.ts'
-import { type Boxes, heldShare, type Keeping, lockBoxes, readHeldShares } from './mailbox-locks.ts'
-import { delivery, type PackedMail } from './delivery.ts'
+import type { Kept, KeptRecipient, NewMail } from '../store.ts'
+import { type Boxes, heldShare, type Keeping, lockBoxes, readHeldShares, takeIn } from './mailbox-locks.ts'
 import type { Db, Transaction } from './connections.ts'
 import { sharedFacts } from './recipients.ts'
 
@@ -107,3 +101,153 @@ function factsOf(
   const session = isTheirs ? box : undefined
   return { ...NOWHERE, everHeld: true, domain: box?.domain, session, keyId: box?.keyId }
 }
+
+/** A mail whose bytes are packed already, with the number it will have. */
+export type PackedMail = Omit<NewMail, 'raw'> & { size: number; zstd: Uint8Array; serial: number }
+
+interface DeliveryNeeds {
+  boxes: Boxes
+  /** Buckets that mail was put in. */
+  used: Set<number>
+  keeping: Keeping
+  random: () => number
+}
+
+/** All that a commit will keep, gathered in the order in which it was decided on, and then written by one statement. */
+export function delivery({ boxes, used, keeping, random }: DeliveryNeeds) {
+  const mails: (PackedMail & { start: number; copies: Map<number, number> })[] = []
+  const messages: MessageValues[] = []
+  let bytes = 0
+
+  return {
+    /** Keeps a mail once for each bucket, and a message of it for each of these recipients. */
+    keep(mail: PackedMail, recipients: KeptRecipient[]): Kept {
+      if (recipients.length === 0) return { outcome: 'nobody' }
+      const { size, receivedAt, senderNetwork } = mail
+      const stored = mail.zstd.length
+      const copies = new Map<number, number>()
+      for (const { mailbox, address } of recipients) {
+        const taken = takeIn(
+          boxes,
+          { mailbox, size, stored, senderNetwork, receivedAt, random: random() },
+          keeping,
+        )
+        copies.set(taken.bucket, (copies.get(taken.bucket) ?? 0) + 1)
+        used.add(taken.bucket)
+        messages.push({ ...taken, mailbox, recipient: address, mail })
+      }
+      mails.push({ ...mail, copies, start: bytes + 1 })
+      bytes += mail.zstd.length
+      return { outcome: 'kept', recipients }
+    },
+
+    write(db: Transaction): void {
+      if (messages.length === 0) return
+      const raws = mails.flatMap(({ copies, ...mail }) =>
+        [...copies].map(([bucket, refs]) => ({ ...mail, bucket, refs })),
+      )
+      const sessions = [...boxes.sessions.values()].filter(({ added }) => added.count > 0)
+      const shared = [...boxes.shared.values()]
+      const shares = [...boxes.shares.values()].filter(({ added }) => added.count > 0)
+      db.atLast(KEEP, [
+        Buffer.concat(mails.map(({ zstd }) => zstd)),
+        ...columns(raws, RAW),
+        ...columns(messages, MESSAGES),
+        sessions.map(({ id }) => id),
+        sessions.map(({ added }) => added.count),
+        sessions.map(({ added }) => added.bytes),
+        sessions.map(({ lastId }) => lastId),
+        shared.map(({ id }) => id),
+        shared.map(({ added }) => added.count),
+        shared.map(({ added }) => added.bytes),
+        shared.map(({ last_id: lastId }) => lastId),
+        shared.map(({ buckets }) => `{${buckets.join(',')}}`),
+        shares.map(({ network }) => network),
+        shares.map(({ mailbox }) => mailbox),
+        shares.map(({ added }) => added.count),
+        shares.map(({ added }) => added.bytes),
+      ])
+    },
+  }
+}
+
+interface MessageValues {
+  mailbox: MailboxId
+  bucket: number
+  id: number
+  recipient: string
+  keyId: string | undefined
+  mail: PackedMail
+}
+
+type RawValues = PackedMail & { start: number; bucket: number; refs: number }
+type Value = string | number | null | undefined
+
+const RAW: ((raw: RawValues) => Value)[] = [
+  ({ bucket }) => bucket,
+  ({ serial }) => serial,
+  ({ refs }) => refs,
+  ({ envelope }) => envelope.clientIp,
+  ({ envelope }) => envelope.helo,
+  ({ envelope }) => envelope.mailFrom,
+  ({ envelope }) => envelope.tls,
+  ({ envelope }) => envelope.protocol,
+  ({ receivedAt }) => receivedAt.getTime(),
+  ({ start }) => start,
+  ({ zstd }) => zstd.length,
+]
+
+const MESSAGES: ((message: MessageValues) => Value)[] = [
+  ({ mailbox }) => mailbox,
+  ({ bucket }) => bucket,
+  ({ id }) => id,
+  ({ mail }) => mail.serial,
+  ({ recipient }) => recipient,
+  ({ mail }) => mail.head.senderName,
+  ({ mail }) => mail.head.senderEmail,
+  ({ mail }) => mail.head.subject,
+  ({ mail }) => mail.receivedAt.getTime(),
+  ({ mail }) => mail.size,
+  ({ keyId }) => keyId,
+  ({ mailbox, mail }) => (isShared(mailbox) ? mail.zstd.length : null),
+  ({ mailbox, mail }) => (isShared(mailbox) ? mail.senderNetwork : null),
+]
+
+function columns<Row>(rows: readonly Row[], readers: ((row: Row) => Value)[]): Value[][] {
+  return readers.map((read) => rows.map(read))
+}
+
+// The bytes of all mails are one parameter, which goes over the wire as it is: in an array each would be written out in hex.
+// The text never changes, however many mails there are: it is prepared once.
+const KEEP = `
+  with raws as (
+    insert into mail.raw_mail (bucket, serial, refs, client_ip, helo, mail_from, tls, protocol,
+      received_at, zstd)
+    select bucket, serial, refs, client_ip, helo, mail_from, tls, protocol, received_at,
+      substring($1::bytea from start for length)
+    from unnest($2::integer[], $3::bigint[], $4::integer[], $5::text[], $6::text[], $7::text[],
+      $8::text[], $9::text[], $10::bigint[], $11::integer[], $12::integer[])
+      as raw (bucket, serial, refs, client_ip, helo, mail_from, tls, protocol, received_at, start, length)
+  ), messages as (
+    insert into mail.message (mailbox, bucket, id, serial, recipient, sender_name, sender_email,
+      subject, received_at, size, key_id, stored, sender_network)
+    select * from unnest($13::bigint[], $14::integer[], $15::bigint[], $16::bigint[], $17::text[],
+      $18::text[], $19::text[], $20::text[], $21::bigint[], $22::integer[], $23::text[],
+      $24::integer[], $25::text[])
+  ), sessions as (
+    update mail.session set version = version + more.count, last_id = more.last_id,
+      count = session.count + more.count, bytes = session.bytes + more.bytes
+    from unnest($26::bigint[], $27::integer[], $28::bigint[], $29::bigint[])
+      as more (id, count, bytes, last_id)
+    where session.id = more.id
+  ), shares as (
+    insert into mail.sender_share as share (sender_network, mailbox, count, bytes)
+    select * from unnest($35::text[], $36::bigint[], $37::integer[], $38::bigint[])
+    on conflict (sender_network, mailbox)
+    do update set count = share.count + excluded.count, bytes = share.bytes + excluded.bytes
+  )
+  update mail.shared_mailbox as box set version = version + more.count, last_id = more.last_id,
+    count = box.count + more.count, bytes = box.bytes + more.bytes, buckets = more.buckets::integer[]
+  from unnest($30::bigint[], $31::integer[], $32::bigint[], $33::bigint[], $34::text[])
+    as more (id, count, bytes, last_id, buckets)
+  where box.id = more.id`

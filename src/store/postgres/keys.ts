@@ -1,5 +1,5 @@
 import type { ApiKey } from '../../core/key.ts'
-import { type KeyRow, keyOf } from '../key-row.ts'
+import { type KeyRow, keyOf } from '../rows.ts'
 import type { KeyRoll, KeyRollResult, NewKey, UsageDay } from '../shop-store.ts'
 import type { Db, Pool } from './connections.ts'
 

@@ -1,10 +1,10 @@
 import type { Mail, RawMail, SenderChecks } from '../../core/message.ts'
-import { checksOf, parsedOf, type RawRow, rawMailOf } from '../raw-row.ts'
+import { checksOf, parsedOf, type RawRow, rawMailOf } from '../rows.ts'
 import type { Kept, NewMail } from '../store.ts'
 import { splitRawId } from './partition-days.ts'
 import { groupCommit } from './commit-groups.ts'
 import { type IntakeNeeds, keepAll, type Waiting } from './intake.ts'
-import { pack } from './pack.ts'
+import { pack } from './raw.ts'
 import { intoBuckets } from './partitions.ts'
 import type { Db, Pool } from './connections.ts'
 

@@ -1,5 +1,4 @@
-import { asError } from '../../core/fault.ts'
-import { StoreAway } from '../../core/problem.ts'
+import { asError, StoreAway } from '../../core/problem.ts'
 import type { Row } from '../../core/row-sum.ts'
 import { type MoveBatch, type MovePlace, MoveRefused, type MoveTarget } from '../moving.ts'
 import type { Keeping } from './mailbox-locks.ts'

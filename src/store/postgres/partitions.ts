@@ -1,4 +1,4 @@
-import { hasCode } from '../../core/fault.ts'
+import { hasCode } from '../../core/problem.ts'
 import { OPERATOR, POOL } from '../../core/session.ts'
 import { dayOf, endOf, FAR } from './partition-days.ts'
 import { isMissingPartition } from './errors.ts'

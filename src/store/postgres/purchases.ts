@@ -1,5 +1,5 @@
 import type { Purchase } from '../../core/purchase.ts'
-import { opens, type PurchaseRow, purchaseOf } from '../purchase-row.ts'
+import { opens, type PurchaseRow, purchaseOf } from '../rows.ts'
 import type { NewPurchase, UnsettledOrders } from '../shop-store.ts'
 import type { Db } from './connections.ts'
 

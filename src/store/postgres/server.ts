@@ -1,8 +1,10 @@
-import { asError } from '../../core/fault.ts'
-import { StoreAway } from '../../core/problem.ts'
+import { asError, StoreAway } from '../../core/problem.ts'
 import { NotDurable } from './durability.ts'
 import { DatabaseFault, isAway } from './errors.ts'
-import type { Db } from './connections.ts'
+import { type Db, openPool, type Pool, type PoolOptions } from './connections.ts'
+import type { Kind } from '../schema.ts'
+import { migrate } from './migrate.ts'
+import { refuseHalfMoved } from './move-record.ts'
 
 const OLDEST = 150_000
 
@@ -39,4 +41,23 @@ export function asUnfit(error: unknown): unknown {
     return new UnfitServer(`PostgreSQL refuses us: ${error.message}`, { cause: error })
   }
   return error
+}
+
+export interface ReadyPoolOptions extends PoolOptions {
+  /** Whether an older schema is brought to the newest version or refused. */
+  upgrade?: boolean
+}
+
+/** Connections to a server that keeps what it says, with the newest schema of this kind. */
+export async function openReadyPool(options: ReadyPoolOptions, kind: Kind): Promise<Pool> {
+  const pool = openPool(options)
+  try {
+    await checkServer(pool)
+    await migrate(pool, kind, options.url, options)
+    await refuseHalfMoved(pool)
+    return pool
+  } catch (error) {
+    await pool.close()
+    throw asUnfit(error)
+  }
 }

@@ -1,6 +1,6 @@
 import { idRule, secretHash } from '../../core/id.ts'
 import type { MailboxId, Session } from '../../core/session.ts'
-import { isExtendable, isTaken, revived, type SessionRow, sessionOf } from '../session-row.ts'
+import { isExtendable, isTaken, revived, type SessionRow, sessionOf } from '../rows.ts'
 import type { NewSession, Revival } from '../store.ts'
 import { bucketAfterExtension, bucketOf } from './partition-days.ts'
 import { changeBucket } from './move-partition.ts'

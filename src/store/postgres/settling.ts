@@ -1,4 +1,4 @@
-import { claimOutcome, type PurchaseRow, purchaseOf } from '../purchase-row.ts'
+import { claimOutcome, type PurchaseRow, purchaseOf } from '../rows.ts'
 import type { ClaimOutcome, KeyClaim, PaymentEvent, PurchaseChange } from '../shop-store.ts'
 import { lockKey } from './keys.ts'
 import type { Db, Pool } from './connections.ts'

@@ -12,7 +12,7 @@ import { type OpenShareStore, SHARE_LIMITS } from '../contract/shares.contract.t
 import { audit } from '../contract/shares-model.ts'
 import { dayOf } from './partition-days.ts'
 import { openPostgresMail } from './mail-store.ts'
-import { pack } from './pack.ts'
+import { pack } from './raw.ts'
 import { STILL_THERE } from './shared.ts'
 import { openShares } from './testing/share-store.ts'
 

@@ -1,7 +1,7 @@
 import type { ShopStore } from '../shop-store.ts'
 import { keyReads, keyWrites } from './keys.ts'
 import { purchaseReads, purchaseWrites } from './purchases.ts'
-import { openReadyPool, type ReadyPoolOptions } from './open-connections.ts'
+import { openReadyPool, type ReadyPoolOptions } from './server.ts'
 import { settlingWrites } from './settling.ts'
 import { shopSweepWrites } from './shop-sweep.ts'
 import { spendingWrites } from './spending.ts'

@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import Database from 'better-sqlite3'
-import { hasCode } from '../../core/fault.ts'
+import { hasCode } from '../../core/problem.ts'
 import { type Db, openReadable, SHOP_FILE } from './files.ts'
 
 /** What a copy of the shop holds. */

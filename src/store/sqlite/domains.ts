@@ -1,6 +1,6 @@
 import type { Host } from '../../core/address.ts'
 import type { MailDomain } from '../../core/mail-domain.ts'
-import { type DomainRow, domainOf } from '../domain-row.ts'
+import { type DomainRow, domainOf } from '../rows.ts'
 import type { DomainChange, NewDomain } from '../store.ts'
 import type { Db } from './files.ts'
 

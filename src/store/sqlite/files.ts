@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { hasCode } from '../../core/fault.ts'
+import { hasCode } from '../../core/problem.ts'
 
 export type Db = Database.Database
 

@@ -1,5 +1,4 @@
-import { hasCode } from '../../core/fault.ts'
-import { Problem } from '../../core/problem.ts'
+import { hasCode, Problem } from '../../core/problem.ts'
 import type { MailboxId } from '../../core/session.ts'
 import type { Db } from './files.ts'
 

@@ -1,6 +1,6 @@
 import type { Message, MessageSummary } from '../../core/message.ts'
 import { isShared, type MailboxId, POOL } from '../../core/session.ts'
-import { type MessageRow, messageOf, summaryOf } from '../message-row.ts'
+import { type MessageRow, messageOf, summaryOf } from '../rows.ts'
 import type { Volume } from '../operator-store.ts'
 import type { NotedCode, Page } from '../store.ts'
 import type { Db } from './files.ts'

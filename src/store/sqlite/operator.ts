@@ -1,7 +1,7 @@
 import type { Address } from '../../core/address.ts'
 import type { MailboxId, Session } from '../../core/session.ts'
 import type { MailScan, ScannedPage, SessionQuery } from '../operator-store.ts'
-import { type SessionRow, sessionOf } from '../session-row.ts'
+import { type SessionRow, sessionOf } from '../rows.ts'
 import type { Db } from './files.ts'
 
 interface ScannedRow {

@@ -1,6 +1,6 @@
 import type { Message } from '../../core/message.ts'
 import { POOL } from '../../core/session.ts'
-import { messageOf } from '../message-row.ts'
+import { messageOf } from '../rows.ts'
 import { type AddressMark, addressMarkText, type Mark, markText } from '../reader-mark.ts'
 import type { ReaderPage, ReaderScope } from '../store.ts'
 import type { Db } from './files.ts'

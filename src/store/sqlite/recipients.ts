@@ -3,7 +3,7 @@ import { secretHash } from '../../core/id.ts'
 import type { Level } from '../../core/recipient.ts'
 import { type Mailbox, type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
 import { type FoundRecipient, NOTHING, NOWHERE } from '../resolve-recipients.ts'
-import { type DomainRow, domainOf } from '../domain-row.ts'
+import { type DomainRow, domainOf } from '../rows.ts'
 import type { Db } from './files.ts'
 
 interface SharedRow {

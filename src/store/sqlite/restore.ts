@@ -13,7 +13,7 @@ import {
   statSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { hasCode } from '../../core/fault.ts'
+import { hasCode } from '../../core/problem.ts'
 import { NewerSchema } from '../schema.ts'
 import {
   BackupRefused,

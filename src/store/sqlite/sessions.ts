@@ -1,6 +1,6 @@
 import { nextId, secretHash } from '../../core/id.ts'
 import { isLive, type MailboxId, type Session } from '../../core/session.ts'
-import { isExtendable, isTaken, revived, type SessionRow, sessionOf } from '../session-row.ts'
+import { isExtendable, isTaken, revived, type SessionRow, sessionOf } from '../rows.ts'
 import type { NewSession, Revival } from '../store.ts'
 import type { Db } from './files.ts'
 import type { Touch } from './group-commit.ts'

@@ -1,5 +1,5 @@
 import type { Purchase } from '../../core/purchase.ts'
-import { claimOutcome, type PurchaseRow, purchaseOf } from '../purchase-row.ts'
+import { claimOutcome, type PurchaseRow, purchaseOf } from '../rows.ts'
 import type { ClaimOutcome, KeyClaim, PaymentEvent, PurchaseChange } from '../shop-store.ts'
 import type { Db } from './files.ts'
 

@@ -1,5 +1,5 @@
 import { dayOf } from '../../core/quota.ts'
-import { type KeyRow, spentOf } from '../key-row.ts'
+import { type KeyRow, spentOf } from '../rows.ts'
 import type { Spent, SpentFrom } from '../shop-store.ts'
 import type { Db } from './files.ts'
 

@@ -1,6 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { bearerOf } from './bearer.ts'
 import type { HeaderField } from './route.ts'
+
+/** The secret of an Authorization header; undefined when it holds none. */
+export function bearerOf(header: string | undefined): string | undefined {
+  return header === undefined ? undefined : /^Bearer +(\S+) *$/i.exec(header)?.[1]
+}
 
 /** The header that every reader route asks for. */
 export const KEY_FIELD: HeaderField = {
@@ -29,4 +33,27 @@ function namedKey(headers: IncomingHttpHeaders): string | undefined {
 
 function textOf(value: string | string[] | undefined): string | undefined {
   return value === undefined ? undefined : String(value)
+}
+
+/** What a browser is given to keep. */
+interface Cookie {
+  name: string
+  value: string
+  path: string
+  /** How long it is kept; 0 takes it away. */
+  seconds: number
+  /** Goes over https alone. */
+  secure: boolean
+}
+
+/** The value of this cookie in a Cookie header; undefined when there is none. */
+export function cookieOf(header: string | undefined, name: string): string | undefined {
+  const pairs = (header ?? '').split(';').map((pair) => pair.trim())
+  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1)
+}
+
+/** A Set-Cookie header of what no script reads and no other site's page sends. */
+export function cookieText({ name, value, path, seconds, secure }: Cookie): string {
+  const kept = `${name}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict`
+  return secure ? `${kept}; Secure` : kept
 }

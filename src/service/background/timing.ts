@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../../core/log.ts'
-import { logFault } from './log-fault.ts'
+import { logFault } from './outage.ts'
 
 interface Round {
   /** Answers whether all of it was done. */
@@ -26,5 +26,18 @@ export async function untilEnded(ended: AbortSignal, round: Round): Promise<void
     }
     rest = whole ? restMs : Math.min(2 * rest, longestMs)
     await pause(rest, undefined, { signal: ended }).catch(() => {})
+  }
+}
+
+/** What the promise gives, or undefined when that takes longer than so. The deed itself goes on. */
+export async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const over = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, ms, undefined)
+  })
+  try {
+    return await Promise.race([promise, over])
+  } finally {
+    clearTimeout(timer)
   }
 }

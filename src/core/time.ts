@@ -1,3 +1,4 @@
+
 const SECONDS: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 }
 
 /** Whole seconds, of `90s`, `15m`, `24h` or `30d`; undefined for anything else. */
@@ -12,4 +13,22 @@ export function showDuration(seconds: number): string {
     .toReversed()
     .find(([, length]) => seconds > 0 && seconds % length === 0) ?? ['s', 1]
   return `${seconds / length}${unit}`
+}
+
+/** `YYYY-MM-DD HH:MM:SS`, UTC: the form of every time on the wire. */
+export function stamp(time: Date): string {
+  return isoStamp(time).slice(0, 19).replace('T', ' ')
+}
+
+/** The same second in ISO 8601 with `Z`, for programs that parse times. */
+export function isoStamp(time: Date): string {
+  return `${time.toISOString().slice(0, 19)}Z`
+}
+
+/** A time that may not have come, in both of our forms. */
+export function stamps<Name extends string>(name: Name, time: Date | undefined) {
+  return {
+    [name]: time ? stamp(time) : null,
+    [`${name}_iso`]: time ? isoStamp(time) : null,
+  } as Record<Name | `${Name}_iso`, string | null>
 }

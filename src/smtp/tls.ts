@@ -1,7 +1,8 @@
 import { readFileSync, statSync } from 'node:fs'
-import { createSecureContext, type SecureContext } from 'node:tls'
-import { asError } from '../core/fault.ts'
+import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls'
+import { asError } from '../core/problem.ts'
 import type { Log } from '../core/log.ts'
+import type { Socket } from 'node:net'
 
 export interface CertificateFiles {
   cert: string
@@ -45,4 +46,21 @@ function markOf(file: string): string {
   } catch (err) {
     return asError(err).message
   }
+}
+
+/** Turns the connection into a TLS one. A failed handshake ends it. */
+export function secureSocket(
+  plain: Socket,
+  secureContext: SecureContext,
+  { done, failed }: { done(tls: string): void; failed(code: string | undefined): void },
+): Socket {
+  const socket = new TLSSocket(plain, { isServer: true, secureContext, requestCert: false })
+  socket.once('secure', () => {
+    done(`${socket.getProtocol() ?? 'TLS'} ${socket.getCipher().name}`)
+  })
+  socket.on('error', (error: NodeJS.ErrnoException) => {
+    socket.destroy()
+    failed(error.code)
+  })
+  return socket
 }

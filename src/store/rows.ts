@@ -1,0 +1,265 @@
+import type { Host, Address } from '../core/address.ts'
+import type { MailDomain } from '../core/mail-domain.ts'
+import type { ApiKey } from '../core/key.ts'
+import { dayOf } from '../core/quota.ts'
+import type { Spent, ClaimOutcome, KeyClaim } from './shop-store.ts'
+import type { Message, MessageSummary, Mail, RawMail, SenderChecks } from '../core/message.ts'
+import { type MailboxId, isCooling, isLive, type Session } from '../core/session.ts'
+import { zstdDecompressSync } from 'node:zlib'
+import type { NewSession, Revival } from './store.ts'
+import type { Plan } from '../core/plan.ts'
+import { CLAIM_MS, type OrderState, type Purchase } from '../core/purchase.ts'
+
+/** A mail domain as each engine keeps it. */
+export interface DomainRow {
+  id: number
+  name: Host
+  active: boolean | number
+  removed: boolean | number
+  sessions: boolean | number
+  reader: boolean | number
+  ttl_seconds: number | null
+}
+
+export function domainOf(row: DomainRow): MailDomain {
+  return {
+    id: row.id,
+    name: row.name,
+    active: Boolean(row.active),
+    removed: Boolean(row.removed),
+    sessions: Boolean(row.sessions),
+    reader: Boolean(row.reader),
+    ttlSeconds: row.ttl_seconds ?? undefined,
+  }
+}
+
+/** A key as each engine keeps it. */
+export interface KeyRow {
+  id: string
+  prefix: string
+  plan: string
+  label: string
+  state: ApiKey['state']
+  max_requests: number
+  max_per_day: number | null
+  used: number
+  day: number
+  used_today: number
+  period: number
+  created_at: number
+  expires_at: number | null
+}
+
+export function keyOf(row: KeyRow, now: Date): ApiKey {
+  return {
+    id: row.id,
+    prefix: row.prefix,
+    plan: row.plan,
+    label: row.label,
+    state: row.state,
+    maxRequests: row.max_requests,
+    maxPerDay: row.max_per_day ?? undefined,
+    used: row.used,
+    usedToday: row.day >= dayOf(now) ? row.used_today : 0,
+    createdAt: new Date(row.created_at),
+    expiresAt: row.expires_at === null ? undefined : new Date(row.expires_at),
+  }
+}
+
+/** What one request heard, of which so many were taken after it by the statement that gave this row. */
+export function spentOf(row: KeyRow, now: Date, after: number): Spent {
+  const then = { ...row, used: row.used - after, used_today: row.used_today - after }
+  return { ...keyOf(then, now), day: row.day, period: row.period }
+}
+
+/** A message as each engine keeps it, but for where its bytes lie. */
+export interface MessageRow {
+  mailbox: MailboxId
+  id: number
+  recipient: Address
+  sender_name: string
+  sender_email: string
+  subject: string
+  received_at: number
+  size: number
+  code: string | null
+}
+
+export function messageOf(row: MessageRow, rawId: number): Message {
+  return { ...summaryOf(row), rawId, recipient: row.recipient, size: row.size }
+}
+
+export function summaryOf(row: MessageRow): MessageSummary {
+  return {
+    id: row.id,
+    senderName: row.sender_name,
+    senderEmail: row.sender_email,
+    subject: row.subject,
+    receivedAt: new Date(row.received_at),
+    code: row.code ?? undefined,
+  }
+}
+
+/** A raw mail as each engine keeps it. */
+export interface RawRow {
+  zstd: Uint8Array
+  client_ip: string
+  helo: string
+  mail_from: string
+  tls: string | null
+  protocol: string
+  received_at: number
+}
+
+export function rawMailOf(row: RawRow): RawMail {
+  return {
+    bytes: zstdDecompressSync(row.zstd),
+    clientIp: row.client_ip,
+    helo: row.helo,
+    mailFrom: row.mail_from,
+    tls: row.tls ?? undefined,
+    protocol: row.protocol,
+    receivedAt: new Date(row.received_at),
+  }
+}
+
+/** What was parsed, where it was kept. */
+export function parsedOf(zstd: Uint8Array | null | undefined): Mail | undefined {
+  return zstd ? (JSON.parse(zstdDecompressSync(zstd).toString()) as Mail) : undefined
+}
+
+export function checksOf(text: string | null | undefined): SenderChecks | undefined {
+  return text ? (JSON.parse(text) as SenderChecks) : undefined
+}
+
+/** A session as each engine keeps it. */
+export interface SessionRow {
+  id: MailboxId
+  address: Address | null
+  token_hash: string | null
+  key_id: string | null
+  account_id: number | null
+  created_at: number
+  expires_at: number
+  version: number
+  /** How many codes were noted, see noteCode. */
+  codes: number
+  last_id: number
+  count: number
+  bytes: number
+  cleared: boolean | number
+}
+
+export function sessionOf(row: SessionRow): Session {
+  return {
+    id: row.id,
+    // Found by token or just made: such a row has its address.
+    address: row.address as Address,
+    keyId: row.key_id ?? undefined,
+    accountId: row.account_id ?? undefined,
+    createdAt: new Date(row.created_at),
+    expiresAt: new Date(row.expires_at),
+    // All of them only rise, so no two states have the same sum. The last id is near the clock: also when a store forgets
+    // its last moments, as a replica that took over, what it counts anew is not taken for what was there before.
+    version: row.version + row.codes + row.last_id,
+    lastId: row.last_id,
+    count: row.count,
+    bytes: row.bytes,
+  }
+}
+
+/** Not one that was swept: the clock stood beyond its end when the sweep came by, and its mail is gone. */
+export function isExtendable(row: SessionRow, now: Date): boolean {
+  return row.token_hash !== null && !row.cleared && isLive(spanOf(row), now)
+}
+
+/** Whether nobody else may have the address yet. */
+export function isTaken(row: SessionRow, now: Date, cooldownMs: number): boolean {
+  return isCooling(spanOf(row), now, cooldownMs)
+}
+
+/** What a cooling session becomes when its owner has it back; undefined when it lives, or is over for good. */
+export function revived(
+  row: SessionRow,
+  { now, expiresAt, cooldownMs }: Revival,
+): Omit<NewSession, 'cooldownMs'> | undefined {
+  const { address, token_hash: tokenHash } = row
+  if (!address || !tokenHash) return undefined
+  if (isLive(spanOf(row), now) || !isTaken(row, now, cooldownMs)) return undefined
+  const { keyId, accountId } = sessionOf(row)
+  return { address, tokenHash, keyId, accountId, createdAt: now, expiresAt }
+}
+
+function spanOf(row: SessionRow): { expiresAt: Date } {
+  return { expiresAt: new Date(row.expires_at) }
+}
+
+/** An order as each engine keeps it. */
+export interface PurchaseRow {
+  id: string
+  provider: Purchase['provider']
+  mode: Purchase['mode']
+  plan: string
+  email: string | null
+  claim_hash: string
+  link_hash: string | null
+  revision: number
+  state: OrderState
+  created_at: number
+  checkout_ref: string | null
+  checkout_url: string | null
+  subscription_ref: string | null
+  key_id: string
+  key_prefix: string
+  payments: number
+  paid_until: number | null
+  partly_returned: boolean | number
+  claimed_at: number | null
+  receipt_at: number | null
+}
+
+export function purchaseOf(row: PurchaseRow): Purchase {
+  return {
+    id: row.id,
+    provider: row.provider,
+    mode: row.mode,
+    plan: planOf(row.plan),
+    email: row.email ?? undefined,
+    revision: row.revision,
+    state: row.state,
+    createdAt: new Date(row.created_at),
+    checkoutRef: row.checkout_ref ?? undefined,
+    checkoutUrl: row.checkout_url ?? undefined,
+    subscriptionRef: row.subscription_ref ?? undefined,
+    keyId: row.key_id,
+    keyPrefix: row.key_prefix,
+    payments: row.payments,
+    paidUntil: row.paid_until === null ? undefined : new Date(row.paid_until),
+    partlyReturned: Boolean(row.partly_returned),
+    claimedAt: row.claimed_at === null ? undefined : new Date(row.claimed_at),
+  }
+}
+
+/** JSON leaves out what is undefined; the fields must be there all the same. */
+function planOf(text: string): Plan {
+  const plan = JSON.parse(text) as Plan
+  return { ...plan, perDay: plan.perDay, months: plan.months }
+}
+
+/** Whether this is the hash of the claim secret or of the link that was mailed. */
+export function opens(row: PurchaseRow, claimHash: string): boolean {
+  return row.claim_hash === claimHash || row.link_hash === claimHash
+}
+
+/** What becomes of a claim, where the key's state is known too. */
+export function claimOutcome(
+  row: PurchaseRow | undefined,
+  isLive: boolean | undefined,
+  { claimHash, now }: KeyClaim,
+): ClaimOutcome {
+  if (!row || !opens(row, claimHash)) return 'unknown'
+  if (row.payments === 0) return 'unpaid'
+  if (row.state !== 'paid' || !isLive) return 'stopped'
+  if (row.claimed_at !== null && row.claimed_at + CLAIM_MS <= now.getTime()) return 'over'
+  return 'claimed'
+}
