@@ -6,7 +6,8 @@ import { defineConfig } from 'vitest/config'
 const NODE_COMPILE_CACHE = fileURLToPath(new URL('node_modules/.cache/node', import.meta.url))
 
 // What the doors do is shown on the second engine too. Files that open no store would only show the same again.
-const opensStore = (file: string) => /\/(house|door|keys)\.ts'/.test(readFileSync(file, 'utf8'))
+const opensStore = (file: string) =>
+  /\/(app|http-server|keys)\.ts'/.test(readFileSync(file, 'utf8'))
 const ON_POSTGRES = [
   ...globSync('src/http/**/*.test.ts').filter(opensStore),
   'test/{operator-commands,privacy,reader-privacy,relay,round-trip,strangers,upgrade,visible}.test.ts',
@@ -36,7 +37,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'house', include: ['test/**/*.test.ts'], testTimeout: 300_000 },
+        test: { name: 'e2e', include: ['test/**/*.test.ts'], testTimeout: 300_000 },
       },
     ],
   },

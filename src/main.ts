@@ -1,21 +1,26 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Deeds, run } from './cli/commands.ts'
+import { type Actions, run } from './cli/commands.ts'
 import { banner, startWarnings, whereabouts } from './cli/serve.ts'
 import { type Config, readConfig } from './config/config.ts'
+import { loadSettings, SettingsError } from './config/settings.ts'
+import { withoutPasswords } from './config/values.ts'
 import type { Address } from './core/address.ts'
-import { hasCode, Problem } from './core/problem.ts'
 import type { Log } from './core/log.ts'
+import { hasCode, Problem } from './core/problem.ts'
 import { testAccount } from './imap/test-account.ts'
 import { openLog } from './log/log.ts'
 import { openParser } from './mime/parser.ts'
-import type { AccountBook } from './service/sessions/accounts.ts'
+import { openAliasTrial } from './runtime/alias-trial.ts'
+import { descriptorLimit, withinDescriptors } from './runtime/descriptors.ts'
+import { moveFolder } from './runtime/moving.ts'
+import { startService } from './runtime/start.ts'
+import { onPostgres, openMailStoreForCli, openShopStoreForCli } from './runtime/stores.ts'
 import { openLargeReads } from './service/mail/large-reads.ts'
 import { parseOnce } from './service/mail/parse-once.ts'
 import { parsedMail } from './service/mail/parsed-mail.ts'
-import { withoutPasswords } from './config/values.ts'
-import { loadSettings, SettingsError } from './config/settings.ts'
+import type { AccountBook } from './service/sessions/accounts.ts'
 import { MoveRefused } from './store/moving.ts'
 import { UnfitServer } from './store/postgres/server.ts'
 import { NewerSchema, OlderSchema } from './store/schema.ts'
@@ -23,14 +28,9 @@ import { BackupRefused, backupShop } from './store/sqlite/backup.ts'
 import { FolderInUse } from './store/sqlite/files.ts'
 import { DamagedFile } from './store/sqlite/migrate.ts'
 import { restoreShop } from './store/sqlite/restore.ts'
-import { openAliasTrial } from './runtime/alias-trial.ts'
-import { descriptorLimit, withinDescriptors } from './runtime/descriptors.ts'
-import { moveFolder } from './runtime/moving.ts'
-import { startService } from './runtime/start.ts'
-import { onPostgres, openMailBeside, openShopBeside } from './runtime/stores.ts'
 
 /** The command line's deeds. Each opens only what it needs: most of them run beside a service on the same folder. */
-function deeds(): Deeds {
+function actions(): Actions {
   const read = () => readConfig(loadSettings(process.cwd(), process.env))
   return {
     version: versionOf(new URL('../package.json', import.meta.url)),
@@ -38,22 +38,24 @@ function deeds(): Deeds {
     settings: () => read().settings,
     here: () => hereOf(read().config),
     plans: () => read().config.plans,
-    withAccounts: (deed) => withAccounts(read().config, deed),
+    withAccounts: (operation) => withAccounts(read().config, operation),
     testAccount: async (email) => await testAccount(settingOf(read().config, email)),
     aliasTrial: () => openAliasTrial(read().config, { log: errorLog() }),
-    withDomains: (deed) => withStore(openMailBeside(read().config), deed),
+    withDomains: (operation) => withStore(openMailStoreForCli(read().config), operation),
     withOperatorStore: (use) =>
-      withStore(openMailBeside(read().config), (store) => use({ store, now: () => new Date() })),
-    withKeys: (deed) =>
-      withStore(openShopBeside(read().config), (store) =>
-        deed({ store, now: () => new Date(), randomBytes }),
+      withStore(openMailStoreForCli(read().config), (store) =>
+        use({ store, now: () => new Date() }),
+      ),
+    withKeys: (operation) =>
+      withStore(openShopStoreForCli(read().config), (store) =>
+        operation({ store, now: () => new Date(), randomBytes }),
       ),
     backup: async (file, options) => backupShop(folderOf(read().config), file, options),
     restore: async (file, { tell }) =>
       restoreShop(folderOf(read().config), file, { now: new Date(), tell }),
     migrate: (move, told) => moveFolder(read().config, move, told),
-    withOperatorMail: (deed) =>
-      withStore(openMailBeside(read().config), async (store) => {
+    withOperatorMail: (operation) =>
+      withStore(openMailStoreForCli(read().config), async (store) => {
         const parser = openParser({ log: errorLog() })
         try {
           const parsed = parsedMail({
@@ -61,7 +63,7 @@ function deeds(): Deeds {
             parse: parseOnce({ store, parser }),
             largeReads: openLargeReads(),
           })
-          await deed({ ...store, parsed, pause: () => pause(1_000) })
+          await operation({ ...store, parsed, pause: () => pause(1_000) })
         } finally {
           await parser.close()
         }
@@ -134,11 +136,11 @@ function errorLog(): Log {
 
 async function withStore<Store extends { close(): Promise<void> }>(
   opening: Promise<Store>,
-  deed: (store: Store) => Promise<void>,
+  operation: (store: Store) => Promise<void>,
 ): Promise<void> {
   const store = await opening
   try {
-    await deed(store)
+    await operation(store)
   } finally {
     await store.close()
   }
@@ -146,14 +148,14 @@ async function withStore<Store extends { close(): Promise<void> }>(
 
 async function withAccounts(
   config: Config,
-  deed: (book: AccountBook) => Promise<void>,
+  operation: (book: AccountBook) => Promise<void>,
 ): Promise<void> {
   // Without the secrets: no command that prints them can ever have them.
   const file = config.gmailAccounts.map(({ email, dots, masked, active }) => {
     return { email, dots, masked, active }
   })
-  await withStore(openMailBeside(config), (store) =>
-    deed({ store, file, now: () => new Date(), randomBytes }),
+  await withStore(openMailStoreForCli(config), (store) =>
+    operation({ store, file, now: () => new Date(), randomBytes }),
   )
 }
 
@@ -202,7 +204,7 @@ const MENDABLE = [
 // Mail, tokens' hashes and our key are nobody else's on this machine, whoever made the folder.
 process.umask(0o077)
 try {
-  process.exitCode = await run(process.argv.slice(2), deeds())
+  process.exitCode = await run(process.argv.slice(2), actions())
 } catch (error) {
   const fault = plainFault(error)
   if (fault === undefined) throw error

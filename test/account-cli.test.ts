@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest'
 import { ask, post } from './ask.ts'
 import { mayflyUnder } from './command.ts'
 import { type Dovecot, openDovecot } from './dovecot.ts'
-import { type GmailHouse, openGmailHouse, SECRET } from './gmail-app.ts'
+import { type GmailApp, SECRET, startGmailApp } from './gmail-app.ts'
 import { openMailServer } from './mail-server.ts'
 import { scratchFolder } from './scratch.ts'
 
@@ -16,17 +16,17 @@ const account = (folder: string, env: Record<string, string>, ...args: string[])
 }
 
 describe('beside a service', () => {
-  let house: GmailHouse
+  let app: GmailApp
   beforeAll(async () => {
-    house = await openGmailHouse([{ email: 'joe@gmail.com' }, { email: 'ann@gmail.com' }])
-    await house.report('ann@gmail.com', 'failing', 'the server does not accept the login')
+    app = await startGmailApp([{ email: 'joe@gmail.com' }, { email: 'ann@gmail.com' }])
+    await app.report('ann@gmail.com', 'failing', 'the server does not accept the login')
   })
-  afterAll(() => house.stop())
+  afterAll(() => app.stop())
 
   const run = (...args: string[]) =>
-    account(house.folder, { MAYFLY_GMAIL_ACCOUNTS_FILE: house.accountsFile }, ...args)
+    account(app.folder, { MAYFLY_GMAIL_ACCOUNTS_FILE: app.accountsFile }, ...args)
   const offered = async () =>
-    (await ask(`${house.url}/api/domains`)).body['gmail_accounts'] as unknown[]
+    (await ask(`${app.url}/api/domains`)).body['gmail_accounts'] as unknown[]
 
   test('list tells how the accounts are doing, as JSON too, and no secret', async () => {
     const { stdout, status } = await run('list')
@@ -35,10 +35,7 @@ describe('beside a service', () => {
     assert.match(stdout, /ann@gmail\.com +yes +failing +0 +the server does not accept the login$/m)
     const json = await run('list', '--json')
     const [first] = JSON.parse(json.stdout) as { id: number; email: string }[]
-    assert.deepEqual(
-      [first?.id, first?.email],
-      [await house.idOf('joe@gmail.com'), 'joe@gmail.com'],
-    )
+    assert.deepEqual([first?.id, first?.email], [await app.idOf('joe@gmail.com'), 'joe@gmail.com'])
     assert.doesNotMatch(stdout + json.stdout, new RegExp(SECRET))
   })
 
@@ -46,8 +43,8 @@ describe('beside a service', () => {
     const before = await offered()
     assert.equal((await run('deactivate', 'joe@gmail.com')).status, 0)
     assert.equal((await offered()).length, 1)
-    const id = String(await house.idOf('joe@gmail.com'))
-    const refused = await post(`${house.url}/api/create-session`, { use_gmail: '1', gmail_id: id })
+    const id = String(await app.idOf('joe@gmail.com'))
+    const refused = await post(`${app.url}/api/create-session`, { use_gmail: '1', gmail_id: id })
     assert.equal(refused.body['code'], 'unknown_gmail_account')
     assert.equal((await run('activate', id)).status, 0)
     assert.deepEqual(await offered(), before)

@@ -7,16 +7,16 @@ import { storeFor } from './engine.ts'
 import { scratchFolder } from './scratch.ts'
 import { connectSmtp } from './smtp-client.ts'
 
-export type House = Awaited<ReturnType<typeof openHouse>>
+export type App = Awaited<ReturnType<typeof startApp>>
 
 /** The whole service on free ports in a scratch folder, with a clock that can be moved. */
-export async function openHouse({
+export async function startApp({
   env = {},
   folder = scratchFolder(),
   at,
   parsing = {},
   ...forTests
-}: HouseOptions = {}) {
+}: AppOptions = {}) {
   const { config: read } = readConfig({
     env: {
       MAYFLY_DATA: folder.path,
@@ -82,7 +82,7 @@ export async function openHouse({
   }
 }
 
-interface HouseOptions {
+interface AppOptions {
   env?: Record<string, string>
   folder?: { path: string; remove(): void }
   /** What the clock says at the start; the machine's time if not given. */

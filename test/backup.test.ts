@@ -3,11 +3,11 @@ import { copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { PLANS, type Plan } from '../src/core/plan.ts'
+import { openShopStoreForCli } from '../src/runtime/stores.ts'
 import { issueKey as issueInProcess } from '../src/service/keys/keys.ts'
 import { openReadable } from '../src/store/sqlite/files.ts'
-import { openShopBeside } from '../src/runtime/stores.ts'
-import { issueKey, mayfly, mayflyUnder } from './command.ts'
 import { MAIL } from './app.ts'
+import { issueKey, mayfly, mayflyUnder } from './command.ts'
 import { scratchFolder } from './scratch.ts'
 import { freePorts, type Served, serveProcess } from './served.ts'
 import { connectSmtp } from './smtp-client.ts'
@@ -80,8 +80,8 @@ function keysIn(path: string): KeyFacts[] {
 
 test('a backup under load is whole, holds all that was there before, and disturbs nobody', async () => {
   const busy = await issueKey(data, 'business')
-  const store = await openShopBeside({ data, store: 'sqlite:' })
-  const needs = { store, now: () => new Date(), randomBytes }
+  const store = await openShopStoreForCli({ data, store: 'sqlite:' })
+  const deps = { store, now: () => new Date(), randomBytes }
   const [plan] = PLANS as [Plan]
   const issued: string[] = []
   let answered = 0
@@ -96,7 +96,7 @@ test('a backup under load is whole, holds all that was there before, and disturb
   }
   async function sell(): Promise<void> {
     while (going) {
-      const { key } = await issueInProcess(needs, { plan, label: '', mode: 'live' })
+      const { key } = await issueInProcess(deps, { plan, label: '', mode: 'live' })
       issued.push(key.id)
       await new Promise(setImmediate)
     }

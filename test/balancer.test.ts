@@ -4,9 +4,9 @@ import { request } from 'node:http'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, test } from 'vitest'
 import { checkMail, createSession } from './api.ts'
+import { startApp } from './app.ts'
 import { followEvents } from './event-stream.ts'
 import { openHaproxy } from './haproxy.ts'
-import { openHouse } from './app.ts'
 import { openPostgres } from './postgres.ts'
 import { connectSmtp, greeting } from './smtp-client.ts'
 
@@ -33,7 +33,7 @@ afterAll(async () => {
 })
 
 async function node(store: string, hostname: string) {
-  return await openHouse({
+  return await startApp({
     env: {
       MAYFLY_STORE: store,
       MAYFLY_SMTP_HOSTNAME: hostname,

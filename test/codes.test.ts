@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { eventStream } from '../src/cli/event-stream.ts'
-import { ask } from './ask.ts'
 import { ALL_THE_TIME, ONLY_WOKEN } from './app.ts'
-import { type KeyHouse, openKeyHouse } from './keys.ts'
+import { ask } from './ask.ts'
+import { type KeyApp, startKeyApp } from './keys.ts'
 
 // From the SMTP socket to the HTTP socket, with the real reader of mail in its child process.
 
@@ -16,12 +16,12 @@ interface Summary {
   code: string | null
 }
 
-let house: KeyHouse
+let app: KeyApp
 const opened = (patience: { patienceMs: number }) => async () => {
-  house = await openKeyHouse({ ...patience, quiet: ONLY_WOKEN })
+  app = await startKeyApp({ ...patience, quiet: ONLY_WOKEN })
 }
 const check = async (token: string, more = '', headers: Record<string, string> = {}) => {
-  const asked = await ask(`${house.url}/api/check-mail?token=${token}${more}`, { headers })
+  const asked = await ask(`${app.url}/api/check-mail?token=${token}${more}`, { headers })
   const messages = (asked.body['messages'] ?? []) as Summary[]
   return {
     ...asked,
@@ -34,7 +34,7 @@ const check = async (token: string, more = '', headers: Record<string, string> =
 async function follow(token: string) {
   const stop = new AbortController()
   const headers = { authorization: `Bearer ${token}` }
-  const { body } = await fetch(`${house.url}/api/events`, { headers, signal: stop.signal })
+  const { body } = await fetch(`${app.url}/api/events`, { headers, signal: stop.signal })
   assert.ok(body)
   const events = eventStream(body)
   return {
@@ -49,32 +49,32 @@ async function follow(token: string) {
 
 describe('with time to look', () => {
   beforeAll(opened(ALL_THE_TIME))
-  afterAll(() => house.stop())
+  afterAll(() => app.stop())
 
   test('list, event and message have the same code', async () => {
-    const { email, token } = await house.session()
+    const { email, token } = await app.session()
     const stream = await follow(token)
-    assert.equal(await house.mail(email, codeMail('482913')), 250)
+    assert.equal(await app.mail(email, codeMail('482913')), 250)
     const { name, message } = await stream.next()
     assert.deepEqual([name, message.code], ['message', '482913'])
     const { codes } = await check(token)
     assert.deepEqual(codes, ['482913'])
-    const { body } = await ask(`${house.url}/api/read-mail?token=${token}&id=${message.id}`)
+    const { body } = await ask(`${app.url}/api/read-mail?token=${token}&id=${message.id}`)
     const read = body['message'] as Summary & { codes: { value: string }[] }
     assert.deepEqual([read.code, read.codes[0]?.value], ['482913', '482913'])
     stream.end()
   })
 
   test('every recipient of one mail has its code', async () => {
-    const sessions = [await house.session(), await house.session()]
+    const sessions = [await app.session(), await app.session()]
     const to = sessions.map(({ email }) => email)
-    assert.equal(await house.mail(to, codeMail('482913')), 250)
+    assert.equal(await app.mail(to, codeMail('482913')), 250)
     for (const { token } of sessions) assert.deepEqual((await check(token)).codes, ['482913'])
   })
 
   test('a mail without a code has none, and a poll is answered from memory', async () => {
-    const { email, token } = await house.session()
-    await house.mail(email, PLAIN_MAIL)
+    const { email, token } = await app.session()
+    await app.mail(email, PLAIN_MAIL)
     const { codes, etag } = await check(token)
     assert.deepEqual(codes, [null])
     assert.equal((await check(token, '', { 'if-none-match': etag })).status, 304)
@@ -83,12 +83,12 @@ describe('with time to look', () => {
 
 describe('without time to look', () => {
   beforeAll(opened({ patienceMs: 0 }))
-  afterAll(() => house.stop())
+  afterAll(() => app.stop())
 
   test('the code comes by an update and changes the tag of the list', async () => {
-    const { email, token } = await house.session()
+    const { email, token } = await app.session()
     const stream = await follow(token)
-    await house.mail(email, codeMail('482913'))
+    await app.mail(email, codeMail('482913'))
     const first = await stream.next()
     assert.deepEqual([first.name, first.message.code], ['message', null])
     const second = await stream.next()
@@ -98,8 +98,8 @@ describe('without time to look', () => {
   })
 
   test('a poll that waits is answered when the code is found', async () => {
-    const { email, token } = await house.session()
-    await house.mail(email, codeMail('482913'))
+    const { email, token } = await app.session()
+    await app.mail(email, codeMail('482913'))
     let { codes, etag } = await check(token)
     while (codes[0] === null) {
       ;({ codes, etag } = await check(token, '&wait=55', { 'if-none-match': etag }))
@@ -108,20 +108,20 @@ describe('without time to look', () => {
   })
 
   test('a key sees no change in it, and pays for none', async () => {
-    const key = await house.ring.issue()
-    const { email, token } = await house.session({}, key.headers)
-    await house.mail(email, codeMail('482913'))
-    const read = await ask(`${house.url}/emails`, { headers: key.headers })
+    const key = await app.ring.issue()
+    const { email, token } = await app.session({}, key.headers)
+    await app.mail(email, codeMail('482913'))
+    const read = await ask(`${app.url}/emails`, { headers: key.headers })
     assert.equal(read.status, 200)
-    const used = await house.ring.used(key)
+    const used = await app.ring.used(key)
     const stream = await follow(token)
     let { codes, etag } = await check(token)
     while (codes[0] === null) {
       ;({ codes, etag } = await check(token, '&wait=55', { 'if-none-match': etag }))
     }
     const again = { ...key.headers, 'if-none-match': read.headers.get('etag') ?? '' }
-    assert.equal((await ask(`${house.url}/emails`, { headers: again })).status, 304)
-    assert.equal(await house.ring.used(key), used)
+    assert.equal((await ask(`${app.url}/emails`, { headers: again })).status, 304)
+    assert.equal(await app.ring.used(key), used)
     stream.end()
   })
 })

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
 import { readConfig } from '../src/config/config.ts'
 import { createSession } from './api.ts'
-import { MAIL, openHouse } from './app.ts'
+import { MAIL, startApp } from './app.ts'
 import { scratchFolder } from './scratch.ts'
 import { freePorts, serveProcess } from './served.ts'
 import { connectSmtp } from './smtp-client.ts'
@@ -98,11 +98,11 @@ test('the health check of the image says whether the service is there', async ()
   const [, command = ''] =
     /^HEALTHCHECK [\s\S]*?CMD (\[.*\])$/m.exec(read('deploy/Dockerfile')) ?? []
   const [, ...args] = JSON.parse(command) as string[]
-  const house = await openHouse()
-  const env = { MAYFLY_HTTP_PORT: String(house.httpPort) }
+  const app = await startApp()
+  const env = { MAYFLY_HTTP_PORT: String(app.httpPort) }
   const check = () => once(spawn(process.execPath, args, { env }), 'exit')
   assert.deepEqual(await check(), [0, null])
-  await house.stop()
+  await app.stop()
   assert.deepEqual(await check(), [1, null])
 })
 

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
 import { describe, test, vi } from 'vitest'
 import { checkMail, createSession, rawMail } from './api.ts'
-import { type House, openHouse } from './app.ts'
+import { type App, startApp } from './app.ts'
 import { sha256, uniqueMail } from './ledger.ts'
 import { scratchFolder } from './scratch.ts'
 import { connectSmtp } from './smtp-client.ts'
@@ -13,44 +13,44 @@ const BOUND = { timeout: 10_000 }
 
 describe('no space for mail', () => {
   test('a full mail.db answers 452, reads go on, and room that is given back is used', async () => {
-    const house = await openHouse({ env: { ...ROOM, MAYFLY_MAIL_DB_MAX: '2MB' } })
-    const box = await house.session()
-    const kept = await fill(house, box.email)
+    const app = await startApp({ env: { ...ROOM, MAYFLY_MAIL_DB_MAX: '2MB' } })
+    const box = await app.session()
+    const kept = await fill(app, box.email)
     assert.ok(kept.length > 5, `${kept.length} mails fitted`)
-    await allThere(house, box.token, kept)
+    await allThere(app, box.token, kept)
     // What is too small to be refused yet takes the rest.
-    while ((await house.mail(box.email)) === 250);
-    const ready = () => fetch(`${house.url}/readyz`)
+    while ((await app.mail(box.email)) === 250);
+    const ready = () => fetch(`${app.url}/readyz`)
     await vi.waitUntil(async () => (await ready()).status === 503, BOUND)
     assert.match(await (await ready()).text(), /MAYFLY_MAIL_DB_MAX/)
 
     // More than one: listed mail is looked at for codes, and what was read of it is kept where there is room.
-    for (const { id } of await checkMail(house.url, box.token)) {
+    for (const { id } of await checkMail(app.url, box.token)) {
       const body = new URLSearchParams({ token: box.token, id: String(id) })
-      const remove = () => fetch(`${house.url}/api/delete-mail`, { method: 'POST', body })
+      const remove = () => fetch(`${app.url}/api/delete-mail`, { method: 'POST', body })
       let deleted = await remove()
       // Whatever shares its commit with a write that finds no room is refused with it.
       while (deleted.status === 503) deleted = await remove()
       assert.equal(deleted.status, 200, 'a full store still lets go')
     }
     // What was found a moment ago is believed for a fifth of a second.
-    await vi.waitUntil(async () => (await house.mail(box.email)) === 250, BOUND)
+    await vi.waitUntil(async () => (await app.mail(box.email)) === 250, BOUND)
     assert.equal((await ready()).status, 200)
-    await house.stop()
+    await app.stop()
   })
 
   test('little free disk answers 452 before it is too late, and readiness says why', async () => {
-    const house = await openHouse({ env: { MAYFLY_MIN_FREE: '1000TB' } })
-    const box = await house.session()
-    const client = await connectSmtp(house.smtpPort)
+    const app = await startApp({ env: { MAYFLY_MIN_FREE: '1000TB' } })
+    const box = await app.session()
+    const client = await connectSmtp(app.smtpPort)
     await client.say('EHLO a.test')
     assert.match((await client.say('MAIL FROM:<a@a.test>')).text, /^452 4\.3\.1 /)
     client.close()
-    const ready = await fetch(`${house.url}/readyz`)
+    const ready = await fetch(`${app.url}/readyz`)
     assert.equal(ready.status, 503)
     assert.match(await ready.text(), /MAYFLY_MIN_FREE/)
-    assert.deepEqual(await checkMail(house.url, box.token), [])
-    await house.stop()
+    assert.deepEqual(await checkMail(app.url, box.token), [])
+    await app.stop()
   })
 })
 
@@ -61,17 +61,17 @@ describe.runIf(asked && process.getuid?.() === 0)('a disk that is really full', 
     const folder = smallDisk('16m')
     const ballast = `${folder.path}/ballast`
     writeFileSync(ballast, Buffer.alloc(8_000_000))
-    const house = await openHouse({ folder, env: { ...ROOM, MAYFLY_MIN_FREE: '0' } })
-    const box = await createSession(house.url)
-    const kept = await fill(house, box.email)
+    const app = await startApp({ folder, env: { ...ROOM, MAYFLY_MIN_FREE: '0' } })
+    const box = await createSession(app.url)
+    const kept = await fill(app, box.email)
     assert.ok(kept.length > 20, `${kept.length} mails fitted`)
-    await allThere(house, box.token, kept)
+    await allThere(app, box.token, kept)
 
     rmSync(ballast)
     const { raw, sha256: hash, uuid } = uniqueMail(1_000)
-    assert.equal(await house.mail(box.email, raw), 250)
-    await allThere(house, box.token, [...kept, { uuid, sha256: hash }])
-    await house.stop()
+    assert.equal(await app.mail(box.email, raw), 250)
+    await allThere(app, box.token, [...kept, { uuid, sha256: hash }])
+    await app.stop()
   })
 })
 
@@ -91,9 +91,9 @@ interface KeptMail {
 }
 
 /** Sends until the answer is 452, which must be the only refusal. */
-async function fill(house: House, to: string): Promise<KeptMail[]> {
+async function fill(app: App, to: string): Promise<KeptMail[]> {
   const kept: KeptMail[] = []
-  const client = await connectSmtp(house.smtpPort)
+  const client = await connectSmtp(app.smtpPort)
   for (;;) {
     const { uuid, sha256: hash } = uniqueMail(10)
     const raw = Buffer.concat([
@@ -111,10 +111,10 @@ async function fill(house: House, to: string): Promise<KeptMail[]> {
   }
 }
 
-async function allThere(house: House, token: string, kept: readonly KeptMail[]): Promise<void> {
-  const messages = await checkMail(house.url, token, '&limit=500')
+async function allThere(app: App, token: string, kept: readonly KeptMail[]): Promise<void> {
+  const messages = await checkMail(app.url, token, '&limit=500')
   const ids = new Map(messages.map((message) => [message.subject, message.id]))
   for (const { uuid, sha256: hash } of kept) {
-    assert.equal(sha256(await rawMail(house.url, token, ids.get(uuid) ?? 0)), hash)
+    assert.equal(sha256(await rawMail(app.url, token, ids.get(uuid) ?? 0)), hash)
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { afterAll, beforeAll, test } from 'vitest'
-import { type KeyHouse, openKeyHouse, type TestKey } from './keys.ts'
+import { type KeyApp, startKeyApp, type TestKey } from './keys.ts'
 import { statusOf } from './status-of.ts'
 import { runSql } from './tables.ts'
 
@@ -9,30 +9,30 @@ const CLIENTS = 200
 const REQUESTS = 10_000
 const DAY_MS = 86_400_000
 
-let house: KeyHouse
+let app: KeyApp
 beforeAll(async () => {
-  house = await openKeyHouse({ env: { MAYFLY_HTTP_THREADS: '2' } })
+  app = await startKeyApp({ env: { MAYFLY_HTTP_THREADS: '2' } })
   // No day ends while this runs.
-  const noon = Math.ceil(house.now().getTime() / DAY_MS) * DAY_MS + DAY_MS / 2
-  house.moveClock(Math.ceil((noon - house.now().getTime()) / 1000))
+  const noon = Math.ceil(app.now().getTime() / DAY_MS) * DAY_MS + DAY_MS / 2
+  app.moveClock(Math.ceil((noon - app.now().getTime()) / 1000))
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
 for (const left of [1, 10, 999, 1_000]) {
   test(`with ${left} left, ${left} of ${REQUESTS} requests of ${CLIENTS} clients at once are served`, async () => {
-    const key = await house.ring.issue({ requests: 1_000 })
-    await runSql(house, 'shop', `update api_key set used = ${1_000 - left} where id = '${key.id}'`)
+    const key = await app.ring.issue({ requests: 1_000 })
+    await runSql(app, 'shop', `update api_key set used = ${1_000 - left} where id = '${key.id}'`)
     assert.deepEqual(await flood(key), { 200: left, 402: REQUESTS - left })
-    assert.equal(await house.ring.used(key), 1_000)
-    const [today] = await house.ring.shop.readUsage(key.id, 0)
+    assert.equal(await app.ring.used(key), 1_000)
+    const [today] = await app.ring.shop.readUsage(key.id, 0)
     assert.equal(today?.count, left, 'and so the day counts them')
   })
 }
 
 test('a daily limit is as exact, and given back by nobody', async () => {
-  const key = await house.ring.issue({ requests: 100_000, perDay: 1_000 })
+  const key = await app.ring.issue({ requests: 100_000, perDay: 1_000 })
   assert.deepEqual(await flood(key), { 200: 1_000, 429: REQUESTS - 1_000 })
-  assert.equal(await house.ring.used(key), 1_000)
+  assert.equal(await app.ring.used(key), 1_000)
 })
 
 /** How often each status was heard. Every client has a connection of its own and asks one after the other. */
@@ -41,7 +41,7 @@ async function flood({ headers }: TestKey): Promise<Record<number, number>> {
   const client = async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     for (let asked = 0; asked < REQUESTS / CLIENTS; asked += 1) {
-      const status = await statusOf(`${house.url}/emails`, { headers, agent })
+      const status = await statusOf(`${app.url}/emails`, { headers, agent })
       heard[status] = (heard[status] ?? 0) + 1
     }
     agent.destroy()

@@ -2,11 +2,11 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { AccountHealth, GmailAccount } from '../src/core/gmail.ts'
-import { openMailBeside } from '../src/runtime/stores.ts'
-import { openHouse } from './app.ts'
+import { openMailStoreForCli } from '../src/runtime/stores.ts'
+import { startApp } from './app.ts'
 import { scratchFolder } from './scratch.ts'
 
-export type GmailHouse = Awaited<ReturnType<typeof openGmailHouse>>
+export type GmailApp = Awaited<ReturnType<typeof startGmailApp>>
 
 /** What an operator writes into the accounts file, but the login and the server. */
 export interface AccountEntry {
@@ -22,7 +22,7 @@ export const SECRET = 'canary-app-password'
  * A house whose accounts all have a server that nobody reaches, so that their health is what the test says: the fetching
  * has told once that it fails, and tells nothing new.
  */
-export async function openGmailHouse(
+export async function startGmailApp(
   accounts: readonly AccountEntry[],
   env: Record<string, string> = {},
 ) {
@@ -32,11 +32,11 @@ export async function openGmailHouse(
   const server = { host: '127.0.0.1', port: 1, tls: false, password: SECRET }
   writeFileSync(file, JSON.stringify(accounts.map((account) => ({ ...account, ...server }))))
   const all = { MAYFLY_GMAIL_ACCOUNTS_FILE: file, MAYFLY_HTTP_THREADS: '2', ...env }
-  const house = await openHouse({ folder, env: all })
-  const store = await openMailBeside(house.config)
+  const app = await startApp({ folder, env: all })
+  const store = await openMailStoreForCli(app.config)
 
   const account = async (email: string): Promise<GmailAccount> => {
-    const found = (await store.listAccounts(house.now())).find((one) => one.email === email)
+    const found = (await store.listAccounts(app.now())).find((one) => one.email === email)
     if (!found) throw new Error(`${email} is not known`)
     return found
   }
@@ -52,7 +52,7 @@ export async function openGmailHouse(
     await report(email, 'ok')
   }
   return {
-    ...house,
+    ...app,
     accountsFile: file,
     account,
     idOf,
@@ -61,7 +61,7 @@ export async function openGmailHouse(
     switchOff: async (email: string) => store.switchAccount(await idOf(email), false),
     async stop() {
       await store.close()
-      await house.stop()
+      await app.stop()
     },
   }
 }

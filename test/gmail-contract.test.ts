@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
 import { type Asked, ask, ENCODINGS, post, refusalFault } from './ask.ts'
-import { type GmailHouse, openGmailHouse, SECRET } from './gmail-app.ts'
+import { type GmailApp, SECRET, startGmailApp } from './gmail-app.ts'
 import { openKeyRing } from './keys.ts'
 import { connectSmtp } from './smtp-client.ts'
 
@@ -12,27 +12,27 @@ const ANN = 'ann.miller@gmail.com'
 const FILED_OFF = 'filed.off@gmail.com'
 const SWITCHED_OFF = 'switched.off@gmail.com'
 
-let house: GmailHouse
+let app: GmailApp
 let joey: string
 let ann: string
 beforeAll(async () => {
-  house = await openGmailHouse([
+  app = await startGmailApp([
     { email: JOEY, dots: true },
     { email: ANN, masked: true },
     { email: FILED_OFF, active: false },
     { email: SWITCHED_OFF },
   ])
-  await house.switchOff(SWITCHED_OFF)
-  joey = String(await house.idOf(JOEY))
-  ann = String(await house.idOf(ANN))
+  await app.switchOff(SWITCHED_OFF)
+  joey = String(await app.idOf(JOEY))
+  ann = String(await app.idOf(ANN))
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 beforeEach(async () => {
-  await house.report(JOEY, 'ok')
-  await house.report(ANN, 'ok')
+  await app.report(JOEY, 'ok')
+  await app.report(ANN, 'ok')
 })
 
-const create = (params: Record<string, string>) => post(`${house.url}/api/create-session`, params)
+const create = (params: Record<string, string>) => post(`${app.url}/api/create-session`, params)
 const emailOf = ({ status, body }: Asked): string => {
   assert.equal(status, 200, JSON.stringify(body))
   return String(body['email'])
@@ -40,7 +40,7 @@ const emailOf = ({ status, body }: Asked): string => {
 const isOf = (email: string, account: string) =>
   email.replace(/\+.*@/, '@').replaceAll('.', '') === account.replaceAll('.', '')
 const fewest = async () => {
-  const [one, other] = [await house.account(JOEY), await house.account(ANN)]
+  const [one, other] = [await app.account(JOEY), await app.account(ANN)]
   return one.aliases <= other.aliases ? JOEY : ANN
 }
 const refused = (asked: Asked) => {
@@ -50,7 +50,7 @@ const refused = (asked: Asked) => {
 
 describe('/api/domains', () => {
   test('lists the active accounts, with their ids, masked where the file says so', async () => {
-    const { body } = await ask(`${house.url}/api/domains`)
+    const { body } = await ask(`${app.url}/api/domains`)
     assert.deepEqual(body['gmail_accounts'], [
       { id: Number(joey), email: JOEY },
       { id: Number(ann), email: 'an…r@gmail.com' },
@@ -58,8 +58,8 @@ describe('/api/domains', () => {
   })
 
   test('lists an account that fails: it is active all the same', async () => {
-    await house.report(JOEY, 'failing', 'the server does not accept the login')
-    const { body, text } = await ask(`${house.url}/api/domains`)
+    await app.report(JOEY, 'failing', 'the server does not accept the login')
+    const { body, text } = await ask(`${app.url}/api/domains`)
     assert.equal((body['gmail_accounts'] as unknown[]).length, 2)
     assert.doesNotMatch(text, /login/)
   })
@@ -90,7 +90,7 @@ describe('what is Gmail mode', () => {
   ] as Record<string, string>[]) {
     test(`${JSON.stringify(params)} is, in every encoding, whatever mail domain is named`, async () => {
       for (const encoding of ENCODINGS) {
-        const asked = await post(`${house.url}/api/create-session`, params, encoding)
+        const asked = await post(`${app.url}/api/create-session`, params, encoding)
         assert.match(emailOf(asked), /@gmail\.com$/, encoding)
       }
     })
@@ -130,13 +130,7 @@ describe('which account', () => {
   })
 
   test('a gmail_id that is unknown, or of an account that is not active: 400', async () => {
-    for (const id of [
-      '99',
-      '0',
-      '1',
-      await house.idOf(FILED_OFF),
-      await house.idOf(SWITCHED_OFF),
-    ]) {
+    for (const id of ['99', '0', '1', await app.idOf(FILED_OFF), await app.idOf(SWITCHED_OFF)]) {
       const asked = await create({ use_gmail: '1', gmail_id: String(id) })
       assert.deepEqual(refused(asked), [400, 'unknown_gmail_account'])
       assert.match(String(asked.body['message']), /^gmail_id: /)
@@ -145,15 +139,15 @@ describe('which account', () => {
 
   test('a domain_id of an account that is not active: as if gmail_auto', async () => {
     for (const email of [FILED_OFF, SWITCHED_OFF]) {
-      const id = String(await house.idOf(email))
+      const id = String(await app.idOf(email))
       const given = emailOf(await create({ use_gmail: '1', domain_id: id }))
       assert.ok(isOf(given, JOEY) || isOf(given, ANN))
     }
   })
 
   test('one that is slow is healthy; one that fails is passed over, and refused by name', async () => {
-    await house.report(JOEY, 'failing', 'locked')
-    await house.report(ANN, 'slow', 'near its limit')
+    await app.report(JOEY, 'failing', 'locked')
+    await app.report(ANN, 'slow', 'near its limit')
     for (let draw = 0; draw < 5; draw += 1) {
       assert.ok(isOf(emailOf(await create({ gmail_auto: '1' })), ANN))
     }
@@ -169,8 +163,8 @@ describe('which account', () => {
       ['failing', '60'],
       ['starting', '5'],
     ] as const) {
-      await house.report(JOEY, health)
-      await house.report(ANN, 'failing')
+      await app.report(JOEY, health)
+      await app.report(ANN, 'failing')
       for (const params of [{ gmail_auto: '1' }, { use_gmail: '1', prefix: 'x' }]) {
         const asked = await create(params as Record<string, string>)
         assert.deepEqual(refused(asked), [503, 'gmail_unavailable'])
@@ -233,7 +227,7 @@ describe('its session', () => {
       [{}, 86_400],
       [{ ttl: '90' }, 90],
     ] as const) {
-      const before = house.now().getTime()
+      const before = app.now().getTime()
       const { body } = await create({ gmail_auto: '1', ...params })
       const life = Date.parse(String(body['expires_at_iso'])) - before
       assert.ok(Math.abs(life - seconds * 1_000) < 10_000, `${life} ms`)
@@ -243,14 +237,14 @@ describe('its session', () => {
   })
 
   test('may be made with a key, which is not charged; a wrong key is refused', async () => {
-    const ring = await openKeyRing(house)
+    const ring = await openKeyRing(app)
     const key = await ring.issue()
-    const { token } = await house.session({ gmail_auto: '1' }, key.headers)
-    assert.equal((await ask(`${house.url}/api/check-mail?token=${token}`)).status, 200)
+    const { token } = await app.session({ gmail_auto: '1' }, key.headers)
+    assert.equal((await ask(`${app.url}/api/check-mail?token=${token}`)).status, 200)
     assert.equal(await ring.used(key), 0)
     await ring.close()
     const headers = { apikey: 'mf_live_wrong' }
-    const wrong = await ask(`${house.url}/api/create-session?gmail_auto=1`, {
+    const wrong = await ask(`${app.url}/api/create-session?gmail_auto=1`, {
       method: 'POST',
       headers,
     })
@@ -259,24 +253,24 @@ describe('its session', () => {
 
   test('ends, cools down, and comes back only to its owner, as long as the account is offered', async () => {
     const wish = { use_gmail: '1', gmail_id: ann, prefix: 'comes-back' }
-    const { token, email } = await house.session(wish)
-    const extend = () => post(`${house.url}/api/extend-session`, { token })
+    const { token, email } = await app.session(wish)
+    const extend = () => post(`${app.url}/api/extend-session`, { token })
     assert.equal((await extend()).status, 200)
-    house.moveClock(86_401)
+    app.moveClock(86_401)
     assert.deepEqual(refused(await create(wish)), [409, 'address_taken'])
     assert.equal(emailOf(await extend()), email)
-    await post(`${house.url}/api/delete-session`, { token })
+    await post(`${app.url}/api/delete-session`, { token })
     assert.deepEqual(refused(await create(wish)), [409, 'address_taken'])
     assert.deepEqual(refused(await extend()), [401, 'invalid_token'])
-    house.moveClock(31 * 86_400)
+    app.moveClock(31 * 86_400)
     assert.equal(emailOf(await create(wish)), email)
   })
 })
 
 describe('over SMTP', () => {
   test('an alias is foreign, and so is its account: their mail does not come this way', async () => {
-    const { email } = await house.session({ use_gmail: '1', gmail_id: ann, prefix: 'by-smtp' })
-    const client = await connectSmtp(house.smtpPort)
+    const { email } = await app.session({ use_gmail: '1', gmail_id: ann, prefix: 'by-smtp' })
+    const client = await connectSmtp(app.smtpPort)
     for (const line of ['EHLO a.test', 'MAIL FROM:<a@a.test>']) await client.say(line)
     for (const to of [email, ANN, JOEY]) {
       assert.match((await client.say(`RCPT TO:<${to}>`)).text, /^550 5\.7\.1 /)
@@ -287,7 +281,7 @@ describe('over SMTP', () => {
 
 test('credentials are in no answer', async () => {
   for (const path of ['api/domains', 'readyz', 'metrics', 'openapi.json', 'docs']) {
-    const { text, headers } = await ask(`${house.url}/${path}`)
+    const { text, headers } = await ask(`${app.url}/${path}`)
     assert.doesNotMatch(text + JSON.stringify([...headers]), new RegExp(SECRET))
   }
 })

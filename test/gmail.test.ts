@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, test } from 'vitest'
 import { readConfig } from '../src/config/config.ts'
-import { openMailBeside } from '../src/runtime/stores.ts'
+import { openMailStoreForCli } from '../src/runtime/stores.ts'
 import { checkMail, createSession } from './api.ts'
 import { ask } from './ask.ts'
 import { mayflyUnder } from './command.ts'
@@ -57,7 +57,7 @@ const gmail = (params: Record<string, string> = {}) =>
 /** Resolves when both accounts are so. Until they are ok no alias can be had. */
 async function untilAll(health: string): Promise<void> {
   const { config } = readConfig({ env: { MAYFLY_DATA: join(folder.path, 'data') }, file: {} })
-  const store = await openMailBeside(config)
+  const store = await openMailStoreForCli(config)
   const isSo = async () =>
     (await store.listAccounts(new Date())).every((one) => one.health === health)
   while (!(await isSo())) await pause(20)

@@ -10,13 +10,13 @@ import { freePorts } from './served.ts'
 
 const HAPROXY = '/usr/sbin/haproxy'
 
-interface Doors {
+interface Ports {
   httpPort: number
   smtpPort: number
 }
 
 /** Debian's HAProxy with deploy/haproxy.cfg, before these nodes on this machine. A node that is not given is down. */
-export async function openHaproxy(nodes: Record<string, Doors>) {
+export async function openHaproxy(nodes: Record<string, Ports>) {
   if (!existsSync(HAPROXY)) throw new Error(`${HAPROXY} is missing (Debian: haproxy)`)
   const folder = scratchFolder()
   const ports = await freePorts()

@@ -82,7 +82,7 @@ export async function openDoor({
     error: note('error'),
   }
   const all = openBudget(makeBudget(), config.http.connections)
-  const needs = {
+  const deps = {
     store,
     shop,
     pay: await openPay({ ...config.payments, now }),
@@ -104,7 +104,7 @@ export async function openDoor({
     log,
     config,
   }
-  const door = await openHttp(needs, { host: '127.0.0.1', port: 0, reusePort: false, ...rest })
+  const door = await openHttp(deps, { host: '127.0.0.1', port: 0, reusePort: false, ...rest })
 
   return {
     url: `http://127.0.0.1:${door.port}`,
@@ -119,7 +119,7 @@ export async function openDoor({
     /** Keeps a mail as the SMTP door does after the final dot. */
     mail: async (to: string, raw = 'Subject: hi\r\n\r\nhello\r\n') => {
       const { session } = await store.findRecipient(to as Address)
-      return receive(needs, {
+      return receive(deps, {
         recipients: [{ address: to as Address, mailbox: session?.id ?? OPERATOR }],
         envelope: {
           clientIp: '192.0.2.1',

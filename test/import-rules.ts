@@ -10,21 +10,22 @@ interface Import {
 const MAY_IMPORT: Record<string, readonly string[]> = {
   core: [],
   shared: ['core'],
-  child: ['core', 'shared'],
-  mime: ['core', 'shared', 'child'],
-  sender: ['core', 'shared', 'child'],
+  config: ['core', 'shared'],
+  log: ['core', 'shared'],
+  sandbox: ['core', 'shared'],
+  extract: ['core', 'shared'],
+  mime: ['core', 'shared', 'sandbox', 'extract'],
+  'sender-auth': ['core', 'shared', 'sandbox'],
   store: ['core', 'shared'],
   redis: ['core', 'shared'],
   bus: ['core', 'redis'],
   limit: ['core', 'redis'],
   pay: ['core', 'shared'],
-  service: ['core', 'shared', 'mime'],
+  service: ['core', 'shared', 'mime', 'extract'],
   smtp: ['core', 'shared', 'service'],
   imap: ['core', 'shared', 'service'],
   http: ['core', 'shared', 'service'],
   cli: ['core', 'shared', 'service'],
-  settings: ['core', 'shared'],
-  log: ['core', 'shared'],
 }
 
 /** Of these a service may know the shape, never the thing: it is given one. */
@@ -34,7 +35,7 @@ const TYPES_FOR_SERVICE = ['store', 'bus', 'limit', 'pay']
 const OUTSIDE = ['package.json', 'web/dist/']
 
 /** Composition roots: they import everything, nobody imports them. */
-const ROOTS = ['main', 'threads']
+const ROOTS = ['main', 'runtime']
 
 /** What the core may use of Node: functions of plain values that touch neither clock, chance, disk nor network. */
 const PURE: Record<string, readonly string[]> = {
@@ -72,7 +73,7 @@ function relativeFault(path: string, target: string, typeOnly: boolean): string 
   if (FOR_TESTS.test(target)) return `what runs may not import ${target}, which is for tests`
   const to = partOf(target)
   if (from === to) return engineFault(path, target)
-  if (ROOTS.includes(to) && !(from === 'main' && to === 'threads')) {
+  if (ROOTS.includes(to) && !(from === 'main' && to === 'runtime')) {
     return `nobody imports ${to}: it puts the parts together`
   }
   if (ROOTS.includes(from) || MAY_IMPORT[from]?.includes(to)) return undefined
@@ -101,12 +102,10 @@ function packageFault(part: string, target: string, source: string): string | un
   return names.length > 0 ? `core may not import ${names} of ${target}` : undefined
 }
 
-/** The folder under src; files that lie directly in src are grouped by what they are about. */
+/** The folder under src, or the file itself where it lies directly in src. */
 function partOf(path: string): string {
-  const [, first = '', ...rest] = path.split('/')
-  if (rest.length > 0) return first
-  if (first.startsWith('log')) return 'log'
-  return /^(config|setting)/.test(first) ? 'settings' : first.replace(/\.ts$/, '')
+  const [, first = ''] = path.split('/')
+  return first.replace(/\.ts$/, '')
 }
 
 /** Static imports and exports, import() and new URL('./x.ts') alike. */

@@ -4,10 +4,10 @@ import { secretHash } from '../src/core/id.ts'
 import { makeSecret, RANDOM_BYTES } from '../src/core/key.ts'
 import { PLANS, type Plan } from '../src/core/plan.ts'
 import { type Payment, settle } from '../src/core/purchase.ts'
+import { openShopStoreForCli } from '../src/runtime/stores.ts'
 import { issueKey } from '../src/service/keys/keys.ts'
 import type { ShopStore } from '../src/store/shop-store.ts'
-import { openShopBeside } from '../src/runtime/stores.ts'
-import { openHouse } from './app.ts'
+import { startApp } from './app.ts'
 
 export interface TestKey {
   id: string
@@ -16,18 +16,18 @@ export interface TestKey {
   headers: Record<string, string>
 }
 
-export type KeyHouse = Awaited<ReturnType<typeof openKeyHouse>>
+export type KeyApp = Awaited<ReturnType<typeof startKeyApp>>
 
 /** The whole service, and the ring of its keys. */
-export async function openKeyHouse(options?: Parameters<typeof openHouse>[0]) {
-  const house = await openHouse(options)
-  const ring = await openKeyRing(house)
+export async function startKeyApp(options?: Parameters<typeof startApp>[0]) {
+  const app = await startApp(options)
+  const ring = await openKeyRing(app)
   return {
-    ...house,
+    ...app,
     ring,
     async stop() {
       await ring.close()
-      await house.stop()
+      await app.stop()
     },
   }
 }
@@ -42,7 +42,7 @@ export async function openKeyRing({
   config: Pick<Config, 'data' | 'store'>
   now(): Date
 }) {
-  const shop = await openShopBeside(config)
+  const shop = await openShopStoreForCli(config)
   return { shop, ...keyRing(shop, now), close: () => shop.close() }
 }
 

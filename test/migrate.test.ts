@@ -5,34 +5,34 @@ import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { readConfig } from '../src/config/config.ts'
 import type { Host } from '../src/core/address.ts'
+import { moveFolder } from '../src/runtime/moving.ts'
 import { audit } from '../src/store/contract/shares-model.ts'
 import { openPostgresMail } from '../src/store/postgres/mail-store.ts'
 import { STILL_THERE } from '../src/store/postgres/shared.ts'
-import { moveFolder } from '../src/runtime/moving.ts'
+import { ALL_THE_TIME, type App, startApp } from './app.ts'
 import { ask } from './ask.ts'
 import { mayfly, type Told } from './command.ts'
 import { emailsOf } from './emails.ts'
-import { ALL_THE_TIME, type House, openHouse } from './app.ts'
-import { answersOf, ENV, fillHouse, LARGE_MAILS, type Scene } from './moved-app.ts'
+import { answersOf, ENV, type Fixture, fillApp, LARGE_MAILS } from './moved-app.ts'
 import { openPostgres, type Postgres } from './postgres.ts'
 import { MAIL_OPTIONS } from './postgres-stores.ts'
 
 let postgres: Postgres
-let scene: Scene
+let fixture: Fixture
 let whileServed: Told
 let moved: { database: string; told: Told }
 
 beforeAll(async () => {
   postgres = await openPostgres()
-  scene = await fillHouse(async (folder) => {
+  fixture = await fillApp(async (folder) => {
     whileServed = await migrate(folder, postgres.urlOf('postgres'))
   })
   const database = await postgres.database()
-  moved = { database, told: await migrate(scene.folder, postgres.urlOf(database)) }
+  moved = { database, told: await migrate(fixture.folder, postgres.urlOf(database)) }
 }, 120_000)
 afterAll(async () => {
   await postgres?.close()
-  scene?.remove()
+  fixture?.remove()
 })
 
 /** What was moved, once more, to be used or spoilt. */
@@ -48,20 +48,20 @@ const migrate = (folder: string, url: string) =>
 
 /** The same in this process; the answer is the tables that differ. */
 async function moveHere(url: string): Promise<string[]> {
-  const { config } = readConfig({ env: { MAYFLY_DATA: scene.folder }, file: {} })
-  const { tables } = await moveFolder(config, { folder: scene.folder, url }, () => {})
+  const { config } = readConfig({ env: { MAYFLY_DATA: fixture.folder }, file: {} })
+  const { tables } = await moveFolder(config, { folder: fixture.folder, url }, () => {})
   return tables.filter(({ same }) => !same).map(({ name }) => name)
 }
 
 describe('what was moved', () => {
   let database: string
-  let house: House
+  let app: App
   beforeAll(async () => {
     database = await copyOfMoved()
     const env = { ...ENV, MAYFLY_STORE: postgres.urlOf(database) }
-    house = await openHouse({ env, ...ALL_THE_TIME })
+    app = await startApp({ env, ...ALL_THE_TIME })
   }, 60_000)
-  afterAll(() => house?.stop())
+  afterAll(() => app?.stop())
 
   test('is something of everything that is kept, and told table by table', () => {
     const { told } = moved
@@ -76,35 +76,35 @@ describe('what was moved', () => {
   })
 
   test('is seen by everybody as before: lists and their tags, codes, bytes, orders, usage', async () => {
-    expect(await answersOf(house, scene)).toEqual(scene.answers)
+    expect(await answersOf(app, fixture)).toEqual(fixture.answers)
   })
 
   test('goes on: new mail comes after what a client has seen', async () => {
-    const { email, token } = scene.boxes.long
-    const sinceId = scene.answers.long.newest
-    const check = () => ask(`${house.url}/api/check-mail?token=${token}&since_id=${sinceId}`)
+    const { email, token } = fixture.boxes.long
+    const sinceId = fixture.answers.long.newest
+    const check = () => ask(`${app.url}/api/check-mail?token=${token}&since_id=${sinceId}`)
     expect((await check()).body['messages']).toEqual([])
-    expect(await house.mail(email)).toBe(250)
+    expect(await app.mail(email)).toBe(250)
     expect((await check()).body['messages']).toMatchObject([{ subject: 'Hello' }])
   })
 
   test('goes on for a key: it spends from where it was, and reads its mail and the pool', async () => {
-    const headers = { apikey: scene.key }
-    const unchanged = { ...headers, 'if-none-match': scene.emailsTag }
-    expect((await ask(`${house.url}/emails`, { headers: unchanged })).status).toBe(304)
-    const emails = emailsOf(await ask(`${house.url}/emails?limit=500`, { headers }))
-    expect(emails.map(({ to }) => to)).toContain(scene.boxes.keyed.email)
-    const pool = emailsOf(await ask(`${house.url}/emails?to=any@pool.test`, { headers }))
+    const headers = { apikey: fixture.key }
+    const unchanged = { ...headers, 'if-none-match': fixture.emailsTag }
+    expect((await ask(`${app.url}/emails`, { headers: unchanged })).status).toBe(304)
+    const emails = emailsOf(await ask(`${app.url}/emails?limit=500`, { headers }))
+    expect(emails.map(({ to }) => to)).toContain(fixture.boxes.keyed.email)
+    const pool = emailsOf(await ask(`${app.url}/emails?to=any@pool.test`, { headers }))
     expect(pool).toMatchObject([{ subject: 'Your code' }])
-    const usage = await ask(`${house.url}/usage`, { headers })
-    expect(usage.body['used']).toBe(scene.answers.used + 2)
+    const usage = await ask(`${app.url}/usage`, { headers })
+    expect(usage.body['used']).toBe(fixture.answers.used + 2)
   })
 
   test('goes on for an address whose owner ended it: nobody else gets it, and mail is refused', async () => {
     const body = new URLSearchParams({ prefix: 'ended', domain_id: '1' })
-    const again = await ask(`${house.url}/api/create-session`, { method: 'POST', body })
+    const again = await ask(`${app.url}/api/create-session`, { method: 'POST', body })
     expect(again.body).toMatchObject({ code: 'address_taken' })
-    expect(await house.mail(scene.boxes.ended.email)).toBe(550)
+    expect(await app.mail(fixture.boxes.ended.email)).toBe(550)
   })
 
   test('has the senders’ shares that its messages come to', async () => {
@@ -128,7 +128,7 @@ describe('what was moved', () => {
     expect(added?.id).toBe(3)
     const [row] = await postgres.run(
       `select max(serial) as last, (select last_value * 1024 from mail.raw_block) as block
-       from mail.raw_mail where client_ip = '127.0.0.1' and received_at < ${scene.restsSince}`,
+       from mail.raw_mail where client_ip = '127.0.0.1' and received_at < ${fixture.restsSince}`,
       database,
     )
     const { last, block } = row as { last: string; block: string }
@@ -160,7 +160,7 @@ describe('a move that is killed in the middle', () => {
     const holder = await holdSecondBatch(database)
     const child = spawn(
       process.execPath,
-      ['bin/mayfly.js', 'migrate', '--from', `sqlite:${scene.folder}`, '--to', url],
+      ['bin/mayfly.js', 'migrate', '--from', `sqlite:${fixture.folder}`, '--to', url],
       { cwd: fileURLToPath(new URL('..', import.meta.url)), stdio: 'ignore' },
     )
     const exit = once(child, 'exit')
@@ -183,7 +183,7 @@ describe('a move that is killed in the middle', () => {
     await holder.end()
     await expect(openPostgresMail({ ...MAIL_OPTIONS, url })).rejects.toThrow('half of a move')
     await postgres.run('drop trigger held on mail.raw_mail', database)
-    const told = await migrate(scene.folder, url)
+    const told = await migrate(fixture.folder, url)
     expect(told.status).toBe(0)
     const [, done] = /^Copying ([\d,]+) of /.exec(told.stderr) ?? []
     expect(Number(done?.replaceAll(',', ''))).toBeGreaterThan(10)
@@ -210,7 +210,7 @@ describe('a copy that is not the same', () => {
     const copy = await copyOfMoved()
     const flipped = 'set_byte(zstd, 20, get_byte(zstd, 20) # 1)'
     await postgres.run(`update mail.raw_mail set zstd = ${flipped} where serial = 7`, copy)
-    const told = await migrate(scene.folder, postgres.urlOf(copy))
+    const told = await migrate(fixture.folder, postgres.urlOf(copy))
     expect(told.status).toBe(1)
     expect(told.stdout).toMatch(/^mail\.raw_mail +[\d,]+ +DIFFERS$/m)
     expect(told.stderr).toContain('differs from the folder in mail.raw_mail, mail.message,')

@@ -2,8 +2,8 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
+import { ALL_THE_TIME, type App, startApp } from './app.ts'
 import { ask } from './ask.ts'
-import { ALL_THE_TIME, type House, openHouse } from './app.ts'
 import { scratchFolder } from './scratch.ts'
 import { claim, clickPay, FAKE_SHOP, look, type Order, order } from './shop-client.ts'
 
@@ -23,49 +23,46 @@ export const ENV = {
 }
 
 /** A service that was used in every way, and what its users have in hand. */
-export type Scene = Awaited<ReturnType<typeof fillHouse>>
+export type Fixture = Awaited<ReturnType<typeof fillApp>>
 
 /** Fills a data folder by its doors, and leaves it at rest. `served` is called while the service still runs. */
-export async function fillHouse(served: (folder: string) => Promise<void>) {
+export async function fillApp(served: (folder: string) => Promise<void>) {
   const folder = scratchFolder()
-  const house = await openHouse({
+  const app = await startApp({
     env: ENV,
     ...ALL_THE_TIME,
     folder: { path: folder.path, remove() {} },
   })
-  const orders = [
-    await order(house.url, { email: 'buyer@buy.test' }),
-    await order(house.url),
-  ] as const
-  await clickPay(house.url, orders[0])
-  const key = String((await claim(house.url, orders[0])).body['key'])
+  const orders = [await order(app.url, { email: 'buyer@buy.test' }), await order(app.url)] as const
+  await clickPay(app.url, orders[0])
+  const key = String((await claim(app.url, orders[0])).body['key'])
   const boxes = {
-    short: await house.session(),
+    short: await app.session(),
     // Longer than partitions are made ahead.
-    long: await house.session({ ttl: String(90 * 86_400) }),
-    keyed: await house.session({}, { apikey: key }),
-    ended: await house.session({ prefix: 'ended', domain_id: '1' }),
-    over: await house.session(),
+    long: await app.session({ ttl: String(90 * 86_400) }),
+    keyed: await app.session({}, { apikey: key }),
+    ended: await app.session({ prefix: 'ended', domain_id: '1' }),
+    over: await app.session(),
   }
-  await sendMails(house, boxes)
-  const emails = () => ask(`${house.url}/emails`, { headers: { apikey: key } })
+  await sendMails(app, boxes)
+  const emails = () => ask(`${app.url}/emails`, { headers: { apikey: key } })
   await emails()
   const emailsTag = (await emails()).headers.get('etag') ?? ''
-  await ask(`${house.url}/api/delete-session?token=${boxes.ended.token}`, { method: 'POST' })
-  const scene = { folder: folder.path, boxes, orders, key, remove: folder.remove }
-  const answers = await answersOf(house, scene)
+  await ask(`${app.url}/api/delete-session?token=${boxes.ended.token}`, { method: 'POST' })
+  const fixture = { folder: folder.path, boxes, orders, key, remove: folder.remove }
+  const answers = await answersOf(app, fixture)
   await served(folder.path)
-  await house.stop()
+  await app.stop()
   addRarities(folder.path, boxes.over.email)
-  return { ...scene, answers, emailsTag, restsSince: Date.now() }
+  return { ...fixture, answers, emailsTag, restsSince: Date.now() }
 }
 
 type Boxes = Record<'short' | 'long' | 'keyed' | 'ended' | 'over', { email: string; token: string }>
 
-async function sendMails(house: House, boxes: Boxes): Promise<void> {
+async function sendMails(app: App, boxes: Boxes): Promise<void> {
   const all = Object.values(boxes).map(({ email }) => email)
   const send = async (to: string[], raw: Uint8Array | string) => {
-    const code = await house.mail(to, raw)
+    const code = await app.mail(to, raw)
     if (code !== 250) throw new Error(`${code} for ${to}`)
   }
   for (let number = 0; number < LARGE_MAILS; number += 1) {
@@ -118,7 +115,7 @@ function addRarities(folder: string, overAddress: string): void {
 
 /** All that users see of what is theirs. */
 export async function answersOf(
-  { url }: Pick<House, 'url'>,
+  { url }: Pick<App, 'url'>,
   { boxes, orders, key }: { boxes: Boxes; orders: readonly Order[]; key: string },
 ) {
   const headers = { apikey: key }

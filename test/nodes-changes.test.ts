@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
 import { checkMail, createSession, type Summary } from './api.ts'
+import { ONLY_WOKEN, startApp } from './app.ts'
 import { ask, post } from './ask.ts'
 import { followEvents } from './event-stream.ts'
-import { ONLY_WOKEN, openHouse } from './app.ts'
 import { type Nodes, openNodes } from './nodes.ts'
 import { connectSmtp, greeting, stuffed } from './smtp-client.ts'
 import { untilWaiting } from './waiting.ts'
@@ -56,9 +56,9 @@ describe('who waits at one node hears of mail that came to another', () => {
     const env = { MAYFLY_STORE: nodes.store, MAYFLY_REDIS: nodes.redis().url }
     // Nobody looks by himself here.
     const open = async () => {
-      const house = await openHouse({ env, quiet: ONLY_WOKEN })
-      onTestFinished(() => house.stop())
-      return house
+      const app = await startApp({ env, quiet: ONLY_WOKEN })
+      onTestFinished(() => app.stop())
+      return app
     }
     const [near, far] = [await open(), await open()]
     const { email, token } = await near.session()

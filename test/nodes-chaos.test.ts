@@ -16,19 +16,19 @@ const REQUESTS = 20
 // Mailboxes that are never full: who is refused is refused for what is down.
 const ENV = { MAYFLY_SESSION_MAX_MESSAGES: '100000', MAYFLY_SESSION_MAX_BYTES: '10GB' }
 
-type Scene = Awaited<ReturnType<typeof open>>
+type Fixture = Awaited<ReturnType<typeof open>>
 
 /** What goes wrong, one after the other, every few seconds. */
-const FAULTS: readonly [string, (scene: Scene) => Promise<unknown>][] = [
-  ['a node dies', (scene) => killNode(scene, 0)],
-  ['PostgreSQL dies', (scene) => killPostgres(scene)],
+const FAULTS: readonly [string, (fixture: Fixture) => Promise<unknown>][] = [
+  ['a node dies', (fixture) => killNode(fixture, 0)],
+  ['PostgreSQL dies', (fixture) => killPostgres(fixture)],
   ['Redis dies', ({ redis }) => killRedis(redis)],
-  ['a node dies', (scene) => killNode(scene, 1)],
+  ['a node dies', (fixture) => killNode(fixture, 1)],
   ['Redis is emptied', ({ redis }) => redis.empty()],
-  ['PostgreSQL and a node die', (scene) => both(killPostgres(scene), killNode(scene, 2))],
+  ['PostgreSQL and a node die', (fixture) => both(killPostgres(fixture), killNode(fixture, 2))],
   ['Redis is emptied', ({ redis }) => redis.empty()],
-  ['Redis and a node die', (scene) => both(killRedis(scene.redis), killNode(scene, 0))],
-  ['PostgreSQL dies', (scene) => killPostgres(scene)],
+  ['Redis and a node die', (fixture) => both(killRedis(fixture.redis), killNode(fixture, 0))],
+  ['PostgreSQL dies', (fixture) => killPostgres(fixture)],
 ]
 
 describe('what was answered 250 is there, whole, once and on every node', () => {
@@ -38,8 +38,8 @@ describe('what was answered 250 is there, whole, once and on every node', () => 
 })
 
 async function goThrough(openNews: () => Promise<News>): Promise<void> {
-  const scene = await open(await openNews())
-  const { nodes } = scene
+  const fixture = await open(await openNews())
+  const { nodes } = fixture
   const firstSweeper = await sweeper(nodes)
   let kept = 0
   for (let round = 1; round <= ROUNDS; round += 1) {
@@ -49,9 +49,9 @@ async function goThrough(openNews: () => Promise<News>): Promise<void> {
       await load.more(MAILS)
       await moment(Math.random() * 1_000)
       // What is asked of the store just before it dies brings to disk what was not there yet: not each time.
-      const races = at % 2 === 0 ? await startRaces(scene, `${name}-${at}`) : undefined
+      const races = at % 2 === 0 ? await startRaces(fixture, `${name}-${at}`) : undefined
       const before = performance.now()
-      await fault(scene)
+      await fault(fixture)
       await races?.settle()
       const ms = Math.round(performance.now() - before)
       process.stdout.write(`${what}: over after ${ms} ms\n`)
@@ -89,7 +89,7 @@ async function sweeper(nodes: Nodes): Promise<unknown> {
 }
 
 /** All want the same address, and more is asked of a key than it has left, while something goes wrong. */
-async function startRaces({ nodes, ring }: Scene, name: string) {
+async function startRaces({ nodes, ring }: Fixture, name: string) {
   const key = await ring.issue({ requests: REQUESTS })
   const races = Promise.all([
     raceForAddress(nodes.urls, name, CLIENTS),
@@ -170,12 +170,12 @@ async function redisCluster(): Promise<News> {
   }
 }
 
-async function killNode({ nodes }: Scene, number: number): Promise<void> {
+async function killNode({ nodes }: Fixture, number: number): Promise<void> {
   await nodes.kill(number)
   await nodes.restart(number)
 }
 
-async function killPostgres({ nodes }: Scene): Promise<void> {
+async function killPostgres({ nodes }: Fixture): Promise<void> {
   await nodes.postgres().stop('SIGQUIT')
   await moment(1_000 + Math.random() * 1_000)
   await nodes.postgres().start()

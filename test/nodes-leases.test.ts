@@ -9,7 +9,7 @@ import { openNodes } from './nodes.ts'
 import { scratchFolder } from './scratch.ts'
 
 // With the times of a real installation: a lease lasts so long that nobody who is only slow loses it. What is decided here
-// in half a minute is shown on short leases in src/service/lease.test.ts.
+// in half a minute is shown on short leases in src/service/background/lease.test.ts.
 
 const JOE = 'joe@mail.test'
 const PASSWORD = 'canary-app-password'

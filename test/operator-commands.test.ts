@@ -3,14 +3,14 @@ import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
 import { deleteMail } from '../src/cli/mail.ts'
 import { deleteOperator } from '../src/cli/operator-inbox.ts'
 import { endSession, printSessions } from '../src/cli/session.ts'
+import { openMailStoreForCli, openShopStoreForCli } from '../src/runtime/stores.ts'
 import type { OperatorDeps } from '../src/service/background/operator.ts'
 import { OlderSchema } from '../src/store/schema.ts'
-import { openMailBeside, openShopBeside } from '../src/runtime/stores.ts'
+import { ALL_THE_TIME } from './app.ts'
 import { ask } from './ask.ts'
 import { emailsOf } from './emails.ts'
 import { followEvents } from './event-stream.ts'
-import { ALL_THE_TIME } from './app.ts'
-import { type KeyHouse, openKeyHouse, type TestKey } from './keys.ts'
+import { type KeyApp, startKeyApp, type TestKey } from './keys.ts'
 import { setSchemaVersion } from './schema-version.ts'
 import { connectSmtp } from './smtp-client.ts'
 
@@ -19,21 +19,21 @@ import { connectSmtp } from './smtp-client.ts'
 const BAD = '127.0.0.2'
 const GOOD = '127.0.0.3'
 
-let server: KeyHouse
+let server: KeyApp
 let key: TestKey
-let store: Awaited<ReturnType<typeof openMailBeside>>
+let store: Awaited<ReturnType<typeof openMailStoreForCli>>
 let deps: OperatorDeps
 let lines: string[] = []
 const print = (line: string) => void lines.push(line)
 
 beforeAll(async () => {
   // Two HTTP threads, each of which remembers sessions by itself.
-  server = await openKeyHouse({
+  server = await startKeyApp({
     ...ALL_THE_TIME,
     env: { MAYFLY_HTTP_THREADS: '2', MAYFLY_SESSION_MAX_MESSAGES: '4' },
   })
   key = await server.ring.issue()
-  store = await openMailBeside(server.config)
+  store = await openMailStoreForCli(server.config)
   deps = { store, now: server.now }
 })
 afterAll(async () => {
@@ -83,7 +83,7 @@ describe('beside a service of an older version', () => {
       const current = await setSchemaVersion(server.config, kind, 1)
       try {
         const opening =
-          kind === 'mail' ? openMailBeside(server.config) : openShopBeside(server.config)
+          kind === 'mail' ? openMailStoreForCli(server.config) : openShopStoreForCli(server.config)
         await assert.rejects(
           opening.then((opened) => opened.close()),
           OlderSchema,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, test } from 'vitest'
+import { type App, startApp } from './app.ts'
 import { type Asked, ask, refusalFault } from './ask.ts'
-import { type House, openHouse } from './app.ts'
 import { connectSmtp } from './smtp-client.ts'
 import { until } from './until.ts'
 
@@ -13,18 +13,18 @@ const ROUNDS = 6
 
 // A parse child that takes all the CPU time there is for a mail that begins with `spin`: what a limit on HTML cannot help against.
 const script = new URL('../src/mime/testing/misbehaving-child.ts', import.meta.url)
-let house: House
+let app: App
 beforeAll(async () => {
-  house = await openHouse({
+  app = await startApp({
     env: { MAYFLY_TRUST_PROXY: '127.0.0.1', MAYFLY_SMTP_PROXY_FROM: '127.0.0.1' },
     parsing: { script },
     parseDeadlineMs: 4_000,
   })
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
 const get = (path: string, { ip, token }: { ip: string; token: string }): Promise<Asked> =>
-  ask(`${house.url}${path}`, {
+  ask(`${app.url}${path}`, {
     headers: { 'x-forwarded-for': ip, authorization: `Bearer ${token}` },
   })
 
@@ -37,11 +37,11 @@ const newestOf = async (owner: { ip: string; token: string }) => {
 
 /** Sends hostile mails to many mailboxes of one client and reads them, until it is told to end. */
 async function flood(ended: AbortSignal) {
-  const smtp = await connectSmtp(house.smtpPort, '127.0.0.1', { proxyFor: EVE })
+  const smtp = await connectSmtp(app.smtpPort, '127.0.0.1', { proxyFor: EVE })
   const sessions = await Promise.all(
     [1, 2, 3, 4].map(async () => ({
       ip: EVE,
-      ...(await house.session({}, { 'x-forwarded-for': EVE })),
+      ...(await app.session({}, { 'x-forwarded-for': EVE })),
     })),
   )
   const answers: Promise<Asked>[] = []
@@ -70,8 +70,8 @@ function slowness(): number {
 
 test('while one client floods the parser, another reads its mail within 2 s and sees its code', async () => {
   const ended = new AbortController()
-  const bob = { ip: BOB, ...(await house.session({}, { 'x-forwarded-for': BOB })) }
-  const smtp = await connectSmtp(house.smtpPort, '127.0.0.1', { proxyFor: BOB })
+  const bob = { ip: BOB, ...(await app.session({}, { 'x-forwarded-for': BOB })) }
+  const smtp = await connectSmtp(app.smtpPort, '127.0.0.1', { proxyFor: BOB })
   // As the service itself does when it has started: the children are there before the first reader.
   await smtp.send({ to: [bob.email], raw: 'Subject: first\r\n\r\nYour code is 482900\r\n' })
   await until(async () => (await newestOf(bob)).code !== null)

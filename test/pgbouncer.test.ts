@@ -5,7 +5,7 @@ import { chownSync, existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { checkMail } from './api.ts'
-import { openHouse } from './app.ts'
+import { startApp } from './app.ts'
 import { openPostgres, type Postgres } from './postgres.ts'
 import { freePort, startServer } from './private-server.ts'
 import { scratchFolder } from './scratch.ts'
@@ -38,7 +38,7 @@ afterAll(async () => {
 
 test('two nodes share four connections, lose no mail and show each other’s', async () => {
   const env = { MAYFLY_STORE: `${url}?pgbouncer=true` }
-  const [one, two] = [await openHouse({ env }), await openHouse({ env })]
+  const [one, two] = [await startApp({ env }), await startApp({ env })]
   const { email, token } = await one.session()
   const sent = Array.from({ length: 60 }, (_, at) => (at % 2 === 0 ? one : two).mail(email))
   assert.deepEqual(new Set(await Promise.all(sent)), new Set([250]))
@@ -54,7 +54,7 @@ test('two nodes share four connections, lose no mail and show each other’s', a
 })
 
 test('a node that was not told of PgBouncer does not start, and says why', async () => {
-  await assert.rejects(openHouse({ env: { MAYFLY_STORE: url } }), /startup parameter/)
+  await assert.rejects(startApp({ env: { MAYFLY_STORE: url } }), /startup parameter/)
 })
 
 /** Debian's program, as the user who may reach PostgreSQL's socket: as root it does not run. */

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { checkMail, createSession } from './api.ts'
-import { type House, openHouse } from './app.ts'
+import { type App, startApp } from './app.ts'
 
 const DAY = 86_400
 
-let house: House
+let app: App
 beforeAll(async () => {
-  house = await openHouse({ env: { MAYFLY_HTTP_THREADS: '2' } })
+  app = await startApp({ env: { MAYFLY_HTTP_THREADS: '2' } })
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
 describe('a foreign id looks like a missing one', () => {
   for (const [method, path] of [
@@ -19,26 +19,26 @@ describe('a foreign id looks like a missing one', () => {
     ['POST', '/api/delete-mail?'],
   ] as const) {
     test(`${method} ${path}`, async () => {
-      const [ann, bob] = [await house.session(), await house.session()]
-      assert.equal(await house.mail(bob.email), 250)
-      const [{ id = 0 } = {}] = await checkMail(house.url, bob.token)
+      const [ann, bob] = [await app.session(), await app.session()]
+      assert.equal(await app.mail(bob.email), 250)
+      const [{ id = 0 } = {}] = await checkMail(app.url, bob.token)
       const ask = async (token: string, wanted: number) => {
-        const response = await fetch(`${house.url}${path}token=${token}&id=${wanted}`, { method })
+        const response = await fetch(`${app.url}${path}token=${token}&id=${wanted}`, { method })
         const body = (await response.json()) as Record<string, unknown>
         return { ...body, request_id: undefined, status: response.status, code: body['code'] }
       }
       const foreign = await ask(ann.token, id)
       assert.deepEqual(foreign, await ask(ann.token, id + 1))
       assert.deepEqual([foreign.status, foreign.code], [404, 'message_not_found'])
-      assert.equal((await checkMail(house.url, bob.token)).length, 1, 'and it is still there')
+      assert.equal((await checkMail(app.url, bob.token)).length, 1, 'and it is still there')
     })
   }
 
   test('a since_id of another mailbox shows nothing of it', async () => {
-    const [ann, bob] = [await house.session(), await house.session()]
-    await house.mail(bob.email)
-    const [{ id = 0 } = {}] = await checkMail(house.url, bob.token)
-    assert.deepEqual(await checkMail(house.url, ann.token, `&since_id=${id - 1}`), [])
+    const [ann, bob] = [await app.session(), await app.session()]
+    await app.mail(bob.email)
+    const [{ id = 0 } = {}] = await checkMail(app.url, bob.token)
+    assert.deepEqual(await checkMail(app.url, ann.token, `&since_id=${id - 1}`), [])
   })
 
   for (const [name, query, headers] of [
@@ -46,17 +46,17 @@ describe('a foreign id looks like a missing one', () => {
     ['Last-Event-ID', () => '', (id: number) => ({ 'last-event-id': String(id) })],
   ] as const) {
     test(`a stream that goes on after another mailbox’s ${name} shows only its own mail`, async () => {
-      const [ann, bob] = [await house.session(), await house.session()]
+      const [ann, bob] = [await app.session(), await app.session()]
       for (const subject of ['first of Bob', 'second of Bob']) {
-        assert.equal(await house.mail(bob.email, `Subject: ${subject}\r\n\r\nx\r\n`), 250)
+        assert.equal(await app.mail(bob.email, `Subject: ${subject}\r\n\r\nx\r\n`), 250)
       }
-      const before = (await checkMail(house.url, bob.token)).at(-1)?.id ?? 0
-      const url = `${house.url}/api/events?token=${ann.token}${query(before - 1)}`
+      const before = (await checkMail(app.url, bob.token)).at(-1)?.id ?? 0
+      const url = `${app.url}/api/events?token=${ann.token}${query(before - 1)}`
       const stream = await fetch(url, { headers: headers(before - 1) })
       assert.equal(stream.status, 200)
-      assert.equal(await house.mail(bob.email, 'Subject: third of Bob\r\n\r\nx\r\n'), 250)
-      assert.equal(await house.mail(ann.email, 'Subject: for Ann\r\n\r\nx\r\n'), 250)
-      const [own] = await checkMail(house.url, ann.token)
+      assert.equal(await app.mail(bob.email, 'Subject: third of Bob\r\n\r\nx\r\n'), 250)
+      assert.equal(await app.mail(ann.email, 'Subject: for Ann\r\n\r\nx\r\n'), 250)
+      const [own] = await checkMail(app.url, ann.token)
       const heard = await heardUntil(stream, 'for Ann')
       assert.deepEqual(heard.match(/"subject":"[^"]*"/g), ['"subject":"for Ann"'])
       assert.deepEqual(heard.match(/^id: \d+$/gm), [`id: ${before - 1}`, `id: ${own?.id}`])
@@ -76,7 +76,7 @@ async function heardUntil(stream: Response, words: string): Promise<string> {
 
 test('of 200 create-sessions that race for one address, one wins', async () => {
   const asked = Array.from({ length: 200 }, () =>
-    fetch(`${house.url}/api/create-session`, {
+    fetch(`${app.url}/api/create-session`, {
       method: 'POST',
       body: new URLSearchParams({ prefix: 'Race', domain_id: '1' }),
     }),
@@ -92,46 +92,46 @@ describe('an address that changes hands', () => {
   const wish = { prefix: 'handed-on', domain_id: '1' }
 
   test('shows its next owner nothing of the former one', async () => {
-    const former = await createSession(house.url, wish)
-    assert.equal(await house.mail(former.email), 250)
-    house.moveClock(DAY)
-    assert.equal(await house.mail(former.email), 550, 'late mail is refused while it cools down')
-    await assert.rejects(createSession(house.url, wish), /address_taken/)
-    house.moveClock(30 * DAY)
+    const former = await createSession(app.url, wish)
+    assert.equal(await app.mail(former.email), 250)
+    app.moveClock(DAY)
+    assert.equal(await app.mail(former.email), 550, 'late mail is refused while it cools down')
+    await assert.rejects(createSession(app.url, wish), /address_taken/)
+    app.moveClock(30 * DAY)
     // At this moment the sweep has hardly begun: nothing of the former owner may be reached all the same.
-    const next = await createSession(house.url, wish)
+    const next = await createSession(app.url, wish)
     assert.equal(next.email, former.email)
-    assert.deepEqual(await checkMail(house.url, next.token), [])
-    assert.equal(await house.mail(next.email, 'Subject: for the next\r\n\r\nx\r\n'), 250)
-    const subjects = (await checkMail(house.url, next.token)).map((message) => message.subject)
+    assert.deepEqual(await checkMail(app.url, next.token), [])
+    assert.equal(await app.mail(next.email, 'Subject: for the next\r\n\r\nx\r\n'), 250)
+    const subjects = (await checkMail(app.url, next.token)).map((message) => message.subject)
     assert.deepEqual(subjects, ['for the next'])
-    const old = await fetch(`${house.url}/api/check-mail?token=${former.token}`)
+    const old = await fetch(`${app.url}/api/check-mail?token=${former.token}`)
     assert.equal(old.status, 401)
   })
 
   test('comes back to its former owner empty', async () => {
-    const owner = await createSession(house.url, { prefix: 'comes-back', domain_id: '1' })
-    await house.mail(owner.email)
-    house.moveClock(DAY + 1)
+    const owner = await createSession(app.url, { prefix: 'comes-back', domain_id: '1' })
+    await app.mail(owner.email)
+    app.moveClock(DAY + 1)
     const token = new URLSearchParams({ token: owner.token })
-    const extend = () => fetch(`${house.url}/api/extend-session`, { method: 'POST', body: token })
+    const extend = () => fetch(`${app.url}/api/extend-session`, { method: 'POST', body: token })
     assert.equal((await extend()).status, 200)
-    assert.deepEqual(await checkMail(house.url, owner.token), [])
-    assert.equal(await house.mail(owner.email), 250)
-    assert.equal((await checkMail(house.url, owner.token)).length, 1)
+    assert.deepEqual(await checkMail(app.url, owner.token), [])
+    assert.equal(await app.mail(owner.email), 250)
+    assert.equal((await checkMail(app.url, owner.token)).length, 1)
   })
 })
 
 test('mail whose recipient’s session ends between RCPT and the final dot goes to nobody', async () => {
   const { connectSmtp, stuffed } = await import('./smtp-client.ts')
-  const box = await createSession(house.url)
-  const client = await connectSmtp(house.smtpPort)
+  const box = await createSession(app.url)
+  const client = await connectSmtp(app.smtpPort)
   for (const line of ['EHLO a.test', 'MAIL FROM:<a@a.test>', `RCPT TO:<${box.email}>`]) {
     assert.equal((await client.say(line)).code, 250)
   }
   assert.equal((await client.say('DATA')).code, 354)
   const body = new URLSearchParams({ token: box.token })
-  await fetch(`${house.url}/api/delete-session`, { method: 'POST', body })
+  await fetch(`${app.url}/api/delete-session`, { method: 'POST', body })
   client.write(stuffed('Subject: late\r\n\r\nx\r\n'))
   const answer = await client.reply()
   assert.match(answer.text, /^550 5\.1\.1 /)

@@ -4,31 +4,31 @@ import { cursorOf } from '../src/http/server/etag.ts'
 import { checkMail } from './api.ts'
 import { type Asked, ask, post } from './ask.ts'
 import { emailsOf } from './emails.ts'
-import { type KeyHouse, openKeyHouse, type TestKey } from './keys.ts'
+import { type KeyApp, startKeyApp, type TestKey } from './keys.ts'
 
 const DAY = 86_400
 const MOST = Number.MAX_SAFE_INTEGER
 
-let house: KeyHouse
+let app: KeyApp
 let ann: TestKey
 let bob: TestKey
 beforeAll(async () => {
-  house = await openKeyHouse({ env: { MAYFLY_HTTP_THREADS: '2', MAYFLY_SESSION_MAX_TTL: '30d' } })
-  ann = await house.ring.issue({ requests: 100_000 })
-  bob = await house.ring.issue({ requests: 100_000 })
+  app = await startKeyApp({ env: { MAYFLY_HTTP_THREADS: '2', MAYFLY_SESSION_MAX_TTL: '30d' } })
+  ann = await app.ring.issue({ requests: 100_000 })
+  bob = await app.ring.issue({ requests: 100_000 })
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
 const read = (key: TestKey, query = '', headers: Record<string, string> = {}): Promise<Asked> =>
-  ask(`${house.url}/emails?${query}`, { headers: { ...key.headers, ...headers } })
+  ask(`${app.url}/emails?${query}`, { headers: { ...key.headers, ...headers } })
 const subjects = async (key: TestKey, query = '') =>
   emailsOf(await read(key, query)).map(({ subject }) => subject)
 const send = (to: string | string[], subject: string) =>
-  house.mail(to, `Subject: ${subject}\r\nTo: ${[to].flat().join(', ')}\r\n\r\n${subject}\r\n`)
+  app.mail(to, `Subject: ${subject}\r\nTo: ${[to].flat().join(', ')}\r\n\r\n${subject}\r\n`)
 
 /** At pool.test: where an address without a session would be the pool's. */
 const session = (prefix: string, key?: TestKey) =>
-  house.session({ prefix, domain_id: '2' }, key?.headers ?? {})
+  app.session({ prefix, domain_id: '2' }, key?.headers ?? {})
 
 /** Every question that may be asked of this key about that mail, by whatever its asker has seen. */
 async function allThatIsSeen(
@@ -83,29 +83,29 @@ describe('a session of a key', () => {
     const { email, token } = await session('of-ann', ann)
     assert.equal(await send(email, 'canary-ann'), 250)
     assert.deepEqual(await subjects(ann, `to=${email}`), ['canary-ann'])
-    assert.equal((await checkMail(house.url, token)).length, 1)
+    assert.equal((await checkMail(app.url, token)).length, 1)
     const seen = await allThatIsSeen(bob, await known(ann, email))
     assert.doesNotMatch(seen, /canary-ann|of-ann/)
   })
 
   test('stays so when the key is revoked', async () => {
-    const gone = await house.ring.issue()
+    const gone = await app.ring.issue()
     const { email, token } = await session('of-gone', gone)
     await send(email, 'canary-gone')
     const about = await known(gone, email)
-    await house.ring.shop.revokeKey(gone.id)
+    await app.ring.shop.revokeKey(gone.id)
     assert.equal((await read(gone)).status, 401)
     for (const key of [ann, bob]) {
       assert.doesNotMatch(await allThatIsSeen(key, about), /canary-gone|of-gone/)
     }
-    assert.equal((await checkMail(house.url, token)).length, 1, 'its token opens it still')
+    assert.equal((await checkMail(app.url, token)).length, 1, 'its token opens it still')
   })
 })
 
 test('a session without a key is read by no key, also at a reader domain', async () => {
   const { email, token } = await session('of-nobody')
   assert.equal(await send(email, 'canary-nobody'), 250)
-  const [{ id = 0 } = {}] = await checkMail(house.url, token)
+  const [{ id = 0 } = {}] = await checkMail(app.url, token)
   for (const key of [ann, bob]) {
     const seen = await allThatIsSeen(key, { address: email, ids: [id], etags: [] })
     assert.doesNotMatch(seen, /canary-nobody|of-nobody/)
@@ -132,7 +132,7 @@ test('of one mail to many each sees its own record, and who else got it stays in
   const pooled = 'many-pool@pool.test'
   const all = [mine.email, theirs.email, plain.email, pooled]
   const raw = `Subject: to many\r\nTo: ${all.join(', ')}\r\n\r\nx\r\n`
-  assert.equal(await house.mail(all, raw), 250)
+  assert.equal(await app.mail(all, raw), 250)
   const recipients = async (key: TestKey) =>
     emailsOf(await read(key))
       .filter(({ subject }) => subject === 'to many')
@@ -150,7 +150,7 @@ describe('an address that was the pool’s and then a session’s', () => {
     const { email, token } = await session('claimed', ann)
     assert.equal(email, to)
     await send(to, 'canary-after')
-    const own = (await checkMail(house.url, token)).map(({ subject }) => subject)
+    const own = (await checkMail(app.url, token)).map(({ subject }) => subject)
     assert.deepEqual(own, ['canary-after'], 'its owner sees nothing of before')
     assert.deepEqual(await subjects(bob, `to=${to}`), ['before'])
     assert.doesNotMatch(await allThatIsSeen(bob, await known(ann, to)), /canary-after/)
@@ -162,9 +162,9 @@ describe('a session that is over', () => {
   const ways = [
     [
       'by being ended',
-      ({ token }: { token: string }) => post(`${house.url}/api/delete-session`, { token }),
+      ({ token }: { token: string }) => post(`${app.url}/api/delete-session`, { token }),
     ],
-    ['by the clock', async () => house.moveClock(DAY)],
+    ['by the clock', async () => app.moveClock(DAY)],
   ] as const
 
   for (const [at, [name, end]] of ways.entries()) {
@@ -179,7 +179,7 @@ describe('a session that is over', () => {
         assert.doesNotMatch(await allThatIsSeen(key, about), /canary-over|canary-late/)
       }
       // Past the cool-down it is nobody's, and still not the pool's.
-      house.moveClock(40 * DAY)
+      app.moveClock(40 * DAY)
       assert.equal(await send(email, 'canary-later'), 550)
       for (const key of [ann, bob]) {
         assert.doesNotMatch(await allThatIsSeen(key, about), /canary-(over|late)/)
@@ -191,7 +191,7 @@ describe('a session that is over', () => {
     const former = await session('handed-on', ann)
     await send(former.email, 'canary-former')
     const about = await known(ann, former.email)
-    house.moveClock(40 * DAY)
+    app.moveClock(40 * DAY)
     const next = await session('handed-on', bob)
     assert.equal(next.email, former.email)
     await send(next.email, 'canary-next')
@@ -205,8 +205,8 @@ describe('a session that is over', () => {
     const { email, token } = await session('comes-back', ann)
     await send(email, 'canary-first')
     const about = await known(ann, email)
-    house.moveClock(DAY + 1)
-    assert.equal((await post(`${house.url}/api/extend-session`, { token })).status, 200)
+    app.moveClock(DAY + 1)
+    assert.equal((await post(`${app.url}/api/extend-session`, { token })).status, 200)
     assert.doesNotMatch(await allThatIsSeen(ann, about), /canary-first/)
     assert.equal(await send(email, 'canary-second'), 250)
     assert.deepEqual(await subjects(ann, `to=${email}`), ['canary-second'])

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, test } from 'vitest'
 import { checkMail } from './api.ts'
+import { type App, startApp } from './app.ts'
 import { ask } from './ask.ts'
-import { type House, openHouse } from './app.ts'
 import { claim, clickPay, FAKE_SHOP, look, order } from './shop-client.ts'
 
 // The receipts of one house are received by another: real mail, from end to end.
 
-let post: House
-let shop: House
+let post: App
+let shop: App
 beforeAll(async () => {
-  post = await openHouse()
-  shop = await openHouse({
+  post = await startApp()
+  shop = await startApp({
     env: {
       ...FAKE_SHOP,
       MAYFLY_BASE_URL: 'https://mail.example',

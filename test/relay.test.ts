@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { checkMail } from './api.ts'
-import { type House, openHouse } from './app.ts'
+import { type App, startApp } from './app.ts'
 import { connectSmtp } from './smtp-client.ts'
 import { runSql } from './tables.ts'
 
@@ -38,18 +38,18 @@ const PROBES = [
   [STRANGER, 'foreign.test!u@pool.test', NOBODY],
 ] as const
 
-let house: House
-let box: Awaited<ReturnType<House['session']>>
+let app: App
+let box: Awaited<ReturnType<App['session']>>
 beforeAll(async () => {
-  house = await openHouse()
-  box = await house.session({ prefix: 'u', domain_id: '1' })
+  app = await startApp()
+  box = await app.session({ prefix: 'u', domain_id: '1' })
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
 describe('refused at RCPT', () => {
   for (const [from, to, expected] of PROBES) {
     test(`from <${from}> to <${to}>`, async () => {
-      const client = await connectSmtp(house.smtpPort)
+      const client = await connectSmtp(app.smtpPort)
       assert.equal((await client.say('EHLO sender.test')).code, 250)
       assert.equal((await client.say(`MAIL FROM:<${from}>`)).code, 250)
       assert.match((await client.say(`RCPT TO:<${to}>`)).text, expected)
@@ -60,13 +60,13 @@ describe('refused at RCPT', () => {
 })
 
 test('none of them left anything, neither with a session nor in the pool nor with the operator', async () => {
-  assert.deepEqual(await checkMail(house.url, box.token), [])
+  assert.deepEqual(await checkMail(app.url, box.token), [])
   assert.deepEqual(await kept('message'), [])
   assert.deepEqual(await kept('raw_mail'), [])
   // The count can see a mail.
-  assert.equal(await house.mail(['u@pool.test', 'postmaster@box.test', box.email]), 250)
+  assert.equal(await app.mail(['u@pool.test', 'postmaster@box.test', box.email]), 250)
   assert.equal((await kept('message')).length, 3)
   assert.notDeepEqual(await kept('raw_mail'), [])
 })
 
-const kept = (table: string) => runSql(house, 'mail', `select received_at from ${table}`)
+const kept = (table: string) => runSql(app, 'mail', `select received_at from ${table}`)

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, test } from 'vitest'
 import { checkMail, rawMail } from './api.ts'
+import { type App, startApp } from './app.ts'
 import { corpus } from './corpora.ts'
-import { type House, openHouse } from './app.ts'
 import { connectSmtp } from './smtp-client.ts'
 
-let house: House
+let app: App
 beforeAll(async () => {
-  house = await openHouse()
+  app = await startApp()
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
 for (const [name, cases] of [
   ['stalwart', 107],
@@ -24,18 +24,15 @@ for (const [name, cases] of [
       const files = readdirSync(folder ?? '', { recursive: true, encoding: 'utf8' })
       const mails = files.filter((file) => file.endsWith('.eml'))
       assert.equal(mails.length, cases)
-      const box = await house.session()
-      const client = await connectSmtp(house.smtpPort)
+      const box = await app.session()
+      const client = await connectSmtp(app.smtpPort)
       for (const file of mails) {
         const raw = withFinalLine(readFileSync(`${folder}/${file}`))
         assert.equal((await client.send({ to: [box.email], raw })).code, 250, file)
-        const [newest] = await checkMail(house.url, box.token, '&limit=1')
+        const [newest] = await checkMail(app.url, box.token, '&limit=1')
         const id = newest?.id ?? 0
-        assert.ok(
-          (await rawMail(house.url, box.token, id)).equals(raw),
-          `${file} came back changed`,
-        )
-        const read = await fetch(`${house.url}/api/read-mail?token=${box.token}&id=${id}`)
+        assert.ok((await rawMail(app.url, box.token, id)).equals(raw), `${file} came back changed`)
+        const read = await fetch(`${app.url}/api/read-mail?token=${box.token}&id=${id}`)
         const { message } = (await read.json()) as { message: Record<string, unknown> }
         assert.equal(read.status, 200, file)
         assert.equal(message['size'], raw.length)

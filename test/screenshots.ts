@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { startApp } from './app.ts'
 import { openBrowser, SCHEMES, SCREENS } from './browser.ts'
-import { openHouse } from './app.ts'
 import { openKeyRing } from './keys.ts'
 import { VIEWS } from './page/views.ts'
 import { FAKE_SHOP } from './shop-client.ts'
@@ -10,15 +10,15 @@ import { FAKE_SHOP } from './shop-client.ts'
 
 const [folder = '.scratch/screens', ...wanted] = process.argv.slice(2)
 mkdirSync(folder, { recursive: true })
-const house = await openHouse({ env: FAKE_SHOP })
-const ring = await openKeyRing(house)
+const app = await startApp({ env: FAKE_SHOP })
+const ring = await openKeyRing(app)
 const browser = await openBrowser()
 
 for (const view of VIEWS.filter(({ name }) => wanted.length === 0 || wanted.includes(name))) {
   for (const { name, ...viewport } of SCREENS) {
     const context = await browser.newContext({ viewport, reducedMotion: 'reduce' })
     const page = await context.newPage()
-    await view.open({ page, house, ring })
+    await view.open({ page, app, ring })
     for (const colorScheme of SCHEMES) {
       await page.emulateMedia({ colorScheme })
       const path = join(folder, `${view.name}-${name}-${colorScheme}.png`)
@@ -30,4 +30,4 @@ for (const view of VIEWS.filter(({ name }) => wanted.length === 0 || wanted.incl
 }
 await browser.close()
 await ring.close()
-await house.stop()
+await app.stop()

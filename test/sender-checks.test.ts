@@ -3,7 +3,7 @@ import { afterAll, beforeAll, test } from 'vitest'
 import { openDnsServer } from '../src/sender-auth/testing/dns-server.ts'
 import { rsaKey, signed } from '../src/sender-auth/testing/signed.ts'
 import { checkMail } from './api.ts'
-import { type House, openHouse } from './app.ts'
+import { type App, startApp } from './app.ts'
 import { connectSmtp } from './smtp-client.ts'
 
 const rsa = rsaKey()
@@ -11,17 +11,17 @@ const MINUTE = 60
 const HERE = ['v=spf1 ip4:127.0.0.1 -all']
 
 let dns: Awaited<ReturnType<typeof openDnsServer>>
-let house: House
+let app: App
 beforeAll(async () => {
   dns = await openDnsServer({})
-  house = await openHouse({
+  app = await startApp({
     env: { MAYFLY_AUTH_CHECKS: 'on', MAYFLY_DNS: dns.server },
     // Reading waits for the checks as long as they take.
     patienceMs: 60_000,
   })
 })
 afterAll(async () => {
-  await house.stop()
+  await app.stop()
   await dns.close()
 })
 
@@ -42,7 +42,7 @@ function domain(name: string): string {
 const letter = (author: string) =>
   `From: Ann <${author}>\r\nSubject: Hello\r\n\r\nYour code is 123456.\r\n`
 
-async function receive(raw: string, from: string, by = house) {
+async function receive(raw: string, from: string, by = app) {
   const box = await by.session()
   const client = await connectSmtp(by.smtpPort)
   assert.equal((await client.send({ to: [box.email], raw, from })).code, 250)
@@ -50,7 +50,7 @@ async function receive(raw: string, from: string, by = house) {
   return box
 }
 
-async function readAuth({ token }: { token: string }, by = house): Promise<Auth | null> {
+async function readAuth({ token }: { token: string }, by = app): Promise<Auth | null> {
   const [newest] = await checkMail(by.url, token)
   const response = await fetch(`${by.url}/api/read-mail?token=${token}&id=${newest?.id}`)
   assert.equal(response.status, 200)
@@ -85,7 +85,7 @@ test('it is judged once: whoever reads it again asks nobody', async () => {
   assert.equal(auth?.dmarc, 'pass')
   const asked = dns.asked.length
   dns.zone[`TXT ${once}`] = 'SERVFAIL'
-  house.moveClock(10 * MINUTE)
+  app.moveClock(10 * MINUTE)
   assert.deepEqual(await readAuth(box), auth)
   assert.equal(dns.asked.length, asked)
 })
@@ -98,7 +98,7 @@ test('it is judged anew when its name servers are back', async () => {
   assert.deepEqual(await readAuth(box), open)
   dns.zone[`TXT ${late}`] = HERE
   assert.deepEqual(await readAuth(box), open)
-  house.moveClock(2 * MINUTE)
+  app.moveClock(2 * MINUTE)
   assert.deepEqual(await readAuth(box), { spf: 'pass', dkim: 'none', dmarc: 'pass' })
 })
 
@@ -107,12 +107,12 @@ test('nobody is asked before somebody looks; a list is a look', async () => {
   const quiet = domain('quiet.test')
   const box = await receive(letter(`ann@${quiet}`), `ann@${quiet}`)
   assert.equal(dns.asked.length, asked)
-  await checkMail(house.url, box.token)
+  await checkMail(app.url, box.token)
   while (!dns.asked.includes(`TXT ${quiet}`)) await new Promise(setImmediate)
 })
 
 test('switched off, nothing is known of senders and nobody is asked', async () => {
-  const off = await openHouse({
+  const off = await startApp({
     env: { MAYFLY_AUTH_CHECKS: 'off', MAYFLY_DNS: dns.server },
     patienceMs: 60_000,
   })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, test } from 'vitest'
-import { type House, openHouse } from './app.ts'
+import { type App, startApp } from './app.ts'
 import { connectSmtp, type SmtpClient } from './smtp-client.ts'
 
 // One sender against all others, with every limit made small. Rates are on: the PROXY header says who sends.
@@ -9,9 +9,9 @@ import { connectSmtp, type SmtpClient } from './smtp-client.ts'
 const [ATTACKER, OTHER, RELAY] = ['203.0.113.5', '198.51.100.20', '192.0.2.99']
 const MAX_MAILS = 80
 
-let house: House
+let app: App
 beforeAll(async () => {
-  house = await openHouse({
+  app = await startApp({
     env: {
       MAYFLY_SMTP_PROXY_FROM: '127.0.0.1',
       MAYFLY_SMTP_RELAYS: '192.0.2.96/28',
@@ -22,15 +22,15 @@ beforeAll(async () => {
     },
   })
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
 function connectFrom(ip: string): Promise<SmtpClient> {
-  return connectSmtp(house.smtpPort, '127.0.0.1', { proxyFor: ip })
+  return connectSmtp(app.smtpPort, '127.0.0.1', { proxyFor: ip })
 }
 
 /** Addresses of two sessions, which hold 40 mails each. */
 async function twoSessions(): Promise<(n: number) => string> {
-  const emails = [(await house.session()).email, (await house.session()).email]
+  const emails = [(await app.session()).email, (await app.session()).email]
   return (n) => emails[Math.floor(n / 40)] ?? ''
 }
 
@@ -81,7 +81,7 @@ test('one sender does not fill the disk with mail for sessions', async () => {
   const { sent, text } = await fill('203.0.113.7', await twoSessions(), RANDOM)
   assert.match(text, /^450 4\.7\.1/)
   assert.ok(sent >= 70 && sent <= 73, `${sent} mails`)
-  const other = await house.session()
+  const other = await app.session()
   assert.equal(await sendOne(OTHER, other.email), 250)
 })
 

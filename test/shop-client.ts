@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { openShopBeside } from '../src/runtime/stores.ts'
+import { openShopStoreForCli } from '../src/runtime/stores.ts'
+import type { App } from './app.ts'
 import { type Asked, ask } from './ask.ts'
-import type { House } from './app.ts'
 
 /** An order as the shop's clients know it. */
 export interface Order {
@@ -47,8 +47,8 @@ export async function clickPay(url: string, { id }: Order, outcome = 'pay'): Pro
 }
 
 /** As the operator does it beside the running service. */
-export async function revokeKeyOf({ config }: Pick<House, 'config'>, { id }: Order): Promise<void> {
-  const shop = await openShopBeside(config)
+export async function revokeKeyOf({ config }: Pick<App, 'config'>, { id }: Order): Promise<void> {
+  const shop = await openShopStoreForCli(config)
   const { keyId = '' } = (await shop.readPurchase(id)) ?? {}
   assert.ok(await shop.revokeKey(keyId))
   await shop.close()

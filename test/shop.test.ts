@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, onTestFinished, test } from 'vitest'
 import { openStripeServer } from '../src/pay/testing/stripe-server.ts'
+import { startApp } from './app.ts'
 import { type Asked, ask } from './ask.ts'
-import { openHouse } from './app.ts'
 import { openMailServer } from './mail-server.ts'
 import { scratchFolder } from './scratch.ts'
 import { freePorts, type Served, serveProcess } from './served.ts'
@@ -26,13 +26,13 @@ async function serve(name: string, env: Record<string, string>): Promise<Served>
 }
 
 test('an order that is paid gives a key, and the key reads mail', async () => {
-  const house = await openHouse({ env: FAKE_SHOP })
-  onTestFinished(() => house.stop())
-  const made = await order(house.url)
-  await clickPay(house.url, made)
-  const { key } = (await claim(house.url, made)).body
-  assert.equal(await house.mail('anything@pool.test'), 250)
-  const { body, status } = await ask(`${house.url}/emails?to=anything@pool.test`, {
+  const app = await startApp({ env: FAKE_SHOP })
+  onTestFinished(() => app.stop())
+  const made = await order(app.url)
+  await clickPay(app.url, made)
+  const { key } = (await claim(app.url, made)).body
+  assert.equal(await app.mail('anything@pool.test'), 250)
+  const { body, status } = await ask(`${app.url}/emails?to=anything@pool.test`, {
     headers: { apikey: String(key) },
   })
   assert.equal(status, 200)

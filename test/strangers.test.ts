@@ -4,20 +4,20 @@ import { promisify } from 'node:util'
 import { createTransport } from 'nodemailer'
 import { afterAll, beforeAll, test } from 'vitest'
 import { checkMail, rawMail } from './api.ts'
-import { type House, openHouse } from './app.ts'
+import { type App, startApp } from './app.ts'
 
 // Programs that other people wrote, sending as they send to anybody.
 
 const run = promisify(execFile)
-let house: House
+let app: App
 beforeAll(async () => {
-  house = await openHouse({ env: { MAYFLY_SMTP_THREADS: '2' } })
+  app = await startApp({ env: { MAYFLY_SMTP_THREADS: '2' } })
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
 test('swaks delivers, over both protocols and pipelined', async () => {
-  const box = await house.session()
-  const server = ['--server', `127.0.0.1:${house.smtpPort}`, '--to', box.email]
+  const box = await app.session()
+  const server = ['--server', `127.0.0.1:${app.smtpPort}`, '--to', box.email]
   const mail = (name: string) => ['--header', `Subject: ${name}`, '--body', `.dots\n..and ${name}`]
   for (const [name, options] of [
     ['plain', []],
@@ -26,28 +26,28 @@ test('swaks delivers, over both protocols and pipelined', async () => {
   ] as const) {
     await run('swaks', [...server, ...mail(name), ...options])
   }
-  const messages = await checkMail(house.url, box.token)
+  const messages = await checkMail(app.url, box.token)
   const subjects = messages.map((message) => message.subject)
   assert.deepEqual(subjects, ['pipelined', 'helo only', 'plain'])
   const [first] = messages
-  const raw = await rawMail(house.url, box.token, first?.id ?? 0)
+  const raw = await rawMail(app.url, box.token, first?.id ?? 0)
   assert.match(raw.toString(), /\r\n\.dots\r\n\.\.and pipelined\r\n/)
 })
 
 test('smtp-source delivers every mail, a connection each and kept', async () => {
   for (const options of [[], ['-d']]) {
-    const box = await house.session()
+    const box = await app.session()
     const load = ['-s', '10', '-m', '300', '-l', '4096', '-f', 'a@sender.test', '-t', box.email]
-    await run('smtp-source', [...options, ...load, `127.0.0.1:${house.smtpPort}`])
-    const ids = (await checkMail(house.url, box.token, '&limit=500')).map((message) => message.id)
+    await run('smtp-source', [...options, ...load, `127.0.0.1:${app.smtpPort}`])
+    const ids = (await checkMail(app.url, box.token, '&limit=500')).map((message) => message.id)
     assert.equal(new Set(ids).size, 300)
   }
 })
 
 test('nodemailer delivers a large mail to several at once, over TLS because we offer it', async () => {
-  const boxes = [await house.session(), await house.session()]
+  const boxes = [await app.session(), await app.session()]
   const content = Buffer.alloc(2_000_000, 'abcdefgh')
-  const options = { host: '127.0.0.1', port: house.smtpPort, tls: { rejectUnauthorized: false } }
+  const options = { host: '127.0.0.1', port: app.smtpPort, tls: { rejectUnauthorized: false } }
   await createTransport(options).sendMail({
     from: 'Zoë <zoe@sender.test>',
     to: boxes.map((box) => box.email),
@@ -56,11 +56,11 @@ test('nodemailer delivers a large mail to several at once, over TLS because we o
     attachments: [{ filename: 'größe.bin', content }],
   })
   for (const { token } of boxes) {
-    const [message] = await checkMail(house.url, token)
+    const [message] = await checkMail(app.url, token)
     assert.equal(message?.subject, 'Größe')
-    const whole = await fetch(`${house.url}/api/raw-mail?token=${token}&id=${message?.id}`)
+    const whole = await fetch(`${app.url}/api/raw-mail?token=${token}&id=${message?.id}`)
     assert.match(await whole.text(), /^Received: [\s\S]*?with ESMTPS/m)
-    const file = `${house.url}/api/attachment?token=${token}&id=${message?.id}&index=0`
+    const file = `${app.url}/api/attachment?token=${token}&id=${message?.id}&index=0`
     const bytes = Buffer.from(await (await fetch(file)).arrayBuffer())
     assert.ok(bytes.equals(content))
   }

@@ -1,26 +1,26 @@
 import { openStripeServer, type StripeServer } from '../src/pay/testing/stripe-server.ts'
-import { openHouse } from './app.ts'
+import { startApp } from './app.ts'
 
-export type StripeHouse = Awaited<ReturnType<typeof openStripeHouse>>
+export type StripeApp = Awaited<ReturnType<typeof startStripeApp>>
 
-interface StripeHouseOptions {
+interface StripeAppOptions {
   env?: Record<string, string>
   secretKey?: string
   webhookSecret?: string
 }
 
 /** The whole service with a Stripe of our own behind it; both live by the house's clock. */
-export async function openStripeHouse({ env = {}, ...secrets }: StripeHouseOptions = {}) {
+export async function startStripeApp({ env = {}, ...secrets }: StripeAppOptions = {}) {
   const clock = { now: () => new Date() }
   const stripe = await openStripeServer({ now: () => clock.now(), ...secrets })
-  const house = await openHouse({
+  const app = await startApp({
     env: { ...stripeEnv(stripe), ...env },
   })
-  clock.now = house.now
-  const webhook = `${house.url}/api/stripe/webhook`
+  clock.now = app.now
+  const webhook = `${app.url}/api/stripe/webhook`
 
   return {
-    ...house,
+    ...app,
     stripe,
     webhook,
     /** What Stripe has to tell since the last time, told in the order it happened. */
@@ -31,7 +31,7 @@ export async function openStripeHouse({ env = {}, ...secrets }: StripeHouseOptio
       }
     },
     async stop() {
-      await house.stop()
+      await app.stop()
       await stripe.close()
     },
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { StripeEvent } from '../src/pay/testing/stripe-shapes.ts'
 import { type Order, order } from './shop-client.ts'
-import { openStripeHouse } from './stripe-app.ts'
+import { startStripeApp } from './stripe-app.ts'
 
 export type StripeOrders = Awaited<ReturnType<typeof openStripeOrders>>
 
@@ -27,24 +27,24 @@ const KEPT = `select purchase.state, payments, partly_returned, paid_until, api_
 
 /** The service with a Stripe behind it, and a look into its shop.db. */
 export async function openStripeOrders() {
-  const house = await openStripeHouse()
-  const db = new Database(join(house.folder, 'shop.db'))
+  const app = await startStripeApp()
+  const db = new Database(join(app.folder, 'shop.db'))
 
   return {
-    ...house,
+    ...app,
     db,
     async buy(plan: string): Promise<Bought> {
-      const made = await order(house.url, { plan })
-      return { ...made, session: house.stripe.sessionsOf(made.id)[0] ?? '' }
+      const made = await order(app.url, { plan })
+      return { ...made, session: app.stripe.sessionsOf(made.id)[0] ?? '' }
     },
     kept({ id }: Order): Kept {
       const row = db.prepare<[string], Kept>(KEPT).get(id)
       assert.ok(row)
       return row
     },
-    charge: ({ session }: Bought) => house.stripe.chargesOf(session)[0] ?? '',
-    subscription: ({ session }: Bought) => house.stripe.subscriptionOf(session),
-    deliver: (event: StripeEvent) => house.stripe.deliver(house.webhook, event),
+    charge: ({ session }: Bought) => app.stripe.chargesOf(session)[0] ?? '',
+    subscription: ({ session }: Bought) => app.stripe.subscriptionOf(session),
+    deliver: (event: StripeEvent) => app.stripe.deliver(app.webhook, event),
     /** One order has one entitlement, and never two keys that live. */
     checkKeys(): void {
       const doubled = db.prepare(
@@ -57,7 +57,7 @@ export async function openStripeOrders() {
     },
     async stop() {
       db.close()
-      await house.stop()
+      await app.stop()
     },
   }
 }

@@ -6,17 +6,17 @@ import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseAddress } from '../src/core/address.ts'
 import { POOL } from '../src/core/session.ts'
+import { openMailStoreForCli } from '../src/runtime/stores.ts'
 import { accountMail } from '../src/service/mail/fetch-mail.ts'
 import { audit } from '../src/store/contract/shares-model.ts'
 import { STILL_THERE } from '../src/store/postgres/shared.ts'
 import { openReadable } from '../src/store/sqlite/files.ts'
-import { openMailBeside } from '../src/runtime/stores.ts'
 import { checkMail } from './api.ts'
+import { type App, MAIL } from './app.ts'
 import { ask, post } from './ask.ts'
 import { engine, restoredDatabase } from './engine.ts'
 import { ACCOUNT, type Credentials, fetchedMail } from './fixtures/fill.ts'
 import { observe, openFilled } from './fixtures/observe.ts'
-import { type House, MAIL } from './app.ts'
 import { scratchFolder } from './scratch.ts'
 import { claim } from './shop-client.ts'
 import { until } from './until.ts'
@@ -37,7 +37,7 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
   const openAt = new Date(credentials.openAt)
   const folder = scratchFolder()
   let store: string
-  let house: House
+  let app: App
 
   beforeAll(async () => {
     store =
@@ -49,28 +49,28 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
         writeFileSync(join(folder.path, name), unpacked(name))
       }
     }
-    house = await openFilled({ store, folder: { ...folder, remove() {} }, at: openAt })
+    app = await openFilled({ store, folder: { ...folder, remove() {} }, at: openAt })
   })
   afterAll(async () => {
-    await house.stop()
+    await app.stop()
     folder.remove()
   })
 
   const checkStatus = async (token: string) => {
-    const { status, body } = await ask(`${house.url}/api/check-mail?token=${token}`)
+    const { status, body } = await ask(`${app.url}/api/check-mail?token=${token}`)
     return [status, body['code']]
   }
   const create = (prefix: string, domain: string) =>
-    post(`${house.url}/api/create-session`, { prefix, domain_id: domain })
+    post(`${app.url}/api/create-session`, { prefix, domain_id: domain })
   const withStore = async <T>(
-    use: (mail: Awaited<ReturnType<typeof openMailBeside>>) => Promise<T>,
+    use: (mail: Awaited<ReturnType<typeof openMailStoreForCli>>) => Promise<T>,
   ): Promise<T> => {
-    const mail = await openMailBeside(house.config)
+    const mail = await openMailStoreForCli(app.config)
     return await use(mail).finally(() => mail.close())
   }
 
   test('every holder of a token, a key or an order sees what is theirs', async () => {
-    expect(await observe(house, credentials)).toMatchObject(observed)
+    expect(await observe(app, credentials)).toMatchObject(observed)
   })
 
   test('counters of shared mailboxes and senders are what their mail comes to, as stored', async () => {
@@ -97,29 +97,29 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
 
   test('an address that once belonged to a session never falls into the pool', async () => {
     for (const { email } of [credentials.cooling, credentials.former]) {
-      assert.equal(await house.mail(email), 550, email)
+      assert.equal(await app.mail(email), 550, email)
     }
   })
 
   test('mail that was fetched before is not fetched twice', async () => {
     await withStore(async (mail) => {
-      const accounts = await mail.listAccounts(house.now())
+      const accounts = await mail.listAccounts(app.now())
       const id = accounts.find(({ email }) => email === ACCOUNT)?.id ?? 0
       const bus = { wake() {}, subscribe: () => () => {} }
-      const account = accountMail({ store: mail, bus, now: house.now }, id)
+      const account = accountMail({ store: mail, bus, now: app.now }, id)
       const alias = parseAddress(sessions.alias.email)
       const [found] = await account.aliases(alias ? [alias] : [])
       assert.ok(found)
       assert.equal(await account.receive(fetchedMail(found.mailbox, openAt)), 'known')
     })
-    assert.equal((await checkMail(house.url, sessions.alias.token)).length, 1)
+    assert.equal((await checkMail(app.url, sessions.alias.token)).length, 1)
   })
 
   test('a paid order that was not claimed gives its key', async () => {
-    const { status, body } = await claim(house.url, orders.unclaimed)
+    const { status, body } = await claim(app.url, orders.unclaimed)
     assert.equal(status, 200)
     const headers = { apikey: String(body['key']) }
-    assert.equal((await ask(`${house.url}/emails`, { headers })).status, 200)
+    assert.equal((await ask(`${app.url}/emails`, { headers })).status, 200)
   })
 
   test('sessions, old and new, receive mail; the pool does, too', async () => {
@@ -127,50 +127,50 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
     assert.equal(made.status, 200)
     const { parsed, keyed, far, removedDomain } = sessions
     const known = [parsed, keyed, far, removedDomain]
-    const before = await Promise.all(known.map(({ token }) => checkMail(house.url, token)))
+    const before = await Promise.all(known.map(({ token }) => checkMail(app.url, token)))
     const to = [...known.map(({ email }) => email), String(made.body['email']), 'fresh@pool.test']
-    assert.equal(await house.mail(to, MAIL), 250)
+    assert.equal(await app.mail(to, MAIL), 250)
     for (const [at, { token }] of known.entries()) {
-      const [newest, ...others] = await checkMail(house.url, token)
+      const [newest, ...others] = await checkMail(app.url, token)
       assert.equal(newest?.subject, 'Hello')
       assert.deepEqual(others, before[at])
       assert.ok(newest.id > (others[0]?.id ?? 0))
     }
-    assert.equal((await checkMail(house.url, String(made.body['token']))).length, 1)
+    assert.equal((await checkMail(app.url, String(made.body['token']))).length, 1)
     const headers = { apikey: keys['starter'] ?? '' }
-    const pooled = await ask(`${house.url}/emails?to=fresh@pool.test`, { headers })
+    const pooled = await ask(`${app.url}/emails?to=fresh@pool.test`, { headers })
     assert.match(pooled.text, /Hello/)
   })
 
   test('a session is extended with its mail; one that cools down is revived, empty', async () => {
-    const extend = (token: string) => post(`${house.url}/api/extend-session`, { token })
-    const mails = await checkMail(house.url, sessions.unparsed.token)
+    const extend = (token: string) => post(`${app.url}/api/extend-session`, { token })
+    const mails = await checkMail(app.url, sessions.unparsed.token)
     const extended = await extend(sessions.unparsed.token)
     assert.equal(extended.status, 200)
-    const lifeMs = Date.parse(String(extended.body['expires_at_iso'])) - house.now().getTime()
+    const lifeMs = Date.parse(String(extended.body['expires_at_iso'])) - app.now().getTime()
     assert.ok(lifeMs > 86_390_000 && lifeMs <= 86_400_000, `${lifeMs} ms`)
-    assert.deepEqual(await checkMail(house.url, sessions.unparsed.token), mails)
+    assert.deepEqual(await checkMail(app.url, sessions.unparsed.token), mails)
     assert.equal((await extend(credentials.cooling.token)).status, 200)
-    assert.deepEqual(await checkMail(house.url, credentials.cooling.token), [])
+    assert.deepEqual(await checkMail(app.url, credentials.cooling.token), [])
   })
 
   test('after a restart two days later what is over is swept, and the rest is there', async () => {
     const poolMails = () => withStore(async (mail) => (await mail.readShared(POOL)).count)
     assert.ok((await poolMails()) > 0)
-    await house.stop()
+    await app.stop()
     const later = new Date(openAt.getTime() + 2 * 86_400_000)
-    house = await openFilled({ store, folder: { ...folder, remove() {} }, at: later })
+    app = await openFilled({ store, folder: { ...folder, remove() {} }, at: later })
     await until(async () => (await poolMails()) === 0)
     for (const { token } of [sessions.parsed, sessions.keyed, sessions.hour]) {
       assert.deepEqual(await checkStatus(token), [401, 'session_expired'])
     }
     for (const { token } of [sessions.long, sessions.extended]) {
-      assert.ok((await checkMail(house.url, token)).length > 0)
+      assert.ok((await checkMail(app.url, token)).length > 0)
     }
     const oldSecret = { headers: { apikey: keys['rolled'] ?? '' } }
-    assert.equal((await ask(`${house.url}/usage`, oldSecret)).status, 401)
+    assert.equal((await ask(`${app.url}/usage`, oldSecret)).status, 401)
     const newSecret = { headers: { apikey: keys['rolledNew'] ?? '' } }
-    assert.equal((await ask(`${house.url}/usage`, newSecret)).status, 200)
+    assert.equal((await ask(`${app.url}/usage`, newSecret)).status, 200)
   })
 })
 

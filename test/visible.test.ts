@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { Agent, get } from 'node:http'
 import { afterAll, beforeAll, test } from 'vitest'
 import type { Summary } from './api.ts'
-import { type House, openHouse } from './app.ts'
+import { type App, startApp } from './app.ts'
 import { connectSmtp } from './smtp-client.ts'
 
 const ROUNDS = process.env['MAYFLY_TEST_LONG'] ? 10_000 : 1_000
 const SENDERS = 20
 const BOXES = process.env['MAYFLY_TEST_LONG'] ? 20 : 2
 
-let house: House
+let app: App
 beforeAll(async () => {
   const env = {
     MAYFLY_HTTP_THREADS: '3',
@@ -17,21 +17,21 @@ beforeAll(async () => {
     MAYFLY_SESSION_MAX_MESSAGES: '100000',
     MAYFLY_SESSION_MAX_BYTES: '1GB',
   }
-  house = await openHouse({ env })
+  app = await startApp({ env })
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
 test('a mail is in the first check-mail after its 250, on every HTTP thread, whatever is remembered', async () => {
-  const box = await house.session()
+  const box = await app.session()
   // Kept connections, enough of them that every thread has some: the kernel deals them out.
   const agents = Array.from({ length: 12 }, () => new Agent({ keepAlive: true, maxSockets: 1 }))
-  const client = await connectSmtp(house.smtpPort)
+  const client = await connectSmtp(app.smtpPort)
   // Each connection asks in its turn for the usual list, for a short one, and whether its last answer still holds.
   const tags = new Map<Agent, string>()
   const poll = async (agent: Agent, turn: number) => {
     const etag = turn % 3 === 2 ? tags.get(agent) : undefined
     const query = turn % 3 === 1 ? '&limit=5' : ''
-    const answer = await checked(house.url, box.token, { agent, query, etag })
+    const answer = await checked(app.url, box.token, { agent, query, etag })
     tags.set(agent, answer.etag)
     return answer.status === 304 ? 'unchanged' : answer.messages[0]?.subject
   }
@@ -59,16 +59,16 @@ const MAILS_EACH = 24
 test.for(Array.from({ length: BOXES }, (_, box) => box))(
   'since_id never skips a mail: many senders, and the clock stepped back meanwhile (%i)',
   async () => {
-    const box = await house.session()
+    const box = await app.session()
     const expected = new Set<string>()
     const senders = Array.from({ length: SENDERS }, async (_, sender) => {
-      const client = await connectSmtp(house.smtpPort)
+      const client = await connectSmtp(app.smtpPort)
       for (let count = 0; count < MAILS_EACH; count += 1) {
         const subject = `${sender}/${count}`
         const raw = `Subject: ${subject}\r\n\r\nx\r\n`
         assert.equal((await client.send({ to: [box.email], raw })).code, 250)
         expected.add(subject)
-        if (sender === 0 && count % 10 === 5) house.moveClock(count % 20 === 5 ? -600 : 300)
+        if (sender === 0 && count % 10 === 5) app.moveClock(count % 20 === 5 ? -600 : 300)
       }
       client.close()
     })
@@ -82,7 +82,7 @@ test.for(Array.from({ length: BOXES }, (_, box) => box))(
     for (let last = false; !last; ) {
       last = !sending
       const query = `&since_id=${since}&limit=500`
-      const messages = await listed(house.url, box.token, { query })
+      const messages = await listed(app.url, box.token, { query })
       since = messages[0]?.id ?? since
       seen.push(...messages.map((message) => message.subject))
     }

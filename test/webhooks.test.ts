@@ -10,62 +10,67 @@ const COPIES = 50
 const SOME = 10
 const DAY_SECONDS = 86_400
 
-let house: StripeOrders
+let app: StripeOrders
 beforeAll(async () => {
-  house = await openStripeOrders()
+  app = await openStripeOrders()
 })
-afterAll(() => house.stop())
-beforeEach(() => void house.stripe.take())
-afterEach(() => house.checkKeys())
+afterAll(() => app.stop())
+beforeEach(() => void app.stripe.take())
+afterEach(() => app.checkKeys())
 
 /** Every event so many times, all at once, in an order that only the seed knows. */
 async function flood(events: readonly StripeEvent[], seed: number): Promise<void> {
   const copies = events.flatMap((event) => Array.from({ length: COPIES }, () => event))
   const many = shuffled(copies, seed)
-  const statuses = await Promise.all(many.map(house.deliver))
+  const statuses = await Promise.all(many.map(app.deliver))
   assert.deepEqual([...new Set(statuses)], [200])
 }
 
 /** A further event about the order makes us look at all that Stripe knows, once more. */
 async function tellOnceMore({ ...event }: StripeEvent): Promise<void> {
   event.id = `${event.id}_more`
-  assert.equal(await house.deliver(event), 200)
+  assert.equal(await app.deliver(event), 200)
 }
 
 function checkKept(bought: Bought, expected: Partial<Kept>): void {
-  const { ...kept } = house.kept(bought)
+  const { ...kept } = app.kept(bought)
   assert.deepEqual({ ...kept, ...expected }, kept)
 }
 
-type Deed = (bought: Bought) => void
+type Operation = (bought: Bought) => void
 
-const pay: Deed = ({ session }) => house.stripe.pay(session)
-const payLater: Deed = ({ session }) => house.stripe.payLater(session)
+const pay: Operation = ({ session }) => app.stripe.pay(session)
+const payLater: Operation = ({ session }) => app.stripe.payLater(session)
 const refund = (amount?: number) => (bought: Bought) =>
-  void house.stripe.refund(house.charge(bought), amount)
-const failRefund: Deed = (bought) => house.stripe.failRefund(last('refund', bought))
-const dispute: Deed = (bought) => void house.stripe.dispute(house.charge(bought))
+  void app.stripe.refund(app.charge(bought), amount)
+const failRefund: Operation = (bought) => app.stripe.failRefund(last('refund', bought))
+const dispute: Operation = (bought) => void app.stripe.dispute(app.charge(bought))
 const moveDispute = (status: string) => (bought: Bought) =>
-  house.stripe.moveDispute(last('dispute', bought), status)
+  app.stripe.moveDispute(last('dispute', bought), status)
 
-const LIVES: readonly [name: string, plan: string, deeds: readonly Deed[], end: Partial<Kept>][] = [
+const LIVES: readonly [
+  name: string,
+  plan: string,
+  actions: readonly Operation[],
+  end: Partial<Kept>,
+][] = [
   ['is paid', 'starter', [pay], { state: 'paid', payments: 1, key_state: 'active' }],
   [
     'is paid after days',
     'starter',
-    [payLater, ({ session }) => house.stripe.succeed(session)],
+    [payLater, ({ session }) => app.stripe.succeed(session)],
     { state: 'paid', payments: 1, key_state: 'active' },
   ],
   [
     'is promised and never paid',
     'starter',
-    [payLater, ({ session }) => house.stripe.fail(session)],
+    [payLater, ({ session }) => app.stripe.fail(session)],
     { state: 'failed', payments: 0, key_state: null },
   ],
   [
     'runs out',
     'starter',
-    [({ session }) => house.stripe.expire(session)],
+    [({ session }) => app.stripe.expire(session)],
     { state: 'expired', payments: 0, key_state: null },
   ],
   [
@@ -103,9 +108,9 @@ const LIVES: readonly [name: string, plan: string, deeds: readonly Deed[], end: 
     'business',
     [
       pay,
-      (bought) => house.stripe.renew(house.subscription(bought)),
-      (bought) => house.stripe.failRenewal(house.subscription(bought)),
-      (bought) => house.stripe.cancel(house.subscription(bought)),
+      (bought) => app.stripe.renew(app.subscription(bought)),
+      (bought) => app.stripe.failRenewal(app.subscription(bought)),
+      (bought) => app.stripe.cancel(app.subscription(bought)),
     ],
     { state: 'paid', payments: 2, key_state: 'active' },
   ],
@@ -113,23 +118,23 @@ const LIVES: readonly [name: string, plan: string, deeds: readonly Deed[], end: 
 
 /** The last refund or dispute of what was bought. */
 function last(kind: 'refund' | 'dispute', bought: Bought): string {
-  const charge = house.charge(bought)
-  const told = house.stripe.events.map(({ data }) => data.object)
+  const charge = app.charge(bought)
+  const told = app.stripe.events.map(({ data }) => data.object)
   const found = told.findLast((one) => one.object === kind && one.charge === charge)
   assert.ok(found)
   return found.id
 }
 
-async function lived(plan: string, deeds: readonly Deed[]) {
-  const bought = await house.buy(plan)
-  for (const deed of deeds) deed(bought)
-  return { bought, events: house.stripe.take() }
+async function lived(plan: string, actions: readonly Operation[]) {
+  const bought = await app.buy(plan)
+  for (const operation of actions) operation(bought)
+  return { bought, events: app.stripe.take() }
 }
 
 test('these lives tell every event that we listen to', async () => {
   const told = new Set<string>()
-  for (const [, plan, deeds] of LIVES) {
-    for (const { type } of (await lived(plan, deeds)).events) told.add(type)
+  for (const [, plan, actions] of LIVES) {
+    for (const { type } of (await lived(plan, actions)).events) told.add(type)
   }
   assert.deepEqual(
     EVENT_TYPES.filter((type) => !told.has(type)),
@@ -138,27 +143,27 @@ test('these lives tell every event that we listen to', async () => {
 })
 
 describe(`each event ${COPIES} times at once, shuffled: an order that`, () => {
-  for (const [at, [name, plan, deeds, end]] of LIVES.entries()) {
+  for (const [at, [name, plan, actions, end]] of LIVES.entries()) {
     test(name, async () => {
-      const { bought, events } = await lived(plan, deeds)
+      const { bought, events } = await lived(plan, actions)
       await flood(events, at + 1)
       checkKept(bought, end)
-      const after = house.kept(bought)
+      const after = app.kept(bought)
       for (const event of events) await tellOnceMore(event)
-      assert.deepEqual(house.kept(bought), after, 'nothing is left to learn')
+      assert.deepEqual(app.kept(bought), after, 'nothing is left to learn')
     })
   }
 })
 
 describe('told while it happens: an order that', () => {
-  for (const [name, plan, deeds, end] of LIVES) {
+  for (const [name, plan, actions, end] of LIVES) {
     test(name, async () => {
-      const bought = await house.buy(plan)
+      const bought = await app.buy(plan)
       const told: Promise<number>[] = []
-      for (const deed of deeds) {
-        deed(bought)
-        for (const event of house.stripe.take()) {
-          for (let copy = 0; copy < SOME; copy += 1) told.push(house.deliver(event))
+      for (const operation of actions) {
+        operation(bought)
+        for (const event of app.stripe.take()) {
+          for (let copy = 0; copy < SOME; copy += 1) told.push(app.deliver(event))
         }
         // The next thing happens as soon as the first of them was heard, with all others under way.
         await Promise.any(told.slice(-SOME))
@@ -178,10 +183,10 @@ const TURNS: readonly [string, (events: StripeEvent[]) => StripeEvent[]][] = [
 
 for (const [turn, arrange] of TURNS) {
   describe(`one by one, ${turn}: an order that`, () => {
-    for (const [name, plan, deeds, end] of LIVES) {
+    for (const [name, plan, actions, end] of LIVES) {
       test(name, async () => {
-        const { bought, events } = await lived(plan, deeds)
-        for (const event of arrange(events)) assert.equal(await house.deliver(event), 200)
+        const { bought, events } = await lived(plan, actions)
+        for (const event of arrange(events)) assert.equal(await app.deliver(event), 200)
         checkKept(bought, end)
       })
     }
@@ -191,44 +196,44 @@ for (const [turn, arrange] of TURNS) {
 test('a refund that is told before its payment leaves a key that never opens', async () => {
   const { bought, events: paid } = await lived('starter', [pay])
   refund()(bought)
-  await house.tell()
+  await app.tell()
   checkKept(bought, { state: 'refunded', key_state: 'stopped' })
-  for (const event of paid) await house.deliver(event)
+  for (const event of paid) await app.deliver(event)
   checkKept(bought, { state: 'refunded', key_state: 'stopped' })
-  assert.equal((await claim(house.url, bought)).body['code'], 'order_stopped')
+  assert.equal((await claim(app.url, bought)).body['code'], 'order_stopped')
 })
 
 test('a payment that is told before we kept the checkout’s name is found by the order', async () => {
-  const bought = await house.buy('business')
+  const bought = await app.buy('business')
   const forget = 'update purchase set checkout_ref = null, checkout_url = null where id = ?'
-  house.db.prepare(forget).run(bought.id)
+  app.db.prepare(forget).run(bought.id)
   pay(bought)
-  await house.tell()
+  await app.tell()
   checkKept(bought, { state: 'paid', payments: 1 })
   refund()(bought)
-  await house.tell()
+  await app.tell()
   checkKept(bought, { state: 'refunded' })
 })
 
 test('what the operator revoked stays so, whatever is told again', async () => {
   const { bought, events } = await lived('starter', [pay])
-  for (const event of events) await house.deliver(event)
-  const { key, key_id } = (await claim(house.url, bought)).body
+  for (const event of events) await app.deliver(event)
+  const { key, key_id } = (await claim(app.url, bought)).body
   assert.equal(await usage(key), 200)
-  house.db.prepare(`update api_key set state = 'revoked' where id = ?`).run(key_id)
+  app.db.prepare(`update api_key set state = 'revoked' where id = ?`).run(key_id)
   for (const event of events) {
-    assert.equal(await house.deliver(event), 200)
+    assert.equal(await app.deliver(event), 200)
     await tellOnceMore(event)
   }
   assert.equal(await usage(key), 401)
-  assert.equal((await claim(house.url, bought)).body['code'], 'order_stopped')
+  assert.equal((await claim(app.url, bought)).body['code'], 'order_stopped')
 })
 
 test('claims in the middle of the flood leave one key that opens', async () => {
   const { bought, events } = await lived('business', [pay])
   for (const event of events) await tellOnceMore(event)
   const [claims] = await Promise.all([
-    Promise.all(Array.from({ length: COPIES }, () => claim(house.url, bought))),
+    Promise.all(Array.from({ length: COPIES }, () => claim(app.url, bought))),
     flood(events, 3),
   ])
   const keys = claims.flatMap(({ body }) => body['key'] ?? [])
@@ -239,44 +244,44 @@ test('claims in the middle of the flood leave one key that opens', async () => {
 
 describe('a subscription', () => {
   test('is renewed from its old end, with nothing used; its first invoice grants nothing twice', async () => {
-    const bought = await house.buy('business')
+    const bought = await app.buy('business')
     pay(bought)
-    await house.tell()
+    await app.tell()
     checkKept(bought, { payments: 1 })
-    const first = new Date(house.kept(bought).paid_until ?? 0)
-    const { key } = (await claim(house.url, bought)).body
+    const first = new Date(app.kept(bought).paid_until ?? 0)
+    const { key } = (await claim(app.url, bought)).body
     for (let count = 0; count < 3; count += 1) assert.equal(await emails(key), 200)
     checkKept(bought, { used: 3 })
 
-    house.moveClock(364 * DAY_SECONDS)
-    house.stripe.renew(house.subscription(bought))
-    await house.tell()
+    app.moveClock(364 * DAY_SECONDS)
+    app.stripe.renew(app.subscription(bought))
+    await app.tell()
     const next = first.setUTCFullYear(first.getUTCFullYear() + 1)
     checkKept(bought, { payments: 2, used: 0, paid_until: next })
     assert.equal(await emails(key), 200)
   })
 
   test('that is not renewed goes on for a week, and stops until it is paid', async () => {
-    const bought = await house.buy('business')
+    const bought = await app.buy('business')
     pay(bought)
-    await house.tell()
-    const { key } = (await claim(house.url, bought)).body
-    house.moveClock(365 * DAY_SECONDS + 60)
-    house.stripe.failRenewal(house.subscription(bought))
-    await house.tell()
-    house.moveClock(6 * DAY_SECONDS)
+    await app.tell()
+    const { key } = (await claim(app.url, bought)).body
+    app.moveClock(365 * DAY_SECONDS + 60)
+    app.stripe.failRenewal(app.subscription(bought))
+    await app.tell()
+    app.moveClock(6 * DAY_SECONDS)
     assert.equal(await emails(key), 200)
-    house.moveClock(2 * DAY_SECONDS)
+    app.moveClock(2 * DAY_SECONDS)
     assert.equal(await emails(key), 402)
-    house.stripe.renew(house.subscription(bought))
-    await house.tell()
+    app.stripe.renew(app.subscription(bought))
+    await app.tell()
     assert.equal(await emails(key), 200)
-    assert.equal((await look(house.url, bought)).body['state'], 'paid')
+    assert.equal((await look(app.url, bought)).body['state'], 'paid')
   })
 })
 
 const statusOf = (path: string) => async (key: unknown) =>
-  (await ask(`${house.url}${path}`, { headers: { apikey: String(key) } })).status
+  (await ask(`${app.url}${path}`, { headers: { apikey: String(key) } })).status
 const usage = statusOf('/usage')
 const emails = statusOf('/emails')
 

@@ -93,12 +93,12 @@ interface Bucket {
 
 const BUCKETS = 1_024
 /** In the place of mailboxes: all of the bucket. */
-export const EVERYBODY = '*'
+const EVERYBODY = '*'
 // A reader that polls comes back soon: its channel is kept for so many seconds.
 const KEPT_TURNS = 3
 
 /** Who waits in this thread, by bucket. */
-export function openBuckets(redis: Redis, node: string) {
+function openBuckets(redis: Redis, node: string) {
   const buckets = new Map<number, Bucket>()
 
   function open(number: number): Bucket {
@@ -160,11 +160,11 @@ function call(waiting: Set<() => void> | undefined): void {
   for (const changed of [...(waiting ?? [])]) changed()
 }
 
-export function bucketOf(mailbox: MailboxId): number {
+function bucketOf(mailbox: MailboxId): number {
   return mailbox % BUCKETS
 }
 
 /** What stands in braces decides at which server of a Cluster a channel is. */
-export function channelOf(bucket: number): string {
+function channelOf(bucket: number): string {
   return `mayfly:news:{${bucket}}`
 }

@@ -1,15 +1,15 @@
 import type { Command } from 'commander'
 import type { AccountBook } from '../service/sessions/accounts.ts'
 import { printAccounts, switchAccount } from './account.ts'
-import { type AccountTestDeeds, testAccount } from './account-test.ts'
+import { type AccountTestActions, testAccount } from './account-test.ts'
 import type { Print } from './refused.ts'
 
-export interface AccountDeeds extends AccountTestDeeds {
-  withAccounts(deed: (book: AccountBook) => Promise<void>): Promise<void>
+export interface AccountActions extends AccountTestActions {
+  withAccounts(operation: (book: AccountBook) => Promise<void>): Promise<void>
 }
 
-export function addAccountCommands(account: Command, deeds: AccountDeeds, print: Print): void {
-  const { withAccounts } = deeds
+export function addAccountCommands(account: Command, actions: AccountActions, print: Print): void {
+  const { withAccounts } = actions
   account.addHelpText('after', '\nan account is named by its id or its address')
   account
     .command('list')
@@ -23,7 +23,7 @@ export function addAccountCommands(account: Command, deeds: AccountDeeds, print:
     .description('log in and print what the server can do')
     .option('--send', 'also send a mail to a dot form and one to a plus form, and look for them')
     .action((name: string, options: { send?: boolean }) =>
-      withAccounts((book) => testAccount(book, deeds, { name, ...options }, print)),
+      withAccounts((book) => testAccount(book, actions, { name, ...options }, print)),
     )
   account
     .command('activate <account>')

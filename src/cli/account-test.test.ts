@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Address } from '../core/address.ts'
-import { type GmailScene, openGmailScene, rules } from '../service/testing/gmail.ts'
+import { type GmailFixture, openGmailFixture, rules } from '../service/testing/gmail.ts'
 import { type AccountTest, type Arrival, testAccount } from './account-test.ts'
 import { Refused } from './refused.ts'
 
@@ -14,15 +14,15 @@ const GOOD: AccountTest = {
   gmail: true,
 }
 
-let scene: GmailScene
+let fixture: GmailFixture
 let lines: string[]
 let sent: Address[]
 beforeEach(async () => {
-  scene = await openGmailScene(JOE)
+  fixture = await openGmailFixture(JOE)
   lines = []
   sent = []
 })
-afterEach(() => scene.close())
+afterEach(() => fixture.close())
 
 interface Server {
   test?: AccountTest
@@ -32,7 +32,7 @@ interface Server {
 
 const run = (options: { name?: string; send?: boolean }, { test = GOOD, arrive }: Server = {}) =>
   testAccount(
-    { ...scene.needs, file: [JOE] },
+    { ...fixture.deps, file: [JOE] },
     {
       testAccount: async () => test,
       aliasTrial: () =>
@@ -49,8 +49,8 @@ const run = (options: { name?: string; send?: boolean }, { test = GOOD, arrive }
 const all = (aliases: readonly Address[]) =>
   aliases.map((alias) => ({ alias, folder: 'INBOX', headers: ['Delivered-To', 'To'] }))
 
-async function refusal(deed: Promise<void>): Promise<Refused> {
-  const error = await deed.catch((reason: unknown) => reason)
+async function refusal(operation: Promise<void>): Promise<Refused> {
+  const error = await operation.catch((reason: unknown) => reason)
   if (error instanceof Refused) return error
   throw new Error(`expected a refusal, got ${error}`)
 }
@@ -92,13 +92,13 @@ test('--send writes to a dot form and a plus form, and says which headers keep t
 })
 
 test('--send writes to no dot form that is somebody’s alias', async () => {
-  const dots = { ...scene.needs, accountRules: [rules('joe@gmail.com', { dots: true })] }
+  const dots = { ...fixture.deps, accountRules: [rules('joe@gmail.com', { dots: true })] }
   const { createSession } = await import('../service/sessions/create-session.ts')
   for (let one = 0; one < 2; one += 1) await createSession(dots, { useGmail: true })
   const held = new Set<string>()
   for (const form of ['j.oe@gmail.com', 'jo.e@gmail.com', 'j.o.e@gmail.com']) {
-    const id = await scene.idOf('joe@gmail.com')
-    const found = await scene.store.findAliases(id, [rules(form).email], scene.needs.now())
+    const id = await fixture.idOf('joe@gmail.com')
+    const found = await fixture.store.findAliases(id, [rules(form).email], fixture.deps.now())
     if (found.length > 0) held.add(form)
   }
   expect(held.size).toBe(2)

@@ -1,13 +1,13 @@
 import type { Address } from '../core/address.ts'
-import { asError } from '../core/problem.ts'
 import { DOT_BYTES, dotAliases, plusAlias, randomTag } from '../core/gmail.ts'
 import { printable } from '../core/printable.ts'
+import { asError } from '../core/problem.ts'
 import type { AccountBook } from '../service/sessions/accounts.ts'
 import { filedAccount } from './account.ts'
 import { type Print, Refused } from './refused.ts'
 import { table } from './table.ts'
 
-export interface AccountTestDeeds {
+export interface AccountTestActions {
   /** Logs in, looks round and leaves. */
   testAccount(email: Address): Promise<AccountTest>
   /** Undefined: no mail server is set that would send the mails. */
@@ -38,14 +38,14 @@ export interface Arrival {
 /** `mayfly account test`: whether the login is good, and what the server can do. */
 export async function testAccount(
   book: AccountBook,
-  deeds: AccountTestDeeds,
+  actions: AccountTestActions,
   { name, send = false }: { name: string; send?: boolean },
   print: Print,
 ): Promise<void> {
   const { email } = await filedAccount(book, name)
-  const trial = send ? deeds.aliasTrial() : undefined
+  const trial = send ? actions.aliasTrial() : undefined
   if (send && !trial) throw new Refused('--send needs a mail server: set MAYFLY_MAIL_OUT.', 2)
-  const test = await deeds.testAccount(email)
+  const test = await actions.testAccount(email)
   if (!test.ok) throw new Refused(`${email}: ${printable(test.reason)}`)
   for (const line of table(foundRows(email, test))) print(printable(line))
   if (trial) await tryAliases(book, trial, email, print)

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { isHealthy } from '../core/gmail.ts'
-import { type GmailScene, openGmailScene, rules } from '../service/testing/gmail.ts'
+import { type GmailFixture, openGmailFixture, rules } from '../service/testing/gmail.ts'
 import { filedAccount, printAccounts, switchAccount } from './account.ts'
 import { Refused } from './refused.ts'
 
@@ -8,27 +8,27 @@ const SECRETS = { login: { password: 'canary-password' }, host: 'imap.gmail.com'
 const JOE = { ...rules('joe@gmail.com'), active: true, ...SECRETS }
 const ANN = { ...rules('ann@gmail.com'), active: true, ...SECRETS }
 
-let scene: GmailScene
+let fixture: GmailFixture
 let lines: string[]
 const print = (line: string) => void lines.push(line)
-const book = (...file: (typeof JOE)[]) => ({ ...scene.needs, file })
+const book = (...file: (typeof JOE)[]) => ({ ...fixture.deps, file })
 
 beforeEach(async () => {
-  scene = await openGmailScene(JOE, ANN)
+  fixture = await openGmailFixture(JOE, ANN)
   lines = []
 })
-afterEach(() => scene.close())
+afterEach(() => fixture.close())
 
 async function listed(file: (typeof JOE)[], options = {}): Promise<string[]> {
   lines = []
   await printAccounts(book(...file), options, print)
   // Ids are as the store draws them.
-  const ids = [await scene.idOf('joe@gmail.com'), await scene.idOf('ann@gmail.com')]
+  const ids = [await fixture.idOf('joe@gmail.com'), await fixture.idOf('ann@gmail.com')]
   return lines.map((line) => ids.reduce((text, id, at) => text.replace(String(id), `#${at}`), line))
 }
 
-async function exitOf(deed: Promise<unknown>): Promise<[number, string]> {
-  const error = await deed.then(
+async function exitOf(operation: Promise<unknown>): Promise<[number, string]> {
+  const error = await operation.then(
     () => undefined,
     (reason: unknown) => reason,
   )
@@ -38,9 +38,9 @@ async function exitOf(deed: Promise<unknown>): Promise<[number, string]> {
 
 describe('list', () => {
   test('each account with its id, whether it is offered, how it is, and its aliases', async () => {
-    await scene.alias('joe@gmail.com')
-    await scene.alias('joe@gmail.com')
-    await scene.report('ann@gmail.com', 'failing', 'the server does not accept the login')
+    await fixture.alias('joe@gmail.com')
+    await fixture.alias('joe@gmail.com')
+    await fixture.report('ann@gmail.com', 'failing', 'the server does not accept the login')
     const table = (await listed([JOE, ANN])).map((line) => line.split(/ {2,}/))
     expect(table).toEqual([
       ['ID', 'ADDRESS', 'OFFERED', 'HEALTH', 'ALIASES', 'REASON'],
@@ -50,7 +50,7 @@ describe('list', () => {
   })
 
   test('of one that is not offered it says why, and not how it was doing', async () => {
-    await scene.store.switchAccount(await scene.idOf('joe@gmail.com'), false)
+    await fixture.store.switchAccount(await fixture.idOf('joe@gmail.com'), false)
     const reasons = async (...file: (typeof JOE)[]) =>
       (await listed(file)).slice(1).map((line) => line.split(/ {2,}/).slice(1))
     expect(await reasons(JOE, { ...ANN, active: false })).toEqual([
@@ -66,7 +66,7 @@ describe('list', () => {
   })
 
   test('JSON holds the same, and no more than that', async () => {
-    await scene.report('joe@gmail.com', 'slow', 'near its limit')
+    await fixture.report('joe@gmail.com', 'slow', 'near its limit')
     expect(
       JSON.parse((await listed([JOE], { json: true })).join('\n').replaceAll('#', '')),
     ).toEqual([
@@ -92,14 +92,14 @@ describe('list', () => {
   })
 
   test('no secret is printed, and a reason cannot write to the terminal', async () => {
-    await scene.report('joe@gmail.com', 'failing', 'bad \u001b[31mred')
+    await fixture.report('joe@gmail.com', 'failing', 'bad \u001b[31mred')
     const printed = [...(await listed([JOE])), ...(await listed([JOE], { json: true }))].join('\n')
     for (const secret of ['canary', '\u001b']) expect(printed).not.toContain(secret)
   })
 
   test('where there are none it says what to do', async () => {
-    const empty = await openGmailScene()
-    await printAccounts({ ...empty.needs, file: [] }, {}, print)
+    const empty = await openGmailFixture()
+    await printAccounts({ ...empty.deps, file: [] }, {}, print)
     await empty.close()
     expect(lines).toEqual([expect.stringContaining('MAYFLY_GMAIL_ACCOUNTS_FILE')])
   })
@@ -107,7 +107,8 @@ describe('list', () => {
 
 describe('activate and deactivate', () => {
   const isActive = async (email: string) =>
-    (await scene.other.listAccounts(scene.needs.now())).find((one) => one.email === email)?.active
+    (await fixture.other.listAccounts(fixture.deps.now())).find((one) => one.email === email)
+      ?.active
 
   test('by address in any spelling of its letters, and by id', async () => {
     await switchAccount(book(JOE, ANN), { name: 'JOE@Gmail.com', active: false }, print)
@@ -115,7 +116,7 @@ describe('activate and deactivate', () => {
       false,
       true,
     ])
-    const name = String(await scene.idOf('joe@gmail.com'))
+    const name = String(await fixture.idOf('joe@gmail.com'))
     await switchAccount(book(JOE, ANN), { name, active: true }, print)
     expect(await isActive('joe@gmail.com')).toBe(true)
     expect(lines).toEqual([
@@ -135,11 +136,11 @@ describe('activate and deactivate', () => {
   })
 
   test('an account keeps its health and its aliases over it', async () => {
-    await scene.alias('joe@gmail.com')
+    await fixture.alias('joe@gmail.com')
     for (const active of [false, true]) {
       await switchAccount(book(JOE), { name: 'joe@gmail.com', active }, print)
     }
-    const [joe] = await scene.store.listAccounts(scene.needs.now())
+    const [joe] = await fixture.store.listAccounts(fixture.deps.now())
     expect([joe?.aliases, joe && isHealthy(joe)]).toEqual([1, true])
   })
 
@@ -159,12 +160,12 @@ describe('an account of the file', () => {
   test('is found by its address, also before the service knows it, and by its id', async () => {
     const young = { ...ANN, email: rules('young@gmail.com').email }
     expect((await filedAccount(book(young), 'Young@gmail.com')).email).toBe('young@gmail.com')
-    const id = String(await scene.idOf('joe@gmail.com'))
+    const id = String(await fixture.idOf('joe@gmail.com'))
     expect((await filedAccount(book(JOE), id)).email).toBe('joe@gmail.com')
   })
 
   test('is none when it has left the file', async () => {
-    const id = String(await scene.idOf('joe@gmail.com'))
+    const id = String(await fixture.idOf('joe@gmail.com'))
     expect((await exitOf(filedAccount(book(ANN), id)))[1]).toContain('no account of the file')
     expect((await exitOf(filedAccount(book(ANN), 'joe@gmail.com')))[0]).toBe(1)
   })

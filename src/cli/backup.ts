@@ -8,27 +8,27 @@ interface Contents {
   bytes: number
 }
 
-export interface BackupDeeds {
+export interface BackupActions {
   /** Copies what was sold, also while a service runs. `tell` says what takes its time. */
   backup(file: string, options: { force: boolean; tell: Print }): Promise<Contents>
   /** Puts such a copy back; `kept` is where the former one lies now. */
   restore(file: string, options: { tell: Print }): Promise<Contents & { kept: string | undefined }>
 }
 
-export function addBackupCommands(mayfly: Command, deeds: BackupDeeds, print: Print): void {
+export function addBackupCommands(mayfly: Command, actions: BackupActions, print: Print): void {
   mayfly
     .command('backup <file>')
     .description('copy keys, orders and usage to a file, also while the service runs')
     .option('--force', 'replace the file if it is there')
     .action(async (file: string, { force = false }: { force?: boolean }) => {
-      const contents = await deeds.backup(file, { force, tell: toPeople })
+      const contents = await actions.backup(file, { force, tell: toPeople })
       print(`${file} holds ${held(contents)}, ${size(contents.bytes)}, and is whole.`)
     })
   mayfly
     .command('restore <file>')
     .description('put a backup back; the service must be stopped')
     .action(async (file: string) => {
-      const { kept, ...contents } = await deeds.restore(file, { tell: toPeople })
+      const { kept, ...contents } = await actions.restore(file, { tell: toPeople })
       for (const line of restoredLines(file, contents, kept)) print(line)
     })
 }

@@ -1,19 +1,19 @@
 import { Command, CommanderError } from 'commander'
 import type { Plan } from '../core/plan.ts'
-import type { DomainBook } from '../service/sessions/domains.ts'
 import type { KeyBook } from '../service/keys/keys.ts'
-import { type AccountDeeds, addAccountCommands } from './account-commands.ts'
-import { addBackupCommands, type BackupDeeds } from './backup.ts'
+import type { DomainBook } from '../service/sessions/domains.ts'
+import { type AccountActions, addAccountCommands } from './account-commands.ts'
+import { addBackupCommands, type BackupActions } from './backup.ts'
 import { printConfig, type SettingLine } from './config.ts'
 import { type AddOptions, addDomain, printDomains, removeDomain, switchDomain } from './domain.ts'
 import { watchInbox } from './inbox.ts'
 import { addKeyCommands, addOrderCommands } from './key-commands.ts'
-import { addMigrateCommand, type MoveDeeds } from './migrate.ts'
+import { addMigrateCommand, type MoveActions } from './migrate.ts'
 import {
   addMailCommands,
   addSessionCommands,
   countOf,
-  type OperatorDeeds,
+  type OperatorActions,
 } from './operator-commands.ts'
 import {
   chosenMessages,
@@ -26,23 +26,23 @@ import { type Print, Refused } from './refused.ts'
 import type { Whereabouts } from './serve.ts'
 
 /** What the commands need done; main.ts opens each part only when a command asks for it. */
-export interface Deeds extends AccountDeeds, BackupDeeds, MoveDeeds, OperatorDeeds {
+export interface Actions extends AccountActions, BackupActions, MoveActions, OperatorActions {
   version: string
   /** Runs until it is told to stop. */
   serve(): Promise<void>
   settings(): readonly SettingLine[]
   here(): Whereabouts
-  withDomains(deed: (book: DomainBook) => Promise<void>): Promise<void>
-  withOperatorMail(deed: (mail: OperatorMail) => Promise<void>): Promise<void>
+  withDomains(operation: (book: DomainBook) => Promise<void>): Promise<void>
+  withOperatorMail(operation: (mail: OperatorMail) => Promise<void>): Promise<void>
   /** What the operator sells. */
   plans(): readonly Plan[]
-  withKeys(deed: (book: KeyBook) => Promise<void>): Promise<void>
+  withKeys(operation: (book: KeyBook) => Promise<void>): Promise<void>
 }
 
 /** Runs one command line and says how it ended: 0 done, 1 refused, 2 wrongly written. */
-export async function run(args: readonly string[], deeds: Deeds): Promise<number> {
+export async function run(args: readonly string[], actions: Actions): Promise<number> {
   try {
-    await program(deeds, console.log).parseAsync(args, { from: 'user' })
+    await program(actions, console.log).parseAsync(args, { from: 'user' })
     return 0
   } catch (error) {
     // Commander has written its own line already; asking for help or the version is no fault.
@@ -53,36 +53,36 @@ export async function run(args: readonly string[], deeds: Deeds): Promise<number
   }
 }
 
-function program(deeds: Deeds, print: Print): Command {
+function program(actions: Actions, print: Print): Command {
   const mayfly = new Command('mayfly')
     .description('Disposable mailboxes: mail in over SMTP, out as JSON.')
-    .version(deeds.version)
+    .version(actions.version)
     .exitOverride()
     .configureHelp({ showGlobalOptions: false })
 
   mayfly
     .command('serve')
     .description('take mail in and answer the API, until stopped')
-    .action(() => deeds.serve())
+    .action(() => actions.serve())
   mayfly
     .command('config')
     .description('print every setting, its value, where it came from and what it means')
     .option('--json', 'as JSON')
-    .action((options: { json?: boolean }) => printConfig(deeds.settings(), options, print))
-  addDomainCommands(mayfly.command('domain').description('the mail domains'), deeds, print)
+    .action((options: { json?: boolean }) => printConfig(actions.settings(), options, print))
+  addDomainCommands(mayfly.command('domain').description('the mail domains'), actions, print)
   const accounts = mayfly.command('account').description('the Gmail accounts')
-  addAccountCommands(accounts, deeds, print)
-  addInboxCommand(mayfly, deeds, print)
-  addSessionCommands(mayfly.command('session').description('live sessions'), deeds, print)
-  addMailCommands(mayfly.command('mail').description('stored mail'), deeds, print)
-  addKeyCommands(mayfly.command('key').description('the keys that open /emails'), deeds, print)
-  addOrderCommands(mayfly.command('order').description('what was sold'), deeds, print)
-  addBackupCommands(mayfly, deeds, print)
-  addMigrateCommand(mayfly, deeds, print)
+  addAccountCommands(accounts, actions, print)
+  addInboxCommand(mayfly, actions, print)
+  addSessionCommands(mayfly.command('session').description('live sessions'), actions, print)
+  addMailCommands(mayfly.command('mail').description('stored mail'), actions, print)
+  addKeyCommands(mayfly.command('key').description('the keys that open /emails'), actions, print)
+  addOrderCommands(mayfly.command('order').description('what was sold'), actions, print)
+  addBackupCommands(mayfly, actions, print)
+  addMigrateCommand(mayfly, actions, print)
   return mayfly
 }
 
-function addDomainCommands(domain: Command, { withDomains }: Deeds, print: Print): void {
+function addDomainCommands(domain: Command, { withDomains }: Actions, print: Print): void {
   domain
     .command('list')
     .description('print them')
@@ -123,7 +123,7 @@ interface InboxOptions extends DeleteOptions {
   count?: number
 }
 
-function addInboxCommand(mayfly: Command, deeds: Deeds, print: Print): void {
+function addInboxCommand(mayfly: Command, actions: Actions, print: Print): void {
   mayfly
     .command('inbox')
     .description('make a mailbox and show its mail as it arrives')
@@ -144,13 +144,13 @@ function addInboxCommand(mayfly: Command, deeds: Deeds, print: Print): void {
           throw new Refused('To delete: mayfly inbox --operator --delete ID, or --delete --all', 2)
         }
         const which = chosenMessages(options)
-        return await deeds.withOperatorStore((deps) => deleteOperator(deps, which, print))
+        return await actions.withOperatorStore((deps) => deleteOperator(deps, which, print))
       }
       const count = options.once ? 1 : (options.count ?? Number.POSITIVE_INFINITY)
       if (operator) {
-        return await deeds.withOperatorMail((mail) => watchOperator(mail, { count, wait }, print))
+        return await actions.withOperatorMail((mail) => watchOperator(mail, { count, wait }, print))
       }
-      const here = deeds.here()
+      const here = actions.here()
       const url = options.url?.replace(/\/+$/, '') ?? here.url
       await watchInbox({ url, count, prefix: options.prefix }, print, (address) => {
         if (url === here.url) print(sendLine(here, address))

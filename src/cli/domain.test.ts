@@ -20,8 +20,8 @@ async function listed(options = {}): Promise<string[]> {
   return lines
 }
 
-async function exitOf(deed: Promise<void>): Promise<[number, string]> {
-  const error = await deed.then(
+async function exitOf(operation: Promise<void>): Promise<[number, string]> {
+  const error = await operation.then(
     () => undefined,
     (reason: unknown) => reason,
   )
@@ -84,17 +84,17 @@ test('a domain that is there is not added twice', async () => {
 })
 
 describe('a domain that is not there', () => {
-  const deeds = {
+  const actions = {
     remove: (name: string) => removeDomain(mail.store, name, print),
     activate: (name: string) => switchDomain(mail.store, name, true, print),
     deactivate: (name: string) => switchDomain(mail.store, name, false, print),
   }
-  for (const [name, deed] of Object.entries(deeds)) {
+  for (const [name, operation] of Object.entries(actions)) {
     test(`is not to ${name}, whether it never was or is removed`, async () => {
       await addDomain(mail.store, 'gone.test', usual, print)
       await removeDomain(mail.store, 'gone.test', print)
       for (const unknown of ['never.test', 'gone.test']) {
-        expect(await exitOf(deed(unknown))).toEqual([
+        expect(await exitOf(operation(unknown))).toEqual([
           1,
           `${unknown} is not one of our domains. See: mayfly domain list`,
         ])

@@ -1,7 +1,7 @@
 import { type Host, parseHost } from '../core/address.ts'
-import { parseDuration, showDuration } from '../core/time.ts'
 import type { MailDomain } from '../core/mail-domain.ts'
 import { LONGEST_SECONDS, SHORTEST_SECONDS } from '../core/session.ts'
+import { parseDuration, showDuration } from '../core/time.ts'
 import type { DomainBook } from '../service/sessions/domains.ts'
 import { type Print, Refused } from './refused.ts'
 import { table } from './table.ts'

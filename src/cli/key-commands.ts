@@ -7,10 +7,10 @@ import { printOrder, printOrders } from './order.ts'
 import type { Print } from './refused.ts'
 import type { Whereabouts } from './serve.ts'
 
-interface KeyDeeds {
+interface KeyActions {
   here(): Whereabouts
   plans(): readonly Plan[]
-  withKeys(deed: (book: KeyBook) => Promise<void>): Promise<void>
+  withKeys(operation: (book: KeyBook) => Promise<void>): Promise<void>
 }
 
 interface JsonOption {
@@ -19,8 +19,8 @@ interface JsonOption {
 
 const NAMED = 'a key is named by its id, or by what it begins with where that is one key’s alone'
 
-export function addKeyCommands(key: Command, deeds: KeyDeeds, print: Print): void {
-  const { here, plans, withKeys } = deeds
+export function addKeyCommands(key: Command, actions: KeyActions, print: Print): void {
+  const { here, plans, withKeys } = actions
   key.addHelpText('after', `\n${NAMED}`)
   key
     .command('issue')
@@ -69,7 +69,7 @@ export function addKeyCommands(key: Command, deeds: KeyDeeds, print: Print): voi
     )
 }
 
-export function addOrderCommands(order: Command, { withKeys }: KeyDeeds, print: Print): void {
+export function addOrderCommands(order: Command, { withKeys }: KeyActions, print: Print): void {
   order
     .command('list')
     .description('print what was sold, the newest first')

@@ -3,7 +3,7 @@ import { dateOf, nextDay, remaining } from '../core/quota.ts'
 import { stamp } from '../core/time.ts'
 import { type KeyBook, keyUsage } from '../service/keys/keys.ts'
 import { theKey } from './key.ts'
-import { count, endShown, keyJson, keyLines, stateOf, bar, plot } from './key-view.ts'
+import { bar, count, endShown, keyJson, keyLines, plot, stateOf } from './key-view.ts'
 import type { Print } from './refused.ts'
 import { table } from './table.ts'
 

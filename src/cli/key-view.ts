@@ -1,6 +1,6 @@
 import type { ApiKey } from '../core/key.ts'
 import { printable } from '../core/printable.ts'
-import { refusal, remaining, dateOf } from '../core/quota.ts'
+import { dateOf, refusal, remaining } from '../core/quota.ts'
 import { stamp, stamps } from '../core/time.ts'
 import { table } from './table.ts'
 

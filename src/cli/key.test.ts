@@ -9,9 +9,9 @@ import { NOON, shopDesk } from './testing/shop.ts'
 const desk = shopDesk()
 const { book, print, printed } = desk
 
-async function exitOf(deed: () => Promise<void> | unknown): Promise<[number, string]> {
+async function exitOf(operation: () => Promise<void> | unknown): Promise<[number, string]> {
   try {
-    await deed()
+    await operation()
   } catch (error) {
     if (error instanceof Refused) return [error.exitCode, error.message]
     throw error

@@ -1,5 +1,9 @@
 import { canonicalIp } from '../core/ip.ts'
-import { type DeletedMail, deleteMailFrom, type OperatorDeps } from '../service/background/operator.ts'
+import {
+  type DeletedMail,
+  deleteMailFrom,
+  type OperatorDeps,
+} from '../service/background/operator.ts'
 import { count } from './key-view.ts'
 import type { Progress } from './progress.ts'
 import { type Print, Refused } from './refused.ts'

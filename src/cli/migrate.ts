@@ -5,7 +5,7 @@ import { showProgress } from './progress.ts'
 import { type Print, Refused } from './refused.ts'
 import { table } from './table.ts'
 
-export interface MoveDeeds {
+export interface MoveActions {
   /** Moves all that a data folder keeps into a PostgreSQL; `told` hears how far it is. */
   migrate(
     move: { folder: string; url: string },
@@ -13,7 +13,7 @@ export interface MoveDeeds {
   ): Promise<Moved>
 }
 
-export function addMigrateCommand(mayfly: Command, deeds: MoveDeeds, print: Print): void {
+export function addMigrateCommand(mayfly: Command, actions: MoveActions, print: Print): void {
   mayfly
     .command('migrate')
     .description('move all that a data folder keeps into a PostgreSQL; the service must be stopped')
@@ -22,7 +22,7 @@ export function addMigrateCommand(mayfly: Command, deeds: MoveDeeds, print: Prin
     .action(async ({ from, to }: { from: string; to: string }) => {
       const move = { folder: folderOf(from), url: urlOf(to) }
       const progress = showProgress(process.stderr)
-      const moved = await deeds.migrate(move, progress.tell).finally(progress.end)
+      const moved = await actions.migrate(move, progress.tell).finally(progress.end)
       for (const line of movedTable(moved)) print(line)
       checkSame(moved)
       print(`${moved.copied ? 'Moved' : 'Moved before'}: ${held(moved)}, the same on both sides.`)

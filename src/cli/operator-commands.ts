@@ -5,13 +5,13 @@ import { showProgress } from './progress.ts'
 import type { Print } from './refused.ts'
 import { endSession, printSessions } from './session.ts'
 
-export interface OperatorDeeds {
+export interface OperatorActions {
   withOperatorStore(use: (deps: OperatorDeps) => Promise<void>): Promise<void>
 }
 
 export function addSessionCommands(
   session: Command,
-  { withOperatorStore }: OperatorDeeds,
+  { withOperatorStore }: OperatorActions,
   print: Print,
 ): void {
   session
@@ -31,7 +31,7 @@ export function addSessionCommands(
 
 export function addMailCommands(
   mail: Command,
-  { withOperatorStore }: OperatorDeeds,
+  { withOperatorStore }: OperatorActions,
   print: Print,
 ): void {
   mail

@@ -3,7 +3,7 @@ import { showProgress } from './progress.ts'
 
 const all = { rows: 10_000, bytes: 50_000_000 }
 
-function scene(isTTY: boolean, columns = 200) {
+function fixture(isTTY: boolean, columns = 200) {
   const written: string[] = []
   let now = 0
   const screen = { isTTY, columns, write: (text: string) => written.push(text) }
@@ -19,7 +19,7 @@ function scene(isTTY: boolean, columns = 200) {
 }
 
 test('where nobody looks on there is a line every few seconds, and one at the end', () => {
-  const { at, written, end } = scene(false)
+  const { at, written, end } = fixture(false)
   at(0, 0)
   at(2_999, 2_000)
   at(4_000, 4_000)
@@ -34,7 +34,7 @@ test('where nobody looks on there is a line every few seconds, and one at the en
 })
 
 test('at a terminal a bar is drawn over itself, and wiped in the end', () => {
-  const { at, written, end } = scene(true)
+  const { at, written, end } = fixture(true)
   at(0, 0)
   at(50, 1_000)
   at(2_000, 5_000)
@@ -47,20 +47,20 @@ test('at a terminal a bar is drawn over itself, and wiped in the end', () => {
 })
 
 test('a bar is never wider than the terminal', () => {
-  const { at, written } = scene(true, 40)
+  const { at, written } = fixture(true, 40)
   at(0, 0)
   expect(written).toEqual([`\r\x1b[K${'░'.repeat(24)} Copying 0 of 1`])
 })
 
 test('what was done before counts as done, not as speed', () => {
-  const { at, written } = scene(false)
+  const { at, written } = fixture(false)
   at(0, 8_000)
   at(10_000, 9_000)
   expect(written.at(-1)).toContain('· 100 rows/s · 0.5 MB/s · 10 s left')
 })
 
 test('the next thing to do starts its own clock', () => {
-  const { at, written } = scene(false)
+  const { at, written } = fixture(false)
   at(0, 0)
   at(10_000, 10_000)
   at(10_100, 0, 'comparing')

@@ -1,4 +1,4 @@
-import { count, bar } from './key-view.ts'
+import { bar, count } from './key-view.ts'
 
 export interface Progress {
   doing: string

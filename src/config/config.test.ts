@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { scratchFolder } from '../../test/scratch.ts'
-import { type Config, readConfig } from './config.ts'
 import { LONGEST_SECONDS, SHORTEST_SECONDS } from '../core/session.ts'
+import { type Config, readConfig } from './config.ts'
 import { SettingsError } from './settings.ts'
 
 const defaults = readConfig({ env: {}, file: {} })

@@ -1,7 +1,8 @@
 import { hostname } from 'node:os'
-import { readerConfig, shopConfig } from './shop.ts'
 import { parseHost } from '../core/address.ts'
 import { accountsFile } from './files.ts'
+import { type SettingReader, type SettingSource, settingReader } from './settings.ts'
+import { readerConfig, shopConfig } from './shop.ts'
 import {
   choice,
   dnsServers,
@@ -19,7 +20,6 @@ import {
   text,
   webAddress,
 } from './values.ts'
-import { type SettingReader, type SettingSource, settingReader } from './settings.ts'
 
 /** Frozen to the last list, and plain enough to be posted to a thread. */
 export type Config = ReturnType<typeof readConfig>['config']

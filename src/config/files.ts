@@ -3,7 +3,7 @@ import { type Address, localOf, parseAddress } from '../core/address.ts'
 import { type AccountRules, MAX_ACCOUNT_NAME } from '../core/gmail.ts'
 import { PLANS, type Plan } from '../core/plan.ts'
 
-export type RecordReader = ReturnType<typeof recordReader>
+type RecordReader = ReturnType<typeof recordReader>
 
 interface TextRule {
   form?: RegExp
@@ -11,7 +11,7 @@ interface TextRule {
 }
 
 /** Reads one object of a settings file field by field. Faults name the place and never quote what stands there: it may be a secret. */
-export function recordReader(where: string, value: unknown, fields: readonly string[]) {
+function recordReader(where: string, value: unknown, fields: readonly string[]) {
   if (!isRecord(value)) throw new Error(`${where} is no object`)
   const stranger = Object.keys(value).find((name) => !fields.includes(name))
   if (stranger) throw new Error(`${where} has a field ${stranger}; there are ${fields.join(', ')}`)
@@ -50,7 +50,7 @@ export function recordReader(where: string, value: unknown, fields: readonly str
 }
 
 /** The list in a JSON file; undefined when it is no list, or no JSON. */
-export function listIn(text: string): unknown[] | undefined {
+function listIn(text: string): unknown[] | undefined {
   try {
     const list: unknown = JSON.parse(text)
     return Array.isArray(list) ? list : undefined
@@ -65,7 +65,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /** One account of the operator's file, with its secrets. */
-export interface AccountSetting extends AccountRules {
+interface AccountSetting extends AccountRules {
   host: string
   port: number
   /** False only for a server on the same machine: passwords would travel in the clear. */
@@ -78,7 +78,7 @@ export interface AccountSetting extends AccountRules {
 }
 
 /** The operator's own client at the provider, and the account's consent to it. */
-export interface OAuthClient {
+interface OAuthClient {
   clientId: string
   clientSecret: string
   refreshToken: string

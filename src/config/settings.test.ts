@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { integer, text } from './values.ts'
 import { loadSettings, SettingsError, settingReader } from './settings.ts'
+import { integer, text } from './values.ts'
 
 let folder = ''
 
@@ -18,9 +18,9 @@ function keep(name: string, content: string): string {
   return path
 }
 
-function faultsOf(deed: () => unknown): readonly string[] {
+function faultsOf(operation: () => unknown): readonly string[] {
   try {
-    deed()
+    operation()
   } catch (error) {
     if (error instanceof SettingsError) return error.faults
     throw error

@@ -9,7 +9,7 @@ export interface SettingSource {
 }
 
 /** One line of `mayfly config`. */
-export interface Setting {
+interface Setting {
   name: string
   shown: string
   origin: 'environment' | 'file' | 'default'

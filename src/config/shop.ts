@@ -1,7 +1,7 @@
 import type { Plan } from '../core/plan.ts'
 import { plansFile, stripePrices } from './files.ts'
-import { choice, lifetime, parts, size, text, webAddress, webOrigins } from './values.ts'
 import type { SettingReader } from './settings.ts'
+import { choice, lifetime, parts, size, text, webAddress, webOrigins } from './values.ts'
 
 /** The pool, what keys may read, and from where. */
 export function readerConfig({ setting }: SettingReader) {

@@ -1,7 +1,7 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net'
 import { type Host, parseHost } from '../core/address.ts'
-import { parseDuration } from '../core/time.ts'
 import { isRange } from '../core/ip.ts'
+import { parseDuration } from '../core/time.ts'
 
 // Each parser takes the text of one setting, and throws what is wrong with it as the end of the sentence "NAME: …".
 

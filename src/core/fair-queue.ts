@@ -30,7 +30,7 @@ export interface Ticket<T> {
   readonly background: boolean
 }
 
-export interface FairQueue<T> {
+interface FairQueue<T> {
   /** Throws `overloaded` when too many wait; with `dropped`, a job of the owner who has the most is dropped instead. */
   add(item: T, position: Position): Ticket<T>
   /** Has no effect on a job that was taken. */

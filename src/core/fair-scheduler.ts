@@ -27,7 +27,7 @@ export interface SchedulerOptions {
   refusal: string
 }
 
-export interface FairScheduler {
+interface FairScheduler {
   /**
    * Starts the job when it is its owner's turn. Requests for the same key share one run; it starts when it is the turn of any of
    * them. Rejects with what the job rejects with, with the signal's reason, with `overloaded` when too many wait, and with

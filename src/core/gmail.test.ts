@@ -79,9 +79,9 @@ describe('which account', () => {
   }
 })
 
-function caught(deed: () => unknown): Problem {
+function caught(operation: () => unknown): Problem {
   try {
-    deed()
+    operation()
   } catch (error) {
     if (error instanceof Problem) return error
   }

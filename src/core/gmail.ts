@@ -1,6 +1,6 @@
 import { type Address, hostOf, joinAddress, localOf } from './address.ts'
-import { Problem } from './problem.ts'
 import { readableName } from './prefix.ts'
+import { Problem } from './problem.ts'
 
 /** An account whose aliases we give out. Its secrets stay in the operator's file. */
 export interface GmailAccount {

@@ -1,4 +1,3 @@
-
 /** Every refusal a caller can meet. Each door has a table from these to its own wire. */
 export type ProblemCode =
   | 'missing_parameter'

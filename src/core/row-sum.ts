@@ -6,7 +6,7 @@ export type Value = string | number | null | Uint8Array
 export type Row = Readonly<Record<string, Value>>
 
 /** What rows come to: equal for the same rows, in whatever order they come. */
-export interface RowSum {
+interface RowSum {
   rows: number
   sum: bigint
 }

@@ -1,4 +1,3 @@
-
 const SECONDS: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 }
 
 /** Whole seconds, of `90s`, `15m`, `24h` or `30d`; undefined for anything else. */

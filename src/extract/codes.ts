@@ -1,9 +1,9 @@
 import type { Code } from '../core/message.ts'
 import { type Candidate, findCandidates } from './candidates.ts'
-import { findLabels } from './labels.ts'
-import { score } from './scoring.ts'
 import { fold } from './fold.ts'
+import { findLabels } from './labels.ts'
 import { wordFinder } from './languages.ts'
+import { score } from './scoring.ts'
 
 /** More of a text is not looked at. */
 export const MAX_TEXT = 200_000

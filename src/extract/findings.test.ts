@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { findings } from './findings.ts'
 import { parseMail } from '../mime/parse.ts'
+import { findings } from './findings.ts'
 
 const parse = (...lines: string[]) => parseMail(Buffer.from(lines.join('\r\n')))
 

@@ -1,7 +1,7 @@
-import { LINK_KINDS, type Link, type LinkKind } from '../core/message.ts'
 import { cleanLine } from '../core/clean-text.ts'
-import type { Anchor, Lines } from './html-lines.ts'
+import { LINK_KINDS, type Link, type LinkKind } from '../core/message.ts'
 import { fold } from './fold.ts'
+import type { Anchor, Lines } from './html-lines.ts'
 import { wordFinder, wordsOf } from './languages.ts'
 
 /**
@@ -119,7 +119,7 @@ function keep(links: Map<string, Link>, link: Link | undefined): void {
 // Limits: the first 500 links, of at most 4,096 characters each; what is written without http:// is no link here.
 
 /** What is known of a link. */
-export interface LinkSigns {
+interface LinkSigns {
   /** What it is called; empty for a bare address. */
   name: string
   url: URL
@@ -133,7 +133,7 @@ export interface LinkSigns {
  * What a link is for. Its name is believed first, then its path; the sentence around it only where the name says
  * nothing, because a sentence about a password often leads to other places too.
  */
-export function linkKind({ name, url, sentence, line, above }: LinkSigns): LinkKind {
+function linkKind({ name, url, sentence, line, above }: LinkSigns): LinkKind {
   const folded = fold(name.slice(0, MAX_NAME))
   const named = kindIn(folded) ?? kindOfPath(url)
   if (named) return named

@@ -1,4 +1,5 @@
 import type { Candidate } from './candidates.ts'
+import { shapePoints } from './code-shape.ts'
 import type { Label } from './labels.ts'
 import {
   announces,
@@ -13,7 +14,6 @@ import {
   type Reading,
   startsWithIs,
 } from './placement.ts'
-import { shapePoints } from './code-shape.ts'
 
 /**
  * How much speaks for a candidate being a code: what is said before it, after it and above it, whether it stands

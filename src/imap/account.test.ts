@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ANN } from './testing/account.ts'
 import { dovecotForTests } from './testing/dovecot-account.ts'
-import { mailText, type TestHouse, testHouse } from './testing/fixture.ts'
+import { type ImapFixture, mailText, openImapFixture } from './testing/fixture.ts'
 import { viewOf } from './testing/view.ts'
 
 const MANY = process.env['MAYFLY_TEST_LONG'] ? 1_000 : 100
@@ -41,12 +41,12 @@ describe('who gets a mail', () => {
     ['nobody by a name', { To: `"${X}" <bob@elsewhere.test>` }, []],
   ] as const) {
     test(name, async () => {
-      const house = await dovecot.ready([X, Y, DOTTED])
+      const fixture = await dovecot.ready([X, Y, DOTTED])
       dovecot.server().deliver(ANN, mailText(fields))
       // UIDs are taken in order: when this one is there, the one before has been looked at.
       dovecot.server().deliver(ANN, mailText({ To: DOTTED }, 'the last one'))
-      await house.until(() => house.mails.some(({ raw }) => raw.includes('the last one')))
-      const first = house.mails.filter(({ raw }) => !raw.includes('the last one'))
+      await fixture.until(() => fixture.mails.some(({ raw }) => raw.includes('the last one')))
+      const first = fixture.mails.filter(({ raw }) => !raw.includes('the last one'))
       expect(first.map(({ address }) => address)).toEqual(expected)
     })
   }
@@ -54,79 +54,79 @@ describe('who gets a mail', () => {
 
 describe('what is kept', () => {
   test('the very bytes, and the time at which the server took them', async () => {
-    const house = await dovecot.ready([X])
+    const fixture = await dovecot.ready([X])
     const raw = mailText({ To: X }, `Grüße\r\n.\r\n${'=?x'.repeat(500)}\r\n`)
     const at = new Date('2026-11-01T12:34:56Z')
     dovecot.server().deliver(ANN, raw, { at })
-    await house.untilMails(1)
-    expect(Buffer.from(house.mails[0]?.raw ?? '', 'latin1').toString()).toBe(raw)
-    expect(house.mails[0]?.receivedAt).toEqual(at)
+    await fixture.untilMails(1)
+    expect(Buffer.from(fixture.mails[0]?.raw ?? '', 'latin1').toString()).toBe(raw)
+    expect(fixture.mails[0]?.receivedAt).toEqual(at)
   })
 
   test(`${MANY} mails that come at once, each once and in their order`, PATIENT, async () => {
-    const house = await dovecot.ready([X, Y], { limits: { messagesPerMinute: 2 * MANY } })
-    house.state.oldest = new Date(Date.UTC(2026, 10, 15))
+    const fixture = await dovecot.ready([X, Y], { limits: { messagesPerMinute: 2 * MANY } })
+    fixture.state.oldest = new Date(Date.UTC(2026, 10, 15))
     const subjects = Array.from({ length: MANY }, (_, at) => `number ${at}`)
     for (const [at, subject] of subjects.entries()) {
       const time = new Date(Date.UTC(2026, 10, 15, 5, 0, at))
       dovecot.server().deliver(ANN, mailText({ To: at % 4 ? X : Y }, subject), { at: time })
     }
-    await house.untilMails(MANY)
+    await fixture.untilMails(MANY)
     await dovecot.closeAll()
-    const bodies = house.mails.map(({ raw }) => /number \d+/.exec(raw)?.[0])
+    const bodies = fixture.mails.map(({ raw }) => /number \d+/.exec(raw)?.[0])
     expect(bodies).toEqual(subjects)
-    expect(house.to(Y)).toHaveLength(MANY / 4)
-    expect(house.reports.map(({ health }) => health)).toEqual(['starting', 'ok'])
+    expect(fixture.to(Y)).toHaveLength(MANY / 4)
+    expect(fixture.reports.map(({ health }) => health)).toEqual(['starting', 'ok'])
   })
 
   test('mail in Spam as well', async () => {
-    const house = await dovecot.ready([X])
+    const fixture = await dovecot.ready([X])
     dovecot.server().deliver(ANN, mailText({ To: X }), { folder: 'Spam' })
-    house.look()
-    await house.untilMails(1)
-    expect(house.folders.get('Spam')?.lastUid).toBe(1)
+    fixture.look()
+    await fixture.untilMails(1)
+    expect(fixture.folders.get('Spam')?.lastUid).toBe(1)
   })
 
   test('a mail that goes from Spam to INBOX once', async () => {
-    const house = await dovecot.ready([X])
+    const fixture = await dovecot.ready([X])
     const [raw, at] = [mailText({ To: X }), new Date()]
     dovecot.server().deliver(ANN, raw, { folder: 'Spam', at })
-    house.look()
-    await house.untilMails(1)
+    fixture.look()
+    await fixture.untilMails(1)
     dovecot.server().deliver(ANN, raw, { at })
     dovecot.server().deliver(ANN, mailText({ To: X }), { at: new Date(at.getTime() + 1_000) })
-    await house.untilMails(2)
-    expect(new Set(house.mails.map((mail) => mail.raw)).size).toBe(2)
+    await fixture.untilMails(2)
+    expect(new Set(fixture.mails.map((mail) => mail.raw)).size).toBe(2)
   })
 
   test('two mails that look alike, by their two numbers', async () => {
-    const house = await dovecot.ready([X])
+    const fixture = await dovecot.ready([X])
     const [raw, at] = [mailText({ To: X }), new Date()]
     dovecot.server().deliver(ANN, raw, { at })
     dovecot.server().deliver(ANN, raw, { at })
-    await house.untilMails(2)
-    const [one, other] = house.mails
+    await fixture.untilMails(2)
+    const [one, other] = fixture.mails
     expect(other).toEqual({ ...one, uid: (one?.uid ?? 0) + 1 })
   })
 
   test('for all its aliases at once', async () => {
-    const house = await dovecot.ready([X, Y])
+    const fixture = await dovecot.ready([X, Y])
     const commits: string[][] = []
-    house.state.beforeCommit = ({ recipients }) =>
+    fixture.state.beforeCommit = ({ recipients }) =>
       void commits.push(recipients.map(({ address }) => address))
     dovecot.server().deliver(ANN, mailText({ To: `${X}, ${Y}` }))
-    await house.untilMails(2)
+    await fixture.untilMails(2)
     expect(commits).toEqual([[X, Y]])
-    expect(house.mails[0]?.identity).not.toBe(house.mails[1]?.identity)
+    expect(fixture.mails[0]?.identity).not.toBe(fixture.mails[1]?.identity)
   })
 
   test('two copies of a mail to two hidden recipients, though they differ in nothing else', async () => {
-    const house = await dovecot.ready([X, Y])
+    const fixture = await dovecot.ready([X, Y])
     const [raw, at] = [mailText({ 'Delivered-To': X }), new Date()]
     dovecot.server().deliver(ANN, raw, { at })
     dovecot.server().deliver(ANN, raw.replace(X, Y), { at })
-    await house.untilMails(2)
-    expect(house.mails.map(({ address }) => address).toSorted()).toEqual([X, Y])
+    await fixture.untilMails(2)
+    expect(fixture.mails.map(({ address }) => address).toSorted()).toEqual([X, Y])
   })
 })
 
@@ -146,59 +146,59 @@ describe('a header beyond all measure', () => {
     ],
   ] as const) {
     test(`${name} keeps no mail from who it is for`, async () => {
-      const house = await dovecot.ready([X])
+      const fixture = await dovecot.ready([X])
       const raw = `${header}${mailText({})}`
       dovecot.server().deliver(ANN, raw)
       dovecot.server().deliver(ANN, mailText({ To: X }, 'the last one'))
-      await house.until(() => house.mails.some((mail) => mail.raw.includes('the last one')))
-      expect(house.mails).toHaveLength(2)
-      expect(house.mails[0]?.raw === raw).toBe(true)
-      expect(house.reports.map(({ health }) => health)).toEqual(['starting', 'ok'])
+      await fixture.until(() => fixture.mails.some((mail) => mail.raw.includes('the last one')))
+      expect(fixture.mails).toHaveLength(2)
+      expect(fixture.mails[0]?.raw === raw).toBe(true)
+      expect(fixture.reports.map(({ health }) => health)).toEqual(['starting', 'ok'])
     })
   }
 })
 
 describe('what is left alone', () => {
   test('mail for nobody and mail that was kept: there, unread, without a mark', async () => {
-    const house = await dovecot.ready([X])
+    const fixture = await dovecot.ready([X])
     const before = await viewOf(dovecot.server().port)
     dovecot.server().deliver(ANN, mailText({ To: 'ann@mail.test' }))
     dovecot.server().deliver(ANN, mailText({ To: X }))
-    await house.untilMails(1)
+    await fixture.untilMails(1)
     dovecot.server().deliver(ANN, mailText({ To: 'ann+nobody@mail.test' }))
     const after = await viewOf(dovecot.server().port)
     // It is passed, too: the next look begins behind it.
     const lastUid = after.INBOX.at(-1)?.uid
-    await house.until(() => house.folders.get('INBOX')?.lastUid === lastUid)
+    await fixture.until(() => fixture.folders.get('INBOX')?.lastUid === lastUid)
     expect(after.INBOX.length).toBe(before.INBOX.length + 3)
     expect(after.INBOX.filter(({ flags }) => flags.length > 0)).toEqual([])
   })
 
   test('a mail that is too large, with a word to the operator', async () => {
-    const house = await dovecot.ready([X], { limits: { maxBytes: 20_000 } })
+    const fixture = await dovecot.ready([X], { limits: { maxBytes: 20_000 } })
     dovecot.server().deliver(ANN, mailText({ To: X }, 'x'.repeat(20_001)))
     dovecot.server().deliver(ANN, mailText({ To: X }, 'small enough'))
-    await house.untilMails(1)
-    expect(house.mails[0]?.raw).toContain('small enough')
-    expect(house.lines.filter((line) => line.includes('larger than is taken'))).toHaveLength(1)
+    await fixture.untilMails(1)
+    expect(fixture.mails[0]?.raw).toContain('small enough')
+    expect(fixture.lines.filter((line) => line.includes('larger than is taken'))).toHaveLength(1)
   })
 
   test('a mail for which there is no room, and later ones are kept again', async () => {
-    const house = await dovecot.ready([X])
-    house.state.full = true
+    const fixture = await dovecot.ready([X])
+    fixture.state.full = true
     dovecot.server().deliver(ANN, mailText({ To: X }))
-    await house.until(() => house.lines.some((line) => line.includes('no room')))
-    house.state.full = false
+    await fixture.until(() => fixture.lines.some((line) => line.includes('no room')))
+    fixture.state.full = false
     dovecot.server().deliver(ANN, mailText({ To: X }, 'later'))
-    await house.untilMails(1)
-    expect(house.mails[0]?.raw).toContain('later')
+    await fixture.untilMails(1)
+    expect(fixture.mails[0]?.raw).toContain('later')
   })
 
   test('all mail from before there was any alias', async () => {
     dovecot.server().deliver(ANN, mailText({ To: X }))
-    const house = await dovecot.ready([X])
+    const fixture = await dovecot.ready([X])
     await dovecot.closeAll()
-    expect(house.mails).toEqual([])
+    expect(fixture.mails).toEqual([])
   })
 })
 
@@ -213,11 +213,11 @@ test('an account that was never seen is looked at as far back as its oldest alia
   ] as const) {
     dovecot.server().deliver(ANN, mailText({ To: 'ann+old@mail.test' }, body), { at })
   }
-  const house = testHouse(['ann+old@mail.test'])
-  house.state.oldest = oldest
-  dovecot.open(house)
-  await house.untilHealth('ok')
-  const bodies = house.mails.map(({ raw }) => raw.split('\r\n\r\n')[1]?.trim())
+  const fixture = openImapFixture(['ann+old@mail.test'])
+  fixture.state.oldest = oldest
+  dovecot.open(fixture)
+  await fixture.untilHealth('ok')
+  const bodies = fixture.mails.map(({ raw }) => raw.split('\r\n\r\n')[1]?.trim())
   expect(bodies.toSorted()).toEqual(['a second after', 'days after'])
 })
 
@@ -226,46 +226,46 @@ describe('after a pause', () => {
   const old = new Date(Date.now() - 20 * 24 * 3_600_000)
 
   /** A house that saw the account before, and now finds more old mail in it than a minute allows. */
-  async function comeBack(oldest: Date | undefined): Promise<TestHouse> {
-    const house = await dovecot.ready([X])
+  async function comeBack(oldest: Date | undefined): Promise<ImapFixture> {
+    const fixture = await dovecot.ready([X])
     await dovecot.closeAll()
-    house.state.oldest = oldest
+    fixture.state.oldest = oldest
     for (let at = 0; at < OLD; at += 1) {
       dovecot.server().deliver(ANN, mailText({ To: X }, 'old'), { at: old })
     }
     dovecot.server().deliver(ANN, mailText({ To: X }, 'new'))
     // Old as well, but numbered last.
     dovecot.server().deliver(ANN, mailText({ To: X }, 'old'), { at: old })
-    dovecot.open(house, { limits: { messagesPerMinute: 60 } })
-    return house
+    dovecot.open(fixture, { limits: { messagesPerMinute: 60 } })
+    return fixture
   }
 
   test('new mail does not wait behind all that came before there was an alias', async () => {
-    const house = await comeBack(new Date())
-    await house.untilMails(1)
-    await house.until(() => house.reports.filter(({ health }) => health === 'ok').length === 2)
-    expect(house.mails.map(({ raw }) => raw.split('\r\n\r\n')[1]?.trim())).toEqual(['new'])
+    const fixture = await comeBack(new Date())
+    await fixture.untilMails(1)
+    await fixture.until(() => fixture.reports.filter(({ health }) => health === 'ok').length === 2)
+    expect(fixture.mails.map(({ raw }) => raw.split('\r\n\r\n')[1]?.trim())).toEqual(['new'])
     const { INBOX } = await viewOf(dovecot.server().port)
-    expect(house.folders.get('INBOX')?.lastUid).toBe(INBOX.at(-1)?.uid)
+    expect(fixture.folders.get('INBOX')?.lastUid).toBe(INBOX.at(-1)?.uid)
   })
 
   test('all of it is passed where there is no alias', async () => {
-    const house = await comeBack(undefined)
-    await house.until(() => house.reports.filter(({ health }) => health === 'ok').length === 2)
+    const fixture = await comeBack(undefined)
+    await fixture.until(() => fixture.reports.filter(({ health }) => health === 'ok').length === 2)
     dovecot.server().deliver(ANN, mailText({ To: X }, 'later'))
-    await house.untilMails(1)
-    expect(house.mails[0]?.raw).toContain('later')
-    expect(house.reports.map(({ health }) => health)).not.toContain('slow')
+    await fixture.untilMails(1)
+    expect(fixture.mails[0]?.raw).toContain('later')
+    expect(fixture.reports.map(({ health }) => health)).not.toContain('slow')
   })
 })
 
 test('an INBOX that mail comes to all the time does not keep other folders from being looked at', async () => {
-  const house = await dovecot.ready([X], { tempo: { watchdog: 300 } })
+  const fixture = await dovecot.ready([X], { tempo: { watchdog: 300 } })
   dovecot.server().deliver(ANN, mailText({ To: X }, 'in spam'), { folder: 'Spam' })
-  const inSpam = () => house.mails.some(({ folder }) => folder === 'Spam')
+  const inSpam = () => fixture.mails.some(({ folder }) => folder === 'Spam')
   for (let count = 1; count <= 200 && !inSpam(); count += 1) {
     dovecot.server().deliver(ANN, mailText({ To: X }))
-    await house.untilMails(count)
+    await fixture.untilMails(count)
   }
   expect(inSpam()).toBe(true)
 })

@@ -1,25 +1,31 @@
 import { setTimeout as rest } from 'node:timers/promises'
 import { maskAddress } from '../core/address.ts'
+import type { AccountHealth } from '../core/gmail.ts'
 import { logFault } from '../service/background/outage.ts'
 import { pauseAfter } from './back-off.ts'
-import { type Bell, openBell, seldom, watch } from './poll-loop.ts'
 import { openBudget } from './budget.ts'
-import { openDoubts } from './poison-mails.ts'
+import { type ImapSession, openLogin } from './connection.ts'
 import { type FaultKind, ImapFault } from './fault.ts'
-import { openLogin, type ImapSession } from './connection.ts'
 import type { Looking } from './fetch-new.ts'
-import { type ImapNeeds, type AccountOptions, type AccountTempo, USUAL_LIMITS, USUAL_TEMPO } from './options.ts'
+import {
+  type AccountOptions,
+  type AccountTempo,
+  type ImapDeps,
+  USUAL_LIMITS,
+  USUAL_TEMPO,
+} from './options.ts'
+import { openPoisonMails } from './poison-mails.ts'
+import { openWakeSignal, throttle, type WakeSignal, watch } from './poll-loop.ts'
 import { openRemovals } from './removal.ts'
-import type { AccountHealth } from '../core/gmail.ts'
 
 /** Fetches mail for an account's aliases over one lasting connection, until it is closed. */
-export function openAccount(needs: ImapNeeds, account: AccountOptions): { close(): Promise<void> } {
+export function openAccount(deps: ImapDeps, account: AccountOptions): { close(): Promise<void> } {
   const ended = new AbortController()
   const tempo = { ...USUAL_TEMPO, ...account.tempo }
-  const bell = openBell()
-  const asked = seldom(() => bell.ring('asked'), tempo.asked)
-  const deaf = needs.onLook(asked.call)
-  const done = fetchForEver({ needs, account, tempo, bell, ended: ended.signal })
+  const bell = openWakeSignal()
+  const asked = throttle(() => bell.ring('asked'), tempo.asked)
+  const deaf = deps.onLook(asked.call)
+  const done = fetchForEver({ deps, account, tempo, bell, ended: ended.signal })
   return {
     async close() {
       deaf()
@@ -32,10 +38,10 @@ export function openAccount(needs: ImapNeeds, account: AccountOptions): { close(
 }
 
 interface Fetching {
-  needs: ImapNeeds
+  deps: ImapDeps
   account: AccountOptions
   tempo: AccountTempo
-  bell: Bell
+  bell: WakeSignal
   ended: AbortSignal
 }
 
@@ -46,12 +52,12 @@ const SILENT_FAILURES = 2
 const MAY_BLINK: readonly FaultKind[] = ['lost', 'unreachable', 'doubtful']
 
 async function fetchForEver(fetching: Fetching): Promise<void> {
-  const { needs, account, tempo, ended } = fetching
-  const teller = openTeller(needs, maskAddress(account.email))
-  const connectOnce = connections(fetching, teller)
+  const { deps, account, tempo, ended } = fetching
+  const healthReporter = openHealthReporter(deps, maskAddress(account.email))
+  const connectOnce = connections(fetching, healthReporter)
   let failures = 0
   let well = false
-  await teller.tell('starting', '')
+  await healthReporter.tell('starting', '')
   while (!ended.aborted) {
     const { fault, wellMs, progressed } = await connectOnce()
     if (ended.aborted) return
@@ -61,9 +67,9 @@ async function fetchForEver(fetching: Fetching): Promise<void> {
     failures = wasOfUse ? 1 : failures + 1
     if (!well || failures > SILENT_FAILURES || !mayBlink) {
       well = false
-      await teller.tell('failing', fault.message)
+      await healthReporter.tell('failing', fault.message)
     }
-    const ms = pauseAfter(fault.kind, failures, { pause: tempo.pause, random: needs.random() })
+    const ms = pauseAfter(fault.kind, failures, { pause: tempo.pause, random: deps.random() })
     await rest(ms, undefined, { signal: ended }).catch(() => {})
   }
 }
@@ -76,19 +82,19 @@ interface Ended {
   progressed: boolean
 }
 
-function connections(fetching: Fetching, teller: Teller): () => Promise<Ended> {
-  const { needs, account, tempo, bell, ended } = fetching
+function connections(fetching: Fetching, healthReporter: HealthReporter): () => Promise<Ended> {
+  const { deps, account, tempo, bell, ended } = fetching
   const masked = maskAddress(account.email)
   const limits = { ...USUAL_LIMITS, ...account.limits }
   const news = () => bell.ring('news')
-  const connect = openLogin(account, { limits, tempo, news, ended }, needs.now)
+  const connect = openLogin(account, { limits, tempo, news, ended }, deps.now)
   // These outlive a connection: the server counts on, and a mail that could not be read is still there.
-  const lasting = { budget: openBudget(limits), doubts: openDoubts() }
-  const removals = account.deleteAfterFetch ? openRemovals(masked, needs.log) : undefined
+  const lasting = { budget: openBudget(limits), doubts: openPoisonMails() }
+  const removals = account.deleteAfterFetch ? openRemovals(masked, deps.log) : undefined
 
   function lookingWith(session: ImapSession, progressed: () => void): Looking {
     return {
-      needs,
+      deps,
       account: { email: account.email, masked },
       session,
       ...lasting,
@@ -111,7 +117,7 @@ function connections(fetching: Fetching, teller: Teller): () => Promise<Ended> {
       const looking = lookingWith(session, () => {
         progressed = true
       })
-      const { random } = needs
+      const { random } = deps
       await watch({
         looking,
         bell,
@@ -119,28 +125,28 @@ function connections(fetching: Fetching, teller: Teller): () => Promise<Ended> {
         tempo,
         random,
         async looked(pause) {
-          wellSince ??= needs.now().getTime()
-          await teller.tell(pause ? 'slow' : 'ok', pause?.reason ?? '')
+          wellSince ??= deps.now().getTime()
+          await healthReporter.tell(pause ? 'slow' : 'ok', pause?.reason ?? '')
         },
       })
     } catch (error) {
-      fault = error instanceof ImapFault ? error : ownFault(error, masked, needs)
+      fault = error instanceof ImapFault ? error : ownFault(error, masked, deps)
     } finally {
       await session?.close()
     }
-    const wellMs = wellSince === undefined ? undefined : needs.now().getTime() - wellSince
+    const wellMs = wellSince === undefined ? undefined : deps.now().getTime() - wellSince
     return { fault, wellMs, progressed }
   }
 }
 
 /** It is the house that could not keep a mail; the account is tried again like after a lost connection. */
-function ownFault(error: unknown, account: string, { log }: ImapNeeds): ImapFault {
+function ownFault(error: unknown, account: string, { log }: ImapDeps): ImapFault {
   logFault(log, error, 'fetched mail could not be kept; tried again', { account })
   return new ImapFault('lost', 'fetched mail cannot be kept at the moment')
 }
 
 /** Tells the house and the operator how an account is, once for each change. */
-export interface Teller {
+interface HealthReporter {
   tell(health: AccountHealth, reason: string): Promise<void>
 }
 
@@ -151,7 +157,7 @@ const SENTENCES: Record<AccountHealth, string> = {
   failing: 'an account cannot be fetched from; tried again',
 }
 
-export function openTeller({ report, log }: ImapNeeds, account: string): Teller {
+function openHealthReporter({ report, log }: ImapDeps, account: string): HealthReporter {
   let last = ''
   return {
     async tell(health, reason) {

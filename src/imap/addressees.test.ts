@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Address } from '../core/address.ts'
-import { addressees, isForNobodyElse, candidates } from './recipients.ts'
 import { readFields } from './header.ts'
+import { addressees, candidates, isForNobodyElse } from './recipients.ts'
 
 const ACCOUNT = 'ann.lee@mail.test' as Address
 const X = 'ann.lee+x@mail.test'

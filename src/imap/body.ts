@@ -1,6 +1,6 @@
+import type { ImapSession } from './connection.ts'
 import { ImapFault } from './fault.ts'
 import { type Head, type Opening, openingOf } from './message-headers.ts'
-import type { ImapSession } from './connection.ts'
 
 // RFC822.SIZE is an estimate at some servers. What is missing beyond this was cut off.
 const SHORT_BY = 0.1

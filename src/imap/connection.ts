@@ -1,7 +1,7 @@
 import { ImapFlow, type ImapFlowOptions, type SearchObject } from 'imapflow'
 import { faultOf, ImapFault } from './fault.ts'
-import type { AccountLimits, AccountOptions, AccountTempo } from './options.ts'
 import { tokenSource } from './oauth.ts'
+import type { AccountLimits, AccountOptions, AccountTempo } from './options.ts'
 
 /** One connection to an account. Whatever fails is told as an ImapFault. */
 export interface ImapSession {
@@ -26,7 +26,7 @@ export interface ImapSession {
 /** The library answers some refusals with false or undefined. */
 type Command<T> = (client: ImapFlow) => Promise<T | false | undefined>
 
-export interface SessionOptions {
+interface SessionOptions {
   account: Pick<AccountOptions, 'email' | 'host' | 'port' | 'tls'>
   secret: { pass: string } | { accessToken: string }
   limits: AccountLimits
@@ -43,7 +43,7 @@ const SLACK = 1024 * 1024
 const MAX_LINE = 8 * 1024 * 1024
 const LOGOUT_MS = 1_000
 
-export async function openSession(options: SessionOptions): Promise<ImapSession> {
+async function openSession(options: SessionOptions): Promise<ImapSession> {
   const { tempo, news, ended: abandoned } = options
   let said: unknown
   let ended: ImapFault | undefined

@@ -1,3 +1,4 @@
+import { type Found, take } from './fetch-message.ts'
 import {
   batchSize,
   despiteDoubts,
@@ -7,7 +8,6 @@ import {
   type OpenFolder,
 } from './fetch-new.ts'
 import type { Deferred } from './options.ts'
-import { type Found, take } from './fetch-message.ts'
 
 // So many in one go: then the folders are looked at for new mail again.
 const AT_ONCE = 20
@@ -18,9 +18,9 @@ const AT_ONCE = 20
  * that it costs new mail no pause.
  */
 export async function retryDeferred(looking: Looking, folder: OpenFolder): Promise<boolean> {
-  const { needs, ended } = looking
+  const { deps, ended } = looking
   for (let left = AT_ONCE; left > 0; left -= 1) {
-    const mails = await needs.deferred(folder.name, folder.uidValidity)
+    const mails = await deps.deferred(folder.name, folder.uidValidity)
     const [first] = mails
     if (!first || ended.aborted) return false
     const unwanted = mails.filter(({ wanted }) => !wanted)
@@ -33,16 +33,16 @@ export async function retryDeferred(looking: Looking, folder: OpenFolder): Promi
 
 /** One mail at a time: what it takes of the room is seen by the next. False if the budget is used up. */
 async function retry(looking: Looking, folder: OpenFolder, mail: Deferred): Promise<boolean> {
-  const { needs, budget } = looking
+  const { deps, budget } = looking
   const [found] = (await findAgain(looking, folder, [mail.uid])) ?? []
   // Those and no others: who has the alias by now may be somebody else.
   const recipients = found?.recipients.filter(({ mailbox }) => mail.mailboxes.includes(mailbox))
   if (!found || !recipients || recipients.length === 0) return giveUp(looking, folder, [mail])
-  if (budget.bytes(found.head.size, needs.now())) return false
-  const state = await needs.folder(folder.name)
+  if (budget.bytes(found.head.size, deps.now())) return false
+  const state = await deps.folder(folder.name)
   const result = await take(looking, folder, { ...found, recipients }, state)
   if (result === 'left' || result === 'unreadable') {
-    await needs.dropDeferred(folder.name, folder.uidValidity, [mail.uid])
+    await deps.dropDeferred(folder.name, folder.uidValidity, [mail.uid])
   }
   if (result === 'nobody' && found.complete) looking.fetched(folder, mail.uid)
   return true
@@ -64,7 +64,7 @@ async function giveUp(
     const isSame = mails.some((mail) => mail.uid === uid && named.all.includes(mail.address))
     if (complete && isSame) looking.fetched(folder, uid)
   }
-  await looking.needs.dropDeferred(folder.name, folder.uidValidity, uids)
+  await looking.deps.dropDeferred(folder.name, folder.uidValidity, uids)
   return true
 }
 
@@ -74,9 +74,9 @@ async function findAgain(
   folder: OpenFolder,
   uids: readonly number[],
 ): Promise<Found[] | undefined> {
-  const { needs, session, budget } = looking
-  if (typeof budget.messages(needs.now()) !== 'number') return undefined
+  const { deps, session, budget } = looking
+  if (typeof budget.messages(deps.now()) !== 'number') return undefined
   const heads = await headsOf(looking, folder, uids)
-  budget.spend({ messages: uids.length, bytes: session.received() }, needs.now())
+  budget.spend({ messages: uids.length, bytes: session.received() }, deps.now())
   return heads.map(await findRecipients(looking, heads, undefined))
 }

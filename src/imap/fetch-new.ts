@@ -2,20 +2,20 @@ import { setTimeout as rest } from 'node:timers/promises'
 import { type Address, hostOf } from '../core/address.ts'
 import { isSinceAlias } from '../core/gmail.ts'
 import type { LogFacts } from '../core/log.ts'
-import { addressees, isForNobodyElse } from './recipients.ts'
 import type { Budget, Pause } from './budget.ts'
-import type { Doubts } from './poison-mails.ts'
+import type { ImapSession } from './connection.ts'
 import { ImapFault } from './fault.ts'
+import { type Found, placeOf, take, UNREADABLE } from './fetch-message.ts'
 import { type FolderMarks, unseenIn } from './folders.ts'
 import { fetchHeads, type Head } from './message-headers.ts'
-import type { ImapNeeds, AccountLimits } from './options.ts'
-import type { ImapSession } from './connection.ts'
-import { type Found, placeOf, take, UNREADABLE } from './fetch-message.ts'
+import type { AccountLimits, ImapDeps } from './options.ts'
+import type { PoisonMails } from './poison-mails.ts'
+import { addressees, isForNobodyElse } from './recipients.ts'
 
 /** What a look at a folder uses. */
 export interface Looking {
-  needs: Pick<
-    ImapNeeds,
+  deps: Pick<
+    ImapDeps,
     | 'aliases'
     | 'receive'
     | 'deferred'
@@ -29,7 +29,7 @@ export interface Looking {
   account: { email: Address; masked: string }
   session: ImapSession
   budget: Budget
-  doubts: Doubts
+  doubts: PoisonMails
   limits: AccountLimits
   bodyMs: number
   /** Between two tries of a mail that the server did not show whole. */
@@ -78,9 +78,9 @@ export async function despiteDoubts<T>(
 async function lookOnce(looking: Looking, folder: OpenFolder): Promise<Pause | undefined> {
   const { uids, upTo, since } = await unseenIn(looking, folder)
   const last = uids.at(-1) ?? -1
-  const { budget, needs, ended } = looking
+  const { budget, deps, ended } = looking
   while (uids.length > 0 && !ended.aborted) {
-    const room = budget.messages(needs.now())
+    const room = budget.messages(deps.now())
     if (typeof room !== 'number') return room
     const batch = uids.splice(0, Math.min(batchSize(looking, folder, uids), room))
     const pause = await takeBatch(looking, folder, { batch, since })
@@ -88,7 +88,7 @@ async function lookOnce(looking: Looking, folder: OpenFolder): Promise<Pause | u
     looking.progressed()
   }
   if (upTo !== undefined && upTo > last && !ended.aborted) {
-    await needs.passed(folder.name, { uidValidity: folder.uidValidity, lastUid: upTo })
+    await deps.passed(folder.name, { uidValidity: folder.uidValidity, lastUid: upTo })
   }
   return undefined
 }
@@ -103,14 +103,14 @@ export function batchSize(
 
 /** None of a mail of which not even the head can be read. */
 export async function headsOf(
-  { session, doubts, needs, account }: Looking,
+  { session, doubts, deps, account }: Looking,
   folder: OpenFolder,
   batch: readonly number[],
 ): Promise<Head[]> {
   const [first, ...others] = batch.map((uid) => placeOf(folder, uid))
   if (!first) return []
   if (others.length === 0 && doubts.given(first)) {
-    needs.log.warn({ account: account.masked, uid: first.uid }, UNREADABLE)
+    deps.log.warn({ account: account.masked, uid: first.uid }, UNREADABLE)
     return []
   }
   return doubts.during([first, ...others], () => fetchHeads(session, batch))
@@ -121,9 +121,9 @@ async function takeBatch(
   folder: OpenFolder,
   { batch, since }: { batch: readonly number[]; since: Date | undefined },
 ): Promise<Pause | undefined> {
-  const { needs, session, budget } = looking
+  const { deps, session, budget } = looking
   const heads = await headsOf(looking, folder, batch)
-  budget.spend({ messages: batch.length, bytes: session.received() }, needs.now())
+  budget.spend({ messages: batch.length, bytes: session.received() }, deps.now())
   const found = await findRecipients(looking, heads, since)
   let lastUid = 0
   let pause: Pause | undefined
@@ -131,7 +131,7 @@ async function takeBatch(
     const mail = found(head)
     const isWanted = mail.recipients.length > 0
     pause = looking.ended.aborted ? NONE : undefined
-    if (isWanted) pause ??= budget.bytes(head.size, needs.now())
+    if (isWanted) pause ??= budget.bytes(head.size, deps.now())
     if (pause) break
     const noted = isWanted && (await take(looking, folder, mail)) !== 'left'
     lastUid = noted ? 0 : head.uid
@@ -139,13 +139,13 @@ async function takeBatch(
   // The last ones may be gone by now, and are passed like the rest.
   if (!pause && heads.at(-1)?.uid !== batch.at(-1)) lastUid = batch.at(-1) ?? 0
   const { name, uidValidity } = folder
-  if (lastUid > 0) await needs.passed(name, { uidValidity, lastUid })
+  if (lastUid > 0) await deps.passed(name, { uidValidity, lastUid })
   return pause
 }
 
 /** Asked once for a whole batch, and after its heads were fetched: who got mail there had the alias before. */
 export async function findRecipients(
-  { needs, account, session }: Looking,
+  { deps, account, session }: Looking,
   heads: readonly Head[],
   since: Date | undefined,
 ): Promise<(head: Head) => Found> {
@@ -153,7 +153,7 @@ export async function findRecipients(
   const addresses = new Set(heads.flatMap(({ named }) => named.all))
   // Every alias is at the account's own host: other people's addresses need no look-up.
   const possible = [...addresses].filter((address) => hostOf(address) === host)
-  const live = possible.length > 0 ? await needs.aliases(possible) : []
+  const live = possible.length > 0 ? await deps.aliases(possible) : []
   const byAddress = new Map(live.map((recipient) => [recipient.address, recipient]))
   const isAlias = (address: Address) => byAddress.has(address)
   const mailbox = { account: account.email, gmail: session.gmail }
@@ -165,7 +165,7 @@ export async function findRecipients(
     if (since && !receivedAt && found.length > 0) {
       // It may have come for a former owner of the alias.
       const facts: LogFacts = { account: account.masked, uid }
-      needs.log.warn(facts, 'an older mail whose time cannot be read stays in the account')
+      deps.log.warn(facts, 'an older mail whose time cannot be read stays in the account')
       return forNobody
     }
     const recipients = found.flatMap((address) => byAddress.get(address) ?? [])

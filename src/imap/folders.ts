@@ -1,5 +1,5 @@
-import type { ImapSession } from './connection.ts'
 import type { FolderState } from '../core/gmail.ts'
+import type { ImapSession } from './connection.ts'
 import type { Looking, OpenFolder } from './fetch-new.ts'
 
 /** Where a folder's numbering stands. */
@@ -54,7 +54,7 @@ export async function folderMarks(session: ImapSession, name: string): Promise<F
 }
 
 /** What is to be looked at in a folder. */
-export interface Unseen {
+interface Unseen {
   /** In rising order. */
   uids: number[]
   /** Up to this UID there is nothing else; undefined: the last of them. */
@@ -72,8 +72,8 @@ const FEW = 50
  * alias that lives: what is older is for nobody, and what was kept before is known by its identity.
  */
 export async function unseenIn(looking: Looking, folder: OpenFolder): Promise<Unseen> {
-  const { needs, session, account } = looking
-  const known = await needs.folder(folder.name)
+  const { deps, session, account } = looking
+  const known = await deps.folder(folder.name)
   if (known && isSameNumbering(known, folder)) {
     const uids = await uidsAfter(session, known.lastUid)
     if (uids.length <= FEW) return { uids, upTo: undefined, since: undefined }
@@ -82,7 +82,7 @@ export async function unseenIn(looking: Looking, folder: OpenFolder): Promise<Un
     return { ...recent, upTo: uids.at(-1) }
   }
   if (known) {
-    needs.log.info({ account: account.masked }, 'a folder is numbered anew; looked at again')
+    deps.log.info({ account: account.masked }, 'a folder is numbered anew; looked at again')
   }
   const recent = await sinceOldest(looking, '1:*')
   if (recent.uids.length > 0) return { ...recent, upTo: undefined }
@@ -90,10 +90,10 @@ export async function unseenIn(looking: Looking, folder: OpenFolder): Promise<Un
 }
 
 async function sinceOldest(
-  { needs, session }: Looking,
+  { deps, session }: Looking,
   range: string,
 ): Promise<Pick<Unseen, 'uids' | 'since'>> {
-  const since = await needs.oldestAlias()
+  const since = await deps.oldestAlias()
   if (!since) return { uids: [], since }
   return { uids: await session.search({ uid: range, since: dayBefore(since) }), since }
 }

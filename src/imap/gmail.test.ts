@@ -12,13 +12,13 @@ describe('Gmail’s own ids', () => {
   test('make a mail known that comes again under other numbers, sizes and Message-IDs', async () => {
     await script.start()
     script.arrive({ uid: 1, id: '1278455344230334865' })
-    await script.house().untilMails(1)
+    await script.fixture().untilMails(1)
     script.arrive({ uid: 1, id: '1278455344230334865' }, '[Gmail]/Spam')
     script.arrive({ uid: 2, id: '1278455344230334866' })
-    await script.house().untilMails(2)
-    script.house().look()
-    await script.house().until(() => script.house().folders.get('[Gmail]/Spam')?.lastUid === 1)
-    expect(script.house().mails).toHaveLength(2)
+    await script.fixture().untilMails(2)
+    script.fixture().look()
+    await script.fixture().until(() => script.fixture().folders.get('[Gmail]/Spam')?.lastUid === 1)
+    expect(script.fixture().mails).toHaveLength(2)
   })
 
   test('are what an account’s test tells', async () => {
@@ -86,37 +86,39 @@ describe('limits of the server', () => {
       }
       if (command === 'LOGIN') script.server().drop()
       script.arrive({ uid: 1 })
-      script.house().look()
-      expect(await script.house().untilHealth('failing')).toBe(words)
+      script.fixture().look()
+      expect(await script.fixture().untilHealth('failing')).toBe(words)
       script.server().state.answer = () => undefined
-      await script.house().untilMails(1)
-      await script.house().untilHealth('ok')
+      await script.fixture().untilMails(1)
+      await script.fixture().untilHealth('ok')
       expect(refusals).toBeLessThan(3)
-      expect(JSON.stringify([script.house().lines, script.house().reports])).not.toContain('canary')
+      expect(JSON.stringify([script.fixture().lines, script.fixture().reports])).not.toContain(
+        'canary',
+      )
     })
   }
 
   test('as a greeting', async () => {
     script.server().state.greeting = '* BYE Too many simultaneous connections\r\n'
     script.open()
-    expect(await script.house().untilHealth('failing')).toBe(TOO_MANY)
+    expect(await script.fixture().untilHealth('failing')).toBe(TOO_MANY)
     script.server().state.greeting = '* OK again\r\n'
-    await script.house().untilHealth('ok')
+    await script.fixture().untilHealth('ok')
   })
 })
 
 test('what was looked at is not fetched again', async () => {
   await script.start()
   script.arrive({ uid: 3 })
-  await script.house().untilMails(1)
+  await script.fixture().untilMails(1)
   script.arrive({ uid: 4, raw: mailText({ To: 'nobody@mail.test' }) })
-  await script.house().until(() => script.house().folders.get('INBOX')?.lastUid === 4)
+  await script.fixture().until(() => script.fixture().folders.get('INBOX')?.lastUid === 4)
   const searches = () => script.asked('UID SEARCH')
   const before = searches()
   script.server().say('* 7 EXISTS')
   await script.seen(() => searches() > before)
   script.arrive({ uid: 9 })
-  await script.house().untilMails(2)
+  await script.fixture().untilMails(2)
   const fetches = script.server().state.asked.filter((one) => one.startsWith('UID FETCH'))
   expect(fetches.map((one) => one.split(' ')[2])).toEqual(['3', '3', '4', '9', '9'])
 })
@@ -124,7 +126,7 @@ test('what was looked at is not fetched again', async () => {
 test('where mail stays in the account, no folder is opened for writing', async () => {
   await script.start()
   script.arrive({ uid: 1 })
-  await script.house().untilMails(1)
+  await script.fixture().untilMails(1)
   expect([script.asked('EXAMINE'), script.asked('SELECT'), script.asked('UID STORE')]).toEqual([
     3, 0, 0,
   ])

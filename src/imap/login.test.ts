@@ -9,7 +9,7 @@ import { openAccount } from './account.ts'
 import type { AccountOptions } from './options.ts'
 import { testAccount } from './test-account.ts'
 import { ANN, PASSWORD, testAccountAt } from './testing/account.ts'
-import { mailText, type TestHouse, testHouse } from './testing/fixture.ts'
+import { type ImapFixture, mailText, openImapFixture } from './testing/fixture.ts'
 import { CLIENT_SECRET, openTokenServer, REFRESH_TOKEN } from './testing/token-server.ts'
 
 const X = 'ann+x@mail.test'
@@ -18,28 +18,28 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
-function fetchFrom(port: number, changes: Partial<AccountOptions> = {}): TestHouse {
-  const house = testHouse([X])
-  closing.push(openAccount(house.needs, testAccountAt(port, changes)).close)
-  return house
+function fetchFrom(port: number, changes: Partial<AccountOptions> = {}): ImapFixture {
+  const fixture = openImapFixture([X])
+  closing.push(openAccount(fixture.deps, testAccountAt(port, changes)).close)
+  return fixture
 }
 
 /** All that the operator could read of it. */
-function told(house: TestHouse): string {
-  return JSON.stringify([house.reports, house.lines])
+function told(fixture: ImapFixture): string {
+  return JSON.stringify([fixture.reports, fixture.lines])
 }
 
 describe('a password', () => {
   test('that is wrong is told in words, and the right one is taken when it comes', async () => {
     const dovecot = await openDovecot({ users: { [ANN]: 'another' } })
     closing.push(dovecot.close)
-    const house = fetchFrom(dovecot.port)
-    expect(await house.untilHealth('failing')).toBe('the server does not accept the login')
+    const fixture = fetchFrom(dovecot.port)
+    expect(await fixture.untilHealth('failing')).toBe('the server does not accept the login')
     dovecot.setPassword(ANN, PASSWORD)
-    await house.untilHealth('ok')
+    await fixture.untilHealth('ok')
     dovecot.deliver(ANN, mailText({ To: X }))
-    await house.untilMails(1)
-    expect(told(house)).not.toContain(PASSWORD)
+    await fixture.untilMails(1)
+    expect(told(fixture)).not.toContain(PASSWORD)
   })
 
   test('of one account being wrong is nothing to the others', async () => {
@@ -68,8 +68,8 @@ describe('TLS', () => {
     setDefaultCACertificates([...getCACertificates(), readFileSync(cert, 'utf8')])
     const other = fetchFrom(dovecot.port, { tls: true, host: '127.0.0.1' })
     expect(await other.untilHealth('failing')).toContain('ERR_TLS_CERT_ALTNAME_INVALID')
-    const house = fetchFrom(dovecot.port, { tls: true, host: 'localhost' })
-    await house.untilHealth('ok')
+    const fixture = fetchFrom(dovecot.port, { tls: true, host: 'localhost' })
+    await fixture.untilHealth('ok')
     const plain = fetchFrom(dovecot.port, { tls: false, tempo: { answer: 300 } })
     await plain.untilHealth('failing')
   })
@@ -90,41 +90,41 @@ describe('OAuth2', () => {
   })
 
   test('logs in with an access token, and asks for no second one while that lives', async () => {
-    const house = fetchFrom(dovecot.port, login())
-    await house.untilHealth('ok')
+    const fixture = fetchFrom(dovecot.port, login())
+    await fixture.untilHealth('ok')
     dovecot.deliver(ANN, mailText({ To: X }))
-    await house.untilMails(1)
+    await fixture.untilMails(1)
     await dovecot.stop('SIGKILL')
     await dovecot.start()
     dovecot.deliver(ANN, mailText({ To: X }))
-    await house.untilMails(2)
+    await fixture.untilMails(2)
     expect(tokens.state.tokens.size).toBe(1)
     expect(tokens.state.introspections).toBeGreaterThan(1)
-    for (const secret of secrets) expect(told(house)).not.toContain(secret)
+    for (const secret of secrets) expect(told(fixture)).not.toContain(secret)
   })
 
   test('gets a new one shortly before the end of the old, and nobody notices', async () => {
-    const house = fetchFrom(dovecot.port, login())
-    await house.untilHealth('ok')
-    house.state.time += (3_600 - 119) * 1_000
+    const fixture = fetchFrom(dovecot.port, login())
+    await fixture.untilHealth('ok')
+    fixture.state.time += (3_600 - 119) * 1_000
     await dovecot.stop('SIGKILL')
     await dovecot.start()
     dovecot.deliver(ANN, mailText({ To: X }))
-    await house.untilMails(1)
+    await fixture.untilMails(1)
     expect(tokens.state.tokens.size).toBe(2)
-    expect(house.reports.map(({ reason }) => reason).join()).not.toContain('login')
+    expect(fixture.reports.map(({ reason }) => reason).join()).not.toContain('login')
   })
 
   test('gets a new one when the old one ended before its time, and nobody notices', async () => {
-    const house = fetchFrom(dovecot.port, login())
-    await house.untilHealth('ok')
+    const fixture = fetchFrom(dovecot.port, login())
+    await fixture.untilHealth('ok')
     tokens.endTokens()
     await dovecot.stop('SIGKILL')
     await dovecot.start()
     dovecot.deliver(ANN, mailText({ To: X }))
-    await house.untilMails(1)
+    await fixture.untilMails(1)
     expect(tokens.state.tokens.size).toBe(2)
-    expect(house.reports.map(({ reason }) => reason).join()).not.toContain('login')
+    expect(fixture.reports.map(({ reason }) => reason).join()).not.toContain('login')
   })
 
   for (const [name, status, body, words] of [
@@ -158,25 +158,25 @@ describe('OAuth2', () => {
   ] as const) {
     test(`a refresh token ${name} is told in words`, async () => {
       tokens.state.refuse = { status, body }
-      const house = fetchFrom(dovecot.port, login())
-      expect(await house.untilHealth('failing')).toContain(words)
+      const fixture = fetchFrom(dovecot.port, login())
+      expect(await fixture.untilHealth('failing')).toContain(words)
       tokens.state.refuse = undefined
-      await house.untilHealth('ok')
-      for (const secret of secrets) expect(told(house)).not.toContain(secret)
+      await fixture.untilHealth('ok')
+      for (const secret of secrets) expect(told(fixture)).not.toContain(secret)
     })
   }
 
   test('a token server that is not there is told in words', async () => {
     const oauth = { ...tokens.oauth, tokenUrl: 'http://127.0.0.1:1/token' }
-    const house = fetchFrom(dovecot.port, { login: { oauth } })
-    expect(await house.untilHealth('failing')).toBe('the token server cannot be reached')
+    const fixture = fetchFrom(dovecot.port, { login: { oauth } })
+    expect(await fixture.untilHealth('failing')).toBe('the token server cannot be reached')
   })
 
   test('a fresh token that the mail server refuses is tried once, not twice', async () => {
     const other = await openTokenServer('bob@mail.test')
     closing.push(other.close)
-    const house = fetchFrom(dovecot.port, { login: { oauth: other.oauth } })
-    expect(await house.untilHealth('failing')).toBe('the server does not accept the login')
+    const fixture = fetchFrom(dovecot.port, { login: { oauth: other.oauth } })
+    expect(await fixture.untilHealth('failing')).toBe('the server does not accept the login')
     expect(other.state.tokens.size).toBe(1)
   })
 })

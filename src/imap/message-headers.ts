@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import type { FetchMessageObject } from 'imapflow'
 import type { Address } from '../core/address.ts'
-import { type Candidates, candidates, HEAD_FIELDS } from './recipients.ts'
+import type { ImapSession } from './connection.ts'
 import { ImapFault } from './fault.ts'
 import { type Fields, readFields } from './header.ts'
-import type { ImapSession } from './connection.ts'
+import { type Candidates, candidates, HEAD_FIELDS } from './recipients.ts'
 
 /** What is known of a mail before its body is fetched. */
 export interface Head {

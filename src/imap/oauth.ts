@@ -2,7 +2,7 @@ import { ImapFault } from './fault.ts'
 import type { OAuthClient } from './options.ts'
 
 /** Access tokens of one account, fetched when the last one is about to end. */
-export interface TokenSource {
+interface TokenSource {
   /** `fresh` when it was fetched just now. */
   token(): Promise<{ token: string; fresh: boolean }>
   /** The server did not take it: the next one is fetched anew. */

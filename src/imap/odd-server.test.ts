@@ -31,10 +31,10 @@ describe('a body that is not the mail’s', () => {
       await script.start({ tempo: { answer: 150 } })
       const mail = script.arrive({ uid: 1, raw, ...lie })
       await script.seen(() => script.asked('UID FETCH 1 ') >= 3)
-      expect(script.house().mails).toEqual([])
+      expect(script.fixture().mails).toEqual([])
       Object.assign(mail, { body: raw, announce: raw.length, answersAs: 1 })
-      await script.house().untilMails(1)
-      expect(script.house().mails[0]?.raw).toBe(raw)
+      await script.fixture().untilMails(1)
+      expect(script.fixture().mails[0]?.raw).toBe(raw)
     })
   }
 
@@ -42,21 +42,21 @@ describe('a body that is not the mail’s', () => {
     await script.start()
     script.arrive({ uid: 1, raw, body: other })
     script.arrive({ uid: 2 })
-    await script.house().untilMails(1)
-    expect(script.house().mails[0]?.raw).toContain('uid 2')
+    await script.fixture().untilMails(1)
+    expect(script.fixture().mails[0]?.raw).toContain('uid 2')
     expect(
-      script.house().lines.filter((line) => line.includes('cannot be read from the server')),
+      script.fixture().lines.filter((line) => line.includes('cannot be read from the server')),
     ).toHaveLength(1)
-    expect(script.house().folders.get('INBOX')?.lastUid).toBe(2)
+    expect(script.fixture().folders.get('INBOX')?.lastUid).toBe(2)
   })
 
   test('is the trouble of that mail, not of the account: neither the connection nor its health', async () => {
     await script.start()
     for (const uid of [1, 2, 3, 4, 5]) script.arrive({ uid, raw, body: other })
     script.arrive({ uid: 6 })
-    await script.house().untilMails(1)
+    await script.fixture().untilMails(1)
     expect(script.asked('LOGIN')).toBe(1)
-    expect(script.house().reports.map(({ health }) => health)).toEqual(['starting', 'ok'])
+    expect(script.fixture().reports.map(({ health }) => health)).toEqual(['starting', 'ok'])
   })
 
   test('and ends the connection: the pauses after one mail do not add up to those after the next', async () => {
@@ -65,15 +65,15 @@ describe('a body that is not the mail’s', () => {
     // At the usual pace of 2^n such pauses the last mail would come after minutes.
     for (let uid = 1; uid <= 6; uid += 1) script.arrive({ uid, raw, announce: 4_000_000_000 })
     script.arrive({ uid: 7 })
-    await script.house().untilMails(1)
-    expect(script.house().mails[0]?.raw).toContain('uid 7')
+    await script.fixture().untilMails(1)
+    expect(script.fixture().mails[0]?.raw).toContain('uid 7')
   })
 
   test('a size that is only near the truth is no reason to doubt', async () => {
     await script.start()
     script.arrive({ uid: 1, raw, size: Math.round(raw.length * 1.08) })
     script.arrive({ uid: 2, raw, size: 10 })
-    await script.house().untilMails(2)
+    await script.fixture().untilMails(2)
   })
 })
 
@@ -87,7 +87,7 @@ describe('a server that behaves oddly', () => {
       return '% OK\r\n'
     }
     script.arrive({ uid: 1 })
-    await script.house().untilMails(1)
+    await script.fixture().untilMails(1)
     expect(hidden).toBe(0)
   })
 
@@ -107,20 +107,20 @@ describe('a server that behaves oddly', () => {
       script.server().state.mails['INBOX']?.push({ uid, raw: mailText({ To: X }, `uid ${uid}`) })
     }
     script.server().say('* 5 EXISTS')
-    await script.house().untilMails(4)
-    expect(script.house().mails.map(({ raw }) => /uid (\d)/.exec(raw)?.[1])).toEqual([
+    await script.fixture().untilMails(4)
+    expect(script.fixture().mails.map(({ raw }) => /uid (\d)/.exec(raw)?.[1])).toEqual([
       '1',
       '2',
       '4',
       '5',
     ])
     expect(
-      script.house().lines.filter((line) => line.includes('cannot be read from')),
+      script.fixture().lines.filter((line) => line.includes('cannot be read from')),
     ).toHaveLength(1)
-    expect(script.house().lines.find((line) => line.includes('cannot be read from'))).toContain(
+    expect(script.fixture().lines.find((line) => line.includes('cannot be read from'))).toContain(
       'uid=3',
     )
-    await script.house().untilHealth('ok')
+    await script.fixture().untilHealth('ok')
   })
 
   test('mail that is gone between its head and its body is passed', async () => {
@@ -132,8 +132,8 @@ describe('a server that behaves oddly', () => {
     }
     script.arrive({ uid: 1 })
     script.arrive({ uid: 2 })
-    await script.house().untilMails(1)
-    expect(script.house().mails[0]?.raw).toContain('uid 2')
+    await script.fixture().untilMails(1)
+    expect(script.fixture().mails[0]?.raw).toContain('uid 2')
   })
 
   test('flags that change while a mail is fetched are not taken for it', async () => {
@@ -143,8 +143,8 @@ describe('a server that behaves oddly', () => {
       return undefined
     }
     script.arrive({ uid: 1 })
-    await script.house().untilMails(1)
-    expect(script.house().mails[0]?.raw).toContain('uid 1')
+    await script.fixture().untilMails(1)
+    expect(script.fixture().mails[0]?.raw).toContain('uid 1')
   })
 
   test('a good-bye after which it does not close: its reason is told when no answer comes', async () => {
@@ -154,7 +154,7 @@ describe('a server that behaves oddly', () => {
       return 'silence'
     }
     script.arrive({ uid: 1 })
-    expect(await script.house().untilHealth('failing')).toContain('used up')
+    expect(await script.fixture().untilHealth('failing')).toContain('used up')
   })
 
   test('without IDLE, UIDVALIDITY in SELECT only, and no UIDNEXT at all', async () => {
@@ -165,7 +165,7 @@ describe('a server that behaves oddly', () => {
     }
     await script.start({ tempo: { watchdog: 20 } })
     script.server().state.mails['INBOX']?.push({ uid: 5, raw: mailText({ To: X }) })
-    await script.house().untilMails(1)
+    await script.fixture().untilMails(1)
   })
 
   test('that refuses to move mail and tells no UIDNEXT is not asked again before something happens', async () => {
@@ -192,9 +192,9 @@ describe('a server that behaves oddly', () => {
     // Far longer than a test may take.
     await script.start({ tempo: { answer: 600_000 } })
     const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const { needs } = script.house()
-    const { folder } = needs
-    needs.folder = async (name) => {
+    const { deps } = script.fixture()
+    const { folder } = deps
+    deps.folder = async (name) => {
       asked.resolve()
       await answer.promise
       return folder(name)
@@ -205,15 +205,17 @@ describe('a server that behaves oddly', () => {
     const closed = script.close()
     answer.resolve()
     await closed
-    expect(script.house().mails).toEqual([])
+    expect(script.fixture().mails).toEqual([])
   })
 
   test('a password that it repeats is repeated by nobody else', async () => {
     script.server().state.answer = (command) =>
       command.startsWith('LOGIN') ? `% BAD cannot parse ${command}\r\n` : undefined
     script.open()
-    await script.house().untilHealth('failing')
-    expect(JSON.stringify([script.house().lines, script.house().reports])).not.toContain('canary')
+    await script.fixture().untilHealth('failing')
+    expect(JSON.stringify([script.fixture().lines, script.fixture().reports])).not.toContain(
+      'canary',
+    )
   })
 })
 
@@ -230,11 +232,11 @@ describe('a time that cannot be read', () => {
 
   test('is before everything for who looks back: a former owner’s mail is nobody’s', async () => {
     arriveAtNoTime(1)
-    script.house().state.oldest = new Date()
+    script.fixture().state.oldest = new Date()
     await script.start()
-    expect(script.house().mails).toEqual([])
-    expect(script.house().folders.get('INBOX')?.lastUid).toBe(1)
-    expect(script.house().lines.filter((line) => line.includes('time cannot be read'))).toEqual([
+    expect(script.fixture().mails).toEqual([])
+    expect(script.fixture().folders.get('INBOX')?.lastUid).toBe(1)
+    expect(script.fixture().lines.filter((line) => line.includes('time cannot be read'))).toEqual([
       expect.stringContaining('uid=1'),
     ])
   })
@@ -242,7 +244,7 @@ describe('a time that cannot be read', () => {
   test('is now for mail that has just come', async () => {
     await script.start()
     arriveAtNoTime(1)
-    await script.house().untilMails(1)
-    expect(script.house().mails[0]?.receivedAt.getTime()).toBe(script.house().state.time)
+    await script.fixture().untilMails(1)
+    expect(script.fixture().mails[0]?.receivedAt.getTime()).toBe(script.fixture().state.time)
   })
 })

@@ -74,7 +74,7 @@ export const USUAL_TEMPO: AccountTempo = {
 }
 
 /** What this door asks of the house, for one account. */
-export interface ImapNeeds {
+export interface ImapDeps {
   /** Which of these addresses are live aliases of this account, exactly as written. */
   aliases(addresses: readonly Address[]): Promise<Recipient[]>
   /**

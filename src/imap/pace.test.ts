@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ANN, PASSWORD } from './testing/account.ts'
 import { dovecotForTests } from './testing/dovecot-account.ts'
-import { mailText, type TestHouse, testHouse } from './testing/fixture.ts'
+import { type ImapFixture, mailText, openImapFixture } from './testing/fixture.ts'
 
 const TEN = Array.from({ length: 10 }, (_, at) => `user${at}@mail.test`)
 const users = Object.fromEntries([ANN, ...TEN].map((email) => [email, PASSWORD]))
@@ -10,60 +10,60 @@ const X = 'ann+x@mail.test'
 const MINUTE = 60_000
 
 /** Lets time pass, and has somebody ask for a look so that it is noticed. */
-function pass(house: TestHouse, ms: number): void {
-  house.state.time += ms
-  house.look()
+function pass(fixture: ImapFixture, ms: number): void {
+  fixture.state.time += ms
+  fixture.look()
 }
 
 test('more messages than a minute allows come a minute later, and the account is slow meanwhile', async () => {
-  const house = await dovecot.ready([X], { limits: { messagesPerMinute: 8 } })
+  const fixture = await dovecot.ready([X], { limits: { messagesPerMinute: 8 } })
   for (let count = 0; count < 20; count += 1) dovecot.server().deliver(ANN, mailText({ To: X }))
-  expect(await house.untilHealth('slow')).toBe('near its limit of 8 messages a minute')
-  expect(house.mails).toHaveLength(8)
-  pass(house, MINUTE + 5_000)
-  await house.untilMails(16)
-  pass(house, MINUTE + 5_000)
-  await house.untilMails(20)
-  await house.untilHealth('ok')
+  expect(await fixture.untilHealth('slow')).toBe('near its limit of 8 messages a minute')
+  expect(fixture.mails).toHaveLength(8)
+  pass(fixture, MINUTE + 5_000)
+  await fixture.untilMails(16)
+  pass(fixture, MINUTE + 5_000)
+  await fixture.untilMails(20)
+  await fixture.untilHealth('ok')
   await dovecot.closeAll()
-  expect(new Set(house.mails.map(({ raw }) => raw)).size).toBe(20)
+  expect(new Set(fixture.mails.map(({ raw }) => raw)).size).toBe(20)
 })
 
 test('more bytes than a day allows come a day later, in their order', async () => {
-  const house = await dovecot.ready([X], { limits: { bytesPerDay: 400_000 } })
+  const fixture = await dovecot.ready([X], { limits: { bytesPerDay: 400_000 } })
   for (const body of ['one', 'two', 'three']) {
     dovecot.server().deliver(ANN, mailText({ To: X }, `${body} ${'x'.repeat(150_000)}`))
   }
-  expect(await house.untilHealth('slow')).toBe('near its limit of 0 MB a day')
-  expect(house.mails).toHaveLength(2)
-  pass(house, 23 * 60 * MINUTE)
+  expect(await fixture.untilHealth('slow')).toBe('near its limit of 0 MB a day')
+  expect(fixture.mails).toHaveLength(2)
+  pass(fixture, 23 * 60 * MINUTE)
   dovecot.server().deliver(ANN, mailText({ To: X }, 'small'))
-  pass(house, 2 * 60 * MINUTE)
-  await house.untilMails(4)
-  await house.untilHealth('ok')
-  const bodies = house.mails.map(({ raw }) => raw.split('\r\n\r\n')[1]?.split(' ')[0]?.trim())
+  pass(fixture, 2 * 60 * MINUTE)
+  await fixture.untilMails(4)
+  await fixture.untilHealth('ok')
+  const bodies = fixture.mails.map(({ raw }) => raw.split('\r\n\r\n')[1]?.split(' ')[0]?.trim())
   expect(bodies).toEqual(['one', 'two', 'three', 'small'])
 })
 
 test('ten accounts at once take one connection each, and each mail once', async () => {
   const before = Math.round(process.memoryUsage.rss() / 1_000_000)
-  const houses = TEN.map((email) => {
-    const house = testHouse([email.replace('@', '+x@')])
-    dovecot.open(house, { email: email as typeof ANN })
-    return { email, house }
+  const fixtures = TEN.map((email) => {
+    const fixture = openImapFixture([email.replace('@', '+x@')])
+    dovecot.open(fixture, { email: email as typeof ANN })
+    return { email, fixture }
   })
-  await Promise.all(houses.map(({ house }) => house.untilHealth('ok')))
-  for (const { email } of houses) {
+  await Promise.all(fixtures.map(({ fixture }) => fixture.untilHealth('ok')))
+  for (const { email } of fixtures) {
     for (let count = 0; count < 10; count += 1) {
       dovecot.server().deliver(email, mailText({ To: email.replace('@', '+x@') }))
     }
   }
-  await Promise.all(houses.map(({ house }) => house.untilMails(10)))
+  await Promise.all(fixtures.map(({ fixture }) => fixture.untilMails(10)))
   const sockets = process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap')
   const megabytes = Math.round(process.memoryUsage.rss() / 1_000_000)
   process.stdout.write(
     `ten accounts: ${sockets.length} connections, ${megabytes} MB (${before} before)\n`,
   )
   expect(sockets).toHaveLength(10)
-  expect(houses.map(({ house }) => house.mails.length)).toEqual(TEN.map(() => 10))
+  expect(fixtures.map(({ fixture }) => fixture.mails.length)).toEqual(TEN.map(() => 10))
 })

@@ -1,7 +1,7 @@
 import { ImapFault } from './fault.ts'
 
 /** Mails that the server could not show us whole. They must not keep those behind them for ever. */
-export interface Doubts {
+export interface PoisonMails {
   /** True when it was tried often enough. */
   given(mail: Place): boolean
   /** Fetches these mails, and remembers when that fails. */
@@ -22,7 +22,7 @@ const ENOUGH = 3
 const CHANCE = 0.1
 const MAX_MAILS = 1_000
 
-export function openDoubts(): Doubts {
+export function openPoisonMails(): PoisonMails {
   const doubts = new Map<string, number>()
   // By folder and numbering: up to which UID each mail is fetched alone.
   const careful = new Map<string, number>()

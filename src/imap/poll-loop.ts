@@ -1,13 +1,13 @@
 import type { Pause } from './budget.ts'
 import { ImapFault } from './fault.ts'
-import { folderMarks, type SpecialFolders, listFolders, specialFolders } from './folders.ts'
 import type { Looking } from './fetch-new.ts'
+import { folderMarks, listFolders, type SpecialFolders, specialFolders } from './folders.ts'
+import type { AccountTempo } from './options.ts'
 import type { Removals } from './removal.ts'
 import { openVisits } from './visits.ts'
-import type { AccountTempo } from './options.ts'
 
 /** Looks at an account's folders over one connection. INBOX is open after each, so that the server tells of its mail. */
-export interface Rounds {
+interface Rounds {
   /** At INBOX, where the server has just told of something. */
   here(): Promise<Pause | undefined>
   /** At every folder whose UIDNEXT is not where it was, then at mail that was deferred. */
@@ -16,7 +16,7 @@ export interface Rounds {
   stayAwake(): Promise<void>
 }
 
-export interface RoundsOptions {
+interface RoundsOptions {
   looking: Looking
   removals: Removals | undefined
   special: SpecialFolders
@@ -24,7 +24,7 @@ export interface RoundsOptions {
 
 const INBOX = 'INBOX'
 
-export function openRounds({ looking, removals, special }: RoundsOptions): Rounds {
+function openRounds({ looking, removals, special }: RoundsOptions): Rounds {
   const { spam, trash } = special
   const visits = openVisits({ looking, removals, trash })
   const unlessRefused = spamGuard(looking, spam)
@@ -69,7 +69,7 @@ export function openRounds({ looking, removals, special }: RoundsOptions): Round
 }
 
 /** Looks at the spam folder, if there is one. INBOX must not suffer where only this folder is refused. */
-function spamGuard({ session, needs, account }: Looking, spam: string | undefined) {
+function spamGuard({ session, deps, account }: Looking, spam: string | undefined) {
   let told = false
   return async <T>(look: (name: string) => Promise<T>): Promise<T | undefined> => {
     if (!spam) return undefined
@@ -77,16 +77,16 @@ function spamGuard({ session, needs, account }: Looking, spam: string | undefine
       return await look(spam)
     } catch (error) {
       if (session.fault() || !(error instanceof ImapFault) || error.kind !== 'lost') throw error
-      if (!told) needs.log.warn({ account: account.masked }, 'the spam folder cannot be looked at')
+      if (!told) deps.log.warn({ account: account.masked }, 'the spam folder cannot be looked at')
       told = true
       return undefined
     }
   }
 }
 
-export interface Watch {
+interface Watch {
   looking: Looking
-  bell: Bell
+  bell: WakeSignal
   /** Undefined: what was fetched stays in the account. */
   removals: Removals | undefined
   tempo: AccountTempo
@@ -101,7 +101,7 @@ export interface Watch {
  */
 export async function watch(part: Watch): Promise<void> {
   const { looking, bell, removals } = part
-  const { session, ended, needs } = looking
+  const { session, ended, deps } = looking
   const special = specialFolders(await listFolders(session))
   const rounds = openRounds({ looking, removals, special })
   let pause = await rounds.moved()
@@ -113,7 +113,7 @@ export async function watch(part: Watch): Promise<void> {
     if (ended.aborted) return
     const fault = session.fault()
     if (fault) throw fault
-    if (pause && waitMs(pause, needs.now()) > 0) {
+    if (pause && waitMs(pause, deps.now()) > 0) {
       await rounds.stayAwake()
       continue
     }
@@ -130,7 +130,7 @@ export async function watch(part: Watch): Promise<void> {
 
 function restMs({ tempo, random, looking }: Watch, pause: Pause | undefined): number {
   const watchdog = tempo.watchdog * (0.8 + 0.4 * random())
-  return pause ? Math.min(watchdog, waitMs(pause, looking.needs.now())) : watchdog
+  return pause ? Math.min(watchdog, waitMs(pause, looking.deps.now())) : watchdog
 }
 
 // No pause is longer. One that seems to be was agreed on before the clock was set back.
@@ -142,15 +142,15 @@ function waitMs({ until }: Pause, now: Date): number {
 }
 
 /** Why somebody should look up. */
-export type Ring = 'news' | 'asked' | 'end'
+type Ring = 'news' | 'asked' | 'end'
 
-export interface Bell {
+export interface WakeSignal {
   ring(why: Ring): void
   /** Resolves at once when it rang since the last time, else when it rings or the time is over; with what was rung. */
   heard(withinMs: number): Promise<ReadonlySet<Ring>>
 }
 
-export function openBell(): Bell {
+export function openWakeSignal(): WakeSignal {
   let rung = new Set<Ring>()
   let wake = () => {}
   return {
@@ -174,7 +174,7 @@ export function openBell(): Bell {
 }
 
 /** Rings at once, and after that at most once in each `restMs`, however often it is called. */
-export function seldom(ring: () => void, restMs: number): { call(): void; stop(): void } {
+export function throttle(ring: () => void, restMs: number): { call(): void; stop(): void } {
   let resting: NodeJS.Timeout | undefined
   let again = false
   function rest(): void {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { candidates } from './recipients.ts'
 import { readFields } from './header.ts'
+import { candidates } from './recipients.ts'
 
 function candidatesOf(...lines: string[]): string[] {
   const text = `${lines.join('\r\n')}\r\n\r\nTo: body@x.test\r\n`

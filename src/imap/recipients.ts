@@ -1,4 +1,4 @@
-import { type Address, parseAddress, hostOf, localOf } from '../core/address.ts'
+import { type Address, hostOf, localOf, parseAddress } from '../core/address.ts'
 import type { Field } from './header.ts'
 
 /** The fields that are asked for before any body: who a mail is for, and which mail it is. */
@@ -119,7 +119,7 @@ function commentEnd(value: string, at: number): number {
 
 // Limits: a route with commas (`<@a,@b:c@d>`) is read as no address; nobody has written one for thirty years.
 
-export interface Mailbox {
+interface Mailbox {
   account: Address
   /** Whether it is at Gmail, which files one copy of a mail, whoever of us it is for. */
   gmail: boolean

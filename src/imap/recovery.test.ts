@@ -3,7 +3,7 @@ import { openAccount } from './account.ts'
 import type { AccountOptions } from './options.ts'
 import { ANN, testAccountAt } from './testing/account.ts'
 import { dovecotForTests } from './testing/dovecot-account.ts'
-import { mailText, type TestHouse, testHouse } from './testing/fixture.ts'
+import { type ImapFixture, mailText, openImapFixture } from './testing/fixture.ts'
 import { openProxy } from './testing/proxy.ts'
 import { asOwner } from './testing/view.ts'
 
@@ -18,23 +18,27 @@ beforeEach(() => {
 })
 
 /** What was kept, by what was written in it. */
-const bodiesOf = (house: TestHouse) =>
-  house.mails.map(({ raw }) => raw.split('\r\n\r\n')[1]?.trim() ?? '').toSorted()
+const bodiesOf = (fixture: ImapFixture) =>
+  fixture.mails.map(({ raw }) => raw.split('\r\n\r\n')[1]?.trim() ?? '').toSorted()
 
 describe('a connection that is cut', () => {
   /** One mail in each folder that is already there, one that comes when all is quiet. */
-  async function fetchThree(house: TestHouse, port: number, changes: Partial<AccountOptions> = {}) {
-    const { length } = house.mails
+  async function fetchThree(
+    fixture: ImapFixture,
+    port: number,
+    changes: Partial<AccountOptions> = {},
+  ) {
+    const { length } = fixture.mails
     const say = (what: string) => mailText({ To: X }, `${what} ${length}`)
     dovecot.server().deliver(ANN, say('inbox'))
     dovecot.server().deliver(ANN, say('spam'), { folder: 'Spam' })
-    const account = openAccount(house.needs, testAccountAt(port, changes))
-    await house.untilMails(length + 2)
+    const account = openAccount(fixture.deps, testAccountAt(port, changes))
+    await fixture.untilMails(length + 2)
     dovecot.server().deliver(ANN, say('later'))
-    await house.untilMails(length + 3)
+    await fixture.untilMails(length + 3)
     await account.close()
     const fresh = ['inbox', 'later', 'spam'].map((what) => `${what} ${length}`)
-    expect(bodiesOf(house)).toEqual([...new Set([...bodiesOf(house), ...fresh])].toSorted())
+    expect(bodiesOf(fixture)).toEqual([...new Set([...bodiesOf(fixture), ...fresh])].toSorted())
   }
 
   for (const [name, when, deleteAfterFetch] of [
@@ -44,46 +48,46 @@ describe('a connection that is cut', () => {
   ] as const) {
     test(`${name}: each mail is kept once`, { timeout: 120_000 }, async () => {
       const proxy = await openProxy(dovecot.server().port)
-      const house = await dovecot.ready([X])
+      const fixture = await dovecot.ready([X])
       await dovecot.closeAll()
-      await fetchThree(house, proxy.port, { deleteAfterFetch })
+      await fetchThree(fixture, proxy.port, { deleteAfterFetch })
       const lines = proxy.state.lines.length
       expect(lines).toBeGreaterThan(12)
       for (let line = 1; line <= lines; line += 1) {
         proxy.cutAt({ line, when })
-        await fetchThree(house, proxy.port, { deleteAfterFetch })
+        await fetchThree(fixture, proxy.port, { deleteAfterFetch })
       }
-      expect(house.mails).toHaveLength(3 * (lines + 1))
+      expect(fixture.mails).toHaveLength(3 * (lines + 1))
       await proxy.close()
     })
   }
 
   test('again and again is nobody’s business while it comes back', async () => {
     const proxy = await openProxy(dovecot.server().port)
-    const house = testHouse([X])
-    const account = openAccount(house.needs, testAccountAt(proxy.port))
-    await house.untilHealth('ok')
+    const fixture = openImapFixture([X])
+    const account = openAccount(fixture.deps, testAccountAt(proxy.port))
+    await fixture.untilHealth('ok')
     for (const hour of [1, 2, 3, 4]) {
       // Gmail ends each connection after about an hour.
-      house.state.time += hour * 3_600_000
+      fixture.state.time += hour * 3_600_000
       proxy.drop()
       dovecot.server().deliver(ANN, mailText({ To: X }, `hour ${hour}`))
-      await house.untilMails(hour)
+      await fixture.untilMails(hour)
       await proxy.until(({ lines }) => lines.at(-1) === 'IDLE')
     }
     await account.close()
-    expect(house.reports.map(({ health }) => health)).toEqual(['starting', 'ok'])
+    expect(fixture.reports.map(({ health }) => health)).toEqual(['starting', 'ok'])
     expect(proxy.state.connections).toBe(5)
     await proxy.close()
   })
 
   test('at once, each time, is told', async () => {
     const proxy = await openProxy(dovecot.server().port)
-    const house = testHouse([X])
-    const account = openAccount(house.needs, testAccountAt(proxy.port))
-    await house.untilHealth('ok')
+    const fixture = openImapFixture([X])
+    const account = openAccount(fixture.deps, testAccountAt(proxy.port))
+    await fixture.untilHealth('ok')
     await proxy.close()
-    expect(await house.untilHealth('failing')).toBe('the server cannot be reached (ECONNREFUSED)')
+    expect(await fixture.untilHealth('failing')).toBe('the server cannot be reached (ECONNREFUSED)')
     await account.close()
   })
 })
@@ -91,30 +95,30 @@ describe('a connection that is cut', () => {
 describe('a server that goes away', () => {
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     test(`${signal}, and comes back`, async () => {
-      const house = await dovecot.ready([X])
+      const fixture = await dovecot.ready([X])
       await dovecot.server().stop(signal)
-      expect(await house.untilHealth('failing')).toContain('cannot be reached')
+      expect(await fixture.untilHealth('failing')).toContain('cannot be reached')
       dovecot.server().deliver(ANN, mailText({ To: X }, 'while it was down'))
       await dovecot.server().start()
-      await house.untilMails(1)
-      await house.untilHealth('ok')
+      await fixture.untilMails(1)
+      await fixture.untilHealth('ok')
       dovecot.server().deliver(ANN, mailText({ To: X }, 'after it'))
-      await house.untilMails(2)
-      expect(bodiesOf(house)).toEqual(['after it', 'while it was down'])
+      await fixture.untilMails(2)
+      expect(bodiesOf(fixture)).toEqual(['after it', 'while it was down'])
     })
   }
 
   test('but keeps the connection open: noticed when no answer comes', async () => {
     const proxy = await openProxy(dovecot.server().port)
-    const house = testHouse([X])
+    const fixture = openImapFixture([X])
     const tempo = { answer: 300, watchdog: 50 }
-    const account = openAccount(house.needs, testAccountAt(proxy.port, { tempo }))
-    await house.untilHealth('ok')
+    const account = openAccount(fixture.deps, testAccountAt(proxy.port, { tempo }))
+    await fixture.untilHealth('ok')
     proxy.state.rewrite = () => ''
     dovecot.server().deliver(ANN, mailText({ To: X }))
-    await house.untilHealth('failing')
+    await fixture.untilHealth('failing')
     proxy.state.rewrite = (chunk) => chunk
-    await house.untilMails(1)
+    await fixture.untilMails(1)
     await account.close()
     await proxy.close()
   })
@@ -123,114 +127,114 @@ describe('a server that goes away', () => {
 test('mail that the server does not tell of is found by UIDNEXT', async () => {
   const proxy = await openProxy(dovecot.server().port)
   proxy.state.rewrite = (chunk) => chunk.replace(/^\* \d+ (EXISTS|RECENT)\r\n/gm, '')
-  const house = testHouse([X])
-  const account = openAccount(house.needs, testAccountAt(proxy.port, { tempo: { watchdog: 30 } }))
-  await house.untilHealth('ok')
+  const fixture = openImapFixture([X])
+  const account = openAccount(fixture.deps, testAccountAt(proxy.port, { tempo: { watchdog: 30 } }))
+  await fixture.untilHealth('ok')
   dovecot.server().deliver(ANN, mailText({ To: X }))
-  await house.untilMails(1)
+  await fixture.untilMails(1)
   expect(proxy.state.connections).toBe(1)
   await account.close()
   await proxy.close()
 })
 
 describe('UIDs that begin anew', () => {
-  async function anew(name: string): Promise<TestHouse> {
-    const house = await dovecot.ready([X])
-    house.state.oldest = new Date(Date.now() - 60_000)
+  async function anew(name: string): Promise<ImapFixture> {
+    const fixture = await dovecot.ready([X])
+    fixture.state.oldest = new Date(Date.now() - 60_000)
     dovecot.server().deliver(ANN, mailText({ To: X }, 'before'), { folder: name })
-    house.look()
-    await house.untilMails(1)
-    return house
+    fixture.look()
+    await fixture.untilMails(1)
+    return fixture
   }
 
   for (const name of ['INBOX', 'Spam']) {
     test(`${name} is looked at again, and what was kept is known`, async () => {
-      const house = await anew(name)
-      const { uidValidity } = house.folders.get(name) ?? {}
+      const fixture = await anew(name)
+      const { uidValidity } = fixture.folders.get(name) ?? {}
       await dovecot.server().stop()
       dovecot.server().forgetUids(ANN, name)
       // Older than what was kept, it comes before that in the new numbering.
       const at = new Date(Date.now() - 30_000)
       dovecot.server().deliver(ANN, mailText({ To: X }, 'meanwhile'), { folder: name, at })
       await dovecot.server().start()
-      await house.untilMails(2)
+      await fixture.untilMails(2)
       dovecot.server().deliver(ANN, mailText({ To: X }, 'after'), { folder: name })
-      house.look()
-      await house.untilMails(3)
-      expect(bodiesOf(house)).toEqual(['after', 'before', 'meanwhile'])
-      expect(house.folders.get(name)?.uidValidity).not.toBe(uidValidity)
+      fixture.look()
+      await fixture.untilMails(3)
+      expect(bodiesOf(fixture)).toEqual(['after', 'before', 'meanwhile'])
+      expect(fixture.folders.get(name)?.uidValidity).not.toBe(uidValidity)
     })
   }
 
   test('a folder that was deleted and made again, under our eyes', async () => {
-    const house = await anew('Spam')
+    const fixture = await anew('Spam')
     await asOwner(dovecot.server().port, async (client) => {
       await client.mailboxDelete('Spam')
       await client.mailboxCreate('Spam')
     })
     dovecot.server().deliver(ANN, mailText({ To: X }, 'in the new one'), { folder: 'Spam' })
-    house.look()
-    await house.untilMails(2)
-    expect(house.reports.map(({ health }) => health)).toEqual(['starting', 'ok'])
+    fixture.look()
+    await fixture.untilMails(2)
+    expect(fixture.reports.map(({ health }) => health)).toEqual(['starting', 'ok'])
   })
 
   test('smaller ones under the same UIDVALIDITY', async () => {
-    const house = await anew('INBOX')
-    const state = house.folders.get('INBOX')
+    const fixture = await anew('INBOX')
+    const state = fixture.folders.get('INBOX')
     await dovecot.closeAll()
-    house.folders.set('INBOX', { uidValidity: state?.uidValidity ?? 0, lastUid: 1_000_000 })
+    fixture.folders.set('INBOX', { uidValidity: state?.uidValidity ?? 0, lastUid: 1_000_000 })
     dovecot.server().deliver(ANN, mailText({ To: X }, 'after'))
-    dovecot.open(house)
-    await house.untilMails(2)
-    expect(bodiesOf(house)).toEqual(['after', 'before'])
+    dovecot.open(fixture)
+    await fixture.untilMails(2)
+    expect(bodiesOf(fixture)).toEqual(['after', 'before'])
   })
 })
 
 describe('a house that dies', () => {
   for (const moment of ['beforeCommit', 'afterCommit'] as const) {
     test(`${moment}: the mail is there once when it lives again`, async () => {
-      const house = await dovecot.ready([X, 'ann+y@mail.test'])
+      const fixture = await dovecot.ready([X, 'ann+y@mail.test'])
       const died = Promise.withResolvers<void>()
-      house.state[moment] = () => {
+      fixture.state[moment] = () => {
         died.resolve()
         throw new Error('the process is gone')
       }
       dovecot.server().deliver(ANN, mailText({ To: `${X}, ann+y@mail.test` }, 'one'))
       await died.promise
       await dovecot.closeAll()
-      house.state[moment] = () => {}
-      dovecot.open(house)
+      fixture.state[moment] = () => {}
+      dovecot.open(fixture)
       dovecot.server().deliver(ANN, mailText({ To: X }, 'two'))
-      await house.untilMails(3)
+      await fixture.untilMails(3)
       await dovecot.closeAll()
-      expect(bodiesOf(house)).toEqual(['one', 'one', 'two'])
-      expect(house.to(X)).toHaveLength(2)
+      expect(bodiesOf(fixture)).toEqual(['one', 'one', 'two'])
+      expect(fixture.to(X)).toHaveLength(2)
     })
   }
 
   test('a store that fails once is asked again, and the account is not lost', async () => {
-    const house = await dovecot.ready([X])
+    const fixture = await dovecot.ready([X])
     let failures = 3
-    house.state.beforeCommit = () => {
+    fixture.state.beforeCommit = () => {
       failures -= 1
       if (failures >= 0) throw new Error('disk full')
     }
     dovecot.server().deliver(ANN, mailText({ To: X }))
-    await house.untilMails(1)
-    await house.untilHealth('ok')
-    expect(house.lines.filter((line) => line.includes('disk full'))).toHaveLength(3)
+    await fixture.untilMails(1)
+    await fixture.untilHealth('ok')
+    expect(fixture.lines.filter((line) => line.includes('disk full'))).toHaveLength(3)
   })
 })
 
 test('a house that closes leaves no connection, whether it is idle, connecting or waiting', async () => {
   const proxy = await openProxy(dovecot.server().port)
-  const house = testHouse([X])
-  const account = openAccount(house.needs, testAccountAt(proxy.port))
-  await house.untilHealth('ok')
+  const fixture = openImapFixture([X])
+  const account = openAccount(fixture.deps, testAccountAt(proxy.port))
+  await fixture.untilHealth('ok')
   await account.close()
   await proxy.until(({ open }) => open === 0)
-  await openAccount(house.needs, testAccountAt(proxy.port)).close()
-  await openAccount(house.needs, testAccountAt(1)).close()
+  await openAccount(fixture.deps, testAccountAt(proxy.port)).close()
+  await openAccount(fixture.deps, testAccountAt(1)).close()
   await proxy.until(({ open }) => open === 0)
   await proxy.close()
 })

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { openAccount } from './account.ts'
 import { ANN, testAccountAt } from './testing/account.ts'
 import { dovecotForTests } from './testing/dovecot-account.ts'
-import { mailText, testHouse } from './testing/fixture.ts'
+import { mailText, openImapFixture } from './testing/fixture.ts'
 import { openProxy } from './testing/proxy.ts'
 import { asOwner, viewOf } from './testing/view.ts'
 
@@ -26,15 +26,15 @@ const bodies = (mails: { raw: string }[]) =>
 describe('where fetched mail is removed', () => {
   test('it goes, from INBOX and Spam and from the trash; what is others’ stays', async () => {
     const proxy = await openProxy(dovecot.server().port)
-    const house = testHouse([X])
-    const account = openAccount(house.needs, testAccountAt(proxy.port, REMOVING))
-    await house.untilHealth('ok')
+    const fixture = openImapFixture([X])
+    const account = openAccount(fixture.deps, testAccountAt(proxy.port, REMOVING))
+    await fixture.untilHealth('ok')
     dovecot.server().deliver(ANN, mailText({ To: ANN }, 'own trash'), { folder: 'Trash' })
     dovecot.server().deliver(ANN, mailText({ To: ANN }, 'own mail'))
     dovecot.server().deliver(ANN, mailText({ To: X }, 'fetched'))
     dovecot.server().deliver(ANN, mailText({ To: X }, 'fetched as well'), { folder: 'Spam' })
-    house.look()
-    await house.untilMails(2)
+    fixture.look()
+    await fixture.untilMails(2)
     // The last thing it does is to empty the trash and to wait in INBOX again.
     await proxy.until(({ lines }) => expunges(lines) === 2 && lines.at(-1) === 'IDLE')
     const view = await viewOf(dovecot.server().port)
@@ -47,23 +47,23 @@ describe('where fetched mail is removed', () => {
   })
 
   test('mail that found no room stays', async () => {
-    const house = await dovecot.ready([X], REMOVING)
-    house.state.full = true
+    const fixture = await dovecot.ready([X], REMOVING)
+    fixture.state.full = true
     dovecot.server().deliver(ANN, mailText({ To: X }, 'no room'))
-    await house.until(() => house.lines.some((line) => line.includes('no room')))
+    await fixture.until(() => fixture.lines.some((line) => line.includes('no room')))
     await dovecot.closeAll()
     expect(bodies((await viewOf(dovecot.server().port)).INBOX)).toEqual(['no room'])
   })
 
   test('mail that may name more aliases than were read stays', async () => {
     const proxy = await openProxy(dovecot.server().port)
-    const house = testHouse([X])
-    const account = openAccount(house.needs, testAccountAt(proxy.port, REMOVING))
-    await house.untilHealth('ok')
+    const fixture = openImapFixture([X])
+    const account = openAccount(fixture.deps, testAccountAt(proxy.port, REMOVING))
+    await fixture.untilHealth('ok')
     const many = Array.from({ length: 1_000 }, (_, number) => `n${number}@elsewhere.test`)
     dovecot.server().deliver(ANN, mailText({ To: [X, ...many].join(',\r\n ') }, 'for many'))
     dovecot.server().deliver(ANN, mailText({ To: X }, 'for one'))
-    await house.untilMails(2)
+    await fixture.untilMails(2)
     await proxy.until(({ lines }) => expunges(lines) === 1 && lines.at(-1) === 'IDLE')
     expect(bodies((await viewOf(dovecot.server().port)).INBOX)).toEqual(['for many'])
     await account.close()
@@ -76,24 +76,26 @@ describe('where fetched mail is removed', () => {
   ] as const) {
     test(`${name} that is refused is told once, and done after a later look`, async () => {
       const proxy = await openProxy(dovecot.server().port)
-      const house = testHouse([X])
-      const account = openAccount(house.needs, testAccountAt(proxy.port, REMOVING))
-      await house.untilHealth('ok')
+      const fixture = openImapFixture([X])
+      const account = openAccount(fixture.deps, testAccountAt(proxy.port, REMOVING))
+      await fixture.untilHealth('ok')
       proxy.state.refuse = command
       dovecot.server().deliver(ANN, mailText({ To: X }, 'one'))
-      await house.until(() => house.lines.some((line) => line.includes('does not let us remove')))
+      await fixture.until(() =>
+        fixture.lines.some((line) => line.includes('does not let us remove')),
+      )
       await proxy.until(({ lines }) => lines.at(-1) === 'IDLE')
       dovecot.server().deliver(ANN, mailText({ To: X }, 'two'))
-      await house.untilMails(2)
+      await fixture.untilMails(2)
       await proxy.until(({ lines }) => lines.at(-1) === 'IDLE')
       proxy.state.refuse = undefined
       dovecot.server().deliver(ANN, mailText({ To: X }, 'three'))
       await proxy.until(({ lines }) => expunges(lines) === 1 && lines.at(-1) === 'IDLE')
       const view = await viewOf(dovecot.server().port)
       expect([...view.INBOX, ...view.Trash]).toEqual([])
-      expect(bodies(house.mails)).toEqual(['one', 'two', 'three'])
-      expect(house.lines.filter((line) => line.includes('does not let us'))).toHaveLength(1)
-      expect(house.reports.map(({ health }) => health)).toEqual(['starting', 'ok'])
+      expect(bodies(fixture.mails)).toEqual(['one', 'two', 'three'])
+      expect(fixture.lines.filter((line) => line.includes('does not let us'))).toHaveLength(1)
+      expect(fixture.reports.map(({ health }) => health)).toEqual(['starting', 'ok'])
       await account.close()
       await proxy.close()
     })
@@ -107,14 +109,14 @@ describe('where fetched mail is removed', () => {
     await renumber()
     await dovecot.server().start()
     const proxy = await openProxy(dovecot.server().port)
-    const house = testHouse([X])
-    house.state.oldest = new Date(Date.now() - 60_000)
-    const account = openAccount(house.needs, testAccountAt(proxy.port, REMOVING))
-    await house.untilHealth('ok')
+    const fixture = openImapFixture([X])
+    fixture.state.oldest = new Date(Date.now() - 60_000)
+    const account = openAccount(fixture.deps, testAccountAt(proxy.port, REMOVING))
+    await fixture.untilHealth('ok')
     proxy.state.refuse = 'UID MOVE'
     dovecot.server().deliver(ANN, mailText({ To: X }, 'kept'))
-    await house.until(() => house.lines.some((line) => line.includes('does not let us remove')))
-    expect(house.folders.get('INBOX')?.lastUid).toBe(1)
+    await fixture.until(() => fixture.lines.some((line) => line.includes('does not let us remove')))
+    expect(fixture.folders.get('INBOX')?.lastUid).toBe(1)
     await renumber()
     const early = new Date(Date.now() - 40_000)
     for (const body of ['own mail', 'own mail too', 'own mail as well']) {
@@ -123,7 +125,7 @@ describe('where fetched mail is removed', () => {
     proxy.state.refuse = undefined
     await dovecot.server().start()
     dovecot.server().deliver(ANN, mailText({ To: X }, 'another'))
-    await house.untilMails(2)
+    await fixture.untilMails(2)
     await proxy.until(({ lines }) => expunges(lines) > 0 && lines.at(-1) === 'IDLE')
     const { INBOX } = await viewOf(dovecot.server().port)
     expect(bodies(INBOX)).toEqual(['own mail', 'own mail too', 'own mail as well'])
@@ -134,15 +136,15 @@ describe('where fetched mail is removed', () => {
   test('without a trash all stays, and the operator hears of it once', async () => {
     const proxy = await openProxy(dovecot.server().port)
     proxy.state.rewrite = (chunk) => chunk.replace(/\* LIST [^\r]*Trash\r\n/, '')
-    const house = testHouse([X])
-    const account = openAccount(house.needs, testAccountAt(proxy.port, REMOVING))
-    await house.untilHealth('ok')
+    const fixture = openImapFixture([X])
+    const account = openAccount(fixture.deps, testAccountAt(proxy.port, REMOVING))
+    await fixture.untilHealth('ok')
     for (const count of [1, 2]) {
       dovecot.server().deliver(ANN, mailText({ To: X }))
-      await house.untilMails(count)
+      await fixture.untilMails(count)
       await proxy.until(({ lines }) => lines.at(-1) === 'IDLE')
     }
-    expect(house.lines.filter((line) => line.includes('fetched mail stays'))).toHaveLength(1)
+    expect(fixture.lines.filter((line) => line.includes('fetched mail stays'))).toHaveLength(1)
     expect((await viewOf(dovecot.server().port)).INBOX).toHaveLength(2)
     await account.close()
     await proxy.close()

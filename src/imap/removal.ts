@@ -1,7 +1,7 @@
 import type { Log } from '../core/log.ts'
+import type { ImapSession } from './connection.ts'
 import { ImapFault } from './fault.ts'
 import { openFolder } from './folders.ts'
-import type { ImapSession } from './connection.ts'
 
 /** Mail that was kept here and is to go from the account. In memory: what a crash forgets stays in the account. */
 export interface Removals {

@@ -1,12 +1,12 @@
+import { type ImapSession, openLogin } from './connection.ts'
 import { ImapFault } from './fault.ts'
 import { type ListedFolder, listFolders, specialFolders } from './folders.ts'
-import { openLogin, type ImapSession } from './connection.ts'
 import { type AccountOptions, USUAL_LIMITS, USUAL_TEMPO } from './options.ts'
 
 /** How a login went, for the operator to read. */
-export type AccountTest = { ok: false; reason: string } | ({ ok: true } & AccountFacts)
+type AccountTest = { ok: false; reason: string } | ({ ok: true } & AccountFacts)
 
-export interface AccountFacts {
+interface AccountFacts {
   folders: ListedFolder[]
   /** The folders that are looked at beside INBOX, or moved to; undefined: there is none. */
   spam: string | undefined

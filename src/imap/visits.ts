@@ -1,11 +1,11 @@
 import type { Pause } from './budget.ts'
 import { retryDeferred } from './deferred.ts'
-import { type FolderMarks, folderMarks, openFolder } from './folders.ts'
 import { type Looking, lookAt, type OpenFolder } from './fetch-new.ts'
+import { type FolderMarks, folderMarks, openFolder } from './folders.ts'
 import type { Removals } from './removal.ts'
 
 /** Looks at one folder at a time over one connection, and remembers how far each was looked at. */
-export interface Visits {
+interface Visits {
   /** The name of the folder that is open, and shows all that we know of. */
   open(): string | undefined
   /** Forgets what was tried to be removed in the last round. */
@@ -27,7 +27,7 @@ interface VisitsOptions {
 }
 
 export function openVisits({ looking, removals, trash }: VisitsOptions): Visits {
-  const { session, needs } = looking
+  const { session, deps } = looking
   // As far as we have looked at each folder.
   const seen = new Map<string, FolderMarks>()
   let open: OpenFolder | undefined
@@ -48,8 +48,8 @@ export function openVisits({ looking, removals, trash }: VisitsOptions): Visits 
     if (!pause) {
       // All of it was looked at under this numbering: what was deferred under another is deferred anew, or gone.
       if (seen.get(name)?.uidValidity !== uidValidity)
-        await needs.dropDeferred(name, uidValidity, [])
-      const state = await needs.folder(name)
+        await deps.dropDeferred(name, uidValidity, [])
+      const state = await deps.folder(name)
       const uidNext = Math.max(folder.uidNext ?? 0, (state?.lastUid ?? 0) + 1)
       seen.set(name, { uidValidity, uidNext })
     }
@@ -73,7 +73,7 @@ export function openVisits({ looking, removals, trash }: VisitsOptions): Visits 
     lookAgain: async () => (open ? lookAround({ ...open, uidNext: undefined }) : undefined),
     async retry(name) {
       const marks = seen.get(name)
-      if (!marks || (await needs.deferred(name, marks.uidValidity)).length === 0) return false
+      if (!marks || (await deps.deferred(name, marks.uidValidity)).length === 0) return false
       const folder = open?.name === name ? open : await openAnew(name)
       if (folder.uidValidity !== marks.uidValidity) return false
       const more = await retryDeferred(looking, folder)

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { openBell, seldom } from './poll-loop.ts'
+import { openWakeSignal, throttle } from './poll-loop.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 test('who listens hears what rang before, once', async () => {
-  const bell = openBell()
+  const bell = openWakeSignal()
   bell.ring('news')
   bell.ring('asked')
   bell.ring('news')
@@ -16,7 +16,7 @@ test('who listens hears what rang before, once', async () => {
 })
 
 test('a ring ends the waiting', async () => {
-  const bell = openBell()
+  const bell = openWakeSignal()
   const heard = bell.heard(1_000_000)
   bell.ring('end')
   expect(await heard).toEqual(new Set(['end']))
@@ -25,7 +25,7 @@ test('a ring ends the waiting', async () => {
 
 test('looks that are asked for: at once, then once in each rest however many ask', async () => {
   let rings = 0
-  const asked = seldom(() => {
+  const asked = throttle(() => {
     rings += 1
   }, 3_000)
   asked.call()

@@ -2,8 +2,8 @@ import { isatty } from 'node:tty'
 import { pino } from 'pino'
 import type { Log, LogFacts } from '../core/log.ts'
 import { printableLines } from '../core/printable.ts'
-import { clearFacts, clearText } from './redact.ts'
 import { lineWriter, prettyLine } from './output.ts'
+import { clearFacts, clearText } from './redact.ts'
 
 export interface LogOptions {
   level: 'debug' | 'info' | 'warn' | 'error'
@@ -12,7 +12,7 @@ export interface LogOptions {
 }
 
 /** Where finished lines go. */
-export interface LogSink {
+interface LogSink {
   write(line: string): void
   /** For people, instead of JSON. */
   pretty: boolean

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
-import { hasCode } from '../core/problem.ts'
 import { printableLines } from '../core/printable.ts'
+import { hasCode } from '../core/problem.ts'
 
 const NEW_LINE = 10
 const BUSY_MS = 10

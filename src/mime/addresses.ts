@@ -1,9 +1,9 @@
-import type { Correspondent } from '../core/message.ts'
 import { cleanLine } from '../core/clean-text.ts'
+import type { Correspondent } from '../core/message.ts'
 import { decodeWords } from './words.ts'
 
 /** A piece of an address header. `glued`: nothing stands between it and the piece before. */
-export interface Token {
+interface Token {
   kind: 'atom' | 'word' | 'quoted' | 'comment' | 'angle' | 'comma' | 'colon'
   /** As it came, delimiters included. */
   source: string
@@ -11,7 +11,7 @@ export interface Token {
 }
 
 /** Cuts an address header into pieces, each character looked at a fixed number of times whatever the sender wrote. */
-export function* addressTokens(line: string): Generator<Token> {
+function* addressTokens(line: string): Generator<Token> {
   // A quote or bracket that is never closed is an ordinary character, and so are all of its kind after it.
   const unclosed = new Set<string>()
   for (let at = 0, last = 0; at < line.length; ) {

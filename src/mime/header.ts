@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import type { Correspondent, MailHead } from '../core/message.ts'
 import { cleanLine } from '../core/clean-text.ts'
+import type { Correspondent, MailHead } from '../core/message.ts'
 import { readAddress, readMailboxes } from './addresses.ts'
 import { decodeWords } from './words.ts'
 

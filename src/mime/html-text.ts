@@ -2,7 +2,7 @@ import { compile } from 'html-to-text'
 import { type HtmlToken, htmlTokens } from '../extract/html-tokens.ts'
 
 /** Makes text for readers and programs that take no HTML. All HTML of one mail is made into text by the same converter. */
-export interface HtmlConverter {
+interface HtmlConverter {
   convert(html: string): string
   /** True when the end of some text was left out. */
   isTruncated(): boolean

@@ -1,4 +1,4 @@
-import { type Mail, EMPTY_MAIL } from '../core/message.ts'
+import { EMPTY_MAIL, type Mail } from '../core/message.ts'
 import type { Lost } from '../sandbox/process.ts'
 
 /** What the parent asks of a child: to parse a mail. */

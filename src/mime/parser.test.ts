@@ -107,7 +107,7 @@ test('a child starts where node_modules is a link to somewhere else', () => {
   const folder = mkdtempSync(join(tmpdir(), 'mayfly-'))
   const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
   try {
-    for (const part of ['src/mime', 'src/child', 'src/core', 'package.json']) {
+    for (const part of ['src/mime', 'src/extract', 'src/sandbox', 'src/core', 'package.json']) {
       cpSync(here(`../../${part}`), join(folder, part), { recursive: true })
     }
     symlinkSync(here('../../node_modules'), join(folder, 'node_modules'))

@@ -1,8 +1,8 @@
-import type { JobLimits, Lost } from '../sandbox/process.ts'
-import { openPool, type RunJob } from '../sandbox/pool.ts'
 import type { JobRequest } from '../core/fair-scheduler.ts'
 import type { Log } from '../core/log.ts'
 import type { Mail } from '../core/message.ts'
+import { openProcessPool, type RunJob } from '../sandbox/pool.ts'
+import type { JobLimits, Lost } from '../sandbox/process.ts'
 import { type Answer, type Job, unreadable } from './job.ts'
 
 /** Parses mails in child processes: whatever a mail does to its parser, it does not do it to the service. */
@@ -41,10 +41,10 @@ export function openParser({
   maxWaitingPerKey = 100,
   script = new URL('./child.ts', import.meta.url),
 }: ParserOptions): Parser {
-  const pool = openPool<Job, Answer>({
+  const pool = openProcessPool<Job, Answer>({
     name: 'parse',
     script,
-    folder: new URL('./', import.meta.url),
+    folders: [new URL('./', import.meta.url), new URL('../extract/', import.meta.url)],
     children,
     limits,
     maxWaiting,

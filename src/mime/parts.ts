@@ -190,7 +190,7 @@ export interface Part {
 }
 
 /** What the fields of a part say of it; of two alike the first counts, so that no reader is shown another mail. */
-export function describePart(fields: Field[], defaultType: string): Part {
+function describePart(fields: Field[], defaultType: string): Part {
   const line = (key: string) => {
     const field = fields.find((one) => one.key === key)
     return field ? unfold(field.value) : ''

@@ -1,6 +1,6 @@
 import { Stripe } from 'stripe'
-import { Problem } from '../core/problem.ts'
 import type { Plan } from '../core/plan.ts'
+import { Problem } from '../core/problem.ts'
 import type { CheckoutOrder } from './pay.ts'
 
 // Twice this is what a buyer may wait: less than the minute after which proxies give up.
@@ -67,7 +67,7 @@ function reasonOf({ type, statusCode, code, requestId, message }: Stripe.errors.
   return `Stripe: ${facts}: ${message.replace(/(?:[sr]k|whsec)_[\w*]+/g, '(hidden)')}`
 }
 
-interface CheckoutNeeds {
+interface CheckoutDeps {
   client: Stripe
   prices: Readonly<Record<string, string>>
 }
@@ -77,7 +77,7 @@ type LineItem = NonNullable<CreateParams['line_items']>[number]
 
 /** A Checkout Session for the order. The key follows from the order, so that asking again answers the same session. */
 export async function openCheckout(
-  { client, prices }: CheckoutNeeds,
+  { client, prices }: CheckoutDeps,
   order: CheckoutOrder,
 ): Promise<{ ref: string; url: string }> {
   const { plan } = order

@@ -116,13 +116,13 @@ test('its signature is one that we take, and only under its own bytes', async ()
   const { ref, url } = await open().open(anOrder())
   await pay(url)
   const { raw, signature } = await heard
-  const needs = { webhookSecrets: [WEBHOOK_SECRET], now }
-  expect(verifiedEvent(raw, signature, needs)).toMatchObject({
+  const deps = { webhookSecrets: [WEBHOOK_SECRET], now }
+  expect(verifiedEvent(raw, signature, deps)).toMatchObject({
     type: 'checkout.session.completed',
     data: { object: { id: ref, metadata: { order_id: 'ord_1' } } },
   })
   const altered = Buffer.from(raw).fill(' ', raw.length - 1)
-  expect(() => verifiedEvent(altered, signature, needs)).toThrow('does not fit')
+  expect(() => verifiedEvent(altered, signature, deps)).toThrow('does not fit')
   const later = () => new Date(Date.now() + 302_000)
-  expect(() => verifiedEvent(raw, signature, { ...needs, now: later })).toThrow('does not fit')
+  expect(() => verifiedEvent(raw, signature, { ...deps, now: later })).toThrow('does not fit')
 })

@@ -1,7 +1,7 @@
+import { Stripe } from 'stripe'
 import type { KeyMode } from '../core/key.ts'
 import { Problem } from '../core/problem.ts'
 import type { OrderHint } from './pay.ts'
-import { Stripe } from 'stripe'
 import { asking } from './stripe-client.ts'
 
 /** What an event says of an order, before anybody was asked. */
@@ -155,7 +155,7 @@ async function* eventsIn(
 
 const TOLERANCE_SECONDS = 300
 
-interface VerifyNeeds {
+interface VerifyDeps {
   webhookSecrets: readonly string[]
   now(): Date
 }
@@ -164,7 +164,7 @@ interface VerifyNeeds {
 export function verifiedEvent(
   raw: Uint8Array,
   signature: string | undefined,
-  { webhookSecrets, now }: VerifyNeeds,
+  { webhookSecrets, now }: VerifyDeps,
 ): unknown {
   if (!signature) throw new Problem('invalid_parameter', 'Stripe-Signature: the header is missing.')
   const time = now().getTime()

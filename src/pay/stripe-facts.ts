@@ -1,8 +1,8 @@
 import type { Stripe } from 'stripe'
 import type { KeyMode } from '../core/key.ts'
+import type { Plan } from '../core/plan.ts'
 import type { Payment, PaymentFacts, Purchase } from '../core/purchase.ts'
 import { modeOf } from './stripe-client.ts'
-import type { Plan } from '../core/plan.ts'
 
 type Order = Pick<Purchase, 'id' | 'plan'>
 
@@ -115,7 +115,7 @@ export type Invoice = Pick<
 > & { id: string }
 
 /** An invoice of the purchase or of a renewal. Others are the operator's own, or settle a change of plan. */
-export function isBill({ billing_reason }: Pick<Invoice, 'billing_reason'>): boolean {
+function isBill({ billing_reason }: Pick<Invoice, 'billing_reason'>): boolean {
   return billing_reason === 'subscription_create' || billing_reason === 'subscription_cycle'
 }
 
@@ -129,11 +129,11 @@ export function isSale(plan: Plan, invoice: Invoice): boolean {
 }
 
 /** Whether this is the plan's price; more may be, such as with a tax on top. */
-export function isEnough(plan: Plan, amount: number | null, currency: string | null): boolean {
+function isEnough(plan: Plan, amount: number | null, currency: string | null): boolean {
   return amount !== null && amount >= plan.priceCents && currency === plan.currency
 }
 
-export function returnedOf(takings: readonly Taking[]): Payment['returned'] {
+function returnedOf(takings: readonly Taking[]): Payment['returned'] {
   const charges = takings.flatMap(({ charge }) => charge ?? [])
   if (charges.length > 0 && charges.every(({ refunded }) => refunded)) return 'fully'
   return charges.some(({ amount_refunded }) => amount_refunded > 0) ? 'partly' : 'no'
@@ -142,7 +142,7 @@ export function returnedOf(takings: readonly Taking[]): Payment['returned'] {
 /** A question of the bank (`warning_…`) has moved no money; neither has one that was won or prevented, in the end. */
 const HARMLESS = /^(?:warning_.*|won|prevented)$/
 
-export function disputedOf(takings: readonly Taking[]): Payment['disputed'] {
+function disputedOf(takings: readonly Taking[]): Payment['disputed'] {
   const disputes = takings.flatMap((taking) => taking.disputes)
   if (disputes.includes('lost')) return 'lost'
   return disputes.every((status) => HARMLESS.test(status)) ? 'no' : 'open'
@@ -161,7 +161,7 @@ export interface SubscriptionRecord
 const SLACK_SECONDS = 86_400
 
 /** Whether there will be another payment, and whether it is late. */
-export function renewalOf(
+function renewalOf(
   plan: Plan,
   subscription: SubscriptionRecord,
   now: Date,
@@ -175,7 +175,7 @@ export function renewalOf(
 const ENDED: readonly string[] = ['canceled', 'unpaid', 'incomplete_expired', 'paused']
 
 /** Stripe asks for no more money. */
-export function hasEnded({ status }: Pick<SubscriptionRecord, 'status'>): boolean {
+function hasEnded({ status }: Pick<SubscriptionRecord, 'status'>): boolean {
   return ENDED.includes(status)
 }
 

@@ -1,10 +1,16 @@
 import type { Stripe } from 'stripe'
 import type { Plan } from '../core/plan.ts'
 import type { Purchase } from '../core/purchase.ts'
-import { type OrderRecord, type SubscriptionRecord, type Invoice, isSale, type Taking } from './stripe-facts.ts'
 import type { Notice, OrderHint } from './pay.ts'
 import { ifKnown } from './stripe-client.ts'
 import { atInvoice, type Glimpse, hintOf } from './stripe-events.ts'
+import {
+  type Invoice,
+  isSale,
+  type OrderRecord,
+  type SubscriptionRecord,
+  type Taking,
+} from './stripe-facts.ts'
 
 type Order = Pick<Purchase, 'plan' | 'checkoutRef' | 'subscriptionRef'>
 

@@ -1,6 +1,6 @@
 import type { KeyMode } from '../core/key.ts'
 import type { Pay } from './pay.ts'
-import { openCheckout, asking, openClient } from './stripe-client.ts'
+import { asking, openCheckout, openClient } from './stripe-client.ts'
 import { glimpseOf, missedEvents, verifiedEvent } from './stripe-events.ts'
 import { factsOf, UNOPENED } from './stripe-facts.ts'
 import { noticeOf, readRecord } from './stripe-read.ts'

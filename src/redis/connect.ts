@@ -1,8 +1,8 @@
 import type { Log } from '../core/log.ts'
 import { loadClients, type Server } from './client.ts'
-import { openLines } from './connections.ts'
+import { openConnections } from './connections.ts'
 import { openOutages } from './outages.ts'
-import { openPlaces } from './slot-map.ts'
+import { openSlotMap } from './slot-map.ts'
 import { type Listener, openSubscriber } from './subscriber.ts'
 import { readUrl } from './url.ts'
 
@@ -31,11 +31,11 @@ const LOOK_MS = 5_000
 /** Comes back when it is there or has been tried in vain: what starts does not need Redis for it. */
 export async function connectRedis({ url, log }: RedisOptions): Promise<Redis> {
   const { roots, access } = readUrl(url)
-  const places = openPlaces(roots)
+  const places = openSlotMap(roots)
   const outages = openOutages(log, access.password)
   const makeClient = await loadClients(access)
   let looking: Promise<void> | undefined
-  const lines = openLines({ makeClient, outages, up: lookAround, down: lookAround })
+  const lines = openConnections({ makeClient, outages, up: lookAround, down: lookAround })
   const subscriber = openSubscriber({ makeClient, places, outages, lookAround })
 
   function lookAround(): void {

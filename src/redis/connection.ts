@@ -1,6 +1,6 @@
 import type { Client, MakeClient, Server } from './client.ts'
 
-export interface Line {
+export interface RedisConnection {
   /** The connection while it is there; undefined while it is away. */
   client(): Client | undefined
   /** Resolves when the first attempt has ended, in whichever way. */
@@ -22,7 +22,11 @@ const PING_MS = 2_000
 const MAX_PAUSE_MS = 1_000
 
 /** A connection that is made again for ever. */
-export function openLine(server: Server, makeClient: MakeClient, events: LineEvents): Line {
+export function openConnection(
+  server: Server,
+  makeClient: MakeClient,
+  events: LineEvents,
+): RedisConnection {
   const tried = Promise.withResolvers<void>()
   let there: Client | undefined
   let attempts = 0

@@ -1,5 +1,5 @@
 import type { Client, MakeClient, Server } from './client.ts'
-import { type Line, openLine } from './connection.ts'
+import { openConnection, type RedisConnection } from './connection.ts'
 import type { Outages } from './outages.ts'
 
 interface Wiring {
@@ -10,14 +10,14 @@ interface Wiring {
 }
 
 /** A line to each server that was asked for. */
-export function openLines({ makeClient, outages, up, down }: Wiring) {
-  const lines = new Map<string, Line>()
+export function openConnections({ makeClient, outages, up, down }: Wiring) {
+  const lines = new Map<string, RedisConnection>()
   let closed = false
 
-  function lineTo(server: Server): Line {
+  function lineTo(server: Server): RedisConnection {
     const known = lines.get(server.name)
     if (known) return known
-    const line = openLine(server, makeClient, {
+    const line = openConnection(server, makeClient, {
       up(client) {
         outages.end(server)
         up(client)

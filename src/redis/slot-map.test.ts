@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { openRedis } from '../../test/redis.ts'
-import { openPlaces, serverAt } from './slot-map.ts'
+import { openSlotMap, serverAt } from './slot-map.ts'
 import { readUrl } from './url.ts'
 
 const ROOT = serverAt('root.test', 6379)
@@ -9,7 +9,7 @@ const ROOT = serverAt('root.test', 6379)
 describe('which server has a key', () => {
   test('is what Redis itself says', async () => {
     const server = await openRedis({ cluster: true })
-    const places = openPlaces([ROOT])
+    const places = openSlotMap([ROOT])
     // Each slot a server of its own, by whose port it is known.
     const slots = Array.from({ length: 16_384 }, (_, slot) => slot)
     places.learn(
@@ -25,7 +25,7 @@ describe('which server has a key', () => {
   })
 
   test('is the first one while nobody says otherwise, and then who was named', () => {
-    const places = openPlaces([ROOT, serverAt('other.test', 6379)])
+    const places = openSlotMap([ROOT, serverAt('other.test', 6379)])
     assert.equal(places.of('a'), ROOT)
     assert.equal(places.follow(new Error('ERR unknown command'), ROOT), false)
     assert.equal(places.follow(new Error('MOVED 15495 10.0.0.7:7000'), ROOT), true)
@@ -37,7 +37,7 @@ describe('which server has a key', () => {
   })
 
   test('a server that leaves its own name out is where it was asked', () => {
-    const places = openPlaces([ROOT])
+    const places = openSlotMap([ROOT])
     places.learn([{ from: 0, to: 16_383, master: { host: null, port: 7000 } }], ROOT)
     assert.deepEqual(places.of('a'), serverAt('root.test', 7000))
   })

@@ -7,12 +7,12 @@ interface SlotRange {
   master: { host: string | null; port: number }
 }
 
-export type Places = ReturnType<typeof openPlaces>
+export type SlotMap = ReturnType<typeof openSlotMap>
 
 const SLOTS = 16_384
 
 /** Which server has which key: the first one has all, until a Redis Cluster says otherwise. */
-export function openPlaces(roots: readonly [Server, ...Server[]]) {
+export function openSlotMap(roots: readonly [Server, ...Server[]]) {
   let bySlot: (Server | undefined)[] = []
 
   return {

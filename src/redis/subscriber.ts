@@ -1,7 +1,7 @@
 import type { Client, MakeClient } from './client.ts'
-import { openLines } from './connections.ts'
+import { openConnections } from './connections.ts'
 import type { Outages } from './outages.ts'
-import type { Places } from './slot-map.ts'
+import type { SlotMap } from './slot-map.ts'
 
 export interface Listener {
   heard(message: string): void
@@ -18,9 +18,9 @@ interface Wish {
   confirmed: boolean
 }
 
-interface Needs {
+interface Deps {
   makeClient: MakeClient
-  places: Places
+  places: SlotMap
   outages: Outages
   /** A server went away: what it had may be elsewhere by now. */
   lookAround(): void
@@ -32,10 +32,10 @@ const AGAIN_MS = 200
  * Sharded channels, each heard where it is at home. The one rule is `settle`: a channel that was not asked for at the
  * connection that its home has now is asked for there. Whatever happens ends in that.
  */
-export function openSubscriber({ makeClient, places, outages, lookAround }: Needs) {
+export function openSubscriber({ makeClient, places, outages, lookAround }: Deps) {
   const wishes = new Map<string, Wish>()
   const soon = onceIn(AGAIN_MS, settle)
-  const lines = openLines({
+  const lines = openConnections({
     makeClient,
     outages,
     up(client) {

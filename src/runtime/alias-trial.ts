@@ -7,7 +7,7 @@ import type { FolderState } from '../core/gmail.ts'
 import type { Log } from '../core/log.ts'
 import type { MailboxId } from '../core/session.ts'
 import { openAccount } from '../imap/account.ts'
-import type { Fetched, ImapNeeds } from '../imap/options.ts'
+import type { Fetched, ImapDeps } from '../imap/options.ts'
 import { openReceiptMail } from '../pay/receipt-mail.ts'
 import { aliasHeaders } from '../service/sessions/alias-headers.ts'
 
@@ -38,9 +38,9 @@ export function openAliasTrial(
       arrived.push(arrival)
       if (arrived.length === aliases.length) over.resolve()
     }
-    const needs = trialNeeds({ aliases, mark, met, failed: over.reject, log })
+    const deps = trialDeps({ aliases, mark, met, failed: over.reject, log })
     const timer = setTimeout(over.resolve, patienceMs)
-    const door = openAccount(needs, { ...account, deleteAfterFetch: false })
+    const door = openAccount(deps, { ...account, deleteAfterFetch: false })
     try {
       await over.promise
     } finally {
@@ -60,7 +60,7 @@ interface Trial {
   log: Log
 }
 
-function trialNeeds({ aliases, mark, met, failed, log }: Trial): ImapNeeds {
+function trialDeps({ aliases, mark, met, failed, log }: Trial): ImapDeps {
   const begun = new Date()
   const states = new Map<string, FolderState>()
   const seen = new Set<string>()

@@ -10,19 +10,19 @@ import { openLog } from '../log/log.ts'
 import { openPay } from '../pay/open.ts'
 import { openLargeReads } from '../service/mail/large-reads.ts'
 import type { ParseOnce } from '../service/mail/parse-once.ts'
-import { type SenderChecksNeeds, senderChecksOnce } from '../service/mail/sender-checks.ts'
+import { type SenderChecksDeps, senderChecksOnce } from '../service/mail/sender-checks.ts'
 import { caller, serve } from './ports.ts'
-import { type DoorSetup, openParts } from './setup.ts'
+import { openParts, type ServerThreadSetup } from './setup.ts'
 import { openShopStore } from './stores.ts'
 
-const setup: DoorSetup = workerData
+const setup: ServerThreadSetup = workerData
 const { config, listen, name } = setup
 const log = openLog({ level: config.logLevel, thread: name })
 const parts = await openParts(setup, log)
 const shop = await openShopStore(config, setup.shopPort)
 const pay = await openPay({ ...config.payments, now: parts.now })
 const main = caller(setup.mainPort)
-const checkSender: SenderChecksNeeds['check'] = async (facts, haste) =>
+const checkSender: SenderChecksDeps['check'] = async (facts, haste) =>
   (await main('checkSender', { ...facts, haste })) as SenderChecks | undefined
 const parseOnMain: ParseOnce = async (rawId, request, signal) =>
   (await main('parse', { rawId, request }, signal)) as Awaited<ReturnType<ParseOnce>>

@@ -3,9 +3,9 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { register } from 'prom-client'
 import { openAccount } from '../imap/account.ts'
 import { openLog } from '../log/log.ts'
-import { accountRules } from '../service/sessions/accounts.ts'
-import { accountMail } from '../service/mail/fetch-mail.ts'
 import { followAccounts } from '../service/background/follow-accounts.ts'
+import { accountMail } from '../service/mail/fetch-mail.ts'
+import { accountRules } from '../service/sessions/accounts.ts'
 import { serve } from './ports.ts'
 import { openParts, type ThreadSetup } from './setup.ts'
 
@@ -22,8 +22,8 @@ const following = followAccounts({
   open({ id, email }) {
     const setting = config.gmailAccounts.find((account) => account.email === email)
     if (!setting) throw new Error('an account was offered that is not in the file')
-    const needs = { ...accountMail(parts, id), random: Math.random, log }
-    return openAccount(needs, { ...setting, limits: { maxBytes: config.smtp.maxBytes } })
+    const deps = { ...accountMail(parts, id), random: Math.random, log }
+    return openAccount(deps, { ...setting, limits: { maxBytes: config.smtp.maxBytes } })
   },
   ended: end.signal,
   log,

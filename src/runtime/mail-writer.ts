@@ -10,7 +10,7 @@ import { serve } from './ports.ts'
 
 // Owns the only writable connection to mail.db.
 
-export interface MailWriterSetup {
+interface MailWriterSetup {
   folder: string
   maxBytes: number | 'auto'
   limits: ReceiveLimits

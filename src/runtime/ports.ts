@@ -2,7 +2,7 @@ import type { MessagePort, Worker } from 'node:worker_threads'
 import { asError, Problem, type ProblemCode } from '../core/problem.ts'
 
 /** What two threads talk over. */
-export type Wire = MessagePort | Worker
+type Wire = MessagePort | Worker
 
 export interface Ask {
   seq: number

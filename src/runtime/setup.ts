@@ -31,7 +31,7 @@ export interface ThreadSetup {
 }
 
 /** What the thread of a door that listens is started with. */
-export interface DoorSetup extends ThreadSetup {
+export interface ServerThreadSetup extends ThreadSetup {
   /** To the shop writer, where there is one; only for the HTTP door. */
   shopPort: MessagePort | undefined
   /** To the main thread. */

@@ -8,7 +8,7 @@ import { serve } from './ports.ts'
 
 // Owns the only writable connection to shop.db.
 
-export interface ShopWriterSetup {
+interface ShopWriterSetup {
   folder: string
   ports: MessagePort[]
 }

@@ -26,8 +26,8 @@ const start = (store: Leases, swept: () => void) => {
     swept()
     return await shop.store.sweepShop(now)
   }
-  const needs = { store, shop: { ...shop.store, sweepShop }, now: () => NOON, log: quiet }
-  return startShopkeeping(config, needs)
+  const deps = { store, shop: { ...shop.store, sweepShop }, now: () => NOON, log: quiet }
+  return startShopkeeping(config, deps)
 }
 
 test('the shop is swept also where keys are issued by hand', async () => {

@@ -7,10 +7,10 @@ import { accept } from '../service/mail/accept.ts'
 import { receive } from '../service/mail/receive.ts'
 import { openSmtp } from '../smtp/server.ts'
 import { serve } from './ports.ts'
-import { type DoorSetup, openParts } from './setup.ts'
+import { openParts, type ServerThreadSetup } from './setup.ts'
 import { receiveLimits } from './stores.ts'
 
-const setup: DoorSetup = workerData
+const setup: ServerThreadSetup = workerData
 const { config, shared, listen, name } = setup
 const log = openLog({ level: config.logLevel, thread: name })
 const parts = await openParts(setup, log)

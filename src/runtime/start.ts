@@ -3,18 +3,18 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { AggregatorRegistry } from 'prom-client'
 import { makeWaiters } from '../bus/memory.ts'
-import { childIsolation } from '../sandbox/isolation.ts'
 import type { Config } from '../config/config.ts'
 import type { Log } from '../core/log.ts'
 import type { SenderFacts } from '../core/message.ts'
 import { makeBudget, makeHeld } from '../limit/held.ts'
 import { makeRates } from '../limit/memory.ts'
 import { openParser, type ParserOptions } from '../mime/parser.ts'
+import { childIsolation } from '../sandbox/isolation.ts'
 import { openChecker } from '../sender-auth/checker.ts'
 import { openDns } from '../sender-auth/dns.ts'
+import { type ParseRequest, parseOnce } from '../service/mail/parse-once.ts'
 import { addConfiguredAccounts } from '../service/sessions/accounts.ts'
 import { addConfiguredDomains } from '../service/sessions/domains.ts'
-import { type ParseRequest, parseOnce } from '../service/mail/parse-once.ts'
 import { lockFolder } from '../store/sqlite/files.ts'
 import { makeVersions } from '../store/sqlite/versions.ts'
 import type { MailStore } from '../store/store.ts'
@@ -22,14 +22,14 @@ import { makeClock, openClock } from './clock.ts'
 import { descriptorLimit, withinDescriptors } from './descriptors.ts'
 import { freePort, listenHost } from './free-port.ts'
 import { serve } from './ports.ts'
-import type { DoorSetup, Shared, ThreadSetup } from './setup.ts'
+import type { ServerThreadSetup, Shared, ThreadSetup } from './setup.ts'
 import { startShopkeeping } from './shopkeeping.ts'
 import { onPostgres, openMailStore, openShopStore, receiveLimits } from './stores.ts'
 import { startSweep } from './sweeping.ts'
 import { startThread, type Thread } from './thread.ts'
 import { startMailWriter, startShopWriter, type Writer } from './writers.ts'
 
-export interface Service {
+interface Service {
   httpPort: number
   smtpPort: number
   listDomains: MailStore['listDomains']
@@ -114,17 +114,17 @@ async function startParts(given: Config, { log, died, clock, parsing, closers }:
   closers.push(await startShopkeeping(config, { store, shop, now, log }))
 
   // All threads of all doors at once: each may need its time to finish what is under way.
-  const doorThreads: Thread[] = []
-  closers.push(() => Promise.all(doorThreads.map((thread) => thread.close())))
+  const serverThreads: Thread[] = []
+  closers.push(() => Promise.all(serverThreads.map((thread) => thread.close())))
   const host = await listenHost(config.host)
   const open = (kind: 'http' | 'smtp') =>
-    openDoors(kind, {
+    startServerThreads(kind, {
       config,
       host,
       shared,
       takePorts,
       died,
-      threads: doorThreads,
+      threads: serverThreads,
       children,
       warnings: sweep.warnings,
     })
@@ -133,12 +133,12 @@ async function startParts(given: Config, { log, died, clock, parsing, closers }:
   if (fetches(config)) {
     const mailPort = takePorts.mail()
     const setup: ThreadSetup = { config, shared, mailPort, name: 'imap' }
-    doorThreads.push(await startThread('./imap.ts', setup, { name: 'imap', died }))
+    serverThreads.push(await startThread('./imap.ts', setup, { name: 'imap', died }))
   }
   const httpPort = await open('http')
   // HTTP first: until a load balancer has seen /readyz turn, it sends us whatever comes.
   const drain = async () => {
-    for (const thread of doorThreads.toReversed()) await thread.call('drain')
+    for (const thread of serverThreads.toReversed()) await thread.call('drain')
     await pause(config.drainMs)
   }
   return { httpPort, smtpPort, listDomains: store.listDomains, warm: children.warm, drain }
@@ -161,15 +161,15 @@ async function startWriters(
   const { data: folder, mailMaxBytes: maxBytes, smtp, http } = config
   closers.push(lockFolder(folder))
   const limits = receiveLimits(config)
-  const doors = smtp.threads + http.threads + (fetches(config) ? 1 : 0)
-  const mail = await startMailWriter(doors + 1, { folder, maxBytes, limits, versions, died })
+  const servers = smtp.threads + http.threads + (fetches(config) ? 1 : 0)
+  const mail = await startMailWriter(servers + 1, { folder, maxBytes, limits, versions, died })
   closers.push(mail.thread.close)
   const shop = await startShopWriter(http.threads + 1, { folder, died })
   closers.push(shop.thread.close)
   return { mail: taker(mail), shop: taker(shop) }
 }
 
-interface DoorParts {
+interface ServerThreads {
   config: Config
   host: string
   shared: Shared
@@ -182,7 +182,7 @@ interface DoorParts {
   warnings(): string[]
 }
 
-async function openDoors(kind: 'http' | 'smtp', parts: DoorParts): Promise<number> {
+async function startServerThreads(kind: 'http' | 'smtp', parts: ServerThreads): Promise<number> {
   const { config, host, shared, died, threads, children, warnings } = parts
   const { threads: count } = config[kind]
   const reusePort = count > 1
@@ -195,7 +195,7 @@ async function openDoors(kind: 'http' | 'smtp', parts: DoorParts): Promise<numbe
     const mailPort = parts.takePorts.mail()
     const shopPort = kind === 'http' ? parts.takePorts.shop() : undefined
     const listen = { host, port, reusePort }
-    const setup: DoorSetup = { config, shared, mailPort, shopPort, mainPort, listen, name }
+    const setup: ServerThreadSetup = { config, shared, mailPort, shopPort, mainPort, listen, name }
     const thread = await startThread(`./${kind}.ts`, setup, { name, died })
     port = Number(thread.ready)
     threads.push(thread)

@@ -46,7 +46,7 @@ export async function openMailStore(
     versions: openVersions(versions),
     limits: receiveLimits(config),
   })
-  return closingToo(store, way)
+  return closeWith(store, way)
 }
 
 /** The shop, for the threads that sell or spend. */
@@ -56,7 +56,7 @@ export async function openShopStore(
 ): Promise<ShopStore> {
   if (onPostgres(config)) return await openPostgresShop({ url: config.store })
   const way = wayOf(port)
-  return closingToo(openSqliteShop(config.data, caller(way) as Write<ShopWrites>), way)
+  return closeWith(openSqliteShop(config.data, caller(way) as Write<ShopWrites>), way)
 }
 
 /** What a command may do beside the service: create no session, store no mail, hold no lease. */
@@ -80,7 +80,7 @@ interface StoreBeside
 const VISIBLE_MS = TRUSTED_MS + 20
 
 /** The mail store of a command that runs beside the service: it writes in short transactions of its own and migrates nothing that a service of an older version uses. */
-export async function openMailBeside(config: Config): Promise<StoreBeside> {
+export async function openMailStoreForCli(config: Config): Promise<StoreBeside> {
   if (onPostgres(config)) {
     const store = await openPostgresMail({ ...postgresOptions(config), upgrade: false })
     return { ...store, waitUntilVisible: async () => {} }
@@ -92,19 +92,21 @@ export async function openMailBeside(config: Config): Promise<StoreBeside> {
   const limits = receiveLimits(config)
   const writes = allMailWrites(db, limits, Math.random)
   const write = writeAlone(groupCommit(db, writes, versions.add)) as Write<MailWrites>
-  const store = closingToo(openSqliteMail({ folder, minFreeBytes, write, versions, limits }), db)
+  const store = closeWith(openSqliteMail({ folder, minFreeBytes, write, versions, limits }), db)
   return { ...store, waitUntilVisible: () => pause(VISIBLE_MS) }
 }
 
 /** The same for the shop. Keys are read at each request, so the service's threads see every change at once. */
-export async function openShopBeside(config: Pick<Config, 'data' | 'store'>): Promise<ShopStore> {
+export async function openShopStoreForCli(
+  config: Pick<Config, 'data' | 'store'>,
+): Promise<ShopStore> {
   if (onPostgres(config)) return await openPostgresShop({ url: config.store, upgrade: false })
   const { data: folder } = config
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const db = openMigrated(folder, 'shop', { beside: true })
   const { writes, batches } = allShopWrites(db)
   const write = writeAlone(groupCommit(db, writes, () => {}, batches)) as Write<ShopWrites>
-  return closingToo(openSqliteShop(folder, write), db)
+  return closeWith(openSqliteShop(folder, write), db)
 }
 
 export function receiveLimits(config: Config): ReceiveLimits {
@@ -139,7 +141,7 @@ function wayOf(port: MessagePort | undefined): MessagePort {
   return port
 }
 
-function closingToo<Store extends { close(): Promise<void> }>(
+function closeWith<Store extends { close(): Promise<void> }>(
   store: Store,
   behind: Pick<MessagePort | Db, 'close'>,
 ): Store {

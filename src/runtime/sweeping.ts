@@ -8,7 +8,7 @@ import { sweepForEver } from '../service/background/sweep.ts'
 import type { MailStore, SweepDue } from '../store/store.ts'
 import { OPERATOR_MAIL_MS, onPostgres } from './stores.ts'
 
-interface Needs {
+interface Deps {
   store: MailStore
   now(): Date
   log: Log
@@ -17,7 +17,7 @@ interface Needs {
 const REST_MS = 5_000
 
 /** Clears away the mail and the sessions that are over, on one node at a time. */
-export function startSweep(config: Config, { store, now, log }: Needs) {
+export function startSweep(config: Config, { store, now, log }: Deps) {
   const end = new AbortController()
   const kept = {
     cooldownMs: config.sessions.cooldownMs,
@@ -31,7 +31,7 @@ export function startSweep(config: Config, { store, now, log }: Needs) {
     { store, newHolder: randomUUID, log },
     {
       name: 'sweep',
-      deed: (stop) => sweepForEver({ step, restMs: REST_MS, ended: stop, log }),
+      operation: (stop) => sweepForEver({ step, restMs: REST_MS, ended: stop, log }),
       ended: end.signal,
     },
   )
@@ -45,14 +45,14 @@ export function startSweep(config: Config, { store, now, log }: Needs) {
   }
 }
 
-interface StepNeeds {
+interface StepDeps {
   store: Pick<MailStore, 'sweep'>
   now(): Date
   guard: Pick<ClockGuard, 'isTrusted'> | undefined
 }
 
 /** One small step; true when there is more to do. It does nothing while the clock is not trusted. */
-export function sweepStep(kept: Omit<SweepDue, 'now'>, { store, now, guard }: StepNeeds) {
+export function sweepStep(kept: Omit<SweepDue, 'now'>, { store, now, guard }: StepDeps) {
   return async (): Promise<boolean> => {
     // Read before the guard reads the clocks: a jump before this moment is one that it sees.
     const time = now()

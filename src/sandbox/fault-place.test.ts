@@ -3,7 +3,7 @@ import { faultPlace } from './fault-place.ts'
 
 test('a fault is told by its kind and its place', () => {
   const place = faultPlace(new RangeError('too far'))
-  expect(place).toMatch(/^RangeError at .*src\/child\/fault-place\.test\.ts:5:\d+/)
+  expect(place).toMatch(/^RangeError at .*src\/sandbox\/fault-place\.test\.ts:5:\d+/)
   expect(place).not.toMatch(/file:/)
 })
 

@@ -1,19 +1,19 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { JobRequest } from '../core/fair-scheduler.ts'
 import type { Answer, Job } from '../mime/job.ts'
-import { openPool, type Pool } from './pool.ts'
+import { openProcessPool, type ProcessPool } from './pool.ts'
 
 const MIME = new URL('../mime/', import.meta.url)
 const LETTER = 'X: y\r\n\r\nhi'
-type TestPool = Pool<Job, Answer>
+type TestPool = ProcessPool<Job, Answer>
 const opened: TestPool[] = []
 
-function open(options: Partial<Parameters<typeof openPool>[0]> = {}): TestPool {
-  const pool = openPool<Job, Answer>({
+function open(options: Partial<Parameters<typeof openProcessPool>[0]> = {}): TestPool {
+  const pool = openProcessPool<Job, Answer>({
     name: 'test',
     // It does what the mail says, see there.
-    script: new URL('./testing/moody-child.ts', MIME),
-    folder: MIME,
+    script: new URL('./testing/misbehaving-child.ts', MIME),
+    folders: [MIME, new URL('../extract/', import.meta.url)],
     children: 2,
     limits: { cpuMs: 200 },
     maxWaiting: 100,

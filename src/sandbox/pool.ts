@@ -17,7 +17,7 @@ export type RunJob<Job, Answer> = (job: Job) => Promise<Answer | Lost>
 type Task<Job, Answer, T> = (run: RunJob<Job, Answer>) => Promise<T>
 
 /** Child processes that work on mails: whatever a mail does to its reader, it does not do it to the service. */
-export interface Pool<Job, Answer> {
+export interface ProcessPool<Job, Answer> {
   /** Runs the task when it is its owner's turn, with a child of its own. Requests for the same key share one run, see FairScheduler. */
   use<T>(key: unknown, request: JobRequest, task: Task<Job, Answer, T>): Promise<T>
   close(): Promise<void>
@@ -31,14 +31,14 @@ interface PoolOptions extends ChildProgram, Omit<SchedulerOptions, 'slots'> {
 const LIMITS: JobLimits = { startMs: 30_000, cpuMs: 1_000, wallMs: 30_000, memoryMb: 512 }
 
 /** Children are started when there is work for them, and stay. What a job costs is its CPU time. */
-export function openPool<Job extends object, Answer extends { kind: string }>({
+export function openProcessPool<Job extends object, Answer extends { kind: string }>({
   children,
   limits,
   maxWaiting,
   maxWaitingPerKey,
   refusal,
   ...program
-}: PoolOptions): Pool<Job, Answer> {
+}: PoolOptions): ProcessPool<Job, Answer> {
   const workers = openWorkers<Job, Answer>(program, { ...LIMITS, ...limits }, children)
   const scheduler = openScheduler({ slots: children, maxWaiting, maxWaitingPerKey, refusal })
   return {

@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { existsSync, realpathSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { childIsolation, launchOf } from './isolation.ts'
@@ -44,20 +44,20 @@ export interface ChildProgram {
   /** For logs: what kind of child it is. */
   name: string
   script: URL
-  /** The folder of its modules, which may import those of the core. */
-  folder: URL
+  /** The folders of its modules, which may import those of the core. */
+  folders: readonly URL[]
 }
 
 /** Starts a child that may read its own modules and nothing else: no other file, no network, no further process. */
 export function startChild<Job extends object, Answer extends { kind: string }>(
-  { name, script, folder }: ChildProgram,
+  { name, script, folders }: ChildProgram,
   limits: JobLimits,
 ): LimitedChild<Job, Answer> {
   const { command, argv, options } = launchOf(childIsolation(), [
     `--max-old-space-size=${HEAP_MB}`,
     '--disallow-code-generation-from-strings',
     '--permission',
-    ...readable(folder).map((path) => `--allow-fs-read=${path}`),
+    ...readable(folders).map((path) => `--allow-fs-read=${path}`),
   ])
   const child = fork(fileURLToPath(script), [], {
     ...options,
@@ -108,9 +108,9 @@ export function startChild<Job extends object, Answer extends { kind: string }>(
 }
 
 /** The right to read goes by the path that is opened in the end, and folders may be links to elsewhere. */
-function readable(folder: URL): string[] {
-  const shared = ['../child/', '../core/', '../../node_modules/', '../../package.json']
-  const paths = [folder, ...shared.map((path) => new URL(path, import.meta.url))]
+function readable(folders: readonly URL[]): string[] {
+  const shared = ['./', '../core/', '../../node_modules/', '../../package.json']
+  const paths = [...folders, ...shared.map((path) => new URL(path, import.meta.url))]
     .map((path) => fileURLToPath(path))
     .filter((path) => existsSync(path))
   return [...new Set(paths.flatMap((path) => [path, realpathSync(path)]))]
@@ -177,13 +177,13 @@ function overLimit(
 }
 
 /** What a process has used so far. */
-export interface Usage {
+interface Usage {
   cpuMs: number
   memoryMb: number
 }
 
 /** Undefined where the system does not tell, and for a process that is gone. */
-export function readUsage(pid: number): Usage | undefined {
+function readUsage(pid: number): Usage | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
     // The name in brackets may hold anything, blanks too: the numbers begin after it.
@@ -197,7 +197,7 @@ export function readUsage(pid: number): Usage | undefined {
 }
 
 /** The process that this one has started; undefined when there is none, or the system does not tell. */
-export function onlyChildOf(pid: number): number | undefined {
+function onlyChildOf(pid: number): number | undefined {
   try {
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1')
     return Number.parseInt(children, 10) || undefined
@@ -219,7 +219,7 @@ const MAX_TOLD = 300
  * Resolves when the child says that it is ready. What it prints up to then is told when it does not start; no mail has
  * reached it yet. Later prints are thrown away.
  */
-export function started(child: ChildProcess, name: string, startMs: number): Promise<void> {
+function started(child: ChildProcess, name: string, startMs: number): Promise<void> {
   let clock: NodeJS.Timeout | undefined
   let heard = ''
   const listen = (chunk: Buffer) => {

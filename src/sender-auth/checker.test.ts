@@ -3,7 +3,7 @@ import { startChild } from '../sandbox/process.ts'
 import type { CheckerOptions } from './checker.ts'
 import type { Answer, Job } from './job.ts'
 import type { Zone } from './testing/dns-server.ts'
-import { LETTER, openScene, type Scene } from './testing/fixture.ts'
+import { type Fixture, LETTER, openFixture } from './testing/fixture.ts'
 import { rsaKey, signed } from './testing/signed.ts'
 
 const rsa = rsaKey()
@@ -14,12 +14,12 @@ const GOOD: Zone = {
 }
 const PASSES = { spf: 'pass', dkim: 'pass', dmarc: 'pass' }
 
-let scene: Scene
+let fixture: Fixture
 const open = async (zone: Zone = GOOD, options: Partial<CheckerOptions> = {}) => {
-  scene = await openScene({ ...zone }, options)
-  return scene
+  fixture = await openFixture({ ...zone }, options)
+  return fixture
 }
-afterEach(() => scene.close())
+afterEach(() => fixture.close())
 
 describe('a mail', () => {
   test('from who it says passes all three, and the next one asks nobody', async () => {
@@ -168,7 +168,7 @@ test('the child reaches no network of any kind, nor the rest of the source', asy
     {
       name: 'sender check',
       script: new URL('./testing/reaching-child.ts', import.meta.url),
-      folder: new URL('./', import.meta.url),
+      folders: [new URL('./', import.meta.url)],
     },
     { startMs: 30_000, cpuMs: 5_000, wallMs: 30_000, memoryMb: 512 },
   )

@@ -1,13 +1,13 @@
-import type { JobLimits, Lost } from '../sandbox/process.ts'
-import { openPool, type Pool } from '../sandbox/pool.ts'
-import { asError } from '../core/problem.ts'
+import type { JobRequest } from '../core/fair-scheduler.ts'
 import { plainIp } from '../core/ip.ts'
 import type { Log } from '../core/log.ts'
 import type { SenderChecks, SenderFacts } from '../core/message.ts'
-import type { Dns } from './dns.ts'
-import { type Answer, type Job, type DnsAnswer, keyOf, type Part, type Question } from './job.ts'
+import { asError } from '../core/problem.ts'
+import { openProcessPool, type ProcessPool } from '../sandbox/pool.ts'
+import type { JobLimits, Lost } from '../sandbox/process.ts'
 import { judge } from './checks.ts'
-import type { JobRequest } from '../core/fair-scheduler.ts'
+import type { Dns } from './dns.ts'
+import { type Answer, type DnsAnswer, type Job, keyOf, type Part, type Question } from './job.ts'
 
 /** Judges senders in a child process: whatever a mail does to its judge, it does not do it to the service. */
 interface SenderChecker {
@@ -41,10 +41,10 @@ export function openChecker({
   maxBytes = 64 * 1024 * 1024,
   script = new URL('./child.ts', import.meta.url),
 }: CheckerOptions): SenderChecker {
-  const pool = openPool<Job, Answer>({
+  const pool = openProcessPool<Job, Answer>({
     name: 'sender check',
     script,
-    folder: new URL('./', import.meta.url),
+    folders: [new URL('./', import.meta.url)],
     children: 1,
     limits,
     // The mails are counted here, and each has at most two jobs under way.
@@ -92,8 +92,8 @@ export type Settle = <K extends Part['kind']>(
   part: Extract<Part, { kind: K }>,
 ) => Promise<Extract<Answer, { kind: K }> | undefined>
 
-interface Needs {
-  pool: Pick<Pool<Job, Answer>, 'use'>
+interface Deps {
+  pool: Pick<ProcessPool<Job, Answer>, 'use'>
   dns: Pick<Dns, 'ask'>
   log: Pick<Log, 'warn' | 'error'>
   /** For the answers to all questions of one check. */
@@ -106,7 +106,7 @@ const MAX_QUESTIONS = 60
 const MAX_ROUNDS = 60
 
 /** Asks the child again and again, each time with the answers to what it did not know, until it knows enough. */
-export function settler({ pool, dns, log, dnsMs }: Needs): (request: JobRequest) => Settle {
+function settler({ pool, dns, log, dnsMs }: Deps): (request: JobRequest) => Settle {
   /** Something else may have ended the child; what we say of a mail is kept. */
   async function runTwice(job: Job, request: JobRequest): Promise<Answer | Lost> {
     return await pool.use({}, request, async (run) => {
@@ -154,7 +154,7 @@ function isFor<K extends Part['kind']>(
 }
 
 /** A fault of our checks is an error; what a mail can do to its child is expected of some mails. */
-function tell(log: Needs['log'], { kind }: Part, outcome: Answer | Lost): void {
+function tell(log: Deps['log'], { kind }: Part, outcome: Answer | Lost): void {
   if (outcome.kind === 'lost') log.warn({ wanted: kind, reason: outcome.why }, UNCHECKED)
   else if (outcome.kind === 'failed') {
     log.error({ wanted: kind, reason: 'failed', place: outcome.place }, UNCHECKED)

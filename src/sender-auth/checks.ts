@@ -1,11 +1,16 @@
-import type { DNSResolver, DKIMResult } from 'mailauth'
-import { spf } from 'mailauth/lib/spf/index.js'
-import { CHECK_RESULTS, type CheckResult, type SenderChecks, type SenderFacts } from '../core/message.ts'
-import type { Answer, Part } from './job.ts'
-import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { domainToASCII } from 'node:url'
+import type { DKIMResult, DNSResolver } from 'mailauth'
+import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { dmarc } from 'mailauth/lib/dmarc/index.js'
+import { spf } from 'mailauth/lib/spf/index.js'
+import {
+  CHECK_RESULTS,
+  type CheckResult,
+  type SenderChecks,
+  type SenderFacts,
+} from '../core/message.ts'
 import type { Settle } from './checker.ts'
+import type { Answer, Part } from './job.ts'
 
 /** Whether the domain of MAIL FROM, or of HELO for `<>`, lets this client send for it. */
 export async function checkSpf(

@@ -1,7 +1,7 @@
 import { faultPlace } from '../sandbox/fault-place.ts'
-import { checkDkim, MAX_KEYS, checkDmarc, checkSpf } from './checks.ts'
-import type { Answer, Job } from './job.ts'
+import { checkDkim, checkDmarc, checkSpf, MAX_KEYS } from './checks.ts'
 import { knownAnswers } from './dns.ts'
+import type { Answer, Job } from './job.ts'
 
 // Runs as a process of its own, with no right but to read these modules: no file, no network. The parent holds the clock.
 // A terminal or a supervisor sends its signals to the whole family; when to stop is the parent's to say, or its end.

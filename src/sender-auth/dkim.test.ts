@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { LETTER, openScene, type Scene } from './testing/fixture.ts'
+import { type Fixture, LETTER, openFixture } from './testing/fixture.ts'
 import { ed25519Key, rsaKey, signed } from './testing/signed.ts'
 
 const rsa = rsaKey()
@@ -7,9 +7,9 @@ const weak = rsaKey(512)
 const small = ed25519Key()
 const DAY_MS = 86_400_000
 
-let scene: Scene
+let fixture: Fixture
 beforeAll(async () => {
-  scene = await openScene({
+  fixture = await openFixture({
     'TXT s1._domainkey.sender.test': [rsa.record],
     'TXT small._domainkey.sender.test': [small.record],
     'TXT weak._domainkey.sender.test': [weak.record],
@@ -19,10 +19,10 @@ beforeAll(async () => {
     'TXT s1._domainkey.other.test': [rsa.record],
   })
 })
-afterAll(() => scene.close())
+afterAll(() => fixture.close())
 
 const dkimOf = async (raw: string, receivedAt = new Date()) =>
-  (await scene.check({ raw, receivedAt }))?.dkim
+  (await fixture.check({ raw, receivedAt }))?.dkim
 
 for (const [name, make, expected] of [
   ['a mail without a signature has none', () => LETTER, 'none'],
@@ -128,9 +128,9 @@ test('a signature that has run out is judged by when the mail came', async () =>
 test('of hundreds of signatures twenty keys are looked up, and the mail still has its answer', async () => {
   const one = (await signed(LETTER, rsa)).slice(0, -LETTER.length)
   const many = Array.from({ length: 300 }, (_, at) => one.replace('s=s1', `s=s${at + 2}`)).join('')
-  const before = scene.asked.length
+  const before = fixture.asked.length
   expect(await dkimOf(many + LETTER)).toBe('neutral')
-  const keys = scene.asked.slice(before).filter((key) => key.includes('_domainkey'))
+  const keys = fixture.asked.slice(before).filter((key) => key.includes('_domainkey'))
   expect(keys.length).toBe(20)
   // The first ones count: the last hand that the mail went through wrote them.
   expect(await dkimOf(one + many + LETTER)).toBe('pass')

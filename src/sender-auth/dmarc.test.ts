@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readHead } from '../mime/header.ts'
-import { LETTER, openScene, type Scene } from './testing/fixture.ts'
+import { type Fixture, LETTER, openFixture } from './testing/fixture.ts'
 import { rsaKey, signed } from './testing/signed.ts'
 
 const rsa = rsaKey()
 const ALLOWED = ['v=spf1 ip4:192.0.2.1 -all']
 const REJECT = ['v=DMARC1; p=reject']
 
-let scene: Scene
+let fixture: Fixture
 beforeAll(async () => {
-  scene = await openScene({
+  fixture = await openFixture({
     'TXT bank.test': ['v=spf1 -all'],
     'TXT _dmarc.bank.test': REJECT,
     'TXT s1._domainkey.bank.test': [rsa.record],
@@ -25,12 +25,12 @@ beforeAll(async () => {
     'TXT slow._domainkey.bank.test': 'SERVFAIL',
   })
 })
-afterAll(() => scene.close())
+afterAll(() => fixture.close())
 
 const from = (...lines: string[]) =>
   LETTER.replace('From: Ann <ann@sender.test>', lines.map((line) => `From: ${line}`).join('\r\n'))
 const dmarcOf = async (shown: string, mailFrom: string, raw = from(shown)) =>
-  (await scene.check({ shown, mailFrom, raw }))?.dmarc
+  (await fixture.check({ shown, mailFrom, raw }))?.dmarc
 
 for (const [name, author, mailFrom, expected] of [
   [
@@ -65,7 +65,7 @@ test('the author’s signature is enough, another’s is not', async () => {
   )
   const others = await signed(mail, rsa, { signingDomain: 'evil.test' })
   expect(
-    await scene.check({ shown: 'ceo@bank.test', mailFrom: 'x@evil.test', raw: others }),
+    await fixture.check({ shown: 'ceo@bank.test', mailFrom: 'x@evil.test', raw: others }),
   ).toEqual({ spf: 'pass', dkim: 'pass', dmarc: 'fail' })
 })
 
@@ -97,14 +97,14 @@ for (const [name, shown, lines] of [
   ],
 ] as const) {
   test(`a mail with ${name} fails: nobody can vouch for whom the reader sees`, async () => {
-    scene.zone['TXT _dmarc.evil.test'] = REJECT
+    fixture.zone['TXT _dmarc.evil.test'] = REJECT
     const raw = from(...lines)
     expect(await dmarcOf(shown, 'x@evil.test', raw)).toBe('fail')
   })
 }
 
 test('what passes for one author is not said of another that the reader sees', async () => {
-  scene.zone['TXT _dmarc.evil.test'] = REJECT
+  fixture.zone['TXT _dmarc.evil.test'] = REJECT
   expect(await dmarcOf('x@evil.test', 'x@evil.test')).toBe('pass')
   expect(await dmarcOf('ceo@bank.test', 'x@evil.test', from('x@evil.test'))).toBe('fail')
 })
@@ -132,7 +132,7 @@ test('an address without a name has nothing judged', async () => {
 })
 
 test('a name in another script is the same written either way', async () => {
-  Object.assign(scene.zone, {
+  Object.assign(fixture.zone, {
     'TXT xn--bcher-kva.test': ALLOWED,
     'TXT _dmarc.xn--bcher-kva.test': REJECT,
   })

@@ -1,6 +1,13 @@
 import { Resolver } from 'node:dns/promises'
-import { type DnsAnswer, type DnsRecords, keyOf, type Question, type Answers, RECORD_TYPES } from './job.ts'
 import type { DNSResolver } from 'mailauth'
+import {
+  type Answers,
+  type DnsAnswer,
+  type DnsRecords,
+  keyOf,
+  type Question,
+  RECORD_TYPES,
+} from './job.ts'
 
 export interface Dns {
   /** Never rejects: a failure is an answer too. Gives up when `ended`. */
@@ -111,7 +118,7 @@ const INNER = new Set([
  * Strangers choose the names that we ask for, and see what comes of it. Names of the operator's own network are not
  * asked for: the answers would tell which there are.
  */
-export function isInnerName(name: string): boolean {
+function isInnerName(name: string): boolean {
   const labels = name.toLowerCase().replace(/\.$/, '').split('.')
   const last = labels.at(-1) ?? ''
   return labels.length < 2 || INNER.has(last) || labels.slice(-2).join('.') === 'home.arpa'

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openScene, type Scene } from './testing/fixture.ts'
+import { type Fixture, openFixture } from './testing/fixture.ts'
 
-let scene: Scene
+let fixture: Fixture
 beforeAll(async () => {
-  scene = await openScene({})
+  fixture = await openFixture({})
 })
-afterAll(() => scene.close())
+afterAll(() => fixture.close())
 
 const loop = Object.fromEntries(
   Array.from({ length: 15 }, (_, at) => [
@@ -105,17 +105,17 @@ for (const [name, domain, zone, expected] of [
   ],
 ] as const) {
   test(name, async () => {
-    Object.assign(scene.zone, zone)
-    const before = scene.asked.length
-    expect((await scene.check({ mailFrom: `ann@${domain}` }))?.spf).toBe(expected)
-    expect(scene.asked.length - before).toBeLessThan(65)
+    Object.assign(fixture.zone, zone)
+    const before = fixture.asked.length
+    expect((await fixture.check({ mailFrom: `ann@${domain}` }))?.spf).toBe(expected)
+    expect(fixture.asked.length - before).toBeLessThan(65)
   })
 }
 
 test('of a mail without a sender the greeting is judged', async () => {
-  Object.assign(scene.zone, { 'TXT helo.test': ['v=spf1 ip4:192.0.2.1 -all'] })
-  expect((await scene.check({ mailFrom: '', helo: 'helo.test' }))?.spf).toBe('pass')
-  expect((await scene.check({ mailFrom: '', helo: '[192.0.2.1]' }))?.spf).toBe('none')
+  Object.assign(fixture.zone, { 'TXT helo.test': ['v=spf1 ip4:192.0.2.1 -all'] })
+  expect((await fixture.check({ mailFrom: '', helo: 'helo.test' }))?.spf).toBe('pass')
+  expect((await fixture.check({ mailFrom: '', helo: '[192.0.2.1]' }))?.spf).toBe('none')
 })
 
 for (const [clientIp, domain, record] of [
@@ -125,8 +125,8 @@ for (const [clientIp, domain, record] of [
   ['127.0.0.1', 'here.test', 'ip4:127.0.0.1'],
 ] as const) {
   test(`${clientIp} is looked for as policies write it`, async () => {
-    scene.zone[`TXT ${domain}`] = [`v=spf1 ${record} -all`]
-    expect((await scene.check({ clientIp, mailFrom: `ann@${domain}` }))?.spf).toBe('pass')
+    fixture.zone[`TXT ${domain}`] = [`v=spf1 ${record} -all`]
+    expect((await fixture.check({ clientIp, mailFrom: `ann@${domain}` }))?.spf).toBe('pass')
   })
 }
 
@@ -134,11 +134,11 @@ test('names of the network that we stand in are not asked for, whatever a strang
   const inner = ['intranet', 'db.corp', 'printer.local', 'x.internal', 'router.home.arpa']
   for (const [at, name] of inner.entries()) {
     const domain = `in${at}.test`
-    Object.assign(scene.zone, {
+    Object.assign(fixture.zone, {
       [`TXT ${domain}`]: [`v=spf1 exists:${name} -all`],
       [`A ${name}`]: ['10.0.0.1'],
     })
-    expect((await scene.check({ mailFrom: `ann@${domain}` }))?.spf).not.toBe('pass')
-    expect(scene.asked).not.toContain(`A ${name}`)
+    expect((await fixture.check({ mailFrom: `ann@${domain}` }))?.spf).not.toBe('pass')
+    expect(fixture.asked).not.toContain(`A ${name}`)
   }
 })

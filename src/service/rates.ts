@@ -1,7 +1,7 @@
 import { Problem } from '../core/problem.ts'
 import type { Limit, Rate } from '../limit/limit.ts'
 
-export interface RateNeeds {
+export interface RateDeps {
   limit: Pick<Limit, 'take' | 'look'>
   now(): Date
 }
@@ -23,23 +23,23 @@ const rates = {
 type What = keyof typeof rates
 
 /** Takes one of `who`'s allowance, or refuses with the time to wait. */
-export async function takeRate({ limit, now }: RateNeeds, what: What, who: string): Promise<void> {
+export async function takeRate({ limit, now }: RateDeps, what: What, who: string): Promise<void> {
   refuseFor(await limit.take(nameOf(what, who), rates[what], now()))
 }
 
 /** Refuses when nothing is left of `who`'s allowance, and takes nothing of it. */
-export async function lookRate({ limit, now }: RateNeeds, what: What, who: string): Promise<void> {
+export async function lookRate({ limit, now }: RateDeps, what: What, who: string): Promise<void> {
   refuseFor(await limit.look(nameOf(what, who), rates[what], now()))
 }
 
 /** Counts a wrong key or token of `who`, and refuses at once when it was one too many. */
 export async function countWrong(
-  needs: RateNeeds,
+  deps: RateDeps,
   what: 'wrongKey' | 'wrongAdminToken',
   who: string,
 ): Promise<void> {
-  await takeRate(needs, what, who)
-  await lookRate(needs, what, who)
+  await takeRate(deps, what, who)
+  await lookRate(deps, what, who)
 }
 
 function nameOf(what: What, who: string): string {

@@ -1,5 +1,5 @@
 /** How a sender is displayed, so that a display name cannot pass for somebody else's address. */
-export interface SenderDisplay {
+interface SenderDisplay {
   /** What comes first; empty if the message names no sender at all. */
   title: string
   /** What follows the title; undefined where it would only repeat it. */

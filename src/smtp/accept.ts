@@ -1,12 +1,12 @@
-import { isIPv4, type Socket, isIPv6 } from 'node:net'
+import { isIPv4, isIPv6, type Socket } from 'node:net'
 import { canonicalIp, plainIp } from '../core/ip.ts'
-import { type Shared, logFault } from './connection.ts'
-import { arrivals } from './metrics.ts'
+import { logFault, type Shared } from './connection.ts'
+import { connectionCounts } from './metrics.ts'
+import { runSession } from './session-loop.ts'
 import { REPLIES } from './state.ts'
-import { talk } from './session-loop.ts'
 
 /** Takes a client in: from a balancer only once its PROXY header has said who it is. */
-export function arrive(shared: Shared, socket: Socket): void {
+export function acceptConnection(shared: Shared, socket: Socket): void {
   socket.on('error', ignore)
   const peer = peerOf(socket)
   if (peer === undefined) socket.destroy()
@@ -25,38 +25,38 @@ function peerOf({ remoteAddress = '' }: Socket): string | undefined {
 
 function admit(shared: Shared, socket: Socket, ip: string, early?: Buffer): void {
   if (shared.draining) {
-    arrivals.add('shutting_down')
+    connectionCounts.add('shutting_down')
     socket.end(REPLIES.shuttingDown, () => socket.destroy())
     return
   }
-  const release = shared.needs.holdConnection(ip)
+  const release = shared.deps.holdConnection(ip)
   if (release) {
-    arrivals.add('greeted')
-    talk(shared, socket, { ip, release, early })
+    connectionCounts.add('greeted')
+    runSession(shared, socket, { ip, release, early })
   } else {
-    arrivals.add('refused')
+    connectionCounts.add('refused')
     socket.end(REPLIES.tooManyConnections, () => socket.destroy())
   }
 }
 
 /** As for those who talk: a fault of ours turns this client away, and no other. */
 function guarded(
-  { needs }: Shared,
+  { deps }: Shared,
   socket: Socket,
   { ip, piece }: { ip: string; piece: () => void },
 ): void {
   try {
     piece()
   } catch (err) {
-    logFault(needs, ip, err)
-    arrivals.add('fault')
+    logFault(deps, ip, err)
+    connectionCounts.add('fault')
     socket.end(REPLIES.faultOfOurs, () => socket.destroy())
   }
 }
 
 function waitForHeader(shared: Shared, socket: Socket, peer: string): void {
   let bytes = Buffer.alloc(0)
-  shared.headerless.set(socket, shared.clock())
+  shared.awaitingProxyHeader.set(socket, shared.clock())
   socket.on('data', listen).on('end', giveUp).on('close', forget)
 
   function listen(chunk: Buffer): void {
@@ -70,9 +70,9 @@ function waitForHeader(shared: Shared, socket: Socket, peer: string): void {
     socket.off('data', listen).off('end', giveUp)
     forget()
     if (header === 'bad') {
-      arrivals.add('bad_proxy_header')
+      connectionCounts.add('bad_proxy_header')
       socket.destroy()
-      shared.needs.log.warn({ ip: peer }, 'closed: no PROXY header where one is required')
+      shared.deps.log.warn({ ip: peer }, 'closed: no PROXY header where one is required')
       return
     }
     const ip = header.ip === undefined ? peer : (canonicalIp(header.ip) ?? peer)
@@ -85,7 +85,7 @@ function waitForHeader(shared: Shared, socket: Socket, peer: string): void {
   }
 
   function forget(): void {
-    shared.headerless.delete(socket)
+    shared.awaitingProxyHeader.delete(socket)
   }
 }
 

@@ -16,8 +16,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { installationCertificate, selfSigned } from './certificate.ts'
-import { secureContextOf } from './tls.ts'
 import { recorder } from './testing/recorder.ts'
+import { secureContextOf } from './tls.ts'
 
 const NOW = new Date('2026-05-01T12:00:00Z')
 let folder = ''
@@ -108,7 +108,7 @@ describe('the certificate of an installation', () => {
 })
 
 describe('certificate files', () => {
-  const { needs, seen } = recorder()
+  const { deps, seen } = recorder()
   const lines = () => seen.lines.splice(0).map(({ level, sentence }) => `${level}: ${sentence}`)
 
   async function pair(name: string): Promise<string> {
@@ -123,7 +123,7 @@ describe('certificate files', () => {
     const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
     await copyFile(first, cert)
     await copyFile(first, key)
-    const current = secureContextOf({ cert, key }, needs.log)
+    const current = secureContextOf({ cert, key }, deps.log)
     const before = current()
     assert.equal(current(), before)
 
@@ -147,7 +147,7 @@ describe('certificate files', () => {
 
   test('that lead round in a circle leave the old one in use, and are told of once', async () => {
     const cert = await pair('cert')
-    const current = secureContextOf({ cert, key: cert }, needs.log)
+    const current = secureContextOf({ cert, key: cert }, deps.log)
     const before = current()
     await rm(cert)
     await symlink(cert, cert)
@@ -163,6 +163,6 @@ describe('certificate files', () => {
 
   test('that cannot be read at the start stop the start', async () => {
     const missing = join(folder, 'none.pem')
-    assert.throws(() => secureContextOf({ cert: missing, key: missing }, needs.log), /none\.pem/)
+    assert.throws(() => secureContextOf({ cert: missing, key: missing }, deps.log), /none\.pem/)
   })
 })

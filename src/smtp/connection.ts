@@ -1,27 +1,27 @@
 import type { Socket } from 'node:net'
 import type { SecureContext } from 'node:tls'
-import type { TellOutage } from '../service/background/outage.ts'
-import type { SmtpSession } from './protocol.ts'
-import { cutSessions } from './metrics.ts'
-import type { SmtpNeeds, SmtpTimes } from './options.ts'
-import { type SmtpLimits, REPLIES } from './state.ts'
 import { asError } from '../core/problem.ts'
+import type { ReportOutage } from '../service/background/outage.ts'
+import { closedSessions } from './metrics.ts'
+import type { SmtpDeps, SmtpTimes } from './options.ts'
+import type { SmtpSession } from './protocol.ts'
+import { REPLIES, type SmtpLimits } from './state.ts'
 
 /** What all connections of one server share. */
 export interface Shared {
-  needs: SmtpNeeds
+  deps: SmtpDeps
   limits: SmtpLimits
   times: SmtpTimes
   clock: () => number
   secureContext: (() => SecureContext) | undefined
   isProxy: ((ip: string) => boolean) | undefined
   /** Tells the log that the store is away. */
-  tellOutage: TellOutage
+  reportOutage: ReportOutage
   /** Newcomers are sent elsewhere. */
   draining: boolean
   connections: Set<Connection>
   /** Balancers' connections whose PROXY header has not come yet, and since when. */
-  headerless: Map<Socket, number>
+  awaitingProxyHeader: Map<Socket, number>
 }
 
 export interface Connection {
@@ -57,7 +57,7 @@ export interface Connection {
 /** Says its last word and closes, at the latest after lingerMs. */
 export function cut(connection: Connection, reply: string, reason: string): void {
   if (connection.phase === 'lingering') return
-  cutSessions.add(reason)
+  closedSessions.add(reason)
   connection.unsaid += reply
   linger(connection)
 }
@@ -88,15 +88,15 @@ export function countTraffic(connection: Connection): void {
   const bytes = session.dataBytes() - countedBytes
   if (bytes === 0) return
   connection.countedBytes += bytes
-  shared.needs.countTraffic(ip, bytes)
+  shared.deps.countTraffic(ip, bytes)
 }
 
 /** Makes the reservation as large as the mail in flight; false when there is no room. */
 export function reserve(connection: Connection, bytes: number): boolean {
-  const { needs } = connection.shared
+  const { deps } = connection.shared
   const more = bytes - connection.reserved
-  if (more > 0 && !needs.reserveBytes(more)) return false
-  if (more < 0) needs.releaseBytes(-more)
+  if (more > 0 && !deps.reserveBytes(more)) return false
+  if (more < 0) deps.releaseBytes(-more)
   connection.reserved = bytes
   return true
 }
@@ -113,7 +113,7 @@ export function guarded(connection: Connection, piece: () => void): void {
 /** Tells the log why and the client that it is our fault, and lets it go. */
 export function fail(connection: Connection, err: unknown): void {
   const { shared, ip, socket, phase } = connection
-  logFault(shared.needs, ip, err)
+  logFault(shared.deps, ip, err)
   try {
     if (phase === 'handshake') socket.destroy()
     else cut(connection, REPLIES.faultOfOurs, 'fault')
@@ -123,7 +123,7 @@ export function fail(connection: Connection, err: unknown): void {
   }
 }
 
-export function logFault({ log }: SmtpNeeds, ip: string, err: unknown): void {
+export function logFault({ log }: SmtpDeps, ip: string, err: unknown): void {
   try {
     log.error({ ip, err: asError(err) }, 'a fault of ours ended an SMTP session')
   } catch {

@@ -10,7 +10,7 @@ import { settled } from './testing/settled.ts'
 const MINUTE = 60_000
 const OPENING = 'EHLO a.test\r\nMAIL FROM:<>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\n'
 const disk = { busy: undefined as Promise<'kept'> | undefined }
-const { needs, seen } = recorder({ receive: async () => (await disk.busy) ?? 'kept' })
+const { deps, seen } = recorder({ receive: async () => (await disk.busy) ?? 'kept' })
 /** The server's end of each connection, by the client's port. */
 const doorEnds = new Map<number | undefined, Socket>()
 let server: SmtpServer
@@ -27,7 +27,7 @@ beforeAll(async () => {
     return now
   }
   const options = { port: 0, hostname: 'mx.box.test', times: { checkMs: 2 }, clock }
-  server = await openSmtp(needs, { ...options, proxyFrom: ['::1'] })
+  server = await openSmtp(deps, { ...options, proxyFrom: ['::1'] })
 })
 afterAll(() => server.close())
 

@@ -12,13 +12,13 @@ import { recorder } from './testing/recorder.ts'
 // reason why not.
 
 const MAX_BYTES = 5_000
-const { needs, seen } = recorder()
+const { deps, seen } = recorder()
 const theirs: string[] = []
 let ours: SmtpServer
 let other: SMTPServer
 
 beforeAll(async () => {
-  ours = await openSmtp(needs, { port: 0, hostname: 'mx.box.test', maxBytes: MAX_BYTES })
+  ours = await openSmtp(deps, { port: 0, hostname: 'mx.box.test', maxBytes: MAX_BYTES })
   other = secondOpinion()
   await new Promise<void>((listening) => other.listen(0, '127.0.0.1', listening))
 })
@@ -35,7 +35,7 @@ function secondOpinion(): SMTPServer {
     size: MAX_BYTES,
     maxAllowedUnauthenticatedCommands: false,
     onRcptTo({ address }, _session, done) {
-      needs.accept(address, { size: 0, others: [], ip: '192.0.2.1' }).then((found) => {
+      deps.accept(address, { size: 0, others: [], ip: '192.0.2.1' }).then((found) => {
         done('refused' in found ? Object.assign(new Error('no'), { responseCode: 550 }) : null)
       }, done)
     },

@@ -11,13 +11,13 @@ import { settled } from './testing/settled.ts'
 
 const ROUNDS = process.env['MAYFLY_TEST_LONG'] ? 20 : 1
 const AT_ONCE = 50
-const { needs, seen } = recorder()
+const { deps, seen } = recorder()
 let folder = ''
 let server: SmtpServer
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'mayfly-smtp-'))
-  server = await openSmtp(needs, { port: 0, hostname: 'mx.box.test', folder })
+  server = await openSmtp(deps, { port: 0, hostname: 'mx.box.test', folder })
 })
 afterAll(async () => {
   await server.close()
@@ -80,7 +80,7 @@ test('a client that leaves in the middle of the handshake leaves nothing', async
 test('a client that leaves between its final dot and our answer may have its mail kept', async () => {
   const disk = Promise.withResolvers<'kept'>()
   const slow = recorder({ receive: () => disk.promise })
-  const other = await openSmtp(slow.needs, { port: 0, hostname: 'mx.box.test' })
+  const other = await openSmtp(slow.deps, { port: 0, hostname: 'mx.box.test' })
   const client = openClient(other.port)
   client.send('EHLO a.test\r\nMAIL FROM:<>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\nx\r\n.\r\n')
   client.send('MAIL FROM:<>\r\nRCPT TO:<bob@box.test>\r\nDATA\r\ny\r\n.\r\n')

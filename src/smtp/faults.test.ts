@@ -8,7 +8,7 @@ import { settled } from './testing/settled.ts'
 const OPENING = 'EHLO a.test\r\nMAIL FROM:<>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\n'
 const OPENED = [220, 250, 250, 250, 354]
 const broken = new Set<string>()
-const { needs, seen } = recorder()
+const { deps, seen } = recorder()
 let server: SmtpServer
 let now = 0
 
@@ -25,7 +25,7 @@ function breakable<Parts extends object>(parts: Parts): Parts {
 }
 
 beforeAll(async () => {
-  const fragile = breakable({ ...needs, log: breakable(needs.log) })
+  const fragile = breakable({ ...deps, log: breakable(deps.log) })
   const options = { port: 0, hostname: 'mx.box.test', proxyFrom: ['::1'] }
   server = await openSmtp(fragile, { ...options, times: { checkMs: 2 }, clock: () => now })
 })

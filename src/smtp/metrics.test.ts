@@ -16,8 +16,8 @@ async function counts(): Promise<Record<string, number>> {
 }
 
 test('connections, mails, bytes, refusals and cuts are counted once each', async () => {
-  const { needs } = recorder()
-  const server = await openSmtp(needs, { port: 0, hostname: 'mx.box.test' })
+  const { deps } = recorder()
+  const server = await openSmtp(deps, { port: 0, hostname: 'mx.box.test' })
   await dialogue(server.port, [
     ['EHLO a.test', 250],
     ['MAIL FROM:<>', 250],

@@ -5,7 +5,7 @@ interface Tally {
   add(value: string, by?: number): void
 }
 
-export const arrivals = tally(
+export const connectionCounts = tally(
   'mayfly_smtp_connections_total',
   'SMTP connections, by how they began',
   'start',
@@ -29,7 +29,7 @@ export const refusedRecipients = tally(
   'reason',
 )
 
-export const cutSessions = tally(
+export const closedSessions = tally(
   'mayfly_smtp_cut_sessions_total',
   'SMTP sessions that we ended, by reason',
   'reason',

@@ -4,7 +4,7 @@ import type { Recipient } from '../core/recipient.ts'
 import type { SmtpLimits } from './state.ts'
 
 /** What the door asks of the house. */
-export interface SmtpNeeds {
+export interface SmtpDeps {
   /**
    * text stood between the angle brackets of RCPT TO, and may be `postmaster` alone; size is the declared one or 0, others
    * are the mail's recipients so far, ip is the client's.

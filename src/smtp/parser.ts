@@ -1,4 +1,3 @@
-
 const CR = 0x0d
 const LF = 0x0a
 

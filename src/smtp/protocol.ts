@@ -1,20 +1,47 @@
 import type { Envelope } from '../core/message.ts'
-import { parseCommand, isSender, type ParameterFault, parseMailParameters, parsePath, recipientParameterFault, takeLine } from './parser.ts'
-import { dropData, hasBareNewline, heldBytes, type Taken, takeData, unstuff, dataReader } from './data.ts'
-import { REPLIES, answer, type Deed, forgetMail, freshState, hangUp, NOTHING, type SmtpLimits, type State, say } from './state.ts'
-import { applyVerdict, type Verdict } from './results.ts'
+import {
+  dataReader,
+  dropData,
+  hasBareNewline,
+  heldBytes,
+  type Taken,
+  takeData,
+  unstuff,
+} from './data.ts'
+import {
+  isSender,
+  type ParameterFault,
+  parseCommand,
+  parseMailParameters,
+  parsePath,
+  recipientParameterFault,
+  takeLine,
+} from './parser.ts'
+import { type ActionResult, applyResult } from './results.ts'
+import {
+  type Action,
+  answer,
+  forgetMail,
+  freshState,
+  hangUp,
+  NOTHING,
+  REPLIES,
+  type SmtpLimits,
+  type State,
+  say,
+} from './state.ts'
 
 /** What to write now, and at most one thing to do before the next feed. */
 export interface Step {
   replies: string
-  deed: Deed | undefined
+  action: Action | undefined
 }
 
 export interface SmtpSession {
   /** Feeds what arrived. Not while a deed is open. */
   feed(chunk: Buffer): Step
   /** Answers the deed that the last step asked for. */
-  settle(verdict: Verdict): Step
+  complete(result: ActionResult): Step
   /** True from 354 to the answer behind the final dot. */
   inMail(): boolean
   /** Bytes of memory that an unfinished mail takes. */
@@ -34,11 +61,11 @@ export function smtpSession(limits: SmtpLimits, clientIp: string): SmtpSession {
       state.at = 0
       return advance(state)
     },
-    settle(verdict) {
-      applyVerdict(state, verdict)
+    complete(result) {
+      applyResult(state, result)
       return advance(state)
     },
-    inMail: () => state.incoming !== undefined || state.deed?.kind === 'mail',
+    inMail: () => state.incoming !== undefined || state.action?.kind === 'mail',
     heldBytes: () => (state.incoming ? heldBytes(state.incoming) : 0),
     dataBytes: () => state.dataBytes,
     dropMail() {
@@ -48,12 +75,12 @@ export function smtpSession(limits: SmtpLimits, clientIp: string): SmtpSession {
 }
 
 function advance(state: State): Step {
-  while (state.deed === undefined && state.at < state.chunk.length) {
+  while (state.action === undefined && state.at < state.chunk.length) {
     if (state.incoming) readMail(state)
     else readCommand(state)
   }
   if (state.at >= state.chunk.length) state.chunk = NOTHING
-  const step = { replies: state.replies, deed: state.deed }
+  const step = { replies: state.replies, action: state.action }
   state.replies = ''
   return step
 }
@@ -81,7 +108,7 @@ function runCommand(state: State, text: string): void {
   if (run) {
     const reply = run(state, argument)
     if (reply !== undefined) answer(state, reply)
-  } else if (STRANGERS.has(verb) || verb.startsWith('SSH-')) {
+  } else if (NON_SMTP_VERBS.has(verb) || verb.startsWith('SSH-')) {
     hangUp(state, REPLIES.notSmtp, 'not_smtp')
   } else answer(state, REPLIES.unknownCommand)
 }
@@ -110,7 +137,7 @@ function endMail(state: State, end: Exclude<Taken, string>): void {
     forgetMail(state)
   } else {
     state.incoming = undefined
-    state.deed = {
+    state.action = {
       kind: 'mail',
       raw: unstuff(end.stuffed, end.plain),
       recipients: [...state.recipients.values()],
@@ -137,7 +164,7 @@ type Verb = (state: State, argument: string) => string | undefined
 const NON_ASCII = /[^\x20-\x7e]/
 
 // A Map, so that no word a client sends can reach anything but a command.
-export const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
+const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
   ['EHLO', (state, argument) => hello(state, argument, true)],
   ['HELO', (state, argument) => hello(state, argument, false)],
   ['MAIL', mail],
@@ -154,7 +181,7 @@ export const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
 ])
 
 /** First words of those who took the port for something else: browsers, scanners, ssh. */
-export const STRANGERS: ReadonlySet<string> = new Set(
+const NON_SMTP_VERBS: ReadonlySet<string> = new Set(
   'GET POST PUT HEAD OPTIONS DELETE PATCH TRACE CONNECT PRI'.split(' '),
 )
 
@@ -181,7 +208,7 @@ function mail(state: State, argument: string): string | undefined {
   if (!utf8 && NON_ASCII.test(from.path)) return REPLIES.needsUtf8
   if (size > state.limits.maxBytes) return REPLIES.tooBig
   state.sender = { path: from.path, size, utf8 }
-  state.deed = { kind: 'sender', size }
+  state.action = { kind: 'sender', size }
   return undefined
 }
 
@@ -195,7 +222,7 @@ function rcpt(state: State, argument: string): string | undefined {
   // RFC 5321 4.5.3.1.10: too many recipients is 452, and the sender sends the rest again.
   if (state.recipients.size >= state.limits.maxRecipients) return REPLIES.tooManyRecipients
   const others = [...state.recipients.values()]
-  state.deed = { kind: 'recipient', text: to.path, size: state.sender.size, others }
+  state.action = { kind: 'recipient', text: to.path, size: state.sender.size, others }
   return undefined
 }
 
@@ -226,7 +253,7 @@ function startTls(state: State, argument: string): string | undefined {
   if (state.at < state.chunk.length) hangUp(state, REPLIES.behindStartTls, 'behind_starttls')
   else {
     say(state, REPLIES.startTls)
-    state.deed = { kind: 'tls' }
+    state.action = { kind: 'tls' }
   }
   return undefined
 }

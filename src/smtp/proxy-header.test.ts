@@ -80,12 +80,12 @@ describe('a header that is none is refused', () => {
 })
 
 describe('behind a balancer', () => {
-  const { needs, seen } = recorder()
+  const { deps, seen } = recorder()
   let server: SmtpServer
 
   beforeAll(async () => {
     const options = { port: 0, hostname: 'mx.box.test', proxyFrom: ['127.0.0.0/8'] }
-    server = await openSmtp(needs, options)
+    server = await openSmtp(deps, options)
   })
   afterAll(() => server.close())
 

@@ -1,54 +1,54 @@
 import type { Recipient } from '../core/recipient.ts'
-import { REPLIES, answer, forgetMail, type State } from './state.ts'
+import { answer, forgetMail, REPLIES, type State } from './state.ts'
 
 /** How a deed went. A fault of ours is always 451, so the sender keeps the mail and tries again. */
-export type Verdict =
+export type ActionResult =
   | { kind: 'sender'; outcome: SenderOutcome }
   | { kind: 'recipient'; outcome: RecipientOutcome }
   | { kind: 'mail'; outcome: MailOutcome }
   /** tls names the version and cipher. */
   | { kind: 'tls'; tls: string }
 
-export type SenderOutcome = 'welcome' | 'too_many' | 'too_much' | Trouble
+export type SenderOutcome = 'welcome' | 'too_many' | 'too_much' | ServerError
 export type RecipientOutcome = Recipient | { refused: RecipientRefusal }
-type RecipientRefusal = 'unknown' | 'foreign' | 'full' | Trouble
-export type MailOutcome = 'kept' | 'nobody' | 'full' | Trouble
+type RecipientRefusal = 'unknown' | 'foreign' | 'full' | ServerError
+export type MailOutcome = 'kept' | 'nobody' | 'full' | ServerError
 /** Of ours: there is no room, nobody is there who could keep it, or we have made a mistake. */
-export type Trouble = 'no_space' | 'away' | 'fault'
+export type ServerError = 'no_space' | 'away' | 'fault'
 
-export function applyVerdict(state: State, verdict: Verdict): void {
-  if (state.deed?.kind !== verdict.kind) {
-    throw new Error(`a verdict on ${verdict.kind} while ${state.deed?.kind ?? 'nothing'} is open`)
+export function applyResult(state: State, result: ActionResult): void {
+  if (state.action?.kind !== result.kind) {
+    throw new Error(`a verdict on ${result.kind} while ${state.action?.kind ?? 'nothing'} is open`)
   }
-  state.deed = undefined
-  if (verdict.kind === 'sender') settleSender(state, verdict.outcome)
-  else if (verdict.kind === 'recipient') settleRecipient(state, verdict.outcome)
-  else if (verdict.kind === 'mail') settleMail(state, verdict.outcome)
-  else secure(state, verdict.tls)
+  state.action = undefined
+  if (result.kind === 'sender') settleSender(state, result.outcome)
+  else if (result.kind === 'recipient') settleRecipient(state, result.outcome)
+  else if (result.kind === 'mail') settleMail(state, result.outcome)
+  else secure(state, result.tls)
 }
 
-const TROUBLE = {
+const SERVER_ERROR = {
   no_space: REPLIES.noSpace,
   away: REPLIES.storeAway,
   fault: REPLIES.ourFault,
-} as const satisfies Record<Trouble, string>
+} as const satisfies Record<ServerError, string>
 
 const SENDER = {
-  ...TROUBLE,
+  ...SERVER_ERROR,
   welcome: REPLIES.senderOk,
   too_many: REPLIES.tooManyMails,
   too_much: REPLIES.tooMuchData,
 } as const satisfies Record<SenderOutcome, string>
 
 const RECIPIENT = {
-  ...TROUBLE,
+  ...SERVER_ERROR,
   unknown: REPLIES.unknownRecipient,
   foreign: REPLIES.noRelay,
   full: REPLIES.mailboxFull,
 } as const satisfies Record<RecipientRefusal, string>
 
 const MAIL = {
-  ...TROUBLE,
+  ...SERVER_ERROR,
   kept: REPLIES.kept,
   nobody: REPLIES.unknownRecipient,
   full: REPLIES.mailboxFull,

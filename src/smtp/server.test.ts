@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { afterEach, describe, test } from 'vitest'
 import { Problem } from '../core/problem.ts'
-import type { SmtpNeeds, SmtpOptions } from './options.ts'
+import type { SmtpDeps, SmtpOptions } from './options.ts'
 import { openSmtp, type SmtpServer } from './server.ts'
 import { dialogue, hear, openClient } from './testing/dialogue.ts'
 import { recorder } from './testing/recorder.ts'
@@ -13,9 +13,9 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((server) => server.close()))
 })
 
-async function door(overrides: Partial<SmtpNeeds> = {}, options: Partial<SmtpOptions> = {}) {
-  const { needs, seen } = recorder(overrides)
-  const server = await openSmtp(needs, { port: 0, hostname: 'mx.box.test', ...options })
+async function door(overrides: Partial<SmtpDeps> = {}, options: Partial<SmtpOptions> = {}) {
+  const { deps, seen } = recorder(overrides)
+  const server = await openSmtp(deps, { port: 0, hostname: 'mx.box.test', ...options })
   open.push(server)
   return { port: server.port, seen }
 }

@@ -3,14 +3,14 @@ import { once } from 'node:events'
 import { createServer, type ListenOptions, type Server } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { rangeTest } from '../core/ip.ts'
-import { outageTeller } from '../service/background/outage.ts'
-import { arrive } from './accept.ts'
+import { outageReporter } from '../service/background/outage.ts'
+import { acceptConnection } from './accept.ts'
 import { installationCertificate } from './certificate.ts'
-import { type Shared, type Connection, cut, guarded } from './connection.ts'
-import { type SmtpNeeds, type SmtpOptions, USUAL_LIMITS, USUAL_TIMES } from './options.ts'
-import { type CertificateFiles, secureContextOf } from './tls.ts'
-import { REPLIES } from './state.ts'
+import { type Connection, cut, guarded, type Shared } from './connection.ts'
+import { type SmtpDeps, type SmtpOptions, USUAL_LIMITS, USUAL_TIMES } from './options.ts'
 import { leave } from './session-loop.ts'
+import { REPLIES } from './state.ts'
+import { type CertificateFiles, secureContextOf } from './tls.ts'
 
 export interface SmtpServer {
   port: number
@@ -20,15 +20,15 @@ export interface SmtpServer {
   close(): Promise<void>
 }
 
-export async function openSmtp(needs: SmtpNeeds, options: SmtpOptions): Promise<SmtpServer> {
-  const shared = await share(needs, options)
+export async function openSmtp(deps: SmtpDeps, options: SmtpOptions): Promise<SmtpServer> {
+  const shared = await share(deps, options)
   // Half-open, so that a client that sends all it has and shuts its side still hears our answers.
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
-    arrive(shared, socket),
+    acceptConnection(shared, socket),
   )
   await listen(server, options)
   // Out of file descriptors, say: this client is lost, the listener lives on.
-  server.on('error', (err) => needs.log.error({ err }, 'a client could not be taken'))
+  server.on('error', (err) => deps.log.error({ err }, 'a client could not be taken'))
   const timer = setInterval(() => checkAll(shared), shared.times.checkMs)
 
   function drain(): void {
@@ -60,11 +60,11 @@ export async function openSmtp(needs: SmtpNeeds, options: SmtpOptions): Promise<
   }
 }
 
-async function share(needs: SmtpNeeds, options: SmtpOptions): Promise<Shared> {
+async function share(deps: SmtpDeps, options: SmtpOptions): Promise<Shared> {
   const { hostname, maxBytes, refuseBareNewlines } = { ...USUAL_LIMITS, ...options }
-  const files = await certificateFiles(needs, options)
+  const files = await certificateFiles(deps, options)
   return {
-    needs,
+    deps,
     limits: {
       ...USUAL_LIMITS,
       ...options.limits,
@@ -75,17 +75,17 @@ async function share(needs: SmtpNeeds, options: SmtpOptions): Promise<Shared> {
     },
     times: { ...USUAL_TIMES, ...options.times },
     clock: options.clock ?? (() => performance.now()),
-    secureContext: files && secureContextOf(files, needs.log),
+    secureContext: files && secureContextOf(files, deps.log),
     isProxy: options.proxyFrom?.length ? rangeTest(options.proxyFrom) : undefined,
-    tellOutage: outageTeller(needs.log),
+    reportOutage: outageReporter(deps.log),
     draining: false,
     connections: new Set(),
-    headerless: new Map(),
+    awaitingProxyHeader: new Map(),
   }
 }
 
 async function certificateFiles(
-  { now }: SmtpNeeds,
+  { now }: SmtpDeps,
   { tlsCert, tlsKey, folder, hostname }: SmtpOptions,
 ): Promise<CertificateFiles | undefined> {
   if (tlsCert && tlsKey) return { cert: tlsCert, key: tlsKey }
@@ -110,23 +110,24 @@ function portOf(server: Server): number {
 }
 
 /** Ends those that have had their time. One timer looks at all of them, so that a byte costs none. */
-export function checkAll({ connections, headerless, times, clock }: Shared): void {
+function checkAll({ connections, awaitingProxyHeader, times, clock }: Shared): void {
   const now = clock()
   for (const connection of connections) guarded(connection, () => check(connection, now))
-  for (const [socket, since] of headerless) if (now - since > times.handshakeMs) socket.destroy()
+  for (const [socket, since] of awaitingProxyHeader)
+    if (now - since > times.handshakeMs) socket.destroy()
 }
 
 /** Asks everybody who talks to come to an end. */
-export function leaveAll({ connections }: Shared): void {
+function leaveAll({ connections }: Shared): void {
   for (const connection of connections) guarded(connection, () => leave(connection))
 }
 
 /** Those who have not begun to talk. */
-export function endHeaderless({ headerless }: Shared): void {
-  for (const socket of headerless.keys()) socket.destroy()
+function endHeaderless({ awaitingProxyHeader }: Shared): void {
+  for (const socket of awaitingProxyHeader.keys()) socket.destroy()
 }
 
-export function endAll({ connections }: Shared): void {
+function endAll({ connections }: Shared): void {
   for (const connection of connections) connection.socket.destroy()
 }
 

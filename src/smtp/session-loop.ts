@@ -1,12 +1,22 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import { type Connection, countTraffic, cut, flush, linger, reserve, type Shared, fail, guarded } from './connection.ts'
+import { countMail, runAction, type ServiceAction } from './actions.ts'
+import {
+  type Connection,
+  countTraffic,
+  cut,
+  fail,
+  flush,
+  guarded,
+  linger,
+  reserve,
+  type Shared,
+} from './connection.ts'
 import { EXCESS_BYTES } from './data.ts'
-import { carryOut, countMail, type HouseDeed } from './actions.ts'
 import { type Step, smtpSession } from './protocol.ts'
-import { greeting, REPLIES, type CloseReason } from './state.ts'
+import type { ActionResult } from './results.ts'
+import { type CloseReason, greeting, REPLIES } from './state.ts'
 import { secureSocket } from './tls.ts'
-import type { Verdict } from './results.ts'
 
 /** release is called when all is over; early is what came behind a PROXY header. */
 interface Client {
@@ -16,7 +26,7 @@ interface Client {
 }
 
 /** Greets and talks until the end. */
-export function talk(shared: Shared, socket: Socket, { ip, release, early }: Client): void {
+export function runSession(shared: Shared, socket: Socket, { ip, release, early }: Client): void {
   const now = shared.clock()
   const connection: Connection = {
     shared,
@@ -97,16 +107,16 @@ function skip(connection: Connection, chunk: Buffer): void {
 }
 
 /** Does what a step asks for, until the engine wants more bytes. */
-function follow(connection: Connection, { replies, deed }: Step): void {
+function follow(connection: Connection, { replies, action }: Step): void {
   const { session } = connection
   if (replies !== '') goOn(connection, replies)
   // At the end of each mail, not at each piece of it: where Redis counts, that is a request.
-  if (deed || !session.inMail()) countTraffic(connection)
-  if (!deed && !reserve(connection, session.heldBytes())) session.dropMail()
-  if (deed?.kind === 'close') hangUp(connection, deed.reason)
+  if (action || !session.inMail()) countTraffic(connection)
+  if (!action && !reserve(connection, session.heldBytes())) session.dropMail()
+  if (action?.kind === 'close') hangUp(connection, action.reason)
   else if (connection.leaving && !session.inMail()) sayGoodbye(connection)
-  else if (deed?.kind === 'tls') secure(connection)
-  else if (deed) work(connection, deed)
+  else if (action?.kind === 'tls') secure(connection)
+  else if (action) work(connection, action)
   else {
     flush(connection)
     if (connection.inputEnded && !connection.backlog) connection.socket.end()
@@ -124,7 +134,7 @@ function goOn(connection: Connection, replies: string): void {
 function hangUp(connection: Connection, reason: CloseReason): void {
   if (reason === 'quit') sayBye(connection)
   else {
-    connection.shared.needs.log.info({ ip: connection.ip, reason }, 'SMTP session cut')
+    connection.shared.deps.log.info({ ip: connection.ip, reason }, 'SMTP session cut')
     cut(connection, '', reason)
   }
 }
@@ -138,23 +148,23 @@ function sayBye(connection: Connection): void {
   else linger(connection)
 }
 
-function work(connection: Connection, deed: HouseDeed): void {
+function work(connection: Connection, action: ServiceAction): void {
   const { shared, ip, session } = connection
-  if (deed.kind === 'mail' && !reserve(connection, deed.raw.length)) {
-    countMail('no_space', deed.raw.length)
-    follow(connection, session.settle({ kind: 'mail', outcome: 'no_space' }))
+  if (action.kind === 'mail' && !reserve(connection, action.raw.length)) {
+    countMail('no_space', action.raw.length)
+    follow(connection, session.complete({ kind: 'mail', outcome: 'no_space' }))
     return
   }
   connection.busy = true
-  const done = (verdict: Verdict) => {
+  const done = (result: ActionResult) => {
     connection.busy = false
-    if (deed.kind === 'mail') reserve(connection, 0)
+    if (action.kind === 'mail') reserve(connection, 0)
     connection.activeAt = shared.clock()
     // Nobody is there to hear a further answer: what else it sent is left undone.
     if (connection.socket.destroyed || connection.phase !== 'talking') return
-    follow(connection, session.settle(verdict))
+    follow(connection, session.complete(result))
   }
-  carryOut(shared, ip, deed)
+  runAction(shared, ip, action)
     .then(done)
     .catch((err) => {
       connection.busy = false
@@ -173,10 +183,10 @@ function secure(connection: Connection): void {
   connection.socket = secureSocket(plain, shared.secureContext(), {
     done(tls) {
       connection.phase = 'talking'
-      guarded(connection, () => follow(connection, session.settle({ kind: 'tls', tls })))
+      guarded(connection, () => follow(connection, session.complete({ kind: 'tls', tls })))
     },
     failed(code) {
-      guarded(connection, () => shared.needs.log.info({ ip, code }, 'TLS connection failed'))
+      guarded(connection, () => shared.deps.log.info({ ip, code }, 'TLS connection failed'))
     },
   })
   listen(connection)

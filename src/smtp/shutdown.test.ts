@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import type { SmtpNeeds, SmtpOptions } from './options.ts'
+import type { SmtpDeps, SmtpOptions } from './options.ts'
 import { openSmtp } from './server.ts'
 import { type Client, hear, openClient } from './testing/dialogue.ts'
 import { recorder } from './testing/recorder.ts'
@@ -8,9 +8,9 @@ import { settled } from './testing/settled.ts'
 
 const OPENING = 'EHLO a.test\r\nMAIL FROM:<>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\n'
 
-async function door(overrides: Partial<SmtpNeeds> = {}, options: Partial<SmtpOptions> = {}) {
-  const { needs, seen } = recorder(overrides)
-  const server = await openSmtp(needs, { port: 0, hostname: 'mx.box.test', ...options })
+async function door(overrides: Partial<SmtpDeps> = {}, options: Partial<SmtpOptions> = {}) {
+  const { deps, seen } = recorder(overrides)
+  const server = await openSmtp(deps, { port: 0, hostname: 'mx.box.test', ...options })
   return { server, seen }
 }
 

@@ -66,13 +66,13 @@ describe('DATA without an end', () => {
     openMail(session)
     let fed = 0
     let step = session.feed(chunk)
-    for (fed = chunk.length; !step.deed; fed += chunk.length) {
+    for (fed = chunk.length; !step.action; fed += chunk.length) {
       assert.ok(fed <= MAX + EXCESS_BYTES + 2 * chunk.length, 'it reads for ever')
       step = session.feed(chunk)
       assert.ok(session.heldBytes() === 0)
     }
     assert.ok(step.replies.startsWith('552 5.3.4'))
-    assert.deepEqual(step.deed, { kind: 'close', reason: 'too_big' })
+    assert.deepEqual(step.action, { kind: 'close', reason: 'too_big' })
   })
 
   test('that was let go for want of memory hears 452 at its end, and the session goes on', () => {
@@ -85,7 +85,7 @@ describe('DATA without an end', () => {
     session.feed(Buffer.from('\r\n.'))
     const step = session.feed(Buffer.from('\r\nNOOP\r\n'))
     assert.match(step.replies, /^452 4\.3\.1 .*\r\n250 /)
-    assert.equal(step.deed, undefined)
+    assert.equal(step.action, undefined)
   })
 
   test('that was let go is not read for ever either', () => {
@@ -94,7 +94,7 @@ describe('DATA without an end', () => {
     session.feed(chunk.subarray(0, 100))
     session.dropMail()
     let fed = 0
-    while (!session.feed(chunk).deed) {
+    while (!session.feed(chunk).action) {
       fed += chunk.length
       session.dropMail()
       assert.ok(fed <= MAX + EXCESS_BYTES + 2 * chunk.length, 'it reads for ever')
@@ -113,10 +113,10 @@ describe('DATA without an end', () => {
 
 function openMail(session: ReturnType<typeof smtpSession>): void {
   session.feed(Buffer.from('EHLO a.test\r\nMAIL FROM:<a@a.test>\r\n'))
-  session.settle({ kind: 'sender', outcome: 'welcome' })
+  session.complete({ kind: 'sender', outcome: 'welcome' })
   const asked = session.feed(Buffer.from('RCPT TO:<ann@box.test>\r\n'))
-  assert.equal(asked.deed?.kind, 'recipient')
+  assert.equal(asked.action?.kind, 'recipient')
   assert.ok(ANN)
-  session.settle({ kind: 'recipient', outcome: { address: ANN, mailbox: OPERATOR } })
+  session.complete({ kind: 'recipient', outcome: { address: ANN, mailbox: OPERATOR } })
   assert.match(session.feed(Buffer.from('DATA\r\n')).replies, /^354 /)
 }

@@ -10,7 +10,7 @@ import { dialogue, hear, openClient } from './testing/dialogue.ts'
 import { recorder } from './testing/recorder.ts'
 import { settled } from './testing/settled.ts'
 
-const { needs, seen } = recorder()
+const { deps, seen } = recorder()
 let folder = ''
 let server: SmtpServer
 let now = 0
@@ -18,7 +18,7 @@ let now = 0
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'mayfly-smtp-'))
   const times = { checkMs: 5, handshakeMs: 30_000 }
-  server = await openSmtp(needs, {
+  server = await openSmtp(deps, {
     port: 0,
     hostname: 'mx.box.test',
     folder,
@@ -116,7 +116,7 @@ test("the operator's certificate is read again when its file changes", async () 
   const wish = { now: new Date('2026-05-01T12:00:00Z'), serial: Buffer.from('01', 'hex') }
   await write('a.operator.test')
   const options = { port: 0, hostname: 'mx.box.test', tlsCert: file, tlsKey: file, folder }
-  const operated = await openSmtp(recorder().needs, options)
+  const operated = await openSmtp(recorder().deps, options)
   for (const name of ['a.operator.test', 'longer.operator.test']) {
     await write(name)
     const client = openClient(operated.port)
@@ -132,7 +132,7 @@ test("the operator's certificate is read again when its file changes", async () 
 })
 
 test('without a certificate STARTTLS is not offered', async () => {
-  const plain = await openSmtp(recorder().needs, { port: 0, hostname: 'mx.box.test' })
+  const plain = await openSmtp(recorder().deps, { port: 0, hostname: 'mx.box.test' })
   await dialogue(plain.port, [
     ['EHLO a.test', '250-mx.box.test\r\n250-PIPELINING\r\n250-SIZE 10485760\r\n250-8BITMIME\r\n'],
     ['STARTTLS', '502 5.5.1'],

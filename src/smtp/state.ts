@@ -25,7 +25,7 @@ interface Sender {
 }
 
 /** What the engine asks for before it reads on. */
-export type Deed =
+export type Action =
   | { kind: 'sender'; size: number }
   /** text is what stood between the angle brackets; others were accepted before. */
   | { kind: 'recipient'; text: string; size: number; others: Recipient[] }
@@ -61,7 +61,7 @@ export interface State {
   refused: number
   /** Replies not yet handed out. */
   replies: string
-  deed: Deed | undefined
+  action: Action | undefined
   chunk: Buffer
   /** How far of chunk has been read. */
   at: number
@@ -84,7 +84,7 @@ export function freshState(limits: SmtpLimits, clientIp: string): State {
     commands: 0,
     refused: 0,
     replies: '',
-    deed: undefined,
+    action: undefined,
     chunk: NOTHING,
     at: 0,
   }
@@ -102,7 +102,7 @@ export function say(state: State, text: string): void {
 
 export function hangUp(state: State, text: string, reason: CloseReason): void {
   say(state, text)
-  state.deed = { kind: 'close', reason }
+  state.action = { kind: 'close', reason }
 }
 
 /** 5xx counts against the session; 4xx is not the sender's doing. */

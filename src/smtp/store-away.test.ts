@@ -5,43 +5,43 @@ import { MAIL_OPTIONS, postgresMail } from '../../test/postgres-stores.ts'
 import { makeWaiters, openMemoryBus } from '../bus/memory.ts'
 import { accept } from '../service/mail/accept.ts'
 import { receive } from '../service/mail/receive.ts'
-import { openScene, type Scene, START } from '../store/contract/fixture.ts'
+import { type Fixture, openFixture, START } from '../store/contract/fixture.ts'
 import { openSmtp, type SmtpServer } from './server.ts'
 import { dialogue, hear, openClient } from './testing/dialogue.ts'
 import { recorder } from './testing/recorder.ts'
 
 let postgres: Postgres
-let scene: Scene
+let fixture: Fixture
 let server: SmtpServer
-const { needs, seen } = recorder()
+const { deps, seen } = recorder()
 
 beforeAll(async () => {
   postgres = await openPostgres()
-  scene = await openScene(await postgresMail(postgres))
-  const { store } = scene
+  fixture = await openFixture(await postgresMail(postgres))
+  const { store } = fixture
   const bus = openMemoryBus('store-away', makeWaiters())
   const parts = { store, bus, limits: MAIL_OPTIONS.limits, now: () => START }
-  const house = {
-    ...needs,
+  const context = {
+    ...deps,
     accept: (text: string, offer: Parameters<typeof accept>[2]) => accept(parts, text, offer),
     receive: (mail: Parameters<typeof receive>[1]) => receive(parts, mail),
     obstacle: store.obstacle,
   }
-  server = await openSmtp(house, { port: 0, hostname: 'mx.box.test' })
+  server = await openSmtp(context, { port: 0, hostname: 'mx.box.test' })
 })
 beforeEach(() => {
   seen.lines.splice(0)
 })
 afterAll(async () => {
   await server.close()
-  await scene.close()
+  await fixture.close()
   await postgres.close()
 })
 
 const OPENING = ['EHLO a.test', 'MAIL FROM:<>', 'RCPT TO:<ann@box.test>', 'DATA']
 
 test('mail is put off with 451 at every step, told of once, and taken when the store is back', async () => {
-  const { id } = await scene.session('ann@box.test')
+  const { id } = await fixture.session('ann@box.test')
   const [begun, named] = [openClient(server.port), openClient(server.port)]
   begun.send(OPENING.slice(0, 2).join('\r\n').concat('\r\n'))
   named.send(OPENING.join('\r\n').concat('\r\n'))
@@ -68,7 +68,7 @@ test('mail is put off with 451 at every step, told of once, and taken when the s
     ...OPENING.map((line, at) => [line, at === 3 ? 354 : 250] as const),
     ['Subject: kept\r\n\r\nx\r\n.', 250],
   ])
-  assert.deepEqual(await scene.subjects(id), ['kept'])
+  assert.deepEqual(await fixture.subjects(id), ['kept'])
   for (const client of [begun, named]) client.socket.destroy()
 })
 

@@ -9,13 +9,13 @@ import { cutAt, OPENING, stuffed } from './testing/converse.ts'
 import { openClient } from './testing/dialogue.ts'
 import { recorder } from './testing/recorder.ts'
 
-const { needs, seen } = recorder()
+const { deps, seen } = recorder()
 let folder = ''
 let server: SmtpServer
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'mayfly-smtp-'))
-  server = await openSmtp(needs, { port: 0, hostname: 'mx.box.test', folder })
+  server = await openSmtp(deps, { port: 0, hostname: 'mx.box.test', folder })
 })
 afterAll(async () => {
   await server.close()

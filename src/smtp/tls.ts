@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs'
-import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls'
-import { asError } from '../core/problem.ts'
-import type { Log } from '../core/log.ts'
 import type { Socket } from 'node:net'
+import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls'
+import type { Log } from '../core/log.ts'
+import { asError } from '../core/problem.ts'
 
 export interface CertificateFiles {
   cert: string

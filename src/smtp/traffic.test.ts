@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'vitest'
-import type { SmtpNeeds, SmtpOptions } from './options.ts'
+import type { SmtpDeps, SmtpOptions } from './options.ts'
 import { openSmtp, type SmtpServer } from './server.ts'
 import { dialogue, hear, openClient } from './testing/dialogue.ts'
 import { recorder } from './testing/recorder.ts'
@@ -11,9 +11,9 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((server) => server.close()))
 })
 
-async function serve(overrides: Partial<SmtpNeeds> = {}, options: Partial<SmtpOptions> = {}) {
-  const { needs, seen } = recorder(overrides)
-  const server = await openSmtp(needs, { port: 0, hostname: 'mx.box.test', ...options })
+async function serve(overrides: Partial<SmtpDeps> = {}, options: Partial<SmtpOptions> = {}) {
+  const { deps, seen } = recorder(overrides)
+  const server = await openSmtp(deps, { port: 0, hostname: 'mx.box.test', ...options })
   open.push(server)
   const bytes = () => seen.traffic.reduce((sum, one) => sum + one.bytes, 0)
   return { port: server.port, seen, bytes }

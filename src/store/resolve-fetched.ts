@@ -13,7 +13,7 @@ interface Alias {
  * Those who were there already, are still there (else `find` knows none) and have room; and those who are full, for whom the
  * mail stays in the account.
  */
-export function decideFetched(
+export function resolveFetched(
   mail: Pick<FetchedMail, 'recipients' | 'receivedAt'> & { size: number },
   limits: ReceiveLimits,
   find: (recipient: FetchedRecipient) => Alias | undefined,

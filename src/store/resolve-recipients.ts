@@ -11,7 +11,7 @@ import type { KeptRecipient, NewMail } from './store.ts'
 export type FoundRecipient = RecipientFacts & { keyId: string | undefined }
 
 /** Those who are still there, or that one has no room. */
-export function decide(
+export function resolveRecipients(
   mail: Pick<NewMail, 'recipients' | 'receivedAt'> & { size: number; stored: number },
   limits: ReceiveLimits,
   find: (recipient: Recipient) => FoundRecipient,

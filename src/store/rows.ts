@@ -1,14 +1,14 @@
-import type { Host, Address } from '../core/address.ts'
-import type { MailDomain } from '../core/mail-domain.ts'
-import type { ApiKey } from '../core/key.ts'
-import { dayOf } from '../core/quota.ts'
-import type { Spent, ClaimOutcome, KeyClaim } from './shop-store.ts'
-import type { Message, MessageSummary, Mail, RawMail, SenderChecks } from '../core/message.ts'
-import { type MailboxId, isCooling, isLive, type Session } from '../core/session.ts'
 import { zstdDecompressSync } from 'node:zlib'
-import type { NewSession, Revival } from './store.ts'
+import type { Address, Host } from '../core/address.ts'
+import type { ApiKey } from '../core/key.ts'
+import type { MailDomain } from '../core/mail-domain.ts'
+import type { Mail, Message, MessageSummary, RawMail, SenderChecks } from '../core/message.ts'
 import type { Plan } from '../core/plan.ts'
 import { CLAIM_MS, type OrderState, type Purchase } from '../core/purchase.ts'
+import { dayOf } from '../core/quota.ts'
+import { isCooling, isLive, type MailboxId, type Session } from '../core/session.ts'
+import type { ClaimOutcome, KeyClaim, Spent } from './shop-store.ts'
+import type { NewSession, Revival } from './store.ts'
 
 /** A mail domain as each engine keeps it. */
 export interface DomainRow {

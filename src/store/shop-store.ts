@@ -73,7 +73,7 @@ export interface UsageDay {
 }
 
 /** Orders, and how they came to be paid: the part of the shop that payment providers speak to. */
-export interface PurchaseStore {
+interface PurchaseStore {
   /** Keeps the order. One of the same idempotency hash is there already: that one is the answer, and nothing is kept. */
   addPurchase(purchase: NewPurchase): Promise<Purchase>
   readPurchase(orderId: string): Promise<Purchase | undefined>

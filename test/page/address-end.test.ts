@@ -4,7 +4,7 @@ import { describe, test } from 'vitest'
 import { openInbox } from './inbox-steps.ts'
 import { checkAccess, visitor } from './visit.ts'
 
-const { house, visit, beside, expect } = visitor()
+const { app, visit, beside, expect } = visitor()
 
 const address = (page: Page) => page.locator('#address')
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
@@ -13,7 +13,7 @@ const focused = (page: Page) => page.evaluate('document.activeElement?.textConte
 /** Ends it as another device would. */
 async function endElsewhere(token: string): Promise<void> {
   const headers = { authorization: `Bearer ${token}` }
-  await fetch(`${house().url}/api/delete-session`, { method: 'POST', headers })
+  await fetch(`${app().url}/api/delete-session`, { method: 'POST', headers })
 }
 
 describe('an address that has ended', () => {
@@ -40,7 +40,7 @@ describe('an address that has ended', () => {
       new MutationObserver(() => {
         for (const { textContent } of document.querySelectorAll('[role=status]')) heard.push(textContent)
       }).observe(document, { subtree: true, childList: true, characterData: true })`)
-    await page.goto(house().url)
+    await page.goto(app().url)
     const { token } = await openInbox(page)
     expect({ complaint: /401/ })
     await endElsewhere(token)
@@ -53,7 +53,7 @@ describe('an address that has ended', () => {
   test('is warned of once, five minutes before', async () => {
     const page = await visit('/favicon.svg')
     await page.clock.install()
-    await page.goto(house().url)
+    await page.goto(app().url)
     await openInbox(page)
     await page.clock.fastForward((86_400 - 290) * 1000)
     await page.getByRole('status').filter({ hasText: 'This address ends in 5 minutes' }).waitFor()
@@ -75,7 +75,7 @@ describe('ending the address on the page', () => {
     await page.waitForFunction(`document.activeElement?.id === 'new-address'`)
     await page.keyboard.press('Enter')
     await address(page).filter({ hasText: '@' }).waitFor()
-    const { status } = await fetch(`${house().url}/api/check-mail?token=${token}`)
+    const { status } = await fetch(`${app().url}/api/check-mail?token=${token}`)
     assert.equal(status, 401)
     assert.equal(await address(other).textContent(), await address(page).textContent())
   })
@@ -89,7 +89,7 @@ test('on a phone nothing moves when the first address comes', async () => {
     await held.promise
     await route.continue()
   })
-  await page.goto(house().url)
+  await page.goto(app().url)
   await address(page).filter({ hasText: 'Getting an address' }).waitFor()
   const before = await page.locator('#messages').boundingBox()
   held.resolve()

@@ -4,7 +4,7 @@ import { describe, test } from 'vitest'
 import { letter, openInbox, row, storedMailboxes } from './inbox-steps.ts'
 import { visitor } from './visit.ts'
 
-const { house, visit, beside, expect } = visitor()
+const { app, visit, beside, expect } = visitor()
 
 const address = (page: Page) => page.locator('#address')
 const press = async (page: Page, name: string) =>
@@ -28,7 +28,7 @@ describe('the first address', () => {
     const asked: string[] = []
     page.on('request', (request) => asked.push(new URL(request.url()).pathname))
     await page.addInitScript({ content: COUNT_SHIFTS })
-    await page.goto(`${house().url}/`)
+    await page.goto(`${app().url}/`)
     const email = await shown(page)
     const calls = asked.filter((path) => path.startsWith('/api/'))
     assert.equal(calls[0], '/api/create-session')
@@ -50,14 +50,14 @@ describe('the first address', () => {
   test('is one for two tabs that open at once', async () => {
     const page = await visit('/favicon.svg')
     const other = await beside(page, '/favicon.svg')
-    await Promise.all([page, other].map((tab) => tab.goto(`${house().url}/`)))
+    await Promise.all([page, other].map((tab) => tab.goto(`${app().url}/`)))
     assert.equal(await shown(page), await shown(other))
   })
 
   test('survives a browser whose memory is spoilt', async () => {
     const page = await visit('/favicon.svg')
     await page.evaluate(`localStorage.setItem('mayfly mailboxes', '[{"email":1},{"token":')`)
-    await page.goto(`${house().url}/`)
+    await page.goto(`${app().url}/`)
     await shown(page)
   })
 
@@ -70,7 +70,7 @@ describe('the first address', () => {
         },
       })
     })
-    await page.goto(`${house().url}/`)
+    await page.goto(`${app().url}/`)
     await shown(page)
     await page.getByText('Your browser keeps nothing for this site').waitFor()
   })
@@ -79,7 +79,7 @@ describe('the first address', () => {
     const page = await visit('/favicon.svg')
     await page.context().route('**/api/create-session', (route) => route.abort())
     expect({ complaint: /ERR_FAILED/ })
-    await page.goto(`${house().url}/`)
+    await page.goto(`${app().url}/`)
     await page.getByText('The site could not be reached.').waitFor()
     await page.getByText('Trying again in').waitFor()
     await page.context().unroute('**/api/create-session')
@@ -96,7 +96,7 @@ describe('the first address', () => {
         route.fulfill({ status: 429, json: refusal, headers: { 'retry-after': '7' } }),
       )
     expect({ complaint: /429/ })
-    await page.goto(`${house().url}/`)
+    await page.goto(`${app().url}/`)
     await page
       .getByText('Too many requests from your network. Trying again in 7 seconds.')
       .waitFor()
@@ -105,7 +105,7 @@ describe('the first address', () => {
   test('holds no mail and no more than address, token and end in the memory of the browser', async () => {
     const page = await visit('/')
     const { email } = await openInbox(page)
-    await house().mail(email, letter({ subject: 'Canary subject', text: 'canary body' }))
+    await app().mail(email, letter({ subject: 'Canary subject', text: 'canary body' }))
     await row(page, 'Canary subject').click()
     await page.getByText('canary body').waitFor()
     const memory = String(
@@ -132,7 +132,7 @@ describe('copying', () => {
     await page.addInitScript(() => {
       Object.defineProperty(navigator, 'clipboard', { value: undefined })
     })
-    await page.goto(`${house().url}/`)
+    await page.goto(`${app().url}/`)
     const email = await shown(page)
     await page.locator('.address-line').getByRole('button', { name: 'Copy' }).click()
     await page.getByRole('button', { name: 'Marked: copy it now' }).waitFor()
@@ -144,7 +144,7 @@ describe('more addresses', () => {
   test('a new one takes the place of the old, which is a click away and has its own mail', async () => {
     const page = await visit('/')
     const { email: first } = await openInbox(page)
-    await house().mail(first, letter({ subject: 'For the first' }))
+    await app().mail(first, letter({ subject: 'For the first' }))
     await row(page, 'For the first').waitFor()
     await press(page, 'New address')
     await address(page).filter({ hasNotText: first }).waitFor()
@@ -171,7 +171,7 @@ describe('more addresses', () => {
     await press(page, `End ${email}`)
     await press(page, 'End it')
     await page.getByText('1 more address').waitFor({ state: 'detached' })
-    const { status } = await fetch(`${house().url}/api/check-mail?token=${token}`)
+    const { status } = await fetch(`${app().url}/api/check-mail?token=${token}`)
     assert.equal(status, 401)
   })
 
@@ -228,7 +228,7 @@ describe('a name of one’s own', () => {
     ['admin', 'This name is reserved'],
   ] as const) {
     test(`${name} is refused at the name, and another can be tried`, async () => {
-      if (name === 'taken-name') await house().session({ prefix: name, domain_id: '1' })
+      if (name === 'taken-name') await app().session({ prefix: name, domain_id: '1' })
       const { page, dialog, name: field } = await openForm()
       expect({ complaint: /40[09]/ })
       await field.fill(name)
@@ -257,16 +257,16 @@ describe('the end', () => {
   test('comes while the page is open, and the address can be had back', async () => {
     const page = await visit('/favicon.svg')
     await page.clock.install()
-    await page.goto(`${house().url}/`)
+    await page.goto(`${app().url}/`)
     const { email } = await openInbox(page)
     expect({ complaint: /401/ })
-    house().moveClock(DAY + 1)
+    app().moveClock(DAY + 1)
     await page.clock.fastForward((DAY + 2) * 1000)
     await page.getByText('This address has ended. Its mail is gone.').waitFor()
     await press(page, 'Have it back')
     await page.getByText('This address has ended.').waitFor({ state: 'detached' })
     assert.equal(await shown(page), email)
-    await house().mail(email, letter({ subject: 'After the end' }))
+    await app().mail(email, letter({ subject: 'After the end' }))
     await row(page, 'After the end').waitFor()
   })
 })

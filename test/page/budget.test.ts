@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { LANGUAGES } from '../../src/http/pages/languages.ts'
-import { openHouse } from '../app.ts'
+import { startApp } from '../app.ts'
 
 const MOST_BYTES = 60 * 1024
 
 test('the first load of the inbox is at most 60 KB of script and style, in every language', async () => {
-  const house = await openHouse()
+  const app = await startApp()
   const sizes: Record<string, number> = {}
   for (const language of LANGUAGES) {
-    const page = await fetch(house.url, { headers: { 'accept-language': language } })
+    const page = await fetch(app.url, { headers: { 'accept-language': language } })
     const files = [...(await page.text()).matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)]
     assert.ok(files.length >= 4, 'the page loads its script, its words and its styles')
     let bytes = 0
-    for (const [, path = ''] of files) bytes += await sizeOf(`${house.url}${path}`)
+    for (const [, path = ''] of files) bytes += await sizeOf(`${app.url}${path}`)
     sizes[language] = bytes
   }
-  await house.stop()
+  await app.stop()
   const told = Object.entries(sizes).map(([language, bytes]) => `${language} ${bytes}`)
   process.stdout.write(`first load of /, compressed: ${told.join(', ')}\n`)
   for (const [language, bytes] of Object.entries(sizes)) {

@@ -9,10 +9,10 @@ import { type KeyRing, openKeyRing } from '../keys.ts'
 import { openConsole, tryCall } from './views/docs.ts'
 import { visitor } from './visit.ts'
 
-const { house, visit, beside, expect } = visitor()
+const { app, visit, beside, expect } = visitor()
 let ring: KeyRing
 beforeAll(async () => {
-  ring = await openKeyRing(house())
+  ring = await openKeyRing(app())
 })
 afterAll(() => ring.close())
 
@@ -72,7 +72,7 @@ async function answerOf(form: Locator): Promise<Record<string, unknown>> {
 
 async function open(call: string): Promise<{ page: Page; form: Locator }> {
   const page = await visit('/favicon.svg')
-  return { page, form: await openConsole({ page, house: house() }, call) }
+  return { page, form: await openConsole({ page, app: app() }, call) }
 }
 
 describe('the console', () => {
@@ -85,7 +85,7 @@ describe('the console', () => {
     assert.match(String(made['email']), /^tried\.here@/)
     await form.getByRole('button', { name: 'Use this token in the calls below' }).click()
 
-    await house().mail(String(made['email']))
+    await app().mail(String(made['email']))
     const check = await tryCall(page, 'GET /api/check-mail')
     await send(check)
     const { messages } = (await answerOf(check)) as { messages: { subject: string }[] }
@@ -99,7 +99,7 @@ describe('the console', () => {
 
   test('reads mail with a key, says what that costs, and keeps the key for this tab', async () => {
     const key = await ring.issue()
-    await house().mail('console@pool.test')
+    await app().mail('console@pool.test')
     const { page, form } = await open('GET /emails')
     await form.getByText('A success costs one request').waitFor()
     await form.getByLabel('Your key').fill(key.secret)
@@ -113,16 +113,16 @@ describe('the console', () => {
     assert.equal(await ring.used(key), 1)
     await form.getByText('Headers').click()
     assert.ok(await form.getByText('x-ratelimit-remaining').isVisible())
-    await page.goto(`${house().url}/key`)
+    await page.goto(`${app().url}/key`)
     await page.getByText('1 of 1,000 used').waitFor()
   })
 
   test('takes the token of the inbox only when it is told to', async () => {
-    const { email, token } = await house().session()
+    const { email, token } = await app().session()
     const page = await visit('/favicon.svg')
     const shelf = JSON.stringify([{ email, token, expires: new Date(Date.now() + 3_600_000) }])
     await page.evaluate(`localStorage.setItem('mayfly mailboxes', ${JSON.stringify(shelf)})`)
-    const form = await openConsole({ page, house: house() }, 'GET /api/check-mail')
+    const form = await openConsole({ page, app: app() }, 'GET /api/check-mail')
     const field = form.getByLabel('Token of a session')
     assert.equal(await field.inputValue(), '')
     await form.getByRole('button', { name: `Use that of ${email}` }).click()
@@ -144,26 +144,26 @@ describe('the console', () => {
   })
 
   test('asks before it deletes, and then does', async () => {
-    const { email, token } = await house().session()
+    const { email, token } = await app().session()
     const { page, form } = await open('POST /api/delete-session')
     await form.getByLabel('Token of a session').fill(token)
     await send(form)
     const dialog = page.getByRole('dialog', { name: 'Send this call?' })
     await dialog.getByRole('button', { name: 'Do not send' }).click()
-    assert.equal(await house().mail(email), 250)
+    assert.equal(await app().mail(email), 250)
     await send(form)
     await dialog.getByRole('button', { name: 'Send', exact: true }).click()
     await form.getByText('200 OK').waitFor()
-    assert.equal(await house().mail(email), 550)
+    assert.equal(await app().mail(email), 550)
   })
 
   test('shows a stream as it happens, and stops it', async () => {
-    const { email, token } = await house().session()
+    const { email, token } = await app().session()
     const { form } = await open('GET /api/events')
     await form.getByLabel('Token of a session').fill(token)
     await send(form)
     await form.getByText('The stream is open').waitFor()
-    await house().mail(email)
+    await app().mail(email)
     await form.getByRole('log').getByText('event: message').waitFor()
     await form.getByRole('button', { name: 'Stop' }).click()
     await form.getByText('Stopped.').waitFor()
@@ -171,12 +171,12 @@ describe('the console', () => {
   })
 
   test('tells when a stream ends by itself', async () => {
-    const { token } = await house().session()
+    const { token } = await app().session()
     const { form } = await open('GET /api/events')
     await form.getByLabel('Token of a session').fill(token)
     await send(form)
     await form.getByText('The stream is open').waitFor()
-    await fetch(`${house().url}/api/delete-session`, {
+    await fetch(`${app().url}/api/delete-session`, {
       method: 'POST',
       body: new URLSearchParams({ token }),
     })
@@ -185,7 +185,7 @@ describe('the console', () => {
   })
 
   test('stops a call that waits', async () => {
-    const { token } = await house().session()
+    const { token } = await app().session()
     const { form } = await open('GET /api/check-mail')
     await form.getByLabel('Token of a session').fill(token)
     await form.getByLabel('wait').fill('50')
@@ -196,9 +196,9 @@ describe('the console', () => {
   })
 
   test('gives a download as a file', async () => {
-    const { email, token } = await house().session()
-    await house().mail(email)
-    const listed = await fetch(`${house().url}/api/check-mail?token=${token}`)
+    const { email, token } = await app().session()
+    await app().mail(email)
+    const listed = await fetch(`${app().url}/api/check-mail?token=${token}`)
     const { messages } = (await listed.json()) as { messages: { id: number }[] }
     const { page, form } = await open('GET /api/raw-mail')
     await form.getByLabel('Token of a session').fill(token)
@@ -233,7 +233,7 @@ describe('the console', () => {
   })
 
   test('writes the same call for a terminal, and hides the token in it', async () => {
-    const { email, token } = await house().session()
+    const { email, token } = await app().session()
     const { form } = await open('GET /api/check-mail')
     await form.getByLabel('Token of a session').fill(token)
     await form.getByLabel('limit').fill('5')
@@ -242,7 +242,7 @@ describe('the console', () => {
     assert.ok(!(await line.textContent())?.includes(token))
     await form.getByRole('button', { name: 'Show the secret' }).click()
     const command = (await line.textContent()) ?? ''
-    assert.ok(command.includes(`${house().url}/api/check-mail?limit=5`))
+    assert.ok(command.includes(`${app().url}/api/check-mail?limit=5`))
     const { stdout } = await promisify(execFile)('bash', ['-c', command.replace('curl', 'curl -s')])
     assert.equal(JSON.parse(stdout).email, email)
   })

@@ -11,7 +11,7 @@ import { checkAccess, visitor } from './visit.ts'
 const visits = visitor(FAKE_SHOP)
 let ring: KeyRing
 beforeAll(async () => {
-  ring = await openKeyRing(visits.house())
+  ring = await openKeyRing(visits.app())
 })
 afterAll(() => ring.close())
 
@@ -23,7 +23,7 @@ for (const { name, complaint, within, fleeting, open } of VIEWS) {
       if (fleeting) page = undefined
       const fresh = page === undefined
       page ??= await visits.visit('/favicon.svg', { viewport })
-      if (fresh) await open({ page, house: visits.house(), ring })
+      if (fresh) await open({ page, app: visits.app(), ring })
       await page.setViewportSize(viewport)
       await page.evaluate(PAINTED)
       const wide = await page.evaluate('document.documentElement.scrollWidth')

@@ -4,7 +4,7 @@ import { describe, test } from 'vitest'
 import { mailMany, opener, openInbox, row } from './inbox-steps.ts'
 import { visitor } from './visit.ts'
 
-const { house, visit } = visitor()
+const { app, visit } = visitor()
 const focused = (page: Page) =>
   page.evaluate(`{
     const { id, tagName, textContent } = document.activeElement
@@ -31,7 +31,7 @@ describe('the focus goes back to where it came from', () => {
   test('when the help was asked for at a row', async () => {
     const page = await visit('/')
     const { email } = await openInbox(page)
-    await mailMany(house(), email, 1)
+    await mailMany(app(), email, 1)
     await opener(page, 'Mail 1').focus()
     await page.keyboard.press('?')
     await page.getByRole('dialog').waitFor()
@@ -44,7 +44,7 @@ describe('the focus goes back to where it came from', () => {
 test('undo leaves the focus at the list', async () => {
   const page = await visit('/')
   const { email } = await openInbox(page)
-  await mailMany(house(), email, 1)
+  await mailMany(app(), email, 1)
   await opener(page, 'Mail 1').focus()
   await page.keyboard.press('#')
   await page.getByRole('button', { name: 'Undo' }).focus()

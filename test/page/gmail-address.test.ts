@@ -2,25 +2,25 @@ import assert from 'node:assert/strict'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, test } from 'vitest'
 import { openBrowser } from '../browser.ts'
-import { type GmailHouse, openGmailHouse } from '../gmail-app.ts'
+import { type GmailApp, startGmailApp } from '../gmail-app.ts'
 
 const JOEY = 'joey@gmail.com'
 
-let house: GmailHouse
+let app: GmailApp
 let browser: Browser
 beforeAll(async () => {
-  house = await openGmailHouse([{ email: JOEY }, { email: 'ann@gmail.com' }])
-  await house.report(JOEY, 'ok')
+  app = await startGmailApp([{ email: JOEY }, { email: 'ann@gmail.com' }])
+  await app.report(JOEY, 'ok')
   browser = await openBrowser()
 })
 afterAll(async () => {
   await browser.close()
-  await house.stop()
+  await app.stop()
 })
 
 test('where the site has Gmail accounts, an alias of one can be had', async () => {
   const page = await browser.newPage()
-  await page.goto(`${house.url}/`)
+  await page.goto(`${app.url}/`)
   await page.getByRole('button', { name: 'Choose a name' }).click()
   const dialog = page.getByRole('dialog')
   const places = dialog.getByLabel('Domain')

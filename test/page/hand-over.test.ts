@@ -5,7 +5,7 @@ import { test } from 'vitest'
 import { mailboxOf, openInbox, storedMailboxes } from './inbox-steps.ts'
 import { visitor } from './visit.ts'
 
-const { house, visit, expect } = visitor()
+const { app, visit, expect } = visitor()
 
 const press = async (page: Page, name: string) => await page.getByRole('button', { name }).click()
 const shown = async (page: Page): Promise<string> => {
@@ -19,7 +19,7 @@ test('a phone opens the mailbox by the code on the screen, after a question', as
   const { email, token } = await openInbox(page)
   await press(page, 'Open on a phone')
   const code = page.getByRole('img', { name: `QR code that opens ${email}` })
-  const link = `${house().url}/#open=${token}`
+  const link = `${app().url}/#open=${token}`
   await code.locator('path[d^=M]').waitFor()
   assert.deepEqual(
     await code.locator('path').getAttribute('d'),
@@ -38,7 +38,7 @@ test('a phone opens the mailbox by the code on the screen, after a question', as
 })
 
 test('a phone that says no has an address of its own', async () => {
-  const { email, token } = await house().session()
+  const { email, token } = await app().session()
   const phone = await visit(`/#open=${token}`)
   await press(phone, 'No, leave it')
   assert.notEqual(await shown(phone), email)
@@ -55,7 +55,7 @@ test('a phone is told so too when the link was cut short or spoilt on its way', 
   const phone = await visit('/favicon.svg', { locale: 'de' })
   for (const spoilt of ['', 'a b', 'x'.repeat(129)]) {
     await phone.goto('about:blank')
-    await phone.goto(`${house().url}/#open=${spoilt}`)
+    await phone.goto(`${app().url}/#open=${spoilt}`)
     await phone.getByText('Die Adresse in diesem Link').waitFor()
     assert.equal(new URL(phone.url()).hash, '')
     await shown(phone)

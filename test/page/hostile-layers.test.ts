@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, beforeEach, test } from 'vitest'
-import { openHouse } from '../app.ts'
+import { startApp } from '../app.ts'
 import { type Canary, hostsIn, openCanary } from './hostile-canary.ts'
 import { showBehind } from './hostile-layers.ts'
 import { PAYLOADS } from './hostile-payloads.ts'
@@ -14,10 +14,10 @@ let canary: Canary
 let policy: string
 beforeAll(async () => {
   canary = await openCanary(hostsIn(payloads))
-  const house = await openHouse({ env: { MAYFLY_AUTH_CHECKS: 'off' } })
-  const { headers } = await fetch(`${house.url}/`)
+  const app = await startApp({ env: { MAYFLY_AUTH_CHECKS: 'off' } })
+  const { headers } = await fetch(`${app.url}/`)
   policy = headers.get('content-security-policy') ?? ''
-  await house.stop()
+  await app.stop()
 })
 afterAll(() => canary.close())
 beforeEach(() => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type House, openHouse } from '../app.ts'
+import { type App, startApp } from '../app.ts'
 import { connectSmtp } from '../smtp-client.ts'
 import { type Canary, hostsIn, openCanary, type Watched } from './hostile-canary.ts'
 import { showBehind } from './hostile-layers.ts'
@@ -18,14 +18,14 @@ const mails = [
 const TEXT_STEP = process.env['MAYFLY_TEST_LONG'] ? 1 : 8
 
 let canary: Canary
-let house: House
+let app: App
 beforeAll(async () => {
   canary = await openCanary(hostsIn([...PAYLOADS, ...mails]))
-  house = await openHouse({ env: { MAYFLY_AUTH_CHECKS: 'off' } })
+  app = await startApp({ env: { MAYFLY_AUTH_CHECKS: 'off' } })
 })
 afterAll(async () => {
   await canary.close()
-  await house.stop()
+  await app.stop()
 })
 
 // What DOMPurify's parser says while it takes things out: of a document that is never shown.
@@ -90,9 +90,9 @@ describe('the canary', () => {
 
 async function openAll({ first, some }: { first: number; some: string[] }): Promise<Watched> {
   const context = await canary.browser.newContext({ reducedMotion: 'reduce' })
-  const watched = await canary.watch(context, house.url)
+  const watched = await canary.watch(context, app.url)
   const { page } = watched
-  await page.goto(`${house.url}/`)
+  await page.goto(`${app.url}/`)
   const { email } = await mailboxOf(page)
   await sendAll(email, some)
   await page.reload()
@@ -107,7 +107,7 @@ async function openAll({ first, some }: { first: number; some: string[] }): Prom
 async function sendAll(to: string, some: string[]): Promise<void> {
   const AT_MOST = 100
   for (let start = 0; start < some.length; start += AT_MOST) {
-    const client = await connectSmtp(house.smtpPort)
+    const client = await connectSmtp(app.smtpPort)
     for (const raw of some.slice(start, start + AT_MOST)) {
       const { code } = await client.send({ to: [to], raw })
       assert.equal(code, 250)

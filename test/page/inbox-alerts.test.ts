@@ -4,7 +4,7 @@ import { test } from 'vitest'
 import { letter, openInbox, row } from './inbox-steps.ts'
 import { visitor } from './visit.ts'
 
-const { house, visit } = visitor()
+const { app, visit } = visitor()
 
 /** Writes down what the page asks of the browser, which here shows no notifications and has nobody to ask. */
 const WITNESS = `{
@@ -30,7 +30,7 @@ const seen = (page: Page) => page.evaluate('window.seen') as Promise<Seen>
 async function openWatched(): Promise<{ page: Page; email: string }> {
   const page = await visit('/livez')
   await page.addInitScript(WITNESS)
-  await page.goto(house().url)
+  await page.goto(app().url)
   const { email } = await openInbox(page)
   await page.getByText('Settings').click()
   return { page, email }
@@ -38,17 +38,17 @@ async function openWatched(): Promise<{ page: Page; email: string }> {
 
 test('nobody is asked about notifications before he wishes for them; then new mail is told out of sight', async () => {
   const { page, email } = await openWatched()
-  await house().mail(email, letter({ subject: 'Silent' }))
+  await app().mail(email, letter({ subject: 'Silent' }))
   await row(page, 'Silent').waitFor()
   assert.deepEqual(await seen(page), { asked: 0, notes: [], tones: 0 })
 
   await page.getByRole('checkbox', { name: 'A notification when mail comes' }).check()
   assert.equal((await seen(page)).asked, 1)
-  await house().mail(email, letter({ subject: 'In sight' }))
+  await app().mail(email, letter({ subject: 'In sight' }))
   await row(page, 'In sight').waitFor()
   assert.deepEqual((await seen(page)).notes, [])
   await page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: 'hidden' })`)
-  await house().mail(email, letter({ subject: 'Your secret', from: 'Ann <ann@sender.test>' }))
+  await app().mail(email, letter({ subject: 'Your secret', from: 'Ann <ann@sender.test>' }))
   await row(page, 'Your secret').waitFor()
   assert.deepEqual((await seen(page)).notes, [['New mail', 'Ann']], 'the subject is not told')
 })
@@ -67,7 +67,7 @@ test('the sound is heard when it is turned on and when mail comes, and is kept',
   await page.getByRole('checkbox', { name: 'A sound when mail comes' }).check()
   const { tones } = await seen(page)
   assert.ok(tones > 0)
-  await house().mail(email, letter({ subject: 'Loud' }))
+  await app().mail(email, letter({ subject: 'Loud' }))
   await row(page, 'Loud').waitFor()
   assert.equal((await seen(page)).tones, 2 * tones)
   await page.reload()

@@ -4,7 +4,7 @@ import { describe, test, vi } from 'vitest'
 import { letter, mailboxOf, mailMany, openInbox, row, untilSubjects } from './inbox-steps.ts'
 import { visitor } from './visit.ts'
 
-const { house, visit } = visitor()
+const { app, visit } = visitor()
 const CLIPBOARD = { permissions: ['clipboard-read', 'clipboard-write'] }
 const copied = (page: Page) => page.evaluate('navigator.clipboard.readText()')
 const focused = (page: Page) =>
@@ -18,8 +18,8 @@ test('the whole job is done without a mouse', async () => {
   await page.getByText('Copied').first().waitFor()
   assert.equal(await copied(page), email)
 
-  await house().mail(email, letter({ subject: 'Sign in', text: 'Your code is 731204.' }))
-  await house().mail(email, letter({ subject: 'Welcome' }))
+  await app().mail(email, letter({ subject: 'Sign in', text: 'Your code is 731204.' }))
+  await app().mail(email, letter({ subject: 'Welcome' }))
   await row(page, 'Welcome').waitFor()
   await row(page, '731204').waitFor()
   await page.keyboard.press('j')
@@ -37,14 +37,14 @@ test('the whole job is done without a mouse', async () => {
   await page.keyboard.press('#')
   await row(page, 'Sign in').waitFor({ state: 'detached' })
   await page.clock.runFor(9_000)
-  await untilSubjects(house(), token, ['Welcome'])
+  await untilSubjects(app(), token, ['Welcome'])
 })
 
 describe('while a message is open', () => {
   test('j and k go on to the next one, u and Esc lead back to its row', async () => {
     const page = await visit('/')
     const { email } = await openInbox(page)
-    await mailMany(house(), email, 3)
+    await mailMany(app(), email, 3)
     await row(page, 'Mail 3').waitFor()
     await page.keyboard.press('j')
     await page.keyboard.press('Enter')
@@ -69,7 +69,7 @@ describe('while a message is open', () => {
 test('/ searches, Esc leaves the search, and letters that are typed are no commands', async () => {
   const page = await visit('/')
   const { email } = await openInbox(page)
-  await mailMany(house(), email, 2)
+  await mailMany(app(), email, 2)
   await row(page, 'Mail 2').waitFor()
   await page.keyboard.press('/')
   await page.keyboard.type('ann n # ?')
@@ -101,7 +101,7 @@ test('r looks for mail, n brings a new address; a command with Ctrl is the brows
 test('? tells the keys, and they can be turned off for good', async () => {
   const page = await visit('/')
   const { email } = await openInbox(page)
-  await mailMany(house(), email, 1)
+  await mailMany(app(), email, 1)
   await row(page, 'Mail 1').waitFor()
   await page.keyboard.press('?')
   const help = page.getByRole('dialog', { name: 'Keyboard commands' })
@@ -125,7 +125,7 @@ test('? tells the keys, and they can be turned off for good', async () => {
 test('the first stop leads past everything to the messages', async () => {
   const page = await visit('/')
   const { email } = await openInbox(page)
-  await mailMany(house(), email, 1)
+  await mailMany(app(), email, 1)
   await row(page, 'Mail 1').waitFor()
   await page.keyboard.press('Tab')
   assert.equal(await focused(page), 'Skip to the messages')
@@ -136,7 +136,7 @@ test('the first stop leads past everything to the messages', async () => {
 test('Enter at the list itself opens the message that the keyboard is at', async () => {
   const page = await visit('/')
   const { email } = await openInbox(page)
-  await mailMany(house(), email, 2)
+  await mailMany(app(), email, 2)
   await row(page, 'Mail 2').waitFor()
   await page.evaluate(`document.getElementById('messages').focus()`)
   await page.keyboard.press('Enter')
@@ -146,7 +146,7 @@ test('Enter at the list itself opens the message that the keyboard is at', async
 test('a message that is opened right after u stays open, and Back leads to the list', async () => {
   const page = await visit('/')
   const { email } = await openInbox(page)
-  await mailMany(house(), email, 2)
+  await mailMany(app(), email, 2)
   await row(page, 'Mail 2').waitFor()
   await page.keyboard.press('j')
   await page.keyboard.press('Enter')

@@ -4,14 +4,14 @@ import { describe, test } from 'vitest'
 import { letter, mailFlood, mailMany, opener, openInbox, row } from './inbox-steps.ts'
 import { visitor } from './visit.ts'
 
-const { house, visit } = visitor({ MAYFLY_SESSION_MAX_MESSAGES: '520' })
+const { app, visit } = visitor({ MAYFLY_SESSION_MAX_MESSAGES: '520' })
 const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true }
 
 test('a search goes over senders, subjects and codes', async () => {
   const page = await visit('/')
   const { email } = await openInbox(page)
-  await house().mail(email, letter({ from: 'Café <a@cafe.test>', subject: 'Menu' }))
-  await house().mail(email, letter({ subject: 'Sign in', text: 'Your code is 482915.' }))
+  await app().mail(email, letter({ from: 'Café <a@cafe.test>', subject: 'Menu' }))
+  await app().mail(email, letter({ subject: 'Sign in', text: 'Your code is 482915.' }))
   await row(page, '482915').waitFor()
   for (const [words, found] of [
     ['cafe', ['Menu']],
@@ -28,7 +28,7 @@ test('a search goes over senders, subjects and codes', async () => {
 test('five hundred messages are listed, older ones are named, and a full mailbox says so', async () => {
   const page = await visit('/')
   const { email } = await openInbox(page)
-  await mailFlood(house(), email, 519)
+  await mailFlood(app(), email, 519)
   await page.getByText('519 unread').waitFor()
   await page.reload()
   await page.getByText('Showing the newest 500.').waitFor()
@@ -37,7 +37,7 @@ test('five hundred messages are listed, older ones are named, and a full mailbox
   assert.equal(await page.locator('.mail').count(), 500)
   assert.equal(await page.getByText('This mailbox is full').count(), 0)
 
-  await mailMany(house(), email, 1)
+  await mailMany(app(), email, 1)
   await page.getByText('This mailbox is full').waitFor()
   assert.equal(await page.locator('.mail').count(), 501)
   await page.locator('.mail-open').nth(400).click()
@@ -50,7 +50,7 @@ describe('on a phone', () => {
   test('a message takes the place of the list, and Back brings it back as it was', async () => {
     const page = await visit('/', PHONE)
     const { email } = await openInbox(page)
-    await mailMany(house(), email, 30)
+    await mailMany(app(), email, 30)
     await page.getByText('30 unread').waitFor()
     await opener(page, /Mail 3$/).scrollIntoViewIfNeeded()
     const before = await page.evaluate('scrollY')
@@ -83,7 +83,7 @@ describe('on a phone', () => {
   test('nothing is wider than the screen, and what is touched is large enough', async () => {
     const page = await visit('/', PHONE)
     const { email } = await openInbox(page)
-    await house().mail(
+    await app().mail(
       email,
       letter({
         from: `${'x'.repeat(90)}@sender.test`,
@@ -105,7 +105,7 @@ describe('on a phone', () => {
 test('at 200 % zoom a desktop has one pane, and all of it', async () => {
   const page = await visit('/', { viewport: { width: 640, height: 400 }, deviceScaleFactor: 2 })
   const { email } = await openInbox(page)
-  await mailMany(house(), email, 3)
+  await mailMany(app(), email, 3)
   await opener(page, 'Mail 2').click()
   await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
   assert.equal(await page.locator('.list').isVisible(), false)
@@ -117,7 +117,7 @@ test('at 200 % zoom a desktop has one pane, and all of it', async () => {
 test('the message that is open stays open over a reload, and nothing shifts', async () => {
   const page = await visit('/')
   const { email } = await openInbox(page)
-  await mailMany(house(), email, 3)
+  await mailMany(app(), email, 3)
   await opener(page, 'Mail 2').click()
   // Once its body is shown it is read: in the list its name is no longer bold.
   await page.getByText('2 unread').waitFor()

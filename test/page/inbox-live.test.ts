@@ -3,17 +3,17 @@ import { describe, test } from 'vitest'
 import { letter, mailboxOf, opener, openInbox, row } from './inbox-steps.ts'
 import { visitor } from './visit.ts'
 
-const { house, visit, beside } = visitor()
+const { app, visit, beside } = visitor()
 
 test('mail appears without a reload, the newest first, and is unread until it is opened', async () => {
   const page = await visit('/')
   const { email } = await openInbox(page)
   await page.getByText('Waiting for mail').waitFor()
 
-  await house().mail(email, letter({ from: 'Ann <ann@sender.test>', subject: 'First' }))
+  await app().mail(email, letter({ from: 'Ann <ann@sender.test>', subject: 'First' }))
   await row(page, 'First').getByText('Ann').waitFor()
   await page.locator('[role=status]', { hasText: 'New mail from Ann: First' }).waitFor()
-  await house().mail(email, letter({ from: 'bob@sender.test', subject: '' }))
+  await app().mail(email, letter({ from: 'bob@sender.test', subject: '' }))
   await row(page, 'bob@sender.test').getByText('(no subject)').waitFor()
   assert.deepEqual(await page.locator('.mail-from').allTextContents(), ['bob@sender.test', 'Ann'])
   await page.getByText('2 unread').waitFor()
@@ -37,7 +37,7 @@ test('mail appears without a reload, the newest first, and is unread until it is
 test('a code stands in the list, ready to copy', async () => {
   const page = await visit('/', { permissions: ['clipboard-read', 'clipboard-write'] })
   const { email } = await openInbox(page)
-  await house().mail(email, letter({ subject: 'Sign in', text: 'Your code is 482915.' }))
+  await app().mail(email, letter({ subject: 'Sign in', text: 'Your code is 482915.' }))
   await page.getByRole('button', { name: 'Copy the code 482915' }).click()
   await page.locator('.toast', { hasText: 'Code 482915 copied' }).waitFor()
   assert.equal(await page.evaluate('navigator.clipboard.readText()'), '482915')
@@ -49,8 +49,8 @@ describe('two tabs', () => {
     const { email } = await openInbox(page)
     const other = await beside(page, '/')
     assert.equal((await openInbox(other)).email, email)
-    await house().mail(email, letter({ subject: 'For both' }))
-    await house().mail(email, letter({ subject: 'To delete' }))
+    await app().mail(email, letter({ subject: 'For both' }))
+    await app().mail(email, letter({ subject: 'To delete' }))
     for (const tab of [page, other]) await row(tab, 'To delete').waitFor()
 
     await opener(page, 'For both').click()
@@ -67,11 +67,11 @@ describe('two tabs', () => {
   test('a message that is deleted elsewhere is closed', async () => {
     const page = await visit('/')
     const { email, token } = await openInbox(page)
-    await house().mail(email, letter({ subject: 'Open here' }))
+    await app().mail(email, letter({ subject: 'Open here' }))
     await opener(page, 'Open here').click()
     await page.getByRole('heading', { name: 'Open here' }).waitFor()
     const id = (await row(page, 'Open here').locator('.mail-open').getAttribute('id'))?.slice(5)
-    await fetch(`${house().url}/api/delete-mail`, {
+    await fetch(`${app().url}/api/delete-mail`, {
       method: 'POST',
       body: new URLSearchParams({ token, id: id ?? '' }),
     })
@@ -86,7 +86,7 @@ test('of many tabs only four hold a connection; the others look from time to tim
   for (let tab = 2; tab <= 4; tab += 1) await openInbox(await beside(page, '/'))
   const fifth = await beside(page, '/')
   await fifth.getByText('Looking for new mail every 15 seconds').waitFor()
-  await house().mail(email, letter({ subject: 'For all' }))
+  await app().mail(email, letter({ subject: 'For all' }))
   await row(page, 'For all').waitFor()
   await page.close()
   await fifth.getByRole('button', { name: 'Look for mail now' }).click()
@@ -97,15 +97,15 @@ test('of many tabs only four hold a connection; the others look from time to tim
 test('another address brings its own list, and the first keeps its own', async () => {
   const page = await visit('/')
   const { email } = await openInbox(page)
-  await house().mail(email, letter({ subject: 'For the first' }))
+  await app().mail(email, letter({ subject: 'For the first' }))
   await opener(page, 'For the first').click()
   await page.keyboard.press('n')
   await page.getByText('Waiting for mail').waitFor()
   await row(page, 'For the first').waitFor({ state: 'detached' })
-  await house().mail(email, letter({ subject: 'Late for the first' }))
+  await app().mail(email, letter({ subject: 'Late for the first' }))
   const { email: second } = await mailboxOf(page)
   assert.notEqual(second, email)
-  await house().mail(second, letter({ subject: 'For the second' }))
+  await app().mail(second, letter({ subject: 'For the second' }))
   await row(page, 'For the second').waitFor()
   assert.equal(await page.locator('.mail').count(), 1)
 })
@@ -118,9 +118,9 @@ describe('the server is asked little', () => {
       const { pathname } = new URL(request.url())
       if (pathname.startsWith('/api/')) asked.push(pathname)
     })
-    await page.goto(house().url)
+    await page.goto(app().url)
     const { email } = await openInbox(page)
-    await house().mail(email, letter({ subject: 'One' }))
+    await app().mail(email, letter({ subject: 'One' }))
     await row(page, 'One').waitFor()
     assert.deepEqual(
       asked.filter((path) => !/domains/.test(path)),
@@ -131,7 +131,7 @@ describe('the server is asked little', () => {
   test('what comes and goes between the list and the stream is not missed', async () => {
     const page = await visit('/')
     const { email, token } = await openInbox(page)
-    await house().mail(email, letter({ subject: 'Deleted meanwhile' }))
+    await app().mail(email, letter({ subject: 'Deleted meanwhile' }))
     await row(page, 'Deleted meanwhile').waitFor()
     const id = (await page.locator('.mail-open').getAttribute('id'))?.slice(5) ?? ''
 
@@ -145,11 +145,11 @@ describe('the server is asked little', () => {
     })
     await page.reload()
     await row(page, 'Deleted meanwhile').waitFor()
-    await fetch(`${house().url}/api/delete-mail`, {
+    await fetch(`${app().url}/api/delete-mail`, {
       method: 'POST',
       body: new URLSearchParams({ token, id }),
     })
-    await house().mail(email, letter({ subject: 'Come meanwhile' }))
+    await app().mail(email, letter({ subject: 'Come meanwhile' }))
     begin()
     await row(page, 'Come meanwhile').waitFor()
     await row(page, 'Deleted meanwhile').waitFor({ state: 'detached' })
@@ -164,14 +164,14 @@ test('without locks a tab out of sight holds no stream, and looks from time to t
     Object.defineProperty(document, 'visibilityState', { get: () => state })
     window.turn = (to) => { state = to; document.dispatchEvent(new Event('visibilitychange')) }
   }`)
-  await page.goto(house().url)
+  await page.goto(app().url)
   await page.clock.install()
   const { email } = await openInbox(page)
   const over = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/events'))
   await page.evaluate(`turn('hidden')`)
   await over
   await page.getByText('Looking for new mail every').waitFor()
-  await house().mail(email, letter({ subject: 'Found by a look' }))
+  await app().mail(email, letter({ subject: 'Found by a look' }))
   await page.clock.runFor(16_000)
   await row(page, 'Found by a look').waitFor()
   await page.getByText('Looking for new mail every').waitFor()

@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, test, vi } from 'vitest'
+import { ONLY_WOKEN, startApp } from '../app.ts'
 import { openBrowser } from '../browser.ts'
-import { ONLY_WOKEN, openHouse } from '../app.ts'
 import { scratchFolder } from '../scratch.ts'
 import { freePorts } from '../served.ts'
 import { letter, openInbox, row } from './inbox-steps.ts'
@@ -17,7 +17,7 @@ test('a server that restarts is found again, with what came since', async () => 
   const folder = scratchFolder()
   const kept = { path: folder.path, remove: () => {} }
   const env = { MAYFLY_HTTP_PORT: String(ports.http), MAYFLY_SMTP_PORT: String(ports.smtp) }
-  const before = await openHouse({ env, folder: kept })
+  const before = await startApp({ env, folder: kept })
   const page = await browser.newPage()
   await page.goto(before.url)
   const { email } = await openInbox(page)
@@ -27,7 +27,7 @@ test('a server that restarts is found again, with what came since', async () => 
   await before.stop()
   await page.getByText('The server cannot be reached.').waitFor()
   await page.getByText(/Trying again in \d+ second/).waitFor()
-  const after = await openHouse({ env, folder })
+  const after = await startApp({ env, folder })
   await after.mail(email, letter({ subject: 'After' }))
   await row(page, 'After').waitFor()
   await openInbox(page)
@@ -37,25 +37,25 @@ test('a server that restarts is found again, with what came since', async () => 
 })
 
 test('a stream without a beat is taken for dead, and opened anew', async () => {
-  const house = await openHouse({ quiet: ONLY_WOKEN })
+  const app = await startApp({ quiet: ONLY_WOKEN })
   const page = await browser.newPage()
   await page.clock.install()
   let streams = 0
   page.on('request', (request) => {
     if (request.url().endsWith('/api/events')) streams += 1
   })
-  await page.goto(house.url)
+  await page.goto(app.url)
   const { email } = await openInbox(page)
   await page.clock.fastForward(30_000)
-  await house.mail(email, letter({ subject: 'A sign of life' }))
+  await app.mail(email, letter({ subject: 'A sign of life' }))
   await row(page, 'A sign of life').waitFor()
   await page.clock.fastForward(30_000)
   await row(page, 'A sign of life').waitFor()
   if (streams !== 1) throw new Error(`${streams} streams`)
   await page.clock.fastForward(10_500)
   await vi.waitUntil(() => streams === 2, { timeout: 30_000 })
-  await house.mail(email, letter({ subject: 'By the second stream' }))
+  await app.mail(email, letter({ subject: 'By the second stream' }))
   await row(page, 'By the second stream').waitFor()
   await page.close()
-  await house.stop()
+  await app.stop()
 })

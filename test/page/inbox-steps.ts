@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Locator, Page } from 'playwright-core'
 import { vi } from 'vitest'
-import type { House } from '../app.ts'
+import type { App } from '../app.ts'
 import { connectSmtp } from '../smtp-client.ts'
 
 /** What a visitor of the inbox does, and what he sees. */
@@ -53,24 +53,24 @@ export function letter({
 }
 
 /** So many mails over one connection, the last one the newest; their subjects are Mail 1, Mail 2 … */
-export async function mailMany(house: House, to: string, count: number): Promise<void> {
+export async function mailMany(app: App, to: string, count: number): Promise<void> {
   const numbers = Array.from({ length: count }, (_, index) => index + 1)
-  await mailNumbers(house, to, numbers)
+  await mailNumbers(app, to, numbers)
 }
 
 const LANES = 8
 
 /** The same over several connections, in any order: for when they are many. */
-export async function mailFlood(house: House, to: string, count: number): Promise<void> {
+export async function mailFlood(app: App, to: string, count: number): Promise<void> {
   const numbers = Array.from({ length: count }, (_, index) => index + 1)
   const lanes = Array.from({ length: LANES }, (_, lane) =>
     numbers.filter((number) => number % LANES === lane),
   )
-  await Promise.all(lanes.map((lane) => mailNumbers(house, to, lane)))
+  await Promise.all(lanes.map((lane) => mailNumbers(app, to, lane)))
 }
 
-async function mailNumbers(house: House, to: string, numbers: number[]): Promise<void> {
-  const client = await connectSmtp(house.smtpPort)
+async function mailNumbers(app: App, to: string, numbers: number[]): Promise<void> {
+  const client = await connectSmtp(app.smtpPort)
   for (const number of numbers) {
     const text = number % 5 === 0 ? `Your code is ${100_000 + number}.` : 'Hi.'
     const { code } = await client.send({
@@ -97,8 +97,8 @@ export function reader(page: Page): Locator {
 }
 
 /** The subjects in the mailbox, as the API tells them, newest first. */
-export async function subjects(house: House, token: string): Promise<string[]> {
-  const response = await fetch(`${house.url}/api/check-mail?limit=500`, {
+export async function subjects(app: App, token: string): Promise<string[]> {
+  const response = await fetch(`${app.url}/api/check-mail?limit=500`, {
     headers: { authorization: `Bearer ${token}` },
   })
   const { messages } = (await response.json()) as { messages: { subject: string }[] }
@@ -106,12 +106,8 @@ export async function subjects(house: House, token: string): Promise<string[]> {
 }
 
 /** Resolves when the server has these, and no others. */
-export async function untilSubjects(
-  house: House,
-  token: string,
-  expected: string[],
-): Promise<void> {
-  await vi.waitFor(async () => assert.deepEqual(await subjects(house, token), expected), {
+export async function untilSubjects(app: App, token: string, expected: string[]): Promise<void> {
+  await vi.waitFor(async () => assert.deepEqual(await subjects(app, token), expected), {
     timeout: 60_000,
   })
 }

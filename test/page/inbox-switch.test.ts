@@ -4,7 +4,7 @@ import { describe, test, vi } from 'vitest'
 import { mailMany, opener, openInbox, row, storedMailboxes, untilSubjects } from './inbox-steps.ts'
 import { visitor } from './visit.ts'
 
-const { house, visit, beside, expect } = visitor()
+const { app, visit, beside, expect } = visitor()
 
 const address = (page: Page) => page.locator('#address')
 const press = async (page: Page, name: string) =>
@@ -13,7 +13,7 @@ const press = async (page: Page, name: string) =>
 /** A mailbox with two mails of which one is deleted; then another address takes its place. */
 async function deleteAndLeave(page: Page) {
   const first = await openInbox(page)
-  await mailMany(house(), first.email, 2)
+  await mailMany(app(), first.email, 2)
   await opener(page, 'Mail 1').focus()
   await page.keyboard.press('#')
   await row(page, 'Mail 1').waitFor({ state: 'detached' })
@@ -39,7 +39,7 @@ test('what was deleted stays away when its address is left and shown again', asy
   await backTo(page, email)
   assert.equal(await page.locator('.mail').count(), 1)
   await page.clock.runFor(9_000)
-  await untilSubjects(house(), token, ['Mail 2'])
+  await untilSubjects(app(), token, ['Mail 2'])
 })
 
 test('what could not be deleted is tried again in its own mailbox', async () => {
@@ -59,7 +59,7 @@ test('what could not be deleted is tried again in its own mailbox', async () => 
   await newAddress(page)
   await page.unroute('**/api/delete-mail')
   await again.click()
-  await untilSubjects(house(), token, ['Mail 2'])
+  await untilSubjects(app(), token, ['Mail 2'])
 })
 
 describe('many addresses', () => {
@@ -98,7 +98,7 @@ describe('many addresses', () => {
 
   test('fill the list, which is said; then one has to end before another is made', async () => {
     const page = await visit('/favicon.svg')
-    const sessions = await Promise.all(Array.from({ length: 3 }, () => house().session()))
+    const sessions = await Promise.all(Array.from({ length: 3 }, () => app().session()))
     const expires = new Date(Date.now() + 86_400_000)
     const old = Array.from({ length: 97 }, (_, index) => ({
       email: `old${index}@box.test`,
@@ -109,7 +109,7 @@ describe('many addresses', () => {
     const list = [...sessions.map(({ email, token }) => ({ email, token, expires })), ...old]
     const text = JSON.stringify(JSON.stringify(list))
     await page.evaluate(`localStorage.setItem('mayfly mailboxes', ${text})`)
-    await page.goto(`${house().url}/`)
+    await page.goto(`${app().url}/`)
     await openInbox(page)
     const asked: string[] = []
     page.on('request', (request) => asked.push(new URL(request.url()).pathname))

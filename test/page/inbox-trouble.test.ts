@@ -3,17 +3,17 @@ import { describe, test, vi } from 'vitest'
 import { letter, mailboxOf, opener, openInbox, row } from './inbox-steps.ts'
 import { visitor } from './visit.ts'
 
-const { house, visit, expect } = visitor()
+const { app, visit, expect } = visitor()
 
 describe('without a live stream', () => {
   test('mail is waited for by asking, in words, and still appears by itself', async () => {
     expect({ complaint: /api\/events/ })
     const page = await visit('/livez')
     await page.route('**/api/events', (route) => route.abort())
-    await page.goto(house().url)
+    await page.goto(app().url)
     await page.getByText('No live connection here: waiting for mail by asking').waitFor()
     const { email } = await mailboxOf(page)
-    await house().mail(email, letter({ subject: 'By asking' }))
+    await app().mail(email, letter({ subject: 'By asking' }))
     await row(page, 'By asking').waitFor()
     await page.getByText('No live connection here').waitFor()
   })
@@ -24,14 +24,14 @@ describe('without a live stream', () => {
     await page.clock.install()
     await page.route('**/api/events', (route) => route.abort())
     await page.route('**/api/check-mail?*wait=*', (route) => route.abort())
-    await page.goto(house().url)
+    await page.goto(app().url)
     await page.getByText('Looking for new mail every 15 seconds').waitFor()
     const { email } = await mailboxOf(page)
-    await house().mail(email, letter({ subject: 'By looking' }))
+    await app().mail(email, letter({ subject: 'By looking' }))
     await page.clock.fastForward(15_000)
     await row(page, 'By looking').waitFor()
 
-    await house().mail(email, letter({ subject: 'By hand' }))
+    await app().mail(email, letter({ subject: 'By hand' }))
     await page.getByRole('button', { name: 'Look for mail now' }).click()
     await row(page, 'By hand').waitFor()
   })
@@ -43,7 +43,7 @@ describe('without a live stream', () => {
     await page.route('**/api/events', (route) => route.abort())
     await page.route('**/api/check-mail?*wait=*', (route) => route.abort())
     expect({ complaint: /api\/(events|check-mail)/ })
-    await page.goto(house().url)
+    await page.goto(app().url)
     await page.getByText('Looking for new mail every').waitFor()
     await page.unroute('**/api/events')
     await page.clock.fastForward(5 * 60_000)
@@ -57,7 +57,7 @@ describe('without a live stream', () => {
     await page.route('**/api/events', () => {
       tries += 1
     })
-    await page.goto(house().url)
+    await page.goto(app().url)
     for (const count of [1, 2]) {
       await vi.waitUntil(() => tries === count, { timeout: 30_000 })
       await page.clock.fastForward(10_000)
@@ -75,10 +75,10 @@ test('a server that stops is come back to when it asks for that, and nothing is 
     const drains = { contentType: 'text/event-stream', body: goodbye }
     await (tries <= 3 ? route.fulfill(drains) : route.continue())
   })
-  await page.goto(house().url)
+  await page.goto(app().url)
   await vi.waitUntil(() => tries === 4, { timeout: 30_000 })
   const { email } = await openInbox(page)
-  await house().mail(email, letter({ subject: 'By the fourth' }))
+  await app().mail(email, letter({ subject: 'By the fourth' }))
   await row(page, 'By the fourth').waitFor()
   assert.equal(tries, 4)
 })
@@ -89,7 +89,7 @@ test('offline says so, and coming back brings what came meanwhile', async () => 
   const { email } = await openInbox(page)
   await page.context().setOffline(true)
   await page.getByText('You are offline.').waitFor()
-  await house().mail(email, letter({ subject: 'Meanwhile' }))
+  await app().mail(email, letter({ subject: 'Meanwhile' }))
   await page.context().setOffline(false)
   await row(page, 'Meanwhile').waitFor()
   await openInbox(page)
@@ -100,9 +100,9 @@ describe('a session that is over', () => {
     expect({ complaint: /401/ })
     const page = await visit('/')
     const { email } = await openInbox(page)
-    await house().mail(email, letter({ subject: 'Soon gone' }))
+    await app().mail(email, letter({ subject: 'Soon gone' }))
     await opener(page, 'Soon gone').click()
-    house().moveClock(25 * 3_600)
+    app().moveClock(25 * 3_600)
     // The server looks at its clock when something happens, and from time to time.
     await page.getByRole('heading', { name: 'This address is over' }).waitFor()
     await page.getByText('Its mail is deleted').waitFor()
@@ -114,7 +114,7 @@ describe('a session that is over', () => {
     expect({ complaint: /401/ })
     const page = await visit('/')
     const { token } = await openInbox(page)
-    await fetch(`${house().url}/api/delete-session`, {
+    await fetch(`${app().url}/api/delete-session`, {
       method: 'POST',
       body: new URLSearchParams({ token }),
     })
@@ -133,7 +133,7 @@ test('too many requests are told with the time to wait, and then it goes on', as
       json: { status: 'error', code: 'rate_limited', message: 'Too many.', request_id: '1' },
     }),
   )
-  await page.goto(house().url)
+  await page.goto(app().url)
   await page.getByText('Too many requests from your network.').waitFor()
   await page.getByText(/Trying again in 1 minute,? \d+ seconds/).waitFor()
   await page.unroute('**/api/check-mail*')

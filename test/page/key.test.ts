@@ -7,10 +7,10 @@ import { type KeyRing, openKeyRing, type TestKey } from '../keys.ts'
 import { giveKey, spend } from './views/key.ts'
 import { visitor } from './visit.ts'
 
-const { house, visit, beside, expect } = visitor()
+const { app, visit, beside, expect } = visitor()
 let ring: KeyRing
 beforeAll(async () => {
-  ring = await openKeyRing(house())
+  ring = await openKeyRing(app())
 })
 afterAll(() => ring.close())
 
@@ -18,14 +18,14 @@ const DAY_SECONDS = 86_400
 
 async function look(key: TestKey, options: BrowserContextOptions = {}): Promise<Page> {
   const page = await visit('/key', options)
-  await giveKey({ page, house: house() }, key.secret)
+  await giveKey({ page, app: app() }, key.secret)
   await page.getByText('Last 30 days').waitFor()
   return page
 }
 
 async function used(count: number, figures: Parameters<typeof ring.issue>[0] = {}) {
   const key = await ring.issue(figures)
-  await spend({ house: house() }, key, count)
+  await spend({ app: app() }, key, count)
   return key
 }
 
@@ -70,14 +70,14 @@ test('looking again tells what was used since', async () => {
   const key = await used(1)
   const page = await look(key)
   await page.getByText('1 of 1,000 used').waitFor()
-  await spend({ house: house() }, key, 2)
+  await spend({ app: app() }, key, 2)
   await page.getByRole('button', { name: 'Look again' }).click()
   await page.getByText('3 of 1,000 used').waitFor()
 })
 
 describe('a key', () => {
   const usage = async (secret: string) =>
-    (await fetch(`${house().url}/usage`, { headers: { apikey: secret } })).status
+    (await fetch(`${app().url}/usage`, { headers: { apikey: secret } })).status
 
   test('is rolled when that is confirmed: the new one is shown, and both work', async () => {
     const key = await used(2)
@@ -113,7 +113,7 @@ describe('a key', () => {
     const key = await ring.issue()
     const page = await look(key)
     const headers = { apikey: key.secret }
-    await fetch(`${house().url}/api/roll-key`, { method: 'POST', headers })
+    await fetch(`${app().url}/api/roll-key`, { method: 'POST', headers })
     await page.getByRole('button', { name: 'Roll this key' }).click()
     await page.getByRole('button', { name: 'Roll it' }).click()
     await page
@@ -127,8 +127,8 @@ describe('a key', () => {
 describe('the last 30 days', () => {
   test('are a plot to go through by keyboard or pointer, and a table with the same numbers', async () => {
     const key = await used(4)
-    house().moveClock(DAY_SECONDS)
-    await spend({ house: house() }, key, 2)
+    app().moveClock(DAY_SECONDS)
+    await spend({ app: app() }, key, 2)
     const page = await look(key)
     const plot = page.getByRole('slider')
     assert.match((await plot.getAttribute('aria-valuetext')) ?? '', /: 2 requests$/)
@@ -186,7 +186,7 @@ describe('a key that is refused by now is told why', () => {
 
   test('its plan is over', async () => {
     const key = await ring.issue({ months: 1 })
-    house().moveClock(32 * DAY_SECONDS)
+    app().moveClock(32 * DAY_SECONDS)
     const page = await look(key)
     await page.getByText('This plan has ended').waitFor()
     await page.getByRole('link', { name: 'See the plans' }).click()
@@ -198,7 +198,7 @@ describe('a key that cannot be looked up', () => {
   test('is wrong', async () => {
     expect({ complaint: /401/ })
     const page = await visit('/key')
-    await giveKey({ page, house: house() }, 'mf_live_nothing')
+    await giveKey({ page, app: app() }, 'mf_live_nothing')
     await page.getByText('This key is not known here').waitFor()
     assert.equal(await page.getByLabel('Your key').getAttribute('aria-invalid'), 'true')
     assert.equal(await page.getByLabel('Your key').inputValue(), 'mf_live_nothing')
@@ -217,7 +217,7 @@ describe('a key that cannot be looked up', () => {
     await page.route('**/usage', (route) =>
       route.fulfill({ status: 429, headers: { 'retry-after': '7' }, json }),
     )
-    await giveKey({ page, house: house() }, 'mf_live_x')
+    await giveKey({ page, app: app() }, 'mf_live_x')
     await page.getByText('Try again in 7 seconds').waitFor()
   })
 
@@ -240,8 +240,8 @@ describe('the samples', () => {
 
   test('run as they are copied, with the key and the address that were given', async () => {
     const key = await ring.issue()
-    await house().mail('sample@pool.test')
-    await house().mail('other@pool.test', 'Subject: for another\r\n\r\nno\r\n')
+    await app().mail('sample@pool.test')
+    await app().mail('other@pool.test', 'Subject: for another\r\n\r\nno\r\n')
     const page = await look(key, { permissions: ['clipboard-read', 'clipboard-write'] })
     await page.getByLabel('Only mail for this address').fill('sample@pool.test')
     for (const [name, run] of Object.entries(programs)) {
@@ -249,7 +249,7 @@ describe('the samples', () => {
       await page.getByRole('button', { name: 'Copy: the sample' }).click()
       await page.getByRole('button', { name: 'Copied: the sample' }).waitFor()
       const text = String(await page.evaluate('navigator.clipboard.readText()'))
-      assert.ok(text.includes(house().url), name)
+      assert.ok(text.includes(app().url), name)
       const { stdout } = await promisify(execFile)(...run(text))
       assert.match(stdout, /Your code is 123456/, name)
       assert.doesNotMatch(stdout, /for another/, name)
@@ -282,5 +282,5 @@ describe('the samples', () => {
 test('without JavaScript /key says what a terminal can do', async () => {
   const page = await visit('/key', { javaScriptEnabled: false })
   const words = await page.locator('noscript').innerText()
-  assert.ok(words.includes(`curl -H 'APIKey: KEY' ${house().url}/usage`))
+  assert.ok(words.includes(`curl -H 'APIKey: KEY' ${app().url}/usage`))
 })

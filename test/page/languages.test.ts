@@ -5,7 +5,7 @@ import { describe, test, vi } from 'vitest'
 import { letter, mailboxOf } from './inbox-steps.ts'
 import { checkAccess, visitor } from './visit.ts'
 
-const { house, visit, expect } = visitor()
+const { app, visit, expect } = visitor()
 
 const PHONE = { width: 360, height: 740 }
 
@@ -47,7 +47,7 @@ describe('Arabic', () => {
       expect({ complaint: /ERR_FAILED/ })
       const page = await visit('/favicon.svg', { locale: 'ar' })
       await page.route('**/assets/*.js', (route) => route.abort())
-      await page.goto(`${house().url}${path}`)
+      await page.goto(`${app().url}${path}`)
       assert.deepEqual(await announced(page), ['ar', 'rtl'])
       assert.equal(await page.locator('nav [aria-current]').innerText(), words)
       assert.deepEqual(
@@ -70,7 +70,7 @@ describe('Arabic', () => {
     await page.locator('.privacy summary').click()
     assert.deepEqual(await latinWords(page), [])
 
-    await house().mail(email, letter({ from, subject: '', text: '482915 :رمز التحقق' }))
+    await app().mail(email, letter({ from, subject: '', text: '482915 :رمز التحقق' }))
     await page.locator('.mail-open').click()
     await page.getByRole('tablist').waitFor()
     assert.deepEqual(await latinWords(page), [])
@@ -92,10 +92,7 @@ describe('Arabic', () => {
   test('is mirrored, but addresses, codes and names of Latin letters are not', async () => {
     const page = await openIn('ar')
     const { email } = await mailboxOf(page)
-    await house().mail(
-      email,
-      letter({ subject: '[Shop] Your code!', text: 'Your code is 482915.' }),
-    )
+    await app().mail(email, letter({ subject: '[Shop] Your code!', text: 'Your code is 482915.' }))
     await page.locator('.mail-open').click()
     await page.getByRole('tablist').waitFor()
     const boxOf = async (place: string) => {
@@ -124,7 +121,7 @@ describe('Arabic', () => {
   test('fits a phone, and can be used by all, light and dark', async () => {
     const page = await openIn('ar', { viewport: PHONE })
     const { email } = await mailboxOf(page)
-    await house().mail(email, letter({ text: 'Your code is 482915.' }))
+    await app().mail(email, letter({ text: 'Your code is 482915.' }))
     await page.locator('.mail-code').waitFor()
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width)
     await checkAccess(page)
@@ -142,8 +139,8 @@ describe('German', () => {
     assert.deepEqual(await announced(page), ['de', 'ltr'])
     const { email } = await mailboxOf(page)
     await page.getByText(/Noch 23 Std\., 59 Min\./).waitFor()
-    await house().mail(email, letter({ subject: 'Eins' }))
-    await house().mail(email, letter({ subject: 'Zwei' }))
+    await app().mail(email, letter({ subject: 'Eins' }))
+    await app().mail(email, letter({ subject: 'Zwei' }))
     await page.getByText('2 ungelesen', { exact: true }).waitFor()
     assert.equal(await page.title(), '(2) Post – Mayfly')
     await page.getByRole('checkbox', { name: '„Zwei“ auswählen' }).check()
@@ -155,7 +152,7 @@ describe('German', () => {
   test('its long words fit a phone', async () => {
     const page = await openIn('de', { viewport: PHONE })
     const { email } = await mailboxOf(page)
-    await house().mail(email, letter({ text: 'Your code is 482915.' }))
+    await app().mail(email, letter({ text: 'Your code is 482915.' }))
     await page.locator('.mail-code').waitFor()
     const row = await page.locator('.tools-row').boundingBox()
     assert.ok(row && row.height < 45, 'the tools take two lines')
@@ -163,7 +160,7 @@ describe('German', () => {
     await page.getByRole('tablist').waitFor()
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width)
     for (const path of ['/pricing', '/key', '/docs']) {
-      await page.goto(`${house().url}${path}`)
+      await page.goto(`${app().url}${path}`)
       await page.getByLabel('Sprache').waitFor()
       assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width, path)
     }
@@ -187,7 +184,7 @@ for (const [locale, spoken, loaded] of [
       const [, name] = /\/assets\/(es|pt|de|fr|zh|ar)-/.exec(request.url()) ?? []
       if (name) asked.add(name)
     })
-    await page.goto(house().url)
+    await page.goto(app().url)
     await page.getByRole('heading', { name: wordsOf(spoken, 'inbox_empty') }).waitFor()
     await page.locator('.status-dot.live').waitFor()
     assert.deepEqual([...asked], loaded)
@@ -216,7 +213,7 @@ describe('the choice of the reader', () => {
     await page.reload()
     assert.deepEqual(await announced(page), ['ar', 'rtl'])
     await page.unroute('**/assets/inbox-*.js')
-    await page.goto(`${house().url}/key`)
+    await page.goto(`${app().url}/key`)
     await page.getByRole('heading', { name: 'مفتاحك' }).waitFor()
     await page.getByLabel('اللغة').selectOption('en')
     await page.getByRole('heading', { name: 'Your key' }).waitFor()
@@ -243,7 +240,7 @@ test('a catalogue that cannot be loaded leaves the page in English, and says so'
   expect({ complaint: /ERR_FAILED/ })
   const page = await visit('/favicon.svg', { locale: 'ar' })
   await page.route('**/assets/ar-*.js', (route) => route.abort())
-  await page.goto(house().url)
+  await page.goto(app().url)
   await page.getByText('Live: new mail appears by itself').waitFor()
   assert.deepEqual(await announced(page), ['en', 'ltr'])
   assert.equal(await page.getByLabel('Language').inputValue(), 'en')

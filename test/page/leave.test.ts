@@ -70,7 +70,7 @@ test('the link stays in the browser: the server sees only that the page was aske
   const page = await visits.visit('/favicon.svg')
   const asked: string[] = []
   page.on('request', (request) => asked.push(request.url()))
-  await page.goto(`${visits.house().url}/leave#https%3A%2F%2Fsecret.test`)
+  await page.goto(`${visits.app().url}/leave#https%3A%2F%2Fsecret.test`)
   await page.getByText('secret.test', { exact: true }).waitFor()
   assert.deepEqual(
     asked.filter((url) => url.replace(/#.*/, '').includes('secret')),
@@ -99,7 +99,7 @@ test('back closes the tab that the link had opened', async () => {
 
 test('back leads to the inbox where the tab was somewhere before', async () => {
   const page = await visits.visit('/favicon.svg')
-  await page.goto(`${visits.house().url}/leave#https%3A%2F%2Fa.test`)
+  await page.goto(`${visits.app().url}/leave#https%3A%2F%2Fa.test`)
   await page.getByRole('link', { name: 'Back' }).click()
-  await page.waitForURL(`${visits.house().url}/`)
+  await page.waitForURL(`${visits.app().url}/`)
 })

@@ -3,7 +3,7 @@ import { FAKE_SHOP, order } from '../shop-client.ts'
 import { openConsole } from './views/docs.ts'
 import { visitor } from './visit.ts'
 
-const { house, visit } = visitor(FAKE_SHOP)
+const { app, visit } = visitor(FAKE_SHOP)
 // No header takes it, so no server can be asked about it.
 const ODD = 'mf_live_€'
 
@@ -15,7 +15,7 @@ test('a key that cannot be sent is a wrong key', async () => {
 })
 
 test('a claim secret that cannot be sent is a wrong one', async () => {
-  const { id } = await order(house().url)
+  const { id } = await order(app().url)
   const page = await visit(`/orders/${id}`)
   await page.getByLabel('Claim secret').fill(ODD)
   await page.getByRole('button', { name: 'Open the order' }).click()
@@ -28,7 +28,7 @@ for (const [call, label, words] of [
 ] as const) {
   test(`the console says of an odd secret what the API says of a wrong one: ${label}`, async () => {
     const page = await visit('/favicon.svg')
-    const form = await openConsole({ page, house: house() }, call)
+    const form = await openConsole({ page, app: app() }, call)
     await form.getByLabel(label).fill(ODD)
     for (const field of await form.locator('input[required]').all()) {
       if ((await field.inputValue()) === '') await field.fill('a@box.test')

@@ -5,7 +5,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core'
 import { describe, test } from 'vitest'
 import { visitor } from './visit.ts'
 
-const { house, visit, expect } = visitor({ MAYFLY_AUTH_CHECKS: 'off' })
+const { app, visit, expect } = visitor({ MAYFLY_AUTH_CHECKS: 'off' })
 
 const SCRIPTLESS: BrowserContextOptions = { javaScriptEnabled: false }
 
@@ -22,7 +22,7 @@ async function getAddress(page: Page): Promise<string> {
 }
 
 async function cookieOf(page: Page) {
-  const [cookie] = await page.context().cookies(`${house().url}/plain`)
+  const [cookie] = await page.context().cookies(`${app().url}/plain`)
   assert.ok(cookie)
   return cookie
 }
@@ -49,10 +49,10 @@ const FILE = [
 test('without scripts: a button, an address, its mail, a message, and the end', async () => {
   const page = await visit('/', SCRIPTLESS)
   const address = await getAddress(page)
-  assert.equal(page.url(), `${house().url}/plain?look=1`)
+  assert.equal(page.url(), `${app().url}/plain?look=1`)
   await page.getByText('No mail yet').waitFor()
 
-  assert.equal(await house().mail(address), 250)
+  assert.equal(await app().mail(address), 250)
   await link(page, 'Look now').click()
   await link(page, 'Hello').click()
   await page.getByText('Your code is 123456.').waitFor()
@@ -68,7 +68,7 @@ test('without scripts: a button, an address, its mail, a message, and the end', 
   await button(page, 'End it now').click()
   await page.getByText('The address has ended').waitFor()
   assert.deepEqual(await page.context().cookies(), [])
-  assert.equal(await house().mail(address), 550)
+  assert.equal(await app().mail(address), 550)
 })
 
 test('the inbox looks again by itself, until the reader stops it', async () => {
@@ -81,7 +81,7 @@ test('the inbox looks again by itself, until the reader stops it', async () => {
   })
   const address = await getAddress(page)
   await page.goto(page.url())
-  assert.equal(await house().mail(address), 250)
+  assert.equal(await app().mail(address), 250)
   await link(page, 'Hello').waitFor()
   await link(page, 'Stop looking').click()
   await page.getByText('does not look for mail by itself').waitFor()
@@ -123,7 +123,7 @@ test('an address that ends while the page is open says so', async () => {
   expect({ complaint: /401/ })
   const page = await visit('/', SCRIPTLESS)
   await getAddress(page)
-  house().moveClock(25 * 3_600)
+  app().moveClock(25 * 3_600)
   await link(page, 'Look now').click()
   await heading(page, 'This address has ended')
   await getAddress(page)
@@ -131,7 +131,7 @@ test('an address that ends while the page is open says so', async () => {
 
 test('a file is saved under its name and never shown', async () => {
   const page = await visit('/', SCRIPTLESS)
-  assert.equal(await house().mail(await getAddress(page), FILE), 250)
+  assert.equal(await app().mail(await getAddress(page), FILE), 250)
   await link(page, 'Look now').click()
   await link(page, 'A file').click()
   for (const [name, file] of [
@@ -171,7 +171,7 @@ test('what a stranger wrote stays text where scripts would run', async () => {
     dialogs += 1
     await dialog.dismiss()
   })
-  assert.equal(await house().mail(await getAddress(page), HOSTILE), 250)
+  assert.equal(await app().mail(await getAddress(page), HOSTILE), 250)
   await link(page, 'Look now').click()
   await page.locator('.plain-list a').click()
   await page.getByText('<script>alert(1)</script><svg onload=alert(1)>').waitFor()
@@ -193,7 +193,7 @@ test('senders are displayed as on the page with scripts', async () => {
   const email = await getAddress(page)
   for (const name of names) {
     const word = `=?utf-8?B?${Buffer.from(name).toString('base64')}?=`
-    assert.equal(await house().mail(email, `From: ${word} <x@evil.test>\r\n\r\nHi.\r\n`), 250)
+    assert.equal(await app().mail(email, `From: ${word} <x@evil.test>\r\n\r\nHi.\r\n`), 250)
   }
   const senders = async (selector: string) => {
     await page
@@ -208,7 +208,7 @@ test('senders are displayed as on the page with scripts', async () => {
   const { value: token } = await cookieOf(page)
   const kept = JSON.stringify([{ email, token, expires: '2100-01-01T00:00:00.000Z' }])
   await page.evaluate(`localStorage.setItem('mayfly mailboxes', ${JSON.stringify(kept)})`)
-  await page.goto(house().url)
+  await page.goto(app().url)
   assert.deepEqual(await senders('.mail-from bdi'), plain)
 })
 
@@ -219,7 +219,7 @@ describe('from another site', () => {
   async function astray(content: (mailPath: string) => string): Promise<Page> {
     expect({ origin: EVIL, complaint: /403/ })
     const page = await visit('/', SCRIPTLESS)
-    assert.equal(await house().mail(await getAddress(page)), 250)
+    assert.equal(await app().mail(await getAddress(page)), 250)
     await link(page, 'Look now').click()
     const path = (await link(page, 'Hello').getAttribute('href')) ?? ''
     await page.route(`${EVIL}/**`, (route) =>
@@ -230,7 +230,7 @@ describe('from another site', () => {
   }
 
   test('a link finds no cookie, and the inbox is one more link away', async () => {
-    const page = await astray(() => `<a href="${house().url}/plain">go</a>`)
+    const page = await astray(() => `<a href="${app().url}/plain">go</a>`)
     await link(page, 'go').click()
     await heading(page, 'An address for now')
     await link(page, 'Open the address that this browser has').click()
@@ -244,7 +244,7 @@ describe('from another site', () => {
     test(`a form ${name}`, async () => {
       const page = await astray((mailPath) => {
         const action = end === undefined ? '/plain/end' : `${mailPath}${end}`
-        return `<form method="post" action="${house().url}${action}"><button>Win</button></form>`
+        return `<form method="post" action="${app().url}${action}"><button>Win</button></form>`
       })
       await button(page, 'Win').click()
       await heading(page, 'Nothing was done')
@@ -255,7 +255,7 @@ describe('from another site', () => {
 
   test('a form takes no address away by giving another', async () => {
     const page = await astray(
-      () => `<form method="post" action="${house().url}/plain"><button>Win</button></form>`,
+      () => `<form method="post" action="${app().url}/plain"><button>Win</button></form>`,
     )
     const before = await cookieOf(page)
     await button(page, 'Win').click()
@@ -268,7 +268,7 @@ test('with scripts the button is not there, and a script that does not come is n
   expect({ complaint: /ERR_FAILED|ERR_BLOCKED/ })
   const page = await visit('/plain')
   await page.route('**/assets/*.js', (route) => route.abort())
-  await page.goto(`${house().url}/`)
+  await page.goto(`${app().url}/`)
   assert.equal(await button(page, 'Get an address').count(), 0)
   const late = page.locator('.plain-late')
   assert.equal(await late.isVisible(), false)

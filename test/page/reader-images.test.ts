@@ -53,7 +53,7 @@ function letter(name: string, from = 'Ann <ann@sender.test>'): string {
 }
 
 async function send(to: string, raw: string, from = 'ann@sender.test'): Promise<void> {
-  const client = await connectSmtp(visits.house().smtpPort)
+  const client = await connectSmtp(visits.app().smtpPort)
   assert.equal((await client.send({ to: [to], raw, from })).code, 250)
   client.close()
 }

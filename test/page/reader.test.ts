@@ -13,7 +13,7 @@ const CLIPBOARD = { permissions: ['clipboard-read', 'clipboard-write'] }
 async function read(...mails: string[]): Promise<Page> {
   const page = await visits.visit('/', CLIPBOARD)
   const { email } = await openInbox(page)
-  for (const raw of mails) assert.equal(await visits.house().mail(email, raw), 250)
+  for (const raw of mails) assert.equal(await visits.app().mail(email, raw), 250)
   await row(page, /./)
     .nth(mails.length - 1)
     .waitFor()
@@ -33,7 +33,7 @@ async function saved(page: Page, button: Locator): Promise<{ name: string; bytes
 /** When the only mail came, as the API tells. */
 async function receivedAt(page: Page): Promise<string | undefined> {
   const { token } = await mailboxOf(page)
-  const response = await fetch(`${visits.house().url}/api/check-mail`, {
+  const response = await fetch(`${visits.app().url}/api/check-mail`, {
     headers: { authorization: `Bearer ${token}` },
   })
   const { messages } = (await response.json()) as { messages: { received_at_iso: string }[] }
@@ -258,7 +258,7 @@ describe('going on', () => {
     visits.expect({ complaint: /404/ })
     const page = await visits.visit('/')
     const { email } = await openInbox(page)
-    await visits.house().mail(email, textMail('1', { subject: 'Here' }))
+    await visits.app().mail(email, textMail('1', { subject: 'Here' }))
     await row(page, 'Here').waitFor()
     // Between the list and the reader.
     await page.route('**/api/read-mail?*', async (route) => {
@@ -277,7 +277,7 @@ describe('going on', () => {
       visits.expect({ complaint: /Failed to load resource/ })
       const page = await visits.visit('/')
       const { email } = await openInbox(page)
-      await visits.house().mail(email, raw)
+      await visits.app().mail(email, raw)
       const unread = page.locator('.mail.unread')
       await unread.waitFor()
       await page.route('**/api/read-mail?*', (route) => route.abort())

@@ -5,12 +5,12 @@ import { describe, test } from 'vitest'
 import { claim, clickPay, FAKE_SHOP, type Order, order } from '../shop-client.ts'
 import { visitor } from './visit.ts'
 
-const { house, visit, expect } = visitor(FAKE_SHOP)
+const { app, visit, expect } = visitor(FAKE_SHOP)
 
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name })
 
 async function usage(key: string): Promise<number> {
-  return (await fetch(`${house().url}/usage`, { headers: { apikey: key } })).status
+  return (await fetch(`${app().url}/usage`, { headers: { apikey: key } })).status
 }
 
 async function shownKey(page: Page): Promise<string> {
@@ -30,8 +30,8 @@ async function buy(name: string, email = ''): Promise<Page> {
 }
 
 async function paidOrder(): Promise<Order> {
-  const made = await order(house().url)
-  await clickPay(house().url, made)
+  const made = await order(app().url)
+  await clickPay(app().url, made)
   return made
 }
 
@@ -44,7 +44,7 @@ test('a plan is bought by clicking, and its key opens', async () => {
   const key = await shownKey(page)
   assert.equal(await usage(key), 200)
   assert.equal(await page.evaluate('document.activeElement.className'), 'minted')
-  assert.ok((await page.getByRole('tabpanel').textContent())?.includes(`${house().url}/emails`))
+  assert.ok((await page.getByRole('tabpanel').textContent())?.includes(`${app().url}/emails`))
 })
 
 test('the key can be copied and downloaded', async () => {
@@ -81,7 +81,7 @@ test('what is under way is shown as soon as it has arrived, by itself', async ()
   await button(page, 'Pay later').click()
   await page.getByText('Payment under way').waitFor()
   const id = /ord_\w+/.exec(page.url())?.[0] ?? ''
-  await clickPay(house().url, { id, secret: '', payUrl: '' })
+  await clickPay(app().url, { id, secret: '', payUrl: '' })
   await button(page, 'Show my key').waitFor()
   assert.ok(await page.getByText('Paid', { exact: true }).isVisible())
 })
@@ -120,7 +120,7 @@ describe('coming back', () => {
     const { id, secret } = await paidOrder()
     const page = await visit(`/orders/${id}#${secret}`)
     await button(page, 'Show my key').waitFor()
-    assert.equal(page.url(), `${house().url}/orders/${id}`)
+    assert.equal(page.url(), `${app().url}/orders/${id}`)
     await page.reload()
     await button(page, 'Show my key').waitFor()
   })
@@ -145,7 +145,7 @@ describe('coming back', () => {
 
   test('after the key was shown, a new one is offered as what it is', async () => {
     const made = await paidOrder()
-    const former = String((await claim(house().url, made)).body['key'])
+    const former = String((await claim(app().url, made)).body['key'])
     const page = await visit(`/orders/${made.id}#${made.secret}`)
     await page.getByText('ends the former').waitFor()
     const anew = button(page, 'Make a new key')
@@ -172,7 +172,7 @@ describe('coming back', () => {
 test('a wrong claim secret is told so, and another can be given', async () => {
   // The browser tells of every 404 on its console.
   expect({ complaint: /404/ })
-  const made = await order(house().url)
+  const made = await order(app().url)
   const page = await visit(`/orders/${made.id}#${'x'.repeat(43)}`)
   await page.getByText('There is no such order').waitFor()
   await page.getByLabel('Claim secret').fill(made.secret)
@@ -205,7 +205,7 @@ test('an order is looked for again when the site could not be reached', async ()
   const { id, secret } = await paidOrder()
   const page = await visit('/pricing')
   await page.route('**/api/orders/**', (route) => route.abort(), { times: 1 })
-  await page.goto(`${house().url}/orders/${id}#${secret}`)
+  await page.goto(`${app().url}/orders/${id}#${secret}`)
   await page.getByText('could not be reached').waitFor()
   await button(page, 'Show my key').waitFor()
 })
@@ -216,7 +216,7 @@ describe('a browser that keeps nothing for the site', () => {
     await page.addInitScript(
       `Object.defineProperty(window, 'sessionStorage', { get() { throw new Error('blocked') } })`,
     )
-    await page.goto(`${house().url}${path}`)
+    await page.goto(`${app().url}${path}`)
     return page
   }
 
@@ -252,13 +252,13 @@ test('plans that could not be loaded are asked for again', async () => {
   expect({ complaint: /ERR_FAILED/ })
   const page = await visit('/favicon.svg')
   await page.route('**/api/plans', (route) => route.abort(), { times: 1 })
-  await page.goto(`${house().url}/pricing`)
+  await page.goto(`${app().url}/pricing`)
   await button(page, 'Try again').click()
   await button(page, 'Buy Starter').waitFor()
 })
 
 test('without JavaScript the pages say what to do, and the test shop can be paid', async () => {
-  const made = await order(house().url)
+  const made = await order(app().url)
   const page = await visit('/pricing', { javaScriptEnabled: false })
   assert.match(await page.locator('noscript').innerText(), /curl -X POST/)
   assert.ok(await button(page, 'Buy Starter').isDisabled())
@@ -266,5 +266,5 @@ test('without JavaScript the pages say what to do, and the test shop can be paid
   await button(page, 'Pay 5 USD').click()
   await page.waitForURL('**/orders/**')
   assert.match(await page.locator('noscript').innerText(), /Claim-Secret/)
-  assert.equal((await claim(house().url, made)).status, 200)
+  assert.equal((await claim(app().url, made)).status, 200)
 })

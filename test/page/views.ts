@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import type { House } from '../app.ts'
+import type { App } from '../app.ts'
 import type { KeyRing } from '../keys.ts'
 import { addressViews } from './views/address.ts'
 import { docsViews } from './views/docs.ts'
@@ -12,7 +12,7 @@ import { shopViews } from './views/shop.ts'
 /** Where a view is made: a page that is on nothing yet, and a house with the test shop behind it. */
 export interface Stage {
   page: Page
-  house: House
+  app: App
   ring: KeyRing
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test, vi } from 'vitest'
 import { nothingSeen, visitor, watch } from './visit.ts'
 
-const { house, visit, expect } = visitor()
+const { app, visit, expect } = visitor()
 
 test('a tab that a link opens is watched like those that a test opens', async () => {
   expect({ complaint: /a word from there/ })
@@ -16,5 +16,5 @@ test('a tab that a link opens is watched like those that a test opens', async ()
   await other.waitForURL('**/livez?from-a-link')
   await other.evaluate(`console.warn('a word from there')`)
   await vi.waitFor(() => assert.match(seen.complaints.join(), /a word from there/))
-  assert.ok(seen.asked.includes(`${house().url}/livez?from-a-link`))
+  assert.ok(seen.asked.includes(`${app().url}/livez?from-a-link`))
 })

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import axe from 'axe-core'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll } from 'vitest'
+import { type App, startApp } from '../app.ts'
 import { openBrowser } from '../browser.ts'
-import { type House, openHouse } from '../app.ts'
 
 export interface Visitor {
-  house(): House
+  app(): App
   browser(): Browser
   /** A page in a browser context of its own: nothing is kept from one visit to the next. */
   visit(path: string, options?: BrowserContextOptions): Promise<Page>
@@ -21,18 +21,18 @@ export interface Visitor {
  * address held a token, and the browser had nothing to say.
  */
 export function visitor(env: Record<string, string> = {}): Visitor {
-  let house: House
+  let app: App
   let browser: Browser
   let seen = nothingSeen()
   let allowed: { complaint?: RegExp; origin?: string } = {}
 
   beforeAll(async () => {
-    house = await openHouse({ env })
+    app = await startApp({ env })
     browser = await openBrowser()
   })
   afterAll(async () => {
     await browser.close()
-    await house.stop()
+    await app.stop()
   })
   afterEach(async () => {
     await Promise.all(browser.contexts().map((context) => context.close()))
@@ -46,24 +46,24 @@ export function visitor(env: Record<string, string> = {}): Visitor {
     assert.ok(asked.length > 0, 'the test opened no page')
     for (const url of asked) {
       const { origin: asks } = new URL(url)
-      assert.ok(asks === house.url || asks === origin, `asked ${url}`)
+      assert.ok(asks === app.url || asks === origin, `asked ${url}`)
       for (const token of tokens) assert.ok(!url.includes(token), 'a token stood in an address')
     }
   })
 
   return {
-    house: () => house,
+    app: () => app,
     browser: () => browser,
     async visit(path, options = {}) {
       const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
       watch(context, seen)
       const page = await context.newPage()
-      await page.goto(`${house.url}${path}`)
+      await page.goto(`${app.url}${path}`)
       return page
     },
     async beside(page, path) {
       const other = await page.context().newPage()
-      await other.goto(`${house.url}${path}`)
+      await other.goto(`${app.url}${path}`)
       return other
     },
     expect(more) {

@@ -76,9 +76,12 @@ export async function remove(mailbox: Mailbox): Promise<void> {
 }
 
 /** Undefined when the server knows this token no more, or keeps its address for nobody. */
-async function known(mailbox: Mailbox, deed: () => Promise<Mailbox>): Promise<Mailbox | undefined> {
+async function known(
+  mailbox: Mailbox,
+  operation: () => Promise<Mailbox>,
+): Promise<Mailbox | undefined> {
   try {
-    return await deed()
+    return await operation()
   } catch (fault) {
     if (!(fault instanceof Refusal && fault.status === 401)) throw fault
     gone.value = mailbox.token
@@ -87,15 +90,15 @@ async function known(mailbox: Mailbox, deed: () => Promise<Mailbox>): Promise<Ma
   }
 }
 
-async function attempt(deed: () => Promise<void>): Promise<void> {
+async function attempt(operation: () => Promise<void>): Promise<void> {
   // Until there is a first address, that one is on its way.
   if (busy.value || trouble.value?.byItself) return
   busy.value = true
   try {
-    await deed()
+    await operation()
     trouble.value = undefined
   } catch (fault) {
-    trouble.value = { ...troubleOf(fault), again: () => void attempt(deed) }
+    trouble.value = { ...troubleOf(fault), again: () => void attempt(operation) }
   } finally {
     busy.value = false
   }

@@ -15,7 +15,7 @@ export function askToEnd(mailbox: Mailbox): void {
 }
 
 /** Asks whether an address is to end now. */
-export function Farewell() {
+export function EndDialog() {
   const mailbox = doomed.value
   if (!mailbox) return null
   const close = () => {

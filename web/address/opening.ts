@@ -14,10 +14,10 @@ export async function openAddress(): Promise<void> {
 }
 
 /** Tries until it is done; meanwhile it stands in the bar why it is not, and a button tries at once. */
-export async function untilDone(deed: () => Promise<void>): Promise<void> {
+export async function untilDone(operation: () => Promise<void>): Promise<void> {
   for (let seconds = 2; ; seconds = Math.min(seconds * 2, 60)) {
     try {
-      await deed()
+      await operation()
       trouble.value = undefined
       return
     } catch (fault) {

@@ -3,7 +3,7 @@ import { Glyph } from '../site/glyphs.tsx'
 import { tell } from '../site/told.ts'
 import { say } from '../site/words.ts'
 import { leftWords, now } from './countdown.ts'
-import { askToEnd, Farewell } from './farewell.tsx'
+import { askToEnd, EndDialog } from './farewell.tsx'
 import { isOver, type Mailbox } from './mailbox.ts'
 import { choose, current, mailboxes } from './mailboxes.ts'
 import { Parted } from './parted.tsx'
@@ -42,7 +42,7 @@ export function Switcher() {
           </ul>
         </details>
       )}
-      <Farewell />
+      <EndDialog />
     </>
   )
 }

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import { displaySender } from '../../src/shared/sender-display.ts'
 import { kept } from '../site/kept.ts'
 import type { Summary } from '../site/shapes.ts'
-import { whisper } from '../site/told.ts'
+import { announceQuietly } from '../site/told.ts'
 import { say } from '../site/words.ts'
 import { onArrival } from './mail.ts'
 
@@ -32,7 +32,7 @@ const QUIET_MS = 2_000
 export function keepAlerts(): void {
   let rungAt = 0
   onArrival.add((messages) => {
-    whisper(toldOf(messages))
+    announceQuietly(toldOf(messages))
     if (notesOn.value && document.visibilityState === 'hidden') note(messages)
     if (!soundOn.value || Date.now() - rungAt < QUIET_MS) return
     rungAt = Date.now()

@@ -53,9 +53,9 @@ async function untilAnswered(
 }
 
 /** What a deed threw, if it is of the network or the server. Anything else is a fault of this page, and rises. */
-async function faultOf(deed: () => Promise<void>): Promise<Error | undefined> {
+async function faultOf(operation: () => Promise<void>): Promise<Error | undefined> {
   try {
-    await deed()
+    await operation()
     return undefined
   } catch (fault) {
     if (fault instanceof Refusal || fault instanceof Unreachable) return fault

@@ -9,7 +9,7 @@ import { hearing, mail } from './mail.ts'
 import { endPauses, pause } from './pause.ts'
 import { inStreamSlot } from './stream-slots.ts'
 
-interface HearNeeds {
+interface HearDeps {
   token: string
   look: Look
   signal: AbortSignal
@@ -24,7 +24,7 @@ const FULL_MS = 5_000
 const LEAST_STREAM_MS = 5_000
 
 /** One attempt to hear of new mail by this way. Throws when it does not work. */
-export async function hear(way: Way, { token, look, signal }: HearNeeds): Promise<void> {
+export async function hear(way: Way, { token, look, signal }: HearDeps): Promise<void> {
   const given = new AbortController()
   const both = { token, look, signal: AbortSignal.any([signal, given.signal]) }
   const mine = async (force: boolean) => {
@@ -56,9 +56,9 @@ export async function lookNow({ force = false } = {}): Promise<void> {
   if (!endPauses()) await doubt?.(force)
 }
 
-const WAYS: Record<Way, (needs: HearNeeds) => Promise<void>> = {
-  async stream(needs) {
-    const { token, look, signal } = needs
+const WAYS: Record<Way, (deps: HearDeps) => Promise<void>> = {
+  async stream(deps) {
+    const { token, look, signal } = deps
     let openedAt = Number.POSITIVE_INFINITY
     const onOpen = () => {
       openedAt = Date.now()
@@ -81,7 +81,7 @@ const WAYS: Record<Way, (needs: HearNeeds) => Promise<void>> = {
     const hearUntil = (until: AbortSignal) =>
       listen({ ...stream, signal: AbortSignal.any([signal, until]) })
     try {
-      if ((await inStreamSlot(hearUntil)) === 'none') await WAYS.look(needs)
+      if ((await inStreamSlot(hearUntil)) === 'none') await WAYS.look(deps)
       else throw goodbye ?? new Unreachable('the stream was cut off')
     } catch (fault) {
       // Every stream ends some day; one that has served for a while was not at fault.

@@ -81,13 +81,13 @@ function isSame(one: RowProps, other: RowProps): boolean {
 }
 
 /** Safari has no word for it. */
-function whenIdle(deed: () => void): () => void {
+function whenIdle(operation: () => void): () => void {
   const { requestIdleCallback, cancelIdleCallback } = window as Partial<Window & typeof globalThis>
   if (!requestIdleCallback || !cancelIdleCallback) {
-    const timer = setTimeout(deed, 50)
+    const timer = setTimeout(operation, 50)
     return () => clearTimeout(timer)
   }
-  const idle = requestIdleCallback(deed, { timeout: 500 })
+  const idle = requestIdleCallback(operation, { timeout: 500 })
   return () => cancelIdleCallback(idle)
 }
 

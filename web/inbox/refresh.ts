@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { faultWords } from '../site/fault-words.ts'
-import { tell, whisper } from '../site/told.ts'
+import { announceQuietly, tell } from '../site/told.ts'
 import { say } from '../site/words.ts'
 import { lookNow } from './hear.ts'
 import { unreadCount } from './unread.ts'
@@ -14,7 +14,7 @@ export async function refresh(): Promise<void> {
   refreshing.value = true
   try {
     await lookNow({ force: true })
-    whisper(say('inbox_told_looked', { count: unreadCount.value }))
+    announceQuietly(say('inbox_told_looked', { count: unreadCount.value }))
   } catch (fault) {
     tell(faultWords(fault))
   } finally {

@@ -2,22 +2,22 @@
 const SLOTS = 4
 
 /** What holds a connection, until the signal at the latest. */
-type Deed = (until: AbortSignal) => Promise<void>
+type Operation = (until: AbortSignal) => Promise<void>
 
 const NEVER = new AbortController().signal
 
 /** Runs what holds a connection, unless other tabs hold too many already. */
-export async function inStreamSlot(deed: Deed): Promise<'done' | 'none'> {
+export async function inStreamSlot(operation: Operation): Promise<'done' | 'none'> {
   if (sharesConnection()) {
-    await deed(NEVER)
+    await operation(NEVER)
     return 'done'
   }
   const { locks } = navigator as { locks?: LockManager }
-  if (!locks) return await whileVisible(deed)
+  if (!locks) return await whileVisible(operation)
   let begun = false
   const inSlot = async (lock: Lock | null) => {
     begun = lock !== null
-    if (begun) await deed(NEVER)
+    if (begun) await operation(NEVER)
   }
   try {
     for (let slot = 1; slot <= SLOTS && !begun; slot += 1) {
@@ -26,13 +26,13 @@ export async function inStreamSlot(deed: Deed): Promise<'done' | 'none'> {
   } catch (fault) {
     if (begun) throw fault
     // A browser that keeps nothing for this site gives out no locks either.
-    return await whileVisible(deed)
+    return await whileVisible(operation)
   }
   return begun ? 'done' : 'none'
 }
 
 /** Nobody says what other tabs hold, but few are in sight at once. */
-async function whileVisible(deed: Deed): Promise<'done' | 'none'> {
+async function whileVisible(operation: Operation): Promise<'done' | 'none'> {
   const hidden = new AbortController()
   const watch = () => {
     if (document.visibilityState === 'hidden') hidden.abort()
@@ -41,7 +41,7 @@ async function whileVisible(deed: Deed): Promise<'done' | 'none'> {
   if (hidden.signal.aborted) return 'none'
   document.addEventListener('visibilitychange', watch)
   try {
-    await deed(hidden.signal)
+    await operation(hidden.signal)
   } catch (fault) {
     if (!hidden.signal.aborted) throw fault
   } finally {

@@ -1,4 +1,4 @@
-import { told, whispered } from '../site/told.ts'
+import { announcedQuietly, told } from '../site/told.ts'
 import { say } from '../site/words.ts'
 import {
   holdUndo,
@@ -26,7 +26,7 @@ export function Toast() {
         <Undo />
       </div>
       <p class="unseen" role="status">
-        {whispered.value}
+        {announcedQuietly.value}
       </p>
     </>
   )
@@ -55,8 +55,8 @@ function Undo() {
 }
 
 /** The button goes with its toast, and would take the focus along. */
-function thenList(deed: () => void): void {
-  deed()
+function thenList(operation: () => void): void {
+  operation()
   focusList()
 }
 

@@ -3,7 +3,7 @@ import { type Signal, signal } from '@preact/signals'
 /** What has just happened, for eyes and screen readers. */
 export const told = signal('')
 /** What only a screen reader is told: eyes see it by themselves. */
-export const whispered = signal('')
+export const announcedQuietly = signal('')
 
 const SHOWN_MS = 6_000
 const timers = new Map<Signal<string>, ReturnType<typeof setTimeout>>()
@@ -12,8 +12,8 @@ export function tell(text: string): void {
   put(told, text)
 }
 
-export function whisper(text: string): void {
-  put(whispered, text)
+export function announceQuietly(text: string): void {
+  put(announcedQuietly, text)
 }
 
 /** Emptied first: a live region that does not change is not read again. */

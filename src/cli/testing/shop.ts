@@ -21,9 +21,9 @@ export function shopDesk() {
     book: () => ({ store: shop.store, now: () => NOON, randomBytes }),
     print: (line: string) => void lines.push(line),
     /** What the deed prints, and nothing that was printed before. */
-    async printed(deed: Promise<void>): Promise<string> {
+    async printed(operation: Promise<void>): Promise<string> {
       lines = []
-      await deed
+      await operation
       return lines.join('\n')
     },
   }

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
+import { type App, startApp } from '../../../test/app.ts'
 import { ask, refusalFault } from '../../../test/ask.ts'
-import { type House, openHouse } from '../../../test/app.ts'
 import { PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
 import { attachmentRoute } from './attachment.ts'
 
-let house: House
+let app: App
 beforeAll(async () => {
-  house = await openHouse({ env: PROXY_ENV })
+  app = await startApp({ env: PROXY_ENV })
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
 interface Part {
   type: string
@@ -19,7 +19,7 @@ interface Part {
 
 /** Sends a mail with this attachment. */
 async function sent({ type, disposition, bytes }: Part) {
-  const { email, token } = await house.session()
+  const { email, token } = await app.session()
   const lines = [
     'Subject: file',
     'MIME-Version: 1.0',
@@ -38,14 +38,14 @@ async function sent({ type, disposition, bytes }: Part) {
     '--b--',
     '',
   ]
-  assert.equal(await house.mail(email, lines.join('\r\n')), 250)
-  const { body } = await ask(`${house.url}/api/check-mail?token=${token}`)
+  assert.equal(await app.mail(email, lines.join('\r\n')), 250)
+  const { body } = await ask(`${app.url}/api/check-mail?token=${token}`)
   const [{ id } = { id: 0 }] = body['messages'] as { id: number }[]
   return { token, id }
 }
 
 const fetchIt = ({ token, id }: { token: string; id: number }, index: number | string = 0) =>
-  fetch(`${house.url}/api/attachment?token=${token}&id=${id}&index=${index}`)
+  fetch(`${app.url}/api/attachment?token=${token}&id=${id}&index=${index}`)
 
 describe('200', () => {
   test('the bytes as they were, under the address that read-mail gives, with the token added', async () => {
@@ -55,10 +55,10 @@ describe('200', () => {
       disposition: 'attachment; filename=dot.png',
       bytes,
     })
-    const { body } = await ask(`${house.url}/api/read-mail?token=${token}&id=${id}`)
+    const { body } = await ask(`${app.url}/api/read-mail?token=${token}&id=${id}`)
     const [note] = (body['message'] as { attachments: { url: string; size: number }[] }).attachments
     assert.ok(note)
-    const response = await fetch(`${house.url}${note.url}`, {
+    const response = await fetch(`${app.url}${note.url}`, {
       headers: { authorization: `Bearer ${token}` },
     })
     assert.equal(response.status, 200)
@@ -141,7 +141,7 @@ describe('400', () => {
 
 describe('401', () => {
   test('a token that opens nothing', async () => {
-    const asked = await ask(`${house.url}/api/attachment?token=x&id=1&index=0`)
+    const asked = await ask(`${app.url}/api/attachment?token=x&id=1&index=0`)
     assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_token'])
     assert.equal(refusalFault(asked), undefined)
   })
@@ -155,7 +155,7 @@ describe('404', () => {
       [id, 9_007_199_254_740_991, 'not_found'],
       [id + 1, 0, 'message_not_found'],
     ] as const) {
-      const url = `${house.url}/api/attachment?token=${token}&id=${wanted}&index=${index}`
+      const url = `${app.url}/api/attachment?token=${token}&id=${wanted}&index=${index}`
       const asked = await ask(url)
       assert.deepEqual([asked.status, asked.body['code']], [404, code])
       assert.equal(refusalFault(asked), undefined)
@@ -163,4 +163,4 @@ describe('404', () => {
   })
 })
 
-sharedAnswers(attachmentRoute, () => house)
+sharedAnswers(attachmentRoute, () => app)

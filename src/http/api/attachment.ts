@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { readAttachment } from '../../service/mail/attachments.ts'
-import { privateFile, downloadHeaders } from '../server/response.ts'
+import { downloadHeaders, privateFile } from '../server/response.ts'
 import { route } from '../server/route.ts'
 import { idField, tokenField } from './schemas.ts'
 
@@ -19,8 +19,8 @@ export const attachmentRoute = route({
   }),
   output: 'application/octet-stream',
   refusals: ['invalid_token', 'session_expired', 'message_not_found', 'not_found', 'shutting_down'],
-  async handle(asked, needs, { client, signal }) {
-    const { note, bytes } = await readAttachment(needs, { ...asked, client, signal: signal() })
+  async handle(asked, deps, { client, signal }) {
+    const { note, bytes } = await readAttachment(deps, { ...asked, client, signal: signal() })
     const { contentType, filename } = note
     const type = PICTURES.has(contentType) ? contentType : 'application/octet-stream'
     return privateFile(type, bytes, downloadHeaders(filename))

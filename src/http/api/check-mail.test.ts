@@ -1,34 +1,34 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
+import { ALL_THE_TIME, type App, startApp } from '../../../test/app.ts'
 import { ask, askFrom, post, refusalFault } from '../../../test/ask.ts'
-import { ALL_THE_TIME, type House, openHouse } from '../../../test/app.ts'
 import { newClient, PROXY, PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
 import { checkMailRoute } from './check-mail.ts'
 
-let house: House
+let app: App
 beforeAll(async () => {
-  house = await openHouse({
+  app = await startApp({
     ...ALL_THE_TIME,
     env: { ...PROXY_ENV, MAYFLY_SESSION_MAX_MESSAGES: '3', MAYFLY_ADDRESS_COOLDOWN: '1h' },
   })
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
 const check = (token: string, more = '', headers: Record<string, string> = {}) =>
-  ask(`${house.url}/api/check-mail?token=${token}${more}`, { headers })
+  ask(`${app.url}/api/check-mail?token=${token}${more}`, { headers })
 const ids = (body: Record<string, unknown>) =>
   (body['messages'] as { id: number }[]).map(({ id }) => id)
 
 /** A session with so many messages; newest first. */
 async function filled(count: number) {
-  const session = await house.session()
-  for (let sent = 0; sent < count; sent += 1) await house.mail(session.email)
+  const session = await app.session()
+  for (let sent = 0; sent < count; sent += 1) await app.mail(session.email)
   return { ...session, ids: ids((await check(session.token)).body) }
 }
 
 describe('200', () => {
   test('an empty mailbox says whose it is and until when', async () => {
-    const { email, token } = await house.session()
+    const { email, token } = await app.session()
     const { body, headers } = await check(token)
     assert.deepEqual(Object.keys(body), [
       'status',
@@ -44,8 +44,8 @@ describe('200', () => {
   })
 
   test('a message has its sender, its subject and the second we took it', async () => {
-    const { email, token } = await house.session()
-    await house.mail(email)
+    const { email, token } = await app.session()
+    await app.mail(email)
     const [message] = (await check(token)).body['messages'] as Record<string, unknown>[]
     assert.ok(message)
     const { id, received_at: received, received_at_iso: iso, code: _code, ...rest } = message
@@ -56,7 +56,7 @@ describe('200', () => {
     })
     assert.ok(Number.isSafeInteger(id))
     assert.equal(iso, `${String(received).replace(' ', 'T')}Z`)
-    assert.ok(Math.abs(Date.parse(String(iso)) - house.now().getTime()) < 30_000)
+    assert.ok(Math.abs(Date.parse(String(iso)) - app.now().getTime()) < 30_000)
   })
 
   test('newest first; limit and since_id narrow it', async () => {
@@ -78,29 +78,29 @@ describe('200', () => {
   })
 
   test('the token may come as Bearer, and what old clients add is ignored', async () => {
-    const { token, email } = await house.session()
+    const { token, email } = await app.session()
     const headers = { authorization: `bearer ${token}` }
-    const asked = await ask(`${house.url}/api/check-mail?t=1&t=2&force=1`, { headers })
+    const asked = await ask(`${app.url}/api/check-mail?t=1&t=2&force=1`, { headers })
     assert.equal(asked.body['email'], email)
   })
 
   test('a list that was kept is never shown again once something changed', async () => {
-    const { email, token } = await house.session()
+    const { email, token } = await app.session()
     for (let count = 0; count < 3; count += 1) {
       assert.equal(ids((await check(token)).body).length, count)
       assert.equal(ids((await check(token)).body).length, count)
-      await house.mail(email)
+      await app.mail(email)
     }
     const [newest] = ids((await check(token)).body)
-    await post(`${house.url}/api/delete-mail`, { token, id: String(newest) })
+    await post(`${app.url}/api/delete-mail`, { token, id: String(newest) })
     assert.equal(ids((await check(token)).body).length, 2)
-    const { body } = await post(`${house.url}/api/extend-session`, { token, ttl: '7200' })
+    const { body } = await post(`${app.url}/api/extend-session`, { token, ttl: '7200' })
     assert.equal((await check(token)).body['expires_at'], body['expires_at'])
   })
 
   test('HEAD has the headers of GET', async () => {
     const { token } = await filled(1)
-    const url = `${house.url}/api/check-mail?token=${token}`
+    const url = `${app.url}/api/check-mail?token=${token}`
     const [got, head] = [await ask(url), await ask(url, { method: 'HEAD' })]
     for (const name of ['etag', 'content-length', 'content-type']) {
       assert.equal(head.headers.get(name), got.headers.get(name))
@@ -110,7 +110,7 @@ describe('200', () => {
 
 describe('304', () => {
   test('as long as nothing changed, and not a moment longer', async () => {
-    const { email, token } = await house.session()
+    const { email, token } = await app.session()
     const etag = (await check(token)).headers.get('etag') ?? ''
     for (const tag of [etag, etag.replace('W/', ''), `"other", ${etag}`, '*']) {
       const asked = await check(token, '', { 'if-none-match': tag })
@@ -118,7 +118,7 @@ describe('304', () => {
       assert.equal(asked.headers.get('etag'), etag)
       assert.equal(asked.headers.get('cache-control'), 'no-store')
     }
-    await house.mail(email)
+    await app.mail(email)
     const changed = await check(token, '', { 'if-none-match': etag })
     assert.equal(changed.status, 200)
     assert.notEqual(changed.headers.get('etag'), etag)
@@ -127,8 +127,8 @@ describe('304', () => {
   test('a revived mailbox has no tag of its former life', async () => {
     const { token } = await filled(1)
     const etag = (await check(token)).headers.get('etag') ?? ''
-    house.moveClock(86_400 + 60)
-    await post(`${house.url}/api/extend-session`, { token })
+    app.moveClock(86_400 + 60)
+    await post(`${app.url}/api/extend-session`, { token })
     const asked = await check(token, '', { 'if-none-match': etag })
     assert.deepEqual([asked.status, asked.body['messages']], [200, []])
   })
@@ -137,7 +137,7 @@ describe('304', () => {
 describe('400', () => {
   test('no token', async () => {
     for (const query of ['', '?token=', '?TOKEN=x']) {
-      const asked = await ask(`${house.url}/api/check-mail${query}`)
+      const asked = await ask(`${app.url}/api/check-mail${query}`)
       assert.deepEqual([asked.status, asked.body['code']], [400, 'missing_parameter'], query)
       assert.match(String(asked.body['message']), /^token: /)
       assert.equal(refusalFault(asked), undefined)
@@ -160,7 +160,7 @@ describe('400', () => {
     'since_id=12345678901234567',
   ]) {
     test(more, async () => {
-      const { token } = await house.session()
+      const { token } = await app.session()
       const asked = await check(token, `&${more}`)
       assert.deepEqual([asked.status, asked.body['code']], [400, 'invalid_parameter'])
       assert.match(String(asked.body['message']), new RegExp(`^${more.split('=')[0]}: `))
@@ -184,9 +184,9 @@ describe('401', () => {
   }
 
   test('a deleted session is unknown, an expired one is over', async () => {
-    const [deleted, expired] = [await house.session(), await house.session({ ttl: '60' })]
-    await post(`${house.url}/api/delete-session`, { token: deleted.token })
-    house.moveClock(60)
+    const [deleted, expired] = [await app.session(), await app.session({ ttl: '60' })]
+    await post(`${app.url}/api/delete-session`, { token: deleted.token })
+    app.moveClock(60)
     assert.equal((await check(deleted.token)).body['code'], 'invalid_token')
     const over = await check(expired.token)
     assert.deepEqual([over.status, over.body['code']], [401, 'session_expired'])
@@ -195,12 +195,12 @@ describe('401', () => {
 
 describe('429', () => {
   test('the six hundred and first look of one token within a minute, from wherever', async () => {
-    const { token } = await house.session()
+    const { token } = await app.session()
     const path = `/api/check-mail?token=${token}`
     const look = (client: string) =>
-      askFrom(house.httpPort, PROXY, { path, headers: { 'x-forwarded-for': client } })
+      askFrom(app.httpPort, PROXY, { path, headers: { 'x-forwarded-for': client } })
     const clients = Array.from({ length: 16 }, newClient)
-    const started = house.now().getTime()
+    const started = app.now().getTime()
     let passed = 0
     for (let refused = 0; refused === 0; ) {
       const looks = await Promise.all(clients.map(look))
@@ -208,11 +208,11 @@ describe('429', () => {
       passed += looks.length - refused
     }
     // Ten grow back each second.
-    const seconds = Math.ceil((house.now().getTime() - started) / 1_000)
+    const seconds = Math.ceil((app.now().getTime() - started) / 1_000)
     assert.ok(passed >= 600 && passed <= 600 + seconds * 10, `${passed} passed in ${seconds} s`)
     const own = await check(token)
     assert.equal(own.status, 200, 'loopback itself runs free')
   })
 })
 
-sharedAnswers(checkMailRoute, () => house)
+sharedAnswers(checkMailRoute, () => app)

@@ -1,12 +1,20 @@
 import { type Static, Type } from 'typebox'
 import { isFull, type Session } from '../../core/session.ts'
-import { forceLook, awaitMail, type ListMailNeeds, listMail, lookAtNewest, type MailboxState, mailboxState } from '../../service/mail/check-mail.ts'
-import { liveSession } from '../../service/sessions/live-session.ts'
+import {
+  awaitMail,
+  forceLook,
+  type ListMailDeps,
+  listMail,
+  lookAtNewest,
+  type MailboxState,
+  mailboxState,
+} from '../../service/mail/check-mail.ts'
 import { looksOf } from '../../service/mail/code-lookup.ts'
 import { takeRate } from '../../service/rates.ts'
-import { type Answer, empty, json, readyJson } from '../server/response.ts'
+import { liveSession } from '../../service/sessions/live-session.ts'
+import type { RouteDeps } from '../server/deps.ts'
 import { mailboxTag, matchesTag } from '../server/etag.ts'
-import type { RouteNeeds } from '../server/deps.ts'
+import { empty, type HttpResponse, json, readyJson } from '../server/response.ts'
 import { type Call, route } from '../server/route.ts'
 import {
   limitField,
@@ -53,48 +61,48 @@ export const checkMailRoute = route({
   output,
   refusals: ['invalid_token', 'session_expired', 'shutting_down'],
   conditional: true,
-  async handle(input, needs, call) {
+  async handle(input, deps, call) {
     const { token, since_id: sinceId = 0, limit = USUAL_LIMIT, wait = 0, force = false } = input
-    const found = await liveSession(needs, token)
-    if (call.client !== undefined) await takeRate(needs, 'checkMail', String(found.id))
-    if (force) await forceLook(needs, found)
+    const found = await liveSession(deps, token)
+    if (call.client !== undefined) await takeRate(deps, 'checkMail', String(found.id))
+    if (force) await forceLook(deps, found)
     call.throwIfClosed()
     const given = call.headers['if-none-match']
     const { session, timedOut } =
       wait === 0
         ? { session: found, timedOut: false }
-        : await waitForNews(needs, call, { token, session: found, seconds: wait, sinceId })
+        : await waitForNews(deps, call, { token, session: found, seconds: wait, sinceId })
     call.throwIfClosed()
 
     if (given !== undefined) {
       const etag = mailboxTag(session)
       if (matchesTag(given, etag)) {
-        return unchangedAnswers.get(session) ?? (await unchanged(needs, { session, etag }, call))
+        return unchangedAnswers.get(session) ?? (await unchanged(deps, { session, etag }, call))
       }
     }
-    if (timedOut) return timedOutAnswer(needs, session)
-    return await listing(needs, { token, session, call }, { sinceId, limit })
+    if (timedOut) return timedOutAnswer(deps, session)
+    return await listing(deps, { token, session, call }, { sinceId, limit })
   },
 })
 
-const unchangedAnswers = new WeakMap<Session, Answer<never>>()
+const unchangedAnswers = new WeakMap<Session, HttpResponse<never>>()
 
 /** Made once for each state of a session: by the session where the store remembers it, else by its version. */
 async function unchanged(
-  needs: RouteNeeds,
+  deps: RouteDeps,
   { session, etag }: { session: Session; etag: string },
   { client }: Call,
-): Promise<Answer<never>> {
+): Promise<HttpResponse<never>> {
   const key = `${session.id} unchanged`
-  const kept = needs.answers.find(key, session.version)
+  const kept = deps.answers.find(key, session.version)
   if (kept) return kept
   const answer = empty(304, { etag })
   // Whoever gave the tag may have ended before all was looked at; a list that was made here has seen to it.
-  const isListed = needs.answers.find(session.id, session.version) !== undefined
-  const isLooked = isListed || (await lookAtNewest(forClient(needs, client), session, USUAL_LIMIT))
+  const isListed = deps.answers.find(session.id, session.version) !== undefined
+  const isLooked = isListed || (await lookAtNewest(forClient(deps, client), session, USUAL_LIMIT))
   if (isLooked) {
     unchangedAnswers.set(session, answer)
-    needs.answers.keep(key, session.version, { answer, bytes: 0 })
+    deps.answers.keep(key, session.version, { answer, bytes: 0 })
   }
   return answer
 }
@@ -107,17 +115,17 @@ interface Quest {
 }
 
 /** With If-None-Match: while it matches. Without: until there is mail newer than since_id. */
-async function waitForNews(needs: RouteNeeds, call: Call, { sinceId, ...quest }: Quest) {
+async function waitForNews(deps: RouteDeps, call: Call, { sinceId, ...quest }: Quest) {
   const given = call.headers['if-none-match']
   const worth = async ({ session, hasNewer }: MailboxState) =>
     given === undefined ? await hasNewer(sinceId) : !matchesTag(given, mailboxTag(session))
-  if (await worth(mailboxState(needs, quest.session))) {
+  if (await worth(mailboxState(deps, quest.session))) {
     return { session: quest.session, timedOut: false }
   }
-  const leave = needs.waiting.enter(quest.session.id, call)
+  const leave = deps.waiting.enter(quest.session.id, call)
   try {
-    const { lookMs } = needs.quiet
-    return await awaitMail(needs, { ...quest, worth, lookMs, signal: call.waitSignal() })
+    const { lookMs } = deps.quiet
+    return await awaitMail(deps, { ...quest, worth, lookMs, signal: call.waitSignal() })
   } finally {
     leave()
   }
@@ -125,23 +133,23 @@ async function waitForNews(needs: RouteNeeds, call: Call, { sinceId, ...quest }:
 
 /** Made once for each version of a mailbox, however many ask. */
 async function listing(
-  needs: RouteNeeds,
+  deps: RouteDeps,
   { token, session: found, call }: { token: string; session: Session; call: Call },
   page: { sinceId: number; limit: number },
-): Promise<Answer<never>> {
-  const kept = needs.answers.find(answerKey(found, page), found.version)
+): Promise<HttpResponse<never>> {
+  const kept = deps.answers.find(answerKey(found, page), found.version)
   if (kept) return kept
   const { session, messages, whole } = await listMail(
-    forClient(needs, call.client),
+    forClient(deps, call.client),
     { token, session: found },
     page,
   )
-  const value: Listing = { ...opening(needs, session), messages: messages.map(summaryJson) }
+  const value: Listing = { ...opening(deps, session), messages: messages.map(summaryJson) }
   // Neither kept nor tagged: the next one must look again.
   if (!whole) return readyJson(value, {})
   const answer = readyJson(value, { etag: mailboxTag(session) })
   const made = { answer, bytes: answer.body.length }
-  needs.answers.keep(answerKey(session, page), session.version, made)
+  deps.answers.keep(answerKey(session, page), session.version, made)
   return answer
 }
 
@@ -150,17 +158,17 @@ function answerKey({ id }: Session, { sinceId, limit }: { sinceId: number; limit
 }
 
 /** Without a tag: it would say that the reader knows what the list does not tell, such as a code found meanwhile. */
-function timedOutAnswer(needs: RouteNeeds, session: Session): Answer<Listing> {
-  const value: Listing = { ...opening(needs, session), messages: [], timed_out: true }
+function timedOutAnswer(deps: RouteDeps, session: Session): HttpResponse<Listing> {
+  const value: Listing = { ...opening(deps, session), messages: [], timed_out: true }
   return json(value)
 }
 
-function opening(needs: RouteNeeds, session: Session) {
-  const full = isFull(session, needs.mailbox) ? { full: true as const } : {}
+function opening(deps: RouteDeps, session: Session) {
+  const full = isFull(session, deps.mailbox) ? { full: true as const } : {}
   return { status: 'success' as const, ...mailboxJson(session), ...full }
 }
 
 /** The dependencies of a list whose codes are looked up for this client. */
-function forClient({ store, now, codes }: RouteNeeds, client: string | undefined): ListMailNeeds {
+function forClient({ store, now, codes }: RouteDeps, client: string | undefined): ListMailDeps {
   return { store, now, codes: looksOf(codes, client) }
 }

@@ -1,27 +1,27 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
+import { type App, startApp } from '../../../test/app.ts'
 import { askFrom, ENCODINGS, post, readAnswer, refusalFault, speak } from '../../../test/ask.ts'
 import { openDoor } from '../../../test/http-server.ts'
-import { type House, openHouse } from '../../../test/app.ts'
 import { checkout, FAKE_SHOP, look } from '../../../test/shop-client.ts'
 import { stripeEnv } from '../../../test/stripe-app.ts'
 import { openStripeServer } from '../../pay/testing/stripe-server.ts'
 import { newClient, PROXY, PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
 import { checkoutRoute } from './checkout.ts'
 
-let house: House
+let app: App
 beforeAll(async () => {
-  house = await openHouse({ env: { ...PROXY_ENV, ...FAKE_SHOP } })
+  app = await startApp({ env: { ...PROXY_ENV, ...FAKE_SHOP } })
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
 const KEY = { 'idempotency-key': 'sixteen-at-least' }
 
-sharedAnswers(checkoutRoute, () => house)
+sharedAnswers(checkoutRoute, () => app)
 
 describe('200', () => {
   test('tells the order, where to pay, and the secret, which nobody on the way may keep', async () => {
-    const { body, status, headers } = await checkout(house.url, { plan: 'business' })
+    const { body, status, headers } = await checkout(app.url, { plan: 'business' })
     assert.equal(status, 200)
     assert.equal(headers.get('cache-control'), 'no-store')
     const { order_id, claim_secret, ...rest } = body
@@ -32,24 +32,20 @@ describe('200', () => {
       plan: 'business',
       plan_name: 'Business',
       price: { cents: 4_500, currency: 'usd', text: '45 USD', term: 'a year' },
-      url: `${house.url}/pay/${order_id}`,
+      url: `${app.url}/pay/${order_id}`,
     })
   })
 
   test('takes its parameters in every encoding', async () => {
     for (const encoding of ENCODINGS) {
-      const { status, text } = await post(
-        `${house.url}/api/checkout`,
-        { plan: 'starter' },
-        encoding,
-      )
+      const { status, text } = await post(`${app.url}/api/checkout`, { plan: 'starter' }, encoding)
       assert.equal(status, 200, `${encoding}: ${text}`)
     }
   })
 
   test('the same Idempotency-Key gets the same answer, also fifty times at once', async () => {
     const answers = await Promise.all(
-      Array.from({ length: 50 }, () => checkout(house.url, { email: 'ann@buyer.example' }, KEY)),
+      Array.from({ length: 50 }, () => checkout(app.url, { email: 'ann@buyer.example' }, KEY)),
     )
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
     assert.equal(new Set(answers.map(({ text }) => text)).size, 1)
@@ -70,13 +66,13 @@ describe('200', () => {
   }
 
   test('the same Idempotency-Key of another client is another order', async () => {
-    assert.equal((await secretsOf(house.httpPort, [newClient(), newClient()])).size, 2)
+    assert.equal((await secretsOf(app.httpPort, [newClient(), newClient()])).size, 2)
   })
 
   test('also behind a proxy that is not trusted: what it forwards keeps its clients apart', async () => {
     const [one, other] = [newClient(), newClient()]
-    assert.equal((await secretsOf(house.httpPort, [one, other], '127.0.0.1')).size, 2)
-    assert.equal((await secretsOf(house.httpPort, [one, one], '127.0.0.1')).size, 1)
+    assert.equal((await secretsOf(app.httpPort, [one, other], '127.0.0.1')).size, 2)
+    assert.equal((await secretsOf(app.httpPort, [one, one], '127.0.0.1')).size, 1)
   })
 
   test('also where no rates are counted', async () => {
@@ -93,7 +89,7 @@ describe('200', () => {
 
   for (const key of ['x'.repeat(16), '~'.repeat(255), '"quoted"!#$%&+-./:;']) {
     test(`an Idempotency-Key of ${key.length} characters is taken`, async () => {
-      const { status } = await checkout(house.url, {}, { 'idempotency-key': key })
+      const { status } = await checkout(app.url, {}, { 'idempotency-key': key })
       assert.equal(status, 200)
     })
   }
@@ -145,7 +141,7 @@ describe('400', () => {
     ['one with a tab', {}, { 'idempotency-key': 'x\tx'.repeat(8) }, 'invalid_parameter', /^Idem/],
   ] as const) {
     test(`${name} is refused`, async () => {
-      const asked = await checkout(house.url, params, headers)
+      const asked = await checkout(app.url, params, headers)
       assert.deepEqual([asked.status, asked.body['code']], [400, code])
       assert.match(String(asked.body['message']), words)
       assert.equal(refusalFault(asked), undefined)
@@ -161,7 +157,7 @@ describe('400', () => {
       `Idempotency-Key: ${'x'.repeat(20)}`,
       `Idempotency-Key: ${'y'.repeat(20)}`,
     ]
-    const asked = readAnswer(await speak(house.httpPort, `${lines.join('\r\n')}\r\n\r\n`))
+    const asked = readAnswer(await speak(app.httpPort, `${lines.join('\r\n')}\r\n\r\n`))
     assert.deepEqual([asked.status, asked.body['code']], [400, 'invalid_parameter'])
   })
 })
@@ -179,8 +175,8 @@ describe('404', () => {
 describe('409', () => {
   test('the same Idempotency-Key for another plan', async () => {
     const headers = { 'idempotency-key': 'for-one-plan-only' }
-    await checkout(house.url, {}, headers)
-    const asked = await checkout(house.url, { plan: 'business' }, headers)
+    await checkout(app.url, {}, headers)
+    const asked = await checkout(app.url, { plan: 'business' }, headers)
     assert.deepEqual([asked.status, asked.body['code']], [409, 'idempotency_conflict'])
     assert.equal(refusalFault(asked), undefined)
     assert.ok(!('claim_secret' in asked.body))
@@ -195,9 +191,9 @@ describe('429', () => {
     }
     const question = { method: 'POST', path: '/api/checkout', headers, body: 'plan=starter' }
     for (let count = 0; count < 30; count += 1) {
-      assert.equal((await askFrom(house.httpPort, PROXY, question)).status, 200)
+      assert.equal((await askFrom(app.httpPort, PROXY, question)).status, 200)
     }
-    const asked = await askFrom(house.httpPort, PROXY, question)
+    const asked = await askFrom(app.httpPort, PROXY, question)
     assert.deepEqual([asked.status, asked.body['code']], [429, 'rate_limited'])
   })
 })

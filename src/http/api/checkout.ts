@@ -3,9 +3,9 @@ import { Problem } from '../../core/problem.ts'
 import { checkout } from '../../service/shop/checkout.ts'
 import { success } from '../server/response.ts'
 import { type Call, route } from '../server/route.ts'
+import { siteUrl } from '../server/site.ts'
 import { successField } from './schemas.ts'
 import { soldFields, soldJson } from './shop-schemas.ts'
-import { siteUrl } from '../server/site.ts'
 
 export const checkoutRoute = route({
   method: 'POST',
@@ -25,7 +25,7 @@ export const checkoutRoute = route({
     url: Type.String({ examples: ['https://checkout.example/pay/1'] }),
     claim_secret: Type.String({ examples: ['43 characters, to be kept secret'] }),
   }),
-  asks: [
+  requestHeaders: [
     {
       name: 'Idempotency-Key',
       required: false,
@@ -35,12 +35,12 @@ export const checkoutRoute = route({
   ],
   refusals: ['invalid_parameter', 'not_found', 'idempotency_conflict', 'payment_unavailable'],
   rate: 'checkout',
-  async handle({ plan, email }, needs, call) {
-    const { order, url, claimSecret } = await checkout(needs, {
+  async handle({ plan, email }, deps, call) {
+    const { order, url, claimSecret } = await checkout(deps, {
       plan,
       email,
       repeat: repeatOf(call),
-      baseUrl: siteUrl(needs.baseUrl, call),
+      baseUrl: siteUrl(deps.baseUrl, call),
     })
     return success({ ...soldJson(order), url, claim_secret: claimSecret })
   },

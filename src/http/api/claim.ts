@@ -23,10 +23,10 @@ export const claimRoute = route({
     per_day: nullable(countField(1_000), 'Null: no daily limit.'),
     ...endFields,
   }),
-  asks: [CLAIM_SECRET],
+  requestHeaders: [CLAIM_SECRET],
   refusals: ['missing_parameter', 'not_found', 'order_unpaid', 'order_stopped', 'already_claimed'],
-  async handle({ id }, needs, call) {
-    const { order, key, secret } = await claim(needs, id, claimSecretOf(id, call))
+  async handle({ id }, deps, call) {
+    const { order, key, secret } = await claim(deps, id, claimSecretOf(id, call))
     return success({
       ...soldJson(order),
       key: secret,

@@ -2,25 +2,25 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { ask, askFrom, refusalFault } from '../../../test/ask.ts'
 import { emailsOf } from '../../../test/emails.ts'
-import { type KeyHouse, openKeyHouse, type TestKey } from '../../../test/keys.ts'
+import { type KeyApp, startKeyApp, type TestKey } from '../../../test/keys.ts'
 import { openStillDoor } from '../../../test/quiet-server.ts'
 import { makeSecret } from '../../core/key.ts'
 import { newClient, PROXY, PROXY_ENV } from '../server/route.contract.ts'
 
-let house: KeyHouse
+let app: KeyApp
 beforeAll(async () => {
-  house = await openKeyHouse({ env: PROXY_ENV })
+  app = await startKeyApp({ env: PROXY_ENV })
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
 const create = (headers: Record<string, string>, query = '') =>
-  ask(`${house.url}/api/create-session?domain_id=1${query}`, { method: 'POST', headers })
+  ask(`${app.url}/api/create-session?domain_id=1${query}`, { method: 'POST', headers })
 const NOBODYS = makeSecret('mf_live_none', new Uint8Array(20))
 
 /** Whether this key sees the mail of the session. */
 async function sees({ headers }: TestKey, email: string): Promise<boolean> {
-  assert.equal(await house.mail(email), 250)
-  return emailsOf(await ask(`${house.url}/emails?to=${email}`, { headers })).length > 0
+  assert.equal(await app.mail(email), 250)
+  return emailsOf(await ask(`${app.url}/emails?to=${email}`, { headers })).length > 0
 }
 
 describe('200', () => {
@@ -30,18 +30,18 @@ describe('200', () => {
     ['Bearer', (secret: string) => ({ authorization: `Bearer ${secret}` })],
   ] as const) {
     test(`${name} ties the session to the key, and costs nothing`, async () => {
-      const [key, other] = [await house.ring.issue(), await house.ring.issue()]
+      const [key, other] = [await app.ring.issue(), await app.ring.issue()]
       const { status, body } = await create(headersOf(key.secret))
       assert.equal(status, 200)
-      assert.equal(await house.ring.used(key), 0)
+      assert.equal(await app.ring.used(key), 0)
       assert.equal(await sees(key, String(body['email'])), true)
       assert.equal(await sees(other, String(body['email'])), false)
     })
   }
 
   test('without one, or with a Bearer that is no key, the session is nobody’s', async () => {
-    const key = await house.ring.issue()
-    const { token } = await house.session()
+    const key = await app.ring.issue()
+    const { token } = await app.session()
     for (const headers of [
       {},
       { authorization: `Bearer ${token}` },
@@ -56,18 +56,18 @@ describe('200', () => {
   })
 
   test('a key that is used up for today will do: nothing is charged', async () => {
-    const key = await house.ring.issue({ requests: 9, perDay: 1 })
-    assert.equal((await ask(`${house.url}/emails`, { headers: key.headers })).status, 200)
+    const key = await app.ring.issue({ requests: 9, perDay: 1 })
+    assert.equal((await ask(`${app.url}/emails`, { headers: key.headers })).status, 200)
     assert.equal((await create(key.headers)).status, 200)
-    assert.equal(await house.ring.used(key), 1)
+    assert.equal(await app.ring.used(key), 1)
   })
 
   test('a key lifts the longest life from 7 to 30 days, also for an extension', async () => {
     const DAY = 86_400
-    const { headers } = await house.ring.issue()
+    const { headers } = await app.ring.issue()
     const { body, status } = await create(headers, `&ttl=${30 * DAY}`)
     assert.equal(status, 200)
-    const extend = `${house.url}/api/extend-session?token=${body['token']}&ttl=`
+    const extend = `${app.url}/api/extend-session?token=${body['token']}&ttl=`
     const extended = await ask(`${extend}${30 * DAY}`, { method: 'POST' })
     assert.deepEqual([extended.status, extended.body['email']], [200, body['email']])
     const tooLong = await create(headers, `&ttl=${30 * DAY + 1}`)
@@ -81,7 +81,7 @@ describe('200', () => {
   })
 
   test('a page elsewhere may ask with a key as it may without', async () => {
-    const key = await house.ring.issue()
+    const key = await app.ring.issue()
     const { headers } = await create({ ...key.headers, origin: 'https://page.test' })
     assert.equal(headers.get('access-control-allow-origin'), '*')
   })
@@ -89,8 +89,8 @@ describe('200', () => {
 
 describe('401', () => {
   test('a key that is empty, wrong, given twice or revoked makes no session', async () => {
-    const [good, revoked] = [await house.ring.issue(), await house.ring.issue()]
-    await house.ring.shop.revokeKey(revoked.id)
+    const [good, revoked] = [await app.ring.issue(), await app.ring.issue()]
+    await app.ring.shop.revokeKey(revoked.id)
     for (const headers of [
       { apikey: '' },
       { apikey: 'wrong' },
@@ -111,13 +111,13 @@ describe('401', () => {
 
 describe('402', () => {
   test('a key that is used up, over, or whose payment was returned', async () => {
-    const usedUp = await house.ring.issue({ requests: 0 })
-    const over = await house.ring.issue({ months: 1 })
-    house.moveClock(31 * 86_400)
+    const usedUp = await app.ring.issue({ requests: 0 })
+    const over = await app.ring.issue({ months: 1 })
+    app.moveClock(31 * 86_400)
     for (const [key, code] of [
       [usedUp, 'quota_exhausted'],
       [over, 'plan_expired'],
-      [await house.ring.stopped(), 'plan_expired'],
+      [await app.ring.stopped(), 'plan_expired'],
     ] as const) {
       const asked = await create(key.headers)
       assert.deepEqual([asked.status, asked.body['code']], [402, code])

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
+import { type App, startApp } from '../../../test/app.ts'
 import { ask, askFrom, ENCODINGS, post, postJson, refusalFault } from '../../../test/ask.ts'
-import { type House, openHouse } from '../../../test/app.ts'
 import { newClient, PROXY, PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
 import { createSessionRoute } from './create-session.ts'
 
-let house: House
+let app: App
 let url: string
 beforeAll(async () => {
-  house = await openHouse({ env: PROXY_ENV })
-  url = `${house.url}/api/create-session`
+  app = await startApp({ env: PROXY_ENV })
+  url = `${app.url}/api/create-session`
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
 let names = 0
 const newName = () => {
@@ -21,7 +21,7 @@ const newName = () => {
 
 describe('200', () => {
   test('nothing asked: a readable address, a token, and a day to live', async () => {
-    const before = house.now().getTime()
+    const before = app.now().getTime()
     const { status, body, headers } = await ask(url, { method: 'POST' })
     assert.equal(status, 200)
     assert.deepEqual(Object.keys(body), [
@@ -45,14 +45,14 @@ describe('200', () => {
       const wish = { prefix: `Of-${encoding}`, domain_id: '2', ttl: '60', use_gmail: '0' }
       const { body } = await post(url, wish, encoding)
       assert.equal(body['email'], `of-${encoding}@pool.test`)
-      const life = Date.parse(String(body['expires_at_iso'])) - house.now().getTime()
+      const life = Date.parse(String(body['expires_at_iso'])) - app.now().getTime()
       assert.ok(life <= 60_000 && life > 30_000)
     })
   }
 
   test('the longest life without a key is seven days', async () => {
     const { body } = await post(url, { ttl: '604800' })
-    const life = Date.parse(String(body['expires_at_iso'])) - house.now().getTime()
+    const life = Date.parse(String(body['expires_at_iso'])) - app.now().getTime()
     assert.ok(life <= 604_800_000 && life > 604_770_000)
   })
 
@@ -88,7 +88,7 @@ describe('200', () => {
 
   test('random addresses use every domain and never come twice', async () => {
     const emails = await Promise.all(
-      Array.from({ length: 40 }, async () => (await house.session()).email),
+      Array.from({ length: 40 }, async () => (await app.session()).email),
     )
     assert.equal(new Set(emails).size, emails.length)
     assert.equal(new Set(emails.map((email) => email.split('@')[1])).size, 2)
@@ -178,8 +178,8 @@ describe('409', () => {
   })
 
   test('an address that cools down after its session', async () => {
-    const { token } = await house.session({ prefix: 'cooling', domain_id: '1' })
-    await post(`${house.url}/api/delete-session`, { token })
+    const { token } = await app.session({ prefix: 'cooling', domain_id: '1' })
+    await post(`${app.url}/api/delete-session`, { token })
     assert.equal((await post(url, { prefix: 'cooling', domain_id: '1' })).status, 409)
   })
 })
@@ -197,17 +197,17 @@ describe('429', () => {
   test('the sixty-first session of one address within a minute', async () => {
     const client = newClient()
     const once = () =>
-      askFrom(house.httpPort, PROXY, {
+      askFrom(app.httpPort, PROXY, {
         method: 'POST',
         path: '/api/create-session',
         headers: { 'x-forwarded-for': client },
       })
-    const started = house.now().getTime()
+    const started = app.now().getTime()
     let passed = 0
     let last = await once()
     for (; last.status === 200; last = await once()) passed += 1
     // One grows back each second.
-    const seconds = Math.ceil((house.now().getTime() - started) / 1_000)
+    const seconds = Math.ceil((app.now().getTime() - started) / 1_000)
     assert.ok(passed >= 60 && passed <= 60 + seconds, `${passed} passed in ${seconds} s`)
     assert.deepEqual([last.status, last.body['code']], [429, 'rate_limited'])
     assert.equal(refusalFault(last), undefined)
@@ -229,4 +229,4 @@ describe('503', () => {
   }
 })
 
-sharedAnswers(createSessionRoute, () => house)
+sharedAnswers(createSessionRoute, () => app)

@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
 import { openKey } from '../../service/keys/authenticate-key.ts'
 import { createSession } from '../../service/sessions/create-session.ts'
-import { success } from '../server/response.ts'
 import { keyBesideTokens } from '../server/credentials.ts'
 import { shopUrl } from '../server/keyed.ts'
+import { success } from '../server/response.ts'
 import { route } from '../server/route.ts'
-import { sessionJson, sessionShape, ttlField } from './schemas.ts'
+import { sessionJson, sessionSchema, ttlField } from './schemas.ts'
 
 const id = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }))
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }))
@@ -29,8 +29,8 @@ export const createSessionRoute = route({
     gmail_auto: flag('As use_gmail, at whichever account has most room.'),
     gmail_id: id('The id of a Gmail account, as /api/domains gives it.'),
   }),
-  output: sessionShape,
-  asks: [
+  output: sessionSchema,
+  requestHeaders: [
     {
       name: 'APIKey',
       required: false,
@@ -49,14 +49,14 @@ export const createSessionRoute = route({
     'gmail_unavailable',
   ],
   rate: 'createSession',
-  async admit(needs, call) {
+  async authenticate(deps, call) {
     const keyText = keyBesideTokens(call.headers)
     if (keyText === undefined) return undefined
     const { client } = call
-    return await openKey(needs, { keyText, client, shopUrl: shopUrl(needs, call) })
+    return await openKey(deps, { keyText, client, shopUrl: shopUrl(deps, call) })
   },
-  async handle(input, needs, { key }) {
-    const { session, token } = await createSession(needs, {
+  async handle(input, deps, { key }) {
+    const { session, token } = await createSession(deps, {
       prefix: input.prefix,
       domainId: input.domain_id,
       ttl: input.ttl,

@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
+import { type App, startApp } from '../../../test/app.ts'
 import { ask, ENCODINGS, post, refusalFault } from '../../../test/ask.ts'
-import { type House, openHouse } from '../../../test/app.ts'
 import { PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
 import { deleteMailRoute } from './delete-mail.ts'
 
-let house: House
+let app: App
 let url: string
 beforeAll(async () => {
-  house = await openHouse({ env: PROXY_ENV })
-  url = `${house.url}/api/delete-mail`
+  app = await startApp({ env: PROXY_ENV })
+  url = `${app.url}/api/delete-mail`
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
 const list = async (token: string) =>
   (
-    (await ask(`${house.url}/api/check-mail?token=${token}`)).body['messages'] as { id: number }[]
+    (await ask(`${app.url}/api/check-mail?token=${token}`)).body['messages'] as { id: number }[]
   ).map(({ id }) => String(id))
 
 async function filled(count: number) {
-  const session = await house.session()
-  for (let sent = 0; sent < count; sent += 1) await house.mail(session.email)
+  const session = await app.session()
+  for (let sent = 0; sent < count; sent += 1) await app.mail(session.email)
   return { token: session.token, ids: await list(session.token) }
 }
 
@@ -35,7 +35,7 @@ describe('200', () => {
       assert.equal(headers.get('cache-control'), 'no-store')
       assert.deepEqual(await list(token), ids.slice(1))
       for (const path of ['read-mail', 'raw-mail']) {
-        const gone = await ask(`${house.url}/api/${path}?token=${token}&id=${ids[0]}`)
+        const gone = await ask(`${app.url}/api/${path}?token=${token}&id=${ids[0]}`)
         assert.equal(gone.status, 404)
       }
     })
@@ -52,7 +52,7 @@ describe('200', () => {
 
 describe('400', () => {
   test('no token, no id', async () => {
-    const { token } = await house.session()
+    const { token } = await app.session()
     for (const params of [{ id: '1' }, { token }, { token, id: '' }]) {
       const asked = await post(url, params as Record<string, string>)
       assert.deepEqual([asked.status, asked.body['code']], [400, 'missing_parameter'])
@@ -70,7 +70,7 @@ describe('401', () => {
 
   test('a session that is over', async () => {
     const { token, ids } = await filled(1)
-    house.moveClock(86_400)
+    app.moveClock(86_400)
     const asked = await post(url, { token, id: ids[0] ?? '' })
     assert.deepEqual([asked.status, asked.body['code']], [401, 'session_expired'])
   })
@@ -94,4 +94,4 @@ describe('404', () => {
   })
 })
 
-sharedAnswers(deleteMailRoute, () => house)
+sharedAnswers(deleteMailRoute, () => app)

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { deleteMail } from '../../service/mail/delete-mail.ts'
 import { success } from '../server/response.ts'
 import { route } from '../server/route.ts'
-import { doneShape, idField, tokenField } from './schemas.ts'
+import { doneSchema, idField, tokenField } from './schemas.ts'
 
 export const deleteMailRoute = route({
   method: 'POST',
@@ -10,10 +10,10 @@ export const deleteMailRoute = route({
   title: 'Delete a message',
   about: 'Deletes one message of the session for good.',
   input: Type.Object({ token: tokenField, id: idField }),
-  output: doneShape,
+  output: doneSchema,
   refusals: ['invalid_token', 'session_expired', 'message_not_found'],
-  async handle({ token, id }, needs) {
-    await deleteMail(needs, token, id)
+  async handle({ token, id }, deps) {
+    await deleteMail(deps, token, id)
     return success({ message: 'The message is deleted.' })
   },
 })

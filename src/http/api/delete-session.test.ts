@@ -1,30 +1,30 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
+import { type App, startApp } from '../../../test/app.ts'
 import { ask, ENCODINGS, post, refusalFault } from '../../../test/ask.ts'
-import { type House, openHouse } from '../../../test/app.ts'
 import { PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
 import { deleteSessionRoute } from './delete-session.ts'
 
-let house: House
+let app: App
 let url: string
 beforeAll(async () => {
-  house = await openHouse({ env: PROXY_ENV })
-  url = `${house.url}/api/delete-session`
+  app = await startApp({ env: PROXY_ENV })
+  url = `${app.url}/api/delete-session`
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
 describe('200', () => {
   for (const encoding of ENCODINGS) {
     test(`the token opens nothing any more and the address takes no mail, asked in ${encoding}`, async () => {
-      const { email, token } = await house.session()
-      await house.mail(email)
+      const { email, token } = await app.session()
+      await app.mail(email)
       const { status, body, headers } = await post(url, { token }, encoding)
       assert.equal(status, 200)
       assert.deepEqual(Object.keys(body), ['status', 'message'])
       assert.equal(headers.get('cache-control'), 'no-store')
-      const after = await ask(`${house.url}/api/check-mail?token=${token}`)
+      const after = await ask(`${app.url}/api/check-mail?token=${token}`)
       assert.deepEqual([after.status, after.body['code']], [401, 'invalid_token'])
-      assert.equal(await house.mail(email), 550)
+      assert.equal(await app.mail(email), 550)
     })
   }
 })
@@ -39,7 +39,7 @@ describe('400', () => {
 
 describe('401', () => {
   test('ended already', async () => {
-    const { token } = await house.session()
+    const { token } = await app.session()
     assert.equal((await post(url, { token })).status, 200)
     const asked = await post(url, { token })
     assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_token'])
@@ -47,10 +47,10 @@ describe('401', () => {
   })
 
   test('over by itself', async () => {
-    const { token } = await house.session({ ttl: '60' })
-    house.moveClock(60)
+    const { token } = await app.session({ ttl: '60' })
+    app.moveClock(60)
     assert.equal((await post(url, { token })).body['code'], 'session_expired')
   })
 })
 
-sharedAnswers(deleteSessionRoute, () => house)
+sharedAnswers(deleteSessionRoute, () => app)

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { endSession } from '../../service/sessions/end-session.ts'
 import { success } from '../server/response.ts'
 import { route } from '../server/route.ts'
-import { doneShape, tokenField } from './schemas.ts'
+import { doneSchema, tokenField } from './schemas.ts'
 
 export const deleteSessionRoute = route({
   method: 'POST',
@@ -10,10 +10,10 @@ export const deleteSessionRoute = route({
   title: 'End a session',
   about: 'Ends the session now. Its mail is gone, its token opens nothing any more.',
   input: Type.Object({ token: tokenField }),
-  output: doneShape,
+  output: doneSchema,
   refusals: ['invalid_token', 'session_expired'],
-  async handle({ token }, needs) {
-    await endSession(needs, token)
+  async handle({ token }, deps) {
+    await endSession(deps, token)
     return success({ message: 'The session is over.' })
   },
 })

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { openMailBeside } from '../../runtime/stores.ts'
+import { type App, startApp } from '../../../test/app.ts'
 import { ask } from '../../../test/ask.ts'
-import { type House, openHouse } from '../../../test/app.ts'
 import { parseHost } from '../../core/address.ts'
+import { openMailStoreForCli } from '../../runtime/stores.ts'
 import { PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
 import { domainsRoute } from './domains.ts'
 
-let house: House
+let app: App
 beforeAll(async () => {
-  house = await openHouse({ env: PROXY_ENV })
+  app = await startApp({ env: PROXY_ENV })
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
-const list = async () => (await ask(`${house.url}/api/domains`)).body
+const list = async () => (await ask(`${app.url}/api/domains`)).body
 
 describe('200', () => {
   test('every active domain with its id, and no Gmail accounts where none are configured', async () => {
@@ -30,7 +30,7 @@ describe('200', () => {
   test('one that the operator takes off is gone at once, and comes back under its id', async () => {
     const name = parseHost('box.test')
     assert.ok(name)
-    const store = await openMailBeside(house.config)
+    const store = await openMailStoreForCli(app.config)
     await store.changeDomain(name, { active: false })
     assert.deepEqual((await list())['domains'], [{ id: 2, domain: 'pool.test' }])
     await store.changeDomain(name, { active: true })
@@ -40,8 +40,8 @@ describe('200', () => {
 
   test('HEAD is GET without the body', async () => {
     const [got, head] = await Promise.all([
-      ask(`${house.url}/api/domains`),
-      ask(`${house.url}/api/domains`, { method: 'HEAD' }),
+      ask(`${app.url}/api/domains`),
+      ask(`${app.url}/api/domains`, { method: 'HEAD' }),
     ])
     assert.equal(head.status, 200)
     assert.equal(head.text, '')
@@ -49,11 +49,11 @@ describe('200', () => {
   })
 
   test('parameters and bodies that mean nothing are ignored', async () => {
-    assert.equal((await ask(`${house.url}/api/domains?t=1&t=2&x[]=3`)).status, 200)
+    assert.equal((await ask(`${app.url}/api/domains?t=1&t=2&x[]=3`)).status, 200)
   })
 
   test('every answer forbids sniffing, framing and telling the next site', async () => {
-    const { headers } = await ask(`${house.url}/api/domains`)
+    const { headers } = await ask(`${app.url}/api/domains`)
     assert.equal(headers.get('x-content-type-options'), 'nosniff')
     assert.equal(headers.get('referrer-policy'), 'no-referrer')
     assert.match(headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/)
@@ -62,4 +62,4 @@ describe('200', () => {
   })
 })
 
-sharedAnswers(domainsRoute, () => house)
+sharedAnswers(domainsRoute, () => app)

@@ -27,9 +27,9 @@ export const domainsRoute = route({
     ),
   }),
   refusals: [],
-  async handle(_input, needs) {
-    const domains = await openDomains(needs)
-    const accounts = await offeredAccounts(needs)
+  async handle(_input, deps) {
+    const domains = await openDomains(deps)
+    const accounts = await offeredAccounts(deps)
     return success({
       domains: domains.map(({ id, name }) => ({ id, domain: name })),
       gmail_accounts: accounts.map((account) => ({ id: account.id, email: shownEmail(account) })),

@@ -1,29 +1,29 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { type Asked, ask, askFrom, refusalFault, speak } from '../../../test/ask.ts'
-import { type KeyHouse, openKeyHouse, type TestKey } from '../../../test/keys.ts'
+import { type KeyApp, startKeyApp, type TestKey } from '../../../test/keys.ts'
 import { openStillDoor } from '../../../test/quiet-server.ts'
 import { makeSecret } from '../../core/key.ts'
 import { newClient, PROXY, PROXY_ENV } from '../server/route.contract.ts'
 
-let house: KeyHouse
+let app: KeyApp
 beforeAll(async () => {
-  house = await openKeyHouse({ env: { ...PROXY_ENV, MAYFLY_BASE_URL: 'https://mail.test' } })
+  app = await startKeyApp({ env: { ...PROXY_ENV, MAYFLY_BASE_URL: 'https://mail.test' } })
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
 const read = (query: string, headers: Record<string, string>, method = 'GET') =>
-  ask(`${house.url}/emails${query}`, { method, headers })
+  ask(`${app.url}/emails${query}`, { method, headers })
 /** The first whole second of the house's clock from then on. */
-const moveTo = (time: number) => house.moveClock(Math.ceil((time - house.now().getTime()) / 1000))
+const moveTo = (time: number) => app.moveClock(Math.ceil((time - app.now().getTime()) / 1000))
 const NOBODYS = makeSecret('mf_live_none', new Uint8Array(20))
 
 describe('what it costs', () => {
   /** The status that a fresh key gets, and what is used of it afterwards. */
-  const cost = async (deed: (key: TestKey) => Promise<Asked>): Promise<[number, number]> => {
-    const key = await house.ring.issue()
-    const { status } = await deed(key)
-    return [status, (await house.ring.used(key)) ?? -1]
+  const cost = async (operation: (key: TestKey) => Promise<Asked>): Promise<[number, number]> => {
+    const key = await app.ring.issue()
+    const { status } = await operation(key)
+    return [status, (await app.ring.used(key)) ?? -1]
   }
 
   test('each 200 costs one, also an empty one, also HEAD', async () => {
@@ -32,12 +32,12 @@ describe('what it costs', () => {
   })
 
   test('a 304 costs nothing, in whichever way it is asked for', async () => {
-    const deed = async ({ headers }: TestKey): Promise<Asked> => {
+    const operation = async ({ headers }: TestKey): Promise<Asked> => {
       const etag = (await read('', headers)).headers.get('etag') ?? ''
       await read('', { ...headers, 'if-none-match': etag }, 'HEAD')
       return await read('', { ...headers, 'if-none-match': etag })
     }
-    assert.deepEqual(await cost(deed), [304, 1])
+    assert.deepEqual(await cost(operation), [304, 1])
   })
 
   for (const query of ['to=x', 'limit=0', 'limit=501', 'cursor=x', 'since_id=-1', 'wait=56']) {
@@ -57,7 +57,7 @@ describe('what it costs', () => {
   }
 
   test('every answer to a valid key says what is left', async () => {
-    const mine = await house.ring.issue({ requests: 3, perDay: 2 })
+    const mine = await app.ring.issue({ requests: 3, perDay: 2 })
     const left = async (query: string, more = {}) => {
       const { status, headers } = await read(query, { ...mine.headers, ...more })
       assert.equal(headers.get('ratelimit-policy'), '"plan";q=3, "day";q=2;w=86400')
@@ -85,7 +85,7 @@ describe('401', () => {
   }
 
   test('no key, whatever stands in the query', async () => {
-    const { secret } = await house.ring.issue()
+    const { secret } = await app.ring.issue()
     for (const query of [
       '',
       `?apikey=${secret}`,
@@ -98,7 +98,7 @@ describe('401', () => {
   })
 
   test('a key that is none', async () => {
-    const { secret } = await house.ring.issue()
+    const { secret } = await app.ring.issue()
     for (const text of [
       '',
       'x',
@@ -119,7 +119,7 @@ describe('401', () => {
   })
 
   test('an empty or wrong APIKey is not made good by another header', async () => {
-    const { secret } = await house.ring.issue()
+    const { secret } = await app.ring.issue()
     for (const text of ['', 'wrong']) {
       const headers = { apikey: text, 'x-api-key': secret, authorization: `Bearer ${secret}` }
       unknown(await read('', headers), text)
@@ -127,19 +127,19 @@ describe('401', () => {
   })
 
   test('two APIKey headers, also of the same key', async () => {
-    const { secret } = await house.ring.issue()
+    const { secret } = await app.ring.issue()
     const twice = `APIKey: ${secret}\r\nAPIKey: ${secret}\r\n`
     const heard = await speak(
-      house.httpPort,
+      app.httpPort,
       `GET /emails HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${twice}\r\n`,
     )
     assert.match(heard, /^HTTP\/1\.1 401 /)
   })
 
   test('a revoked key, at once', async () => {
-    const key = await house.ring.issue()
+    const key = await app.ring.issue()
     assert.equal((await read('', key.headers)).status, 200)
-    await house.ring.shop.revokeKey(key.id)
+    await app.ring.shop.revokeKey(key.id)
     unknown(await read('', key.headers), 'revoked')
     unknown(await read('', { ...key.headers, 'if-none-match': '*' }), 'also for what is unchanged')
   })
@@ -161,21 +161,21 @@ describe('402', () => {
   }
 
   test('the last request passes, the next one does not', async () => {
-    const key = await house.ring.issue({ requests: 2 })
+    const key = await app.ring.issue({ requests: 2 })
     assert.equal((await read('', key.headers)).status, 200)
     const last = await read('', key.headers)
     assert.deepEqual([last.status, last.headers.get('x-ratelimit-remaining')], [200, '0'])
     await over(key, 'quota_exhausted', /All 2 requests/)
-    assert.equal(await house.ring.used(key), 2)
+    assert.equal(await app.ring.used(key), 2)
   })
 
   test('a payment that was returned', async () => {
-    await over(await house.ring.stopped(), 'plan_expired', /returned or is disputed/)
+    await over(await app.ring.stopped(), 'plan_expired', /returned or is disputed/)
   })
 
   test('a plan ends at the very second', async () => {
-    const key = await house.ring.issue({ months: 1 })
-    const end = (await house.ring.shop.readKey(key.id, house.now()))?.expiresAt
+    const key = await app.ring.issue({ months: 1 })
+    const end = (await app.ring.shop.readKey(key.id, app.now()))?.expiresAt
     assert.ok(end)
     moveTo(end.getTime() - 20_000)
     assert.equal((await read('', key.headers)).status, 200)
@@ -186,8 +186,8 @@ describe('402', () => {
 
 describe('429', () => {
   test('the limit of a day, until the UTC midnight', async () => {
-    const key = await house.ring.issue({ requests: 100, perDay: 2 })
-    const midnight = Math.ceil((house.now().getTime() + 60_000) / 86_400_000) * 86_400_000
+    const key = await app.ring.issue({ requests: 100, perDay: 2 })
+    const midnight = Math.ceil((app.now().getTime() + 60_000) / 86_400_000) * 86_400_000
     moveTo(midnight - 30_000)
     for (const status of [200, 200, 429]) {
       assert.equal((await read('', key.headers)).status, status)
@@ -202,7 +202,7 @@ describe('429', () => {
     for (const status of [200, 200, 429]) {
       assert.equal((await read('', key.headers)).status, status)
     }
-    assert.equal(await house.ring.used(key), 4)
+    assert.equal(await app.ring.used(key), 4)
   })
 
   test('the twenty-first wrong key of one client, whatever it presents then', async () => {

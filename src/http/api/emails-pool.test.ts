@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, onTestFinished, test } from 'vitest'
+import { startApp } from '../../../test/app.ts'
 import { ask } from '../../../test/ask.ts'
 import { emailsOf } from '../../../test/emails.ts'
-import { openHouse } from '../../../test/app.ts'
-import { openKeyHouse } from '../../../test/keys.ts'
+import { startKeyApp } from '../../../test/keys.ts'
 import { scratchFolder } from '../../../test/scratch.ts'
 import { runSql } from '../../../test/tables.ts'
 
@@ -16,14 +16,14 @@ for (const [setting, all, byAddress] of [
 ] as const) {
   describe(`MAYFLY_READER_POOL=${setting}`, () => {
     test('shows this much of the pool, and always the key’s own', async () => {
-      const house = await openKeyHouse({ env: { MAYFLY_READER_POOL: setting } })
-      onTestFinished(() => house.stop())
-      const { headers } = await house.ring.issue()
+      const app = await startKeyApp({ env: { MAYFLY_READER_POOL: setting } })
+      onTestFinished(() => app.stop())
+      const { headers } = await app.ring.issue()
       const subjects = async (query: string) =>
-        emailsOf(await ask(`${house.url}/emails${query}`, { headers })).map((one) => one.subject)
-      const own = await house.session({ domain_id: '2' }, headers)
-      assert.equal(await house.mail(POOLED, 'Subject: pooled\r\n\r\nx\r\n'), 250)
-      assert.equal(await house.mail(own.email, 'Subject: own\r\n\r\nx\r\n'), 250)
+        emailsOf(await ask(`${app.url}/emails${query}`, { headers })).map((one) => one.subject)
+      const own = await app.session({ domain_id: '2' }, headers)
+      assert.equal(await app.mail(POOLED, 'Subject: pooled\r\n\r\nx\r\n'), 250)
+      assert.equal(await app.mail(own.email, 'Subject: own\r\n\r\nx\r\n'), 250)
 
       assert.deepEqual(await subjects(''), all)
       assert.deepEqual(await subjects(`?to=${POOLED}`), byAddress)
@@ -37,7 +37,7 @@ for (const [setting, all, byAddress] of [
 test('MAYFLY_POOL_TTL is how long mail of the pool is there', async () => {
   const folder = scratchFolder()
   onTestFinished(folder.remove)
-  const former = await openHouse({ folder: { path: folder.path, remove: () => {} } })
+  const former = await startApp({ folder: { path: folder.path, remove: () => {} } })
   for (const subject of ['old', 'new']) {
     assert.equal(await former.mail(POOLED, `Subject: ${subject}\r\n\r\nx\r\n`), 250)
   }
@@ -45,11 +45,11 @@ test('MAYFLY_POOL_TTL is how long mail of the pool is there', async () => {
   const older = `update message set received_at = received_at - 3600000 where subject = 'old'`
   await runSql(former, 'mail', older)
 
-  const house = await openKeyHouse({ env: { MAYFLY_POOL_TTL: '1h' }, folder })
-  onTestFinished(() => house.stop())
-  const { headers } = await house.ring.issue()
+  const app = await startKeyApp({ env: { MAYFLY_POOL_TTL: '1h' }, folder })
+  onTestFinished(() => app.stop())
+  const { headers } = await app.ring.issue()
   const read = (etag = '') =>
-    ask(`${house.url}/emails?wait=55`, { headers: { ...headers, 'if-none-match': etag } })
+    ask(`${app.url}/emails?wait=55`, { headers: { ...headers, 'if-none-match': etag } })
   let asked = await read()
   // A service that starts sweeps before it rests; that it did is news to who waits.
   if (emailsOf(asked).length > 1) asked = await read(asked.headers.get('etag') ?? '')

@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
+import { ONLY_WOKEN, startApp } from '../../../test/app.ts'
 import { ask, refusalFault } from '../../../test/ask.ts'
 import { emailsOf } from '../../../test/emails.ts'
-import { ONLY_WOKEN, openHouse } from '../../../test/app.ts'
-import { type KeyHouse, openKeyHouse, openKeyRing, type TestKey } from '../../../test/keys.ts'
+import { type KeyApp, openKeyRing, startKeyApp, type TestKey } from '../../../test/keys.ts'
 import { scratchFolder } from '../../../test/scratch.ts'
 import { untilWaiting } from '../../../test/waiting.ts'
 
-let house: KeyHouse
+let app: KeyApp
 let key: TestKey
 beforeAll(async () => {
-  house = await openKeyHouse({ quiet: ONLY_WOKEN })
-  key = await house.ring.issue({ requests: 10_000 })
+  app = await startKeyApp({ quiet: ONLY_WOKEN })
+  key = await app.ring.issue({ requests: 10_000 })
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
-const read = (query: string, headers = key.headers, { url }: Pick<KeyHouse, 'url'> = house) =>
+const read = (query: string, headers = key.headers, { url }: Pick<KeyApp, 'url'> = app) =>
   ask(`${url}/emails?${query}`, { headers })
 const send = async (to: string, subject: string) => {
-  assert.equal(await house.mail(to, `Subject: ${subject}\r\n\r\nx\r\n`), 250)
+  assert.equal(await app.mail(to, `Subject: ${subject}\r\n\r\nx\r\n`), 250)
 }
 
 let names = 0
@@ -44,7 +44,7 @@ describe('200', () => {
   test('as soon as some comes for the address, and not for another’s', async () => {
     const [to, other] = [newAddress(), newAddress()]
     const waiting = read(`wait=55&to=${to}`)
-    await untilWaiting(1, house)
+    await untilWaiting(1, app)
     await send(other, 'for another')
     await send(to, 'for this one')
     const asked = await waiting
@@ -58,7 +58,7 @@ describe('200', () => {
   test('as soon as some newer than since_id comes, anywhere in the pool', async () => {
     await send(newAddress(), 'old')
     const waiting = read(`wait=55&since_id=${await newestId()}`)
-    await untilWaiting(1, house)
+    await untilWaiting(1, app)
     await send(newAddress(), 'new')
     assert.deepEqual(
       emailsOf(await waiting).map(({ subject }) => subject),
@@ -67,10 +67,10 @@ describe('200', () => {
   })
 
   test('as soon as some comes to a session of the key, by its address or without one', async () => {
-    const { email } = await house.session({}, key.headers)
+    const { email } = await app.session({}, key.headers)
     const since = await newestId()
     const waiting = [read(`wait=55&to=${email}`), read(`wait=55&since_id=${since}`)]
-    await untilWaiting(2, house)
+    await untilWaiting(2, app)
     await send(email, 'own')
     for (const asked of await Promise.all(waiting)) {
       assert.deepEqual(
@@ -82,20 +82,20 @@ describe('200', () => {
 
   test('a session that is made with the key meanwhile is seen too', async () => {
     const waiting = read(`wait=55&since_id=${await newestId()}`)
-    await untilWaiting(1, house)
-    const { email } = await house.session({}, key.headers)
+    await untilWaiting(1, app)
+    const { email } = await app.session({}, key.headers)
     await send(email, 'to a new one')
     assert.equal(emailsOf(await waiting)[0]?.subject, 'to a new one')
   })
 
   test('with an empty list and X-Timed-Out when none comes, for one request', async () => {
-    const mine = await house.ring.issue()
+    const mine = await app.ring.issue()
     const asked = await read(`wait=1&to=${newAddress()}`, mine.headers)
     assert.deepEqual([asked.status, asked.text], [200, '[{"emails":[]}]'])
     assert.equal(asked.headers.get('x-timed-out'), '1')
     assert.ok(asked.headers.get('etag'))
     assert.equal(asked.headers.get('x-ratelimit-remaining'), '999')
-    assert.equal(await house.ring.used(mine), 1)
+    assert.equal(await app.ring.used(mine), 1)
   })
 
   for (const [name, path, more] of [
@@ -103,30 +103,30 @@ describe('200', () => {
     ['a session of the key is ended', '/api/delete-session', ''],
   ] as const) {
     test(`with If-None-Match as soon as ${name}`, async () => {
-      const { email, token } = await house.session({}, key.headers)
+      const { email, token } = await app.session({}, key.headers)
       await send(email, 'soon gone')
       const before = await read(`to=${email}`)
       const known = { ...key.headers, 'if-none-match': before.headers.get('etag') ?? '' }
       const waiting = read(`wait=55&to=${email}`, known)
-      await untilWaiting(1, house)
+      await untilWaiting(1, app)
       const body = new URLSearchParams({ token, [more]: String(emailsOf(before)[0]?.id) })
-      assert.equal((await ask(`${house.url}${path}`, { method: 'POST', body })).status, 200)
+      assert.equal((await ask(`${app.url}${path}`, { method: 'POST', body })).status, 200)
       const asked = await waiting
       assert.deepEqual([asked.status, asked.text], [200, '[{"emails":[]}]'])
     })
   }
 
   test('a wait costs one request, however often it was woken', async () => {
-    const mine = await house.ring.issue()
+    const mine = await app.ring.issue()
     const since = await newestId()
-    const own = await house.session({}, mine.headers)
+    const own = await app.session({}, mine.headers)
     const waiting = read(`wait=55&to=${own.email}&since_id=${since}`, mine.headers)
-    await untilWaiting(1, house)
-    const second = await house.session({}, mine.headers)
+    await untilWaiting(1, app)
+    const second = await app.session({}, mine.headers)
     await send(second.email, 'wakes, but is not what is waited for')
     await send(own.email, 'is')
     assert.equal((await waiting).status, 200)
-    assert.equal(await house.ring.used(mine), 1)
+    assert.equal(await app.ring.used(mine), 1)
   })
 
   test('with If-None-Match: when what is seen is no longer as it was', async () => {
@@ -135,7 +135,7 @@ describe('200', () => {
     const etag = (await read(`to=${to}`)).headers.get('etag') ?? ''
     const headers = { ...key.headers, 'if-none-match': etag }
     const waiting = read(`wait=55&to=${to}`, headers)
-    await untilWaiting(1, house)
+    await untilWaiting(1, app)
     await send(to, 'second')
     const asked = await waiting
     assert.equal(emailsOf(asked).length, 2)
@@ -145,68 +145,68 @@ describe('200', () => {
 
 describe('304', () => {
   test('at the end of a wait during which nothing changed, for nothing', async () => {
-    const mine = await house.ring.issue()
+    const mine = await app.ring.issue()
     const to = newAddress()
     const etag = (await read(`to=${to}`, mine.headers)).headers.get('etag') ?? ''
     const asked = await read(`wait=1&to=${to}`, { ...mine.headers, 'if-none-match': etag })
     assert.deepEqual([asked.status, asked.headers.get('etag')], [304, etag])
     assert.equal(asked.headers.get('x-ratelimit-remaining'), '999')
-    assert.equal(await house.ring.used(mine), 1)
+    assert.equal(await app.ring.used(mine), 1)
   })
 })
 
 describe('nobody is charged', () => {
   test('who hangs up while he waits', async () => {
-    const mine = await house.ring.issue()
+    const mine = await app.ring.issue()
     const to = newAddress()
-    const socket = connect(house.httpPort, '127.0.0.1')
+    const socket = connect(app.httpPort, '127.0.0.1')
     socket.write(
       `GET /emails?wait=55&to=${to} HTTP/1.1\r\nHost: x\r\nAPIKey: ${mine.secret}\r\n\r\n`,
     )
-    await untilWaiting(1, house)
+    await untilWaiting(1, app)
     socket.destroy()
-    await untilWaiting(0, house)
+    await untilWaiting(0, app)
     await send(to, 'too late')
-    assert.equal(await house.ring.used(mine), 0)
+    assert.equal(await app.ring.used(mine), 0)
   })
 
   test('whose key is revoked while he waits: 401, also when mail comes', async () => {
-    const mine = await house.ring.issue()
+    const mine = await app.ring.issue()
     const to = newAddress()
     const waiting = read(`wait=55&to=${to}`, mine.headers)
-    await untilWaiting(1, house)
-    await house.ring.shop.revokeKey(mine.id)
+    await untilWaiting(1, app)
+    await app.ring.shop.revokeKey(mine.id)
     await send(to, 'not for him')
     const asked = await waiting
     assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_key'])
-    assert.equal(await house.ring.used(mine), 0)
+    assert.equal(await app.ring.used(mine), 0)
   })
 
   test('whose key is revoked while he waits: 401, also when nothing changed', async () => {
-    const mine = await house.ring.issue()
+    const mine = await app.ring.issue()
     const headers = { ...mine.headers, 'if-none-match': '*' }
     const waiting = read(`wait=1&to=${newAddress()}`, headers)
-    await untilWaiting(1, house)
-    await house.ring.shop.revokeKey(mine.id)
+    await untilWaiting(1, app)
+    await app.ring.shop.revokeKey(mine.id)
     assert.equal((await waiting).status, 401)
   })
 
   test('whose last request somebody else takes while he waits: 402', async () => {
-    const mine = await house.ring.issue({ requests: 1 })
+    const mine = await app.ring.issue({ requests: 1 })
     const to = newAddress()
     const waiting = read(`wait=55&to=${to}`, mine.headers)
-    await untilWaiting(1, house)
+    await untilWaiting(1, app)
     assert.equal((await read('limit=1', mine.headers)).status, 200)
     await send(to, 'not for him')
     const asked = await waiting
     assert.deepEqual([asked.status, asked.body['code']], [402, 'quota_exhausted'])
     assert.equal(asked.headers.get('x-ratelimit-remaining'), '0')
-    assert.equal(await house.ring.used(mine), 1)
+    assert.equal(await app.ring.used(mine), 1)
   })
 
   test('whose plan ends while he waits: 402', async () => {
     // Of the passing of time no bus tells: here it takes a look.
-    const watchful = await openKeyHouse({ quiet: { ...ONLY_WOKEN, lookMs: 50 } })
+    const watchful = await startKeyApp({ quiet: { ...ONLY_WOKEN, lookMs: 50 } })
     onTestFinished(() => watchful.stop())
     const mine = await watchful.ring.issue({ months: 1 })
     const waiting = read(`wait=55&to=${newAddress()}`, mine.headers, watchful)
@@ -219,7 +219,7 @@ describe('nobody is charged', () => {
 
   test('whom we send home because we stop: 503', async () => {
     const folder = scratchFolder()
-    const stopping = await openHouse({ folder: { path: folder.path, remove: () => {} } })
+    const stopping = await startApp({ folder: { path: folder.path, remove: () => {} } })
     const keys = await openKeyRing(stopping)
     const mine = await keys.issue()
     const waiting = read(`wait=55&to=${newAddress()}`, mine.headers, stopping)
@@ -236,18 +236,18 @@ describe('nobody is charged', () => {
 
 describe('503', () => {
   test('more than a hundred waits with one key, and other keys are unaffected', async () => {
-    const [mine, other] = [await house.ring.issue(), await house.ring.issue()]
+    const [mine, other] = [await app.ring.issue(), await app.ring.issue()]
     const to = newAddress()
     const waiting = Array.from({ length: 101 }, () => read(`wait=55&to=${to}`, mine.headers))
     const first = await Promise.race(waiting)
     assert.deepEqual([first.status, first.body['code']], [503, 'overloaded'])
     assert.equal(refusalFault(first), undefined)
     const theirs = read(`wait=55&to=${to}`, other.headers)
-    await untilWaiting(101, house)
+    await untilWaiting(101, app)
     await send(to, 'for all')
     const statuses = (await Promise.all(waiting)).map(({ status }) => status)
     assert.equal(statuses.filter((status) => status === 200).length, 100)
     assert.equal((await theirs).status, 200)
-    assert.equal(await house.ring.used(mine), 100)
+    assert.equal(await app.ring.used(mine), 100)
   })
 })

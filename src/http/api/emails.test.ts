@@ -2,20 +2,20 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { ask, askFrom, refusalFault } from '../../../test/ask.ts'
 import { type Element, type Email, elements, emailsOf } from '../../../test/emails.ts'
-import { type KeyHouse, openKeyHouse, type TestKey } from '../../../test/keys.ts'
+import { type KeyApp, startKeyApp, type TestKey } from '../../../test/keys.ts'
 import { PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
 import { emailsRoute } from './emails.ts'
 
-let house: KeyHouse
+let app: KeyApp
 let key: TestKey
 beforeAll(async () => {
-  house = await openKeyHouse({ env: PROXY_ENV })
-  key = await house.ring.issue({ requests: 100_000 })
+  app = await startKeyApp({ env: PROXY_ENV })
+  key = await app.ring.issue({ requests: 100_000 })
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
 const read = (query = '', headers: Record<string, string> = key.headers, method = 'GET') =>
-  ask(`${house.url}/emails${query}`, { method, headers })
+  ask(`${app.url}/emails${query}`, { method, headers })
 const to = (address: string) => `?to=${encodeURIComponent(address)}`
 const emails = async (query: string): Promise<Email[]> => emailsOf(await read(query))
 const subjects = async (query: string) => (await emails(query)).map(({ subject }) => subject)
@@ -28,7 +28,7 @@ const newAddress = () => {
 }
 const send = async (address: string | string[], subject: string, more = '') => {
   const raw = `From: Ann <ann@sender.test>\r\nSubject: ${subject}\r\n${more}\r\ntext of ${subject}\r\n`
-  assert.equal(await house.mail(address, raw), 250)
+  assert.equal(await app.mail(address, raw), 250)
 }
 
 describe('200', () => {
@@ -63,11 +63,11 @@ describe('200', () => {
     assert.ok(Number.isSafeInteger(id))
     assert.match(date, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)
     assert.equal(iso, `${date.replace(' ', 'T')}Z`)
-    assert.ok(Math.abs(Date.parse(iso) - house.now().getTime()) < 30_000)
+    assert.ok(Math.abs(Date.parse(iso) - app.now().getTime()) < 30_000)
   })
 
   test('one element a recipient, in the order in which they appear; newest first', async () => {
-    const { headers } = await house.ring.issue()
+    const { headers } = await app.ring.issue()
     const [ann, bob] = [newAddress(), newAddress()]
     const since = (await emails('?limit=1'))[0]?.id ?? 0
     await send(ann, '1')
@@ -90,7 +90,7 @@ describe('200', () => {
   test('HTML becomes text, and a mail that is none is listed too', async () => {
     const address = newAddress()
     await send(address, 'html', 'Content-Type: text/html\r\n')
-    await house.mail(address, '\0\xff not a mail at all')
+    await app.mail(address, '\0\xff not a mail at all')
     const [strange, html] = await emails(to(address))
     assert.equal(html?.body.trim(), 'text of html')
     assert.equal(strange?.subject, '')
@@ -100,7 +100,7 @@ describe('200', () => {
   test('a body of more than 256 KB is cut at a character, and says so', async () => {
     const address = newAddress()
     const type = 'Content-Type: text/plain; charset=utf-8\r\n'
-    await house.mail(address, `Subject: long\r\n${type}\r\n${'ü'.repeat(200_000)}\r\n`)
+    await app.mail(address, `Subject: long\r\n${type}\r\n${'ü'.repeat(200_000)}\r\n`)
     const [long] = await emails(to(address))
     assert.equal(long?.truncated, true)
     assert.equal(long?.body, 'ü'.repeat(128 * 1024))
@@ -156,8 +156,8 @@ describe('200', () => {
   })
 
   test('one list is never another’s: of a key, an address, a page', async () => {
-    const other = await house.ring.issue()
-    const own = await house.session({ prefix: 'kept', domain_id: '1' }, key.headers)
+    const other = await app.ring.issue()
+    const own = await app.session({ prefix: 'kept', domain_id: '1' }, key.headers)
     await send(own.email, 'own')
     assert.deepEqual(await subjects(to(own.email)), ['own'])
     assert.equal((await read(to(own.email), other.headers)).text, '[{"emails":[]}]')
@@ -190,7 +190,7 @@ describe('200', () => {
     assert.equal((await read('?t=1&t=2&apikey=wrong&x[]=1')).status, 200)
     const headers = { ...key.headers, 'content-type': 'application/x-www-form-urlencoded' }
     const question = { path: '/emails', headers, body: 'limit=0&to=nobody' }
-    assert.equal((await askFrom(house.httpPort, '127.0.0.1', question)).status, 200)
+    assert.equal((await askFrom(app.httpPort, '127.0.0.1', question)).status, 200)
   })
 })
 
@@ -211,7 +211,7 @@ describe('304', () => {
   })
 
   test('never for the tag of another key', async () => {
-    const [mine, other] = [await house.ring.issue(), await house.ring.issue()]
+    const [mine, other] = [await app.ring.issue(), await app.ring.issue()]
     const etag = (await read('', other.headers)).headers.get('etag') ?? ''
     assert.equal((await read('', { ...mine.headers, 'if-none-match': etag })).status, 200)
   })
@@ -253,7 +253,7 @@ describe('the order of refusals', () => {
   const conditional = { 'if-none-match': '*' }
 
   test('the key before the state, the state before the input, the input before the version', async () => {
-    const empty = await house.ring.issue({ requests: 0 })
+    const empty = await app.ring.issue({ requests: 0 })
     const bad = '?limit=0'
     const code = async (headers: Record<string, string>, query = bad) =>
       (await read(query, { ...headers, ...conditional })).body['code']
@@ -265,4 +265,4 @@ describe('the order of refusals', () => {
   })
 })
 
-sharedAnswers(emailsRoute, () => house)
+sharedAnswers(emailsRoute, () => app)

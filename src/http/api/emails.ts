@@ -1,15 +1,23 @@
 import { Type } from 'typebox'
 import type { ApiKey } from '../../core/key.ts'
-import { admit, type Caller } from '../../service/keys/authenticate-key.ts'
-import { awaitEmails, type ReaderView, type EmailQuery, emailsMark, listEmails, newestEmail, parseTo } from '../../service/mail/emails.ts'
+import { authenticateKey, type Caller } from '../../service/keys/authenticate-key.ts'
 import { charge } from '../../service/keys/charge.ts'
-import { type Answer, empty, json, readyJson } from '../server/response.ts'
-import { cursorOf, parseCursor, matchesTag, readerTag } from '../server/etag.ts'
+import {
+  awaitEmails,
+  type EmailQuery,
+  emailsMark,
+  listEmails,
+  newestEmail,
+  parseTo,
+  type ReaderView,
+} from '../../service/mail/emails.ts'
 import { KEY_FIELD } from '../server/credentials.ts'
-import type { RouteNeeds } from '../server/deps.ts'
+import type { RouteDeps } from '../server/deps.ts'
+import { cursorOf, matchesTag, parseCursor, readerTag } from '../server/etag.ts'
 import { admittedKey, readerOf } from '../server/keyed.ts'
-import { emailsJson, emailsShape, NO_EMAILS } from './keyed-schemas.ts'
+import { empty, type HttpResponse, json, readyJson } from '../server/response.ts'
 import { type Call, route } from '../server/route.ts'
+import { emailsJson, emailsSchema, NO_EMAILS } from './keyed-schemas.ts'
 import { limitField, sinceIdField, USUAL_LIMIT, waitField } from './schemas.ts'
 
 const PATH = '/emails'
@@ -37,14 +45,14 @@ export const emailsRoute = route({
     ),
     wait: waitField,
   }),
-  output: emailsShape,
-  asks: [KEY_FIELD],
-  tells: ['Link', 'X-Timed-Out'],
+  output: emailsSchema,
+  requestHeaders: [KEY_FIELD],
+  responseHeaders: ['Link', 'X-Timed-Out'],
   refusals: ['invalid_key', 'plan_expired', 'quota_exhausted', 'daily_limit', 'shutting_down'],
   conditional: true,
   reader: true,
-  admit: async (needs, call) => await admit(needs, readerOf(needs, call)),
-  async handle({ to, since_id: sinceId = 0, limit = USUAL_LIMIT, cursor, wait = 0 }, needs, call) {
+  authenticate: async (deps, call) => await authenticateKey(deps, readerOf(deps, call)),
+  async handle({ to, since_id: sinceId = 0, limit = USUAL_LIMIT, cursor, wait = 0 }, deps, call) {
     const key = admittedKey(call)
     const query: EmailQuery = {
       keyId: key.id,
@@ -54,14 +62,14 @@ export const emailsRoute = route({
       limit,
     }
     call.throwIfClosed()
-    const visit: Visit = { needs, call, caller: readerOf(needs, call), query }
+    const visit: Visit = { deps, call, caller: readerOf(deps, call), query }
     const found = await look(visit, key, wait)
     const etag = readerTag(query, found.mark)
     if (matchesTag(call.headers['if-none-match'], etag)) return empty(304, { etag })
 
     // Who has gone is not charged, or gets it back.
     call.throwIfClosed()
-    return await charge(needs, { key: found.key, caller: visit.caller }, async () => {
+    return await charge(deps, { key: found.key, caller: visit.caller }, async () => {
       call.throwIfClosed()
       const made = found.timedOut ? timedOutAnswer(etag) : await listing(visit, etag)
       call.reserve(made.body)
@@ -71,7 +79,7 @@ export const emailsRoute = route({
 })
 
 interface Visit {
-  needs: RouteNeeds
+  deps: RouteDeps
   call: Call
   caller: Caller
   query: EmailQuery
@@ -85,11 +93,11 @@ interface Found {
 
 /** What the key may see: now, or when there is something new of it. With If-None-Match that is any change. */
 async function look(
-  { needs, call, caller, query }: Visit,
+  { deps, call, caller, query }: Visit,
   key: ApiKey,
   wait: number,
 ): Promise<Found> {
-  const found = { key, mark: await emailsMark(needs, query), timedOut: false }
+  const found = { key, mark: await emailsMark(deps, query), timedOut: false }
   if (wait === 0) return found
   const given = call.headers['if-none-match']
   const worth = async ({ mark, newestId }: Pick<ReaderView, 'mark' | 'newestId'>) =>
@@ -97,35 +105,35 @@ async function look(
       ? (await newestId()) > query.sinceId
       : !matchesTag(given, readerTag(query, mark))
   call.throwIfClosed()
-  if (await worth({ mark: found.mark, newestId: () => newestEmail(needs, query) })) return found
+  if (await worth({ mark: found.mark, newestId: () => newestEmail(deps, query) })) return found
 
-  const leave = needs.waiting.enter(`key ${key.id}`, call)
+  const leave = deps.waiting.enter(`key ${key.id}`, call)
   try {
-    const { lookMs } = needs.quiet
+    const { lookMs } = deps.quiet
     const signal = call.waitSignal()
-    return await awaitEmails(needs, { caller, query, seconds: wait, worth, signal, lookMs })
+    return await awaitEmails(deps, { caller, query, seconds: wait, worth, signal, lookMs })
   } finally {
     leave()
   }
 }
 
 /** Made once for each state of what the key may see, however often it asks. */
-async function listing({ needs, call, query }: Visit, etag: string): Promise<Answer<never>> {
+async function listing({ deps, call, query }: Visit, etag: string): Promise<HttpResponse<never>> {
   const { keyId, to = '', sinceId, beforeId = '', limit } = query
   const name = `emails ${keyId} ${to} ${sinceId} ${beforeId} ${limit}`
-  const kept = needs.answers.find(name, etag)
+  const kept = deps.answers.find(name, etag)
   if (kept) return kept
-  const { records, nextAfter } = await listEmails(needs, query, {
+  const { records, nextAfter } = await listEmails(deps, query, {
     client: call.client ?? `key ${keyId}`,
     signal: call.signal(),
   })
   const link = nextAfter === undefined ? {} : { link: nextLink(query, nextAfter) }
   const answer = readyJson(emailsJson(records), { etag, ...link })
-  needs.answers.keep(name, etag, { answer, bytes: answer.body.length })
+  deps.answers.keep(name, etag, { answer, bytes: answer.body.length })
   return answer
 }
 
-function timedOutAnswer(etag: string): Answer<typeof NO_EMAILS> {
+function timedOutAnswer(etag: string): HttpResponse<typeof NO_EMAILS> {
   return json(NO_EMAILS, { etag, 'x-timed-out': '1' })
 }
 

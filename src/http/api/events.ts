@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream'
 import { Type } from 'typebox'
-import { liveSession } from '../../service/sessions/live-session.ts'
+import { Problem } from '../../core/problem.ts'
 import { looksOf } from '../../service/mail/code-lookup.ts'
-import { mailEvents, type MailEvent } from '../../service/mail/events.ts'
+import { type MailEvent, mailEvents } from '../../service/mail/events.ts'
+import { liveSession } from '../../service/sessions/live-session.ts'
 import { privateFile } from '../server/response.ts'
 import { type Call, route } from '../server/route.ts'
-import { sinceIdField, tokenField, summaryJson } from './schemas.ts'
-import { Problem } from '../../core/problem.ts'
+import { sinceIdField, summaryJson, tokenField } from './schemas.ts'
 
 // A generator is asked only when the client has taken what it got, so a slow one costs this and no more.
 const BUFFERED_BYTES = 16_384
@@ -22,8 +22,8 @@ export const eventsRoute = route({
   output: TYPE,
   refusals: ['invalid_token', 'session_expired'],
   resumable: true,
-  async handle({ token, since_id: sinceId }, needs, call) {
-    const session = await liveSession(needs, token)
+  async handle({ token, since_id: sinceId }, deps, call) {
+    const session = await liveSession(deps, token)
     // The stream is the last thing on its connection.
     const headers = { 'x-accel-buffering': 'no', connection: 'close' }
     if (call.method === 'HEAD') return privateFile(TYPE, undefined, headers)
@@ -31,20 +31,20 @@ export const eventsRoute = route({
     const resumesAfter = lastEventId(call) ?? sinceId
     const startsAfter = resumesAfter ?? session.lastId
     // Held until the response is closed, whether the stream was ever read or not.
-    needs.waiting.enter(session.id, call)
-    const codes = looksOf(needs.codes, call.client)
+    deps.waiting.enter(session.id, call)
+    const codes = looksOf(deps.codes, call.client)
     const events = mailEvents(
-      { ...needs, codes },
+      { ...deps, codes },
       {
         token,
         session,
         sinceId: startsAfter,
         resumes: resumesAfter !== undefined,
-        ...needs.quiet,
+        ...deps.quiet,
         signal: call.waitSignal(),
       },
     )
-    const opening = { startsAfter, retryMs: retryMs(needs.randomBytes) }
+    const opening = { startsAfter, retryMs: retryMs(deps.randomBytes) }
     // Also while we drain: a browser that is refused once never comes back, one whose stream ends does.
     const body = Readable.from(eventStream(events, opening), {
       objectMode: false,

@@ -1,34 +1,34 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
+import { type App, startApp } from '../../../test/app.ts'
 import { ask, askFrom, ENCODINGS, post, refusalFault } from '../../../test/ask.ts'
-import { type House, openHouse } from '../../../test/app.ts'
 import { parseHost } from '../../core/address.ts'
-import { openMailBeside } from '../../runtime/stores.ts'
+import { openMailStoreForCli } from '../../runtime/stores.ts'
 import { newClient, PROXY, PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
 import { extendSessionRoute } from './extend-session.ts'
 
 const HOUR = 3_600
 const DAY = 24 * HOUR
 
-let house: House
+let app: App
 let url: string
 beforeAll(async () => {
-  house = await openHouse({
+  app = await startApp({
     env: { ...PROXY_ENV, MAYFLY_ANONYMOUS_MAX_TTL: '3d', MAYFLY_ADDRESS_COOLDOWN: '5d' },
   })
-  url = `${house.url}/api/extend-session`
+  url = `${app.url}/api/extend-session`
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
-const check = (token: string) => ask(`${house.url}/api/check-mail?token=${token}`)
+const check = (token: string) => ask(`${app.url}/api/check-mail?token=${token}`)
 /** Seconds from now, give or take what a request takes. */
 const lifeOf = (body: Record<string, unknown>) =>
-  Math.round((Date.parse(String(body['expires_at_iso'])) - house.now().getTime()) / 60_000) * 60
+  Math.round((Date.parse(String(body['expires_at_iso'])) - app.now().getTime()) / 60_000) * 60
 
 describe('200', () => {
   for (const encoding of ENCODINGS) {
     test(`the end moves to ttl seconds from now, asked in ${encoding}`, async () => {
-      const { email, token } = await house.session()
+      const { email, token } = await app.session()
       const { status, body, headers } = await post(url, { token, ttl: String(2 * DAY) }, encoding)
       assert.equal(status, 200)
       assert.deepEqual(Object.keys(body), [
@@ -46,52 +46,52 @@ describe('200', () => {
   }
 
   test('no ttl: the usual life, from now', async () => {
-    const { token } = await house.session({ ttl: '60' })
+    const { token } = await app.session({ ttl: '60' })
     assert.equal(lifeOf((await post(url, { token })).body), DAY)
   })
 
   test('a shorter life is possible too, and keeps the mail', async () => {
-    const { email, token } = await house.session()
-    await house.mail(email)
+    const { email, token } = await app.session()
+    await app.mail(email)
     assert.equal(lifeOf((await post(url, { token, ttl: '60' })).body), 60)
     assert.equal(((await check(token)).body['messages'] as unknown[]).length, 1)
   })
 
   test('never past the longest life from creation', async () => {
-    const { token } = await house.session()
-    house.moveClock(DAY - HOUR)
+    const { token } = await app.session()
+    app.moveClock(DAY - HOUR)
     assert.equal(lifeOf((await post(url, { token, ttl: String(3 * DAY) })).body), 2 * DAY + HOUR)
   })
 
   test('a session that is over comes back to its token, empty, and takes mail again', async () => {
-    const { email, token } = await house.session()
-    await house.mail(email)
-    house.moveClock(2 * DAY)
-    assert.equal(await house.mail(email), 550)
+    const { email, token } = await app.session()
+    await app.mail(email)
+    app.moveClock(2 * DAY)
+    assert.equal(await app.mail(email), 550)
     const revived = await post(url, { token })
     assert.deepEqual([revived.status, revived.body['email']], [200, email])
     assert.equal(lifeOf(revived.body), DAY)
     assert.deepEqual((await check(token)).body['messages'], [])
-    assert.equal(await house.mail(email), 250)
+    assert.equal(await app.mail(email), 250)
     assert.equal(((await check(token)).body['messages'] as unknown[]).length, 1)
   })
 
   test('a revived session counts its longest life from the revival', async () => {
-    const { token } = await house.session()
-    house.moveClock(4 * DAY)
+    const { token } = await app.session()
+    app.moveClock(4 * DAY)
     await post(url, { token })
     assert.equal(lifeOf((await post(url, { token, ttl: String(3 * DAY) })).body), 3 * DAY)
   })
 
   test('many revivals at once are one', async () => {
-    const { email, token } = await house.session()
-    house.moveClock(2 * DAY)
+    const { email, token } = await app.session()
+    app.moveClock(2 * DAY)
     const all = await Promise.all(Array.from({ length: 10 }, () => post(url, { token })))
     assert.deepEqual(
       all.map(({ status, body }) => [status, body['email']]),
       all.map(() => [200, email]),
     )
-    assert.equal(await house.mail(email), 250)
+    assert.equal(await app.mail(email), 250)
     assert.equal(((await check(token)).body['messages'] as unknown[]).length, 1)
   })
 })
@@ -104,7 +104,7 @@ describe('400', () => {
 
   for (const ttl of ['0', '59', String(3 * DAY + 1), '-60', '1h', '60.5']) {
     test(`a ttl of ${ttl}`, async () => {
-      const { token } = await house.session()
+      const { token } = await app.session()
       const asked = await post(url, { token, ttl })
       assert.deepEqual([asked.status, asked.body['code']], [400, 'invalid_parameter'])
       assert.match(String(asked.body['message']), /^ttl: /)
@@ -121,26 +121,26 @@ describe('401', () => {
   })
 
   test('a session that its owner ended stays ended', async () => {
-    const { token } = await house.session()
-    await post(`${house.url}/api/delete-session`, { token })
+    const { token } = await app.session()
+    await post(`${app.url}/api/delete-session`, { token })
     assert.equal((await post(url, { token })).body['code'], 'invalid_token')
   })
 
   test('after the cool-down nothing comes back', async () => {
-    const { token } = await house.session()
-    house.moveClock(6 * DAY)
+    const { token } = await app.session()
+    app.moveClock(6 * DAY)
     const asked = await post(url, { token })
     assert.equal(asked.status, 401)
     assert.ok(['invalid_token', 'session_expired'].includes(String(asked.body['code'])))
   })
 
   test('where no sessions are taken any more none is revived, but a live one may go on', async () => {
-    const over = await house.session({ domain_id: '1', ttl: '60' })
-    house.moveClock(60)
-    const live = await house.session({ domain_id: '1' })
+    const over = await app.session({ domain_id: '1', ttl: '60' })
+    app.moveClock(60)
+    const live = await app.session({ domain_id: '1' })
     const name = parseHost('box.test')
     assert.ok(name)
-    const store = await openMailBeside(house.config)
+    const store = await openMailStoreForCli(app.config)
     await store.changeDomain(name, { active: false })
     assert.equal((await post(url, { token: over.token })).body['code'], 'session_expired')
     assert.equal((await post(url, { token: live.token })).status, 200)
@@ -151,29 +151,29 @@ describe('401', () => {
 
 describe('429', () => {
   test('the eleventh extension of one token within a minute, from any client', async () => {
-    const { token } = await house.session()
+    const { token } = await app.session()
     const extend = (given = token) =>
-      askFrom(house.httpPort, PROXY, {
+      askFrom(app.httpPort, PROXY, {
         method: 'POST',
         path: `/api/extend-session?token=${given}`,
         headers: { 'x-forwarded-for': newClient() },
       })
-    const started = house.now().getTime()
+    const started = app.now().getTime()
     let passed = 0
     let refused = await extend()
     for (; refused.status === 200 && passed < 100; refused = await extend()) passed += 1
     // One is available again after six seconds.
-    const regained = Math.floor((house.now().getTime() - started) / 6_000)
+    const regained = Math.floor((app.now().getTime() - started) / 6_000)
     assert.ok(passed >= 10 && passed <= 10 + regained, `${passed} passed`)
     assert.deepEqual([refused.status, refused.body['code']], [429, 'rate_limited'])
     assert.equal(refusalFault(refused), undefined)
     assert.ok(Number(refused.headers.get('retry-after')) >= 1)
-    const other = await house.session()
+    const other = await app.session()
     assert.equal((await extend(other.token)).status, 200)
     assert.equal((await post(url, { token })).status, 200, 'loopback is exempt')
-    house.moveClock(60)
+    app.moveClock(60)
     assert.equal((await extend()).status, 200)
   })
 })
 
-sharedAnswers(extendSessionRoute, () => house)
+sharedAnswers(extendSessionRoute, () => app)

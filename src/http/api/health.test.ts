@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
+import { type App, startApp } from '../../../test/app.ts'
 import { ask, askFrom, refusalFault, speak } from '../../../test/ask.ts'
+import { type GmailApp, startGmailApp } from '../../../test/gmail-app.ts'
 import { type Door, openDoor } from '../../../test/http-server.ts'
-import { type GmailHouse, openGmailHouse } from '../../../test/gmail-app.ts'
-import { type House, openHouse } from '../../../test/app.ts'
 import { openStillDoor } from '../../../test/quiet-server.ts'
 import { Problem } from '../../core/problem.ts'
-import type { RouteNeeds } from '../server/deps.ts'
+import type { RouteDeps } from '../server/deps.ts'
 import { newClient, PROXY, PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
 import type { Call } from '../server/route.ts'
 import { livezRoute } from './livez.ts'
@@ -16,23 +16,23 @@ import { readyzRoute } from './readyz.ts'
 const REASON = '3 MB of disk are free'
 const ADMIN = { authorization: 'Bearer secret' }
 
-let house: House
+let app: App
 let troubled: Door
 let guarded: Door
-let gmail: GmailHouse
+let gmail: GmailApp
 beforeAll(async () => {
-  house = await openHouse({ env: PROXY_ENV })
+  app = await startApp({ env: PROXY_ENV })
   const trouble = { obstacle: async () => ({ kind: 'full' as const, reason: REASON }) }
   troubled = await openDoor({ trouble })
   guarded = await openDoor({ trouble, env: { MAYFLY_ADMIN_TOKEN: 'secret' } })
   const accounts = [{ email: 'joe@gmail.com' }, { email: 'miller@gmail.com', masked: true }]
-  gmail = await openGmailHouse([...accounts, { email: 'off@gmail.com', active: false }], {
+  gmail = await startGmailApp([...accounts, { email: 'off@gmail.com', active: false }], {
     MAYFLY_ADMIN_TOKEN: 'secret',
   })
   await gmail.report('joe@gmail.com', 'failing', 'the server does not accept the login')
 })
 afterAll(async () => {
-  await house.stop()
+  await app.stop()
   await troubled.stop()
   await guarded.stop()
   await gmail.stop()
@@ -41,17 +41,17 @@ afterAll(async () => {
 describe('/livez', () => {
   describe('200', () => {
     test('as long as the process answers, also when it cannot work', async () => {
-      assert.deepEqual((await ask(`${house.url}/livez`)).body, { status: 'success' })
+      assert.deepEqual((await ask(`${app.url}/livez`)).body, { status: 'success' })
       assert.deepEqual((await ask(`${troubled.url}/livez`)).body, { status: 'success' })
     })
   })
-  sharedAnswers(livezRoute, () => house)
+  sharedAnswers(livezRoute, () => app)
 })
 
 describe('/readyz', () => {
   describe('200', () => {
     test('when mail can be kept', async () => {
-      assert.deepEqual((await ask(`${house.url}/readyz`)).body, { status: 'success' })
+      assert.deepEqual((await ask(`${app.url}/readyz`)).body, { status: 'success' })
     })
 
     test('with a warning, for the operator alone when there is an admin token', async () => {
@@ -119,7 +119,7 @@ describe('/readyz', () => {
   })
   describe('503 while we stop', () => {
     test('readiness turns, whatever the disk says', async () => {
-      const needs = { draining: () => true } as RouteNeeds
+      const deps = { draining: () => true } as RouteDeps
       const call: Call = {
         method: 'GET',
         headers: {},
@@ -138,14 +138,14 @@ describe('/readyz', () => {
       }
       const stopping = (error: unknown) =>
         error instanceof Problem && error.code === 'shutting_down'
-      await assert.rejects(readyzRoute.handle({}, needs, call), stopping)
+      await assert.rejects(readyzRoute.handle({}, deps, call), stopping)
     })
   })
   describe('429', () => {
     test('a load balancer that is a trusted proxy is never held up', async () => {
       const request = 'GET /readyz HTTP/1.1\r\nHost: x\r\n'
       const flood = `${`${request}\r\n`.repeat(600)}${request}Connection: close\r\n\r\n`
-      const heard = await speak(house.httpPort, flood, { from: PROXY })
+      const heard = await speak(app.httpPort, flood, { from: PROXY })
       assert.equal(heard.split('HTTP/1.1 200 ').length - 1, 601)
     })
 
@@ -158,16 +158,16 @@ describe('/readyz', () => {
       assert.equal((await from('/readyz')).status, 200)
     })
   })
-  sharedAnswers(readyzRoute, () => house)
+  sharedAnswers(readyzRoute, () => app)
 })
 
 describe('/metrics', () => {
   describe('200', () => {
     test('counts of every route by class of status, and of those who wait', async () => {
-      await ask(`${house.url}/api/domains`)
-      await ask(`${house.url}/api/check-mail`)
-      await ask(`${house.url}/api/nothing?token=canary`)
-      const { text, headers } = await ask(`${house.url}/metrics`)
+      await ask(`${app.url}/api/domains`)
+      await ask(`${app.url}/api/check-mail`)
+      await ask(`${app.url}/api/nothing?token=canary`)
+      const { text, headers } = await ask(`${app.url}/metrics`)
       assert.match(headers.get('content-type') ?? '', /^text\/plain/)
       assert.match(
         text,
@@ -246,5 +246,5 @@ describe('/metrics', () => {
       assert.deepEqual([...new Set(asked.map(({ status }) => status))], [200])
     })
   })
-  sharedAnswers(metricsRoute, () => house)
+  sharedAnswers(metricsRoute, () => app)
 })

@@ -3,7 +3,7 @@ import { isoStamp, stamp } from '../../core/time.ts'
 import type { EmailRecord } from '../../service/mail/email-record.ts'
 import { addressField, isoField, messageIdField, stampField } from './schemas.ts'
 
-const recordShape = Type.Object({
+const recordSchema = Type.Object({
   id: messageIdField,
   from: Type.String({ examples: ['ann@sender.example'] }),
   to: Type.String({
@@ -20,14 +20,14 @@ const recordShape = Type.Object({
   truncated: Type.Optional(Type.Literal(true, { description: 'There when the body was cut.' })),
 })
 
-export const emailsShape = Type.Array(
+export const emailsSchema = Type.Array(
   Type.Object({
     address: Type.Optional(addressField),
-    emails: Type.Array(recordShape),
+    emails: Type.Array(recordSchema),
   }),
 )
 
-type Emails = Static<typeof emailsShape>
+type Emails = Static<typeof emailsSchema>
 
 /** So that `[0].emails` is always there. */
 export const NO_EMAILS: Emails = [{ emails: [] }]
@@ -41,7 +41,7 @@ export function emailsJson(records: readonly EmailRecord[]): Emails {
   }))
 }
 
-function recordJson(record: EmailRecord): Static<typeof recordShape> {
+function recordJson(record: EmailRecord): Static<typeof recordSchema> {
   const { id, from, to, subject, receivedAt, body, truncated } = record
   return {
     id,

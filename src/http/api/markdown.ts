@@ -1,14 +1,14 @@
+import type { Route } from '../server/route.ts'
+import { status } from '../server/status.ts'
 import { type Field, typeText } from './field-text.ts'
 import { isRequired, refusalsOf } from './openapi.ts'
-import type { Route } from '../server/route.ts'
 import { sampleOf } from './sample.ts'
-import { status } from '../server/status.ts'
 
 /** docs/api.md: the same as /docs, for those who read the repository. */
 export function apiMarkdown(routes: readonly Route[]): string {
   return [
     '# The API',
-    'Made from the routes by `src/http/api-markdown.test.ts`; after a change run `npx vitest run src/http/api-markdown --update`.',
+    'Made from the routes by `src/http/api/markdown.test.ts`; after a change run `npx vitest run src/http/api-markdown --update`.',
     'Parameters go in the query or, with POST, in a form, JSON or multipart body. A token may travel as `Authorization: Bearer`. Every refusal is JSON with `status`, `message`, `code` and `request_id`.',
     ...routes.flatMap(section),
     '',
@@ -26,13 +26,13 @@ function section(route: Route): string[] {
   ]
 }
 
-function parameters({ input, asks = [] }: Route): string[] {
+function parameters({ input, requestHeaders = [] }: Route): string[] {
   const fields = Object.entries(input.properties).map(([name, schema]) => {
     const field: Field = schema
     const need = isRequired(input, name) ? ' (required)' : ''
     return `| \`${name}\`${need} | ${typeText(field)} | ${field.description ?? ''} |`
   })
-  const headers = asks.map(
+  const headers = requestHeaders.map(
     ({ name, required, description }) =>
       `| \`${name}\`${required ? ' (required)' : ''} | header | ${description} |`,
   )

@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
 import { Problem, StoreAway } from '../../core/problem.ts'
 import { accountHealth } from '../../service/sessions/accounts.ts'
-import { accountMetrics } from '../server/metrics.ts'
 import { isOperatorCall } from '../server/admin.ts'
+import type { RouteDeps } from '../server/deps.ts'
+import { accountMetrics } from '../server/metrics.ts'
 import { file } from '../server/response.ts'
-import type { RouteNeeds } from '../server/deps.ts'
 import { route } from '../server/route.ts'
 
 const TYPE = 'text/plain; version=0.0.4; charset=utf-8'
@@ -18,19 +18,19 @@ export const metricsRoute = route({
   output: 'text/plain',
   refusals: ['invalid_token'],
   operator: true,
-  async handle(_input, needs, call) {
-    if (!(await isOperatorCall(needs, call))) {
+  async handle(_input, deps, call) {
+    if (!(await isOperatorCall(deps, call))) {
       throw new Problem('invalid_token', 'Give the admin token as Authorization: Bearer.')
     }
-    const lines = `${await needs.metrics()}${await accountLines(needs)}`
+    const lines = `${await deps.metrics()}${await accountLines(deps)}`
     return file(TYPE, lines, { 'cache-control': 'no-store' })
   },
 })
 
 /** None while the store is away: what this node counts itself is worth most just then. */
-async function accountLines(needs: RouteNeeds): Promise<string> {
+async function accountLines(deps: RouteDeps): Promise<string> {
   try {
-    return accountMetrics(await accountHealth(needs))
+    return accountMetrics(await accountHealth(deps))
   } catch (error) {
     if (error instanceof StoreAway) return ''
     throw error

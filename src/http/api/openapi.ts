@@ -97,10 +97,10 @@ function inAddress(route: Route): object[] {
     }))
 }
 
-function inHead({ conditional, resumable, asks = [] }: Route): object[] {
+function inHead({ conditional, resumable, requestHeaders = [] }: Route): object[] {
   const names = [...(conditional ? ['If-None-Match'] : []), ...(resumable ? ['Last-Event-ID'] : [])]
   const usual = names.map((name) => ({ name, required: false }))
-  return [...asks, ...usual].map((field) => ({
+  return [...requestHeaders, ...usual].map((field) => ({
     ...field,
     in: 'header',
     schema: { type: 'string' },
@@ -123,7 +123,7 @@ export function isRequired(input: TObject, name: string): boolean {
 
 function responses(route: Route): Record<string, object> {
   const always = [...(route.conditional ? [ETAG] : []), ...(route.reader ? QUOTA : [])]
-  const own = (route.tells ?? []).map((name) => [name, 'string'] as const)
+  const own = (route.responseHeaders ?? []).map((name) => [name, 'string'] as const)
   const answers: Record<string, object> = {
     200: { description: 'Success', ...fieldsOf([...always, ...own]), ...success(route.output) },
   }

@@ -19,10 +19,10 @@ export const orderRoute = route({
     'Tells whether the order is paid and whether its key can be claimed. The claim secret goes in the header Claim-Secret.',
   input: Type.Object({ id: orderIdField }),
   output: Type.Object({ status: successField, ...orderFields }),
-  asks: [CLAIM_SECRET],
+  requestHeaders: [CLAIM_SECRET],
   refusals: ['missing_parameter', 'not_found'],
-  async handle({ id }, needs, call) {
-    const order = await orderOf(needs, id, claimSecretOf(id, call))
-    return success(orderJson(await viewOrder(needs, order)))
+  async handle({ id }, deps, call) {
+    const order = await orderOf(deps, id, claimSecretOf(id, call))
+    return success(orderJson(await viewOrder(deps, order)))
   },
 })

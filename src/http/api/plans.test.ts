@@ -2,21 +2,21 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, test } from 'vitest'
+import { type App, startApp } from '../../../test/app.ts'
 import { ask } from '../../../test/ask.ts'
-import { type House, openHouse } from '../../../test/app.ts'
 import { scratchFolder } from '../../../test/scratch.ts'
 import { PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
 import { plansRoute } from './plans.ts'
 
-let house: House
+let app: App
 beforeAll(async () => {
-  house = await openHouse({ env: PROXY_ENV })
+  app = await startApp({ env: PROXY_ENV })
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
 describe('200', () => {
   test('the two plans with their figures, and that keys are had from the operator', async () => {
-    const { body, headers } = await ask(`${house.url}/api/plans`)
+    const { body, headers } = await ask(`${app.url}/api/plans`)
     assert.deepEqual(body, {
       status: 'success',
       plans: [
@@ -53,7 +53,7 @@ describe('200', () => {
     const file = join(folder.path, 'plans.json')
     const small = { id: 'small', name: 'Small', price_cents: 150, currency: 'eur', requests: 10 }
     writeFileSync(file, JSON.stringify([{ ...small, months: 3, support: 'none' }]))
-    const shop = await openHouse({ env: { MAYFLY_PLANS_FILE: file, MAYFLY_PAYMENTS: 'fake' } })
+    const shop = await startApp({ env: { MAYFLY_PLANS_FILE: file, MAYFLY_PAYMENTS: 'fake' } })
     const { body } = await ask(`${shop.url}/api/plans`)
     const [plan] = body['plans'] as Record<string, unknown>[]
     assert.deepEqual(plan?.['price'], { cents: 150, currency: 'eur', text: '1.50 EUR' })
@@ -64,4 +64,4 @@ describe('200', () => {
   })
 })
 
-sharedAnswers(plansRoute, () => house)
+sharedAnswers(plansRoute, () => app)

@@ -5,7 +5,7 @@ import { success } from '../server/response.ts'
 import { route } from '../server/route.ts'
 import { countField, nullable, successField } from './schemas.ts'
 
-const planShape = Type.Object({
+const planSchema = Type.Object({
   id: Type.String({ examples: ['business'] }),
   name: Type.String({ examples: ['Business'] }),
   price: Type.Object({
@@ -30,7 +30,7 @@ export const plansRoute = route({
   input: Type.Object({}),
   output: Type.Object({
     status: successField,
-    plans: Type.Array(planShape),
+    plans: Type.Array(planSchema),
     payments: Type.Object({
       provider: Type.String({ examples: ['stripe'] }),
       buyable: Type.Boolean({ examples: [true] }),

@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { checkMail } from '../../../test/api.ts'
+import { type App, startApp } from '../../../test/app.ts'
 import { ask, refusalFault } from '../../../test/ask.ts'
-import { type House, openHouse } from '../../../test/app.ts'
 import { PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
 import { rawMailRoute } from './raw-mail.ts'
 
-let house: House
+let app: App
 beforeAll(async () => {
-  house = await openHouse({ env: { ...PROXY_ENV, MAYFLY_SMTP_HOSTNAME: 'mx.box.test' } })
+  app = await startApp({ env: { ...PROXY_ENV, MAYFLY_SMTP_HOSTNAME: 'mx.box.test' } })
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
 async function sent(raw: string | Uint8Array) {
-  const session = await house.session()
-  assert.equal(await house.mail(session.email, raw), 250)
-  const [{ id } = { id: 0 }] = await checkMail(house.url, session.token)
+  const session = await app.session()
+  assert.equal(await app.mail(session.email, raw), 250)
+  const [{ id } = { id: 0 }] = await checkMail(app.url, session.token)
   return { ...session, id }
 }
 
 const download = async ({ token, id }: { token: string; id: number }) => {
-  const response = await fetch(`${house.url}/api/raw-mail?token=${token}&id=${id}`)
+  const response = await fetch(`${app.url}/api/raw-mail?token=${token}&id=${id}`)
   return { response, bytes: Buffer.from(await response.arrayBuffer()) }
 }
 
@@ -67,15 +67,15 @@ describe('200', () => {
 
   test('the address that read-mail gives leads here', async () => {
     const mail = await sent('Subject: x\r\n\r\nhi\r\n')
-    const { body } = await ask(`${house.url}/api/read-mail?token=${mail.token}&id=${mail.id}`)
+    const { body } = await ask(`${app.url}/api/read-mail?token=${mail.token}&id=${mail.id}`)
     const { raw_url: url } = body['message'] as { raw_url: string }
     const headers = { authorization: `Bearer ${mail.token}` }
-    assert.match((await ask(`${house.url}${url}`, { headers })).text, /Subject: x\r\n\r\nhi\r\n$/)
+    assert.match((await ask(`${app.url}${url}`, { headers })).text, /Subject: x\r\n\r\nhi\r\n$/)
   })
 
   test('HEAD tells how much it is', async () => {
     const { token, id } = await sent('Subject: x\r\n\r\nhi\r\n')
-    const url = `${house.url}/api/raw-mail?token=${token}&id=${id}`
+    const url = `${app.url}/api/raw-mail?token=${token}&id=${id}`
     const head = await ask(url, { method: 'HEAD' })
     assert.equal(head.headers.get('content-length'), String((await ask(url)).text.length))
     assert.equal(head.text, '')
@@ -84,8 +84,8 @@ describe('200', () => {
 
 describe('400', () => {
   test('no id', async () => {
-    const { token } = await house.session()
-    const asked = await ask(`${house.url}/api/raw-mail?token=${token}`)
+    const { token } = await app.session()
+    const asked = await ask(`${app.url}/api/raw-mail?token=${token}`)
     assert.deepEqual([asked.status, asked.body['code']], [400, 'missing_parameter'])
     assert.equal(refusalFault(asked), undefined)
   })
@@ -93,13 +93,10 @@ describe('400', () => {
 
 describe('401', () => {
   test('a token that opens nothing, and one whose session is over', async () => {
-    assert.equal(
-      (await ask(`${house.url}/api/raw-mail?token=x&id=1`)).body['code'],
-      'invalid_token',
-    )
+    assert.equal((await ask(`${app.url}/api/raw-mail?token=x&id=1`)).body['code'], 'invalid_token')
     const mail = await sent('Subject: x\r\n\r\nhi\r\n')
-    house.moveClock(86_400)
-    const asked = await ask(`${house.url}/api/raw-mail?token=${mail.token}&id=${mail.id}`)
+    app.moveClock(86_400)
+    const asked = await ask(`${app.url}/api/raw-mail?token=${mail.token}&id=${mail.id}`)
     assert.deepEqual([asked.status, asked.body['code']], [401, 'session_expired'])
   })
 })
@@ -107,10 +104,10 @@ describe('401', () => {
 describe('404', () => {
   test('no such message', async () => {
     const { token, id } = await sent('Subject: x\r\n\r\nhi\r\n')
-    const asked = await ask(`${house.url}/api/raw-mail?token=${token}&id=${id + 1}`)
+    const asked = await ask(`${app.url}/api/raw-mail?token=${token}&id=${id + 1}`)
     assert.deepEqual([asked.status, asked.body['code']], [404, 'message_not_found'])
     assert.equal(refusalFault(asked), undefined)
   })
 })
 
-sharedAnswers(rawMailRoute, () => house)
+sharedAnswers(rawMailRoute, () => app)

@@ -1,27 +1,27 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
+import { type App, startApp } from '../../../test/app.ts'
 import { ask, refusalFault } from '../../../test/ask.ts'
-import { type House, openHouse } from '../../../test/app.ts'
 import { PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
 import { readMailRoute } from './read-mail.ts'
 
-let house: House
+let app: App
 beforeAll(async () => {
-  house = await openHouse({ env: PROXY_ENV })
+  app = await startApp({ env: PROXY_ENV })
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
 /** Sends this mail to a new session and says how to read it. */
 async function sent(lines: string[]) {
-  const { email, token } = await house.session()
-  assert.equal(await house.mail(email, lines.join('\r\n')), 250)
-  const { body } = await ask(`${house.url}/api/check-mail?token=${token}`)
+  const { email, token } = await app.session()
+  assert.equal(await app.mail(email, lines.join('\r\n')), 250)
+  const { body } = await ask(`${app.url}/api/check-mail?token=${token}`)
   const [{ id } = { id: 0 }] = body['messages'] as { id: number }[]
   return { token, id, email }
 }
 
 const read = (token: string, id: number | string, more = '') =>
-  ask(`${house.url}/api/read-mail?token=${token}&id=${id}${more}`)
+  ask(`${app.url}/api/read-mail?token=${token}&id=${id}${more}`)
 const messageOf = async (lines: string[], more = '') => {
   const { token, id } = await sent(lines)
   return (await read(token, id, more)).body['message'] as Record<string, unknown>
@@ -166,7 +166,7 @@ describe('200', () => {
 
 describe('400', () => {
   test('no id, or none that is a number', async () => {
-    const { token } = await house.session()
+    const { token } = await app.session()
     for (const [more, code] of [
       ['', 'missing_parameter'],
       ['&id=', 'missing_parameter'],
@@ -176,7 +176,7 @@ describe('400', () => {
       ['&id=1%00', 'invalid_parameter'],
       ['&id=9007199254740993', 'invalid_parameter'],
     ] as const) {
-      const asked = await ask(`${house.url}/api/read-mail?token=${token}${more}`)
+      const asked = await ask(`${app.url}/api/read-mail?token=${token}${more}`)
       assert.deepEqual([asked.status, asked.body['code']], [400, code], more)
       assert.match(String(asked.body['message']), /^id: /)
       assert.equal(refusalFault(asked), undefined)
@@ -184,7 +184,7 @@ describe('400', () => {
   })
 
   test('headers that are neither wanted nor not', async () => {
-    const { token } = await house.session()
+    const { token } = await app.session()
     assert.equal((await read(token, 1, '&headers=yes')).body['code'], 'invalid_parameter')
   })
 })
@@ -198,7 +198,7 @@ describe('401', () => {
 
   test('a session that is over, though its mail may still be on disk', async () => {
     const { token, id } = await sent(RICH)
-    house.moveClock(86_400)
+    app.moveClock(86_400)
     assert.equal((await read(token, id)).body['code'], 'session_expired')
   })
 })
@@ -212,4 +212,4 @@ describe('404', () => {
   })
 })
 
-sharedAnswers(readMailRoute, () => house)
+sharedAnswers(readMailRoute, () => app)

@@ -28,7 +28,7 @@ const people = Type.Array(
   }),
 )
 
-const attachmentShape = Type.Object({
+const attachmentSchema = Type.Object({
   index: Type.Integer({ examples: [0] }),
   filename: Type.String({ examples: ['report.pdf'] }),
   content_type: Type.String({ examples: ['application/pdf'] }),
@@ -41,7 +41,7 @@ const attachmentShape = Type.Object({
   }),
 })
 
-const codeShape = Type.Object({
+const codeSchema = Type.Object({
   value: Type.String({
     description: 'As it is typed, without spaces or hyphens that only make it readable.',
     examples: ['123456'],
@@ -50,7 +50,7 @@ const codeShape = Type.Object({
   confidence: Type.Number({ minimum: 0, maximum: 1, examples: [0.98] }),
 })
 
-const linkShape = Type.Object({
+const linkSchema = Type.Object({
   url: Type.String({ examples: ['https://sender.example/verify?t=1'] }),
   text: Type.String({ description: 'What the mail calls it.', examples: ['Confirm your address'] }),
   host: Type.String({
@@ -61,9 +61,9 @@ const linkShape = Type.Object({
 })
 
 const checkResult = wordField(CHECK_RESULTS)
-const authShape = Type.Object({ spf: checkResult, dkim: checkResult, dmarc: checkResult })
+const authSchema = Type.Object({ spf: checkResult, dkim: checkResult, dmarc: checkResult })
 
-const messageShape = Type.Object({
+const messageSchema = Type.Object({
   ...summaryFields,
   body_text: textOrNull,
   body_html: nullable(
@@ -79,17 +79,17 @@ const messageShape = Type.Object({
   message_id: textOrNull,
   date: textOrNull,
   size: Type.Integer({ examples: [1_234] }),
-  attachments: Type.Array(attachmentShape),
+  attachments: Type.Array(attachmentSchema),
   headers: Type.Optional(
     Type.Array(Type.Object({ name: Type.String(), value: Type.String() }), {
       description: 'When headers=1.',
     }),
   ),
-  codes: Type.Array(codeShape, {
+  codes: Type.Array(codeSchema, {
     description: 'What somebody may be asked for; the likeliest first.',
   }),
-  links: Type.Array(linkShape),
-  auth: nullable(authShape, 'Whether it comes from whom it names. Null: not known, or not yet.'),
+  links: Type.Array(linkSchema),
+  auth: nullable(authSchema, 'Whether it comes from whom it names. Null: not known, or not yet.'),
   raw_url: Type.String({
     description: 'Relative, without the token.',
     examples: ['/api/raw-mail?id=ID'],
@@ -106,11 +106,11 @@ export const readMailRoute = route({
     id: idField,
     headers: Type.Optional(Type.Boolean({ description: 'Give the header lines too.' })),
   }),
-  output: Type.Object({ status: successField, message: messageShape }),
+  output: Type.Object({ status: successField, message: messageSchema }),
   refusals: ['invalid_token', 'session_expired', 'message_not_found', 'shutting_down'],
-  async handle({ token, id, headers = false }, needs, { client, signal }) {
+  async handle({ token, id, headers = false }, deps, { client, signal }) {
     const query = { token, id, client, signal: signal() }
-    const { message, mail, checks } = await readMail(needs, query)
+    const { message, mail, checks } = await readMail(deps, query)
     const shown = messageJson(message, mail, checks)
     return success({ message: headers ? { ...shown, headers: mail.headers } : shown })
   },

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Problem } from '../../core/problem.ts'
-import { accountHealth } from '../../service/sessions/accounts.ts'
 import { unreadiness } from '../../service/background/readiness.ts'
+import { accountHealth } from '../../service/sessions/accounts.ts'
 import { isOperatorCall } from '../server/admin.ts'
 import { success } from '../server/response.ts'
 import { route } from '../server/route.ts'
@@ -38,21 +38,21 @@ export const readyzRoute = route({
   }),
   refusals: ['overloaded', 'shutting_down'],
   operator: true,
-  async handle(_input, needs, call) {
-    if (needs.draining()) throw new Problem('shutting_down', 'The service is stopping.', 1)
+  async handle(_input, deps, call) {
+    if (deps.draining()) throw new Problem('shutting_down', 'The service is stopping.', 1)
     // A load balancer must hear that we are ready, whatever others ask through it.
     const isOperator = await isOperatorCall(
-      needs,
+      deps,
       call.isProxy() ? { ...call, client: undefined } : call,
     )
-    const reason = await unreadiness(needs)
+    const reason = await unreadiness(deps)
     if (reason !== undefined) {
       const told = isOperator ? reason : 'No mail can be kept now.'
       throw new Problem('overloaded', told, RETRY_SECONDS)
     }
     if (!isOperator) return success({})
-    const warnings = await needs.warnings()
-    const accounts = await accountHealth(needs)
+    const warnings = await deps.warnings()
+    const accounts = await accountHealth(deps)
     return success({
       ...(warnings.length > 0 ? { warnings } : {}),
       ...(accounts.length > 0 ? { gmail_accounts: accounts } : {}),

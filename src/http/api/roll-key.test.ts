@@ -1,28 +1,28 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { ask, askFrom, refusalFault } from '../../../test/ask.ts'
-import { type KeyHouse, openKeyHouse, type TestKey } from '../../../test/keys.ts'
+import { type KeyApp, startKeyApp, type TestKey } from '../../../test/keys.ts'
 import { newClient, PROXY, PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
 import { rollKeyRoute } from './roll-key.ts'
 
-let house: KeyHouse
+let app: KeyApp
 beforeAll(async () => {
-  house = await openKeyHouse({ env: PROXY_ENV })
+  app = await startKeyApp({ env: PROXY_ENV })
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
 const DAY_SECONDS = 86_400
 const withKey = (secret: unknown): Pick<TestKey, 'headers'> => ({
   headers: { apikey: String(secret) },
 })
 const roll = ({ headers }: Pick<TestKey, 'headers'>) =>
-  ask(`${house.url}/api/roll-key`, { method: 'POST', headers })
-const read = ({ headers }: Pick<TestKey, 'headers'>) => ask(`${house.url}/emails`, { headers })
+  ask(`${app.url}/api/roll-key`, { method: 'POST', headers })
+const read = ({ headers }: Pick<TestKey, 'headers'>) => ask(`${app.url}/emails`, { headers })
 
 describe('200', () => {
   test('both keys work for 24 hours and share the counters, then the new one alone', async () => {
-    const old = await house.ring.issue({ requests: 3 })
-    const before = house.now().getTime()
+    const old = await app.ring.issue({ requests: 3 })
+    const before = app.now().getTime()
     const { status, body, headers } = await roll(old)
     assert.equal(status, 200)
     assert.equal(headers.get('cache-control'), 'no-store')
@@ -35,17 +35,17 @@ describe('200', () => {
     const left = new Date(String(iso)).getTime() - before
     assert.ok(Math.abs(left - DAY_SECONDS * 1000) < 5_000, `${left} ms`)
 
-    assert.equal(await house.ring.used(old), 0)
+    assert.equal(await app.ring.used(old), 0)
     assert.equal((await read(old)).status, 200)
     assert.equal((await read(withKey(key))).status, 200)
-    assert.equal(await house.ring.used(old), 2)
-    house.moveClock(DAY_SECONDS + 5)
+    assert.equal(await app.ring.used(old), 2)
+    app.moveClock(DAY_SECONDS + 5)
     assert.equal((await read(old)).status, 401)
     assert.equal((await read(withKey(key))).status, 200)
   })
 
   test('also for a key that is used up, and it stays used up', async () => {
-    const old = await house.ring.issue({ requests: 1 })
+    const old = await app.ring.issue({ requests: 1 })
     assert.equal((await read(old)).status, 200)
     const { status, body } = await roll(old)
     assert.equal(status, 200)
@@ -55,13 +55,13 @@ describe('200', () => {
 
 describe('401', () => {
   test('no key, a wrong one, one in the query, a revoked one', async () => {
-    const revoked = await house.ring.issue()
-    await house.ring.shop.revokeKey(revoked.id)
-    const { secret } = await house.ring.issue()
+    const revoked = await app.ring.issue()
+    await app.ring.shop.revokeKey(revoked.id)
+    const { secret } = await app.ring.issue()
     for (const asked of [
       await roll({ headers: {} }),
       await roll(withKey('wrong')),
-      await ask(`${house.url}/api/roll-key?apikey=${secret}`, { method: 'POST' }),
+      await ask(`${app.url}/api/roll-key?apikey=${secret}`, { method: 'POST' }),
       await roll(revoked),
     ]) {
       assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_key'])
@@ -72,7 +72,7 @@ describe('401', () => {
 
 describe('409', () => {
   test('a key that was rolled already: the new one goes on working', async () => {
-    const old = await house.ring.issue()
+    const old = await app.ring.issue()
     const { body } = await roll(old)
     const asked = await roll(old)
     assert.deepEqual([asked.status, asked.body['code']], [409, 'already_rolled'])
@@ -81,7 +81,7 @@ describe('409', () => {
   })
 
   test('the new key while the former one works: the message says until when', async () => {
-    const old = await house.ring.issue()
+    const old = await app.ring.issue()
     const { body } = await roll(old)
     const current = withKey(body['key'])
     const asked = await roll(current)
@@ -89,12 +89,12 @@ describe('409', () => {
     assert.ok(String(asked.body['message']).includes(`works until ${body['former_until']} UTC`))
     assert.equal(refusalFault(asked), undefined)
     for (const key of [old, current]) assert.equal((await read(key)).status, 200)
-    house.moveClock(DAY_SECONDS + 5)
+    app.moveClock(DAY_SECONDS + 5)
     assert.equal((await roll(current)).status, 200)
   })
 
   test('ten at once: one new key, and the old one still works', async () => {
-    const old = await house.ring.issue()
+    const old = await app.ring.issue()
     const rolls = await Promise.all(Array.from({ length: 10 }, () => roll(old)))
     const statuses = rolls.map(({ status }) => status).toSorted()
     assert.deepEqual(statuses, [200, ...Array<number>(9).fill(409)])
@@ -105,12 +105,12 @@ describe('409', () => {
 describe('429', () => {
   test('more than ten rolls a minute from one address', async () => {
     const client = newClient()
-    const key = await house.ring.issue()
+    const key = await app.ring.issue()
     const statuses: number[] = []
     for (let count = 0; count < 11; count += 1) {
       const headers = { ...key.headers, 'x-forwarded-for': client }
       const question = { method: 'POST', path: '/api/roll-key', headers }
-      statuses.push((await askFrom(house.httpPort, PROXY, question)).status)
+      statuses.push((await askFrom(app.httpPort, PROXY, question)).status)
     }
     assert.deepEqual(statuses, [200, ...Array<number>(9).fill(409), 429])
     assert.equal((await read(key)).status, 200)
@@ -119,6 +119,6 @@ describe('429', () => {
 
 sharedAnswers(
   rollKeyRoute,
-  () => house,
-  async () => (await house.ring.issue()).headers,
+  () => app,
+  async () => (await app.ring.issue()).headers,
 )

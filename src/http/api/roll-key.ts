@@ -2,9 +2,9 @@ import { Type } from 'typebox'
 import { isoStamp, stamp } from '../../core/time.ts'
 import { presentedKey } from '../../service/keys/authenticate-key.ts'
 import { rollPresentedKey } from '../../service/keys/keys.ts'
-import { success } from '../server/response.ts'
 import { KEY_FIELD, keyOf } from '../server/credentials.ts'
 import { admittedKey, readerOf } from '../server/keyed.ts'
+import { success } from '../server/response.ts'
 import { route } from '../server/route.ts'
 import { isoField, stampField, successField } from './schemas.ts'
 
@@ -23,15 +23,15 @@ export const rollKeyRoute = route({
     former_until: stampField,
     former_until_iso: isoField,
   }),
-  asks: [KEY_FIELD],
+  requestHeaders: [KEY_FIELD],
   refusals: ['invalid_key', 'already_rolled'],
   rate: 'rollKey',
   reader: true,
-  admit: async (needs, call) => await presentedKey(needs, readerOf(needs, call)),
-  async handle(_input, needs, call) {
+  authenticate: async (deps, call) => await presentedKey(deps, readerOf(deps, call)),
+  async handle(_input, deps, call) {
     const key = admittedKey(call)
     const presented = keyOf(call.headers) ?? ''
-    const { secret, formerUntil } = await rollPresentedKey(needs, key, presented)
+    const { secret, formerUntil } = await rollPresentedKey(deps, key, presented)
     return success({
       key: secret,
       key_id: key.id,

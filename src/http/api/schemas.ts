@@ -77,7 +77,7 @@ export const summaryFields = {
     'The likeliest code in the mail. Null: it has none, or it has not been looked at yet.',
   ),
 }
-const summaryShape = Type.Object(summaryFields)
+const summarySchema = Type.Object(summaryFields)
 
 export const mailboxFields = {
   email: addressField,
@@ -85,7 +85,7 @@ export const mailboxFields = {
   expires_at_iso: isoField,
 }
 
-export const sessionShape = Type.Object({
+export const sessionSchema = Type.Object({
   status: successField,
   email: addressField,
   token: Type.String({ examples: ['43 characters, to be kept secret'] }),
@@ -102,9 +102,9 @@ export const endFields = {
   expires_at_iso: nullable(isoField, 'Null: never.'),
 }
 
-export const doneShape = Type.Object({ status: successField, message: Type.String() })
+export const doneSchema = Type.Object({ status: successField, message: Type.String() })
 
-export function summaryJson(message: MessageSummary): Static<typeof summaryShape> {
+export function summaryJson(message: MessageSummary): Static<typeof summarySchema> {
   return {
     id: message.id,
     sender_name: message.senderName,

@@ -3,67 +3,67 @@ import { afterAll, beforeAll, beforeEach, describe, onTestFinished, test } from 
 import { type Asked, ask, refusalFault } from '../../../test/ask.ts'
 import { openDoor } from '../../../test/http-server.ts'
 import { claim, look, order } from '../../../test/shop-client.ts'
-import { openStripeHouse, type StripeHouse } from '../../../test/stripe-app.ts'
+import { type StripeApp, startStripeApp } from '../../../test/stripe-app.ts'
 import { runSql } from '../../../test/tables.ts'
 import type { SignOptions } from '../../pay/testing/stripe-server.ts'
 import { PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
 import { stripeWebhookRoute } from './stripe-webhook.ts'
 
-let house: StripeHouse
+let app: StripeApp
 beforeAll(async () => {
-  house = await openStripeHouse({ env: PROXY_ENV })
+  app = await startStripeApp({ env: PROXY_ENV })
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 beforeEach(() => {
-  house.stripe.take()
-  house.stripe.outage = undefined
+  app.stripe.take()
+  app.stripe.outage = undefined
 })
 
 /** An order that Stripe knows to be paid, and the event that says so, not told yet. */
 async function paidEvent(plan = 'starter') {
-  const made = await order(house.url, { plan })
-  const [session = ''] = house.stripe.sessionsOf(made.id)
-  house.stripe.take()
-  house.stripe.pay(session)
-  const event = house.stripe.take().find(({ type }) => type === 'checkout.session.completed')
+  const made = await order(app.url, { plan })
+  const [session = ''] = app.stripe.sessionsOf(made.id)
+  app.stripe.take()
+  app.stripe.pay(session)
+  const event = app.stripe.take().find(({ type }) => type === 'checkout.session.completed')
   assert.ok(event)
   return { made, event, session }
 }
 
 const stateOf = async (made: Parameters<typeof look>[1]) =>
-  (await look(house.url, made)).body['state']
+  (await look(app.url, made)).body['state']
 
 async function send(body: string, headers: Record<string, string>): Promise<Asked> {
-  return await ask(house.webhook, { method: 'POST', body, headers })
+  return await ask(app.webhook, { method: 'POST', body, headers })
 }
 
 function signed(text: string, options?: SignOptions): Record<string, string> {
-  return { 'stripe-signature': house.stripe.sign(text, options).signature }
+  return { 'stripe-signature': app.stripe.sign(text, options).signature }
 }
 
-sharedAnswers(stripeWebhookRoute, () => house)
+sharedAnswers(stripeWebhookRoute, () => app)
 
 describe('200', () => {
   test('after it is on disk', async () => {
     const { made, event } = await paidEvent()
-    const { body, signature } = house.stripe.sign(event)
+    const { body, signature } = app.stripe.sign(event)
     const asked = await send(body, { 'stripe-signature': signature })
     assert.deepEqual([asked.status, asked.body], [200, { status: 'success' }])
     assert.equal(await stateOf(made), 'paid')
-    assert.equal((await claim(house.url, made)).status, 200)
+    assert.equal((await claim(app.url, made)).status, 200)
   })
 
   test('under any media type, or none: the body is bytes', async () => {
     for (const type of ['application/json; charset=utf-8', 'text/plain', 'nonsense']) {
       const { event } = await paidEvent()
-      const { body, signature } = house.stripe.sign(event)
+      const { body, signature } = app.stripe.sign(event)
       const headers = { 'stripe-signature': signature, 'content-type': type }
       assert.equal((await send(body, headers)).status, 200, type)
     }
   })
 
   test('of the former secret too, while it is being changed', async () => {
-    const two = await openStripeHouse({
+    const two = await startStripeApp({
       env: { MAYFLY_STRIPE_WEBHOOK_SECRET: 'whsec_new, whsec_old' },
     })
     onTestFinished(() => two.stop())
@@ -100,10 +100,10 @@ describe('200', () => {
   })
 
   test('a signed lie about an order is believed by nobody: Stripe is asked', async () => {
-    const made = await order(house.url)
-    const [session = ''] = house.stripe.sessionsOf(made.id)
+    const made = await order(app.url)
+    const [session = ''] = app.stripe.sessionsOf(made.id)
     const lie = {
-      ...house.stripe.look('checkout.session', session),
+      ...app.stripe.look('checkout.session', session),
       status: 'complete',
       payment_status: 'paid',
     }
@@ -132,7 +132,7 @@ describe('400', () => {
   ] as const) {
     test(`${name} is refused, and nothing is paid`, async () => {
       const { made, event } = await paidEvent()
-      const { body } = house.stripe.sign(event)
+      const { body } = app.stripe.sign(event)
       const asked = await send(body, forge(body))
       assert.deepEqual([asked.status, asked.body['code']], [400, 'invalid_parameter'])
       assert.match(String(asked.body['message']), /^Stripe-Signature: /)
@@ -148,7 +148,7 @@ describe('400', () => {
   ] as const) {
     test(`a body ${name} is refused`, async () => {
       const { made, event } = await paidEvent()
-      const { body, signature } = house.stripe.sign(event)
+      const { body, signature } = app.stripe.sign(event)
       assert.notEqual(alter(body), body)
       const asked = await send(alter(body), { 'stripe-signature': signature })
       assert.equal(asked.status, 400)
@@ -178,10 +178,10 @@ describe('404', () => {
 describe('500', () => {
   test('when it cannot be written; the event counts when it comes again', async () => {
     const { made, event } = await paidEvent()
-    await runSql(house, 'shop', 'alter table api_key rename to canary')
-    const { body, signature } = house.stripe.sign(event)
+    await runSql(app, 'shop', 'alter table api_key rename to canary')
+    const { body, signature } = app.stripe.sign(event)
     const asked = await send(body, { 'stripe-signature': signature })
-    await runSql(house, 'shop', 'alter table canary rename to api_key')
+    await runSql(app, 'shop', 'alter table canary rename to api_key')
     assert.deepEqual([asked.status, asked.body['code']], [500, 'internal'])
     assert.doesNotMatch(asked.text, /api_key|canary/)
     assert.equal(await stateOf(made), 'open')
@@ -193,17 +193,17 @@ describe('500', () => {
 describe('503', () => {
   test('while Stripe cannot be asked; the event counts when it comes again', async () => {
     const { made, event } = await paidEvent()
-    house.stripe.outage = 'error'
-    const { body, signature } = house.stripe.sign(event)
+    app.stripe.outage = 'error'
+    const { body, signature } = app.stripe.sign(event)
     const asked = await send(body, { 'stripe-signature': signature })
     assert.deepEqual([asked.status, asked.body['code']], [503, 'payment_unavailable'])
     assert.equal(await stateOf(made), 'open')
-    house.stripe.outage = undefined
+    app.stripe.outage = undefined
     assert.equal((await send(body, { 'stripe-signature': signature })).status, 200)
     assert.equal(await stateOf(made), 'paid')
   })
 })
 
 function shifted(seconds: number): Date {
-  return new Date(house.now().getTime() + seconds * 1_000)
+  return new Date(app.now().getTime() + seconds * 1_000)
 }

@@ -12,7 +12,7 @@ export const stripeWebhookRoute = route({
     'For Stripe alone: events, as they are signed with the secret of the endpoint. A success means that what they changed is on disk; anything else means that they should come again.',
   input: Type.Object({}),
   output: Type.Object({ status: successField }),
-  asks: [
+  requestHeaders: [
     {
       name: 'Stripe-Signature',
       required: true,
@@ -21,9 +21,9 @@ export const stripeWebhookRoute = route({
   ],
   refusals: ['invalid_parameter', 'not_found', 'payment_unavailable'],
   rawBody: true,
-  async handle(_input, needs, { headers, body }) {
+  async handle(_input, deps, { headers, body }) {
     const signature = headers['stripe-signature']
-    await hearPayment(needs, body, typeof signature === 'string' ? signature : undefined)
+    await hearPayment(deps, body, typeof signature === 'string' ? signature : undefined)
     return success({})
   },
 })

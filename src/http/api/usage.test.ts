@@ -1,27 +1,27 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { ask, refusalFault } from '../../../test/ask.ts'
-import { type KeyHouse, openKeyHouse, type TestKey } from '../../../test/keys.ts'
+import { type KeyApp, startKeyApp, type TestKey } from '../../../test/keys.ts'
 import { PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
 import { usageRoute } from './usage.ts'
 
-let house: KeyHouse
+let app: KeyApp
 beforeAll(async () => {
-  house = await openKeyHouse({ env: PROXY_ENV })
+  app = await startKeyApp({ env: PROXY_ENV })
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
-const usage = ({ headers }: Pick<TestKey, 'headers'>) => ask(`${house.url}/usage`, { headers })
+const usage = ({ headers }: Pick<TestKey, 'headers'>) => ask(`${app.url}/usage`, { headers })
 const spend = async (key: TestKey, times: number) => {
   for (let spent = 0; spent < times; spent += 1) {
-    assert.equal((await ask(`${house.url}/emails`, { headers: key.headers })).status, 200)
+    assert.equal((await ask(`${app.url}/emails`, { headers: key.headers })).status, 200)
   }
 }
-const today = () => house.now().toISOString().slice(0, 10)
+const today = () => app.now().toISOString().slice(0, 10)
 
 describe('200', () => {
   test('a key without end or daily limit', async () => {
-    const key = await house.ring.issue()
+    const key = await app.ring.issue()
     await spend(key, 3)
     const { status, body, headers } = await usage(key)
     assert.equal(status, 200)
@@ -49,7 +49,7 @@ describe('200', () => {
   })
 
   test('a key with both', async () => {
-    const key = await house.ring.issue({ id: 'business', requests: 10, perDay: 4, months: 12 })
+    const key = await app.ring.issue({ id: 'business', requests: 10, perDay: 4, months: 12 })
     await spend(key, 1)
     const { body } = await usage(key)
     const { per_day: perDay, remaining_today: left, expires_at: ends, expires_at_iso: iso } = body
@@ -59,11 +59,11 @@ describe('200', () => {
   })
 
   test('asking is free, and the last 30 days are there, the oldest first', async () => {
-    const key = await house.ring.issue()
+    const key = await app.ring.issue()
     const days = async () => (await usage(key)).body['days'] as { date: string; requests: number }[]
     await spend(key, 2)
     const first = today()
-    house.moveClock(86_400)
+    app.moveClock(86_400)
     await spend(key, 1)
     for (let asked = 0; asked < 5; asked += 1) await usage(key)
     const list = await days()
@@ -76,35 +76,35 @@ describe('200', () => {
       list.map(({ date }) => date),
       list.map(({ date }) => date).toSorted(),
     )
-    house.moveClock(28 * 86_400)
+    app.moveClock(28 * 86_400)
     assert.deepEqual((await days())[0], { date: first, requests: 2 })
-    house.moveClock(86_400)
+    app.moveClock(86_400)
     assert.deepEqual((await days())[0]?.requests, 1)
   })
 
   test('a HEAD is as free as a GET', async () => {
-    const key = await house.ring.issue()
-    const asked = await ask(`${house.url}/usage`, { method: 'HEAD', headers: key.headers })
+    const key = await app.ring.issue()
+    const asked = await ask(`${app.url}/usage`, { method: 'HEAD', headers: key.headers })
     assert.equal(asked.status, 200)
-    assert.equal(await house.ring.used(key), 0)
+    assert.equal(await app.ring.used(key), 0)
   })
 
   test('also for keys that /emails refuses, and it says why', async () => {
-    const usedUp = await house.ring.issue({ requests: 1 })
-    const today = await house.ring.issue({ requests: 9, perDay: 1 })
-    const over = await house.ring.issue({ months: 1 })
+    const usedUp = await app.ring.issue({ requests: 1 })
+    const today = await app.ring.issue({ requests: 9, perDay: 1 })
+    const over = await app.ring.issue({ months: 1 })
     for (const key of [usedUp, today]) await spend(key, 1)
     const states = async (...keys: TestKey[]) => {
       const asked = await Promise.all(keys.map(usage))
       return asked.map(({ status, body }) => [status, body['state']])
     }
-    assert.deepEqual(await states(usedUp, today, over, await house.ring.stopped()), [
+    assert.deepEqual(await states(usedUp, today, over, await app.ring.stopped()), [
       [200, 'quota_exhausted'],
       [200, 'daily_limit'],
       [200, 'active'],
       [200, 'stopped'],
     ])
-    house.moveClock(31 * 86_400)
+    app.moveClock(31 * 86_400)
     assert.deepEqual(await states(usedUp, today, over), [
       [200, 'quota_exhausted'],
       [200, 'active'],
@@ -115,12 +115,12 @@ describe('200', () => {
 
 describe('401', () => {
   test('no key, a wrong one, one in the query, a revoked one', async () => {
-    const key = await house.ring.issue()
-    await house.ring.shop.revokeKey(key.id)
+    const key = await app.ring.issue()
+    await app.ring.shop.revokeKey(key.id)
     for (const asked of [
       await usage({ headers: {} }),
       await usage({ headers: { apikey: 'wrong' } }),
-      await ask(`${house.url}/usage?apikey=${(await house.ring.issue()).secret}`),
+      await ask(`${app.url}/usage?apikey=${(await app.ring.issue()).secret}`),
       await usage(key),
     ]) {
       assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_key'])
@@ -130,4 +130,4 @@ describe('401', () => {
   })
 })
 
-sharedAnswers(usageRoute, () => house)
+sharedAnswers(usageRoute, () => app)

@@ -3,9 +3,9 @@ import { dateOf, remaining } from '../../core/quota.ts'
 import { isoStamp, stamp, stamps } from '../../core/time.ts'
 import { presentedKey } from '../../service/keys/authenticate-key.ts'
 import { usageOf } from '../../service/keys/usage.ts'
-import { success } from '../server/response.ts'
 import { KEY_FIELD } from '../server/credentials.ts'
 import { admittedKey, readerOf } from '../server/keyed.ts'
+import { success } from '../server/response.ts'
 import { route } from '../server/route.ts'
 import { countField, endFields, nullable, resetFields, successField } from './schemas.ts'
 
@@ -45,13 +45,13 @@ export const usageRoute = route({
       { description: '30 UTC days, the oldest first, today last.' },
     ),
   }),
-  asks: [KEY_FIELD],
+  requestHeaders: [KEY_FIELD],
   refusals: ['invalid_key'],
   reader: true,
-  admit: async (needs, call) => await presentedKey(needs, readerOf(needs, call)),
-  async handle(_input, needs, call) {
+  authenticate: async (deps, call) => await presentedKey(deps, readerOf(deps, call)),
+  async handle(_input, deps, call) {
     const key = admittedKey(call)
-    const { state, resetsAt, days } = await usageOf(needs, key)
+    const { state, resetsAt, days } = await usageOf(deps, key)
     const { all, today = null } = remaining(key)
     return success({
       plan: key.plan,

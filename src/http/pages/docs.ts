@@ -1,20 +1,20 @@
 import { type Field, typeText } from '../api/field-text.ts'
-import { html, type Markup } from './markup.ts'
 import { isRequired, refusalsOf } from '../api/openapi.ts'
+import { sampleOf } from '../api/sample.ts'
+import { nameOf, type Route } from '../server/route.ts'
+import { status } from '../server/status.ts'
+import { html, type Markup } from './markup.ts'
 import type { PageFacts } from './page-facts.ts'
 import { siteFoot, siteTop } from './page-top.ts'
-import type { Tongue } from './plain-locale.ts'
-import { nameOf, type Route } from '../server/route.ts'
-import { sampleOf } from '../api/sample.ts'
-import { status } from '../server/status.ts'
+import type { Locale } from './plain-locale.ts'
 
 /** What tells people how to use these routes, whole: a script only adds what tries them. */
 export function docsContent(
   routes: readonly Route[],
   { site, abuse }: PageFacts,
-  tongue: Tongue,
+  locale: Locale,
 ): Markup {
-  return html`${siteTop(tongue, 'docs')}
+  return html`${siteTop(locale, 'docs')}
 <div class="docs" lang="en" dir="ltr">
 ${contents(routes)}
 <main id="main">
@@ -26,7 +26,7 @@ ${routes.map(section)}
 ${errors()}
 </main>
 </div>
-${siteFoot(tongue, abuse)}`
+${siteFoot(locale, abuse)}`
 }
 
 /** Twice: shut on a phone, where it would stand before everything else; docs.css shows the one that fits. */
@@ -102,8 +102,8 @@ ${answers(route)}
 }
 
 function parameterTable(route: Route): Markup {
-  const { asks = [], input } = route
-  const headers = asks.map(({ name, required, description }) => [
+  const { requestHeaders = [], input } = route
+  const headers = requestHeaders.map(({ name, required, description }) => [
     named(name, required),
     html`header`,
     html`${description}`,

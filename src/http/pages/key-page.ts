@@ -1,11 +1,11 @@
 import { html, type Markup } from './markup.ts'
 import type { PageFacts } from './page-facts.ts'
 import { siteFoot, siteTop } from './page-top.ts'
-import type { Tongue } from './plain-locale.ts'
+import type { Locale } from './plain-locale.ts'
 
 /** What /key is until its script takes over: only that can use a key without sending it in a form. */
-export function keyContent({ site, abuse }: PageFacts, { tongue }: { tongue: Tongue }): Markup {
-  return html`${siteTop(tongue, 'key')}
+export function keyContent({ site, abuse }: PageFacts, { locale }: { locale: Locale }): Markup {
+  return html`${siteTop(locale, 'key')}
 <main id="main" class="for-now" lang="en" dir="ltr">
 <h1>Your key</h1>
 <p class="lead">What is used of it, what is left, and how to call.</p>
@@ -16,5 +16,5 @@ export function keyContent({ site, abuse }: PageFacts, { tongue }: { tongue: Ton
 <pre><code>curl -X POST -H 'APIKey: KEY' ${site}/api/roll-key</code></pre>
 </noscript>
 </main>
-${siteFoot(tongue, abuse)}`
+${siteFoot(locale, abuse)}`
 }

@@ -2,7 +2,7 @@ import type { MailDomain } from '../../core/mail-domain.ts'
 import { StoreAway } from '../../core/problem.ts'
 import { capSeconds } from '../../core/session.ts'
 import { openDomains } from '../../service/sessions/domains.ts'
-import type { RouteNeeds } from '../server/deps.ts'
+import type { RouteDeps } from '../server/deps.ts'
 import type { Call } from '../server/route.ts'
 import { siteUrl } from '../server/site.ts'
 
@@ -19,27 +19,27 @@ export interface PageFacts {
 }
 
 export async function pageFacts(
-  needs: RouteNeeds,
+  deps: RouteDeps,
   call: Pick<Call, 'headers' | 'secure'>,
 ): Promise<PageFacts> {
-  const domain = await firstDomain(needs)
+  const domain = await firstDomain(deps)
   return {
-    life: needs.lives.sessionSeconds,
+    life: deps.lives.sessionSeconds,
     // The page creates its sessions without a key.
-    longest: capSeconds(undefined, needs.lives, false),
-    cooldown: needs.cooldownMs / 1000,
+    longest: capSeconds(undefined, deps.lives, false),
+    cooldown: deps.cooldownMs / 1000,
     abuse: domain ? `abuse@${domain.name}` : '',
     operator: domain ? `postmaster@${domain.name}` : '',
-    checks: needs.checksSenders,
-    receipts: needs.receipts,
-    site: siteUrl(needs.baseUrl, call),
+    checks: deps.checksSenders,
+    receipts: deps.receipts,
+    site: siteUrl(deps.baseUrl, call),
   }
 }
 
 /** None while the store is away: the page itself says so, and goes on by itself when it is back. */
-async function firstDomain(needs: RouteNeeds): Promise<MailDomain | undefined> {
+async function firstDomain(deps: RouteDeps): Promise<MailDomain | undefined> {
   try {
-    return (await openDomains(needs))[0]
+    return (await openDomains(deps))[0]
   } catch (error) {
     if (error instanceof StoreAway) return undefined
     throw error

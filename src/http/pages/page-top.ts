@@ -1,5 +1,5 @@
 import { html, type Markup } from './markup.ts'
-import type { Tongue } from './plain-locale.ts'
+import type { Locale } from './plain-locale.ts'
 
 /** The places in the navigation; web/site/frame.tsx has the same. */
 const PLACES = [
@@ -12,7 +12,7 @@ const PLACES = [
 type Place = (typeof PLACES)[number][0]
 
 /** What stands above every page: the same that a script puts there, so that nothing jumps when it does. */
-export function siteTop({ say }: Tongue, at?: Place): Markup {
+export function siteTop({ say }: Locale, at?: Place): Markup {
   const links = PLACES.map(
     ([place, path, name]) =>
       html`<a href="${path}"${place === at ? html` aria-current="page"` : html``}>${say(name)}</a>`,
@@ -24,6 +24,6 @@ export function siteTop({ say }: Tongue, at?: Place): Markup {
 }
 
 /** What stands below. Theme and language are chosen by a script: without one they follow the device. */
-export function siteFoot({ say }: Tongue, abuse = ''): Markup {
+export function siteFoot({ say }: Locale, abuse = ''): Markup {
   return html`<footer class="foot">${abuse === '' ? html`` : html`<a href="mailto:${abuse}">${say('site_abuse')}</a>`}</footer>`
 }

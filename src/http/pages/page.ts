@@ -1,4 +1,4 @@
-import { type Answer, file } from '../server/response.ts'
+import { file, type HttpResponse } from '../server/response.ts'
 import type { BuiltPage, Loads } from './built-page.ts'
 import { directionOf, type Language } from './languages.ts'
 import { html, type Markup } from './markup.ts'
@@ -19,7 +19,7 @@ interface Page {
 }
 
 /** One page of the site, in its one look. */
-export function page(built: BuiltPage, page: Page): Answer {
+export function page(built: BuiltPage, page: Page): HttpResponse {
   const { title, language = 'en', entry, facts = {}, content, showsMail = false, refresh } = page
   const loads = entry === undefined ? undefined : built.loads(entry)
   const written = html`<!doctype html>

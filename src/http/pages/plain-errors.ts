@@ -1,9 +1,9 @@
 import type { Problem, ProblemCode } from '../../core/problem.ts'
-import type { Answer } from '../server/response.ts'
+import { refusal } from '../server/refusal.ts'
+import type { HttpResponse } from '../server/response.ts'
 import { html } from './markup.ts'
 import { type PlainSite, plainPage } from './plain-page.ts'
 import type { PlainWords } from './plain-words/en.ts'
-import { refusal } from '../server/refusal.ts'
 
 type Trouble =
   | 'cookie'
@@ -32,16 +32,16 @@ const TROUBLES: Partial<Record<ProblemCode, Trouble>> = {
 const BEGIN_ANEW: readonly Trouble[] = ['cookie', 'over', 'none']
 
 /** A refusal as a page: with its status, and when to ask again. */
-export function refusalPage(site: PlainSite, problem: Problem, requestId: string): Answer {
+export function refusalPage(site: PlainSite, problem: Problem, requestId: string): HttpResponse {
   const { status, headers } = refusal(problem, requestId)
   const { 'retry-after': wait, 'x-request-id': id = '' } = headers
-  const { tongue } = site
+  const { locale } = site
   const [start, end] = [new Date(0), new Date(Number(wait ?? 1) * 1000)]
   const trouble = TROUBLES[problem.code] ?? 'wrong'
   return troublePage(site, {
     trouble,
     status,
-    values: { id, wait: tongue.between(start, end) },
+    values: { id, wait: locale.between(start, end) },
     headers: { 'x-request-id': id, ...(wait === undefined ? {} : { 'retry-after': wait }) },
   })
 }
@@ -56,8 +56,8 @@ interface Told {
 export function troublePage(
   site: PlainSite,
   { trouble, status, values = {}, headers = {} }: Told,
-): Answer {
-  const { say } = site.tongue
+): HttpResponse {
+  const { say } = site.locale
   const title = say(`${trouble}_title` satisfies keyof PlainWords)
   const onward = BEGIN_ANEW.includes(trouble)
     ? html`<form method="post" action="/plain"><p><button>${say('start_get')}</button></p></form>`

@@ -2,10 +2,10 @@ import type { MessageSummary } from '../../core/message.ts'
 import type { Session } from '../../core/session.ts'
 import { isoStamp } from '../../core/time.ts'
 import { displaySender } from '../../shared/sender-display.ts'
-import type { Answer } from '../server/response.ts'
+import type { HttpResponse } from '../server/response.ts'
 import { html, type Markup } from './markup.ts'
+import type { Locale } from './plain-locale.ts'
 import { alone, INBOX, type PlainSite, plainPage, proofField } from './plain-page.ts'
-import type { Tongue } from './plain-locale.ts'
 
 const LOOK_SECONDS = 15
 
@@ -23,9 +23,9 @@ interface Inbox {
 }
 
 /** The mail of an address, looking again and again. Nothing on it can be lost by that. */
-export function inboxPage(site: PlainSite, inbox: Inbox): Answer {
-  const { tongue } = site
-  const { say, count } = tongue
+export function inboxPage(site: PlainSite, inbox: Inbox): HttpResponse {
+  const { locale } = site
+  const { say, count } = locale
   const { session, messages, still, full, looks } = inbox
   const title = say('inbox_title')
   const notice = (text: string) => html`<p class="notice">${text}</p>`
@@ -36,17 +36,17 @@ export function inboxPage(site: PlainSite, inbox: Inbox): Answer {
     ...(looks ? { refresh: LOOK_SECONDS } : {}),
     content: html`<h1 class="unseen">${title}</h1>
 ${still ? notice(say('inbox_still')) : html``}${full ? notice(say('inbox_full')) : html``}
-${addressPanel(tongue, inbox)}
+${addressPanel(locale, inbox)}
 <section aria-labelledby="mail">
-<div class="plain-head"><h2 id="mail">${say('inbox_mail')}</h2>${looking(tongue, looks)}</div>
-${messages.length === 0 ? html`<p class="plain-none">${say('inbox_none')}</p>` : html`<ul class="plain-list">${messages.map((message) => line(tongue, message, inbox.now))}</ul>`}
+<div class="plain-head"><h2 id="mail">${say('inbox_mail')}</h2>${looking(locale, looks)}</div>
+${messages.length === 0 ? html`<p class="plain-none">${say('inbox_none')}</p>` : html`<ul class="plain-list">${messages.map((message) => line(locale, message, inbox.now))}</ul>`}
 ${some ? html`<p class="soft">${say('inbox_newest', { count: count(messages.length), total: count(session.count) })}</p>` : html``}
 </section>`,
   })
 }
 
-function addressPanel(tongue: Tongue, { session, token, now }: Inbox): Markup {
-  const { say, between, time } = tongue
+function addressPanel(locale: Locale, { session, token, now }: Inbox): Markup {
+  const { say, between, time } = locale
   const { address, expiresAt } = session
   const [name = '', host = ''] = address.split('@')
   const ends = say('inbox_ends', { rest: between(now, expiresAt), time: time(expiresAt) })
@@ -62,7 +62,7 @@ function addressPanel(tongue: Tongue, { session, token, now }: Inbox): Markup {
 }
 
 /** Who reads slowly can stop it (WCAG 2.2.1). */
-function looking({ say, count }: Tongue, looks: boolean): Markup {
+function looking({ say, count }: Locale, looks: boolean): Markup {
   const text = looks ? say('inbox_looks', { count: count(LOOK_SECONDS) }) : say('inbox_paused')
   const [again, other, name] = looks
     ? ([INBOX, '/plain?look=0', 'inbox_pause'] as const)
@@ -70,8 +70,8 @@ function looking({ say, count }: Tongue, looks: boolean): Markup {
   return html`<p class="soft">${text} <a href="${again}">${say('inbox_look')}</a> <a href="${other}">${say(name)}</a></p>`
 }
 
-function line(tongue: Tongue, message: MessageSummary, now: Date): Markup {
-  const { say, between, time } = tongue
+function line(locale: Locale, message: MessageSummary, now: Date): Markup {
+  const { say, between, time } = locale
   const { id, subject, senderName, senderEmail, receivedAt, code } = message
   const sender = displaySender(senderName, senderEmail).title || say('mail_no_sender')
   return html`<li>
@@ -84,8 +84,8 @@ ${code ? html`<p class="plain-code"><span class="unseen">${say('mail_code')}</sp
 }
 
 /** Asks before it is done: there is no way back. */
-export function endPage(site: PlainSite, { address }: Session, token: string): Answer {
-  const { say } = site.tongue
+export function endPage(site: PlainSite, { address }: Session, token: string): HttpResponse {
+  const { say } = site.locale
   return plainPage(site, {
     title: say('end_title'),
     content: html`<h1>${say('end_title')}</h1>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { LANGUAGES } from './languages.ts'
-import { tongueOf } from './plain-locale.ts'
+import { localeOf } from './plain-locale.ts'
 import { en, type PlainWords } from './plain-words/en.ts'
 
 const NAMES = Object.keys(en) as (keyof PlainWords)[]
@@ -9,7 +9,7 @@ const valuesIn = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name
 
 for (const language of LANGUAGES) {
   test(`${language} says everything, with the values that English has`, () => {
-    const { say } = tongueOf(language)
+    const { say } = localeOf(language)
     for (const name of NAMES) {
       assert.notEqual(say(name).trim(), '', name)
       assert.deepEqual(valuesIn(say(name)), valuesIn(en[name]), name)
@@ -19,14 +19,14 @@ for (const language of LANGUAGES) {
 
 test('no other language is English by another name', () => {
   for (const language of LANGUAGES.filter((one) => one !== 'en')) {
-    const { say } = tongueOf(language)
+    const { say } = localeOf(language)
     const same = NAMES.filter((name) => say(name) === en[name])
     assert.ok(same.length <= 7, `${language}: ${same}`)
   }
 })
 
 test('a value that is not given is left to be seen', () => {
-  assert.match(tongueOf('en').say('inbox_looks'), /\{count\}/)
+  assert.match(localeOf('en').say('inbox_looks'), /\{count\}/)
 })
 
 describe('times', () => {
@@ -44,14 +44,14 @@ describe('times', () => {
     [30 * 86_400, 'in 30 days'],
   ] as const) {
     test(`${seconds} s from now is ${text}`, () => {
-      assert.equal(tongueOf('en').between(now, after(seconds)), text)
+      assert.equal(localeOf('en').between(now, after(seconds)), text)
     })
   }
 
   test('a life is told in the reader’s language, and a time as UTC', () => {
-    assert.equal(tongueOf('de').span(86_400), '24 Stunden')
-    assert.match(tongueOf('fr').span(7 * 86_400), /^7\sjours$/)
-    assert.match(tongueOf('de').time(now), /12:00 UTC$/)
+    assert.equal(localeOf('de').span(86_400), '24 Stunden')
+    assert.match(localeOf('fr').span(7 * 86_400), /^7\sjours$/)
+    assert.match(localeOf('de').time(now), /12:00 UTC$/)
   })
 })
 
@@ -61,5 +61,5 @@ for (const [bytes, text] of [
   [1_001, '2 kB'],
   [10_450_000, '10.5 MB'],
 ] as const) {
-  test(`${bytes} bytes are ${text}`, () => assert.equal(tongueOf('en').size(bytes), text))
+  test(`${bytes} bytes are ${text}`, () => assert.equal(localeOf('en').size(bytes), text))
 }

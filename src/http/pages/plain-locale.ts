@@ -8,7 +8,7 @@ import { pt } from './plain-words/pt.ts'
 import { zh } from './plain-words/zh.ts'
 
 /** One of our languages, as the pages without scripts speak it. */
-export interface Tongue {
+export interface Locale {
   language: Language
   say(name: keyof PlainWords, values?: Record<string, string>): string
   count(number: number): string
@@ -24,15 +24,15 @@ export interface Tongue {
 const WORDS: Record<Language, PlainWords> = { en, es, pt, de, fr, zh, ar }
 
 // Making what formats numbers and times takes longer than using it a hundred times.
-const TONGUES = new Map(LANGUAGES.map((language) => [language, makeTongue(language)]))
+const TONGUES = new Map(LANGUAGES.map((language) => [language, makeLocale(language)]))
 
 /** The one that this browser likes best. */
-export function tongueOf(accepted: string | undefined): Tongue {
+export function localeOf(accepted: string | undefined): Locale {
   const language = languageOf(accepted)
-  return TONGUES.get(language) ?? makeTongue(language)
+  return TONGUES.get(language) ?? makeLocale(language)
 }
 
-function makeTongue(language: Language): Tongue {
+function makeLocale(language: Language): Locale {
   const numbers = new Intl.NumberFormat(language)
   const relative = new Intl.RelativeTimeFormat(language)
   const now = new Intl.RelativeTimeFormat(language, { numeric: 'auto' }).format(0, 'second')

@@ -1,10 +1,10 @@
 import type { AttachmentNote, Code, Link, Mail, Message, SenderChecks } from '../../core/message.ts'
 import { isoStamp } from '../../core/time.ts'
 import { displaySender, isSuspicious } from '../../shared/sender-display.ts'
-import type { Answer } from '../server/response.ts'
+import type { HttpResponse } from '../server/response.ts'
 import { html, type Markup } from './markup.ts'
+import type { Locale } from './plain-locale.ts'
 import { alone, INBOX, type PlainSite, plainPage, proofField } from './plain-page.ts'
-import type { Tongue } from './plain-locale.ts'
 
 interface Letter {
   message: Message
@@ -20,9 +20,9 @@ const LONGEST_LABEL = 120
 const FIRST_LINKS = 5
 
 /** One message as text. It does not look again: nothing moves under the reader. */
-export function mailPage(site: PlainSite, { message, mail, checks, token }: Letter): Answer {
-  const { tongue } = site
-  const { say } = tongue
+export function mailPage(site: PlainSite, { message, mail, checks, token }: Letter): HttpResponse {
+  const { locale } = site
+  const { say } = locale
   const { id, recipient, receivedAt } = message
   const subject = message.subject || say('mail_no_subject')
   return plainPage(site, {
@@ -31,13 +31,13 @@ export function mailPage(site: PlainSite, { message, mail, checks, token }: Lett
 <article>
 <h1 class="plain-title">${alone(subject)}</h1>
 <dl class="facts">
-<dt>${say('mail_from')}</dt><dd>${sender(tongue, message)}${trust(tongue, checks)}${claimed(tongue, message)}</dd>
+<dt>${say('mail_from')}</dt><dd>${sender(locale, message)}${trust(locale, checks)}${claimed(locale, message)}</dd>
 <dt>${say('mail_to')}</dt><dd>${alone(recipient)}</dd>
-<dt>${say('mail_received')}</dt><dd><time datetime="${isoStamp(receivedAt)}">${tongue.time(receivedAt)}</time></dd>
+<dt>${say('mail_received')}</dt><dd><time datetime="${isoStamp(receivedAt)}">${locale.time(receivedAt)}</time></dd>
 </dl>
-${codeCard(tongue, mail.codes)}${isSuspicious(message.senderName, message.senderEmail, checks) ? html`` : linkCard(tongue, mail.links)}
-${textOf(tongue, mail)}
-${files(tongue, id, mail.attachments)}
+${codeCard(locale, mail.codes)}${isSuspicious(message.senderName, message.senderEmail, checks) ? html`` : linkCard(locale, mail.links)}
+${textOf(locale, mail)}
+${files(locale, id, mail.attachments)}
 <div class="row">
 <a class="button plain" href="/plain/mail/${id}/raw">${say('mail_raw')}</a>
 <form method="post" action="/plain/mail/${id}/delete">${proofField(token)}<button class="danger">${say('mail_delete')}</button></form>
@@ -47,20 +47,20 @@ ${files(tongue, id, mail.attachments)}
 }
 
 /** The address is always there: a name can say anything. */
-function sender({ say }: Tongue, { senderName, senderEmail }: Message): Markup {
+function sender({ say }: Locale, { senderName, senderEmail }: Message): Markup {
   const { title, address } = displaySender(senderName, senderEmail)
   if (title === '') return html`${say('mail_no_sender')}`
   if (!address) return alone(title)
   return html`${alone(title)} <span class="soft" dir="ltr">&lt;${address}&gt;</span>`
 }
 
-function claimed({ say }: Tongue, { senderName, senderEmail }: Message): Markup {
+function claimed({ say }: Locale, { senderName, senderEmail }: Message): Markup {
   const { claimedName } = displaySender(senderName, senderEmail)
   if (!claimedName) return html``
   return html`<p class="notice bad">${say('sender_claims', { name: claimedName })}</p>`
 }
 
-function trust({ say }: Tongue, checks: SenderChecks | undefined): Markup {
+function trust({ say }: Locale, checks: SenderChecks | undefined): Markup {
   if (!checks) return html``
   const { dmarc } = checks
   if (dmarc === 'pass') return html`<br><span class="badge good">${say('sender_sure')}</span>`
@@ -68,7 +68,7 @@ function trust({ say }: Tongue, checks: SenderChecks | undefined): Markup {
   return html`<br><span class="badge">${say('sender_unknown')}</span>`
 }
 
-function codeCard({ say }: Tongue, [best, ...others]: readonly Code[]): Markup {
+function codeCard({ say }: Locale, [best, ...others]: readonly Code[]): Markup {
   if (!best) return html``
   const more = others.map(({ value }) => html` <code dir="ltr">${value}</code>`)
   return html`<section class="panel plain-card" aria-labelledby="code">
@@ -84,7 +84,7 @@ interface SafeLink extends Pick<Link, 'kind' | 'text'> {
   host: string
 }
 
-function linkCard({ say }: Tongue, links: readonly Link[]): Markup {
+function linkCard({ say }: Locale, links: readonly Link[]): Markup {
   const all = links.flatMap(safeLink)
   if (all.length === 0) return html``
   const wanted = all.filter(isWanted)
@@ -116,7 +116,7 @@ function isWanted({ kind }: Pick<Link, 'kind'>): boolean {
   return kind === 'verify' || kind === 'sign_in' || kind === 'reset'
 }
 
-function textOf({ say }: Tongue, { text, html: formatted, truncated }: Mail): Markup {
+function textOf({ say }: Locale, { text, html: formatted, truncated }: Mail): Markup {
   const whole = text ?? ''
   const isLong = whole.length > LONGEST_TEXT
   const cut = isLong || truncated === true
@@ -128,7 +128,7 @@ ${formatted === null ? html`` : html`<p class="soft">${say('mail_html')}</p>`}${
 </section>`
 }
 
-function files({ say, size }: Tongue, id: number, notes: readonly AttachmentNote[]): Markup {
+function files({ say, size }: Locale, id: number, notes: readonly AttachmentNote[]): Markup {
   if (notes.length === 0) return html``
   return html`<section aria-labelledby="files">
 <h2 id="files">${say('mail_files')}</h2>

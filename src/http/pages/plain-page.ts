@@ -1,10 +1,10 @@
-import type { Answer } from '../server/response.ts'
+import type { HttpResponse } from '../server/response.ts'
 import type { BuiltPage } from './built-page.ts'
 import { html, type Markup } from './markup.ts'
 import { page } from './page.ts'
 import { siteFoot, siteTop } from './page-top.ts'
 import { formProof } from './plain-guard.ts'
-import type { Tongue } from './plain-locale.ts'
+import type { Locale } from './plain-locale.ts'
 
 /** The inbox of who had an address a moment ago: when its cookie ends with it, the page can still say so. */
 export const INBOX = '/plain?look=1'
@@ -12,7 +12,7 @@ export const INBOX = '/plain?look=1'
 /** What the pages without scripts stand on. */
 export interface PlainSite {
   built: BuiltPage
-  tongue: Tongue
+  locale: Locale
   /** Where abuse is told; empty where it is not known. */
   abuse: string
 }
@@ -27,17 +27,17 @@ interface PlainPage {
 }
 
 /** One page that needs no script. */
-export function plainPage({ built, tongue, abuse }: PlainSite, plain: PlainPage): Answer {
+export function plainPage({ built, locale, abuse }: PlainSite, plain: PlainPage): HttpResponse {
   const { title, content, status = 200, headers = {}, refresh } = plain
   const answer = page(built, {
     title,
-    language: tongue.language,
+    language: locale.language,
     ...(refresh === undefined ? {} : { refresh }),
-    content: html`${siteTop(tongue, 'inbox')}
+    content: html`${siteTop(locale, 'inbox')}
 <main id="main" class="plain-page">
 ${content}
 </main>
-${siteFoot(tongue, abuse)}`,
+${siteFoot(locale, abuse)}`,
   })
   return { ...answer, status, headers: { ...answer.headers, ...headers } }
 }

@@ -1,17 +1,17 @@
 import type { Static, TObject } from 'typebox'
 import { Problem } from '../../core/problem.ts'
-import type { Answer } from '../server/response.ts'
-import type { RouteNeeds } from '../server/deps.ts'
-import { type PageFacts, pageFacts } from './page-facts.ts'
-import { isFormOf, isFromElsewhere, keptToken } from './plain-guard.ts'
-import type { PlainSite } from './plain-page.ts'
-import { tongueOf } from './plain-locale.ts'
-import { refusalPage, troublePage } from './plain-errors.ts'
+import type { RouteDeps } from '../server/deps.ts'
+import type { HttpResponse } from '../server/response.ts'
 import { type Call, type Route, route } from '../server/route.ts'
+import { type PageFacts, pageFacts } from './page-facts.ts'
+import { refusalPage, troublePage } from './plain-errors.ts'
+import { isFormOf, isFromElsewhere, keptToken } from './plain-guard.ts'
+import { localeOf } from './plain-locale.ts'
+import type { PlainSite } from './plain-page.ts'
 
 /** Somebody who reads without scripts. */
 export interface Visit {
-  needs: RouteNeeds
+  deps: RouteDeps
   call: Call
   site: PlainSite
   facts: PageFacts
@@ -23,7 +23,7 @@ interface PlainRoute<I extends TObject> extends Pick<Route, 'method' | 'path' | 
   input: I
   output?: string
   rate?: 'createSession'
-  answer(input: Static<I>, visit: Visit): Promise<Answer>
+  answer(input: Static<I>, visit: Visit): Promise<HttpResponse>
 }
 
 /** A page for people, or what a form on one does. It knows nobody but by the cookie, and refuses with pages. */
@@ -33,14 +33,14 @@ export function plainRoute<I extends TObject>(plain: PlainRoute<I>): Route {
     ...rest,
     output,
     refusals: ['invalid_token', 'session_expired', 'message_not_found'],
-    async handle(input, needs, call) {
-      const visit = await visitOf(needs, call)
+    async handle(input, deps, call) {
+      const visit = await visitOf(deps, call)
       const isForm = plain.method === 'POST'
-      if (isForm && isFromElsewhere(call.headers, needs.baseUrl)) return elsewhere(visit)
+      if (isForm && isFromElsewhere(call.headers, deps.baseUrl)) return elsewhere(visit)
       return closed(await answer(input, visit))
     },
     refuse(problem, { builtPage: built }, { headers, requestId }) {
-      const site = { built, tongue: tongueOf(headers['accept-language']), abuse: '' }
+      const site = { built, locale: localeOf(headers['accept-language']), abuse: '' }
       return closed(refusalPage(site, asPeopleSee(problem), requestId))
     },
   })
@@ -49,7 +49,7 @@ export function plainRoute<I extends TObject>(plain: PlainRoute<I>): Route {
 /** The same for what only the holder of an address may ask. A form shows that it is of a page of his. */
 export function holderRoute<I extends TObject>(
   plain: Omit<PlainRoute<I>, 'answer'> & {
-    answer(input: Static<I>, visit: Visit & { token: string }): Promise<Answer>
+    answer(input: Static<I>, visit: Visit & { token: string }): Promise<HttpResponse>
   },
 ): Route {
   return plainRoute({
@@ -64,14 +64,14 @@ export function holderRoute<I extends TObject>(
   })
 }
 
-async function visitOf(needs: RouteNeeds, call: Call): Promise<Visit> {
-  const facts = await pageFacts(needs, call)
-  const tongue = tongueOf(call.headers['accept-language'])
-  const site = { built: needs.builtPage, tongue, abuse: facts.abuse }
-  return { needs, call, site, facts, token: keptToken(call) }
+async function visitOf(deps: RouteDeps, call: Call): Promise<Visit> {
+  const facts = await pageFacts(deps, call)
+  const locale = localeOf(call.headers['accept-language'])
+  const site = { built: deps.builtPage, locale, abuse: facts.abuse }
+  return { deps, call, site, facts, token: keptToken(call) }
 }
 
-function elsewhere({ site }: Visit): Answer {
+function elsewhere({ site }: Visit): HttpResponse {
   return closed(troublePage(site, { trouble: 'elsewhere', status: 403 }))
 }
 
@@ -83,7 +83,7 @@ function asPeopleSee(problem: Problem): Problem {
 }
 
 /** No page elsewhere reads or embeds it, and no search engine keeps it. */
-function closed({ headers, ...answer }: Answer): Answer {
+function closed({ headers, ...answer }: HttpResponse): HttpResponse {
   const {
     'access-control-allow-origin': _open,
     'access-control-expose-headers': _exposed,

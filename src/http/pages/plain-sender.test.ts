@@ -3,13 +3,13 @@ import { describe, test } from 'vitest'
 import type { Address } from '../../core/address.ts'
 import { EMPTY_MAIL, type Message } from '../../core/message.ts'
 import type { Session } from '../../core/session.ts'
-import { inboxPage } from './plain-inbox.ts'
-import { mailPage } from './plain-mail.ts'
-import { tongueOf } from './plain-locale.ts'
 import { NO_BUILD } from '../testing/plain.ts'
+import { inboxPage } from './plain-inbox.ts'
+import { localeOf } from './plain-locale.ts'
+import { mailPage } from './plain-mail.ts'
 
 const EVIL = 'x@evil.test'
-const SITE = { built: NO_BUILD, tongue: tongueOf('en'), abuse: '' }
+const SITE = { built: NO_BUILD, locale: localeOf('en'), abuse: '' }
 const NOW = new Date('2026-03-01T12:00:00Z')
 
 const from = (senderName: string): Message => ({

@@ -1,10 +1,10 @@
 import type { MailDomain } from '../../core/mail-domain.ts'
-import type { Answer } from '../server/response.ts'
+import type { HttpResponse } from '../server/response.ts'
 import { html, type Markup } from './markup.ts'
 import type { PageFacts } from './page-facts.ts'
 import { siteFoot, siteTop } from './page-top.ts'
+import type { Locale } from './plain-locale.ts'
 import { type PlainSite, plainPage } from './plain-page.ts'
-import type { Tongue } from './plain-locale.ts'
 
 interface Start {
   domains: readonly MailDomain[]
@@ -23,19 +23,19 @@ interface Start {
 /** What `/` is until its script takes over, and for good where there is none. */
 export function startContent(
   { abuse, life }: PageFacts,
-  { tongue, scripted }: { tongue: Tongue; scripted: boolean },
+  { locale, scripted }: { locale: Locale; scripted: boolean },
 ): Markup {
-  const { say } = tongue
-  const foot = siteFoot(tongue, abuse)
+  const { say } = locale
+  const foot = siteFoot(locale, abuse)
   const start = html`<div class="plain-page">
 <h1>${say('start_title')}</h1>
-${beginning(tongue, life)}
+${beginning(locale, life)}
 <p><a href="/plain">${say('start_own')}</a></p>
 <p><a href="/plain">${say('start_open')}</a></p>
 </div>`
-  if (!scripted) return html`${siteTop(tongue, 'inbox')}<main id="main">${start}</main>${foot}`
+  if (!scripted) return html`${siteTop(locale, 'inbox')}<main id="main">${start}</main>${foot}`
   // Seen only where scripts are off, or where this one does not come.
-  return html`${siteTop(tongue, 'inbox')}
+  return html`${siteTop(locale, 'inbox')}
 <main id="main">
 <noscript>${start}</noscript>
 <p class="plain-late">${say('start_late')} <a href="/plain">${say('start_get')}</a></p>
@@ -44,33 +44,33 @@ ${beginning(tongue, life)}
 }
 
 /** Where an address is to be had, for a browser that has none. */
-export function startPage(site: PlainSite, start: Start): Answer {
-  const { tongue } = site
+export function startPage(site: PlainSite, start: Start): HttpResponse {
+  const { locale } = site
   const { domains, life, notice, refused, ledHere } = start
-  const { say } = tongue
+  const { say } = locale
   const told = notice === undefined ? html`` : html`<p class="notice good">${notice}</p>`
   return plainPage(site, {
     title: say('start_title'),
     status: refused?.status ?? 200,
     content: html`<h1>${say('start_title')}</h1>
 ${told}
-${beginning(tongue, life)}
+${beginning(locale, life)}
 ${ledHere ? html`<p><a href="/plain">${say('start_open')}</a></p>` : html``}
 <section class="panel" aria-labelledby="own">
 <h2 id="own">${say('start_own')}</h2>
-${ownName(tongue, domains, refused)}
+${ownName(locale, domains, refused)}
 </section>`,
   })
 }
 
-function beginning({ say, span }: Tongue, life: number): Markup {
+function beginning({ say, span }: Locale, life: number): Markup {
   return html`<p class="lead">${say('start_lead')}</p>
 <form method="post" action="/plain"><p><button>${say('start_get')}</button></p></form>
 <p class="soft">${say('start_life', { life: span(life) })} ${say('start_cookie')}</p>`
 }
 
 function ownName(
-  { say }: Tongue,
+  { say }: Locale,
   domains: readonly MailDomain[],
   refused: Start['refused'],
 ): Markup {

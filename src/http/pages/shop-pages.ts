@@ -4,7 +4,7 @@ import type { Purchase } from '../../core/purchase.ts'
 import { html, type Markup } from './markup.ts'
 import type { PageFacts } from './page-facts.ts'
 import { siteFoot, siteTop } from './page-top.ts'
-import type { Tongue } from './plain-locale.ts'
+import type { Locale } from './plain-locale.ts'
 
 interface Shop extends PageFacts {
   plans: readonly Plan[]
@@ -12,9 +12,9 @@ interface Shop extends PageFacts {
 }
 
 /** The plans. Selling them takes a script: the browser must keep the secret that shows the key. */
-export function pricingContent(shop: Shop, tongue: Tongue): Markup {
+export function pricingContent(shop: Shop, locale: Locale): Markup {
   const sells = shop.provider !== 'manual'
-  return html`${siteTop(tongue, 'plans')}
+  return html`${siteTop(locale, 'plans')}
 <main id="main" class="for-now" lang="en" dir="ltr">
 <h1>Plans</h1>
 <p class="lead">A key lets your program read mail with one request. <a href="/docs#emails">How to call it</a></p>
@@ -25,7 +25,7 @@ ${shop.plans.map((plan) => planCard(plan, sells))}
 </div>
 ${sells ? html`` : byHand(shop)}
 </main>
-${siteFoot(tongue, shop.abuse)}`
+${siteFoot(locale, shop.abuse)}`
 }
 
 const TEST_SHOP = html`<p class="notice">This is a test shop. No money moves, and its keys are test keys.</p>`
@@ -77,24 +77,24 @@ ${whom}
 }
 
 /** The same for everybody and every id: what it shows, its script asks for with the claim secret. */
-export function orderContent(orderId: string, { site, abuse }: PageFacts, tongue: Tongue): Markup {
-  return html`${siteTop(tongue, 'plans')}
+export function orderContent(orderId: string, { site, abuse }: PageFacts, locale: Locale): Markup {
+  return html`${siteTop(locale, 'plans')}
 <main id="main" class="for-now" lang="en" dir="ltr">
 <h1>Your order</h1>
 <noscript><p class="notice">This page needs JavaScript: the claim secret of your order stays in your browser, and only a script can use it there. Without it, a terminal will do:</p>
 <pre><code>curl -X POST -H 'Claim-Secret: SECRET' ${site}/api/orders/${orderId}/claim</code></pre>
 <p>Within 24 hours of the first claim this can be repeated. It then makes a new key, and the old key stops working at once.</p></noscript>
 </main>
-${siteFoot(tongue, abuse)}`
+${siteFoot(locale, abuse)}`
 }
 
 /** Where orders of the test shop are paid, or not. Plain forms: they need no script. */
 export function fakePayContent(
   { id, plan, state }: Purchase,
   { abuse }: PageFacts,
-  tongue: Tongue,
+  locale: Locale,
 ): Markup {
-  return html`${siteTop(tongue, 'plans')}
+  return html`${siteTop(locale, 'plans')}
 <main id="main" lang="en" dir="ltr">
 <h1>Test payment</h1>
 ${TEST_SHOP}
@@ -105,7 +105,7 @@ ${TEST_SHOP}
 ${choices(id, priceText(plan), state)}
 </section>
 </main>
-${siteFoot(tongue, abuse)}`
+${siteFoot(locale, abuse)}`
 }
 
 function choices(id: string, price: string, state: Purchase['state']): Markup {

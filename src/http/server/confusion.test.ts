@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
+import { type App, startApp } from '../../../test/app.ts'
 import {
   type Asked,
   ask,
@@ -10,22 +11,21 @@ import {
   postJson,
   refusalFault,
 } from '../../../test/ask.ts'
-import { type House, openHouse } from '../../../test/app.ts'
 import { openKeyRing } from '../../../test/keys.ts'
 import { refusalsOf } from '../api/openapi.ts'
-import type { Route } from './route.ts'
 import { routes } from '../routes.ts'
+import type { Route } from './route.ts'
 import { status } from './status.ts'
 
-let house: House
+let app: App
 let key: Record<string, string>
 beforeAll(async () => {
-  house = await openHouse({ env: { MAYFLY_ADDRESS_COOLDOWN: '0s' } })
-  const ring = await openKeyRing(house)
+  app = await startApp({ env: { MAYFLY_ADDRESS_COOLDOWN: '0s' } })
+  const ring = await openKeyRing(app)
   key = (await ring.issue()).headers
   await ring.close()
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
 /** Values that have confused somebody's server. Each is put where every parameter of every route is due. */
 const TEXTS = [
@@ -149,7 +149,7 @@ const JSON_VALUES = [
 async function honest(route: Route): Promise<Record<string, string>> {
   const names = Object.keys(route.input.properties)
   const needed: Record<string, string> = {}
-  if (names.includes('token')) needed['token'] = (await house.session()).token
+  if (names.includes('token')) needed['token'] = (await app.session()).token
   if (names.includes('id')) needed['id'] = '1'
   if (names.includes('index')) needed['index'] = '0'
   return needed
@@ -160,7 +160,7 @@ async function send(
   params: Record<string, string>,
   encoding: Encoding,
 ): Promise<Asked> {
-  const url = `${house.url}${route.path}`
+  const url = `${app.url}${route.path}`
   if (route.method === 'POST') return await post(url, params, encoding)
   const whole = `${url}?${new URLSearchParams(params)}`
   if (route.path === '/api/events' && (await opens(whole))) return STREAM
@@ -199,7 +199,7 @@ function gist({ status: number, body }: Asked): unknown {
 /** So that the next one can ask for the same address. */
 async function undo(route: Route, asked: Asked): Promise<void> {
   if (route.path !== '/api/create-session' || asked.status !== 200) return
-  await post(`${house.url}/api/delete-session`, { token: String(asked.body['token']) })
+  await post(`${app.url}/api/delete-session`, { token: String(asked.body['token']) })
 }
 
 const asking = routes.filter(({ path, reader }) => reader || path.startsWith('/api/'))
@@ -233,7 +233,7 @@ for (const route of asking) {
         for (const value of JSON_VALUES) {
           const others = Object.entries(rest).map(([key, text]) => `"${key}":"${text}",`)
           const body = `{${others.join('')}"${name}":${value}}`
-          const asked = await postJson(`${house.url}${route.path}`, body)
+          const asked = await postJson(`${app.url}${route.path}`, body)
           check(route, asked, body.slice(0, 200))
           await undo(route, asked)
         }
@@ -243,7 +243,7 @@ for (const route of asking) {
 }
 
 describe('bodies', () => {
-  const url = () => `${house.url}/api/create-session`
+  const url = () => `${app.url}/api/create-session`
 
   for (const [name, body, expected] of [
     [
@@ -268,8 +268,8 @@ describe('bodies', () => {
   }
 
   test('a body on GET is ignored', async () => {
-    const { token, email } = await house.session()
-    const asked = await askFrom(house.httpPort, '127.0.0.1', {
+    const { token, email } = await app.session()
+    const asked = await askFrom(app.httpPort, '127.0.0.1', {
       path: `/api/check-mail?token=${token}`,
       headers: { 'content-type': 'application/json' },
       body: '{"token":"x"}',
@@ -278,7 +278,7 @@ describe('bodies', () => {
   })
 
   test('nothing of all this has reached a prototype of the server', async () => {
-    const { body } = await ask(`${house.url}/api/domains`)
+    const { body } = await ask(`${app.url}/api/domains`)
     assert.deepEqual(Object.keys(body), ['status', 'domains', 'gmail_accounts'])
     assert.equal(({} as { polluted?: unknown }).polluted, undefined)
   })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
+import { type App, startApp } from '../../../test/app.ts'
 import { ask } from '../../../test/ask.ts'
-import { type House, openHouse } from '../../../test/app.ts'
 import { openKeyRing } from '../../../test/keys.ts'
 
 const PAGE = 'https://page.test'
@@ -37,19 +37,19 @@ for (const [setting, allowed, forbidden] of [
   ['*', [PAGE, 'https://evil.test', 'null'], []],
 ] as const) {
   describe(`MAYFLY_READER_ORIGINS=${setting}`, () => {
-    let house: House
+    let app: App
     let key: string
     beforeAll(async () => {
-      house = await openHouse({ env: { MAYFLY_READER_ORIGINS: setting } })
-      const ring = await openKeyRing(house)
+      app = await startApp({ env: { MAYFLY_READER_ORIGINS: setting } })
+      const ring = await openKeyRing(app)
       key = (await ring.issue()).secret
       await ring.close()
     })
-    afterAll(() => house.stop())
+    afterAll(() => app.stop())
 
     for (const origin of allowed) {
       test(`${origin} may read every answer, without credentials`, async () => {
-        for (const [name, { headers }] of await answers({ url: house.url, key }, origin)) {
+        for (const [name, { headers }] of await answers({ url: app.url, key }, origin)) {
           assert.equal(headers.get('access-control-allow-origin'), origin, name)
           assert.equal(headers.get('access-control-allow-credentials'), null, name)
           assert.equal(headers.get('vary'), 'Origin', name)
@@ -63,7 +63,7 @@ for (const [setting, allowed, forbidden] of [
 
     for (const origin of forbidden) {
       test(`${origin} may read none`, async () => {
-        for (const [name, { headers }] of await answers({ url: house.url, key }, origin)) {
+        for (const [name, { headers }] of await answers({ url: app.url, key }, origin)) {
           assert.equal(headers.get('access-control-allow-origin'), null, name)
         }
       })
@@ -71,13 +71,13 @@ for (const [setting, allowed, forbidden] of [
 
     test('the open interface is for all', async () => {
       for (const path of ['/api/domains', '/api/plans']) {
-        const { headers } = await ask(`${house.url}${path}`, { headers: { origin: 'null' } })
+        const { headers } = await ask(`${app.url}${path}`, { headers: { origin: 'null' } })
         assert.equal(headers.get('access-control-allow-origin'), '*', path)
       }
     })
 
     test('a preflight names the headers that keys travel in', async () => {
-      const { headers } = await ask(`${house.url}/emails`, { method: 'OPTIONS' })
+      const { headers } = await ask(`${app.url}/emails`, { method: 'OPTIONS' })
       const list = headers.get('access-control-allow-headers')?.split(', ') ?? []
       for (const name of ['APIKey', 'X-API-Key', 'Authorization', 'If-None-Match']) {
         assert.ok(list.includes(name), name)

@@ -1,4 +1,4 @@
-import type { Answer } from './response.ts'
+import type { HttpResponse } from './response.ts'
 
 const EXPOSED = [
   'ETag',
@@ -14,17 +14,17 @@ const EXPOSED = [
 ].join(', ')
 
 type Share = (
-  answer: Answer,
+  answer: HttpResponse,
   origin: string | undefined,
   /** Headers that it has besides. */
   told?: Record<string, string>,
-) => Answer
+) => HttpResponse
 
 /**
- * What a page elsewhere may read of an answer. The open interface is for all, see answer.ts. The paid one is for the
+ * What a page elsewhere may read of an answer. The open interface is for all, see response.ts. The paid one is for the
  * origins that the operator names, `*` for all of them: a key in a page is a key given away.
  */
-export function sharing(reader: boolean, origins: readonly string[]): Share {
+export function cors(reader: boolean, origins: readonly string[]): Share {
   if (!reader) {
     return (answer, _origin, told) =>
       told ? { ...answer, headers: { ...answer.headers, ...told } } : answer

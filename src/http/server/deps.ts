@@ -1,61 +1,61 @@
 import type { Log } from '../../core/log.ts'
 import type { Plan } from '../../core/plan.ts'
 import type { Lifetimes, MailboxLimits } from '../../core/session.ts'
-import type { FiledAccount } from '../../service/sessions/accounts.ts'
+import type { ReadinessDeps } from '../../service/background/readiness.ts'
+import type { ChargeDeps } from '../../service/keys/charge.ts'
+import type { RollDeps } from '../../service/keys/keys.ts'
+import type { UsageDeps } from '../../service/keys/usage.ts'
 import type { AttachmentDeps } from '../../service/mail/attachments.ts'
-import type { AwaitEmailsNeeds, ReaderPool } from '../../service/mail/emails.ts'
-import type { ChargeNeeds } from '../../service/keys/charge.ts'
-import type { CheckoutNeeds } from '../../service/shop/checkout.ts'
-import type { ClaimNeeds } from '../../service/shop/claim.ts'
-import type { CreateSessionNeeds } from '../../service/sessions/create-session.ts'
-import type { DeleteMailNeeds } from '../../service/mail/delete-mail.ts'
-import type { EndSessionNeeds } from '../../service/sessions/end-session.ts'
-import type { ExtendSessionNeeds } from '../../service/sessions/extend-session.ts'
-import type { ForceLookNeeds, AwaitMailNeeds, ListMailNeeds } from '../../service/mail/check-mail.ts'
-import type { RollNeeds } from '../../service/keys/keys.ts'
+import type { AwaitMailDeps, ForceLookDeps, ListMailDeps } from '../../service/mail/check-mail.ts'
+import type { CodeLookDeps } from '../../service/mail/code-lookup.ts'
+import type { DeleteMailDeps } from '../../service/mail/delete-mail.ts'
+import type { AwaitEmailsDeps, ReaderPool } from '../../service/mail/emails.ts'
+import type { MailEventsDeps } from '../../service/mail/events.ts'
 import type { LargeReads } from '../../service/mail/large-reads.ts'
-import type { CodeLookNeeds } from '../../service/mail/code-lookup.ts'
-import type { MailEventsNeeds } from '../../service/mail/events.ts'
 import type { ParsedMailDeps } from '../../service/mail/parsed-mail.ts'
-import type { PayFakeNeeds } from '../../service/shop/pay-fake.ts'
-import type { HearPaymentNeeds } from '../../service/shop/payment-notice.ts'
-import type { RateNeeds } from '../../service/rates.ts'
-import type { FindMailNeeds, ReadMailNeeds } from '../../service/mail/read-mail.ts'
-import type { ReadinessNeeds } from '../../service/background/readiness.ts'
-import type { SharedPollNeeds } from '../../service/mail/shared-poll.ts'
-import type { UsageNeeds } from '../../service/keys/usage.ts'
-import type { Answers } from './response-cache.ts'
+import type { FindMailDeps, ReadMailDeps } from '../../service/mail/read-mail.ts'
+import type { SharedPollDeps } from '../../service/mail/shared-poll.ts'
+import type { RateDeps } from '../../service/rates.ts'
+import type { FiledAccount } from '../../service/sessions/accounts.ts'
+import type { CreateSessionDeps } from '../../service/sessions/create-session.ts'
+import type { EndSessionDeps } from '../../service/sessions/end-session.ts'
+import type { ExtendSessionDeps } from '../../service/sessions/extend-session.ts'
+import type { CheckoutDeps } from '../../service/shop/checkout.ts'
+import type { ClaimDeps } from '../../service/shop/claim.ts'
+import type { PayFakeDeps } from '../../service/shop/pay-fake.ts'
+import type { HearPaymentDeps } from '../../service/shop/payment-notice.ts'
 import type { BuiltPage } from '../pages/built-page.ts'
 import type { ConnectionSlots } from './connection-limit.ts'
-import type { Outgoing } from './send-budget.ts'
-import type { Waiting } from './long-poll-limit.ts'
+import type { LongPollLimit } from './long-poll-limit.ts'
+import type { ResponseCache } from './response-cache.ts'
+import type { SendBudget } from './send-budget.ts'
 
-type ServiceNeeds = AttachmentDeps &
-  AwaitEmailsNeeds &
-  AwaitMailNeeds &
-  ChargeNeeds &
-  CheckoutNeeds &
-  ClaimNeeds &
-  CreateSessionNeeds &
-  DeleteMailNeeds &
-  EndSessionNeeds &
-  ExtendSessionNeeds &
-  FindMailNeeds &
-  ForceLookNeeds &
-  HearPaymentNeeds &
-  ListMailNeeds &
-  MailEventsNeeds &
-  PayFakeNeeds &
-  RateNeeds &
-  ReadMailNeeds &
-  ReadinessNeeds &
-  RollNeeds &
-  UsageNeeds
+type ServiceDeps = AttachmentDeps &
+  AwaitEmailsDeps &
+  AwaitMailDeps &
+  ChargeDeps &
+  CheckoutDeps &
+  ClaimDeps &
+  CreateSessionDeps &
+  DeleteMailDeps &
+  EndSessionDeps &
+  ExtendSessionDeps &
+  FindMailDeps &
+  ForceLookDeps &
+  HearPaymentDeps &
+  ListMailDeps &
+  MailEventsDeps &
+  PayFakeDeps &
+  RateDeps &
+  ReadMailDeps &
+  ReadinessDeps &
+  RollDeps &
+  UsageDeps
 
 /** The parts of the house that this door stands on. */
-export interface HttpNeeds
+export interface HttpDeps
   extends Omit<
-      ServiceNeeds,
+      ServiceDeps,
       | keyof Rules
       | 'attachments'
       | 'bus'
@@ -69,8 +69,8 @@ export interface HttpNeeds
     Pick<ParsedMailDeps, 'parse'> {
   /** What else reads large mails in this thread shares it. */
   largeReads?: LargeReads
-  store: ServiceNeeds['store'] & ParsedMailDeps['store'] & CodeLookNeeds['store']
-  bus: ServiceNeeds['bus'] & SharedPollNeeds['bus']
+  store: ServiceDeps['store'] & ParsedMailDeps['store'] & CodeLookDeps['store']
+  bus: ServiceDeps['bus'] & SharedPollDeps['bus']
   connections: ConnectionSlots
   /** Prometheus text of the whole process. */
   metrics(): Promise<string>
@@ -114,7 +114,7 @@ export interface Quiet {
 }
 
 /** Settings that routes read. */
-export interface Rules extends Pick<CreateSessionNeeds, 'lives' | 'cooldownMs' | 'accountRules'> {
+export interface Rules extends Pick<CreateSessionDeps, 'lives' | 'cooldownMs' | 'accountRules'> {
   mailbox: MailboxLimits
   quiet: Quiet
   /** So long an answer waits for what is read out of a mail besides its text. */
@@ -134,16 +134,16 @@ export interface Rules extends Pick<CreateSessionNeeds, 'lives' | 'cooldownMs' |
   checksSenders: boolean
 }
 
-export interface RouteNeeds
-  extends Omit<HttpNeeds, 'config' | 'largeReads' | 'parse'>,
+export interface RouteDeps
+  extends Omit<HttpDeps, 'config' | 'largeReads' | 'parse'>,
     Rules,
     Pick<
-      ServiceNeeds,
+      ServiceDeps,
       'attachments' | 'codes' | 'largeReads' | 'parsed' | 'mailboxPolls' | 'readerPolls'
     > {
-  answers: Answers
-  outgoing: Outgoing
-  waiting: Waiting
+  answers: ResponseCache
+  outgoing: SendBudget
+  waiting: LongPollLimit
   /** We stop soon: nothing that lasts is begun, and no connection is kept. */
   draining(): boolean
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import type { Session } from '../../core/session.ts'
 import { Problem } from '../../core/problem.ts'
+import type { Session } from '../../core/session.ts'
 
 /** Weak, because the same state may be written in other words. The id is in it: a revived session counts from 1 again. */
 export function mailboxTag({ id, version }: Session): string {

@@ -1,14 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../../core/problem.ts'
 import { takeRate } from '../../service/rates.ts'
-import { type Answer, empty } from './response.ts'
+import { cors } from './cors.ts'
+import { empty, type HttpResponse } from './response.ts'
 import type { Route } from './route.ts'
 import { pathOf, refuse, type Serving } from './serve.ts'
-import { sharing } from './cors.ts'
 import { writeAnswer } from './write.ts'
 
 /** What no route answers: an unknown path, a method that a known path has not, and the browsers' preflight. */
-export function serveRest(serving: Serving) {
+export function serveFallback(serving: Serving) {
   const places = placesOf(serving.routes)
 
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
@@ -16,11 +16,11 @@ export function serveRest(serving: Serving) {
     const { raw } = request
     const path = pathOf(raw)
     const place = places.find(({ pattern }) => pattern.test(path))
-    const share = sharing(place?.reader ?? false, serving.needs.readerOrigins)
-    const dress = (bare: Answer) => share(bare, raw.headers.origin)
+    const share = cors(place?.reader ?? false, serving.deps.readerOrigins)
+    const dress = (bare: HttpResponse) => share(bare, raw.headers.origin)
     try {
       const client = serving.clientOf(raw)
-      if (client !== undefined) await takeRate(serving.needs, 'request', client)
+      if (client !== undefined) await takeRate(serving.deps, 'request', client)
       // A path whose parameter cannot be read has found no route either, also with the right method.
       if (!place || place.methods.includes(raw.method ?? '')) {
         throw new Problem('not_found', 'There is nothing at this path.')
@@ -30,7 +30,7 @@ export function serveRest(serving: Serving) {
         reply.raw.setHeader('allow', allow)
         throw new Problem('method_not_allowed', `Use ${allow}.`)
       }
-      if (serving.needs.draining()) reply.raw.shouldKeepAlive = false
+      if (serving.deps.draining()) reply.raw.shouldKeepAlive = false
       await writeAnswer(reply.raw, dress(preflight(allow)))
     } catch (error) {
       await refuse(serving, request, { response: reply.raw, error, dress })
@@ -52,7 +52,7 @@ function placesOf(routes: readonly Route[]): Place[] {
   }))
 }
 
-const ASKABLE = [
+const ALLOWED_HEADERS = [
   'Authorization',
   'Content-Type',
   'If-None-Match',
@@ -63,11 +63,11 @@ const ASKABLE = [
   'Idempotency-Key',
 ].join(', ')
 
-function preflight(allow: string): Answer {
+function preflight(allow: string): HttpResponse {
   return empty(204, {
     allow,
     'access-control-allow-methods': allow,
-    'access-control-allow-headers': ASKABLE,
+    'access-control-allow-headers': ALLOWED_HEADERS,
     'access-control-max-age': '86400',
   })
 }

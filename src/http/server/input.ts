@@ -7,7 +7,7 @@ export type Values = ReadonlyMap<string, unknown>
 
 export const NO_VALUES: Values = new Map()
 
-export interface Given {
+interface Given {
   /** The parameters of the path. */
   path: Values
   query: Values

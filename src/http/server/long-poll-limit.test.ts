@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { Problem } from '../../core/problem.ts'
-import { countWaiting } from './long-poll-limit.ts'
+import { openLongPollLimit } from './long-poll-limit.ts'
 
 const overloaded = (error: unknown) => error instanceof Problem && error.code === 'overloaded'
 
@@ -9,7 +9,7 @@ const overloaded = (error: unknown) => error instanceof Problem && error.code ==
 const from = (client?: string) => ({ client, throwIfClosed: () => {}, onClose: () => {} })
 
 test('a mailbox holds so many waits and no more, until one leaves', () => {
-  const waiting = countWaiting({ all: 10, client: 10, mailbox: 2 })
+  const waiting = openLongPollLimit({ all: 10, client: 10, mailbox: 2 })
   const leave = waiting.enter(1, from())
   waiting.enter(1, from())
   assert.throws(() => waiting.enter(1, from()), overloaded)
@@ -19,7 +19,7 @@ test('a mailbox holds so many waits and no more, until one leaves', () => {
 })
 
 test('an address holds so many over all mailboxes; one that nobody counts does not', () => {
-  const waiting = countWaiting({ all: 10, client: 2, mailbox: 10 })
+  const waiting = openLongPollLimit({ all: 10, client: 2, mailbox: 10 })
   waiting.enter(1, from('192.0.2.1'))
   waiting.enter(2, from('192.0.2.1'))
   assert.throws(() => waiting.enter(3, from('192.0.2.1')), overloaded)
@@ -28,7 +28,7 @@ test('an address holds so many over all mailboxes; one that nobody counts does n
 })
 
 test('all together hold so many', () => {
-  const waiting = countWaiting({ all: 2, client: 10, mailbox: 10 })
+  const waiting = openLongPollLimit({ all: 2, client: 10, mailbox: 10 })
   const leave = waiting.enter(1, from('a'))
   waiting.enter(2, from('b'))
   assert.throws(() => waiting.enter(3, from('c')), overloaded)
@@ -37,7 +37,7 @@ test('all together hold so many', () => {
 })
 
 test('leaving twice gives back once', () => {
-  const waiting = countWaiting({ all: 2, client: 10, mailbox: 10 })
+  const waiting = openLongPollLimit({ all: 2, client: 10, mailbox: 10 })
   const leave = waiting.enter(1, from())
   waiting.enter(2, from())
   leave()
@@ -47,7 +47,7 @@ test('leaving twice gives back once', () => {
 })
 
 test('a response that is closed gives back, once, and one that was closed before takes nothing', () => {
-  const waiting = countWaiting({ all: 1, client: 1, mailbox: 1 })
+  const waiting = openLongPollLimit({ all: 1, client: 1, mailbox: 1 })
   let close = () => {}
   const onClose = (release: () => void) => {
     close = release

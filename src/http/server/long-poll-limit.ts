@@ -2,7 +2,7 @@ import { Problem } from '../../core/problem.ts'
 import { waitingGauge } from './metrics.ts'
 import type { Call } from './route.ts'
 
-export interface Waiting {
+export interface LongPollLimit {
   /**
    * Counts one more open wait or stream of a mailbox, or of a key, until the returned function is called or the response is
    * closed, whichever comes first. Refuses when there are too many, and a client that has gone already.
@@ -16,7 +16,7 @@ export interface Waiting {
 const MOST = { all: 10_000, client: 1_000, mailbox: 100 }
 
 /** Each open wait holds a socket and timers: no one mailbox and no one address may hold them all. */
-export function countWaiting(most = MOST): Waiting {
+export function openLongPollLimit(most = MOST): LongPollLimit {
   const held = new Map<string, number>()
   let all = 0
 

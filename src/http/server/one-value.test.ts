@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
+import { type App, startApp } from '../../../test/app.ts'
 import { type Asked, ask, type Encoding, postJson, refusalFault } from '../../../test/ask.ts'
-import { type House, openHouse } from '../../../test/app.ts'
 import { openKeyRing } from '../../../test/keys.ts'
-import { isInPath, type Route } from './route.ts'
 import { routes } from '../routes.ts'
+import { isInPath, type Route } from './route.ts'
 
-let house: House
+let app: App
 let key: Record<string, string>
 beforeAll(async () => {
-  house = await openHouse()
-  const ring = await openKeyRing(house)
+  app = await startApp()
+  const ring = await openKeyRing(app)
   key = (await ring.issue()).headers
   await ring.close()
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
 const FORMS: readonly Encoding[] = ['query', 'form', 'multipart']
 
@@ -45,13 +45,13 @@ const MANY_IN_JSON: readonly [string, (name: string) => string][] = [
 
 /** What a route needs beside the parameter in question. */
 async function others(route: Route, name: string): Promise<[string, string][]> {
-  const token = (await house.session()).token
+  const token = (await app.session()).token
   const known = { token, id: '1', index: '0', plan: 'starter' }
   return Object.entries(known).filter(([key]) => key !== name && key in route.input.properties)
 }
 
 async function send(route: Route, pairs: Pairs, encoding: Encoding): Promise<Asked> {
-  const url = `${house.url}${route.path}`
+  const url = `${app.url}${route.path}`
   const form = new URLSearchParams(pairs.map(([name, value]) => [name, value]))
   const signal = AbortSignal.timeout(20_000)
   if (encoding === 'query') {
@@ -90,7 +90,7 @@ for (const route of routes.filter(({ refuse }) => !refuse)) {
         test(`${shape} in JSON: 400`, async () => {
           const rest = (await others(route, name)).map(([key, text]) => `"${key}":"${text}",`)
           const body = `{${rest.join('')}${make(name)}}`
-          checkNamed(await postJson(`${house.url}${route.path}`, body), name, body)
+          checkNamed(await postJson(`${app.url}${route.path}`, body), name, body)
         })
       }
     })
@@ -108,7 +108,7 @@ describe('names that mean nothing here', () => {
     'prefix]=x',
   ]) {
     test(`${text} is ignored`, async () => {
-      const asked = await ask(`${house.url}/api/create-session?${text}`, { method: 'POST' })
+      const asked = await ask(`${app.url}/api/create-session?${text}`, { method: 'POST' })
       assert.equal(asked.status, 200, asked.text)
     })
   }

@@ -1,5 +1,5 @@
 import { hasCode, Problem, type ProblemCode } from '../../core/problem.ts'
-import { type Answer, json } from './response.ts'
+import { type HttpResponse, json } from './response.ts'
 import { status } from './status.ts'
 
 interface RefusalBody {
@@ -13,7 +13,7 @@ interface RefusalBody {
 export function refusal(
   { code, message, retryAfter }: Problem,
   requestId: string,
-): Answer<RefusalBody> {
+): HttpResponse<RefusalBody> {
   const body: RefusalBody = { status: 'error', message, code, request_id: requestId }
   const headers: Record<string, string> = { 'x-request-id': requestId }
   const wait = retryAfter ?? (status[code] === 503 ? 1 : undefined)

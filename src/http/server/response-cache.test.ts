@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { readyJson } from './response.ts'
-import { keepAnswers } from './response-cache.ts'
+import { openResponseCache } from './response-cache.ts'
 
 const made = (text: string) => {
   const answer = readyJson(text, {})
@@ -9,7 +9,7 @@ const made = (text: string) => {
 }
 
 test('an answer is found under its version and no other', () => {
-  const answers = keepAnswers(100_000)
+  const answers = openResponseCache(100_000)
   const { answer, bytes } = made('one')
   answers.keep('a', 1, { answer, bytes })
   assert.equal(answers.find('a', 1), answer)
@@ -22,7 +22,7 @@ test('an answer is found under its version and no other', () => {
 })
 
 test('a newer answer takes the place of an older one', () => {
-  const answers = keepAnswers(100_000)
+  const answers = openResponseCache(100_000)
   answers.keep(7, 1, made('old'))
   const young = made('young')
   answers.keep(7, 2, young)
@@ -32,7 +32,7 @@ test('a newer answer takes the place of an older one', () => {
 
 test('what was asked for last is kept, the rest is forgotten, and never more than the bytes allow', () => {
   const maxBytes = 40_000
-  const answers = keepAnswers(maxBytes)
+  const answers = openResponseCache(maxBytes)
   const wanted = made('wanted')
   answers.keep('wanted', 1, wanted)
   const sizes = new Map<number, number>()

@@ -1,18 +1,18 @@
-import type { Answer } from './response.ts'
+import type { HttpResponse } from './response.ts'
 
 /** An answer that has been made once, good as long as its mailbox has this version. */
 interface KeptAnswer {
   version: Version
-  answer: Answer<never>
+  answer: HttpResponse<never>
 }
 
 type Key = string | number
 type Version = string | number
 
-export interface Answers {
+export interface ResponseCache {
   /** Undefined unless one was kept for exactly this version. */
-  find(key: Key, version: Version): Answer<never> | undefined
-  keep(key: Key, version: Version, made: { answer: Answer<never>; bytes: number }): void
+  find(key: Key, version: Version): HttpResponse<never> | undefined
+  keep(key: Key, version: Version, made: { answer: HttpResponse<never>; bytes: number }): void
 }
 
 // What an entry costs beside the body, roughly.
@@ -22,7 +22,7 @@ const ENTRY_BYTES = 500
  * The answers that were asked for last, within a number of bytes. Two halves instead of a strict order: what is asked for
  * moves to the young half, and when that is full the old half is forgotten. A hit in the young half moves nothing.
  */
-export function keepAnswers(maxBytes: number): Answers {
+export function openResponseCache(maxBytes: number): ResponseCache {
   let young = new Map<Key, KeptAnswer & { bytes: number }>()
   let old = new Map<Key, KeptAnswer & { bytes: number }>()
   let youngBytes = 0

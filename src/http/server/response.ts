@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 
 /** What goes back over the wire. `shape` exists for the compiler only: the type that the body was made from. */
-export interface Answer<T = unknown> {
+export interface HttpResponse<T = unknown> {
   status: number
   headers: Record<string, string>
   body: string | Uint8Array | Readable | undefined
@@ -31,7 +31,7 @@ const JSON_HEADERS = {
 }
 
 /** JSON that nobody on the way may keep. */
-export function json<T>(value: T, headers: Record<string, string> = {}): Answer<T> {
+export function json<T>(value: T, headers: Record<string, string> = {}): HttpResponse<T> {
   return { status: 200, headers: { ...JSON_HEADERS, ...headers }, body: JSON.stringify(value) }
 }
 
@@ -42,36 +42,36 @@ export function json<T>(value: T, headers: Record<string, string> = {}): Answer<
 export function readyJson(
   value: unknown,
   headers: Record<string, string>,
-): Answer<never> & { body: string } {
+): HttpResponse<never> & { body: string } {
   const body = Buffer.from(JSON.stringify(value)).toString('latin1')
   const all = { ...JSON_HEADERS, ...headers, 'content-length': String(body.length) }
   return { status: 200, headers: all, body, bytewise: true }
 }
 
-export function success<T extends object>(value: T): Answer<{ status: 'success' } & T> {
+export function success<T extends object>(value: T): HttpResponse<{ status: 'success' } & T> {
   return json({ status: 'success' as const, ...value })
 }
 
 /** A body that is not JSON. */
 export function file(
   type: string,
-  body: Answer['body'],
+  body: HttpResponse['body'],
   headers: Record<string, string> = {},
-): Answer {
+): HttpResponse {
   return { status: 200, headers: { ...GUARD, 'content-type': type, ...headers }, body }
 }
 
 /** A body that is not JSON, for pages elsewhere too, and kept by nobody on the way. */
 export function privateFile(
   type: string,
-  body: Answer['body'],
+  body: HttpResponse['body'],
   headers: Record<string, string>,
-): Answer {
+): HttpResponse {
   return file(type, body, { ...SHARED, 'cache-control': 'no-store', ...headers })
 }
 
 /** An answer without a body. */
-export function empty(status: number, headers: Record<string, string>): Answer<never> {
+export function empty(status: number, headers: Record<string, string>): HttpResponse<never> {
   return {
     status,
     headers: { ...GUARD, ...SHARED, 'cache-control': 'no-store', ...headers },

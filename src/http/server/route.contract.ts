@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
+import type { App } from '../../../test/app.ts'
 import { ask, askFrom, readAnswer, refusalFault, speak } from '../../../test/ask.ts'
-import type { House } from '../../../test/app.ts'
-import type { Route } from './route.ts'
 import { routes } from '../routes.ts'
+import type { Route } from './route.ts'
 
 /** Beside the house's own: a proxy whose word counts, so that rates can be seen without leaving loopback. */
 export const PROXY = '127.0.0.2'
@@ -25,11 +25,11 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH']
  */
 export function sharedAnswers(
   route: Route,
-  house: () => House,
+  app: () => App,
   keyHeaders: () => Promise<Record<string, string>> = async () => ({}),
 ): void {
   const { method, path, reader = false, rawBody = false } = route
-  const url = () => `${house().url}${path}`
+  const url = () => `${app().url}${path}`
   const right = routes
     .filter((other) => other.path === path)
     .flatMap((other) => (other.method === 'GET' ? ['GET', 'HEAD'] : [other.method]))
@@ -72,7 +72,7 @@ export function sharedAnswers(
       short.toUpperCase(),
     ]) {
       test(`${near} is another path`, async () => {
-        const asked = await askFrom(house().httpPort, '127.0.0.1', { path: near })
+        const asked = await askFrom(app().httpPort, '127.0.0.1', { path: near })
         assert.deepEqual([asked.status, asked.body['code']], [404, 'not_found'])
         assert.equal(refusalFault(asked), undefined)
       })
@@ -81,7 +81,7 @@ export function sharedAnswers(
 
   if (method === 'POST') describe('413', () => sizeAnswers(url))
   if (method === 'POST' && !rawBody) bodyAnswers(url, keyHeaders)
-  describe('429', () => rateAnswers(route, house))
+  describe('429', () => rateAnswers(route, app))
 }
 
 const FORM = 'application/x-www-form-urlencoded'
@@ -157,14 +157,14 @@ function bodyAnswers(url: () => string, keyHeaders: () => Promise<Record<string,
 /** More than a burst and what grows back meanwhile, on one connection. */
 const FLOOD = 600
 
-function rateAnswers({ method, path, uncounted }: Route, house: () => House): void {
+function rateAnswers({ method, path, uncounted }: Route, app: () => App): void {
   test(
     uncounted ? 'never: it costs no allowance' : 'a flood from one address is held up',
     async () => {
       const client = newClient()
       const request = `${method} ${path} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${client}\r\n`
       const flood = `${`${request}\r\n`.repeat(FLOOD)}${request}Connection: close\r\n\r\n`
-      const heard = await speak(house().httpPort, flood, { from: PROXY })
+      const heard = await speak(app().httpPort, flood, { from: PROXY })
       const refused = heard.split('HTTP/1.1 429 ').slice(1)
       if (uncounted) {
         assert.equal(refused.length, 0)
@@ -176,7 +176,7 @@ function rateAnswers({ method, path, uncounted }: Route, house: () => House): vo
       assert.equal(first.body['code'], 'rate_limited')
 
       const headers = { 'x-forwarded-for': newClient() }
-      const other = await askFrom(house().httpPort, PROXY, { method, path, headers })
+      const other = await askFrom(app().httpPort, PROXY, { method, path, headers })
       assert.notEqual(other.status, 429, 'another address is not held up')
     },
   )

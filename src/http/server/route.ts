@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Static, TObject, TSchema } from 'typebox'
 import type { ApiKey } from '../../core/key.ts'
 import type { Problem, ProblemCode } from '../../core/problem.ts'
-import type { Answer } from './response.ts'
-import type { RouteNeeds } from './deps.ts'
+import type { RouteDeps } from './deps.ts'
+import type { HttpResponse } from './response.ts'
 
 /** One endpoint. The server, the documents and the tests read the same value, so they cannot disagree. */
 export interface Route<I extends TObject = TObject, O extends TSchema = TSchema> {
@@ -17,9 +17,9 @@ export interface Route<I extends TObject = TObject, O extends TSchema = TSchema>
   /** The JSON of a success, or the media type of what is no JSON. */
   output: O | string
   /** Headers that it reads, beside those of `conditional` and `resumable`. */
-  asks?: readonly HeaderField[]
+  requestHeaders?: readonly HeaderField[]
   /** Headers of a success that are its own. */
-  tells?: readonly string[]
+  responseHeaders?: readonly string[]
   /** The refusals of its own, beside those that any request can meet. */
   refusals: readonly ProblemCode[]
   /** Counted by itself, beside the rate of all requests. */
@@ -37,10 +37,10 @@ export interface Route<I extends TObject = TObject, O extends TSchema = TSchema>
   /** The body is no parameters: it is left as it came, for a signature over its bytes. */
   rawBody?: true
   /** Asked before the parameters are looked at: whose key comes with the request. Refuses it if it may not pass. */
-  admit?(needs: RouteNeeds, call: Call): Promise<ApiKey | undefined>
-  handle(input: Static<I>, needs: RouteNeeds, call: Call): Promise<Answer<Static<O>>>
+  authenticate?(deps: RouteDeps, call: Call): Promise<ApiKey | undefined>
+  handle(input: Static<I>, deps: RouteDeps, call: Call): Promise<HttpResponse<Static<O>>>
   /** Where people look: a page in place of the JSON that a refusal is. */
-  refuse?(problem: Problem, needs: RouteNeeds, asked: Asked): Answer
+  refuse?(problem: Problem, deps: RouteDeps, asked: Asked): HttpResponse
 }
 
 /** What is known of any request that is refused. */
@@ -79,7 +79,7 @@ export interface Call {
    * Takes the room that the body needs while it goes out, or refuses. It is done for every answer; a route that has
    * something to give back then does it itself.
    */
-  reserve(body: Answer['body']): void
+  reserve(body: HttpResponse['body']): void
 }
 
 /** A header that a route reads. */

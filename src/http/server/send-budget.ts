@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import { Problem } from '../../core/problem.ts'
-import type { Answer } from './response.ts'
+import type { HttpResponse } from './response.ts'
 
-export interface Outgoing {
+export interface SendBudget {
   /** Counts a large body until its client has taken it or gone. Refuses when too much is under way already. */
-  admit(body: Answer['body'], response: ServerResponse, client: string): void
+  admit(body: HttpResponse['body'], response: ServerResponse, client: string): void
 }
 
 const LARGE = 64 * 1024
@@ -13,7 +13,7 @@ const LARGE = 64 * 1024
  * A body stays in memory until its client has taken it, and some take their time: all of them share one budget, of which
  * nobody has more than a quarter, so that one who takes nothing does not hold up the others.
  */
-export function outgoingBudget(maxBytes: number): Outgoing {
+export function openSendBudget(maxBytes: number): SendBudget {
   const held = new Map<string, number>()
   let bytes = 0
 
@@ -41,7 +41,7 @@ export function outgoingBudget(maxBytes: number): Outgoing {
   }
 }
 
-function sizeOf(body: Answer['body']): number {
+function sizeOf(body: HttpResponse['body']): number {
   if (typeof body === 'string') return body.length
   return body instanceof Uint8Array ? body.byteLength : 0
 }

@@ -3,24 +3,24 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { asError, Problem, StoreAway } from '../../core/problem.ts'
-import type { TellOutage } from '../../service/background/outage.ts'
+import type { ReportOutage } from '../../service/background/outage.ts'
 import { takeRate } from '../../service/rates.ts'
-import type { Answer } from './response.ts'
-import { bearerOf } from './credentials.ts'
 import { readBody, readForm } from './body.ts'
 import type { ClientOf } from './client.ts'
+import { cors } from './cors.ts'
+import { bearerOf } from './credentials.ts'
+import type { RouteDeps } from './deps.ts'
 import { isHangUp } from './hang-up.ts'
 import { inputReader, NO_VALUES, type Values } from './input.ts'
 import { countAnswer } from './metrics.ts'
-import type { RouteNeeds } from './deps.ts'
 import { problemOf, refusal } from './refusal.ts'
+import type { HttpResponse } from './response.ts'
 import { disconnectSignal, onClose, throwIfClosed } from './response-scope.ts'
 import type { Call, Route } from './route.ts'
-import { sharing } from './cors.ts'
 import { hasArrived, writeAnswer, writeEarly } from './write.ts'
 
 export interface Serving {
-  needs: RouteNeeds
+  deps: RouteDeps
   clientOf: ClientOf
   addressOf(request: IncomingMessage): string
   secureOf(request: IncomingMessage): boolean
@@ -29,28 +29,28 @@ export interface Serving {
   /** Aborted when the client disconnects or we stop. */
   waitSignalOf(response: ServerResponse): AbortSignal
   /** Tells the log that the store is away. */
-  tellOutage: TellOutage
+  reportOutage: ReportOutage
   requestId(): string
   routes: readonly Route[]
 }
 
 /** The function that answers every request for this route. */
 export function serveRoute(serving: Serving, route: Route) {
-  const { needs, clientOf, addressOf, secureOf, isOwnRequest, waitSignalOf } = serving
+  const { deps, clientOf, addressOf, secureOf, isOwnRequest, waitSignalOf } = serving
   const read = inputReader(route.input)
   const takesPath = route.path.includes('{')
-  const share = sharing(route.reader ?? false, needs.readerOrigins)
+  const share = cors(route.reader ?? false, deps.readerOrigins)
 
   async function answer(
     request: FastifyRequest,
     response: ServerResponse,
     tell: Call['tell'],
-  ): Promise<Answer> {
+  ): Promise<HttpResponse> {
     const { raw } = request
     const body = request.body instanceof Buffer ? request.body : NO_BYTES
     checkHost(raw)
     const client = clientOf(raw)
-    if (client !== undefined) await takeRates(needs, route, client)
+    if (client !== undefined) await takeRates(deps, route, client)
     let input: Static<Route['input']> = {}
     let reserved = false
     const call: Call = {
@@ -69,19 +69,19 @@ export function serveRoute(serving: Serving, route: Route) {
       key: undefined,
       reserve(going) {
         throwIfClosed(response)
-        if (!reserved) needs.outgoing.admit(going, response, client ?? holderOf(call.key, input))
+        if (!reserved) deps.outgoing.admit(going, response, client ?? holderOf(call.key, input))
         reserved = true
       },
     }
     // No await where there is nothing to wait for: a poll is answered from memory.
-    if (route.admit) call.key = await route.admit(needs, call)
+    if (route.authenticate) call.key = await route.authenticate(deps, call)
     input = read({
       path: takesPath ? pathValues(request.params) : NO_VALUES,
       query: queryOf(raw),
       body: route.rawBody || body.length === 0 ? NO_VALUES : await bodyOf(raw, body),
       bearer: bearerOf(raw.headers.authorization),
     })
-    const made = await route.handle(input, needs, call)
+    const made = await route.handle(input, deps, call)
     call.reserve(made.body)
     return made
   }
@@ -89,18 +89,18 @@ export function serveRoute(serving: Serving, route: Route) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     reply.hijack()
     let told: (() => Record<string, string>) | undefined
-    const dress = (bare: Answer) => share(bare, request.raw.headers.origin, told?.())
+    const dress = (bare: HttpResponse) => share(bare, request.raw.headers.origin, told?.())
     try {
       const made = await answer(request, reply.raw, (make) => {
         told = make
       })
       countAnswer(route.path, made.status)
-      if (needs.draining()) reply.raw.shouldKeepAlive = false
+      if (deps.draining()) reply.raw.shouldKeepAlive = false
       await writeAnswer(reply.raw, dress(made))
     } catch (error) {
       const { headers } = request.raw
       const write: Refusing['write'] = (problem, requestId) =>
-        route.refuse?.(problem, needs, { headers, requestId }) ?? refusal(problem, requestId)
+        route.refuse?.(problem, deps, { headers, requestId }) ?? refusal(problem, requestId)
       await refuse(serving, request, { response: reply.raw, error, dress, write })
     }
   }
@@ -117,14 +117,14 @@ interface Refusing {
   response: ServerResponse
   error: unknown
   /** Puts on what every answer of this route has. */
-  dress?(bare: Answer): Answer
+  dress?(bare: HttpResponse): HttpResponse
   /** JSON, unless the route has a page for it. */
-  write?(problem: Problem, requestId: string): Answer
+  write?(problem: Problem, requestId: string): HttpResponse
 }
 
 /** Tells the caller what is wrong with the request, and the log what is wrong with us. */
 export async function refuse(
-  { needs, requestId, tellOutage }: Serving,
+  { deps, requestId, reportOutage }: Serving,
   { raw, routeOptions }: FastifyRequest,
   { response, error, dress = (bare) => bare, write = refusal }: Refusing,
 ): Promise<void> {
@@ -134,9 +134,9 @@ export async function refuse(
   }
   const problem = problemOf(error)
   const id = requestId()
-  if (problem instanceof StoreAway) tellOutage(problem)
+  if (problem instanceof StoreAway) reportOutage(problem)
   if (problem.code === 'internal') {
-    needs.log.error({ err: asError(error), requestId: id, path: pathOf(raw) }, 'a request failed')
+    deps.log.error({ err: asError(error), requestId: id, path: pathOf(raw) }, 'a request failed')
   }
   // In the middle of an answer there is no place for another one.
   if (response.headersSent) response.destroy()
@@ -144,16 +144,16 @@ export async function refuse(
     const answer = dress(write(problem, id))
     countAnswer(routeOptions.url ?? 'none', answer.status)
     // A connection that outlives its last answer would hold up the closing of the door.
-    if (needs.draining()) response.shouldKeepAlive = false
+    if (deps.draining()) response.shouldKeepAlive = false
     if (await hasArrived(raw)) await writeAnswer(response, answer)
     else await writeEarly(raw, response, answer)
   }
 }
 
-async function takeRates(needs: RouteNeeds, route: Route, client: string): Promise<void> {
+async function takeRates(deps: RouteDeps, route: Route, client: string): Promise<void> {
   if (route.uncounted || route.operator) return
-  await takeRate(needs, 'request', client)
-  if (route.rate) await takeRate(needs, route.rate, client)
+  await takeRate(deps, 'request', client)
+  if (route.rate) await takeRate(deps, route.rate, client)
 }
 
 async function bodyOf({ headers }: IncomingMessage, bytes: Buffer): Promise<Values> {

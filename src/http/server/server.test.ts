@@ -7,14 +7,14 @@ import { EMPTY_MAIL } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
 import { OPERATOR } from '../../core/session.ts'
 
-const doors: Door[] = []
+const servers: Door[] = []
 const open = async (options: Parameters<typeof openDoor>[0] = {}) => {
   const door = await openDoor(options)
-  doors.push(door)
+  servers.push(door)
   return door
 }
 afterEach(async () => {
-  for (const door of doors.splice(0)) await door.stop()
+  for (const door of servers.splice(0)) await door.stop()
 })
 
 const session = async (door: Door) =>

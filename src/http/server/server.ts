@@ -1,14 +1,14 @@
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { isLoopback, rangeTest } from '../../core/ip.ts'
 import { Problem } from '../../core/problem.ts'
-import { accountRules } from '../../service/sessions/accounts.ts'
+import { outageReporter } from '../../service/background/outage.ts'
 import { openAttachments } from '../../service/mail/attachments.ts'
-import { openLargeReads } from '../../service/mail/large-reads.ts'
 import { lookForCodes } from '../../service/mail/code-lookup.ts'
-import { outageTeller } from '../../service/background/outage.ts'
+import { openLargeReads } from '../../service/mail/large-reads.ts'
 import { parsedMail } from '../../service/mail/parsed-mail.ts'
 import { openSharedPolls } from '../../service/mail/shared-poll.ts'
-import { keepAnswers } from './response-cache.ts'
+import { accountRules } from '../../service/sessions/accounts.ts'
+import { routes } from '../routes.ts'
 import {
   addressFinder,
   clientFinder,
@@ -17,14 +17,14 @@ import {
   untrustedProxyWarning,
 } from './client.ts'
 import { limitConnections } from './connection-limit.ts'
-import type { HttpConfig, HttpNeeds, Quiet, RouteNeeds, Rules } from './deps.ts'
-import { outgoingBudget } from './send-budget.ts'
+import type { HttpConfig, HttpDeps, Quiet, RouteDeps, Rules } from './deps.ts'
+import { serveFallback } from './fallback.ts'
+import { openLongPollLimit } from './long-poll-limit.ts'
 import { answerParserFault } from './parser-fault.ts'
+import { openResponseCache } from './response-cache.ts'
 import { waitSignals } from './response-scope.ts'
-import { routes } from '../routes.ts'
+import { openSendBudget } from './send-budget.ts'
 import { refuse, type Serving, serveRoute } from './serve.ts'
-import { serveRest } from './fallback.ts'
-import { countWaiting } from './long-poll-limit.ts'
 
 interface HttpOptions {
   host: string
@@ -56,35 +56,35 @@ interface HttpServer {
 }
 
 export async function openHttp(
-  needs: HttpNeeds,
+  deps: HttpDeps,
   { host, port, reusePort, requestMs = 15_000 }: HttpOptions,
 ): Promise<HttpServer> {
-  const { config } = needs
+  const { config } = deps
   let draining = false
   const { trustProxy } = config.http
   const { waitSignalOf, stop } = waitSignals()
-  const { routeDeps, closeLookups } = openRouteDeps(needs, () => draining)
+  const { routeDeps, closeLookups } = openRouteDeps(deps, () => draining)
   const serving: Serving = {
-    needs: routeDeps,
+    deps: routeDeps,
     clientOf: clientFinder(
       trustProxy,
       config.rateLimits,
-      untrustedProxyWarning(needs.log, (address) =>
-        Boolean(needs.connections.hold(`proxy warning ${address}`, 1)),
+      untrustedProxyWarning(deps.log, (address) =>
+        Boolean(deps.connections.hold(`proxy warning ${address}`, 1)),
       ),
     ),
     addressOf: addressFinder(trustProxy),
     isOwnRequest: ownRequestTest(trustProxy),
     secureOf: secureFinder(config.http),
     waitSignalOf,
-    tellOutage: outageTeller(needs.log),
-    requestId: () => Buffer.from(needs.randomBytes(12)).toString('base64url'),
+    reportOutage: outageReporter(deps.log),
+    requestId: () => Buffer.from(deps.randomBytes(12)).toString('base64url'),
     routes,
   }
   const app = buildApp(serving, requestMs)
   const isProxy = rangeTest(trustProxy)
   limitConnections(app.server, {
-    slots: needs.connections,
+    slots: deps.connections,
     isExempt: (ip) => isLoopback(ip) || isProxy(ip),
     requestId: serving.requestId,
   })
@@ -115,28 +115,28 @@ export async function openHttp(
 
 /** What the routes share: queues, caches and budgets of this thread. */
 function openRouteDeps(
-  needs: HttpNeeds,
+  deps: HttpDeps,
   draining: () => boolean,
-): { routeDeps: RouteNeeds; closeLookups(): void } {
-  const { config } = needs
+): { routeDeps: RouteDeps; closeLookups(): void } {
+  const { config } = deps
   const rules = rulesOf(config)
   const { parseDeadlineMs: deadlineMs } = config.http
   const deadline = deadlineMs === undefined ? {} : { deadlineMs }
-  const { largeReads = openLargeReads(deadline) } = needs
-  const parsed = parsedMail({ ...needs, largeReads, ...deadline })
-  const codes = lookForCodes({ ...needs, parsed }, rules)
-  const routeDeps: RouteNeeds = {
-    ...needs,
+  const { largeReads = openLargeReads(deadline) } = deps
+  const parsed = parsedMail({ ...deps, largeReads, ...deadline })
+  const codes = lookForCodes({ ...deps, parsed }, rules)
+  const routeDeps: RouteDeps = {
+    ...deps,
     ...rules,
     parsed,
     codes,
     largeReads,
-    attachments: openAttachments({ ...needs, largeReads }),
-    mailboxPolls: openSharedPolls(needs.bus),
-    readerPolls: openSharedPolls(needs.bus),
-    answers: keepAnswers(KEPT_ANSWER_BYTES),
-    waiting: countWaiting(),
-    outgoing: outgoingBudget(OUTGOING_BYTES),
+    attachments: openAttachments({ ...deps, largeReads }),
+    mailboxPolls: openSharedPolls(deps.bus),
+    readerPolls: openSharedPolls(deps.bus),
+    answers: openResponseCache(KEPT_ANSWER_BYTES),
+    waiting: openLongPollLimit(),
+    outgoing: openSendBudget(OUTGOING_BYTES),
     draining,
   }
   return { routeDeps, closeLookups: codes.close }
@@ -163,7 +163,7 @@ function rulesOf(config: HttpConfig): Rules {
 }
 
 function buildApp(serving: Serving, requestMs: number): FastifyInstance {
-  const rest = serveRest(serving)
+  const rest = serveFallback(serving)
   const app = fastify({
     bodyLimit: MAX_BODY,
     requestTimeout: requestMs,

@@ -3,12 +3,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
-import type { Answer } from './response.ts'
+import type { HttpResponse } from './response.ts'
 
 /** Writes one answer; resolves when nothing is left to write. */
 export async function writeAnswer(
   response: ServerResponse,
-  { status, headers, body, bytewise }: Answer,
+  { status, headers, body, bytewise }: HttpResponse,
 ): Promise<void> {
   if (body instanceof Readable) {
     response.writeHead(status, headers)
@@ -44,7 +44,7 @@ export async function hasArrived(request: IncomingMessage): Promise<boolean> {
 export async function writeEarly(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, headers, body }: Answer,
+  { status, headers, body }: HttpResponse,
 ): Promise<void> {
   response.shouldKeepAlive = false
   const text = String(body ?? '')

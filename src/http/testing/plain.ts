@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
+import type { App } from '../../../test/app.ts'
 import { type Asked, ask } from '../../../test/ask.ts'
-import type { House } from '../../../test/app.ts'
 import type { BuiltPage } from '../pages/built-page.ts'
 import { formProof } from '../pages/plain-guard.ts'
 
@@ -10,9 +10,9 @@ export const NAME = 'mayfly-plain'
 export const holding = (token: string) => ({ cookie: `${NAME}=${token}` })
 
 /** Somebody without scripts at this house. */
-export function plainVisitor(house: () => House) {
+export function plainVisitor(app: () => App) {
   async function get(path: string, headers: Record<string, string> = {}): Promise<Asked> {
-    return await ask(`${house().url}${path}`, { headers })
+    return await ask(`${app().url}${path}`, { headers })
   }
 
   async function send(
@@ -21,7 +21,7 @@ export function plainVisitor(house: () => House) {
     headers: Record<string, string> = {},
   ): Promise<Asked> {
     const body = new URLSearchParams(values)
-    return await ask(`${house().url}${path}`, { method: 'POST', body, headers })
+    return await ask(`${app().url}${path}`, { method: 'POST', body, headers })
   }
 
   return {
@@ -34,9 +34,9 @@ export function plainVisitor(house: () => House) {
     },
     /** A session with this mail in it. */
     async holder(...mails: (string | undefined)[]) {
-      const { email, token } = await house().session()
-      for (const mail of mails) assert.equal(await house().mail(email, mail), 250)
-      const { body } = await ask(`${house().url}/api/check-mail?token=${token}`)
+      const { email, token } = await app().session()
+      for (const mail of mails) assert.equal(await app().mail(email, mail), 250)
+      const { body } = await ask(`${app().url}/api/check-mail?token=${token}`)
       const [{ id } = { id: 0 }] = body['messages'] as { id: number }[]
       return { email, token, id }
     },

@@ -3,7 +3,7 @@ import { type Dovecot, type DovecotOptions, openDovecot } from '../../../test/do
 import { openAccount } from '../account.ts'
 import type { AccountOptions } from '../options.ts'
 import { ANN, PASSWORD, testAccountAt } from './account.ts'
-import { type TestHouse, testHouse } from './fixture.ts'
+import { type ImapFixture, openImapFixture } from './fixture.ts'
 
 /** For one test file: a Dovecot, and accounts of it that are closed after each test. */
 export function dovecotForTests(options: Partial<DovecotOptions> = {}) {
@@ -29,15 +29,15 @@ export function dovecotForTests(options: Partial<DovecotOptions> = {}) {
     server,
     closeAll,
     /** Fetches for a house; that of an earlier call where the house was closed and opens again. */
-    open(house: TestHouse, changes: Partial<AccountOptions> = {}): void {
-      open = [...open, openAccount(house.needs, testAccountAt(server().port, changes))]
+    open(fixture: ImapFixture, changes: Partial<AccountOptions> = {}): void {
+      open = [...open, openAccount(fixture.deps, testAccountAt(server().port, changes))]
     },
     /** A house that has seen all there is so far. */
-    async ready(aliases: string[], changes: Partial<AccountOptions> = {}): Promise<TestHouse> {
-      const house = testHouse(aliases)
-      this.open(house, changes)
-      await house.untilHealth('ok')
-      return house
+    async ready(aliases: string[], changes: Partial<AccountOptions> = {}): Promise<ImapFixture> {
+      const fixture = openImapFixture(aliases)
+      this.open(fixture, changes)
+      await fixture.untilHealth('ok')
+      return fixture
     },
   }
 }

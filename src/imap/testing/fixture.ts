@@ -2,8 +2,8 @@ import type { Address } from '../../core/address.ts'
 import type { AccountHealth, FolderState } from '../../core/gmail.ts'
 import type { Log, LogFacts } from '../../core/log.ts'
 import type { MailboxId } from '../../core/session.ts'
+import type { Fetched, ImapDeps } from '../options.ts'
 import type { Place } from '../poison-mails.ts'
-import type { Fetched, ImapNeeds } from '../options.ts'
 
 /** A mail as the house kept it for one alias. */
 export interface Kept extends Place {
@@ -32,7 +32,7 @@ interface Conditions {
 }
 
 /** The house behind this door, in memory: it keeps what it is given once, and moves the folder on with it. */
-export function testHouse(live: readonly string[]) {
+export function openImapFixture(live: readonly string[]) {
   const kept: Memory = {
     aliases: new Set(live as readonly Address[]),
     mails: [],
@@ -62,7 +62,7 @@ export function testHouse(live: readonly string[]) {
   return {
     ...kept,
     state,
-    needs: needsOf(kept, state, change),
+    deps: depsOf(kept, state, change),
     /** Asks for a look now. */
     look() {
       for (const look of looks) look()
@@ -78,9 +78,9 @@ export function testHouse(live: readonly string[]) {
   }
 }
 
-export type TestHouse = ReturnType<typeof testHouse>
+export type ImapFixture = ReturnType<typeof openImapFixture>
 
-function needsOf(kept: Memory, state: Conditions, change: () => void): ImapNeeds {
+function depsOf(kept: Memory, state: Conditions, change: () => void): ImapDeps {
   const { aliases, mails, folders, reports, looks } = kept
   return {
     async aliases(addresses) {
@@ -121,7 +121,7 @@ function needsOf(kept: Memory, state: Conditions, change: () => void): ImapNeeds
 function keep(
   mail: Fetched,
   { aliases, mails, full }: Pick<Memory, 'aliases' | 'mails'> & { full: boolean },
-): Awaited<ReturnType<ImapNeeds['receive']>> {
+): Awaited<ReturnType<ImapDeps['receive']>> {
   const { raw, receivedAt, recipients } = mail
   const place = { folder: mail.folder, uidValidity: mail.state.uidValidity, uid: mail.uid }
   const fresh = recipients.filter(

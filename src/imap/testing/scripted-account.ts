@@ -2,7 +2,7 @@ import { afterEach, beforeEach } from 'vitest'
 import { openAccount } from '../account.ts'
 import type { AccountOptions } from '../options.ts'
 import { testAccountAt } from './account.ts'
-import { mailText, type TestHouse, testHouse } from './fixture.ts'
+import { type ImapFixture, mailText, openImapFixture } from './fixture.ts'
 import { openScriptedImap, type ScriptedImap } from './scripted-imap.ts'
 import type { ScriptedMail } from './scripted-mail.ts'
 
@@ -10,10 +10,10 @@ export const X = 'ann+x@mail.test'
 
 /** For one test file: before each test a scripted server, which is no mail server, and a house with one alias. */
 export function scriptForTests() {
-  const parts: { server?: ScriptedImap; house?: TestHouse; close?(): Promise<void> } = {}
+  const parts: { server?: ScriptedImap; fixture?: ImapFixture; close?(): Promise<void> } = {}
   beforeEach(async () => {
     parts.server = await openScriptedImap()
-    parts.house = testHouse([X])
+    parts.fixture = openImapFixture([X])
   })
   afterEach(async () => {
     await parts.close?.()
@@ -24,22 +24,22 @@ export function scriptForTests() {
     if (!parts.server) throw new Error('it is opened before each test')
     return parts.server
   }
-  function house(): TestHouse {
-    if (!parts.house) throw new Error('it is opened before each test')
-    return parts.house
+  function fixture(): ImapFixture {
+    if (!parts.fixture) throw new Error('it is opened before each test')
+    return parts.fixture
   }
 
   return {
     server,
-    house,
+    fixture,
     /** Begins to fetch; whether it goes well is seen later. */
     open(changes: Partial<AccountOptions> = {}): void {
-      parts.close = openAccount(house().needs, testAccountAt(server().port, changes)).close
+      parts.close = openAccount(fixture().deps, testAccountAt(server().port, changes)).close
     },
     close: async () => parts.close?.(),
     async start(changes: Partial<AccountOptions> = {}): Promise<void> {
       this.open(changes)
-      await house().untilHealth('ok')
+      await fixture().untilHealth('ok')
     },
     /** Puts mail into a folder and tells of it. */
     arrive(mail: Omit<ScriptedMail, 'raw'> & { raw?: string }, folder = 'INBOX'): ScriptedMail {

@@ -7,7 +7,7 @@ import type { MailboxId } from '../../core/session.ts'
 import { accountMail } from '../../service/mail/fetch-mail.ts'
 import type { MailStore } from '../../store/store.ts'
 import { openAccount } from '../account.ts'
-import type { ImapNeeds, AccountOptions } from '../options.ts'
+import type { AccountOptions, ImapDeps } from '../options.ts'
 import { ANN, testAccountAt } from './account.ts'
 
 export type StoredAccount = Awaited<ReturnType<typeof openStoredAccount>>
@@ -26,7 +26,7 @@ export async function openStoredAccount(maxMessages: number) {
   const clock = { ms: Date.now() }
   const now = () => new Date(clock.ms)
   const accountId = (await store.listAccounts(now()))[0]?.id ?? 0
-  const { needs, looks, reports } = storedNeeds({ store, now }, accountId)
+  const { deps, looks, reports } = storedDeps({ store, now }, accountId)
   let open: { close(): Promise<void> } | undefined
 
   const bodies = (mailbox: MailboxId) => storedBodies(store, mailbox)
@@ -64,7 +64,7 @@ export async function openStoredAccount(maxMessages: number) {
     async connect(port: number, changes: Partial<AccountOptions> = {}) {
       await open?.close()
       reports.length = 0
-      open = openAccount(needs, testAccountAt(port, changes))
+      open = openAccount(deps, testAccountAt(port, changes))
       await until(() => reports.at(-1) === 'ok')
     },
     untilBodies: (mailbox: MailboxId, expected: readonly string[]) =>
@@ -76,7 +76,7 @@ export async function openStoredAccount(maxMessages: number) {
   }
 }
 
-function storedNeeds({ store, now }: { store: MailStore; now(): Date }, accountId: number) {
+function storedDeps({ store, now }: { store: MailStore; now(): Date }, accountId: number) {
   const looks = new Set<() => void>()
   const reports: AccountHealth[] = []
   const bus: Pick<Bus, 'wake' | 'subscribe'> = {
@@ -86,7 +86,7 @@ function storedNeeds({ store, now }: { store: MailStore; now(): Date }, accountI
       return () => looks.delete(look)
     },
   }
-  const needs: ImapNeeds = {
+  const deps: ImapDeps = {
     ...accountMail({ store, bus, now }, accountId),
     random: () => 0.5,
     log: { debug() {}, info() {}, warn() {}, error() {} },
@@ -94,7 +94,7 @@ function storedNeeds({ store, now }: { store: MailStore; now(): Date }, accountI
       reports.push(health)
     },
   }
-  return { needs, looks, reports }
+  return { deps, looks, reports }
 }
 
 /** What the mails of a mailbox say, oldest first. */

@@ -17,7 +17,7 @@ export async function viewOf(port: number, email: string = ANN) {
 /** Does something in the account as its owner would with a mail program. */
 export async function asOwner<T>(
   port: number,
-  deed: (client: ImapFlow) => Promise<T>,
+  operation: (client: ImapFlow) => Promise<T>,
   email: string = ANN,
 ): Promise<T> {
   const client = new ImapFlow({
@@ -30,7 +30,7 @@ export async function asOwner<T>(
   })
   await client.connect()
   try {
-    return await deed(client)
+    return await operation(client)
   } finally {
     await client.logout()
   }

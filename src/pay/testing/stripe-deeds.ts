@@ -5,7 +5,7 @@ import type { ObjectOf, Price, StripeKind } from './stripe-shapes.ts'
 import { cancel, collect, dropPayment, giveUp, startPeriod } from './stripe-subscriptions.ts'
 
 /** All that can happen at Stripe. Each is told as events, see take(); ids are Stripe's (`cs_…`, `sub_…`, `ch_…`). */
-export interface Deeds {
+export interface Actions {
   /** A price of the dashboard. */
   addPrice(price: Price): void
 
@@ -54,7 +54,7 @@ export interface Deeds {
   look<Kind extends StripeKind>(kind: Kind, id: string): ObjectOf<Kind>
 }
 
-export function deedsOf(ledger: Ledger): Deeds {
+export function actionsOf(ledger: Ledger): Actions {
   const startWhenPaid = (id: string) => {
     const { latest_invoice } = ledger.get('subscription', id)
     if (ledger.get('invoice', latest_invoice).status === 'paid') startPeriod(ledger, id)

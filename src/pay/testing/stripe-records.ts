@@ -1,5 +1,11 @@
 import type { Purchase } from '../../core/purchase.ts'
-import { factsOf, type OrderRecord, type SubscriptionRecord, type Invoice, type Taking } from '../stripe-facts.ts'
+import {
+  factsOf,
+  type Invoice,
+  type OrderRecord,
+  type SubscriptionRecord,
+  type Taking,
+} from '../stripe-facts.ts'
 import { planCalled } from './stripe-shop.ts'
 
 // What Stripe tells of orders for which all went well; tests change one thing in them.

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { Stripe } from 'stripe'
 import { answerApi } from './stripe-api.ts'
-import { type Deeds, deedsOf } from './stripe-deeds.ts'
+import { type Actions, actionsOf } from './stripe-deeds.ts'
 import { openLedger } from './stripe-ledger.ts'
 import { type ApiRefusal, Refusal, readParams, refuse } from './stripe-params.ts'
 import type { StripeEvent } from './stripe-shapes.ts'
@@ -26,7 +26,7 @@ import type { StripeEvent } from './stripe-shapes.ts'
 //   server.outage = 'error'                       every request fails from now on, until it is undefined again
 //   await server.close()
 
-export interface StripeServer extends Deeds {
+export interface StripeServer extends Actions {
   url: string
   secretKey: string
   webhookSecret: string
@@ -102,7 +102,7 @@ export async function openStripeServer(options: StripeServerOptions): Promise<St
   const sign = signer({ now, webhookSecret })
 
   const server: StripeServer = {
-    ...deedsOf(ledger),
+    ...actionsOf(ledger),
     url,
     secretKey,
     webhookSecret,

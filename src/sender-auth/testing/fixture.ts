@@ -14,10 +14,10 @@ export const LETTER = [
 ].join('\r\n')
 
 type Facts = Partial<Omit<SenderFacts, 'raw'>> & { raw?: string | Uint8Array }
-export type Scene = Awaited<ReturnType<typeof openScene>>
+export type Fixture = Awaited<ReturnType<typeof openFixture>>
 
 /** A checker with a real child and a name server of its own. */
-export async function openScene(zone: Zone, options: Partial<CheckerOptions> = {}) {
+export async function openFixture(zone: Zone, options: Partial<CheckerOptions> = {}) {
   const server = await openDnsServer(zone)
   const lines: string[] = []
   const at = (level: string) => (facts: LogFacts, sentence: string) => {

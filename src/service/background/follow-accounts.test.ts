@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, beforeEach, test } from 'vitest'
+import { type GmailFixture, openGmailFixture, rules } from '../testing/gmail.ts'
 import { followAccounts } from './follow-accounts.ts'
-import { type GmailScene, openGmailScene, rules } from '../testing/gmail.ts'
 
 const JOE = 'joe@gmail.com'
 const ANN = 'ann@gmail.com'
@@ -13,25 +13,25 @@ const quiet = {
     assert.fail(`${sentence}: ${facts['err']}`),
 }
 
-let scene: GmailScene
+let fixture: GmailFixture
 let ended: AbortController
 let following: Promise<void>
 /** Told in the order in which it happened. */
-let deeds: string[]
+let actions: string[]
 let slow: PromiseWithResolvers<void>
 beforeEach(async () => {
-  scene = await openGmailScene(rules(JOE), rules(ANN))
+  fixture = await openGmailFixture(rules(JOE), rules(ANN))
   ended = new AbortController()
-  deeds = []
+  actions = []
   slow = Promise.withResolvers()
   following = followAccounts({
-    ...scene.needs,
+    ...fixture.deps,
     open({ email }) {
-      deeds.push(`open ${email}`)
+      actions.push(`open ${email}`)
       return {
         async close() {
           if (email === JOE) await slow.promise
-          deeds.push(`close ${email}`)
+          actions.push(`close ${email}`)
         },
       }
     },
@@ -45,13 +45,13 @@ afterEach(async () => {
   slow.resolve()
   ended.abort()
   await following
-  await scene.close()
+  await fixture.close()
 })
 
 const turn = async (email: string, active: boolean) =>
-  scene.needs.store.switchAccount(await scene.idOf(email), active)
-const until = async (deed: string, times = 1) => {
-  while (deeds.filter((one) => one === deed).length < times) await pause(5)
+  fixture.deps.store.switchAccount(await fixture.idOf(email), active)
+const until = async (operation: string, times = 1) => {
+  while (actions.filter((one) => one === operation).length < times) await pause(5)
 }
 
 test('an account that closes slowly holds up no other, and is not opened twice', async () => {
@@ -62,7 +62,7 @@ test('an account that closes slowly holds up no other, and is not opened twice',
   await turn(JOE, true)
   await turn(ANN, true)
   await until(`open ${ANN}`, 2)
-  assert.equal(deeds.filter((deed) => deed === `open ${JOE}`).length, 1)
+  assert.equal(actions.filter((operation) => operation === `open ${JOE}`).length, 1)
   slow.resolve()
   await until(`open ${JOE}`, 2)
 })
@@ -72,18 +72,23 @@ test('the end closes them all', async () => {
   slow.resolve()
   ended.abort()
   await following
-  assert.deepEqual(deeds.toSorted(), [`close ${ANN}`, `close ${JOE}`, `open ${ANN}`, `open ${JOE}`])
+  assert.deepEqual(actions.toSorted(), [
+    `close ${ANN}`,
+    `close ${JOE}`,
+    `open ${ANN}`,
+    `open ${JOE}`,
+  ])
 })
 
 test('an account whose lease is lost is closed, and opened again when it is both had and closed', async () => {
   await until(`open ${ANN}`)
-  const leases = [await scene.idOf(JOE), await scene.idOf(ANN)].map((id) => `account ${id}`)
+  const leases = [await fixture.idOf(JOE), await fixture.idOf(ANN)].map((id) => `account ${id}`)
   for (const name of leases) await steal(name)
   await until(`close ${ANN}`)
-  assert.deepEqual(deeds, [`open ${JOE}`, `open ${ANN}`, `close ${ANN}`])
-  for (const name of leases) await scene.other.endLease(name, 'them')
+  assert.deepEqual(actions, [`open ${JOE}`, `open ${ANN}`, `close ${ANN}`])
+  for (const name of leases) await fixture.other.endLease(name, 'them')
   await until(`open ${ANN}`, 2)
-  assert.equal(deeds.filter((deed) => deed === `open ${JOE}`).length, 1)
+  assert.equal(actions.filter((operation) => operation === `open ${JOE}`).length, 1)
   slow.resolve()
   await until(`open ${JOE}`, 2)
 })
@@ -91,18 +96,18 @@ test('an account whose lease is lost is closed, and opened again when it is both
 const steal = async (name: string) => {
   const lease = { name, holder: 'them', ms: 60_000 }
   // Between the two we may have renewed it.
-  do await scene.other.endLease(name, 'us')
-  while (!(await scene.other.takeLease(lease)))
+  do await fixture.other.endLease(name, 'us')
+  while (!(await fixture.other.takeLease(lease)))
 }
 
 test('nodes that begin together share the accounts, and one alone has them all', async () => {
   const emails = Array.from({ length: 8 }, (_, at) => `joe${at}@gmail.com`)
-  const many = await openGmailScene(...emails.map((email) => rules(email)))
+  const many = await openGmailFixture(...emails.map((email) => rules(email)))
   const nodes = ['one', 'two'].map((holder) => {
     const opened = new Set<string>()
     const end = new AbortController()
     const done = followAccounts({
-      ...many.needs,
+      ...many.deps,
       open({ email }) {
         opened.add(email)
         return {
@@ -141,7 +146,7 @@ test('one that cannot be opened is told of and tried again, and its lease is fre
   const told: string[] = []
   let tries = 0
   const done = followAccounts({
-    ...scene.needs,
+    ...fixture.deps,
     open({ email }) {
       if (email === ANN) return { close: async () => {} }
       tries += 1
@@ -156,6 +161,6 @@ test('one that cannot be opened is told of and tried again, and its lease is fre
   end.abort()
   await done
   assert.deepEqual(new Set(told), new Set(['an account did not open or close; tried again']))
-  const lease = { name: `account ${await scene.idOf(JOE)}`, holder: 'them', ms: 1 }
-  assert.equal(await scene.other.takeLease(lease), true)
+  const lease = { name: `account ${await fixture.idOf(JOE)}`, holder: 'them', ms: 1 }
+  assert.equal(await fixture.other.takeLease(lease), true)
 })

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type AccountsNeeds, type OfferedAccount, offeredAccounts } from '../sessions/accounts.ts'
-import { type LeaseNeeds, takeLease, USUAL_TEMPO, untilAborted } from './lease.ts'
+import { type AccountsDeps, type OfferedAccount, offeredAccounts } from '../sessions/accounts.ts'
+import { type LeaseDeps, takeLease, USUAL_TEMPO, untilAborted } from './lease.ts'
 import { logFault } from './outage.ts'
 
-interface Needs extends LeaseNeeds, AccountsNeeds {
-  store: LeaseNeeds['store'] & AccountsNeeds['store']
+interface Deps extends LeaseDeps, AccountsDeps {
+  store: LeaseDeps['store'] & AccountsDeps['store']
   /** Begins to fetch from an account; the answer ends it. */
   open(account: OfferedAccount): { close(): Promise<void> }
   ended: AbortSignal
@@ -21,8 +21,8 @@ const MANY = 8
  * Fetches from those of the offered accounts whose lease it can have, one opened after the other, and no longer from those
  * that are not offered any more.
  */
-export async function followAccounts(needs: Needs): Promise<void> {
-  const { ended, log, tempo = USUAL_TEMPO } = needs
+export async function followAccounts(deps: Deps): Promise<void> {
+  const { ended, log, tempo = USUAL_TEMPO } = deps
   /** Also those about to be closed: none is opened again before that. */
   const ours = new Map<number, { end: AbortController; done: Promise<void> }>()
   /** Somebody else's, and when they are asked for again. */
@@ -30,7 +30,7 @@ export async function followAccounts(needs: Needs): Promise<void> {
 
   async function take(account: OfferedAccount): Promise<void> {
     const { id } = account
-    const lease = await takeLease(needs, `account ${id}`)
+    const lease = await takeLease(deps, `account ${id}`)
     if (!lease) {
       others.set(id, performance.now() + tempo.retry)
       return
@@ -38,7 +38,7 @@ export async function followAccounts(needs: Needs): Promise<void> {
     others.delete(id)
     const end = new AbortController()
     const done = lease
-      .during((stop) => fetchFrom(needs, account, stop), end.signal)
+      .during((stop) => fetchFrom(deps, account, stop), end.signal)
       .catch((error: unknown) => {
         logFault(log, error, 'an account did not open or close; tried again')
       })
@@ -57,7 +57,7 @@ export async function followAccounts(needs: Needs): Promise<void> {
   }
 
   async function follow(): Promise<void> {
-    const offered = await offeredAccounts(needs)
+    const offered = await offeredAccounts(deps)
     leave((id) => offered.some((account) => account.id === id))
     const isDue = (id: number) => performance.now() >= (others.get(id) ?? 0)
     const free = offered.filter(({ id }) => !ours.has(id) && isDue(id))
@@ -78,7 +78,7 @@ export async function followAccounts(needs: Needs): Promise<void> {
 }
 
 async function fetchFrom(
-  { open }: Pick<Needs, 'open'>,
+  { open }: Pick<Deps, 'open'>,
   account: OfferedAccount,
   stop: AbortSignal,
 ): Promise<void> {

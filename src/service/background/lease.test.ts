@@ -6,9 +6,9 @@ import { postgresMail } from '../../../test/postgres-stores.ts'
 import { scratchMail } from '../../../test/scratch.ts'
 import { until } from '../../../test/until.ts'
 import type { OpenMailStore } from '../../store/contract/fixture.ts'
-import { type LeaseNeeds, type LeaseTempo, underLease, untilAborted } from './lease.ts'
+import { type LeaseDeps, type LeaseTempo, underLease, untilAborted } from './lease.ts'
 
-type Leases = LeaseNeeds['store']
+type Leases = LeaseDeps['store']
 const TEMPO: LeaseTempo = { lasts: 300, renew: 50, spare: 100, retry: 20, patience: 100 }
 /** For what must not wait until a lease has run out: the test would. */
 const LONG: LeaseTempo = { ...TEMPO, lasts: 600_000 }
@@ -22,13 +22,13 @@ afterAll(() => postgres.close())
 
 let opened: OpenMailStore
 /** Told in the order in which it happened. */
-let deeds: string[]
+let actions: string[]
 let working: Set<string>
 let together: string[]
 let faults: string[]
 let enders: (() => Promise<void>)[]
 beforeEach(() => {
-  deeds = []
+  actions = []
   faults = []
   working = new Set()
   together = []
@@ -49,14 +49,14 @@ interface Wish {
 /** Works as this holder whenever it may; the answer ends it. */
 function begin(holder: string, store: Leases, { tempo = TEMPO, stopping }: Wish = {}) {
   const ended = new AbortController()
-  const deed = async (stop: AbortSignal) => {
+  const operation = async (stop: AbortSignal) => {
     if (working.size > 0) together.push(`${holder} begins while ${[...working]} works`)
     working.add(holder)
-    deeds.push(`${holder} begins`)
+    actions.push(`${holder} begins`)
     await untilAborted(stop)
     await stopping?.()
     working.delete(holder)
-    deeds.push(`${holder} stops`)
+    actions.push(`${holder} stops`)
   }
   const log = {
     warn() {},
@@ -67,7 +67,7 @@ function begin(holder: string, store: Leases, { tempo = TEMPO, stopping }: Wish 
     times += 1
     return `${holder} ${times}`
   }
-  const task = { name: 'sweep', deed, ended: ended.signal }
+  const task = { name: 'sweep', operation, ended: ended.signal }
   const done = underLease({ store, newHolder, log, tempo }, task)
   const end = async () => {
     ended.abort()
@@ -101,7 +101,7 @@ for (const [engine, open] of [
       slow.resolve()
       await ending
       await works('bob')
-      assert.deepEqual(deeds, ['ann begins', 'ann stops', 'bob begins'])
+      assert.deepEqual(actions, ['ann begins', 'ann stops', 'bob begins'])
     })
 
     test('it is renewed for as long as the deed goes on', async () => {
@@ -112,7 +112,7 @@ for (const [engine, open] of [
       begin('bob', opened.other, { tempo })
       // Longer than it lasts.
       await until(() => ann.answers.length > (1.2 * tempo.lasts) / tempo.renew)
-      assert.deepEqual(deeds, ['ann begins'])
+      assert.deepEqual(actions, ['ann begins'])
     })
 
     test('of who dies another takes it over', async () => {
@@ -128,7 +128,7 @@ for (const [engine, open] of [
       begin('bob', opened.other)
       ann.answer = () => never
       await works('bob')
-      assert.deepEqual(deeds, ['ann begins', 'ann stops', 'bob begins'])
+      assert.deepEqual(actions, ['ann begins', 'ann stops', 'bob begins'])
     })
 
     test('an answer that took its time gives less time', async () => {
@@ -139,7 +139,7 @@ for (const [engine, open] of [
       await until(() => ann.decided > 0)
       begin('bob', opened.other)
       await works('bob')
-      assert.deepEqual(deeds, ['bob begins'])
+      assert.deepEqual(actions, ['bob begins'])
     })
 
     test('a deed that hangs holds up no end, and keeps the lease', async () => {
@@ -161,7 +161,7 @@ test('while PostgreSQL is away nobody works, and afterwards one of them does', a
   await until(() => working.size === 0)
   await postgres.start()
   await until(() => working.size === 1)
-  assert.deepEqual(deeds.slice(0, 2), ['ann begins', 'ann stops'])
+  assert.deepEqual(actions.slice(0, 2), ['ann begins', 'ann stops'])
 })
 
 test('what reaches the store late does not end what was taken meanwhile', async () => {
@@ -172,7 +172,7 @@ test('what reaches the store late does not end what was taken meanwhile', async 
   await works('ann')
   const late = Promise.withResolvers<void>()
   ann.answer = () => late.promise
-  await until(() => deeds.includes('ann stops'))
+  await until(() => actions.includes('ann stops'))
   ann.answer = () => Promise.resolve()
   await works('ann')
   late.resolve()
@@ -186,14 +186,14 @@ test('a deed that fails is told of and begun again', async () => {
   opened = await scratchMail()
   const ended = new AbortController()
   let times = 0
-  const deed = async () => {
+  const operation = async () => {
     times += 1
     if (times === 1) throw new Error('full')
     ended.abort()
   }
   const log = { warn() {}, error: (facts: object) => faults.push(JSON.stringify(facts)) }
-  const needs = { store: opened.store, newHolder: () => 'ann', log, tempo: LONG }
-  await underLease(needs, { name: 'sweep', deed, ended: ended.signal })
+  const deps = { store: opened.store, newHolder: () => 'ann', log, tempo: LONG }
+  await underLease(deps, { name: 'sweep', operation, ended: ended.signal })
   assert.equal(faults.length, 1)
 })
 

@@ -2,9 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../../core/log.ts'
 import type { MailStore } from '../../store/store.ts'
 import { logFault } from './outage.ts'
-import { within } from './timing.ts'
+import { withTimeout } from './timing.ts'
 
-export interface LeaseNeeds {
+export interface LeaseDeps {
   store: Pick<MailStore, 'takeLease' | 'endLease'>
   /** A name that nobody has had. A new one each time: what was asked under the last one may reach the store late. */
   newHolder(): string
@@ -35,24 +35,24 @@ export const USUAL_TEMPO: LeaseTempo = {
 }
 
 /** Goes on until it is told to stop, and resolves when nothing of it is under way any more. */
-export type Deed = (stop: AbortSignal) => Promise<void>
+type Operation = (stop: AbortSignal) => Promise<void>
 
 /**
  * Does the deed whenever the lease can be had, until it is told to end. What then still hangs, on somebody else's server or
  * on the store, is left behind, and the lease runs out by itself.
  */
 export async function underLease(
-  needs: LeaseNeeds,
-  { name, deed, ended }: { name: string; deed: Deed; ended: AbortSignal },
+  deps: LeaseDeps,
+  { name, operation, ended }: { name: string; operation: Operation; ended: AbortSignal },
 ): Promise<void> {
   if (ended.aborted) return
-  const { log, tempo = USUAL_TEMPO } = needs
+  const { log, tempo = USUAL_TEMPO } = deps
 
   async function doForEver(): Promise<void> {
     while (!ended.aborted) {
       try {
-        const lease = await takeLease(needs, name)
-        await lease?.during(deed, ended)
+        const lease = await takeLease(deps, name)
+        await lease?.during(operation, ended)
       } catch (error) {
         if (!ended.aborted)
           logFault(log, error, 'work under a lease failed; tried again', { lease: name })
@@ -62,18 +62,18 @@ export async function underLease(
   }
   const done = doForEver()
   await untilAborted(ended)
-  await within(tempo.patience, done)
+  await withTimeout(tempo.patience, done)
 }
 
 interface HeldLease {
   /** Does the deed with the lease renewed, until it is told to end or the lease is lost. Then gives the lease up. */
-  during(deed: Deed, ended: AbortSignal): Promise<void>
+  during(operation: Operation, ended: AbortSignal): Promise<void>
 }
 
 /** Asks once; undefined when somebody else has it. */
-export async function takeLease(needs: LeaseNeeds, name: string): Promise<HeldLease | undefined> {
-  const { store, log, tempo = USUAL_TEMPO } = needs
-  const holder = needs.newHolder()
+export async function takeLease(deps: LeaseDeps, name: string): Promise<HeldLease | undefined> {
+  const { store, log, tempo = USUAL_TEMPO } = deps
+  const holder = deps.newHolder()
 
   /** When the deed has to be told to stop, counted from before the store heard of it: by its clock there is more left. */
   async function ask(): Promise<number | undefined> {
@@ -112,18 +112,18 @@ export async function takeLease(needs: LeaseNeeds, name: string): Promise<HeldLe
   const stopAt = await ask()
   if (stopAt === undefined) return undefined
   return {
-    async during(deed, ended) {
+    async during(operation, ended) {
       const [lost, over] = [new AbortController(), new AbortController()]
       const renewing = renew(stopAt, lost, over.signal)
       try {
         const stop = AbortSignal.any([ended, lost.signal])
-        if (!stop.aborted && performance.now() < stopAt) await deed(stop)
+        if (!stop.aborted && performance.now() < stopAt) await operation(stop)
       } finally {
         over.abort()
         // A renewal on its way must not come after the end.
         const ending = renewing.then(() => store.endLease(name, holder))
         // Where the store is away, it ends by itself.
-        await within(tempo.patience, ending).catch(() => {})
+        await withTimeout(tempo.patience, ending).catch(() => {})
       }
     },
   }

@@ -8,7 +8,7 @@ export interface MoveProgress {
   all: { rows: number; bytes: number }
 }
 
-export interface MovedTable {
+interface MovedTable {
   name: string
   rows: number
   /** Whether both sides have the same rows. */
@@ -22,7 +22,7 @@ export interface Moved {
   copied: boolean
 }
 
-interface Needs {
+interface Deps {
   source: MoveSource
   target: MoveTarget
   now(): Date
@@ -30,19 +30,19 @@ interface Needs {
 }
 
 /** Copies all that one engine keeps into another, from where a former try was stopped, and compares both row by row. */
-export async function moveUp(needs: Needs): Promise<Moved> {
-  const { source, target, now } = needs
+export async function moveUp(deps: Deps): Promise<Moved> {
+  const { source, target, now } = deps
   const { place, finished } = await target.begin(source)
   if (!finished) {
-    await copy(needs, place)
+    await copy(deps, place)
     await target.setNextIds(source.nextIds)
   }
-  const tables = await compare(needs)
+  const tables = await compare(deps)
   if (!finished && tables.every(({ same }) => same)) await target.finish(now())
   return { tables, bytes: totalOf(source.tables).bytes, copied: !finished }
 }
 
-async function copy({ source, target, told }: Needs, from: MovePlace | undefined): Promise<void> {
+async function copy({ source, target, told }: Deps, from: MovePlace | undefined): Promise<void> {
   const { tables } = source
   const all = totalOf(tables)
   const first = from ? tables.findIndex(({ name }) => name === from.table) : 0
@@ -67,8 +67,8 @@ async function copy({ source, target, told }: Needs, from: MovePlace | undefined
   }
 }
 
-async function compare(needs: Needs): Promise<MovedTable[]> {
-  const { source, told } = needs
+async function compare(deps: Deps): Promise<MovedTable[]> {
+  const { source, told } = deps
   const all = totalOf(source.tables)
   const progress = { rows: 0, bytes: 0 }
   const tell = (rows: number, bytes: number) => {
@@ -78,13 +78,13 @@ async function compare(needs: Needs): Promise<MovedTable[]> {
   }
   tell(0, 0)
   const compared: MovedTable[] = []
-  for (const { name } of source.tables) compared.push(await compareTable({ ...needs, tell }, name))
+  for (const { name } of source.tables) compared.push(await compareTable({ ...deps, tell }, name))
   return compared
 }
 
 /** Both sides in step, each in its own order: it makes no difference to the sums. */
 async function compareTable(
-  { source, target, tell }: Needs & { tell: (rows: number, bytes: number) => void },
+  { source, target, tell }: Deps & { tell: (rows: number, bytes: number) => void },
   name: string,
 ): Promise<MovedTable> {
   const pages = target.pages(name)[Symbol.asyncIterator]()

@@ -64,7 +64,7 @@ export interface DeletedMail {
   complete: boolean
 }
 
-export interface DeletionProgress {
+interface DeletionProgress {
   examined: number
   all: number
 }

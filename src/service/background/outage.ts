@@ -1,17 +1,17 @@
-import { asError, StoreAway, Problem } from '../../core/problem.ts'
 import type { Log, LogFacts } from '../../core/log.ts'
+import { asError, Problem, StoreAway } from '../../core/problem.ts'
 
 /** Hears what was found out about it. */
-export type TellOutage = (found: StoreAway | { reason: string }) => void
+export type ReportOutage = (found: StoreAway | { reason: string }) => void
 
 // Longer than a restart of the store takes to be noticed by everybody, shorter than two outages are apart.
 const SPELL_MS = 30_000
 
 /** Called by whoever finds the store away. The log hears of it once, for as long as it keeps happening. */
-export function outageTeller(
+export function outageReporter(
   log: Pick<Log, 'warn'>,
   clock: () => number = () => performance.now(),
-): TellOutage {
+): ReportOutage {
   let lastAt = Number.NEGATIVE_INFINITY
   return (found) => {
     const isNew = clock() - lastAt > SPELL_MS

@@ -1,33 +1,33 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
 import { StoreAway } from '../../core/problem.ts'
+import { openShopFixture, type ShopFixture } from '../testing/shop.ts'
 import { sweepForEver } from './sweep.ts'
-import { openShopScene, type ShopScene } from '../testing/shop.ts'
 
 const DAY = 86_400_000
 
-let scene: ShopScene
+let fixture: ShopFixture
 beforeEach(async () => {
-  scene = await openShopScene('fake')
+  fixture = await openShopFixture('fake')
 })
-afterEach(() => scene.stop())
+afterEach(() => fixture.stop())
 
 test('what nobody needs any more goes by itself, step by step, until it is told to end', async () => {
-  await Promise.all(Array.from({ length: 450 }, () => scene.order()))
-  scene.pass(91 * DAY)
-  const young = await scene.order()
+  await Promise.all(Array.from({ length: 450 }, () => fixture.order()))
+  fixture.pass(91 * DAY)
+  const young = await fixture.order()
   const end = new AbortController()
   let steps = 0
   const step = async () => {
-    const more = await scene.shop.sweepShop(scene.needs.now())
+    const more = await fixture.shop.sweepShop(fixture.deps.now())
     steps += 1
     if (!more) end.abort()
     return more
   }
-  const { log } = scene.needs
+  const { log } = fixture.deps
   await sweepForEver({ step, restMs: DAY, ended: end.signal, log })
   assert.ok(steps > 1, `${steps} steps`)
-  const left = await scene.shop.listPurchases(1_000)
+  const left = await fixture.shop.listPurchases(1_000)
   assert.deepEqual(
     left.map(({ id }) => id),
     [young.order.id],

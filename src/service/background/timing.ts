@@ -4,7 +4,7 @@ import { logFault } from './outage.ts'
 
 interface Round {
   /** Answers whether all of it was done. */
-  deed(): Promise<boolean>
+  operation(): Promise<boolean>
   /** What the operator reads when it throws. */
   failed: string
   restMs: number
@@ -14,13 +14,13 @@ interface Round {
 }
 
 /** Does the deed again and again until it is told to end, and resolves when the last one is over. */
-export async function untilEnded(ended: AbortSignal, round: Round): Promise<void> {
-  const { deed, failed, restMs, longestMs, log } = round
+export async function repeatUntilAborted(ended: AbortSignal, round: Round): Promise<void> {
+  const { operation, failed, restMs, longestMs, log } = round
   let rest = restMs
   while (!ended.aborted) {
     let whole = false
     try {
-      whole = await deed()
+      whole = await operation()
     } catch (error) {
       if (!ended.aborted) logFault(log, error, failed)
     }
@@ -30,7 +30,7 @@ export async function untilEnded(ended: AbortSignal, round: Round): Promise<void
 }
 
 /** What the promise gives, or undefined when that takes longer than so. The deed itself goes on. */
-export async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
+export async function withTimeout<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
   const over = new Promise<undefined>((resolve) => {
     timer = setTimeout(resolve, ms, undefined)

@@ -8,7 +8,13 @@ import { PLANS, type Plan } from '../../core/plan.ts'
 import { Problem } from '../../core/problem.ts'
 import { makeRates, openMemoryLimit } from '../../limit/memory.ts'
 import type { ShopStore } from '../../store/shop-store.ts'
-import { admit, admitAgain, type Caller, openKey, presentedKey } from './authenticate-key.ts'
+import {
+  authenticateKey,
+  type Caller,
+  openKey,
+  presentedKey,
+  reauthenticateKey,
+} from './authenticate-key.ts'
 import { issueKey } from './keys.ts'
 
 const NOON = new Date('2026-03-01T12:00:00Z')
@@ -35,7 +41,7 @@ beforeEach(() => {
 })
 
 const keys = () => keyRing(shop, () => now)
-const needs = () => ({
+const deps = () => ({
   shop: {
     findKey: (...hashAndTime: Parameters<ShopStore['findKey']>) => {
       asked += 1
@@ -54,15 +60,15 @@ const caller = (keyText: string | undefined, more: Partial<Caller> = {}): Caller
   ...more,
 })
 
-async function refused(deed: Promise<unknown>): Promise<Problem> {
-  const outcome = await deed.then(
+async function refused(operation: Promise<unknown>): Promise<Problem> {
+  const outcome = await operation.then(
     () => undefined,
     (error) => error,
   )
   assert.ok(outcome instanceof Problem, 'nothing was refused')
   return outcome
 }
-const codeOf = async (deed: Promise<unknown>) => (await refused(deed)).code
+const codeOf = async (operation: Promise<unknown>) => (await refused(operation)).code
 
 describe('a key', () => {
   test('of a shop in which no money moves opens nothing where it does', async () => {
@@ -70,15 +76,15 @@ describe('a key', () => {
       { store: shop, now: () => now, randomBytes },
       { plan: STARTER, label: '', mode: 'test' },
     )
-    assert.equal(await codeOf(admit(needs(), caller(secret))), 'invalid_key')
+    assert.equal(await codeOf(authenticateKey(deps(), caller(secret))), 'invalid_key')
     assert.equal(asked, 0)
     mode = 'test'
-    assert.ok(await admit(needs(), caller(secret)))
+    assert.ok(await authenticateKey(deps(), caller(secret)))
   })
 
   test('opens what it was issued for', async () => {
     const { id, secret } = await keys().issue()
-    assert.equal((await admit(needs(), caller(secret))).id, id)
+    assert.equal((await authenticateKey(deps(), caller(secret))).id, id)
   })
 
   for (const [name, text, asks] of [
@@ -91,7 +97,7 @@ describe('a key', () => {
     ['that nobody has', NOBODYS, 1],
   ] as const) {
     test(`${name} is refused after ${asks} questions to the store`, async () => {
-      const problem = await refused(admit(needs(), caller(text)))
+      const problem = await refused(authenticateKey(deps(), caller(text)))
       assert.equal(problem.code, 'invalid_key')
       assert.equal(problem.message, 'The API key is invalid or missing.')
       assert.equal(asked, asks)
@@ -101,11 +107,11 @@ describe('a key', () => {
   test('that is revoked is refused in the same words, at once', async () => {
     const { id, secret } = await keys().issue()
     await shop.revokeKey(id)
-    const problem = await refused(admit(needs(), caller(secret)))
+    const problem = await refused(authenticateKey(deps(), caller(secret)))
     assert.equal(problem.message, 'The API key is invalid or missing.')
-    assert.equal(await codeOf(presentedKey(needs(), caller(secret))), 'invalid_key')
-    assert.equal(await codeOf(admitAgain(needs(), caller(secret))), 'invalid_key')
-    assert.equal(await codeOf(openKey(needs(), caller(secret))), 'invalid_key')
+    assert.equal(await codeOf(presentedKey(deps(), caller(secret))), 'invalid_key')
+    assert.equal(await codeOf(reauthenticateKey(deps(), caller(secret))), 'invalid_key')
+    assert.equal(await codeOf(openKey(deps(), caller(secret))), 'invalid_key')
   })
 })
 
@@ -113,7 +119,7 @@ describe('wrong keys', () => {
   const guess = async (times: number, client?: string) => {
     const codes = []
     for (let at = 0; at < times; at += 1) {
-      codes.push(await codeOf(admit(needs(), caller(NOBODYS, { client }))))
+      codes.push(await codeOf(authenticateKey(deps(), caller(NOBODYS, { client }))))
     }
     return codes
   }
@@ -121,17 +127,20 @@ describe('wrong keys', () => {
   test('the twenty-first within a minute holds its client up, whatever it presents then', async () => {
     const { secret } = await keys().issue()
     assert.deepEqual(new Set(await guess(20, '192.0.2.1')), new Set(['invalid_key']))
-    assert.ok(await admit(needs(), caller(secret)), 'twenty are not too many')
+    assert.ok(await authenticateKey(deps(), caller(secret)), 'twenty are not too many')
     assert.deepEqual(await guess(1, '192.0.2.1'), ['rate_limited'])
     for (const text of [secret, NOBODYS, undefined]) {
-      const problem = await refused(admit(needs(), caller(text)))
+      const problem = await refused(authenticateKey(deps(), caller(text)))
       assert.deepEqual([problem.code, problem.retryAfter], ['rate_limited', 3])
-      assert.equal(await codeOf(presentedKey(needs(), caller(text))), 'rate_limited')
-      assert.equal(await codeOf(openKey(needs(), caller(text))), 'rate_limited')
+      assert.equal(await codeOf(presentedKey(deps(), caller(text))), 'rate_limited')
+      assert.equal(await codeOf(openKey(deps(), caller(text))), 'rate_limited')
     }
-    assert.ok(await admit(needs(), caller(secret, { client: '192.0.2.2' })), 'another client')
+    assert.ok(
+      await authenticateKey(deps(), caller(secret, { client: '192.0.2.2' })),
+      'another client',
+    )
     now = new Date(NOON.getTime() + 3_000)
-    assert.ok(await admit(needs(), caller(secret)), 'after the time to wait')
+    assert.ok(await authenticateKey(deps(), caller(secret)), 'after the time to wait')
   })
 
   test('nothing is asked of the store for a client that is held up', async () => {
@@ -149,9 +158,9 @@ describe('wrong keys', () => {
   test('a missing key is no guess, and a good one none either', async () => {
     const { secret } = await keys().issue()
     for (let at = 0; at < 50; at += 1) {
-      assert.equal(await codeOf(admit(needs(), caller(undefined))), 'invalid_key')
-      assert.equal(await codeOf(admit(needs(), caller(''))), 'invalid_key')
-      assert.ok(await admit(needs(), caller(secret)))
+      assert.equal(await codeOf(authenticateKey(deps(), caller(undefined))), 'invalid_key')
+      assert.equal(await codeOf(authenticateKey(deps(), caller(''))), 'invalid_key')
+      assert.ok(await authenticateKey(deps(), caller(secret)))
     }
     assert.deepEqual(await guess(1, '192.0.2.1'), ['invalid_key'])
   })
@@ -160,7 +169,7 @@ describe('wrong keys', () => {
 describe('the state of a key', () => {
   test('used up: the link to buy', async () => {
     const { secret } = await keys().issue({ requests: 0 })
-    const { code, message, retryAfter } = await refused(admit(needs(), caller(secret)))
+    const { code, message, retryAfter } = await refused(authenticateKey(deps(), caller(secret)))
     assert.deepEqual([code, retryAfter], ['quota_exhausted', undefined])
     assert.match(message, /https:\/\/mayfly\.test\/pricing$/)
   })
@@ -168,16 +177,16 @@ describe('the state of a key', () => {
   test('over at the very second, not a moment before', async () => {
     const { secret } = await keys().issue({ months: 12 })
     now = new Date('2027-03-01T11:59:59.999Z')
-    assert.ok(await admit(needs(), caller(secret)))
+    assert.ok(await authenticateKey(deps(), caller(secret)))
     now = new Date('2027-03-01T12:00:00Z')
-    const { code, message } = await refused(admit(needs(), caller(secret)))
+    const { code, message } = await refused(authenticateKey(deps(), caller(secret)))
     assert.equal(code, 'plan_expired')
     assert.match(message, /ended.*https:\/\/mayfly\.test\/pricing$/)
   })
 
   test('stopped: its own words, and the link', async () => {
     const { secret } = await keys().stopped()
-    const { code, message } = await refused(admit(needs(), caller(secret)))
+    const { code, message } = await refused(authenticateKey(deps(), caller(secret)))
     assert.equal(code, 'plan_expired')
     assert.match(message, /returned or is disputed.*https:\/\/mayfly\.test\/pricing$/)
   })
@@ -185,26 +194,26 @@ describe('the state of a key', () => {
   test('used up for today: until 00:00 UTC', async () => {
     const { id, secret } = await keys().issue({ perDay: 1 })
     await shop.spendRequest(id, now)
-    const { code, retryAfter } = await refused(admit(needs(), caller(secret)))
+    const { code, retryAfter } = await refused(authenticateKey(deps(), caller(secret)))
     assert.deepEqual([code, retryAfter], ['daily_limit', 12 * 3_600])
     now = new Date('2026-03-01T23:59:59.900Z')
-    assert.equal((await refused(admit(needs(), caller(secret)))).retryAfter, 1)
+    assert.equal((await refused(authenticateKey(deps(), caller(secret)))).retryAfter, 1)
     now = new Date('2026-03-02T00:00:00Z')
-    assert.ok(await admit(needs(), caller(secret)))
+    assert.ok(await authenticateKey(deps(), caller(secret)))
   })
 
   test('is told to the caller before it is refused for it', async () => {
     const { id, secret } = await keys().issue({ requests: 0 })
     const seen: string[] = []
     const told = caller(secret, { seen: (key) => seen.push(key.id) })
-    await refused(admit(needs(), told))
-    await refused(admitAgain(needs(), told))
+    await refused(authenticateKey(deps(), told))
+    await refused(reauthenticateKey(deps(), told))
     assert.deepEqual(seen, [id, id])
   })
 
   test('does not matter where nothing is used, as long as it is a key at all', async () => {
     const { secret } = await keys().issue({ requests: 0 })
-    assert.ok(await presentedKey(needs(), caller(secret)))
+    assert.ok(await presentedKey(deps(), caller(secret)))
   })
 })
 
@@ -212,13 +221,13 @@ describe('a key for a session', () => {
   test('may be used up for today', async () => {
     const { id, secret } = await keys().issue({ perDay: 1 })
     await shop.spendRequest(id, now)
-    assert.equal((await openKey(needs(), caller(secret))).id, id)
+    assert.equal((await openKey(deps(), caller(secret))).id, id)
   })
 
   test('may not be used up or stopped', async () => {
     const empty = await keys().issue({ requests: 0 })
-    assert.equal(await codeOf(openKey(needs(), caller(empty.secret))), 'quota_exhausted')
+    assert.equal(await codeOf(openKey(deps(), caller(empty.secret))), 'quota_exhausted')
     const stopped = await keys().stopped()
-    assert.equal(await codeOf(openKey(needs(), caller(stopped.secret))), 'plan_expired')
+    assert.equal(await codeOf(openKey(deps(), caller(stopped.secret))), 'plan_expired')
   })
 })

@@ -4,9 +4,9 @@ import { Problem } from '../../core/problem.ts'
 import { nextDay, type Refusal, refusal } from '../../core/quota.ts'
 import type { Pay } from '../../pay/pay.ts'
 import type { ShopStore } from '../../store/shop-store.ts'
-import { countWrong, lookRate, type RateNeeds } from '../rates.ts'
+import { countWrong, lookRate, type RateDeps } from '../rates.ts'
 
-export interface AdmitNeeds extends RateNeeds {
+export interface AdmitDeps extends RateDeps {
   shop: Pick<ShopStore, 'findKey'>
   pay: Pick<Pay, 'mode'>
 }
@@ -24,56 +24,56 @@ export interface Caller {
 }
 
 /** The key of this request, with something left of it: 401, 402 or 429 else, in this order. */
-export async function admit(needs: AdmitNeeds, caller: Caller): Promise<ApiKey> {
-  const key = await presentedKey(needs, caller)
-  refuseSpent(key, needs.now(), caller.shopUrl)
+export async function authenticateKey(deps: AdmitDeps, caller: Caller): Promise<ApiKey> {
+  const key = await presentedKey(deps, caller)
+  refuseSpent(key, deps.now(), caller.shopUrl)
   return key
 }
 
 /** The key of this request, whatever is left of it. */
-export async function presentedKey(needs: AdmitNeeds, caller: Caller): Promise<ApiKey> {
+export async function presentedKey(deps: AdmitDeps, caller: Caller): Promise<ApiKey> {
   const { keyText = '', client } = caller
-  if (client !== undefined) await lookRate(needs, 'wrongKey', client)
-  const key = await findKey(needs, keyText)
+  if (client !== undefined) await lookRate(deps, 'wrongKey', client)
+  const key = await findKey(deps, keyText)
   if (key) {
     caller.seen(key)
     return key
   }
   // Nobody guesses with nothing in hand.
-  if (client !== undefined && keyText !== '') await countWrong(needs, 'wrongKey', client)
+  if (client !== undefined && keyText !== '') await countWrong(deps, 'wrongKey', client)
   throw invalidKey()
 }
 
 /** A key that sessions may be tied to. Nothing is charged, so what resets tomorrow is no reason to refuse it. */
-export async function openKey(needs: AdmitNeeds, caller: Omit<Caller, 'seen'>): Promise<ApiKey> {
-  const key = await presentedKey(needs, { ...caller, seen: () => {} })
-  const now = needs.now()
+export async function openKey(deps: AdmitDeps, caller: Omit<Caller, 'seen'>): Promise<ApiKey> {
+  const key = await presentedKey(deps, { ...caller, seen: () => {} })
+  const now = deps.now()
   const reason = refusal(key, now)
   if (reason && reason !== 'daily_limit') throw spent(key, reason, { ...caller, now })
   return key
 }
 
 /** The same key a while later: a revoke counts at once, and so does what others used of it. */
-export async function admitAgain(needs: AdmitNeeds, caller: Caller): Promise<ApiKey> {
-  const key = await readAgain(needs, caller.keyText)
-  admitRead(needs, caller, key)
+export async function reauthenticateKey(deps: AdmitDeps, caller: Caller): Promise<ApiKey> {
+  const key = await readAgain(deps, caller.keyText)
+  admitRead(deps, caller, key)
   return key
 }
 
 /** The first half of admitAgain, which callers with the same key can share. */
-export async function readAgain(needs: AdmitNeeds, keyText: string | undefined): Promise<ApiKey> {
-  const key = await findKey(needs, keyText ?? '')
+export async function readAgain(deps: AdmitDeps, keyText: string | undefined): Promise<ApiKey> {
+  const key = await findKey(deps, keyText ?? '')
   if (!key) throw invalidKey()
   return key
 }
 
 /** The second half: refuses this caller when nothing is left of the key. */
-export function admitRead({ now }: Pick<AdmitNeeds, 'now'>, caller: Caller, key: ApiKey): void {
+export function admitRead({ now }: Pick<AdmitDeps, 'now'>, caller: Caller, key: ApiKey): void {
   caller.seen(key)
   refuseSpent(key, now(), caller.shopUrl)
 }
 
-async function findKey({ shop, pay, now }: AdmitNeeds, text: string): Promise<ApiKey | undefined> {
+async function findKey({ shop, pay, now }: AdmitDeps, text: string): Promise<ApiKey | undefined> {
   if (!isKeyText(text)) return undefined
   // Nobody paid for them: once money moves here they open nothing.
   if (isTestKey(text) && pay.mode !== 'test') return undefined

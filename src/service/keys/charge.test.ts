@@ -6,7 +6,7 @@ import { Problem } from '../../core/problem.ts'
 import { dayOf } from '../../core/quota.ts'
 import { makeRates, openMemoryLimit } from '../../limit/memory.ts'
 import type { ShopStore } from '../../store/shop-store.ts'
-import { admitAgain, type Caller } from './authenticate-key.ts'
+import { type Caller, reauthenticateKey } from './authenticate-key.ts'
 import { charge } from './charge.ts'
 
 let shop: ShopStore
@@ -23,7 +23,7 @@ beforeEach(() => {
   now = new Date('2026-03-01T12:00:00Z')
 })
 const keys = () => keyRing(shop, () => now)
-const needs = (more: Partial<ShopStore> = {}) => ({
+const deps = (more: Partial<ShopStore> = {}) => ({
   shop: { ...shop, ...more },
   pay: { mode: 'live' as const },
   limit: openMemoryLimit(makeRates()),
@@ -41,10 +41,10 @@ const callerOf = ({ secret }: TestKey): Caller & { left: number[] } => {
 }
 
 /** As a request does it that has just been admitted. */
-async function visit(key: TestKey, deed: () => Promise<unknown>, given = needs()) {
+async function visit(key: TestKey, operation: () => Promise<unknown>, given = deps()) {
   const caller = callerOf(key)
-  const found = await admitAgain(given, caller)
-  const outcome = await charge(given, { key: found, caller }, deed).then(
+  const found = await reauthenticateKey(given, caller)
+  const outcome = await charge(given, { key: found, caller }, operation).then(
     () => 'done',
     (error) => (error instanceof Problem ? error.code : String(error)),
   )
@@ -55,10 +55,10 @@ describe('a deed', () => {
   test('costs one request, taken before it is done', async () => {
     const key = await keys().issue({ requests: 10 })
     let usedBefore: number | undefined
-    const deed = async () => {
+    const operation = async () => {
       usedBefore = await keys().used(key)
     }
-    assert.deepEqual(await visit(key, deed), { outcome: 'done', left: [10, 9] })
+    assert.deepEqual(await visit(key, operation), { outcome: 'done', left: [10, 9] })
     assert.equal(usedBefore, 1)
     assert.equal(await keys().used(key), 1)
   })
@@ -89,11 +89,11 @@ describe('a deed', () => {
     ] as const) {
       const key = await keys().issue(figures)
       const caller = callerOf(key)
-      const found = await admitAgain(needs(), caller)
+      const found = await reauthenticateKey(deps(), caller)
       await shop.spendRequest(key.id, now)
-      const deed = () => assert.fail('it was done')
+      const operation = () => assert.fail('it was done')
       const refused = (error: unknown) => error instanceof Problem && error.code === expected
-      await assert.rejects(charge(needs(), { key: found, caller }, deed), refused)
+      await assert.rejects(charge(deps(), { key: found, caller }, operation), refused)
       assert.deepEqual(caller.left.at(-1), figures.requests - 1)
     }
   })
@@ -101,17 +101,17 @@ describe('a deed', () => {
   test('is not done when the key was revoked meanwhile', async () => {
     const key = await keys().issue()
     const caller = callerOf(key)
-    const found = await admitAgain(needs(), caller)
+    const found = await reauthenticateKey(deps(), caller)
     await shop.revokeKey(key.id)
-    const deed = () => assert.fail('it was done')
+    const operation = () => assert.fail('it was done')
     const refused = (error: unknown) => error instanceof Problem && error.code === 'invalid_key'
-    await assert.rejects(charge(needs(), { key: found, caller }, deed), refused)
+    await assert.rejects(charge(deps(), { key: found, caller }, operation), refused)
   })
 
   test('is done when the request that was missing comes back just then', async () => {
     const key = await keys().issue({ requests: 1 })
     await shop.spendRequest(key.id, now)
-    const late = needs({
+    const late = deps({
       spendRequest: async (...spend) => {
         const spent = await shop.spendRequest(...spend)
         if (!spent) await shop.returnRequest(key.id, { day: dayOf(now), period: 0 })
@@ -130,9 +130,9 @@ test('a request that can not be given back is told of together with what failed 
   const key = await keys().issue()
   const found = await shop.readKey(key.id, now)
   assert.ok(found)
-  const given = needs({ returnRequest: () => Promise.reject(new Error('no disk')) })
-  const deed = () => Promise.reject(new Error('no mail'))
-  await assert.rejects(charge(given, { key: found, caller: callerOf(key) }, deed), (error) => {
+  const given = deps({ returnRequest: () => Promise.reject(new Error('no disk')) })
+  const operation = () => Promise.reject(new Error('no mail'))
+  await assert.rejects(charge(given, { key: found, caller: callerOf(key) }, operation), (error) => {
     assert.ok(error instanceof AggregateError)
     assert.deepEqual(
       error.errors.map(({ message }) => message),

@@ -1,9 +1,9 @@
 import type { ApiKey } from '../../core/key.ts'
 import { Problem, StoreAway } from '../../core/problem.ts'
 import type { ShopStore, Spent } from '../../store/shop-store.ts'
-import { type AdmitNeeds, admitAgain, type Caller } from './authenticate-key.ts'
+import { type AdmitDeps, type Caller, reauthenticateKey } from './authenticate-key.ts'
 
-export interface ChargeNeeds extends AdmitNeeds {
+export interface ChargeDeps extends AdmitDeps {
   shop: Pick<ShopStore, 'findKey' | 'readKey' | 'spendRequest' | 'returnRequest'>
 }
 
@@ -15,15 +15,15 @@ const ATTEMPTS = 3
  * nobody ever gets more than the plan has: a process or a store that dies in between has charged for what nobody saw.
  */
 export async function charge<T>(
-  needs: ChargeNeeds,
+  deps: ChargeDeps,
   { key, caller }: { key: ApiKey; caller: Caller },
-  deed: () => Promise<T>,
+  operation: () => Promise<T>,
 ): Promise<T> {
-  const spent = await spend(needs, key, caller)
+  const spent = await spend(deps, key, caller)
   try {
-    return await deed()
+    return await operation()
   } catch (error) {
-    await giveBack(needs, { spent, caller }).catch((failure: unknown) => {
+    await giveBack(deps, { spent, caller }).catch((failure: unknown) => {
       // It may have been given back for all we know: to try again later could give back two.
       if (failure instanceof StoreAway) throw error
       throw new AggregateError([error, failure], 'a request that failed was not given back', {
@@ -35,7 +35,7 @@ export async function charge<T>(
 }
 
 async function giveBack(
-  { shop, now }: ChargeNeeds,
+  { shop, now }: ChargeDeps,
   { spent, caller }: { spent: Spent; caller: Caller },
 ): Promise<void> {
   await shop.returnRequest(spent.id, spent)
@@ -43,15 +43,15 @@ async function giveBack(
   if (left) caller.seen(left)
 }
 
-async function spend(needs: ChargeNeeds, { id }: ApiKey, caller: Caller): Promise<Spent> {
+async function spend(deps: ChargeDeps, { id }: ApiKey, caller: Caller): Promise<Spent> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const spent = await needs.shop.spendRequest(id, needs.now())
+    const spent = await deps.shop.spendRequest(id, deps.now())
     if (spent) {
       caller.seen(spent)
       return spent
     }
     // It looked fine a moment ago: somebody was quicker. This tells why, or that it is fine after all.
-    await admitAgain(needs, caller)
+    await reauthenticateKey(deps, caller)
   }
   throw new Problem('overloaded', 'This key is much in use at the moment.', 1)
 }

@@ -11,10 +11,10 @@ const NOON = new Date('2026-03-01T12:00:00Z')
 const DAY = 86_400_000
 let shop: Awaited<ReturnType<typeof scratchShop>>
 let time = NOON
-const needs = () => ({ store: shop.store, now: () => time, randomBytes })
+const deps = () => ({ store: shop.store, now: () => time, randomBytes })
 const found = (secret: string) => shop.store.findKey(secretHash(secret), time)
 const [starter, business] = PLANS as [Plan, Plan]
-const issue = (plan = starter) => issueKey(needs(), { plan, label: 'mine', mode: 'live' })
+const issue = (plan = starter) => issueKey(deps(), { plan, label: 'mine', mode: 'live' })
 
 beforeEach(async () => {
   shop = await scratchShop()
@@ -32,7 +32,7 @@ describe('a key that is issued', () => {
     ],
   ] as const) {
     test(`has the figures of ${plan.name}, and is found by its secret alone`, async () => {
-      const { key, secret } = await issueKey(needs(), { plan, label: 'mine', mode })
+      const { key, secret } = await issueKey(deps(), { plan, label: 'mine', mode })
       expect(key).toMatchObject({ ...expected, plan: plan.id, label: 'mine', state: 'active' })
       expect(isKeyText(secret)).toBe(true)
       expect(secret.startsWith(`mf_${mode}_`)).toBe(true)
@@ -52,7 +52,7 @@ describe('a key that is issued', () => {
     let drawn = 0
     const counted = (count: number) => new Uint8Array(count).fill(++drawn)
     const { key, secret } = await issueKey(
-      { ...needs(), randomBytes: counted },
+      { ...deps(), randomBytes: counted },
       { plan: starter, label: '', mode: 'live' },
     )
     expect(drawn).toBe(3)
@@ -63,7 +63,7 @@ describe('a key that is issued', () => {
 describe('a key that is rolled', () => {
   test('opens with both secrets for a day, then with the new one, and counts as one', async () => {
     const { key, secret: former } = await issue()
-    const rolled = await rollKey(needs(), key)
+    const rolled = await rollKey(deps(), key)
     expect(rolled?.formerUntil).toEqual(new Date(NOON.getTime() + ROLL_MS))
     expect(rolled?.secret.startsWith(key.prefix)).toBe(true)
     await shop.store.spendRequest(key.id, time)
@@ -80,8 +80,8 @@ describe('a key that is rolled', () => {
   test('has no new secret once it is revoked, or was never there', async () => {
     const { key } = await issue()
     await shop.store.revokeKey(key.id)
-    expect(await rollKey(needs(), key)).toBeUndefined()
-    expect(await rollKey(needs(), { id: 'key_x', prefix: 'mf_live_abcd' })).toBeUndefined()
+    expect(await rollKey(deps(), key)).toBeUndefined()
+    expect(await rollKey(deps(), { id: 'key_x', prefix: 'mf_live_abcd' })).toBeUndefined()
   })
 })
 
@@ -90,25 +90,25 @@ describe('a key is meant', () => {
     const { key, secret } = await issue()
     await issue()
     for (const name of [key.id, key.prefix, secret]) {
-      expect(await keysNamed(needs(), name)).toEqual([key])
+      expect(await keysNamed(deps(), name)).toEqual([key])
     }
   })
 
   test('by none of what is only like it', async () => {
     const { key, secret } = await issue()
     for (const name of ['', 'key_', key.prefix.slice(0, -1), `${secret}x`, secret.slice(0, -1)]) {
-      expect(await keysNamed(needs(), name)).toEqual([])
+      expect(await keysNamed(deps(), name)).toEqual([])
     }
   })
 
   test('together with others of the same prefix', async () => {
-    const same = { ...needs(), randomBytes: twins() }
+    const same = { ...deps(), randomBytes: twins() }
     const [one, two] = [
       await issueKey(same, { plan: starter, label: '', mode: 'live' }),
       await issueKey(same, { plan: starter, label: '', mode: 'live' }),
     ]
     expect(one.key.prefix).toBe(two.key.prefix)
-    const ids = (await keysNamed(needs(), one.key.prefix)).map(({ id }) => id)
+    const ids = (await keysNamed(deps(), one.key.prefix)).map(({ id }) => id)
     expect(ids.sort()).toEqual([one.key.id, two.key.id].sort())
   })
 
@@ -135,7 +135,7 @@ describe('usage', () => {
         await shop.store.spendRequest(key.id, then)
       }
     }
-    const days = await keyUsage(needs(), key.id)
+    const days = await keyUsage(deps(), key.id)
     expect(days.map(({ day }) => day)).toEqual(
       Array.from({ length: 30 }, (_, at) => today - 29 + at),
     )
@@ -147,7 +147,7 @@ describe('usage', () => {
   })
 
   test('is thirty times 0 for a key nobody knows', async () => {
-    const days = await keyUsage(needs(), 'key_x')
+    const days = await keyUsage(deps(), 'key_x')
     expect(days.map(({ count }) => count)).toEqual(Array(30).fill(0))
   })
 })

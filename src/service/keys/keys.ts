@@ -14,14 +14,14 @@ import { dayOf } from '../../core/quota.ts'
 import { stamp } from '../../core/time.ts'
 import type { KeyRoll, KeyRollResult, ShopStore, UsageDay } from '../../store/shop-store.ts'
 
-interface KeyNeeds<Deed extends keyof ShopStore> {
-  store: Pick<ShopStore, Deed>
+interface KeyDeps<Operation extends keyof ShopStore> {
+  store: Pick<ShopStore, Operation>
   now(): Date
   randomBytes(count: number): Uint8Array
 }
 
 /** What the operator's commands need of the shop. */
-export type KeyBook = KeyNeeds<
+export type KeyBook = KeyDeps<
   | 'addKey'
   | 'findKey'
   | 'readKey'
@@ -38,7 +38,7 @@ export type KeyBook = KeyNeeds<
 export const ROLL_MS = 24 * 3_600_000
 
 /** As many days as usage is told for, today included. */
-export const USAGE_DAYS = 30
+const USAGE_DAYS = 30
 
 export interface KeyWish {
   plan: Plan
@@ -48,7 +48,7 @@ export interface KeyWish {
 
 /** Makes a key with the figures of the plan. The secret is in the answer and nowhere else: only its hash is kept. */
 export async function issueKey(
-  { store, now, randomBytes }: KeyNeeds<'addKey'>,
+  { store, now, randomBytes }: KeyDeps<'addKey'>,
   { plan, label, mode }: KeyWish,
 ): Promise<{ key: ApiKey; secret: string }> {
   const createdAt = now()
@@ -75,14 +75,14 @@ interface RolledKey {
 
 /** Gives the key a new secret; the former one lives on for a day. Undefined when the key is revoked or gone. */
 export async function rollKey(
-  needs: KeyNeeds<'rollKey'>,
+  deps: KeyDeps<'rollKey'>,
   key: Pick<ApiKey, 'id' | 'prefix'>,
 ): Promise<RolledKey | undefined> {
-  const { secret, formerUntil, result } = await roll(needs, key)
+  const { secret, formerUntil, result } = await roll(deps, key)
   return result.rolled ? { secret, formerUntil } : undefined
 }
 
-export interface RollNeeds {
+export interface RollDeps {
   shop: Pick<ShopStore, 'rollKey'>
   now(): Date
   randomBytes(count: number): Uint8Array
@@ -94,7 +94,7 @@ export interface RollNeeds {
  * stole the key cannot roll twice to lock its owner out.
  */
 export async function rollPresentedKey(
-  { shop, now, randomBytes }: RollNeeds,
+  { shop, now, randomBytes }: RollDeps,
   key: Pick<ApiKey, 'id' | 'prefix'>,
   presented: string,
 ): Promise<RolledKey> {
@@ -109,7 +109,7 @@ export async function rollPresentedKey(
 }
 
 async function roll(
-  { store, now, randomBytes }: KeyNeeds<'rollKey'>,
+  { store, now, randomBytes }: KeyDeps<'rollKey'>,
   { id, prefix }: Pick<ApiKey, 'id' | 'prefix'>,
   presented?: KeyRoll['presented'],
 ): Promise<RolledKey & { result: KeyRollResult }> {
@@ -122,7 +122,7 @@ async function roll(
 
 /** The keys that somebody may mean by an id, by what keys begin with, or by a whole key. */
 export async function keysNamed(
-  { store, now }: Omit<KeyNeeds<'findKey' | 'readKey' | 'listKeys'>, 'randomBytes'>,
+  { store, now }: Omit<KeyDeps<'findKey' | 'readKey' | 'listKeys'>, 'randomBytes'>,
   name: string,
 ): Promise<ApiKey[]> {
   const one = isKeyText(name)
@@ -134,7 +134,7 @@ export async function keysNamed(
 
 /** The requests of the last 30 UTC days, oldest first, with a 0 for each day without any. */
 export async function keyUsage(
-  { store, now }: Omit<KeyNeeds<'readUsage'>, 'randomBytes'>,
+  { store, now }: Omit<KeyDeps<'readUsage'>, 'randomBytes'>,
   keyId: string,
 ): Promise<UsageDay[]> {
   const first = dayOf(now()) - USAGE_DAYS + 1

@@ -2,7 +2,7 @@ import { type Address, joinAddress, parseAddress, parseHost } from '../../core/a
 import { place, type ReceiveLimits, type Recipient } from '../../core/recipient.ts'
 import type { MailStore } from '../../store/store.ts'
 
-interface Needs {
+interface Deps {
   store: Pick<MailStore, 'findRecipient' | 'findDomain' | 'listDomains'>
   limits: ReceiveLimits
   now(): Date
@@ -21,7 +21,7 @@ type Accepted = Recipient | { refused: 'unknown' | 'foreign' | 'full' }
 
 /** Decides at RCPT time whether mail of this size for this address would be kept. The commit decides again. */
 export async function accept(
-  { store, limits, now }: Needs,
+  { store, limits, now }: Deps,
   text: string,
   { size, others, senderNetwork }: Offer,
 ): Promise<Accepted> {

@@ -4,20 +4,20 @@ import { decodeInSteps } from '../../mime/decode.ts'
 import type { MailStore } from '../../store/store.ts'
 import type { LargeRead, LargeReads } from './large-reads.ts'
 import {
-  type FindMailNeeds,
+  type FindMailDeps,
   findMessage,
   type MailQuery,
   messageNotFound,
   parsedOf,
-  type ReadMailNeeds,
+  type ReadMailDeps,
 } from './read-mail.ts'
 
-export interface AttachmentDeps extends FindMailNeeds, Pick<ReadMailNeeds, 'parsed'> {
+export interface AttachmentDeps extends FindMailDeps, Pick<ReadMailDeps, 'parsed'> {
   attachments: AttachmentReader
 }
 
 /** Reads attachments out of raw mails. */
-export interface AttachmentReader {
+interface AttachmentReader {
   read(rawId: number, position: PartPosition, request: LargeRead): Promise<Uint8Array>
 }
 

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'vitest'
-import { listMail } from './check-mail.ts'
 import { liveSession } from '../sessions/live-session.ts'
+import { type CodeFixture, openCodeFixture } from '../testing/codes.ts'
+import { listMail } from './check-mail.ts'
 import type { CodeLooks } from './code-lookup.ts'
-import { type CodeScene, openCodeScene } from '../testing/codes.ts'
 
-let scene: CodeScene
-afterEach(() => scene.close())
+let fixture: CodeFixture
+afterEach(() => fixture.close())
 
 const PAGE = { sinceId: 0, limit: 100 }
-const list = (codes: Pick<CodeLooks, 'look'> = scene.codes) =>
-  listMail({ ...scene.needs, codes }, scene, PAGE)
+const list = (codes: Pick<CodeLooks, 'look'> = fixture.codes) =>
+  listMail({ ...fixture.deps, codes }, fixture, PAGE)
 
 test('a list tells when some of it was not taken on to be looked at', async () => {
-  scene = await openCodeScene()
-  await scene.send('111111')
+  fixture = await openCodeFixture()
+  await fixture.send('111111')
   const full = { look: () => ({ whole: false, found: async () => false }) }
   assert.equal((await list(full)).whole, false)
   const listed = await list()
@@ -22,8 +22,8 @@ test('a list tells when some of it was not taken on to be looked at', async () =
 })
 
 test('also when that came while it waited for the others', async () => {
-  scene = await openCodeScene()
-  await scene.send('111111')
+  fixture = await openCodeFixture()
+  await fixture.send('111111')
   let asked = 0
   const filling = {
     look() {
@@ -36,20 +36,20 @@ test('also when that came while it waited for the others', async () => {
 })
 
 test('it comes with the session as it is when the codes are noted', async () => {
-  scene = await openCodeScene()
-  await scene.send('111111')
+  fixture = await openCodeFixture()
+  await fixture.send('111111')
   const { session } = await list()
-  assert.deepEqual(session, await liveSession(scene, scene.token))
+  assert.deepEqual(session, await liveSession(fixture, fixture.token))
 })
 
 test('a session that ends while its list waits opens nothing any more', async () => {
-  scene = await openCodeScene()
-  await scene.send('111111')
+  fixture = await openCodeFixture()
+  await fixture.send('111111')
   const ending = {
     look: () => ({
       whole: true,
       async found() {
-        await scene.store.endSession(scene.session.id, scene.now())
+        await fixture.store.endSession(fixture.session.id, fixture.now())
         return true
       },
     }),

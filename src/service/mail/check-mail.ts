@@ -1,18 +1,18 @@
-import type { MessageSummary } from '../../core/message.ts'
-import { type Session, accountTopic } from '../../core/session.ts'
-import type { MailStore, Page } from '../../store/store.ts'
-import { type LiveSessionNeeds, liveSession } from '../sessions/live-session.ts'
-import type { CodeLooks } from './code-lookup.ts'
-import { type MailboxView, type MailboxViewNeeds, mailboxViews, newerTest } from './mailbox-view.ts'
-import { pollUntil, type SharedPolls } from './shared-poll.ts'
 import type { Bus } from '../../bus/bus.ts'
+import type { MessageSummary } from '../../core/message.ts'
+import { accountTopic, type Session } from '../../core/session.ts'
 import type { Limit, Rate } from '../../limit/limit.ts'
+import type { MailStore, Page } from '../../store/store.ts'
+import { type LiveSessionDeps, liveSession } from '../sessions/live-session.ts'
+import type { CodeLooks } from './code-lookup.ts'
+import { type MailboxView, type MailboxViewDeps, mailboxViews, newerTest } from './mailbox-view.ts'
+import { pollUntil, type SharedPolls } from './shared-poll.ts'
 
-export interface AwaitMailNeeds extends MailboxViewNeeds {
+export interface AwaitMailDeps extends MailboxViewDeps {
   mailboxPolls: SharedPolls<MailboxView>
 }
 
-export interface ListMailNeeds extends LiveSessionNeeds {
+export interface ListMailDeps extends LiveSessionDeps {
   store: Pick<MailStore, 'findSession' | 'listMessages'>
   codes: Pick<CodeLooks, 'look'>
 }
@@ -40,16 +40,16 @@ interface Wait {
 
 /** What is in the mailbox, with the codes that are found in a little while. The session was found live by the same request. */
 export async function listMail(
-  needs: ListMailNeeds,
+  deps: ListMailDeps,
   { token, session }: { token: string; session: Session },
   page: Page,
 ): Promise<Listed> {
-  const { store, codes } = needs
+  const { store, codes } = deps
   const messages = await store.listMessages(session.id, page)
   const looking = codes.look(session.id, messages)
   if (!looking) return { session, messages, whole: true }
   if (!(await looking.found())) return { session, messages, whole: looking.whole }
-  const current = await liveSession(needs, token)
+  const current = await liveSession(deps, token)
   const again = await store.listMessages(current.id, page)
   // For what came meanwhile nobody waits once more.
   const rest = codes.look(current.id, again)
@@ -58,7 +58,7 @@ export async function listMail(
 
 /** Has the newest messages looked at, where a former answer may have been given before they were. False as in a list. */
 export async function lookAtNewest(
-  { store, codes }: ListMailNeeds,
+  { store, codes }: ListMailDeps,
   session: Session,
   limit: number,
 ): Promise<boolean> {
@@ -72,11 +72,11 @@ export type MailboxState = Pick<MailboxView, 'session' | 'hasNewer'>
 
 /** Waits until the mailbox is worth an answer or the time is over. Throws when the session ends meanwhile. */
 export async function awaitMail(
-  needs: AwaitMailNeeds,
+  deps: AwaitMailDeps,
   { seconds, worth, ...watched }: Wait,
 ): Promise<{ session: Session; timedOut: boolean }> {
-  const wanted = { ...mailboxViews(needs, watched), seconds }
-  return await pollUntil(needs.mailboxPolls, wanted, async (view, over) => {
+  const wanted = { ...mailboxViews(deps, watched), seconds }
+  return await pollUntil(deps.mailboxPolls, wanted, async (view, over) => {
     const found = await worth(view)
     return found || over ? { session: view.session, timedOut: !found } : undefined
   })
@@ -91,7 +91,7 @@ export function mailboxState(
   return { session, hasNewer: newerTest(session, newest) }
 }
 
-export interface ForceLookNeeds {
+export interface ForceLookDeps {
   bus: Pick<Bus, 'wake'>
   limit: Pick<Limit, 'take'>
   now(): Date
@@ -102,7 +102,7 @@ const LOOKS: Rate = { count: 1, seconds: 3, burst: 1 }
 
 /** Asks whoever fetches the session's mail to look for it now, if it is fetched at all. Too often is no fault: somebody has just looked. */
 export async function forceLook(
-  { bus, limit, now }: ForceLookNeeds,
+  { bus, limit, now }: ForceLookDeps,
   { accountId }: Pick<Session, 'accountId'>,
 ): Promise<void> {
   if (accountId === undefined) return

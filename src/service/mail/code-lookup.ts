@@ -5,10 +5,10 @@ import { Problem, StoreAway } from '../../core/problem.ts'
 import type { MailboxId } from '../../core/session.ts'
 import type { MailStore } from '../../store/store.ts'
 import { logFault } from '../background/outage.ts'
+import { withTimeout } from '../background/timing.ts'
 import { type Lookup, type LookupLimits, openLookupQueue } from './lookup-queue.ts'
 import type { Parsed } from './parsed-mail.ts'
 import type { SenderChecked } from './sender-checks.ts'
-import { within } from '../background/timing.ts'
 
 export interface CodeLooks {
   /** Has those of the messages looked at that nobody has looked at. Undefined when there are none. `client`: see Lookup. */
@@ -27,7 +27,7 @@ interface Looking {
   found(): Promise<boolean>
 }
 
-export interface CodeLookNeeds {
+export interface CodeLookDeps {
   store: Pick<MailStore, 'findMessage' | 'noteCode'>
   bus: Pick<Bus, 'wake'>
   parsed: Parsed
@@ -56,7 +56,7 @@ const LIMITS: LookupLimits = {
  * the mailbox are woken. Each message is looked at once, in the background.
  */
 export function lookForCodes(
-  { store, bus, parsed, senderChecks, log }: CodeLookNeeds,
+  { store, bus, parsed, senderChecks, log }: CodeLookDeps,
   { patienceMs, limits = LIMITS }: CodeLookOptions,
 ): CodeLooks {
   const lookups = openLookupQueue({ run: lookAt, failed, limits })
@@ -95,7 +95,7 @@ export function lookForCodes(
           const each = looks.map(async (look) => {
             if (await look) isFound = true
           })
-          await within(patienceMs, Promise.all(each))
+          await withTimeout(patienceMs, Promise.all(each))
           return isFound
         },
       }

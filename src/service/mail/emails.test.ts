@@ -3,7 +3,14 @@ import { afterAll, beforeAll, describe, test } from 'vitest'
 import { scratchMail } from '../../../test/scratch.ts'
 import type { Mail } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
-import { address, HOUR, head, openScene, type Scene, START } from '../../store/contract/fixture.ts'
+import {
+  address,
+  type Fixture,
+  HOUR,
+  head,
+  openFixture,
+  START,
+} from '../../store/contract/fixture.ts'
 import {
   type EmailQuery,
   emailsMark,
@@ -18,11 +25,11 @@ const ROOM = {
   maxMailBytes: 1e7,
 }
 
-let scene: Scene
+let fixture: Fixture
 beforeAll(async () => {
-  scene = await openScene(await scratchMail(ROOM))
+  fixture = await openFixture(await scratchMail(ROOM))
 })
-afterAll(() => scene.close())
+afterAll(() => fixture.close())
 
 const query = (more: Partial<EmailQuery> = {}): EmailQuery => ({
   keyId: 'k1',
@@ -36,24 +43,24 @@ const query = (more: Partial<EmailQuery> = {}): EmailQuery => ({
 const listEmails = (deps: Parameters<typeof listFor>[0], wish: EmailQuery) =>
   listFor(deps, wish, { client: '192.0.2.1' })
 const textMail = (text: string) => ({ to: [], cc: [], text }) as unknown as Mail
-const needs = (more: Partial<Parameters<typeof listEmails>[0]> = {}) => ({
-  store: scene.store,
+const deps = (more: Partial<Parameters<typeof listEmails>[0]> = {}) => ({
+  store: fixture.store,
   parsed: async () => textMail('text') as Mail | undefined,
   readerPool: 'open' as const,
   now: () => START,
   ...more,
 })
 const send = async (to: string, subject: string) => {
-  assert.equal((await scene.send([to], { head: head(subject) })).outcome, 'kept')
+  assert.equal((await fixture.send([to], { head: head(subject) })).outcome, 'kept')
 }
 const subjects = async (...[given, wish]: Parameters<typeof listEmails>) =>
   (await listEmails(given, wish)).records.map(({ subject }) => subject)
 
 describe('what a key sees', () => {
   beforeAll(async () => {
-    await scene.session('own@box.test', HOUR, 'k1')
-    await scene.session('theirs@box.test', HOUR, 'k2')
-    await scene.session('nobodys@box.test', HOUR)
+    await fixture.session('own@box.test', HOUR, 'k1')
+    await fixture.session('theirs@box.test', HOUR, 'k2')
+    await fixture.session('nobodys@box.test', HOUR)
     for (const to of ['own@box.test', 'theirs@box.test', 'nobodys@box.test', 'any@pool.test']) {
       await send(to, to)
     }
@@ -66,7 +73,7 @@ describe('what a key sees', () => {
     ['off', [own], []],
   ] as const) {
     test(`${readerPool}: without an address, and with one`, async () => {
-      const given = needs({ readerPool })
+      const given = deps({ readerPool })
       assert.deepEqual(await subjects(given, query()), all)
       assert.deepEqual(await subjects(given, query({ to: address(any) })), byAddress)
       assert.deepEqual(await subjects(given, query({ to: address(own) })), [own])
@@ -94,7 +101,7 @@ describe('a page', () => {
     const pages: string[][] = []
     let beforeId: number | undefined
     do {
-      const page = await listEmails(needs(), query({ to, beforeId, limit: 2 }))
+      const page = await listEmails(deps(), query({ to, beforeId, limit: 2 }))
       pages.push(page.records.map(({ subject }) => subject))
       beforeId = page.nextAfter
     } while (beforeId !== undefined)
@@ -102,27 +109,27 @@ describe('a page', () => {
   })
 
   test('that is exactly full has no next one', async () => {
-    assert.equal((await listEmails(needs(), query({ to, limit: 5 }))).nextAfter, undefined)
+    assert.equal((await listEmails(deps(), query({ to, limit: 5 }))).nextAfter, undefined)
   })
 
   test('ends at 8 MB, and the next one goes on', async () => {
     const parsed = async () => textMail('\u0001'.repeat(256 * 1024))
     // Such a character is six in JSON: five bodies are 7.5 MB, and only their text is 1.25.
-    const first = await listEmails(needs({ parsed }), query({ to }))
+    const first = await listEmails(deps({ parsed }), query({ to }))
     assert.equal(first.records.length, 5)
     for (const subject of ['6', '7']) await send(to, subject)
-    const page = await listEmails(needs({ parsed }), query({ to }))
+    const page = await listEmails(deps({ parsed }), query({ to }))
     assert.deepEqual(
       page.records.map(({ subject }) => subject),
       ['7', '6', '5', '4', '3'],
     )
     const wish = query({ to, beforeId: page.nextAfter })
-    assert.deepEqual(await subjects(needs({ parsed }), wish), ['2', '1'])
+    assert.deepEqual(await subjects(deps({ parsed }), wish), ['2', '1'])
   })
 
   test('ends when it takes too long, and the next one goes on', async () => {
     let passed = 0
-    const slow = needs({
+    const slow = deps({
       now: () => new Date(START.getTime() + passed),
       async parsed() {
         passed += 2_500
@@ -131,7 +138,7 @@ describe('a page', () => {
     })
     const { records, nextAfter } = await listEmails(slow, query({ to, limit: 100 }))
     assert.equal(records.length, 4)
-    const rest = await subjects(needs(), query({ to, beforeId: nextAfter }))
+    const rest = await subjects(deps(), query({ to, beforeId: nextAfter }))
     assert.deepEqual(rest, ['3', '2', '1'])
   })
 
@@ -142,17 +149,17 @@ describe('a page', () => {
       if (parses > 5) throw new Problem('overloaded', 'x', 1)
       return textMail('text')
     }
-    const { records, nextAfter } = await listEmails(needs({ parsed }), query({ to }))
+    const { records, nextAfter } = await listEmails(deps({ parsed }), query({ to }))
     assert.equal(records.length, 4)
-    assert.deepEqual(await subjects(needs(), query({ to, beforeId: nextAfter })), ['3', '2', '1'])
-    await assert.rejects(listEmails(needs({ parsed }), query({ to })), { code: 'overloaded' })
+    assert.deepEqual(await subjects(deps(), query({ to, beforeId: nextAfter })), ['3', '2', '1'])
+    await assert.rejects(listEmails(deps({ parsed }), query({ to })), { code: 'overloaded' })
   })
 
   test('leaves out what went away meanwhile, and the pages after it are whole', async () => {
-    const gone = needs({ parsed: async () => undefined })
+    const gone = deps({ parsed: async () => undefined })
     const page = await listEmails(gone, query({ to, limit: 3 }))
     assert.deepEqual(page.records, [])
-    assert.deepEqual(await subjects(needs(), query({ to, beforeId: page.nextAfter })), [
+    assert.deepEqual(await subjects(deps(), query({ to, beforeId: page.nextAfter })), [
       '4',
       '3',
       '2',
@@ -170,7 +177,7 @@ describe('a page', () => {
       atOnce -= 1
       return textMail('text')
     }
-    assert.equal((await subjects(needs({ parsed }), query({ to }))).length, 7)
+    assert.equal((await subjects(deps({ parsed }), query({ to }))).length, 7)
     assert.equal(most, 4)
   })
 })

@@ -1,16 +1,16 @@
 import { type Address, parseAddress } from '../../core/address.ts'
-import type { Message } from '../../core/message.ts'
-import { Problem } from '../../core/problem.ts'
-import type { MailStore, ReaderScope } from '../../store/store.ts'
-import { type EmailRecord, emailRecord } from './email-record.ts'
-import type { Parsed } from './parsed-mail.ts'
 import { secretHash } from '../../core/id.ts'
 import type { ApiKey } from '../../core/key.ts'
+import type { Message } from '../../core/message.ts'
+import { Problem } from '../../core/problem.ts'
 import { type MailboxId, POOL, readerTopic } from '../../core/session.ts'
-import { type AdmitNeeds, admitRead, type Caller, readAgain } from '../keys/authenticate-key.ts'
+import type { MailStore, ReaderScope } from '../../store/store.ts'
+import { type AdmitDeps, admitRead, type Caller, readAgain } from '../keys/authenticate-key.ts'
+import { type EmailRecord, emailRecord } from './email-record.ts'
+import type { Parsed } from './parsed-mail.ts'
 import { pollUntil, type SharedPolls, type Wanted } from './shared-poll.ts'
 
-export interface EmailsNeeds {
+interface EmailsDeps {
   store: Pick<MailStore, 'readerMark' | 'listReaderMessages'>
   parsed: Parsed
   readerPool: ReaderPool
@@ -45,19 +45,19 @@ const MAX_PAGE_MS = 15_000
 const AT_ONCE = 4
 
 /** What of this query the key may see, as a mark: equal as long as the answer is. */
-export async function emailsMark(needs: EmailsNeeds, query: EmailQuery): Promise<string> {
-  return await needs.store.readerMark(scopeOf(needs, query))
+export async function emailsMark(deps: EmailsDeps, query: EmailQuery): Promise<string> {
+  return await deps.store.readerMark(scopeOf(deps, query))
 }
 
 /** The id of the newest message that the key may see; 0 when there is none. */
-export async function newestEmail(needs: EmailsNeeds, query: EmailQuery): Promise<number> {
+export async function newestEmail(deps: EmailsDeps, query: EmailQuery): Promise<number> {
   const page = { sinceId: 0, beforeId: undefined, limit: 1 }
-  const [message] = await needs.store.listReaderMessages(scopeOf(needs, query), page)
+  const [message] = await deps.store.listReaderMessages(scopeOf(deps, query), page)
   return message?.id ?? 0
 }
 
 /** For whom a page is made. */
-export interface PageReader {
+interface PageReader {
   /** Rate-limit key of the client; undefined if rate limits do not apply. */
   client: string | undefined
   signal?: AbortSignal
@@ -65,23 +65,23 @@ export interface PageReader {
 
 /** One page. It ends early where it grows too large or takes too long, but never before its first record. */
 export async function listEmails(
-  needs: EmailsNeeds,
+  deps: EmailsDeps,
   query: EmailQuery,
   reader: PageReader,
 ): Promise<EmailPage> {
   const { sinceId, beforeId, limit } = query
   // One more than wanted tells whether there is a next page.
   const page = { sinceId, beforeId, limit: limit + 1 }
-  const messages = await needs.store.listReaderMessages(scopeOf(needs, query), page)
+  const messages = await deps.store.listReaderMessages(scopeOf(deps, query), page)
   const wanted = messages.slice(0, limit)
   const records: EmailRecord[] = []
-  const endsAt = needs.now().getTime() + MAX_PAGE_MS
+  const endsAt = deps.now().getTime() + MAX_PAGE_MS
   let bytes = 0
   try {
-    for await (const record of recordsOf(needs.parsed, wanted, reader)) {
+    for await (const record of recordsOf(deps.parsed, wanted, reader)) {
       bytes += sizeOf(record)
       const last = records.at(-1)
-      const isOver = bytes > MAX_PAGE_BYTES || needs.now().getTime() > endsAt
+      const isOver = bytes > MAX_PAGE_BYTES || deps.now().getTime() > endsAt
       if (last && isOver) return { records, nextAfter: last.id }
       records.push(record)
     }
@@ -118,11 +118,11 @@ function sizeOf(record: EmailRecord): number {
   return Buffer.byteLength(JSON.stringify(record))
 }
 
-function scopeOf(needs: EmailsNeeds, { keyId, to }: EmailQuery): ReaderScope {
-  return { keyId, pool: seesPool(needs.readerPool, to), to, now: needs.now() }
+function scopeOf(deps: EmailsDeps, { keyId, to }: EmailQuery): ReaderScope {
+  return { keyId, pool: seesPool(deps.readerPool, to), to, now: deps.now() }
 }
 
-export function seesPool(pool: ReaderPool, to: Address | undefined): boolean {
+function seesPool(pool: ReaderPool, to: Address | undefined): boolean {
   return pool === 'open' || (pool === 'by-address' && to !== undefined)
 }
 
@@ -136,7 +136,7 @@ export function parseTo(text: string): Address {
   return address
 }
 
-export interface AwaitEmailsNeeds extends AdmitNeeds, EmailsNeeds {
+export interface AwaitEmailsDeps extends AdmitDeps, EmailsDeps {
   readerPolls: SharedPolls<ReaderView>
 }
 
@@ -161,19 +161,19 @@ interface Wait {
 
 /** Waits until there is something worth an answer or the time is over. Refuses when the key does not last so long. */
 export async function awaitEmails(
-  needs: AwaitEmailsNeeds,
+  deps: AwaitEmailsDeps,
   { caller, query, seconds, worth, signal, lookMs }: Wait,
 ): Promise<{ key: ApiKey; mark: string; timedOut: boolean }> {
   const wanted: Wanted<ReaderView> = {
     key: `${secretHash(caller.keyText ?? '')} ${query.to ?? ''}`,
-    topics: topicsOf(needs, query),
-    open: (left) => () => readerView(needs, { keyText: caller.keyText, query, left }),
+    topics: topicsOf(deps, query),
+    open: (left) => () => readerView(deps, { keyText: caller.keyText, query, left }),
     intervalMs: lookMs,
     signal,
   }
-  return await pollUntil(needs.readerPolls, { ...wanted, seconds }, async (view, over) => {
+  return await pollUntil(deps.readerPolls, { ...wanted, seconds }, async (view, over) => {
     const { key, mark } = view
-    admitRead(needs, caller, key)
+    admitRead(deps, caller, key)
     const found = await worth(view)
     // Who has gone by now is not charged.
     signal.throwIfAborted()
@@ -189,24 +189,24 @@ interface Watched {
 }
 
 async function readerView(
-  needs: AwaitEmailsNeeds,
+  deps: AwaitEmailsDeps,
   { keyText, query, left }: Watched,
 ): Promise<ReaderView> {
-  const key = await readAgain(needs, keyText)
+  const key = await readAgain(deps, keyText)
   left.throwIfAborted()
-  const mark = await emailsMark(needs, query)
+  const mark = await emailsMark(deps, query)
   let newestId: Promise<number> | undefined
   return {
     key,
     mark,
     newestId() {
-      newestId ??= newestEmail(needs, query)
+      newestId ??= newestEmail(deps, query)
       return newestId
     },
   }
 }
 
-function topicsOf({ readerPool }: EmailsNeeds, { keyId, to }: EmailQuery): MailboxId[] {
+function topicsOf({ readerPool }: EmailsDeps, { keyId, to }: EmailQuery): MailboxId[] {
   const own = readerTopic('key', keyId)
   if (!seesPool(readerPool, to)) return [own]
   return [own, to === undefined ? POOL : readerTopic('pool', to)]

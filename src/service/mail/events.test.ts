@@ -7,9 +7,9 @@ import { parseAddress } from '../../core/address.ts'
 import { makeToken, secretHash } from '../../core/id.ts'
 import { StoreAway } from '../../core/problem.ts'
 import type { Session } from '../../core/session.ts'
-import { deleteMail } from './delete-mail.ts'
 import { endSession } from '../sessions/end-session.ts'
 import type { CodeLooks } from './code-lookup.ts'
+import { deleteMail } from './delete-mail.ts'
 import { type MailEvent, mailEvents } from './events.ts'
 import type { MailboxView } from './mailbox-view.ts'
 import { receive } from './receive.ts'
@@ -22,7 +22,7 @@ const hour = 3_600_000
 /** As if another thread looked at all mail. */
 const NO_LOOKS: CodeLooks = { look: () => undefined, close: () => {} }
 
-let needs: {
+let deps: {
   store: Awaited<ReturnType<typeof scratchMail>>['store']
   bus: ReturnType<typeof openMemoryBus>
   now(): Date
@@ -35,8 +35,8 @@ beforeEach(async () => {
   const scratch = await scratchMail()
   const bus = openMemoryBus(randomUUID(), makeWaiters())
   const mailboxPolls = openSharedPolls<MailboxView>(bus)
-  needs = { store: scratch.store, bus, now: () => new Date(), codes: NO_LOOKS, mailboxPolls }
-  const now = needs.now()
+  deps = { store: scratch.store, bus, now: () => new Date(), codes: NO_LOOKS, mailboxPolls }
+  const now = deps.now()
   const name = address.split('@')[1] as never
   await scratch.store.addDomain({ name, sessions: true, reader: false, ttlSeconds: undefined })
   const made = await scratch.store.createSession({
@@ -61,7 +61,7 @@ afterEach(() => close())
 const follow = (
   more: { sinceId?: number; beatMs?: number; lookMs?: number; signal?: AbortSignal } = {},
 ) =>
-  mailEvents(needs, {
+  mailEvents(deps, {
     token,
     session,
     sinceId: 0,
@@ -80,7 +80,7 @@ const envelope = {
   protocol: 'SMTP',
 }
 const send = (subject: string) =>
-  receive(needs, {
+  receive(deps, {
     recipients: [{ address, mailbox: session.id }],
     envelope,
     raw: Buffer.from(`Subject: ${subject}\r\n\r\n`),
@@ -108,7 +108,7 @@ test('a store that is away for a while ends nothing, and nothing is told twice o
   await send('one')
   // First before it all, then between what is told of a deletion and what is told of a mail.
   const away: string[] = ['listMessages']
-  const { store } = needs
+  const { store } = deps
   const listMessages: typeof store.listMessages = async (...page) => {
     if (away.pop() !== undefined) throw new StoreAway()
     return await store.listMessages(...page)
@@ -117,14 +117,14 @@ test('a store that is away for a while ends nothing, and nothing is told twice o
     if (away.at(-1) === 'findSession' && away.pop()) throw new StoreAway()
     return await store.findSession(hash)
   }
-  needs = { ...needs, store: { ...store, listMessages, findSession } }
+  deps = { ...deps, store: { ...store, listMessages, findSession } }
   const events = follow({ lookMs: 5 })
   const one = await nextOf(events)
   assert.equal(subjectOf(one), 'one')
 
   const id = one.kind === 'message' ? one.message.id : 0
   away.push('listMessages', 'findSession')
-  await deleteMail({ ...needs, store }, token, id)
+  await deleteMail({ ...deps, store }, token, id)
   await send('two')
   assert.deepEqual(await nextOf(events), { kind: 'deleted', id })
   assert.equal(subjectOf(await nextOf(events)), 'two')
@@ -134,16 +134,16 @@ test('a store that is away for a while ends nothing, and nothing is told twice o
 
 test('a deletion is told of what was told or was there before, and only of that', async () => {
   await send('before')
-  const [before] = await needs.store.listMessageIds(session.id)
+  const [before] = await deps.store.listMessageIds(session.id)
   assert.ok(before)
   const events = follow({ sinceId: before })
   await send('told')
   const told = await nextOf(events)
   assert.equal(subjectOf(told), 'told')
-  await deleteMail(needs, token, before)
+  await deleteMail(deps, token, before)
   assert.deepEqual(await nextOf(events), { kind: 'deleted', id: before })
   const id = told.kind === 'message' ? told.message.id : 0
-  await deleteMail(needs, token, id)
+  await deleteMail(deps, token, id)
   assert.deepEqual(await nextOf(events), { kind: 'deleted', id })
   await events.return(undefined)
 })
@@ -158,7 +158,7 @@ test('a quiet mailbox has a heartbeat', async () => {
 test('the end is the last thing told', async () => {
   const events = follow()
   const next = nextOf(events)
-  await endSession(needs, token)
+  await endSession(deps, token)
   assert.deepEqual(await next, { kind: 'end', reason: 'deleted' })
   assert.equal((await events.next()).done, true)
 })
@@ -167,8 +167,8 @@ test('after a revival the old stream ends, and a new one is woken by the new mai
   const old = follow()
   const end = nextOf(old)
   const later = new Date(session.expiresAt.getTime() + 1)
-  needs = { ...needs, now: () => later }
-  const revived = await needs.store.reviveSession({
+  deps = { ...deps, now: () => later }
+  const revived = await deps.store.reviveSession({
     mailbox: session.id,
     now: later,
     expiresAt: new Date(later.getTime() + hour),
@@ -183,7 +183,7 @@ test('after a revival the old stream ends, and a new one is woken by the new mai
   for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate)
   await send('after')
   assert.equal(subjectOf(await next), 'after')
-  needs.bus.wake(before.id)
+  deps.bus.wake(before.id)
   assert.deepEqual(await end, { kind: 'end', reason: 'expired' })
   await events.return(undefined)
 })
@@ -198,7 +198,7 @@ test('an abort ends it with its reason', async () => {
 
 test('a hundred streams of one mailbox look up as often as one, and each is told everything', async () => {
   const looked: string[] = []
-  const { store } = needs
+  const { store } = deps
   const noting = <Args extends unknown[], Result>(
     call: (...args: Args) => Result,
     name: string,
@@ -215,7 +215,7 @@ test('a hundred streams of one mailbox look up as often as one, and each is told
     listMessageIds: noting(store.listMessageIds, 'listMessageIds'),
   }
   await send('before')
-  needs = { ...needs, store: counted }
+  deps = { ...deps, store: counted }
   const streams = Array.from({ length: 100 }, () => follow())
   for (const events of streams) assert.equal(subjectOf(await nextOf(events)), 'before')
 

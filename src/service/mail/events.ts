@@ -3,14 +3,14 @@ import type { Session } from '../../core/session.ts'
 import {
   type ClientLooks,
   type MailboxView,
-  type MailboxViewNeeds,
+  type MailboxViewDeps,
   type MailChange,
   mailboxViews,
   type Seen,
 } from './mailbox-view.ts'
 import type { SharedPolls } from './shared-poll.ts'
 
-export interface MailEventsNeeds extends MailboxViewNeeds {
+export interface MailEventsDeps extends MailboxViewDeps {
   mailboxPolls: SharedPolls<MailboxView>
   codes: ClientLooks
 }
@@ -36,21 +36,21 @@ interface Following {
 
 /** Tells what happens to a mailbox, in order, until its session ends. Throws the signal's reason once that is aborted. */
 export async function* mailEvents(
-  needs: MailEventsNeeds,
+  deps: MailEventsDeps,
   following: Following,
 ): AsyncGenerator<MailEvent> {
   const { signal, beatMs } = following
-  const wanted = mailboxViews(needs, following)
+  const wanted = mailboxViews(deps, following)
   // While we stop, a stream still tells what its reader missed, once.
   const views = signal.aborted
     ? onePoll(wanted.open(new AbortController().signal), signal)
-    : needs.mailboxPolls.subscribe(wanted)
+    : deps.mailboxPolls.subscribe(wanted)
   let isBeatDue = false
   const beating = setInterval(() => {
     isBeatDue = true
     views.wake()
   }, beatMs)
-  const readEvents = eventReader(needs, following)
+  const readEvents = eventReader(deps, following)
   try {
     for (;;) {
       if ((yield* readEvents(views)) === 'ended') return
@@ -87,7 +87,7 @@ function onePoll(poll: () => Promise<MailboxView>, signal: AbortSignal): Views {
  * browser whose stream is refused never comes back by itself.
  */
 function eventReader(
-  { now, codes }: MailEventsNeeds,
+  { now, codes }: MailEventsDeps,
   { session, sinceId, resumes, signal }: Following,
 ): (views: Views) => AsyncGenerator<MailEvent, 'ended' | undefined> {
   // Who comes back is told again of what is young: its code may have been found while he was away.

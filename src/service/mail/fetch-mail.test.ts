@@ -4,23 +4,23 @@ import { makeWaiters, openMemoryBus } from '../../bus/memory.ts'
 import { secretHash } from '../../core/id.ts'
 import type { FetchedRecipient, Recipient } from '../../core/recipient.ts'
 import { type MailboxId, readerTopic } from '../../core/session.ts'
-import type { Fetched, ImapNeeds } from '../../imap/options.ts'
+import type { Fetched, ImapDeps } from '../../imap/options.ts'
 import { makeRates, openMemoryLimit } from '../../limit/memory.ts'
-import { accountMail } from './fetch-mail.ts'
+import { address, type GmailFixture, openGmailFixture, rules, START } from '../testing/gmail.ts'
 import { forceLook } from './check-mail.ts'
-import { address, type GmailScene, openGmailScene, rules, START } from '../testing/gmail.ts'
+import { accountMail } from './fetch-mail.ts'
 
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 
-let scene: GmailScene
+let fixture: GmailFixture
 let accountId: number
-let mail: ImapNeeds
+let mail: ImapDeps
 beforeEach(async () => {
-  scene = await openGmailScene(rules('joe@gmail.com'), rules('ann@gmail.com'))
-  accountId = await scene.idOf('joe@gmail.com')
-  mail = { ...accountMail(scene.needs, accountId), random: () => 0.5, log }
+  fixture = await openGmailFixture(rules('joe@gmail.com'), rules('ann@gmail.com'))
+  accountId = await fixture.idOf('joe@gmail.com')
+  mail = { ...accountMail(fixture.deps, accountId), random: () => 0.5, log }
 })
-afterEach(() => scene.close())
+afterEach(() => fixture.close())
 
 let numbers = 0
 async function fetched(to: string[], raw = MAIL): Promise<Fetched> {
@@ -51,12 +51,12 @@ function identified(recipients: readonly Recipient[], mark: string): FetchedReci
 }
 
 const messages = (mailbox: MailboxId) =>
-  scene.other.listMessages(mailbox, { sinceId: 0, limit: 100 })
+  fixture.other.listMessages(mailbox, { sinceId: 0, limit: 100 })
 
 describe('a fetched mail', () => {
   test('is in its session’s list, received when the account took it', async () => {
-    const { session } = await scene.alias('joe@gmail.com', 'shop')
-    scene.pass(60_000)
+    const { session } = await fixture.alias('joe@gmail.com', 'shop')
+    fixture.pass(60_000)
     assert.equal(await mail.receive(await fetched(['joe+shop@gmail.com'])), 'kept')
     const [message, ...others] = await messages(session.id)
     assert.deepEqual(others, [])
@@ -67,30 +67,30 @@ describe('a fetched mail', () => {
   })
 
   test('wakes those who wait, with the token or with a key, and nobody when it is known', async () => {
-    const { session } = await scene.alias('joe@gmail.com', 'shop', 'key-1')
+    const { session } = await fixture.alias('joe@gmail.com', 'shop', 'key-1')
     const one = await fetched(['joe+shop@gmail.com'])
     assert.equal(await mail.receive(one), 'kept')
-    assert.deepEqual(scene.woken, [session.id, readerTopic('key', 'key-1')])
+    assert.deepEqual(fixture.woken, [session.id, readerTopic('key', 'key-1')])
     // The bytes were handed over with the first.
     const raw = new TextEncoder().encode(MAIL)
     assert.equal(await mail.receive({ ...one, raw }), 'known')
-    assert.equal(scene.woken.length, 2)
+    assert.equal(fixture.woken.length, 2)
   })
 
   test('for several aliases is in the list of each', async () => {
-    const shop = await scene.alias('joe@gmail.com', 'shop')
-    const letters = await scene.alias('joe@gmail.com', 'letters')
+    const shop = await fixture.alias('joe@gmail.com', 'shop')
+    const letters = await fixture.alias('joe@gmail.com', 'letters')
     const whole = await fetched(['joe+shop@gmail.com', 'joe+letters@gmail.com'])
     assert.equal(await mail.receive(whole), 'kept')
     for (const { session, token } of [shop, letters]) {
       const [message] = await messages(session.id)
       assert.equal(message?.subject, 'Welcome')
-      assert.equal((await scene.other.findSession(secretHash(token)))?.bytes, MAIL.length)
+      assert.equal((await fixture.other.findSession(secretHash(token)))?.bytes, MAIL.length)
     }
   })
 
   test('is kept with an envelope that claims nothing', async () => {
-    const { session } = await scene.alias('joe@gmail.com', 'shop')
+    const { session } = await fixture.alias('joe@gmail.com', 'shop')
     for (const [head, mailFrom] of [
       [MAIL, 'bounce@shop.test'],
       [MAIL.replace('<bounce@shop.test>', '<>'), ''],
@@ -100,8 +100,8 @@ describe('a fetched mail', () => {
     ] as const) {
       await mail.receive(await fetched(['joe+shop@gmail.com'], head))
       const [newest] = await messages(session.id)
-      const message = await scene.other.findMessage(session.id, newest?.id ?? 0)
-      const raw = await scene.other.readRaw(message?.rawId ?? 0)
+      const message = await fixture.other.findMessage(session.id, newest?.id ?? 0)
+      const raw = await fixture.other.readRaw(message?.rawId ?? 0)
       assert.equal(Buffer.from(raw?.bytes ?? []).toString(), head)
       const { clientIp, helo, mailFrom: from, tls, protocol } = raw ?? {}
       assert.deepEqual([clientIp, helo, from, tls, protocol], ['', '', mailFrom, undefined, 'IMAP'])
@@ -109,23 +109,23 @@ describe('a fetched mail', () => {
   })
 
   test('whose session has ended goes to nobody', async () => {
-    await scene.alias('joe@gmail.com', 'shop')
+    await fixture.alias('joe@gmail.com', 'shop')
     const late = await fetched(['joe+shop@gmail.com'])
-    scene.pass(3_600_000)
+    fixture.pass(3_600_000)
     assert.equal(await mail.receive(late), 'nobody')
-    assert.deepEqual(scene.woken, [])
+    assert.deepEqual(fixture.woken, [])
   })
 })
 
 test('only live aliases of this account are found, each as it was given out', async () => {
-  await scene.alias('joe@gmail.com', 'abc')
-  await scene.alias('ann@gmail.com', 'abc')
+  await fixture.alias('joe@gmail.com', 'abc')
+  await fixture.alias('ann@gmail.com', 'abc')
   const found = async (...texts: string[]) =>
     (await mail.aliases(texts.map(address))).map((one) => one.address)
   assert.deepEqual(await found('joe+abc@gmail.com'), ['joe+abc@gmail.com'])
   const near = ['joe+abcd@gmail.com', 'joe+ab@gmail.com', 'j.oe+abc@gmail.com', 'joe@gmail.com']
   assert.deepEqual(await found('ann+abc@gmail.com', ...near), [])
-  scene.pass(3_600_000)
+  fixture.pass(3_600_000)
   assert.deepEqual(await found('joe+abc@gmail.com'), [])
 })
 
@@ -133,7 +133,7 @@ test('where a folder stands is kept, with the mail or without', async () => {
   assert.equal(await mail.folder('INBOX'), undefined)
   await mail.passed('INBOX', { uidValidity: 7, lastUid: 3 })
   assert.deepEqual(await mail.folder('INBOX'), { uidValidity: 7, lastUid: 3 })
-  await scene.alias('joe@gmail.com', 'shop')
+  await fixture.alias('joe@gmail.com', 'shop')
   const one = await fetched(['joe+shop@gmail.com'])
   await mail.receive(one)
   assert.deepEqual(await mail.folder('INBOX'), one.state)
@@ -141,15 +141,15 @@ test('where a folder stands is kept, with the mail or without', async () => {
 
 test('the oldest alias tells from when on mail matters', async () => {
   assert.equal(await mail.oldestAlias(), undefined)
-  await scene.alias('ann@gmail.com', 'elder')
-  scene.pass(1_000)
-  await scene.alias('joe@gmail.com', 'young')
+  await fixture.alias('ann@gmail.com', 'elder')
+  fixture.pass(1_000)
+  await fixture.alias('joe@gmail.com', 'young')
   assert.deepEqual(await mail.oldestAlias(), new Date(START.getTime() + 1_000))
 })
 
 test('how the account is goes to the store', async () => {
   await mail.report('failing', 'the server does not accept the login')
-  const accounts = await scene.other.listAccounts(START)
+  const accounts = await fixture.other.listAccounts(START)
   assert.deepEqual(
     accounts.map(({ health, reason }) => `${health}: ${reason}`),
     ['failing: the server does not accept the login', 'ok: '],
@@ -158,14 +158,14 @@ test('how the account is goes to the store', async () => {
 
 test('a look that is asked for anywhere reaches the account’s own fetching', async () => {
   const bus = openMemoryBus('looks', makeWaiters())
-  const door = accountMail({ ...scene.needs, bus }, accountId)
+  const door = accountMail({ ...fixture.deps, bus }, accountId)
   const looks: string[] = []
   const heard = Promise.withResolvers<void>()
   const deaf = door.onLook(() => {
     looks.push('joe')
     heard.resolve()
   })
-  const other = accountMail({ ...scene.needs, bus }, accountId + 1)
+  const other = accountMail({ ...fixture.deps, bus }, accountId + 1)
   other.onLook(() => void looks.push('ann'))
   await forceLook({ bus, limit: openMemoryLimit(makeRates()), now: () => START }, { accountId })
   await heard.promise

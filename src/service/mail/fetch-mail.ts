@@ -4,11 +4,11 @@ import type { AccountHealth, FolderState } from '../../core/gmail.ts'
 import type { Envelope } from '../../core/message.ts'
 import type { FetchedRecipient } from '../../core/recipient.ts'
 import { accountTopic } from '../../core/session.ts'
-import { readHead, headerBlock, readFields, unfold } from '../../mime/header.ts'
+import { headerBlock, readFields, readHead, unfold } from '../../mime/header.ts'
 import type { MailStore } from '../../store/store.ts'
 import { topicsOf } from './receive.ts'
 
-interface Needs {
+interface Deps {
   store: Pick<
     MailStore,
     | 'findAliases'
@@ -28,7 +28,7 @@ interface Needs {
 const DEFERRED_AT_ONCE = 50
 
 /** One mail of an account, for at least one alias. */
-export interface FetchedFromFolder {
+interface FetchedFromFolder {
   folder: string
   uid: number
   state: FolderState
@@ -39,7 +39,7 @@ export interface FetchedFromFolder {
 }
 
 /** What the house does with the mail of one account: what the door that fetches it needs, but chance and a log. */
-export function accountMail({ store, bus, now }: Needs, accountId: number) {
+export function accountMail({ store, bus, now }: Deps, accountId: number) {
   return {
     aliases: (addresses: readonly Address[]) => store.findAliases(accountId, addresses, now()),
 

@@ -3,7 +3,7 @@ import { Problem, StoreAway } from '../../core/problem.ts'
 import type { MailboxId } from '../../core/session.ts'
 import { ownerOf } from './parse-once.ts'
 
-export interface LookupQueue<T> {
+interface LookupQueue<T> {
   /**
    * The result for this message; undefined: too many wait. However many ask, it is looked up once. A look-up has no result if it was
    * dropped for that of a client with fewer.

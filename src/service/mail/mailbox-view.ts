@@ -1,11 +1,11 @@
 import type { MessageSummary } from '../../core/message.ts'
 import type { Session } from '../../core/session.ts'
 import type { MailStore } from '../../store/store.ts'
-import { type LiveSessionNeeds, liveSession } from '../sessions/live-session.ts'
+import { type LiveSessionDeps, liveSession } from '../sessions/live-session.ts'
 import type { CodeLooks } from './code-lookup.ts'
 import type { Wanted } from './shared-poll.ts'
 
-export interface MailboxViewNeeds extends LiveSessionNeeds {
+export interface MailboxViewDeps extends LiveSessionDeps {
   store: Pick<MailStore, 'findSession' | 'listMessages' | 'listMessageIds'>
 }
 
@@ -43,7 +43,7 @@ export type MailChange =
   | { kind: 'updated'; message: MessageSummary }
   | { kind: 'deleted'; id: number }
 
-export interface Step {
+interface Step {
   events: readonly MailChange[]
   /** What the reader knows once it was told. */
   seen: Seen
@@ -51,12 +51,12 @@ export interface Step {
 
 /** What to subscribe to for views of this mailbox. */
 export function mailboxViews(
-  needs: MailboxViewNeeds,
+  deps: MailboxViewDeps,
   { token, session, lookMs, signal }: Watched,
 ): Wanted<MailboxView> {
   const open: Wanted<MailboxView>['open'] = (left) => {
     const intern = interning()
-    return async () => viewOf(needs, await liveSession(needs, token), { left, intern })
+    return async () => viewOf(deps, await liveSession(deps, token), { left, intern })
   }
   // A revived session keeps its token but is another mailbox, with a topic of its own.
   return { key: `${session.id} ${token}`, topics: [session.id], open, intervalMs: lookMs, signal }
@@ -92,8 +92,8 @@ export function newerTest(
   }
 }
 
-function viewOf(needs: MailboxViewNeeds, session: Session, sharing: Sharing): MailboxView {
-  const { newest, ids, lookedAt, newMessages } = listsOf(needs, session, sharing.left)
+function viewOf(deps: MailboxViewDeps, session: Session, sharing: Sharing): MailboxView {
+  const { newest, ids, lookedAt, newMessages } = listsOf(deps, session, sharing.left)
   return {
     session,
     hasNewer: newerTest(session, newest),
@@ -132,7 +132,7 @@ function viewOf(needs: MailboxViewNeeds, session: Session, sharing: Sharing): Ma
 }
 
 /** What a view reads of the mailbox: each list once. Nothing more is read when nobody waits any more. */
-function listsOf({ store }: MailboxViewNeeds, session: Session, left: AbortSignal) {
+function listsOf({ store }: MailboxViewDeps, session: Session, left: AbortSignal) {
   const list = async (sinceId: number, limit: number) => {
     left.throwIfAborted()
     return await store.listMessages(session.id, { sinceId, limit })

@@ -4,7 +4,7 @@ import { Problem } from '../../core/problem.ts'
 import type { Parse, Parser } from '../../mime/parser.ts'
 import type { MailStore } from '../../store/store.ts'
 
-export interface ParseOnceDeps {
+interface ParseOnceDeps {
   store: Pick<MailStore, 'readRaw' | 'readParsed' | 'keepParsed' | 'obstacle'>
   parser: Pick<Parser, 'use'>
 }

@@ -1,18 +1,18 @@
 import type { Mail, Message, RawMail, SenderChecks } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
 import type { MailStore } from '../../store/store.ts'
+import { withTimeout } from '../background/timing.ts'
+import { type LiveSessionDeps, liveSession } from '../sessions/live-session.ts'
 import type { LargeReads } from './large-reads.ts'
-import { type LiveSessionNeeds, liveSession } from '../sessions/live-session.ts'
 import type { Parsed } from './parsed-mail.ts'
 import type { SenderChecked } from './sender-checks.ts'
-import { within } from '../background/timing.ts'
 
-export interface FindMailNeeds extends LiveSessionNeeds {
+export interface FindMailDeps extends LiveSessionDeps {
   store: Pick<MailStore, 'findSession' | 'findMessage' | 'readRaw'>
   largeReads: LargeReads
 }
 
-export interface ReadMailNeeds extends LiveSessionNeeds {
+export interface ReadMailDeps extends LiveSessionDeps {
   store: Pick<MailStore, 'findSession' | 'findMessage'>
   parsed: Parsed
   senderChecks: SenderChecked
@@ -34,20 +34,20 @@ export interface MailQuery {
 
 /** One message of this session with all that was read from it. */
 export async function readMail(
-  needs: ReadMailNeeds,
+  deps: ReadMailDeps,
   query: MailQuery,
 ): Promise<{ message: Message; mail: Mail; checks: SenderChecks | undefined }> {
-  const message = await findMessage(needs, query.token, query.id)
+  const message = await findMessage(deps, query.token, query.id)
   const [mail, checks] = await Promise.all([
-    parsedOf(needs, message, query),
-    within(needs.patienceMs, needs.senderChecks(message)),
+    parsedOf(deps, message, query),
+    withTimeout(deps.patienceMs, deps.senderChecks(message)),
   ])
   return { message, mail, checks }
 }
 
 /** What was read from this message; it is parsed now if it never was. */
 export async function parsedOf(
-  { parsed }: Pick<ReadMailNeeds, 'parsed'>,
+  { parsed }: Pick<ReadMailDeps, 'parsed'>,
   { rawId, recipient: mailbox, size }: Message,
   { client, signal }: Pick<MailQuery, 'client' | 'signal'>,
 ): Promise<Mail> {
@@ -58,25 +58,25 @@ export async function parsedOf(
 
 /** One message of this session with its bytes and the way they came. */
 export async function readRawMail(
-  needs: FindMailNeeds,
+  deps: FindMailDeps,
   { token, id, client, signal }: MailQuery,
 ): Promise<{ message: Message; raw: RawMail }> {
-  const message = await findMessage(needs, token, id)
+  const message = await findMessage(deps, token, id)
   const { rawId, recipient: mailbox, size } = message
-  const raw = await needs.largeReads.run(`raw ${rawId}`, { client, mailbox, size, signal }, () =>
-    needs.store.readRaw(rawId),
+  const raw = await deps.largeReads.run(`raw ${rawId}`, { client, mailbox, size, signal }, () =>
+    deps.store.readRaw(rawId),
   )
   if (!raw) throw messageNotFound()
   return { message, raw }
 }
 
 export async function findMessage(
-  needs: LiveSessionNeeds & { store: Pick<MailStore, 'findMessage'> },
+  deps: LiveSessionDeps & { store: Pick<MailStore, 'findMessage'> },
   token: string,
   id: number,
 ): Promise<Message> {
-  const session = await liveSession(needs, token)
-  const message = await needs.store.findMessage(session.id, id)
+  const session = await liveSession(deps, token)
+  const message = await deps.store.findMessage(session.id, id)
   if (!message) throw messageNotFound()
   return message
 }

@@ -2,34 +2,41 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
 import { scratchMail } from '../../../test/scratch.ts'
 import { type MailboxId, OPERATOR, POOL, readerTopic } from '../../core/session.ts'
-import { address, HOUR, newMail, openScene, type Scene, START } from '../../store/contract/fixture.ts'
+import {
+  address,
+  type Fixture,
+  HOUR,
+  newMail,
+  openFixture,
+  START,
+} from '../../store/contract/fixture.ts'
 import { receive } from './receive.ts'
 
-let scene: Scene
+let fixture: Fixture
 let own: MailboxId
 let plain: MailboxId
 let woken: MailboxId[]
 let found: Promise<unknown[]>[]
 beforeEach(async () => {
-  scene = await openScene(await scratchMail())
-  own = (await scene.session('own@box.test', HOUR, 'key-1')).id
-  plain = (await scene.session('plain@box.test')).id
+  fixture = await openFixture(await scratchMail())
+  own = (await fixture.session('own@box.test', HOUR, 'key-1')).id
+  plain = (await fixture.session('plain@box.test')).id
   woken = []
   found = []
 })
-afterEach(() => scene.close())
+afterEach(() => fixture.close())
 
 async function receiveFor(to: string[], now = START) {
   const bus = {
     wake(mailbox: MailboxId) {
       woken.push(mailbox)
-      found.push(scene.other.listMessageIds(mailbox))
+      found.push(fixture.other.listMessageIds(mailbox))
     },
   }
-  const recipients = await scene.accepted(to)
+  const recipients = await fixture.accepted(to)
   const { envelope } = newMail(recipients)
   const mail = { recipients, envelope, raw: Buffer.from('Subject: hi\r\n\r\nhello\r\n') }
-  return await receive({ store: scene.store, bus, now: () => now }, mail)
+  return await receive({ store: fixture.store, bus, now: () => now }, mail)
 }
 
 const key = readerTopic('key', 'key-1')
@@ -65,13 +72,13 @@ test('who is woken finds the mail', async () => {
 
 test('nobody is woken for mail that was not kept', async () => {
   assert.equal(await receiveFor(['nobody@box.test']), 'nobody')
-  for (let sent = 0; sent < 5; sent += 1) await scene.send(['own@box.test'])
+  for (let sent = 0; sent < 5; sent += 1) await fixture.send(['own@box.test'])
   assert.equal(await receiveFor(['own@box.test', 'plain@box.test']), 'full')
   assert.deepEqual(woken, [])
 })
 
 test('those who went away meanwhile wake nobody', async () => {
-  await scene.session('long@box.test', 2 * HOUR, 'key-2')
+  await fixture.session('long@box.test', 2 * HOUR, 'key-2')
   const late = new Date(START.getTime() + HOUR)
   assert.equal(await receiveFor(['own@box.test', 'long@box.test'], late), 'kept')
   assert.ok(woken.includes(readerTopic('key', 'key-2')))

@@ -5,13 +5,13 @@ import { type MailboxId, POOL, readerTopic } from '../../core/session.ts'
 import { readHead } from '../../mime/header.ts'
 import type { Kept, KeptRecipient, MailStore } from '../../store/store.ts'
 
-interface Needs {
+interface Deps {
   store: Pick<MailStore, 'addMail'>
   bus: Pick<Bus, 'wake'>
   now(): Date
 }
 
-export interface ReceivedMail {
+interface ReceivedMail {
   /** Without repeats. */
   recipients: Recipient[]
   envelope: Envelope
@@ -22,7 +22,7 @@ export interface ReceivedMail {
 
 /** Keeps one mail for everybody it names who is still there, then wakes those who wait. */
 export async function receive(
-  { store, bus, now }: Needs,
+  { store, bus, now }: Deps,
   mail: ReceivedMail,
 ): Promise<Kept['outcome']> {
   const head = readHead(mail.raw, mail.envelope.mailFrom)

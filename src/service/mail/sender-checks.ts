@@ -1,11 +1,11 @@
 import type { Log } from '../../core/log.ts'
-import { type Message, type SenderChecks, isFinal, type SenderFacts } from '../../core/message.ts'
+import { isFinal, type Message, type SenderChecks, type SenderFacts } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
 import type { MailStore } from '../../store/store.ts'
-import type { LargeReads } from './large-reads.ts'
 import { logFault } from '../background/outage.ts'
+import type { LargeReads } from './large-reads.ts'
 
-export interface SenderChecksNeeds {
+export interface SenderChecksDeps {
   store: Pick<MailStore, 'readRaw' | 'readSenderChecks' | 'keepSenderChecks'>
   largeReads: LargeReads
   /** Undefined: not now. */
@@ -48,7 +48,7 @@ export function senderChecksOnce({
   check,
   now,
   log,
-}: SenderChecksNeeds): SenderChecked {
+}: SenderChecksDeps): SenderChecked {
   const underWay = new Map<number, Promise<SenderChecks | undefined>>()
   const remembered = new Map<number, Remembered>()
 

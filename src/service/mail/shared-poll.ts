@@ -1,7 +1,7 @@
 import type { Bus } from '../../bus/bus.ts'
 import type { MailboxId } from '../../core/session.ts'
 
-export interface SharedPollNeeds {
+export interface SharedPollDeps {
   bus: Pick<Bus, 'subscribe'>
 }
 
@@ -23,7 +23,7 @@ export interface Wanted<T> {
   signal: AbortSignal
 }
 
-export interface Subscription<T> {
+interface Subscription<T> {
   /**
    * The result of a poll that began after the subscription and is newer than the last one returned; undefined after `wake`.
    * Throws what the poll threw, or the signal's reason once that is aborted.
@@ -36,7 +36,7 @@ export interface Subscription<T> {
   end(): void
 }
 
-export function openSharedPolls<T>(bus: SharedPollNeeds['bus']): SharedPolls<T> {
+export function openSharedPolls<T>(bus: SharedPollDeps['bus']): SharedPolls<T> {
   const feeds = new Map<string, Feed<T>>()
   const schedule = deliveryScheduler()
 
@@ -96,7 +96,7 @@ interface FeedParts {
 }
 
 function openFeed<T>(
-  bus: SharedPollNeeds['bus'],
+  bus: SharedPollDeps['bus'],
   { topics, open, intervalMs }: Wanted<T>,
   { schedule, ended }: FeedParts,
 ): Feed<T> {

@@ -1,8 +1,13 @@
 import type { Address } from '../../core/address.ts'
-import { type AccountRules, type GmailAccount, maskAccount, type AccountHealth } from '../../core/gmail.ts'
+import {
+  type AccountHealth,
+  type AccountRules,
+  type GmailAccount,
+  maskAccount,
+} from '../../core/gmail.ts'
 import type { MailStore } from '../../store/store.ts'
 
-export interface AccountsNeeds {
+export interface AccountsDeps {
   store: Pick<MailStore, 'listAccounts'>
   /** Of the accounts that the operator's file has switched on. */
   accountRules: readonly AccountRules[]
@@ -32,7 +37,7 @@ export async function offeredAccounts({
   store,
   accountRules,
   now,
-}: AccountsNeeds): Promise<OfferedAccount[]> {
+}: AccountsDeps): Promise<OfferedAccount[]> {
   if (accountRules.length === 0) return []
   const known = await store.listAccounts(now())
   return known.flatMap((account) => {
@@ -54,7 +59,7 @@ export function shownEmail({ email, rules }: { email: Address; rules: AccountRul
 }
 
 /** How one account is doing, for the operator. */
-export interface HealthNote {
+interface HealthNote {
   id: number
   email: string
   health: AccountHealth
@@ -63,8 +68,8 @@ export interface HealthNote {
 }
 
 /** How each account that is offered is doing. */
-export async function accountHealth(needs: AccountsNeeds): Promise<HealthNote[]> {
-  return (await offeredAccounts(needs)).map((account) => {
+export async function accountHealth(deps: AccountsDeps): Promise<HealthNote[]> {
+  return (await offeredAccounts(deps)).map((account) => {
     const { id, health, reason, aliases } = account
     return { id, email: shownEmail(account), health, reason, aliases }
   })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { aliasHeaders } from './alias-headers.ts'
 import { address } from '../testing/gmail.ts'
+import { aliasHeaders } from './alias-headers.ts'
 
 const headers = (alias: string, ...lines: string[]) =>
   aliasHeaders(Buffer.from(`${lines.join('\r\n')}\r\n\r\nTo: ${alias}\r\n`), address(alias))

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
 import { scratchMail } from '../../../test/scratch.ts'
-import { accountRules, offeredAccounts, addConfiguredAccounts } from './accounts.ts'
 import { rules, START } from '../testing/gmail.ts'
+import { accountRules, addConfiguredAccounts, offeredAccounts } from './accounts.ts'
 
 let opened: Awaited<ReturnType<typeof scratchMail>>
 beforeEach(async () => {
@@ -20,8 +20,8 @@ const known = async () =>
     told: [email, active ? 'on' : 'off', health, reason].join(' ').trim(),
   }))
 const offered = async (...file: (typeof JOE)[]) => {
-  const needs = { store: opened.other, accountRules: accountRules(file), now }
-  return (await offeredAccounts(needs)).map(({ email }) => email)
+  const deps = { store: opened.other, accountRules: accountRules(file), now }
+  return (await offeredAccounts(deps)).map(({ email }) => email)
 }
 
 test('accounts are added once, and keep their ids in whatever order the file has them', async () => {

@@ -24,7 +24,7 @@ const addDomain = async (text: string) => {
 
 let tokens = 0
 /** Names come from the list, the last one for ever; tokens are new each time. */
-const needs = (...names: number[]) => ({
+const deps = (...names: number[]) => ({
   store,
   lives: { sessionSeconds: 3_600, anonymousMaxSeconds: 7_200, maxSessionSeconds: 7_200 },
   cooldownMs: 1_000,
@@ -40,20 +40,20 @@ const needs = (...names: number[]) => ({
 
 test('a random name that is taken is drawn again', async () => {
   await addDomain('box.test')
-  const first = await createSession(needs(1), {})
-  const second = await createSession(needs(1, 1, 2), {})
+  const first = await createSession(deps(1), {})
+  const second = await createSession(deps(1, 1, 2), {})
   assert.notEqual(first.session.address, second.session.address)
 })
 
 test('where chance is broken it is a fault of ours, not an endless search', async () => {
   await addDomain('box.test')
-  await createSession(needs(1), {})
-  await assert.rejects(createSession(needs(1), {}), /were taken/)
+  await createSession(deps(1), {})
+  await assert.rejects(createSession(deps(1), {}), /were taken/)
 })
 
 test('the token is given out and only its hash is kept', async () => {
   await addDomain('box.test')
-  const { session, token } = await createSession(needs(3), { ttl: 60 })
+  const { session, token } = await createSession(deps(3), { ttl: 60 })
   assert.equal((await store.findSession(secretHash(token)))?.id, session.id)
   assert.equal(await store.findSession(token), undefined)
   assert.equal(session.expiresAt.getTime() - session.createdAt.getTime(), 60_000)
@@ -61,5 +61,5 @@ test('the token is given out and only its hash is kept', async () => {
 
 test('without a domain that takes sessions nobody can have one', async () => {
   const overloaded = (error: unknown) => error instanceof Problem && error.code === 'overloaded'
-  await assert.rejects(createSession(needs(1), {}), overloaded)
+  await assert.rejects(createSession(deps(1), {}), overloaded)
 })

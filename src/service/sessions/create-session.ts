@@ -6,9 +6,9 @@ import { Problem } from '../../core/problem.ts'
 import { checkedSeconds, type Lifetimes, type Session } from '../../core/session.ts'
 import type { MailStore } from '../../store/store.ts'
 import { openDomains } from './domains.ts'
-import { type GmailSiteNeeds, gmailSite, RANDOM_ATTEMPTS, type Site } from './gmail-site.ts'
+import { type GmailSiteDeps, gmailSite, RANDOM_ATTEMPTS, type Site } from './gmail-site.ts'
 
-export interface CreateSessionNeeds extends GmailSiteNeeds {
+export interface CreateSessionDeps extends GmailSiteDeps {
   store: Pick<MailStore, 'listDomains' | 'listAccounts' | 'createSession'>
   lives: Lifetimes
   cooldownMs: number
@@ -28,25 +28,25 @@ interface Wish {
 
 /** Gives out an address that nobody holds, and the token that opens it. The token is not kept, only its hash. */
 export async function createSession(
-  needs: CreateSessionNeeds,
+  deps: CreateSessionDeps,
   wish: Wish,
 ): Promise<{ session: Session; token: string }> {
   const prefix = wish.prefix === undefined ? undefined : parsePrefix(wish.prefix)
-  const { domain, accountId, addresses } = await siteOf(needs, wish, prefix)
+  const { domain, accountId, addresses } = await siteOf(deps, wish, prefix)
   const keyed = wish.keyId !== undefined
-  const seconds = checkedSeconds(wish.ttl, { domain, lives: needs.lives, keyed })
-  const token = makeToken(needs.randomBytes(32))
+  const seconds = checkedSeconds(wish.ttl, { domain, lives: deps.lives, keyed })
+  const token = makeToken(deps.randomBytes(32))
 
   for (const address of addresses) {
-    const createdAt = needs.now()
-    const session = await needs.store.createSession({
+    const createdAt = deps.now()
+    const session = await deps.store.createSession({
       address,
       tokenHash: secretHash(token),
       keyId: wish.keyId,
       accountId,
       createdAt,
       expiresAt: new Date(createdAt.getTime() + seconds * 1000),
-      cooldownMs: needs.cooldownMs,
+      cooldownMs: deps.cooldownMs,
     })
     if (session) return { session, token }
   }
@@ -56,27 +56,27 @@ export async function createSession(
 }
 
 async function siteOf(
-  needs: CreateSessionNeeds,
+  deps: CreateSessionDeps,
   { useGmail, gmailAuto, gmailId, domainId }: Wish,
   prefix: string | undefined,
 ): Promise<Site> {
   if (useGmail || gmailAuto) {
-    return await gmailSite(needs, { auto: gmailAuto ?? false, gmailId, domainId, prefix })
+    return await gmailSite(deps, { auto: gmailAuto ?? false, gmailId, domainId, prefix })
   }
-  const domain = chooseDomain(await openDomains(needs), domainId, needs.randomBytes)
-  const locals = prefix === undefined ? randomNames(needs.randomBytes) : [prefix]
+  const domain = chooseDomain(await openDomains(deps), domainId, deps.randomBytes)
+  const locals = prefix === undefined ? randomNames(deps.randomBytes) : [prefix]
   const addresses = Iterator.from(locals).map((local) => joinAddress(local, domain.name))
   return { domain, accountId: undefined, addresses }
 }
 
-function* randomNames(randomBytes: CreateSessionNeeds['randomBytes']): Generator<string> {
+function* randomNames(randomBytes: CreateSessionDeps['randomBytes']): Generator<string> {
   for (let attempt = 0; attempt < RANDOM_ATTEMPTS; attempt += 1) yield readableName(randomBytes)
 }
 
 function chooseDomain(
   domains: readonly MailDomain[],
   wanted: number | undefined,
-  randomBytes: CreateSessionNeeds['randomBytes'],
+  randomBytes: CreateSessionDeps['randomBytes'],
 ): MailDomain {
   const draw = Buffer.from(randomBytes(4)).readUInt32BE()
   const domain =

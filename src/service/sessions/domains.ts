@@ -1,6 +1,6 @@
+import type { Host } from '../../core/address.ts'
 import { type MailDomain, takesSessions } from '../../core/mail-domain.ts'
 import type { MailStore } from '../../store/store.ts'
-import type { Host } from '../../core/address.ts'
 
 /** The domains as the operator's commands see them. */
 export type DomainBook = Pick<
@@ -8,20 +8,20 @@ export type DomainBook = Pick<
   'listDomains' | 'addDomain' | 'findDomain' | 'changeDomain'
 >
 
-interface DomainsNeeds {
+interface DomainsDeps {
   store: Pick<MailStore, 'listDomains'>
 }
 
 /** Those at which a new session can be had. */
-export async function openDomains({ store }: DomainsNeeds): Promise<MailDomain[]> {
+export async function openDomains({ store }: DomainsDeps): Promise<MailDomain[]> {
   return (await store.listDomains()).filter(takesSessions)
 }
 
-interface Needs {
+interface Deps {
   store: Pick<MailStore, 'findDomain' | 'addDomain' | 'changeDomain'>
 }
 
-export interface WantedDomains {
+interface WantedDomains {
   domains: readonly Host[]
   /** Empty: every domain is one. */
   readerDomains: readonly Host[]
@@ -32,7 +32,7 @@ export interface WantedDomains {
  * domains that were added by hand as they are.
  */
 export async function addConfiguredDomains(
-  { store }: Needs,
+  { store }: Deps,
   { domains, readerDomains }: WantedDomains,
 ): Promise<void> {
   const reads = (name: Host) => readerDomains.length === 0 || readerDomains.includes(name)

@@ -3,9 +3,9 @@ import { describe, test } from 'vitest'
 import { isProblem } from '../../../test/problem.ts'
 import { scratchMail } from '../../../test/scratch.ts'
 import { parseHost } from '../../core/address.ts'
+import { openGmailFixture, rules } from '../testing/gmail.ts'
 import { createSession } from './create-session.ts'
 import { extendSession } from './extend-session.ts'
-import { openGmailScene, rules } from '../testing/gmail.ts'
 
 const BORN = new Date('2026-03-01T12:00:00Z')
 const LATER = new Date('2026-03-01T14:00:00Z')
@@ -16,7 +16,7 @@ test('who revives a session a moment too late extends the one that lives', async
   assert.ok(name)
   await store.addDomain({ name, sessions: true, reader: false, ttlSeconds: undefined })
   const woken: number[] = []
-  const needs = {
+  const deps = {
     store,
     bus: { wake: (mailbox: number) => void woken.push(mailbox) },
     lives: { sessionSeconds: 3_600, anonymousMaxSeconds: 7_200, maxSessionSeconds: 7_200 },
@@ -24,12 +24,12 @@ test('who revives a session a moment too late extends the one that lives', async
     accountRules: [],
     randomBytes: (count: number) => new Uint8Array(count).fill(7),
   }
-  const { session, token } = await createSession({ ...needs, now: () => BORN }, {})
+  const { session, token } = await createSession({ ...deps, now: () => BORN }, {})
 
   // All of them look before the first one has written.
   const all = await Promise.all(
     Array.from({ length: 10 }, () =>
-      extendSession({ ...needs, now: () => LATER }, token, undefined),
+      extendSession({ ...deps, now: () => LATER }, token, undefined),
     ),
   )
   await close()
@@ -44,22 +44,22 @@ describe('an alias of an account', () => {
   const expired = isProblem('session_expired')
 
   test('is extended while it lives, also when its account is no longer offered', async () => {
-    const scene = await openGmailScene(rules('joe@gmail.com'))
-    const { token } = await scene.alias('joe@gmail.com', 'shop')
-    await scene.store.switchAccount(await scene.idOf('joe@gmail.com'), false)
-    scene.pass(HOUR / 2)
-    const extended = await extendSession({ ...scene.needs, accountRules: [] }, token, undefined)
-    await scene.close()
-    assert.equal(extended.expiresAt.getTime(), scene.needs.now().getTime() + HOUR)
+    const fixture = await openGmailFixture(rules('joe@gmail.com'))
+    const { token } = await fixture.alias('joe@gmail.com', 'shop')
+    await fixture.store.switchAccount(await fixture.idOf('joe@gmail.com'), false)
+    fixture.pass(HOUR / 2)
+    const extended = await extendSession({ ...fixture.deps, accountRules: [] }, token, undefined)
+    await fixture.close()
+    assert.equal(extended.expiresAt.getTime(), fixture.deps.now().getTime() + HOUR)
   })
 
   test('comes back while its account is offered, healthy or not', async () => {
-    const scene = await openGmailScene(rules('joe@gmail.com'))
-    const { session, token } = await scene.alias('joe@gmail.com', 'shop')
-    await scene.report('joe@gmail.com', 'failing')
-    scene.pass(2 * HOUR)
-    const revived = await extendSession(scene.needs, token, undefined)
-    await scene.close()
+    const fixture = await openGmailFixture(rules('joe@gmail.com'))
+    const { session, token } = await fixture.alias('joe@gmail.com', 'shop')
+    await fixture.report('joe@gmail.com', 'failing')
+    fixture.pass(2 * HOUR)
+    const revived = await extendSession(fixture.deps, token, undefined)
+    await fixture.close()
     assert.deepEqual(
       [revived.address, revived.accountId],
       ['joe+shop@gmail.com', session.accountId],
@@ -68,25 +68,25 @@ describe('an alias of an account', () => {
   })
 
   test('is over when its account has left the file or is switched off, and comes back with it', async () => {
-    const scene = await openGmailScene(rules('joe@gmail.com'), rules('ann@gmail.com'))
-    const { token } = await scene.alias('joe@gmail.com', 'shop')
-    scene.pass(2 * HOUR)
-    const left = { ...scene.needs, accountRules: [rules('ann@gmail.com')] }
+    const fixture = await openGmailFixture(rules('joe@gmail.com'), rules('ann@gmail.com'))
+    const { token } = await fixture.alias('joe@gmail.com', 'shop')
+    fixture.pass(2 * HOUR)
+    const left = { ...fixture.deps, accountRules: [rules('ann@gmail.com')] }
     await assert.rejects(extendSession(left, token, undefined), expired)
-    const id = await scene.idOf('joe@gmail.com')
-    await scene.store.switchAccount(id, false)
-    await assert.rejects(extendSession(scene.needs, token, undefined), expired)
-    await scene.store.switchAccount(id, true)
-    assert.equal((await extendSession(scene.needs, token, undefined)).accountId, id)
-    await scene.close()
+    const id = await fixture.idOf('joe@gmail.com')
+    await fixture.store.switchAccount(id, false)
+    await assert.rejects(extendSession(fixture.deps, token, undefined), expired)
+    await fixture.store.switchAccount(id, true)
+    assert.equal((await extendSession(fixture.deps, token, undefined)).accountId, id)
+    await fixture.close()
   })
 
   test('does not come back when it has cooled down', async () => {
-    const scene = await openGmailScene(rules('joe@gmail.com'))
-    const { token } = await scene.alias('joe@gmail.com', 'shop')
-    scene.pass(HOUR + scene.needs.cooldownMs)
-    await assert.rejects(extendSession(scene.needs, token, undefined), expired)
-    await scene.close()
+    const fixture = await openGmailFixture(rules('joe@gmail.com'))
+    const { token } = await fixture.alias('joe@gmail.com', 'shop')
+    fixture.pass(HOUR + fixture.deps.cooldownMs)
+    await assert.rejects(extendSession(fixture.deps, token, undefined), expired)
+    await fixture.close()
   })
 })
 

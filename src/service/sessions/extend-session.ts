@@ -11,10 +11,10 @@ import {
   type Session,
 } from '../../core/session.ts'
 import type { MailStore } from '../../store/store.ts'
-import { type AccountsNeeds, offeredAccounts } from './accounts.ts'
+import { type AccountsDeps, offeredAccounts } from './accounts.ts'
 import { knownSession, sessionExpired, wakeSession } from './live-session.ts'
 
-export interface ExtendSessionNeeds extends AccountsNeeds {
+export interface ExtendSessionDeps extends AccountsDeps {
   store: Pick<
     MailStore,
     'findSession' | 'findDomain' | 'listAccounts' | 'extendSession' | 'reviveSession'
@@ -26,23 +26,23 @@ export interface ExtendSessionNeeds extends AccountsNeeds {
 
 /** Moves the end of a live session; brings one that cools down back to its former owner, empty. */
 export async function extendSession(
-  needs: ExtendSessionNeeds,
+  deps: ExtendSessionDeps,
   token: string,
   ttl: number | undefined,
 ): Promise<Session> {
-  const { store, lives } = needs
+  const { store, lives } = deps
   const session = await knownSession(store, token)
   const domain = await domainOf(store, session)
   const seconds = checkedSeconds(ttl, { domain, lives, keyed: isKeyed(session) })
-  const wish = { domain, seconds, now: needs.now() }
-  if (isLive(session, wish.now)) return await extend(needs, session, wish)
+  const wish = { domain, seconds, now: deps.now() }
+  if (isLive(session, wish.now)) return await extend(deps, session, wish)
 
-  const revived = await revive(needs, session, wish)
+  const revived = await revive(deps, session, wish)
   if (revived) return revived
   // Another request may have brought it back meanwhile: then it lives, in a mailbox of another id.
   const again = await knownSession(store, token)
   if (!isLive(again, wish.now)) throw sessionExpired()
-  return await extend(needs, again, wish)
+  return await extend(deps, again, wish)
 }
 
 interface Wish {
@@ -52,7 +52,7 @@ interface Wish {
 }
 
 async function extend(
-  { store, lives, bus }: ExtendSessionNeeds,
+  { store, lives, bus }: ExtendSessionDeps,
   session: Session,
   { domain, seconds, now }: Wish,
 ): Promise<Session> {
@@ -66,13 +66,13 @@ async function extend(
 
 /** The cap counts from the revival: it is a new session in all but its address and token. */
 async function revive(
-  needs: ExtendSessionNeeds,
+  deps: ExtendSessionDeps,
   session: Session,
   { domain, seconds, now }: Wish,
 ): Promise<Session | undefined> {
-  const { store, cooldownMs } = needs
+  const { store, cooldownMs } = deps
   if (!isCooling(session, now, cooldownMs)) return undefined
-  if (!(await isOpen(needs, session, domain))) return undefined
+  if (!(await isOpen(deps, session, domain))) return undefined
   const expiresAt = new Date(now.getTime() + seconds * 1000)
   return await store.reviveSession({ mailbox: session.id, now, expiresAt, cooldownMs })
 }
@@ -83,7 +83,7 @@ function isKeyed({ keyId }: Session): boolean {
 
 /** An alias belongs to its account, also where the host is a domain of ours. */
 async function domainOf(
-  store: ExtendSessionNeeds['store'],
+  store: ExtendSessionDeps['store'],
   { accountId, address }: Session,
 ): Promise<MailDomain | undefined> {
   return accountId === undefined ? await store.findDomain(hostOf(address)) : undefined
@@ -91,10 +91,10 @@ async function domainOf(
 
 /** Whether new sessions are to be had where this one was. */
 async function isOpen(
-  needs: ExtendSessionNeeds,
+  deps: ExtendSessionDeps,
   { accountId }: Session,
   domain: MailDomain | undefined,
 ): Promise<boolean> {
   if (accountId === undefined) return domain !== undefined && takesSessions(domain)
-  return (await offeredAccounts(needs)).some(({ id }) => id === accountId)
+  return (await offeredAccounts(deps)).some(({ id }) => id === accountId)
 }

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'vitest'
 import { isProblem } from '../../../test/problem.ts'
+import { type GmailFixture, openGmailFixture, rules } from '../testing/gmail.ts'
 import { createSession } from './create-session.ts'
-import { type GmailScene, openGmailScene, rules } from '../testing/gmail.ts'
 
-let scene: GmailScene
-afterEach(() => scene.close())
+let fixture: GmailFixture
+afterEach(() => fixture.close())
 
 const aliases = async (email: string, count: number) => {
   const made: string[] = []
-  for (let one = 0; one < count; one += 1) made.push((await scene.alias(email)).session.address)
+  for (let one = 0; one < count; one += 1) made.push((await fixture.alias(email)).session.address)
   return made
 }
 
 describe('without a prefix', () => {
   test('an account with dots gives each of its dot forms once, then tags', async () => {
-    scene = await openGmailScene(rules('joey@gmail.com', { dots: true }))
+    fixture = await openGmailFixture(rules('joey@gmail.com', { dots: true }))
     const made = await aliases('joey@gmail.com', 9)
     assert.deepEqual(made.slice(0, 7).sort(), [
       'j.o.e.y@gmail.com',
@@ -30,34 +30,37 @@ describe('without a prefix', () => {
   })
 
   test('an account without dots gives tags', async () => {
-    scene = await openGmailScene(rules('joey@gmail.com'))
+    fixture = await openGmailFixture(rules('joey@gmail.com'))
     const made = await aliases('joey@gmail.com', 5)
     for (const alias of made) assert.match(alias, /^joey\+[a-z]+\.[a-z]+\d{8}@gmail\.com$/)
     assert.equal(new Set(made).size, 5)
   })
 
   test('a dot form whose session is over goes to nobody else while it cools down', async () => {
-    scene = await openGmailScene(rules('joe@gmail.com', { dots: true }))
+    fixture = await openGmailFixture(rules('joe@gmail.com', { dots: true }))
     const first = await aliases('joe@gmail.com', 3)
-    scene.pass(3_600_000)
+    fixture.pass(3_600_000)
     for (const alias of await aliases('joe@gmail.com', 3)) assert.match(alias, /^joe\+/)
-    scene.pass(86_400_000)
+    fixture.pass(86_400_000)
     assert.deepEqual((await aliases('joe@gmail.com', 3)).sort(), first.sort())
   })
 
   test('another account of the file is no dot form, though it is spelled like one', async () => {
-    scene = await openGmailScene(rules('joe@gmail.com', { dots: true }), rules('j.oe@gmail.com'))
+    fixture = await openGmailFixture(
+      rules('joe@gmail.com', { dots: true }),
+      rules('j.oe@gmail.com'),
+    )
     const made = await aliases('joe@gmail.com', 3)
     assert.deepEqual(made.slice(0, 2).sort(), ['j.o.e@gmail.com', 'jo.e@gmail.com'])
     assert.match(made[2] ?? '', /^joe\+/)
   })
 
   test('of a hundred at once none is given twice', async () => {
-    scene = await openGmailScene(rules('joey@gmail.com', { dots: true }))
+    fixture = await openGmailFixture(rules('joey@gmail.com', { dots: true }))
     const made = await Promise.all(
       Array.from(
         { length: 100 },
-        async () => (await scene.alias('joey@gmail.com')).session.address,
+        async () => (await fixture.alias('joey@gmail.com')).session.address,
       ),
     )
     assert.equal(new Set(made).size, 100)
@@ -65,53 +68,55 @@ describe('without a prefix', () => {
   })
 
   test('where chance is broken it is a fault of ours, not an endless search', async () => {
-    scene = await openGmailScene(rules('joe@gmail.com'))
+    fixture = await openGmailFixture(rules('joe@gmail.com'))
     let tokens = 0
-    const needs = {
-      ...scene.needs,
+    const deps = {
+      ...fixture.deps,
       randomBytes: (count: number) => {
         tokens += 1
         return new Uint8Array(count).fill(count === 32 ? tokens : 1)
       },
     }
-    await createSession(needs, { useGmail: true })
-    await assert.rejects(createSession(needs, { useGmail: true }), /were taken/)
+    await createSession(deps, { useGmail: true })
+    await assert.rejects(createSession(deps, { useGmail: true }), /were taken/)
   })
 })
 
 describe('a prefix', () => {
   test('is the tag, in small letters, whatever dots the account has', async () => {
-    scene = await openGmailScene(rules('jo.e@gmail.com', { dots: true }))
-    const { session } = await scene.alias('jo.e@gmail.com', 'My.Shop')
+    fixture = await openGmailFixture(rules('jo.e@gmail.com', { dots: true }))
+    const { session } = await fixture.alias('jo.e@gmail.com', 'My.Shop')
     assert.equal(session.address, 'jo.e+my.shop@gmail.com')
-    assert.equal(session.accountId, await scene.idOf('jo.e@gmail.com'))
+    assert.equal(session.accountId, await fixture.idOf('jo.e@gmail.com'))
   })
 
   test('may be as long as the account’s name leaves room', async () => {
-    scene = await openGmailScene(rules('joe@gmail.com'))
-    await scene.alias('joe@gmail.com', 'x'.repeat(60))
-    const long = scene.alias('joe@gmail.com', 'x'.repeat(61))
+    fixture = await openGmailFixture(rules('joe@gmail.com'))
+    await fixture.alias('joe@gmail.com', 'x'.repeat(60))
+    const long = fixture.alias('joe@gmail.com', 'x'.repeat(61))
     await assert.rejects(long, isProblem('invalid_prefix'))
     await assert.rejects(long, /at most 60 letters/)
   })
 
   test('that is taken is taken: at this account, not at the other', async () => {
-    scene = await openGmailScene(rules('joe@gmail.com'), rules('ann@gmail.com'))
+    fixture = await openGmailFixture(rules('joe@gmail.com'), rules('ann@gmail.com'))
     const tries = await Promise.allSettled(
-      Array.from({ length: 20 }, () => scene.alias('joe@gmail.com', 'shop')),
+      Array.from({ length: 20 }, () => fixture.alias('joe@gmail.com', 'shop')),
     )
     assert.equal(tries.filter(({ status }) => status === 'fulfilled').length, 1)
-    const again = scene.alias('joe@gmail.com', 'shop')
+    const again = fixture.alias('joe@gmail.com', 'shop')
     await assert.rejects(again, isProblem('address_taken'))
-    const { session } = await scene.alias('ann@gmail.com', 'shop')
+    const { session } = await fixture.alias('ann@gmail.com', 'shop')
     assert.equal(session.address, 'ann+shop@gmail.com')
   })
 })
 
 test('the account with the fewest live aliases is chosen, and the load evens out', async () => {
-  scene = await openGmailScene(rules('joe@gmail.com'), rules('ann@gmail.com'))
-  for (let one = 0; one < 4; one += 1) await scene.alias('joe@gmail.com')
-  for (let one = 0; one < 6; one += 1) await createSession(scene.needs, { gmailAuto: true })
-  const counts = (await scene.store.listAccounts(scene.needs.now())).map(({ aliases }) => aliases)
+  fixture = await openGmailFixture(rules('joe@gmail.com'), rules('ann@gmail.com'))
+  for (let one = 0; one < 4; one += 1) await fixture.alias('joe@gmail.com')
+  for (let one = 0; one < 6; one += 1) await createSession(fixture.deps, { gmailAuto: true })
+  const counts = (await fixture.store.listAccounts(fixture.deps.now())).map(
+    ({ aliases }) => aliases,
+  )
   assert.deepEqual(counts, [5, 5])
 })

@@ -10,9 +10,9 @@ import {
 } from '../../core/gmail.ts'
 import type { MailDomain } from '../../core/mail-domain.ts'
 import { Problem } from '../../core/problem.ts'
-import { type AccountsNeeds, type OfferedAccount, offeredAccounts } from './accounts.ts'
+import { type AccountsDeps, type OfferedAccount, offeredAccounts } from './accounts.ts'
 
-export interface GmailSiteNeeds extends AccountsNeeds {
+export interface GmailSiteDeps extends AccountsDeps {
   randomBytes(count: number): Uint8Array
 }
 
@@ -31,15 +31,15 @@ export const RANDOM_ATTEMPTS = 5
 
 /** Of which account an alias is given, and which. */
 export async function gmailSite(
-  needs: GmailSiteNeeds,
+  deps: GmailSiteDeps,
   wish: AccountWish & { prefix: string | undefined },
 ): Promise<Site> {
-  const offered = await offeredAccounts(needs)
+  const offered = await offeredAccounts(deps)
   const account = chooseAccount(offered, wish)
   const accounts = new Set(offered.map(({ email }) => email))
   const addresses =
     wish.prefix === undefined
-      ? randomAliases(account, accounts, needs.randomBytes)
+      ? randomAliases(account, accounts, deps.randomBytes)
       : [tagged(account.email, wish.prefix)]
   return { domain: undefined, accountId: account.id, addresses }
 }
@@ -58,7 +58,7 @@ const DOT_FORMS = 16
 function* randomAliases(
   { email, rules }: OfferedAccount,
   accounts: ReadonlySet<Address>,
-  randomBytes: GmailSiteNeeds['randomBytes'],
+  randomBytes: GmailSiteDeps['randomBytes'],
 ): Generator<Address> {
   if (rules.dots) {
     for (const alias of dotAliases(email, randomBytes(DOT_BYTES), DOT_FORMS)) {

@@ -1,10 +1,10 @@
+import type { Bus } from '../../bus/bus.ts'
 import { secretHash } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
-import { isLive, type Session, readerTopic } from '../../core/session.ts'
+import { isLive, readerTopic, type Session } from '../../core/session.ts'
 import type { MailStore } from '../../store/store.ts'
-import type { Bus } from '../../bus/bus.ts'
 
-export interface LiveSessionNeeds {
+export interface LiveSessionDeps {
   store: Pick<MailStore, 'findSession'>
   now(): Date
 }
@@ -13,7 +13,7 @@ const TOKEN = /^[A-Za-z0-9_-]{43}$/
 
 /** The session that this token opens, live. Asked anew at every request: what ended a moment ago opens nothing. */
 export async function liveSession(
-  { store, now }: LiveSessionNeeds,
+  { store, now }: LiveSessionDeps,
   token: string,
 ): Promise<Session> {
   const session = await knownSession(store, token)

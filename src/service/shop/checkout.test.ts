@@ -2,46 +2,46 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
 import { isProblem } from '../../../test/problem.ts'
 import { RANDOM_BYTES } from '../../core/key.ts'
+import { openShopFixture, type ShopFixture, SITE } from '../testing/shop.ts'
 import { checkout } from './checkout.ts'
 import { orderOf } from './order.ts'
-import { openShopScene, type ShopScene, SITE } from '../testing/shop.ts'
 
-let scene: ShopScene
+let fixture: ShopFixture
 beforeAll(async () => {
-  scene = await openShopScene()
+  fixture = await openShopFixture()
 })
-afterAll(() => scene.stop())
+afterAll(() => fixture.stop())
 
 let repeat = { key: '', client: '192.0.2.1' }
 let before: number
 beforeEach(async () => {
   repeat = { ...repeat, key: `${repeat.key}another key ` }
-  before = (await scene.shop.listPurchases(1_000)).length
-  scene.stripe.outage = undefined
-  scene.logged.length = 0
+  before = (await fixture.shop.listPurchases(1_000)).length
+  fixture.stripe.outage = undefined
+  fixture.logged.length = 0
 })
 
 /** How many orders this test has made. */
 async function made(): Promise<number> {
-  return (await scene.shop.listPurchases(1_000)).length - before
+  return (await fixture.shop.listPurchases(1_000)).length - before
 }
 
 test('an order is kept with its plan, and opened by its claim secret alone', async () => {
-  const { order, url, claimSecret } = await scene.order({ plan: 'business' })
+  const { order, url, claimSecret } = await fixture.order({ plan: 'business' })
   assert.match(order.id, /^ord_[A-Za-z0-9]{22}$/)
   assert.match(order.keyPrefix, /^mf_test_[A-Za-z0-9]{4}$/)
   assert.equal(order.plan.id, 'business')
-  const [session = ''] = scene.stripe.sessionsOf(order.id)
-  const kept = await orderOf(scene.needs, order.id, claimSecret)
+  const [session = ''] = fixture.stripe.sessionsOf(order.id)
+  const kept = await orderOf(fixture.deps, order.id, claimSecret)
   assert.deepEqual([kept.checkoutRef, kept.checkoutUrl, kept.state], [session, url, 'open'])
 })
 
 test('each order has a claim secret of its own', async () => {
-  const [one, other] = [await scene.order(), await scene.order()]
+  const [one, other] = [await fixture.order(), await fixture.order()]
   assert.notEqual(one.claimSecret, other.claimSecret)
   assert.notEqual(one.order.id, other.order.id)
   await assert.rejects(
-    orderOf(scene.needs, one.order.id, other.claimSecret),
+    orderOf(fixture.deps, one.order.id, other.claimSecret),
     isProblem('not_found'),
   )
 })
@@ -49,19 +49,19 @@ test('each order has a claim secret of its own', async () => {
 describe('with an Idempotency-Key', () => {
   test('fifty who ask at once hear of one order, one page and one secret', async () => {
     const heard = await Promise.all(
-      Array.from({ length: 50 }, () => scene.order({ repeat, email: 'ann@buyer.example' })),
+      Array.from({ length: 50 }, () => fixture.order({ repeat, email: 'ann@buyer.example' })),
     )
     const told = heard.map(({ order, url, claimSecret }) => [order.id, url, claimSecret].join(' '))
     assert.equal(new Set(told).size, 1)
     assert.equal(await made(), 1)
-    assert.equal(scene.stripe.sessionsOf(heard[0]?.order.id ?? '').length, 1)
+    assert.equal(fixture.stripe.sessionsOf(heard[0]?.order.id ?? '').length, 1)
   })
 
   test('asked again, Stripe is not', async () => {
-    await scene.order({ repeat })
-    const asked = scene.stripe.requests.length
-    await scene.order({ repeat })
-    assert.equal(scene.stripe.requests.length, asked)
+    await fixture.order({ repeat })
+    const asked = fixture.stripe.requests.length
+    await fixture.order({ repeat })
+    assert.equal(fixture.stripe.requests.length, asked)
   })
 
   for (const [name, other] of [
@@ -70,8 +70,8 @@ describe('with an Idempotency-Key', () => {
     ['what runs together alike', () => ({ key: `${repeat.key}1`, client: '92.0.2.1' })],
   ] as const) {
     test(`${name} is another order with another secret`, async () => {
-      const first = await scene.order({ repeat })
-      const second = await scene.order({ repeat: other() })
+      const first = await fixture.order({ repeat })
+      const second = await fixture.order({ repeat: other() })
       assert.notEqual(first.order.id, second.order.id)
       assert.notEqual(first.claimSecret, second.claimSecret)
     })
@@ -84,9 +84,9 @@ describe('with an Idempotency-Key', () => {
   ] as const) {
     test(`another ${name} under the same key is refused`, async () => {
       const wish = { repeat, email: 'ann@buyer.example' }
-      const first = await scene.order(wish)
-      await assert.rejects(scene.order({ ...wish, ...other }), isProblem('idempotency_conflict'))
-      assert.equal((await scene.order(wish)).claimSecret, first.claimSecret)
+      const first = await fixture.order(wish)
+      await assert.rejects(fixture.order({ ...wish, ...other }), isProblem('idempotency_conflict'))
+      assert.equal((await fixture.order(wish)).claimSecret, first.claimSecret)
     })
   }
 
@@ -95,65 +95,65 @@ describe('with an Idempotency-Key', () => {
     ['another mode', { mode: 'live' }],
   ] as const) {
     test(`what was ordered through ${name} is not carried over: nobody would settle it`, async () => {
-      const needs = { ...scene.needs, pay: { ...scene.needs.pay, ...today } }
+      const deps = { ...fixture.deps, pay: { ...fixture.deps.pay, ...today } }
       const wish = { plan: 'starter', email: undefined, repeat, baseUrl: SITE }
-      const first = await scene.order({ repeat })
-      const second = await checkout(needs, wish)
+      const first = await fixture.order({ repeat })
+      const second = await checkout(deps, wish)
       assert.notEqual(second.order.id, first.order.id)
-      const { provider, mode } = await scene.read(second.order.id)
+      const { provider, mode } = await fixture.read(second.order.id)
       assert.deepEqual({ provider, mode }, { provider: 'stripe', mode: 'test', ...today })
 
       // Should such an order come up all the same, its checkout is not opened.
-      const { shop } = needs
-      const stray = { ...needs, shop: { ...shop, addPurchase: async () => first.order } }
+      const { shop } = deps
+      const stray = { ...deps, shop: { ...shop, addPurchase: async () => first.order } }
       await assert.rejects(checkout(stray, wish), isProblem('idempotency_conflict'))
     })
   }
 
   test('whoever guesses it, and even knows the order, cannot make the secret', async () => {
-    const other = await openShopScene()
+    const other = await openShopFixture()
     // Only what orders are made of is the same: of two installations the secrets differ all the same.
     const randomBytes = (count: number) =>
-      count === RANDOM_BYTES ? Buffer.alloc(count, repeat.key) : scene.needs.randomBytes(count)
+      count === RANDOM_BYTES ? Buffer.alloc(count, repeat.key) : fixture.deps.randomBytes(count)
     const wish = { plan: 'starter', email: undefined, repeat, baseUrl: SITE }
-    const ours = await checkout({ ...scene.needs, randomBytes }, wish)
-    const theirs = await checkout({ ...other.needs, randomBytes }, wish)
+    const ours = await checkout({ ...fixture.deps, randomBytes }, wish)
+    const theirs = await checkout({ ...other.deps, randomBytes }, wish)
     await other.stop()
     assert.equal(theirs.order.id, ours.order.id)
     assert.notEqual(theirs.claimSecret, ours.claimSecret)
-    assert.equal((await checkout(scene.needs, wish)).claimSecret, ours.claimSecret)
+    assert.equal((await checkout(fixture.deps, wish)).claimSecret, ours.claimSecret)
   })
 
   test('two orders of the same buyer have two secrets', async () => {
-    const first = await scene.order({ repeat })
-    const pay = { ...scene.needs.pay, mode: 'live' as const }
+    const first = await fixture.order({ repeat })
+    const pay = { ...fixture.deps.pay, mode: 'live' as const }
     const wish = { plan: 'starter', email: undefined, repeat, baseUrl: SITE }
-    const second = await checkout({ ...scene.needs, pay }, wish)
+    const second = await checkout({ ...fixture.deps, pay }, wish)
     assert.notEqual(second.claimSecret, first.claimSecret)
   })
 
   test('what failed with the provider goes on with the same order', async () => {
-    scene.stripe.outage = 'error'
-    await assert.rejects(scene.order({ repeat }), isProblem('payment_unavailable'))
+    fixture.stripe.outage = 'error'
+    await assert.rejects(fixture.order({ repeat }), isProblem('payment_unavailable'))
     assert.equal(await made(), 1)
-    scene.stripe.outage = undefined
-    const { order, url } = await scene.order({ repeat })
-    assert.equal((await scene.read(order.id)).checkoutUrl, url)
+    fixture.stripe.outage = undefined
+    const { order, url } = await fixture.order({ repeat })
+    assert.equal((await fixture.read(order.id)).checkoutUrl, url)
     assert.equal(await made(), 1)
   })
 })
 
 test('when the provider fails the operator is told why, without a secret', async () => {
-  scene.stripe.outage = 'error'
-  await assert.rejects(scene.order(), isProblem('payment_unavailable'))
-  const [line] = scene.logged
+  fixture.stripe.outage = 'error'
+  await assert.rejects(fixture.order(), isProblem('payment_unavailable'))
+  const [line] = fixture.logged
   assert.match(line?.facts['err'] instanceof Error ? line.facts['err'].message : '', /^Stripe: /)
-  const told = scene.logged.map(({ facts }) => String(facts['err'])).join()
-  assert.ok(!told.includes(scene.stripe.secretKey))
+  const told = fixture.logged.map(({ facts }) => String(facts['err'])).join()
+  assert.ok(!told.includes(fixture.stripe.secretKey))
 })
 
 test('an unknown plan is refused with the names of those there are', async () => {
-  await assert.rejects(scene.order({ plan: 'gold' }), (error: Error) => {
+  await assert.rejects(fixture.order({ plan: 'gold' }), (error: Error) => {
     assert.ok(isProblem('invalid_parameter')(error))
     assert.match(error.message, /starter, business/)
     return true
@@ -162,9 +162,9 @@ test('an unknown plan is refused with the names of those there are', async () =>
 })
 
 test('where keys are issued by hand nothing is ordered', async () => {
-  const needs = { ...scene.needs, pay: { ...scene.needs.pay, provider: 'manual' as const } }
+  const deps = { ...fixture.deps, pay: { ...fixture.deps.pay, provider: 'manual' as const } }
   const wish = { plan: 'gold', email: undefined, repeat: undefined, baseUrl: 'http://here' }
-  await assert.rejects(checkout(needs, wish), isProblem('not_found'))
+  await assert.rejects(checkout(deps, wish), isProblem('not_found'))
   assert.equal(await made(), 0)
 })
 
@@ -175,7 +175,7 @@ describe('the buyer’s address', () => {
     ['ann@bücher.example', 'ann@xn--bcher-kva.example'],
   ] as const) {
     test(`${given} is taken`, async () => {
-      assert.equal((await scene.order({ email: given })).order.email, kept)
+      assert.equal((await fixture.order({ email: given })).order.email, kept)
     })
   }
 
@@ -196,7 +196,7 @@ describe('the buyer’s address', () => {
     'ann\u0000@buyer.example',
   ]) {
     test(`${JSON.stringify(given.slice(0, 50))} is refused`, async () => {
-      await assert.rejects(scene.order({ email: given }), isProblem('invalid_parameter'))
+      await assert.rejects(fixture.order({ email: given }), isProblem('invalid_parameter'))
       assert.equal(await made(), 0)
     })
   }

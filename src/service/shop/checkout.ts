@@ -10,7 +10,7 @@ import type { Pay } from '../../pay/pay.ts'
 import type { ShopStore } from '../../store/shop-store.ts'
 import { askingProvider } from './provider-fault.ts'
 
-export interface CheckoutNeeds {
+export interface CheckoutDeps {
   shop: Pick<ShopStore, 'addPurchase' | 'keepCheckout' | 'installationSecret'>
   pay: Pick<Pay, 'provider' | 'mode' | 'open'>
   plans: readonly Plan[]
@@ -42,17 +42,17 @@ export interface Checkout {
 }
 
 /** Keeps an order, then opens the provider's checkout for it. The same Idempotency-Key gets the same answer. */
-export async function checkout(needs: CheckoutNeeds, wish: Wish): Promise<Checkout> {
-  const { shop, pay } = needs
+export async function checkout(deps: CheckoutDeps, wish: Wish): Promise<Checkout> {
+  const { shop, pay } = deps
   const { provider } = pay
   if (provider === 'manual') {
     throw new Problem('not_found', 'This site sells no plans online. Ask its operator for a key.')
   }
-  const plan = planCalled(wish.plan, needs.plans)
+  const plan = planCalled(wish.plan, deps.plans)
   const email = wish.email === undefined ? undefined : parseBuyer(wish.email)
-  const digest = wish.repeat && (await digester(needs, wish.repeat))
-  const secretOf = claimSecrets(digest, needs.randomBytes)
-  const draw = () => needs.randomBytes(RANDOM_BYTES)
+  const digest = wish.repeat && (await digester(deps, wish.repeat))
+  const secretOf = claimSecrets(digest, deps.randomBytes)
+  const draw = () => deps.randomBytes(RANDOM_BYTES)
   const id = makeOrderId(draw())
   const order = await shop.addPurchase({
     id,
@@ -60,7 +60,7 @@ export async function checkout(needs: CheckoutNeeds, wish: Wish): Promise<Checko
     mode: pay.mode,
     plan,
     email,
-    createdAt: needs.now(),
+    createdAt: deps.now(),
     keyId: makeKeyId(draw()),
     keyPrefix: makePrefix(pay.mode, draw()),
     claimHash: secretHash(secretOf(id)),
@@ -68,12 +68,12 @@ export async function checkout(needs: CheckoutNeeds, wish: Wish): Promise<Checko
     idempotencyHash: digest?.(['order', provider, pay.mode]),
   })
   checkSame(order, { plan, email, provider, mode: pay.mode })
-  const url = order.checkoutUrl || (await openCheckout(needs, order, wish.baseUrl))
+  const url = order.checkoutUrl || (await openCheckout(deps, order, wish.baseUrl))
   return { order, url, claimSecret: secretOf(order.id) }
 }
 
 async function openCheckout(
-  { shop, pay, log }: CheckoutNeeds,
+  { shop, pay, log }: CheckoutDeps,
   { id, plan, email }: Purchase,
   baseUrl: string,
 ): Promise<string> {
@@ -107,7 +107,7 @@ function checkSame(
  */
 function claimSecrets(
   digest: Digest | undefined,
-  randomBytes: CheckoutNeeds['randomBytes'],
+  randomBytes: CheckoutDeps['randomBytes'],
 ): (orderId: string) => string {
   if (digest) return (orderId) => digest(['claim', orderId])
   const secret = makeToken(randomBytes(32))
@@ -118,7 +118,7 @@ type Digest = (what: readonly string[]) => string
 
 /** Keyed, because the buyer's key may be guessed: without our secret it tells nothing. */
 async function digester(
-  { shop, randomBytes }: CheckoutNeeds,
+  { shop, randomBytes }: CheckoutDeps,
   { key, client }: Repeat,
 ): Promise<Digest> {
   const secret = await shop.installationSecret(randomBytes(32))

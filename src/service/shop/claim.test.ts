@@ -4,28 +4,28 @@ import { isProblem } from '../../../test/problem.ts'
 import { secretHash } from '../../core/id.ts'
 import { isKeyText } from '../../core/key.ts'
 import { CLAIM_MS, type Purchase, settle } from '../../core/purchase.ts'
+import { openShopFixture, type ShopFixture } from '../testing/shop.ts'
 import type { Checkout } from './checkout.ts'
 import { claim } from './claim.ts'
-import { orderOf, type ViewNeeds, viewOrder } from './order.ts'
+import { orderOf, type ViewDeps, viewOrder } from './order.ts'
 import { type Outcome, payFake } from './pay-fake.ts'
-import { openShopScene, type ShopScene } from '../testing/shop.ts'
 
-let scene: ShopScene
+let fixture: ShopFixture
 beforeAll(async () => {
-  scene = await openShopScene('fake')
+  fixture = await openShopFixture('fake')
 })
-afterAll(() => scene.stop())
+afterAll(() => fixture.stop())
 
 async function ordered(...outcomes: Outcome[]): Promise<Checkout> {
-  const made = await scene.order({ plan: 'business' })
-  for (const outcome of outcomes) await payFake(scene.needs, made.order.id, outcome)
+  const made = await fixture.order({ plan: 'business' })
+  for (const outcome of outcomes) await payFake(fixture.deps, made.order.id, outcome)
   return made
 }
 
-const claimOf = ({ order, claimSecret }: Checkout) => claim(scene.needs, order.id, claimSecret)
-const viewOf = async ({ order }: Checkout, needs: ViewNeeds = scene.needs) =>
-  await viewOrder(needs, await scene.read(order.id))
-const holderOf = (secret: string) => scene.shop.findKey(secretHash(secret), scene.needs.now())
+const claimOf = ({ order, claimSecret }: Checkout) => claim(fixture.deps, order.id, claimSecret)
+const viewOf = async ({ order }: Checkout, deps: ViewDeps = fixture.deps) =>
+  await viewOrder(deps, await fixture.read(order.id))
+const holderOf = (secret: string) => fixture.shop.findKey(secretHash(secret), fixture.deps.now())
 
 function isStopped(words: RegExp) {
   return (error: Error) => {
@@ -46,12 +46,12 @@ test('a paid order gives a key of its plan', async () => {
 test('within a day a new key takes the place of the former, later none is shown', async () => {
   const made = await ordered('pay')
   const { secret: first } = await claimOf(made)
-  scene.pass(CLAIM_MS - 1)
+  fixture.pass(CLAIM_MS - 1)
   const { secret: second, order } = await claimOf(made)
   assert.equal(await holderOf(first), undefined)
   assert.equal((await holderOf(second))?.id, order.keyId)
   assert.ok((await viewOf(made)).claimable)
-  scene.pass(1)
+  fixture.pass(1)
   await assert.rejects(claimOf(made), isProblem('already_claimed'))
   assert.ok(!(await viewOf(made)).claimable)
   assert.equal((await holderOf(second))?.id, order.keyId)
@@ -76,7 +76,7 @@ for (const [name, outcomes, words] of [
       assert.match(error.message, words)
       return isProblem('order_unpaid')(error)
     })
-    assert.equal(await scene.shop.readKey(made.order.keyId, scene.needs.now()), undefined)
+    assert.equal(await fixture.shop.readKey(made.order.keyId, fixture.deps.now()), undefined)
   })
 }
 
@@ -88,21 +88,21 @@ test('money that was promised and came gives a key', async () => {
 
 test('what is paid stays paid, whatever is clicked afterwards', async () => {
   const made = await ordered('pay', 'decline', 'later', 'pay')
-  const order = await scene.read(made.order.id)
+  const order = await fixture.read(made.order.id)
   assert.deepEqual([order.state, order.payments], ['paid', 1])
 })
 
 test('fifty clicks at once pay once', async () => {
   const made = await ordered()
   const { id } = made.order
-  await Promise.all(Array.from({ length: 50 }, () => payFake(scene.needs, id, 'pay')))
-  assert.equal((await scene.read(id)).payments, 1)
+  await Promise.all(Array.from({ length: 50 }, () => payFake(fixture.deps, id, 'pay')))
+  assert.equal((await fixture.read(id)).payments, 1)
 })
 
 test('a revoked key is not minted anew, and nobody is told to claim it', async () => {
   const made = await ordered('pay')
   const { secret } = await claimOf(made)
-  await scene.shop.revokeKey(made.order.keyId)
+  await fixture.shop.revokeKey(made.order.keyId)
   await assert.rejects(claimOf(made), isStopped(/revoked/))
   const { claimable, next } = await viewOf(made)
   assert.equal(claimable, false)
@@ -116,9 +116,14 @@ for (const [state, gone, words] of [
 ] as const) {
   test(`the key of a ${state} order is not minted, and nobody is told to claim it`, async () => {
     const made = await ordered('pay')
-    const { revision, plan } = await scene.read(made.order.id)
-    const payment = { ref: 'p', paidAt: scene.needs.now(), returned: 'no', disputed: 'no' } as const
-    await scene.shop.settlePurchase({
+    const { revision, plan } = await fixture.read(made.order.id)
+    const payment = {
+      ref: 'p',
+      paidAt: fixture.deps.now(),
+      returned: 'no',
+      disputed: 'no',
+    } as const
+    await fixture.shop.settlePurchase({
       orderId: made.order.id,
       revision,
       settlement: settle(plan, {
@@ -128,7 +133,7 @@ for (const [state, gone, words] of [
         subscriptionRef: undefined,
       }),
       event: undefined,
-      now: scene.needs.now(),
+      now: fixture.deps.now(),
     })
     await assert.rejects(claimOf(made), isStopped(words))
     const { claimable, next } = await viewOf(made)
@@ -138,7 +143,7 @@ for (const [state, gone, words] of [
 }
 
 describe('an order of another mode than today’s', () => {
-  const other = () => ({ ...scene.needs, pay: { ...scene.needs.pay, mode: 'live' as const } })
+  const other = () => ({ ...fixture.deps, pay: { ...fixture.deps.pay, mode: 'live' as const } })
 
   test('gives no key while it is the other’s turn, and says so', async () => {
     const made = await ordered('pay')
@@ -147,7 +152,7 @@ describe('an order of another mode than today’s', () => {
     const { claimable, next } = await viewOf(made, other())
     assert.equal(claimable, false)
     assert.match(next, /test/)
-    assert.equal((await scene.read(made.order.id)).claimedAt, undefined)
+    assert.equal((await fixture.read(made.order.id)).claimedAt, undefined)
     await claimOf(made)
   })
 
@@ -158,8 +163,8 @@ describe('an order of another mode than today’s', () => {
     test(`is not to be paid: no message of another ${name} is heard`, async () => {
       const made = await ordered()
       assert.ok((await viewOf(made)).payUrl)
-      const needs = { ...scene.needs, pay: { ...scene.needs.pay, ...today } }
-      const { payUrl, next } = await viewOf(made, needs)
+      const deps = { ...fixture.deps, pay: { ...fixture.deps.pay, ...today } }
+      const { payUrl, next } = await viewOf(made, deps)
       assert.equal(payUrl, undefined)
       assert.doesNotMatch(next, /^Pay/)
     })
@@ -171,12 +176,12 @@ describe('strangers', () => {
     const { order, claimSecret } = await ordered('pay')
     const other = await ordered('pay')
     const attempts = [
-      orderOf(scene.needs, order.id, other.claimSecret),
-      orderOf(scene.needs, `ord_${'0'.repeat(22)}`, claimSecret),
-      orderOf(scene.needs, order.id, ''),
-      orderOf(scene.needs, "' or 1=1 --", claimSecret),
-      claim(scene.needs, order.id, other.claimSecret),
-      claim(scene.needs, order.id, secretHash(claimSecret)),
+      orderOf(fixture.deps, order.id, other.claimSecret),
+      orderOf(fixture.deps, `ord_${'0'.repeat(22)}`, claimSecret),
+      orderOf(fixture.deps, order.id, ''),
+      orderOf(fixture.deps, "' or 1=1 --", claimSecret),
+      claim(fixture.deps, order.id, other.claimSecret),
+      claim(fixture.deps, order.id, secretHash(claimSecret)),
     ]
     const heard = await Promise.all(
       attempts.map((attempt) =>
@@ -188,16 +193,16 @@ describe('strangers', () => {
     )
     assert.equal(new Set(heard).size, 1)
     assert.notEqual(heard[0], 'opened')
-    assert.equal((await scene.read(order.id)).claimedAt, undefined)
+    assert.equal((await fixture.read(order.id)).claimedAt, undefined)
   })
 })
 
 test('each state has its next step', async () => {
   const { order } = await ordered('pay')
-  const paid = await scene.read(order.id)
-  const now = scene.needs.now()
+  const paid = await fixture.read(order.id)
+  const now = fixture.deps.now()
   const stepOf = async (change: Partial<Purchase>) =>
-    (await viewOrder(scene.needs, { ...paid, ...change })).next
+    (await viewOrder(fixture.deps, { ...paid, ...change })).next
   const states = ['open', 'pending', 'paid', 'failed', 'expired', 'refunded', 'disputed'] as const
   const steps = await Promise.all(states.map((state) => stepOf({ state })))
   assert.equal(new Set(steps).size, states.length)
@@ -207,7 +212,7 @@ test('each state has its next step', async () => {
 
 test('another provider’s order is not paid by a click', async () => {
   const { order } = await ordered()
-  const pay = { ...scene.needs.pay, provider: 'stripe' as const }
-  await assert.rejects(payFake({ ...scene.needs, pay }, order.id, 'pay'), isProblem('not_found'))
-  assert.equal((await scene.read(order.id)).state, 'open')
+  const pay = { ...fixture.deps.pay, provider: 'stripe' as const }
+  await assert.rejects(payFake({ ...fixture.deps, pay }, order.id, 'pay'), isProblem('not_found'))
+  assert.equal((await fixture.read(order.id)).state, 'open')
 })

@@ -3,30 +3,30 @@ import { type ApiKey, makeSecret, RANDOM_BYTES } from '../../core/key.ts'
 import { Problem } from '../../core/problem.ts'
 import type { Purchase } from '../../core/purchase.ts'
 import type { ClaimOutcome, ShopStore } from '../../store/shop-store.ts'
-import { type OrderNeeds, orderOf, unknownOrder, type ViewNeeds, viewOrder } from './order.ts'
+import { type OrderDeps, orderOf, unknownOrder, type ViewDeps, viewOrder } from './order.ts'
 
-export interface ClaimNeeds extends OrderNeeds, ViewNeeds {
-  shop: OrderNeeds['shop'] & ViewNeeds['shop'] & Pick<ShopStore, 'claimKey'>
+export interface ClaimDeps extends OrderDeps, ViewDeps {
+  shop: OrderDeps['shop'] & ViewDeps['shop'] & Pick<ShopStore, 'claimKey'>
   randomBytes(count: number): Uint8Array
 }
 
 /** Mints the key of a paid order. It is kept nowhere; asked again for a while, it mints a new one in its place. */
 export async function claim(
-  needs: ClaimNeeds,
+  deps: ClaimDeps,
   orderId: string,
   claimSecret: string,
 ): Promise<{ order: Purchase; key: ApiKey; secret: string }> {
-  const { shop, pay } = needs
-  const order = await orderOf(needs, orderId, claimSecret)
-  const secret = makeSecret(order.keyPrefix, needs.randomBytes(RANDOM_BYTES))
-  const now = needs.now()
+  const { shop, pay } = deps
+  const order = await orderOf(deps, orderId, claimSecret)
+  const secret = makeSecret(order.keyPrefix, deps.randomBytes(RANDOM_BYTES))
+  const now = deps.now()
   const hashes = { claimHash: secretHash(claimSecret), secretHash: secretHash(secret) }
   // A test that opened something once money moves would be a gift.
   const outcome =
     order.mode === pay.mode ? await shop.claimKey({ orderId, ...hashes, now }) : 'stopped'
   const key = outcome === 'claimed' ? await shop.readKey(order.keyId, now) : undefined
   if (key) return { order, key, secret }
-  const { next } = await viewOrder(needs, await orderOf(needs, orderId, claimSecret))
+  const { next } = await viewOrder(deps, await orderOf(deps, orderId, claimSecret))
   throw refusalOf(outcome, next)
 }
 

@@ -5,13 +5,13 @@ import { CLAIM_MS, type Purchase } from '../../core/purchase.ts'
 import type { Pay } from '../../pay/pay.ts'
 import type { ShopStore } from '../../store/shop-store.ts'
 
-export interface ViewNeeds {
+export interface ViewDeps {
   shop: Pick<ShopStore, 'readKey'>
   pay: Pick<Pay, 'provider' | 'mode'>
   now(): Date
 }
 
-export interface OrderNeeds {
+export interface OrderDeps {
   shop: Pick<ShopStore, 'findOrder'>
 }
 
@@ -24,7 +24,7 @@ export function isOrderId(text: string): boolean {
 
 /** The order that this claim secret, or the link that was mailed, belongs to. A stranger does not learn which ids exist. */
 export async function orderOf(
-  { shop }: OrderNeeds,
+  { shop }: OrderDeps,
   orderId: string,
   claimSecret: string,
 ): Promise<Purchase> {
@@ -50,10 +50,10 @@ export interface OrderView {
 }
 
 /** The key is read too: the operator may have revoked it, of which the order knows nothing. */
-export async function viewOrder(needs: ViewNeeds, order: Purchase): Promise<OrderView> {
-  const now = needs.now()
-  const key = await needs.shop.readKey(order.keyId, now)
-  const seen = { order, key, pay: needs.pay, now }
+export async function viewOrder(deps: ViewDeps, order: Purchase): Promise<OrderView> {
+  const now = deps.now()
+  const key = await deps.shop.readKey(order.keyId, now)
+  const seen = { order, key, pay: deps.pay, now }
   const until = order.claimedAt && order.claimedAt.getTime() + CLAIM_MS
   const isOver = until !== undefined && until <= now.getTime()
   return {
@@ -67,7 +67,7 @@ export async function viewOrder(needs: ViewNeeds, order: Purchase): Promise<Orde
 interface Seen {
   order: Purchase
   key: ApiKey | undefined
-  pay: ViewNeeds['pay']
+  pay: ViewDeps['pay']
 }
 
 /** Nobody would hear of the money elsewhere. What is under way in the test shop is decided on its pay page too. */

@@ -3,7 +3,7 @@ import { type PaymentFacts, type Purchase, settle } from '../../core/purchase.ts
 import type { Pay } from '../../pay/pay.ts'
 import type { ShopStore } from '../../store/shop-store.ts'
 
-export interface PayFakeNeeds {
+export interface PayFakeDeps {
   shop: Pick<ShopStore, 'readPurchase' | 'settlePurchase'>
   pay: Pick<Pay, 'provider'>
   now(): Date
@@ -19,26 +19,22 @@ const STATES = { pay: 'paid', later: 'pending', decline: 'failed' } as const sat
 >
 
 /** An order of the test shop. Its id is all that is needed to pay it: nothing is at stake. */
-export async function fakeOrder({ shop, pay }: PayFakeNeeds, orderId: string): Promise<Purchase> {
+export async function fakeOrder({ shop, pay }: PayFakeDeps, orderId: string): Promise<Purchase> {
   const order = pay.provider === 'fake' ? await shop.readPurchase(orderId) : undefined
   if (order?.provider !== 'fake') throw new Problem('not_found', 'There is no such test order.')
   return order
 }
 
 /** Pays an order of the test shop, or fails to. One that is paid, or failed, stays so. */
-export async function payFake(
-  needs: PayFakeNeeds,
-  orderId: string,
-  outcome: Outcome,
-): Promise<void> {
-  const order = await fakeOrder(needs, orderId)
+export async function payFake(deps: PayFakeDeps, orderId: string, outcome: Outcome): Promise<void> {
+  const order = await fakeOrder(deps, orderId)
   if (order.state !== 'open' && order.state !== 'pending') return
-  await needs.shop.settlePurchase({
+  await deps.shop.settlePurchase({
     orderId,
     revision: order.revision,
-    settlement: settle(order.plan, factsOf(order, outcome, needs.now())),
+    settlement: settle(order.plan, factsOf(order, outcome, deps.now())),
     event: undefined,
-    now: needs.now(),
+    now: deps.now(),
   })
 }
 

@@ -4,48 +4,48 @@ import type { Purchase } from '../../core/purchase.ts'
 import type { Notice, OrderHint, Pay } from '../../pay/pay.ts'
 import type { ShopStore } from '../../store/shop-store.ts'
 import { askingProvider } from './provider-fault.ts'
-import { type SettleOrderNeeds, settleOrder } from './settle-order.ts'
+import { type SettleOrderDeps, settleOrder } from './settle-order.ts'
 
-export interface PaymentNoticeNeeds extends SettleOrderNeeds {
-  shop: SettleOrderNeeds['shop'] & Pick<ShopStore, 'knowsEvent' | 'noteEvent' | 'findPurchaseByRef'>
+export interface PaymentNoticeDeps extends SettleOrderDeps {
+  shop: SettleOrderDeps['shop'] & Pick<ShopStore, 'knowsEvent' | 'noteEvent' | 'findPurchaseByRef'>
   pay: Pick<Pay, 'provider' | 'mode' | 'book'>
 }
 
-export interface HearPaymentNeeds extends PaymentNoticeNeeds {
+export interface HearPaymentDeps extends PaymentNoticeDeps {
   log: Pick<Log, 'error'>
 }
 
 /** A message of the provider as it came in. When this resolves, what it means is on disk. */
 export async function hearPayment(
-  needs: HearPaymentNeeds,
+  deps: HearPaymentDeps,
   raw: Uint8Array,
   signature: string | undefined,
 ): Promise<void> {
-  const { provider, book } = needs.pay
+  const { provider, book } = deps.pay
   if (provider !== 'stripe' || !book) {
     throw new Problem('not_found', 'Nothing is sold through Stripe here.')
   }
-  await askingProvider(needs.log, async () => {
-    await takeNotice(needs, await book.notice(raw, signature))
+  await askingProvider(deps.log, async () => {
+    await takeNotice(deps, await book.notice(raw, signature))
   })
 }
 
 /** The message is only a reason to ask: what it says counts for nothing, so it may come late, twice or never. */
 export async function takeNotice(
-  needs: PaymentNoticeNeeds,
+  deps: PaymentNoticeDeps,
   { id, type, about }: Notice,
 ): Promise<void> {
-  const { shop, now } = needs
+  const { shop, now } = deps
   if (await shop.knowsEvent(id)) return
   const event = { id, type, receivedAt: now() }
-  const order = about && (await orderAbout(needs, about))
-  if (order) await settleOrder(needs, order.id, { event, hint: about })
+  const order = about && (await orderAbout(deps, about))
+  if (order) await settleOrder(deps, order.id, { event, hint: about })
   else await shop.noteEvent(event)
 }
 
 /** None when it was sold by another provider, or in another mode than today's: nobody could be asked about it. */
 async function orderAbout(
-  { shop, pay }: PaymentNoticeNeeds,
+  { shop, pay }: PaymentNoticeDeps,
   { checkoutRef, subscriptionRef, orderId }: OrderHint,
 ): Promise<Purchase | undefined> {
   const order =

@@ -5,33 +5,33 @@ import { openMailServer } from '../../../test/mail-server.ts'
 import { isProblem } from '../../../test/problem.ts'
 import { CLAIM_MS } from '../../core/purchase.ts'
 import { openReceiptMail } from '../../pay/receipt-mail.ts'
+import { openShopFixture, type ShopFixture, SITE } from '../testing/shop.ts'
 import { claim } from './claim.ts'
 import { payFake } from './pay-fake.ts'
-import { type ReceiptNeeds, receiptSender, receiptsForEver } from './receipts.ts'
-import { openShopScene, type ShopScene, SITE } from '../testing/shop.ts'
+import { type ReceiptDeps, receiptSender, receiptsForEver } from './receipts.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
-let scene: ShopScene
+let fixture: ShopFixture
 let server: Awaited<ReturnType<typeof openMailServer>>
-let needs: ReceiptNeeds
+let deps: ReceiptDeps
 let sendDue: () => Promise<void>
 beforeEach(async () => {
-  scene = await openShopScene('fake')
+  fixture = await openShopFixture('fake')
   server = await openMailServer()
   const send = openReceiptMail({ url: server.url, from: 'Shop <shop@mail.example>' })
-  needs = { ...scene.needs, send, baseUrl: SITE }
-  sendDue = receiptSender(needs)
+  deps = { ...fixture.deps, send, baseUrl: SITE }
+  sendDue = receiptSender(deps)
 })
 afterEach(async () => {
   await server.close()
-  await scene.stop()
+  await fixture.stop()
 })
 
 async function paidOrder(email: string | undefined = 'ann@buyer.example', plan = 'business') {
-  const made = await scene.order({ email, plan })
-  await payFake(scene.needs, made.order.id, 'pay')
+  const made = await fixture.order({ email, plan })
+  await payFake(fixture.deps, made.order.id, 'pay')
   return made
 }
 
@@ -50,7 +50,7 @@ async function lastLink(): Promise<string> {
 test('a paid order is told to its buyer, with all but the key', async () => {
   const { order, claimSecret } = await paidOrder()
   await sendDue()
-  const { secret: key } = await claim(scene.needs, order.id, claimSecret)
+  const { secret: key } = await claim(fixture.deps, order.id, claimSecret)
   const { mail, raw, from, to } = await lastMail()
   assert.deepEqual([from, to], ['shop@mail.example', ['ann@buyer.example']])
   const text = mail.text ?? ''
@@ -75,7 +75,7 @@ test('it is sent once', async () => {
   await paidOrder()
   await sendDue()
   await sendDue()
-  await receiptSender(needs)()
+  await receiptSender(deps)()
   assert.equal(server.taken.length, 1)
 })
 
@@ -84,9 +84,9 @@ test('the link shows the key once', async () => {
   await sendDue()
   const link = await lastLink()
   assert.match(link, /^[A-Za-z0-9_-]{43}$/)
-  const { secret } = await claim(scene.needs, order.id, link)
+  const { secret } = await claim(fixture.deps, order.id, link)
   assert.ok(secret.startsWith(order.keyPrefix))
-  await assert.rejects(claim(scene.needs, order.id, link), isProblem('not_found'))
+  await assert.rejects(claim(fixture.deps, order.id, link), isProblem('not_found'))
 })
 
 test('fifty who follow the link at once: one of them gets a key', async () => {
@@ -94,7 +94,7 @@ test('fifty who follow the link at once: one of them gets a key', async () => {
   await sendDue()
   const link = await lastLink()
   const claims = await Promise.allSettled(
-    Array.from({ length: 50 }, () => claim(scene.needs, order.id, link)),
+    Array.from({ length: 50 }, () => claim(fixture.deps, order.id, link)),
   )
   assert.equal(claims.filter(({ status }) => status === 'fulfilled').length, 1)
 })
@@ -106,21 +106,21 @@ describe('no receipt', () => {
   ] as const) {
     test(name, async () => {
       await paidOrder()
-      scene.pass(72 * HOUR + passed)
+      fixture.pass(72 * HOUR + passed)
       await sendDue()
       assert.equal(server.taken.length, sent)
     })
   }
 
   test('for an order that is not paid', async () => {
-    await scene.order({ email: 'ann@buyer.example' })
+    await fixture.order({ email: 'ann@buyer.example' })
     await sendDue()
     assert.deepEqual(server.taken, [])
   })
 
   test('for a buyer who gave no address', async () => {
-    const { order } = await scene.order({ email: undefined })
-    await payFake(scene.needs, order.id, 'pay')
+    const { order } = await fixture.order({ email: undefined })
+    await payFake(fixture.deps, order.id, 'pay')
     await sendDue()
     assert.deepEqual(server.taken, [])
   })
@@ -136,30 +136,30 @@ describe('a receipt has no link', () => {
 
   test('when the key was claimed, and is not shown again', async () => {
     const { order, claimSecret } = await paidOrder()
-    await claim(scene.needs, order.id, claimSecret)
-    scene.pass(CLAIM_MS)
+    await claim(fixture.deps, order.id, claimSecret)
+    fixture.pass(CLAIM_MS)
     await checkLinkless()
     assert.match((await lastMail()).mail.text ?? '', /It is not shown again/)
   })
 
   test('when the key was revoked', async () => {
     const { order } = await paidOrder()
-    await scene.shop.revokeKey(order.keyId)
+    await fixture.shop.revokeKey(order.keyId)
     await checkLinkless()
   })
 
   test('when it was a test, and money moves by now', async () => {
     await paidOrder()
-    const pay = { ...scene.needs.pay, mode: 'live' as const }
-    sendDue = receiptSender({ ...needs, pay })
+    const pay = { ...fixture.deps.pay, mode: 'live' as const }
+    sendDue = receiptSender({ ...deps, pay })
     await checkLinkless()
   })
 })
 
 test('a key that was claimed a moment ago still has its link', async () => {
   const { order, claimSecret } = await paidOrder()
-  await claim(scene.needs, order.id, claimSecret)
-  scene.pass(CLAIM_MS - 1)
+  await claim(fixture.deps, order.id, claimSecret)
+  fixture.pass(CLAIM_MS - 1)
   await sendDue()
   assert.notEqual(await lastLink(), '')
 })
@@ -171,12 +171,12 @@ describe('a mail server that refuses', () => {
 
   /** When it is tried the next time, in minutes from now; undefined: never again. */
   async function minutesToNext(): Promise<number | undefined> {
-    const until = new Date(scene.needs.now().getTime() + 1_000 * HOUR)
-    const [due] = await scene.shop.listReceiptsDue(scene.needs.now(), until, 1)
+    const until = new Date(fixture.deps.now().getTime() + 1_000 * HOUR)
+    const [due] = await fixture.shop.listReceiptsDue(fixture.deps.now(), until, 1)
     if (!due) return undefined
     for (let minutes = 0; ; minutes += 1) {
-      const then = new Date(scene.needs.now().getTime() + minutes * MINUTE)
-      const ready = await scene.shop.listReceiptsDue(scene.needs.now(), then, 1)
+      const then = new Date(fixture.deps.now().getTime() + minutes * MINUTE)
+      const ready = await fixture.shop.listReceiptsDue(fixture.deps.now(), then, 1)
       if (ready.length > 0) return minutes
     }
   }
@@ -191,19 +191,19 @@ describe('a mail server that refuses', () => {
       if (minutes === undefined) break
       pauses.push(minutes)
       passed += minutes
-      scene.pass(minutes * MINUTE)
+      fixture.pass(minutes * MINUTE)
     }
     assert.deepEqual(pauses.slice(0, 5), [1, 1, 2, 4, 8])
     assert.equal(Math.max(...pauses), 360)
     assert.ok(passed >= 72 * 60 && passed < 80 * 60, `${passed} minutes`)
-    assert.equal(scene.logged.at(-1)?.sentence, 'a receipt was given up')
+    assert.equal(fixture.logged.at(-1)?.sentence, 'a receipt was given up')
   })
 
   test('and takes it later: only the link of that mail opens the order', async () => {
     const { order } = await paidOrder()
     const tried: string[] = []
     const failing = receiptSender({
-      ...needs,
+      ...deps,
       send: async ({ text }) => {
         tried.push(/#(\S+)/.exec(text)?.[1] ?? '')
         throw new Error('away')
@@ -211,17 +211,17 @@ describe('a mail server that refuses', () => {
     })
     await failing()
     server.state.refuse = false
-    scene.pass(MINUTE)
+    fixture.pass(MINUTE)
     await sendDue()
     assert.equal(server.taken.length, 1)
-    await assert.rejects(claim(scene.needs, order.id, tried[0] ?? ''), isProblem('not_found'))
-    await claim(scene.needs, order.id, await lastLink())
+    await assert.rejects(claim(fixture.deps, order.id, tried[0] ?? ''), isProblem('not_found'))
+    await claim(fixture.deps, order.id, await lastLink())
   })
 
   test('is told to the operator without the buyer’s address', async () => {
     await paidOrder()
     await sendDue()
-    const told = JSON.stringify(scene.logged)
+    const told = JSON.stringify(fixture.logged)
     assert.match(told, /a receipt was not taken/)
     assert.doesNotMatch(told, /ann@|buyer/)
   })
@@ -229,8 +229,8 @@ describe('a mail server that refuses', () => {
 
 test('money that was given back meanwhile needs no receipt', async () => {
   const { order } = await paidOrder()
-  const { revision } = await scene.read(order.id)
-  await scene.shop.settlePurchase({
+  const { revision } = await fixture.read(order.id)
+  await fixture.shop.settlePurchase({
     orderId: order.id,
     revision,
     settlement: {
@@ -242,19 +242,19 @@ test('money that was given back meanwhile needs no receipt', async () => {
       key: { state: 'stopped', expiresAt: undefined },
     },
     event: undefined,
-    now: scene.needs.now(),
+    now: fixture.deps.now(),
   })
   await sendDue()
   assert.deepEqual(server.taken, [])
-  const later = new Date(scene.needs.now().getTime() + 1_000 * HOUR)
-  assert.deepEqual(await scene.shop.listReceiptsDue(new Date(0), later, 1), [])
+  const later = new Date(fixture.deps.now().getTime() + 1_000 * HOUR)
+  assert.deepEqual(await fixture.shop.listReceiptsDue(new Date(0), later, 1), [])
 })
 
 test('the loop sends by itself, and ends when it is told to', async () => {
   const end = new AbortController()
   await paidOrder()
   const next = server.next()
-  const loop = receiptsForEver(needs, end.signal)
+  const loop = receiptsForEver(deps, end.signal)
   await next
   end.abort()
   await loop
@@ -271,12 +271,12 @@ test('told to end, it sends no further one, and its end is that of the one under
     asked.resolve()
     await answer.promise
   }
-  const loop = receiptsForEver({ ...needs, send: slow }, end.signal)
+  const loop = receiptsForEver({ ...deps, send: slow }, end.signal)
   await asked.promise
   end.abort()
   answer.resolve()
   await loop
   assert.equal(sent, 1)
-  const due = await scene.shop.listReceiptsDue(new Date(0), scene.needs.now(), 10)
+  const due = await fixture.shop.listReceiptsDue(new Date(0), fixture.deps.now(), 10)
   assert.equal(due.length, 1, 'the one that was sent is noted')
 })

@@ -1,15 +1,15 @@
-import { asError } from '../../core/problem.ts'
 import { makeToken, secretHash } from '../../core/id.ts'
 import type { Log } from '../../core/log.ts'
 import { priceText, termText } from '../../core/price.ts'
+import { asError } from '../../core/problem.ts'
 import type { Purchase } from '../../core/purchase.ts'
 import { stamp } from '../../core/time.ts'
 import type { ShopStore } from '../../store/shop-store.ts'
-import { type ViewNeeds, viewOrder } from './order.ts'
-import { untilEnded } from '../background/timing.ts'
+import { repeatUntilAborted } from '../background/timing.ts'
+import { type ViewDeps, viewOrder } from './order.ts'
 
-export interface ReceiptNeeds extends ViewNeeds {
-  shop: ViewNeeds['shop'] & Pick<ShopStore, 'listReceiptsDue' | 'keepClaimLink' | 'endReceipt'>
+export interface ReceiptDeps extends ViewDeps {
+  shop: ViewDeps['shop'] & Pick<ShopStore, 'listReceiptsDue' | 'keepClaimLink' | 'endReceipt'>
   /** Resolves when a mail server has taken it. */
   send(mail: ReceiptMail): Promise<void>
   /** Where the link leads: of our site, without a slash at the end. */
@@ -18,7 +18,7 @@ export interface ReceiptNeeds extends ViewNeeds {
   log: Pick<Log, 'error' | 'warn'>
 }
 
-export interface ReceiptMail {
+interface ReceiptMail {
   to: string
   subject: string
   text: string
@@ -31,28 +31,28 @@ const LONGEST_MS = 6 * 3_600_000
 const GIVEN_UP_MS = 3 * 86_400_000
 
 /** Sends the receipts that are due, until it is told to end. */
-export async function receiptsForEver(needs: ReceiptNeeds, ended: AbortSignal): Promise<void> {
-  const sendDue = receiptSender(needs)
-  await untilEnded(ended, {
-    deed: async () => {
+export async function receiptsForEver(deps: ReceiptDeps, ended: AbortSignal): Promise<void> {
+  const sendDue = receiptSender(deps)
+  await repeatUntilAborted(ended, {
+    operation: async () => {
       await sendDue(ended)
       return true
     },
     failed: 'receipts could not be looked up; tried again',
     restMs: REST_MS,
     longestMs: SHORTEST_MS,
-    log: needs.log,
+    log: deps.log,
   })
 }
 
 /** The function that sends what is due now. It remembers whom it failed with: each failure doubles the time to the next. */
-export function receiptSender(needs: ReceiptNeeds): (ended?: AbortSignal) => Promise<void> {
+export function receiptSender(deps: ReceiptDeps): (ended?: AbortSignal) => Promise<void> {
   const failing = new Map<string, Date>()
 
   async function send(order: Purchase, to: string): Promise<void> {
-    const { shop, now, log } = needs
+    const { shop, now, log } = deps
     try {
-      await sendOne(needs, order, to)
+      await sendOne(deps, order, to)
       failing.delete(order.id)
       await shop.endReceipt(order.id, undefined)
     } catch (error) {
@@ -68,14 +68,14 @@ export function receiptSender(needs: ReceiptNeeds): (ended?: AbortSignal) => Pro
   }
 
   return async (ended) => {
-    const now = needs.now()
+    const now = deps.now()
     // What was due for days nobody waits for: no mail server was set then, or we were not running.
     const from = new Date(now.getTime() - GIVEN_UP_MS)
-    for (const order of await needs.shop.listReceiptsDue(from, now, AT_ONCE)) {
+    for (const order of await deps.shop.listReceiptsDue(from, now, AT_ONCE)) {
       if (ended?.aborted) return
       // Money that was given back meanwhile needs no receipt, and its key cannot be claimed.
       if (order.state === 'paid' && order.email) await send(order, order.email)
-      else await needs.shop.endReceipt(order.id, undefined)
+      else await deps.shop.endReceipt(order.id, undefined)
     }
   }
 }
@@ -86,18 +86,18 @@ function nextTry(first: Date, now: Date): Date | undefined {
   return new Date(now.getTime() + Math.min(Math.max(passed, SHORTEST_MS), LONGEST_MS))
 }
 
-async function sendOne(needs: ReceiptNeeds, order: Purchase, to: string): Promise<void> {
-  const { claimable, next } = await viewOrder(needs, order)
+async function sendOne(deps: ReceiptDeps, order: Purchase, to: string): Promise<void> {
+  const { claimable, next } = await viewOrder(deps, order)
   const ending = claimable
-    ? linkLines(await newLink(needs, order))
+    ? linkLines(await newLink(deps, order))
     : ['The key itself is never mailed.', next, '']
   const text = [...receiptLines(order), ...ending].join('\n')
-  await needs.send({ to, subject: `Your order of ${order.plan.name}`, text })
+  await deps.send({ to, subject: `Your order of ${order.plan.name}`, text })
 }
 
 /** The link is kept before it is sent: one that nobody gets opens nothing for long, the next try replaces it. */
 async function newLink(
-  { shop, baseUrl, randomBytes }: ReceiptNeeds,
+  { shop, baseUrl, randomBytes }: ReceiptDeps,
   { id }: Purchase,
 ): Promise<string> {
   const link = makeToken(randomBytes(32))

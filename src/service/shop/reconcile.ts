@@ -2,12 +2,12 @@ import type { Log } from '../../core/log.ts'
 import type { Missed, PaymentBook } from '../../pay/pay.ts'
 import type { ShopStore } from '../../store/shop-store.ts'
 import { logFault } from '../background/outage.ts'
-import { type PaymentNoticeNeeds, takeNotice } from './payment-notice.ts'
+import { repeatUntilAborted } from '../background/timing.ts'
+import { type PaymentNoticeDeps, takeNotice } from './payment-notice.ts'
 import { settleOrder } from './settle-order.ts'
-import { untilEnded } from '../background/timing.ts'
 
-export interface ReconcileNeeds extends PaymentNoticeNeeds {
-  shop: PaymentNoticeNeeds['shop'] &
+interface ReconcileDeps extends PaymentNoticeDeps {
+  shop: PaymentNoticeDeps['shop'] &
     Pick<ShopStore, 'listUnsettled' | 'readReconciled' | 'keepReconciled'>
   log: Pick<Log, 'error'>
 }
@@ -26,31 +26,31 @@ const OLD_MS = 35 * 24 * 60 * MINUTE_MS
 const ASKED_ABOUT = 100
 
 /** Asks the provider for what we missed, until it is told to end. */
-export async function reconcileForEver(needs: ReconcileNeeds, ended: AbortSignal): Promise<void> {
-  await untilEnded(ended, {
-    deed: () => reconcileOnce(needs, ended),
+export async function reconcileForEver(deps: ReconcileDeps, ended: AbortSignal): Promise<void> {
+  await repeatUntilAborted(ended, {
+    operation: () => reconcileOnce(deps, ended),
     failed: 'the payment provider could not be asked; tried again',
     restMs: REST_MS,
     longestMs: LONGEST_REST_MS,
-    log: needs.log,
+    log: deps.log,
   })
 }
 
 /** One look at what the provider had to tell. False when part of it failed and must be asked for again. */
 export async function reconcileOnce(
-  needs: ReconcileNeeds,
+  deps: ReconcileDeps,
   ended: AbortSignal = NEVER,
 ): Promise<boolean> {
-  const { shop, pay, now } = needs
+  const { shop, pay, now } = deps
   if (!pay.book) return true
   const look = { book: pay.book, now: now(), ended }
   let whole = false
   try {
-    whole = await hearMissed(needs, look)
+    whole = await hearMissed(deps, look)
     if (whole) await shop.keepReconciled(pay.provider, look.now)
   } finally {
     // Also when the provider cannot list what it had to tell: of each order it may still know.
-    whole = (await askAboutOpen(needs, look)) && whole
+    whole = (await askAboutOpen(deps, look)) && whole
   }
   return whole
 }
@@ -64,8 +64,8 @@ interface Look {
 }
 
 /** One that fails keeps no other from being heard; all are asked for again then, and those we know cost little. */
-async function hearMissed(needs: ReconcileNeeds, look: Look): Promise<boolean> {
-  const last = await needs.shop.readReconciled(needs.pay.provider)
+async function hearMissed(deps: ReconcileDeps, look: Look): Promise<boolean> {
+  const last = await deps.shop.readReconciled(deps.pay.provider)
   const since = last
     ? new Date(last.getTime() - OVERLAP_MS)
     : new Date(look.now.getTime() - FIRST_LOOK_MS)
@@ -73,38 +73,38 @@ async function hearMissed(needs: ReconcileNeeds, look: Look): Promise<boolean> {
   for await (const missed of look.book.missed(since)) {
     if (look.ended.aborted) return false
     const about = { eventId: missed.id, type: missed.type }
-    whole = (await survived(needs, about, () => takeMissed(needs, missed))) && whole
+    whole = (await survived(deps, about, () => takeMissed(deps, missed))) && whole
   }
   return whole
 }
 
-async function takeMissed(needs: ReconcileNeeds, { id, notice }: Missed): Promise<void> {
-  if (await needs.shop.knowsEvent(id)) return
-  await takeNotice(needs, await notice())
+async function takeMissed(deps: ReconcileDeps, { id, notice }: Missed): Promise<void> {
+  if (await deps.shop.knowsEvent(id)) return
+  await takeNotice(deps, await notice())
 }
 
-async function askAboutOpen(needs: ReconcileNeeds, { now, ended }: Look): Promise<boolean> {
-  const { provider, mode } = needs.pay
+async function askAboutOpen(deps: ReconcileDeps, { now, ended }: Look): Promise<boolean> {
+  const { provider, mode } = deps.pay
   if (provider === 'manual') return true
   const after = new Date(now.getTime() - OLD_MS)
   const before = new Date(now.getTime() - YOUNG_MS)
   const wanted = { provider, mode, after, before }
-  const waiting = await needs.shop.listUnsettled(wanted, ASKED_ABOUT)
+  const waiting = await deps.shop.listUnsettled(wanted, ASKED_ABOUT)
   let whole = true
   for (const { id } of waiting) {
     if (ended.aborted) return false
-    whole = (await survived(needs, { orderId: id }, () => settleOrder(needs, id))) && whole
+    whole = (await survived(deps, { orderId: id }, () => settleOrder(deps, id))) && whole
   }
   return whole
 }
 
 async function survived(
-  { log }: ReconcileNeeds,
+  { log }: ReconcileDeps,
   about: Record<string, string>,
-  deed: () => Promise<void>,
+  operation: () => Promise<void>,
 ): Promise<boolean> {
   try {
-    await deed()
+    await operation()
     return true
   } catch (error) {
     logFault(log, error, 'a payment could not be settled; tried again', about)

@@ -2,7 +2,7 @@ import { type Purchase, type Settlement, settle } from '../../core/purchase.ts'
 import type { OrderHint, Pay, PaymentBook } from '../../pay/pay.ts'
 import type { PaymentEvent, ShopStore } from '../../store/shop-store.ts'
 
-export interface SettleOrderNeeds {
+export interface SettleOrderDeps {
   shop: Pick<ShopStore, 'readPurchase' | 'settlePurchase' | 'keepCheckout' | 'noteEvent'>
   pay: Pick<Pay, 'book'>
   now(): Date
@@ -20,11 +20,11 @@ const ROUNDS = 10
 
 /** Asks the provider what it knows of the order, and makes the order so. In whatever order it is told, the end is the same. */
 export async function settleOrder(
-  needs: SettleOrderNeeds,
+  deps: SettleOrderDeps,
   orderId: string,
   { event, hint }: Told = {},
 ): Promise<void> {
-  const { shop, pay, now } = needs
+  const { shop, pay, now } = deps
   for (let round = 0; round < ROUNDS; round += 1) {
     const order = await shop.readPurchase(orderId)
     if (!order || !pay.book) return
@@ -36,7 +36,7 @@ export async function settleOrder(
     }
     const settlement = settle(order.plan, await pay.book.read(name))
     if (!event && isSame(order, settlement)) return
-    await keepName(needs, order, name.checkoutRef, settlement)
+    await keepName(deps, order, name.checkoutRef, settlement)
     const { revision } = order
     if (await shop.settlePurchase({ orderId, revision, settlement, event, now: now() })) return
   }
@@ -55,7 +55,7 @@ function named(order: Purchase, hint: OrderHint | undefined): Parameters<Payment
 
 /** Of a paid order we must be able to ask again, also if we died while the checkout was opened. Its page is paid: nobody needs it. */
 async function keepName(
-  { shop }: SettleOrderNeeds,
+  { shop }: SettleOrderDeps,
   order: Purchase,
   ref: string | undefined,
   { payments }: Settlement,

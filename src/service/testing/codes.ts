@@ -7,8 +7,8 @@ import { makeToken, secretHash } from '../../core/id.ts'
 import type { LogFacts } from '../../core/log.ts'
 import { EMPTY_MAIL, type Mail } from '../../core/message.ts'
 import type { MailboxId } from '../../core/session.ts'
-import { openLargeReads } from '../mail/large-reads.ts'
 import { lookForCodes } from '../mail/code-lookup.ts'
+import { openLargeReads } from '../mail/large-reads.ts'
 import type { MailboxView } from '../mail/mailbox-view.ts'
 import { parseOnce } from '../mail/parse-once.ts'
 import { parsedMail } from '../mail/parsed-mail.ts'
@@ -24,7 +24,7 @@ const LIMITS = {
   longestRestMs: 1,
 }
 
-export type CodeScene = Awaited<ReturnType<typeof openCodeScene>>
+export type CodeFixture = Awaited<ReturnType<typeof openCodeFixture>>
 
 const HOUR_MS = 3_600_000
 /** Longer than any test, and shorter than anything takes. */
@@ -59,7 +59,7 @@ export function heldReader() {
 }
 
 /** A session whose mail is looked at for codes. */
-export async function openCodeScene({ patienceMs = PATIENT, parse = heldReader().parse } = {}) {
+export async function openCodeFixture({ patienceMs = PATIENT, parse = heldReader().parse } = {}) {
   const scratch = await scratchMail()
   const { store } = scratch
   const bus = openMemoryBus(randomUUID(), makeWaiters())
@@ -100,11 +100,11 @@ export async function openCodeScene({ patienceMs = PATIENT, parse = heldReader()
     { patienceMs, limits: LIMITS },
   )
   const mailboxPolls = openSharedPolls<MailboxView>(bus)
-  const needs = { store, bus, now, codes, mailboxPolls }
+  const deps = { store, bus, now, codes, mailboxPolls }
 
   return {
-    ...needs,
-    needs,
+    ...deps,
+    deps,
     token,
     session,
     logged,
@@ -118,7 +118,7 @@ export async function openCodeScene({ patienceMs = PATIENT, parse = heldReader()
       const raw = Buffer.from(`Subject: ${subject}\r\n\r\n${body}`)
       const envelope = { clientIp: '', helo: '', mailFrom: '', tls: undefined, protocol: 'SMTP' }
       const recipients = [{ address, mailbox: session.id }]
-      await receive(needs, { recipients, envelope, raw })
+      await receive(deps, { recipients, envelope, raw })
       return (await store.listMessageIds(session.id))[0] ?? 0
     },
     async close() {

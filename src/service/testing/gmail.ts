@@ -6,12 +6,12 @@ import type { MailboxId } from '../../core/session.ts'
 import { addConfiguredAccounts } from '../sessions/accounts.ts'
 import { createSession } from '../sessions/create-session.ts'
 
-export type GmailScene = Awaited<ReturnType<typeof openGmailScene>>
+export type GmailFixture = Awaited<ReturnType<typeof openGmailFixture>>
 
 export const START = new Date('2026-03-01T12:00:00Z')
 
 /** A store with box.test and these accounts, all of them healthy, and a clock that moves by hand. */
-export async function openGmailScene(...file: AccountRules[]) {
+export async function openGmailFixture(...file: AccountRules[]) {
   const scratch = await scratchMail({
     mailbox: { maxMessages: 100, maxBytes: 1_000_000 },
     poolMaxBytes: 1_000_000,
@@ -23,7 +23,7 @@ export async function openGmailScene(...file: AccountRules[]) {
   await store.addDomain({ name, sessions: true, reader: true, ttlSeconds: undefined })
   const clock = { now: START }
   const woken: MailboxId[] = []
-  const needs = {
+  const deps = {
     store,
     accountRules: file,
     lives: { sessionSeconds: 3_600, anonymousMaxSeconds: 86_400, maxSessionSeconds: 86_400 },
@@ -35,7 +35,7 @@ export async function openGmailScene(...file: AccountRules[]) {
       subscribe: () => () => {},
     },
   }
-  await addConfiguredAccounts(needs, file)
+  await addConfiguredAccounts(deps, file)
   const idOf = async (email: string) => {
     const known = await store.listAccounts(clock.now)
     const id = known.find((account) => account.email === email)?.id
@@ -49,7 +49,7 @@ export async function openGmailScene(...file: AccountRules[]) {
   return {
     store,
     other,
-    needs,
+    deps,
     woken,
     idOf,
     report,
@@ -58,7 +58,7 @@ export async function openGmailScene(...file: AccountRules[]) {
     },
     /** An alias of the account, with this tag. */
     alias: async (email: string, prefix?: string, keyId?: string) =>
-      createSession(needs, { useGmail: true, gmailId: await idOf(email), prefix, keyId }),
+      createSession(deps, { useGmail: true, gmailId: await idOf(email), prefix, keyId }),
     close: scratch.close,
   }
 }

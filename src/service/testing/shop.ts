@@ -8,12 +8,12 @@ import { openStripe } from '../../pay/stripe.ts'
 import { openStripeServer } from '../../pay/testing/stripe-server.ts'
 import { type Checkout, checkout, type Wish } from '../shop/checkout.ts'
 
-export type ShopScene = Awaited<ReturnType<typeof openShopScene>>
+export type ShopFixture = Awaited<ReturnType<typeof openShopFixture>>
 
 export const SITE = 'https://mail.example'
 
 /** A shop with its real store and writer, paid by the test shop or by a Stripe of our own, and a clock that moves by hand. */
-export async function openShopScene(provider: 'fake' | 'stripe' = 'stripe') {
+export async function openShopFixture(provider: 'fake' | 'stripe' = 'stripe') {
   const clock = { now: new Date('2027-03-05T10:00:00Z') }
   const now = () => clock.now
   const stripe = await openStripeServer({ now })
@@ -30,7 +30,7 @@ export async function openShopScene(provider: 'fake' | 'stripe' = 'stripe') {
           prices: {},
           now,
         })
-  const needs = {
+  const deps = {
     shop: scratch.store,
     pay,
     plans: PLANS,
@@ -43,13 +43,13 @@ export async function openShopScene(provider: 'fake' | 'stripe' = 'stripe') {
     clock,
     stripe,
     shop: scratch.store,
-    needs,
+    deps,
     logged,
     pass: (ms: number) => {
       clock.now = new Date(clock.now.getTime() + ms)
     },
     order: (wish: Partial<Wish> = {}): Promise<Checkout> =>
-      checkout(needs, {
+      checkout(deps, {
         plan: 'starter',
         email: undefined,
         repeat: undefined,

@@ -1,9 +1,9 @@
 import type { Address } from '../../core/address.ts'
 import { OPERATOR } from '../../core/session.ts'
-import { smtpSession } from '../protocol.ts'
 import { USUAL_LIMITS } from '../options.ts'
-import type { CloseReason, Deed, SmtpLimits } from '../state.ts'
-import type { Verdict } from '../results.ts'
+import { smtpSession } from '../protocol.ts'
+import type { ActionResult } from '../results.ts'
+import type { Action, CloseReason, SmtpLimits } from '../state.ts'
 
 export const LIMITS: SmtpLimits = { ...USUAL_LIMITS, hostname: 'mx.box.test', offerTls: true }
 
@@ -23,12 +23,12 @@ export function converse(chunks: Iterable<Buffer>, limits: Partial<SmtpLimits> =
   for (const chunk of chunks) {
     let step = session.feed(chunk)
     log.replies += step.replies
-    while (step.deed && step.deed.kind !== 'close') {
-      step = session.settle(settle(step.deed, log))
+    while (step.action && step.action.kind !== 'close') {
+      step = session.complete(complete(step.action, log))
       log.replies += step.replies
     }
-    if (step.deed) {
-      log.closed = step.deed.reason
+    if (step.action) {
+      log.closed = step.action.reason
       break
     }
   }
@@ -36,18 +36,18 @@ export function converse(chunks: Iterable<Buffer>, limits: Partial<SmtpLimits> =
   return log
 }
 
-function settle(deed: Exclude<Deed, { kind: 'close' }>, log: Conversation): Verdict {
-  if (deed.kind === 'sender') return { kind: 'sender', outcome: 'welcome' }
-  if (deed.kind === 'tls') return { kind: 'tls', tls: 'TLSv1.3 TEST' }
-  if (deed.kind === 'recipient') {
-    log.asked.push(deed.text)
-    const address = deed.text.toLowerCase() as Address
+function complete(action: Exclude<Action, { kind: 'close' }>, log: Conversation): ActionResult {
+  if (action.kind === 'sender') return { kind: 'sender', outcome: 'welcome' }
+  if (action.kind === 'tls') return { kind: 'tls', tls: 'TLSv1.3 TEST' }
+  if (action.kind === 'recipient') {
+    log.asked.push(action.text)
+    const address = action.text.toLowerCase() as Address
     return { kind: 'recipient', outcome: { address, mailbox: OPERATOR } }
   }
-  const { mailFrom, protocol } = deed.envelope
+  const { mailFrom, protocol } = action.envelope
   log.mails.push({
-    raw: deed.raw,
-    recipients: deed.recipients.map(({ address }) => address),
+    raw: action.raw,
+    recipients: action.recipients.map(({ address }) => address),
     mailFrom,
     protocol,
   })

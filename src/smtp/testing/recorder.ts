@@ -3,7 +3,7 @@ import type { LogFacts } from '../../core/log.ts'
 import type { Envelope } from '../../core/message.ts'
 import type { Recipient } from '../../core/recipient.ts'
 import { OPERATOR } from '../../core/session.ts'
-import type { SmtpNeeds } from '../options.ts'
+import type { SmtpDeps } from '../options.ts'
 
 interface ReceivedMail {
   recipients: Address[]
@@ -12,7 +12,7 @@ interface ReceivedMail {
 }
 
 /** The door's partner in its tests: takes mail for everybody at box.test but nobody@ and full@, and writes all of it down. */
-export function recorder(overrides: Partial<SmtpNeeds> = {}) {
+export function recorder(overrides: Partial<SmtpDeps> = {}) {
   const seen = {
     asked: [] as { text: string; size: number; others: readonly Recipient[]; ip: string }[],
     traffic: [] as { ip: string; bytes: number }[],
@@ -25,7 +25,7 @@ export function recorder(overrides: Partial<SmtpNeeds> = {}) {
   const logAs = (level: string) => (facts: LogFacts, sentence: string) => {
     seen.lines.push({ level, facts, sentence })
   }
-  const needs: SmtpNeeds = {
+  const deps: SmtpDeps = {
     async accept(text, offer) {
       seen.asked.push({ text, ...offer })
       return place(text)
@@ -58,10 +58,10 @@ export function recorder(overrides: Partial<SmtpNeeds> = {}) {
     now: () => new Date('2026-05-01T12:00:00Z'),
     ...overrides,
   }
-  return { needs, seen }
+  return { deps, seen }
 }
 
-function place(text: string): Awaited<ReturnType<SmtpNeeds['accept']>> {
+function place(text: string): Awaited<ReturnType<SmtpDeps['accept']>> {
   const address = parseAddress(text.toLowerCase() === 'postmaster' ? 'postmaster@box.test' : text)
   if (!address) return { refused: 'unknown' }
   if (hostOf(address) !== 'box.test') return { refused: 'foreign' }

@@ -2,7 +2,7 @@ import { openSmtp } from '../server.ts'
 import { recorder } from './recorder.ts'
 
 // A process of its own, for tests that take away what a process needs. Prints its port; ends with its standard input.
-const { needs } = recorder()
-const server = await openSmtp(needs, { port: 0, hostname: 'mx.box.test' })
+const { deps } = recorder()
+const server = await openSmtp(deps, { port: 0, hostname: 'mx.box.test' })
 process.stdout.write(`${server.port}\n`)
 process.stdin.resume().on('end', () => process.exit())

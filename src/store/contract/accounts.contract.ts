@@ -6,14 +6,14 @@ import {
   address,
   at,
   DAY,
+  type Fixture,
   HOUR,
   head,
   MINUTE,
   newMail,
   newSession,
   type OpenMailStore,
-  openScene,
-  type Scene,
+  openFixture,
   START,
 } from './fixture.ts'
 
@@ -23,17 +23,17 @@ const INBOX = { folder: 'INBOX', uid: 41, state: { uidValidity: 7, lastUid: 41 }
 
 /** What every engine that keeps Gmail accounts and their mail must do. */
 export function accountsContract(open: () => Promise<OpenMailStore>): void {
-  let scene: Scene
+  let fixture: Fixture
   let joe: number
   let ann: number
 
   beforeEach(async () => {
-    scene = await openScene(await open())
-    await scene.store.addAccount(JOE)
-    await scene.store.addAccount(ANN)
-    ;[joe = 0, ann = 0] = (await scene.store.listAccounts(START)).map(({ id }) => id)
+    fixture = await openFixture(await open())
+    await fixture.store.addAccount(JOE)
+    await fixture.store.addAccount(ANN)
+    ;[joe = 0, ann = 0] = (await fixture.store.listAccounts(START)).map(({ id }) => id)
   })
-  afterEach(() => scene.close())
+  afterEach(() => fixture.close())
 
   let tokens = 0
   const alias = async (
@@ -42,7 +42,7 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
   ) => {
     tokens += 1
     const tokenHash = `alias-${tokens}`
-    const made = await scene.store.createSession({
+    const made = await fixture.store.createSession({
       ...newSession(text, { tokenHash, createdAt, lifeMs }),
       accountId,
     })
@@ -53,30 +53,30 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
   const fetched = async (to: string[], wish: Wish = {}): Promise<FetchedMail> => {
     const { identity = 'm1', ...more } = wish
     const accountId = more.accountId ?? joe
-    const found = await scene.store.findAliases(accountId, to.map(address), START)
+    const found = await fixture.store.findAliases(accountId, to.map(address), START)
     const recipients = found.map((one) => ({ ...one, identity: `${identity} ${one.address}` }))
     return { ...newMail([]), ...INBOX, accountId, recipients, now: START, ...more }
   }
 
   /** The bytes are handed over: each time it needs its own. */
   const add = (mail: FetchedMail) =>
-    scene.store.addFetched({ ...mail, raw: new Uint8Array([1, 2, 3]) })
+    fixture.store.addFetched({ ...mail, raw: new Uint8Array([1, 2, 3]) })
 
   describe('an account', () => {
     test('keeps its id, whoever adds it again', async () => {
-      await scene.store.addAccount(ANN)
-      assert.deepEqual(await scene.other.listAccounts(START), [
+      await fixture.store.addAccount(ANN)
+      assert.deepEqual(await fixture.other.listAccounts(START), [
         { id: joe, email: JOE, active: true, health: 'starting', reason: '', aliases: 0 },
         { id: ann, email: ANN, active: true, health: 'starting', reason: '', aliases: 0 },
       ])
     })
 
     test('is switched, and tells how it is', async () => {
-      assert.equal(await scene.store.switchAccount(joe, false), true)
-      assert.equal(await scene.store.switchAccount(999, false), false)
-      await scene.store.reportAccount(joe, 'failing', 'wrong password')
-      await scene.store.addAccount(JOE)
-      const [found] = await scene.other.listAccounts(START)
+      assert.equal(await fixture.store.switchAccount(joe, false), true)
+      assert.equal(await fixture.store.switchAccount(999, false), false)
+      await fixture.store.reportAccount(joe, 'failing', 'wrong password')
+      await fixture.store.addAccount(JOE)
+      const [found] = await fixture.other.listAccounts(START)
       assert.deepEqual(
         [found?.active, found?.health, found?.reason],
         [false, 'failing', 'wrong password'],
@@ -88,20 +88,20 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       await alias('joe+b@gmail.com', { lifeMs: 2 * HOUR })
       const { id } = await alias('joe+c@gmail.com', { lifeMs: 2 * HOUR })
       await alias('ann+a@gmail.com', { accountId: ann })
-      await scene.store.endSession(id, START)
+      await fixture.store.endSession(id, START)
       const counts = async (now: Date) =>
-        (await scene.store.listAccounts(now)).map(({ aliases }) => aliases)
+        (await fixture.store.listAccounts(now)).map(({ aliases }) => aliases)
       assert.deepEqual(await counts(START), [2, 1])
       assert.deepEqual(await counts(at(HOUR)), [1, 0])
     })
 
     test('knows since when its oldest live alias waits for mail', async () => {
-      assert.equal(await scene.store.oldestAlias(joe, START), undefined)
+      assert.equal(await fixture.store.oldestAlias(joe, START), undefined)
       await alias('joe+a@gmail.com', { lifeMs: 2 * HOUR })
       await alias('joe+b@gmail.com', { createdAt: at(HOUR), lifeMs: 9 * HOUR })
-      assert.deepEqual(await scene.store.oldestAlias(joe, at(HOUR)), START)
-      assert.deepEqual(await scene.store.oldestAlias(joe, at(2 * HOUR)), at(HOUR))
-      assert.equal(await scene.store.oldestAlias(ann, START), undefined)
+      assert.deepEqual(await fixture.store.oldestAlias(joe, at(HOUR)), START)
+      assert.deepEqual(await fixture.store.oldestAlias(joe, at(2 * HOUR)), at(HOUR))
+      assert.equal(await fixture.store.oldestAlias(ann, START), undefined)
     })
   })
 
@@ -110,7 +110,7 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       const plus = await alias('joe+abc@gmail.com')
       const dots = await alias('j.oe@gmail.com')
       const found = async (texts: string[], accountId = joe, now = START) =>
-        (await scene.other.findAliases(accountId, texts.map(address), now)).map(
+        (await fixture.other.findAliases(accountId, texts.map(address), now)).map(
           ({ mailbox }) => mailbox,
         )
       assert.deepEqual(await found(['j.oe@gmail.com', 'joe+abc@gmail.com']), [dots.id, plus.id])
@@ -118,25 +118,25 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual(await found([...near, 'j.oe+abc@gmail.com', 'jo.e@gmail.com']), [])
       assert.deepEqual(await found(['joe+abc@gmail.com'], ann), [])
       assert.deepEqual(await found(['joe+abc@gmail.com'], joe, at(HOUR)), [])
-      await scene.store.endSession(plus.id, START)
+      await fixture.store.endSession(plus.id, START)
       assert.deepEqual(await found(['joe+abc@gmail.com']), [])
     })
 
     test('comes back to its former owner at the same account', async () => {
       const { id, tokenHash } = await alias('joe+abc@gmail.com')
       const later = { now: at(HOUR), expiresAt: at(2 * HOUR), cooldownMs: 30 * DAY }
-      const revived = await scene.store.reviveSession({ mailbox: id, ...later })
+      const revived = await fixture.store.reviveSession({ mailbox: id, ...later })
       assert.equal(revived?.accountId, joe)
-      assert.equal((await scene.other.findSession(tokenHash))?.accountId, joe)
+      assert.equal((await fixture.other.findSession(tokenHash))?.accountId, joe)
     })
 
     test('takes no mail that did not come from its account', async () => {
       const { id } = await alias('joe+abc@gmail.com')
       const recipients = [{ address: address('joe+abc@gmail.com'), mailbox: id, identity: 'm1' }]
-      assert.deepEqual(await scene.store.addMail(newMail(recipients)), { outcome: 'nobody' })
+      assert.deepEqual(await fixture.store.addMail(newMail(recipients)), { outcome: 'nobody' })
       const theirs = await fetched([], { recipients, accountId: ann })
       assert.deepEqual(await add(theirs), { outcome: 'nobody' })
-      assert.deepEqual(await scene.subjects(id), [])
+      assert.deepEqual(await fixture.subjects(id), [])
     })
   })
 
@@ -150,10 +150,10 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
         one.id,
         two.id,
       ])
-      assert.deepEqual(await scene.subjects(one.id, scene.other), ['code'])
-      assert.deepEqual(await scene.other.readFolder(joe, 'INBOX'), INBOX.state)
-      assert.equal(await scene.other.readFolder(ann, 'INBOX'), undefined)
-      const [message] = await scene.store.listMessages(two.id, { sinceId: 0, limit: 1 })
+      assert.deepEqual(await fixture.subjects(one.id, fixture.other), ['code'])
+      assert.deepEqual(await fixture.other.readFolder(joe, 'INBOX'), INBOX.state)
+      assert.equal(await fixture.other.readFolder(ann, 'INBOX'), undefined)
+      const [message] = await fixture.store.listMessages(two.id, { sinceId: 0, limit: 1 })
       assert.deepEqual(message?.receivedAt, at(-MINUTE))
     })
 
@@ -162,8 +162,8 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       const younger = await alias('joe+b@gmail.com')
       const both = await fetched(['joe+a@gmail.com', 'joe+b@gmail.com'])
       assert.equal((await add({ ...both, receivedAt: at(-HOUR) })).outcome, 'kept')
-      assert.equal((await scene.subjects(elder.id)).length, 1)
-      assert.deepEqual(await scene.subjects(younger.id), [])
+      assert.equal((await fixture.subjects(elder.id)).length, 1)
+      assert.deepEqual(await fixture.subjects(younger.id), [])
     })
 
     test('is kept once, whatever its number; another account may have the same', async () => {
@@ -175,11 +175,11 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
         state: { uidValidity: 8, lastUid: 1 },
       }
       assert.deepEqual(await add(again), { outcome: 'known' })
-      assert.deepEqual(await scene.store.readFolder(joe, 'INBOX'), again.state)
+      assert.deepEqual(await fixture.store.readFolder(joe, 'INBOX'), again.state)
       const copy = await fetched(['ann+a@gmail.com'], { accountId: ann })
       assert.equal((await add(copy)).outcome, 'kept')
-      assert.equal((await scene.subjects(id)).length, 1)
-      assert.equal((await scene.subjects(other.id)).length, 1)
+      assert.equal((await fixture.subjects(id)).length, 1)
+      assert.equal((await fixture.subjects(other.id)).length, 1)
     })
 
     test('that looks like another one is another one, where the server numbers them apart', async () => {
@@ -193,7 +193,7 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       assert.equal((await add(renumbered)).outcome, 'known')
       const moved = { ...mail, folder: 'Spam', uid: 7, state: { uidValidity: 7, lastUid: 7 } }
       assert.equal((await add(moved)).outcome, 'known')
-      assert.equal((await scene.subjects(id)).length, 2)
+      assert.equal((await fixture.subjects(id)).length, 2)
     })
 
     test('that one of two has already is kept for the other, and the bytes once', async () => {
@@ -208,11 +208,11 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       const fourth = await alias('joe+d@gmail.com')
       await add(await fetched(['joe+c@gmail.com', 'joe+d@gmail.com'], { identity: 'm2' }))
       const rawOf = async ({ id }: { id: MailboxId }) => {
-        const [message] = await scene.store.listMessages(id, { sinceId: 0, limit: 1 })
-        return (await scene.store.findMessage(id, message?.id ?? 0))?.rawId
+        const [message] = await fixture.store.listMessages(id, { sinceId: 0, limit: 1 })
+        return (await fixture.store.findMessage(id, message?.id ?? 0))?.rawId
       }
       assert.equal(await rawOf(third), await rawOf(fourth))
-      assert.equal((await scene.subjects(one.id)).length, 1)
+      assert.equal((await fixture.subjects(one.id)).length, 1)
     })
 
     test('is decided on again inside the commit', async () => {
@@ -221,10 +221,10 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual(await add({ ...mail, now: at(HOUR) }), {
         outcome: 'nobody',
       })
-      await scene.store.endSession(id, START)
+      await fixture.store.endSession(id, START)
       assert.deepEqual(await add(mail), { outcome: 'nobody' })
-      assert.deepEqual(await scene.subjects(id), [])
-      assert.deepEqual(await scene.store.readFolder(joe, 'INBOX'), INBOX.state)
+      assert.deepEqual(await fixture.subjects(id), [])
+      assert.deepEqual(await fixture.store.readFolder(joe, 'INBOX'), INBOX.state)
     })
 
     test('goes to those with room; one that is full goes without', async () => {
@@ -238,8 +238,8 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       assert.equal((await add(both)).outcome, 'kept')
       const late = await fetched(['joe+a@gmail.com'], { identity: 'late' })
       assert.deepEqual(await add(late), { outcome: 'full' })
-      assert.equal((await scene.subjects(full.id)).length, 5)
-      assert.equal((await scene.subjects(free.id)).length, 1)
+      assert.equal((await fixture.subjects(full.id)).length, 5)
+      assert.equal((await fixture.subjects(free.id)).length, 1)
     })
 
     test('stays known as long as an alias lives that it could be for', async () => {
@@ -251,10 +251,13 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
     })
 
     test('for nobody moves the folder on', async () => {
-      await scene.store.keepFolder(joe, 'INBOX', { uidValidity: 7, lastUid: 50 })
-      await scene.store.keepFolder(joe, 'Spam', { uidValidity: 9, lastUid: 1 })
-      assert.deepEqual(await scene.other.readFolder(joe, 'INBOX'), { uidValidity: 7, lastUid: 50 })
-      assert.deepEqual(await scene.other.readFolder(joe, 'Spam'), { uidValidity: 9, lastUid: 1 })
+      await fixture.store.keepFolder(joe, 'INBOX', { uidValidity: 7, lastUid: 50 })
+      await fixture.store.keepFolder(joe, 'Spam', { uidValidity: 9, lastUid: 1 })
+      assert.deepEqual(await fixture.other.readFolder(joe, 'INBOX'), {
+        uidValidity: 7,
+        lastUid: 50,
+      })
+      assert.deepEqual(await fixture.other.readFolder(joe, 'Spam'), { uidValidity: 9, lastUid: 1 })
     })
   })
 }

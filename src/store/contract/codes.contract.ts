@@ -2,36 +2,44 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import type { SenderChecks } from '../../core/message.ts'
 import { type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
-import { address, at, COOLDOWN, HOUR, type OpenMailStore, openScene, type Scene } from './fixture.ts'
+import {
+  address,
+  at,
+  COOLDOWN,
+  type Fixture,
+  HOUR,
+  type OpenMailStore,
+  openFixture,
+} from './fixture.ts'
 
 /** What is noted of a mail after it was kept, in every engine. */
 export function codesContract(open: () => Promise<OpenMailStore>): void {
-  let scene: Scene
+  let fixture: Fixture
   beforeEach(async () => {
-    scene = await openScene(await open())
+    fixture = await openFixture(await open())
   })
-  afterEach(() => scene.close())
+  afterEach(() => fixture.close())
 
   /** A session with one message. */
   async function filled(name = 'ann@box.test', keyId?: string) {
-    const session = await scene.session(name, HOUR, keyId)
-    await scene.send([name])
+    const session = await fixture.session(name, HOUR, keyId)
+    await fixture.send([name])
     return { ...session, messageId: await newest(session.id) }
   }
-  const newest = async (mailbox: MailboxId) => (await scene.store.listMessageIds(mailbox))[0] ?? 0
+  const newest = async (mailbox: MailboxId) => (await fixture.store.listMessageIds(mailbox))[0] ?? 0
   const codesOf = async (mailbox: MailboxId) =>
-    (await scene.other.listMessages(mailbox, { sinceId: 0, limit: 100 })).map(({ code }) => code)
+    (await fixture.other.listMessages(mailbox, { sinceId: 0, limit: 100 })).map(({ code }) => code)
   const versionOf = async (tokenHash: string) =>
-    (await scene.other.findSession(tokenHash))?.version ?? -1
+    (await fixture.other.findSession(tokenHash))?.version ?? -1
 
   describe('a code', () => {
     test('is unknown until it is noted, then every reader sees it', async () => {
       const { id: mailbox, messageId: id } = await filled()
       assert.deepEqual(await codesOf(mailbox), [undefined])
-      assert.equal((await scene.other.findMessage(mailbox, id))?.code, undefined)
-      assert.equal(await scene.store.noteCode({ mailbox, id, code: '123456' }), true)
+      assert.equal((await fixture.other.findMessage(mailbox, id))?.code, undefined)
+      assert.equal(await fixture.store.noteCode({ mailbox, id, code: '123456' }), true)
       assert.deepEqual(await codesOf(mailbox), ['123456'])
-      assert.equal((await scene.other.findMessage(mailbox, id))?.code, '123456')
+      assert.equal((await fixture.other.findMessage(mailbox, id))?.code, '123456')
     })
 
     for (const [name, codes, moves] of [
@@ -44,7 +52,7 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
         const { id: mailbox, tokenHash, messageId: id } = await filled()
         const before = await versionOf(tokenHash)
         const noted: boolean[] = []
-        for (const code of codes) noted.push(await scene.store.noteCode({ mailbox, id, code }))
+        for (const code of codes) noted.push(await fixture.store.noteCode({ mailbox, id, code }))
         assert.deepEqual(
           noted,
           codes.map((_, index) => index === 0),
@@ -57,7 +65,7 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
     test('of several who find it at once is noted once', async () => {
       const { id: mailbox, tokenHash, messageId: id } = await filled()
       const before = await versionOf(tokenHash)
-      const [store, other] = [scene.store, scene.other]
+      const [store, other] = [fixture.store, fixture.other]
       const noted = await Promise.all(
         [store, other, store].map((one) => one.noteCode({ mailbox, id, code: '123456' })),
       )
@@ -69,59 +77,62 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       const [ann, bob] = [await filled(), await filled('bob@box.test')]
       const versions = [await versionOf(ann.tokenHash), await versionOf(bob.tokenHash)]
       const wrong = { mailbox: ann.id, id: bob.messageId, code: '123456' }
-      assert.equal(await scene.store.noteCode(wrong), false)
+      assert.equal(await fixture.store.noteCode(wrong), false)
       assert.deepEqual([await codesOf(ann.id), await codesOf(bob.id)], [[undefined], [undefined]])
       assert.deepEqual([await versionOf(ann.tokenHash), await versionOf(bob.tokenHash)], versions)
     })
 
     test('of one recipient is not the other’s, who may have another way to it', async () => {
-      const [ann, bob] = [await scene.session('ann@box.test'), await scene.session('bob@box.test')]
-      await scene.send(['ann@box.test', 'bob@box.test'])
+      const [ann, bob] = [
+        await fixture.session('ann@box.test'),
+        await fixture.session('bob@box.test'),
+      ]
+      await fixture.send(['ann@box.test', 'bob@box.test'])
       const id = await newest(ann.id)
-      assert.equal(await scene.store.noteCode({ mailbox: ann.id, id, code: '123456' }), true)
+      assert.equal(await fixture.store.noteCode({ mailbox: ann.id, id, code: '123456' }), true)
       assert.deepEqual([await codesOf(ann.id), await codesOf(bob.id)], [['123456'], [undefined]])
     })
 
     test('of a deleted message is not noted, and moves nothing', async () => {
       const { id: mailbox, tokenHash, messageId: id } = await filled()
-      await scene.store.deleteMessage(mailbox, id)
+      await fixture.store.deleteMessage(mailbox, id)
       const before = await versionOf(tokenHash)
-      assert.equal(await scene.store.noteCode({ mailbox, id, code: '123456' }), false)
+      assert.equal(await fixture.store.noteCode({ mailbox, id, code: '123456' }), false)
       assert.equal(await versionOf(tokenHash), before)
       assert.deepEqual(await codesOf(mailbox), [])
     })
 
     for (const [name, over] of [
-      ['was ended', (mailbox: MailboxId) => scene.store.endSession(mailbox, at(1))],
+      ['was ended', (mailbox: MailboxId) => fixture.store.endSession(mailbox, at(1))],
       [
         'was revived as another',
         (mailbox: MailboxId) =>
-          scene.store.reviveSession({
+          fixture.store.reviveSession({
             mailbox,
             now: at(HOUR),
             expiresAt: at(2 * HOUR),
             cooldownMs: COOLDOWN,
           }),
       ],
-      ['was swept', () => scene.sweepAll(at(2 * HOUR))],
+      ['was swept', () => fixture.sweepAll(at(2 * HOUR))],
     ] as const) {
       test(`of a session that ${name} is not noted`, async () => {
         const { id: mailbox, tokenHash, messageId: id } = await filled()
         await over(mailbox)
         const before = await versionOf(tokenHash)
-        assert.equal(await scene.store.noteCode({ mailbox, id, code: '123456' }), false)
+        assert.equal(await fixture.store.noteCode({ mailbox, id, code: '123456' }), false)
         assert.equal(await versionOf(tokenHash), before)
       })
     }
 
     test('is not noted in the shared boxes, which nobody watches with a token', async () => {
-      await scene.send(['any@pool.test'])
-      await scene.send(['abuse@box.test'])
+      await fixture.send(['any@pool.test'])
+      await fixture.send(['abuse@box.test'])
       for (const mailbox of [POOL, OPERATOR]) {
-        const before = await scene.store.readShared(mailbox)
+        const before = await fixture.store.readShared(mailbox)
         const noted = { mailbox, id: await newest(mailbox), code: '123456' }
-        assert.equal(await scene.store.noteCode(noted), false)
-        assert.deepEqual(await scene.store.readShared(mailbox), before)
+        assert.equal(await fixture.store.noteCode(noted), false)
+        assert.deepEqual(await fixture.store.readShared(mailbox), before)
       }
     })
 
@@ -133,10 +144,10 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
         to,
         now: at(1),
       }))
-      const marks = () => Promise.all(scopes.map((scope) => scene.other.readerMark(scope)))
+      const marks = () => Promise.all(scopes.map((scope) => fixture.other.readerMark(scope)))
       const [before, version] = [await marks(), await versionOf(own.tokenHash)]
       const noted = { mailbox: own.id, id: own.messageId, code: '123456' }
-      assert.equal(await scene.store.noteCode(noted), true)
+      assert.equal(await fixture.store.noteCode(noted), true)
       assert.deepEqual(await marks(), before)
       assert.equal(await versionOf(own.tokenHash), version + 1)
     })
@@ -145,32 +156,32 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
   describe('sender checks', () => {
     const CHECKS: SenderChecks = { spf: 'pass', dkim: 'none', dmarc: 'fail' }
     const rawIdOf = async ({ id, messageId }: { id: MailboxId; messageId: number }) =>
-      (await scene.store.findMessage(id, messageId))?.rawId ?? 0
+      (await fixture.store.findMessage(id, messageId))?.rawId ?? 0
 
     test('are kept with the mail, for all who have it, and can be made anew', async () => {
       const rawId = await rawIdOf(await filled())
-      assert.equal(await scene.other.readSenderChecks(rawId), undefined)
-      await scene.store.keepSenderChecks(rawId, CHECKS)
-      assert.deepEqual(await scene.other.readSenderChecks(rawId), CHECKS)
-      await scene.store.keepSenderChecks(rawId, { ...CHECKS, spf: 'softfail' })
-      assert.deepEqual(await scene.other.readSenderChecks(rawId), { ...CHECKS, spf: 'softfail' })
+      assert.equal(await fixture.other.readSenderChecks(rawId), undefined)
+      await fixture.store.keepSenderChecks(rawId, CHECKS)
+      assert.deepEqual(await fixture.other.readSenderChecks(rawId), CHECKS)
+      await fixture.store.keepSenderChecks(rawId, { ...CHECKS, spf: 'softfail' })
+      assert.deepEqual(await fixture.other.readSenderChecks(rawId), { ...CHECKS, spf: 'softfail' })
     })
 
     test('move no version: they are not in any list', async () => {
       const ann = await filled()
       const before = await versionOf(ann.tokenHash)
-      await scene.store.keepSenderChecks(await rawIdOf(ann), CHECKS)
+      await fixture.store.keepSenderChecks(await rawIdOf(ann), CHECKS)
       assert.equal(await versionOf(ann.tokenHash), before)
     })
 
     test('go with the mail, and late ones are not kept', async () => {
       const ann = await filled()
       const rawId = await rawIdOf(ann)
-      await scene.store.keepSenderChecks(rawId, CHECKS)
-      await scene.store.deleteMessage(ann.id, ann.messageId)
-      assert.equal(await scene.store.readSenderChecks(rawId), undefined)
-      await scene.store.keepSenderChecks(rawId, CHECKS)
-      assert.equal(await scene.store.readSenderChecks(rawId), undefined)
+      await fixture.store.keepSenderChecks(rawId, CHECKS)
+      await fixture.store.deleteMessage(ann.id, ann.messageId)
+      assert.equal(await fixture.store.readSenderChecks(rawId), undefined)
+      await fixture.store.keepSenderChecks(rawId, CHECKS)
+      assert.equal(await fixture.store.readSenderChecks(rawId), undefined)
     })
   })
 }

@@ -6,13 +6,13 @@ import {
   address,
   at,
   DAY,
+  type Fixture,
   HOUR,
   MINUTE,
   newMail,
   newSession,
   type OpenMailStore,
-  openScene,
-  type Scene,
+  openFixture,
   START,
 } from './fixture.ts'
 
@@ -24,27 +24,27 @@ const INBOX = { folder: 'INBOX', uidValidity: 7 }
 
 /** What every engine must do with fetched mail that an alias has no room for. A mailbox holds 5 messages and 10,000 bytes. */
 export function deferredContract(open: () => Promise<OpenMailStore>): void {
-  let scene: Scene
+  let fixture: Fixture
   let accountId: number
   const boxes = new Map<string, MailboxId>()
 
   beforeEach(async () => {
-    scene = await openScene(await open())
-    await scene.store.addAccount(JOE)
-    accountId = (await scene.store.listAccounts(START))[0]?.id ?? 0
+    fixture = await openFixture(await open())
+    await fixture.store.addAccount(JOE)
+    accountId = (await fixture.store.listAccounts(START))[0]?.id ?? 0
     for (const text of [A, B, C]) {
       const session = newSession(text, { tokenHash: text, createdAt: START, lifeMs: DAY })
-      const made = await scene.store.createSession({ ...session, accountId })
+      const made = await fixture.store.createSession({ ...session, accountId })
       assert.ok(made)
       boxes.set(text, made.id)
     }
   })
-  afterEach(() => scene.close())
+  afterEach(() => fixture.close())
 
   const box = (text: string) => boxes.get(text) ?? (0 as MailboxId)
   const lastUid = 1_000
   const fetch = async (uid: number, to: string[], more: Partial<FetchedMail> & { size?: number }) =>
-    scene.store.addFetched({
+    fixture.store.addFetched({
       ...newMail([]),
       accountId,
       folder: 'INBOX',
@@ -68,11 +68,11 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
     for (let uid = 100; uid < 105; uid += 1) assert.equal(await outcome(uid, [text]), 'kept')
   }
   const makeRoom = async (text: string) => {
-    const [id = 0] = await scene.store.listMessageIds(box(text))
-    assert.ok(await scene.store.deleteMessage(box(text), id))
+    const [id = 0] = await fixture.store.listMessageIds(box(text))
+    assert.ok(await fixture.store.deleteMessage(box(text), id))
   }
   const listed = async (now = START, place = INBOX, limit = 50) =>
-    (await scene.other.listDeferred({ accountId, ...place, now, limit })).map(
+    (await fixture.other.listDeferred({ accountId, ...place, now, limit })).map(
       ({ uid, wanted }) => `${uid}${wanted ? '' : ' unwanted'}`,
     )
 
@@ -82,7 +82,7 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
     assert.equal(await outcome(2, [A]), 'full')
     assert.deepEqual(await listed(), [])
     await makeRoom(A)
-    const mails = await scene.other.listDeferred({ accountId, ...INBOX, now: START, limit: 50 })
+    const mails = await fixture.other.listDeferred({ accountId, ...INBOX, now: START, limit: 50 })
     const deferred = { address: address(A), mailboxes: [box(A)], wanted: true }
     assert.deepEqual(mails, [
       { uid: 1, ...deferred },
@@ -96,10 +96,10 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
     await makeRoom(A)
     assert.equal(await outcome(1, [A, B]), 'kept')
     assert.deepEqual(await listed(at(DAY / 2)), [])
-    assert.equal((await scene.subjects(box(A))).length, 5)
-    assert.equal((await scene.subjects(box(B))).length, 1)
+    assert.equal((await fixture.subjects(box(A))).length, 5)
+    assert.equal((await fixture.subjects(box(B))).length, 1)
     assert.equal(await outcome(1, [A, B]), 'known')
-    assert.deepEqual((await scene.store.readFolder(accountId, 'INBOX'))?.lastUid, lastUid)
+    assert.deepEqual((await fixture.store.readFolder(accountId, 'INBOX'))?.lastUid, lastUid)
   })
 
   test('room is reckoned with the bytes of the mail', async () => {
@@ -133,12 +133,12 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
     for (let uid = 200; uid < 205; uid += 1) await outcome(uid, [B])
     assert.equal(await outcome(1, [A, C]), 'kept, deferred')
     assert.equal(await outcome(2, [A, B]), 'full')
-    await scene.store.endSession(box(A), START)
+    await fixture.store.endSession(box(A), START)
     assert.deepEqual(await listed(), ['1 unwanted'])
     await makeRoom(B)
     assert.deepEqual(await listed(), ['1 unwanted', '2'])
     assert.deepEqual(await listed(at(DAY)), ['1 unwanted', '2 unwanted'])
-    await scene.sweepAll(at(DAY + HOUR))
+    await fixture.sweepAll(at(DAY + HOUR))
     assert.deepEqual(await listed(at(DAY + HOUR)), ['1 unwanted', '2 unwanted'])
   })
 
@@ -146,7 +146,7 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
     await fill(A)
     await outcome(1, [A])
     const later = { now: at(DAY), expiresAt: at(2 * DAY), cooldownMs: 30 * DAY }
-    assert.ok(await scene.store.reviveSession({ mailbox: box(A), ...later }))
+    assert.ok(await fixture.store.reviveSession({ mailbox: box(A), ...later }))
     assert.deepEqual(await listed(at(DAY)), ['1 unwanted'])
   })
 
@@ -159,7 +159,7 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
     assert.deepEqual(await listed(START, { folder: 'Spam', uidValidity: 8 }), ['9'])
     assert.deepEqual(await listed(START, { folder: 'Spam', uidValidity: 7 }), [])
     const other = { accountId: accountId + 1, ...INBOX, now: START, limit: 9 }
-    assert.deepEqual(await scene.other.listDeferred(other), [])
+    assert.deepEqual(await fixture.other.listDeferred(other), [])
   })
 
   test('is forgotten by UID, and where the folder is numbered anew', async () => {
@@ -168,11 +168,11 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
     await outcome(3, [A], { state: { uidValidity: 6, lastUid: 3 } })
     await outcome(9, [A], { folder: 'Spam', state: { uidValidity: 8, lastUid: 9 } })
     await makeRoom(A)
-    await scene.store.dropDeferred({ accountId, ...INBOX, uids: [1, 9] })
+    await fixture.store.dropDeferred({ accountId, ...INBOX, uids: [1, 9] })
     assert.deepEqual(await listed(), ['2'])
     assert.deepEqual(await listed(START, { folder: 'INBOX', uidValidity: 6 }), [])
     assert.deepEqual(await listed(START, { folder: 'Spam', uidValidity: 8 }), ['9'])
-    await scene.store.dropDeferred({ accountId, ...INBOX, uids: [] })
+    await fixture.store.dropDeferred({ accountId, ...INBOX, uids: [] })
     assert.deepEqual(await listed(), ['2'])
   })
 }

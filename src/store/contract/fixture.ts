@@ -13,7 +13,7 @@ export interface OpenMailStore {
   close(): Promise<void>
 }
 
-export type Scene = Awaited<ReturnType<typeof openScene>>
+export type Fixture = Awaited<ReturnType<typeof openFixture>>
 
 export const START = new Date('2026-03-01T12:00:00Z')
 export const MINUTE = 60_000
@@ -23,7 +23,7 @@ export const COOLDOWN = 30 * DAY
 export const at = (ms: number) => new Date(START.getTime() + ms)
 
 /** A store with box.test (sessions only) and pool.test (a reader domain), and short words for what tests do with it. */
-export async function openScene({ store, other, close }: OpenMailStore) {
+export async function openFixture({ store, other, close }: OpenMailStore) {
   const box = { sessions: true, ttlSeconds: undefined }
   await store.addDomain({ name: host('box.test'), reader: false, ...box })
   await store.addDomain({ name: host('pool.test'), reader: true, ...box })

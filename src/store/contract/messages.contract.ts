@@ -5,51 +5,51 @@ import type { Kept } from '../store.ts'
 import {
   at,
   DAY,
+  type Fixture,
   HOUR,
   head,
   newMail,
   type OpenMailStore,
-  openScene,
-  type Scene,
+  openFixture,
   START,
 } from './fixture.ts'
 
 /** Mail that is kept, read and deleted, in every engine. */
 export function messagesContract(open: () => Promise<OpenMailStore>): void {
-  let scene: Scene
+  let fixture: Fixture
 
   beforeEach(async () => {
-    scene = await openScene(await open())
+    fixture = await openFixture(await open())
   })
-  afterEach(() => scene.close())
+  afterEach(() => fixture.close())
 
   describe('mail', () => {
     test('what was added is seen by every reader that asks afterwards', async () => {
-      const ann = await scene.session('ann@box.test')
-      await scene.other.findSession(ann.tokenHash)
+      const ann = await fixture.session('ann@box.test')
+      await fixture.other.findSession(ann.tokenHash)
       for (const subject of ['one', 'two', 'three']) {
-        assert.deepEqual(await scene.send(['ann@box.test'], { head: head(subject) }), {
+        assert.deepEqual(await fixture.send(['ann@box.test'], { head: head(subject) }), {
           outcome: 'kept',
           recipients: [{ address: ann.address, mailbox: ann.id, keyId: undefined }],
         } satisfies Kept)
-        assert.equal((await scene.subjects(ann.id, scene.other))[0], subject)
+        assert.equal((await fixture.subjects(ann.id, fixture.other))[0], subject)
       }
-      const seen = await scene.other.findSession(ann.tokenHash)
+      const seen = await fixture.other.findSession(ann.tokenHash)
       assert.ok(seen && seen.version > ann.version)
       assert.equal(seen.count, 3)
     })
 
     test('the bytes come back exactly as they came, with the way they came', async () => {
-      const { id } = await scene.session('ann@box.test')
+      const { id } = await fixture.session('ann@box.test')
       for (const raw of [
         new Uint8Array(0),
         Uint8Array.from({ length: 2000 }, (_, n) => (n * 7) % 256),
       ]) {
-        const mail = newMail(await scene.accepted(['ann@box.test']), { raw: raw.slice() })
-        await scene.store.addMail(mail)
-        const [newest] = await scene.store.listMessages(id, { sinceId: 0, limit: 1 })
-        const message = await scene.store.findMessage(id, newest?.id ?? 0)
-        const kept = await scene.store.readRaw(message?.rawId ?? 0)
+        const mail = newMail(await fixture.accepted(['ann@box.test']), { raw: raw.slice() })
+        await fixture.store.addMail(mail)
+        const [newest] = await fixture.store.listMessages(id, { sinceId: 0, limit: 1 })
+        const message = await fixture.store.findMessage(id, newest?.id ?? 0)
+        const kept = await fixture.store.readRaw(message?.rawId ?? 0)
         assert.deepEqual(
           { ...kept, bytes: new Uint8Array(kept?.bytes ?? []) },
           {
@@ -63,31 +63,31 @@ export function messagesContract(open: () => Promise<OpenMailStore>): void {
     })
 
     test('ids rise in the order of commit, also when the clock steps back', async () => {
-      const { id } = await scene.session('ann@box.test')
-      const recipients = await scene.accepted(['ann@box.test'])
+      const { id } = await fixture.session('ann@box.test')
+      const recipients = await fixture.accepted(['ann@box.test'])
       const sent = [0, -DAY, 5, -HOUR].map((ms, index) => {
         const mail = { head: head(String(index)), receivedAt: at(ms) }
-        return scene.store.addMail(newMail(recipients, mail))
+        return fixture.store.addMail(newMail(recipients, mail))
       })
       await Promise.all(sent)
-      const list = await scene.store.listMessages(id, { sinceId: 0, limit: 100 })
+      const list = await fixture.store.listMessages(id, { sinceId: 0, limit: 100 })
       assert.deepEqual(
         list.map((message) => message.subject),
         ['3', '2', '1', '0'],
       )
       assert.ok(list.every((message) => Number.isSafeInteger(message.id)))
       assert.deepEqual(
-        await scene.store.listMessageIds(id),
+        await fixture.store.listMessageIds(id),
         list.map((message) => message.id),
       )
     })
 
     test('a page starts after sinceId and ends at the limit', async () => {
-      const { id } = await scene.session('ann@box.test')
+      const { id } = await fixture.session('ann@box.test')
       for (const subject of ['1', '2', '3', '4'])
-        await scene.send(['ann@box.test'], { head: head(subject) })
-      const ids = await scene.store.listMessageIds(id)
-      const page = await scene.store.listMessages(id, { sinceId: ids[3] ?? 0, limit: 2 })
+        await fixture.send(['ann@box.test'], { head: head(subject) })
+      const ids = await fixture.store.listMessageIds(id)
+      const page = await fixture.store.listMessages(id, { sinceId: ids[3] ?? 0, limit: 2 })
       assert.deepEqual(
         page.map((message) => message.subject),
         ['4', '3'],
@@ -95,50 +95,56 @@ export function messagesContract(open: () => Promise<OpenMailStore>): void {
     })
 
     test('a mail for several goes to each, and its bytes stay until the last has let it go', async () => {
-      const [ann, bob] = [await scene.session('ann@box.test'), await scene.session('bob@box.test')]
-      await scene.send(['ann@box.test', 'bob@box.test'])
-      const [annsId = 0] = await scene.store.listMessageIds(ann.id)
-      const [bobsId = 0] = await scene.store.listMessageIds(bob.id)
-      const rawId = (await scene.store.findMessage(bob.id, bobsId))?.rawId ?? 0
-      assert.equal(await scene.store.deleteMessage(ann.id, annsId), true)
-      assert.ok(await scene.store.readRaw(rawId))
-      assert.equal(await scene.store.deleteMessage(bob.id, bobsId), true)
-      assert.equal(await scene.store.readRaw(rawId), undefined)
+      const [ann, bob] = [
+        await fixture.session('ann@box.test'),
+        await fixture.session('bob@box.test'),
+      ]
+      await fixture.send(['ann@box.test', 'bob@box.test'])
+      const [annsId = 0] = await fixture.store.listMessageIds(ann.id)
+      const [bobsId = 0] = await fixture.store.listMessageIds(bob.id)
+      const rawId = (await fixture.store.findMessage(bob.id, bobsId))?.rawId ?? 0
+      assert.equal(await fixture.store.deleteMessage(ann.id, annsId), true)
+      assert.ok(await fixture.store.readRaw(rawId))
+      assert.equal(await fixture.store.deleteMessage(bob.id, bobsId), true)
+      assert.equal(await fixture.store.readRaw(rawId), undefined)
     })
 
     test('a session cannot read or delete the mail of another', async () => {
-      const [ann, bob] = [await scene.session('ann@box.test'), await scene.session('bob@box.test')]
-      await scene.send(['bob@box.test'])
-      const [bobsId = 0] = await scene.store.listMessageIds(bob.id)
-      assert.equal(await scene.store.findMessage(ann.id, bobsId), undefined)
-      assert.equal(await scene.store.deleteMessage(ann.id, bobsId), false)
-      assert.equal((await scene.store.listMessageIds(bob.id)).length, 1)
+      const [ann, bob] = [
+        await fixture.session('ann@box.test'),
+        await fixture.session('bob@box.test'),
+      ]
+      await fixture.send(['bob@box.test'])
+      const [bobsId = 0] = await fixture.store.listMessageIds(bob.id)
+      assert.equal(await fixture.store.findMessage(ann.id, bobsId), undefined)
+      assert.equal(await fixture.store.deleteMessage(ann.id, bobsId), false)
+      assert.equal((await fixture.store.listMessageIds(bob.id)).length, 1)
     })
 
     test('deleting gives room back and moves the version', async () => {
-      const ann = await scene.session('ann@box.test')
-      await scene.send(['ann@box.test'])
-      const before = await scene.other.findSession(ann.tokenHash)
-      const [id = 0] = await scene.store.listMessageIds(ann.id)
-      await scene.store.deleteMessage(ann.id, id)
-      const after = await scene.other.findSession(ann.tokenHash)
+      const ann = await fixture.session('ann@box.test')
+      await fixture.send(['ann@box.test'])
+      const before = await fixture.other.findSession(ann.tokenHash)
+      const [id = 0] = await fixture.store.listMessageIds(ann.id)
+      await fixture.store.deleteMessage(ann.id, id)
+      const after = await fixture.other.findSession(ann.tokenHash)
       assert.deepEqual([after?.count, after?.bytes], [0, 0])
       assert.ok(after && before && after.version > before.version)
-      assert.equal(await scene.store.deleteMessage(ann.id, id), false)
+      assert.equal(await fixture.store.deleteMessage(ann.id, id), false)
     })
 
     test('a parse is kept with the mail and goes with it', async () => {
-      const { id } = await scene.session('ann@box.test')
-      await scene.send(['ann@box.test'])
-      const [messageId = 0] = await scene.store.listMessageIds(id)
-      const rawId = (await scene.store.findMessage(id, messageId))?.rawId ?? 0
-      assert.equal(await scene.store.readParsed(rawId), undefined)
-      await scene.store.keepParsed(rawId, PARSED)
-      assert.deepEqual(await scene.other.readParsed(rawId), PARSED)
-      await scene.store.deleteMessage(id, messageId)
-      assert.equal(await scene.store.readParsed(rawId), undefined)
-      await scene.store.keepParsed(rawId, PARSED)
-      assert.equal(await scene.store.readParsed(rawId), undefined, 'a late parse is not kept')
+      const { id } = await fixture.session('ann@box.test')
+      await fixture.send(['ann@box.test'])
+      const [messageId = 0] = await fixture.store.listMessageIds(id)
+      const rawId = (await fixture.store.findMessage(id, messageId))?.rawId ?? 0
+      assert.equal(await fixture.store.readParsed(rawId), undefined)
+      await fixture.store.keepParsed(rawId, PARSED)
+      assert.deepEqual(await fixture.other.readParsed(rawId), PARSED)
+      await fixture.store.deleteMessage(id, messageId)
+      assert.equal(await fixture.store.readParsed(rawId), undefined)
+      await fixture.store.keepParsed(rawId, PARSED)
+      assert.equal(await fixture.store.readParsed(rawId), undefined, 'a late parse is not kept')
     })
   })
 }

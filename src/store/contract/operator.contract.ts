@@ -3,7 +3,16 @@ import { afterEach, beforeEach, describe, test } from 'vitest'
 import { type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
 import type { FoundMessage, ScanPosition } from '../operator-store.ts'
 import type { MailStore } from '../store.ts'
-import { address, at, DAY, HOUR, head, type OpenMailStore, openScene, type Scene } from './fixture.ts'
+import {
+  address,
+  at,
+  DAY,
+  type Fixture,
+  HOUR,
+  head,
+  type OpenMailStore,
+  openFixture,
+} from './fixture.ts'
 
 const ENVELOPE = { helo: 'x', mailFrom: '', tls: undefined, protocol: 'ESMTP' } as const
 const BAD = '198.51.100.9'
@@ -11,15 +20,15 @@ const GOOD = '192.0.2.7'
 
 /** What the operator's commands ask of a mail store, in every engine. */
 export function operatorContract(open: () => Promise<OpenMailStore>): void {
-  let scene: Scene
+  let fixture: Fixture
 
   beforeEach(async () => {
-    scene = await openScene(await open())
+    fixture = await openFixture(await open())
   })
-  afterEach(() => scene.close())
+  afterEach(() => fixture.close())
 
   const sendFrom = (clientIp: string, to: string[], subject = clientIp, bytes = 10) =>
-    scene.send(to, {
+    fixture.send(to, {
       envelope: { ...ENVELOPE, clientIp },
       head: head(subject),
       raw: new Uint8Array(bytes),
@@ -27,12 +36,12 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
 
   describe('live sessions', () => {
     const list = async (order: 'newest' | 'largest', limit = 10, now = at(1)) => {
-      const sessions = await scene.other.listSessions({ order, limit, now })
+      const sessions = await fixture.other.listSessions({ order, limit, now })
       return sessions.map((session) => session.address.replace(/@.*/, ''))
     }
 
     test('are listed newest or largest first, as many as asked for', async () => {
-      for (const name of ['ann', 'bob', 'cid']) await scene.session(`${name}@box.test`)
+      for (const name of ['ann', 'bob', 'cid']) await fixture.session(`${name}@box.test`)
       await sendFrom(GOOD, ['bob@box.test'], 'large', 900)
       await sendFrom(GOOD, ['ann@box.test'], 'small', 30)
       assert.deepEqual(await list('newest'), ['cid', 'bob', 'ann'])
@@ -42,24 +51,27 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
     })
 
     test('are told with what they hold and by whom they were created', async () => {
-      await scene.session('ann@box.test', 2 * HOUR, 'key-1')
+      await fixture.session('ann@box.test', 2 * HOUR, 'key-1')
       await sendFrom(GOOD, ['ann@box.test'], 'one', 30)
-      const [ann] = await scene.store.listSessions({ order: 'newest', limit: 1, now: at(1) })
+      const [ann] = await fixture.store.listSessions({ order: 'newest', limit: 1, now: at(1) })
       assert.deepEqual(
         [ann?.address, ann?.createdAt, ann?.expiresAt, ann?.count, ann?.bytes, ann?.keyId],
         ['ann@box.test', at(0), at(2 * HOUR), 1, 30, 'key-1'],
       )
-      assert.deepEqual(await scene.store.findSessionByAddress(address('ann@box.test'), at(1)), ann)
+      assert.deepEqual(
+        await fixture.store.findSessionByAddress(address('ann@box.test'), at(1)),
+        ann,
+      )
     })
 
     test('are those whose time is not over and that nobody ended', async () => {
-      await scene.session('over@box.test', HOUR)
-      const ended = await scene.session('ended@box.test', DAY)
-      await scene.session('live@box.test', HOUR + 1)
-      await scene.store.endSession(ended.id, at(10))
+      await fixture.session('over@box.test', HOUR)
+      const ended = await fixture.session('ended@box.test', DAY)
+      await fixture.session('live@box.test', HOUR + 1)
+      await fixture.store.endSession(ended.id, at(10))
       assert.deepEqual(await list('newest', 10, at(HOUR)), ['live'])
       assert.deepEqual(await list('largest', 10, at(HOUR)), ['live'])
-      const find = (text: string) => scene.store.findSessionByAddress(address(text), at(HOUR))
+      const find = (text: string) => fixture.store.findSessionByAddress(address(text), at(HOUR))
       assert.equal(await find('over@box.test'), undefined)
       assert.equal(await find('ended@box.test'), undefined)
       assert.equal(await find('nobody@box.test'), undefined)
@@ -69,150 +81,156 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
 
   describe('deleting several messages', () => {
     test('removes those of this mailbox, tells how much, and gives the room back', async () => {
-      const ann = await scene.session('ann@box.test')
-      const bob = await scene.session('bob@box.test')
+      const ann = await fixture.session('ann@box.test')
+      const bob = await fixture.session('bob@box.test')
       for (const size of [100, 20, 3]) await sendFrom(GOOD, ['ann@box.test'], `${size}`, size)
       await sendFrom(GOOD, ['bob@box.test'])
-      const before = await scene.other.findSession(ann.tokenHash)
-      const [newest = 0, middle = 0, oldest = 0] = await scene.store.listMessageIds(ann.id)
-      const [bobs = 0] = await scene.store.listMessageIds(bob.id)
-      assert.deepEqual(await scene.store.deleteMessages(ann.id, [newest, oldest, bobs, 7]), {
+      const before = await fixture.other.findSession(ann.tokenHash)
+      const [newest = 0, middle = 0, oldest = 0] = await fixture.store.listMessageIds(ann.id)
+      const [bobs = 0] = await fixture.store.listMessageIds(bob.id)
+      assert.deepEqual(await fixture.store.deleteMessages(ann.id, [newest, oldest, bobs, 7]), {
         messages: 2,
         bytes: 103,
       })
-      assert.deepEqual(await scene.other.listMessageIds(ann.id), [middle])
-      assert.deepEqual(await scene.other.listMessageIds(bob.id), [bobs])
-      const after = await scene.other.findSession(ann.tokenHash)
+      assert.deepEqual(await fixture.other.listMessageIds(ann.id), [middle])
+      assert.deepEqual(await fixture.other.listMessageIds(bob.id), [bobs])
+      const after = await fixture.other.findSession(ann.tokenHash)
       assert.deepEqual([after?.count, after?.bytes], [1, 20])
       assert.ok(before && after && after.version > before.version)
     })
 
     test('removes a message that is named twice once, and no bytes of another mailbox', async () => {
-      const ann = await scene.session('ann@box.test')
-      const bob = await scene.session('bob@box.test')
+      const ann = await fixture.session('ann@box.test')
+      const bob = await fixture.session('bob@box.test')
       await sendFrom(GOOD, ['ann@box.test'], 'older', 20)
       await sendFrom(GOOD, ['ann@box.test', 'bob@box.test'], 'newest', 100)
-      const [newest = 0] = await scene.store.listMessageIds(ann.id)
-      const [bobs = 0] = await scene.store.listMessageIds(bob.id)
-      assert.deepEqual(await scene.store.deleteMessages(ann.id, [newest, newest]), {
+      const [newest = 0] = await fixture.store.listMessageIds(ann.id)
+      const [bobs = 0] = await fixture.store.listMessageIds(bob.id)
+      assert.deepEqual(await fixture.store.deleteMessages(ann.id, [newest, newest]), {
         messages: 1,
         bytes: 100,
       })
-      const after = await scene.other.findSession(ann.tokenHash)
+      const after = await fixture.other.findSession(ann.tokenHash)
       assert.deepEqual([after?.count, after?.bytes], [1, 20])
-      const rawId = (await scene.other.findMessage(bob.id, bobs))?.rawId ?? 0
-      assert.ok(await scene.other.readRaw(rawId))
+      const rawId = (await fixture.other.findMessage(bob.id, bobs))?.rawId ?? 0
+      assert.ok(await fixture.other.readRaw(rawId))
     })
 
     test('of which none is there changes nothing', async () => {
-      const ann = await scene.session('ann@box.test')
+      const ann = await fixture.session('ann@box.test')
       await sendFrom(GOOD, ['ann@box.test'])
-      const before = await scene.other.findSession(ann.tokenHash)
+      const before = await fixture.other.findSession(ann.tokenHash)
       const nothing = { messages: 0, bytes: 0 }
-      assert.deepEqual(await scene.store.deleteMessages(ann.id, [1, 2]), nothing)
-      assert.deepEqual(await scene.store.deleteMessages(ann.id, []), nothing)
-      assert.deepEqual(await scene.store.deleteMessages(9 as MailboxId, [1]), nothing)
-      assert.deepEqual(await scene.other.findSession(ann.tokenHash), before)
+      assert.deepEqual(await fixture.store.deleteMessages(ann.id, [1, 2]), nothing)
+      assert.deepEqual(await fixture.store.deleteMessages(ann.id, []), nothing)
+      assert.deepEqual(await fixture.store.deleteMessages(9 as MailboxId, [1]), nothing)
+      assert.deepEqual(await fixture.other.findSession(ann.tokenHash), before)
     })
 
     test('frees the operator’s mailbox, whatever day each of them came', async () => {
       for (const day of [0, 1, 2]) {
-        await scene.send(['abuse@box.test'], { raw: new Uint8Array(7), receivedAt: at(day * DAY) })
+        await fixture.send(['abuse@box.test'], {
+          raw: new Uint8Array(7),
+          receivedAt: at(day * DAY),
+        })
       }
-      const ids = await scene.store.listMessageIds(OPERATOR)
-      assert.deepEqual(await scene.store.deleteMessages(OPERATOR, ids), { messages: 3, bytes: 21 })
-      const { count, bytes } = await scene.other.readShared(OPERATOR)
+      const ids = await fixture.store.listMessageIds(OPERATOR)
+      assert.deepEqual(await fixture.store.deleteMessages(OPERATOR, ids), {
+        messages: 3,
+        bytes: 21,
+      })
+      const { count, bytes } = await fixture.other.readShared(OPERATOR)
       assert.deepEqual([count, bytes], [0, 0])
     })
 
     test('keeps the bytes that another mailbox still has', async () => {
-      const ann = await scene.session('ann@box.test')
-      const bob = await scene.session('bob@box.test')
+      const ann = await fixture.session('ann@box.test')
+      const bob = await fixture.session('bob@box.test')
       await sendFrom(GOOD, ['ann@box.test', 'bob@box.test', 'any@pool.test'])
       const rawOf = async (mailbox: MailboxId) => {
-        const [id = 0] = await scene.store.listMessageIds(mailbox)
-        return (await scene.store.findMessage(mailbox, id))?.rawId ?? 0
+        const [id = 0] = await fixture.store.listMessageIds(mailbox)
+        return (await fixture.store.findMessage(mailbox, id))?.rawId ?? 0
       }
       const [bobs, pools] = [await rawOf(bob.id), await rawOf(POOL)]
-      await scene.store.deleteMessages(ann.id, await scene.store.listMessageIds(ann.id))
-      assert.ok(await scene.store.readRaw(bobs))
-      await scene.store.deleteMessages(POOL, await scene.store.listMessageIds(POOL))
-      assert.ok(await scene.store.readRaw(bobs))
-      await scene.store.deleteMessages(bob.id, await scene.store.listMessageIds(bob.id))
-      assert.equal(await scene.store.readRaw(bobs), undefined)
-      assert.equal(await scene.store.readRaw(pools), undefined)
+      await fixture.store.deleteMessages(ann.id, await fixture.store.listMessageIds(ann.id))
+      assert.ok(await fixture.store.readRaw(bobs))
+      await fixture.store.deleteMessages(POOL, await fixture.store.listMessageIds(POOL))
+      assert.ok(await fixture.store.readRaw(bobs))
+      await fixture.store.deleteMessages(bob.id, await fixture.store.listMessageIds(bob.id))
+      assert.equal(await fixture.store.readRaw(bobs), undefined)
+      assert.equal(await fixture.store.readRaw(pools), undefined)
     })
   })
 
   describe('a scan by client', () => {
     test('finds what it delivered to every kind of mailbox, and nothing else', async () => {
-      const ann = await scene.session('ann@box.test', HOUR)
-      const late = await scene.session('late@box.test', 40 * DAY, 'key-1')
-      const far = await scene.session('far@box.test', 400 * DAY)
+      const ann = await fixture.session('ann@box.test', HOUR)
+      const late = await fixture.session('late@box.test', 40 * DAY, 'key-1')
+      const far = await fixture.session('far@box.test', 400 * DAY)
       const to = ['ann@box.test', 'late@box.test', 'far@box.test', 'any@pool.test']
       await sendFrom(BAD, [...to, 'abuse@box.test'])
       await sendFrom(GOOD, [...to, 'abuse@box.test'])
       await sendFrom('', to)
       for (const limit of [1, 3, 1_000]) {
-        const { found, scanned } = await scanAll(scene.store, BAD, limit)
+        const { found, scanned } = await scanAll(fixture.store, BAD, limit)
         const boxes = found.map(({ mailbox }) => mailbox).sort((one, next) => one - next)
         assert.deepEqual(boxes, [POOL, OPERATOR, ann.id, late.id, far.id])
         assert.ok(found.every(({ size }) => size === 10))
         assert.equal(scanned, 14)
-        assert.equal(await scene.store.countMail(), 14)
+        assert.equal(await fixture.store.countMail(), 14)
       }
     })
 
     test('and a deletion of what it found leave every list, counter and mark right', async () => {
-      const ann = await scene.session('ann@box.test', DAY, 'key-1')
+      const ann = await fixture.session('ann@box.test', DAY, 'key-1')
       const scope = { keyId: 'key-1', pool: true, to: undefined, now: at(1) }
       const oneAddress = { ...scope, to: address('any@pool.test') }
       for (const ip of [BAD, GOOD, BAD]) {
         await sendFrom(ip, ['ann@box.test', 'any@pool.test', 'abuse@box.test'])
       }
       await sendFrom(BAD, ['only@pool.test'])
-      const before = await scene.other.findSession(ann.tokenHash)
+      const before = await fixture.other.findSession(ann.tokenHash)
       // All mails are the same bytes, so each is stored in as many.
-      const { bytes: stored } = await scene.other.readShared(OPERATOR)
+      const { bytes: stored } = await fixture.other.readShared(OPERATOR)
       const marks = async () => [
-        await scene.other.readerMark(scope),
-        await scene.other.readerMark(oneAddress),
+        await fixture.other.readerMark(scope),
+        await fixture.other.readerMark(oneAddress),
       ]
       const [all, one] = await marks()
-      const { found } = await scanAll(scene.store, BAD, 2)
+      const { found } = await scanAll(fixture.store, BAD, 2)
       for (const [mailbox, of] of Map.groupBy(found, (message) => message.mailbox)) {
         const ids = of.map(({ id }) => id)
-        assert.equal((await scene.store.deleteMessages(mailbox, ids)).messages, ids.length)
+        assert.equal((await fixture.store.deleteMessages(mailbox, ids)).messages, ids.length)
       }
       for (const mailbox of [ann.id, POOL, OPERATOR]) {
-        assert.deepEqual(await scene.subjects(mailbox, scene.other), [GOOD])
+        assert.deepEqual(await fixture.subjects(mailbox, fixture.other), [GOOD])
       }
-      const after = await scene.other.findSession(ann.tokenHash)
+      const after = await fixture.other.findSession(ann.tokenHash)
       assert.deepEqual([after?.count, after?.bytes], [1, 10])
       assert.ok(before && after && after.version > before.version)
       for (const shared of [POOL, OPERATOR]) {
-        const { count, bytes } = await scene.other.readShared(shared)
+        const { count, bytes } = await fixture.other.readShared(shared)
         assert.deepEqual([count, bytes], [1, stored / 3])
       }
-      const { poolAddress } = await scene.other.findRecipient(address('only@pool.test'))
+      const { poolAddress } = await fixture.other.findRecipient(address('only@pool.test'))
       assert.deepEqual([poolAddress.count, poolAddress.bytes], [0, 0])
       const [allAfter, oneAfter] = await marks()
       assert.notEqual(allAfter, all)
       assert.notEqual(oneAfter, one)
       const page = { sinceId: 0, limit: 9, beforeId: undefined }
-      const seen = await scene.other.listReaderMessages(scope, page)
+      const seen = await fixture.other.listReaderMessages(scope, page)
       assert.deepEqual(
         seen.map(({ subject }) => subject),
         [GOOD, GOOD],
       )
-      assert.deepEqual((await scanAll(scene.store, BAD, 100)).found, [])
-      assert.equal(await scene.store.countMail(), 3)
+      assert.deepEqual((await scanAll(fixture.store, BAD, 100)).found, [])
+      assert.equal(await fixture.store.countMail(), 3)
     })
 
     test('what is found of a session or a time that is over is not counted off twice', async () => {
-      await scene.session('ann@box.test', HOUR)
+      await fixture.session('ann@box.test', HOUR)
       await sendFrom(BAD, ['ann@box.test', 'any@pool.test'])
-      const { found } = await scanAll(scene.store, BAD, 100)
+      const { found } = await scanAll(fixture.store, BAD, 100)
       assert.equal(found.length, 2)
       // First the session is over, then the pool's mail too; later what an engine still had of them is gone.
       for (const [now, left] of [
@@ -220,14 +238,14 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
         [at(DAY + 1), 0],
         [at(3 * DAY), 0],
       ] as const) {
-        await scene.sweepAll(now)
+        await fixture.sweepAll(now)
         for (const { mailbox, id } of found) {
           if (mailbox === POOL && left > 0) continue
-          assert.equal((await scene.store.deleteMessages(mailbox, [id])).messages, 0)
+          assert.equal((await fixture.store.deleteMessages(mailbox, [id])).messages, 0)
         }
-        assert.equal(await scene.store.countMail(), left)
+        assert.equal(await fixture.store.countMail(), left)
       }
-      const { count, bytes } = await scene.store.readShared(POOL)
+      const { count, bytes } = await fixture.store.readShared(POOL)
       assert.deepEqual([count, bytes], [0, 0])
     })
   })

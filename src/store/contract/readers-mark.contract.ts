@@ -3,21 +3,21 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { type MailboxId, POOL } from '../../core/session.ts'
 import type { MailStore, ReaderScope } from '../store.ts'
-import { deeds, playDeeds } from './readers-model.ts'
 import {
   address,
   at,
   COOLDOWN,
   DAY,
+  type Fixture,
   HOUR,
   head,
   MINUTE,
   newSession,
   type OpenMailStore,
-  openScene,
-  type Scene,
+  openFixture,
   START,
 } from './fixture.ts'
+import { actions, playActions } from './readers-model.ts'
 
 const MINE = 'key-mine'
 const THEIRS = 'key-theirs'
@@ -25,25 +25,25 @@ const THEIRS = 'key-theirs'
 /** When the mark of what a key sees changes, in every engine. */
 export function readersMarkContract(open: () => Promise<OpenMailStore>): void {
   describe('the mark of what a key sees', () => {
-    let scene: Scene
+    let fixture: Fixture
     let store: MailStore
     let own: MailboxId
     let ended: MailboxId
     let theirs: MailboxId
 
     beforeEach(async () => {
-      scene = await openScene(await open())
-      store = scene.store
-      own = (await scene.session('own@box.test', DAY, MINE)).id
-      await scene.session('quiet@box.test', 2 * DAY, MINE)
-      ended = (await scene.session('ended@box.test', MINUTE, MINE)).id
-      theirs = (await scene.session('theirs@box.test', DAY, THEIRS)).id
-      await scene.session('plain@box.test', DAY)
+      fixture = await openFixture(await open())
+      store = fixture.store
+      own = (await fixture.session('own@box.test', DAY, MINE)).id
+      await fixture.session('quiet@box.test', 2 * DAY, MINE)
+      ended = (await fixture.session('ended@box.test', MINUTE, MINE)).id
+      theirs = (await fixture.session('theirs@box.test', DAY, THEIRS)).id
+      await fixture.session('plain@box.test', DAY)
       for (const name of ['own@box', 'theirs@box', 'plain@box', 'one@pool', 'two@pool']) {
-        await scene.send([`${name}.test`], { head: head('before') })
+        await fixture.send([`${name}.test`], { head: head('before') })
       }
     })
-    afterEach(() => scene.close())
+    afterEach(() => fixture.close())
 
     const scopes = {
       all: { pool: true, to: undefined },
@@ -58,14 +58,14 @@ export function readersMarkContract(open: () => Promise<OpenMailStore>): void {
       await Promise.all(
         Object.entries(scopes).map(
           async ([name, scope]) =>
-            [name, await scene.other.readerMark({ ...scope, keyId: MINE, now })] as const,
+            [name, await fixture.other.readerMark({ ...scope, keyId: MINE, now })] as const,
         ),
       )
     const newest = async (mailbox: MailboxId) => (await store.listMessageIds(mailbox))[0] ?? 0
     const later = at(HOUR)
-    const send = (to: string) => scene.send([to], { receivedAt: later })
+    const send = (to: string) => fixture.send([to], { receivedAt: later })
 
-    for (const [name, deed, changed] of [
+    for (const [name, operation, changed] of [
       ['mail for its session', () => send('own@box.test'), ['all', 'own', 'own@']],
       ['mail for a pool address', () => send('one@pool.test'), ['all', 'one@']],
       ['mail for another pool address', () => send('two@pool.test'), ['all']],
@@ -95,7 +95,7 @@ export function readersMarkContract(open: () => Promise<OpenMailStore>): void {
       ],
       ["the end of another's session", () => store.endSession(theirs, later), []],
       ["another's session extended", () => store.extendSession(theirs, at(2 * DAY), later), []],
-      ['a sweep that finds nothing of it', () => scene.sweepAll(later), []],
+      ['a sweep that finds nothing of it', () => fixture.sweepAll(later), []],
       [
         'a session made by another key',
         () => {
@@ -117,7 +117,7 @@ export function readersMarkContract(open: () => Promise<OpenMailStore>): void {
       const what = changed.length === 0 ? 'stays' : `changes for ${changed.join(', ')}`
       test(`${what}: ${name}`, async () => {
         const before = await marks(later)
-        await deed()
+        await operation()
         const after = new Map(await marks(later))
         const moved = before.filter(([scope, mark]) => after.get(scope) !== mark)
         assert.deepEqual(
@@ -136,8 +136,8 @@ export function readersMarkContract(open: () => Promise<OpenMailStore>): void {
     })
 
     test('changes when its session is revived, also by a clock that steps back before its end', async () => {
-      await scene.send(['ended@box.test'])
-      await scene.session('twin@box.test', MINUTE, MINE)
+      await fixture.send(['ended@box.test'])
+      await fixture.session('twin@box.test', MINUTE, MINE)
       const before = [await marks(START), await marks(at(HOUR))].map((some) => new Map(some))
       const expiresAt = at(2 * DAY)
       await store.reviveSession({ mailbox: ended, now: at(HOUR), expiresAt, cooldownMs: COOLDOWN })
@@ -151,19 +151,19 @@ export function readersMarkContract(open: () => Promise<OpenMailStore>): void {
     test('is the same on every thread, and for two keys that see the pool alone', async () => {
       const scope = { keyId: 'one', pool: true, to: undefined, now: START }
       const mark = await store.readerMark(scope)
-      assert.equal(await scene.other.readerMark(scope), mark)
+      assert.equal(await fixture.other.readerMark(scope), mark)
       assert.equal(await store.readerMark({ ...scope, keyId: 'two' }), mark)
     })
   })
 
   test('whatever happens, a key sees what it may, and an equal mark is equal mail', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(deeds, { minLength: 20, maxLength: 80 }), async (told) => {
-        const scene = await openScene(await open())
+      fc.asyncProperty(fc.array(actions, { minLength: 20, maxLength: 80 }), async (told) => {
+        const fixture = await openFixture(await open())
         try {
-          await playDeeds(scene, told)
+          await playActions(fixture, told)
         } finally {
-          await scene.close()
+          await fixture.close()
         }
       }),
       // Each run opens a store: to make a fault smaller takes minutes, so do that by hand.

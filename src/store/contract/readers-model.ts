@@ -6,11 +6,11 @@ import {
   address,
   COOLDOWN,
   DAY,
+  type Fixture,
   HOUR,
   head,
   MINUTE,
   newSession,
-  type Scene,
   START,
 } from './fixture.ts'
 
@@ -22,7 +22,7 @@ const GRACE = MINUTE
 const any = fc.nat({ max: 1_000 })
 
 /** What can happen in a store; numbers choose among what is there at the time. */
-export const deeds = fc.oneof(
+export const actions = fc.oneof(
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('send' as const), to: fc.array(any) }) },
   {
     weight: 4,
@@ -52,7 +52,7 @@ export const deeds = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('sweep' as const) }) },
 )
 
-type Deed = typeof deeds extends fc.Arbitrary<infer D> ? D : never
+type Operation = typeof actions extends fc.Arbitrary<infer D> ? D : never
 
 interface Sent {
   subject: string
@@ -71,15 +71,15 @@ interface Made {
 }
 
 /** Does the deeds, keeps book of them in plain lists, and compares after each what every key sees with the book. */
-export async function playDeeds(scene: Scene, told: readonly Deed[]): Promise<void> {
+export async function playActions(fixture: Fixture, told: readonly Operation[]): Promise<void> {
   const book = { now: START.getTime(), sent: [] as Sent[], made: [] as Made[], count: 0 }
   const known = new Map<string, string>()
-  for (const deed of told) {
-    await doOne(scene, book, deed)
+  for (const operation of told) {
+    await doOne(fixture, book, operation)
     for (const scope of scopesAt(new Date(book.now))) {
-      const mark = await scene.other.readerMark(scope)
+      const mark = await fixture.other.readerMark(scope)
       const page = { sinceId: 0, beforeId: undefined, limit: 1_000 }
-      const found = await scene.other.listReaderMessages(scope, page)
+      const found = await fixture.other.listReaderMessages(scope, page)
       const texts = found.map(({ subject, recipient }) => `${subject} for ${recipient}`)
       assert.deepEqual(texts, expected(book, scope), JSON.stringify(scope))
       const ids = JSON.stringify(found.map(({ id }) => id))
@@ -108,38 +108,41 @@ function expected({ now, sent, made }: Book, { keyId, pool, to }: ReaderScope): 
     .toReversed()
 }
 
-async function doOne(scene: Scene, book: Book, deed: Deed): Promise<void> {
+async function doOne(fixture: Fixture, book: Book, operation: Operation): Promise<void> {
   const now = new Date(book.now)
   book.count += 1
-  if (deed.kind === 'move') book.now += deed.ms
-  else if (deed.kind === 'send') await send(scene, book, deed.to)
-  else if (deed.kind === 'create') {
-    const text = ADDRESSES[deed.at % ADDRESSES.length] ?? ''
-    const wish = { tokenHash: `token ${book.count}`, createdAt: now, lifeMs: deed.life }
-    note(book, await scene.store.createSession(newSession(text, { ...wish, keyId: deed.key })))
-  } else if (deed.kind === 'delete') {
-    const one = book.sent[deed.which % book.sent.length]
-    if (one) await remove(scene, book, one)
-  } else if (deed.kind === 'sweep') {
-    await scene.sweepAll(now)
+  if (operation.kind === 'move') book.now += operation.ms
+  else if (operation.kind === 'send') await send(fixture, book, operation.to)
+  else if (operation.kind === 'create') {
+    const text = ADDRESSES[operation.at % ADDRESSES.length] ?? ''
+    const wish = { tokenHash: `token ${book.count}`, createdAt: now, lifeMs: operation.life }
+    note(
+      book,
+      await fixture.store.createSession(newSession(text, { ...wish, keyId: operation.key })),
+    )
+  } else if (operation.kind === 'delete') {
+    const one = book.sent[operation.which % book.sent.length]
+    if (one) await remove(fixture, book, one)
+  } else if (operation.kind === 'sweep') {
+    await fixture.sweepAll(now)
     const isSwept = ({ mailbox, receivedAt }: Sent) =>
       mailbox === POOL
         ? receivedAt <= book.now - DAY
         : book.made.some((one) => one.mailbox === mailbox && one.expiresAt <= book.now - GRACE)
     book.sent = book.sent.filter((one) => !isSwept(one))
   } else {
-    const one = book.made[deed.which % book.made.length]
-    if (one) await change(scene, book, { ...deed, one })
+    const one = book.made[operation.which % book.made.length]
+    if (one) await change(fixture, book, { ...operation, one })
   }
 }
 
-async function send(scene: Scene, book: Book, choices: number[]): Promise<void> {
+async function send(fixture: Fixture, book: Book, choices: number[]): Promise<void> {
   const to = [
     ...new Set([0, ...choices].map((choice) => ADDRESSES[choice % ADDRESSES.length] ?? '')),
   ]
   const subject = `mail ${book.count}`
   const receivedAt = new Date(book.now)
-  const kept = await scene.send(to, { head: head(subject), receivedAt })
+  const kept = await fixture.send(to, { head: head(subject), receivedAt })
   if (kept.outcome !== 'kept') return
   for (const { address: at, mailbox, keyId } of kept.recipients) {
     book.sent.push({ subject, to: at, mailbox, receivedAt: book.now })
@@ -147,17 +150,17 @@ async function send(scene: Scene, book: Book, choices: number[]): Promise<void> 
   }
 }
 
-async function remove(scene: Scene, book: Book, one: Sent): Promise<void> {
-  for (const id of await scene.store.listMessageIds(one.mailbox)) {
-    const message = await scene.store.findMessage(one.mailbox, id)
+async function remove(fixture: Fixture, book: Book, one: Sent): Promise<void> {
+  for (const id of await fixture.store.listMessageIds(one.mailbox)) {
+    const message = await fixture.store.findMessage(one.mailbox, id)
     if (message?.subject !== one.subject || message.recipient !== one.to) continue
-    assert.equal(await scene.store.deleteMessage(one.mailbox, id), true)
+    assert.equal(await fixture.store.deleteMessage(one.mailbox, id), true)
     book.sent = book.sent.filter((other) => other !== one)
   }
 }
 
 async function change(
-  { store }: Scene,
+  { store }: Fixture,
   book: Book,
   { kind, one, life }: { kind: 'end' | 'extend' | 'revive'; one: Made; life: number },
 ): Promise<void> {
@@ -177,7 +180,7 @@ async function change(
 }
 
 /** Whoever held the address before is over with it. */
-function note(book: Book, session: Awaited<ReturnType<Scene['store']['createSession']>>): void {
+function note(book: Book, session: Awaited<ReturnType<Fixture['store']['createSession']>>): void {
   if (!session) return
   const { id: mailbox, address: at, keyId: key, expiresAt } = session
   for (const former of book.made) former.over ||= former.address === at

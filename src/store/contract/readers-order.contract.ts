@@ -7,12 +7,12 @@ import {
   address,
   at,
   DAY,
+  type Fixture,
   HOUR,
   head,
   newMail,
   type OpenMailStore,
-  openScene,
-  type Scene,
+  openFixture,
   START,
 } from './fixture.ts'
 
@@ -21,16 +21,16 @@ const SCOPE = { keyId: KEY, pool: true, to: undefined, now: START }
 
 /** In which order a key sees mail: without it, since_id would pass by mail that comes later, in every engine. */
 export function readersOrderContract(open: () => Promise<OpenMailStore>): void {
-  let scene: Scene
+  let fixture: Fixture
   let other: MailStore
 
   beforeEach(async () => {
-    scene = await openScene(await open())
-    other = scene.other
-    await scene.session('a@box.test', HOUR, KEY)
-    await scene.session('b@box.test', HOUR, KEY)
+    fixture = await openFixture(await open())
+    other = fixture.other
+    await fixture.session('a@box.test', HOUR, KEY)
+    await fixture.session('b@box.test', HOUR, KEY)
   })
-  afterEach(() => scene.close())
+  afterEach(() => fixture.close())
 
   const list = (page: Partial<ReaderPage> = {}) =>
     other.listReaderMessages(SCOPE, { sinceId: 0, beforeId: undefined, limit: 500, ...page })
@@ -44,7 +44,7 @@ export function readersOrderContract(open: () => Promise<OpenMailStore>): void {
     test('rise in the order of commit, also when the clock steps back', async () => {
       for (const [index, ms] of [0, -DAY, 5, -HOUR, 3, 3, -2 * DAY, 0].entries()) {
         const to = turns[index % turns.length] ?? ''
-        await scene.send([to], { head: head(String(index)), receivedAt: at(ms) })
+        await fixture.send([to], { head: head(String(index)), receivedAt: at(ms) })
       }
       const all = await list()
       assert.deepEqual(subjects(all), newestFirst(8))
@@ -56,14 +56,14 @@ export function readersOrderContract(open: () => Promise<OpenMailStore>): void {
       const mails = await Promise.all(
         numbered(10).map(async (subject) => {
           const index = Number(subject)
-          const recipients = await scene.accepted([turns[index % turns.length] ?? ''])
+          const recipients = await fixture.accepted([turns[index % turns.length] ?? ''])
           return newMail(recipients, { head: head(subject), receivedAt: at(-index * HOUR) })
         }),
       )
-      await Promise.all(mails.map((mail) => scene.store.addMail(mail)))
+      await Promise.all(mails.map((mail) => fixture.store.addMail(mail)))
       assert.deepEqual(subjects(await list()), newestFirst(10))
       const [last] = await list({ limit: 1 })
-      await scene.send(turns.slice(0, 3), { receivedAt: at(-DAY) })
+      await fixture.send(turns.slice(0, 3), { receivedAt: at(-DAY) })
       const newer = await list({ sinceId: last?.id ?? 0 })
       assert.deepEqual(
         newer.map(({ recipient }) => recipient),
@@ -72,24 +72,24 @@ export function readersOrderContract(open: () => Promise<OpenMailStore>): void {
     })
 
     test('go on over a revival', async () => {
-      const { id } = await scene.session('c@box.test', HOUR, KEY)
-      await scene.send(['any@pool.test'], { receivedAt: at(DAY) })
+      const { id } = await fixture.session('c@box.test', HOUR, KEY)
+      await fixture.send(['any@pool.test'], { receivedAt: at(DAY) })
       const expiresAt = at(2 * HOUR)
       const cooldownMs = DAY
-      await scene.store.reviveSession({ mailbox: id, now: at(HOUR), expiresAt, cooldownMs })
-      await scene.send(['c@box.test'], { head: head('since'), receivedAt: at(HOUR) })
+      await fixture.store.reviveSession({ mailbox: id, now: at(HOUR), expiresAt, cooldownMs })
+      await fixture.send(['c@box.test'], { head: head('since'), receivedAt: at(HOUR) })
       assert.deepEqual(subjects(await list()), ['since', 'hello'])
     })
 
     test('are drawn apart for sessions without a key and for the operator', async () => {
-      await scene.send(['any@pool.test'], { receivedAt: at(DAY) })
-      const plain = await scene.session('plain@box.test')
-      await scene.send(['plain@box.test', 'abuse@box.test'])
+      await fixture.send(['any@pool.test'], { receivedAt: at(DAY) })
+      const plain = await fixture.session('plain@box.test')
+      await fixture.send(['plain@box.test', 'abuse@box.test'])
       const [ofPlain = 0] = await other.listMessageIds(plain.id)
       const [ofPool = 0] = await other.listMessageIds(POOL)
       assert.ok(ofPlain < ofPool, 'a private mailbox tells nothing of the pool')
       const { version, lastId } = await other.readShared(POOL)
-      await scene.send(['plain@box.test', 'abuse@box.test'], { receivedAt: at(HOUR - 1) })
+      await fixture.send(['plain@box.test', 'abuse@box.test'], { receivedAt: at(HOUR - 1) })
       assert.deepEqual([version, lastId], [1, (await other.readShared(POOL)).lastId])
     })
   })
@@ -97,7 +97,7 @@ export function readersOrderContract(open: () => Promise<OpenMailStore>): void {
   describe('a reader that asks with sinceId', () => {
     test('gets each mail once, in order, while mail comes to the pool and its sessions', async () => {
       const names = numbered(40)
-      for (const name of names) await scene.session(`s${name}@box.test`, HOUR, KEY)
+      for (const name of names) await fixture.session(`s${name}@box.test`, HOUR, KEY)
       let going = true
       // Both in one commit: who sees the one and not the other asks on from the wrong place.
       const turns: Record<string, (name: string) => string[]> = {
@@ -108,9 +108,9 @@ export function readersOrderContract(open: () => Promise<OpenMailStore>): void {
       }
       const sendAll = async (turn: string) => {
         // Taken in by two nodes at once, whose clocks differ.
-        const [store, behind] = Number(turn) % 2 === 0 ? [scene.store, 0] : [scene.other, HOUR]
+        const [store, behind] = Number(turn) % 2 === 0 ? [fixture.store, 0] : [fixture.other, HOUR]
         for (const name of names) {
-          const recipients = await scene.accepted(turns[turn]?.(name) ?? [])
+          const recipients = await fixture.accepted(turns[turn]?.(name) ?? [])
           const mail = { head: head(turn), receivedAt: at(-behind - Number(name)) }
           assert.equal((await store.addMail(newMail(recipients, mail))).outcome, 'kept')
         }
@@ -144,7 +144,7 @@ export function readersOrderContract(open: () => Promise<OpenMailStore>): void {
         ids.push(...found.map(({ id }) => id))
         more = found.length > 0
         // What comes meanwhile is newer than every page still to come.
-        await scene.send([`late${ids.length}@pool.test`])
+        await fixture.send([`late${ids.length}@pool.test`])
       }
       return ids
     }
@@ -157,10 +157,10 @@ export function readersOrderContract(open: () => Promise<OpenMailStore>): void {
       test(`by beforeId reaches every message once: ${name}`, async () => {
         for (const subject of numbered(5)) {
           for (const one of ['a@box.test', 'any@pool.test', 'b@box.test']) {
-            await scene.send([one], { head: head(subject) })
+            await fixture.send([one], { head: head(subject) })
           }
         }
-        await scene.send(['x@pool.test', 'y@pool.test'])
+        await fixture.send(['x@pool.test', 'y@pool.test'])
         const scope = { ...SCOPE, to: to && address(to) }
         const ids = await pageThrough(scope)
         assert.equal(new Set(ids).size, count)
@@ -174,7 +174,7 @@ export function readersOrderContract(open: () => Promise<OpenMailStore>): void {
 
     test('sinceId and beforeId are both left out of the page', async () => {
       for (const subject of numbered(5))
-        await scene.send(['any@pool.test'], { head: head(subject) })
+        await fixture.send(['any@pool.test'], { head: head(subject) })
       const ids = (await list()).map(({ id }) => id)
       const between = { sinceId: ids[4] ?? 0, beforeId: ids[0] }
       assert.deepEqual(subjects(await list(between)), ['3', '2', '1'])

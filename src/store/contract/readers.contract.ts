@@ -7,12 +7,12 @@ import {
   at,
   COOLDOWN,
   DAY,
+  type Fixture,
   HOUR,
   head,
   newSession,
   type OpenMailStore,
-  openScene,
-  type Scene,
+  openFixture,
   START,
 } from './fixture.ts'
 
@@ -22,21 +22,21 @@ const ALL = { sinceId: 0, beforeId: undefined, limit: 100 }
 
 /** What a key may read, in every engine: asked of the other reader, as another thread asks. */
 export function readersContract(open: () => Promise<OpenMailStore>): void {
-  let scene: Scene
+  let fixture: Fixture
   let store: MailStore
 
   beforeEach(async () => {
-    scene = await openScene(await open())
-    store = scene.store
+    fixture = await openFixture(await open())
+    store = fixture.store
   })
-  afterEach(() => scene.close())
+  afterEach(() => fixture.close())
 
   const seen = async (more: Partial<ReaderScope> = {}) => {
     const scope = { keyId: MINE, pool: true, to: undefined, now: START, ...more }
-    return (await scene.other.listReaderMessages(scope, ALL)).map((message) => message.subject)
+    return (await fixture.other.listReaderMessages(scope, ALL)).map((message) => message.subject)
   }
   const send = (to: string, subject: string, ms = 0) =>
-    scene.send([to], { head: head(subject), receivedAt: at(ms) })
+    fixture.send([to], { head: head(subject), receivedAt: at(ms) })
   const revive = (mailbox: Parameters<MailStore['extendSession']>[0], now: Date) =>
     store.reviveSession({
       mailbox,
@@ -47,8 +47,8 @@ export function readersContract(open: () => Promise<OpenMailStore>): void {
 
   describe('a key sees', () => {
     test('the mail of its sessions and of the pool, newest first', async () => {
-      await scene.session('a@box.test', HOUR, MINE)
-      await scene.session('b@pool.test', HOUR, MINE)
+      await fixture.session('a@box.test', HOUR, MINE)
+      await fixture.session('b@pool.test', HOUR, MINE)
       for (const [to, subject] of [
         ['a@box.test', 'one'],
         ['any@pool.test', 'two'],
@@ -61,11 +61,11 @@ export function readersContract(open: () => Promise<OpenMailStore>): void {
     })
 
     test('each message as its mailbox has it', async () => {
-      const { id } = await scene.session('a@box.test', HOUR, MINE)
+      const { id } = await fixture.session('a@box.test', HOUR, MINE)
       await send('a@box.test', 'own')
       await send('any@pool.test', 'pool')
       const scope = { keyId: MINE, pool: true, to: undefined, now: START }
-      const [pool, own] = await scene.other.listReaderMessages(scope, ALL)
+      const [pool, own] = await fixture.other.listReaderMessages(scope, ALL)
       assert.deepEqual(own, await store.findMessage(id, own?.id ?? 0))
       assert.deepEqual(pool, await store.findMessage(POOL, pool?.id ?? 0))
       assert.deepEqual([own?.recipient, pool?.recipient], ['a@box.test', 'any@pool.test'])
@@ -73,8 +73,8 @@ export function readersContract(open: () => Promise<OpenMailStore>): void {
 
     test('of one address what came to it: to the pool before, to its own session since', async () => {
       await send('any@pool.test', 'pool')
-      await scene.session('any@pool.test', HOUR, MINE)
-      await scene.session('b@box.test', HOUR, MINE)
+      await fixture.session('any@pool.test', HOUR, MINE)
+      await fixture.session('b@box.test', HOUR, MINE)
       await send('any@pool.test', 'own')
       await send('b@box.test', 'elsewhere')
       await send('other@pool.test', 'elsewhere too')
@@ -86,15 +86,15 @@ export function readersContract(open: () => Promise<OpenMailStore>): void {
     })
 
     test('a mail to several of its addresses once for each', async () => {
-      await scene.session('a@box.test', HOUR, MINE)
-      await scene.session('b@box.test', HOUR, THEIRS)
-      await scene.send(['a@box.test', 'b@box.test', 'c@pool.test', 'd@pool.test'])
+      await fixture.session('a@box.test', HOUR, MINE)
+      await fixture.session('b@box.test', HOUR, THEIRS)
+      await fixture.send(['a@box.test', 'b@box.test', 'c@pool.test', 'd@pool.test'])
       assert.equal((await seen()).length, 3)
       assert.equal((await seen({ pool: false })).length, 1)
     })
 
     test('its session revived, and what came since', async () => {
-      const { id } = await scene.session('a@box.test', HOUR, MINE)
+      const { id } = await fixture.session('a@box.test', HOUR, MINE)
       await revive(id, at(HOUR))
       await send('a@box.test', 'since', HOUR + 1)
       assert.deepEqual(await seen({ now: at(HOUR + 1) }), ['since'])
@@ -114,7 +114,7 @@ export function readersContract(open: () => Promise<OpenMailStore>): void {
       ['a key of nearly the same name', 'x@box.test', `${MINE}2`],
     ] as const) {
       test(`${name}, also when it asks for its address`, async () => {
-        await scene.session(to, HOUR, keyId)
+        await fixture.session(to, HOUR, keyId)
         await send(to, 'private')
         assert.deepEqual(await anything(START, to), [])
       })
@@ -126,14 +126,14 @@ export function readersContract(open: () => Promise<OpenMailStore>): void {
     })
 
     test('its session from the millisecond on at which it ends', async () => {
-      await scene.session('a@box.test', HOUR, MINE)
+      await fixture.session('a@box.test', HOUR, MINE)
       await send('a@box.test', 'hello')
       assert.equal((await anything(at(HOUR - 1), 'a@box.test')).length, 3)
       assert.deepEqual(await anything(at(HOUR), 'a@box.test'), [])
     })
 
     test('a session its owner ended, also by a clock that stands before the end', async () => {
-      const { id } = await scene.session('a@box.test', HOUR, MINE)
+      const { id } = await fixture.session('a@box.test', HOUR, MINE)
       await send('a@box.test', 'hello')
       await store.endSession(id, at(1_000))
       for (const ms of [1_000, 999, -HOUR]) {
@@ -142,7 +142,7 @@ export function readersContract(open: () => Promise<OpenMailStore>): void {
     })
 
     test('what a revived session held before, also by a clock that stepped back', async () => {
-      const { id } = await scene.session('a@box.test', HOUR, MINE)
+      const { id } = await fixture.session('a@box.test', HOUR, MINE)
       await send('a@box.test', 'former')
       await revive(id, at(2 * HOUR))
       for (const ms of [2 * HOUR, 1, -HOUR]) {
@@ -155,7 +155,7 @@ export function readersContract(open: () => Promise<OpenMailStore>): void {
       ['the next owner has', MINE, THEIRS],
     ] as const) {
       test(`at an address that changed hands, what ${name}`, async () => {
-        await scene.session('a@box.test', HOUR, former)
+        await fixture.session('a@box.test', HOUR, former)
         await send('a@box.test', 'of the former')
         const createdAt = at(HOUR + COOLDOWN)
         const wish = { tokenHash: 'next', createdAt, lifeMs: HOUR, keyId: next }
@@ -176,26 +176,26 @@ export function readersContract(open: () => Promise<OpenMailStore>): void {
     })
 
     test('what was deleted or swept', async () => {
-      const { id } = await scene.session('a@box.test', HOUR, MINE)
+      const { id } = await fixture.session('a@box.test', HOUR, MINE)
       await send('a@box.test', 'deleted')
       await send('a@box.test', 'swept')
       await send('any@pool.test', 'pool')
       await store.deleteMessage(id, (await store.listMessageIds(id))[1] ?? 0)
       assert.deepEqual(await seen(), ['pool', 'swept'])
-      await scene.sweepAll(at(25 * HOUR))
+      await fixture.sweepAll(at(25 * HOUR))
       assert.deepEqual(await seen(), [])
     })
 
     test('mail of the pool once its time is over and the sweep came, and its mark says so', async () => {
       await send('any@pool.test', 'pool')
       const scope = { keyId: MINE, pool: true, to: undefined, now: START }
-      const before = await scene.other.readerMark(scope)
-      await scene.sweepAll(at(DAY - 1))
+      const before = await fixture.other.readerMark(scope)
+      await fixture.sweepAll(at(DAY - 1))
       assert.deepEqual(await seen(), ['pool'])
-      assert.equal(await scene.other.readerMark(scope), before)
-      await scene.sweepAll(at(DAY))
+      assert.equal(await fixture.other.readerMark(scope), before)
+      await fixture.sweepAll(at(DAY))
       assert.deepEqual(await seen(), [])
-      assert.notEqual(await scene.other.readerMark(scope), before)
+      assert.notEqual(await fixture.other.readerMark(scope), before)
     })
   })
 }

@@ -7,170 +7,176 @@ import {
   at,
   COOLDOWN,
   DAY,
+  type Fixture,
   HOUR,
   head,
   MINUTE,
   newMail,
   type OpenMailStore,
-  openScene,
-  type Scene,
+  openFixture,
   START,
 } from './fixture.ts'
 
 /** Who gets a mail, and what is cleared away, in every engine. */
 export function recipientsContract(open: () => Promise<OpenMailStore>): void {
-  let scene: Scene
+  let fixture: Fixture
 
   beforeEach(async () => {
-    scene = await openScene(await open())
+    fixture = await openFixture(await open())
   })
-  afterEach(() => scene.close())
+  afterEach(() => fixture.close())
 
   describe('recipients are decided again inside the commit', () => {
     test('those who went away meanwhile get nothing, the others all', async () => {
       const [ann, bob] = [
-        await scene.session('ann@box.test'),
-        await scene.session('bob@box.test', 2 * HOUR),
+        await fixture.session('ann@box.test'),
+        await fixture.session('bob@box.test', 2 * HOUR),
       ]
-      const kept = await scene.send(['ann@box.test', 'bob@box.test'], { receivedAt: at(HOUR) })
+      const kept = await fixture.send(['ann@box.test', 'bob@box.test'], { receivedAt: at(HOUR) })
       assert.deepEqual(kept, {
         outcome: 'kept',
         recipients: [{ address: bob.address, mailbox: bob.id, keyId: undefined }],
       })
-      assert.deepEqual(await scene.store.listMessageIds(ann.id), [])
+      assert.deepEqual(await fixture.store.listMessageIds(ann.id), [])
     })
 
     test('a session that its owner ended gets nothing, though the mail came in before by its clock', async () => {
-      const ann = await scene.session('ann@box.test')
-      const recipients = await scene.accepted(['ann@box.test'])
-      await scene.store.endSession(ann.id, at(1_000))
+      const ann = await fixture.session('ann@box.test')
+      const recipients = await fixture.accepted(['ann@box.test'])
+      await fixture.store.endSession(ann.id, at(1_000))
       const late = newMail(recipients, { receivedAt: at(500) })
-      assert.deepEqual(await scene.store.addMail(late), { outcome: 'nobody' })
-      assert.deepEqual(await scene.send(['ann@box.test'], { receivedAt: at(500) }), {
+      assert.deepEqual(await fixture.store.addMail(late), { outcome: 'nobody' })
+      assert.deepEqual(await fixture.send(['ann@box.test'], { receivedAt: at(500) }), {
         outcome: 'nobody',
       })
     })
 
     test('an address that changed hands since RCPT brings the next owner nothing', async () => {
-      const former = await scene.session('ann@box.test')
-      const recipients = await scene.accepted(['ann@box.test'])
-      await scene.store.endSession(former.id, at(1))
-      const next = await scene.take('ann@box.test', 'next', at(1 + COOLDOWN))
+      const former = await fixture.session('ann@box.test')
+      const recipients = await fixture.accepted(['ann@box.test'])
+      await fixture.store.endSession(former.id, at(1))
+      const next = await fixture.take('ann@box.test', 'next', at(1 + COOLDOWN))
       assert.ok(next)
       const late = newMail(recipients, { receivedAt: at(2 + COOLDOWN) })
-      assert.deepEqual(await scene.store.addMail(late), { outcome: 'nobody' })
-      assert.deepEqual(await scene.store.listMessageIds(next.id), [])
+      assert.deepEqual(await fixture.store.addMail(late), { outcome: 'nobody' })
+      assert.deepEqual(await fixture.store.listMessageIds(next.id), [])
     })
 
     test('one mail for many pool addresses counts for each of them', async () => {
       const to = ['a', 'b', 'c'].map((name) => `${name}@pool.test`)
       const large = () => ({ raw: new Uint8Array(randomBytes(9_000)) })
-      assert.deepEqual(await scene.send(to, large()), { outcome: 'full' })
-      assert.equal((await scene.send(to.slice(1), large())).outcome, 'kept')
+      assert.deepEqual(await fixture.send(to, large()), { outcome: 'full' })
+      assert.equal((await fixture.send(to.slice(1), large())).outcome, 'kept')
     })
 
     test('with none left nothing is kept', async () => {
-      await scene.session('ann@box.test')
-      const late = await scene.send(['ann@box.test', 'nobody@box.test'], { receivedAt: at(HOUR) })
+      await fixture.session('ann@box.test')
+      const late = await fixture.send(['ann@box.test', 'nobody@box.test'], { receivedAt: at(HOUR) })
       assert.deepEqual(late, { outcome: 'nobody' })
     })
 
     test('one full mailbox refuses the whole mail: each recipient was promised a place', async () => {
-      const bob = await scene.session('bob@box.test')
-      await scene.session('ann@box.test')
-      for (let sent = 0; sent < 5; sent += 1) await scene.send(['ann@box.test'])
-      assert.deepEqual(await scene.send(['bob@box.test', 'ann@box.test']), { outcome: 'full' })
-      assert.deepEqual(await scene.store.listMessageIds(bob.id), [])
+      const bob = await fixture.session('bob@box.test')
+      await fixture.session('ann@box.test')
+      for (let sent = 0; sent < 5; sent += 1) await fixture.send(['ann@box.test'])
+      assert.deepEqual(await fixture.send(['bob@box.test', 'ann@box.test']), { outcome: 'full' })
+      assert.deepEqual(await fixture.store.listMessageIds(bob.id), [])
     })
 
     test('a mailbox is full by bytes to the very byte', async () => {
-      await scene.session('ann@box.test')
+      await fixture.session('ann@box.test')
       assert.equal(
-        (await scene.send(['ann@box.test'], { raw: new Uint8Array(9_999) })).outcome,
+        (await fixture.send(['ann@box.test'], { raw: new Uint8Array(9_999) })).outcome,
         'kept',
       )
-      assert.equal((await scene.send(['ann@box.test'], { raw: new Uint8Array(2) })).outcome, 'full')
-      assert.equal((await scene.send(['ann@box.test'], { raw: new Uint8Array(1) })).outcome, 'kept')
+      assert.equal(
+        (await fixture.send(['ann@box.test'], { raw: new Uint8Array(2) })).outcome,
+        'full',
+      )
+      assert.equal(
+        (await fixture.send(['ann@box.test'], { raw: new Uint8Array(1) })).outcome,
+        'kept',
+      )
     })
   })
 
   describe('the pool and the operator', () => {
     test('mail for an address nobody ever held goes to the pool at a reader domain, else to nobody', async () => {
-      assert.deepEqual(await scene.send(['any@pool.test']), {
+      assert.deepEqual(await fixture.send(['any@pool.test']), {
         outcome: 'kept',
         recipients: [{ address: address('any@pool.test'), mailbox: POOL, keyId: undefined }],
       })
-      assert.deepEqual(await scene.send(['any@box.test']), { outcome: 'nobody' })
-      assert.equal((await scene.store.readShared(POOL)).count, 1)
+      assert.deepEqual(await fixture.send(['any@box.test']), { outcome: 'nobody' })
+      assert.equal((await fixture.store.readShared(POOL)).count, 1)
     })
 
     test('an address that ever belonged to a session never falls into the pool', async () => {
-      const { id } = await scene.session('ann@pool.test')
-      await scene.store.endSession(id, at(1))
-      const late = (ms: number) => scene.send(['ann@pool.test'], { receivedAt: at(ms) })
+      const { id } = await fixture.session('ann@pool.test')
+      await fixture.store.endSession(id, at(1))
+      const late = (ms: number) => fixture.send(['ann@pool.test'], { receivedAt: at(ms) })
       assert.deepEqual(await late(2), { outcome: 'nobody' })
-      await scene.sweepAll(at(COOLDOWN + DAY))
+      await fixture.sweepAll(at(COOLDOWN + DAY))
       assert.deepEqual(await late(COOLDOWN + DAY), { outcome: 'nobody' })
-      assert.equal((await scene.store.findRecipient(address('ann@pool.test'))).everHeld, true)
+      assert.equal((await fixture.store.findRecipient(address('ann@pool.test'))).everHeld, true)
     })
 
     test('nor does one with a tag behind such a name: it is most likely the same person’s', async () => {
-      await scene.session('ann@pool.test')
-      assert.deepEqual(await scene.send(['ann+shop@pool.test']), { outcome: 'nobody' })
-      assert.equal((await scene.send(['bob+shop@pool.test'])).outcome, 'kept')
+      await fixture.session('ann@pool.test')
+      assert.deepEqual(await fixture.send(['ann+shop@pool.test']), { outcome: 'nobody' })
+      assert.equal((await fixture.send(['bob+shop@pool.test'])).outcome, 'kept')
     })
 
     test('a pool address and the pool as a whole have their limits, and removal gives room back', async () => {
-      for (let sent = 0; sent < 5; sent += 1) await scene.send(['any@pool.test'])
-      assert.deepEqual(await scene.send(['any@pool.test']), { outcome: 'full' })
+      for (let sent = 0; sent < 5; sent += 1) await fixture.send(['any@pool.test'])
+      assert.deepEqual(await fixture.send(['any@pool.test']), { outcome: 'full' })
       for (const name of ['a', 'b'])
-        await scene.send([`${name}@pool.test`], { raw: new Uint8Array(randomBytes(9_900)) })
+        await fixture.send([`${name}@pool.test`], { raw: new Uint8Array(randomBytes(9_900)) })
       const more = { raw: new Uint8Array(randomBytes(9_900)) }
-      assert.deepEqual(await scene.send(['c@pool.test'], more), { outcome: 'full' })
-      const [first = 0] = (await scene.store.listMessageIds(POOL)).slice(-1)
-      await scene.store.deleteMessage(POOL, first)
-      assert.equal((await scene.send(['any@pool.test'])).outcome, 'kept')
+      assert.deepEqual(await fixture.send(['c@pool.test'], more), { outcome: 'full' })
+      const [first = 0] = (await fixture.store.listMessageIds(POOL)).slice(-1)
+      await fixture.store.deleteMessage(POOL, first)
+      assert.equal((await fixture.send(['any@pool.test'])).outcome, 'kept')
     })
 
     test('postmaster and abuse are kept for the operator, at every domain of ours', async () => {
-      const both = await scene.send(['postmaster@box.test', 'abuse@pool.test'])
+      const both = await fixture.send(['postmaster@box.test', 'abuse@pool.test'])
       assert.ok(both.outcome === 'kept')
       assert.deepEqual(
         both.recipients.map(({ mailbox }) => mailbox),
         [OPERATOR, OPERATOR],
       )
-      assert.equal((await scene.store.listMessageIds(OPERATOR)).length, 2)
+      assert.equal((await fixture.store.listMessageIds(OPERATOR)).length, 2)
     })
   })
 
   describe('the sweep', () => {
     test('a session whose mail is swept is not extended, also when the clock has stepped back', async () => {
-      const { id } = await scene.session('ann@box.test')
-      await scene.sweepAll(at(HOUR + MINUTE))
-      assert.equal(await scene.store.extendSession(id, at(3 * HOUR), at(HOUR - 1)), undefined)
+      const { id } = await fixture.session('ann@box.test')
+      await fixture.sweepAll(at(HOUR + MINUTE))
+      assert.equal(await fixture.store.extendSession(id, at(3 * HOUR), at(HOUR - 1)), undefined)
     })
 
     test('takes the mail of ended sessions and leaves the living alone', async () => {
       const [over, live] = [
-        await scene.session('a@box.test'),
-        await scene.session('b@box.test', 3 * DAY),
+        await fixture.session('a@box.test'),
+        await fixture.session('b@box.test', 3 * DAY),
       ]
-      await scene.send(['a@box.test', 'b@box.test'])
-      await scene.send(['a@box.test'], { head: head('only a') })
+      await fixture.send(['a@box.test', 'b@box.test'])
+      await fixture.send(['a@box.test'], { head: head('only a') })
       const rawIds = await Promise.all(
-        (await scene.store.listMessageIds(over.id)).map(
-          async (id) => (await scene.store.findMessage(over.id, id))?.rawId ?? 0,
+        (await fixture.store.listMessageIds(over.id)).map(
+          async (id) => (await fixture.store.findMessage(over.id, id))?.rawId ?? 0,
         ),
       )
-      await scene.sweepAll(at(HOUR - 1))
-      assert.equal((await scene.store.listMessageIds(over.id)).length, 2)
-      await scene.sweepAll(at(HOUR + MINUTE))
-      assert.deepEqual(await scene.store.listMessageIds(over.id), [])
-      assert.equal((await scene.store.listMessageIds(live.id)).length, 1)
+      await fixture.sweepAll(at(HOUR - 1))
+      assert.equal((await fixture.store.listMessageIds(over.id)).length, 2)
+      await fixture.sweepAll(at(HOUR + MINUTE))
+      assert.deepEqual(await fixture.store.listMessageIds(over.id), [])
+      assert.equal((await fixture.store.listMessageIds(live.id)).length, 1)
       // The bytes may go later than the messages, when all of that day go.
-      await scene.sweepAll(at(2 * DAY))
-      assert.equal((await scene.store.listMessageIds(live.id)).length, 1)
-      const left = await Promise.all(rawIds.map((rawId) => scene.store.readRaw(rawId)))
+      await fixture.sweepAll(at(2 * DAY))
+      assert.equal((await fixture.store.listMessageIds(live.id)).length, 1)
+      const left = await Promise.all(rawIds.map((rawId) => fixture.store.readRaw(rawId)))
       assert.deepEqual(
         left.map((raw) => raw !== undefined),
         [false, true],
@@ -178,26 +184,26 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
     })
 
     test('loses nothing of a session that was extended beyond the day on which it was to end', async () => {
-      const ann = await scene.session('ann@box.test')
-      const bob = await scene.session('bob@box.test')
-      await scene.send(['ann@box.test', 'bob@box.test'], { head: head('for both') })
-      await scene.send(['ann@box.test'], { head: head('for one'), raw: new Uint8Array([7, 8]) })
-      const [, first = 0] = await scene.store.listMessageIds(ann.id)
-      assert.equal(await scene.store.noteCode({ mailbox: ann.id, id: first, code: '123' }), true)
-      const before = await scene.store.listMessages(ann.id, { sinceId: 0, limit: 9 })
+      const ann = await fixture.session('ann@box.test')
+      const bob = await fixture.session('bob@box.test')
+      await fixture.send(['ann@box.test', 'bob@box.test'], { head: head('for both') })
+      await fixture.send(['ann@box.test'], { head: head('for one'), raw: new Uint8Array([7, 8]) })
+      const [, first = 0] = await fixture.store.listMessageIds(ann.id)
+      assert.equal(await fixture.store.noteCode({ mailbox: ann.id, id: first, code: '123' }), true)
+      const before = await fixture.store.listMessages(ann.id, { sinceId: 0, limit: 9 })
       for (const [day, until] of [
         [0, 2],
         [1, 4],
         [3, 90],
         [89, 92],
       ] as const) {
-        assert.ok(await scene.store.extendSession(ann.id, at(until * DAY), at(day * DAY)))
-        await scene.sweepAll(at(until * DAY - HOUR))
-        assert.deepEqual(await scene.other.listMessages(ann.id, { sinceId: 0, limit: 9 }), before)
+        assert.ok(await fixture.store.extendSession(ann.id, at(until * DAY), at(day * DAY)))
+        await fixture.sweepAll(at(until * DAY - HOUR))
+        assert.deepEqual(await fixture.other.listMessages(ann.id, { sinceId: 0, limit: 9 }), before)
       }
-      assert.deepEqual(await scene.store.listMessageIds(bob.id), [])
-      const found = await Promise.all(before.map(({ id }) => scene.store.findMessage(ann.id, id)))
-      const raws = await Promise.all(found.map((one) => scene.other.readRaw(one?.rawId ?? 0)))
+      assert.deepEqual(await fixture.store.listMessageIds(bob.id), [])
+      const found = await Promise.all(before.map(({ id }) => fixture.store.findMessage(ann.id, id)))
+      const raws = await Promise.all(found.map((one) => fixture.other.readRaw(one?.rawId ?? 0)))
       assert.deepEqual(
         raws.map((raw) => [...(raw?.bytes ?? [])]),
         [
@@ -206,53 +212,53 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
         ],
       )
       const late = { head: head('late'), receivedAt: at(91 * DAY) }
-      assert.equal((await scene.send(['ann@box.test'], late)).outcome, 'kept')
-      assert.deepEqual(await scene.subjects(ann.id), ['late', 'for one', 'for both'])
-      await scene.sweepAll(at(94 * DAY))
-      assert.deepEqual(await scene.store.listMessageIds(ann.id), [])
-      const gone = await Promise.all(found.map((one) => scene.store.readRaw(one?.rawId ?? 0)))
+      assert.equal((await fixture.send(['ann@box.test'], late)).outcome, 'kept')
+      assert.deepEqual(await fixture.subjects(ann.id), ['late', 'for one', 'for both'])
+      await fixture.sweepAll(at(94 * DAY))
+      assert.deepEqual(await fixture.store.listMessageIds(ann.id), [])
+      const gone = await Promise.all(found.map((one) => fixture.store.readRaw(one?.rawId ?? 0)))
       assert.deepEqual(gone, [undefined, undefined])
     })
 
     test('a reader who has found a message reads it, though its session is extended meanwhile', async () => {
-      const { id } = await scene.session('ann@box.test')
-      await scene.send(['ann@box.test'])
-      const [messageId = 0] = await scene.store.listMessageIds(id)
-      const found = await scene.store.findMessage(id, messageId)
-      assert.ok(await scene.other.extendSession(id, at(5 * DAY), START))
-      assert.ok(await scene.store.readRaw(found?.rawId ?? 0))
-      assert.equal(await scene.store.deleteMessage(id, messageId), true)
-      assert.equal(await scene.store.readRaw(found?.rawId ?? 0), undefined)
+      const { id } = await fixture.session('ann@box.test')
+      await fixture.send(['ann@box.test'])
+      const [messageId = 0] = await fixture.store.listMessageIds(id)
+      const found = await fixture.store.findMessage(id, messageId)
+      assert.ok(await fixture.other.extendSession(id, at(5 * DAY), START))
+      assert.ok(await fixture.store.readRaw(found?.rawId ?? 0))
+      assert.equal(await fixture.store.deleteMessage(id, messageId), true)
+      assert.equal(await fixture.store.readRaw(found?.rawId ?? 0), undefined)
     })
 
     test('keeps a cooling session known until its cool-down is over', async () => {
-      const { tokenHash } = await scene.session('ann@box.test')
-      await scene.sweepAll(at(HOUR + COOLDOWN - 1))
-      assert.ok(await scene.store.findSession(tokenHash))
-      assert.ok(await scene.other.findSession(tokenHash), 'and is remembered elsewhere')
-      await scene.sweepAll(at(HOUR + COOLDOWN))
-      assert.equal(await scene.other.findSession(tokenHash), undefined)
+      const { tokenHash } = await fixture.session('ann@box.test')
+      await fixture.sweepAll(at(HOUR + COOLDOWN - 1))
+      assert.ok(await fixture.store.findSession(tokenHash))
+      assert.ok(await fixture.other.findSession(tokenHash), 'and is remembered elsewhere')
+      await fixture.sweepAll(at(HOUR + COOLDOWN))
+      assert.equal(await fixture.other.findSession(tokenHash), undefined)
     })
 
     test('takes pool mail after its time, and the operator’s after his', async () => {
-      await scene.send(['any@pool.test', 'abuse@pool.test'])
-      await scene.sweepAll(at(DAY - 1))
-      assert.equal((await scene.store.readShared(POOL)).count, 1)
-      await scene.sweepAll(at(DAY))
+      await fixture.send(['any@pool.test', 'abuse@pool.test'])
+      await fixture.sweepAll(at(DAY - 1))
+      assert.equal((await fixture.store.readShared(POOL)).count, 1)
+      await fixture.sweepAll(at(DAY))
       assert.deepEqual(
-        [(await scene.store.readShared(POOL)).bytes, await scene.store.listMessageIds(POOL)],
+        [(await fixture.store.readShared(POOL)).bytes, await fixture.store.listMessageIds(POOL)],
         [0, []],
       )
-      assert.equal((await scene.store.listMessageIds(OPERATOR)).length, 1)
-      await scene.sweepAll(at(30 * DAY))
-      assert.deepEqual(await scene.store.listMessageIds(OPERATOR), [])
+      assert.equal((await fixture.store.listMessageIds(OPERATOR)).length, 1)
+      await fixture.sweepAll(at(30 * DAY))
+      assert.deepEqual(await fixture.store.listMessageIds(OPERATOR), [])
     })
 
     test('says that there is more while there is', async () => {
-      for (let made = 0; made < 250; made += 1) await scene.session(`s${made}@box.test`)
-      const over = scene.due(at(HOUR + MINUTE))
-      assert.equal(await scene.store.sweep(over), true)
-      assert.equal(await scene.store.sweep(over), false)
+      for (let made = 0; made < 250; made += 1) await fixture.session(`s${made}@box.test`)
+      const over = fixture.due(at(HOUR + MINUTE))
+      assert.equal(await fixture.store.sweep(over), true)
+      assert.equal(await fixture.store.sweep(over), false)
     })
   })
 }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { senderNetwork } from '../../core/ip.ts'
 import { isShared, type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
-import { DAY, HOUR, type Scene, START } from './fixture.ts'
+import { DAY, type Fixture, HOUR, START } from './fixture.ts'
 
 const SENDERS = ['192.0.2.1', '::ffff:192.0.2.1', '2001:db8:5::1', '2001:db8:5:6::2', undefined]
 const ADDRESSES = [
@@ -68,52 +68,52 @@ interface Model {
 
 /** Runs the operations beside a plain list of messages, and compares rows, list and messages after each. */
 export async function runOperations(
-  scene: Scene,
+  fixture: Fixture,
   list: readonly Operation[],
   query: Query,
 ): Promise<void> {
-  await scene.session('s@box.test', 90 * DAY)
+  await fixture.session('s@box.test', 90 * DAY)
   const model: Model = { now: START.getTime(), kept: [] }
   for (const operation of list) {
-    await run(scene, model, operation)
+    await run(fixture, model, operation)
     await audit(query, model.kept)
   }
 }
 
-async function run(scene: Scene, model: Model, operation: Operation): Promise<void> {
+async function run(fixture: Fixture, model: Model, operation: Operation): Promise<void> {
   if (operation.kind === 'advance') model.now += operation.ms
-  else if (operation.kind === 'send') await send(scene, model, operation)
+  else if (operation.kind === 'send') await send(fixture, model, operation)
   else if (operation.kind === 'sweep') {
-    await scene.sweepAll(new Date(model.now))
+    await fixture.sweepAll(new Date(model.now))
     const isDue = (one: Kept) => one.receivedAt <= model.now - (LIFE.get(one.mailbox) ?? 0)
     model.kept = model.kept.filter((one) => !isDue(one))
   } else if (operation.kind === 'delete-several') {
     const { mailbox, which } = operation
     const there = model.kept.filter((one) => one.mailbox === mailbox)
     const drawn = which.flatMap((index) => there[index % there.length] ?? [])
-    const ids = await Promise.all(drawn.map((one) => findId(scene, one)))
+    const ids = await Promise.all(drawn.map((one) => findId(fixture, one)))
     // By id: two recipients of one mail are found under the same one.
     const gone = new Set(new Map(drawn.map((one, index) => [ids[index], one])).values())
-    const { messages } = await scene.other.deleteMessages(mailbox, [...ids, ...ids.slice(0, 1)])
+    const { messages } = await fixture.other.deleteMessages(mailbox, [...ids, ...ids.slice(0, 1)])
     assert.equal(messages, gone.size)
     model.kept = model.kept.filter((one) => !gone.has(one))
   } else {
     const one = model.kept[operation.which % model.kept.length]
     if (one) {
-      assert.equal(await scene.other.deleteMessage(one.mailbox, await findId(scene, one)), true)
+      assert.equal(await fixture.other.deleteMessage(one.mailbox, await findId(fixture, one)), true)
     }
     model.kept = model.kept.filter((other) => other !== one)
   }
 }
 
 async function send(
-  scene: Scene,
+  fixture: Fixture,
   { now, kept }: Model,
   { sender, to, size }: Extract<Operation, { kind: 'send' }>,
 ): Promise<void> {
   const network = sender === undefined ? undefined : senderNetwork(sender)
   const subject = randomBytes(9).toString('hex')
-  const result = await scene.send(to, {
+  const result = await fixture.send(to, {
     senderNetwork: network,
     head: { senderName: '', senderEmail: '', subject },
     raw: new Uint8Array(randomBytes(size)),
@@ -124,8 +124,8 @@ async function send(
   kept.push(...shared.map(({ mailbox }) => ({ mailbox, network, subject, receivedAt: now })))
 }
 
-async function findId(scene: Scene, { mailbox, subject }: Kept): Promise<number> {
-  const found = await scene.store.listMessages(mailbox, { sinceId: 0, limit: 500 })
+async function findId(fixture: Fixture, { mailbox, subject }: Kept): Promise<number> {
+  const found = await fixture.store.listMessages(mailbox, { sinceId: 0, limit: 500 })
   return found.find((message) => message.subject === subject)?.id ?? 0
 }
 

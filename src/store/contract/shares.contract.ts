@@ -5,7 +5,15 @@ import { afterEach, beforeEach, describe, test } from 'vitest'
 import { senderNetwork } from '../../core/ip.ts'
 import { place } from '../../core/recipient.ts'
 import { OPERATOR, POOL } from '../../core/session.ts'
-import { address, at, DAY, type OpenMailStore, openScene, type Scene, START } from './fixture.ts'
+import {
+  address,
+  at,
+  DAY,
+  type Fixture,
+  type OpenMailStore,
+  openFixture,
+  START,
+} from './fixture.ts'
 import { audit, operations, runOperations } from './shares-model.ts'
 
 /** A sender may hold 20,000 bytes of the pool, and of the operator's mailbox 5 messages and 10,000 bytes. */
@@ -27,16 +35,16 @@ const [ann, bob, eve] = ['203.0.113.5', '198.51.100.20', '2001:db8:1::5'].map(se
 /** How much of a shared mailbox one sender may hold, in every engine. Opened with SHARE_LIMITS. */
 export function sharesContract(open: () => Promise<OpenShareStore>): void {
   let opened: OpenShareStore
-  let scene: Scene
+  let fixture: Fixture
 
   beforeEach(async () => {
     opened = await open()
-    scene = await openScene(opened)
+    fixture = await openFixture(opened)
   })
-  afterEach(() => scene.close())
+  afterEach(() => fixture.close())
 
   const send = async (network: string | undefined, to: string[], raw: Uint8Array, ms = 0) =>
-    (await scene.send(to, { senderNetwork: network, raw, receivedAt: at(ms) })).outcome
+    (await fixture.send(to, { senderNetwork: network, raw, receivedAt: at(ms) })).outcome
   const random = (bytes: number) => new Uint8Array(randomBytes(bytes))
 
   /** Sends to new addresses until one is refused; the answer is how many were taken. */
@@ -53,7 +61,7 @@ export function sharesContract(open: () => Promise<OpenShareStore>): void {
 
   /** What RCPT says to a mail of this declared size. */
   async function atRcpt(network: string | undefined, to: string, size = 0) {
-    const facts = await scene.other.findRecipient(address(to), network)
+    const facts = await fixture.other.findRecipient(address(to), network)
     return place(address(to), facts, { limits: SHARE_LIMITS, now: START, size })
   }
 
@@ -74,7 +82,7 @@ export function sharesContract(open: () => Promise<OpenShareStore>): void {
 
     test('counts bytes as stored: what packs well takes little of it', async () => {
       assert.equal(await fill(ann, () => new Uint8Array(10_000)), 110)
-      assert.ok((await scene.store.readShared(POOL)).bytes < 110 * 100)
+      assert.ok((await fixture.store.readShared(POOL)).bytes < 110 * 100)
     })
 
     test('counts a mail for each of its recipients, all or none', async () => {
@@ -101,10 +109,10 @@ export function sharesContract(open: () => Promise<OpenShareStore>): void {
       await fill(ann, () => random(5_000))
       await fill(bob, () => random(5_000))
       assert.deepEqual(await atRcpt(bob, 'new@pool.test', 5_000), FULL)
-      const [newest = 0] = await scene.store.listMessageIds(POOL)
-      assert.equal(await scene.store.deleteMessage(POOL, newest), true)
+      const [newest = 0] = await fixture.store.listMessageIds(POOL)
+      assert.equal(await fixture.store.deleteMessage(POOL, newest), true)
       assert.deepEqual(await atRcpt(bob, 'new@pool.test', 5_000), { mailbox: POOL })
-      await scene.sweepAll(at(DAY))
+      await fixture.sweepAll(at(DAY))
       assert.deepEqual(await opened.query('select * from {mail}sender_share'), [])
       assert.equal(await send(ann, ['new@pool.test'], random(5_000), DAY), 'kept')
     })
@@ -144,24 +152,24 @@ export function sharesContract(open: () => Promise<OpenShareStore>): void {
     assert.equal(await send(bob, to, random(3_000)), 'kept')
     await audit(opened.query)
     for (const mailbox of [POOL, OPERATOR]) {
-      const ids = await scene.store.listMessageIds(mailbox)
-      await scene.store.deleteMessages(mailbox, ids.slice(-1))
+      const ids = await fixture.store.listMessageIds(mailbox)
+      await fixture.store.deleteMessages(mailbox, ids.slice(-1))
     }
     await audit(opened.query)
-    await scene.sweepAll(at(40 * DAY))
+    await fixture.sweepAll(at(40 * DAY))
     await audit(opened.query)
     for (const mailbox of [POOL, OPERATOR]) {
-      const { count, bytes } = await scene.other.readShared(mailbox)
+      const { count, bytes } = await fixture.other.readShared(mailbox)
       assert.deepEqual([count, bytes], [0, 0])
     }
   })
 
   test('mail of sessions counts towards no share', async () => {
-    const { id } = await scene.session('ann@box.test')
+    const { id } = await fixture.session('ann@box.test')
     for (let sent = 0; sent < 12; sent += 1) {
       assert.equal(await send(ann, ['ann@box.test'], random(8_000)), 'kept')
     }
-    assert.equal((await scene.store.listMessageIds(id)).length, 12)
+    assert.equal((await fixture.store.listMessageIds(id)).length, 12)
     assert.deepEqual(await opened.query('select * from {mail}sender_share'), [])
   })
 
@@ -169,7 +177,7 @@ export function sharesContract(open: () => Promise<OpenShareStore>): void {
     await fc.assert(
       fc.asyncProperty(fc.array(operations, { minLength: 5, maxLength: 25 }), async (list) => {
         const store = await open()
-        const ran = await openScene(store)
+        const ran = await openFixture(store)
         try {
           await runOperations(ran, list, store.query)
         } finally {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { gather } from './batch.ts'
+import { batch } from './batch.ts'
 
 /** Finds every key but those that begin with `no`, when it is told to. */
-function openScene() {
+function openFixture() {
   const sent: { keys: readonly string[]; answer(): void; fail(error: Error): void }[] = []
-  const find = gather<string, string>(
+  const find = batch<string, string>(
     (keys) =>
       new Promise((resolve, reject) => {
         const there = keys.filter((key) => !key.startsWith('no'))
@@ -17,7 +17,7 @@ function openScene() {
 }
 
 test('what is asked in one turn is one question, and each gets its own answer', async () => {
-  const { sent, find, turn } = openScene()
+  const { sent, find, turn } = openFixture()
   const answers = Promise.all(['one', 'none', 'two', 'one'].map(find))
   await turn()
   assert.deepEqual(
@@ -29,7 +29,7 @@ test('what is asked in one turn is one question, and each gets its own answer', 
 })
 
 test('a question goes out after it was asked, also when the same is under way', async () => {
-  const { sent, find, turn } = openScene()
+  const { sent, find, turn } = openFixture()
   const first = find('one')
   await turn()
   const second = find('one')
@@ -42,7 +42,7 @@ test('a question goes out after it was asked, also when the same is under way', 
 })
 
 test('two are under way at most, the rest waits and goes out together', async () => {
-  const { sent, find, turn } = openScene()
+  const { sent, find, turn } = openFixture()
   const answers: Promise<string | undefined>[] = []
   for (const key of ['one', 'two', 'three', 'four']) {
     answers.push(find(key))
@@ -59,7 +59,7 @@ test('two are under way at most, the rest waits and goes out together', async ()
 })
 
 test('a question has a hundred keys at most', async () => {
-  const { sent, find, turn } = openScene()
+  const { sent, find, turn } = openFixture()
   const answers = Array.from({ length: 150 }, (_, number) => find(`key ${number}`))
   await turn()
   assert.deepEqual(
@@ -71,7 +71,7 @@ test('a question has a hundred keys at most', async () => {
 })
 
 test('a failure is told to all who asked together, and the next are asked for anew', async () => {
-  const { sent, find, turn } = openScene()
+  const { sent, find, turn } = openFixture()
   const answers = Promise.allSettled([find('one'), find('two')])
   await turn()
   sent[0]?.fail(new Error('away'))

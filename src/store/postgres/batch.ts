@@ -12,7 +12,7 @@ interface Question<Key, Found> {
  * Looks things up together: what is asked for in one turn of the event loop, and while former questions are under way, goes
  * out as one statement. A question is sent after it was asked, so no answer is older than that.
  */
-export function gather<Key, Found>(
+export function batch<Key, Found>(
   find: (keys: readonly Key[]) => Promise<Map<Key, Found>>,
 ): (key: Key) => Promise<Found | undefined> {
   const asked: Question<Key, Found>[] = []

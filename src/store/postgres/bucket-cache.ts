@@ -4,7 +4,7 @@ const REMEMBERED = 20_000
  * Where mail was last seen to lie. A statement names its buckets, so they must be known before; it also says which they
  * are, and when those are others it is asked again. So what is remembered saves a question and decides nothing.
  */
-export function openPlaces() {
+export function openBucketCache() {
   const places = new Map<string, string>()
 
   function remember(whose: string, buckets: string): void {
@@ -34,4 +34,4 @@ export function openPlaces() {
   }
 }
 
-export type Places = ReturnType<typeof openPlaces>
+export type BucketCache = ReturnType<typeof openBucketCache>

@@ -13,7 +13,7 @@ interface Task<Value, Answer> {
  * Hands on what waits together: one transaction for all, and the next when it is done. So under load many share one commit,
  * and when idle nobody waits for anybody. Of a group that fails each is tried alone, so that a bad one fails alone.
  */
-export function groupCommit<Value extends { size: number }, Answer>(
+export function commitInGroups<Value extends { size: number }, Answer>(
   commit: (values: readonly Value[]) => Promise<Answer[]>,
 ): (value: Value) => Promise<Answer> {
   type One = Task<Value, Answer>

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
 import { openPostgres, type Postgres } from '../../../test/postgres.ts'
-import { openPool } from './connections.ts'
+import { openConnections } from './connections.ts'
 
 let postgres: Postgres
 let way: Awaited<ReturnType<typeof openWay>>
@@ -52,7 +52,7 @@ const PROGRAM = `
 
 describe('a server that hangs', () => {
   test('keeps nobody from closing, also while it is asked', async () => {
-    const pool = openPool({ url: way.url })
+    const pool = openConnections({ url: way.url })
     await pool.rows('select 1')
     way.halt()
     let isOver = false

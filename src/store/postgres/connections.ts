@@ -18,15 +18,15 @@ export interface Transaction extends Db {
   atLast(text: string, values: readonly unknown[]): void
 }
 
-export interface Pool extends Db {
+export interface Connections extends Db {
   /** Commits when the deed is done. What the deed asks first goes out together with BEGIN. */
-  transaction<T>(deed: (db: Transaction) => Promise<T>): Promise<T>
+  transaction<T>(operation: (db: Transaction) => Promise<T>): Promise<T>
   /** Why commits could be lost, as far as it is known; undefined if they cannot. */
   durabilityFault(): string | undefined
   close(): Promise<void>
 }
 
-export interface PoolOptions {
+export interface ConnectionOptions {
   /** `postgres://user:password@host:port/database`, see docs/scaling.md for what may follow. */
   url: string
   /** At most so many at once, of this thread. */
@@ -42,8 +42,17 @@ const CONNECT_MS = 5_000
 const CLOSE_MS = 2_000
 const INT8 = 20
 
+const NUMBERS = {
+  getTypeParser: ((oid: number, format: 'text') =>
+    oid === INT8 ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
+}
+
 /** A few connections, made when they are needed and made anew when they are lost. */
-export function openPool({ url, connections = 4, statementMs = STATEMENT_MS }: PoolOptions): Pool {
+export function openConnections({
+  url,
+  connections = 4,
+  statementMs = STATEMENT_MS,
+}: ConnectionOptions): Connections {
   const { connectionString, pooled } = readUrl(url)
   const session = {
     connectionString,
@@ -62,10 +71,7 @@ export function openPool({ url, connections = 4, statementMs = STATEMENT_MS }: P
     // A connection whose end nobody answers must not keep a thread that is done.
     allowExitOnIdle: true,
     pipeline: true,
-    types: {
-      getTypeParser: ((oid: number, format: 'text') =>
-        oid === INT8 ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
-    },
+    types: NUMBERS,
     ...(pooled ? {} : timeoutsOf(statementMs)),
   })
   // An idle connection that is lost is replaced by the next that is needed; one in use tells who uses it.
@@ -111,8 +117,10 @@ export function openPool({ url, connections = 4, statementMs = STATEMENT_MS }: P
     rows: (text, values) => withClient((client) => statements(client, !pooled).rows(text, values)),
     rowsOnce: (text, values) =>
       withClient((client) => statements(client, false).rows(text, values)),
-    transaction: (deed) =>
-      withClient((client) => transact(client, { begin, pooled, deed, refused: durability.failed })),
+    transaction: (operation) =>
+      withClient((client) =>
+        transact(client, { begin, pooled, operation, refused: durability.failed }),
+      ),
     durabilityFault: durability.fault,
     close: () => closeSoon(Promise.all([clients.end(), durability.idle()])),
   }
@@ -139,7 +147,7 @@ async function transact<T>(
   task: {
     begin: string
     pooled: boolean
-    deed: (db: Transaction) => Promise<T>
+    operation: (db: Transaction) => Promise<T>
     /** Called when the commit could have been lost, and was not made. */
     refused: () => Error
   },
@@ -154,7 +162,7 @@ async function transact<T>(
     },
   }
   try {
-    const [, result] = await Promise.all([client.query(task.begin), task.deed(transaction)])
+    const [, result] = await Promise.all([client.query(task.begin), task.operation(transaction)])
     const [done, commit] = await Promise.allSettled([last?.(), client.query(COMMIT_DURABLY)])
     if (done.status === 'rejected') throw done.reason
     if (commit.status === 'rejected') {

@@ -2,7 +2,7 @@ import type { Host } from '../../core/address.ts'
 import type { MailDomain } from '../../core/mail-domain.ts'
 import { type DomainRow, domainOf } from '../rows.ts'
 import type { DomainChange, NewDomain } from '../store.ts'
-import type { Db, Pool } from './connections.ts'
+import type { Connections, Db } from './connections.ts'
 
 const DOMAIN = 'id, name, active, removed, sessions, reader, ttl_seconds'
 
@@ -22,7 +22,7 @@ export function domainReads(db: Db) {
   }
 }
 
-export function domainWrites(pool: Pool) {
+export function domainWrites(pool: Connections) {
   const { findDomain } = domainReads(pool)
 
   return {

@@ -3,12 +3,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, test, vi } from '
 import { openPostgres, type Postgres } from '../../../test/postgres.ts'
 import { postgresMail } from '../../../test/postgres-stores.ts'
 import { StoreAway } from '../../core/problem.ts'
-import { newMail, openScene, type Scene } from '../contract/fixture.ts'
-import { openPool } from './connections.ts'
+import { type Fixture, newMail, openFixture } from '../contract/fixture.ts'
+import { openConnections } from './connections.ts'
 
 let postgres: Postgres
 let opened: Awaited<ReturnType<typeof postgresMail>>
-let scene: Scene
+let fixture: Fixture
 
 beforeAll(async () => {
   postgres = await openPostgres()
@@ -22,14 +22,14 @@ beforeEach(async () => {
       maxMailBytes: 10_000_000,
     },
   })
-  scene = await openScene(opened)
+  fixture = await openFixture(opened)
 })
 afterEach(async () => {
   vi.restoreAllMocks()
   await postgres.run('alter system reset all')
   await postgres.run('select pg_reload_conf()')
   await postgres.run(`alter database ${opened.database} reset all`)
-  await scene.close()
+  await fixture.close()
 })
 
 const isAway = (error: unknown) => error instanceof StoreAway
@@ -37,7 +37,7 @@ const isAway = (error: unknown) => error instanceof StoreAway
 /** Asks until the answer is as wanted; it is looked for again every half second. */
 async function untilObstacle(wanted: (reason: string | undefined) => boolean) {
   for (let tries = 0; tries < 500; tries += 1) {
-    const reason = (await scene.store.obstacle())?.reason
+    const reason = (await fixture.store.obstacle())?.reason
     if (wanted(reason)) return
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
@@ -50,7 +50,7 @@ describe('a commit with durability off', () => {
     ['behind PgBouncer', '&pgbouncer=true'],
   ]) {
     test(`${name} is refused and leaves nothing`, async () => {
-      const pool = openPool({ url: `${opened.url}${more}`, connections: 1 })
+      const pool = openConnections({ url: `${opened.url}${more}`, connections: 1 })
       const write = pool.transaction(async (db) => {
         await db.rowsOnce('set local synchronous_commit = off')
         db.atLast(`insert into mail.address_ledger values ($1)`, ['lost'])
@@ -70,38 +70,38 @@ describe('a commit with durability off', () => {
 describe('a setting changed while the service runs', () => {
   for (const setting of ['fsync', 'synchronous_commit']) {
     test(`${setting} by a reload: no mail is acknowledged until it is on again`, async () => {
-      await scene.session('ann@box.test')
-      const recipients = await scene.accepted(['ann@box.test'])
-      await scene.store.addMail(newMail(recipients))
+      await fixture.session('ann@box.test')
+      const recipients = await fixture.accepted(['ann@box.test'])
+      await fixture.store.addMail(newMail(recipients))
       await postgres.run(`alter system set ${setting} = off`)
       await postgres.run('select pg_reload_conf()')
       // The server tells its processes one after the other.
       await untilObstacle((reason) => reason?.includes(`${setting} is off`) ?? false)
-      await assert.rejects(scene.store.addMail(newMail(recipients)), isAway)
-      await assert.rejects(scene.other.addMail(newMail(recipients)), isAway)
+      await assert.rejects(fixture.store.addMail(newMail(recipients)), isAway)
+      await assert.rejects(fixture.other.addMail(newMail(recipients)), isAway)
       await postgres.run(`alter system reset ${setting}`)
       await postgres.run('select pg_reload_conf()')
       await untilObstacle((reason) => reason === undefined)
-      assert.equal((await scene.store.addMail(newMail(recipients))).outcome, 'kept')
+      assert.equal((await fixture.store.addMail(newMail(recipients))).outcome, 'kept')
     })
   }
 
   test('for new connections alone: the node is not ready, though an old connection is good', async () => {
     const { database } = opened
-    assert.equal(await scene.store.obstacle(), undefined)
+    assert.equal(await fixture.store.obstacle(), undefined)
     await postgres.run(`alter database ${database} set synchronous_commit = off`)
-    const asked = Array.from({ length: 3 }, () => scene.store.listDomains())
+    const asked = Array.from({ length: 3 }, () => fixture.store.listDomains())
     const statuses = (await Promise.allSettled(asked)).map(({ status }) => status)
     assert.ok(statuses.includes('fulfilled') && statuses.includes('rejected'), String(statuses))
     await untilObstacle((reason) => reason?.includes('synchronous_commit is off') ?? false)
-    assert.deepEqual((await scene.store.listDomains()).length, 2)
+    assert.deepEqual((await fixture.store.listDomains()).length, 2)
     await postgres.run(`alter database ${database} reset synchronous_commit`)
     await untilObstacle((reason) => reason === undefined)
   })
 
   test('for new connections alone is noticed though none is needed', async () => {
     const { database } = opened
-    assert.equal(await scene.store.obstacle(), undefined)
+    assert.equal(await fixture.store.obstacle(), undefined)
     await postgres.run(`alter database ${database} set synchronous_commit = off`)
     const start = performance.now()
     const later = Date.now() - 60_000
@@ -116,11 +116,11 @@ describe('a setting changed while the service runs', () => {
       `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}'`,
     )
     for (let round = 0; round < 3; round += 1) {
-      await assert.rejects(scene.store.listDomains(), isAway)
+      await assert.rejects(fixture.store.listDomains(), isAway)
     }
     await untilObstacle((reason) => reason?.includes('synchronous_commit is off') ?? false)
     await postgres.run(`alter database ${database} reset synchronous_commit`)
     await untilObstacle((reason) => reason === undefined)
-    assert.equal((await scene.store.listDomains()).length, 2)
+    assert.equal((await fixture.store.listDomains()).length, 2)
   })
 })

@@ -4,14 +4,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vite
 import { openPostgres, type Postgres } from '../../../test/postgres.ts'
 import { postgresMail } from '../../../test/postgres-stores.ts'
 import { until } from '../../../test/until.ts'
-import { at, DAY, HOUR, MINUTE, openScene, type Scene, START } from '../contract/fixture.ts'
+import { at, DAY, type Fixture, HOUR, MINUTE, openFixture, START } from '../contract/fixture.ts'
 import { dayOf, FAR } from './partition-days.ts'
 
 const TODAY = dayOf(START)
 
 let postgres: Postgres
 let opened: Awaited<ReturnType<typeof postgresMail>>
-let scene: Scene
+let fixture: Fixture
 
 beforeAll(async () => {
   postgres = await openPostgres()
@@ -19,9 +19,9 @@ beforeAll(async () => {
 afterAll(() => postgres.close())
 beforeEach(async () => {
   opened = await postgresMail(postgres)
-  scene = await openScene(opened)
+  fixture = await openFixture(opened)
 })
-afterEach(() => scene.close())
+afterEach(() => fixture.close())
 
 const run = async <Row>(sql: string) => (await postgres.run(sql, opened.database)) as Row[]
 /** Physical position of every row of mail: a row that was copied or updated has another one. */
@@ -39,20 +39,20 @@ const bucketsOf = async (table: string) => {
 
 describe('extending a session', () => {
   test('moves no mail when the life gets shorter', async () => {
-    const { id } = await scene.session('ann@box.test', 20 * DAY)
-    await scene.send(['ann@box.test'])
+    const { id } = await fixture.session('ann@box.test', 20 * DAY)
+    await fixture.send(['ann@box.test'])
     const before = await positions()
     for (const days of [10, 1, 20]) {
-      assert.ok(await scene.store.extendSession(id, at(days * DAY), START))
+      assert.ok(await fixture.store.extendSession(id, at(days * DAY), START))
     }
     assert.deepEqual(await positions(), before)
   })
 
   test('moves no mail when lives alternate, after the first of each', async () => {
-    const { id } = await scene.session('ann@box.test')
-    await scene.send(['ann@box.test'])
+    const { id } = await fixture.session('ann@box.test')
+    await fixture.send(['ann@box.test'])
     const extend = async (hours: number) => {
-      assert.ok(await scene.store.extendSession(id, at(hours * HOUR), START))
+      assert.ok(await fixture.store.extendSession(id, at(hours * HOUR), START))
     }
     await extend(30)
     await extend(100)
@@ -62,40 +62,40 @@ describe('extending a session', () => {
   })
 
   test('by a day each day copies the mail a few times in all, and loses none', async () => {
-    const { id } = await scene.session('ann@box.test', DAY)
-    await scene.send(['ann@box.test'])
+    const { id } = await fixture.session('ann@box.test', DAY)
+    await fixture.send(['ann@box.test'])
     let copies = 0
     let before = await positions()
     for (let day = 1; day <= 100; day += 1) {
-      assert.ok(await scene.store.extendSession(id, at((day + 1) * DAY), at(day * DAY - HOUR)))
-      if (day % 20 === 0) await scene.sweepAll(at(day * DAY))
+      assert.ok(await fixture.store.extendSession(id, at((day + 1) * DAY), at(day * DAY - HOUR)))
+      if (day % 20 === 0) await fixture.sweepAll(at(day * DAY))
       const now = await positions()
       if (JSON.stringify(now) !== JSON.stringify(before)) copies += 1
       before = now
     }
     assert.equal(copies, 6)
-    assert.deepEqual(await scene.subjects(id), ['hello'])
+    assert.deepEqual(await fixture.subjects(id), ['hello'])
     assert.deepEqual(await bucketsOf('raw_mail'), [FAR])
   })
 
   test('changes the bucket of an empty mailbox to that of its end, earlier or later', async () => {
-    const { id } = await scene.session('ann@box.test')
+    const { id } = await fixture.session('ann@box.test')
     for (const days of [5, 2, 3]) {
-      assert.ok(await scene.store.extendSession(id, at(days * DAY), START))
+      assert.ok(await fixture.store.extendSession(id, at(days * DAY), START))
       assert.deepEqual(await bucketsOf('session'), [TODAY + days])
     }
   })
 })
 
 test('mail that lies beyond the end of its session is deleted soon after that end', async () => {
-  const { id } = await scene.session('ann@box.test')
-  await scene.send(['ann@box.test'])
-  assert.ok(await scene.store.extendSession(id, at(20 * DAY), START))
-  assert.ok(await scene.store.extendSession(id, at(2 * HOUR), START))
-  await scene.send(['ann@box.test'])
+  const { id } = await fixture.session('ann@box.test')
+  await fixture.send(['ann@box.test'])
+  assert.ok(await fixture.store.extendSession(id, at(20 * DAY), START))
+  assert.ok(await fixture.store.extendSession(id, at(2 * HOUR), START))
+  await fixture.send(['ann@box.test'])
   assert.deepEqual(await bucketsOf('message'), await bucketsOf('session'))
-  assert.deepEqual(await scene.subjects(id), ['hello', 'hello'])
-  await scene.sweepAll(at(2 * HOUR + MINUTE))
+  assert.deepEqual(await fixture.subjects(id), ['hello', 'hello'])
+  await fixture.sweepAll(at(2 * HOUR + MINUTE))
   assert.deepEqual([await bucketsOf('message'), await bucketsOf('raw_mail')], [[], []])
 })
 
@@ -106,7 +106,7 @@ test('sessions with more mail than one step deletes are cleared in several steps
     maxMailBytes: 10_000_000,
   }
   const large = await postgresMail(postgres, { limits: roomy })
-  const second = await openScene(large)
+  const second = await openFixture(large)
   const raw = () => new Uint8Array(40 * 1024 * 1024)
   const names = ['ann@box.test', 'bob@box.test']
   for (const name of names) {
@@ -124,22 +124,22 @@ test('sessions with more mail than one step deletes are cleared in several steps
 })
 
 test('an extend and a sweep that release the same mails in two buckets do not deadlock', async () => {
-  const x = await scene.session('x@box.test', 12 * DAY)
-  const y = await scene.session('y@box.test', 5 * DAY)
-  const z = await scene.session('z@box.test', 5 * DAY)
-  await scene.send(['y@box.test', 'z@box.test'])
-  await scene.send(['x@box.test', 'z@box.test'])
-  await scene.store.endSession(x.id, at(1))
-  await scene.store.endSession(y.id, at(2))
+  const x = await fixture.session('x@box.test', 12 * DAY)
+  const y = await fixture.session('y@box.test', 5 * DAY)
+  const z = await fixture.session('z@box.test', 5 * DAY)
+  await fixture.send(['y@box.test', 'z@box.test'])
+  await fixture.send(['x@box.test', 'z@box.test'])
+  await fixture.store.endSession(x.id, at(1))
+  await fixture.store.endSession(y.id, at(2))
   const blocker = new Client({ connectionString: opened.url })
   await blocker.connect()
   await blocker.query('begin')
   await blocker.query(`select 1 from mail.raw_mail where bucket = ${TODAY + 5}
     order by serial limit 1 for update`)
   // The extend is the first to get the row: with locks in another order the sweep would then hold the next one it needs.
-  const extending = scene.store.extendSession(z.id, at(6 * DAY), at(2))
+  const extending = fixture.store.extendSession(z.id, at(6 * DAY), at(2))
   await lockWaits(1)
-  const sweeping = scene.other.sweep(scene.due(at(MINUTE + 2)))
+  const sweeping = fixture.other.sweep(fixture.due(at(MINUTE + 2)))
   await lockWaits(2)
   await blocker.query('commit')
   await blocker.end()

@@ -2,15 +2,15 @@ import type { Address } from '../../core/address.ts'
 import type { FolderState } from '../../core/gmail.ts'
 import type { FetchedRecipient, Recipient } from '../../core/recipient.ts'
 import { isLive, type MailboxId } from '../../core/session.ts'
-import { decideFetched, rememberFrom } from '../resolve-fetched.ts'
+import { rememberFrom, resolveFetched } from '../resolve-fetched.ts'
 import type { FetchedMail, KeptFetched } from '../store.ts'
 import { accountReads, LIVE_ALIAS } from './accounts.ts'
-import { type Boxes, lockBoxes } from './mailbox-locks.ts'
+import type { Connections, Db } from './connections.ts'
 import { defer, deferredWrites } from './deferred.ts'
-import { delivery, type IntakeNeeds } from './intake.ts'
+import { delivery, type IntakeDeps } from './intake.ts'
+import { type LockedMailboxes, lockMailboxes } from './mailbox-locks.ts'
+import { withPartitions } from './partitions.ts'
 import { pack } from './raw.ts'
-import { intoBuckets } from './partitions.ts'
-import type { Db, Pool } from './connections.ts'
 
 export function fetchReads(db: Db) {
   return {
@@ -35,23 +35,23 @@ export function fetchReads(db: Db) {
   }
 }
 
-export function fetchWrites(pool: Pool, needs: IntakeNeeds) {
+export function fetchWrites(pool: Connections, deps: IntakeDeps) {
   async function addFetched(mail: FetchedMail): Promise<KeptFetched> {
     const packed = { size: mail.raw.length, zstd: await pack(mail.raw) }
-    const [serial = 0] = await needs.serials(1)
-    return await intoBuckets(pool, async (db, used) => {
+    const [serial = 0] = await deps.serials(1)
+    return await withPartitions(pool, async (db, used) => {
       // First of all: of two who fetch the same mail, the second waits here and then finds it known.
       await putFolder(db, mail.accountId, mail.folder, mail.state)
       const known = await findKnown(db, mail)
       const fresh = mail.recipients.filter(({ identity }) => !known.has(identity))
-      const boxes = await lockBoxes(db, fresh)
+      const boxes = await lockMailboxes(db, fresh)
       const sized = { recipients: fresh, receivedAt: mail.receivedAt, size: packed.size }
-      const { taken, full } = decideFetched(sized, needs.limits, (one) => find(mail, one, boxes))
+      const { taken, full } = resolveFetched(sized, deps.limits, (one) => find(mail, one, boxes))
       await defer(db, mail, { full, size: packed.size })
       if (fresh.length === 0 && mail.recipients.length > 0) return { outcome: 'known' }
       if (taken.length === 0) return { outcome: full.length > 0 ? 'full' : 'nobody' }
       await noteSeen(db, mail, taken)
-      const { keep, write } = delivery({ boxes, used, ...needs })
+      const { keep, write } = delivery({ boxes, used, ...deps })
       keep({ ...mail, ...packed, serial }, taken)
       write(db)
       return { outcome: 'kept', recipients: taken, deferred: full.length > 0 }
@@ -76,7 +76,11 @@ async function putFolder(db: Db, accountId: number, folder: string, state: Folde
   )
 }
 
-function find({ accountId, now }: FetchedMail, { address, mailbox }: Recipient, boxes: Boxes) {
+function find(
+  { accountId, now }: FetchedMail,
+  { address, mailbox }: Recipient,
+  boxes: LockedMailboxes,
+) {
   const box = boxes.sessions.get(mailbox)
   const isTheirs = box?.owned && box.address === address && box.accountId === accountId
   return isTheirs && isLive(box, now) ? box : undefined

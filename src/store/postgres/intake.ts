@@ -1,22 +1,34 @@
 import type { Address } from '../../core/address.ts'
-import { plus, type ReceiveLimits, type Recipient, type RecipientFacts } from '../../core/recipient.ts'
-import { isShared, OPERATOR, POOL, type MailboxId } from '../../core/session.ts'
-import { decide, type FoundRecipient, NOWHERE } from '../resolve-recipients.ts'
+import {
+  plus,
+  type ReceiveLimits,
+  type Recipient,
+  type RecipientFacts,
+} from '../../core/recipient.ts'
+import { isShared, type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
+import { type FoundRecipient, NOWHERE, resolveRecipients } from '../resolve-recipients.ts'
 import type { Kept, KeptRecipient, NewMail } from '../store.ts'
-import { type Boxes, heldShare, type Keeping, lockBoxes, readHeldShares, takeIn } from './mailbox-locks.ts'
 import type { Db, Transaction } from './connections.ts'
+import {
+  heldShare,
+  type LockedMailboxes,
+  lockMailboxes,
+  type Retention,
+  readHeldShares,
+  takeIn,
+} from './mailbox-locks.ts'
 import { sharedFacts } from './recipients.ts'
 
-export interface IntakeNeeds {
+export interface IntakeDeps {
   limits: ReceiveLimits
-  keeping: Keeping
+  keeping: Retention
   random: () => number
   serials: (count: number) => Promise<number[]>
 }
 
 export type Waiting = Omit<PackedMail, 'serial'>
 
-interface Keep extends Omit<IntakeNeeds, 'serials'> {
+interface Keep extends Omit<IntakeDeps, 'serials'> {
   used: Set<number>
   /** One for each mail. */
   serials: readonly number[]
@@ -26,20 +38,20 @@ interface Keep extends Omit<IntakeNeeds, 'serials'> {
 export async function keepAll(
   db: Transaction,
   mails: readonly Waiting[],
-  { serials, ...needs }: Keep,
+  { serials, ...deps }: Keep,
 ): Promise<Kept[]> {
   const recipients = mails.flatMap((mail) => mail.recipients)
-  const boxes = await lockBoxes(db, recipients)
+  const boxes = await lockMailboxes(db, recipients)
   const [addresses] = await Promise.all([
     lookUp(db, recipients, boxes),
     readHeldShares(db, boxes, sharedSenders(mails)),
   ])
   const known = { boxes, addresses }
-  const { keep, write } = delivery({ boxes, ...needs })
+  const { keep, write } = delivery({ boxes, ...deps })
 
   const outcomes = mails.map((mail, at): Kept => {
     const sized = { ...mail, stored: mail.zstd.length }
-    const taken = decide(sized, needs.limits, (recipient) =>
+    const taken = resolveRecipients(sized, deps.limits, (recipient) =>
       factsOf(recipient, known, mail.senderNetwork),
     )
     if (taken === 'full') return { outcome: 'full' }
@@ -55,7 +67,7 @@ export async function keepAll(
 
 /** What is known inside the commit: locked mailboxes, and of addresses in a shared one what decides about them. */
 interface Known {
-  boxes: Boxes
+  boxes: LockedMailboxes
   addresses: Map<Address, RecipientFacts>
 }
 
@@ -71,7 +83,7 @@ function sharedSenders(mails: readonly Waiting[]): string[] {
 async function lookUp(
   db: Db,
   recipients: readonly Recipient[],
-  { shared }: Boxes,
+  { shared }: LockedMailboxes,
 ): Promise<Known['addresses']> {
   const inShared = recipients.filter(({ mailbox }) => isShared(mailbox))
   const addresses = [...new Set(inShared.map(({ address }) => address))]
@@ -103,18 +115,18 @@ function factsOf(
 }
 
 /** A mail whose bytes are packed already, with the number it will have. */
-export type PackedMail = Omit<NewMail, 'raw'> & { size: number; zstd: Uint8Array; serial: number }
+type PackedMail = Omit<NewMail, 'raw'> & { size: number; zstd: Uint8Array; serial: number }
 
-interface DeliveryNeeds {
-  boxes: Boxes
+interface DeliveryDeps {
+  boxes: LockedMailboxes
   /** Buckets that mail was put in. */
   used: Set<number>
-  keeping: Keeping
+  keeping: Retention
   random: () => number
 }
 
 /** All that a commit will keep, gathered in the order in which it was decided on, and then written by one statement. */
-export function delivery({ boxes, used, keeping, random }: DeliveryNeeds) {
+export function delivery({ boxes, used, keeping, random }: DeliveryDeps) {
   const mails: (PackedMail & { start: number; copies: Map<number, number> })[] = []
   const messages: MessageValues[] = []
   let bytes = 0

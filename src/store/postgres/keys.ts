@@ -1,7 +1,7 @@
 import type { ApiKey } from '../../core/key.ts'
 import { type KeyRow, keyOf } from '../rows.ts'
 import type { KeyRoll, KeyRollResult, NewKey, UsageDay } from '../shop-store.ts'
-import type { Db, Pool } from './connections.ts'
+import type { Connections, Db } from './connections.ts'
 
 export const KEY = `id, prefix, plan, label, state, max_requests, max_per_day, used, day, used_today,
   period, created_at, expires_at`
@@ -35,7 +35,7 @@ export function keyReads(db: Db) {
   }
 }
 
-export function keyWrites(pool: Pool) {
+export function keyWrites(pool: Connections) {
   return {
     async addKey(key: NewKey): Promise<void> {
       const { id, prefix, plan, label, maxRequests, maxPerDay = null, createdAt, expiresAt } = key

@@ -2,27 +2,27 @@ import { Problem } from '../../core/problem.ts'
 import type { ReceiveLimits } from '../../core/recipient.ts'
 import type { MailStore, Obstacle } from '../store.ts'
 import { accountReads, accountWrites } from './accounts.ts'
-import type { Keeping } from './mailbox-locks.ts'
-import { AHEAD_DAYS } from './partition-days.ts'
+import { openBucketCache } from './bucket-cache.ts'
+import type { Connections } from './connections.ts'
 import { deferredReads } from './deferred.ts'
 import { domainReads, domainWrites } from './domains.ts'
 import { DURABILITY, type DurabilityRow, durabilityFault, NotDurable } from './durability.ts'
 import { fetchReads, fetchWrites } from './fetched.ts'
 import { leaseWrites, NOW } from './lease.ts'
 import { mailReads, mailWrites } from './mail.ts'
+import type { Retention } from './mailbox-locks.ts'
 import { messageReads, messageWrites } from './messages.ts'
 import { operatorReads } from './operator.ts'
-import { openPlaces } from './bucket-cache.ts'
-import type { Pool } from './connections.ts'
+import { AHEAD_DAYS } from './partition-days.ts'
 import { readerReads } from './readers.ts'
-import { openReadyPool, type ReadyPoolOptions } from './server.ts'
 import { recipientReads } from './recipients.ts'
 import { serialNumbers } from './serials.ts'
+import { openReadyPool, type ReadyPoolOptions } from './server.ts'
 import { sessionReads, sessionWrites } from './sessions.ts'
 import { sharedReads } from './shared.ts'
 import { sweepWrites } from './sweep.ts'
 
-export interface PostgresMailOptions extends ReadyPoolOptions, Keeping {
+export interface PostgresMailOptions extends ReadyPoolOptions, Retention {
   limits: ReceiveLimits
   random?: () => number
   /** For how many days to come partitions are kept ready. */
@@ -34,11 +34,11 @@ export async function openPostgresMail(options: PostgresMailOptions): Promise<Ma
   return mailStore(await openReadyPool(options, 'mail'), options)
 }
 
-function mailStore(pool: Pool, options: PostgresMailOptions): MailStore {
+function mailStore(pool: Connections, options: PostgresMailOptions): MailStore {
   const { limits, poolMs, operatorMs, random = Math.random, aheadDays = AHEAD_DAYS } = options
-  const places = openPlaces()
+  const places = openBucketCache()
   const keeping = { poolMs, operatorMs }
-  const needs = { limits, keeping, random, serials: serialNumbers(pool) }
+  const deps = { limits, keeping, random, serials: serialNumbers(pool) }
 
   return {
     ...domainReads(pool),
@@ -46,7 +46,7 @@ function mailStore(pool: Pool, options: PostgresMailOptions): MailStore {
     ...accountReads(pool),
     ...accountWrites(pool),
     ...fetchReads(pool),
-    ...fetchWrites(pool, needs),
+    ...fetchWrites(pool, deps),
     ...deferredReads(pool, limits),
     ...sessionReads(pool, places),
     ...sessionWrites(pool, random),
@@ -56,11 +56,11 @@ function mailStore(pool: Pool, options: PostgresMailOptions): MailStore {
     ...messageWrites(pool),
     ...readerReads(pool, places),
     ...mailReads(pool),
-    ...mailWrites(pool, needs),
+    ...mailWrites(pool, deps),
     ...operatorReads(pool),
     ...leaseWrites(pool),
     ...sweepWrites(pool, aheadDays),
-    obstacle: askedSeldom(() => obstacle(pool)),
+    obstacle: throttled(() => obstacle(pool)),
     close: () => pool.close(),
   }
 }
@@ -70,7 +70,7 @@ function mailStore(pool: Pool, options: PostgresMailOptions): MailStore {
 const WRONG_CLOCK_MS = 30_000
 
 /** What stands in the way; how much disk the server has left it does not tell. */
-async function obstacle(pool: Pool): Promise<Obstacle | undefined> {
+async function obstacle(pool: Connections): Promise<Obstacle | undefined> {
   try {
     const before = Date.now()
     const [row] = await pool.rows<{ replica: boolean; there: number } & DurabilityRow>(
@@ -95,7 +95,7 @@ async function obstacle(pool: Pool): Promise<Obstacle | undefined> {
 // Asked at each mail.
 const LOOK_MS = 500
 
-function askedSeldom<T>(ask: () => Promise<T>): () => Promise<T> {
+function throttled<T>(ask: () => Promise<T>): () => Promise<T> {
   let answer: { value: Promise<T>; until: number } | undefined
   return () => {
     const now = performance.now()

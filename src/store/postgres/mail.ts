@@ -1,12 +1,12 @@
 import type { Mail, RawMail, SenderChecks } from '../../core/message.ts'
 import { checksOf, parsedOf, type RawRow, rawMailOf } from '../rows.ts'
 import type { Kept, NewMail } from '../store.ts'
+import { commitInGroups } from './commit-groups.ts'
+import type { Connections, Db } from './connections.ts'
+import { type IntakeDeps, keepAll, type Waiting } from './intake.ts'
 import { splitRawId } from './partition-days.ts'
-import { groupCommit } from './commit-groups.ts'
-import { type IntakeNeeds, keepAll, type Waiting } from './intake.ts'
+import { withPartitions } from './partitions.ts'
 import { pack } from './raw.ts'
-import { intoBuckets } from './partitions.ts'
-import type { Db, Pool } from './connections.ts'
 
 export function mailReads(db: Db) {
   /** What of a raw mail is asked for. Its session may just have been extended: then the same lies in another bucket. */
@@ -36,7 +36,7 @@ export function mailReads(db: Db) {
   }
 }
 
-export function mailWrites(pool: Pool, needs: IntakeNeeds) {
+export function mailWrites(pool: Connections, deps: IntakeDeps) {
   async function change(rawId: number, column: string, value: unknown): Promise<void> {
     const { bucket, serial } = splitRawId(rawId)
     await pool.rows(
@@ -45,9 +45,9 @@ export function mailWrites(pool: Pool, needs: IntakeNeeds) {
     )
   }
 
-  const keepTogether = groupCommit(async (mails: readonly Waiting[]) => {
-    const serials = await needs.serials(mails.length)
-    return await intoBuckets(pool, (db, used) => keepAll(db, mails, { ...needs, used, serials }))
+  const keepTogether = commitInGroups(async (mails: readonly Waiting[]) => {
+    const serials = await deps.serials(mails.length)
+    return await withPartitions(pool, (db, used) => keepAll(db, mails, { ...deps, used, serials }))
   })
 
   return {

@@ -4,8 +4,8 @@ import { type Level, plus, type Recipient } from '../../core/recipient.ts'
 import { isShared, type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
 import { NOTHING } from '../resolve-recipients.ts'
 import { type DomainRow, domainOf } from '../rows.ts'
-import { bucketOf } from './partition-days.ts'
 import type { Db } from './connections.ts'
+import { bucketOf } from './partition-days.ts'
 import { lockShared, readShares, type SharedRow } from './shared.ts'
 
 /** A session that nobody else can change until the commit, and what this commit has added to it. */
@@ -36,7 +36,7 @@ interface HeldShare {
   added: Level
 }
 
-export interface Boxes {
+export interface LockedMailboxes {
   sessions: Map<MailboxId, SessionBox>
   shared: Map<MailboxId, SharedBox>
   shares: Map<string, HeldShare>
@@ -61,7 +61,10 @@ interface BoxRow {
  * Locks all mailboxes that a commit may add to: sessions in the order of their ids, then the shared ones. The pool also when
  * a session was made with a key: it draws the ids of all that a key may see, so that they rise in the order of commit.
  */
-export async function lockBoxes(db: Db, recipients: readonly Recipient[]): Promise<Boxes> {
+export async function lockMailboxes(
+  db: Db,
+  recipients: readonly Recipient[],
+): Promise<LockedMailboxes> {
   const wanted = [...new Set(recipients.map(({ mailbox }) => mailbox))]
   const ids = wanted.filter((mailbox) => !isShared(mailbox))
   const rows = ids.length === 0 ? [] : await lockSessions(db, ids)
@@ -80,7 +83,7 @@ export async function lockBoxes(db: Db, recipients: readonly Recipient[]): Promi
 /** Reads what these senders hold of the shared mailboxes, which are locked. Session mail has none, and asks nothing. */
 export async function readHeldShares(
   db: Db,
-  { shared, shares }: Boxes,
+  { shared, shares }: LockedMailboxes,
   networks: readonly string[],
 ): Promise<void> {
   if (networks.length === 0) return
@@ -94,7 +97,7 @@ export async function readHeldShares(
   }
 }
 
-export function heldShare({ shares }: Boxes, mailbox: MailboxId, network: string): Level {
+export function heldShare({ shares }: LockedMailboxes, mailbox: MailboxId, network: string): Level {
   return shares.get(`${mailbox} ${network}`)?.held ?? NOTHING
 }
 
@@ -128,14 +131,14 @@ function boxOf(row: BoxRow & DomainRow): SessionBox {
 }
 
 /** How long mail is kept in the two shared boxes. */
-export interface Keeping {
+export interface Retention {
   poolMs: number
   operatorMs: number
 }
 
 /** Counts a mail to its mailbox and draws its id there. */
 export function takeIn(
-  boxes: Boxes,
+  boxes: LockedMailboxes,
   mail: {
     mailbox: MailboxId
     size: number
@@ -144,7 +147,7 @@ export function takeIn(
     receivedAt: Date
     random: number
   },
-  keeping: Keeping,
+  keeping: Retention,
 ): { id: number; bucket: number; keyId: string | undefined } {
   const { step, least } = idRule(mail.receivedAt, mail.random)
   const pool = boxes.shared.get(POOL)

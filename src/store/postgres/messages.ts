@@ -1,11 +1,11 @@
 import type { Message, MessageSummary } from '../../core/message.ts'
 import { isShared, type MailboxId } from '../../core/session.ts'
-import { type MessageRow, messageOf, summaryOf } from '../rows.ts'
 import type { Volume } from '../operator-store.ts'
+import { type MessageRow, messageOf, summaryOf } from '../rows.ts'
 import type { NotedCode, Page } from '../store.ts'
+import type { BucketCache } from './bucket-cache.ts'
+import type { Connections, Db } from './connections.ts'
 import { listOf, rawIdOf } from './partition-days.ts'
-import type { Places } from './bucket-cache.ts'
-import type { Db, Pool } from './connections.ts'
 import { releaseRaw } from './raw.ts'
 import { removeFromShared, STILL_THERE } from './shared.ts'
 
@@ -18,7 +18,7 @@ export const MESSAGE = `message.mailbox, message.bucket, message.id, message.ser
 /** A row that tells where the mail lies, also when there is none. */
 export type Placed<Row> = { at: string } & (Row | { id: null })
 
-export function messageReads(db: Db, places: Places) {
+export function messageReads(db: Db, places: BucketCache) {
   /** Of a mailbox's messages those that meet a condition on $2, the newest first. */
   async function find<Row>(
     mailbox: MailboxId,
@@ -66,7 +66,7 @@ export function present<Row>(placed: Placed<Row>[]): Row[] {
   return placed.filter((row): row is { at: string } & Row => 'id' in row && row.id !== null)
 }
 
-export function messageWrites(pool: Pool) {
+export function messageWrites(pool: Connections) {
   return {
     noteCode: ({ mailbox, id, code }: NotedCode): Promise<boolean> =>
       pool.transaction(async (db) => {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { type Kind, NewerSchema, OlderSchema } from '../schema.ts'
-import { type Db, openPool, type Pool } from './connections.ts'
+import { type Connections, type Db, openConnections } from './connections.ts'
 
 // A step may rewrite all messages of the pool, and other nodes wait for it.
 const STEP_MS = 3_600_000
@@ -12,7 +12,7 @@ interface MigrateOptions {
 
 /** Brings a schema to the newest version, one transaction per step; refuses one that is newer than this program. */
 export async function migrate(
-  pool: Pool,
+  pool: Connections,
   kind: Kind,
   url: string,
   { upgrade = true }: MigrateOptions = {},
@@ -27,7 +27,7 @@ export async function migrate(
       `${kind} in PostgreSQL has schema ${at}, this program needs ${known}. Stop all nodes of the older version and start the new one first: \`mayfly serve\` migrates the database.`,
     )
   }
-  const patient = openPool({ url, connections: 1, statementMs: STEP_MS })
+  const patient = openConnections({ url, connections: 1, statementMs: STEP_MS })
   try {
     while (await patient.transaction((db) => takeStep(db, kind, steps)));
   } finally {

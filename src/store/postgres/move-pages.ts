@@ -1,6 +1,6 @@
 import type { Row } from '../../core/row-sum.ts'
-import type { Column } from './move-columns.ts'
 import type { Db } from './connections.ts'
+import type { Column } from './move-columns.ts'
 
 const MOST_ROWS = 500
 // Bytes are hashed by the server, and a statement has its time.

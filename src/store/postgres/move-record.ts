@@ -1,8 +1,8 @@
 import { type MovePlace, MoveRefused, type MoveSource } from '../moving.ts'
-import type { Keeping } from './mailbox-locks.ts'
+import type { Db } from './connections.ts'
+import type { Retention } from './mailbox-locks.ts'
 import { SCHEMA_LOCK, takeTurn } from './migrate.ts'
 import type { MovePlan } from './move-shapes.ts'
-import type { Db } from './connections.ts'
 
 /** How far a move into this database has come; undefined before its first batch. */
 export interface MoveRecord extends MovePlan {
@@ -34,7 +34,7 @@ const MADE = `create table if not exists mail.move (
 export async function openRecord(
   db: Db,
   source: MoveSource,
-  { now, ...keeping }: Keeping & { now: Date },
+  { now, ...keeping }: Retention & { now: Date },
 ): Promise<MoveRecord> {
   await takeTurn(db, SCHEMA_LOCK)
   await db.rowsOnce(MADE)

@@ -1,10 +1,10 @@
 import type { Row, Value } from '../../core/row-sum.ts'
 import { OPERATOR, POOL } from '../../core/session.ts'
-import type { Keeping } from './mailbox-locks.ts'
+import type { Retention } from './mailbox-locks.ts'
 import { bucketOf, dayOf } from './partition-days.ts'
 
 /** What decides where mail lies, for the whole of a move, also when it goes on on another day. */
-export interface MovePlan extends Keeping {
+export interface MovePlan extends Retention {
   beganAt: Date
 }
 

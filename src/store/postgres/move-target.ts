@@ -1,26 +1,26 @@
 import { asError, StoreAway } from '../../core/problem.ts'
 import type { Row } from '../../core/row-sum.ts'
 import { type MoveBatch, type MovePlace, MoveRefused, type MoveTarget } from '../moving.ts'
-import type { Keeping } from './mailbox-locks.ts'
+import { type Connections, openConnections, type Transaction } from './connections.ts'
 import { isAway } from './errors.ts'
+import type { Retention } from './mailbox-locks.ts'
 import { migrate } from './migrate.ts'
 import { type Column, insertOf, readColumns } from './move-columns.ts'
 import { pages } from './move-pages.ts'
 import { advance, type MoveRecord, openRecord } from './move-record.ts'
 import { shaped } from './move-shapes.ts'
-import { intoBuckets } from './partitions.ts'
-import { openPool, type Pool, type Transaction } from './connections.ts'
+import { withPartitions } from './partitions.ts'
 import { BLOCK } from './serials.ts'
 import { checkServer } from './server.ts'
 
-interface MoveTargetOptions extends Keeping {
+interface MoveTargetOptions extends Retention {
   url: string
   now: Date
 }
 
 /** A database that is to hold all that another engine keeps, and nothing else. */
 export async function openMoveTarget({ url, ...options }: MoveTargetOptions): Promise<MoveTarget> {
-  const pool = openPool({ url, connections: 2 })
+  const pool = openConnections({ url, connections: 2 })
   try {
     await checkServer(pool)
     await migrate(pool, 'mail', url)
@@ -32,7 +32,7 @@ export async function openMoveTarget({ url, ...options }: MoveTargetOptions): Pr
   return targetOf(pool, options)
 }
 
-function targetOf(pool: Pool, options: Omit<MoveTargetOptions, 'url'>): MoveTarget {
+function targetOf(pool: Connections, options: Omit<MoveTargetOptions, 'url'>): MoveTarget {
   let record: MoveRecord | undefined
   const columns = new Map<string, Column[]>()
 
@@ -54,7 +54,7 @@ function targetOf(pool: Pool, options: Omit<MoveTargetOptions, 'url'>): MoveTarg
     async put(table: string, batch: MoveBatch, place: MovePlace) {
       const former = begun()
       const rows = shaped(table, batch.rows, former)
-      await intoBuckets(pool, async (db, used) => {
+      await withPartitions(pool, async (db, used) => {
         await advance(db, former.place, place)
         if (LIES_IN_BUCKETS.includes(table)) for (const row of rows) used.add(Number(row['bucket']))
         if (table === 'mail.message') await noteBuckets(db, rows)

@@ -2,9 +2,9 @@ import type { Address } from '../../core/address.ts'
 import type { MailboxId, Session } from '../../core/session.ts'
 import type { MailScan, ScannedPage, SessionQuery } from '../operator-store.ts'
 import { type SessionRow, sessionOf } from '../rows.ts'
+import type { Db } from './connections.ts'
 import { FAR } from './partition-days.ts'
 import { listBuckets } from './partitions.ts'
-import type { Db } from './connections.ts'
 import { SESSION } from './sessions.ts'
 
 interface ScannedRow {

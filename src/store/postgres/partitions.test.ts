@@ -7,11 +7,11 @@ import { type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
 import {
   at,
   DAY,
+  type Fixture,
   HOUR,
   MINUTE,
   newSession,
-  openScene,
-  type Scene,
+  openFixture,
   START,
 } from '../contract/fixture.ts'
 import { dayOf, FAR, rawIdOf, splitRawId } from './partition-days.ts'
@@ -20,7 +20,7 @@ const TODAY = dayOf(START)
 
 let postgres: Postgres
 let opened: Awaited<ReturnType<typeof postgresMail>>
-let scene: Scene
+let fixture: Fixture
 
 beforeAll(async () => {
   postgres = await openPostgres()
@@ -28,9 +28,9 @@ beforeAll(async () => {
 afterAll(() => postgres.close())
 beforeEach(async () => {
   opened = await postgresMail(postgres)
-  scene = await openScene(opened)
+  fixture = await openFixture(opened)
 })
-afterEach(() => scene.close())
+afterEach(() => fixture.close())
 
 const run = async <Row>(sql: string) => (await postgres.run(sql, opened.database)) as Row[]
 const count = async (sql: string) => {
@@ -48,20 +48,20 @@ const days = async (table: 'message' | 'raw_mail') =>
     .flatMap(({ day }) => (day === null ? [] : [Number(day)]))
     .sort()
 /** While it runs a DELETE of mail fails: what goes, goes with its partition. */
-const withoutDelete = async (deed: () => Promise<void>) => {
+const withoutDelete = async (operation: () => Promise<void>) => {
   await run(`create function no() returns trigger language plpgsql as
          $$ begin raise 'somebody deletes mail'; end $$;
        create trigger no before delete on mail.message for each row execute function no();
        create trigger no before delete on mail.raw_mail for each row execute function no()`)
   try {
-    await deed()
+    await operation()
   } finally {
     await run('drop function no cascade')
   }
 }
 const rawOf = async (mailbox: MailboxId) => {
-  const [id = 0] = await scene.store.listMessageIds(mailbox)
-  return (await scene.store.findMessage(mailbox, id))?.rawId ?? 0
+  const [id = 0] = await fixture.store.listMessageIds(mailbox)
+  return (await fixture.store.findMessage(mailbox, id))?.rawId ?? 0
 }
 
 describe('a node whose clock is two days ahead', () => {
@@ -74,22 +74,22 @@ describe('a node whose clock is two days ahead', () => {
   test('sweeps no mail that lives by the clock of the server', async () => {
     const there = new Date(Date.now() - 2 * DAY)
     const times = { createdAt: there, lifeMs: HOUR }
-    const ann = await scene.store.createSession(
+    const ann = await fixture.store.createSession(
       newSession('ann@box.test', { tokenHash: 'ann', ...times }),
     )
     assert.ok(ann)
-    await scene.send(['ann@box.test', 'any@pool.test'], { receivedAt: there })
-    await scene.sweepAll(new Date())
-    assert.equal((await scene.subjects(ann.id)).length, 1)
-    assert.equal((await scene.subjects(POOL)).length, 1)
-    assert.ok(await scene.store.readRaw(await rawOf(POOL)))
+    await fixture.send(['ann@box.test', 'any@pool.test'], { receivedAt: there })
+    await fixture.sweepAll(new Date())
+    assert.equal((await fixture.subjects(ann.id)).length, 1)
+    assert.equal((await fixture.subjects(POOL)).length, 1)
+    assert.ok(await fixture.store.readRaw(await rawOf(POOL)))
   })
 })
 
 describe('partitions', () => {
   test('are made ahead, for every day on which a session of today may end', async () => {
     const far = await postgresMail(postgres, { aheadDays: 61 })
-    const due = scene.due(START)
+    const due = fixture.due(START)
     while (await far.store.sweep(due));
     const made = await postgres.run(
       `select count(*)::int from pg_inherits where inhparent = 'mail.raw_mail'::regclass`,
@@ -100,62 +100,62 @@ describe('partitions', () => {
   })
 
   test('of a day that is over are dropped, without a DELETE of any mail', async () => {
-    await scene.session('ann@box.test')
-    await scene.session('bob@box.test', DAY)
-    const eve = await scene.session('eve@box.test', 3 * DAY)
-    await scene.send(['ann@box.test', 'bob@box.test', 'eve@box.test', 'any@pool.test'])
+    await fixture.session('ann@box.test')
+    await fixture.session('bob@box.test', DAY)
+    const eve = await fixture.session('eve@box.test', 3 * DAY)
+    await fixture.send(['ann@box.test', 'bob@box.test', 'eve@box.test', 'any@pool.test'])
     assert.deepEqual(await days('message'), [TODAY, TODAY + 1, TODAY + 3])
-    await withoutDelete(() => scene.sweepAll(at(2 * DAY)))
+    await withoutDelete(() => fixture.sweepAll(at(2 * DAY)))
     assert.deepEqual(await days('message'), [TODAY + 2, TODAY + 3])
     assert.deepEqual(await days('raw_mail'), await days('message'))
     assert.equal(await count('from mail.message'), 1)
-    assert.ok(await scene.store.readRaw(await rawOf(eve.id)))
-    assert.equal((await scene.store.readShared(POOL)).bytes, 0)
+    assert.ok(await fixture.store.readRaw(await rawOf(eve.id)))
+    assert.equal((await fixture.store.readShared(POOL)).bytes, 0)
   })
 
   test('stay for an hour beyond their day: another node’s clock may stand there yet', async () => {
-    await scene.session('ann@box.test')
-    await scene.send(['ann@box.test'])
-    await scene.sweepAll(at(12 * HOUR + HOUR - 1))
+    await fixture.session('ann@box.test')
+    await fixture.send(['ann@box.test'])
+    await fixture.sweepAll(at(12 * HOUR + HOUR - 1))
     assert.ok((await days('message')).includes(TODAY))
-    await scene.sweepAll(at(12 * HOUR + HOUR))
+    await fixture.sweepAll(at(12 * HOUR + HOUR))
     assert.ok(!(await days('message')).includes(TODAY))
   })
 
   test('stay while somebody holds the tables, as a backup does, and nobody waits for long', async () => {
-    const ann = await scene.session('ann@box.test')
-    await scene.send(['ann@box.test'])
+    const ann = await fixture.session('ann@box.test')
+    await fixture.send(['ann@box.test'])
     const backup = new Client({ connectionString: opened.url })
     await backup.connect()
     await backup.query('begin; select count(*) from mail.message')
-    await scene.sweepAll(at(2 * DAY))
+    await fixture.sweepAll(at(2 * DAY))
     assert.ok((await days('message')).includes(TODAY))
-    assert.deepEqual(await scene.store.listMessageIds(ann.id), [])
+    assert.deepEqual(await fixture.store.listMessageIds(ann.id), [])
     await backup.end()
-    await scene.sweepAll(at(2 * DAY + MINUTE))
+    await fixture.sweepAll(at(2 * DAY + MINUTE))
     assert.ok(!(await days('message')).includes(TODAY))
   })
 
   test('stay while a session of that day is not cleared, whatever the clock says', async () => {
-    const ann = await scene.session('ann@box.test')
-    await scene.send(['ann@box.test'])
+    const ann = await fixture.session('ann@box.test')
+    await fixture.send(['ann@box.test'])
     const other = new Client({ connectionString: opened.url })
     await other.connect()
     await other.query(`begin; select 1 from mail.session where id = ${ann.id} for update`)
-    await scene.sweepAll(at(2 * DAY))
-    assert.equal((await scene.store.listMessageIds(ann.id)).length, 1)
+    await fixture.sweepAll(at(2 * DAY))
+    assert.equal((await fixture.store.listMessageIds(ann.id)).length, 1)
     await other.end()
-    await scene.sweepAll(at(2 * DAY + MINUTE))
+    await fixture.sweepAll(at(2 * DAY + MINUTE))
     assert.ok(!(await days('message')).includes(TODAY))
   })
 
   test('are made by many at once, each once, when mail comes before the sweep', async () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f']
-    for (const [day, name] of names.entries()) await scene.session(`${name}@box.test`, day * DAY)
-    const recipients = await scene.accepted(names.map((name) => `${name}@box.test`))
+    for (const [day, name] of names.entries()) await fixture.session(`${name}@box.test`, day * DAY)
+    const recipients = await fixture.accepted(names.map((name) => `${name}@box.test`))
     const kept = await Promise.all(
       recipients.slice(1).flatMap((recipient) =>
-        [scene.store, scene.other].map((store) =>
+        [fixture.store, fixture.other].map((store) =>
           store.addMail({
             recipients: [recipient],
             envelope: { clientIp: '', helo: '', mailFrom: '', tls: undefined, protocol: '' },
@@ -176,10 +176,10 @@ describe('partitions', () => {
 
 describe('bytes', () => {
   test('are kept once for all whose sessions end on the same day', async () => {
-    await scene.session('a@box.test')
-    await scene.session('b@box.test')
-    await scene.session('c@box.test', DAY)
-    await scene.send(['a@box.test', 'b@box.test', 'c@box.test', 'p@pool.test', 'q@pool.test'])
+    await fixture.session('a@box.test')
+    await fixture.session('b@box.test')
+    await fixture.session('c@box.test', DAY)
+    await fixture.send(['a@box.test', 'b@box.test', 'c@box.test', 'p@pool.test', 'q@pool.test'])
     const kept = await run('select bucket, refs from mail.raw_mail order by bucket')
     assert.deepEqual(kept, [
       { bucket: TODAY, refs: 2 },
@@ -188,35 +188,35 @@ describe('bytes', () => {
   })
 
   test('of two who are extended to the same day are shared again', async () => {
-    const ann = await scene.session('ann@box.test')
-    const bob = await scene.session('bob@box.test')
-    await scene.send(['ann@box.test', 'bob@box.test'])
+    const ann = await fixture.session('ann@box.test')
+    const bob = await fixture.session('bob@box.test')
+    await fixture.send(['ann@box.test', 'bob@box.test'])
     await Promise.all([
-      scene.store.extendSession(ann.id, at(2 * DAY), START),
-      scene.other.extendSession(bob.id, at(2 * DAY), START),
+      fixture.store.extendSession(ann.id, at(2 * DAY), START),
+      fixture.other.extendSession(bob.id, at(2 * DAY), START),
     ])
     const kept = await run('select bucket, refs from mail.raw_mail')
     assert.deepEqual(kept, [{ bucket: TODAY + 4, refs: 2 }])
   })
 
   test('of a session that its owner ended are deleted soon, not on the day it was to end', async () => {
-    const ann = await scene.session('ann@box.test', 20 * DAY)
-    await scene.send(['ann@box.test'])
-    await scene.store.endSession(ann.id, at(1))
-    await scene.sweepAll(at(2 * MINUTE))
+    const ann = await fixture.session('ann@box.test', 20 * DAY)
+    await fixture.send(['ann@box.test'])
+    await fixture.store.endSession(ann.id, at(1))
+    await fixture.sweepAll(at(2 * MINUTE))
     assert.equal(await count('from mail.raw_mail'), 0)
     assert.equal(await count('from mail.message'), 0)
   })
 
   test('of a session beyond all days lie far away, and are deleted when it is over', async () => {
-    const ann = await scene.session('ann@box.test', 100 * DAY)
-    await scene.session('bob@box.test', 101 * DAY)
-    await scene.send(['ann@box.test', 'bob@box.test'])
-    await scene.send(['ann@box.test'])
+    const ann = await fixture.session('ann@box.test', 100 * DAY)
+    await fixture.session('bob@box.test', 101 * DAY)
+    await fixture.send(['ann@box.test', 'bob@box.test'])
+    await fixture.send(['ann@box.test'])
     assert.equal(splitRawId(await rawOf(ann.id)).bucket, FAR)
-    await scene.sweepAll(at(100 * DAY - 1))
-    assert.equal((await scene.store.listMessageIds(ann.id)).length, 2)
-    await scene.sweepAll(at(100 * DAY + MINUTE))
+    await fixture.sweepAll(at(100 * DAY - 1))
+    assert.equal((await fixture.store.listMessageIds(ann.id)).length, 2)
+    await fixture.sweepAll(at(100 * DAY + MINUTE))
     assert.equal(await count('from mail.message'), 1)
     assert.deepEqual(await run('select refs from mail.raw_mail'), [{ refs: 1 }])
   })
@@ -225,7 +225,7 @@ describe('bytes', () => {
 describe('shared boxes', () => {
   test('are counted right when mail was to stay shorter when it came', async () => {
     const longer = await postgresMail(postgres, { poolMs: DAY })
-    const second = await openScene(longer)
+    const second = await openFixture(longer)
     await second.send(['any@pool.test'], { senderNetwork: '192.0.2.7' })
     const before = await longer.store.readShared(POOL)
     const due = { ...second.due(at(2 * DAY)), poolMs: 7 * DAY }
@@ -240,7 +240,7 @@ describe('shared boxes', () => {
 
   test('that keep mail for very long are cleared by hand', async () => {
     const longest = await postgresMail(postgres, { operatorMs: 100 * DAY })
-    const second = await openScene(longest)
+    const second = await openFixture(longest)
     await second.send(['abuse@box.test'])
     const left = () => postgres.run('select id from mail.message', longest.database)
     for (const [day, kept] of [
@@ -256,14 +256,14 @@ describe('shared boxes', () => {
   })
 
   test('take mail whose clock stands before what is gone already', async () => {
-    await scene.send(['any@pool.test'])
-    await scene.sweepAll(at(2 * DAY))
-    await scene.send(['any@pool.test'])
-    assert.equal((await scene.store.listMessageIds(POOL)).length, 1)
-    assert.equal((await scene.store.readShared(POOL)).count, 1)
-    await scene.sweepAll(at(2 * DAY + 1))
-    assert.deepEqual(await scene.store.listMessageIds(POOL), [])
-    assert.equal((await scene.store.readShared(POOL)).count, 0)
+    await fixture.send(['any@pool.test'])
+    await fixture.sweepAll(at(2 * DAY))
+    await fixture.send(['any@pool.test'])
+    assert.equal((await fixture.store.listMessageIds(POOL)).length, 1)
+    assert.equal((await fixture.store.readShared(POOL)).count, 1)
+    await fixture.sweepAll(at(2 * DAY + 1))
+    assert.deepEqual(await fixture.store.listMessageIds(POOL), [])
+    assert.equal((await fixture.store.readShared(POOL)).count, 0)
   })
 })
 

@@ -1,9 +1,9 @@
 import { hasCode } from '../../core/problem.ts'
 import { OPERATOR, POOL } from '../../core/session.ts'
-import { dayOf, endOf, FAR } from './partition-days.ts'
+import type { Connections, Db, Transaction } from './connections.ts'
 import { isMissingPartition } from './errors.ts'
 import { PARTITION_LOCK, takeTurn } from './migrate.ts'
-import type { Db, Pool, Transaction } from './connections.ts'
+import { dayOf, endOf, FAR } from './partition-days.ts'
 import { COUNTED, countOff, goneFrom, lockShared, type SharedRow } from './shared.ts'
 
 const TABLES = ['message', 'raw_mail'] as const
@@ -15,14 +15,14 @@ const TRIES = 5
  * Runs a deed that puts mail into buckets and notes them. One without a partition, which the sweep has not made yet, is
  * made, and the deed done again.
  */
-export async function intoBuckets<T>(
-  pool: Pool,
-  deed: (db: Transaction, used: Set<number>) => Promise<T>,
+export async function withPartitions<T>(
+  pool: Connections,
+  operation: (db: Transaction, used: Set<number>) => Promise<T>,
 ): Promise<T> {
   for (let left = TRIES; ; left -= 1) {
     const used = new Set<number>()
     try {
-      return await pool.transaction((db) => deed(db, used))
+      return await pool.transaction((db) => operation(db, used))
     } catch (error) {
       if (!isMissingPartition(error) || left === 0) throw error
       for (const bucket of used) await pool.transaction((db) => makePartitions(db, bucket))
@@ -37,7 +37,7 @@ const GRACE_MS = 3_600_000
 const RETRY_MS = 60_000
 
 /** Keeps partitions ready for days to come and drops those of days that are over. */
-export function partitionCare(pool: Pool, aheadDays: number) {
+export function partitionCare(pool: Connections, aheadDays: number) {
   let notBefore = 0
 
   return {
@@ -93,7 +93,7 @@ const LOCK_MS = 100
  * Drops a day's mail whole, within the moment that takes. False when it has to wait: somebody reads the tables for long,
  * as a backup does, or a session of that day is not cleared.
  */
-async function dropBucket(pool: Pool, bucket: number): Promise<boolean> {
+async function dropBucket(pool: Connections, bucket: number): Promise<boolean> {
   try {
     await pool.transaction(async (db) => {
       await takeTurn(db, PARTITION_LOCK)

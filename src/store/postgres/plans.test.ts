@@ -4,12 +4,12 @@ import { afterAll, beforeAll, test } from 'vitest'
 import { openPostgres, type Postgres } from '../../../test/postgres.ts'
 import { MAIL_OPTIONS, postgresMail } from '../../../test/postgres-stores.ts'
 import { POOL } from '../../core/session.ts'
-import { address, at, DAY, openScene, START } from '../contract/fixture.ts'
-import { dayOf } from './partition-days.ts'
+import { address, at, DAY, openFixture, START } from '../contract/fixture.ts'
+import { openBucketCache } from './bucket-cache.ts'
+import { type Connections, type Db, openConnections } from './connections.ts'
 import { mailReads } from './mail.ts'
 import { messageReads } from './messages.ts'
-import { openPlaces } from './bucket-cache.ts'
-import { type Db, openPool, type Pool } from './connections.ts'
+import { dayOf } from './partition-days.ts'
 import { readerReads } from './readers.ts'
 import { recipientReads } from './recipients.ts'
 import { sessionReads } from './sessions.ts'
@@ -22,21 +22,21 @@ afterAll(() => postgres.close())
 
 test('each question is found by an index, in the partition of its day alone', async () => {
   const opened = await postgresMail(postgres, { aheadDays: 9 })
-  const scene = await openScene(opened)
-  await scene.sweepAll(START)
-  const ann = await scene.session('ann@box.test', 3 * DAY, 'key-1')
-  await scene.send(['ann@box.test', 'any@pool.test'])
-  const [id = 0] = await scene.store.listMessageIds(ann.id)
-  const rawId = (await scene.store.findMessage(ann.id, id))?.rawId ?? 0
+  const fixture = await openFixture(opened)
+  await fixture.sweepAll(START)
+  const ann = await fixture.session('ann@box.test', 3 * DAY, 'key-1')
+  await fixture.send(['ann@box.test', 'any@pool.test'])
+  const [id = 0] = await fixture.store.listMessageIds(ann.id)
+  const rawId = (await fixture.store.findMessage(ann.id, id))?.rawId ?? 0
 
-  const pool = openPool({ ...MAIL_OPTIONS, url: opened.url })
+  const pool = openConnections({ ...MAIL_OPTIONS, url: opened.url })
   const explainer = new Client({ connectionString: opened.url })
   await explainer.connect()
   // As after many runs, and as if the tables were large.
   await explainer.query('set plan_cache_mode = force_generic_plan; set enable_seqscan = off')
   const plans: string[] = []
   const noting = notingPlans(pool, explainer, plans)
-  const places = openPlaces()
+  const places = openBucketCache()
   const { listMessages, findMessage } = messageReads(noting, places)
   const { readerMark, listReaderMessages } = readerReads(noting, places)
   const session = dayOf(at(3 * DAY))
@@ -78,11 +78,11 @@ test('each question is found by an index, in the partition of its day alone', as
   }
   await explainer.end()
   await pool.close()
-  await scene.close()
+  await fixture.close()
 })
 
 /** Passes statements on, and notes how each would be found. */
-function notingPlans(pool: Pool, explainer: Client, plans: string[]): Db {
+function notingPlans(pool: Connections, explainer: Client, plans: string[]): Db {
   async function note(text: string): Promise<void> {
     const numbers = [...text.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number))
     const nulls = Array.from({ length: Math.max(0, ...numbers) }, () => 'null').join(', ')

@@ -1,6 +1,6 @@
-import type { Db } from './connections.ts'
 import { promisify } from 'node:util'
 import { constants, zstdCompress, zstdCompressSync } from 'node:zlib'
+import type { Db } from './connections.ts'
 
 /** One reference less to each of these raw mails of a bucket, as often as it is named; what has none left is deleted. */
 export async function releaseRaw(
@@ -35,7 +35,7 @@ export async function releaseRaws(
 ): Promise<void> {
   const byBucket = Map.groupBy(gone, ({ bucket }) => bucket)
   if (byBucket.size > 1) {
-    // All are locked at once, in the order of change-bucket.ts: two transactions that release some of the same mails cannot deadlock.
+    // All are locked at once, in the order of move-partition.ts: two transactions that release some of the same mails cannot deadlock.
     await db.rows(
       `select 1 from mail.raw_mail as raw
        where (raw.serial, raw.bucket) in (

@@ -2,14 +2,14 @@ import type { Message } from '../../core/message.ts'
 import { POOL } from '../../core/session.ts'
 import { type AddressMark, addressMarkText, type Mark, markText } from '../reader-mark.ts'
 import type { ReaderPage, ReaderScope } from '../store.ts'
-import { listOf } from './partition-days.ts'
-import { MESSAGE, type Placed, present, type StoredRow, storedMessageOf } from './messages.ts'
-import type { Places } from './bucket-cache.ts'
+import type { BucketCache } from './bucket-cache.ts'
 import type { Db } from './connections.ts'
+import { MESSAGE, type Placed, present, type StoredRow, storedMessageOf } from './messages.ts'
+import { listOf } from './partition-days.ts'
 import { STILL_THERE } from './shared.ts'
 
 /** What a key may read. Each question is one statement, so that its answer is of one moment. */
-export function readerReads(db: Db, places: Places) {
+export function readerReads(db: Db, places: BucketCache) {
   return {
     async readerMark(scope: ReaderScope): Promise<string> {
       const { keyId, to, now } = scope

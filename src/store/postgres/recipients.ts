@@ -4,9 +4,9 @@ import type { RecipientFacts } from '../../core/recipient.ts'
 import { type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
 import { NOTHING, NOWHERE } from '../resolve-recipients.ts'
 import { type DomainRow, domainOf } from '../rows.ts'
-import { listOf } from './partition-days.ts'
-import { gather } from './batch.ts'
+import { batch } from './batch.ts'
 import type { Db } from './connections.ts'
+import { listOf } from './partition-days.ts'
 import { readShares, SHARED, type SharedRow } from './shared.ts'
 
 /** A domain of ours, and the session that holds the address there, if any. */
@@ -18,7 +18,7 @@ type Row = DomainRow &
 
 /** Read at RCPT; inside the commit the same is asked of locked rows, see intake.ts. */
 export function recipientReads(db: Db) {
-  const find = gather(async (addresses: readonly Address[]): Promise<Map<Address, Row>> => {
+  const find = batch(async (addresses: readonly Address[]): Promise<Map<Address, Row>> => {
     const rows = await db.rows<Row & { asked: Address }>(
       `select asked.address as asked, domain.id, name, active, removed, sessions, reader,
          ttl_seconds, session.id as mailbox, token_hash is not null and not cleared as owned,

@@ -1,6 +1,6 @@
 import type { Db } from './connections.ts'
 
-// As many as the sequence's blocks have room for in 38 bits, see buckets.ts.
+// As many as the sequence's blocks have room for in 38 bits, see partition-days.ts.
 export const BLOCK = 1024
 // A replica that took over, or a server that was restored, gives the blocks of the last moments once more. By then nobody
 // uses them any more.

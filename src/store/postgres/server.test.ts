@@ -5,11 +5,11 @@ import { afterAll, afterEach, beforeAll, describe, test, vi } from 'vitest'
 import { openPostgres, type Postgres } from '../../../test/postgres.ts'
 import { MAIL_OPTIONS, postgresMail } from '../../../test/postgres-stores.ts'
 import { hasCode, Problem } from '../../core/problem.ts'
-import { host, newMail, newSession, openScene, START } from '../contract/fixture.ts'
+import { host, newMail, newSession, openFixture, START } from '../contract/fixture.ts'
 import { OlderSchema } from '../schema.ts'
+import { openConnections } from './connections.ts'
 import { openPostgresMail } from './mail-store.ts'
 import { migrate } from './migrate.ts'
-import { openPool } from './connections.ts'
 import { UnfitServer } from './server.ts'
 
 let postgres: Postgres
@@ -55,7 +55,7 @@ describe('many who open an empty database at once', () => {
     const slow = new Client({ connectionString: url })
     await slow.connect()
     await slow.query('begin; select pg_advisory_xact_lock(1296125281, 1)')
-    const pool = openPool({ url, connections: 1, statementMs: 1_000 })
+    const pool = openConnections({ url, connections: 1, statementMs: 1_000 })
     const migrated = migrate(pool, 'mail', url)
     await Promise.all([migrated, slow.query('select pg_sleep(1.5); commit')])
     await slow.end()
@@ -153,9 +153,9 @@ describe('a server that goes away', () => {
   test('is said to be away until it is back, and then nothing is missing and nothing is to be done', async () => {
     const opened = await postgresMail(postgres)
     const { store } = opened
-    const scene = await openScene(opened)
-    const ann = await scene.session('ann@box.test')
-    const recipients = await scene.accepted(['ann@box.test'])
+    const fixture = await openFixture(opened)
+    const ann = await fixture.session('ann@box.test')
+    const recipients = await fixture.accepted(['ann@box.test'])
     await store.addMail(newMail(recipients))
     assert.equal(await store.obstacle(), undefined)
 
@@ -175,17 +175,17 @@ describe('a server that goes away', () => {
     await postgres.start()
     assert.equal((await store.findSession(ann.tokenHash))?.count, 1)
     assert.equal((await store.addMail(newMail(recipients))).outcome, 'kept')
-    assert.equal((await scene.subjects(ann.id, scene.other)).length, 2)
-    await scene.close()
+    assert.equal((await fixture.subjects(ann.id, fixture.other)).length, 2)
+    await fixture.close()
   })
 
   test('while mail is on its way keeps each mail that it answered for, and no half of one', async () => {
     const opened = await postgresMail(postgres)
-    const scene = await openScene(opened)
-    await scene.session('ann@box.test')
-    await scene.session('bob@box.test', 2 * 86_400_000)
-    const recipients = await scene.accepted(['ann@box.test', 'bob@box.test'])
-    const sending = Array.from({ length: 3 }, () => scene.store.addMail(newMail(recipients)))
+    const fixture = await openFixture(opened)
+    await fixture.session('ann@box.test')
+    await fixture.session('bob@box.test', 2 * 86_400_000)
+    const recipients = await fixture.accepted(['ann@box.test', 'bob@box.test'])
+    const sending = Array.from({ length: 3 }, () => fixture.store.addMail(newMail(recipients)))
     const first = await Promise.race(sending)
     const stopped = postgres.stop('SIGQUIT')
     const outcomes = await Promise.allSettled(sending)
@@ -194,19 +194,19 @@ describe('a server that goes away', () => {
     assert.equal(first.outcome, 'kept')
     const answered = outcomes.filter(({ status }) => status === 'fulfilled').length
     for (const { mailbox } of recipients) {
-      const kept = await scene.store.listMessageIds(mailbox)
+      const kept = await fixture.store.listMessageIds(mailbox)
       assert.ok(kept.length >= answered)
       for (const id of kept) {
-        const message = await scene.store.findMessage(mailbox, id)
-        assert.ok(await scene.store.readRaw(message?.rawId ?? 0))
+        const message = await fixture.store.findMessage(mailbox, id)
+        assert.ok(await fixture.store.readRaw(message?.rawId ?? 0))
       }
     }
-    await scene.close()
+    await fixture.close()
   })
 
   test('in the middle of a transaction has kept nothing of it', async () => {
     const { close, url, database } = await postgresMail(postgres)
-    const pool = openPool({ url })
+    const pool = openConnections({ url })
     await assert.rejects(
       pool.transaction(async (db) => {
         await db.rows(`insert into mail.address_ledger values ('half')`)
@@ -226,7 +226,7 @@ describe('a server that goes away', () => {
 describe('a fault', () => {
   test('does not repeat what a row holds', async () => {
     const { close, url } = await postgresMail(postgres)
-    const pool = openPool({ url })
+    const pool = openConnections({ url })
     const insert = pool.rows(
       `insert into mail.message (mailbox, bucket, id, serial, subject) values (1, 32767, 1, 1, 'secret')`,
     )
@@ -241,12 +241,12 @@ describe('a fault', () => {
 
   test('at the end of a transaction is told, though COMMIT is answered', async () => {
     const { close, url, database } = await postgresMail(postgres)
-    const pool = openPool({ url })
-    const deed = pool.transaction(async (db) => {
+    const pool = openConnections({ url })
+    const operation = pool.transaction(async (db) => {
       await db.rows(`insert into mail.address_ledger values ('one')`)
       db.atLast('insert into mail.address_ledger values ($1), ($1)', ['two'])
     })
-    await assert.rejects(deed, /duplicate key/)
+    await assert.rejects(operation, /duplicate key/)
     assert.deepEqual(await postgres.run('select * from mail.address_ledger', database), [])
     await pool.close()
     await close()
@@ -260,7 +260,7 @@ test('behind PgBouncer nothing is prepared and nothing is set beyond a transacti
     ['', [{ prepared: 1 }]],
     ['&pgbouncer=true', [{ prepared: 0 }]],
   ] as const) {
-    const pool = openPool({ url: `${url}${more}`, connections: 1 })
+    const pool = openConnections({ url: `${url}${more}`, connections: 1 })
     await pool.rows('select $1::int as one', [1])
     assert.deepEqual(await pool.rowsOnce(prepared), expected)
     const timeout = await pool.transaction((db) => db.rowsOnce('show statement_timeout'))
@@ -274,7 +274,10 @@ test('a connection is encrypted when the address asks for it, and only to whom i
   const { port, root } = tls.network
   const url = `postgres://mayfly@localhost:${port}/postgres?sslmode=require`
   const ask = async (more: string, host = 'localhost') => {
-    const pool = openPool({ url: `${url}${more}`.replace('localhost', host), connections: 1 })
+    const pool = openConnections({
+      url: `${url}${more}`.replace('localhost', host),
+      connections: 1,
+    })
     try {
       const text = 'select version from pg_stat_ssl where pid = pg_backend_pid()'
       return await pool.rowsOnce(text)

@@ -1,8 +1,13 @@
 import { asError, StoreAway } from '../../core/problem.ts'
+import type { Kind } from '../schema.ts'
+import {
+  type ConnectionOptions,
+  type Connections,
+  type Db,
+  openConnections,
+} from './connections.ts'
 import { NotDurable } from './durability.ts'
 import { DatabaseFault, isAway } from './errors.ts'
-import { type Db, openPool, type Pool, type PoolOptions } from './connections.ts'
-import type { Kind } from '../schema.ts'
 import { migrate } from './migrate.ts'
 import { refuseHalfMoved } from './move-record.ts'
 
@@ -27,7 +32,7 @@ export async function checkServer(db: Db): Promise<void> {
 export class UnfitServer extends Error {}
 
 /** A fault of the start, in words that tell where to look. */
-export function asUnfit(error: unknown): unknown {
+function asUnfit(error: unknown): unknown {
   if (error instanceof StoreAway) {
     const cause = asError(error.cause)
     if (cause instanceof NotDurable) {
@@ -43,14 +48,14 @@ export function asUnfit(error: unknown): unknown {
   return error
 }
 
-export interface ReadyPoolOptions extends PoolOptions {
+export interface ReadyPoolOptions extends ConnectionOptions {
   /** Whether an older schema is brought to the newest version or refused. */
   upgrade?: boolean
 }
 
 /** Connections to a server that keeps what it says, with the newest schema of this kind. */
-export async function openReadyPool(options: ReadyPoolOptions, kind: Kind): Promise<Pool> {
-  const pool = openPool(options)
+export async function openReadyPool(options: ReadyPoolOptions, kind: Kind): Promise<Connections> {
+  const pool = openConnections(options)
   try {
     await checkServer(pool)
     await migrate(pool, kind, options.url, options)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, test } from 'vitest'
 import { openPostgres, type Postgres } from '../../../test/postgres.ts'
 import { postgresMail } from '../../../test/postgres-stores.ts'
-import { newMail, openScene, START } from '../contract/fixture.ts'
+import { newMail, openFixture, START } from '../contract/fixture.ts'
 
 let postgres: Postgres
 beforeAll(async () => {
@@ -12,23 +12,26 @@ afterAll(() => postgres.close())
 
 test('who asks for an address that is held leaves its row alone', async () => {
   const opened = await postgresMail(postgres)
-  const scene = await openScene(opened)
-  await scene.session('ann@box.test')
-  assert.equal(await scene.take('ann@box.test', 'another'), undefined)
+  const fixture = await openFixture(opened)
+  await fixture.session('ann@box.test')
+  assert.equal(await fixture.take('ann@box.test', 'another'), undefined)
   // A lock leaves its owner's number there, and costs a commit.
   const touched = `select address from mail.session where xmax <> '0'`
   assert.deepEqual(await postgres.run(touched, opened.database), [])
-  await scene.close()
+  await fixture.close()
 })
 
 test('sessions that share mails and are extended at the same time never deadlock', async () => {
-  const scene = await openScene(await postgresMail(postgres))
+  const fixture = await openFixture(await postgresMail(postgres))
   const day = (days: number) => new Date(START.getTime() + days * 86_400_000)
   for (let round = 0; round < 5; round += 1) {
     const names = [`ann${round}@box.test`, `bob${round}@box.test`]
-    const [ann, bob] = [await scene.session(names[0] ?? ''), await scene.session(names[1] ?? '')]
-    const recipients = await scene.accepted(names)
-    for (let mails = 0; mails < 5; mails += 1) await scene.store.addMail(newMail(recipients))
+    const [ann, bob] = [
+      await fixture.session(names[0] ?? ''),
+      await fixture.session(names[1] ?? ''),
+    ]
+    const recipients = await fixture.accepted(names)
+    for (let mails = 0; mails < 5; mails += 1) await fixture.store.addMail(newMail(recipients))
     // Each is moved by every step, and meets the other's copies in buckets that it leaves or enters.
     for (const [anns, bobs] of [
       [1, 2],
@@ -38,12 +41,12 @@ test('sessions that share mails and are extended at the same time never deadlock
       [61, 60],
     ] as const) {
       const moved = await Promise.all([
-        scene.store.extendSession(ann.id, day(anns), START),
-        scene.other.extendSession(bob.id, day(bobs), START),
+        fixture.store.extendSession(ann.id, day(anns), START),
+        fixture.other.extendSession(bob.id, day(bobs), START),
       ])
       assert.ok(moved.every(Boolean))
     }
-    for (const { id } of [ann, bob]) assert.equal((await scene.subjects(id)).length, 5)
+    for (const { id } of [ann, bob]) assert.equal((await fixture.subjects(id)).length, 5)
   }
-  await scene.close()
+  await fixture.close()
 })

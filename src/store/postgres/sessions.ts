@@ -2,22 +2,22 @@ import { idRule, secretHash } from '../../core/id.ts'
 import type { MailboxId, Session } from '../../core/session.ts'
 import { isExtendable, isTaken, revived, type SessionRow, sessionOf } from '../rows.ts'
 import type { NewSession, Revival } from '../store.ts'
-import { bucketAfterExtension, bucketOf } from './partition-days.ts'
+import { batch } from './batch.ts'
+import type { BucketCache } from './bucket-cache.ts'
+import type { Connections, Db } from './connections.ts'
 import { changeBucket } from './move-partition.ts'
-import { gather } from './batch.ts'
-import { intoBuckets } from './partitions.ts'
-import type { Places } from './bucket-cache.ts'
-import type { Db, Pool } from './connections.ts'
+import { bucketAfterExtension, bucketOf } from './partition-days.ts'
+import { withPartitions } from './partitions.ts'
 
 type PlacedRow = SessionRow & { bucket: number }
 
 export const SESSION = `id, address, token_hash, key_id, account_id, created_at, expires_at, bucket,
   version, codes, last_id, count, bytes, cleared`
 
-export function sessionReads(db: Db, places: Places) {
+export function sessionReads(db: Db, places: BucketCache) {
   return {
     // Every request asks for its session: alone each would cost more than all the rest of a poll.
-    findSession: gather(async (tokenHashes: readonly string[]): Promise<Map<string, Session>> => {
+    findSession: batch(async (tokenHashes: readonly string[]): Promise<Map<string, Session>> => {
       const rows = await db.rows<PlacedRow & { token_hash: string }>(
         `select ${SESSION} from mail.session where token_hash = any($1)`,
         [tokenHashes],
@@ -29,7 +29,7 @@ export function sessionReads(db: Db, places: Places) {
   }
 }
 
-export function sessionWrites(pool: Pool, random: () => number) {
+export function sessionWrites(pool: Connections, random: () => number) {
   const add = sessionInsert(random)
 
   return {
@@ -37,7 +37,7 @@ export function sessionWrites(pool: Pool, random: () => number) {
       untilDrawn(async () => (await add(pool, session)) ?? (await takeOver(session))),
 
     extendSession: (mailbox: MailboxId, expiresAt: Date, now: Date): Promise<Session | undefined> =>
-      intoBuckets(pool, async (db, used) => {
+      withPartitions(pool, async (db, used) => {
         const row = await lockSession(db, mailbox)
         if (!row || !isExtendable(row, now)) return undefined
         const bucket = bucketAfterExtension(row, expiresAt, now)
@@ -106,12 +106,12 @@ function drawn(session: Session | undefined): Session {
 
 const DRAWS = 20
 
-async function untilDrawn<T>(deed: () => Promise<T>, left = DRAWS): Promise<T> {
+async function untilDrawn<T>(operation: () => Promise<T>, left = DRAWS): Promise<T> {
   try {
-    return await deed()
+    return await operation()
   } catch (error) {
     if (!(error instanceof NotDrawn) || left === 1) throw error
-    return await untilDrawn(deed, left - 1)
+    return await untilDrawn(operation, left - 1)
   }
 }
 

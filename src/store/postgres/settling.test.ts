@@ -25,8 +25,8 @@ beforeEach(async () => {
 afterEach(() => opened.close())
 
 /** In turns at both nodes, all at once. */
-const atOnce = <T>(times: number, deed: (node: ShopStore, at: number) => Promise<T>) =>
-  Promise.all(Array.from({ length: times }, (_, at) => deed(at % 2 === 0 ? store : other, at)))
+const atOnce = <T>(times: number, operation: (node: ShopStore, at: number) => Promise<T>) =>
+  Promise.all(Array.from({ length: times }, (_, at) => operation(at % 2 === 0 ? store : other, at)))
 
 function paid(orderId: string, payments: number, revision = 0): PurchaseChange {
   const settlement = settle(business, {
@@ -141,7 +141,7 @@ describe('two nodes', () => {
     await atOnce(200, async (node, at) => {
       const change = paid('o1', 1 + (at % 2), (await node.readPurchase('o1'))?.revision)
       const roll = { keyId: 'k1', secretHash: `r${at}`, oldUntil: later(DAY) }
-      const deeds = [
+      const actions = [
         () => node.settlePurchase(change),
         () => claim(node, `c${at}`),
         () => node.rollKey(roll),
@@ -150,7 +150,7 @@ describe('two nodes', () => {
         () => node.labelKey('k1', `${at}`),
         () => node.sweepShop(later(9_000 * DAY)),
       ]
-      await deeds[at % deeds.length]?.()
+      await actions[at % actions.length]?.()
     })
     assert.equal((await store.readKey('k1', NOON))?.state, 'active')
   })

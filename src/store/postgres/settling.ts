@@ -1,11 +1,11 @@
 import { claimOutcome, type PurchaseRow, purchaseOf } from '../rows.ts'
 import type { ClaimOutcome, KeyClaim, PaymentEvent, PurchaseChange } from '../shop-store.ts'
+import type { Connections, Db } from './connections.ts'
 import { lockKey } from './keys.ts'
-import type { Db, Pool } from './connections.ts'
 import { PURCHASE } from './purchases.ts'
 
 /** What payments do to orders and their keys. Whoever changes both has the order's row first, then the key's. */
-export function settlingWrites(pool: Pool) {
+export function settlingWrites(pool: Connections) {
   return {
     noteEvent: (event: PaymentEvent): Promise<void> => noteEvent(pool, event, null),
 

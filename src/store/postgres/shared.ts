@@ -1,8 +1,8 @@
 import type { Level } from '../../core/recipient.ts'
 import type { Mailbox, MailboxId } from '../../core/session.ts'
 import type { Volume } from '../operator-store.ts'
-import { listOf } from './partition-days.ts'
 import type { Db } from './connections.ts'
+import { listOf } from './partition-days.ts'
 import { releaseRaws } from './raw.ts'
 
 export interface SharedRow {

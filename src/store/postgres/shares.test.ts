@@ -7,11 +7,11 @@ import { openPostgres, type Postgres } from '../../../test/postgres.ts'
 import { MAIL_OPTIONS } from '../../../test/postgres-stores.ts'
 import { senderNetwork } from '../../core/ip.ts'
 import { POOL } from '../../core/session.ts'
-import { at, DAY, newMail, openScene, type Scene, START } from '../contract/fixture.ts'
+import { at, DAY, type Fixture, newMail, openFixture, START } from '../contract/fixture.ts'
 import { type OpenShareStore, SHARE_LIMITS } from '../contract/shares.contract.ts'
 import { audit } from '../contract/shares-model.ts'
-import { dayOf } from './partition-days.ts'
 import { openPostgresMail } from './mail-store.ts'
+import { dayOf } from './partition-days.ts'
 import { pack } from './raw.ts'
 import { STILL_THERE } from './shared.ts'
 import { openShares } from './testing/share-store.ts'
@@ -24,15 +24,15 @@ afterAll(() => postgres.close())
 
 describe('two nodes at once', () => {
   let opened: OpenShareStore
-  let scene: Scene
+  let fixture: Fixture
   beforeEach(async () => {
     opened = await openShares(postgres)
-    scene = await openScene(opened)
+    fixture = await openFixture(opened)
   })
-  afterEach(() => scene.close())
+  afterEach(() => fixture.close())
 
   const mailTo = async (to: string[], network: string, more = {}) =>
-    newMail(await scene.accepted(to), {
+    newMail(await fixture.accepted(to), {
       senderNetwork: network,
       raw: new Uint8Array(randomBytes(4_000)),
       ...more,
@@ -40,7 +40,7 @@ describe('two nodes at once', () => {
 
   test('give one sender no more than its share', async () => {
     for (let sent = 0; sent < 60; sent += 1) {
-      await scene.send([`p${sent}@pool.test`], {
+      await fixture.send([`p${sent}@pool.test`], {
         senderNetwork: `192.0.2.${sent % 20}`,
         raw: new Uint8Array(randomBytes(4_000)),
       })
@@ -49,7 +49,7 @@ describe('two nodes at once', () => {
       Array.from({ length: 20 }, (_, n) => mailTo([`q${n}@pool.test`], '198.51.100.1')),
     )
     const results = await Promise.all(
-      mails.map((mail, n) => (n % 2 === 0 ? scene.store : scene.other).addMail(mail)),
+      mails.map((mail, n) => (n % 2 === 0 ? fixture.store : fixture.other).addMail(mail)),
     )
     // 4 mails of 4,000 bytes are within 20,000, a fifth with what packing adds is not.
     assert.equal(results.filter(({ outcome }) => outcome === 'kept').length, 4)
@@ -58,7 +58,7 @@ describe('two nodes at once', () => {
 
   test('keep the rows exact while mail is taken, deleted and swept', async () => {
     const senders = ['192.0.2.1', '192.0.2.2', '2001:db8::/48']
-    const send = async (store: typeof scene.store, name: string) => {
+    const send = async (store: typeof fixture.store, name: string) => {
       for (let n = 0; n < 24; n += 1) {
         const to = [`${name}${n}@pool.test`, ...(n % 4 === 0 ? ['abuse@box.test'] : [])]
         const receivedAt = at((n % 3) * DAY)
@@ -67,16 +67,16 @@ describe('two nodes at once', () => {
     }
     const remove = async () => {
       for (let n = 0; n < 12; n += 1) {
-        const [id] = await scene.other.listMessageIds(POOL)
-        if (id !== undefined) await scene.other.deleteMessage(POOL, id)
+        const [id] = await fixture.other.listMessageIds(POOL)
+        if (id !== undefined) await fixture.other.deleteMessage(POOL, id)
       }
     }
     const sweep = async () => {
-      for (let n = 0; n < 6; n += 1) await scene.other.sweep(scene.due(at(DAY + n * (DAY / 3))))
+      for (let n = 0; n < 6; n += 1) await fixture.other.sweep(fixture.due(at(DAY + n * (DAY / 3))))
     }
-    await Promise.all([send(scene.store, 'a'), send(scene.other, 'b'), remove(), sweep()])
+    await Promise.all([send(fixture.store, 'a'), send(fixture.other, 'b'), remove(), sweep()])
     await audit(opened.query)
-    await scene.sweepAll(at(40 * DAY))
+    await fixture.sweepAll(at(40 * DAY))
     await audit(opened.query)
     assert.deepEqual(await opened.query('select * from mail.sender_share'), [])
   })

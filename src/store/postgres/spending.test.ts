@@ -6,7 +6,7 @@ import { StoreAway } from '../../core/problem.ts'
 import { dayOf } from '../../core/quota.ts'
 import { DAY, KEY, later, NOON } from '../contract/shop-fixture.ts'
 import type { NewKey, ShopStore, Spent } from '../shop-store.ts'
-import { openPool } from './connections.ts'
+import { openConnections } from './connections.ts'
 import { spendingWrites } from './spending.ts'
 
 let postgres: Postgres
@@ -86,11 +86,11 @@ describe('two nodes that spend of one key', () => {
 
 describe('requests that wait in one thread', () => {
   let statements: number
-  let pool: ReturnType<typeof openPool>
+  let pool: ReturnType<typeof openConnections>
   let spending: ReturnType<typeof spendingWrites>
   beforeEach(() => {
     statements = 0
-    pool = openPool({ url: opened.url })
+    pool = openConnections({ url: opened.url })
     spending = spendingWrites({
       ...pool,
       rows: (text, values) => {

@@ -1,8 +1,8 @@
 import { dayOf } from '../../core/quota.ts'
 import { type KeyRow, spentOf } from '../rows.ts'
 import type { Spent, SpentFrom } from '../shop-store.ts'
-import { KEY } from './keys.ts'
 import type { Db } from './connections.ts'
+import { KEY } from './keys.ts'
 
 /** Takes requests from keys, and gives them back. A clock that steps back never opens a day that is already counted. */
 export function spendingWrites(db: Db) {

@@ -1,9 +1,9 @@
 import { type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
 import type { SweepDue } from '../store.ts'
-import { dayOf, FAR } from './partition-days.ts'
+import type { Connections, Db } from './connections.ts'
 import { NOW } from './lease.ts'
+import { dayOf, FAR } from './partition-days.ts'
 import { partitionCare } from './partitions.ts'
-import type { Db, Pool } from './connections.ts'
 import { releaseRaw, releaseRaws } from './raw.ts'
 import { goneFrom, letAge, lockShared } from './shared.ts'
 
@@ -23,7 +23,7 @@ interface DueSession {
   count: number
 }
 
-export function sweepWrites(pool: Pool, aheadDays: number) {
+export function sweepWrites(pool: Connections, aheadDays: number) {
   const { tend } = partitionCare(pool, aheadDays)
 
   return {
@@ -68,7 +68,7 @@ async function clearEnded(db: Db, now: Date): Promise<{ sessions: number; messag
      for no key update skip locked`,
     [now.getTime() - GRACE_MS],
   )
-  // What a key sees changes too: the pool's lock keeps all who change that in one line, see boxes.ts.
+  // What a key sees changes too: the pool's lock keeps all who change that in one line, see mailbox-locks.ts.
   if (due.some(({ keyed, count }) => keyed && count > 0)) await lockShared(db, [POOL])
   let left = MESSAGES_A_STEP
   let leftBytes = BYTES_A_STEP

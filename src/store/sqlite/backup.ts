@@ -22,7 +22,7 @@ export interface ShopContents {
   bytes: number
 }
 
-export interface BackupOptions {
+interface BackupOptions {
   /** Replaces a file that is there. */
   force: boolean
   /** Says what is being done, for who waits. */
@@ -87,19 +87,19 @@ function copyShop(source: string, copy: string): void {
 }
 
 /** Does something in a folder of its own within this one: what is left there when it is done, or fails, is gone. */
-export function withDesk<T>(folder: string, deed: (desk: string) => T): T {
+export function withDesk<T>(folder: string, operation: (desk: string) => T): T {
   const desk = mkdtempSync(join(folder, '.mayfly-'))
   try {
-    return deed(desk)
+    return operation(desk)
   } finally {
     rmSync(desk, { recursive: true, force: true })
   }
 }
 
-export function withDb<T>(path: string, deed: (db: Db) => T): T {
+export function withDb<T>(path: string, operation: (db: Db) => T): T {
   const db = new Database(path, { fileMustExist: true, timeout: 2_000 })
   try {
-    return deed(db)
+    return operation(db)
   } finally {
     db.close()
   }

@@ -2,7 +2,7 @@ import type { Address } from '../../core/address.ts'
 import type { FolderState } from '../../core/gmail.ts'
 import type { FetchedRecipient, ReceiveLimits, Recipient } from '../../core/recipient.ts'
 import type { MailboxId } from '../../core/session.ts'
-import { decideFetched, rememberFrom } from '../resolve-fetched.ts'
+import { rememberFrom, resolveFetched } from '../resolve-fetched.ts'
 import type { FetchedMail, KeptFetched } from '../store.ts'
 import { accountReads, LIVE_ALIAS } from './accounts.ts'
 import { deferredWrites } from './deferred.ts'
@@ -78,7 +78,7 @@ export function fetchWrites(db: Db, limits: ReceiveLimits, keep: KeepMail) {
       keepFolder(mail)
       const fresh = mail.recipients.filter((recipient) => !seen.has(mail, recipient))
       const sized = { recipients: fresh, receivedAt: mail.receivedAt, size: mail.raw.length }
-      const { taken, full } = decideFetched(sized, limits, (recipient) => find(mail, recipient))
+      const { taken, full } = resolveFetched(sized, limits, (recipient) => find(mail, recipient))
       defer(mail, full)
       if (fresh.length === 0 && mail.recipients.length > 0) return { outcome: 'known' }
       if (taken.length === 0) return { outcome: full.length > 0 ? 'full' : 'nobody' }

@@ -3,7 +3,7 @@ import type { MailboxId } from '../../core/session.ts'
 import type { Db } from './files.ts'
 
 /** Named commands on the one writable connection; each tells which mailboxes it changed. */
-export type Writes = Record<string, (value: never, touch: Touch) => unknown>
+type Writes = Record<string, (value: never, touch: Touch) => unknown>
 export type Touch = (mailbox: MailboxId) => void
 /** Commands of which all that wait are done together, by name: one answer for each, in the same order. */
 type Batches = Record<string, (values: readonly never[]) => readonly unknown[]>
@@ -78,10 +78,10 @@ function savepoint(db: Db) {
   const release = db.prepare('release one')
   const undo = db.prepare('rollback to one')
 
-  return <T>(deed: () => T): { result: T } | { error: unknown } => {
+  return <T>(operation: () => T): { result: T } | { error: unknown } => {
     save.run()
     try {
-      const result = deed()
+      const result = operation()
       release.run()
       return { result }
     } catch (error) {

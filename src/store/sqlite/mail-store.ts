@@ -38,7 +38,7 @@ export function allMailWrites(db: Db, limits: ReceiveLimits, random: () => numbe
 
 export type MailWrites = ReturnType<typeof allMailWrites>
 
-export interface SqliteMailOptions {
+interface SqliteMailOptions {
   folder: string
   minFreeBytes: number | 'auto'
   /** Of mail.db; auto: as the disk allows. */
@@ -60,7 +60,7 @@ export function openSqliteMail({
 }: SqliteMailOptions): MailStore {
   const db = openReadable(join(folder, MAIL_FILE))
   const reads = allMailReads(db, limits)
-  const obstacle = askedSeldom(() => {
+  const obstacle = throttled(() => {
     const reason = lowDisk(folder, minFreeBytes) ?? lowFile(db, maxBytes)
     return reason === undefined ? undefined : ({ kind: 'full', reason } satisfies Obstacle)
   })
@@ -185,7 +185,7 @@ function rememberedSessions(find: (tokenHash: string) => Session | undefined, ve
 // Asked at each mail, and no disk fills up in this time: what it has left below the limit takes much longer.
 const DISK_LOOK_MS = 200
 
-function askedSeldom<T>(ask: () => T): () => T {
+function throttled<T>(ask: () => T): () => T {
   let answer: { value: T; until: number } | undefined
   return () => {
     const now = performance.now()

@@ -1,7 +1,7 @@
 import type { Mail, RawMail, SenderChecks } from '../../core/message.ts'
 import type { ReceiveLimits } from '../../core/recipient.ts'
 import { isShared } from '../../core/session.ts'
-import { decide } from '../resolve-recipients.ts'
+import { resolveRecipients } from '../resolve-recipients.ts'
 import { checksOf, parsedOf, type RawRow, rawMailOf } from '../rows.ts'
 import type { Kept, NewMail } from '../store.ts'
 import type { KeepMail } from './delivery.ts'
@@ -10,7 +10,7 @@ import type { Touch } from './group-commit.ts'
 import { pack } from './pack.ts'
 import { recipientReads } from './recipients.ts'
 
-export interface KeepParsed {
+interface KeepParsed {
   rawId: number
   zstd: Uint8Array
 }
@@ -53,7 +53,7 @@ export function mailWrites(db: Db, limits: ReceiveLimits, keep: KeepMail) {
       const isForShared = mail.recipients.some(({ mailbox }) => isShared(mailbox))
       const zstd = isForShared ? pack(mail.raw) : undefined
       const sized = { ...mail, size: mail.raw.length, stored: zstd?.length ?? 0 }
-      const taken = decide(sized, limits, ({ address }) =>
+      const taken = resolveRecipients(sized, limits, ({ address }) =>
         findRecipient(address, mail.senderNetwork),
       )
       return taken === 'full' ? { outcome: 'full' } : keep({ ...mail, zstd }, taken, touch)

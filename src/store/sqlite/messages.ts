@@ -1,7 +1,7 @@
 import type { Message, MessageSummary } from '../../core/message.ts'
 import { isShared, type MailboxId, POOL } from '../../core/session.ts'
-import { type MessageRow, messageOf, summaryOf } from '../rows.ts'
 import type { Volume } from '../operator-store.ts'
+import { type MessageRow, messageOf, summaryOf } from '../rows.ts'
 import type { NotedCode, Page } from '../store.ts'
 import type { Db } from './files.ts'
 import type { Touch } from './group-commit.ts'
@@ -39,12 +39,12 @@ export function messageReads(db: Db) {
   }
 }
 
-export interface DeleteMessage {
+interface DeleteMessage {
   mailbox: MailboxId
   id: number
 }
 
-export interface DeleteMessages {
+interface DeleteMessages {
   mailbox: MailboxId
   ids: readonly number[]
 }

@@ -1,7 +1,7 @@
 import type { Message } from '../../core/message.ts'
 import { POOL } from '../../core/session.ts'
-import { messageOf } from '../rows.ts'
 import { type AddressMark, addressMarkText, type Mark, markText } from '../reader-mark.ts'
+import { messageOf } from '../rows.ts'
 import type { ReaderPage, ReaderScope } from '../store.ts'
 import type { Db } from './files.ts'
 import type { KeptRow } from './messages.ts'

@@ -29,13 +29,13 @@ import {
 import { type Db, lockFolder, SHOP_FILE } from './files.ts'
 import { openMigrated } from './migrate.ts'
 
-export interface RestoreOptions {
+interface RestoreOptions {
   now: Date
   /** Says what is being done, for who waits. */
   tell(words: string): void
 }
 
-export interface Restored extends ShopContents {
+interface Restored extends ShopContents {
   /** Where the former shop is; undefined when there was none. */
   kept: string | undefined
 }

@@ -87,13 +87,13 @@ function sessionInsert(db: Db, random: () => number) {
   }
 }
 
-export interface ExtendSession {
+interface ExtendSession {
   mailbox: MailboxId
   expiresAt: Date
   now: Date
 }
 
-export interface EndSession {
+interface EndSession {
   mailbox: MailboxId
   now: Date
 }

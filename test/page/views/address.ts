@@ -2,8 +2,8 @@ import { openInbox } from '../inbox-steps.ts'
 import type { Stage, View } from '../views.ts'
 
 /** On the page, with its address; one button of the bar is pressed. */
-async function press({ page, house }: Stage, name: string): Promise<void> {
-  await page.goto(house.url)
+async function press({ page, app }: Stage, name: string): Promise<void> {
+  await page.goto(app.url)
   await openInbox(page)
   await page.getByRole('button', { name, exact: true }).click()
 }
@@ -31,9 +31,9 @@ export const addressViews: readonly View[] = [
   {
     name: 'address-handed',
     within: 'dialog',
-    async open({ page, house }) {
-      const { token } = await house.session()
-      await page.goto(`${house.url}/#open=${token}`)
+    async open({ page, app }) {
+      const { token } = await app.session()
+      await page.goto(`${app.url}/#open=${token}`)
       await page.getByRole('dialog', { name: 'Open this address here?' }).waitFor()
     },
   },
@@ -58,15 +58,15 @@ export const addressViews: readonly View[] = [
     name: 'address-list-full',
     within: '.address',
     async open(stage) {
-      const { page, house } = stage
-      await page.goto(`${house.url}/favicon.svg`)
+      const { page, app } = stage
+      await page.goto(`${app.url}/favicon.svg`)
       const expires = new Date(Date.now() + 86_400_000)
       const list = Array.from({ length: 99 }, (_, index) => ({
         email: `calm.river${10_000_000 + index}@box.test`,
         token: `token-${index}`,
         expires,
       }))
-      const { email, token } = await house.session()
+      const { email, token } = await app.session()
       const text = JSON.stringify(JSON.stringify([{ email, token, expires }, ...list]))
       await page.evaluate(`localStorage.setItem('mayfly mailboxes', ${text})`)
       await press(stage, 'New address')
@@ -76,17 +76,17 @@ export const addressViews: readonly View[] = [
   {
     name: 'address-trouble',
     complaint: /ERR_FAILED/,
-    async open({ page, house }) {
+    async open({ page, app }) {
       await page.route('**/api/create-session', (route) => route.abort())
-      await page.goto(house.url)
+      await page.goto(app.url)
       await page.getByText('Trying again in').waitFor()
     },
   },
   {
     name: 'address-privacy',
     within: '.privacy',
-    async open({ page, house }) {
-      await page.goto(house.url)
+    async open({ page, app }) {
+      await page.goto(app.url)
       await openInbox(page)
       await page.getByText('What is kept, and for how long').click()
     },

@@ -4,16 +4,16 @@ import type { Stage, View } from '../views.ts'
 export const docsViews: readonly View[] = [
   {
     name: 'docs',
-    async open({ page, house }) {
-      await page.goto(`${house.url}/docs`)
+    async open({ page, app }) {
+      await page.goto(`${app.url}/docs`)
       await page.getByRole('button', { name: 'Try it: GET /api/domains' }).waitFor()
     },
   },
   {
     name: 'docs-section',
     within: '#emails',
-    async open({ page, house }) {
-      await page.goto(`${house.url}/docs#emails`)
+    async open({ page, app }) {
+      await page.goto(`${app.url}/docs#emails`)
       await page.getByRole('button', { name: 'Try it: GET /emails' }).waitFor()
     },
   },
@@ -52,8 +52,8 @@ export const docsViews: readonly View[] = [
   },
 ]
 
-export async function openConsole({ page, house }: Pick<Stage, 'page' | 'house'>, call: string) {
-  await page.goto(`${house.url}/docs#${call.replace(/^.*\//, '')}`)
+export async function openConsole({ page, app }: Pick<Stage, 'page' | 'app'>, call: string) {
+  await page.goto(`${app.url}/docs#${call.replace(/^.*\//, '')}`)
   return await tryCall(page, call)
 }
 

@@ -16,14 +16,14 @@ const MAILS = [
   { from: 'Café Zürich <hello@cafe.test>', subject: 'Welcome' },
 ]
 
-async function open({ page, house }: Stage): Promise<{ email: string; token: string }> {
-  await page.goto(house.url)
+async function open({ page, app }: Stage): Promise<{ email: string; token: string }> {
+  await page.goto(app.url)
   return await openInbox(page)
 }
 
 async function openWithMail(stage: Stage): Promise<void> {
   const { email } = await open(stage)
-  for (const mail of MAILS) await stage.house.mail(email, letter(mail))
+  for (const mail of MAILS) await stage.app.mail(email, letter(mail))
   await row(stage.page, '482915').waitFor()
   await row(stage.page, '731204').waitFor()
   await row(stage.page, 'Welcome').waitFor()
@@ -99,7 +99,7 @@ export const inboxViews: readonly View[] = [
     complaint: /401/,
     async open(stage) {
       const { token } = await open(stage)
-      await fetch(`${stage.house.url}/api/delete-session`, {
+      await fetch(`${stage.app.url}/api/delete-session`, {
         method: 'POST',
         body: new URLSearchParams({ token }),
       })

@@ -5,8 +5,8 @@ import type { Stage, View } from '../views.ts'
 export const keyViews: readonly View[] = [
   {
     name: 'key-form',
-    async open({ page, house }) {
-      await page.goto(`${house.url}/key`)
+    async open({ page, app }) {
+      await page.goto(`${app.url}/key`)
       await page.getByLabel('Your key').waitFor()
     },
   },
@@ -67,15 +67,15 @@ export const keyViews: readonly View[] = [
   },
 ]
 
-export async function giveKey({ page, house }: Pick<Stage, 'page' | 'house'>, secret: string) {
-  await page.goto(`${house.url}/key`)
+export async function giveKey({ page, app }: Pick<Stage, 'page' | 'app'>, secret: string) {
+  await page.goto(`${app.url}/key`)
   await page.getByLabel('Your key').fill(secret)
   await page.getByRole('button', { name: 'Show its usage' }).click()
 }
 
-export async function spend({ house }: Pick<Stage, 'house'>, { headers }: TestKey, count: number) {
+export async function spend({ app }: Pick<Stage, 'app'>, { headers }: TestKey, count: number) {
   for (let done = 0; done < count; done += 1) {
-    const { status, text } = await ask(`${house.url}/emails`, { headers })
+    const { status, text } = await ask(`${app.url}/emails`, { headers })
     if (status !== 200) throw new Error(`${status} ${text}`)
   }
 }

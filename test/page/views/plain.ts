@@ -28,13 +28,13 @@ const MAIL = [
 export const plainViews: readonly View[] = [
   {
     name: 'plain-start',
-    open: async ({ page, house }) => void (await page.goto(`${house.url}/plain`)),
+    open: async ({ page, app }) => void (await page.goto(`${app.url}/plain`)),
   },
   {
     name: 'plain-refused',
     complaint: /400/,
-    async open({ page, house }) {
-      await page.goto(`${house.url}/plain`)
+    async open({ page, app }) {
+      await page.goto(`${app.url}/plain`)
       await page.getByLabel('Name', { exact: true }).fill('not..this')
       await page.getByRole('button', { name: 'Get this address' }).click()
       await page.getByRole('alert').waitFor()
@@ -66,13 +66,13 @@ export const plainViews: readonly View[] = [
     complaint: /404/,
     async open(stage) {
       await openInbox(stage)
-      await stage.page.goto(`${stage.house.url}/plain/mail/1`)
+      await stage.page.goto(`${stage.app.url}/plain/mail/1`)
     },
   },
 ]
 
-async function openInbox({ page, house }: Pick<Stage, 'page' | 'house'>): Promise<string> {
-  await page.goto(`${house.url}/plain`)
+async function openInbox({ page, app }: Pick<Stage, 'page' | 'app'>): Promise<string> {
+  await page.goto(`${app.url}/plain`)
   await page.getByRole('button', { name: 'Get an address' }).click()
   await page.getByRole('link', { name: 'Stop looking' }).click()
   await page.getByText('does not look for mail by itself').waitFor()
@@ -84,10 +84,10 @@ async function addressOn(page: Page): Promise<string> {
 }
 
 async function openMail(stage: Stage): Promise<void> {
-  const { page, house } = stage
+  const { page, app } = stage
   const address = await openInbox(stage)
-  await house.mail(address)
-  await house.mail(address, MAIL)
+  await app.mail(address)
+  await app.mail(address, MAIL)
   await page.getByRole('link', { name: 'Look now' }).click()
   await page.getByRole('link', { name: 'Your sign-in code' }).waitFor()
 }

@@ -3,10 +3,10 @@ import { htmlMail, textMail, welcomeMail } from '../reader-mails.ts'
 import type { Stage, View } from '../views.ts'
 
 /** The only mail of a new address, opened. */
-async function open({ page, house }: Stage, raw: string, subject: string): Promise<void> {
-  await page.goto(house.url)
+async function open({ page, app }: Stage, raw: string, subject: string): Promise<void> {
+  await page.goto(app.url)
   const { email } = await openInbox(page)
-  await house.mail(email, raw)
+  await app.mail(email, raw)
   await opener(page, subject).click()
   await page.locator('article.reader[aria-busy=false]').waitFor()
 }
@@ -17,8 +17,8 @@ async function openWelcome(stage: Stage, tab?: string): Promise<void> {
   if (tab) await stage.page.getByRole('tab', { name: tab, exact: true }).click()
 }
 
-async function openLink({ page, house }: Stage, link: string): Promise<void> {
-  await page.goto(`${house.url}/leave#${encodeURIComponent(link)}`)
+async function openLink({ page, app }: Stage, link: string): Promise<void> {
+  await page.goto(`${app.url}/leave#${encodeURIComponent(link)}`)
   await page.getByRole('link', { name: 'Back' }).waitFor()
 }
 

@@ -4,20 +4,20 @@ import type { Stage, View } from '../views.ts'
 export const shopViews: readonly View[] = [
   {
     name: 'pricing',
-    async open({ page, house }) {
-      await page.goto(`${house.url}/pricing`)
+    async open({ page, app }) {
+      await page.goto(`${app.url}/pricing`)
       await page.locator('button:enabled', { hasText: 'Buy Business' }).waitFor()
     },
   },
   {
     name: 'pricing-by-hand',
-    async open({ page, house }) {
+    async open({ page, app }) {
       await page.route('**/api/plans', async (route) => {
         const response = await route.fetch()
         const payments = { provider: 'manual', buyable: false }
         await route.fulfill({ json: { ...(await response.json()), payments } })
       })
-      await page.goto(`${house.url}/pricing`)
+      await page.goto(`${app.url}/pricing`)
       await page.getByText('Nothing is sold on this page').waitFor()
       await page.getByLabel('Theme').waitFor()
     },
@@ -25,16 +25,16 @@ export const shopViews: readonly View[] = [
   {
     name: 'pricing-unreachable',
     complaint: /ERR_FAILED/,
-    async open({ page, house }) {
+    async open({ page, app }) {
       await page.route('**/api/plans', (route) => route.abort())
-      await page.goto(`${house.url}/pricing`)
+      await page.goto(`${app.url}/pricing`)
       await page.getByRole('button', { name: 'Try again' }).waitFor()
     },
   },
   {
     name: 'pay',
-    async open({ page, house }) {
-      await page.goto((await order(house.url, { plan: 'business' })).payUrl)
+    async open({ page, app }) {
+      await page.goto((await order(app.url, { plan: 'business' })).payUrl)
       await page.getByLabel('Theme').waitFor()
     },
   },
@@ -76,26 +76,26 @@ export const shopViews: readonly View[] = [
   },
   {
     name: 'order-replace',
-    async open({ page, house }) {
-      const made = await order(house.url, { plan: 'business' })
-      await clickPay(house.url, made, 'pay')
-      await claim(house.url, made)
-      await page.goto(`${house.url}/orders/${made.id}#${made.secret}`)
+    async open({ page, app }) {
+      const made = await order(app.url, { plan: 'business' })
+      await clickPay(app.url, made, 'pay')
+      await claim(app.url, made)
+      await page.goto(`${app.url}/orders/${made.id}#${made.secret}`)
       await page.getByRole('button', { name: 'Make a new key' }).click()
       await page.getByRole('dialog').waitFor()
     },
   },
   {
     name: 'order-stranger',
-    async open({ page, house }) {
-      await page.goto(`${house.url}/orders/ord_${'0'.repeat(22)}`)
+    async open({ page, app }) {
+      await page.goto(`${app.url}/orders/ord_${'0'.repeat(22)}`)
       await page.getByText('does not know').waitFor()
     },
   },
 ]
 
-async function openOrder({ page, house }: Stage, clicks: readonly string[]): Promise<void> {
-  const made = await order(house.url, { plan: 'business' })
-  for (const click of clicks) await clickPay(house.url, made, click)
-  await page.goto(`${house.url}/orders/${made.id}#${made.secret}`)
+async function openOrder({ page, app }: Stage, clicks: readonly string[]): Promise<void> {
+  const made = await order(app.url, { plan: 'business' })
+  for (const click of clicks) await clickPay(app.url, made, click)
+  await page.goto(`${app.url}/orders/${made.id}#${made.secret}`)
 }

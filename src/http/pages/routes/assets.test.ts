@@ -1,27 +1,27 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
+import { type App, startApp } from '../../../../test/app.ts'
 import { ask } from '../../../../test/ask.ts'
-import { type House, openHouse } from '../../../../test/app.ts'
 import { PROXY_ENV, sharedAnswers } from '../../server/route.contract.ts'
 import { assetRoutes } from './assets.ts'
 
-let house: House
+let app: App
 let script: string
 beforeAll(async () => {
-  house = await openHouse({ env: PROXY_ENV })
-  const { text } = await ask(`${house.url}/`)
+  app = await startApp({ env: PROXY_ENV })
+  const { text } = await ask(`${app.url}/`)
   script = /<link rel="modulepreload" href="([^"]+)"/.exec(text)?.[1] ?? ''
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
 const take = async (coding: string) =>
-  await ask(`${house.url}${script}`, { headers: { 'accept-encoding': coding } })
+  await ask(`${app.url}${script}`, { headers: { 'accept-encoding': coding } })
 
 describe('/assets/{name}', () => {
   describe('200', () => {
     test('a file whose name has its hash may be kept for ever', async () => {
       assert.match(script, /^\/assets\/[\w-]+-[\w-]{8}\.js$/)
-      const { status, headers } = await ask(`${house.url}${script}`)
+      const { status, headers } = await ask(`${app.url}${script}`)
       assert.equal(status, 200)
       assert.equal(headers.get('content-type'), 'text/javascript; charset=utf-8')
       assert.equal(headers.get('cache-control'), 'public, max-age=31536000, immutable')
@@ -48,7 +48,7 @@ describe('/assets/{name}', () => {
   describe('404', () => {
     for (const name of ['x.js', '..%2fsources', '%2e%2e%2f.vite%2fmanifest.json', 'constructor']) {
       test(`${name} is no file of the page`, async () => {
-        const { status, body } = await ask(`${house.url}/assets/${name}`)
+        const { status, body } = await ask(`${app.url}/assets/${name}`)
         assert.deepEqual([status, body['code']], [404, 'not_found'])
       })
     }
@@ -58,9 +58,9 @@ describe('/assets/{name}', () => {
 for (const route of assetRoutes.slice(1)) {
   describe(route.path, () => {
     test('200: the mark of the site', async () => {
-      const { status, headers } = await ask(`${house.url}${route.path}`)
+      const { status, headers } = await ask(`${app.url}${route.path}`)
       assert.deepEqual([status, headers.get('content-type')], [200, 'image/svg+xml'])
     })
-    sharedAnswers(route, () => house)
+    sharedAnswers(route, () => app)
   })
 }

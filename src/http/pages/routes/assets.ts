@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { Type } from 'typebox'
 import { Problem } from '../../../core/problem.ts'
-import { type Answer, file } from '../../server/response.ts'
-import type { Asset } from '../built-page.ts'
+import { file, type HttpResponse } from '../../server/response.ts'
 import { type Route, route } from '../../server/route.ts'
+import type { Asset } from '../built-page.ts'
 
 // The name of a built file has its hash in it: another content is another name.
 const FOR_EVER = 'public, max-age=31536000, immutable'
@@ -43,7 +43,7 @@ export const assetRoutes: readonly Route[] = [
   ),
 ]
 
-function assetAnswer({ type, bytes, smaller }: Asset, accepted: string | undefined): Answer {
+function assetAnswer({ type, bytes, smaller }: Asset, accepted: string | undefined): HttpResponse {
   const coding = codingOf(accepted)
   const body = (coding && smaller[coding]) ?? bytes
   return file(type, body, {

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
+import { type App, startApp } from '../../../../test/app.ts'
 import { ask, speak } from '../../../../test/ask.ts'
 import { openDoor } from '../../../../test/http-server.ts'
-import { type House, openHouse } from '../../../../test/app.ts'
 import { PAGE_POLICY as POLICY, pageFault } from '../../../../test/served-page.ts'
-import { PROXY_ENV, sharedAnswers } from '../../server/route.contract.ts'
 import { documented, routes } from '../../routes.ts'
+import { PROXY_ENV, sharedAnswers } from '../../server/route.contract.ts'
 import { status } from '../../server/status.ts'
 
-let house: House
+let app: App
 beforeAll(async () => {
-  house = await openHouse({ env: PROXY_ENV })
+  app = await startApp({ env: PROXY_ENV })
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
 const routeOf = (path: string) => {
   const found = routes.find((route) => route.path === path)
@@ -30,7 +30,7 @@ interface Operation {
 describe('/openapi.json', () => {
   describe('200', () => {
     test('has every endpoint with its parameters and answers', async () => {
-      const { body } = await ask(`${house.url}/openapi.json`)
+      const { body } = await ask(`${app.url}/openapi.json`)
       assert.equal(body['openapi'], '3.1.0')
       const paths = body['paths'] as Record<string, Record<string, Operation>>
       for (const route of documented) {
@@ -48,7 +48,7 @@ describe('/openapi.json', () => {
     })
 
     const operations = async () => {
-      const { body } = await ask(`${house.url}/openapi.json`)
+      const { body } = await ask(`${app.url}/openapi.json`)
       const paths = body['paths'] as Record<string, Record<string, Operation>>
       return Object.entries(paths).flatMap(([path, methods]) =>
         Object.values(methods).map((operation) => ({ path, ...operation })),
@@ -127,7 +127,7 @@ describe('/openapi.json', () => {
     })
 
     test('each POST takes a form, JSON and multipart', async () => {
-      const { body } = await ask(`${house.url}/openapi.json`)
+      const { body } = await ask(`${app.url}/openapi.json`)
       const paths = body['paths'] as Record<string, Record<string, Operation>>
       const types = Object.keys(paths['/api/create-session']?.['post']?.requestBody?.content ?? {})
       assert.deepEqual(types.toSorted(), [
@@ -137,13 +137,13 @@ describe('/openapi.json', () => {
       ])
     })
   })
-  sharedAnswers(routeOf('/openapi.json'), () => house)
+  sharedAnswers(routeOf('/openapi.json'), () => app)
 })
 
 describe('/docs', () => {
   describe('200', () => {
     test('tells every endpoint and every code', async () => {
-      const { text, headers } = await ask(`${house.url}/docs`)
+      const { text, headers } = await ask(`${app.url}/docs`)
       assert.equal(headers.get('content-type'), 'text/html; charset=utf-8')
       for (const { path } of routes.filter((route) => route.path.startsWith('/api/'))) {
         assert.ok(text.includes(`<code>${path}</code>`), path)
@@ -152,13 +152,13 @@ describe('/docs', () => {
     })
 
     test('loads and runs nothing but what was built for it', async () => {
-      const { text, headers } = await ask(`${house.url}/docs`)
+      const { text, headers } = await ask(`${app.url}/docs`)
       assert.equal(pageFault(text), undefined)
       assert.equal(headers.get('content-security-policy'), POLICY)
     })
 
     test('has a place for the console at each call that a form can make', async () => {
-      const { text } = await ask(`${house.url}/docs`)
+      const { text } = await ask(`${app.url}/docs`)
       const places = [...text.matchAll(/data-call="([^"]*)"/g)].map(([, call]) => call)
       const calls = documented
         .filter(({ rawBody }) => !rawBody)
@@ -167,17 +167,17 @@ describe('/docs', () => {
     })
 
     test('its contents name every section, for phones and for wide screens', async () => {
-      const { text } = await ask(`${house.url}/docs`)
+      const { text } = await ask(`${app.url}/docs`)
       const links = [...text.matchAll(/<li><a href="#([^"]*)"/g)].map(([, id]) => id)
       const sections = [...text.matchAll(/<section id="([^"]*)"/g)].map(([, id]) => id)
       assert.deepEqual(links.toSorted(), [...sections, ...sections].toSorted())
     })
 
     test('shows where it was reached, unless that name is a trick', async () => {
-      const here = (await ask(`${house.url}/docs`)).text
-      assert.ok(here.includes(`curl -X POST ${house.url}/api/create-session`))
+      const here = (await ask(`${app.url}/docs`)).text
+      assert.ok(here.includes(`curl -X POST ${app.url}/api/create-session`))
       const trick = 'GET /docs HTTP/1.1\r\nHost: x"><script>\r\nConnection: close\r\n\r\n'
-      const told = await speak(house.httpPort, trick)
+      const told = await speak(app.httpPort, trick)
       assert.doesNotMatch(told, /<script>/)
       assert.ok(told.includes('curl -X POST http://HOST/api/create-session'))
     })
@@ -190,5 +190,5 @@ describe('/docs', () => {
       assert.ok(!text.includes(door.url))
     })
   })
-  sharedAnswers(routeOf('/docs'), () => house)
+  sharedAnswers(routeOf('/docs'), () => app)
 })

@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
-import { readyJson } from '../../server/response.ts'
-import { docsContent } from '../docs.ts'
 import { openapi } from '../../api/openapi.ts'
+import { readyJson } from '../../server/response.ts'
+import { type Route, route } from '../../server/route.ts'
+import { docsContent } from '../docs.ts'
 import { page } from '../page.ts'
 import { pageFacts } from '../page-facts.ts'
-import { tongueOf } from '../plain-locale.ts'
-import { type Route, route } from '../../server/route.ts'
+import { localeOf } from '../plain-locale.ts'
 
 /** The documents of these routes: for programs and for people. */
 export function documentRoutes(routes: readonly Route[]): Route[] {
@@ -31,15 +31,15 @@ export function documentRoutes(routes: readonly Route[]): Route[] {
       input,
       output: 'text/html',
       refusals: [],
-      async handle(_input, needs, call) {
-        const facts = await pageFacts(needs, call)
-        const tongue = tongueOf(call.headers['accept-language'])
-        return page(needs.builtPage, {
+      async handle(_input, deps, call) {
+        const facts = await pageFacts(deps, call)
+        const locale = localeOf(call.headers['accept-language'])
+        return page(deps.builtPage, {
           title: 'API',
-          language: tongue.language,
+          language: locale.language,
           entry: 'docs/docs.tsx',
           facts,
-          content: docsContent(routes, facts, tongue),
+          content: docsContent(routes, facts, locale),
         })
       },
     }),

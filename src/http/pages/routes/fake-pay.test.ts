@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
+import { type App, startApp } from '../../../../test/app.ts'
 import { ask, post, refusalFault } from '../../../../test/ask.ts'
 import { openDoor } from '../../../../test/http-server.ts'
-import { type House, openHouse } from '../../../../test/app.ts'
 import { clickPay, FAKE_SHOP, look, order } from '../../../../test/shop-client.ts'
 import { PROXY_ENV, sharedAnswers } from '../../server/route.contract.ts'
 import { fakePayRoutes } from './fake-pay.ts'
 
-let house: House
+let app: App
 beforeAll(async () => {
-  house = await openHouse({ env: { ...PROXY_ENV, ...FAKE_SHOP } })
+  app = await startApp({ env: { ...PROXY_ENV, ...FAKE_SHOP } })
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
 for (const route of fakePayRoutes) {
-  describe(`${route.method} ${route.path}`, () => sharedAnswers(route, () => house))
+  describe(`${route.method} ${route.path}`, () => sharedAnswers(route, () => app))
 }
 
 describe('GET /pay/{id}', () => {
   describe('200', () => {
     test('shows what is paid, that it is a test, and the ways it can end', async () => {
-      const made = await order(house.url, { plan: 'business' })
+      const made = await order(app.url, { plan: 'business' })
       const { text, headers } = await ask(made.payUrl)
       assert.equal(headers.get('content-type'), 'text/html; charset=utf-8')
       assert.equal(headers.get('cache-control'), 'no-store')
@@ -31,14 +31,14 @@ describe('GET /pay/{id}', () => {
     })
 
     test('what was promised can arrive or fail', async () => {
-      const made = await order(house.url)
-      await clickPay(house.url, made, 'later')
+      const made = await order(app.url)
+      await clickPay(app.url, made, 'later')
       assert.deepEqual(outcomes((await ask(made.payUrl)).text), ['pay', 'decline'])
     })
 
     test('what is decided leads back to the order', async () => {
-      const made = await order(house.url)
-      await clickPay(house.url, made)
+      const made = await order(app.url)
+      await clickPay(app.url, made)
       const { text } = await ask(made.payUrl)
       assert.deepEqual(outcomes(text), [])
       assert.ok(text.includes(`href="/orders/${made.id}"`))
@@ -48,7 +48,7 @@ describe('GET /pay/{id}', () => {
   describe('404', () => {
     for (const id of [`ord_${'0'.repeat(22)}`, 'nonsense', '%00', '..%2f..%2fetc%2fpasswd']) {
       test(`${id} is no order`, async () => {
-        const asked = await ask(`${house.url}/pay/${id}`)
+        const asked = await ask(`${app.url}/pay/${id}`)
         assert.deepEqual([asked.status, asked.body['code']], [404, 'not_found'])
         assert.equal(refusalFault(asked), undefined)
       })
@@ -71,11 +71,11 @@ describe('POST /pay/{id}', () => {
       ['decline', 'failed'],
     ] as const) {
       test(`${outcome} leads to an order that is ${state}`, async () => {
-        const made = await order(house.url)
-        const asked = await clickPay(house.url, made, outcome)
+        const made = await order(app.url)
+        const asked = await clickPay(app.url, made, outcome)
         assert.equal(asked.status, 303)
         assert.equal(asked.headers.get('location'), `/orders/${made.id}`)
-        assert.equal((await look(house.url, made)).body['state'], state)
+        assert.equal((await look(app.url, made)).body['state'], state)
       })
     }
   })
@@ -83,18 +83,18 @@ describe('POST /pay/{id}', () => {
   describe('400', () => {
     for (const outcome of ['', 'refund', 'PAY']) {
       test(`${JSON.stringify(outcome)} is no outcome`, async () => {
-        const made = await order(house.url)
-        const asked = await post(`${house.url}/pay/${made.id}`, { outcome })
+        const made = await order(app.url)
+        const asked = await post(`${app.url}/pay/${made.id}`, { outcome })
         assert.equal(asked.status, 400)
         assert.match(String(asked.body['message']), /^outcome: /)
-        assert.equal((await look(house.url, made)).body['state'], 'open')
+        assert.equal((await look(app.url, made)).body['state'], 'open')
       })
     }
   })
 
   describe('404', () => {
     test('an order that never was is not paid', async () => {
-      const asked = await post(`${house.url}/pay/ord_${'0'.repeat(22)}`, { outcome: 'pay' })
+      const asked = await post(`${app.url}/pay/ord_${'0'.repeat(22)}`, { outcome: 'pay' })
       assert.deepEqual([asked.status, asked.body['code']], [404, 'not_found'])
     })
   })

@@ -1,13 +1,13 @@
 import { Type } from 'typebox'
 import { Problem } from '../../../core/problem.ts'
 import { fakeOrder, OUTCOMES, payFake } from '../../../service/shop/pay-fake.ts'
+import { orderIdField } from '../../api/shop-schemas.ts'
 import { empty } from '../../server/response.ts'
+import { type Route, route } from '../../server/route.ts'
 import { page } from '../page.ts'
 import { pageFacts } from '../page-facts.ts'
-import { tongueOf } from '../plain-locale.ts'
-import { type Route, route } from '../../server/route.ts'
+import { localeOf } from '../plain-locale.ts'
 import { fakePayContent } from '../shop-pages.ts'
-import { orderIdField } from '../../api/shop-schemas.ts'
 
 /** The pay page of the test shop, and what its buttons do. */
 export const fakePayRoutes: readonly Route[] = [
@@ -19,16 +19,16 @@ export const fakePayRoutes: readonly Route[] = [
     input: Type.Object({ id: orderIdField }),
     output: 'text/html',
     refusals: ['not_found'],
-    async handle({ id }, needs, call) {
-      const order = await fakeOrder(needs, id)
-      const facts = await pageFacts(needs, call)
-      const tongue = tongueOf(call.headers['accept-language'])
-      return page(needs.builtPage, {
+    async handle({ id }, deps, call) {
+      const order = await fakeOrder(deps, id)
+      const facts = await pageFacts(deps, call)
+      const locale = localeOf(call.headers['accept-language'])
+      return page(deps.builtPage, {
         title: 'Test payment',
-        language: tongue.language,
+        language: locale.language,
         entry: 'shop/pay.tsx',
         facts,
-        content: fakePayContent(order, facts, tongue),
+        content: fakePayContent(order, facts, locale),
       })
     },
   }),
@@ -40,12 +40,12 @@ export const fakePayRoutes: readonly Route[] = [
     input: Type.Object({ id: orderIdField, outcome: Type.String() }),
     output: 'text/html',
     refusals: ['not_found'],
-    async handle({ id, outcome: wanted }, needs) {
+    async handle({ id, outcome: wanted }, deps) {
       const outcome = OUTCOMES.find((known) => known === wanted)
       if (!outcome) {
         throw new Problem('invalid_parameter', `outcome: give one of ${OUTCOMES.join(', ')}.`)
       }
-      await payFake(needs, id, outcome)
+      await payFake(deps, id, outcome)
       return empty(303, { location: `/orders/${id}` })
     },
   }),

@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
+import { type Route, route } from '../../server/route.ts'
 import { keyContent } from '../key-page.ts'
 import { html, type Markup } from '../markup.ts'
 import { page } from '../page.ts'
 import { type PageFacts, pageFacts } from '../page-facts.ts'
+import { type Locale, localeOf } from '../plain-locale.ts'
 import { startContent } from '../plain-start.ts'
-import { type Tongue, tongueOf } from '../plain-locale.ts'
-import { type Route, route } from '../../server/route.ts'
 
 /** The pages that a script of web/ makes; without one they say what can be done instead. */
 export const pageRoutes: readonly Route[] = [
@@ -41,7 +41,7 @@ interface AppPage {
   entry: string
   showsMail?: boolean
   /** `scripted`: a script takes its place. */
-  content(facts: PageFacts, reader: { tongue: Tongue; scripted: boolean }): Markup
+  content(facts: PageFacts, reader: { locale: Locale; scripted: boolean }): Markup
 }
 
 function appPage({ path, title, about, entry, showsMail = false, content }: AppPage): Route {
@@ -53,17 +53,17 @@ function appPage({ path, title, about, entry, showsMail = false, content }: AppP
     input: Type.Object({}),
     output: 'text/html',
     refusals: [],
-    async handle(_input, needs, call) {
-      const tongue = tongueOf(call.headers['accept-language'])
-      const scripted = needs.builtPage.loads(entry) !== undefined
-      const facts = await pageFacts(needs, call)
-      return page(needs.builtPage, {
+    async handle(_input, deps, call) {
+      const locale = localeOf(call.headers['accept-language'])
+      const scripted = deps.builtPage.loads(entry) !== undefined
+      const facts = await pageFacts(deps, call)
+      return page(deps.builtPage, {
         title,
-        language: tongue.language,
+        language: locale.language,
         entry,
         facts,
         showsMail,
-        content: content(facts, { tongue, scripted }),
+        content: content(facts, { locale, scripted }),
       })
     },
   })

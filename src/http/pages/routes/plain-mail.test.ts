@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
+import { type App, startApp } from '../../../../test/app.ts'
 import { ask } from '../../../../test/ask.ts'
 import { openDoor } from '../../../../test/http-server.ts'
-import { type House, openHouse } from '../../../../test/app.ts'
 import type { Address } from '../../../core/address.ts'
 import { EMPTY_MAIL, type Mail, type Message } from '../../../core/message.ts'
-import { mailPage } from '../plain-mail.ts'
-import { tongueOf } from '../plain-locale.ts'
 import { checkPage, HOSTILE, holding, NO_BUILD, plainVisitor } from '../../testing/plain.ts'
+import { localeOf } from '../plain-locale.ts'
+import { mailPage } from '../plain-mail.ts'
 
-let house: House
+let app: App
 beforeAll(async () => {
-  house = await openHouse({ env: { MAYFLY_AUTH_CHECKS: 'off' } })
+  app = await startApp({ env: { MAYFLY_AUTH_CHECKS: 'off' } })
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
-const { get, holder } = plainVisitor(() => house)
+const { get, holder } = plainVisitor(() => app)
 
 const MESSAGE: Message = {
   id: 7,
@@ -90,10 +90,10 @@ describe('200', () => {
     ['none', 'Nothing confirms'],
   ] as const) {
     test(`a sender whose DMARC is ${dmarc} is told of as such`, () => {
-      const { tongue, built } = { tongue: tongueOf('en'), built: NO_BUILD }
+      const { locale, built } = { locale: localeOf('en'), built: NO_BUILD }
       const checks = { spf: 'none', dkim: 'none', dmarc } as const
       const letter = { message: MESSAGE, mail: EMPTY_MAIL, checks, token: 't' }
-      assert.ok(String(mailPage({ built, tongue, abuse: '' }, letter).body).includes(words))
+      assert.ok(String(mailPage({ built, locale, abuse: '' }, letter).body).includes(words))
     })
   }
 
@@ -103,10 +103,10 @@ describe('200', () => {
     ['service@bank.test', 'pass', false],
   ] as const) {
     test(`${shows ? 'links' : 'no links'} to click on by ${name} whose DMARC is ${dmarc}`, () => {
-      const { tongue, built } = { tongue: tongueOf('en'), built: NO_BUILD }
+      const { locale, built } = { locale: localeOf('en'), built: NO_BUILD }
       const link = { url: 'https://a.test/', text: 'x', host: 'a.test', kind: 'verify' } as const
       const body = mailPage(
-        { built, tongue, abuse: '' },
+        { built, locale, abuse: '' },
         {
           message: { ...MESSAGE, senderName: name },
           mail: { ...EMPTY_MAIL, links: [link] },

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
+import { type App, startApp } from '../../../../test/app.ts'
 import { ask } from '../../../../test/ask.ts'
 import { openDoor } from '../../../../test/http-server.ts'
-import { type House, openHouse } from '../../../../test/app.ts'
-import { formProof } from '../plain-guard.ts'
 import { documented } from '../../routes.ts'
 import { checkPage, holding, NAME, plainVisitor } from '../../testing/plain.ts'
+import { formProof } from '../plain-guard.ts'
 
-let house: House
+let app: App
 beforeAll(async () => {
-  house = await openHouse({ env: { MAYFLY_AUTH_CHECKS: 'off' } })
+  app = await startApp({ env: { MAYFLY_AUTH_CHECKS: 'off' } })
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
-const { get, send, press, holder } = plainVisitor(() => house)
+const { get, send, press, holder } = plainVisitor(() => app)
 
 const HOLDERS_ALONE = [
   ['GET', '/plain/end'],
@@ -64,7 +64,7 @@ describe('401', () => {
     assert.ok(guarded.length >= 7)
     for (const { method, path } of guarded) {
       const query = path.includes('attachment') ? `?id=${id}&index=0` : `?id=${id}`
-      const asked = await ask(`${house.url}${path}${query}`, { method, headers: { cookie } })
+      const asked = await ask(`${app.url}${path}${query}`, { method, headers: { cookie } })
       assert.deepEqual([asked.status, asked.body['code']], [400, 'missing_parameter'], path)
     }
     assert.equal((await get('/plain', holding(token))).status, 200)

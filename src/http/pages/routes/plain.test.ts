@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
+import { type App, startApp } from '../../../../test/app.ts'
 import { ask, askFrom } from '../../../../test/ask.ts'
 import { openDoor } from '../../../../test/http-server.ts'
-import { type House, openHouse } from '../../../../test/app.ts'
 import { newClient, PROXY, PROXY_ENV } from '../../server/route.contract.ts'
 import { checkPage, cookieIn, holding, NAME, NO_BUILD, plainVisitor } from '../../testing/plain.ts'
 
-let house: House
+let app: App
 beforeAll(async () => {
-  house = await openHouse({ env: { ...PROXY_ENV, MAYFLY_AUTH_CHECKS: 'off' } })
+  app = await startApp({ env: { ...PROXY_ENV, MAYFLY_AUTH_CHECKS: 'off' } })
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
-const { get, send, press, holder } = plainVisitor(() => house)
+const { get, send, press, holder } = plainVisitor(() => app)
 
 describe('200', () => {
   test('without a cookie: where an address is to be had, and none is made', async () => {
@@ -75,7 +75,7 @@ describe('303', () => {
 
   test('by https the cookie goes by nothing else, and under a name that neighbours cannot set', async () => {
     const headers = { 'x-forwarded-for': newClient(), 'x-forwarded-proto': 'https' }
-    const asked = await askFrom(house.httpPort, PROXY, { method: 'POST', path: '/plain', headers })
+    const asked = await askFrom(app.httpPort, PROXY, { method: 'POST', path: '/plain', headers })
     assert.match(
       asked.headers.get('set-cookie') ?? '',
       /^__Host-mayfly-plain=[\w-]{43}; Path=\/; Max-Age=86[34]\d\d; HttpOnly; SameSite=Strict; Secure$/,
@@ -84,15 +84,14 @@ describe('303', () => {
     const opens = async (name: string) => {
       const cookie = `${name}=${value}`
       const path = '/plain/end'
-      return (await askFrom(house.httpPort, PROXY, { path, headers: { ...headers, cookie } }))
-        .status
+      return (await askFrom(app.httpPort, PROXY, { path, headers: { ...headers, cookie } })).status
     }
     assert.equal(await opens('__Host-mayfly-plain'), 200)
     assert.equal(await opens(NAME), 401)
   })
 
   test('a name and a domain can be chosen', async () => {
-    const { body } = await ask(`${house.url}/api/domains`)
+    const { body } = await ask(`${app.url}/api/domains`)
     const [{ id, domain } = { id: 0, domain: '' }] = body['domains'] as {
       id: number
       domain: string
@@ -120,7 +119,7 @@ describe('303', () => {
   })
 
   test('more time moves the end, and the cookie with it', async () => {
-    const { token } = await house.session({ ttl: '600' })
+    const { token } = await app.session({ ttl: '600' })
     const asked = await press('/plain/extend', token)
     assert.deepEqual([asked.status, asked.headers.get('location')], [303, '/plain?look=1'])
     const { value, flags } = cookieIn(asked)
@@ -143,7 +142,7 @@ describe('303', () => {
     assert.deepEqual([asked.status, asked.headers.get('location')], [303, '/plain?ended=1'])
     assert.ok(cookieIn(asked).flags.includes('Max-Age=0'))
     assert.match((await get('/plain?ended=1')).text, /has ended, and its mail is deleted/)
-    assert.equal((await ask(`${house.url}/api/check-mail?token=${token}`)).status, 401)
+    assert.equal((await ask(`${app.url}/api/check-mail?token=${token}`)).status, 401)
   })
 })
 
@@ -181,7 +180,7 @@ describe('400', () => {
       await send('/plain', { domain_id: 'x' }),
       await send('/plain?prefix=a&prefix=b'),
       await send('/plain/end?proof[]=a'),
-      await ask(`${house.url}/plain`, {
+      await ask(`${app.url}/plain`, {
         method: 'POST',
         body: '{',
         headers: { 'content-type': 'application/json' },
@@ -203,8 +202,8 @@ describe('405', () => {
 
 describe('409', () => {
   test('a name that is taken', async () => {
-    const { email } = await house.session({ prefix: 'plain.taken' })
-    const { body } = await ask(`${house.url}/api/domains`)
+    const { email } = await app.session({ prefix: 'plain.taken' })
+    const { body } = await ask(`${app.url}/api/domains`)
     const domains = body['domains'] as { id: number; domain: string }[]
     const id = domains.find(({ domain }) => email.endsWith(`@${domain}`))?.id
     const asked = await send('/plain', { prefix: 'plain.taken', domain_id: String(id) })
@@ -219,7 +218,7 @@ describe('409', () => {
 describe('429', () => {
   test('who gets too many addresses waits, and is told how long', async () => {
     const headers = { 'x-forwarded-for': newClient() }
-    const once = () => askFrom(house.httpPort, PROXY, { method: 'POST', path: '/plain', headers })
+    const once = () => askFrom(app.httpPort, PROXY, { method: 'POST', path: '/plain', headers })
     let asked = await once()
     for (let count = 0; count < 70 && asked.status === 303; count += 1) asked = await once()
     assert.equal(asked.status, 429)
@@ -228,7 +227,7 @@ describe('429', () => {
     assert.match(asked.text, /Try again in \d+ second/)
     const other = { 'x-forwarded-for': newClient() }
     const path = '/plain'
-    const free = await askFrom(house.httpPort, PROXY, { method: 'POST', path, headers: other })
+    const free = await askFrom(app.httpPort, PROXY, { method: 'POST', path, headers: other })
     assert.equal(free.status, 303)
   })
 })

@@ -2,25 +2,25 @@ import { type Static, Type } from 'typebox'
 import { secretHash } from '../../../core/id.ts'
 import { Problem, type ProblemCode } from '../../../core/problem.ts'
 import { isFull, type Session } from '../../../core/session.ts'
+import { listMail } from '../../../service/mail/check-mail.ts'
+import { looksOf } from '../../../service/mail/code-lookup.ts'
+import { takeRate } from '../../../service/rates.ts'
 import { createSession } from '../../../service/sessions/create-session.ts'
 import { openDomains } from '../../../service/sessions/domains.ts'
 import { endSession } from '../../../service/sessions/end-session.ts'
 import { extendSession } from '../../../service/sessions/extend-session.ts'
-import { listMail } from '../../../service/mail/check-mail.ts'
 import { liveSession } from '../../../service/sessions/live-session.ts'
-import { looksOf } from '../../../service/mail/code-lookup.ts'
-import { takeRate } from '../../../service/rates.ts'
-import { type Answer, empty } from '../../server/response.ts'
+import { USUAL_LIMIT } from '../../api/schemas.ts'
+import { empty, type HttpResponse } from '../../server/response.ts'
+import type { Call, Route } from '../../server/route.ts'
+import { status } from '../../server/status.ts'
+import { troublePage } from '../plain-errors.ts'
 import { dropToken, keepToken } from '../plain-guard.ts'
 import { endPage, inboxPage } from '../plain-inbox.ts'
 import { INBOX } from '../plain-page.ts'
 import { holderRoute, plainRoute, type Visit } from '../plain-route.ts'
 import { startPage } from '../plain-start.ts'
-import { troublePage } from '../plain-errors.ts'
 import type { PlainWords } from '../plain-words/en.ts'
-import type { Call, Route } from '../../server/route.ts'
-import { USUAL_LIMIT } from '../../api/schemas.ts'
-import { status } from '../../server/status.ts'
 import { plainMailRoutes } from './plain-mail.ts'
 
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }))
@@ -63,10 +63,10 @@ export const plainRoutes: readonly Route[] = [
     title: 'More time',
     about: 'Moves the end of the address.',
     input: Type.Object({ proof }),
-    async answer(_input, { needs, call, token }) {
-      if (call.client !== undefined) await takeRate(needs, 'extendSession', secretHash(token))
-      const session = await extendSession(needs, token, undefined)
-      return goTo(INBOX, keep(needs.now(), call.secure(), { session, token }))
+    async answer(_input, { deps, call, token }) {
+      if (call.client !== undefined) await takeRate(deps, 'extendSession', secretHash(token))
+      const session = await extendSession(deps, token, undefined)
+      return goTo(INBOX, keep(deps.now(), call.secure(), { session, token }))
     },
   }),
   holderRoute({
@@ -75,8 +75,8 @@ export const plainRoutes: readonly Route[] = [
     title: 'End the address',
     about: 'Asks whether the address is to end.',
     input: Type.Object({}),
-    async answer(_input, { needs, site, token }) {
-      return endPage(site, await liveSession(needs, token), token)
+    async answer(_input, { deps, site, token }) {
+      return endPage(site, await liveSession(deps, token), token)
     },
   }),
   holderRoute({
@@ -85,24 +85,24 @@ export const plainRoutes: readonly Route[] = [
     title: 'End the address',
     about: 'Ends the address now.',
     input: Type.Object({ proof }),
-    async answer(_input, { needs, call, token }) {
-      await endSession(needs, token)
+    async answer(_input, { deps, call, token }) {
+      await endSession(deps, token)
       return goTo('/plain?ended=1', dropToken(call.secure()))
     },
   }),
   ...plainMailRoutes,
 ]
 
-async function showInbox(input: Static<typeof view>, visit: Visit): Promise<Answer> {
-  const { needs, call, site, token } = visit
+async function showInbox(input: Static<typeof view>, visit: Visit): Promise<HttpResponse> {
+  const { deps, call, site, token } = visit
   if (token === undefined) return await withoutToken(input, visit)
-  const found = await liveSession(needs, token)
+  const found = await liveSession(deps, token)
   // Now that the cookie has come back, the address of the page need not speak of it.
   if (input.first) return goTo(INBOX)
-  if (call.client !== undefined) await takeRate(needs, 'checkMail', String(found.id))
+  if (call.client !== undefined) await takeRate(deps, 'checkMail', String(found.id))
   const page = { sinceId: 0, limit: USUAL_LIMIT }
   const { session, messages } = await listMail(
-    { ...needs, codes: looksOf(needs.codes, call.client) },
+    { ...deps, codes: looksOf(deps.codes, call.client) },
     { token, session: found },
     page,
   )
@@ -110,18 +110,18 @@ async function showInbox(input: Static<typeof view>, visit: Visit): Promise<Answ
     session,
     token,
     messages,
-    now: needs.now(),
-    full: isFull(session, needs.mailbox),
+    now: deps.now(),
+    full: isFull(session, deps.mailbox),
     looks: input.look ?? true,
     still: input.still ?? false,
   })
 }
 
-async function withoutToken(input: Static<typeof view>, visit: Visit): Promise<Answer> {
+async function withoutToken(input: Static<typeof view>, visit: Visit): Promise<HttpResponse> {
   const { call, site } = visit
   if (input.first) return troublePage(site, { trouble: 'cookie', status: 400 })
   if (input.look && !isLedHere(call)) return troublePage(site, { trouble: 'over', status: 401 })
-  return await offer(visit, { notice: input.ended ? site.tongue.say('end_done') : undefined })
+  return await offer(visit, { notice: input.ended ? site.locale.say('end_done') : undefined })
 }
 
 /** By a page of another site: then the browser keeps its cookie to itself. */
@@ -138,26 +138,26 @@ const WHY: Partial<Record<ProblemCode, keyof PlainWords>> = {
   unknown_domain: 'domain_gone',
 }
 
-async function getAddress(input: Static<typeof wish>, visit: Visit): Promise<Answer> {
-  const { needs, call, site } = visit
+async function getAddress(input: Static<typeof wish>, visit: Visit): Promise<HttpResponse> {
+  const { deps, call, site } = visit
   const { prefix, domain_id: domainId } = input
   // One at a time: a second would take the first away, and nobody could open it any more.
   if (await hasLiveSession(visit)) return goTo('/plain?still=1')
   try {
-    const made = await createSession(needs, { prefix, domainId })
-    return goTo('/plain?first=1', keep(needs.now(), call.secure(), made))
+    const made = await createSession(deps, { prefix, domainId })
+    return goTo('/plain?first=1', keep(deps.now(), call.secure(), made))
   } catch (error) {
     const why = error instanceof Problem ? WHY[error.code] : undefined
     if (!(error instanceof Problem) || !why) throw error
-    const refused = { why: site.tongue.say(why), prefix: prefix ?? '', domainId }
+    const refused = { why: site.locale.say(why), prefix: prefix ?? '', domainId }
     return await offer(visit, { refused: { ...refused, status: status[error.code] } })
   }
 }
 
-async function hasLiveSession({ needs, token }: Visit): Promise<boolean> {
+async function hasLiveSession({ deps, token }: Visit): Promise<boolean> {
   if (token === undefined) return false
   try {
-    await liveSession(needs, token)
+    await liveSession(deps, token)
     return true
   } catch (error) {
     if (error instanceof Problem && status[error.code] === 401) return false
@@ -167,11 +167,11 @@ async function hasLiveSession({ needs, token }: Visit): Promise<boolean> {
 
 /** Where an address is to be had. */
 async function offer(
-  { needs, call, site, facts }: Visit,
+  { deps, call, site, facts }: Visit,
   told: Pick<Parameters<typeof startPage>[1], 'notice' | 'refused'>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   return startPage(site, {
-    domains: await openDomains(needs),
+    domains: await openDomains(deps),
     life: facts.life,
     ...told,
     ledHere: isLedHere(call),
@@ -183,6 +183,6 @@ function keep(now: Date, secure: boolean, { session, token }: { session: Session
   return keepToken(secure, token, seconds)
 }
 
-function goTo(location: string, cookie?: string): Answer {
+function goTo(location: string, cookie?: string): HttpResponse {
   return empty(303, { location, ...(cookie === undefined ? {} : { 'set-cookie': cookie }) })
 }

@@ -2,31 +2,31 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, test } from 'vitest'
+import { type App, startApp } from '../../../../test/app.ts'
 import { ask, speak } from '../../../../test/ask.ts'
 import { openDoor } from '../../../../test/http-server.ts'
-import { type House, openHouse } from '../../../../test/app.ts'
 import { scratchFolder } from '../../../../test/scratch.ts'
 import { PAGE_POLICY, pageFault } from '../../../../test/served-page.ts'
 import { FAKE_SHOP, order } from '../../../../test/shop-client.ts'
 import { PROXY_ENV, sharedAnswers } from '../../server/route.contract.ts'
 import { shopPageRoutes } from './shop-pages.ts'
 
-let house: House
+let app: App
 beforeAll(async () => {
-  house = await openHouse({ env: { ...PROXY_ENV, ...FAKE_SHOP } })
+  app = await startApp({ env: { ...PROXY_ENV, ...FAKE_SHOP } })
 })
-afterAll(() => house.stop())
+afterAll(() => app.stop())
 
 const ID = `ord_${'0'.repeat(22)}`
 
 for (const route of shopPageRoutes) {
-  describe(`GET ${route.path}`, () => sharedAnswers(route, () => house))
+  describe(`GET ${route.path}`, () => sharedAnswers(route, () => app))
 }
 
 describe('every page', () => {
   for (const path of ['/pricing', `/orders/${ID}`]) {
     test(`${path} runs and loads nothing but its own`, async () => {
-      const { text, headers, status } = await ask(`${house.url}${path}`)
+      const { text, headers, status } = await ask(`${app.url}${path}`)
       assert.equal(status, 200)
       assert.equal(pageFault(text), undefined)
       assert.equal(headers.get('content-security-policy'), PAGE_POLICY)
@@ -38,7 +38,7 @@ describe('every page', () => {
 
 describe('/pricing', () => {
   test('promises a receipt only where one is sent', async () => {
-    assert.doesNotMatch((await ask(`${house.url}/pricing`)).text, /receipt, if you want one/)
+    assert.doesNotMatch((await ask(`${app.url}/pricing`)).text, /receipt, if you want one/)
     const door = await openDoor({
       env: {
         ...FAKE_SHOP,
@@ -52,8 +52,8 @@ describe('/pricing', () => {
   })
 
   test('sells the plans of /api/plans', async () => {
-    const { text } = await ask(`${house.url}/pricing`)
-    const { body } = await ask(`${house.url}/api/plans`)
+    const { text } = await ask(`${app.url}/pricing`)
+    const { body } = await ask(`${app.url}/api/plans`)
     const plans = body['plans'] as { id: string; name: string; price: { text: string } }[]
     assert.deepEqual(
       plans.map(({ id }) => id),
@@ -69,7 +69,7 @@ describe('/pricing', () => {
   })
 
   test('says plainly that it is a test shop, where it is one', async () => {
-    assert.match((await ask(`${house.url}/pricing`)).text, /test shop/)
+    assert.match((await ask(`${app.url}/pricing`)).text, /test shop/)
   })
 
   test('says how to ask the operator where nothing is sold', async () => {
@@ -94,39 +94,39 @@ describe('/pricing', () => {
   })
 
   test('without a script it says what to do', async () => {
-    const { text } = await ask(`${house.url}/pricing`)
+    const { text } = await ask(`${app.url}/pricing`)
     const [, words = ''] = /<noscript>(.*?)<\/noscript>/s.exec(text) ?? []
     assert.match(words, /JavaScript/)
-    assert.ok(words.includes(`curl -X POST ${house.url}/api/checkout -d plan=starter`))
+    assert.ok(words.includes(`curl -X POST ${app.url}/api/checkout -d plan=starter`))
   })
 })
 
 describe('/orders/{id}', () => {
   test('is the same for an order that is there and one that is not', async () => {
-    const { id } = await order(house.url)
-    const there = await ask(`${house.url}/orders/${id}`)
-    const not = await ask(`${house.url}/orders/${ID}`)
+    const { id } = await order(app.url)
+    const there = await ask(`${app.url}/orders/${id}`)
+    const not = await ask(`${app.url}/orders/${ID}`)
     assert.equal(there.text.replaceAll(id, ID), not.text)
   })
 
   for (const id of ['nonsense', `${ID}0`, `ord_${'<'.repeat(22)}`, '%00']) {
     test(`404: ${id} can be no order`, async () => {
-      const asked = await ask(`${house.url}/orders/${id}`)
+      const asked = await ask(`${app.url}/orders/${id}`)
       assert.deepEqual([asked.status, asked.body['code']], [404, 'not_found'])
     })
   }
 
   test('a Host header that is a trick is not written into the page', async () => {
     const trick = `GET /orders/${ID} HTTP/1.1\r\nHost: x"><script>\r\nConnection: close\r\n\r\n`
-    const told = await speak(house.httpPort, trick)
+    const told = await speak(app.httpPort, trick)
     assert.ok(told.includes('http://HOST/api/orders'))
     assert.doesNotMatch(told, /x"><script>/)
   })
 
   test('without a script it says what to do', async () => {
-    const { text } = await ask(`${house.url}/orders/${ID}`)
+    const { text } = await ask(`${app.url}/orders/${ID}`)
     const [, words = ''] = /<noscript>(.*?)<\/noscript>/s.exec(text) ?? []
     assert.match(words, /JavaScript/)
-    assert.ok(words.includes(`${house.url}/api/orders/${ID}/claim`))
+    assert.ok(words.includes(`${app.url}/api/orders/${ID}/claim`))
   })
 })

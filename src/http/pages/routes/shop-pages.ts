@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
 import { isOrderId, unknownOrder } from '../../../service/shop/order.ts'
+import { orderIdField } from '../../api/shop-schemas.ts'
+import { type Route, route } from '../../server/route.ts'
 import { page } from '../page.ts'
 import { pageFacts } from '../page-facts.ts'
-import { tongueOf } from '../plain-locale.ts'
-import { type Route, route } from '../../server/route.ts'
+import { localeOf } from '../plain-locale.ts'
 import { orderContent, pricingContent } from '../shop-pages.ts'
-import { orderIdField } from '../../api/shop-schemas.ts'
 
 /** The pages on which people buy, and come back to. */
 export const shopPageRoutes: readonly Route[] = [
@@ -17,16 +17,16 @@ export const shopPageRoutes: readonly Route[] = [
     input: Type.Object({}),
     output: 'text/html',
     refusals: [],
-    async handle(_input, needs, call) {
-      const facts = await pageFacts(needs, call)
-      const tongue = tongueOf(call.headers['accept-language'])
-      const { plans, pay, builtPage } = needs
+    async handle(_input, deps, call) {
+      const facts = await pageFacts(deps, call)
+      const locale = localeOf(call.headers['accept-language'])
+      const { plans, pay, builtPage } = deps
       return page(builtPage, {
         title: 'Plans',
-        language: tongue.language,
+        language: locale.language,
         entry: 'shop/pricing.tsx',
         facts,
-        content: pricingContent({ ...facts, plans, provider: pay.provider }, tongue),
+        content: pricingContent({ ...facts, plans, provider: pay.provider }, locale),
       })
     },
   }),
@@ -38,16 +38,16 @@ export const shopPageRoutes: readonly Route[] = [
     input: Type.Object({ id: orderIdField }),
     output: 'text/html',
     refusals: ['not_found'],
-    async handle({ id }, needs, call) {
+    async handle({ id }, deps, call) {
       if (!isOrderId(id)) throw unknownOrder()
-      const facts = await pageFacts(needs, call)
-      const tongue = tongueOf(call.headers['accept-language'])
-      return page(needs.builtPage, {
+      const facts = await pageFacts(deps, call)
+      const locale = localeOf(call.headers['accept-language'])
+      return page(deps.builtPage, {
         title: 'Your order',
-        language: tongue.language,
+        language: locale.language,
         entry: 'shop/order.tsx',
         facts,
-        content: orderContent(id, facts, tongue),
+        content: orderContent(id, facts, locale),
       })
     },
   }),

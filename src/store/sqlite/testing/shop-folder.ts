@@ -3,8 +3,8 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { scratchFolder } from '../../../../test/scratch.ts'
 import { PLANS, type Plan } from '../../../core/plan.ts'
+import { openShopStoreForCli } from '../../../runtime/stores.ts'
 import { issueKey } from '../../../service/keys/keys.ts'
-import { openShopBeside } from '../../../runtime/stores.ts'
 import type { ShopStore } from '../../shop-store.ts'
 import { backupShop } from '../backup.ts'
 import { openMigrated } from '../migrate.ts'
@@ -32,8 +32,8 @@ export function shopFolder() {
 
 /** Adds a key; the answer is its id. */
 export async function issueIn(store: ShopStore): Promise<string> {
-  const needs = { store, now: () => NOON, randomBytes }
-  return (await issueKey(needs, { plan: starter, label: '', mode: 'live' })).key.id
+  const deps = { store, now: () => NOON, randomBytes }
+  return (await issueKey(deps, { plan: starter, label: '', mode: 'live' })).key.id
 }
 
 /** The ids of all keys of a folder. */
@@ -41,10 +41,13 @@ export function keyIds(data: string): Promise<string[]> {
   return inShop(data, async (store) => (await store.listKeys(NOON)).map(({ id }) => id).sort())
 }
 
-export async function inShop<T>(data: string, deed: (store: ShopStore) => Promise<T>): Promise<T> {
-  const store = await openShopBeside({ data, store: 'sqlite:' })
+export async function inShop<T>(
+  data: string,
+  operation: (store: ShopStore) => Promise<T>,
+): Promise<T> {
+  const store = await openShopStoreForCli({ data, store: 'sqlite:' })
   try {
-    return await deed(store)
+    return await operation(store)
   } finally {
     await store.close()
   }

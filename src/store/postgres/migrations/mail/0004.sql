@@ -19,7 +19,7 @@ create table mail.session (
   account_id integer,                   -- the address is an alias of this account
   created_at bigint  not null,
   expires_at bigint  not null,
-  bucket     integer not null,          -- where all of its mail lies, see buckets.ts
+  bucket     integer not null,          -- where all of its mail lies, see partition-days.ts
   version    bigint  not null default 0,
   codes      bigint  not null default 0, -- how many were noted; apart from the version, which is also what keys see
   last_id    bigint  not null default 0,
