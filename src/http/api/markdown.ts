@@ -8,7 +8,7 @@ import { sampleOf } from './sample.ts'
 export function apiMarkdown(routes: readonly Route[]): string {
   return [
     '# The API',
-    'Made from the routes by `src/http/api/markdown.test.ts`; after a change run `npx vitest run src/http/api-markdown --update`.',
+    'Made from the routes by `src/http/api/markdown.test.ts`; after a change run `npx vitest run src/http/api/markdown --update`.',
     'Parameters go in the query or, with POST, in a form, JSON or multipart body. A token may travel as `Authorization: Bearer`. Every refusal is JSON with `status`, `message`, `code` and `request_id`.',
     ...routes.flatMap(section),
     '',

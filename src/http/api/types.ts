@@ -15,7 +15,7 @@ export function apiTypes(routes: readonly Route[]): string {
   const answers = routes.flatMap(({ method, path, output }) =>
     typeof output === 'string' ? [] : [`  '${method} ${path}': ${typeText(output, '  ')}\n`],
   )
-  return `// Made from the routes by src/http/api/types.test.ts; after a change run \`npx vitest run src/http/api-types --update\`.
+  return `// Made from the routes by src/http/api/types.test.ts; after a change run \`npx vitest run src/http/api/types --update\`.
 
 /** What a success of each route is. */
 export interface Answers {

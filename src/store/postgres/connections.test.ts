@@ -43,8 +43,8 @@ async function openWay() {
 
 // What a thread or a command does: it asks, closes at a word, and has nothing else to stay for.
 const PROGRAM = `
-  import { openPool } from '${new URL('pool.ts', import.meta.url)}'
-  const pool = openPool({ url: process.argv[1] })
+  import { openConnections } from '${new URL('connections.ts', import.meta.url)}'
+  const pool = openConnections({ url: process.argv[1] })
   await pool.rows('select 1')
   process.stdout.write('asked')
   for await (const _ of process.stdin);
