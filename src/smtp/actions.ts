@@ -11,7 +11,7 @@ import type {
 } from './results.ts'
 import type { Action } from './state.ts'
 
-/** The deeds that the house does; the others are the socket's. */
+/** Actions that need a service call. STARTTLS and close are handled by the connection. */
 export type ServiceAction = Extract<Action, { kind: 'sender' | 'recipient' | 'mail' }>
 type RecipientAction = Extract<Action, { kind: 'recipient' }>
 type MailAction = Extract<Action, { kind: 'mail' }>

@@ -38,9 +38,9 @@ export interface Step {
 }
 
 export interface SmtpSession {
-  /** Feeds what arrived. Not while a deed is open. */
+  /** Consumes input. Must not be called while an action is pending. */
   feed(chunk: Buffer): Step
-  /** Answers the deed that the last step asked for. */
+  /** Supplies the result of the action that the last step asked for. */
   complete(result: ActionResult): Step
   /** True from 354 to the answer behind the final dot. */
   inMail(): boolean
@@ -158,7 +158,7 @@ function protocolOf({ extended, sender, tls }: State): string {
   return sender?.utf8 ? `UTF8SMTP${secure}` : `ESMTP${secure}`
 }
 
-/** Carries out one command; the answer is the reply, undefined where a deed comes first. */
+/** Runs one command; returns the reply, or undefined if an action has to run first. */
 type Verb = (state: State, argument: string) => string | undefined
 
 const NON_ASCII = /[^\x20-\x7e]/

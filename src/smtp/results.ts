@@ -18,7 +18,9 @@ export type ServerError = 'no_space' | 'away' | 'fault'
 
 export function applyResult(state: State, result: ActionResult): void {
   if (state.action?.kind !== result.kind) {
-    throw new Error(`a verdict on ${result.kind} while ${state.action?.kind ?? 'nothing'} is open`)
+    throw new Error(
+      `a result for ${result.kind} while ${state.action?.kind ?? 'nothing'} is pending`,
+    )
   }
   state.action = undefined
   if (result.kind === 'sender') settleSender(state, result.outcome)

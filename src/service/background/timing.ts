@@ -13,7 +13,7 @@ interface Round {
   log: Pick<Log, 'error'>
 }
 
-/** Does the deed again and again until it is told to end, and resolves when the last one is over. */
+/** Repeats the operation until the signal is aborted, and resolves when the last run has ended. */
 export async function repeatUntilAborted(ended: AbortSignal, round: Round): Promise<void> {
   const { operation, failed, restMs, longestMs, log } = round
   let rest = restMs
@@ -29,7 +29,7 @@ export async function repeatUntilAborted(ended: AbortSignal, round: Round): Prom
   }
 }
 
-/** What the promise gives, or undefined when that takes longer than so. The deed itself goes on. */
+/** The result of the promise, or undefined if it takes longer than this. The operation itself goes on. */
 export async function withTimeout<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
   const over = new Promise<undefined>((resolve) => {
