@@ -24,7 +24,7 @@ export function addKeyCommands(key: Command, actions: KeyActions, print: Print):
   key.addHelpText('after', `\n${NAMED}`)
   key
     .command('issue')
-    .description('make a key and show it, this once')
+    .description('create a key (shown once)')
     .requiredOption('--plan <id>', 'the plan whose figures it has')
     .option('--label <text>', 'for whom or what it is')
     .option('--json', 'as JSON')

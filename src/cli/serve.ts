@@ -74,7 +74,7 @@ export function banner({ here, baseUrl, domains, kept, payments }: BannerFacts):
     'Mayfly is up.',
     '',
     `  Page     ${url}`,
-    `  API      ${url}/api    documents: ${url}/docs`,
+    `  API      ${url}/api    docs: ${url}/docs`,
     `  SMTP     ${here.smtpHost}:${here.smtpPort}`,
     `  Domains  ${shortList(domains)}`,
     `  Data     ${kept}`,

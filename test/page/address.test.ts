@@ -72,7 +72,7 @@ describe('the first address', () => {
     })
     await page.goto(`${app().url}/`)
     await shown(page)
-    await page.getByText('Your browser keeps nothing for this site').waitFor()
+    await page.getByText('Your browser blocks storage for this site').waitFor()
   })
 
   test('comes by itself once the site can be reached', async () => {
@@ -80,8 +80,8 @@ describe('the first address', () => {
     await page.context().route('**/api/create-session', (route) => route.abort())
     expect({ complaint: /ERR_FAILED/ })
     await page.goto(`${app().url}/`)
-    await page.getByText('The site could not be reached.').waitFor()
-    await page.getByText('Trying again in').waitFor()
+    await page.getByText('Could not reach the server.').waitFor()
+    await page.getByText('Retrying in').waitFor()
     await page.context().unroute('**/api/create-session')
     await press(page, 'Try again')
     await shown(page)
@@ -97,9 +97,7 @@ describe('the first address', () => {
       )
     expect({ complaint: /429/ })
     await page.goto(`${app().url}/`)
-    await page
-      .getByText('Too many requests from your network. Trying again in 7 seconds.')
-      .waitFor()
+    await page.getByText('Too many requests from your network. Retrying in 7 seconds.').waitFor()
   })
 
   test('holds no mail and no more than address, token and end in the memory of the browser', async () => {
@@ -135,7 +133,7 @@ describe('copying', () => {
     await page.goto(`${app().url}/`)
     const email = await shown(page)
     await page.locator('.address-line').getByRole('button', { name: 'Copy' }).click()
-    await page.getByRole('button', { name: 'Marked: copy it now' }).waitFor()
+    await page.getByRole('button', { name: 'Selected – press Ctrl+C' }).waitFor()
     assert.equal(String(await page.evaluate('String(getSelection())')).trim(), email)
   })
 })
@@ -165,11 +163,11 @@ describe('more addresses', () => {
     const { email, token } = await openInbox(page)
     await press(page, 'New address')
     await page.getByText('1 more address').click()
-    await press(page, `End ${email}`)
+    await press(page, `Delete ${email}`)
     await page.getByRole('dialog').getByText('This cannot be undone').waitFor()
-    await press(page, 'Keep it')
-    await press(page, `End ${email}`)
-    await press(page, 'End it')
+    await press(page, 'Cancel')
+    await press(page, `Delete ${email}`)
+    await press(page, 'Delete')
     await page.getByText('1 more address').waitFor({ state: 'detached' })
     const { status } = await fetch(`${app().url}/api/check-mail?token=${token}`)
     assert.equal(status, 401)
@@ -191,7 +189,7 @@ describe('a name of one’s own', () => {
     const page = await visit('/')
     await shown(page)
     await press(page, 'Choose a name')
-    const dialog = page.getByRole('dialog', { name: 'An address of your choice' })
+    const dialog = page.getByRole('dialog', { name: 'Choose your address' })
     await dialog.getByLabel('Domain').filter({ hasText: '@box.test' }).waitFor()
     return { page, dialog, name: dialog.getByLabel('Name') }
   }
@@ -200,8 +198,8 @@ describe('a name of one’s own', () => {
     const { page, dialog, name } = await openForm()
     await name.fill('Calm.Ann')
     await dialog.getByLabel('Domain').selectOption({ label: '@box.test' })
-    await dialog.getByLabel('Keep it for').selectOption({ label: '1 hour' })
-    await press(page, 'Make this address')
+    await dialog.getByLabel('Expires after').selectOption({ label: '1 hour' })
+    await press(page, 'Create address')
     await address(page).filter({ hasText: 'calm.ann@box.test' }).waitFor()
     await page.getByText('59 min left').waitFor()
   })
@@ -209,15 +207,15 @@ describe('a name of one’s own', () => {
   test('that is none is found wrong while it is typed', async () => {
     const { page, dialog, name } = await openForm()
     for (const [typed, words] of [
-      ['a b', 'Only a to z'],
-      ['.ann', 'Begin with a letter'],
-      ['a..b', 'No two signs in a row'],
+      ['a b', 'Use only a–z'],
+      ['.ann', 'Start with a letter'],
+      ['a..b', 'No two dots, hyphens or underscores in a row'],
       ['a'.repeat(65), 'At most 64'],
     ] as const) {
       await name.fill(typed)
       await dialog.getByText(words).waitFor()
       assert.equal(await name.getAttribute('aria-invalid'), 'true', typed)
-      assert.ok(await page.getByRole('button', { name: 'Make this address' }).isDisabled(), typed)
+      assert.ok(await page.getByRole('button', { name: 'Create address' }).isDisabled(), typed)
       await name.fill('fine')
       await dialog.getByText(words).waitFor({ state: 'detached' })
     }
@@ -233,11 +231,11 @@ describe('a name of one’s own', () => {
       expect({ complaint: /40[09]/ })
       await field.fill(name)
       await dialog.getByLabel('Domain').selectOption({ label: '@box.test' })
-      await press(page, 'Make this address')
+      await press(page, 'Create address')
       await dialog.getByText(words).waitFor()
       await field.fill(`${name}-free`)
       await dialog.getByText(words).waitFor({ state: 'detached' })
-      await press(page, 'Make this address')
+      await press(page, 'Create address')
       await address(page)
         .filter({ hasText: `${name}-free@box.test` })
         .waitFor()
@@ -249,8 +247,8 @@ describe('the end', () => {
   test('is counted down to, and can be put off', async () => {
     const page = await visit('/')
     await page.getByText('23 hr 59 min left').waitFor()
-    await press(page, 'Keep it longer')
-    await page.getByRole('status').filter({ hasText: 'Kept until' }).waitFor()
+    await press(page, 'Extend')
+    await page.getByRole('status').filter({ hasText: 'Extended until' }).waitFor()
     await page.getByText(/^(1 day 23 hr|47 hr 59 min) left$/).waitFor()
   })
 
@@ -262,9 +260,9 @@ describe('the end', () => {
     expect({ complaint: /401/ })
     app().moveClock(DAY + 1)
     await page.clock.fastForward((DAY + 2) * 1000)
-    await page.getByText('This address has ended. Its mail is gone.').waitFor()
-    await press(page, 'Have it back')
-    await page.getByText('This address has ended.').waitFor({ state: 'detached' })
+    await page.getByText('This address has expired. Its mail was deleted.').waitFor()
+    await press(page, 'Restore')
+    await page.getByText('This address has expired.').waitFor({ state: 'detached' })
     assert.equal(await shown(page), email)
     await app().mail(email, letter({ subject: 'After the end' }))
     await row(page, 'After the end').waitFor()

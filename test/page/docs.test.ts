@@ -65,7 +65,7 @@ test('nothing moves when the script arrives', async () => {
 const send = (form: Locator) => form.getByRole('button', { name: 'Send' }).click()
 
 async function answerOf(form: Locator): Promise<Record<string, unknown>> {
-  const answer = form.getByRole('region', { name: 'Answer' })
+  const answer = form.getByRole('region', { name: 'Response' })
   await answer.locator('pre').first().waitFor()
   return JSON.parse((await answer.locator('pre').first().textContent()) ?? '')
 }
@@ -83,7 +83,7 @@ describe('the console', () => {
     await form.getByText('200 OK').waitFor()
     const made = await answerOf(form)
     assert.match(String(made['email']), /^tried\.here@/)
-    await form.getByRole('button', { name: 'Use this token in the calls below' }).click()
+    await form.getByRole('button', { name: 'Use this token for the calls below' }).click()
 
     await app().mail(String(made['email']))
     const check = await tryCall(page, 'GET /api/check-mail')
@@ -101,7 +101,7 @@ describe('the console', () => {
     const key = await ring.issue()
     await app().mail('console@pool.test')
     const { page, form } = await open('GET /emails')
-    await form.getByText('A success costs one request').waitFor()
+    await form.getByText('A successful response costs one request').waitFor()
     await form.getByLabel('Your key').fill(key.secret)
     await form.getByLabel('to', { exact: true }).fill('console@pool.test')
     await send(form)
@@ -123,15 +123,15 @@ describe('the console', () => {
     const shelf = JSON.stringify([{ email, token, expires: new Date(Date.now() + 3_600_000) }])
     await page.evaluate(`localStorage.setItem('mayfly mailboxes', ${JSON.stringify(shelf)})`)
     const form = await openConsole({ page, app: app() }, 'GET /api/check-mail')
-    const field = form.getByLabel('Token of a session')
+    const field = form.getByLabel('Session token')
     assert.equal(await field.inputValue(), '')
-    await form.getByRole('button', { name: `Use that of ${email}` }).click()
+    await form.getByRole('button', { name: `Use the token of ${email}` }).click()
     assert.equal(await field.inputValue(), token)
     await send(form)
     assert.equal((await answerOf(form))['email'], email)
     const other = await beside(page, '/docs')
     const again = await tryCall(other, 'GET /api/check-mail')
-    assert.equal(await again.getByLabel('Token of a session').inputValue(), '')
+    assert.equal(await again.getByLabel('Session token').inputValue(), '')
   })
 
   test('shows a refusal as it is', async () => {
@@ -146,10 +146,10 @@ describe('the console', () => {
   test('asks before it deletes, and then does', async () => {
     const { email, token } = await app().session()
     const { page, form } = await open('POST /api/delete-session')
-    await form.getByLabel('Token of a session').fill(token)
+    await form.getByLabel('Session token').fill(token)
     await send(form)
-    const dialog = page.getByRole('dialog', { name: 'Send this call?' })
-    await dialog.getByRole('button', { name: 'Do not send' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Send this request?' })
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
     assert.equal(await app().mail(email), 250)
     await send(form)
     await dialog.getByRole('button', { name: 'Send', exact: true }).click()
@@ -160,9 +160,9 @@ describe('the console', () => {
   test('shows a stream as it happens, and stops it', async () => {
     const { email, token } = await app().session()
     const { form } = await open('GET /api/events')
-    await form.getByLabel('Token of a session').fill(token)
+    await form.getByLabel('Session token').fill(token)
     await send(form)
-    await form.getByText('The stream is open').waitFor()
+    await form.getByText('Stream open').waitFor()
     await app().mail(email)
     await form.getByRole('log').getByText('event: message').waitFor()
     await form.getByRole('button', { name: 'Stop' }).click()
@@ -173,24 +173,24 @@ describe('the console', () => {
   test('tells when a stream ends by itself', async () => {
     const { token } = await app().session()
     const { form } = await open('GET /api/events')
-    await form.getByLabel('Token of a session').fill(token)
+    await form.getByLabel('Session token').fill(token)
     await send(form)
-    await form.getByText('The stream is open').waitFor()
+    await form.getByText('Stream open').waitFor()
     await fetch(`${app().url}/api/delete-session`, {
       method: 'POST',
       body: new URLSearchParams({ token }),
     })
-    await form.getByText('The stream has ended').waitFor()
+    await form.getByText('Stream ended').waitFor()
     assert.match((await form.getByRole('log').textContent()) ?? '', /event: end/)
   })
 
   test('stops a call that waits', async () => {
     const { token } = await app().session()
     const { form } = await open('GET /api/check-mail')
-    await form.getByLabel('Token of a session').fill(token)
+    await form.getByLabel('Session token').fill(token)
     await form.getByLabel('wait').fill('50')
     await send(form)
-    await form.getByText('Waiting for the answer').waitFor()
+    await form.getByText('Waiting for the response').waitFor()
     await form.getByRole('button', { name: 'Stop' }).click()
     await form.getByText('Stopped.').waitFor()
   })
@@ -201,7 +201,7 @@ describe('the console', () => {
     const listed = await fetch(`${app().url}/api/check-mail?token=${token}`)
     const { messages } = (await listed.json()) as { messages: { id: number }[] }
     const { page, form } = await open('GET /api/raw-mail')
-    await form.getByLabel('Token of a session').fill(token)
+    await form.getByLabel('Session token').fill(token)
     await form.getByLabel('id').fill(String(messages[0]?.id))
     await send(form)
     const [download] = await Promise.all([
@@ -229,18 +229,18 @@ describe('the console', () => {
     const { page, form } = await open('GET /api/domains')
     await page.route('**/api/domains', (route) => route.abort())
     await send(form)
-    await form.getByText('could not be reached').waitFor()
+    await form.getByText('Could not reach the server').waitFor()
   })
 
   test('writes the same call for a terminal, and hides the token in it', async () => {
     const { email, token } = await app().session()
     const { form } = await open('GET /api/check-mail')
-    await form.getByLabel('Token of a session').fill(token)
+    await form.getByLabel('Session token').fill(token)
     await form.getByLabel('limit').fill('5')
-    await form.getByText('The same in a terminal').click()
+    await form.getByText('As a curl command').click()
     const line = form.locator('.secret-sample code')
     assert.ok(!(await line.textContent())?.includes(token))
-    await form.getByRole('button', { name: 'Show the secret' }).click()
+    await form.getByRole('button', { name: 'Show secret' }).click()
     const command = (await line.textContent()) ?? ''
     assert.ok(command.includes(`${app().url}/api/check-mail?limit=5`))
     const { stdout } = await promisify(execFile)('bash', ['-c', command.replace('curl', 'curl -s')])

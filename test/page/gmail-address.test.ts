@@ -27,7 +27,7 @@ test('where the site has Gmail accounts, an alias of one can be had', async () =
   await places.filter({ hasText: 'Gmail alias: any Gmail account' }).waitFor()
   await dialog.getByLabel('Name').fill('shop')
   await places.selectOption({ label: `Gmail alias: ${JOEY}` })
-  await dialog.getByRole('button', { name: 'Make this address' }).click()
+  await dialog.getByRole('button', { name: 'Create address' }).click()
   await page.locator('#address').filter({ hasText: 'joey+shop@gmail.com' }).waitFor()
   assert.equal(await dialog.count(), 0)
 })

@@ -32,7 +32,7 @@ test('a phone opens the mailbox by the code on the screen, after a question', as
   await asked.getByText(email).waitFor()
   assert.equal(new URL(phone.url()).hash, '', 'the token is gone from the address bar')
   assert.deepEqual(await storedMailboxes(phone), [])
-  await press(phone, 'Open it here')
+  await press(phone, 'Open here')
   assert.equal(await shown(phone), email)
   assert.deepEqual((await mailboxOf(phone)).token, token)
 })
@@ -40,14 +40,14 @@ test('a phone opens the mailbox by the code on the screen, after a question', as
 test('a phone that says no has an address of its own', async () => {
   const { email, token } = await app().session()
   const phone = await visit(`/#open=${token}`)
-  await press(phone, 'No, leave it')
+  await press(phone, 'Cancel')
   assert.notEqual(await shown(phone), email)
 })
 
 test('a phone is told when there is no such mailbox any more', async () => {
   expect({ complaint: /401/ })
   const phone = await visit(`/#open=${'x'.repeat(43)}`)
-  await phone.getByText('The address in this link has ended, or never was.').waitFor()
+  await phone.getByText('This link is invalid or has expired.').waitFor()
   await shown(phone)
 })
 

@@ -42,7 +42,7 @@ test('nobody is asked about notifications before he wishes for them; then new ma
   await row(page, 'Silent').waitFor()
   assert.deepEqual(await seen(page), { asked: 0, notes: [], tones: 0 })
 
-  await page.getByRole('checkbox', { name: 'A notification when mail comes' }).check()
+  await page.getByRole('checkbox', { name: 'Notify me of new mail' }).check()
   assert.equal((await seen(page)).asked, 1)
   await app().mail(email, letter({ subject: 'In sight' }))
   await row(page, 'In sight').waitFor()
@@ -50,21 +50,21 @@ test('nobody is asked about notifications before he wishes for them; then new ma
   await page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: 'hidden' })`)
   await app().mail(email, letter({ subject: 'Your secret', from: 'Ann <ann@sender.test>' }))
   await row(page, 'Your secret').waitFor()
-  assert.deepEqual((await seen(page)).notes, [['New mail', 'Ann']], 'the subject is not told')
+  assert.deepEqual((await seen(page)).notes, [['New message', 'Ann']], 'the subject is not told')
 })
 
 test('a browser that refuses is believed, and the switch stays off', async () => {
   const { page } = await openWatched()
   await page.evaluate(`window.answer = 'denied'`)
-  const notes = page.getByRole('checkbox', { name: 'A notification when mail comes' })
+  const notes = page.getByRole('checkbox', { name: 'Notify me of new mail' })
   await notes.click()
-  await page.getByText('The browser allows no notifications').waitFor()
+  await page.getByText('Notifications are blocked').waitFor()
   assert.equal(await notes.isChecked(), false)
 })
 
 test('the sound is heard when it is turned on and when mail comes, and is kept', async () => {
   const { page, email } = await openWatched()
-  await page.getByRole('checkbox', { name: 'A sound when mail comes' }).check()
+  await page.getByRole('checkbox', { name: 'Play a sound for new mail' }).check()
   const { tones } = await seen(page)
   assert.ok(tones > 0)
   await app().mail(email, letter({ subject: 'Loud' }))

@@ -75,7 +75,7 @@ describe('on a phone', () => {
     await opener(page, /Mail 4$/).waitFor()
     await page.goForward()
     await page.getByRole('heading', { name: 'Mail 4', exact: true }).waitFor()
-    await page.getByRole('button', { name: 'Delete' }).tap()
+    await page.getByRole('button', { name: 'Delete', exact: true }).tap()
     await page.getByRole('button', { name: 'Undo' }).waitFor()
     await opener(page, /Mail 3$/).waitFor()
   })
@@ -126,7 +126,7 @@ test('the message that is open stays open over a reload, and nothing shifts', as
   await openInbox(page)
   assert.deepEqual(await shifts(page), [])
   await page.keyboard.press('u')
-  await page.getByText('Choose a message').waitFor()
+  await page.getByText('Select a message').waitFor()
 })
 
 const focusedTag = (page: Page) => page.evaluate('document.activeElement.tagName')

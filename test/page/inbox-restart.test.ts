@@ -25,8 +25,8 @@ test('a server that restarts is found again, with what came since', async () => 
   await row(page, 'Before').waitFor()
 
   await before.stop()
-  await page.getByText('The server cannot be reached.').waitFor()
-  await page.getByText(/Trying again in \d+ second/).waitFor()
+  await page.getByText('Could not reach the server.').waitFor()
+  await page.getByText(/Retrying in \d+ second/).waitFor()
   const after = await startApp({ env, folder })
   await after.mail(email, letter({ subject: 'After' }))
   await row(page, 'After').waitFor()

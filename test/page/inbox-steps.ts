@@ -34,7 +34,7 @@ export async function mailboxOf(page: Page): Promise<StoredMailbox> {
 
 /** On the page, with its address, and hearing of new mail as it comes. */
 export async function openInbox(page: Page): Promise<{ email: string; token: string }> {
-  await page.getByText('Live: new mail appears by itself').waitFor()
+  await page.getByText('Live – new mail appears automatically').waitFor()
   return await mailboxOf(page)
 }
 
@@ -93,7 +93,7 @@ export function opener(page: Page, words: string | RegExp): Locator {
 }
 
 export function reader(page: Page): Locator {
-  return page.getByRole('region', { name: 'The message' })
+  return page.getByRole('region', { name: 'Message', exact: true })
 }
 
 /** The subjects in the mailbox, as the API tells them, newest first. */

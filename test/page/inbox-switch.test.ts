@@ -116,7 +116,7 @@ describe('many addresses', () => {
     await press(page, 'New address')
     const alert = page
       .getByRole('alert')
-      .filter({ hasText: 'Your list is full (100 live addresses)' })
+      .filter({ hasText: 'You already have 100 active addresses' })
     await alert.waitFor()
     assert.deepEqual(
       asked.filter((path) => path === '/api/create-session'),
@@ -126,8 +126,8 @@ describe('many addresses', () => {
 
     await alert.getByRole('button', { name: 'Show my addresses' }).click()
     assert.equal(await page.evaluate('document.activeElement.localName'), 'summary')
-    await press(page, `End ${sessions[1]?.email}`)
-    await page.getByRole('dialog').getByRole('button', { name: 'End it' }).click()
+    await press(page, `Delete ${sessions[1]?.email}`)
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await alert.waitFor({ state: 'detached' })
     const before = await address(page).innerText()
     await press(page, 'New address')

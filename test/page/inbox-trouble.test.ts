@@ -11,11 +11,11 @@ describe('without a live stream', () => {
     const page = await visit('/livez')
     await page.route('**/api/events', (route) => route.abort())
     await page.goto(app().url)
-    await page.getByText('No live connection here: waiting for mail by asking').waitFor()
+    await page.getByText('No live connection – checking for mail').waitFor()
     const { email } = await mailboxOf(page)
     await app().mail(email, letter({ subject: 'By asking' }))
     await row(page, 'By asking').waitFor()
-    await page.getByText('No live connection here').waitFor()
+    await page.getByText('No live connection').waitFor()
   })
 
   test('and without long questions it is looked for from time to time', async () => {
@@ -25,14 +25,14 @@ describe('without a live stream', () => {
     await page.route('**/api/events', (route) => route.abort())
     await page.route('**/api/check-mail?*wait=*', (route) => route.abort())
     await page.goto(app().url)
-    await page.getByText('Looking for new mail every 15 seconds').waitFor()
+    await page.getByText('Checking every 15 seconds').waitFor()
     const { email } = await mailboxOf(page)
     await app().mail(email, letter({ subject: 'By looking' }))
     await page.clock.fastForward(15_000)
     await row(page, 'By looking').waitFor()
 
     await app().mail(email, letter({ subject: 'By hand' }))
-    await page.getByRole('button', { name: 'Look for mail now' }).click()
+    await page.getByRole('button', { name: 'Check now' }).click()
     await row(page, 'By hand').waitFor()
   })
 
@@ -44,7 +44,7 @@ describe('without a live stream', () => {
     await page.route('**/api/check-mail?*wait=*', (route) => route.abort())
     expect({ complaint: /api\/(events|check-mail)/ })
     await page.goto(app().url)
-    await page.getByText('Looking for new mail every').waitFor()
+    await page.getByText('Checking every').waitFor()
     await page.unroute('**/api/events')
     await page.clock.fastForward(5 * 60_000)
     await openInbox(page)
@@ -62,7 +62,7 @@ describe('without a live stream', () => {
       await vi.waitUntil(() => tries === count, { timeout: 30_000 })
       await page.clock.fastForward(10_000)
     }
-    await page.getByText('waiting for mail by asking').waitFor()
+    await page.getByText('checking for mail').waitFor()
   })
 })
 
@@ -104,8 +104,8 @@ describe('a session that is over', () => {
     await opener(page, 'Soon gone').click()
     app().moveClock(25 * 3_600)
     // The server looks at its clock when something happens, and from time to time.
-    await page.getByRole('heading', { name: 'This address is over' }).waitFor()
-    await page.getByText('Its mail is deleted').waitFor()
+    await page.getByRole('heading', { name: 'This address has expired' }).waitFor()
+    await page.getByText('Its mail was deleted').waitFor()
     assert.equal(await row(page, 'Soon gone').count(), 0)
     assert.equal(await page.title(), 'Inbox – Mayfly')
   })
@@ -118,7 +118,7 @@ describe('a session that is over', () => {
       method: 'POST',
       body: new URLSearchParams({ token }),
     })
-    await page.getByRole('heading', { name: 'This address is over' }).waitFor()
+    await page.getByRole('heading', { name: 'This address has expired' }).waitFor()
   })
 })
 
@@ -135,10 +135,10 @@ test('too many requests are told with the time to wait, and then it goes on', as
   )
   await page.goto(app().url)
   await page.getByText('Too many requests from your network.').waitFor()
-  await page.getByText(/Trying again in 1 minute,? \d+ seconds/).waitFor()
+  await page.getByText(/Retrying in 1 minute,? \d+ seconds/).waitFor()
   await page.unroute('**/api/check-mail*')
   await page.clock.fastForward(60_000)
-  await page.getByText(/Trying again in \d+ seconds/).waitFor()
+  await page.getByText(/Retrying in \d+ seconds/).waitFor()
   await page.clock.fastForward(40_000)
   await openInbox(page)
 })

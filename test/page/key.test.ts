@@ -34,7 +34,7 @@ test('what is used and left is told in words, numbers and a bar', async () => {
   assert.ok(await page.getByText('Active', { exact: true }).isVisible())
   assert.ok(await page.getByRole('heading', { name: 'Starter' }).isVisible())
   for (const [name, told, most] of [
-    ['In all', '3 of 2,000 used, 1,997 left', '2000'],
+    ['Total', '3 of 2,000 used, 1,997 left', '2000'],
     ['Today', '3 of 50 used, 47 left', '50'],
   ] as const) {
     const meter = page.getByRole('meter', { name })
@@ -71,7 +71,7 @@ test('looking again tells what was used since', async () => {
   const page = await look(key)
   await page.getByText('1 of 1,000 used').waitFor()
   await spend({ app: app() }, key, 2)
-  await page.getByRole('button', { name: 'Look again' }).click()
+  await page.getByRole('button', { name: 'Refresh' }).click()
   await page.getByText('3 of 1,000 used').waitFor()
 })
 
@@ -85,11 +85,11 @@ describe('a key', () => {
     const button = page.getByRole('button', { name: 'Roll this key' })
     await button.click()
     const dialog = page.getByRole('dialog', { name: 'Roll this key?' })
-    await dialog.getByText('This key keeps working for 24 hours').waitFor()
+    await dialog.getByText('The current key keeps working for 24 hours').waitFor()
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     assert.equal(await page.evaluate('document.activeElement.textContent'), 'Roll this key')
     await button.click()
-    await dialog.getByRole('button', { name: 'Roll it' }).click()
+    await dialog.getByRole('button', { name: 'Roll key' }).click()
     const region = page.getByRole('region', { name: 'This is your new key.' })
     await region.getByText('The old key works until').waitFor()
     const secret = (await region.locator('.key-shown').textContent()) ?? ''
@@ -115,10 +115,10 @@ describe('a key', () => {
     const headers = { apikey: key.secret }
     await fetch(`${app().url}/api/roll-key`, { method: 'POST', headers })
     await page.getByRole('button', { name: 'Roll this key' }).click()
-    await page.getByRole('button', { name: 'Roll it' }).click()
+    await page.getByRole('button', { name: 'Roll key' }).click()
     await page
       .getByRole('alert')
-      .getByText('This key was rolled already, less than 24 hours ago')
+      .getByText('This key was already rolled less than 24 hours ago')
       .waitFor()
     assert.equal(await usage(key.secret), 200)
   })
@@ -140,7 +140,7 @@ describe('the last 30 days', () => {
     await plot.press('End')
     assert.equal(await plot.getAttribute('aria-valuenow'), '29')
 
-    await page.getByText('As a table').click()
+    await page.getByText('Show as table').click()
     const rows = await page.locator('table.days tbody tr').allInnerTexts()
     const numbers = rows.map((row) => row.replace(/^.*\s/s, ''))
     assert.equal(rows.length, 30)
@@ -174,8 +174,8 @@ describe('the last 30 days', () => {
 describe('a key that is refused by now is told why', () => {
   for (const [name, make, words] of [
     ['used up', () => used(2, { requests: 2 }), 'All requests of this plan are used'],
-    ['used up for today', () => used(2, { perDay: 2 }), 'All requests of today are used'],
-    ['stopped', () => ring.stopped(), 'This key has stopped'],
+    ['used up for today', () => used(2, { perDay: 2 }), 'All requests for today are used'],
+    ['stopped', () => ring.stopped(), 'This key is suspended'],
   ] as const) {
     test(name, async () => {
       const page = await look(await make())
@@ -188,8 +188,8 @@ describe('a key that is refused by now is told why', () => {
     const key = await ring.issue({ months: 1 })
     app().moveClock(32 * DAY_SECONDS)
     const page = await look(key)
-    await page.getByText('This plan has ended').waitFor()
-    await page.getByRole('link', { name: 'See the plans' }).click()
+    await page.getByText('This plan has expired').waitFor()
+    await page.getByRole('link', { name: 'See plans' }).click()
     await page.waitForURL('**/pricing')
   })
 })
@@ -199,15 +199,15 @@ describe('a key that cannot be looked up', () => {
     expect({ complaint: /401/ })
     const page = await visit('/key')
     await giveKey({ page, app: app() }, 'mf_live_nothing')
-    await page.getByText('This key is not known here').waitFor()
+    await page.getByText('Unknown or revoked key').waitFor()
     assert.equal(await page.getByLabel('Your key').getAttribute('aria-invalid'), 'true')
     assert.equal(await page.getByLabel('Your key').inputValue(), 'mf_live_nothing')
   })
 
   test('was not given', async () => {
     const page = await visit('/key')
-    await page.getByRole('button', { name: 'Show its usage' }).click()
-    await page.getByText('Give a key').waitFor()
+    await page.getByRole('button', { name: 'Show usage' }).click()
+    await page.getByText('Enter a key').waitFor()
   })
 
   test('is asked for too often', async () => {
@@ -225,8 +225,8 @@ describe('a key that cannot be looked up', () => {
     expect({ complaint: /ERR_FAILED/ })
     const page = await look(await used(1))
     await page.route('**/usage', (route) => route.abort())
-    await page.getByRole('button', { name: 'Look again' }).click()
-    await page.getByText('could not be reached').waitFor()
+    await page.getByRole('button', { name: 'Refresh' }).click()
+    await page.getByText('Could not reach the server').waitFor()
     assert.ok(await page.getByText('1 of 1,000 used').isVisible())
   })
 })
@@ -243,11 +243,11 @@ describe('the samples', () => {
     await app().mail('sample@pool.test')
     await app().mail('other@pool.test', 'Subject: for another\r\n\r\nno\r\n')
     const page = await look(key, { permissions: ['clipboard-read', 'clipboard-write'] })
-    await page.getByLabel('Only mail for this address').fill('sample@pool.test')
+    await page.getByLabel('Filter by address').fill('sample@pool.test')
     for (const [name, run] of Object.entries(programs)) {
       await page.getByRole('tab', { name }).click()
-      await page.getByRole('button', { name: 'Copy: the sample' }).click()
-      await page.getByRole('button', { name: 'Copied: the sample' }).waitFor()
+      await page.getByRole('button', { name: 'Copy: sample code' }).click()
+      await page.getByRole('button', { name: 'Copied: sample code' }).waitFor()
       const text = String(await page.evaluate('navigator.clipboard.readText()'))
       assert.ok(text.includes(app().url), name)
       const { stdout } = await promisify(execFile)(...run(text))
@@ -262,9 +262,9 @@ describe('the samples', () => {
     const page = await look({ id: '', secret, headers: {} })
     const text = async () => (await page.getByRole('tabpanel').textContent()) ?? ''
     assert.ok(!(await text()).includes(secret))
-    await page.getByRole('button', { name: 'Show the secret' }).click()
+    await page.getByRole('button', { name: 'Show secret' }).click()
     assert.ok((await text()).includes(secret))
-    await page.getByRole('button', { name: 'Hide the secret' }).click()
+    await page.getByRole('button', { name: 'Hide secret' }).click()
     assert.ok(!(await text()).includes(secret))
   })
 

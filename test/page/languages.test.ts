@@ -241,7 +241,7 @@ test('a catalogue that cannot be loaded leaves the page in English, and says so'
   const page = await visit('/favicon.svg', { locale: 'ar' })
   await page.route('**/assets/ar-*.js', (route) => route.abort())
   await page.goto(app().url)
-  await page.getByText('Live: new mail appears by itself').waitFor()
+  await page.getByText('Live – new mail appears automatically').waitFor()
   assert.deepEqual(await announced(page), ['en', 'ltr'])
   assert.equal(await page.getByLabel('Language').inputValue(), 'en')
 })

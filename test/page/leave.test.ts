@@ -18,7 +18,7 @@ describe('before a link of a mail is opened', () => {
         'its true host is shown',
         'https://bank.test@evil.test/',
         'evil.test',
-        'What stands before the @',
+        'The part before the @',
       ],
       [
         'letters that look like others are told',
@@ -32,7 +32,7 @@ describe('before a link of a mail is opened', () => {
         'a.test',
         'https://a.test/%E2%80%AEgpj.exe',
       ],
-      ['a bare number is told', 'https://0xC0000201/', '192.0.2.1', 'a bare number'],
+      ['a bare number is told', 'https://0xC0000201/', '192.0.2.1', 'a bare IP address'],
       ['an open line is told', 'http://a.test:8080/', 'a.test:8080', 'not be encrypted'],
     ] as const) {
       await walk(page, encodeURIComponent(link))
@@ -48,13 +48,13 @@ describe('before a link of a mail is opened', () => {
   test('what is no page is refused', async () => {
     const page = await leave('https://a.test/')
     for (const [name, link, words] of [
-      ['a script', 'javascript:alert(1)', 'This link is not opened'],
+      ['a script', 'javascript:alert(1)', 'This link cannot be opened here'],
       ['a page inside a link', 'data:text/html,<script>alert(1)</script>', '(data:)'],
       ['a program', 'ms-word:ofe|u|http://a.test', '(ms-word:)'],
       ['a mail is not written, but shown', 'mailto:ann@a.test?attach=/x', 'ann@a.test'],
-      ['nothing', '', 'There is no link to open'],
-      ['words', 'hello there', 'There is no link to open'],
-      ['what cannot be decoded', '%', 'There is no link to open'],
+      ['nothing', '', 'This link is broken'],
+      ['words', 'hello there', 'This link is broken'],
+      ['what cannot be decoded', '%', 'This link is broken'],
     ] as const) {
       // Always after a link that is opened, so that nothing is left from the one before.
       await walk(page, encodeURIComponent('https://a.test/'))

@@ -10,21 +10,21 @@ const ODD = 'mf_live_€'
 test('a key that cannot be sent is a wrong key', async () => {
   const page = await visit('/key')
   await page.getByLabel('Your key').fill(ODD)
-  await page.getByRole('button', { name: 'Show its usage' }).click()
-  await page.getByText('This key is not known here').waitFor()
+  await page.getByRole('button', { name: 'Show usage' }).click()
+  await page.getByText('Unknown or revoked key').waitFor()
 })
 
 test('a claim secret that cannot be sent is a wrong one', async () => {
   const { id } = await order(app().url)
   const page = await visit(`/orders/${id}`)
   await page.getByLabel('Claim secret').fill(ODD)
-  await page.getByRole('button', { name: 'Open the order' }).click()
-  await page.getByText('There is no such order').waitFor()
+  await page.getByRole('button', { name: 'Open order' }).click()
+  await page.getByText('Order not found').waitFor()
 })
 
 for (const [call, label, words] of [
   ['GET /emails', 'Your key', 'The API key is invalid or missing.'],
-  ['GET /api/check-mail', 'Token of a session', 'token: no session has this token.'],
+  ['GET /api/check-mail', 'Session token', 'token: no session has this token.'],
 ] as const) {
   test(`the console says of an odd secret what the API says of a wrong one: ${label}`, async () => {
     const page = await visit('/favicon.svg')

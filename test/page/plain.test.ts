@@ -50,23 +50,23 @@ test('without scripts: a button, an address, its mail, a message, and the end', 
   const page = await visit('/', SCRIPTLESS)
   const address = await getAddress(page)
   assert.equal(page.url(), `${app().url}/plain?look=1`)
-  await page.getByText('No mail yet').waitFor()
+  await page.getByText('No messages yet').waitFor()
 
   assert.equal(await app().mail(address), 250)
-  await link(page, 'Look now').click()
+  await link(page, 'Check now').click()
   await link(page, 'Hello').click()
   await page.getByText('Your code is 123456.').waitFor()
   await heading(page, 'Hello')
 
-  await button(page, 'Delete this mail').click()
-  await page.getByText('No mail yet').waitFor()
-  await button(page, 'Give it more time').click()
-  await page.getByText('It ends in 24 hours').waitFor()
+  await button(page, 'Delete message').click()
+  await page.getByText('No messages yet').waitFor()
+  await button(page, 'Extend').click()
+  await page.getByText('Expires in 24 hours').waitFor()
 
-  await link(page, 'End this address').click()
-  await heading(page, 'End this address?')
-  await button(page, 'End it now').click()
-  await page.getByText('The address has ended').waitFor()
+  await link(page, 'Delete address').click()
+  await heading(page, 'Delete this address?')
+  await button(page, 'Delete').click()
+  await page.getByText('Address and mail deleted').waitFor()
   assert.deepEqual(await page.context().cookies(), [])
   assert.equal(await app().mail(address), 550)
 })
@@ -83,8 +83,8 @@ test('the inbox looks again by itself, until the reader stops it', async () => {
   await page.goto(page.url())
   assert.equal(await app().mail(address), 250)
   await link(page, 'Hello').waitFor()
-  await link(page, 'Stop looking').click()
-  await page.getByText('does not look for mail by itself').waitFor()
+  await link(page, 'Stop checking').click()
+  await page.getByText('Automatic checking is off').waitFor()
   assert.equal(await page.locator('meta[http-equiv=refresh]').count(), 0)
 })
 
@@ -108,14 +108,14 @@ test('the cookie is out of reach of scripts and of other sites, and in no addres
 test('a name of one’s own, with what is wrong said beside it', async () => {
   expect({ complaint: /400/ })
   const page = await visit('/', SCRIPTLESS)
-  await link(page, 'Choose the name yourself').click()
+  await link(page, 'Choose a name').click()
   await page.getByLabel('Name', { exact: true }).fill('not..this')
-  await button(page, 'Get this address').click()
-  await page.getByRole('alert').getByText('cannot be used').waitFor()
+  await button(page, 'Create address').click()
+  await page.getByRole('alert').getByText('is not allowed').waitFor()
   assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'not..this')
   await page.getByLabel('Name', { exact: true }).fill('plain.of.my.own')
   await page.getByLabel('Domain').selectOption('@box.test')
-  await button(page, 'Get this address').click()
+  await button(page, 'Create address').click()
   await page.getByText('plain.of.my.own@box.test').waitFor()
 })
 
@@ -124,19 +124,19 @@ test('an address that ends while the page is open says so', async () => {
   const page = await visit('/', SCRIPTLESS)
   await getAddress(page)
   app().moveClock(25 * 3_600)
-  await link(page, 'Look now').click()
-  await heading(page, 'This address has ended')
+  await link(page, 'Check now').click()
+  await heading(page, 'This address has expired')
   await getAddress(page)
 })
 
 test('a file is saved under its name and never shown', async () => {
   const page = await visit('/', SCRIPTLESS)
   assert.equal(await app().mail(await getAddress(page), FILE), 250)
-  await link(page, 'Look now').click()
+  await link(page, 'Check now').click()
   await link(page, 'A file').click()
   for (const [name, file] of [
     ['page.html', 'page.html'],
-    ['Download this mail (.eml)', /^message-\d+\.eml$/],
+    ['Download message (.eml)', /^message-\d+\.eml$/],
   ] as const) {
     const [download] = await Promise.all([page.waitForEvent('download'), link(page, name).click()])
     assert.match(download.suggestedFilename(), new RegExp(file))
@@ -172,7 +172,7 @@ test('what a stranger wrote stays text where scripts would run', async () => {
     await dialog.dismiss()
   })
   assert.equal(await app().mail(await getAddress(page), HOSTILE), 250)
-  await link(page, 'Look now').click()
+  await link(page, 'Check now').click()
   await page.locator('.plain-list a').click()
   await page.getByText('<script>alert(1)</script><svg onload=alert(1)>').waitFor()
   const foreign = 'main script, main svg, main img, main meta, main [onload], main [onmouseover]'
@@ -202,7 +202,7 @@ test('senders are displayed as on the page with scripts', async () => {
       .waitFor()
     return (await page.locator(selector).allTextContents()).toReversed()
   }
-  await link(page, 'Look now').click()
+  await link(page, 'Check now').click()
   const plain = await senders('.plain-sender')
   assert.deepEqual(plain, [...names.slice(0, 2), 'x@evil.test', 'x@evil.test', 'AB'])
   const { value: token } = await cookieOf(page)
@@ -220,7 +220,7 @@ describe('from another site', () => {
     expect({ origin: EVIL, complaint: /403/ })
     const page = await visit('/', SCRIPTLESS)
     assert.equal(await app().mail(await getAddress(page)), 250)
-    await link(page, 'Look now').click()
+    await link(page, 'Check now').click()
     const path = (await link(page, 'Hello').getAttribute('href')) ?? ''
     await page.route(`${EVIL}/**`, (route) =>
       route.fulfill({ contentType: 'text/html', body: `<!doctype html>${content(path)}` }),
@@ -232,8 +232,8 @@ describe('from another site', () => {
   test('a link finds no cookie, and the inbox is one more link away', async () => {
     const page = await astray(() => `<a href="${app().url}/plain">go</a>`)
     await link(page, 'go').click()
-    await heading(page, 'An address for now')
-    await link(page, 'Open the address that this browser has').click()
+    await heading(page, 'A temporary address')
+    await link(page, 'Open the address in this browser').click()
     await link(page, 'Hello').waitFor()
   })
 
@@ -247,7 +247,7 @@ describe('from another site', () => {
         return `<form method="post" action="${app().url}${action}"><button>Win</button></form>`
       })
       await button(page, 'Win').click()
-      await heading(page, 'Nothing was done')
+      await heading(page, 'Request rejected')
       await link(page, 'Back to the inbox').click()
       await link(page, 'Hello').waitFor()
     })
@@ -259,7 +259,7 @@ describe('from another site', () => {
     )
     const before = await cookieOf(page)
     await button(page, 'Win').click()
-    await heading(page, 'Nothing was done')
+    await heading(page, 'Request rejected')
     assert.equal((await cookieOf(page)).value, before.value)
   })
 })
@@ -286,5 +286,5 @@ test('an inbox that looks by itself can be used by all', async () => {
   const options = JSON.stringify({ rules: { 'meta-refresh': { enabled: false } } })
   const { violations } = (await page.evaluate(`axe.run(document, ${options})`)) as axe.AxeResults
   assert.deepEqual(violations, [])
-  assert.ok(await link(page, 'Stop looking').isVisible())
+  assert.ok(await link(page, 'Stop checking').isVisible())
 })

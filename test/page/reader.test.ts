@@ -55,7 +55,7 @@ describe('the head of a message', () => {
     const page = await read(textMail('Hi.', { from: '"service@bank.test" <x@evil.test>' }))
     const from = page.locator('.reader-from p')
     assert.match(await from.innerText(), /x@evil\.test$/)
-    await page.getByText('The name given is “service@bank.test”').waitFor()
+    await page.getByText('calls itself “service@bank.test”').waitFor()
     assert.match(await row(page, /./).innerText(), /^x@evil\.test/m)
   })
   test('says where answers would go, if that is elsewhere', async () => {
@@ -83,7 +83,7 @@ describe('a code', () => {
 describe('the link that a mail was sent for', () => {
   test('shows its host before it is opened, and opens without a trace', async () => {
     const page = await read(welcomeMail())
-    const card = page.getByRole('region', { name: 'Link to confirm' })
+    const card = page.getByRole('region', { name: 'Confirmation link' })
     assert.match(await card.locator('.link-host').innerText(), /login\.acme\.test$/)
     const link = card.getByRole('link', { name: 'Open' })
     assert.equal(await link.getAttribute('href'), 'https://login.acme.test/verify?t=1')
@@ -100,7 +100,7 @@ describe('the message itself', () => {
     assert.match((await picture.getAttribute('src')) ?? '', /^data:image\/png;base64,/)
     const box = await picture.boundingBox()
     assert.deepEqual([box?.width, box?.height], [120, 24])
-    await page.getByText('2 remote images are blocked').waitFor()
+    await page.getByText('2 remote images blocked').waitFor()
   })
   test('is in a frame without scripts and without our origin', async () => {
     const page = await read(htmlMail('<p>Hi.</p>'))
@@ -155,7 +155,7 @@ describe('the message itself', () => {
   })
   test('is shown as text where its layout would keep the browser busy', async () => {
     const page = await read(htmlMail('<i>a</i>'.repeat(15_000)))
-    await page.getByText('This message is too large to be laid out').waitFor()
+    await page.getByText('This message is too large to display as HTML').waitFor()
     assert.equal(await page.locator('.mail-frame').count(), 0)
   })
   test('is looked at in its ways by the arrow keys', async () => {
@@ -185,7 +185,7 @@ describe('files', () => {
     const got = await saved(page, item.getByRole('button'))
     assert.equal(got.name, 'data set.bin')
     assert.ok(got.bytes.equals(bytes))
-    await item.getByText('data set.bin is saved').waitFor()
+    await item.getByText('data set.bin saved').waitFor()
   })
   test('that can do harm are told so', async () => {
     const page = await read(
@@ -217,13 +217,13 @@ describe('files', () => {
   })
   test('are reached from the head of a long message', async () => {
     const page = await read(mailWithFiles('<p>Hi.</p>', [{ name: 'a.bin', type: 'x/y', bytes }]))
-    await page.getByRole('button', { name: 'One attachment' }).click()
-    await page.locator('h3:focus', { hasText: 'One attachment' }).waitFor()
+    await page.getByRole('button', { name: '1 attachment' }).click()
+    await page.locator('h3:focus', { hasText: '1 attachment' }).waitFor()
   })
   test('that are pictures of the message are listed apart', async () => {
     const picture = { name: 'a.png', type: 'image/png', bytes: png(2, 2, [0, 0, 0]), id: 'a@b' }
     const page = await read(mailWithFiles('<img src="cid:a@b">', [picture]))
-    await page.getByText('One picture in the message').click()
+    await page.getByText('1 inline image').click()
     const got = await saved(page, page.getByRole('button', { name: 'Save: a.png' }))
     assert.ok(got.bytes.equals(picture.bytes))
   })
@@ -267,7 +267,7 @@ describe('going on', () => {
       await route.continue({ url: url.href })
     })
     await opener(page, 'Here').click()
-    await page.getByText('This message is gone').waitFor()
+    await page.getByText('This message was deleted').waitFor()
   })
   for (const [kind, raw, body] of [
     ['text', textMail('All is well.'), (page: Page) => page.locator('.mail-text')],
@@ -282,7 +282,7 @@ describe('going on', () => {
       await unread.waitFor()
       await page.route('**/api/read-mail?*', (route) => route.abort())
       await page.locator('.mail-open').click()
-      await page.getByText('The site could not be reached').waitFor()
+      await page.getByText('Could not reach the server').waitFor()
       assert.equal(await unread.count(), 1)
       assert.equal(await page.title(), '(1) Inbox – Mayfly')
       await page.unroute('**/api/read-mail?*')

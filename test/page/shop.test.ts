@@ -72,14 +72,14 @@ test('where there is no clipboard, the key is marked to be copied by hand', asyn
   await button(page, 'Show my key').click()
   const key = await shownKey(page)
   await button(page, 'Copy: your key').click()
-  await button(page, 'Marked: copy it now').waitFor()
+  await button(page, 'Selected – press Ctrl+C').waitFor()
   assert.equal(await page.evaluate('String(getSelection())'), key)
 })
 
 test('what is under way is shown as soon as it has arrived, by itself', async () => {
   const page = await buy('Starter')
   await button(page, 'Pay later').click()
-  await page.getByText('Payment under way').waitFor()
+  await page.getByText('Payment pending').waitFor()
   const id = /ord_\w+/.exec(page.url())?.[0] ?? ''
   await clickPay(app().url, { id, secret: '', payUrl: '' })
   await button(page, 'Show my key').waitFor()
@@ -88,7 +88,7 @@ test('what is under way is shown as soon as it has arrived, by itself', async ()
 
 for (const [name, clicks] of [
   ['declined', ['Decline']],
-  ['that never arrives', ['Pay later', 'It fails']],
+  ['that never arrives', ['Pay later', 'Fail']],
 ] as const) {
   test(`a payment ${name} shows no key`, async () => {
     const page = await buy('Starter')
@@ -100,7 +100,7 @@ for (const [name, clicks] of [
     }
     await page.getByText('Payment failed', { exact: true }).waitFor()
     assert.equal(await button(page, 'Show my key').isVisible(), false)
-    await page.getByRole('link', { name: 'Choose a plan again' }).click()
+    await page.getByRole('link', { name: 'Choose another plan' }).click()
     await page.waitForURL('**/pricing')
   })
 }
@@ -137,9 +137,9 @@ describe('coming back', () => {
   test('without it, the claim secret can be given', async () => {
     const { id, secret } = await paidOrder()
     const page = await visit(`/orders/${id}`)
-    await page.getByText('does not know the claim secret').waitFor()
+    await page.getByText('does not have the claim secret').waitFor()
     await page.getByLabel('Claim secret').fill(` ${secret} `)
-    await button(page, 'Open the order').click()
+    await button(page, 'Open order').click()
     await button(page, 'Show my key').waitFor()
   })
 
@@ -147,22 +147,22 @@ describe('coming back', () => {
     const made = await paidOrder()
     const former = String((await claim(app().url, made)).body['key'])
     const page = await visit(`/orders/${made.id}#${made.secret}`)
-    await page.getByText('ends the former').waitFor()
-    const anew = button(page, 'Make a new key')
+    await page.getByText('revokes the old key').waitFor()
+    const anew = button(page, 'Create a new key')
     assert.equal(await anew.getAttribute('class'), 'plain')
     const dialog = page.getByRole('dialog', { name: 'Replace your key?' })
     for (const leave of ['Keep the old key', 'Close']) {
       await anew.click()
-      await dialog.getByText('The old key stops working at once.').waitFor()
-      await dialog.getByText('both keys work for 24 hours').waitFor()
+      await dialog.getByText('The old key stops working immediately.').waitFor()
+      await dialog.getByText('both keys then work for 24 hours').waitFor()
       assert.equal(await dialog.getByRole('link').getAttribute('href'), '/key')
       await dialog.getByRole('button', { name: leave }).click()
       await dialog.waitFor({ state: 'detached' })
-      assert.equal(await page.evaluate('document.activeElement.textContent'), 'Make a new key')
+      assert.equal(await page.evaluate('document.activeElement.textContent'), 'Create a new key')
     }
     assert.equal(await usage(former), 200)
     await anew.click()
-    await dialog.getByRole('button', { name: 'Make a new key' }).click()
+    await dialog.getByRole('button', { name: 'Create a new key' }).click()
     const key = await shownKey(page)
     assert.equal(await page.evaluate('document.activeElement.className'), 'minted')
     assert.deepEqual([await usage(former), await usage(key)], [401, 200])
@@ -174,10 +174,10 @@ test('a wrong claim secret is told so, and another can be given', async () => {
   expect({ complaint: /404/ })
   const made = await order(app().url)
   const page = await visit(`/orders/${made.id}#${'x'.repeat(43)}`)
-  await page.getByText('There is no such order').waitFor()
+  await page.getByText('Order not found').waitFor()
   await page.getByLabel('Claim secret').fill(made.secret)
-  await button(page, 'Open the order').click()
-  await page.getByText('Waiting for the payment').waitFor()
+  await button(page, 'Open order').click()
+  await page.getByText('Awaiting payment').waitFor()
 })
 
 test('an order that failed on the way is tried again as the same order', async () => {
@@ -191,7 +191,7 @@ test('an order that failed on the way is tried again as the same order', async (
     else await route.continue()
   })
   await button(page, 'Buy Starter').click()
-  await page.getByText('could not be reached').waitFor()
+  await page.getByText('Could not reach the server').waitFor()
   cut = false
   await button(page, 'Buy Starter').click()
   await page.waitForURL('**/pay/**')
@@ -206,7 +206,7 @@ test('an order is looked for again when the site could not be reached', async ()
   const page = await visit('/pricing')
   await page.route('**/api/orders/**', (route) => route.abort(), { times: 1 })
   await page.goto(`${app().url}/orders/${id}#${secret}`)
-  await page.getByText('could not be reached').waitFor()
+  await page.getByText('Could not reach the server').waitFor()
   await button(page, 'Show my key').waitFor()
 })
 
@@ -223,7 +223,7 @@ describe('a browser that keeps nothing for the site', () => {
   test('is not sent to pay for what it could not show', async () => {
     const page = await visitForgetful('/pricing')
     await button(page, 'Buy Starter').click()
-    await page.getByText('Your browser keeps nothing').waitFor()
+    await page.getByText('Your browser blocks storage').waitFor()
     assert.equal(new URL(page.url()).pathname, '/pricing')
   })
 

@@ -6,7 +6,7 @@ import { successField } from './schemas.ts'
 export const livezRoute = route({
   method: 'GET',
   path: '/livez',
-  title: 'Alive',
+  title: 'Liveness',
   about: 'Answers as long as the process does.',
   input: Type.Object({}),
   output: Type.Object({ status: successField }),

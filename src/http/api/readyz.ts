@@ -12,7 +12,7 @@ const RETRY_SECONDS = 5
 export const readyzRoute = route({
   method: 'GET',
   path: '/readyz',
-  title: 'Ready',
+  title: 'Readiness',
   about:
     'Whether mail can be taken and kept at this moment. The reason, and how each Gmail account is doing, need the admin token when one is set. An account that fails does not make us unready: all else goes on. Neither does a warning.',
   input: Type.Object({}),

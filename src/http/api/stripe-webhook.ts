@@ -7,7 +7,7 @@ import { successField } from './schemas.ts'
 export const stripeWebhookRoute = route({
   method: 'POST',
   path: '/api/stripe/webhook',
-  title: 'Messages of Stripe',
+  title: 'Stripe webhooks',
   about:
     'For Stripe alone: events, as they are signed with the secret of the endpoint. A success means that what they changed is on disk; anything else means that they should come again.',
   input: Type.Object({}),

@@ -18,8 +18,8 @@ export function docsContent(
 <div class="docs" lang="en" dir="ltr">
 ${contents(routes)}
 <main id="main">
-<h1>Mailboxes for a day</h1>
-<p class="lead">Ask for an address, give it away, read what comes. When the session ends, the mail is gone. For programs: <a href="/openapi.json">openapi.json</a>.</p>
+<h1>Mayfly API</h1>
+<p class="lead">Create a temporary address, receive mail and read it as JSON. When the session expires, its mail is deleted. Machine-readable: <a href="/openapi.json">openapi.json</a>.</p>
 ${firstSteps(site)}
 ${manners()}
 ${routes.map(section)}
@@ -34,7 +34,7 @@ function contents(routes: readonly Route[]): Markup {
   const lists = [
     linkList('Start', [
       ['first-steps', 'First steps'],
-      ['how-to-ask', 'How to ask'],
+      ['making-requests', 'Making requests'],
       ['errors', 'Errors'],
     ]),
     ...[...Map.groupBy(routes, groupOf)].map(([name, alike]) =>
@@ -65,27 +65,27 @@ function groupOf({ path, reader }: Route): string {
 function firstSteps(baseUrl: string): Markup {
   return html`<section id="first-steps" aria-labelledby="first-steps-title">
 <h2 id="first-steps-title">First steps</h2>
-<pre><code><span class="note"># an address and its token</span>
+<pre><code><span class="note"># create an address and its token</span>
 curl -X POST ${baseUrl}/api/create-session
 
-<span class="note"># what has come; add &amp;wait=30 to be told when something does</span>
+<span class="note"># list messages; add &amp;wait=30 to wait for the next one</span>
 curl '${baseUrl}/api/check-mail?token=TOKEN'
 
-<span class="note"># one message in full</span>
+<span class="note"># read a message</span>
 curl '${baseUrl}/api/read-mail?token=TOKEN&amp;id=ID'
 
-<span class="note"># everything that happens, as it happens</span>
+<span class="note"># stream events as they happen</span>
 curl -N -H 'Authorization: Bearer TOKEN' ${baseUrl}/api/events</code></pre></section>`
 }
 
 function manners(): Markup {
-  return html`<section id="how-to-ask" aria-labelledby="how-to-ask-title">
-<h2 id="how-to-ask-title">How to ask</h2>
+  return html`<section id="making-requests" aria-labelledby="making-requests-title">
+<h2 id="making-requests-title">Making requests</h2>
 <ul>
-<li>Parameters go in the query or, with POST, in a form, JSON or multipart body; the body wins. Unknown ones are ignored, empty ones count as not given.</li>
-<li>The token opens a mailbox to whoever has it. Better than in the address, where logs see it, it travels as <code>Authorization: Bearer</code>.</li>
-<li>Times are UTC, as <code>YYYY-MM-DD HH:MM:SS</code> and, beside it, as ISO 8601.</li>
-<li><code>body_html</code> is what a stranger wrote. Do not show it before you have made it safe.</li>
+<li>Send parameters in the query string or, with POST, in a form, JSON or multipart body; the body takes precedence. Unknown parameters are ignored; empty ones count as missing.</li>
+<li>Anyone with the token can read the mailbox. Send it as <code>Authorization: Bearer</code> rather than in the URL, which ends up in logs.</li>
+<li>Times are in UTC, as <code>YYYY-MM-DD HH:MM:SS</code> and, in the <code>_iso</code> fields, as ISO 8601.</li>
+<li><code>body_html</code> is untrusted input. Sanitize it before you display it.</li>
 </ul></section>`
 }
 
@@ -126,11 +126,11 @@ function named(name: string, required: boolean): Markup {
 }
 
 function answers(route: Route): Markup {
-  const kind = typeof route.output === 'string' ? route.output : 'JSON, as below'
-  const unchanged = route.conditional ? [[html`304`, html`Nothing changed since that ETag.`]] : []
+  const kind = typeof route.output === 'string' ? route.output : 'JSON, see below'
+  const unchanged = route.conditional ? [[html`304`, html`Unchanged since that ETag.`]] : []
   const refused = refusalsOf(route).map((code): [string, number] => [code, status[code]])
   const rows = [[html`200`, html`${kind}`], ...unchanged, ...byStatus(refused)]
-  return html`${table(['Status', 'Answer'], rows)}
+  return html`${table(['Status', 'Response'], rows)}
 ${sample(route)}`
 }
 
@@ -151,7 +151,7 @@ const REFUSAL = { status: 'error', message: '…', code: '…', request_id: '…
 
 function errors(): Markup {
   return html`<section id="errors" aria-labelledby="errors-title"><h2 id="errors-title">Errors</h2>
-<p>Every refusal is JSON. The code is stable, the message is for people. With 429 and 503 the header <code>Retry-After</code> says when to ask again.</p>
+<p>Errors are JSON. <code>code</code> is stable; <code>message</code> is for humans. With 429 and 503, the <code>Retry-After</code> header says when to retry.</p>
 <pre class="sample"><code>${JSON.stringify(REFUSAL, undefined, 2)}</code></pre>
 ${table(['Status', 'Codes'], byStatus(Object.entries(status)))}</section>`
 }

@@ -8,11 +8,11 @@ export function keyContent({ site, abuse }: PageFacts, { locale }: { locale: Loc
   return html`${siteTop(locale, 'key')}
 <main id="main" class="for-now" lang="en" dir="ltr">
 <h1>Your key</h1>
-<p class="lead">What is used of it, what is left, and how to call.</p>
+<p class="lead">Usage, remaining requests, sample code.</p>
 <noscript>
-<p class="notice">This page needs JavaScript: your key stays in your browser, and only a script can use it there. Without it, a terminal will do:</p>
+<p class="notice">This page needs JavaScript, because your key never leaves your browser. Without it, use a terminal:</p>
 <pre><code>curl -H 'APIKey: KEY' ${site}/usage</code></pre>
-<p>To replace the key by a new one (the old key keeps working for 24 hours):</p>
+<p>To roll the key (the old one keeps working for 24 hours):</p>
 <pre><code>curl -X POST -H 'APIKey: KEY' ${site}/api/roll-key</code></pre>
 </noscript>
 </main>

@@ -49,7 +49,7 @@ describe('without scripts', () => {
     test(`the name ${name} is shown as a claim, not as the sender`, () => {
       assert.equal(listed(name), EVIL)
       assert.ok(shown(name).startsWith(`<bdi>${EVIL}</bdi>`))
-      assert.match(shown(name), /The name given is “[^”]*bank/)
+      assert.match(shown(name), /calls itself “[^”]*bank/)
     })
   }
 
@@ -58,7 +58,7 @@ describe('without scripts', () => {
       assert.equal(listed(name), name)
       assert.ok(shown(name).startsWith(`<bdi>${name}</bdi> <span`))
       assert.ok(shown(name).includes(EVIL))
-      assert.ok(!shown(name).includes('The name given'))
+      assert.ok(!shown(name).includes('calls itself'))
     })
   }
 })

@@ -17,7 +17,7 @@ export function pricingContent(shop: Shop, locale: Locale): Markup {
   return html`${siteTop(locale, 'plans')}
 <main id="main" class="for-now" lang="en" dir="ltr">
 <h1>Plans</h1>
-<p class="lead">A key lets your program read mail with one request. <a href="/docs#emails">How to call it</a></p>
+<p class="lead">A key lets your program read mail with one request. <a href="/docs#emails">How to use it</a></p>
 ${shop.provider === 'fake' ? TEST_SHOP : html``}
 ${sells ? buying(shop) : html``}
 <div class="plans">
@@ -28,7 +28,7 @@ ${sells ? html`` : byHand(shop)}
 ${siteFoot(locale, shop.abuse)}`
 }
 
-const TEST_SHOP = html`<p class="notice">This is a test shop. No money moves, and its keys are test keys.</p>`
+const TEST_SHOP = html`<p class="notice">This is a test shop. No money is charged, and its keys are test keys.</p>`
 
 function planCard(plan: Plan, sells: boolean): Markup {
   return html`<section class="card" aria-labelledby="plan-${plan.id}">
@@ -44,9 +44,9 @@ function features(plan: Plan): string[] {
   const { requests, perDay, months, renews, support } = plan
   return [
     `${count(requests)} requests`,
-    perDay === undefined ? 'No daily limit' : `${count(perDay)} requests a day`,
+    perDay === undefined ? 'No daily limit' : `${count(perDay)} requests per day`,
     months === undefined ? 'No expiry' : `Valid ${termText({ months, renews: false })}`,
-    ...(renews ? ['Renewed by itself when it ends'] : []),
+    ...(renews ? ['Renews automatically'] : []),
     ...(support === '' ? [] : [support]),
   ]
 }
@@ -57,22 +57,22 @@ function count(number: number): string {
 
 function buying({ plans, site, receipts }: Shop): Markup {
   return html`<div class="field">
-<label for="email">${receipts ? 'E-mail for the receipt, if you want one' : 'E-mail, if the operator may write to you'}</label>
+<label for="email">${receipts ? 'E-mail for the receipt (optional)' : 'E-mail (optional)'}</label>
 <input id="email" type="email" disabled>
 </div>
-<noscript><p class="notice">This page sells with JavaScript only: your browser must keep the secret that shows the key. Without it, a terminal will do:</p>
+<noscript><p class="notice">Buying here needs JavaScript, because your browser must store the secret that claims the key. Without it, use a terminal:</p>
 <pre><code>curl -X POST ${site}/api/checkout -d plan=${plans[0]?.id ?? ''}</code></pre></noscript>`
 }
 
 function byHand({ plans, operator }: Shop): Markup {
   const whom =
     operator === ''
-      ? html`<p>Nothing is sold on this page: ask the operator of this site for a key.</p>`
-      : html`<p>Nothing is sold on this page. Write to the operator and say which plan you would like: <a href="mailto:${operator}">${operator}</a></p>`
+      ? html`<p>Plans are not sold online here. Ask the operator of this site for a key.</p>`
+      : html`<p>Plans are not sold online here. Tell the operator which plan you want: <a href="mailto:${operator}">${operator}</a></p>`
   return html`<section class="panel">
-<h2>Ask for a key</h2>
+<h2>Request a key</h2>
 ${whom}
-<p class="soft">You are the operator? This makes a key, and MAYFLY_PAYMENTS opens the shop: <code>mayfly key issue --plan ${plans[0]?.id ?? ''}</code></p>
+<p class="soft">Are you the operator? Create a key with this command, or set MAYFLY_PAYMENTS to sell online: <code>mayfly key issue --plan ${plans[0]?.id ?? ''}</code></p>
 </section>`
 }
 
@@ -81,9 +81,9 @@ export function orderContent(orderId: string, { site, abuse }: PageFacts, locale
   return html`${siteTop(locale, 'plans')}
 <main id="main" class="for-now" lang="en" dir="ltr">
 <h1>Your order</h1>
-<noscript><p class="notice">This page needs JavaScript: the claim secret of your order stays in your browser, and only a script can use it there. Without it, a terminal will do:</p>
+<noscript><p class="notice">This page needs JavaScript, because the claim secret of your order never leaves your browser. Without it, use a terminal:</p>
 <pre><code>curl -X POST -H 'Claim-Secret: SECRET' ${site}/api/orders/${orderId}/claim</code></pre>
-<p>Within 24 hours of the first claim this can be repeated. It then makes a new key, and the old key stops working at once.</p></noscript>
+<p>You can repeat this within 24 hours of the first claim. It then creates a new key and revokes the old key immediately.</p></noscript>
 </main>
 ${siteFoot(locale, abuse)}`
 }
@@ -110,14 +110,14 @@ ${siteFoot(locale, abuse)}`
 
 function choices(id: string, price: string, state: Purchase['state']): Markup {
   if (state === 'open') {
-    return html`<p>Choose what becomes of the payment.</p>
+    return html`<p>Choose an outcome.</p>
 <div class="row">${choice(id, 'pay', `Pay ${price}`)}${choice(id, 'later', 'Pay later')}${choice(id, 'decline', 'Decline')}</div>`
   }
   if (state === 'pending') {
-    return html`<p>The payment is under way, as a bank transfer would be. Choose how it ends.</p>
-<div class="row">${choice(id, 'pay', 'It arrives')}${choice(id, 'decline', 'It fails')}</div>`
+    return html`<p>The payment is pending, like a bank transfer. Choose an outcome.</p>
+<div class="row">${choice(id, 'pay', 'Succeed')}${choice(id, 'decline', 'Fail')}</div>`
   }
-  return html`<p>This order is decided.</p>
+  return html`<p>This order is already completed.</p>
 <div class="row"><a class="button" href="/orders/${id}">Back to your order</a></div>`
 }
 

@@ -17,7 +17,7 @@ export const addressViews: readonly View[] = [
       const dialog = stage.page.getByRole('dialog')
       await dialog.getByLabel('Domain').filter({ hasText: '@box.test' }).waitFor()
       await dialog.getByLabel('Name').fill('calm..river')
-      await dialog.getByText('No two signs in a row').waitFor()
+      await dialog.getByText('No two dots, hyphens or underscores in a row').waitFor()
     },
   },
   {
@@ -41,7 +41,7 @@ export const addressViews: readonly View[] = [
     name: 'address-end',
     within: 'dialog',
     async open(stage) {
-      await press(stage, 'End it now')
+      await press(stage, 'Delete address')
       await stage.page.getByRole('dialog').waitFor()
     },
   },
@@ -70,7 +70,7 @@ export const addressViews: readonly View[] = [
       const text = JSON.stringify(JSON.stringify([{ email, token, expires }, ...list]))
       await page.evaluate(`localStorage.setItem('mayfly mailboxes', ${text})`)
       await press(stage, 'New address')
-      await page.getByText('Your list is full').waitFor()
+      await page.getByText('You already have').waitFor()
     },
   },
   {
@@ -79,7 +79,7 @@ export const addressViews: readonly View[] = [
     async open({ page, app }) {
       await page.route('**/api/create-session', (route) => route.abort())
       await page.goto(app.url)
-      await page.getByText('Trying again in').waitFor()
+      await page.getByText('Retrying in').waitFor()
     },
   },
   {
@@ -88,7 +88,7 @@ export const addressViews: readonly View[] = [
     async open({ page, app }) {
       await page.goto(app.url)
       await openInbox(page)
-      await page.getByText('What is kept, and for how long').click()
+      await page.getByText('Privacy and retention').click()
     },
   },
 ]

@@ -25,7 +25,7 @@ export const docsViews: readonly View[] = [
       await form.getByRole('button', { name: 'Send' }).click()
       await form.getByText('200 OK').waitFor()
       await form.getByText('Headers').click()
-      await form.getByText('The same in a terminal').click()
+      await form.getByText('As a curl command').click()
       await stage.page.evaluate(`document.querySelector('#create-session').scrollIntoView()`)
     },
   },
@@ -35,7 +35,7 @@ export const docsViews: readonly View[] = [
     complaint: /401/,
     async open(stage) {
       const form = await openConsole(stage, 'GET /api/check-mail')
-      await form.getByLabel('Token of a session').fill('nonsense')
+      await form.getByLabel('Session token').fill('nonsense')
       await form.getByRole('button', { name: 'Send' }).click()
       await form.getByText('401 Unauthorized').waitFor()
     },
@@ -45,7 +45,7 @@ export const docsViews: readonly View[] = [
     within: 'dialog',
     async open(stage) {
       const form = await openConsole(stage, 'POST /api/delete-session')
-      await form.getByLabel('Token of a session').fill('nonsense')
+      await form.getByLabel('Session token').fill('nonsense')
       await form.getByRole('button', { name: 'Send' }).click()
       await stage.page.getByRole('dialog').waitFor()
     },

@@ -66,7 +66,7 @@ export const inboxViews: readonly View[] = [
     async open(stage) {
       await openWithMail(stage)
       await stage.page.getByRole('searchbox').fill('nothing like that')
-      await stage.page.getByText('No message has these words').waitFor()
+      await stage.page.getByText('No messages match').waitFor()
     },
   },
   {
@@ -90,8 +90,8 @@ export const inboxViews: readonly View[] = [
     async open(stage) {
       await openWithMail(stage)
       await stage.page.route('**/api/*', (route) => route.abort())
-      await stage.page.getByRole('button', { name: 'Look for mail now' }).click()
-      await stage.page.getByText('The server cannot be reached.').waitFor()
+      await stage.page.getByRole('button', { name: 'Check now' }).click()
+      await stage.page.getByText('Could not reach the server.').waitFor()
     },
   },
   {
@@ -103,7 +103,7 @@ export const inboxViews: readonly View[] = [
         method: 'POST',
         body: new URLSearchParams({ token }),
       })
-      await stage.page.getByRole('heading', { name: 'This address is over' }).waitFor()
+      await stage.page.getByRole('heading', { name: 'This address has expired' }).waitFor()
     },
   },
   {

@@ -15,7 +15,7 @@ export const keyViews: readonly View[] = [
     complaint: /401/,
     async open(stage) {
       await giveKey(stage, 'mf_live_nothing')
-      await stage.page.getByText('This key is not known here').waitFor()
+      await stage.page.getByText('Unknown or revoked key').waitFor()
     },
   },
   {
@@ -42,7 +42,7 @@ export const keyViews: readonly View[] = [
       const key = await stage.ring.issue({ requests: 2_000, perDay: 100, months: 12 })
       await giveKey(stage, key.secret)
       await stage.page.getByRole('button', { name: 'Roll this key' }).click()
-      await stage.page.getByRole('button', { name: 'Roll it' }).click()
+      await stage.page.getByRole('button', { name: 'Roll key' }).click()
       await stage.page.getByText('The old key works until').waitFor()
     },
   },
@@ -52,7 +52,7 @@ export const keyViews: readonly View[] = [
       const key = await stage.ring.issue({ requests: 2_000, perDay: 100, months: 12 })
       await spend(stage, key, 3)
       await giveKey(stage, key.secret)
-      await stage.page.getByText('As a table').click()
+      await stage.page.getByText('Show as table').click()
       await stage.page.getByRole('columnheader', { name: 'Requests' }).waitFor()
     },
   },
@@ -70,7 +70,7 @@ export const keyViews: readonly View[] = [
 export async function giveKey({ page, app }: Pick<Stage, 'page' | 'app'>, secret: string) {
   await page.goto(`${app.url}/key`)
   await page.getByLabel('Your key').fill(secret)
-  await page.getByRole('button', { name: 'Show its usage' }).click()
+  await page.getByRole('button', { name: 'Show usage' }).click()
 }
 
 export async function spend({ app }: Pick<Stage, 'app'>, { headers }: TestKey, count: number) {

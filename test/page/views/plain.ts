@@ -36,7 +36,7 @@ export const plainViews: readonly View[] = [
     async open({ page, app }) {
       await page.goto(`${app.url}/plain`)
       await page.getByLabel('Name', { exact: true }).fill('not..this')
-      await page.getByRole('button', { name: 'Get this address' }).click()
+      await page.getByRole('button', { name: 'Create address' }).click()
       await page.getByRole('alert').waitFor()
     },
   },
@@ -57,8 +57,8 @@ export const plainViews: readonly View[] = [
     name: 'plain-end',
     async open(stage) {
       await openInbox(stage)
-      await stage.page.getByRole('link', { name: 'End this address' }).click()
-      await stage.page.getByRole('heading', { name: 'End this address?' }).waitFor()
+      await stage.page.getByRole('link', { name: 'Delete address' }).click()
+      await stage.page.getByRole('heading', { name: 'Delete this address?' }).waitFor()
     },
   },
   {
@@ -74,8 +74,8 @@ export const plainViews: readonly View[] = [
 async function openInbox({ page, app }: Pick<Stage, 'page' | 'app'>): Promise<string> {
   await page.goto(`${app.url}/plain`)
   await page.getByRole('button', { name: 'Get an address' }).click()
-  await page.getByRole('link', { name: 'Stop looking' }).click()
-  await page.getByText('does not look for mail by itself').waitFor()
+  await page.getByRole('link', { name: 'Stop checking' }).click()
+  await page.getByText('Automatic checking is off').waitFor()
   return await addressOn(page)
 }
 
@@ -88,6 +88,6 @@ async function openMail(stage: Stage): Promise<void> {
   const address = await openInbox(stage)
   await app.mail(address)
   await app.mail(address, MAIL)
-  await page.getByRole('link', { name: 'Look now' }).click()
+  await page.getByRole('link', { name: 'Check now' }).click()
   await page.getByRole('link', { name: 'Your sign-in code' }).waitFor()
 }

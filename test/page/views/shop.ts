@@ -18,7 +18,7 @@ export const shopViews: readonly View[] = [
         await route.fulfill({ json: { ...(await response.json()), payments } })
       })
       await page.goto(`${app.url}/pricing`)
-      await page.getByText('Nothing is sold on this page').waitFor()
+      await page.getByText('Plans are not sold online here').waitFor()
       await page.getByLabel('Theme').waitFor()
     },
   },
@@ -42,14 +42,14 @@ export const shopViews: readonly View[] = [
     name: 'order-open',
     async open(stage) {
       await openOrder(stage, [])
-      await stage.page.getByText('Waiting for the payment').waitFor()
+      await stage.page.getByText('Awaiting payment').waitFor()
     },
   },
   {
     name: 'order-pending',
     async open(stage) {
       await openOrder(stage, ['later'])
-      await stage.page.getByText('Payment under way').waitFor()
+      await stage.page.getByText('Payment pending').waitFor()
     },
   },
   {
@@ -81,7 +81,7 @@ export const shopViews: readonly View[] = [
       await clickPay(app.url, made, 'pay')
       await claim(app.url, made)
       await page.goto(`${app.url}/orders/${made.id}#${made.secret}`)
-      await page.getByRole('button', { name: 'Make a new key' }).click()
+      await page.getByRole('button', { name: 'Create a new key' }).click()
       await page.getByRole('dialog').waitFor()
     },
   },
@@ -89,7 +89,7 @@ export const shopViews: readonly View[] = [
     name: 'order-stranger',
     async open({ page, app }) {
       await page.goto(`${app.url}/orders/ord_${'0'.repeat(22)}`)
-      await page.getByText('does not know').waitFor()
+      await page.getByText('does not have').waitFor()
     },
   },
 ]

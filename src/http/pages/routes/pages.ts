@@ -12,7 +12,7 @@ export const pageRoutes: readonly Route[] = [
   appPage({
     path: '/',
     title: 'Inbox',
-    about: 'An address for now, and its mail, for people.',
+    about: 'A temporary address and its mail, for people.',
     entry: 'inbox/inbox.tsx',
     showsMail: true,
     content: startContent,
@@ -20,7 +20,7 @@ export const pageRoutes: readonly Route[] = [
   appPage({
     path: '/key',
     title: 'Your key',
-    about: 'What is used of a key and what is left, for people.',
+    about: 'Usage and remaining requests of a key, for people.',
     entry: 'key/key.tsx',
     content: keyContent,
   }),

@@ -79,15 +79,15 @@ describe('200', () => {
     )
     assert.match(
       text,
-      /https:\/\/bank\.test<\/bdi><\/a>\s*<span class="plain-host">Leads to real\.test:8443</,
+      /https:\/\/bank\.test<\/bdi><\/a>\s*<span class="plain-host">Goes to real\.test:8443</,
     )
     assert.ok(text.includes('&#60;b&#62;news'))
   })
 
   for (const [dmarc, words] of [
-    ['pass', 'confirms this mail'],
+    ['pass', 'confirmed this message'],
     ['fail', 'may be forged'],
-    ['none', 'Nothing confirms'],
+    ['none', 'Unverified sender'],
   ] as const) {
     test(`a sender whose DMARC is ${dmarc} is told of as such`, () => {
       const { locale, built } = { locale: localeOf('en'), built: NO_BUILD }
@@ -122,7 +122,7 @@ describe('200', () => {
     const { token, id } = await holder(`Subject: long\r\n\r\n${'word \r\n'.repeat(60_000)}`)
     const { text } = await get(`/plain/mail/${id}`, holding(token))
     assert.ok(text.length < 300_000)
-    assert.match(text, /longer than what is shown/)
+    assert.match(text, /Only the beginning is shown/)
   })
 
   test('a file is the same as by the API, and nobody else may embed it', async () => {

@@ -47,14 +47,14 @@ describe('401', () => {
       const asked = await get('/plain?look=1', headers)
       assert.equal(asked.status, 401)
       checkPage(asked)
-      assert.match(asked.text, /This address has ended/)
+      assert.match(asked.text, /This address has expired/)
     }
   })
 
   test('but not to who comes from another site: his cookie stays at home', async () => {
     const asked = await get('/plain?look=1', { 'sec-fetch-site': 'cross-site' })
     assert.equal(asked.status, 200)
-    assert.match(asked.text, /Open the address that this browser has/)
+    assert.match(asked.text, /Open the address in this browser/)
   })
 
   test('the API takes no cookie', async () => {

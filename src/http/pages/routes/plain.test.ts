@@ -108,7 +108,7 @@ describe('303', () => {
     assert.equal(asked.headers.get('set-cookie'), null)
     const { text } = await get('/plain?still=1', holding(token))
     assert.ok(
-      text.includes('You still have this address') && text.includes(email.split('@')[0] ?? ''),
+      text.includes('You already have this address') && text.includes(email.split('@')[0] ?? ''),
     )
   })
 
@@ -141,16 +141,16 @@ describe('303', () => {
     const asked = await press('/plain/end', token)
     assert.deepEqual([asked.status, asked.headers.get('location')], [303, '/plain?ended=1'])
     assert.ok(cookieIn(asked).flags.includes('Max-Age=0'))
-    assert.match((await get('/plain?ended=1')).text, /has ended, and its mail is deleted/)
+    assert.match((await get('/plain?ended=1')).text, /Address and mail deleted/)
     assert.equal((await ask(`${app.url}/api/check-mail?token=${token}`)).status, 401)
   })
 })
 
 describe('400', () => {
   for (const [prefix, words] of [
-    ['a..b', 'cannot be used'],
-    ['postmaster', 'kept for the operator'],
-    ['"><script>', 'cannot be used'],
+    ['a..b', 'is not allowed'],
+    ['postmaster', 'is reserved'],
+    ['"><script>', 'is not allowed'],
   ] as const) {
     test(`${prefix} is no name, and can be mended`, async () => {
       const asked = await send('/plain', { prefix })
@@ -165,14 +165,14 @@ describe('400', () => {
   test('no such domain', async () => {
     const asked = await send('/plain', { domain_id: '999' })
     assert.equal(asked.status, 400)
-    assert.match(asked.text, /gives out no addresses/)
+    assert.match(asked.text, /no longer available/)
   })
 
   test('a browser that kept no cookie is told so, once it has pressed the button', async () => {
     const asked = await get('/plain?first=1')
     assert.equal(asked.status, 400)
     checkPage(asked)
-    assert.match(asked.text, /did not keep the cookie/)
+    assert.match(asked.text, /did not store the cookie/)
   })
 
   test('what cannot be understood is a page too', async () => {
