@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { freePorts } from '../test/served.ts'
-import { connectSmtp } from '../test/smtp-client.ts'
+import { freeServicePorts } from '../test/support/service-process.ts'
+import { connectSmtp } from '../test/support/smtp-client.ts'
 import { type Mayfly, startMayfly } from './contestants/mayfly.ts'
 import { fill, tokenOf } from './tools/fill.ts'
 import { COLUMNS, cells, measure, type Outcome, rate, type Server } from './tools/loads.ts'
@@ -84,7 +84,7 @@ async function startConstant(cases: readonly Case[], mayfly: Mayfly, folder: str
   )
   const file = join(folder, 'constants.json')
   writeFileSync(file, JSON.stringify(constants))
-  const { http: port } = await freePorts()
+  const { http: port } = await freeServicePorts()
   const route = new URL('contestants/constant-route.ts', import.meta.url)
   const server = await startServer(route, [String(port), file])
   return { ...server, name: 'constant', url: `http://127.0.0.1:${port}` }

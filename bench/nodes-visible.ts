@@ -1,4 +1,4 @@
-import { openRedis } from '../test/redis.ts'
+import { openRedis } from '../test/support/redis.ts'
 import { startMayfly } from './contestants/mayfly.ts'
 import { startPostgres } from './contestants/postgres.ts'
 import { describeMachine, note, say, table } from './tools/report.ts'

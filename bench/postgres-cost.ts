@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 import { joinAddress, parseHost } from '../src/core/address.ts'
 import { secretHash } from '../src/core/id.ts'
 import type { Recipient } from '../src/core/recipient.ts'
-import { readHead } from '../src/mime/header.ts'
-import { accept } from '../src/service/mail/accept.ts'
+import { readHead } from '../src/mime/headers.ts'
+import { acceptRecipient } from '../src/service/mail/receive-mail.ts'
 import { openPostgresMail } from '../src/store/postgres/mail-store.ts'
 import type { MailStore } from '../src/store/store.ts'
-import { openPostgres, type Postgres } from '../test/postgres.ts'
+import { openPostgres, type Postgres } from '../test/support/postgres.ts'
 import { tokenOf } from './tools/fill.ts'
 import { mailText } from './tools/mail-text.ts'
 import { cpuSeconds } from './tools/processes.ts'
@@ -153,7 +153,7 @@ async function sendAll(
         const recipients: Recipient[] = []
         for (let at = first; at < first + count; at += 1) {
           const address = addresses[at % addresses.length] ?? ''
-          const found = await accept({ store, limits: LIMITS, now }, address, {
+          const found = await acceptRecipient({ store, limits: LIMITS, now }, address, {
             size: raw.length,
             others: recipients,
           })

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from 'pg'
-import { dayOf } from '../src/store/postgres/partition-days.ts'
+import { dayOf } from '../src/store/postgres/mail/partition-key.ts'
 import type { MailStore } from '../src/store/store.ts'
 import { startMayfly } from './contestants/mayfly.ts'
 import { type BenchPostgres, startPostgres } from './contestants/postgres.ts'

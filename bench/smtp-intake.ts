@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { freePorts } from '../test/served.ts'
+import { freeServicePorts } from '../test/support/service-process.ts'
 import { startMayfly } from './contestants/mayfly.ts'
 import { allDelivered, startPostfix } from './contestants/postfix.ts'
 import { type Case, type Contestant, casesOf, type Outcome, rate, runCase } from './tools/intake.ts'
@@ -57,8 +57,8 @@ async function compare(title: string, preload: string | undefined, cases: readon
 async function startAll(preload: string | undefined) {
   const { inside } = benchFolder()
   const env: Record<string, string> = preload ? { LD_PRELOAD: preload } : {}
-  const { http: sinkPort, smtp: libraryPort } = await freePorts()
-  const { smtp: postfixPort } = await freePorts()
+  const { http: sinkPort, smtp: libraryPort } = await freeServicePorts()
+  const { smtp: postfixPort } = await freeServicePorts()
   const sink = await startServer(new URL('contestants/sink.ts', import.meta.url), [
     String(sinkPort),
   ])

@@ -5,24 +5,24 @@ import { type Actions, run } from './cli/commands.ts'
 import { banner, startWarnings, whereabouts } from './cli/serve.ts'
 import { type Config, readConfig } from './config/config.ts'
 import { loadSettings, SettingsError } from './config/settings.ts'
-import { withoutPasswords } from './config/values.ts'
+import { redactPasswords } from './config/values.ts'
 import type { Address } from './core/address.ts'
 import type { Log } from './core/log.ts'
-import { hasCode, Problem } from './core/problem.ts'
-import { testAccount } from './imap/test-account.ts'
+import { hasErrorCode, Problem } from './core/problem.ts'
+import { testAccount } from './imap/account.ts'
 import { openLog } from './log/log.ts'
 import { openParser } from './mime/parser.ts'
-import { openAliasTrial } from './runtime/alias-trial.ts'
-import { descriptorLimit, withinDescriptors } from './runtime/descriptors.ts'
+import { openAliasTest } from './runtime/alias-test.ts'
 import { moveFolder } from './runtime/moving.ts'
 import { startService } from './runtime/start.ts'
-import { onPostgres, openMailStoreForCli, openShopStoreForCli } from './runtime/stores.ts'
+import { openMailStoreForCli, openShopStoreForCli, usesPostgres } from './runtime/stores.ts'
+import { descriptorLimit, limitConnections } from './runtime/system.ts'
 import { openLargeReads } from './service/mail/large-reads.ts'
-import { parseOnce } from './service/mail/parse-once.ts'
-import { parsedMail } from './service/mail/parsed-mail.ts'
-import type { AccountBook } from './service/sessions/accounts.ts'
+import { openParseOnce } from './service/mail/parse-once.ts'
+import { openParsedReader } from './service/mail/parsed-mail.ts'
+import type { AccountAdminDeps } from './service/sessions/accounts.ts'
 import { MoveRefused } from './store/moving.ts'
-import { UnfitServer } from './store/postgres/server.ts'
+import { UnfitServer } from './store/postgres/connection/server.ts'
 import { NewerSchema, OlderSchema } from './store/schema.ts'
 import { BackupRefused, backupShop } from './store/sqlite/backup.ts'
 import { FolderInUse } from './store/sqlite/files.ts'
@@ -40,7 +40,7 @@ function actions(): Actions {
     plans: () => read().config.plans,
     withAccounts: (operation) => withAccounts(read().config, operation),
     testAccount: async (email) => await testAccount(settingOf(read().config, email)),
-    aliasTrial: () => openAliasTrial(read().config, { log: errorLog() }),
+    aliasTrial: () => openAliasTest(read().config, { log: errorLog() }),
     withDomains: (operation) => withStore(openMailStoreForCli(read().config), operation),
     withOperatorStore: (use) =>
       withStore(openMailStoreForCli(read().config), (store) =>
@@ -58,9 +58,9 @@ function actions(): Actions {
       withStore(openMailStoreForCli(read().config), async (store) => {
         const parser = openParser({ log: errorLog() })
         try {
-          const parsed = parsedMail({
+          const parsed = openParsedReader({
             store,
-            parse: parseOnce({ store, parser }),
+            parse: openParseOnce({ store, parser }),
             largeReads: openLargeReads(),
           })
           await operation({ ...store, parsed, pause: () => pause(1_000) })
@@ -90,7 +90,7 @@ async function serve(config: Config): Promise<void> {
     here,
     baseUrl: config.http.baseUrl,
     domains: names,
-    kept: onPostgres(config) ? withoutPasswords(config.store) : config.data,
+    kept: usesPostgres(config) ? redactPasswords(config.store) : config.data,
     payments: config.payments.provider,
   })
   // Where a program reads the log, its lines stay JSON from the first to the last.
@@ -113,7 +113,7 @@ async function serve(config: Config): Promise<void> {
 
 function exposure(config: Config) {
   const { host, http, adminToken } = config
-  const allowed = withinDescriptors(config, descriptorLimit())
+  const allowed = limitConnections(config, descriptorLimit())
   return {
     host,
     baseUrl: http.baseUrl,
@@ -148,7 +148,7 @@ async function withStore<Store extends { close(): Promise<void> }>(
 
 async function withAccounts(
   config: Config,
-  operation: (book: AccountBook) => Promise<void>,
+  operation: (book: AccountAdminDeps) => Promise<void>,
 ): Promise<void> {
   // Without the secrets: no command that prints them can ever have them.
   const file = config.gmailAccounts.map(({ email, dots, masked, active }) => {
@@ -171,7 +171,7 @@ function hereOf({ host, http, smtp }: Config) {
 
 /** Of a shop that is a file: of a PostgreSQL its own programs make better backups. */
 function folderOf(config: Config): string {
-  if (!onPostgres(config)) return config.data
+  if (!usesPostgres(config)) return config.data
   throw new BackupRefused('This is for SQLite. On PostgreSQL use pg_dump, see docs/scaling.md.')
 }
 
@@ -182,10 +182,10 @@ function versionOf(file: URL): string {
 /** Faults that a person at a terminal can mend are told without a stack. */
 function plainFault(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
-  if (hasCode(error, 'EADDRINUSE'))
+  if (hasErrorCode(error, 'EADDRINUSE'))
     return `${error.message}. Set MAYFLY_HTTP_PORT or MAYFLY_SMTP_PORT to a free port.`
   // A folder that cannot be made, a file that cannot be read, a host that does not exist: the message names it.
-  if ('syscall' in error || hasCode(error, 'SQLITE_CANTOPEN')) return error.message
+  if ('syscall' in error || hasErrorCode(error, 'SQLITE_CANTOPEN')) return error.message
   return MENDABLE.some((kind) => error instanceof kind) ? error.message : undefined
 }
 

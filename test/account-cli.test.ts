@@ -2,31 +2,31 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { ask, post } from './ask.ts'
-import { mayflyUnder } from './command.ts'
-import { type Dovecot, openDovecot } from './dovecot.ts'
-import { type GmailApp, SECRET, startGmailApp } from './gmail-app.ts'
-import { openMailServer } from './mail-server.ts'
-import { scratchFolder } from './scratch.ts'
+import { runMayflyUnder } from './support/cli.ts'
+import { type Dovecot, openDovecot } from './support/dovecot.ts'
+import { APP_PASSWORD, type GmailApp, startGmailApp } from './support/gmail-app.ts'
+import { post, request } from './support/http-client.ts'
+import { openSmtpSink } from './support/smtp-sink.ts'
+import { tempFolder } from './support/stores.ts'
 
 /** One `mayfly account` command with this accounts file. */
 const account = (folder: string, env: Record<string, string>, ...args: string[]) => {
   const settings = Object.entries(env).map(([name, value]) => `${name}=${value}`)
-  return mayflyUnder(['env', ...settings], folder, 'account', ...args)
+  return runMayflyUnder(['env', ...settings], folder, 'account', ...args)
 }
 
 describe('beside a service', () => {
   let app: GmailApp
   beforeAll(async () => {
     app = await startGmailApp([{ email: 'joe@gmail.com' }, { email: 'ann@gmail.com' }])
-    await app.report('ann@gmail.com', 'failing', 'the server does not accept the login')
+    await app.setHealth('ann@gmail.com', 'failing', 'the server does not accept the login')
   })
   afterAll(() => app.stop())
 
   const run = (...args: string[]) =>
     account(app.folder, { MAYFLY_GMAIL_ACCOUNTS_FILE: app.accountsFile }, ...args)
   const offered = async () =>
-    (await ask(`${app.url}/api/domains`)).body['gmail_accounts'] as unknown[]
+    (await request(`${app.url}/api/domains`)).body['gmail_accounts'] as unknown[]
 
   test('list tells how the accounts are doing, as JSON too, and no secret', async () => {
     const { stdout, status } = await run('list')
@@ -36,7 +36,7 @@ describe('beside a service', () => {
     const json = await run('list', '--json')
     const [first] = JSON.parse(json.stdout) as { id: number; email: string }[]
     assert.deepEqual([first?.id, first?.email], [await app.idOf('joe@gmail.com'), 'joe@gmail.com'])
-    assert.doesNotMatch(stdout + json.stdout, new RegExp(SECRET))
+    assert.doesNotMatch(stdout + json.stdout, new RegExp(APP_PASSWORD))
   })
 
   test('deactivate counts at once, activate brings it back under its id', async () => {
@@ -65,14 +65,14 @@ describe('beside a service', () => {
 
 describe('test, against a real server', () => {
   const EMAIL = 'joey@mail.test'
-  const folder = scratchFolder()
+  const folder = tempFolder()
   const file = join(folder.path, 'accounts.json')
   let dovecot: Dovecot
-  let mailServer: Awaited<ReturnType<typeof openMailServer>>
+  let mailServer: Awaited<ReturnType<typeof openSmtpSink>>
   beforeAll(async () => {
-    dovecot = await openDovecot({ users: { [EMAIL]: SECRET } })
-    mailServer = await openMailServer()
-    written(SECRET)
+    dovecot = await openDovecot({ users: { [EMAIL]: APP_PASSWORD } })
+    mailServer = await openSmtpSink()
+    written(APP_PASSWORD)
   })
   afterAll(async () => {
     await dovecot.close()
@@ -108,7 +108,7 @@ describe('test, against a real server', () => {
   test('a wrong password is told as such, and not printed', async () => {
     written('canary-wrong-password')
     const { status, stdout, stderr } = await run('test', EMAIL)
-    written(SECRET)
+    written(APP_PASSWORD)
     assert.deepEqual([status, stdout], [1, ''])
     assert.match(stderr, /^joey@mail\.test: the server does not accept the login$/m)
     assert.doesNotMatch(stderr, /canary/)
@@ -117,7 +117,7 @@ describe('test, against a real server', () => {
   test('--send finds its two mails again, and names the headers that keep them', async () => {
     const delivered = (async () => {
       for (let count = 0; count < 2; count += 1) {
-        const { to, raw } = mailServer.taken[count] ?? (await mailServer.next())
+        const { to, raw } = mailServer.received[count] ?? (await mailServer.next())
         // As Gmail does: the account's own name on delivery, the alias where the sender wrote it.
         const received = `Received: by mx.mail.test for <${to}>; now`
         dovecot.deliver(EMAIL, `Delivered-To: ${EMAIL}\r\n${received}\r\n${raw}`)
@@ -126,7 +126,7 @@ describe('test, against a real server', () => {
     const { status, stdout, stderr } = await run('test', EMAIL, '--send')
     await delivered
     assert.deepEqual([status, stderr], [0, ''])
-    const [dot = '', plus = ''] = mailServer.taken.map(({ to }) => String(to))
+    const [dot = '', plus = ''] = mailServer.received.map(({ to }) => String(to))
     assert.match(dot, /^j\.?o\.?e\.?y@mail\.test$/)
     assert.match(plus, /^joey\+[a-z]+\.[a-z]+\d{8}@mail\.test$/)
     for (const alias of [dot, plus]) {

@@ -5,24 +5,24 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { PLANS, type Plan } from '../src/core/plan.ts'
 import { openShopStoreForCli } from '../src/runtime/stores.ts'
 import { issueKey as issueInProcess } from '../src/service/keys/keys.ts'
-import { openReadable } from '../src/store/sqlite/files.ts'
-import { MAIL } from './app.ts'
-import { issueKey, mayfly, mayflyUnder } from './command.ts'
-import { scratchFolder } from './scratch.ts'
-import { freePorts, type Served, serveProcess } from './served.ts'
-import { connectSmtp } from './smtp-client.ts'
+import { openReadOnly } from '../src/store/sqlite/files.ts'
+import { MAIL } from './support/app.ts'
+import { issueKey, runMayfly, runMayflyUnder } from './support/cli.ts'
+import { freeServicePorts, type ServiceProcess, spawnService } from './support/service-process.ts'
+import { connectSmtp } from './support/smtp-client.ts'
+import { tempFolder } from './support/stores.ts'
 
-let scratch: ReturnType<typeof scratchFolder>
+let scratch: ReturnType<typeof tempFolder>
 let data = ''
 let file = ''
 let ports: { http: number; smtp: number }
-let served: Served
+let served: ServiceProcess
 
 beforeEach(async () => {
-  scratch = scratchFolder()
+  scratch = tempFolder()
   data = join(scratch.path, 'data')
   file = join(scratch.path, 'shop-backup.db')
-  ports = await freePorts()
+  ports = await freeServicePorts()
   await start()
 }, 60_000)
 afterEach(async () => {
@@ -31,7 +31,7 @@ afterEach(async () => {
 })
 
 async function start(): Promise<void> {
-  served = await serveProcess({ folder: data, ports })
+  served = await spawnService({ folder: data, ports })
 }
 
 const headers = (key: string) => ({ APIKey: key })
@@ -49,7 +49,7 @@ async function usedOf(key: string): Promise<number> {
 }
 
 async function restored(): Promise<string> {
-  const told = await mayfly(data, 'restore', file)
+  const told = await runMayfly(data, 'restore', file)
   expect(told).toMatchObject({ status: 0, stderr: '' })
   return told.stdout
 }
@@ -63,7 +63,7 @@ interface KeyFacts {
 
 /** What a backup holds of each key; the counters are kept twice and must agree. */
 function keysIn(path: string): KeyFacts[] {
-  const db = openReadable(path)
+  const db = openReadOnly(path)
   try {
     expect(db.pragma('integrity_check', { simple: true })).toBe('ok')
     expect(db.pragma('journal_mode', { simple: true })).toBe('delete')
@@ -106,7 +106,7 @@ test('a backup under load is whole, holds all that was there before, and disturb
     for (let round = 0; round < 3; round += 1) {
       const [keysBefore, answeredBefore] = [[...issued], answered]
       const target = `${file}.${round}`
-      const told = await mayfly(data, 'backup', target)
+      const told = await runMayfly(data, 'backup', target)
       expect(told).toMatchObject({ status: 0, stderr: '' })
       const keys = keysIn(target)
       expect(told.stdout).toContain(
@@ -131,9 +131,11 @@ test('a backup under load is whole, holds all that was there before, and disturb
 test('a restore brings back keys as they were, says what that means, and can be undone', async () => {
   const [early, ended] = [await issueKey(data), await issueKey(data)]
   for (let asked = 0; asked < 3; asked += 1) expect(await statusOf(early.key)).toBe(200)
-  expect((await mayfly(data, 'backup', file)).stdout).toMatch(/ holds 2 keys and 0 orders, \d+ KB/)
+  expect((await runMayfly(data, 'backup', file)).stdout).toMatch(
+    / holds 2 keys and 0 orders, \d+ KB/,
+  )
   expect(await statusOf(early.key)).toBe(200)
-  expect((await mayfly(data, 'key', 'revoke', ended.id)).status).toBe(0)
+  expect((await runMayfly(data, 'key', 'revoke', ended.id)).status).toBe(0)
   const late = await issueKey(data)
   // Killed, so that a log is left behind, with what came after the backup in it.
   await served.kill('SIGKILL')
@@ -156,9 +158,9 @@ test('a restore brings back keys as they were, says what that means, and can be 
 
 test('a restore is refused while the service runs, and it serves on', async () => {
   const early = await issueKey(data)
-  await mayfly(data, 'backup', file)
+  await runMayfly(data, 'backup', file)
   const late = await issueKey(data)
-  expect(await mayfly(data, 'restore', file)).toMatchObject({
+  expect(await runMayfly(data, 'restore', file)).toMatchObject({
     status: 1,
     stdout: '',
     stderr: expect.stringMatching(/^Another mayfly serves the data folder .*\n$/),
@@ -168,7 +170,7 @@ test('a restore is refused while the service runs, and it serves on', async () =
 
 test('a file that is no whole shop is refused in one line, and all stays as it was', async () => {
   const { key } = await issueKey(data)
-  await mayfly(data, 'backup', file)
+  await runMayfly(data, 'backup', file)
   await served.kill('SIGTERM')
   const [whole, before, names] = [
     readFileSync(file),
@@ -182,7 +184,7 @@ test('a file that is no whole shop is refused in one line, and all stays as it w
     readFileSync(join(data, 'mail.db')),
   ]) {
     writeFileSync(file, bytes)
-    const told = await mayfly(data, 'restore', file)
+    const told = await runMayfly(data, 'restore', file)
     expect(told).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining(file) })
     expect(told.stderr.trim().split('\n')).toHaveLength(1)
     expect(readFileSync(join(data, 'shop.db')).equals(before)).toBe(true)
@@ -194,7 +196,7 @@ test('a file that is no whole shop is refused in one line, and all stays as it w
 
 test('after a restore no new key has the id, or sees the mail, of a key that was lost', async () => {
   await issueKey(data)
-  await mayfly(data, 'backup', file)
+  await runMayfly(data, 'backup', file)
   const lost = [await issueKey(data), await issueKey(data)]
   const [owner] = lost
   const address = await sessionOf(owner?.key ?? '')
@@ -221,7 +223,7 @@ test('a copy is on disk before it has its name, and its name before we say so', 
     ['backup', file, scratch.path],
     ['restore', join(data, 'shop.db'), data],
   ] as const) {
-    expect(await mayflyUnder(strace, data, command, file)).toMatchObject({ status: 0 })
+    expect(await runMayflyUnder(strace, data, command, file)).toMatchObject({ status: 0 })
     const calls = readFileSync(trace, 'utf8').split('\n')
     const renamed = calls.findIndex((call) => call.includes('rename') && call.includes(`"${name}"`))
     const synced = (path: RegExp) => (call: string) =>

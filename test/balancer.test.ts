@@ -3,12 +3,11 @@ import { execFile } from 'node:child_process'
 import { request } from 'node:http'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, test } from 'vitest'
-import { checkMail, createSession } from './api.ts'
-import { startApp } from './app.ts'
-import { followEvents } from './event-stream.ts'
-import { openHaproxy } from './haproxy.ts'
-import { openPostgres } from './postgres.ts'
-import { connectSmtp, greeting } from './smtp-client.ts'
+import { checkMail, createSession, openEventStream } from './support/api-client.ts'
+import { startApp } from './support/app.ts'
+import { openHaproxy } from './support/haproxy.ts'
+import { openPostgres } from './support/postgres.ts'
+import { connectSmtp, readGreeting } from './support/smtp-client.ts'
 
 // Two nodes on one PostgreSQL behind a real HAProxy, with the configuration that deploy/ gives out.
 
@@ -23,7 +22,7 @@ beforeAll(async () => {
   const url = postgres.urlOf(await postgres.database())
   ;[one, two] = await Promise.all([node(url, 'one.test'), node(url, 'two.test')])
   balancer = await openHaproxy({ node1: one, node2: two })
-  await balancer.sees({ 'http_nodes/node1': 'UP', 'http_nodes/node3': 'DOWN' })
+  await balancer.waitForStates({ 'http_nodes/node1': 'UP', 'http_nodes/node3': 'DOWN' })
 })
 
 afterAll(async () => {
@@ -70,14 +69,14 @@ test('requests are counted for who really asks, whatever he writes into X-Forwar
 
 test('a live stream through the balancer brings mail that came to any node', async () => {
   const { email, token } = await createSession(balancer.url)
-  const stream = await followEvents(balancer.url, token)
+  const stream = await openEventStream(balancer.url, token)
   const nodes = new Set<string>()
   for (const subject of ['first', 'second']) {
     const client = await connectSmtp(balancer.smtpPort)
-    nodes.add((await client.say('EHLO sender.test')).text.slice(4, 12))
+    nodes.add((await client.command('EHLO sender.test')).text.slice(4, 12))
     await client.send({ to: [email], raw: `Subject: ${subject}\r\n\r\nhello\r\n` })
     // The first connection stays open, so that the second goes to the other node.
-    await stream.until(new RegExp(`"subject":"${subject}"`))
+    await stream.waitFor(new RegExp(`"subject":"${subject}"`))
   }
   await stream.end()
   assert.deepEqual([...nodes].sort(), ['one.test', 'two.test'])
@@ -91,18 +90,18 @@ test('metrics are not for those who come through the balancer', async () => {
 
 test('a node that drains gets nothing new, and nobody is sent away', async () => {
   stopped.push(one.stop())
-  await balancer.sees({ 'http_nodes/node1': 'DOWN', 'smtp_nodes/node1': 'DOWN' })
+  await balancer.waitForStates({ 'http_nodes/node1': 'DOWN', 'smtp_nodes/node1': 'DOWN' })
   assert.equal(await statusOf(`${one.url}/readyz`), 503, 'it serves still, and says that it stops')
   for (let client = 0; client < 10; client += 1) {
-    assert.match(await greeting(balancer.smtpPort), /^220 two\.test/)
+    assert.match(await readGreeting(balancer.smtpPort), /^220 two\.test/)
     assert.equal(await statusOf(`${balancer.url}/api/domains`), 200)
   }
 })
 
 test('where no node is ready, one that lives tells the sender to come back', async () => {
   stopped.push(two.stop())
-  await balancer.sees({ 'smtp_nodes/node2': 'DOWN', 'http_unready/node2': 'UP' })
-  assert.match(await greeting(balancer.smtpPort), /^421 /)
+  await balancer.waitForStates({ 'smtp_nodes/node2': 'DOWN', 'http_unready/node2': 'UP' })
+  assert.match(await readGreeting(balancer.smtpPort), /^421 /)
   assert.equal(await statusOf(`${balancer.url}/readyz`), 503)
 })
 

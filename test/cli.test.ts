@@ -3,21 +3,21 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { MAIL } from './app.ts'
-import { setSchemaVersion } from './schema-version.ts'
-import { scratchFolder } from './scratch.ts'
-import { freePorts, type Served, serveProcess } from './served.ts'
-import { connectSmtp } from './smtp-client.ts'
-import { until } from './until.ts'
+import { MAIL } from './support/app.ts'
+import { freeServicePorts, type ServiceProcess, spawnService } from './support/service-process.ts'
+import { connectSmtp } from './support/smtp-client.ts'
+import { setSchemaVersion } from './support/sql.ts'
+import { tempFolder } from './support/stores.ts'
+import { waitUntil } from './support/wait-until.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const folder = scratchFolder()
-let served: Served
+const folder = tempFolder()
+let served: ServiceProcess
 let env: NodeJS.ProcessEnv
 
 beforeAll(async () => {
-  const ports = await freePorts()
-  served = await serveProcess({ folder: folder.path, ports })
+  const ports = await freeServicePorts()
+  served = await spawnService({ folder: folder.path, ports })
   env = {
     ...process.env,
     MAYFLY_DATA: folder.path,
@@ -59,7 +59,7 @@ async function offered(): Promise<string[]> {
 /** Asks again until it is so; the runner's own limit ends a wait in vain. */
 test('the lines that a first start prints make a mailbox, send it a mail and list it', async () => {
   const pasted = () => served.output().match(/^ {2}(?:box=|field\(|printf|curl).*$/gm) ?? []
-  await until(async () => pasted().length >= 4)
+  await waitUntil(async () => pasted().length >= 4)
   const { stdout } = spawnSync('sh', [], { input: pasted().join('\n'), encoding: 'utf8' })
   expect(JSON.parse(stdout)).toMatchObject({
     status: 'success',
@@ -204,13 +204,13 @@ describe('mayfly domain', () => {
     expect(mayfly('domain', 'add', 'new.test').stdout).toMatch(
       /^new\.test takes mail now; its id is 3\.$/m,
     )
-    await until(async () => (await offered()).includes('new.test'))
+    await waitUntil(async () => (await offered()).includes('new.test'))
     expect(mayfly('domain', 'deactivate', 'new.test').status).toBe(0)
-    await until(async () => !(await offered()).includes('new.test'))
+    await waitUntil(async () => !(await offered()).includes('new.test'))
     expect(mayfly('domain', 'remove', 'new.test').status).toBe(0)
     expect(mayfly('domain', 'list').stdout).not.toContain('new.test')
     expect(mayfly('domain', 'add', 'new.test').stdout).toMatch(/its id is 3\.$/m)
-    await until(async () => (await offered()).includes('new.test'))
+    await waitUntil(async () => (await offered()).includes('new.test'))
   })
 
   for (const [args, status, line] of [

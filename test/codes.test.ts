@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { eventStream } from '../src/cli/event-stream.ts'
-import { ALL_THE_TIME, ONLY_WOKEN } from './app.ts'
-import { ask } from './ask.ts'
-import { type KeyApp, startKeyApp } from './keys.ts'
+import { WAIT_FOR_EXTRACTION, WITHOUT_POLLING } from './support/app.ts'
+import { request } from './support/http-client.ts'
+import { type AppWithKeys, startAppWithKeys } from './support/keys.ts'
 
 // From the SMTP socket to the HTTP socket, with the real reader of mail in its child process.
 
@@ -16,12 +16,12 @@ interface Summary {
   code: string | null
 }
 
-let app: KeyApp
+let app: AppWithKeys
 const opened = (patience: { patienceMs: number }) => async () => {
-  app = await startKeyApp({ ...patience, quiet: ONLY_WOKEN })
+  app = await startAppWithKeys({ ...patience, quiet: WITHOUT_POLLING })
 }
 const check = async (token: string, more = '', headers: Record<string, string> = {}) => {
-  const asked = await ask(`${app.url}/api/check-mail?token=${token}${more}`, { headers })
+  const asked = await request(`${app.url}/api/check-mail?token=${token}${more}`, { headers })
   const messages = (asked.body['messages'] ?? []) as Summary[]
   return {
     ...asked,
@@ -48,7 +48,7 @@ async function follow(token: string) {
 }
 
 describe('with time to look', () => {
-  beforeAll(opened(ALL_THE_TIME))
+  beforeAll(opened(WAIT_FOR_EXTRACTION))
   afterAll(() => app.stop())
 
   test('list, event and message have the same code', async () => {
@@ -59,7 +59,7 @@ describe('with time to look', () => {
     assert.deepEqual([name, message.code], ['message', '482913'])
     const { codes } = await check(token)
     assert.deepEqual(codes, ['482913'])
-    const { body } = await ask(`${app.url}/api/read-mail?token=${token}&id=${message.id}`)
+    const { body } = await request(`${app.url}/api/read-mail?token=${token}&id=${message.id}`)
     const read = body['message'] as Summary & { codes: { value: string }[] }
     assert.deepEqual([read.code, read.codes[0]?.value], ['482913', '482913'])
     stream.end()
@@ -111,7 +111,7 @@ describe('without time to look', () => {
     const key = await app.ring.issue()
     const { email, token } = await app.session({}, key.headers)
     await app.mail(email, codeMail('482913'))
-    const read = await ask(`${app.url}/emails`, { headers: key.headers })
+    const read = await request(`${app.url}/emails`, { headers: key.headers })
     assert.equal(read.status, 200)
     const used = await app.ring.used(key)
     const stream = await follow(token)
@@ -120,7 +120,7 @@ describe('without time to look', () => {
       ;({ codes, etag } = await check(token, '&wait=55', { 'if-none-match': etag }))
     }
     const again = { ...key.headers, 'if-none-match': read.headers.get('etag') ?? '' }
-    assert.equal((await ask(`${app.url}/emails`, { headers: again })).status, 304)
+    assert.equal((await request(`${app.url}/emails`, { headers: again })).status, 304)
     assert.equal(await app.ring.used(key), used)
     stream.end()
   })

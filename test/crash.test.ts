@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { createSession } from './api.ts'
-import { keepSending, missingMails, openLedger } from './ledger.ts'
-import { scratchFolder } from './scratch.ts'
-import { freePorts, serveProcess } from './served.ts'
+import { createSession } from './support/api-client.ts'
+import { ledgerFaults, openLedger, sendUntilStopped } from './support/ledger.ts'
+import { freeServicePorts, spawnService } from './support/service-process.ts'
+import { tempFolder } from './support/stores.ts'
 
 const ROUNDS = process.env['MAYFLY_TEST_LONG'] ? 20 : 5
 const SENDERS = 20
 const BOXES = 100
 
 test('what was answered 250 is there after a SIGKILL, whole and once', async () => {
-  const folder = scratchFolder()
-  const ports = await freePorts()
+  const folder = tempFolder()
+  const ports = await freeServicePorts()
   const env = { MAYFLY_SESSION_MAX_MESSAGES: '100000', MAYFLY_SESSION_MAX_BYTES: '10GB' }
-  const serve = () => serveProcess({ folder: folder.path, ports, env })
+  const serve = () => spawnService({ folder: folder.path, ports, env })
   const ledger = openLedger(`${folder.path}/ledger`)
   let served = await serve()
   const boxes = await Promise.all(Array.from({ length: BOXES }, () => createSession(served.url)))
 
   let stopping = false
   const senders = Array.from({ length: SENDERS }, () =>
-    keepSending(boxes, { smtpPort: ports.smtp, ledger, stopped: () => stopping }),
+    sendUntilStopped(boxes, { smtpPort: ports.smtp, ledger, stopped: () => stopping }),
   )
   for (let round = 0; round < ROUNDS; round += 1) {
     await moment(200 + Math.random() * 1_300)
@@ -34,7 +34,7 @@ test('what was answered 250 is there after a SIGKILL, whole and once', async () 
 
   const lines = ledger.read()
   assert.ok(lines.length > 500, `the senders were busy: ${lines.length} mails`)
-  assert.deepEqual(await missingMails(served.url, boxes, lines), [])
+  assert.deepEqual(await ledgerFaults(served.url, boxes, lines), [])
   process.stdout.write(`${lines.length} acknowledged mails, all there\n`)
   assert.equal(await served.kill('SIGTERM'), 0, 'a polite stop ends with 0')
   ledger.close()

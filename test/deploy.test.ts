@@ -7,17 +7,17 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
 import { readConfig } from '../src/config/config.ts'
-import { createSession } from './api.ts'
-import { MAIL, startApp } from './app.ts'
-import { scratchFolder } from './scratch.ts'
-import { freePorts, serveProcess } from './served.ts'
-import { connectSmtp } from './smtp-client.ts'
+import { createSession } from './support/api-client.ts'
+import { MAIL, startApp } from './support/app.ts'
+import { freeServicePorts, spawnService } from './support/service-process.ts'
+import { connectSmtp } from './support/smtp-client.ts'
+import { tempFolder } from './support/stores.ts'
 
 // What deploy/ gives out agrees with the program, and with itself. HAProxy's part runs in balancer.test.ts.
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
-const folder = scratchFolder()
+const folder = tempFolder()
 afterAll(folder.remove)
 
 // Read by the tests alone.
@@ -129,9 +129,9 @@ withSystemd('the unit gives away little: 2 of 10 at most, by systemd’s own cou
 withSystemd('the service needs no system call that the unit forbids', async () => {
   const trace = join(folder.path, 'forbidden')
   const allowed = [...allowedCalls()].map((call) => `?${call}`).join(',')
-  const served = await serveProcess({
+  const served = await spawnService({
     folder: join(folder.path, 'calls'),
-    ports: await freePorts(),
+    ports: await freeServicePorts(),
     under: `strace -D -f -qq -e signal=none -o ${trace} -e trace=!${allowed}`.split(' '),
   })
   // One mail from door to door: a parse child reads it too.

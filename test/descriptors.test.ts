@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, test } from 'vitest'
-import { scratchFolder } from './scratch.ts'
-import { freePorts, type Served, serveProcess } from './served.ts'
-import { connectSmtp } from './smtp-client.ts'
-import { until } from './until.ts'
+import { freeServicePorts, type ServiceProcess, spawnService } from './support/service-process.ts'
+import { connectSmtp } from './support/smtp-client.ts'
+import { tempFolder } from './support/stores.ts'
+import { waitUntil } from './support/wait-until.ts'
 
 // Sockets and files share one limit. Here it is small, as a system may set it.
 const DESCRIPTORS = 512
@@ -13,13 +13,13 @@ const CONNECTIONS = 600
 const ANSWER_MS = 5_000
 const STABLE_LOOKS = 50
 
-const folder = scratchFolder()
-let served: Served
+const folder = tempFolder()
+let served: ServiceProcess
 const sockets: Socket[] = []
 beforeAll(async () => {
   const under = ['sh', '-c', `ulimit -n ${DESCRIPTORS}; exec "$0" "$@"`]
   const env = { MAYFLY_HOST: '0.0.0.0' }
-  served = await serveProcess({ folder: folder.path, ports: await freePorts(), env, under })
+  served = await spawnService({ folder: folder.path, ports: await freeServicePorts(), env, under })
 })
 afterAll(async () => {
   for (const socket of sockets) socket.destroy()
@@ -37,7 +37,7 @@ async function flood(send: string): Promise<void> {
   }
   let before = 0
   let looks = 0
-  await until(() => {
+  await waitUntil(() => {
     const now = readdirSync(`/proc/${served.pid}/fd`).length
     looks = now === before ? looks + 1 : 0
     before = now
@@ -63,7 +63,7 @@ const warnings = () =>
   [...served.output().matchAll(/"level":"warn".*?(MAYFLY_[A-Z_]+)/g)].map(([, setting]) => setting)
 
 test('a start that others can reach warns about each dangerous setting, and about few files', async () => {
-  await until(() => warnings().length === 3)
+  await waitUntil(() => warnings().length === 3)
   assert.deepEqual(warnings(), ['MAYFLY_BASE_URL', 'MAYFLY_ADMIN_TOKEN', 'MAYFLY_HTTP_CONNECTIONS'])
 })
 
@@ -78,6 +78,6 @@ for (const [name, send] of [
     }
     for (const socket of sockets.splice(0)) socket.destroy()
     // Once they are gone, readers are served as before.
-    await until(async () => (await fetch(`${served.url}/livez`).catch(() => undefined))?.ok)
+    await waitUntil(async () => (await fetch(`${served.url}/livez`).catch(() => undefined))?.ok)
   })
 }

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
 import { describe, test, vi } from 'vitest'
-import { checkMail, createSession, rawMail } from './api.ts'
-import { type App, startApp } from './app.ts'
-import { sha256, uniqueMail } from './ledger.ts'
-import { scratchFolder } from './scratch.ts'
-import { connectSmtp } from './smtp-client.ts'
+import { checkMail, createSession, rawMail } from './support/api-client.ts'
+import { type App, startApp } from './support/app.ts'
+import { sha256, uniqueMail } from './support/ledger.ts'
+import { connectSmtp } from './support/smtp-client.ts'
+import { tempFolder } from './support/stores.ts'
 
 const ROOM = { MAYFLY_SESSION_MAX_MESSAGES: '100000', MAYFLY_SESSION_MAX_BYTES: '10GB' }
 const BOUND = { timeout: 10_000 }
@@ -43,8 +43,8 @@ describe('no space for mail', () => {
     const app = await startApp({ env: { MAYFLY_MIN_FREE: '1000TB' } })
     const box = await app.session()
     const client = await connectSmtp(app.smtpPort)
-    await client.say('EHLO a.test')
-    assert.match((await client.say('MAIL FROM:<a@a.test>')).text, /^452 4\.3\.1 /)
+    await client.command('EHLO a.test')
+    assert.match((await client.command('MAIL FROM:<a@a.test>')).text, /^452 4\.3\.1 /)
     client.close()
     const ready = await fetch(`${app.url}/readyz`)
     assert.equal(ready.status, 503)
@@ -75,8 +75,8 @@ describe.runIf(asked && process.getuid?.() === 0)('a disk that is really full', 
   })
 })
 
-function smallDisk(size: string): ReturnType<typeof scratchFolder> {
-  const folder = scratchFolder()
+function smallDisk(size: string): ReturnType<typeof tempFolder> {
+  const folder = tempFolder()
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', folder.path])
   const remove = () => {
     execFileSync('umount', [folder.path])

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { afterAll, beforeAll, test } from 'vitest'
-import { type KeyApp, startKeyApp, type TestKey } from './keys.ts'
-import { statusOf } from './status-of.ts'
-import { runSql } from './tables.ts'
+import { type AppWithKeys, startAppWithKeys, type TestKey } from './support/keys.ts'
+import { runSql } from './support/sql.ts'
+import { statusOf } from './support/status-of.ts'
 
 const CLIENTS = 200
 const REQUESTS = 10_000
 const DAY_MS = 86_400_000
 
-let app: KeyApp
+let app: AppWithKeys
 beforeAll(async () => {
-  app = await startKeyApp({ env: { MAYFLY_HTTP_THREADS: '2' } })
+  app = await startAppWithKeys({ env: { MAYFLY_HTTP_THREADS: '2' } })
   // No day ends while this runs.
   const noon = Math.ceil(app.now().getTime() / DAY_MS) * DAY_MS + DAY_MS / 2
   app.moveClock(Math.ceil((noon - app.now().getTime()) / 1000))

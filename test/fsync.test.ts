@@ -2,18 +2,18 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
-import { createSession } from './api.ts'
-import { uniqueMail } from './ledger.ts'
-import { copyWithMutation, SYNCHRONOUS_NORMAL } from './mutant.ts'
-import { scratchFolder } from './scratch.ts'
-import { freePorts, serveProcess } from './served.ts'
-import { connectSmtp } from './smtp-client.ts'
+import { createSession } from './support/api-client.ts'
+import { uniqueMail } from './support/ledger.ts'
+import { copyWithMutation, SYNCHRONOUS_NORMAL } from './support/mutation.ts'
+import { freeServicePorts, spawnService } from './support/service-process.ts'
+import { connectSmtp } from './support/smtp-client.ts'
+import { tempFolder } from './support/stores.ts'
 
 // The proof behind "250 means on disk": the kernel's own record of who wrote what when.
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const MAILS = 20
-const folder = scratchFolder()
+const folder = tempFolder()
 afterAll(folder.remove)
 
 test('the commit of every mail is synced between its last byte and its 250', async () => {
@@ -34,9 +34,9 @@ async function unsyncedMails(
 ): Promise<{ answered: number; unsynced: number }> {
   const trace = `${folder.path}/${name}.trace`
   const calls = 'trace=fdatasync,fsync,pwrite64,write,writev,sendto,sendmsg'
-  const served = await serveProcess({
+  const served = await spawnService({
     folder: `${folder.path}/${name}`,
-    ports: await freePorts(),
+    ports: await freeServicePorts(),
     root,
     // -D: the service is the process we started, strace its silent grandchild.
     under: ['strace', '-D', '-f', '-y', '-s', '256', '-o', trace, '-e', calls],

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
-import { type Asked, ask, ENCODINGS, post, refusalFault } from './ask.ts'
-import { type GmailApp, SECRET, startGmailApp } from './gmail-app.ts'
-import { openKeyRing } from './keys.ts'
-import { connectSmtp } from './smtp-client.ts'
+import { APP_PASSWORD, type GmailApp, startGmailApp } from './support/gmail-app.ts'
+import { ENCODINGS, post, problemFault, request, type TestResponse } from './support/http-client.ts'
+import { openKeyRing } from './support/keys.ts'
+import { connectSmtp } from './support/smtp-client.ts'
 
 // contract.md, "Gmail mode", line by line. Whose mail it is when it comes: gmail-privacy.test.ts.
 
@@ -22,18 +22,18 @@ beforeAll(async () => {
     { email: FILED_OFF, active: false },
     { email: SWITCHED_OFF },
   ])
-  await app.switchOff(SWITCHED_OFF)
+  await app.deactivate(SWITCHED_OFF)
   joey = String(await app.idOf(JOEY))
   ann = String(await app.idOf(ANN))
 })
 afterAll(() => app.stop())
 beforeEach(async () => {
-  await app.report(JOEY, 'ok')
-  await app.report(ANN, 'ok')
+  await app.setHealth(JOEY, 'ok')
+  await app.setHealth(ANN, 'ok')
 })
 
 const create = (params: Record<string, string>) => post(`${app.url}/api/create-session`, params)
-const emailOf = ({ status, body }: Asked): string => {
+const emailOf = ({ status, body }: TestResponse): string => {
   assert.equal(status, 200, JSON.stringify(body))
   return String(body['email'])
 }
@@ -43,14 +43,14 @@ const fewest = async () => {
   const [one, other] = [await app.account(JOEY), await app.account(ANN)]
   return one.aliases <= other.aliases ? JOEY : ANN
 }
-const refused = (asked: Asked) => {
-  assert.equal(refusalFault(asked), undefined)
+const refused = (asked: TestResponse) => {
+  assert.equal(problemFault(asked), undefined)
   return [asked.status, asked.body['code']]
 }
 
 describe('/api/domains', () => {
   test('lists the active accounts, with their ids, masked where the file says so', async () => {
-    const { body } = await ask(`${app.url}/api/domains`)
+    const { body } = await request(`${app.url}/api/domains`)
     assert.deepEqual(body['gmail_accounts'], [
       { id: Number(joey), email: JOEY },
       { id: Number(ann), email: 'an…r@gmail.com' },
@@ -58,8 +58,8 @@ describe('/api/domains', () => {
   })
 
   test('lists an account that fails: it is active all the same', async () => {
-    await app.report(JOEY, 'failing', 'the server does not accept the login')
-    const { body, text } = await ask(`${app.url}/api/domains`)
+    await app.setHealth(JOEY, 'failing', 'the server does not accept the login')
+    const { body, text } = await request(`${app.url}/api/domains`)
     assert.equal((body['gmail_accounts'] as unknown[]).length, 2)
     assert.doesNotMatch(text, /login/)
   })
@@ -146,8 +146,8 @@ describe('which account', () => {
   })
 
   test('one that is slow is healthy; one that fails is passed over, and refused by name', async () => {
-    await app.report(JOEY, 'failing', 'locked')
-    await app.report(ANN, 'slow', 'near its limit')
+    await app.setHealth(JOEY, 'failing', 'locked')
+    await app.setHealth(ANN, 'slow', 'near its limit')
     for (let draw = 0; draw < 5; draw += 1) {
       assert.ok(isOf(emailOf(await create({ gmail_auto: '1' })), ANN))
     }
@@ -163,8 +163,8 @@ describe('which account', () => {
       ['failing', '60'],
       ['starting', '5'],
     ] as const) {
-      await app.report(JOEY, health)
-      await app.report(ANN, 'failing')
+      await app.setHealth(JOEY, health)
+      await app.setHealth(ANN, 'failing')
       for (const params of [{ gmail_auto: '1' }, { use_gmail: '1', prefix: 'x' }]) {
         const asked = await create(params as Record<string, string>)
         assert.deepEqual(refused(asked), [503, 'gmail_unavailable'])
@@ -240,11 +240,11 @@ describe('its session', () => {
     const ring = await openKeyRing(app)
     const key = await ring.issue()
     const { token } = await app.session({ gmail_auto: '1' }, key.headers)
-    assert.equal((await ask(`${app.url}/api/check-mail?token=${token}`)).status, 200)
+    assert.equal((await request(`${app.url}/api/check-mail?token=${token}`)).status, 200)
     assert.equal(await ring.used(key), 0)
     await ring.close()
     const headers = { apikey: 'mf_live_wrong' }
-    const wrong = await ask(`${app.url}/api/create-session?gmail_auto=1`, {
+    const wrong = await request(`${app.url}/api/create-session?gmail_auto=1`, {
       method: 'POST',
       headers,
     })
@@ -271,9 +271,9 @@ describe('over SMTP', () => {
   test('an alias is foreign, and so is its account: their mail does not come this way', async () => {
     const { email } = await app.session({ use_gmail: '1', gmail_id: ann, prefix: 'by-smtp' })
     const client = await connectSmtp(app.smtpPort)
-    for (const line of ['EHLO a.test', 'MAIL FROM:<a@a.test>']) await client.say(line)
+    for (const line of ['EHLO a.test', 'MAIL FROM:<a@a.test>']) await client.command(line)
     for (const to of [email, ANN, JOEY]) {
-      assert.match((await client.say(`RCPT TO:<${to}>`)).text, /^550 5\.7\.1 /)
+      assert.match((await client.command(`RCPT TO:<${to}>`)).text, /^550 5\.7\.1 /)
     }
     client.close()
   })
@@ -281,7 +281,7 @@ describe('over SMTP', () => {
 
 test('credentials are in no answer', async () => {
   for (const path of ['api/domains', 'readyz', 'metrics', 'openapi.json', 'docs']) {
-    const { text, headers } = await ask(`${app.url}/${path}`)
-    assert.doesNotMatch(text + JSON.stringify([...headers]), new RegExp(SECRET))
+    const { text, headers } = await request(`${app.url}/${path}`)
+    assert.doesNotMatch(text + JSON.stringify([...headers]), new RegExp(APP_PASSWORD))
   }
 })

@@ -4,34 +4,33 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
 import { parseAddress } from '../src/core/address.ts'
 import { parseMail } from '../src/mime/parse.ts'
-import { accountMail } from '../src/service/mail/fetch-mail.ts'
+import { accountMailDeps } from '../src/service/mail/fetch-mail.ts'
 import { addConfiguredAccounts } from '../src/service/sessions/accounts.ts'
-import { checkMail, withoutOurLines } from './api.ts'
-import { ask, post } from './ask.ts'
-import { emailsOf } from './emails.ts'
-import { type Door, openDoor } from './http-server.ts'
-import { keyRing } from './keys.ts'
-import { scratchFolder } from './scratch.ts'
+import { checkMail, emailsOf, stripTraceHeaders } from './support/api-client.ts'
+import { post, request } from './support/http-client.ts'
+import { openTestServer, type TestServer } from './support/http-server.ts'
+import { keyRing } from './support/keys.ts'
+import { tempFolder } from './support/stores.ts'
 
-const folder = scratchFolder()
+const folder = tempFolder()
 const clock = { now: new Date('2026-03-01T12:00:00Z') }
 const ACCOUNTS = ['joey@gmail.com', 'ann@gmail.com'] as const
 
-let door: Door
+let door: TestServer
 let ids: Record<string, number>
 beforeAll(async () => {
   const file = join(folder.path, 'accounts.json')
   const entries = ACCOUNTS.map((email) => ({ email, password: 'x', dots: true }))
   writeFileSync(file, JSON.stringify(entries))
   const env = { MAYFLY_GMAIL_ACCOUNTS_FILE: file }
-  door = await openDoor({ env, now: () => clock.now, parse: async (raw) => parseMail(raw) })
+  door = await openTestServer({ env, now: () => clock.now, parse: async (raw) => parseMail(raw) })
   await addConfiguredAccounts(
     door,
     ACCOUNTS.map((email) => ({ email: address(email) })),
   )
   const known = await door.store.listAccounts(clock.now)
   ids = Object.fromEntries(known.map(({ email, id }) => [email, id]))
-  for (const { id } of known) await door.store.reportAccount(id, 'ok', '')
+  for (const { id } of known) await door.store.setAccountHealth(id, 'ok', '')
 })
 afterAll(async () => {
   await door.stop()
@@ -50,7 +49,7 @@ function address(text: string) {
 async function alias(account: (typeof ACCOUNTS)[number], prefix?: string, headers = {}) {
   const url = new URL(`${door.url}/api/create-session?use_gmail=1&gmail_id=${ids[account]}`)
   if (prefix !== undefined) url.searchParams.set('prefix', prefix)
-  const { status, body } = await ask(url.href, { method: 'POST', headers })
+  const { status, body } = await request(url.href, { method: 'POST', headers })
   assert.equal(status, 200, JSON.stringify(body))
   return body as { email: string; token: string }
 }
@@ -59,7 +58,7 @@ let mails = 0
 /** As the fetching does it: a mail of this account that names these addresses. */
 async function fetched(account: (typeof ACCOUNTS)[number], subject: string, ...to: string[]) {
   mails += 1
-  const mail = accountMail(door, ids[account] ?? 0)
+  const mail = accountMailDeps(door, ids[account] ?? 0)
   const recipients = await mail.aliases(to.map(address))
   const text = `Return-Path: <b@shop.test>\r\nTo: ${to}\r\nSubject: ${subject}\r\n\r\nhi\r\n`
   return await mail.receive({
@@ -113,13 +112,13 @@ describe('mail meets the very alias that it names, and no other', () => {
   test('an alias that is over gets nothing; who has it next gets nothing of before', async () => {
     const former = await alias('joey@gmail.com', 'handed-on')
     const { id } = (await door.store.listAccounts(clock.now))[0] ?? {}
-    const late = await accountMail(door, id ?? 0).aliases([address(former.email)])
+    const late = await accountMailDeps(door, id ?? 0).aliases([address(former.email)])
     await post(`${door.url}/api/delete-session`, { token: former.token })
     assert.equal(late.length, 1)
     assert.equal(await fetched('joey@gmail.com', 'late', former.email), 'nobody')
     clock.now = new Date(clock.now.getTime() + 31 * 86_400_000)
     const next = await alias('joey@gmail.com', 'handed-on')
-    const mail = accountMail(door, id ?? 0)
+    const mail = accountMailDeps(door, id ?? 0)
     const found = await mail.aliases([address(next.email)])
     const old = {
       folder: 'INBOX',
@@ -141,7 +140,7 @@ describe('mail of an alias is read', () => {
     const [{ id = 0 } = {}] = await checkMail(door.url, mine.token)
     for (const path of ['read-mail', 'raw-mail', 'attachment']) {
       const query = `id=${id}&index=0&token=${other.token}`
-      const asked = await ask(`${door.url}/api/${path}?${query}`)
+      const asked = await request(`${door.url}/api/${path}?${query}`)
       assert.deepEqual([asked.status, asked.body['code']], [404, 'message_not_found'], path)
     }
     const { body } = await post(`${door.url}/api/delete-mail`, {
@@ -160,7 +159,9 @@ describe('mail of an alias is read', () => {
     await fetched('joey@gmail.com', 'keyed', email)
     for (const query of ['', `?to=${encodeURIComponent(email)}`]) {
       const seen = async ({ headers }: { headers: Record<string, string> }) =>
-        emailsOf(await ask(`${door.url}/emails${query}`, { headers })).map(({ subject }) => subject)
+        emailsOf(await request(`${door.url}/emails${query}`, { headers })).map(
+          ({ subject }) => subject,
+        )
       assert.deepEqual(await seen(own), ['keyed'])
       assert.deepEqual(await seen(strange), [])
     }
@@ -176,7 +177,7 @@ describe('mail of an alias is read', () => {
     assert.equal(lines[0], `Delivered-To: ${email}`)
     assert.match(lines[1] ?? '', /^Received: by \S+ with IMAP$/)
     assert.match(lines[3] ?? '', new RegExp(`for <${email.replace('+', '\\+')}>; `))
-    assert.match(withoutOurLines(bytes).toString(), /^Return-Path: <b@shop\.test>\r\nTo: /)
+    assert.match(stripTraceHeaders(bytes).toString(), /^Return-Path: <b@shop\.test>\r\nTo: /)
   })
 })
 
@@ -185,7 +186,7 @@ describe('force=1 on check-mail', () => {
   const deaf: (() => void)[] = []
   beforeAll(() => {
     for (const account of ACCOUNTS) {
-      const { onLook } = accountMail(door, ids[account] ?? 0)
+      const { onLook } = accountMailDeps(door, ids[account] ?? 0)
       deaf.push(onLook(() => void looks.push(account)))
     }
   })
@@ -196,7 +197,7 @@ describe('force=1 on check-mail', () => {
 
   /** The bus tells its news in the next turn. */
   const forced = async (token: string, query = '&force=1') => {
-    const { status } = await ask(`${door.url}/api/check-mail?token=${token}${query}`)
+    const { status } = await request(`${door.url}/api/check-mail?token=${token}${query}`)
     await new Promise(setImmediate)
     return status
   }

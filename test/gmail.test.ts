@@ -5,13 +5,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, test } from 'vitest'
 import { readConfig } from '../src/config/config.ts'
 import { openMailStoreForCli } from '../src/runtime/stores.ts'
-import { checkMail, createSession } from './api.ts'
-import { ask } from './ask.ts'
-import { mayflyUnder } from './command.ts'
-import { type Dovecot, openDovecot } from './dovecot.ts'
-import { scratchFolder } from './scratch.ts'
-import { freePorts, type Served, serveProcess } from './served.ts'
-import { until } from './until.ts'
+import { checkMail, createSession } from './support/api-client.ts'
+import { runMayflyUnder } from './support/cli.ts'
+import { type Dovecot, openDovecot } from './support/dovecot.ts'
+import { request } from './support/http-client.ts'
+import { freeServicePorts, type ServiceProcess, spawnService } from './support/service-process.ts'
+import { tempFolder } from './support/stores.ts'
+import { waitUntil } from './support/wait-until.ts'
 
 // The whole program beside a real IMAP server: an alias out, its mail in.
 
@@ -22,12 +22,12 @@ const JOE = 'joe.miller@mail.test'
 const ANN = 'ann@mail.test'
 const PASSWORD = 'canary-app-password'
 
-let folder: ReturnType<typeof scratchFolder>
+let folder: ReturnType<typeof tempFolder>
 let dovecot: Dovecot
-let served: Served
-let serve: () => Promise<Served>
+let served: ServiceProcess
+let serve: () => Promise<ServiceProcess>
 beforeAll(async () => {
-  folder = scratchFolder()
+  folder = tempFolder()
   dovecot = await openDovecot({ users: { [JOE]: PASSWORD, [ANN]: PASSWORD } })
   const server = { host: '127.0.0.1', port: dovecot.port, tls: false, password: PASSWORD }
   const file = join(folder.path, 'accounts.json')
@@ -38,10 +38,10 @@ beforeAll(async () => {
       { email: ANN, ...server },
     ]),
   )
-  const ports = await freePorts()
+  const ports = await freeServicePorts()
   const data = join(folder.path, 'data')
   const env = { MAYFLY_GMAIL_ACCOUNTS_FILE: file, MAYFLY_LOG_LEVEL: 'debug' }
-  serve = () => serveProcess({ folder: data, ports, env })
+  serve = () => spawnService({ folder: data, ports, env })
   served = await serve()
   await untilAll('ok')
 })
@@ -64,7 +64,7 @@ async function untilAll(health: string): Promise<void> {
   await store.close()
 }
 const account = (...args: string[]) =>
-  mayflyUnder(
+  runMayflyUnder(
     ['env', `MAYFLY_GMAIL_ACCOUNTS_FILE=${join(folder.path, 'accounts.json')}`],
     join(folder.path, 'data'),
     'account',
@@ -108,8 +108,8 @@ test('an account that is switched off gives no alias and fetches nothing, until 
       .filter((line) => LEFT.test(line) && line.includes(owner))
   const before = left().length
   assert.equal((await account('deactivate', owner)).status, 0)
-  await until(() => left().length > before)
-  const { body } = await ask(`${served.url}/api/domains`)
+  await waitUntil(() => left().length > before)
+  const { body } = await request(`${served.url}/api/domains`)
   assert.deepEqual(
     (body['gmail_accounts'] as { email: string }[]).map((one) => one.email),
     [other],
@@ -156,7 +156,9 @@ test('no secret of an account is in a log, an answer, a metric or a file of ours
   const { stdout: listed } = await account('list')
   assert.match(listed, /failing/)
   const answers = await Promise.all(
-    ['/readyz', '/metrics', '/api/domains', '/openapi.json'].map((path) => ask(served.url + path)),
+    ['/readyz', '/metrics', '/api/domains', '/openapi.json'].map((path) =>
+      request(served.url + path),
+    ),
   )
   assert.equal(await served.kill('SIGTERM'), 0)
   const files = readdirSync(join(folder.path, 'data')).map((name) =>

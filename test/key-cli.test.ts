@@ -1,16 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { issueKey, mayfly } from './command.ts'
-import { scratchFolder } from './scratch.ts'
-import { freePorts, type Served, serveProcess } from './served.ts'
+import { issueKey, runMayfly } from './support/cli.ts'
+import { freeServicePorts, type ServiceProcess, spawnService } from './support/service-process.ts'
+import { tempFolder } from './support/stores.ts'
 
-const folder = scratchFolder()
-let served: Served
-const key = (...args: string[]) => mayfly(folder.path, 'key', ...args)
+const folder = tempFolder()
+let served: ServiceProcess
+const key = (...args: string[]) => runMayfly(folder.path, 'key', ...args)
 
 beforeAll(async () => {
-  served = await serveProcess({ folder: folder.path, ports: await freePorts() })
+  served = await spawnService({ folder: folder.path, ports: await freeServicePorts() })
 }, 60_000)
 afterAll(async () => {
   expect(served.child.exitCode, served.output()).toBeNull()
@@ -68,7 +68,7 @@ describe('beside a running service', () => {
   })
 
   test('orders are listed, though none were made', async () => {
-    expect(await mayfly(folder.path, 'order', 'list', '--json')).toMatchObject({
+    expect(await runMayfly(folder.path, 'order', 'list', '--json')).toMatchObject({
       status: 0,
       stdout: '[]\n',
     })
@@ -76,9 +76,9 @@ describe('beside a running service', () => {
 })
 
 test('all of it goes without a service too', async () => {
-  const alone = scratchFolder()
+  const alone = tempFolder()
   const { id } = await issueKey(join(alone.path, 'data'))
-  const { stdout } = await mayfly(join(alone.path, 'data'), 'key', 'show', id)
+  const { stdout } = await runMayfly(join(alone.path, 'data'), 'key', 'show', id)
   expect(stdout).toMatch(/^State +active$/m)
   alone.remove()
 })
@@ -89,15 +89,15 @@ describe('a command line is refused with one clear line', () => {
     [['key', 'show', 'key_nobody'], 1, 'No key is "key_nobody". See: mayfly key list'],
   ] as const) {
     test(args.join(' '), async () => {
-      const told = await mayfly(folder.path, ...args)
+      const told = await runMayfly(folder.path, ...args)
       expect(told).toMatchObject({ status, stdout: '', stderr: expect.stringContaining(line) })
       expect(told.stderr).not.toMatch(/\n {4}at /)
     })
   }
 
   test('a plan that is not sold makes no data folder', async () => {
-    const alone = scratchFolder()
-    await mayfly(join(alone.path, 'data'), 'key', 'issue', '--plan', 'gold')
+    const alone = tempFolder()
+    await runMayfly(join(alone.path, 'data'), 'key', 'issue', '--plan', 'gold')
     expect(readdirSync(alone.path)).toEqual([])
     alone.remove()
   })

@@ -2,28 +2,28 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { afterAll, expect, test } from 'vitest'
-import { checkMail, createSession } from './api.ts'
-import { ask, post, speak } from './ask.ts'
-import { scratchFolder } from './scratch.ts'
-import { freePorts, type Served, serveProcess } from './served.ts'
-import { connectSmtp } from './smtp-client.ts'
+import { checkMail, createSession } from './support/api-client.ts'
+import { post, request, sendRaw } from './support/http-client.ts'
+import { freeServicePorts, type ServiceProcess, spawnService } from './support/service-process.ts'
+import { connectSmtp } from './support/smtp-client.ts'
+import { tempFolder } from './support/stores.ts'
 
 const ADMIN = 'canary-admin'
 const FORGED = '{"level":"error","msg":"canary-forged"}'
 /** Whatever a client can put before a line of its own, or under a reader's eyes. */
 const BREAKS = ['\r', '\n', '\u001b[2J', '\u2028', '\u2029', '\u0085', '\u202e', '\0']
 
-const folder = scratchFolder()
-const running: Served[] = []
+const folder = tempFolder()
+const running: ServiceProcess[] = []
 afterAll(async () => {
   for (const served of running) if (served.child.exitCode === null) await served.kill('SIGKILL')
   folder.remove()
 })
 
-async function serve(name: string, options: { under?: string[] } = {}): Promise<Served> {
+async function serve(name: string, options: { under?: string[] } = {}): Promise<ServiceProcess> {
   const env = { MAYFLY_LOG_LEVEL: 'debug', MAYFLY_ADMIN_TOKEN: ADMIN }
-  const place = { folder: `${folder.path}/${name}`, ports: await freePorts() }
-  const served = await serveProcess({ ...place, env, ...options })
+  const place = { folder: `${folder.path}/${name}`, ports: await freeServicePorts() }
+  const served = await spawnService({ ...place, env, ...options })
   running.push(served)
   return served
 }
@@ -41,7 +41,7 @@ test('whatever passes through, the log is one JSON object a line and holds nobod
   const end = await createSession(served.url, { prefix: 'canary-last', domain_id: '1' })
   breakStore(`${folder.path}/talkative/mail.db`)
   const query = `token=${end.token}&id=${id}&t=canary-query`
-  assert.equal((await ask(`${served.url}/api/read-mail?${query}`)).status, 500)
+  assert.equal((await request(`${served.url}/api/read-mail?${query}`)).status, 500)
   assert.match(await sent(served, end.email), /^451 /)
   assert.equal(await served.kill('SIGTERM'), 0)
 
@@ -72,7 +72,7 @@ test('a log on a full disk stops nothing', async () => {
   assert.equal(await served.kill('SIGTERM'), 0)
 })
 
-async function sent({ smtpPort }: Served, to: string): Promise<string> {
+async function sent({ smtpPort }: ServiceProcess, to: string): Promise<string> {
   const client = await connectSmtp(smtpPort)
   const raw = 'From: <canary-from@sender.test>\r\nSubject: canary-subject\r\n\r\ncanary-body\r\n'
   const { text } = await client.send({ to: [to], raw, from: 'canary-envelope@sender.test' })
@@ -80,7 +80,7 @@ async function sent({ smtpPort }: Served, to: string): Promise<string> {
   return text
 }
 
-async function useMail(served: Served, email: string): Promise<void> {
+async function useMail(served: ServiceProcess, email: string): Promise<void> {
   assert.match(await sent(served, email), /^250 /)
   for (const to of ['canary-pool@pool.test', 'postmaster@box.test']) {
     assert.match(await sent(served, to), /^250 /)
@@ -95,14 +95,14 @@ async function useEveryEndpoint(url: string, token: string, id: number): Promise
   const bearer = { headers: { authorization: `Bearer ${token}`, apikey: token } }
   const query = `token=${token}&id=${id}&index=0&headers=1&t=canary-query`
   for (const path of ['check-mail', 'read-mail', 'raw-mail', 'attachment', 'none']) {
-    await ask(`${url}/api/${path}?${query}`)
-    await ask(`${url}/api/${path}?id=${id}&index=0`, bearer)
+    await request(`${url}/api/${path}?${query}`)
+    await request(`${url}/api/${path}?id=${id}&index=0`, bearer)
   }
   await hearEvents(`${url}/api/events?${query}`)
   const pages = ['/api/domains', '/livez', '/readyz', '/metrics', '/docs', '/openapi.json', '/']
   for (const path of pages) {
-    await ask(`${url}${path}`, bearer)
-    await ask(`${url}${path}?${query}`, { headers: { authorization: `Bearer ${ADMIN}` } })
+    await request(`${url}${path}`, bearer)
+    await request(`${url}${path}?${query}`, { headers: { authorization: `Bearer ${ADMIN}` } })
   }
   for (const path of ['extend-session', 'delete-mail', 'delete-session']) {
     for (const way of ['json', 'multipart', 'query', 'form'] as const) {
@@ -118,14 +118,14 @@ async function hearEvents(url: string): Promise<void> {
   await response.body?.cancel().catch(() => {})
 }
 
-async function useBadly({ url, httpPort, smtpPort }: Served, line: string): Promise<void> {
+async function useBadly({ url, httpPort, smtpPort }: ServiceProcess, line: string): Promise<void> {
   const bad = `canary${line}${FORGED}`
   await post(`${url}/api/create-session`, { prefix: bad, domain_id: bad })
-  await ask(`${url}/api/check-mail?token=${encodeURIComponent(bad)}`)
-  await ask(`${url}/${encodeURIComponent(bad)}?${encodeURIComponent(bad)}`)
+  await request(`${url}/api/check-mail?token=${encodeURIComponent(bad)}`)
+  await request(`${url}/${encodeURIComponent(bad)}?${encodeURIComponent(bad)}`)
   const head = 'GET /api/domains HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n'
-  await speak(httpPort, `${head}User-Agent: ${bad}\r\nX-Request-Id: ${bad}\r\n\r\n`)
-  await speak(httpPort, `${bad}\r\n\r\n`)
+  await sendRaw(httpPort, `${head}User-Agent: ${bad}\r\nX-Request-Id: ${bad}\r\n\r\n`)
+  await sendRaw(httpPort, `${bad}\r\n\r\n`)
   const talks = [
     [`EHLO ${bad}`],
     ['EHLO canary-helo', `MAIL FROM:<${bad}@sender.test> SMTPUTF8`],
@@ -133,7 +133,7 @@ async function useBadly({ url, httpPort, smtpPort }: Served, line: string): Prom
     ['EHLO canary-helo', 'MAIL FROM:<> SMTPUTF8', `RCPT TO:<${bad}@pool.test>`, 'DATA', 'canary'],
     [bad],
   ]
-  for (const talk of talks) await speak(smtpPort, `${[...talk, 'QUIT'].join('\r\n')}\r\n`)
+  for (const talk of talks) await sendRaw(smtpPort, `${[...talk, 'QUIT'].join('\r\n')}\r\n`)
 }
 
 /** As a damaged disk would: every reading and keeping fails from here on. */

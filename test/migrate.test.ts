@@ -7,20 +7,20 @@ import { readConfig } from '../src/config/config.ts'
 import type { Host } from '../src/core/address.ts'
 import { moveFolder } from '../src/runtime/moving.ts'
 import { audit } from '../src/store/contract/shares-model.ts'
+import { NOT_EXPIRED } from '../src/store/postgres/mail/shared-mailboxes.ts'
 import { openPostgresMail } from '../src/store/postgres/mail-store.ts'
-import { STILL_THERE } from '../src/store/postgres/shared.ts'
-import { ALL_THE_TIME, type App, startApp } from './app.ts'
-import { ask } from './ask.ts'
-import { mayfly, type Told } from './command.ts'
-import { emailsOf } from './emails.ts'
 import { answersOf, ENV, type Fixture, fillApp, LARGE_MAILS } from './moved-app.ts'
-import { openPostgres, type Postgres } from './postgres.ts'
-import { MAIL_OPTIONS } from './postgres-stores.ts'
+import { emailsOf } from './support/api-client.ts'
+import { type App, startApp, WAIT_FOR_EXTRACTION } from './support/app.ts'
+import { type CliResult, runMayfly } from './support/cli.ts'
+import { request } from './support/http-client.ts'
+import { openPostgres, type Postgres } from './support/postgres.ts'
+import { MAIL_OPTIONS } from './support/postgres-stores.ts'
 
 let postgres: Postgres
 let fixture: Fixture
-let whileServed: Told
-let moved: { database: string; told: Told }
+let whileServed: CliResult
+let moved: { database: string; told: CliResult }
 
 beforeAll(async () => {
   postgres = await openPostgres()
@@ -44,7 +44,7 @@ async function copyOfMoved(): Promise<string> {
 let copies = 0
 
 const migrate = (folder: string, url: string) =>
-  mayfly(folder, 'migrate', '--from', `sqlite:${folder}`, '--to', url)
+  runMayfly(folder, 'migrate', '--from', `sqlite:${folder}`, '--to', url)
 
 /** The same in this process; the answer is the tables that differ. */
 async function moveHere(url: string): Promise<string[]> {
@@ -59,7 +59,7 @@ describe('what was moved', () => {
   beforeAll(async () => {
     database = await copyOfMoved()
     const env = { ...ENV, MAYFLY_STORE: postgres.urlOf(database) }
-    app = await startApp({ env, ...ALL_THE_TIME })
+    app = await startApp({ env, ...WAIT_FOR_EXTRACTION })
   }, 60_000)
   afterAll(() => app?.stop())
 
@@ -82,7 +82,7 @@ describe('what was moved', () => {
   test('goes on: new mail comes after what a client has seen', async () => {
     const { email, token } = fixture.boxes.long
     const sinceId = fixture.answers.long.newest
-    const check = () => ask(`${app.url}/api/check-mail?token=${token}&since_id=${sinceId}`)
+    const check = () => request(`${app.url}/api/check-mail?token=${token}&since_id=${sinceId}`)
     expect((await check()).body['messages']).toEqual([])
     expect(await app.mail(email)).toBe(250)
     expect((await check()).body['messages']).toMatchObject([{ subject: 'Hello' }])
@@ -91,25 +91,25 @@ describe('what was moved', () => {
   test('goes on for a key: it spends from where it was, and reads its mail and the pool', async () => {
     const headers = { apikey: fixture.key }
     const unchanged = { ...headers, 'if-none-match': fixture.emailsTag }
-    expect((await ask(`${app.url}/emails`, { headers: unchanged })).status).toBe(304)
-    const emails = emailsOf(await ask(`${app.url}/emails?limit=500`, { headers }))
+    expect((await request(`${app.url}/emails`, { headers: unchanged })).status).toBe(304)
+    const emails = emailsOf(await request(`${app.url}/emails?limit=500`, { headers }))
     expect(emails.map(({ to }) => to)).toContain(fixture.boxes.keyed.email)
-    const pool = emailsOf(await ask(`${app.url}/emails?to=any@pool.test`, { headers }))
+    const pool = emailsOf(await request(`${app.url}/emails?to=any@pool.test`, { headers }))
     expect(pool).toMatchObject([{ subject: 'Your code' }])
-    const usage = await ask(`${app.url}/usage`, { headers })
+    const usage = await request(`${app.url}/usage`, { headers })
     expect(usage.body['used']).toBe(fixture.answers.used + 2)
   })
 
   test('goes on for an address whose owner ended it: nobody else gets it, and mail is refused', async () => {
     const body = new URLSearchParams({ prefix: 'ended', domain_id: '1' })
-    const again = await ask(`${app.url}/api/create-session`, { method: 'POST', body })
+    const again = await request(`${app.url}/api/create-session`, { method: 'POST', body })
     expect(again.body).toMatchObject({ code: 'address_taken' })
     expect(await app.mail(fixture.boxes.ended.email)).toBe(550)
   })
 
   test('has the senders’ shares that its messages come to', async () => {
     const query = async (sql: string) => {
-      const text = sql.replaceAll('{mail}', 'mail.').replaceAll('{there}', STILL_THERE)
+      const text = sql.replaceAll('{mail}', 'mail.').replaceAll('{there}', NOT_EXPIRED)
       return (await postgres.run(text, database)) as Record<string, unknown>[]
     }
     await audit(query)

@@ -2,10 +2,17 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { ALL_THE_TIME, type App, startApp } from './app.ts'
-import { ask } from './ask.ts'
-import { scratchFolder } from './scratch.ts'
-import { claim, clickPay, FAKE_SHOP, look, type Order, order } from './shop-client.ts'
+import { type App, startApp, WAIT_FOR_EXTRACTION } from './support/app.ts'
+import { request } from './support/http-client.ts'
+import {
+  claim,
+  createOrder,
+  FAKE_SHOP,
+  getOrder,
+  type Order,
+  payOrder,
+} from './support/shop-client.ts'
+import { tempFolder } from './support/stores.ts'
 
 const DAY_MS = 86_400_000
 const { MAYFLY_TEST_LONG } = process.env
@@ -27,14 +34,17 @@ export type Fixture = Awaited<ReturnType<typeof fillApp>>
 
 /** Fills a data folder by its doors, and leaves it at rest. `served` is called while the service still runs. */
 export async function fillApp(served: (folder: string) => Promise<void>) {
-  const folder = scratchFolder()
+  const folder = tempFolder()
   const app = await startApp({
     env: ENV,
-    ...ALL_THE_TIME,
+    ...WAIT_FOR_EXTRACTION,
     folder: { path: folder.path, remove() {} },
   })
-  const orders = [await order(app.url, { email: 'buyer@buy.test' }), await order(app.url)] as const
-  await clickPay(app.url, orders[0])
+  const orders = [
+    await createOrder(app.url, { email: 'buyer@buy.test' }),
+    await createOrder(app.url),
+  ] as const
+  await payOrder(app.url, orders[0])
   const key = String((await claim(app.url, orders[0])).body['key'])
   const boxes = {
     short: await app.session(),
@@ -45,10 +55,10 @@ export async function fillApp(served: (folder: string) => Promise<void>) {
     over: await app.session(),
   }
   await sendMails(app, boxes)
-  const emails = () => ask(`${app.url}/emails`, { headers: { apikey: key } })
+  const emails = () => request(`${app.url}/emails`, { headers: { apikey: key } })
   await emails()
   const emailsTag = (await emails()).headers.get('etag') ?? ''
-  await ask(`${app.url}/api/delete-session?token=${boxes.ended.token}`, { method: 'POST' })
+  await request(`${app.url}/api/delete-session?token=${boxes.ended.token}`, { method: 'POST' })
   const fixture = { folder: folder.path, boxes, orders, key, remove: folder.remove }
   const answers = await answersOf(app, fixture)
   await served(folder.path)
@@ -119,26 +129,26 @@ export async function answersOf(
   { boxes, orders, key }: { boxes: Boxes; orders: readonly Order[]; key: string },
 ) {
   const headers = { apikey: key }
-  const usage = (await ask(`${url}/usage`, { headers })).body
+  const usage = (await request(`${url}/usage`, { headers })).body
   return {
     short: await boxAnswers(url, boxes.short.token),
     long: await boxAnswers(url, boxes.long.token),
     keyed: await boxAnswers(url, boxes.keyed.token),
     used: Number(usage['used']),
     plan: usage['plan'],
-    orders: await Promise.all(orders.map(async (one) => (await look(url, one)).body)),
+    orders: await Promise.all(orders.map(async (one) => (await getOrder(url, one)).body)),
   }
 }
 
 async function boxAnswers(url: string, token: string) {
-  const { headers, body } = await ask(`${url}/api/check-mail?token=${token}`)
+  const { headers, body } = await request(`${url}/api/check-mail?token=${token}`)
   const ids = (body['messages'] as { id: number }[]).map(({ id }) => id)
   const [newest = 0] = ids
   return {
     etag: headers.get('etag'),
     list: body,
     newest,
-    mail: (await ask(`${url}/api/read-mail?token=${token}&id=${newest}`)).body,
+    mail: (await request(`${url}/api/read-mail?token=${token}&id=${newest}`)).body,
     raws: await Promise.all(
       ids.map((id) => rawHash(`${url}/api/raw-mail?token=${token}&id=${id}`)),
     ),

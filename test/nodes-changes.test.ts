@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
-import { checkMail, createSession, type Summary } from './api.ts'
-import { ONLY_WOKEN, startApp } from './app.ts'
-import { ask, post } from './ask.ts'
-import { followEvents } from './event-stream.ts'
-import { type Nodes, openNodes } from './nodes.ts'
-import { connectSmtp, greeting, stuffed } from './smtp-client.ts'
-import { untilWaiting } from './waiting.ts'
+import {
+  checkMail,
+  createSession,
+  type MessageSummary,
+  openEventStream,
+  waitForLongPolls,
+} from './support/api-client.ts'
+import { startApp, WITHOUT_POLLING } from './support/app.ts'
+import { post, request } from './support/http-client.ts'
+import { type Nodes, openNodes } from './support/nodes.ts'
+import { connectSmtp, readGreeting, stuffed } from './support/smtp-client.ts'
 
 // What happens at one node, or beside all of them, is known to the others.
 
@@ -43,7 +47,7 @@ describe('a command of the operator counts on every node', () => {
     const { stdout } = await done('key', 'issue', '--plan', 'starter', '--json')
     const { id, key } = JSON.parse(stdout) as { id: string; key: string }
     const opens = async (url: string) =>
-      (await ask(`${url}/emails`, { headers: { apikey: key } })).status === 200
+      (await request(`${url}/emails`, { headers: { apikey: key } })).status === 200
     await everywhere(opens)
     await done('key', 'revoke', id)
     await everywhere(async (url) => !(await opens(url)))
@@ -56,7 +60,7 @@ describe('who waits at one node hears of mail that came to another', () => {
     const env = { MAYFLY_STORE: nodes.store, MAYFLY_REDIS: nodes.redis().url }
     // Nobody looks by himself here.
     const open = async () => {
-      const app = await startApp({ env, quiet: ONLY_WOKEN })
+      const app = await startApp({ env, quiet: WITHOUT_POLLING })
       onTestFinished(() => app.stop())
       return app
     }
@@ -65,7 +69,7 @@ describe('who waits at one node hears of mail that came to another', () => {
     for (const subject of ['first', 'second']) {
       const since = (await newest(near.url, token))?.id ?? 0
       const waiting = awaitMail(near.url, token, since)
-      await untilWaiting(1, near)
+      await waitForLongPolls(1, near)
       assert.equal(await far.mail(email, `Subject: ${subject}\r\n\r\nx\r\n`), 250)
       assert.equal(await waiting, subject)
       await nodes.redis().run('FLUSHALL')
@@ -76,7 +80,7 @@ describe('who waits at one node hears of mail that came to another', () => {
     const [url = ''] = nodes.urls
     const { email, token } = await createSession(url)
     const waiting = awaitMail(url, token)
-    await untilWaiting(1, { url })
+    await waitForLongPolls(1, { url })
     await nodes.redis().stop()
     await mail(1, { to: email, subject: 'unheard' })
     assert.equal(await waiting, 'unheard')
@@ -90,28 +94,28 @@ describe('a node that is told to stop', () => {
     const { email, token } = await createSession(url)
     const client = await connectSmtp(nodes.smtpPorts[0] ?? 0)
     for (const line of ['EHLO a.test', 'MAIL FROM:<a@a.test>', `RCPT TO:<${email}>`, 'DATA'])
-      await client.say(line)
-    const stream = await followEvents(url, token)
+      await client.command(line)
+    const stream = await openEventStream(url, token)
     await mail(1, { to: email, subject: 'before' })
-    await stream.until(/"subject":"before"/)
+    await stream.waitFor(/"subject":"before"/)
 
     const { child } = nodes.node(0)
     child.kill('SIGTERM')
-    await stream.untilEnd()
+    await stream.waitForEnd()
     assert.match(stream.heard(), /: shutting_down\nretry: \d+\n\n$/)
-    assert.equal((await ask(`${url}/readyz`)).status, 503)
-    assert.equal((await ask(`${second}/readyz`)).status, 200)
+    assert.equal((await request(`${url}/readyz`)).status, 503)
+    assert.equal((await request(`${second}/readyz`)).status, 200)
     assert.equal((await newest(url, token))?.subject, 'before')
-    assert.match(await greeting(nodes.smtpPorts[0] ?? 0), /^421 /)
+    assert.match(await readGreeting(nodes.smtpPorts[0] ?? 0), /^421 /)
     client.write(stuffed('Subject: in flight\r\n\r\nx\r\n'))
-    assert.equal((await client.reply()).code, 250)
-    assert.equal((await client.reply()).code, 421)
+    assert.equal((await client.readReply()).code, 250)
+    assert.equal((await client.readReply()).code, 421)
 
     const lastId = /(?:.*\nid: (\d+)\n)/s.exec(stream.heard())?.[1] ?? ''
-    const again = await followEvents(third, token, { 'last-event-id': lastId })
-    await again.until(/"subject":"in flight"/)
+    const again = await openEventStream(third, token, { 'last-event-id': lastId })
+    await again.waitFor(/"subject":"in flight"/)
     await mail(1, { to: email, subject: 'after' })
-    await again.until(/"subject":"after"/)
+    await again.waitFor(/"subject":"after"/)
     const told = [...again.heard().matchAll(/"subject":"([^"]*)"/g)].map(([, subject]) => subject)
     assert.deepEqual(told, ['in flight', 'after'])
     await again.end()
@@ -136,7 +140,7 @@ async function everywhere(isSo: (url: string) => Promise<boolean>): Promise<void
 }
 
 async function idOf(url: string, domain: string): Promise<number | undefined> {
-  const { body } = await ask(`${url}/api/domains`)
+  const { body } = await request(`${url}/api/domains`)
   const domains = body['domains'] as { id: number; domain: string }[]
   return domains.find((one) => one.domain === domain)?.id
 }
@@ -152,8 +156,8 @@ async function mail(node: number, { to, subject }: { to: string; subject: string
 async function awaitMail(url: string, token: string, since = 0): Promise<unknown> {
   const query = `token=${token}&since_id=${since}&wait=55`
   const init = { signal: AbortSignal.timeout(40_000) }
-  const { body } = await ask(`${url}/api/check-mail?${query}`, init)
-  return (body['messages'] as Summary[])[0]?.subject
+  const { body } = await request(`${url}/api/check-mail?${query}`, init)
+  return (body['messages'] as MessageSummary[])[0]?.subject
 }
 
 async function newest(url: string, token: string) {

@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict'
 import { describe, onTestFinished, test } from 'vitest'
-import { openKeyRing, type TestKey } from './keys.ts'
-import { type Nodes, openNodes } from './nodes.ts'
-import { type Load, startLoad } from './nodes-load.ts'
-import { holdLogs } from './nodes-logs.ts'
-import { type Heard, raceForAddress, raceForRequests } from './nodes-races.ts'
-import { openRedis, openRedisCluster } from './redis.ts'
+import { openKeyRing, type TestKey } from './support/keys.ts'
+import { type Load, startLoad } from './support/node-load.ts'
+import {
+  assertLogsClean,
+  type Nodes,
+  openNodes,
+  raceForAddress,
+  raceForRequests,
+  type StatusCounts,
+} from './support/nodes.ts'
+import { openRedis, openRedisCluster } from './support/redis.ts'
 
 const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
 const ROUNDS = LONG ? 10 : 1
@@ -46,7 +51,7 @@ async function goThrough(openNews: () => Promise<News>): Promise<void> {
     const name = `round-${round}`
     const load = await startLoad(nodes, { senders: 6, ownBoxes: 10, crowdedBoxes: 20, name })
     for (const [at, [what, fault]] of FAULTS.entries()) {
-      await load.more(MAILS)
+      await load.waitForMore(MAILS)
       await moment(Math.random() * 1_000)
       // What is asked of the store just before it dies brings to disk what was not there yet: not each time.
       const races = at % 2 === 0 ? await startRaces(fixture, `${name}-${at}`) : undefined
@@ -73,7 +78,7 @@ async function settle(nodes: Nodes, load: Load): Promise<number> {
   const looks = `${looked} looks right after a 250`
   process.stdout.write(`${lines.length} mails acknowledged, ${refused} not; ${looks}\n`)
   assert.ok(lookedEverywhere > 50, `${lookedEverywhere} mails were looked for everywhere`)
-  holdLogs(nodes.output(), [...load.sent.keys(), ...load.boxes.map(({ token }) => token)])
+  assertLogsClean(nodes.output(), [...load.sent.keys(), ...load.boxes.map(({ token }) => token)])
   return kept
 }
 
@@ -107,7 +112,7 @@ async function startRaces({ nodes, ring }: Fixture, name: string) {
   }
 }
 
-function holdToQuota(used: number, heard: Heard): void {
+function holdToQuota(used: number, heard: StatusCounts): void {
   const { 200: served = 0 } = heard
   assert.ok(served <= used && used <= REQUESTS, `${served} were served, ${used} are counted`)
   assert.ok(used - served <= unanswered(heard), 'only what was not answered is lost')
@@ -115,7 +120,7 @@ function holdToQuota(used: number, heard: Heard): void {
 }
 
 /** 0 is a connection that was refused or closed. */
-function noFault(heard: Heard): void {
+function noFault(heard: StatusCounts): void {
   const allowed = ['0', '200', '402', '409', '503']
   assert.deepEqual(
     Object.keys(heard).filter((status) => !allowed.includes(status)),
@@ -123,7 +128,7 @@ function noFault(heard: Heard): void {
   )
 }
 
-function unanswered({ 0: closed = 0, 503: away = 0 }: Heard): number {
+function unanswered({ 0: closed = 0, 503: away = 0 }: StatusCounts): number {
   return closed + away
 }
 

@@ -3,10 +3,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { onTestFinished, test } from 'vitest'
-import { checkMail, createSession } from './api.ts'
-import { openDovecot } from './dovecot.ts'
-import { openNodes } from './nodes.ts'
-import { scratchFolder } from './scratch.ts'
+import { checkMail, createSession } from './support/api-client.ts'
+import { openDovecot } from './support/dovecot.ts'
+import { openNodes } from './support/nodes.ts'
+import { tempFolder } from './support/stores.ts'
 
 // With the times of a real installation: a lease lasts so long that nobody who is only slow loses it. What is decided here
 // in half a minute is shown on short leases in src/service/background/lease.test.ts.
@@ -27,7 +27,7 @@ interface LeaseRow {
 test.runIf(process.env['MAYFLY_TEST_LONG'])(
   'of a node that dies another takes over the sweep and the Gmail account, within half a minute',
   async () => {
-    const folder = scratchFolder()
+    const folder = tempFolder()
     const dovecot = await openDovecot({ users: { [JOE]: PASSWORD } })
     const file = join(folder.path, 'accounts.json')
     const server = { host: '127.0.0.1', port: dovecot.port, tls: false, password: PASSWORD }

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { askFrom } from './ask.ts'
-import { type KeyRing, openKeyRing } from './keys.ts'
-import { type Nodes, openNodes } from './nodes.ts'
-import { raceForAddress, raceForRequests } from './nodes-races.ts'
+import { requestFrom } from './support/http-client.ts'
+import { type KeyRing, openKeyRing } from './support/keys.ts'
+import { type Nodes, openNodes, raceForAddress, raceForRequests } from './support/nodes.ts'
 
 // Who is first is decided by PostgreSQL, whichever nodes are asked.
 
@@ -49,7 +48,7 @@ async function createAll(client: string): Promise<{ passed: number; seconds: num
   const create = (turn: number) => {
     const headers = { 'x-forwarded-for': client }
     const port = nodes.node(turn % nodes.count).httpPort
-    return askFrom(port, PROXY, { method: 'POST', path: '/api/create-session', headers })
+    return requestFrom(port, PROXY, { method: 'POST', path: '/api/create-session', headers })
   }
   let passed = 0
   let last = await create(0)

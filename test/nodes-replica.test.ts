@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { onTestFinished, test } from 'vitest'
-import { openNodes } from './nodes.ts'
-import { startLoad } from './nodes-load.ts'
-import { openReplicated } from './replica.ts'
+import { startLoad } from './support/node-load.ts'
+import { openNodes } from './support/nodes.ts'
+import { openReplicatedPostgres } from './support/postgres.ts'
 
 const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
 // As when its machine is gone, and as when it stops without a word to anybody.
@@ -12,9 +12,9 @@ for (const signal of DEATHS) {
   test(`a synchronous replica that takes over after ${signal} has all that was answered 250`, async () => {
     const { replicated, load } = await open()
     await replicated.synchronous()
-    await load.more(200)
+    await load.waitForMore(200)
     await replicated.failOver(signal)
-    await load.more(200)
+    await load.waitForMore(200)
     const { lines } = await load.finish()
     process.stdout.write(`${lines.length} mails acknowledged over a change of the primary\n`)
   })
@@ -22,17 +22,17 @@ for (const signal of DEATHS) {
 
 test.runIf(LONG)('an asynchronous one lacks what it had not heard, and it shows', async () => {
   const { replicated, load } = await open()
-  await load.more(100)
+  await load.waitForMore(100)
   await replicated.cutOff()
-  await load.more(100)
+  await load.waitForMore(100)
   await replicated.failOver('SIGQUIT')
-  await load.more(100)
+  await load.waitForMore(100)
   await assert.rejects(load.finish(), /nothing in the ledger is missing/)
 })
 
 /** Two nodes on a PostgreSQL with a replica, under load. */
 async function open() {
-  const replicated = await openReplicated()
+  const replicated = await openReplicatedPostgres()
   onTestFinished(() => replicated.close())
   const nodes = await openNodes({ count: 2, store: replicated.store })
   onTestFinished(() => nodes.close())

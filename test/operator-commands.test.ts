@@ -1,25 +1,24 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
+import { deleteOperator } from '../src/cli/inbox.ts'
 import { deleteMail } from '../src/cli/mail.ts'
-import { deleteOperator } from '../src/cli/operator-inbox.ts'
 import { endSession, printSessions } from '../src/cli/session.ts'
 import { openMailStoreForCli, openShopStoreForCli } from '../src/runtime/stores.ts'
-import type { OperatorDeps } from '../src/service/background/operator.ts'
+import type { OperatorDeps } from '../src/service/operator.ts'
 import { OlderSchema } from '../src/store/schema.ts'
-import { ALL_THE_TIME } from './app.ts'
-import { ask } from './ask.ts'
-import { emailsOf } from './emails.ts'
-import { followEvents } from './event-stream.ts'
-import { type KeyApp, startKeyApp, type TestKey } from './keys.ts'
-import { setSchemaVersion } from './schema-version.ts'
-import { connectSmtp } from './smtp-client.ts'
+import { emailsOf, openEventStream } from './support/api-client.ts'
+import { WAIT_FOR_EXTRACTION } from './support/app.ts'
+import { request } from './support/http-client.ts'
+import { type AppWithKeys, startAppWithKeys, type TestKey } from './support/keys.ts'
+import { connectSmtp } from './support/smtp-client.ts'
+import { setSchemaVersion } from './support/sql.ts'
 
 // The operator's commands beside a service that runs: what its readers see as soon as a command has returned.
 
 const BAD = '127.0.0.2'
 const GOOD = '127.0.0.3'
 
-let server: KeyApp
+let server: AppWithKeys
 let key: TestKey
 let store: Awaited<ReturnType<typeof openMailStoreForCli>>
 let deps: OperatorDeps
@@ -28,8 +27,8 @@ const print = (line: string) => void lines.push(line)
 
 beforeAll(async () => {
   // Two HTTP threads, each of which remembers sessions by itself.
-  server = await startKeyApp({
-    ...ALL_THE_TIME,
+  server = await startAppWithKeys({
+    ...WAIT_FOR_EXTRACTION,
     env: { MAYFLY_HTTP_THREADS: '2', MAYFLY_SESSION_MAX_MESSAGES: '4' },
   })
   key = await server.ring.issue()
@@ -53,7 +52,7 @@ async function sendFrom(localAddress: string, to: string[]): Promise<number> {
 }
 
 const check = (token: string, more = '', headers: Record<string, string> = {}) =>
-  ask(`${server.url}/api/check-mail?token=${token}${more}`, { headers })
+  request(`${server.url}/api/check-mail?token=${token}${more}`, { headers })
 const subjects = ({ body }: Awaited<ReturnType<typeof check>>) =>
   (body['messages'] as { subject: string }[]).map(({ subject }) => subject)
 
@@ -108,10 +107,10 @@ describe('session end', () => {
       assert.deepEqual([status, body['code']], [401, 'invalid_token'])
     }
     for (const path of ['read-mail', 'raw-mail']) {
-      const read = await ask(`${server.url}/api/${path}?token=${token}&id=${id}`)
+      const read = await request(`${server.url}/api/${path}?token=${token}&id=${id}`)
       assert.equal(read.status, 401)
     }
-    const emails = await ask(`${server.url}/emails?to=${email}`, { headers: key.headers })
+    const emails = await request(`${server.url}/emails?to=${email}`, { headers: key.headers })
     assert.deepEqual(emailsOf(emails), [])
     assert.match(lines.at(-1) ?? '', /^Ended the session of \S+\. 1 message \(.+\) can no longer/)
     lines = []
@@ -125,18 +124,18 @@ describe('session end', () => {
     assert.equal(await sendFrom(GOOD, [email]), 550)
     await assert.rejects(server.session({ prefix: 'cooling', domain_id: '2' }), /address_taken/)
     const url = `${server.url}/api/extend-session?token=${token}`
-    assert.equal((await ask(url, { method: 'POST' })).status, 401)
+    assert.equal((await request(url, { method: 'POST' })).status, 401)
     await assert.rejects(endSession(deps, email, print), /^Error: No live session holds /)
   })
 
   test('whoever waits is told: a stream gets its end, a long poll 401', async () => {
     const { email, token } = await server.session()
-    const stream = await followEvents(server.url, token)
+    const stream = await openEventStream(server.url, token)
     const waiting = check(token, '&wait=30')
     await endSession(deps, email, print)
     const { status, body } = await waiting
     assert.deepEqual([status, body['code']], [401, 'invalid_token'])
-    await stream.untilEnd()
+    await stream.waitForEnd()
     assert.match(stream.heard(), /event: end\ndata: \{"reason":"deleted"\}/)
   })
 })
@@ -152,12 +151,12 @@ describe('mail delete --from-ip', () => {
     for (const ip of [BAD, GOOD, BAD]) assert.equal(await sendFrom(ip, to), 250)
     assert.equal(await sendFrom(BAD, ['somebody@pool.test']), 250)
     const before = await check(token)
-    const paid = await ask(`${server.url}/emails`, { headers: key.headers })
+    const paid = await request(`${server.url}/emails`, { headers: key.headers })
     assert.equal(emailsOf(paid).length, 7)
     const tag = { 'if-none-match': before.headers.get('etag') ?? '' }
     const paidTag = { 'if-none-match': paid.headers.get('etag') ?? '' }
     assert.equal((await check(token, '', tag)).status, 304)
-    const stream = await followEvents(server.url, token)
+    const stream = await openEventStream(server.url, token)
 
     await whilePolled(token, () => deleteFrom(BAD))
     for (const after of await eachThread(() => check(token, '', tag))) {
@@ -165,12 +164,12 @@ describe('mail delete --from-ip', () => {
       assert.deepEqual(subjects(after), [`from ${GOOD}`])
     }
     const headers = { ...key.headers, ...paidTag }
-    const left = emailsOf(await ask(`${server.url}/emails`, { headers }))
+    const left = emailsOf(await request(`${server.url}/emails`, { headers }))
     assert.deepEqual(
       left.map(({ subject }) => subject),
       [`from ${GOOD}`, `from ${GOOD}`],
     )
-    await stream.until(/event: deleted.*event: deleted/s)
+    await stream.waitFor(/event: deleted.*event: deleted/s)
     await stream.end()
     await printSessions(deps, { limit: 50 }, print)
     assert.match(lines.join('\n'), new RegExp(`^${email} .* 1 +\\d+ bytes +yes$`, 'm'))

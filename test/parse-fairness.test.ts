@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, test } from 'vitest'
-import { type App, startApp } from './app.ts'
-import { type Asked, ask, refusalFault } from './ask.ts'
-import { connectSmtp } from './smtp-client.ts'
-import { until } from './until.ts'
+import { type App, startApp } from './support/app.ts'
+import { problemFault, request, type TestResponse } from './support/http-client.ts'
+import { connectSmtp } from './support/smtp-client.ts'
+import { waitUntil } from './support/wait-until.ts'
 
 const [EVE, BOB] = ['203.0.113.9', '198.51.100.7']
 // As fast as one IP may send, see the rates of SMTP.
@@ -23,8 +23,8 @@ beforeAll(async () => {
 })
 afterAll(() => app.stop())
 
-const get = (path: string, { ip, token }: { ip: string; token: string }): Promise<Asked> =>
-  ask(`${app.url}${path}`, {
+const get = (path: string, { ip, token }: { ip: string; token: string }): Promise<TestResponse> =>
+  request(`${app.url}${path}`, {
     headers: { 'x-forwarded-for': ip, authorization: `Bearer ${token}` },
   })
 
@@ -44,7 +44,7 @@ async function flood(ended: AbortSignal) {
       ...(await app.session({}, { 'x-forwarded-for': EVE })),
     })),
   )
-  const answers: Promise<Asked>[] = []
+  const answers: Promise<TestResponse>[] = []
   for (let count = 0; !ended.aborted; count += 1) {
     const owner = sessions[count % sessions.length] ?? { ip: EVE, token: '', email: '' }
     const { code } = await smtp.send({ to: [owner.email], raw: `spin: ${count}\r\n\r\nx\r\n` })
@@ -74,7 +74,7 @@ test('while one client floods the parser, another reads its mail within 2 s and 
   const smtp = await connectSmtp(app.smtpPort, '127.0.0.1', { proxyFor: BOB })
   // As the service itself does when it has started: the children are there before the first reader.
   await smtp.send({ to: [bob.email], raw: 'Subject: first\r\n\r\nYour code is 482900\r\n' })
-  await until(async () => (await newestOf(bob)).code !== null)
+  await waitUntil(async () => (await newestOf(bob)).code !== null)
   const flooding = flood(ended.signal)
   const tookMs: number[] = []
   let slowest = 1
@@ -91,7 +91,7 @@ test('while one client floods the parser, another reads its mail within 2 s and 
       if (round % 2 === 0) {
         const read = await get(`/api/read-mail?id=${id}`, bob)
         assert.equal(read.status, 200, read.text)
-      } else await until(async () => (await newestOf(bob)).code === code)
+      } else await waitUntil(async () => (await newestOf(bob)).code === code)
       tookMs.push(Math.round(performance.now() - startedAt))
       await pause(500)
     }
@@ -109,6 +109,6 @@ test('while one client floods the parser, another reads its mail within 2 s and 
   for (const { status } of answers) assert.ok(status === 200 || status === 503, `${status}`)
   for (const one of refused) {
     assert.equal(one.body['code'], 'overloaded')
-    assert.equal(refusalFault(one), undefined)
+    assert.equal(problemFault(one), undefined)
   }
 })

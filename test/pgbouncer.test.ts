@@ -4,17 +4,17 @@ import { once } from 'node:events'
 import { chownSync, existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { checkMail } from './api.ts'
-import { startApp } from './app.ts'
-import { openPostgres, type Postgres } from './postgres.ts'
-import { freePort, startServer } from './private-server.ts'
-import { scratchFolder } from './scratch.ts'
+import { checkMail } from './support/api-client.ts'
+import { startApp } from './support/app.ts'
+import { openPostgres, type Postgres } from './support/postgres.ts'
+import { freePort, startServer } from './support/server-process.ts'
+import { tempFolder } from './support/stores.ts'
 
 // A real PgBouncer that lends a connection for one transaction: what a node sets or prepares is soon another's.
 
 const PGBOUNCER = '/usr/sbin/pgbouncer'
 const LENT = 4
-const folder = scratchFolder()
+const folder = tempFolder()
 let postgres: Postgres
 let pgbouncer: ChildProcess
 let url: string
@@ -85,6 +85,6 @@ max_client_conn = 200
     command: [PGBOUNCER, file],
     folder: folder.path,
     user: { uid, gid },
-    up: /process up/,
+    ready: /process up/,
   })
 }

@@ -4,16 +4,26 @@ import { chmodSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
-import { createSession } from './api.ts'
-import { type Box, keepSending, type LedgerLine, missingMails, openLedger } from './ledger.ts'
-import { type LoopDisk, makeLoopDisk, whyNoLoopDisk } from './loop-disk.ts'
-import { copyWithMutation, FSYNC_UNCHECKED, SYNCHRONOUS_NORMAL } from './mutant.ts'
-import { pauseProcesses } from './paused-processes.ts'
-import { openPostgres } from './postgres.ts'
-import { mortal } from './private-server.ts'
-import { scratchFolder } from './scratch.ts'
-import { freePorts, serveProcess } from './served.ts'
-import { until } from './until.ts'
+import { createSession } from './support/api-client.ts'
+import {
+  type LedgerLine,
+  ledgerFaults,
+  openLedger,
+  sendUntilStopped,
+  type TestMailbox,
+} from './support/ledger.ts'
+import { copyWithMutation, FSYNC_UNCHECKED, SYNCHRONOUS_NORMAL } from './support/mutation.ts'
+import { openPostgres } from './support/postgres.ts'
+import {
+  type LoopDisk,
+  loopDiskProblem,
+  makeLoopDisk,
+  pauseProcesses,
+} from './support/power-cut.ts'
+import { endWithParent } from './support/server-process.ts'
+import { freeServicePorts, spawnService } from './support/service-process.ts'
+import { tempFolder } from './support/stores.ts'
+import { waitUntil } from './support/wait-until.ts'
 
 // What a power cut leaves. All data lies on an ext4 image that is mounted through a loop device. Under load every process
 // of the installation is stopped and the image file is copied: what ext4 has submitted to the device is in the copy, what
@@ -32,7 +42,7 @@ const SENDERS = 8
 const BOXES = 20
 const ROOM = { MAYFLY_SESSION_MAX_MESSAGES: '100000', MAYFLY_SESSION_MAX_BYTES: '10GB' }
 
-const skipReason = process.env['MAYFLY_TEST_LONG'] ? whyNoLoopDisk() : 'part of npm run test:long'
+const skipReason = process.env['MAYFLY_TEST_LONG'] ? loopDiskProblem() : 'part of npm run test:long'
 
 interface Engine {
   start(disk: LoopDisk, root?: string): Promise<Installation>
@@ -71,7 +81,7 @@ for (const [name, engine] of Object.entries(ENGINES)) {
 
   test(`${name}: mail is lost when commits are not synced (control)`, async (context) => {
     context.skip(skipReason !== undefined, skipReason)
-    const copy = scratchFolder()
+    const copy = tempFolder()
     const root = copyWithMutation(copy.path, engine.mutation)
     const { checked, missing } = await cutPower(engine, { cuts: CONTROL_CUTS, root }).finally(
       copy.remove,
@@ -86,7 +96,7 @@ async function cutPower(
   engine: Engine,
   { cuts, root }: { cuts: number; root?: string },
 ): Promise<{ checked: number; missing: string[] }> {
-  const folder = scratchFolder()
+  const folder = tempFolder()
   const cleanup: (() => unknown)[] = [folder.remove]
   try {
     // PostgreSQL's user has to get to its data.
@@ -103,7 +113,7 @@ async function cutPower(
 
     let stopping = false
     const sending = { smtpPort, ledger, stopped: () => stopping }
-    const senders = Array.from({ length: SENDERS }, () => keepSending(boxes, sending))
+    const senders = Array.from({ length: SENDERS }, () => sendUntilStopped(boxes, sending))
     cleanup.push(() => {
       stopping = true
       return Promise.all(senders)
@@ -111,7 +121,7 @@ async function cutPower(
     const found = { checked: 0, missing: [] as string[] }
     for (let cut = 1; cut <= cuts; cut += 1) {
       const before = ledger.read().length
-      await until(() => ledger.read().length >= before + SENDERS)
+      await waitUntil(() => ledger.read().length >= before + SENDERS)
       await pause(Math.random() * 200)
       const resume = await pauseProcesses(pids)
       try {
@@ -133,7 +143,7 @@ async function cutPower(
 interface Expected {
   engine: Engine
   root: string | undefined
-  boxes: readonly Box[]
+  boxes: readonly TestMailbox[]
   lines: readonly LedgerLine[]
 }
 
@@ -144,7 +154,7 @@ async function missingOn(
 ): Promise<string[]> {
   try {
     const { url, kill } = await engine.start(copy, root)
-    return await missingMails(url, boxes, lines).finally(kill)
+    return await ledgerFaults(url, boxes, lines).finally(kill)
   } finally {
     await copy.remove()
   }
@@ -154,11 +164,11 @@ async function startService(
   disk: LoopDisk,
   { root, env }: { root?: string | undefined; env?: Record<string, string> },
 ): Promise<Installation> {
-  const served = await serveProcess({
+  const served = await spawnService({
     folder: join(disk.path, 'data'),
-    ports: await freePorts(),
+    ports: await freeServicePorts(),
     env: { ...ROOM, ...env },
-    under: mortal([]),
+    under: endWithParent([]),
     ...(root && { root }),
   })
   const { url, smtpPort, pid } = served

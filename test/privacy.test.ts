@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { checkMail, createSession } from './api.ts'
-import { type App, startApp } from './app.ts'
+import { checkMail, createSession } from './support/api-client.ts'
+import { type App, startApp } from './support/app.ts'
 
 const DAY = 86_400
 
@@ -123,17 +123,17 @@ describe('an address that changes hands', () => {
 })
 
 test('mail whose recipient’s session ends between RCPT and the final dot goes to nobody', async () => {
-  const { connectSmtp, stuffed } = await import('./smtp-client.ts')
+  const { connectSmtp, stuffed } = await import('./support/smtp-client.ts')
   const box = await createSession(app.url)
   const client = await connectSmtp(app.smtpPort)
   for (const line of ['EHLO a.test', 'MAIL FROM:<a@a.test>', `RCPT TO:<${box.email}>`]) {
-    assert.equal((await client.say(line)).code, 250)
+    assert.equal((await client.command(line)).code, 250)
   }
-  assert.equal((await client.say('DATA')).code, 354)
+  assert.equal((await client.command('DATA')).code, 354)
   const body = new URLSearchParams({ token: box.token })
   await fetch(`${app.url}/api/delete-session`, { method: 'POST', body })
   client.write(stuffed('Subject: late\r\n\r\nx\r\n'))
-  const answer = await client.reply()
+  const answer = await client.readReply()
   assert.match(answer.text, /^550 5\.1\.1 /)
   client.close()
 })

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { onTestFinished, test } from 'vitest'
-import { hasCode } from '../src/core/problem.ts'
-import { openKeyRing } from './keys.ts'
-import { scratchFolder } from './scratch.ts'
-import { freePorts, serveProcess } from './served.ts'
-import { statusOf } from './status-of.ts'
+import { hasErrorCode } from '../src/core/problem.ts'
+import { openKeyRing } from './support/keys.ts'
+import { freeServicePorts, spawnService } from './support/service-process.ts'
+import { statusOf } from './support/status-of.ts'
+import { tempFolder } from './support/stores.ts'
 
 const ROUNDS = process.env['MAYFLY_TEST_LONG'] ? 20 : 4
 const CLIENTS = 20
@@ -14,10 +14,10 @@ const PLAN = ROUNDS * 500
 // The rule: a request is taken, on disk, before it is answered. So what was answered was taken, whatever dies; and what
 // was taken without an answer was in flight when a process died.
 test('a SIGKILL under load gives nobody a request more than the plan, and costs only what was in flight', async () => {
-  const folder = scratchFolder()
-  const ports = await freePorts()
+  const folder = tempFolder()
+  const ports = await freeServicePorts()
   const env = { MAYFLY_HTTP_THREADS: '2' }
-  const serve = () => serveProcess({ folder: folder.path, ports, env })
+  const serve = () => spawnService({ folder: folder.path, ports, env })
   let served = await serve()
   const ring = await openKeyRing({
     config: { data: folder.path, store: 'sqlite:' },
@@ -72,7 +72,7 @@ async function askUntilUsedUp(
     } catch (error) {
       if (error instanceof assert.AssertionError) throw error
       // Refused: nobody was there to take it.
-      if (!hasCode(error, 'ECONNREFUSED')) tally.lost += 1
+      if (!hasErrorCode(error, 'ECONNREFUSED')) tally.lost += 1
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
   }

@@ -1,26 +1,29 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { cursorOf } from '../src/http/server/etag.ts'
-import { checkMail } from './api.ts'
-import { type Asked, ask, post } from './ask.ts'
-import { emailsOf } from './emails.ts'
-import { type KeyApp, startKeyApp, type TestKey } from './keys.ts'
+import { cursorOf } from '../src/http/server/caching.ts'
+import { checkMail, emailsOf } from './support/api-client.ts'
+import { post, request, type TestResponse } from './support/http-client.ts'
+import { type AppWithKeys, startAppWithKeys, type TestKey } from './support/keys.ts'
 
 const DAY = 86_400
 const MOST = Number.MAX_SAFE_INTEGER
 
-let app: KeyApp
+let app: AppWithKeys
 let ann: TestKey
 let bob: TestKey
 beforeAll(async () => {
-  app = await startKeyApp({ env: { MAYFLY_HTTP_THREADS: '2', MAYFLY_SESSION_MAX_TTL: '30d' } })
+  app = await startAppWithKeys({ env: { MAYFLY_HTTP_THREADS: '2', MAYFLY_SESSION_MAX_TTL: '30d' } })
   ann = await app.ring.issue({ requests: 100_000 })
   bob = await app.ring.issue({ requests: 100_000 })
 })
 afterAll(() => app.stop())
 
-const read = (key: TestKey, query = '', headers: Record<string, string> = {}): Promise<Asked> =>
-  ask(`${app.url}/emails?${query}`, { headers: { ...key.headers, ...headers } })
+const read = (
+  key: TestKey,
+  query = '',
+  headers: Record<string, string> = {},
+): Promise<TestResponse> =>
+  request(`${app.url}/emails?${query}`, { headers: { ...key.headers, ...headers } })
 const subjects = async (key: TestKey, query = '') =>
   emailsOf(await read(key, query)).map(({ subject }) => subject)
 const send = (to: string | string[], subject: string) =>
@@ -57,7 +60,7 @@ async function allThatIsSeen(
     ]),
     `cursor=${cursorOf(MOST)}`,
   ]
-  const answers: Asked[] = []
+  const answers: TestResponse[] = []
   for (const query of queries) answers.push(await read(key, query))
   for (const etag of etags) {
     const asked = await read(key, `to=${address}`, { 'if-none-match': etag })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, test } from 'vitest'
-import { checkMail } from './api.ts'
-import { type App, startApp } from './app.ts'
-import { ask } from './ask.ts'
-import { claim, clickPay, FAKE_SHOP, look, order } from './shop-client.ts'
+import { checkMail } from './support/api-client.ts'
+import { type App, startApp } from './support/app.ts'
+import { request } from './support/http-client.ts'
+import { claim, createOrder, FAKE_SHOP, getOrder, payOrder } from './support/shop-client.ts'
 
 // The receipts of one house are received by another: real mail, from end to end.
 
@@ -28,16 +28,16 @@ afterAll(async () => {
 
 test('the buyer gets a receipt, and its link shows the key once', async () => {
   const { email, token } = await post.session()
-  const made = await order(shop.url, { plan: 'business', email })
-  await clickPay(shop.url, made)
+  const made = await createOrder(shop.url, { plan: 'business', email })
+  await payOrder(shop.url, made)
   const [summary] = await checkMail(post.url, token, '&wait=30')
   assert.deepEqual(
     [summary?.sender_email, summary?.subject],
     ['shop@mail.example', 'Your order of Business'],
   )
-  const { body } = await ask(`${post.url}/api/read-mail?token=${token}&id=${summary?.id}`)
+  const { body } = await request(`${post.url}/api/read-mail?token=${token}&id=${summary?.id}`)
   const { body_text: text } = body['message'] as { body_text: string }
-  const { key_prefix: prefix } = (await look(shop.url, made)).body
+  const { key_prefix: prefix } = (await getOrder(shop.url, made)).body
   for (const part of ['Business', '45 USD a year', made.id, String(prefix)]) {
     assert.ok(text.includes(part), part)
   }
@@ -46,16 +46,16 @@ test('the buyer gets a receipt, and its link shows the key once', async () => {
   const [, secret = ''] =
     new RegExp(`https://mail\\.example/orders/${made.id}#(\\S+)`).exec(text) ?? []
   const linked = { ...made, secret }
-  assert.equal((await look(shop.url, linked)).body['state'], 'paid')
+  assert.equal((await getOrder(shop.url, linked)).body['state'], 'paid')
   const claims = await Promise.all(Array.from({ length: 20 }, () => claim(shop.url, linked)))
   const statuses = claims.map(({ status }) => status).sort()
   assert.deepEqual(statuses, [200, ...Array.from({ length: 19 }, () => 404)])
   const key = String(claims.find(({ status }) => status === 200)?.body['key'])
-  const usage = await ask(`${shop.url}/usage`, { headers: { apikey: key } })
+  const usage = await request(`${shop.url}/usage`, { headers: { apikey: key } })
   assert.equal(usage.status, 200)
 
   const again = await claim(shop.url, made)
   assert.equal(again.status, 200, 'the claim secret still does, for a day')
-  const ended = await ask(`${shop.url}/usage`, { headers: { apikey: key } })
+  const ended = await request(`${shop.url}/usage`, { headers: { apikey: key } })
   assert.equal(ended.status, 401)
 })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { checkMail } from './api.ts'
-import { type App, startApp } from './app.ts'
-import { connectSmtp } from './smtp-client.ts'
-import { runSql } from './tables.ts'
+import { checkMail } from './support/api-client.ts'
+import { type App, startApp } from './support/app.ts'
+import { connectSmtp } from './support/smtp-client.ts'
+import { runSql } from './support/sql.ts'
 
 // The addresses with which people have looked for open relays since there were any. box.test is ours, and so is
 // pool.test, which takes any address that could be somebody's.
@@ -50,10 +50,10 @@ describe('refused at RCPT', () => {
   for (const [from, to, expected] of PROBES) {
     test(`from <${from}> to <${to}>`, async () => {
       const client = await connectSmtp(app.smtpPort)
-      assert.equal((await client.say('EHLO sender.test')).code, 250)
-      assert.equal((await client.say(`MAIL FROM:<${from}>`)).code, 250)
-      assert.match((await client.say(`RCPT TO:<${to}>`)).text, expected)
-      assert.match((await client.say('DATA')).text, /^554 /)
+      assert.equal((await client.command('EHLO sender.test')).code, 250)
+      assert.equal((await client.command(`MAIL FROM:<${from}>`)).code, 250)
+      assert.match((await client.command(`RCPT TO:<${to}>`)).text, expected)
+      assert.match((await client.command('DATA')).text, /^554 /)
       client.close()
     })
   }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, test } from 'vitest'
-import { checkMail, rawMail } from './api.ts'
-import { type App, startApp } from './app.ts'
-import { corpus } from './corpora.ts'
-import { connectSmtp } from './smtp-client.ts'
+import { checkMail, rawMail } from './support/api-client.ts'
+import { type App, startApp } from './support/app.ts'
+import { corpus } from './support/corpora.ts'
+import { connectSmtp } from './support/smtp-client.ts'
 
 let app: App
 beforeAll(async () => {

@@ -1,10 +1,10 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { startApp } from './app.ts'
-import { openBrowser, SCHEMES, SCREENS } from './browser.ts'
-import { openKeyRing } from './keys.ts'
+import { launchBrowser, SCHEMES, SCREENS } from './page/support/browser.ts'
 import { VIEWS } from './page/views.ts'
-import { FAKE_SHOP } from './shop-client.ts'
+import { startApp } from './support/app.ts'
+import { openKeyRing } from './support/keys.ts'
+import { FAKE_SHOP } from './support/shop-client.ts'
 
 // Run by hand: node test/screenshots.ts [FOLDER [VIEW …]]
 
@@ -12,7 +12,7 @@ const [folder = '.scratch/screens', ...wanted] = process.argv.slice(2)
 mkdirSync(folder, { recursive: true })
 const app = await startApp({ env: FAKE_SHOP })
 const ring = await openKeyRing(app)
-const browser = await openBrowser()
+const browser = await launchBrowser()
 
 for (const view of VIEWS.filter(({ name }) => wanted.length === 0 || wanted.includes(name))) {
   for (const { name, ...viewport } of SCREENS) {

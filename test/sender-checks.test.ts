@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, test } from 'vitest'
 import { openDnsServer } from '../src/sender-auth/testing/dns-server.ts'
 import { rsaKey, signed } from '../src/sender-auth/testing/signed.ts'
-import { checkMail } from './api.ts'
-import { type App, startApp } from './app.ts'
-import { connectSmtp } from './smtp-client.ts'
+import { checkMail } from './support/api-client.ts'
+import { type App, startApp } from './support/app.ts'
+import { connectSmtp } from './support/smtp-client.ts'
 
 const rsa = rsaKey()
 const MINUTE = 60

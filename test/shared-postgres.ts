@@ -1,7 +1,7 @@
 import { openPostgresMail } from '../src/store/postgres/mail-store.ts'
 import { openPostgresShop } from '../src/store/postgres/shop-store.ts'
-import { openPostgres } from './postgres.ts'
-import { MAIL_OPTIONS } from './postgres-stores.ts'
+import { openPostgres } from './support/postgres.ts'
+import { MAIL_OPTIONS } from './support/postgres-stores.ts'
 
 /** Before the first file of vitest's project `postgres`: one server, and a database to copy. The answer ends it. */
 export async function setup(): Promise<() => Promise<void>> {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, test } from 'vitest'
-import { type App, startApp } from './app.ts'
-import { connectSmtp, type SmtpClient } from './smtp-client.ts'
+import { type App, startApp } from './support/app.ts'
+import { connectSmtp, type SmtpClient } from './support/smtp-client.ts'
 
 // One sender against all others, with every limit made small. Rates are on: the PROXY header says who sends.
 

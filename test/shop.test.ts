@@ -3,24 +3,32 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, onTestFinished, test } from 'vitest'
 import { openStripeServer } from '../src/pay/testing/stripe-server.ts'
-import { startApp } from './app.ts'
-import { type Asked, ask } from './ask.ts'
-import { openMailServer } from './mail-server.ts'
-import { scratchFolder } from './scratch.ts'
-import { freePorts, type Served, serveProcess } from './served.ts'
-import { checkout, claim, clickPay, FAKE_SHOP, look, type Order, order } from './shop-client.ts'
-import { stripeEnv } from './stripe-app.ts'
+import { startApp } from './support/app.ts'
+import { request, type TestResponse } from './support/http-client.ts'
+import { freeServicePorts, type ServiceProcess, spawnService } from './support/service-process.ts'
+import {
+  checkout,
+  claim,
+  createOrder,
+  FAKE_SHOP,
+  getOrder,
+  type Order,
+  payOrder,
+} from './support/shop-client.ts'
+import { openSmtpSink } from './support/smtp-sink.ts'
+import { tempFolder } from './support/stores.ts'
+import { stripeEnv } from './support/stripe-app.ts'
 
-const running: Served[] = []
-const folder = scratchFolder()
+const running: ServiceProcess[] = []
+const folder = tempFolder()
 afterAll(async () => {
   for (const served of running) if (served.child.exitCode === null) await served.kill('SIGKILL')
   folder.remove()
 })
 
-async function serve(name: string, env: Record<string, string>): Promise<Served> {
-  const place = { folder: join(folder.path, name), ports: await freePorts() }
-  const served = await serveProcess({ ...place, env: { MAYFLY_LOG_LEVEL: 'debug', ...env } })
+async function serve(name: string, env: Record<string, string>): Promise<ServiceProcess> {
+  const place = { folder: join(folder.path, name), ports: await freeServicePorts() }
+  const served = await spawnService({ ...place, env: { MAYFLY_LOG_LEVEL: 'debug', ...env } })
   running.push(served)
   return served
 }
@@ -28,11 +36,11 @@ async function serve(name: string, env: Record<string, string>): Promise<Served>
 test('an order that is paid gives a key, and the key reads mail', async () => {
   const app = await startApp({ env: FAKE_SHOP })
   onTestFinished(() => app.stop())
-  const made = await order(app.url)
-  await clickPay(app.url, made)
+  const made = await createOrder(app.url)
+  await payOrder(app.url, made)
   const { key } = (await claim(app.url, made)).body
   assert.equal(await app.mail('anything@pool.test'), 250)
-  const { body, status } = await ask(`${app.url}/emails?to=anything@pool.test`, {
+  const { body, status } = await request(`${app.url}/emails?to=anything@pool.test`, {
     headers: { apikey: String(key) },
   })
   assert.equal(status, 200)
@@ -64,13 +72,13 @@ describe('secrets', () => {
     assert.equal(refused.status, 503)
     const right = await serve('right', env)
     const used = await buyAndClaim(right, { stripe, mail })
-    const metrics = await ask(`${right.url}/metrics`)
+    const metrics = await request(`${right.url}/metrics`)
     assert.match(metrics.text, /"\/api\/orders\/\{id\}\/claim"/)
     const live = filesIn('right')
     assert.ok(live.some(([name, text]) => name === 'right/shop.db-wal' && text !== ''))
 
     const places: Place[] = [
-      ['a metric', metrics.text + (await ask(`${wrong.url}/metrics`)).text],
+      ['a metric', metrics.text + (await request(`${wrong.url}/metrics`)).text],
       ['a refusal', [refused, ...used.refusals].map(({ text }) => text).join('\n')],
       ...live,
     ]
@@ -103,7 +111,7 @@ test('a Stripe that never answers holds up no stop', async () => {
 
 interface Elsewhere {
   stripe: Awaited<ReturnType<typeof openStripeServer>>
-  mail: Awaited<ReturnType<typeof openMailServer>>
+  mail: Awaited<ReturnType<typeof openSmtpSink>>
 }
 
 async function openElsewhere(): Promise<Elsewhere> {
@@ -113,13 +121,13 @@ async function openElsewhere(): Promise<Elsewhere> {
     webhookSecret: SECRETS.webhook,
   })
   onTestFinished(() => stripe.close())
-  const mail = await openMailServer()
+  const mail = await openSmtpSink()
   onTestFinished(() => mail.close())
   return { stripe, mail }
 }
 
 /** All that a buyer can do, well and badly: what was secret in it, and what was refused. */
-async function buyAndClaim({ url }: Served, { stripe, mail }: Elsewhere) {
+async function buyAndClaim({ url }: ServiceProcess, { stripe, mail }: Elsewhere) {
   const webhook = `${url}/api/stripe/webhook`
   const { body } = await checkout(
     url,
@@ -131,7 +139,7 @@ async function buyAndClaim({ url }: Served, { stripe, mail }: Elsewhere) {
     secret: String(body['claim_secret']),
     payUrl: '',
   }
-  const refusals: Asked[] = [await claim(url, made)]
+  const refusals: TestResponse[] = [await claim(url, made)]
   const receipt = mail.next()
   stripe.pay(stripe.sessionsOf(made.id)[0] ?? '')
   const events = stripe.take()
@@ -148,12 +156,12 @@ async function buyAndClaim({ url }: Served, { stripe, mail }: Elsewhere) {
   const link = /#([\w-]+(?:=\r\n[\w-]+)*)/.exec((await receipt).raw)?.[1]?.replaceAll('=\r\n', '')
   assert.ok(link)
   refusals.push(
-    await look(url, { ...made, secret: `${made.secret}x` }),
-    await look(url, { ...made, id: made.secret }),
-    await ask(`${url}/api/orders/${made.id}?claim-secret=${made.secret}`),
-    await ask(`${url}/api/${made.secret}/${keys[0]}`),
+    await getOrder(url, { ...made, secret: `${made.secret}x` }),
+    await getOrder(url, { ...made, id: made.secret }),
+    await request(`${url}/api/orders/${made.id}?claim-secret=${made.secret}`),
+    await request(`${url}/api/${made.secret}/${keys[0]}`),
     await checkout(url, { plan: made.secret }, { 'idempotency-key': SECRETS.idempotencyKey }),
-    await ask(`${url}/emails`, { headers: { apikey: keys[0] ?? '' } }),
+    await request(`${url}/emails`, { headers: { apikey: keys[0] ?? '' } }),
   )
   for (const { status } of refusals) assert.ok(status >= 400)
   const hidden = keys.map((key) => key.slice('mf_test_xxxx'.length))

@@ -4,19 +4,19 @@ import { join } from 'node:path'
 import { setImmediate as pause } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, test } from 'vitest'
-import { checkMail, createSession } from './api.ts'
-import { scratchFolder } from './scratch.ts'
-import { freePorts, type Served, serveProcess } from './served.ts'
-import { connectSmtp, greeting, stuffed } from './smtp-client.ts'
+import { checkMail, createSession } from './support/api-client.ts'
+import { freeServicePorts, type ServiceProcess, spawnService } from './support/service-process.ts'
+import { connectSmtp, readGreeting, stuffed } from './support/smtp-client.ts'
+import { tempFolder } from './support/stores.ts'
 
 const DATAS = 100
 
-let folder: ReturnType<typeof scratchFolder>
+let folder: ReturnType<typeof tempFolder>
 let ports: { http: number; smtp: number }
-const running: Served[] = []
+const running: ServiceProcess[] = []
 beforeEach(async () => {
-  folder = scratchFolder()
-  ports = await freePorts()
+  folder = tempFolder()
+  ports = await freeServicePorts()
 })
 afterEach(async () => {
   for (const served of running.splice(0))
@@ -24,7 +24,7 @@ afterEach(async () => {
   folder.remove()
 })
 const serve = async (options: { ports?: typeof ports; env?: Record<string, string> } = {}) => {
-  const served = await serveProcess({ folder: folder.path, ports, ...options })
+  const served = await spawnService({ folder: folder.path, ports, ...options })
   running.push(served)
   return served
 }
@@ -37,17 +37,17 @@ test('a stop that is asked for while the last doors open is a graceful one', asy
 describe('a start is refused with a clear line', () => {
   test('when another serves the same folder', async () => {
     await serve()
-    const other = await freePorts()
+    const other = await freeServicePorts()
     await assert.rejects(serve({ ports: other }), /Another mayfly serves the data folder/)
   })
 
   test('when a port is taken', async () => {
     await serve()
-    const other = { ...(await freePorts()), http: ports.http }
+    const other = { ...(await freeServicePorts()), http: ports.http }
     const elsewhere = { MAYFLY_DATA: `${folder.path}/other` }
     // The livez of the first service answers for the port, so the fault shows as an early end.
-    const second = await serveProcess({ folder: folder.path, ports: other, env: elsewhere })
-    assert.equal(await second.ended, 1)
+    const second = await spawnService({ folder: folder.path, ports: other, env: elsewhere })
+    assert.equal(await second.exited, 1)
     assert.match(second.output(), /EADDRINUSE.*MAYFLY_HTTP_PORT/)
   })
 
@@ -88,23 +88,23 @@ describe('a stop', () => {
     const clients = await Promise.all(
       Array.from({ length: DATAS }, async (_, index) => {
         const client = await connectSmtp(served.smtpPort)
-        await client.say('EHLO a.test')
-        await client.say('MAIL FROM:<a@a.test>')
-        await client.say(`RCPT TO:<${box.email}>`)
-        assert.equal((await client.say('DATA')).code, 354)
+        await client.command('EHLO a.test')
+        await client.command('MAIL FROM:<a@a.test>')
+        await client.command(`RCPT TO:<${box.email}>`)
+        assert.equal((await client.command('DATA')).code, 354)
         client.write(`Subject: mail ${index}\r\n`)
         return client
       }),
     )
     const idle = await connectSmtp(served.smtpPort)
-    await idle.say('EHLO idle.test')
+    await idle.command('EHLO idle.test')
 
     const ended = served.kill('SIGTERM')
-    assert.equal((await idle.reply()).code, 421, 'an idle client is told to come back')
+    assert.equal((await idle.readReply()).code, 421, 'an idle client is told to come back')
     const answers = await Promise.all(
       clients.map((client, index) => {
         client.write(stuffed(`X-Index: ${index}\r\n\r\nthe rest\r\n`))
-        return client.reply()
+        return client.readReply()
       }),
     )
     assert.equal(await ended, 0)
@@ -120,19 +120,19 @@ describe('a stop', () => {
     const served = await serve({ env: { MAYFLY_DRAIN: '10m', MAYFLY_HTTP_THREADS: '2' } })
     const box = await createSession(served.url)
     const client = await connectSmtp(served.smtpPort)
-    await client.say('EHLO a.test')
+    await client.command('EHLO a.test')
     for (const line of ['MAIL FROM:<a@a.test>', `RCPT TO:<${box.email}>`, 'DATA'])
-      await client.say(line)
+      await client.command(line)
     const ended = served.kill('SIGTERM')
-    while (!(await greeting(served.smtpPort)).startsWith('421 4.3.2 ')) await pause()
+    while (!(await readGreeting(served.smtpPort)).startsWith('421 4.3.2 ')) await pause()
     // Readiness has turned before, whichever thread answers.
     for (let asked = 0; asked < 10; asked += 1)
       assert.equal((await fetch(`${served.url}/readyz`)).status, 503)
     assert.equal((await fetch(`${served.url}/livez`)).status, 200)
 
     client.write(stuffed('Subject: in flight\r\n\r\nx\r\n'))
-    assert.equal((await client.reply()).code, 250)
-    assert.equal((await client.reply()).code, 421)
+    assert.equal((await client.readReply()).code, 250)
+    assert.equal((await client.readReply()).code, 421)
     const [kept] = await checkMail(served.url, box.token)
     assert.equal(kept?.subject, 'in flight')
     served.child.kill('SIGTERM')
@@ -143,9 +143,9 @@ describe('a stop', () => {
     const served = await serve()
     const client = await connectSmtp(served.smtpPort)
     const box = await createSession(served.url)
-    await client.say('EHLO a.test')
+    await client.command('EHLO a.test')
     for (const line of ['MAIL FROM:<a@a.test>', `RCPT TO:<${box.email}>`, 'DATA'])
-      await client.say(line)
+      await client.command(line)
     const ended = served.kill('SIGTERM')
     while (!served.output().includes('stopping')) await new Promise(setImmediate)
     served.child.kill('SIGTERM')

@@ -4,34 +4,33 @@ import type { Address } from '../src/core/address.ts'
 import { EMPTY_MAIL } from '../src/core/message.ts'
 import { OPERATOR } from '../src/core/session.ts'
 import { routes } from '../src/http/routes.ts'
-import { waitingGauge } from '../src/http/server/metrics.ts'
-import { receive } from '../src/service/mail/receive.ts'
+import { longPollsGauge } from '../src/http/server/metrics.ts'
+import { receiveMail } from '../src/service/mail/receive-mail.ts'
 import { host } from '../src/store/contract/fixture.ts'
 import { openPostgresShop } from '../src/store/postgres/shop-store.ts'
 import type { ShopStore } from '../src/store/shop-store.ts'
-import { checkMail, createSession } from './api.ts'
-import { ask, refusalFault } from './ask.ts'
-import { followEvents } from './event-stream.ts'
-import { type Door, openDoor } from './http-server.ts'
-import { keyRing } from './keys.ts'
-import { openPostgres, type Postgres } from './postgres.ts'
-import { postgresMail } from './postgres-stores.ts'
+import { checkMail, createSession, openEventStream } from './support/api-client.ts'
+import { problemFault, request } from './support/http-client.ts'
+import { openTestServer, type TestServer } from './support/http-server.ts'
+import { keyRing } from './support/keys.ts'
+import { openPostgres, type Postgres } from './support/postgres.ts'
+import { openPostgresTestMail } from './support/postgres-stores.ts'
 
 // The mail store and the shop are on a real PostgreSQL, which is stopped as when its machine dies.
 
 let postgres: Postgres
-let mail: Awaited<ReturnType<typeof postgresMail>>
+let mail: Awaited<ReturnType<typeof openPostgresTestMail>>
 let shop: ShopStore
-let door: Door
+let door: TestServer
 let onParse = async () => {}
 
 beforeAll(async () => {
   postgres = await openPostgres()
-  mail = await postgresMail(postgres)
+  mail = await openPostgresTestMail(postgres)
   shop = await openPostgresShop({ url: mail.url, connections: 3 })
   const box = { sessions: true, reader: false, ttlSeconds: undefined }
   await mail.store.addDomain({ name: host('box.test'), ...box })
-  door = await openDoor({
+  door = await openTestServer({
     trouble: mail.store,
     shopTrouble: shop,
     env: { MAYFLY_PAYMENTS: 'fake' },
@@ -63,7 +62,7 @@ describe('while the store is away', () => {
     const before = await checkMail(door.url, token)
     await postgres.stop()
     // What was found a moment ago is believed for half a second.
-    while ((await ask(`${door.url}/readyz`)).status !== 503) await new Promise(setImmediate)
+    while ((await request(`${door.url}/readyz`)).status !== 503) await new Promise(setImmediate)
 
     const params = { token, id: String(before[0]?.id), index: '0', plan: 'starter' }
     const answers = await askEverywhere(params, { ...headers, cookie: `mayfly-plain=${token}` })
@@ -74,7 +73,7 @@ describe('while the store is away', () => {
       ['warn'],
       'the log hears of it once',
     )
-    const ready = await ask(`${door.url}/readyz`)
+    const ready = await request(`${door.url}/readyz`)
     assert.equal(ready.body['message'], 'PostgreSQL cannot be reached')
 
     await postgres.start()
@@ -83,28 +82,28 @@ describe('while the store is away', () => {
 
   test('who waits is sent home with 503', async () => {
     const { token } = await createSession(door.url)
-    const waiting = ask(`${door.url}/api/check-mail?wait=55&token=${token}`)
+    const waiting = request(`${door.url}/api/check-mail?wait=55&token=${token}`)
     await untilWaiting()
     await postgres.stop()
     const asked = await waiting
     assert.deepEqual([asked.status, asked.body['code']], [503, 'overloaded'])
-    assert.equal(refusalFault(asked), undefined)
+    assert.equal(problemFault(asked), undefined)
     await postgres.start()
   })
 
   test('a stream goes on, and tells afterwards what came meanwhile', async () => {
     const { email, token } = await createSession(door.url)
-    const stream = await followEvents(door.url, token)
+    const stream = await openEventStream(door.url, token)
     await door.mail(email)
-    await stream.until(/event: message/)
+    await stream.waitFor(/event: message/)
     await postgres.stop()
-    stream.forget()
-    await stream.until(/(:\n\n.*){3}/s)
+    stream.clear()
+    await stream.waitFor(/(:\n\n.*){3}/s)
     await postgres.start()
     // By another node, and no bus tells of it.
     const parts = { store: mail.other, bus: { wake: () => {} }, now: () => new Date() }
-    await receive(parts, await mailFor(email))
-    await stream.until(/event: message\nid: \d+\n/)
+    await receiveMail(parts, await mailFor(email))
+    await stream.waitFor(/event: message\nid: \d+\n/)
     assert.doesNotMatch(stream.heard(), /event: end|event: deleted/)
     const [newest] = await checkMail(door.url, token)
     assert.match(stream.heard(), new RegExp(`id: ${newest?.id}\n`))
@@ -114,7 +113,7 @@ describe('while the store is away', () => {
 
   test('a request that was taken and cannot be given back is lost, and is still a 503', async () => {
     const key = await newKey()
-    const { body } = await ask(`${door.url}/api/create-session`, {
+    const { body } = await request(`${door.url}/api/create-session`, {
       method: 'POST',
       headers: key.headers,
     })
@@ -125,16 +124,16 @@ describe('while the store is away', () => {
       stopped ??= postgres.stop()
       return stopped
     }
-    const asked = await ask(`${door.url}/emails`, { headers: key.headers })
+    const asked = await request(`${door.url}/emails`, { headers: key.headers })
     assert.deepEqual([asked.status, asked.body['code']], [503, 'overloaded'])
-    assert.equal(refusalFault(asked), undefined)
+    assert.equal(problemFault(asked), undefined)
     assert.deepEqual(
       door.logged.filter(({ level }) => level === 'error'),
       [],
     )
     await postgres.start()
     assert.equal(await keyRing(shop, () => new Date()).used(key), 1)
-    assert.equal((await ask(`${door.url}/emails`, { headers: key.headers })).status, 200)
+    assert.equal((await request(`${door.url}/emails`, { headers: key.headers })).status, 200)
     assert.equal(await keyRing(shop, () => new Date()).used(key), 2)
   })
 })
@@ -164,23 +163,23 @@ async function askEverywhere(params: Record<string, string>, headers: Record<str
   for (const { method, path } of routes) {
     const place = path.replace(/\{\w+\}/g, 'x'.repeat(22))
     const url = `${door.url}${place}?${new URLSearchParams(params)}`
-    const asked = await ask(url, { method, headers })
+    const asked = await request(url, { method, headers })
     answers.set(`${method} ${path}`, asked.status)
     assert.notEqual(asked.status, 500, path)
     if (asked.status !== 503) continue
     assert.match(asked.headers.get('retry-after') ?? '', /^\d+$/, path)
     const isPage = asked.headers.get('content-type')?.startsWith('text/html')
-    if (!isPage) assert.equal(refusalFault(asked), undefined, path)
+    if (!isPage) assert.equal(problemFault(asked), undefined, path)
   }
   return answers
 }
 
 async function untilWaiting(): Promise<void> {
-  const count = async () => (await waitingGauge.get()).values[0]?.value
+  const count = async () => (await longPollsGauge.get()).values[0]?.value
   while ((await count()) !== 1) await new Promise(setImmediate)
 }
 
-async function mailFor(email: string): Promise<Parameters<typeof receive>[1]> {
+async function mailFor(email: string): Promise<Parameters<typeof receiveMail>[1]> {
   const address = email as Address
   const { session } = await mail.other.findRecipient(address)
   const envelope = { clientIp: '192.0.2.1', helo: 'a.test', mailFrom: '', protocol: 'ESMTP' }

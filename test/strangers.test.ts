@@ -3,8 +3,8 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { createTransport } from 'nodemailer'
 import { afterAll, beforeAll, test } from 'vitest'
-import { checkMail, rawMail } from './api.ts'
-import { type App, startApp } from './app.ts'
+import { checkMail, rawMail } from './support/api-client.ts'
+import { type App, startApp } from './support/app.ts'
 
 // Programs that other people wrote, sending as they send to anybody.
 

@@ -7,22 +7,22 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseAddress } from '../src/core/address.ts'
 import { POOL } from '../src/core/session.ts'
 import { openMailStoreForCli } from '../src/runtime/stores.ts'
-import { accountMail } from '../src/service/mail/fetch-mail.ts'
+import { accountMailDeps } from '../src/service/mail/fetch-mail.ts'
 import { audit } from '../src/store/contract/shares-model.ts'
-import { STILL_THERE } from '../src/store/postgres/shared.ts'
-import { openReadable } from '../src/store/sqlite/files.ts'
-import { checkMail } from './api.ts'
-import { type App, MAIL } from './app.ts'
-import { ask, post } from './ask.ts'
-import { engine, restoredDatabase } from './engine.ts'
+import { NOT_EXPIRED } from '../src/store/postgres/mail/shared-mailboxes.ts'
+import { openReadOnly } from '../src/store/sqlite/files.ts'
 import { ACCOUNT, type Credentials, fetchedMail } from './fixtures/fill.ts'
 import { observe, openFilled } from './fixtures/observe.ts'
-import { scratchFolder } from './scratch.ts'
-import { claim } from './shop-client.ts'
-import { until } from './until.ts'
+import { checkMail } from './support/api-client.ts'
+import { type App, MAIL } from './support/app.ts'
+import { engine, restoreDatabase } from './support/engine.ts'
+import { post, request } from './support/http-client.ts'
+import { claim } from './support/shop-client.ts'
+import { tempFolder } from './support/stores.ts'
+import { waitUntil } from './support/wait-until.ts'
 
 // Data of every former version (test/fixtures) opens with this program, and nothing of it is lost. That a schema newer than
-// the program is refused: start-and-stop.test.ts, src/store/postgres/server.test.ts.
+// the program is refused: start-and-stop.test.ts, src/store/postgres/connection/server.test.ts.
 
 const FIXTURES = new URL('./fixtures/', import.meta.url).pathname
 const VERSIONS = globSync('*/expected.json', { cwd: FIXTURES }).map((file) => file.split('/')[0])
@@ -35,15 +35,13 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
   const { credentials, observed } = expectedOf(JSON.parse(file('expected.json').toString()))
   const { sessions, keys, orders } = credentials
   const openAt = new Date(credentials.openAt)
-  const folder = scratchFolder()
+  const folder = tempFolder()
   let store: string
   let app: App
 
   beforeAll(async () => {
     store =
-      engine === 'postgres'
-        ? await restoredDatabase(unpacked('postgres.sql').toString())
-        : 'sqlite:'
+      engine === 'postgres' ? await restoreDatabase(unpacked('postgres.sql').toString()) : 'sqlite:'
     if (engine === 'sqlite') {
       for (const name of ['mail.db', 'shop.db']) {
         writeFileSync(join(folder.path, name), unpacked(name))
@@ -57,7 +55,7 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
   })
 
   const checkStatus = async (token: string) => {
-    const { status, body } = await ask(`${app.url}/api/check-mail?token=${token}`)
+    const { status, body } = await request(`${app.url}/api/check-mail?token=${token}`)
     return [status, body['code']]
   }
   const create = (prefix: string, domain: string) =>
@@ -106,7 +104,7 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
       const accounts = await mail.listAccounts(app.now())
       const id = accounts.find(({ email }) => email === ACCOUNT)?.id ?? 0
       const bus = { wake() {}, subscribe: () => () => {} }
-      const account = accountMail({ store: mail, bus, now: app.now }, id)
+      const account = accountMailDeps({ store: mail, bus, now: app.now }, id)
       const alias = parseAddress(sessions.alias.email)
       const [found] = await account.aliases(alias ? [alias] : [])
       assert.ok(found)
@@ -119,7 +117,7 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
     const { status, body } = await claim(app.url, orders.unclaimed)
     assert.equal(status, 200)
     const headers = { apikey: String(body['key']) }
-    assert.equal((await ask(`${app.url}/emails`, { headers })).status, 200)
+    assert.equal((await request(`${app.url}/emails`, { headers })).status, 200)
   })
 
   test('sessions, old and new, receive mail; the pool does, too', async () => {
@@ -138,7 +136,7 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
     }
     assert.equal((await checkMail(app.url, String(made.body['token']))).length, 1)
     const headers = { apikey: keys['starter'] ?? '' }
-    const pooled = await ask(`${app.url}/emails?to=fresh@pool.test`, { headers })
+    const pooled = await request(`${app.url}/emails?to=fresh@pool.test`, { headers })
     assert.match(pooled.text, /Hello/)
   })
 
@@ -155,12 +153,12 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
   })
 
   test('after a restart two days later what is over is swept, and the rest is there', async () => {
-    const poolMails = () => withStore(async (mail) => (await mail.readShared(POOL)).count)
+    const poolMails = () => withStore(async (mail) => (await mail.readSharedMailbox(POOL)).count)
     assert.ok((await poolMails()) > 0)
     await app.stop()
     const later = new Date(openAt.getTime() + 2 * 86_400_000)
     app = await openFilled({ store, folder: { ...folder, remove() {} }, at: later })
-    await until(async () => (await poolMails()) === 0)
+    await waitUntil(async () => (await poolMails()) === 0)
     for (const { token } of [sessions.parsed, sessions.keyed, sessions.hour]) {
       assert.deepEqual(await checkStatus(token), [401, 'session_expired'])
     }
@@ -168,9 +166,9 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
       assert.ok((await checkMail(app.url, token)).length > 0)
     }
     const oldSecret = { headers: { apikey: keys['rolled'] ?? '' } }
-    assert.equal((await ask(`${app.url}/usage`, oldSecret)).status, 401)
+    assert.equal((await request(`${app.url}/usage`, oldSecret)).status, 401)
     const newSecret = { headers: { apikey: keys['rolledNew'] ?? '' } }
-    assert.equal((await ask(`${app.url}/usage`, newSecret)).status, 200)
+    assert.equal((await request(`${app.url}/usage`, newSecret)).status, 200)
   })
 })
 
@@ -178,7 +176,7 @@ type Rows = Record<string, unknown>[]
 
 function sqliteRows(folder: string) {
   return async (sql: string): Promise<Rows> => {
-    const db = openReadable(join(folder, 'mail.db'))
+    const db = openReadOnly(join(folder, 'mail.db'))
     const text = sql.replaceAll('{mail}', '').replaceAll('{there}', 'true')
     const rows = db.prepare<[], Record<string, unknown>>(text).all()
     db.close()
@@ -190,7 +188,7 @@ function postgresRows(url: string) {
   return async (sql: string): Promise<Rows> => {
     const client = new Client({ connectionString: url })
     await client.connect()
-    const text = sql.replaceAll('{mail}', 'mail.').replaceAll('{there}', STILL_THERE)
+    const text = sql.replaceAll('{mail}', 'mail.').replaceAll('{there}', NOT_EXPIRED)
     return (await client.query<Record<string, unknown>>(text).finally(() => client.end())).rows
   }
 }

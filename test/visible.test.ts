@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { Agent, get } from 'node:http'
 import { afterAll, beforeAll, test } from 'vitest'
-import type { Summary } from './api.ts'
-import { type App, startApp } from './app.ts'
-import { connectSmtp } from './smtp-client.ts'
+import type { MessageSummary } from './support/api-client.ts'
+import { type App, startApp } from './support/app.ts'
+import { connectSmtp } from './support/smtp-client.ts'
 
 const ROUNDS = process.env['MAYFLY_TEST_LONG'] ? 10_000 : 1_000
 const SENDERS = 20
@@ -95,7 +95,7 @@ test.for(Array.from({ length: BOXES }, (_, box) => box))(
 interface Checked {
   status: number | undefined
   etag: string
-  messages: Summary[]
+  messages: MessageSummary[]
 }
 
 interface Poll {
@@ -104,7 +104,7 @@ interface Poll {
   etag?: string | undefined
 }
 
-async function listed(url: string, token: string, poll: Poll): Promise<Summary[]> {
+async function listed(url: string, token: string, poll: Poll): Promise<MessageSummary[]> {
   return (await checked(url, token, poll)).messages
 }
 

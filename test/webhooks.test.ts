@@ -2,9 +2,14 @@ import assert from 'node:assert/strict'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
 import { EVENT_TYPES } from '../src/pay/stripe-events.ts'
 import type { StripeEvent } from '../src/pay/testing/stripe-shapes.ts'
-import { ask } from './ask.ts'
-import { claim, look } from './shop-client.ts'
-import { type Bought, type Kept, openStripeOrders, type StripeOrders } from './stripe-orders.ts'
+import { request } from './support/http-client.ts'
+import { claim, getOrder } from './support/shop-client.ts'
+import {
+  type Bought,
+  openStripeOrders,
+  type StoredOrder,
+  type StripeOrders,
+} from './support/stripe-app.ts'
 
 const COPIES = 50
 const SOME = 10
@@ -16,13 +21,12 @@ beforeAll(async () => {
 })
 afterAll(() => app.stop())
 beforeEach(() => void app.stripe.take())
-afterEach(() => app.checkKeys())
+afterEach(() => app.assertOneKeyPerOrder())
 
-/** Every event so many times, all at once, in an order that only the seed knows. */
+/** Delivers COPIES of each event concurrently, in an order given by the seed. */
 async function flood(events: readonly StripeEvent[], seed: number): Promise<void> {
   const copies = events.flatMap((event) => Array.from({ length: COPIES }, () => event))
-  const many = shuffled(copies, seed)
-  const statuses = await Promise.all(many.map(app.deliver))
+  const statuses = await Promise.all(shuffled(copies, seed).map(app.deliver))
   assert.deepEqual([...new Set(statuses)], [200])
 }
 
@@ -32,9 +36,8 @@ async function tellOnceMore({ ...event }: StripeEvent): Promise<void> {
   assert.equal(await app.deliver(event), 200)
 }
 
-function checkKept(bought: Bought, expected: Partial<Kept>): void {
-  const { ...kept } = app.kept(bought)
-  assert.deepEqual({ ...kept, ...expected }, kept)
+function checkKept(bought: Bought, expected: Partial<StoredOrder>): void {
+  assert.partialDeepStrictEqual({ ...app.stored(bought) }, expected)
 }
 
 type Operation = (bought: Bought) => void
@@ -52,7 +55,7 @@ const LIVES: readonly [
   name: string,
   plan: string,
   actions: readonly Operation[],
-  end: Partial<Kept>,
+  end: Partial<StoredOrder>,
 ][] = [
   ['is paid', 'starter', [pay], { state: 'paid', payments: 1, key_state: 'active' }],
   [
@@ -148,9 +151,9 @@ describe(`each event ${COPIES} times at once, shuffled: an order that`, () => {
       const { bought, events } = await lived(plan, actions)
       await flood(events, at + 1)
       checkKept(bought, end)
-      const after = app.kept(bought)
+      const after = app.stored(bought)
       for (const event of events) await tellOnceMore(event)
-      assert.deepEqual(app.kept(bought), after, 'nothing is left to learn')
+      assert.deepEqual(app.stored(bought), after, 'nothing is left to learn')
     })
   }
 })
@@ -196,7 +199,7 @@ for (const [turn, arrange] of TURNS) {
 test('a refund that is told before its payment leaves a key that never opens', async () => {
   const { bought, events: paid } = await lived('starter', [pay])
   refund()(bought)
-  await app.tell()
+  await app.deliverEvents()
   checkKept(bought, { state: 'refunded', key_state: 'stopped' })
   for (const event of paid) await app.deliver(event)
   checkKept(bought, { state: 'refunded', key_state: 'stopped' })
@@ -208,10 +211,10 @@ test('a payment that is told before we kept the checkout’s name is found by th
   const forget = 'update purchase set checkout_ref = null, checkout_url = null where id = ?'
   app.db.prepare(forget).run(bought.id)
   pay(bought)
-  await app.tell()
+  await app.deliverEvents()
   checkKept(bought, { state: 'paid', payments: 1 })
   refund()(bought)
-  await app.tell()
+  await app.deliverEvents()
   checkKept(bought, { state: 'refunded' })
 })
 
@@ -246,16 +249,16 @@ describe('a subscription', () => {
   test('is renewed from its old end, with nothing used; its first invoice grants nothing twice', async () => {
     const bought = await app.buy('business')
     pay(bought)
-    await app.tell()
+    await app.deliverEvents()
     checkKept(bought, { payments: 1 })
-    const first = new Date(app.kept(bought).paid_until ?? 0)
+    const first = new Date(app.stored(bought).paid_until ?? 0)
     const { key } = (await claim(app.url, bought)).body
     for (let count = 0; count < 3; count += 1) assert.equal(await emails(key), 200)
     checkKept(bought, { used: 3 })
 
     app.moveClock(364 * DAY_SECONDS)
     app.stripe.renew(app.subscription(bought))
-    await app.tell()
+    await app.deliverEvents()
     const next = first.setUTCFullYear(first.getUTCFullYear() + 1)
     checkKept(bought, { payments: 2, used: 0, paid_until: next })
     assert.equal(await emails(key), 200)
@@ -264,35 +267,34 @@ describe('a subscription', () => {
   test('that is not renewed goes on for a week, and stops until it is paid', async () => {
     const bought = await app.buy('business')
     pay(bought)
-    await app.tell()
+    await app.deliverEvents()
     const { key } = (await claim(app.url, bought)).body
     app.moveClock(365 * DAY_SECONDS + 60)
     app.stripe.failRenewal(app.subscription(bought))
-    await app.tell()
+    await app.deliverEvents()
     app.moveClock(6 * DAY_SECONDS)
     assert.equal(await emails(key), 200)
     app.moveClock(2 * DAY_SECONDS)
     assert.equal(await emails(key), 402)
     app.stripe.renew(app.subscription(bought))
-    await app.tell()
+    await app.deliverEvents()
     assert.equal(await emails(key), 200)
-    assert.equal((await look(app.url, bought)).body['state'], 'paid')
+    assert.equal((await getOrder(app.url, bought)).body['state'], 'paid')
   })
 })
 
 const statusOf = (path: string) => async (key: unknown) =>
-  (await ask(`${app.url}${path}`, { headers: { apikey: String(key) } })).status
+  (await request(`${app.url}${path}`, { headers: { apikey: String(key) } })).status
 const usage = statusOf('/usage')
 const emails = statusOf('/emails')
 
-/** Fisher and Yates, by a generator of Park and Miller: the same seed, the same order. */
+/** Fisher–Yates with a Park–Miller generator: the same seed gives the same order. */
 function shuffled<T>(list: readonly T[], seed: number): T[] {
-  const turned = [...list]
+  const result = [...list]
   let state = seed
-  for (let at = turned.length - 1; at > 0; at -= 1) {
+  for (let at = result.length - 1; at > 0; at -= 1) {
     state = (state * 48_271) % 2_147_483_647
-    const [other] = turned.splice(state % (at + 1), 1)
-    if (other !== undefined) turned.push(other)
+    result.push(...result.splice(state % (at + 1), 1))
   }
-  return turned
+  return result
 }

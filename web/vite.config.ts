@@ -3,7 +3,7 @@ import { defineConfig } from 'vite'
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
-// The server writes the pages themselves and finds here what they load: see src/http/pages/built-page.ts.
+// The server writes the pages themselves and finds here what they load: see src/http/pages/assets.ts.
 export default defineConfig({
   root: here('.'),
   publicDir: false,

@@ -1,4 +1,8 @@
-import { freePorts, type ServeOptions, serveProcess } from '../../test/served.ts'
+import {
+  freeServicePorts,
+  type SpawnOptions,
+  spawnService,
+} from '../../test/support/service-process.ts'
 import { atEnd } from '../tools/at-end.ts'
 
 export interface Mayfly {
@@ -16,12 +20,12 @@ export interface Mayfly {
 export async function startMayfly(
   folder: string,
   env: Record<string, string> = {},
-  options: Pick<ServeOptions, 'root' | 'under'> = {},
+  options: Pick<SpawnOptions, 'root' | 'under'> = {},
 ): Promise<Mayfly> {
-  const served = await serveProcess({
+  const served = await spawnService({
     ...options,
     folder,
-    ports: await freePorts(),
+    ports: await freeServicePorts(),
     env: {
       MAYFLY_RATE_LIMITS: 'off',
       MAYFLY_SESSION_MAX_MESSAGES: '1000000',

@@ -1,4 +1,4 @@
-import { openPostgres, type Postgres } from '../../test/postgres.ts'
+import { openPostgres, type Postgres } from '../../test/support/postgres.ts'
 import { atEnd } from '../tools/at-end.ts'
 
 export interface BenchPostgres extends Postgres {

@@ -1,12 +1,11 @@
 import { Client } from 'pg'
 import { parseHost } from '../../src/core/address.ts'
-import { readHead } from '../../src/mime/header.ts'
+import { readHead } from '../../src/mime/headers.ts'
+import { dayOf } from '../../src/store/postgres/mail/partition-key.ts'
+import { BLOCK, compress } from '../../src/store/postgres/mail/raw-mail.ts'
 import { openPostgresMail } from '../../src/store/postgres/mail-store.ts'
-import { dayOf } from '../../src/store/postgres/partition-days.ts'
-import { pack } from '../../src/store/postgres/raw.ts'
-import { BLOCK } from '../../src/store/postgres/serials.ts'
 import type { MailStore } from '../../src/store/store.ts'
-import type { Postgres } from '../../test/postgres.ts'
+import type { Postgres } from '../../test/support/postgres.ts'
 import { MESSAGES_EACH } from './fill.ts'
 import { mailText } from './mail-text.ts'
 
@@ -47,7 +46,7 @@ export async function fillPostgres(
   await client.query('set synchronous_commit = off')
   await client.query(HASHED)
   await client.query(SESSIONS, [sessions, now.getTime(), expiresAt.getTime(), bucket, raw.length])
-  await client.query(RAW_MAIL, [messages, bucket, now.getTime(), await pack(raw)])
+  await client.query(RAW_MAIL, [messages, bucket, now.getTime(), await compress(raw)])
   await client.query(MESSAGES, [
     ...[messages, bucket, now.getTime(), sessions, raw.length],
     ...[senderName, senderEmail, subject],

@@ -1,6 +1,6 @@
 import { type Agent, request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
-import { connectSmtp, type SmtpClient } from '../../test/smtp-client.ts'
+import { connectSmtp, type SmtpClient } from '../../test/support/smtp-client.ts'
 
 // Many clients on one machine. The service trusts this machine as a proxy, so each client is rate-limited by the address
 // that it names, as it would be in production.

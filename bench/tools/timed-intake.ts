@@ -1,4 +1,4 @@
-import { connectSmtp, stuffed } from '../../test/smtp-client.ts'
+import { connectSmtp, stuffed } from '../../test/support/smtp-client.ts'
 import type { Mayfly } from '../contestants/mayfly.ts'
 import { mailText } from './mail-text.ts'
 import { median, percentile } from './stats.ts'
@@ -54,14 +54,14 @@ async function sendUntil(
 ): Promise<void> {
   const bytes = stuffed(mailText(4096).replaceAll('\n', '\r\n'))
   const smtp = await connectSmtp(port)
-  await smtp.say('EHLO sender.test')
+  await smtp.command('EHLO sender.test')
   while (!signal.aborted) {
     for (const line of ['MAIL FROM:<ann@sender.test>', `RCPT TO:<${to}>`, 'DATA']) {
-      await smtp.say(line)
+      await smtp.command(line)
     }
     const start = performance.now()
     smtp.write(bytes)
-    const { code, text } = await smtp.reply()
+    const { code, text } = await smtp.readReply()
     if (code !== 250) throw new Error(`a mail was answered with ${text}`)
     const at = performance.now()
     answered.push({ at, ms: at - start })

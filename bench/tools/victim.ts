@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type SmtpClient, stuffed } from '../../test/smtp-client.ts'
+import { type SmtpClient, stuffed } from '../../test/support/smtp-client.ts'
 import type { ProxiedClient } from './proxied-client.ts'
 
 export const OPERATIONS = ['read-mail', 'check-mail', 'intake', 'stream'] as const
@@ -74,7 +74,7 @@ async function deliver(client: ProxiedClient, to: string, subject: string): Prom
     await expectReply(smtp, 'DATA', 354)
     const lastByteAt = performance.now()
     smtp.write(stuffed(`Subject: ${subject}\r\n\r\nYour verification code is 123456.\r\n`))
-    const { code, text } = await smtp.reply()
+    const { code, text } = await smtp.readReply()
     if (code !== 250) throw new Error(text)
     return lastByteAt
   } finally {
@@ -83,7 +83,7 @@ async function deliver(client: ProxiedClient, to: string, subject: string): Prom
 }
 
 async function expectReply(smtp: SmtpClient, line: string, expected: number): Promise<void> {
-  const { code, text } = await smtp.say(line)
+  const { code, text } = await smtp.command(line)
   if (code !== expected) throw new Error(`${line}: ${text}`)
 }
 

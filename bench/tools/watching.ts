@@ -1,7 +1,7 @@
 import { Agent, get } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
-import { connectSmtp, stuffed } from '../../test/smtp-client.ts'
+import { connectSmtp, stuffed } from '../../test/support/smtp-client.ts'
 import type { Mayfly } from '../contestants/mayfly.ts'
 import { mailText } from './mail-text.ts'
 import { figure, median, percentile } from './stats.ts'
@@ -38,7 +38,7 @@ export async function watch({
   const smtp = await connectSmtp(sender.smtpPort)
   const agent = new Agent({ keepAlive: true })
   const bytes = stuffed(mailText(4096).replaceAll('\n', '\r\n'))
-  await smtp.say('EHLO sender.test')
+  await smtp.command('EHLO sender.test')
   const times: Times = { visible: [], answered: [], after: [] }
   const latest = performance.now() + mostSeconds * 1000
   let sinceId = 0
@@ -46,13 +46,13 @@ export async function watch({
     const path = `/api/check-mail?token=${token}&wait=30&since_id=${sinceId}`
     const arrival = listed(`${reader.url}${path}`, agent)
     for (const line of ['MAIL FROM:<ann@sender.test>', `RCPT TO:<${email}>`, 'DATA']) {
-      const { code, text: reply } = await smtp.say(line)
+      const { code, text: reply } = await smtp.command(line)
       if (code !== 250 && code !== 354) throw new Error(`${line} was answered with ${reply}`)
     }
     await pause(restMs())
     const start = performance.now()
     smtp.write(bytes)
-    const answer = smtp.reply().then(({ code, text: reply }) => {
+    const answer = smtp.readReply().then(({ code, text: reply }) => {
       if (code !== 250) throw new Error(`the mail was answered with ${reply}`)
       return performance.now()
     })

@@ -1,6 +1,6 @@
 import { describe } from 'vitest'
 import { busContract } from './bus.contract.ts'
-import { makeWaiters, openMemoryBus } from './memory.ts'
+import { makeWaiterCounts, openMemoryBus } from './memory.ts'
 
 let count = 0
 
@@ -8,6 +8,6 @@ describe('the bus of one node', () =>
   busContract(async () => {
     count += 1
     const name = `test-${process.pid}-${count}`
-    const waiters = makeWaiters()
+    const waiters = makeWaiterCounts()
     return [openMemoryBus(name, waiters), openMemoryBus(name, waiters)]
   }))

@@ -4,7 +4,7 @@ import type { Bus } from './bus.ts'
 // Mailboxes share slots by hash; a shared one costs a needless message, never a lost one.
 const SLOTS = 65_536
 
-export function makeWaiters(): SharedArrayBuffer {
+export function makeWaiterCounts(): SharedArrayBuffer {
   return new SharedArrayBuffer(SLOTS * Int32Array.BYTES_PER_ELEMENT)
 }
 
@@ -16,23 +16,23 @@ export function makeWaiters(): SharedArrayBuffer {
 export function openMemoryBus(name: string, shared: SharedArrayBuffer): Bus {
   const waiters = new Int32Array(shared)
   const slot = (mailbox: MailboxId) => mailbox % SLOTS
-  const waiting = new Map<MailboxId, Set<() => void>>()
+  const listeners = new Map<MailboxId, Set<() => void>>()
   const channel = new BroadcastChannel(name)
-  let news: MailboxId[] = []
-  let telling: NodeJS.Immediate | undefined
+  let pending: MailboxId[] = []
+  let flushTimer: NodeJS.Immediate | undefined
 
   channel.onmessage = (event) => {
     for (const mailbox of (event as { data: MailboxId[] }).data) callAll(mailbox)
   }
 
   function callAll(mailbox: MailboxId): void {
-    for (const changed of [...(waiting.get(mailbox) ?? [])]) changed()
+    for (const changed of [...(listeners.get(mailbox) ?? [])]) changed()
   }
 
   // Under load one message to the other threads carries the news of a whole turn of the event loop.
-  function tell(): void {
-    const mailboxes = news
-    news = []
+  function flush(): void {
+    const mailboxes = pending
+    pending = []
     channel.postMessage(mailboxes)
     for (const mailbox of mailboxes) callAll(mailbox)
   }
@@ -40,20 +40,20 @@ export function openMemoryBus(name: string, shared: SharedArrayBuffer): Bus {
   return {
     wake(mailbox) {
       if (Atomics.load(waiters, slot(mailbox)) === 0) return
-      if (news.length === 0) telling = setImmediate(tell)
-      news.push(mailbox)
+      if (pending.length === 0) flushTimer = setImmediate(flush)
+      pending.push(mailbox)
     },
     subscribe(mailbox, changed) {
-      const there = waiting.get(mailbox) ?? new Set()
-      waiting.set(mailbox, there.add(changed))
+      const there = listeners.get(mailbox) ?? new Set()
+      listeners.set(mailbox, there.add(changed))
       Atomics.add(waiters, slot(mailbox), 1)
       return () => {
         if (there.delete(changed)) Atomics.sub(waiters, slot(mailbox), 1)
-        if (there.size === 0 && waiting.get(mailbox) === there) waiting.delete(mailbox)
+        if (there.size === 0 && listeners.get(mailbox) === there) listeners.delete(mailbox)
       }
     },
     async close() {
-      clearImmediate(telling)
+      clearImmediate(flushTimer)
       channel.close()
     },
   }

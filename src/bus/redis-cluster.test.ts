@@ -1,8 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, test } from 'vitest'
-import { openRedisCluster, type TestRedis, type TestRedisCluster } from '../../test/redis.ts'
+import {
+  openRedisCluster,
+  type TestRedis,
+  type TestRedisCluster,
+} from '../../test/support/redis.ts'
 import type { MailboxId } from '../core/session.ts'
 import { busContract } from './bus.contract.ts'
-import { ANN, heard, openNodes, waiter } from './testing/nodes.ts'
+import { ANN, openNodes, untilHeard, waiter } from './testing/nodes.ts'
 
 describe.runIf(process.env['MAYFLY_TEST_LONG'])('on a Redis Cluster', () => {
   let cluster: TestRedisCluster
@@ -34,32 +38,32 @@ describe.runIf(process.env['MAYFLY_TEST_LONG'])('on a Redis Cluster', () => {
     const [here, there] = await nodes.pair()
     const [first, second, third] = cluster.masters
     for (const master of [first, second, third]) {
-      await heard(here, there, await mailboxAt(master))
+      await untilHeard(here, there, await mailboxAt(master))
     }
     const mailbox = await mailboxAt(second)
     const ann = waiter(there, mailbox)
     await cluster.moveSlot(await slotOf(mailbox), second, third)
     await ann.until(1)
-    await heard(here, there, mailbox)
-    await heard(there, here, mailbox)
+    await untilHeard(here, there, mailbox)
+    await untilHeard(there, here, mailbox)
   })
 
   test('a master that dies costs its own readers a look a second, until another takes over', async () => {
     const [here, there] = await nodes.pair()
     const [first, , third] = cluster.masters
     const [lost, kept] = [await mailboxAt(first), await mailboxAt(third)]
-    await heard(here, there, lost)
+    await untilHeard(here, there, lost)
     await first.stop()
     const ann = waiter(there, lost)
     here.wake(lost)
     await ann.until(2)
-    await heard(here, there, kept)
+    await untilHeard(here, there, kept)
     const [newHere, newThere] = await nodes.pair()
-    await heard(newHere, newThere, kept)
+    await untilHeard(newHere, newThere, kept)
     await cluster.replica.run('CLUSTER', 'FAILOVER', 'TAKEOVER')
-    await heard(here, there, lost)
-    await heard(newHere, newThere, lost)
+    await untilHeard(here, there, lost)
+    await untilHeard(newHere, newThere, lost)
     await first.start()
-    await heard(here, there, lost)
+    await untilHeard(here, there, lost)
   })
 })

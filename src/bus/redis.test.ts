@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { afterAll, afterEach, beforeAll, describe, test } from 'vitest'
-import { openRedis, type TestRedis } from '../../test/redis.ts'
+import { openRedis, type TestRedis } from '../../test/support/redis.ts'
 import { busContract } from './bus.contract.ts'
-import { ANN, BOB, heard, openNodes, waiter } from './testing/nodes.ts'
+import { ANN, BOB, openNodes, untilHeard, waiter } from './testing/nodes.ts'
 
 const CHANNEL = `mayfly:news:{${ANN}}`
 
@@ -19,15 +19,15 @@ describe('the bus of many nodes', () => busContract(nodes.pair))
 
 test('a wake reaches just the mailbox that it names', async () => {
   const [here, there] = await nodes.pair()
-  await heard(here, there)
-  await heard(there, here)
+  await untilHeard(here, there)
+  await untilHeard(there, here)
 })
 
 test('another thread of the same node is woken once', async () => {
   const [one, two] = await nodes.openNode(2)
   const [elsewhere] = await nodes.openNode()
   assert.ok(two)
-  await heard(elsewhere, two)
+  await untilHeard(elsewhere, two)
   const [ann, bob] = [waiter(two), waiter(two, BOB)]
   one.wake(ANN)
   await ann.until(1)
@@ -40,16 +40,16 @@ test('another thread of the same node is woken once', async () => {
 
 test('a channel that nobody waits for any more is let go of', async () => {
   const [here, there] = await nodes.pair()
-  await heard(here, there)
+  await untilHeard(here, there)
   const channels = async () => (await server.run('PUBSUB', 'SHARDCHANNELS')) as string[]
   assert.deepEqual(await channels(), [CHANNEL])
   while ((await channels()).length > 0) await new Promise(setImmediate)
-  await heard(here, there)
+  await untilHeard(here, there)
 })
 
 test('what is no news of ours wakes nobody and breaks nothing', async () => {
   const [here, there] = await nodes.pair()
-  await heard(here, there)
+  await untilHeard(here, there)
   const ann = waiter(there)
   for (const message of ['', ' ', 'x', 'x y', `x ${ANN}1`, '\0', 'x '.repeat(10_000)]) {
     await server.run('SPUBLISH', CHANNEL, message)
@@ -62,7 +62,7 @@ test('what is no news of ours wakes nobody and breaks nothing', async () => {
 describe('while Redis is away', () => {
   test('who waits is called once a second; the node itself is quick; it heals', async () => {
     const [here, there] = await nodes.pair()
-    await heard(here, there)
+    await untilHeard(here, there)
     await server.stop()
     const far = waiter(there)
     await far.until(2)
@@ -70,8 +70,8 @@ describe('while Redis is away', () => {
     here.wake(ANN)
     await near.until(1)
     await server.start()
-    await heard(here, there)
-    await heard(there, here)
+    await untilHeard(here, there)
+    await untilHeard(there, here)
   })
 
   test('nodes start without it, and find it when it comes', async () => {
@@ -81,12 +81,12 @@ describe('while Redis is away', () => {
     here.wake(ANN)
     await ann.until(2)
     await server.start()
-    await heard(here, there)
+    await untilHeard(here, there)
   })
 
   test('a node that ends then does not wait for it', async () => {
     const [here, there] = await nodes.pair()
-    await heard(here, there)
+    await untilHeard(here, there)
     await server.stop()
     here.wake(ANN)
     await nodes.close()
@@ -96,7 +96,7 @@ describe('while Redis is away', () => {
 
 test('what could not be told is told as soon as it can', async () => {
   const [here, there] = await nodes.pair()
-  await heard(here, there)
+  await untilHeard(here, there)
   const ann = waiter(there)
   await server.run('ACL', 'SETUSER', 'default', '-spublish')
   here.wake(ANN)
@@ -110,14 +110,14 @@ test('what could not be told is told as soon as it can', async () => {
 
 test('a flushed Redis carries on', async () => {
   const [here, there] = await nodes.pair()
-  await heard(here, there)
+  await untilHeard(here, there)
   await server.run('FLUSHALL')
-  await heard(here, there)
+  await untilHeard(here, there)
 })
 
 test('a wake that Redis sleeps over arrives when it awakes', async () => {
   const [here, there] = await nodes.pair()
-  await heard(here, there)
+  await untilHeard(here, there)
   const ann = waiter(there)
   const sleeping = server.run('DEBUG', 'SLEEP', '0.5')
   here.wake(ANN)
@@ -127,9 +127,9 @@ test('a wake that Redis sleeps over arrives when it awakes', async () => {
 
 test('a Redis that hangs is away, and heals', async () => {
   const [here, there] = await nodes.pair()
-  await heard(here, there)
+  await untilHeard(here, there)
   server.freeze()
   await waiter(there).until(1)
-  server.thaw()
-  await heard(here, there)
+  server.unfreeze()
+  await untilHeard(here, there)
 })

@@ -5,14 +5,14 @@ import type { Bus } from './bus.ts'
 interface RedisBusOptions {
   redis: Redis
   /** The bus of this node: what happens here needs no Redis. */
-  near: Bus
+  local: Bus
   /** The same for all threads of this node, and of no other: near has told its news already. */
   node: string
 }
 
 // Each bucket has its turn once a second, a tenth of them at a time: those who look by themselves do not all do it at once.
-const TURN_MS = 100
-const TURNS = 10
+const TICK_MS = 100
+const TICKS = 10
 const CLOSE_MS = 200
 
 /**
@@ -20,63 +20,63 @@ const CLOSE_MS = 200
  * waits for what cannot be heard is called once a second and looks by himself, and once more when it can be heard again;
  * what could not be told is made up for by waking everybody in the bucket as soon as it can.
  */
-export function openRedisBus({ redis, near, node }: RedisBusOptions): Bus {
+export function openRedisBus({ redis, local, node }: RedisBusOptions): Bus {
   const buckets = openBuckets(redis, node)
-  let news = new Map<number, MailboxId[]>()
-  const owed = new Set<number>()
+  let pending = new Map<number, MailboxId[]>()
+  const unsent = new Set<number>()
   const sending = new Set<Promise<unknown>>()
-  let telling: NodeJS.Immediate | undefined
-  let turn = 0
+  let flushTimer: NodeJS.Immediate | undefined
+  let tick = 0
 
-  const turning = setInterval(() => {
-    turn = (turn + 1) % TURNS
-    for (const bucket of owed) if (bucket % TURNS === turn) publish(bucket, EVERYBODY)
-    buckets.tend((bucket) => bucket % TURNS === turn)
-  }, TURN_MS)
+  const ticking = setInterval(() => {
+    tick = (tick + 1) % TICKS
+    for (const bucket of unsent) if (bucket % TICKS === tick) publish(bucket, ALL)
+    buckets.tend((bucket) => bucket % TICKS === tick)
+  }, TICK_MS)
 
-  function tell(): void {
-    const told = news
-    news = new Map()
+  function flush(): void {
+    const told = pending
+    pending = new Map()
     for (const [bucket, mailboxes] of told) publish(bucket, mailboxes.join(' '))
   }
 
   function publish(bucket: number, message: string): void {
-    owed.delete(bucket)
+    unsent.delete(bucket)
     const channel = channelOf(bucket)
     const sent: Promise<unknown> = redis
       .send(channel, ['SPUBLISH', channel, `${node} ${message}`])
-      .catch(() => owed.add(bucket))
+      .catch(() => unsent.add(bucket))
       .finally(() => sending.delete(sent))
     sending.add(sent)
   }
 
   return {
     wake(mailbox) {
-      near.wake(mailbox)
-      if (news.size === 0) telling = setImmediate(tell)
+      local.wake(mailbox)
+      if (pending.size === 0) flushTimer = setImmediate(flush)
       const bucket = bucketOf(mailbox)
-      const mailboxes = news.get(bucket) ?? []
-      news.set(bucket, mailboxes)
+      const mailboxes = pending.get(bucket) ?? []
+      pending.set(bucket, mailboxes)
       mailboxes.push(mailbox)
     },
     subscribe(mailbox, changed) {
-      const lets = [near.subscribe(mailbox, changed), buckets.subscribe(mailbox, changed)]
+      const lets = [local.subscribe(mailbox, changed), buckets.subscribe(mailbox, changed)]
       return () => {
         for (const letGo of lets) letGo()
       }
     },
     async close() {
-      clearInterval(turning)
-      clearImmediate(telling)
-      tell()
-      await Promise.race([Promise.all(sending), passed(CLOSE_MS)])
+      clearInterval(ticking)
+      clearImmediate(flushTimer)
+      flush()
+      await Promise.race([Promise.all(sending), delay(CLOSE_MS)])
       buckets.close()
-      await near.close()
+      await local.close()
     },
   }
 }
 
-function passed(ms: number): Promise<void> {
+function delay(ms: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, ms)
   })
@@ -84,41 +84,46 @@ function passed(ms: number): Promise<void> {
 
 /** Mailboxes that share a channel. */
 interface Bucket {
-  waiting: Map<MailboxId, Set<() => void>>
+  listeners: Map<MailboxId, Set<() => void>>
   /** True while nothing is missed. */
-  heard: boolean
-  restedTurns: number
-  unlisten(): void
+  isSubscribed: boolean
+  idleTicks: number
+  unsubscribe(): void
 }
 
 const BUCKETS = 1_024
 /** In the place of mailboxes: all of the bucket. */
-const EVERYBODY = '*'
+const ALL = '*'
 // A reader that polls comes back soon: its channel is kept for so many seconds.
-const KEPT_TURNS = 3
+const MAX_IDLE_TICKS = 3
 
 /** Who waits in this thread, by bucket. */
 function openBuckets(redis: Redis, node: string) {
   const buckets = new Map<number, Bucket>()
 
   function open(number: number): Bucket {
-    const waiting: Bucket['waiting'] = new Map()
-    const bucket: Bucket = { waiting, heard: false, restedTurns: 0, unlisten: () => {} }
+    const waiting: Bucket['listeners'] = new Map()
+    const bucket: Bucket = {
+      listeners: waiting,
+      isSubscribed: false,
+      idleTicks: 0,
+      unsubscribe: () => {},
+    }
     buckets.set(number, bucket)
-    bucket.unlisten = redis.listen(channelOf(number), {
-      heard(message) {
+    bucket.unsubscribe = redis.subscribe(channelOf(number), {
+      message(message) {
         const [from, ...mailboxes] = message.split(' ')
         if (from === node) return
-        if (mailboxes[0] === EVERYBODY) callAll(bucket)
+        if (mailboxes[0] === ALL) callAll(bucket)
         else for (const mailbox of mailboxes) call(waiting.get(Number(mailbox) as MailboxId))
       },
-      ready() {
-        bucket.heard = true
+      subscribed() {
+        bucket.isSubscribed = true
         // What was told before this could not be heard.
         callAll(bucket)
       },
-      lost() {
-        bucket.heard = false
+      unsubscribed() {
+        bucket.isSubscribed = false
       },
     })
     return bucket
@@ -126,34 +131,34 @@ function openBuckets(redis: Redis, node: string) {
 
   return {
     subscribe(mailbox: MailboxId, changed: () => void): () => void {
-      const { waiting } = buckets.get(bucketOf(mailbox)) ?? open(bucketOf(mailbox))
-      const there = waiting.get(mailbox) ?? new Set()
-      waiting.set(mailbox, there.add(changed))
+      const { listeners } = buckets.get(bucketOf(mailbox)) ?? open(bucketOf(mailbox))
+      const there = listeners.get(mailbox) ?? new Set()
+      listeners.set(mailbox, there.add(changed))
       return () => {
         there.delete(changed)
-        if (there.size === 0 && waiting.get(mailbox) === there) waiting.delete(mailbox)
+        if (there.size === 0 && listeners.get(mailbox) === there) listeners.delete(mailbox)
       }
     },
     /** Calls who waits unheard, and lets go of what nobody has waited for lately. */
     tend(isTurn: (number: number) => boolean): void {
       for (const [number, bucket] of buckets) {
         if (!isTurn(number)) continue
-        bucket.restedTurns = bucket.waiting.size > 0 ? 0 : bucket.restedTurns + 1
-        if (!bucket.heard) callAll(bucket)
-        if (bucket.restedTurns <= KEPT_TURNS) continue
+        bucket.idleTicks = bucket.listeners.size > 0 ? 0 : bucket.idleTicks + 1
+        if (!bucket.isSubscribed) callAll(bucket)
+        if (bucket.idleTicks <= MAX_IDLE_TICKS) continue
         buckets.delete(number)
-        bucket.unlisten()
+        bucket.unsubscribe()
       }
     },
     close(): void {
-      for (const bucket of buckets.values()) bucket.unlisten()
+      for (const bucket of buckets.values()) bucket.unsubscribe()
       buckets.clear()
     },
   }
 }
 
-function callAll({ waiting }: Bucket): void {
-  for (const changed of [...waiting.values()]) call(changed)
+function callAll({ listeners }: Bucket): void {
+  for (const changed of [...listeners.values()]) call(changed)
 }
 
 function call(waiting: Set<() => void> | undefined): void {

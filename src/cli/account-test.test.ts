@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Address } from '../core/address.ts'
 import { type GmailFixture, openGmailFixture, rules } from '../service/testing/gmail.ts'
-import { type AccountTest, type Arrival, testAccount } from './account-test.ts'
-import { Refused } from './refused.ts'
+import { type AccountTest, type Arrival, testAccount } from './account.ts'
+import { Refused } from './output.ts'
 
 const JOE = { ...rules('joe@gmail.com'), active: true }
 const GOOD: AccountTest = {

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { isHealthy } from '../core/gmail.ts'
 import { type GmailFixture, openGmailFixture, rules } from '../service/testing/gmail.ts'
-import { filedAccount, printAccounts, switchAccount } from './account.ts'
-import { Refused } from './refused.ts'
+import { filedAccount, printAccounts, setAccountActive } from './account.ts'
+import { Refused } from './output.ts'
 
 const SECRETS = { login: { password: 'canary-password' }, host: 'imap.gmail.com' }
 const JOE = { ...rules('joe@gmail.com'), active: true, ...SECRETS }
@@ -50,7 +50,7 @@ describe('list', () => {
   })
 
   test('of one that is not offered it says why, and not how it was doing', async () => {
-    await fixture.store.switchAccount(await fixture.idOf('joe@gmail.com'), false)
+    await fixture.store.setAccountActive(await fixture.idOf('joe@gmail.com'), false)
     const reasons = async (...file: (typeof JOE)[]) =>
       (await listed(file)).slice(1).map((line) => line.split(/ {2,}/).slice(1))
     expect(await reasons(JOE, { ...ANN, active: false })).toEqual([
@@ -111,13 +111,13 @@ describe('activate and deactivate', () => {
       ?.active
 
   test('by address in any spelling of its letters, and by id', async () => {
-    await switchAccount(book(JOE, ANN), { name: 'JOE@Gmail.com', active: false }, print)
+    await setAccountActive(book(JOE, ANN), { name: 'JOE@Gmail.com', active: false }, print)
     expect([await isActive('joe@gmail.com'), await isActive('ann@gmail.com')]).toEqual([
       false,
       true,
     ])
     const name = String(await fixture.idOf('joe@gmail.com'))
-    await switchAccount(book(JOE, ANN), { name, active: true }, print)
+    await setAccountActive(book(JOE, ANN), { name, active: true }, print)
     expect(await isActive('joe@gmail.com')).toBe(true)
     expect(lines).toEqual([
       'joe@gmail.com is not active: nobody gets an alias of it, and no mail is fetched.',
@@ -126,9 +126,9 @@ describe('activate and deactivate', () => {
   })
 
   test('switching on says what still keeps it back', async () => {
-    await switchAccount(book(), { name: 'joe@gmail.com', active: true }, print)
+    await setAccountActive(book(), { name: 'joe@gmail.com', active: true }, print)
     const off = book({ ...JOE, active: false })
-    await switchAccount(off, { name: 'joe@gmail.com', active: true }, print)
+    await setAccountActive(off, { name: 'joe@gmail.com', active: true }, print)
     expect(lines).toEqual([
       'joe@gmail.com is switched on, but it does not stand in the file.',
       'joe@gmail.com is switched on, but it is not active in the file.',
@@ -138,7 +138,7 @@ describe('activate and deactivate', () => {
   test('an account keeps its health and its aliases over it', async () => {
     await fixture.alias('joe@gmail.com')
     for (const active of [false, true]) {
-      await switchAccount(book(JOE), { name: 'joe@gmail.com', active }, print)
+      await setAccountActive(book(JOE), { name: 'joe@gmail.com', active }, print)
     }
     const [joe] = await fixture.store.listAccounts(fixture.deps.now())
     expect([joe?.aliases, joe && isHealthy(joe)]).toEqual([1, true])
@@ -147,7 +147,7 @@ describe('activate and deactivate', () => {
   for (const name of ['bob@gmail.com', '99', '0', '', 'joe', 'joe+x@gmail.com', 'j.oe@gmail.com']) {
     test(`no account is ${JSON.stringify(name)}`, async () => {
       const [code, message] = await exitOf(
-        switchAccount(book(JOE, ANN), { name, active: false }, print),
+        setAccountActive(book(JOE, ANN), { name, active: false }, print),
       )
       expect(code).toBe(1)
       expect(message).toContain('mayfly account list')

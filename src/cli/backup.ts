@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { count } from './key-view.ts'
-import type { Print } from './refused.ts'
+import type { Print } from './output.ts'
 
 interface Contents {
   keys: number

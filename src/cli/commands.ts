@@ -1,12 +1,19 @@
 import { Command, CommanderError } from 'commander'
 import type { Plan } from '../core/plan.ts'
-import type { KeyBook } from '../service/keys/keys.ts'
-import type { DomainBook } from '../service/sessions/domains.ts'
-import { type AccountActions, addAccountCommands } from './account-commands.ts'
+import type { KeyAdminDeps } from '../service/keys/keys.ts'
+import type { DomainAdminStore } from '../service/sessions/domains.ts'
+import { type AccountActions, addAccountCommands } from './account.ts'
 import { addBackupCommands, type BackupActions } from './backup.ts'
 import { printConfig, type SettingLine } from './config.ts'
 import { type AddOptions, addDomain, printDomains, removeDomain, switchDomain } from './domain.ts'
-import { watchInbox } from './inbox.ts'
+import {
+  chosenMessages,
+  type DeleteOptions,
+  deleteOperator,
+  type OperatorMail,
+  watchInbox,
+  watchOperator,
+} from './inbox.ts'
 import { addKeyCommands, addOrderCommands } from './key-commands.ts'
 import { addMigrateCommand, type MoveActions } from './migrate.ts'
 import {
@@ -15,14 +22,7 @@ import {
   countOf,
   type OperatorActions,
 } from './operator-commands.ts'
-import {
-  chosenMessages,
-  type DeleteOptions,
-  deleteOperator,
-  type OperatorMail,
-  watchOperator,
-} from './operator-inbox.ts'
-import { type Print, Refused } from './refused.ts'
+import { type Print, Refused } from './output.ts'
 import type { Whereabouts } from './serve.ts'
 
 /** What the commands need done; main.ts opens each part only when a command asks for it. */
@@ -32,11 +32,11 @@ export interface Actions extends AccountActions, BackupActions, MoveActions, Ope
   serve(): Promise<void>
   settings(): readonly SettingLine[]
   here(): Whereabouts
-  withDomains(operation: (book: DomainBook) => Promise<void>): Promise<void>
+  withDomains(operation: (book: DomainAdminStore) => Promise<void>): Promise<void>
   withOperatorMail(operation: (mail: OperatorMail) => Promise<void>): Promise<void>
   /** What the operator sells. */
   plans(): readonly Plan[]
-  withKeys(operation: (book: KeyBook) => Promise<void>): Promise<void>
+  withKeys(operation: (book: KeyAdminDeps) => Promise<void>): Promise<void>
 }
 
 /** Runs one command line and says how it ended: 0 done, 1 refused, 2 wrongly written. */

@@ -1,6 +1,5 @@
-import { printable } from '../core/printable.ts'
-import type { Print } from './refused.ts'
-import { table, wrapList } from './table.ts'
+import { printable } from '../core/text.ts'
+import { type Print, table, wrapList } from './output.ts'
 
 /** One setting as it is told: a secret's value is not in it. */
 export interface SettingLine {

@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { scratchMail } from '../../test/scratch.ts'
+import { openSqliteTestMail } from '../../test/support/stores.ts'
 import { addDomain, printDomains, removeDomain, switchDomain } from './domain.ts'
-import { Refused } from './refused.ts'
+import { Refused } from './output.ts'
 
-let mail: Awaited<ReturnType<typeof scratchMail>>
+let mail: Awaited<ReturnType<typeof openSqliteTestMail>>
 let lines: string[] = []
 const print = (line: string) => void lines.push(line)
 const usual = { sessions: true, reader: true }
 
 beforeEach(async () => {
-  mail = await scratchMail()
+  mail = await openSqliteTestMail()
   lines = []
 })
 afterEach(() => mail.close())

@@ -1,10 +1,8 @@
-import { type Host, parseHost } from '../core/address.ts'
-import type { MailDomain } from '../core/mail-domain.ts'
-import { LONGEST_SECONDS, SHORTEST_SECONDS } from '../core/session.ts'
-import { parseDuration, showDuration } from '../core/time.ts'
-import type { DomainBook } from '../service/sessions/domains.ts'
-import { type Print, Refused } from './refused.ts'
-import { table } from './table.ts'
+import { type Host, type MailDomain, parseHost } from '../core/address.ts'
+import { MAX_LIFETIME_SECONDS, MIN_LIFETIME_SECONDS } from '../core/session.ts'
+import { formatDuration, parseDuration } from '../core/time.ts'
+import type { DomainAdminStore } from '../service/sessions/domains.ts'
+import { type Print, Refused, table } from './output.ts'
 
 export interface AddOptions {
   sessions: boolean
@@ -14,7 +12,7 @@ export interface AddOptions {
 
 /** `mayfly domain list` */
 export async function printDomains(
-  book: DomainBook,
+  book: DomainAdminStore,
   { json, all }: { json?: boolean; all?: boolean },
   print: Print,
 ): Promise<void> {
@@ -29,7 +27,7 @@ export async function printDomains(
     stateOf(domain),
     domain.sessions ? 'yes' : 'no',
     domain.reader ? 'yes' : 'no',
-    domain.ttlSeconds === undefined ? 'usual' : showDuration(domain.ttlSeconds),
+    domain.ttlSeconds === undefined ? 'usual' : formatDuration(domain.ttlSeconds),
   ])
   for (const line of table([['ID', 'NAME', 'STATE', 'SESSIONS', 'READER', 'LIFE'], ...rows])) {
     print(line)
@@ -38,7 +36,7 @@ export async function printDomains(
 
 /** `mayfly domain add`: a removed one comes back under its old id. */
 export async function addDomain(
-  book: DomainBook,
+  book: DomainAdminStore,
   text: string,
   { sessions, reader, ttl }: AddOptions,
   print: Print,
@@ -50,7 +48,11 @@ export async function addDomain(
 }
 
 /** `mayfly domain remove`: no new sessions; live ones end normally. */
-export async function removeDomain(book: DomainBook, text: string, print: Print): Promise<void> {
+export async function removeDomain(
+  book: DomainAdminStore,
+  text: string,
+  print: Print,
+): Promise<void> {
   const name = await knownName(book, text)
   await book.changeDomain(name, { removed: true })
   print(`${name} is removed. Sessions that live there end normally.`)
@@ -58,7 +60,7 @@ export async function removeDomain(book: DomainBook, text: string, print: Print)
 
 /** `mayfly domain activate` and `deactivate` */
 export async function switchDomain(
-  book: DomainBook,
+  book: DomainAdminStore,
   text: string,
   active: boolean,
   print: Print,
@@ -79,7 +81,7 @@ function domainName(text: string): Host {
   throw new Refused(`${JSON.stringify(text)} is no domain name.`, 2)
 }
 
-async function knownName(book: DomainBook, text: string): Promise<Host> {
+async function knownName(book: DomainAdminStore, text: string): Promise<Host> {
   const name = domainName(text)
   const known = await book.findDomain(name)
   if (known && !known.removed) return name
@@ -89,7 +91,7 @@ async function knownName(book: DomainBook, text: string): Promise<Host> {
 function lifeOf(ttl: string | undefined): number | undefined {
   if (ttl === undefined) return undefined
   const seconds = parseDuration(ttl) ?? 0
-  if (seconds >= SHORTEST_SECONDS && seconds <= LONGEST_SECONDS) return seconds
+  if (seconds >= MIN_LIFETIME_SECONDS && seconds <= MAX_LIFETIME_SECONDS) return seconds
   throw new Refused(
     `--ttl ${JSON.stringify(ttl)}: write a life of 1m to 3650d, such as 90s, 15m, 24h or 30d.`,
     2,

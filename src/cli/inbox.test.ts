@@ -1,7 +1,17 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { afterEach, expect, test } from 'vitest'
-import { watchInbox } from './inbox.ts'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openSqliteTestMail } from '../../test/support/stores.ts'
+import { parseAddress, parseHost } from '../core/address.ts'
+import { EMPTY_MAIL } from '../core/message.ts'
+import { OPERATOR, POOL } from '../core/session.ts'
+import {
+  chosenMessages,
+  deleteOperator,
+  type OperatorMail,
+  watchInbox,
+  watchOperator,
+} from './inbox.ts'
 
 const servers: ReturnType<typeof createServer>[] = []
 afterEach(() => {
@@ -36,3 +46,158 @@ for (const [name, type, body, status] of [
     expect(printed).toEqual([])
   })
 }
+
+let mail: Awaited<ReturnType<typeof openSqliteTestMail>>
+let lines: string[] = []
+const print = (line: string) => void lines.push(line)
+const always = { count: Number.POSITIVE_INFINITY, wait: false }
+
+beforeEach(async () => {
+  mail = await openSqliteTestMail({
+    mailbox: { maxMessages: 50, maxBytes: 100_000 },
+    poolMaxBytes: 1000,
+    maxMailBytes: 1000,
+  })
+  lines = []
+  const name = parseHost('box.test')
+  if (!name) throw new Error('a good name')
+  await mail.store.addDomain({ name, sessions: true, reader: true, ttlSeconds: undefined })
+})
+afterEach(() => mail.close())
+
+/** Reads bodies as the text they are: what a parser makes of mail is tested where it lives. */
+function operatorMail(pause = async () => {}): OperatorMail {
+  const { store } = mail
+  return {
+    listMessages: store.listMessages,
+    findMessage: store.findMessage,
+    pause,
+    async parsed(rawId) {
+      const raw = await store.readRaw(rawId)
+      return { ...EMPTY_MAIL, text: Buffer.from(raw?.bytes ?? []).toString() }
+    },
+  }
+}
+
+async function send(to: string, text: string, subject = 'Hi'): Promise<void> {
+  const address = parseAddress(to)
+  if (!address) throw new Error('a good address')
+  const kept = await mail.store.addMail({
+    recipients: [{ address, mailbox: to.startsWith('somebody') ? POOL : OPERATOR }],
+    envelope: { clientIp: '127.0.0.1', helo: 'x', mailFrom: '', tls: undefined, protocol: 'SMTP' },
+    head: { senderName: 'Ann', senderEmail: 'ann@sender.test', subject },
+    raw: Buffer.from(text),
+    receivedAt: new Date('2026-03-01T12:00:00Z'),
+  })
+  expect(kept.outcome).toBe('kept')
+}
+
+test("shows mail for postmaster and abuse, oldest first, and nobody else's", async () => {
+  await send('postmaster@box.test', 'first')
+  await send('somebody@box.test', 'pool mail')
+  await send('abuse@box.test', 'second')
+  await watchOperator(operatorMail(), always, print)
+  expect(lines).toEqual([
+    '',
+    expect.stringMatching(/^── 2026-03-01 12:00:00 ─+$/),
+    expect.stringMatching(/^Id: {6}\d+$/),
+    'From:    Ann <ann@sender.test>',
+    'To:      postmaster@box.test',
+    'Subject: Hi',
+    '',
+    'first',
+    '',
+    expect.stringMatching(/^── /),
+    expect.stringMatching(/^Id: {6}\d+$/),
+    'From:    Ann <ann@sender.test>',
+    'To:      abuse@box.test',
+    'Subject: Hi',
+    '',
+    'second',
+  ])
+})
+
+test('says so when there is none', async () => {
+  await watchOperator(operatorMail(), always, print)
+  expect(lines).toEqual(['No mail for postmaster or abuse.'])
+})
+
+test('goes on with what comes later, each mail once, and ends after as many as asked', async () => {
+  await send('abuse@box.test', 'number 1')
+  let looked = 0
+  const pause = async () => {
+    looked += 1
+    if (looked > 1) await send('abuse@box.test', `number ${looked}`)
+  }
+  await watchOperator(operatorMail(pause), { count: 3, wait: true }, print)
+  expect(lines.filter((line) => line.startsWith('number'))).toEqual([
+    'number 1',
+    'number 2',
+    'number 3',
+  ])
+})
+
+test('a mail cannot act on the terminal', async () => {
+  await send('abuse@box.test', 'a\u001b[2Jb\r\n\u202ec', 'S\u001b]0;x\u0007\nFrom: forged')
+  await watchOperator(operatorMail(), always, print)
+  const text = lines.join('\n')
+  expect(text).toContain('a\\u001b[2Jb\n\\u202ec')
+  expect(text).toContain('Subject: S\\u001b]0;x\\u0007\\u000aFrom: forged')
+})
+
+test('an endless mail is cut', async () => {
+  await send('abuse@box.test', 'x'.repeat(50_000))
+  await watchOperator(operatorMail(), always, print)
+  expect(lines.at(-2)).toHaveLength(20_000)
+  expect(lines.at(-1)).toBe('… and 30000 more characters')
+})
+
+const deps = () => ({
+  store: { ...mail.store, waitUntilVisible: async () => {} },
+  now: () => new Date('2026-03-01T12:00:00Z'),
+})
+
+test('--delete removes the message of the id that is shown, and only from this mailbox', async () => {
+  await send('postmaster@box.test', 'first')
+  await send('abuse@box.test', 'second')
+  await send('somebody@box.test', 'pool mail')
+  await watchOperator(operatorMail(), always, print)
+  const id = Number(/^Id: +(\d+)$/m.exec(lines.join('\n'))?.[1])
+  lines = []
+  await deleteOperator(deps(), id, print)
+  expect(lines).toEqual(['Deleted 1 message (5 bytes) for postmaster and abuse.'])
+  await expect(deleteOperator(deps(), id, print)).rejects.toThrow(
+    `No message for postmaster or abuse has the id ${id}.`,
+  )
+  const [pooled = 0] = await mail.store.listMessageIds(POOL)
+  await expect(deleteOperator(deps(), pooled, print)).rejects.toThrow('No message')
+  expect(await mail.store.listMessageIds(POOL)).toEqual([pooled])
+  expect(await mail.store.listMessageIds(OPERATOR)).toHaveLength(1)
+})
+
+test('--delete --all removes all of them, and says so when there is none', async () => {
+  for (let sent = 0; sent < 3; sent += 1) await send('abuse@box.test', 'x')
+  await send('somebody@box.test', 'pool mail')
+  await deleteOperator(deps(), 'all', print)
+  await deleteOperator(deps(), 'all', print)
+  expect(lines).toEqual([
+    'Deleted 3 messages (3 bytes) for postmaster and abuse.',
+    'No mail for postmaster or abuse.',
+  ])
+  expect(await mail.store.listMessageIds(POOL)).toHaveLength(1)
+})
+
+test('what is to be deleted must be said in one way', () => {
+  expect(chosenMessages({ delete: '123' })).toBe(123)
+  expect(chosenMessages({ delete: true, all: true })).toBe('all')
+  for (const [options, fault] of [
+    [{ delete: true }, '--delete: give the id of a message, or --all for all of them.'],
+    [{ delete: '123', all: true }, '--all: give either --delete ID or --delete --all.'],
+    [{ delete: 'all' }, '--delete: "all" is not the id of a message.'],
+    [{ delete: '0' }, '--delete: "0" is not the id of a message.'],
+    [{ delete: '-1' }, '--delete: "-1" is not the id of a message.'],
+    [{ delete: '1e3' }, '--delete: "1e3" is not the id of a message.'],
+  ] as const) {
+    expect(() => chosenMessages(options)).toThrow(fault)
+  }
+})

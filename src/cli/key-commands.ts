@@ -1,16 +1,16 @@
 import type { Command } from 'commander'
 import type { Plan } from '../core/plan.ts'
-import type { KeyBook } from '../service/keys/keys.ts'
+import type { KeyAdminDeps } from '../service/keys/keys.ts'
 import { issue, keyWish, label, list, revoke, roll, show } from './key.ts'
 import { usage } from './key-usage.ts'
 import { printOrder, printOrders } from './order.ts'
-import type { Print } from './refused.ts'
+import type { Print } from './output.ts'
 import type { Whereabouts } from './serve.ts'
 
 interface KeyActions {
   here(): Whereabouts
   plans(): readonly Plan[]
-  withKeys(operation: (book: KeyBook) => Promise<void>): Promise<void>
+  withKeys(operation: (book: KeyAdminDeps) => Promise<void>): Promise<void>
 }
 
 interface JsonOption {

@@ -1,11 +1,9 @@
-import type { ApiKey } from '../core/key.ts'
-import { dateOf, nextDay, remaining } from '../core/quota.ts'
-import { stamp } from '../core/time.ts'
-import { type KeyBook, keyUsage } from '../service/keys/keys.ts'
+import { type ApiKey, nextUtcDay, remainingQuota, utcDayText } from '../core/key.ts'
+import { utcTimestamp } from '../core/time.ts'
+import { type KeyAdminDeps, keyUsage } from '../service/keys/keys.ts'
 import { theKey } from './key.ts'
 import { bar, count, endShown, keyJson, keyLines, plot, stateOf } from './key-view.ts'
-import type { Print } from './refused.ts'
-import { table } from './table.ts'
+import { type Print, table } from './output.ts'
 
 interface UsageOptions {
   json?: boolean
@@ -15,7 +13,7 @@ interface UsageOptions {
 
 /** `mayfly key usage`: what is used and left, and the last 30 days. */
 export async function usage(
-  book: KeyBook,
+  book: KeyAdminDeps,
   name: string,
   { json, drawn }: UsageOptions,
   print: Print,
@@ -23,11 +21,11 @@ export async function usage(
   const key = await theKey(book, name)
   const days = await keyUsage(book, key.id)
   if (json) {
-    const shown = days.map(({ day, count }) => ({ date: dateOf(day), requests: count }))
+    const shown = days.map(({ day, count }) => ({ date: utcDayText(day), requests: count }))
     print(JSON.stringify({ ...keyJson(key), days: shown }, null, 2))
     return
   }
-  const rows = days.map(({ day, count }) => [dateOf(day), String(count)])
+  const rows = days.map(({ day, count }) => [utcDayText(day), String(count)])
   const lines = drawn
     ? [...drawnKey(key, book.now()), '', ...plot(days)]
     : [...keyLines(key, book.now()), '', ...table([['DAY', 'REQUESTS'], ...rows])]
@@ -36,8 +34,8 @@ export async function usage(
 
 function drawnKey(key: ApiKey, now: Date): string[] {
   const { maxRequests, maxPerDay, used, usedToday } = key
-  const left = remaining(key)
-  const midnight = stamp(nextDay(now))
+  const left = remainingQuota(key)
+  const midnight = utcTimestamp(nextUtcDay(now))
   return [
     `${key.prefix}  ${key.plan}  ${stateOf(key, now)}`,
     '',

@@ -1,12 +1,11 @@
-import type { ApiKey } from '../core/key.ts'
-import { printable } from '../core/printable.ts'
-import { dateOf, refusal, remaining } from '../core/quota.ts'
-import { stamp, stamps } from '../core/time.ts'
-import { table } from './table.ts'
+import { type ApiKey, precheckQuota, remainingQuota, utcDayText } from '../core/key.ts'
+import { printable } from '../core/text.ts'
+import { timestampFields, utcTimestamp } from '../core/time.ts'
+import { table } from './output.ts'
 
 /** A key as programs read it: names and times as in the API. */
 export function keyJson(key: ApiKey) {
-  const left = remaining(key)
+  const left = remainingQuota(key)
   return {
     id: key.id,
     prefix: key.prefix,
@@ -19,8 +18,8 @@ export function keyJson(key: ApiKey) {
     per_day: key.maxPerDay ?? null,
     used_today: key.usedToday,
     remaining_today: left.today ?? null,
-    ...stamps('created_at', key.createdAt),
-    ...stamps('expires_at', key.expiresAt),
+    ...timestampFields('created_at', key.createdAt),
+    ...timestampFields('expires_at', key.expiresAt),
   }
 }
 
@@ -47,7 +46,7 @@ export function keyLines(key: ApiKey, now: Date): string[] {
     ['State', stateOf(key, now)],
     ['Used', `${count(key.used)} of ${count(key.maxRequests)} requests`],
     ['Today', todayShown(key)],
-    ['Made', stamp(key.createdAt)],
+    ['Made', utcTimestamp(key.createdAt)],
     ['Ends', endShown(key)],
   ])
 }
@@ -59,7 +58,7 @@ function todayShown({ usedToday, maxPerDay }: ApiKey): string {
 }
 
 export function endShown({ expiresAt }: Pick<ApiKey, 'expiresAt'>): string {
-  return expiresAt ? stamp(expiresAt) : 'never'
+  return expiresAt ? utcTimestamp(expiresAt) : 'never'
 }
 
 /** With thousands apart, so that 100,000 and 1,000,000 are told from each other. */
@@ -76,7 +75,7 @@ const REFUSED = {
 /** As people ask for it: why it opens nothing, if it does not. */
 export function stateOf(key: ApiKey, now: Date): string {
   if (key.state !== 'active') return key.state
-  const refused = refusal(key, now)
+  const refused = precheckQuota(key, now)
   return refused ? REFUSED[refused] : 'active'
 }
 
@@ -102,7 +101,7 @@ export function plot(days: readonly Day[]): string[] {
     return `${row === 0 ? `${top} ┤` : `${margin} │`}${blocks.join(' ')}`.trimEnd()
   })
   const width = days.length * 2 - 1
-  const [first = '', last = ''] = [days[0], days.at(-1)].map((day) => day && dateOf(day.day))
+  const [first = '', last = ''] = [days[0], days.at(-1)].map((day) => day && utcDayText(day.day))
   return [
     ...rows,
     `${'0'.padStart(top.length)} ┼${'─'.repeat(width)}`,

@@ -3,7 +3,7 @@ import { secretHash } from '../core/id.ts'
 import { PLANS } from '../core/plan.ts'
 import { issue, keyWish, label, list, revoke, roll, show } from './key.ts'
 import { usage } from './key-usage.ts'
-import { Refused } from './refused.ts'
+import { Refused } from './output.ts'
 import { NOON, shopDesk } from './testing/shop.ts'
 
 const desk = shopDesk()

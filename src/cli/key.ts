@@ -1,17 +1,22 @@
 import type { ApiKey } from '../core/key.ts'
 import type { Plan } from '../core/plan.ts'
-import { printable } from '../core/printable.ts'
-import { stamp, stamps } from '../core/time.ts'
-import { issueKey, type KeyBook, type KeyWish, keysNamed, rollKey } from '../service/keys/keys.ts'
+import { printable } from '../core/text.ts'
+import { timestampFields, utcTimestamp } from '../core/time.ts'
+import {
+  findKeys,
+  issueKey,
+  type KeyAdminDeps,
+  type KeyRequest,
+  rollKey,
+} from '../service/keys/keys.ts'
 import { count, endShown, keyJson, keyLines, keyTable } from './key-view.ts'
-import { type Print, Refused } from './refused.ts'
-import { table } from './table.ts'
+import { type Print, Refused, table } from './output.ts'
 
 /** What `mayfly key issue` is to make; a wrong wish is refused before anything is opened. */
 export function keyWish(
   plans: readonly Plan[],
   { plan: id, label = '' }: { plan: string; label?: string },
-): KeyWish {
+): KeyRequest {
   const plan = plans.find((plan) => plan.id === id.toLowerCase())
   if (plan) return { plan, label: labelOf(label), mode: 'live' }
   const known = plans.map(({ id }) => id).join(', ')
@@ -20,8 +25,8 @@ export function keyWish(
 
 /** `mayfly key issue`: the only time that the key is shown. */
 export async function issue(
-  book: KeyBook,
-  wish: KeyWish,
+  book: KeyAdminDeps,
+  wish: KeyRequest,
   { json, url }: { json?: boolean; url: string },
   print: Print,
 ): Promise<void> {
@@ -46,7 +51,7 @@ export async function issue(
 
 /** `mayfly key list` */
 export async function list(
-  book: KeyBook,
+  book: KeyAdminDeps,
   { json }: { json?: boolean },
   print: Print,
 ): Promise<void> {
@@ -59,7 +64,7 @@ export async function list(
 
 /** `mayfly key show` */
 export async function show(
-  book: KeyBook,
+  book: KeyAdminDeps,
   name: string,
   { json }: { json?: boolean },
   print: Print,
@@ -71,7 +76,7 @@ export async function show(
 
 /** `mayfly key roll`: a new secret; the former one lives on for a day. */
 export async function roll(
-  book: KeyBook,
+  book: KeyAdminDeps,
   name: string,
   { json }: { json?: boolean },
   print: Print,
@@ -81,19 +86,24 @@ export async function roll(
   if (!rolled) throw new Refused(`${key.prefix} is revoked: it has no new secret. Issue a new key.`)
   const { secret, formerUntil } = rolled
   if (json) {
-    print(JSON.stringify({ ...secretJson(key, secret), ...stamps('former_until', formerUntil) }))
+    print(
+      JSON.stringify({
+        ...secretJson(key, secret),
+        ...timestampFields('former_until', formerUntil),
+      }),
+    )
     return
   }
   const rows = [
     ['Key', secret],
     ['', 'Shown this once: only its hash is kept.'],
-    ['Former', `opens the same until ${stamp(formerUntil)}; both count as one key`],
+    ['Former', `opens the same until ${utcTimestamp(formerUntil)}; both count as one key`],
   ]
   for (const line of table(rows)) print(line)
 }
 
 /** `mayfly key revoke` */
-export async function revoke(book: KeyBook, name: string, print: Print): Promise<void> {
+export async function revoke(book: KeyAdminDeps, name: string, print: Print): Promise<void> {
   const key = await theKey(book, name)
   await book.store.revokeKey(key.id)
   print(`${key.prefix} (${key.id}) is revoked: it opens nothing from now on.`)
@@ -101,7 +111,7 @@ export async function revoke(book: KeyBook, name: string, print: Print): Promise
 
 /** `mayfly key label` */
 export async function label(
-  book: KeyBook,
+  book: KeyAdminDeps,
   { name, text }: { name: string; text: string },
   print: Print,
 ): Promise<void> {
@@ -112,8 +122,8 @@ export async function label(
 }
 
 /** The one key that is meant by an id, by what it begins with, or by all of it. */
-export async function theKey(book: KeyBook, name: string): Promise<ApiKey> {
-  const [key, ...others] = await keysNamed(book, name)
+export async function theKey(book: KeyAdminDeps, name: string): Promise<ApiKey> {
+  const [key, ...others] = await findKeys(book, name)
   if (!key) throw new Refused(`No key is ${quoted(name)}. See: mayfly key list`)
   if (others.length === 0) return key
   const ids = [key, ...others].map(({ id }) => id).join(', ')
@@ -145,6 +155,6 @@ function secretJson(key: ApiKey, secret: string) {
     label: key.label,
     requests: key.maxRequests,
     per_day: key.maxPerDay ?? null,
-    ...stamps('expires_at', key.expiresAt),
+    ...timestampFields('expires_at', key.expiresAt),
   }
 }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { OPERATOR, POOL } from '../core/session.ts'
 import { deleteMail, ipOf } from './mail.ts'
+import { Refused } from './output.ts'
 import type { Progress } from './progress.ts'
-import { Refused } from './refused.ts'
 import { operatorFixture } from './testing/operator.ts'
 
 const fixture = operatorFixture()

@@ -1,12 +1,8 @@
 import { canonicalIp } from '../core/ip.ts'
-import {
-  type DeletedMail,
-  deleteMailFrom,
-  type OperatorDeps,
-} from '../service/background/operator.ts'
+import { type DeletedMail, deleteMailFrom, type OperatorDeps } from '../service/operator.ts'
 import { count } from './key-view.ts'
+import { type Print, Refused } from './output.ts'
 import type { Progress } from './progress.ts'
-import { type Print, Refused } from './refused.ts'
 import { volumeShown } from './volume.ts'
 
 interface DeleteOptions {

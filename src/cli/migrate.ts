@@ -1,9 +1,8 @@
 import type { Command } from 'commander'
 import type { Moved, MoveProgress } from '../service/background/move-up.ts'
 import { count } from './key-view.ts'
+import { type Print, Refused, table } from './output.ts'
 import { showProgress } from './progress.ts'
-import { type Print, Refused } from './refused.ts'
-import { table } from './table.ts'
 
 export interface MoveActions {
   /** Moves all that a data folder keeps into a PostgreSQL; `told` hears how far it is. */

@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import type { OperatorDeps } from '../service/background/operator.ts'
+import type { OperatorDeps } from '../service/operator.ts'
 import { deleteMail, ipOf } from './mail.ts'
+import type { Print } from './output.ts'
 import { showProgress } from './progress.ts'
-import type { Print } from './refused.ts'
 import { endSession, printSessions } from './session.ts'
 
 export interface OperatorActions {

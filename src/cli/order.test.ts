@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { PLANS, type Plan } from '../core/plan.ts'
 import { type Payment, settle } from '../core/purchase.ts'
 import { printOrder, printOrders } from './order.ts'
-import { Refused } from './refused.ts'
+import { Refused } from './output.ts'
 import { NOON, shopDesk } from './testing/shop.ts'
 
 const [starter, business] = PLANS as [Plan, Plan]
@@ -22,7 +22,7 @@ async function ordered(id: string, plan: Plan, email?: string): Promise<void> {
     claimHash: `claim of ${id}`,
     idempotencyHash: undefined,
   })
-  await desk.store.keepCheckout(id, { ref: `cs_${id}`, url: 'https://pay.example/secret-path' })
+  await desk.store.saveCheckout(id, { ref: `cs_${id}`, url: 'https://pay.example/secret-path' })
 }
 
 async function paid(id: string, plan: Plan, more: Partial<Payment> = {}): Promise<void> {

@@ -1,18 +1,17 @@
 import { maskAddress, parseAddress } from '../core/address.ts'
 import { priceText, termText } from '../core/price.ts'
-import { printable } from '../core/printable.ts'
 import type { Purchase } from '../core/purchase.ts'
-import { stamp, stamps } from '../core/time.ts'
-import type { KeyBook } from '../service/keys/keys.ts'
-import { type Print, Refused } from './refused.ts'
-import { table } from './table.ts'
+import { printable } from '../core/text.ts'
+import { timestampFields, utcTimestamp } from '../core/time.ts'
+import type { KeyAdminDeps } from '../service/keys/keys.ts'
+import { type Print, Refused, table } from './output.ts'
 
 // The newest ones: more than anybody reads.
 const MOST = 1_000
 
 /** `mayfly order list`: what was sold, the newest first. */
 export async function printOrders(
-  { store }: KeyBook,
+  { store }: KeyAdminDeps,
   { json }: { json?: boolean },
   print: Print,
 ): Promise<void> {
@@ -27,7 +26,7 @@ export async function printOrders(
   }
   const rows = orders.map((order) => [
     order.id,
-    stamp(order.createdAt),
+    utcTimestamp(order.createdAt),
     order.plan.id,
     order.state,
     order.payments > 0 ? order.keyPrefix : '-',
@@ -41,7 +40,7 @@ export async function printOrders(
 
 /** `mayfly order show` */
 export async function printOrder(
-  { store }: KeyBook,
+  { store }: KeyAdminDeps,
   id: string,
   { json }: { json?: boolean },
   print: Print,
@@ -54,13 +53,13 @@ export async function printOrder(
   }
   const rows = [
     ['Order', order.id],
-    ['Made', stamp(order.createdAt)],
+    ['Made', utcTimestamp(order.createdAt)],
     ['Plan', `${printable(order.plan.name)}, ${priceText(order.plan)} ${termText(order.plan)}`],
     ['State', order.state],
     ['Payments', String(order.payments)],
-    ['Paid until', order.paidUntil ? stamp(order.paidUntil) : '-'],
+    ['Paid until', order.paidUntil ? utcTimestamp(order.paidUntil) : '-'],
     ['Key', order.payments > 0 ? `${order.keyPrefix} (${order.keyId})` : '-'],
-    ['Key shown', order.claimedAt ? stamp(order.claimedAt) : 'not yet'],
+    ['Key shown', order.claimedAt ? utcTimestamp(order.claimedAt) : 'not yet'],
     // Whole: this is how an operator reaches a buyer.
     ['E-mail', order.email === undefined ? '-' : printable(order.email)],
     ['Provider', `${order.provider}, ${order.mode}`],
@@ -88,9 +87,9 @@ function orderJson(order: Purchase) {
     key_prefix: paid ? order.keyPrefix : null,
     checkout: order.checkoutRef ?? null,
     subscription: order.subscriptionRef ?? null,
-    ...stamps('created_at', order.createdAt),
-    ...stamps('paid_until', order.paidUntil),
-    ...stamps('claimed_at', order.claimedAt),
+    ...timestampFields('created_at', order.createdAt),
+    ...timestampFields('paid_until', order.paidUntil),
+    ...timestampFields('claimed_at', order.claimedAt),
   }
 }
 

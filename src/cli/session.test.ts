@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, expect, test } from 'vitest'
-import { Refused } from './refused.ts'
+import { Refused } from './output.ts'
 import { endSession, printSessions } from './session.ts'
 import { operatorFixture } from './testing/operator.ts'
 

@@ -1,10 +1,9 @@
 import { parseAddress } from '../core/address.ts'
 import type { Session } from '../core/session.ts'
-import { stamp, stamps } from '../core/time.ts'
-import { endSessionAt, listSessions, type OperatorDeps } from '../service/background/operator.ts'
+import { timestampFields, utcTimestamp } from '../core/time.ts'
+import { endSessionByAddress, listSessions, type OperatorDeps } from '../service/operator.ts'
 import { count } from './key-view.ts'
-import { type Print, Refused } from './refused.ts'
-import { table } from './table.ts'
+import { type Print, Refused, table } from './output.ts'
 import { bytesShown, volumeShown } from './volume.ts'
 
 interface ListOptions {
@@ -33,8 +32,8 @@ export async function printSessions(
   }
   const rows = sessions.map((session) => [
     session.address,
-    stamp(session.createdAt),
-    stamp(session.expiresAt),
+    utcTimestamp(session.createdAt),
+    utcTimestamp(session.expiresAt),
     count(session.count),
     bytesShown(session.bytes),
     session.keyId === undefined ? 'no' : 'yes',
@@ -48,7 +47,7 @@ export async function printSessions(
 export async function endSession(deps: OperatorDeps, text: string, print: Print): Promise<void> {
   const address = parseAddress(text)
   if (!address) throw new Refused(`${JSON.stringify(text)} is not an address.`, 2)
-  const ended = await endSessionAt(deps, address)
+  const ended = await endSessionByAddress(deps, address)
   if (!ended) throw new Refused(`No live session holds ${address}. See: mayfly session list`)
   // The next sweep deletes them.
   const unread = volumeShown({ messages: ended.count, bytes: ended.bytes })
@@ -59,8 +58,8 @@ export async function endSession(deps: OperatorDeps, text: string, print: Print)
 function sessionJson({ address, createdAt, expiresAt, count: messages, bytes, keyId }: Session) {
   return {
     email: address,
-    ...stamps('created_at', createdAt),
-    ...stamps('expires_at', expiresAt),
+    ...timestampFields('created_at', createdAt),
+    ...timestampFields('expires_at', expiresAt),
     messages,
     bytes,
     key: keyId !== undefined,

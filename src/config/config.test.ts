@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { scratchFolder } from '../../test/scratch.ts'
-import { LONGEST_SECONDS, SHORTEST_SECONDS } from '../core/session.ts'
+import { tempFolder } from '../../test/support/stores.ts'
+import { MAX_LIFETIME_SECONDS, MIN_LIFETIME_SECONDS } from '../core/session.ts'
 import { type Config, readConfig } from './config.ts'
 import { SettingsError } from './settings.ts'
 
@@ -75,10 +75,10 @@ test('all faults are listed at once', () => {
 
 describe('a life of a session', () => {
   for (const [seconds, fine] of [
-    [SHORTEST_SECONDS - 1, false],
-    [SHORTEST_SECONDS, true],
-    [LONGEST_SECONDS, true],
-    [LONGEST_SECONDS + 1, false],
+    [MIN_LIFETIME_SECONDS - 1, false],
+    [MIN_LIFETIME_SECONDS, true],
+    [MAX_LIFETIME_SECONDS, true],
+    [MAX_LIFETIME_SECONDS + 1, false],
   ] as const) {
     test(`may ${fine ? '' : 'not '}be ${seconds} seconds`, () => {
       const read = () => readConfig({ env: { MAYFLY_SESSION_TTL: `${seconds}s` }, file: {} })
@@ -182,7 +182,7 @@ describe('the shop', () => {
   })
 
   describe('of Stripe sells only what Stripe can sell', () => {
-    const folder = scratchFolder()
+    const folder = tempFolder()
     afterAll(() => folder.remove())
     const withPlan = (plan: Record<string, unknown>, env: Record<string, string> = stripe) => {
       const path = join(folder.path, 'plans.json')
@@ -227,7 +227,7 @@ describe('the shop', () => {
 })
 
 test('an alias of an account rests for an hour at least', () => {
-  const folder = scratchFolder()
+  const folder = tempFolder()
   const file = join(folder.path, 'accounts.json')
   writeFileSync(file, JSON.stringify([{ email: 'joe@gmail.com', password: 'x' }]))
   const read = (MAYFLY_ADDRESS_COOLDOWN: string, MAYFLY_GMAIL_ACCOUNTS_FILE = file) =>

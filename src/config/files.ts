@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type Address, localOf, parseAddress } from '../core/address.ts'
-import { type AccountRules, MAX_ACCOUNT_NAME } from '../core/gmail.ts'
+import { type AccountRules, MAX_ACCOUNT_LOCAL_LENGTH } from '../core/gmail.ts'
 import { PLANS, type Plan } from '../core/plan.ts'
 
 type RecordReader = ReturnType<typeof recordReader>
@@ -138,8 +138,8 @@ function emailOf(where: string, text: string): Address {
   const email = parseAddress(text)
   // A plus in the account itself would make its aliases ambiguous.
   if (!email || email.includes('+')) throw new Error(`${where}: email is no address of an account`)
-  if (localOf(email).length <= MAX_ACCOUNT_NAME) return email
-  throw new Error(`${where}: email has more than ${MAX_ACCOUNT_NAME} letters before the @`)
+  if (localOf(email).length <= MAX_ACCOUNT_LOCAL_LENGTH) return email
+  throw new Error(`${where}: email has more than ${MAX_ACCOUNT_LOCAL_LENGTH} letters before the @`)
 }
 
 function loginOf(where: string, read: RecordReader): AccountSetting['login'] {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type ParseValue, withoutPasswords } from './values.ts'
+import { type ParseValue, redactPasswords } from './values.ts'
 
 /** Environment over the parsed mayfly.config.json over defaults; both use the same names. */
 export interface SettingSource {
@@ -73,7 +73,7 @@ export function settingReader(source: SettingSource) {
     fallback: string,
     meaning: string,
   ): string {
-    return hidden(name, { parse, shown: withoutPasswords, fallback, meaning })
+    return hidden(name, { parse, shown: redactPasswords, fallback, meaning })
   }
 
   function hidden(name: string, { parse, shown, fallback, meaning }: Hidden): string {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { LONGEST_SECONDS } from '../core/session.ts'
+import { MAX_LIFETIME_SECONDS } from '../core/session.ts'
 import {
   choice,
   dnsServers,
@@ -94,7 +94,7 @@ const tables: Record<string, Table> = {
       ['1m', 60],
       ['15m', 900],
       ['24h', 86_400],
-      ['3650d', LONGEST_SECONDS],
+      ['3650d', MAX_LIFETIME_SECONDS],
     ],
     refused: [
       ['59s', /^"59s" is not within 1m and 3650d$/],

@@ -1,6 +1,6 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net'
 import { type Host, parseHost } from '../core/address.ts'
-import { isRange } from '../core/ip.ts'
+import { isIpRange } from '../core/ip.ts'
 import { parseDuration } from '../core/time.ts'
 
 // Each parser takes the text of one setting, and throws what is wrong with it as the end of the sentence "NAME: …".
@@ -93,7 +93,7 @@ function isDecodable(given: string): boolean {
 }
 
 /** Addresses of servers as they may be shown. A password may hold a comma; between two addresses a slash comes after it. */
-export function withoutPasswords(given: string): string {
+export function redactPasswords(given: string): string {
   return given
     .replace(/\/\/([^/:@]*):[^/]*@/g, '//$1:…@')
     .replace(/(?<=[?&]\w*pass\w*=)[^&]*/gi, '…')
@@ -127,7 +127,7 @@ export function mailDomains(given: string): Host[] {
 /** IP addresses and CIDR ranges. */
 export function ipRanges(given: string): string[] {
   const ranges = parts(given)
-  const bad = ranges.find((part) => !isRange(part))
+  const bad = ranges.find((part) => !isIpRange(part))
   if (bad !== undefined) throw new Error(`${quoted(bad)} is no IP address and no CIDR range`)
   return ranges
 }

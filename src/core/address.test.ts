@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { corpus } from '../../test/corpora.ts'
+import { corpus } from '../../test/support/corpora.ts'
 import { hostOf, joinAddress, localOf, maskAddress, parseAddress, parseHost } from './address.ts'
 
 const L64 = 'l'.repeat(64)

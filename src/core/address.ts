@@ -52,3 +52,23 @@ export function withoutTag(address: Address): Address {
 export function maskAddress(address: Address): string {
   return `${address.slice(0, 1)}…@${hostOf(address)}`
 }
+
+/** A domain we take mail for. Its id never changes and is never used again. */
+export interface MailDomain {
+  id: number
+  name: Host
+  /** Listed, and open for new sessions and pool mail. */
+  active: boolean
+  /** Taken off by the operator: known only so that its id stays its own and its live sessions end normally. */
+  removed: boolean
+  /** Whether people may have sessions here. */
+  sessions: boolean
+  /** Whether mail for addresses that no session ever held goes to the pool. */
+  reader: boolean
+  /** Life of a session here where it differs from the general one. */
+  ttlSeconds: number | undefined
+}
+
+export function acceptsSessions(domain: MailDomain): boolean {
+  return domain.active && !domain.removed && domain.sessions
+}

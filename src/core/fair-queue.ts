@@ -55,7 +55,7 @@ export function openFairQueue<T>(
   const state: State<T> = {
     limits,
     accounts: new Map(),
-    kept: MIN_KEPT,
+    sizeAtCleanup: MIN_CLEANUP_SIZE,
     foreground: new Map(),
     background: new Map(),
     virtualTime: 0,
@@ -64,7 +64,7 @@ export function openFairQueue<T>(
     waiting: 0,
     running: 0,
     credit: 0,
-    passed: 0,
+    sinceBackground: 0,
   }
 
   return {
@@ -89,29 +89,29 @@ export function openFairQueue<T>(
       count(state, ticket, 1)
       return ticket
     },
-    remove: (ticket) => leave(state, ticket as Placed<T>),
+    remove: (ticket) => removeTicket(state, ticket as QueuedTicket<T>),
     take(room) {
-      const ticket = nextOf(state, room)
+      const ticket = nextTicket(state, room)
       if (!ticket) return undefined
       state.running += 1
       for (const account of ticket.flow.accounts) account.running += 1
-      leave(state, ticket)
+      removeTicket(state, ticket)
       return ticket
     },
     done(ticket, cost) {
-      const { flow, start, isAhead } = ticket as Placed<T>
+      const { flow, start, isAhead } = ticket as QueuedTicket<T>
       state.running -= 1
       credit(state, ticket.background ? (isAhead ? -cost : 0) : cost * BACKGROUND_SHARE)
       for (const account of flow.accounts) {
         account.running -= 1
         account.used = Math.max(account.used, start) + cost
       }
-      forgetIdle(state)
+      dropIdleAccounts(state)
     },
     clear() {
       const flows = [...state.foreground.values(), ...state.background.values()]
       const tickets = flows.flatMap((flow) => flow.tickets)
-      for (const ticket of tickets) leave(state, ticket)
+      for (const ticket of tickets) removeTicket(state, ticket)
       return tickets.map(({ item }) => item)
     },
   }
@@ -121,7 +121,7 @@ interface State<T> {
   limits: FairQueueLimits
   accounts: Map<string, Account>
   /** How many accounts were left when they were last looked through. */
-  kept: number
+  sizeAtCleanup: number
   foreground: Map<string, Flow<T>>
   background: Map<string, Flow<T>>
   virtualTime: number
@@ -133,15 +133,15 @@ interface State<T> {
   /** What background jobs may cost ahead of the others. */
   credit: number
   /** How many others were taken since a background job was. */
-  passed: number
+  sinceBackground: number
 }
 
 /**
  * Background jobs go ahead of the others after so many of them, as long as they cost no more than such a part of what the others
  * cost: those who keep the queue busy do not stop them altogether.
  */
-const PASSED_PER_BACKGROUND = 8
-const BACKGROUND_SHARE = 1 / PASSED_PER_BACKGROUND
+const FOREGROUND_PER_BACKGROUND = 8
+const BACKGROUND_SHARE = 1 / FOREGROUND_PER_BACKGROUND
 /** Nobody saves up for a burst. */
 const MAX_CREDIT = 1_000
 
@@ -150,16 +150,20 @@ function credit<T>(state: State<T>, change: number): void {
   state.credit = Math.min(state.credit + change, most)
 }
 
-function nextOf<T>(state: State<T>, room: { background: boolean }): Placed<T> | undefined {
-  const foreground = best(state, state.foreground)
-  const isDue = !foreground || (state.passed >= PASSED_PER_BACKGROUND && state.credit > 0)
-  const background = room.background && isDue ? best(state, state.background) : undefined
+function nextTicket<T>(
+  state: State<T>,
+  room: { background: boolean },
+): QueuedTicket<T> | undefined {
+  const foreground = nextFlow(state, state.foreground)
+  const isDue =
+    !foreground || (state.sinceBackground >= FOREGROUND_PER_BACKGROUND && state.credit > 0)
+  const background = room.background && isDue ? nextFlow(state, state.background) : undefined
   const flow = background ?? foreground
   const ticket = flow?.tickets[0]
   if (!flow || !ticket) return undefined
   ticket.start = startOf(state, flow)
   ticket.isAhead = background !== undefined && foreground !== undefined
-  state.passed = background || state.background.size === 0 ? 0 : state.passed + 1
+  state.sinceBackground = background || state.background.size === 0 ? 0 : state.sinceBackground + 1
   // A background job that goes ahead clears nobody's debt.
   state.virtualTime = foreground ? startOf(state, foreground) : ticket.start
   return ticket
@@ -188,11 +192,11 @@ function makeRoom<T>(
   if (!dropped || !longest || !last || shareOf(longest) <= own + 1) {
     throw overloaded(limits.refusal)
   }
-  leave(state, last)
+  removeTicket(state, last)
   dropped(last.item)
 }
 
-function count<T>(state: State<T>, { flow, background }: Placed<T>, change: 1 | -1): void {
+function count<T>(state: State<T>, { flow, background }: QueuedTicket<T>, change: 1 | -1): void {
   for (const counted of [state, ...flow.accounts]) {
     counted.queued += change
     if (!background) counted.waiting += change
@@ -200,7 +204,7 @@ function count<T>(state: State<T>, { flow, background }: Placed<T>, change: 1 | 
 }
 
 /** Takes a ticket out of its flow, if it is still there. */
-function leave<T>(state: State<T>, ticket: Placed<T>): void {
+function removeTicket<T>(state: State<T>, ticket: QueuedTicket<T>): void {
   const { flow, background } = ticket
   const at = flow.tickets.indexOf(ticket)
   if (at < 0) return
@@ -211,7 +215,7 @@ function leave<T>(state: State<T>, ticket: Placed<T>): void {
 }
 
 // Plain loops: there may be thousands of flows.
-function best<T>(state: State<T>, flows: Map<string, Flow<T>>): Flow<T> | undefined {
+function nextFlow<T>(state: State<T>, flows: Map<string, Flow<T>>): Flow<T> | undefined {
   let found: Flow<T> | undefined
   let lowest = Number.POSITIVE_INFINITY
   for (const flow of flows.values()) {
@@ -236,22 +240,22 @@ function startOf<T>({ virtualTime, limits }: State<T>, { accounts }: Flow<T>): n
 }
 
 /** Idle accounts are forgotten once virtual time has reached them: nobody saves up for a burst, and no debt outlasts the backlog. */
-function forgetIdle<T>(state: State<T>): void {
+function dropIdleAccounts<T>(state: State<T>): void {
   const { accounts } = state
   if (state.queued === 0 && state.running === 0) {
     accounts.clear()
     state.virtualTime = 0
     state.credit = 0
   }
-  if (accounts.size < 2 * state.kept) return
+  if (accounts.size < 2 * state.sizeAtCleanup) return
   for (const [key, { queued, running, used }] of accounts) {
     if (queued === 0 && running === 0 && used <= state.virtualTime) accounts.delete(key)
   }
-  state.kept = Math.max(accounts.size, MIN_KEPT)
+  state.sizeAtCleanup = Math.max(accounts.size, MIN_CLEANUP_SIZE)
 }
 
 /** Accounts are looked through when their number has doubled. */
-const MIN_KEPT = 64
+const MIN_CLEANUP_SIZE = 64
 
 interface Account {
   /** Virtual time up to which the key has had its share. */
@@ -266,10 +270,10 @@ interface Account {
 interface Flow<T> {
   name: string
   accounts: Account[]
-  tickets: Placed<T>[]
+  tickets: QueuedTicket<T>[]
 }
 
-interface Placed<T> extends Ticket<T> {
+interface QueuedTicket<T> extends Ticket<T> {
   flow: Flow<T>
   rank: number
   arrival: number

@@ -89,7 +89,7 @@ export function openScheduler({
     const { result, cost } = shared.start()
     const [outcome] = await Promise.allSettled([result])
     jobs.delete(shared.key)
-    answerAll(shared, outcome)
+    settleWaiters(shared, outcome)
     const costMs = await cost
     busy -= 1
     if (ticket.background) busyBackground -= 1
@@ -107,7 +107,7 @@ export function openScheduler({
 
   return {
     async run<T>(key: unknown, request: JobRequest, start: () => Running<T>): Promise<T> {
-      if (closed) throw stopping()
+      if (closed) throw shuttingDown()
       const { owner, background = false, signal } = request
       signal?.throwIfAborted()
       const { promise, resolve, reject } = Promise.withResolvers<T>()
@@ -126,19 +126,19 @@ export function openScheduler({
       closed = true
       queue.clear()
       for (const { waiters } of jobs.values()) {
-        for (const { reject } of waiters) reject(stopping())
+        for (const { reject } of waiters) reject(shuttingDown())
       }
     },
   }
 }
 
-function answerAll({ waiters }: Shared, outcome: PromiseSettledResult<unknown>): void {
+function settleWaiters({ waiters }: Shared, outcome: PromiseSettledResult<unknown>): void {
   for (const { resolve, reject } of waiters) {
     if (outcome.status === 'fulfilled') resolve(outcome.value)
     else reject(outcome.reason)
   }
 }
 
-export function stopping(): Problem {
+export function shuttingDown(): Problem {
   return new Problem('shutting_down', 'The service is stopping.', 1)
 }

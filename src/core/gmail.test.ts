@@ -2,18 +2,18 @@ import { describe, expect, test } from 'vitest'
 import { type Address, parseAddress } from './address.ts'
 import {
   type AccountHealth,
-  type AccountWish,
+  type AccountRequest,
   chooseAccount,
-  DOT_BYTES,
+  DOT_ALIAS_RANDOM_BYTES,
   deferredRetryMs,
   dotAliases,
   type GmailAccount,
-  isSinceAlias,
-  MAX_ACCOUNT_NAME,
-  maskAccount,
+  isAfterAliasCreation,
+  MAX_ACCOUNT_LOCAL_LENGTH,
+  maskAccountEmail,
+  maxTagLength,
   plusAlias,
   randomTag,
-  tagRoom,
 } from './gmail.ts'
 import { Problem } from './problem.ts'
 
@@ -38,7 +38,7 @@ describe('which account', () => {
   const broken = account(13, 'failing', 0)
   const young = account(14, 'starting', 0)
   const offered = [full, fair, broken, young]
-  const nothing: AccountWish = { auto: false, gmailId: undefined, domainId: undefined }
+  const nothing: AccountRequest = { auto: false, gmailId: undefined, domainId: undefined }
 
   for (const [name, wish, expected] of [
     ['none is named: the healthy one with the fewest aliases', nothing, 12],
@@ -95,7 +95,7 @@ describe('plus tags', () => {
 
   test('fit into 64 octets or are none', () => {
     const joe = address('joe@gmail.com')
-    expect(tagRoom(joe)).toBe(60)
+    expect(maxTagLength(joe)).toBe(60)
     expect(plusAlias(joe, 'x'.repeat(60))).toHaveLength(64 + '@gmail.com'.length)
     expect(plusAlias(joe, 'x'.repeat(61))).toBeUndefined()
   })
@@ -106,7 +106,7 @@ describe('plus tags', () => {
   })
 
   test('behind the longest name they still have 40 random bits', () => {
-    const long = address(`${'j'.repeat(MAX_ACCOUNT_NAME)}@gmail.com`)
+    const long = address(`${'j'.repeat(MAX_ACCOUNT_LOCAL_LENGTH)}@gmail.com`)
     const tags = new Set(
       Array.from({ length: 256 }, (_, byte) =>
         randomTag(long, (count) => new Uint8Array(count).fill(byte)),
@@ -125,7 +125,7 @@ describe('dot forms', () => {
   const some = (text: string, most: number, seed = 0) =>
     dotAliases(
       address(text),
-      Uint8Array.from({ length: DOT_BYTES }, (_, at) => (at * 37 + seed * 101) & 255),
+      Uint8Array.from({ length: DOT_ALIAS_RANDOM_BYTES }, (_, at) => (at * 37 + seed * 101) & 255),
       most,
     )
 
@@ -173,7 +173,7 @@ for (const [name, ms, expected] of [
 ] as const) {
   test(`mail that came ${name}`, () => {
     const made = new Date('2026-03-01T12:00:00Z')
-    expect(isSinceAlias(new Date(made.getTime() + ms), made)).toBe(expected)
+    expect(isAfterAliasCreation(new Date(made.getTime() + ms), made)).toBe(expected)
   })
 }
 
@@ -196,5 +196,5 @@ for (const [email, shown] of [
   ['jane@gmail.com', 'j…@gmail.com'],
   ['j@gmail.com', 'j…@gmail.com'],
 ] as const) {
-  test(`${email} is masked as ${shown}`, () => expect(maskAccount(address(email))).toBe(shown))
+  test(`${email} is masked as ${shown}`, () => expect(maskAccountEmail(address(email))).toBe(shown))
 }

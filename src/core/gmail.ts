@@ -1,5 +1,5 @@
 import { type Address, hostOf, joinAddress, localOf } from './address.ts'
-import { readableName } from './prefix.ts'
+import { randomLocalPart } from './prefix.ts'
 import { Problem } from './problem.ts'
 
 /** An account whose aliases we give out. Its secrets stay in the operator's file. */
@@ -35,7 +35,7 @@ export interface FolderState {
 }
 
 const FIRST_RETRY_MS = 60_000
-const LONGEST_RETRY_MS = 6 * 3_600_000
+const MAX_RETRY_MS = 6 * 3_600_000
 
 /**
  * How long a mail rests that an alias had no room for, after this many further tries. Before the first of them not at all: it
@@ -43,10 +43,10 @@ const LONGEST_RETRY_MS = 6 * 3_600_000
  */
 export function deferredRetryMs(tries: number): number {
   if (tries <= 0) return 0
-  return Math.min(FIRST_RETRY_MS * 2 ** Math.min(tries - 1, 20), LONGEST_RETRY_MS)
+  return Math.min(FIRST_RETRY_MS * 2 ** Math.min(tries - 1, 20), MAX_RETRY_MS)
 }
 
-export interface AccountWish {
+export interface AccountRequest {
   auto: boolean
   gmailId: number | undefined
   domainId: number | undefined
@@ -60,7 +60,7 @@ export function isHealthy({ health }: Pick<GmailAccount, 'health'>): boolean {
 /** Of the accounts that are offered, the one that is named, or the healthy one with the fewest aliases. */
 export function chooseAccount<Account extends GmailAccount>(
   offered: readonly Account[],
-  wish: AccountWish,
+  wish: AccountRequest,
 ): Account {
   const named = namedAccount(offered, wish)
   const candidates = named ? [named] : offered
@@ -84,7 +84,7 @@ function gmailUnavailable(candidates: readonly GmailAccount[]): Problem {
 
 function namedAccount<Account extends GmailAccount>(
   offered: readonly Account[],
-  { auto, gmailId, domainId }: AccountWish,
+  { auto, gmailId, domainId }: AccountRequest,
 ): Account | undefined {
   if (auto) return undefined
   if (gmailId === undefined) return offered.find(({ id }) => id === domainId)
@@ -94,29 +94,29 @@ function namedAccount<Account extends GmailAccount>(
 }
 
 // RFC 5321 4.5.3.1.1
-const MAX_LOCAL = 64
+const MAX_LOCAL_LENGTH = 64
 // 40 random bits, of letters that are not taken for each other.
 const TAG_LETTERS = 8
 const LETTERS = 'abcdefghijkmnpqrstuvwxyz23456789'
 
 /** Of an account's name before the `@`: behind a longer one no random tag has room. */
-export const MAX_ACCOUNT_NAME = MAX_LOCAL - '+'.length - TAG_LETTERS
+export const MAX_ACCOUNT_LOCAL_LENGTH = MAX_LOCAL_LENGTH - '+'.length - TAG_LETTERS
 
 /** How many letters a tag of this account may have. */
-export function tagRoom(account: Address): number {
-  return MAX_LOCAL - localOf(account).length - '+'.length
+export function maxTagLength(account: Address): number {
+  return MAX_LOCAL_LENGTH - localOf(account).length - '+'.length
 }
 
 /** `account+tag@host`; undefined when that is longer than an address may be. */
 export function plusAlias(account: Address, tag: string): Address | undefined {
-  if (tag.length > tagRoom(account)) return undefined
+  if (tag.length > maxTagLength(account)) return undefined
   return joinAddress(`${localOf(account)}+${tag}`, hostOf(account))
 }
 
 /** A tag that nobody guesses, of words that can be read out where they have room. */
 export function randomTag(account: Address, randomBytes: (count: number) => Uint8Array): string {
-  const readable = readableName(randomBytes)
-  if (readable.length <= tagRoom(account)) return readable
+  const readable = randomLocalPart(randomBytes)
+  if (readable.length <= maxTagLength(account)) return readable
   return Array.from(randomBytes(TAG_LETTERS), (byte) => LETTERS[byte % LETTERS.length]).join('')
 }
 
@@ -135,12 +135,12 @@ export function dotAliases(account: Address, random: Uint8Array, most: number): 
   return Array.from({ length: count }, (_, at) => (start + BigInt(at) * step) % forms)
     .filter((places) => places > 0n)
     .map((places) => dotted(letters, places))
-    .filter((local) => local !== localOf(account) && local.length <= MAX_LOCAL)
+    .filter((local) => local !== localOf(account) && local.length <= MAX_LOCAL_LENGTH)
     .map((local) => joinAddress(local, hostOf(account)))
 }
 
 /** How many random bytes dotAliases takes. */
-export const DOT_BYTES = 16
+export const DOT_ALIAS_RANDOM_BYTES = 16
 
 /** A dot before the second letter where the lowest bit is set, and so on. */
 function dotted(letters: readonly string[], places: bigint): string {
@@ -150,18 +150,18 @@ function dotted(letters: readonly string[], places: bigint): string {
 }
 
 // The server's clock is not ours, and tells whole seconds.
-const CLOCKS_APART_MS = 600_000
+const MAX_CLOCK_SKEW_MS = 600_000
 
 /**
  * Whether mail that the account took at this time can be for an alias that was made at that. What came before may be for a
  * former owner of the same address, and lies in the account until somebody looks back.
  */
-export function isSinceAlias(receivedAt: Date, aliasMadeAt: Date): boolean {
-  return receivedAt.getTime() >= aliasMadeAt.getTime() - CLOCKS_APART_MS
+export function isAfterAliasCreation(receivedAt: Date, aliasMadeAt: Date): boolean {
+  return receivedAt.getTime() >= aliasMadeAt.getTime() - MAX_CLOCK_SKEW_MS
 }
 
 /** `jo…e@gmail.com` */
-export function maskAccount(email: Address): string {
+export function maskAccountEmail(email: Address): string {
   const local = localOf(email)
   const shown =
     local.length < 5 ? `${local.slice(0, 1)}…` : `${local.slice(0, 2)}…${local.slice(-1)}`

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { makeToken, nextId, secretHash } from './id.ts'
+import { makeSecretToken, nextId, secretHash } from './id.ts'
 
 const NOON = new Date('2026-03-01T12:00:00Z')
 const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
@@ -51,7 +51,7 @@ describe('a token', () => {
   test('of 32 random bytes has 43 characters that a URL carries raw', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (random) => {
-        const token = makeToken(random)
+        const token = makeSecretToken(random)
         expect(token).toMatch(/^[A-Za-z0-9_-]{43}$/)
         expect(encodeURIComponent(token)).toBe(token)
         expect(new Uint8Array(Buffer.from(token, 'base64url'))).toEqual(random)
@@ -65,7 +65,7 @@ describe('a token', () => {
   })
 
   test('has one spelling: another that decodes to the same bytes does not open it', () => {
-    const token = makeToken(new Uint8Array(32))
+    const token = makeSecretToken(new Uint8Array(32))
     const twin = `${token.slice(0, -1)}B`
     expect(Buffer.from(twin, 'base64url')).toEqual(Buffer.from(token, 'base64url'))
     expect(secretHash(twin)).not.toBe(secretHash(token))

@@ -9,12 +9,12 @@ const STEP = 64
  * the random part keeps ids from telling how many others exist. After a restore the clock is ahead of every lost id.
  */
 export function nextId(last: number, now: Date, random: number): number {
-  const { step, least } = idRule(now, random)
+  const { step, least } = idBounds(now, random)
   return Math.max(last + step, least)
 }
 
 /** The same for a store that knows the last one: the next is at least so far above it, and at least so large. */
-export function idRule(now: Date, random: number): { step: number; least: number } {
+export function idBounds(now: Date, random: number): { step: number; least: number } {
   return {
     step: 1 + Math.floor(random * STEP),
     least: now.getTime() * IDS_PER_MS + Math.floor(random * IDS_PER_MS),
@@ -27,6 +27,6 @@ export function secretHash(secret: string): string {
 }
 
 /** 256 random bits as base64url: safe to paste into a URL raw. */
-export function makeToken(random: Uint8Array): string {
+export function makeSecretToken(random: Uint8Array): string {
   return Buffer.from(random).toString('base64url')
 }

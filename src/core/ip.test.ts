@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import {
   canonicalIp,
+  ipRangeMatcher,
+  isIpRange,
   isLoopback,
-  isRange,
   plainIp,
-  rangeTest,
-  rateAddress,
-  senderLimits,
+  rateLimitNetwork,
+  senderLimitRules,
   senderNetwork,
 } from './ip.ts'
 
@@ -30,7 +30,7 @@ describe('rates are counted by', () => {
     ['192.0.2', 'unknown'],
     ['192.0.2.7, 192.0.2.8', 'unknown'],
   ] as const) {
-    test(`${ip || 'nothing'}: ${counted}`, () => expect(rateAddress(ip)).toBe(counted))
+    test(`${ip || 'nothing'}: ${counted}`, () => expect(rateLimitNetwork(ip)).toBe(counted))
   }
 })
 
@@ -56,8 +56,8 @@ describe('storage shares are counted by', () => {
 
 describe('a sender of mail', () => {
   const relays = ['192.0.2.96/28', '2001:db8:9::/64']
-  const on = senderLimits({ rateLimits: true, relays })
-  const off = senderLimits({ rateLimits: false, relays })
+  const on = senderLimitRules({ rateLimits: true, relays })
+  const off = senderLimitRules({ rateLimits: false, relays })
   for (const [name, ip, hasRates, share] of [
     ['has rates and a share', '192.0.2.7', true, '192.0.2.7'],
     ['on loopback has a share alone', '127.0.0.1', false, '127.0.0.1'],
@@ -111,10 +111,10 @@ describe('a range', () => {
     ['', false],
   ] as const) {
     test(`may${fine ? '' : ' not'} be written ${text || 'as nothing'}`, () =>
-      expect(isRange(text)).toBe(fine))
+      expect(isIpRange(text)).toBe(fine))
   }
 
-  const inside = rangeTest(['10.0.0.0/8', '192.0.2.7', 'fd00::/8', '2001:db8::1'])
+  const inside = ipRangeMatcher(['10.0.0.0/8', '192.0.2.7', 'fd00::/8', '2001:db8::1'])
   for (const [ip, expected] of [
     ['10.255.0.1', true],
     ['::ffff:10.255.0.1', true],
@@ -133,7 +133,7 @@ describe('a range', () => {
       expect(inside(ip)).toBe(expected))
   }
 
-  test('of no ranges holds nobody', () => expect(rangeTest([])('127.0.0.1')).toBe(false))
+  test('of no ranges holds nobody', () => expect(ipRangeMatcher([])('127.0.0.1')).toBe(false))
 })
 
 test('each address has one canonical spelling', () => {

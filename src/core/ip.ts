@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 
 /** Answers whether an address lies in one of the ranges: addresses or CIDR, as isRange takes them. */
-export function rangeTest(ranges: readonly string[]): (ip: string) => boolean {
+export function ipRangeMatcher(ranges: readonly string[]): (ip: string) => boolean {
   const blocks = new BlockList()
   for (const range of ranges) {
     const [address = '', bits] = range.split('/')
@@ -14,14 +14,14 @@ export function rangeTest(ranges: readonly string[]): (ip: string) => boolean {
 }
 
 /** True for an IP address or a CIDR range. */
-export function isRange(text: string): boolean {
+export function isIpRange(text: string): boolean {
   const [address = '', bits = '0', ...rest] = text.split('/')
   if (isIP(address) === 0 || address.includes('%') || rest.length > 0) return false
   return /^\d{1,3}$/.test(bits) && Number(bits) <= widthOf(address)
 }
 
 /** What request rates are counted by: an IPv4 address, or the /64 that one IPv6 customer holds whole. */
-export function rateAddress(ip: string): string {
+export function rateLimitNetwork(ip: string): string {
   const plain = plainIp(ip)
   // Whatever is no address shares one count, so that nonsense buys no fresh allowance.
   if (plain === undefined) return 'unknown'
@@ -43,14 +43,14 @@ export function senderNetwork(ip: string): string {
 }
 
 /** Which limits apply to a sender of mail. */
-export function senderLimits({
+export function senderLimitRules({
   rateLimits,
   relays,
 }: {
   rateLimits: boolean
   relays: readonly string[]
 }) {
-  const isRelay = rangeTest(relays)
+  const isRelay = ipRangeMatcher(relays)
   return {
     hasRates: (ip: string): boolean => rateLimits && !isLoopback(ip) && !isRelay(ip),
     /** The network whose storage share its mail counts towards. Lifting the rates does not lift shares, nor does loopback. */
@@ -81,7 +81,7 @@ export function canonicalIp(text: string): string | undefined {
   return new URL(`http://[${plain}]`).hostname.slice(1, -1)
 }
 
-const LOOPBACK = rangeTest(['127.0.0.0/8', '::1'])
+const LOOPBACK = ipRangeMatcher(['127.0.0.0/8', '::1'])
 
 /** The eight numbers of an IPv6 address that isIP has already approved. */
 function groupsOf(ip: string): number[] {

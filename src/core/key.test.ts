@@ -1,21 +1,28 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isKeyText, makeKeyId, makeOrderId, makePrefix, makeSecret, RANDOM_BYTES } from './key.ts'
+import {
+  isWellFormedKey,
+  KEY_RANDOM_BYTES,
+  makeKeyId,
+  makeKeyPrefix,
+  makeKeySecret,
+  makeOrderId,
+} from './key.ts'
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-const random = fc.uint8Array({ minLength: RANDOM_BYTES, maxLength: RANDOM_BYTES })
+const random = fc.uint8Array({ minLength: KEY_RANDOM_BYTES, maxLength: KEY_RANDOM_BYTES })
 const mode = fc.constantFrom('live', 'test')
 const secret = fc
   .tuple(mode, random, random)
-  .map(([mode, name, bits]) => makeSecret(makePrefix(mode, name), bits))
+  .map(([mode, name, bits]) => makeKeySecret(makeKeyPrefix(mode, name), bits))
 
 /** Of all secrets that chance can give. */
 function always(holds: (secret: string) => void): void {
   fc.assert(fc.property(secret, holds), { numRuns: 100 })
 }
 
-const filled = (value: number) => new Uint8Array(RANDOM_BYTES).fill(value)
-const KEY = makeSecret(makePrefix('live', filled(1)), filled(2))
+const filled = (value: number) => new Uint8Array(KEY_RANDOM_BYTES).fill(value)
+const KEY = makeKeySecret(makeKeyPrefix('live', filled(1)), filled(2))
 
 /** The 160 bits that a secret carries, read back from its digits. */
 function bitsOf(secret: string): bigint {
@@ -28,25 +35,25 @@ describe('a key', () => {
   test('is its prefix, 27 characters of chance and six that check it', () => {
     always((key) => {
       expect(key).toMatch(/^mf_(live|test)_[A-Za-z0-9]{37}$/)
-      expect(isKeyText(key)).toBe(true)
+      expect(isWellFormedKey(key)).toBe(true)
     })
-    expect(KEY.startsWith(makePrefix('live', filled(1)))).toBe(true)
+    expect(KEY.startsWith(makeKeyPrefix('live', filled(1)))).toBe(true)
   })
 
   test('carries all 160 random bits', () => {
     fc.assert(
       fc.property(random, (bits) => {
-        const key = makeSecret('mf_live_abcd', bits)
+        const key = makeKeySecret('mf_live_abcd', bits)
         expect(bitsOf(key)).toBe(BigInt(`0x${Buffer.from(bits).toString('hex')}`))
       }),
     )
     for (const bits of [filled(0), filled(255)]) {
-      expect(isKeyText(makeSecret('mf_live_abcd', bits))).toBe(true)
+      expect(isWellFormedKey(makeKeySecret('mf_live_abcd', bits))).toBe(true)
     }
   })
 
   test('says nothing of its secret by its prefix', () => {
-    const [one, two] = [filled(3), filled(4)].map((bits) => makeSecret('mf_live_abcd', bits))
+    const [one, two] = [filled(3), filled(4)].map((bits) => makeKeySecret('mf_live_abcd', bits))
     expect(one?.slice(0, 12)).toBe(two?.slice(0, 12))
     expect(one?.slice(12)).not.toBe(two?.slice(12))
   })
@@ -61,16 +68,17 @@ describe('a typo is seen without asking anybody', () => {
         fc.constantFrom(...DIGITS, '_', '-', ' ', 'é'),
         (key, at, other) => {
           fc.pre(key[at] !== other)
-          expect(isKeyText(key.slice(0, at) + other + key.slice(at + 1))).toBe(false)
+          expect(isWellFormedKey(key.slice(0, at) + other + key.slice(at + 1))).toBe(false)
         },
       ),
       { numRuns: 2_000 },
     )
     for (let at = 0; at < KEY.length; at += 1) {
       for (const other of DIGITS.replace(KEY[at] ?? '', '')) {
-        expect(isKeyText(KEY.slice(0, at) + other + KEY.slice(at + 1)), `${other} at ${at}`).toBe(
-          false,
-        )
+        expect(
+          isWellFormedKey(KEY.slice(0, at) + other + KEY.slice(at + 1)),
+          `${other} at ${at}`,
+        ).toBe(false)
       }
     }
   })
@@ -81,7 +89,7 @@ describe('a typo is seen without asking anybody', () => {
       for (let at = 0; at < key.length - 1; at += 1) {
         const [left = '', right = ''] = key.slice(at, at + 2)
         if (left === right) continue
-        expect(isKeyText(key.slice(0, at) + right + left + key.slice(at + 2))).toBe(false)
+        expect(isWellFormedKey(key.slice(0, at) + right + left + key.slice(at + 2))).toBe(false)
       }
     })
   })
@@ -89,7 +97,7 @@ describe('a typo is seen without asking anybody', () => {
   test('when a live key says that it is for tests, or the other way round', () => {
     always((key) => {
       const other = key.startsWith('mf_live') ? 'test' : 'live'
-      expect(isKeyText(key.replace(/live|test/, other))).toBe(false)
+      expect(isWellFormedKey(key.replace(/live|test/, other))).toBe(false)
     })
   })
 
@@ -105,12 +113,12 @@ describe('a typo is seen without asking anybody', () => {
     ['only zeros', `mf_live_${'0'.repeat(37)}`],
     ['a megabyte', 'mf_live_'.padEnd(1_000_000, 'a')],
   ] as const) {
-    test(`when it is ${name}`, () => expect(isKeyText(text)).toBe(false))
+    test(`when it is ${name}`, () => expect(isWellFormedKey(text)).toBe(false))
   }
 
   test('nearly always when it is anything else of that form', () => {
     const form = fc.string({ unit: fc.constantFrom(...DIGITS), minLength: 37, maxLength: 37 })
-    fc.assert(fc.property(form, (text) => !isKeyText(`mf_live_${text}`)))
+    fc.assert(fc.property(form, (text) => !isWellFormedKey(`mf_live_${text}`)))
   })
 })
 
@@ -133,7 +141,7 @@ describe('ids', () => {
 test('the names in prefixes are spread over all characters', () => {
   const seen = new Set<string>()
   for (let value = 0; value < 256; value += 1) {
-    for (const digit of makePrefix('test', filled(0).with(19, value)).slice(-2)) seen.add(digit)
+    for (const digit of makeKeyPrefix('test', filled(0).with(19, value)).slice(-2)) seen.add(digit)
   }
   expect(seen.size).toBe(62)
 })

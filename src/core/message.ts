@@ -1,7 +1,7 @@
 import type { Address } from './address.ts'
 
 /** What the header look at intake reads; kept with every message. */
-export interface MailHead {
+export interface HeaderSummary {
   senderName: string
   senderEmail: string
   subject: string
@@ -19,7 +19,7 @@ export interface Envelope {
   protocol: string
 }
 
-export interface MessageSummary extends MailHead {
+export interface MessageSummary extends HeaderSummary {
   id: number
   receivedAt: Date
   /** The likeliest code that somebody waits for; empty: it has none; undefined: nobody has looked yet. */
@@ -41,10 +41,10 @@ export interface RawMail extends Envelope {
 
 /** The outcome of the full parse, kept beside the raw bytes. Plain JSON. */
 export interface Mail {
-  from: Correspondent[]
-  to: Correspondent[]
-  cc: Correspondent[]
-  replyTo: Correspondent[]
+  from: NamedAddress[]
+  to: NamedAddress[]
+  cc: NamedAddress[]
+  replyTo: NamedAddress[]
   messageId: string | null
   /** The Date header as ISO 8601, null when absent or unreadable. */
   date: string | null
@@ -52,7 +52,7 @@ export interface Mail {
   text: string | null
   html: string | null
   headers: { name: string; value: string }[]
-  attachments: AttachmentNote[]
+  attachments: AttachmentInfo[]
   /** The likeliest first. */
   codes: Code[]
   links: Link[]
@@ -116,7 +116,7 @@ export const CHECK_RESULTS = [
 export type CheckResult = (typeof CHECK_RESULTS)[number]
 
 /** A name and an address as a header gives them. */
-export interface Correspondent {
+export interface NamedAddress {
   name: string
   address: string
 }
@@ -129,7 +129,7 @@ export interface PartPosition {
 }
 
 /** What is told of an attachment; its bytes stay in the raw mail. */
-export interface AttachmentNote {
+export interface AttachmentInfo {
   index: number
   filename: string
   contentType: string
@@ -141,7 +141,7 @@ export interface AttachmentNote {
 }
 
 /** What the sender checks are made from. */
-export interface SenderFacts extends Pick<Envelope, 'clientIp' | 'helo' | 'mailFrom'> {
+export interface SenderCheckInput extends Pick<Envelope, 'clientIp' | 'helo' | 'mailFrom'> {
   /** The address that readers see as the sender's. */
   shown: string
   receivedAt: Date
@@ -149,6 +149,6 @@ export interface SenderFacts extends Pick<Envelope, 'clientIp' | 'helo' | 'mailF
 }
 
 /** False while a later look may find out more. */
-export function isFinal({ spf, dkim, dmarc }: SenderChecks): boolean {
+export function isConclusive({ spf, dkim, dmarc }: SenderChecks): boolean {
   return spf !== 'temperror' && dkim !== 'temperror' && dmarc !== 'temperror'
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { addMonths, endOf, PLANS } from './plan.ts'
+import { addMonths, PLANS, planEnd } from './plan.ts'
 
 const at = (text: string) => new Date(`${text}Z`)
 
@@ -32,9 +32,9 @@ describe('so many months on', () => {
 describe('a payment runs out', () => {
   const paid = at('2026-03-01T12:00:00')
   test('never where the plan has no end', () =>
-    expect(endOf({ months: undefined }, paid)).toBeUndefined())
+    expect(planEnd({ months: undefined }, paid)).toBeUndefined())
   test('at the same second, so many months on', () =>
-    expect(endOf({ months: 12 }, paid)).toEqual(at('2027-03-01T12:00:00')))
+    expect(planEnd({ months: 12 }, paid)).toEqual(at('2027-03-01T12:00:00')))
 })
 
 describe('the plans sold unless an operator says otherwise', () => {

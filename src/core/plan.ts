@@ -53,6 +53,6 @@ export function addMonths(from: Date, months: number): Date {
 }
 
 /** When a payment of that moment runs out; undefined: never. */
-export function endOf(plan: { months: number | undefined }, paidAt: Date): Date | undefined {
+export function planEnd(plan: { months: number | undefined }, paidAt: Date): Date | undefined {
   return plan.months === undefined ? undefined : addMonths(paidAt, plan.months)
 }

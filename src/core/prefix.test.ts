@@ -1,5 +1,6 @@
+import assert from 'node:assert/strict'
 import { describe, expect, test } from 'vitest'
-import { isOperator, isReserved, parsePrefix } from './prefix.ts'
+import { isOperatorLocalPart, isReservedLocalPart, parsePrefix, randomLocalPart } from './prefix.ts'
 import { Problem } from './problem.ts'
 
 function codeOf(text: string): string {
@@ -71,11 +72,43 @@ test('a refusal names the parameter and says what to write', () => {
 })
 
 test('a plus tag does not hide a reserved name spelled with it', () => {
-  expect(isReserved('post+master')).toBe(true)
+  expect(isReservedLocalPart('post+master')).toBe(true)
 })
 
 test('only postmaster and abuse write to the operator', () => {
-  expect(['postmaster', 'abuse', 'post.master', 'admin', 'Postmaster', ''].map(isOperator)).toEqual(
-    [true, true, false, false, false, false],
+  expect(
+    ['postmaster', 'abuse', 'post.master', 'admin', 'Postmaster', ''].map(isOperatorLocalPart),
+  ).toEqual([true, true, false, false, false, false])
+})
+
+const bytes =
+  (...values: number[]) =>
+  () =>
+    Uint8Array.from(values)
+
+test('every byte chooses a word of its own', () => {
+  const all = Array.from({ length: 256 }, (_, byte) =>
+    randomLocalPart(bytes(byte, byte, 0, 0, 0, 0, 0)),
   )
+  const words = all.map((name) => name.replace(/\d+$/, '').split('.'))
+  assert.equal(new Set(words.map(([adjective]) => adjective)).size, 256)
+  assert.equal(new Set(words.map(([, noun]) => noun)).size, 256)
+})
+
+test('every name is a prefix that a user could have asked for', () => {
+  for (let byte = 0; byte < 256; byte += 1) {
+    const name = randomLocalPart(bytes(byte, 255 - byte, byte, byte, byte, byte, byte))
+    assert.equal(parsePrefix(name), name)
+    assert.match(name, /^[a-z]{2,12}\.[a-z]{2,12}[0-9]{8}$/)
+  }
+})
+
+test('every random byte counts', () => {
+  const names = new Set<string>()
+  for (let at = 0; at < 7; at += 1) {
+    names.add(
+      randomLocalPart(bytes(...Array.from({ length: 7 }, (_, place) => (place === at ? 1 : 0)))),
+    )
+  }
+  assert.equal(names.size, 7)
 })

@@ -12,19 +12,19 @@ export function parsePrefix(text: string): string {
       'prefix: use 1 to 64 of a-z and 0-9, with single dots, hyphens or underscores inside.',
     )
   }
-  if (isReserved(prefix)) {
+  if (isReservedLocalPart(prefix)) {
     throw new Problem('reserved_prefix', `prefix: "${prefix}" is reserved. Choose another.`)
   }
   return prefix
 }
 
 /** True for names that speak for the domain itself: certificate authorities and people trust mail to and from them. */
-export function isReserved(local: string): boolean {
+export function isReservedLocalPart(local: string): boolean {
   return RESERVED.has(local.replace(/[._+-]/g, ''))
 }
 
 /** True for the two offices whose mail is kept for the operator. */
-export function isOperator(local: string): boolean {
+export function isOperatorLocalPart(local: string): boolean {
   return local === 'postmaster' || local === 'abuse'
 }
 
@@ -41,7 +41,7 @@ const RESERVED = new Set(
 )
 
 /** Two words and eight digits: 42 random bits that can be read out over a telephone. */
-export function readableName(randomBytes: (count: number) => Uint8Array): string {
+export function randomLocalPart(randomBytes: (count: number) => Uint8Array): string {
   const [first = 0, second = 0, ...rest] = randomBytes(7)
   // 40 bits onto 10^8 numbers: no digit is noticeably likelier than another.
   const number = Buffer.from(rest).readUIntBE(0, 5) % 100_000_000

@@ -1,5 +1,7 @@
-import { expect, test } from 'vitest'
-import { Problem } from './problem.ts'
+import assert from 'node:assert/strict'
+import { statSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { hasErrorCode, Problem, toError } from './problem.ts'
 
 test('a problem is an error with a code, a sentence, and a wait where waiting helps', () => {
   const problem = new Problem('rate_limited', 'Too many requests.', 3)
@@ -14,3 +16,46 @@ test('a problem is an error with a code, a sentence, and a wait where waiting he
 test('a problem that waiting does not mend has no wait', () => {
   expect(new Problem('invalid_key', 'No.').retryAfter).toBeUndefined()
 })
+
+describe('what was thrown', () => {
+  test('stays the same error, stack and all', () => {
+    const fault = new TypeError('no such thing')
+    assert.equal(toError(fault), fault)
+  })
+
+  for (const [thrown, message] of [
+    ['a sentence', 'a sentence'],
+    [undefined, 'undefined'],
+    [42, '42'],
+  ] as const) {
+    test(`becomes an error that says ${JSON.stringify(message)}`, () => {
+      const fault = toError(thrown)
+      assert.ok(fault instanceof Error)
+      assert.equal(fault.message, message)
+    })
+  }
+})
+
+describe('a code', () => {
+  const missing = thrownBy(() => statSync('/none/at/all'))
+  for (const [name, error, codes, expected] of [
+    ['of Node is found', missing, ['ENOENT'], true],
+    ['is found among several', missing, ['ENOTDIR', 'ENOENT'], true],
+    ['is not another', missing, ['EACCES'], false],
+    ['of a refusal of ours is found', new Problem('overloaded', 'later'), ['overloaded'], true],
+    ['is not there where none was set', new Error('ENOENT'), ['ENOENT', 'undefined'], false],
+    ['counts only on an error', { code: 'ENOENT' }, ['ENOENT'], false],
+    ['is not there in nothing', undefined, ['ENOENT'], false],
+  ] as const) {
+    test(name, () => assert.equal(hasErrorCode(error, ...codes), expected))
+  }
+})
+
+function thrownBy(attempt: () => unknown): unknown {
+  try {
+    attempt()
+  } catch (error) {
+    return error
+  }
+  return undefined
+}

@@ -45,7 +45,7 @@ export class Problem extends Error {
 }
 
 /** The store cannot be reached, or cannot write just now. Whether it did what it was asked last is not known. */
-export class StoreAway extends Problem {
+export class StoreUnavailable extends Problem {
   constructor(cause?: Error) {
     super('overloaded', 'The store cannot be reached. Try again in a moment.', 1)
     this.cause = cause
@@ -53,11 +53,11 @@ export class StoreAway extends Problem {
 }
 
 /** Whatever was thrown, as an Error to log. */
-export function asError(error: unknown): Error {
+export function toError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error))
 }
 
 /** True for an error of Node or SQLite with one of these codes: `EEXIST`, `SQLITE_FULL`. */
-export function hasCode(error: unknown, ...codes: string[]): boolean {
+export function hasErrorCode(error: unknown, ...codes: string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code))
 }

@@ -70,7 +70,7 @@ export interface Settlement {
 export const GRACE_MS = 7 * 86_400_000
 
 /** A renewal happens at the very end, and the news of it takes its time: meanwhile nobody who pays is refused. */
-const NEWS_MS = 3_600_000
+const RENEWAL_NOTICE_MS = 3_600_000
 
 /** So long after it was first shown a key may be minted anew with the claim secret. */
 export const CLAIM_MS = 24 * 3_600_000
@@ -79,8 +79,8 @@ export function settle(plan: Pick<Plan, 'months'>, facts: PaymentFacts): Settlem
   const { renewal, subscriptionRef } = facts
   const payments = facts.payments.toSorted(byTime)
   const paidUntil = paidUntilOf(plan, payments)
-  const stopped = stopOf(payments)
-  const expiresAt = paidUntil && new Date(paidUntil.getTime() + SLACK_MS[renewal])
+  const stopped = stopReason(payments)
+  const expiresAt = paidUntil && new Date(paidUntil.getTime() + EXPIRY_SLACK_MS[renewal])
   return {
     state: stopped ?? (payments.length > 0 ? 'paid' : facts.state),
     subscriptionRef,
@@ -95,7 +95,7 @@ export function settle(plan: Pick<Plan, 'months'>, facts: PaymentFacts): Settlem
 }
 
 /** How long a key goes on after what was paid for. */
-const SLACK_MS = { none: 0, over: 0, expected: NEWS_MS, late: GRACE_MS }
+const EXPIRY_SLACK_MS = { none: 0, over: 0, expected: RENEWAL_NOTICE_MS, late: GRACE_MS }
 
 /** Providers list the newest first, or as they please. */
 function byTime(one: Payment, other: Payment): number {
@@ -121,7 +121,7 @@ function paidUntilOf({ months }: Pick<Plan, 'months'>, payments: readonly Paymen
 }
 
 /** A dispute stops the key whichever payment it is about; money given back, only if it was the last one's. */
-function stopOf(payments: readonly Payment[]): 'refunded' | 'disputed' | undefined {
+function stopReason(payments: readonly Payment[]): 'refunded' | 'disputed' | undefined {
   if (payments.some(({ disputed }) => disputed !== 'no')) return 'disputed'
   return payments.at(-1)?.returned === 'fully' ? 'refunded' : undefined
 }

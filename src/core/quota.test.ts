@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ApiKey } from './key.ts'
-import { dayOf, nextDay, refusal, remaining } from './quota.ts'
+import { type ApiKey, nextUtcDay, precheckQuota, remainingQuota, utcDay } from './key.ts'
 
 const now = new Date('2026-03-01T12:00:00Z')
 const later = (ms: number) => new Date(now.getTime() + ms)
@@ -51,7 +50,7 @@ describe('one more request', () => {
     ['does not while the key is stopped', { ...fresh, state: 'stopped' }, 'plan_expired'],
     ['does not on a revoked key', { ...fresh, state: 'revoked' }, 'plan_expired'],
   ] as const) {
-    test(name, () => expect(refusal(key, now)).toBe(expected))
+    test(name, () => expect(precheckQuota(key, now)).toBe(expected))
   }
 })
 
@@ -61,7 +60,7 @@ describe('of several reasons the one that waiting helps least is told', () => {
     ['an end before a used-up plan', { ...spent, expiresAt: now }, 'plan_expired'],
     ['a used-up plan before a used-up day', spent, 'quota_exhausted'],
   ] as const) {
-    test(name, () => expect(refusal(key, now)).toBe(expected))
+    test(name, () => expect(precheckQuota(key, now)).toBe(expected))
   }
 })
 
@@ -92,14 +91,14 @@ describe('what is left', () => {
       { all: 0, today: 0 },
     ],
   ] as const) {
-    test(name, () => expect(remaining(key)).toEqual(expected))
+    test(name, () => expect(remainingQuota(key)).toEqual(expected))
   }
 
   test('is something exactly while nothing refuses', () => {
     for (const used of [0, 99_999, 100_000]) {
       for (const usedToday of [0, 999, 1_000]) {
         const key = { ...business, used, usedToday }
-        expect(remaining(key).today === 0).toBe(refusal(key, now) !== undefined)
+        expect(remainingQuota(key).today === 0).toBe(precheckQuota(key, now) !== undefined)
       }
     }
   })
@@ -108,9 +107,9 @@ describe('what is left', () => {
 describe('a UTC day', () => {
   const midnight = new Date('2026-03-02T00:00:00Z')
   test('begins at midnight, to the millisecond', () => {
-    expect(dayOf(midnight) - dayOf(new Date(midnight.getTime() - 1))).toBe(1)
-    expect(dayOf(midnight)).toBe(dayOf(new Date(midnight.getTime() + 86_399_999)))
-    expect(dayOf(new Date(0))).toBe(0)
+    expect(utcDay(midnight) - utcDay(new Date(midnight.getTime() - 1))).toBe(1)
+    expect(utcDay(midnight)).toBe(utcDay(new Date(midnight.getTime() + 86_399_999)))
+    expect(utcDay(new Date(0))).toBe(0)
   })
 
   for (const [name, time, next] of [
@@ -121,6 +120,6 @@ describe('a UTC day', () => {
     ['the end of a year', '2026-12-31T23:00:00Z', '2027-01-01T00:00:00Z'],
   ] as const) {
     test(`after ${name} comes ${next}`, () =>
-      expect(nextDay(new Date(time))).toEqual(new Date(next)))
+      expect(nextUtcDay(new Date(time))).toEqual(new Date(next)))
   }
 })

@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { parseAddress, parseHost } from './address.ts'
-import type { MailDomain } from './mail-domain.ts'
+import { type MailDomain, parseAddress, parseHost } from './address.ts'
 import {
-  hasSharedRoom,
-  type Level,
-  type Place,
-  place,
+  decideRecipient,
+  fitsSharedMailbox,
+  type MailboxUsage,
   type Recipient,
+  type RecipientDecision,
   type RecipientFacts,
 } from './recipient.ts'
 import { type MailboxId, OPERATOR, POOL } from './session.ts'
@@ -32,7 +31,7 @@ const domain: MailDomain = {
 const facts: RecipientFacts = {
   domain,
   session: undefined,
-  everHeld: false,
+  everAssigned: false,
   poolAddress: empty,
   pool: empty,
   operator: empty,
@@ -44,12 +43,21 @@ const off = { ...domain, active: false }
 const gone = { ...domain, removed: true }
 const closed = { ...domain, reader: false }
 
-type Case = [name: string, facts: Partial<RecipientFacts>, expected: Place, local?: string]
+type Case = [
+  name: string,
+  facts: Partial<RecipientFacts>,
+  expected: RecipientDecision,
+  local?: string,
+]
 
 const tables: Record<string, Case[]> = {
   'mail for a session': [
-    ['is taken while it lives', { session: live, everHeld: true }, { mailbox: MINE }],
-    ['is refused from the very millisecond of its end', { session: over, everHeld: true }, no()],
+    ['is taken while it lives', { session: live, everAssigned: true }, { mailbox: MINE }],
+    [
+      'is refused from the very millisecond of its end',
+      { session: over, everAssigned: true },
+      no(),
+    ],
     [
       'is taken where the domain was switched off meanwhile',
       { session: live, domain: off },
@@ -73,7 +81,7 @@ const tables: Record<string, Case[]> = {
   ],
   'mail for nobody': [
     ['goes to the pool', {}, { mailbox: POOL }],
-    ['is refused where an address was ever held', { everHeld: true }, no()],
+    ['is refused where an address was ever held', { everAssigned: true }, no()],
     ['is refused where the domain has no pool', { domain: closed }, no()],
     ['is refused where the domain is switched off', { domain: off }, no()],
     ['is foreign where the domain is removed', { domain: gone }, { refused: 'foreign' }],
@@ -115,9 +123,9 @@ for (const [heading, cases] of Object.entries(tables)) {
     for (const [name, change, expected, local = 'ann'] of cases) {
       test(name, () => {
         const address = parseAddress(`${local}@box.test`) ?? fail()
-        expect(place(address, { ...facts, ...change }, { limits, now, size: 100 })).toEqual(
-          expected,
-        )
+        expect(
+          decideRecipient(address, { ...facts, ...change }, { limits, now, size: 100 }),
+        ).toEqual(expected)
       })
     }
   })
@@ -128,8 +136,8 @@ describe('a sender’s share', () => {
   const budget = { maxMessages: 1_000, maxBytes: 100_000 }
   const cases: [
     name: string,
-    level: Level,
-    held: Level | undefined,
+    level: MailboxUsage,
+    held: MailboxUsage | undefined,
     stored: number,
     fits: boolean,
   ][] = [
@@ -147,24 +155,26 @@ describe('a sender’s share', () => {
   ]
   for (const [name, level, held, stored, fits] of cases) {
     test(name, () => {
-      expect(hasSharedRoom(level, held, { limits: budget, maxMailBytes: 200, stored })).toBe(fits)
+      expect(fitsSharedMailbox(level, held, { limits: budget, maxMailBytes: 200, stored })).toBe(
+        fits,
+      )
     })
   }
 
   test('of a small mailbox is one mail of the largest size', () => {
     const small = { maxMessages: 10, maxBytes: 1_000 }
-    const room = (held: Level, stored: number) =>
-      hasSharedRoom(at(3, 501), held, { limits: small, maxMailBytes: 200, stored })
+    const room = (held: MailboxUsage, stored: number) =>
+      fitsSharedMailbox(at(3, 501), held, { limits: small, maxMailBytes: 200, stored })
     expect([room(at(1, 60), 140), room(at(1, 60), 141)]).toEqual([true, false])
     const many = { limits: small, maxMailBytes: 200, stored: 1 }
-    expect(hasSharedRoom(at(6, 0), at(1, 1), many)).toBe(false)
+    expect(fitsSharedMailbox(at(6, 0), at(1, 1), many)).toBe(false)
   })
 
   test('of the pool is of its bytes as stored; an address keeps its limit as received', () => {
     const address = parseAddress('ann@box.test') ?? fail()
     const inPool = { pool: at(9, 2_501), senderShare: { pool: at(1, 200), operator: empty } }
     const decide = (change: Partial<RecipientFacts>, stored: number) =>
-      place(address, { ...facts, ...change }, { limits, now, size: 900, stored })
+      decideRecipient(address, { ...facts, ...change }, { limits, now, size: 900, stored })
     expect(decide(inPool, 50)).toEqual({ mailbox: POOL })
     expect(decide(inPool, 51)).toEqual(full())
     expect(decide({ poolAddress: at(1, 101) }, 50)).toEqual(full())
@@ -174,35 +184,35 @@ describe('a sender’s share', () => {
     const [ann, bob] = ['ann@box.test', 'bob@box.test'].map((text) => parseAddress(text) ?? fail())
     const half = { pool: at(9, 2_501), senderShare: { pool: at(1, 60), operator: empty } }
     const decide = (others: Recipient[]) =>
-      place(ann ?? fail(), { ...facts, ...half }, { limits, now, size: 100, others })
+      decideRecipient(ann ?? fail(), { ...facts, ...half }, { limits, now, size: 100, others })
     expect(decide([{ address: ann ?? fail(), mailbox: POOL }])).toEqual({ mailbox: POOL })
     expect(decide([{ address: bob ?? fail(), mailbox: OPERATOR }])).toEqual({ mailbox: POOL })
     expect(decide([{ address: bob ?? fail(), mailbox: POOL }])).toEqual(full())
     expect(decide([{ address: bob ?? fail(), mailbox: MINE }])).toEqual({ mailbox: POOL })
   })
 
-  function at(count: number, bytes: number): Level {
+  function at(count: number, bytes: number): MailboxUsage {
     return { count, bytes }
   }
 })
 
 test('an address that was held and one at a domain without a pool are refused alike', () => {
   const address = parseAddress('ann@box.test') ?? fail()
-  const held = place(address, { ...facts, everHeld: true }, { limits, now, size: 1 })
-  const cooling = place(
+  const held = decideRecipient(address, { ...facts, everAssigned: true }, { limits, now, size: 1 })
+  const cooling = decideRecipient(
     address,
-    { ...facts, session: over, everHeld: true },
+    { ...facts, session: over, everAssigned: true },
     { limits, now, size: 1 },
   )
-  const never = place(address, { ...facts, domain: closed }, { limits, now, size: 1 })
+  const never = decideRecipient(address, { ...facts, domain: closed }, { limits, now, size: 1 })
   expect([held, cooling]).toEqual([never, never])
 })
 
-function no(): Place {
+function no(): RecipientDecision {
   return { refused: 'unknown' }
 }
 
-function full(): Place {
+function full(): RecipientDecision {
   return { refused: 'full' }
 }
 

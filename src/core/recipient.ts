@@ -1,10 +1,8 @@
-import type { Address } from './address.ts'
-import { localOf } from './address.ts'
-import type { MailDomain } from './mail-domain.ts'
-import { isOperator, isReserved } from './prefix.ts'
+import { type Address, localOf, type MailDomain } from './address.ts'
+import { isOperatorLocalPart, isReservedLocalPart } from './prefix.ts'
 import { isLive, type MailboxId, type MailboxLimits, OPERATOR, POOL } from './session.ts'
 
-export interface Level {
+export interface MailboxUsage {
   count: number
   bytes: number
 }
@@ -12,16 +10,16 @@ export interface Level {
 /** What the store knows of an address. Asked at RCPT and again inside the commit. */
 export interface RecipientFacts {
   domain: MailDomain | undefined
-  session: (Level & { id: MailboxId; expiresAt: Date }) | undefined
+  session: (MailboxUsage & { id: MailboxId; expiresAt: Date }) | undefined
   /** True when the address ever belonged to a session: it then never falls into the pool. */
-  everHeld: boolean
+  everAssigned: boolean
   /** What the pool holds for this address, in bytes as received. */
-  poolAddress: Level
+  poolAddress: MailboxUsage
   /** What each shared mailbox holds in all, in bytes as stored. */
-  pool: Level
-  operator: Level
+  pool: MailboxUsage
+  operator: MailboxUsage
   /** What the sender holds of each, likewise; undefined: the sender is exempt from shares. */
-  senderShare: { pool: Level; operator: Level } | undefined
+  senderShare: { pool: MailboxUsage; operator: MailboxUsage } | undefined
 }
 
 export interface ReceiveLimits {
@@ -44,13 +42,13 @@ export interface FetchedRecipient extends Recipient {
   identity: string
 }
 
-export type Place =
+export type RecipientDecision =
   | { mailbox: MailboxId }
   /** unknown: nobody here has that address; foreign: not our domain; full: would be taken if there were room. */
   | { refused: 'unknown' | 'foreign' | 'full' }
 
 /** Whether mail of this size finds room in a mailbox. */
-export function hasRoom(level: Level, limits: MailboxLimits, size: number): boolean {
+export function fitsMailbox(level: MailboxUsage, limits: MailboxLimits, size: number): boolean {
   return level.count < limits.maxMessages && level.bytes + size <= limits.maxBytes
 }
 
@@ -61,12 +59,12 @@ const SENDER_SHARE = 0.05
  * Whether a shared mailbox has room for one more mail of a sender. Messages and bytes are two budgets, each with its own
  * share: a mailbox full of tiny mails does not limit bytes. Whoever holds nothing may store one mail of any size.
  */
-export function hasSharedRoom(
-  level: Level,
-  held: Level | undefined,
+export function fitsSharedMailbox(
+  level: MailboxUsage,
+  held: MailboxUsage | undefined,
   { limits, maxMailBytes, stored }: { limits: MailboxLimits; maxMailBytes: number; stored: number },
 ): boolean {
-  if (!hasRoom(level, limits, stored)) return false
+  if (!fitsMailbox(level, limits, stored)) return false
   if (held === undefined || held.count === 0) return true
   const { maxMessages, maxBytes } = limits
   return (
@@ -82,7 +80,7 @@ function isWithinShare(
   return used <= limit / 2 || wanted <= Math.max(limit * SENDER_SHARE, least)
 }
 
-interface Rules {
+interface DecisionContext {
   limits: ReceiveLimits
   now: Date
   size: number
@@ -93,12 +91,12 @@ interface Rules {
 }
 
 /** Where mail of this size for this address goes. The same rule decides at RCPT and inside the commit. */
-export function place(
+export function decideRecipient(
   address: Address,
   facts: RecipientFacts,
-  { limits, now, size, stored = size, others = [] }: Rules,
-): Place {
-  const fits = (level: Level) => hasRoom(level, limits.mailbox, size)
+  { limits, now, size, stored = size, others = [] }: DecisionContext,
+): RecipientDecision {
+  const fits = (level: MailboxUsage) => fitsMailbox(level, limits.mailbox, size)
   const { domain, session } = facts
   const local = localOf(address)
 
@@ -107,21 +105,21 @@ export function place(
     return fits(session) ? { mailbox: session.id } : { refused: 'full' }
   }
   if (domain.removed) return { refused: 'foreign' }
-  const fitsShared = (mailbox: MailboxId, level: Level, held?: Level) => {
+  const fitsShared = (mailbox: MailboxId, level: MailboxUsage, held?: MailboxUsage) => {
     const more = others.filter((other) => other.mailbox === mailbox && other.address !== address)
-    const raised = (before: Level) => plus(before, more.length, stored)
-    return hasSharedRoom(raised(level), held && raised(held), {
+    const raised = (before: MailboxUsage) => addUsage(before, more.length, stored)
+    return fitsSharedMailbox(raised(level), held && raised(held), {
       limits: mailbox === POOL ? poolBudget(limits) : limits.mailbox,
       maxMailBytes: limits.maxMailBytes,
       stored,
     })
   }
-  if (isOperator(local)) {
+  if (isOperatorLocalPart(local)) {
     const hasPlace = fitsShared(OPERATOR, facts.operator, facts.senderShare?.operator)
     return hasPlace ? { mailbox: OPERATOR } : { refused: 'full' }
   }
   // Same answer for an ended session's address as for one that never was: a stranger must not learn which.
-  if (!domain.active || !domain.reader || facts.everHeld || isReserved(local)) {
+  if (!domain.active || !domain.reader || facts.everAssigned || isReservedLocalPart(local)) {
     return { refused: 'unknown' }
   }
   const hasPlace = fits(facts.poolAddress) && fitsShared(POOL, facts.pool, facts.senderShare?.pool)
@@ -133,6 +131,6 @@ function poolBudget({ poolMaxBytes }: ReceiveLimits): MailboxLimits {
   return { maxMessages: Number.POSITIVE_INFINITY, maxBytes: poolMaxBytes }
 }
 
-export function plus({ count, bytes }: Level, more: number, size: number): Level {
+export function addUsage({ count, bytes }: MailboxUsage, more: number, size: number): MailboxUsage {
   return { count: count + more, bytes: bytes + more * size }
 }

@@ -1,19 +1,18 @@
 import { describe, expect, test } from 'vitest'
-import { parseHost } from './address.ts'
-import { type MailDomain, takesSessions } from './mail-domain.ts'
+import { acceptsSessions, type MailDomain, parseHost } from './address.ts'
 import { Problem } from './problem.ts'
 import {
   accountTopic,
-  capSeconds,
-  checkedSeconds,
+  defaultLifetimeSeconds,
   extendedExpiry,
-  isCooling,
-  isFull,
+  isInCooldown,
   isLive,
+  isMailboxFull,
+  keyedTopic,
+  maxLifetimeSeconds,
   OPERATOR,
   POOL,
-  readerTopic,
-  usualSeconds,
+  requestedLifetimeSeconds,
 } from './session.ts'
 
 const HOUR = 3600
@@ -39,24 +38,24 @@ describe('the life of a session', () => {
   ] as const) {
     test(name, () => {
       const domain = domainOf({ ttlSeconds })
-      expect(usualSeconds(domain, lives)).toBe(usual)
-      expect(capSeconds(domain, lives, ANONYMOUS)).toBe(anonymous)
-      expect(capSeconds(domain, lives, KEYED)).toBe(keyed)
+      expect(defaultLifetimeSeconds(domain, lives)).toBe(usual)
+      expect(maxLifetimeSeconds(domain, lives, ANONYMOUS)).toBe(anonymous)
+      expect(maxLifetimeSeconds(domain, lives, KEYED)).toBe(keyed)
     })
   }
 
   test('is the general one also when the domain is not known', () => {
-    expect(usualSeconds(undefined, lives)).toBe(DAY)
+    expect(defaultLifetimeSeconds(undefined, lives)).toBe(DAY)
     const short = { sessionSeconds: 60 * DAY, anonymousMaxSeconds: DAY, maxSessionSeconds: DAY }
     for (const keyed of [KEYED, ANONYMOUS]) {
-      expect(capSeconds(undefined, short, keyed)).toBe(60 * DAY)
+      expect(maxLifetimeSeconds(undefined, short, keyed)).toBe(60 * DAY)
     }
   })
 
   test('is never longer without a key than with one', () => {
     const short = { ...lives, maxSessionSeconds: 3 * DAY }
-    expect(capSeconds(undefined, short, ANONYMOUS)).toBe(3 * DAY)
-    expect(capSeconds(undefined, short, KEYED)).toBe(3 * DAY)
+    expect(maxLifetimeSeconds(undefined, short, ANONYMOUS)).toBe(3 * DAY)
+    expect(maxLifetimeSeconds(undefined, short, KEYED)).toBe(3 * DAY)
   })
 
   for (const [ttl, keyed, refused] of [
@@ -76,7 +75,7 @@ describe('the life of a session', () => {
   ] as const) {
     const who = keyed ? 'with a key' : 'without a key'
     test(`may ${refused ? 'not ' : ''}be asked for as ${ttl} ${who}`, () => {
-      const check = () => checkedSeconds(ttl, { domain: domainOf({}), lives, keyed })
+      const check = () => requestedLifetimeSeconds(ttl, { domain: domainOf({}), lives, keyed })
       if (refused) expect(check).toThrow(new Problem('invalid_parameter', refused))
       else expect(check()).toBe(ttl ?? DAY)
     })
@@ -113,7 +112,7 @@ describe('a session', () => {
   })
 
   test('cools down for just as long as is said', () => {
-    expect([0, 9_999, 10_000].map((offset) => isCooling(session, ms(offset), 10_000))).toEqual([
+    expect([0, 9_999, 10_000].map((offset) => isInCooldown(session, ms(offset), 10_000))).toEqual([
       true,
       true,
       false,
@@ -121,7 +120,7 @@ describe('a session', () => {
   })
 
   test('does not cool down at all where that is switched off', () => {
-    expect(isCooling(session, ms(0), 0)).toBe(false)
+    expect(isInCooldown(session, ms(0), 0)).toBe(false)
   })
 })
 
@@ -134,7 +133,7 @@ describe('a mailbox takes no more', () => {
     ['at its bytes', 1, 1000, true],
     ['beyond', 11, 2000, true],
   ] as const) {
-    test(name, () => expect(isFull({ count, bytes }, limits)).toBe(full))
+    test(name, () => expect(isMailboxFull({ count, bytes }, limits)).toBe(full))
   }
 })
 
@@ -146,17 +145,17 @@ describe('sessions can be had at a domain', () => {
     ['not where it is only for reading', { sessions: false }, false],
     ['also where it has no pool', { reader: false }, true],
   ] as const) {
-    test(name, () => expect(takesSessions(domainOf(change))).toBe(expected))
+    test(name, () => expect(acceptsSessions(domainOf(change))).toBe(expected))
   }
 })
 
 test('topics are whole numbers that differ by kind and name, and are no shared mailbox', () => {
   const topics = Array.from({ length: 1_000 }, (_, index) => [
-    readerTopic('key', `name${index}`),
-    readerTopic('pool', `name${index}`),
+    keyedTopic('key', `name${index}`),
+    keyedTopic('pool', `name${index}`),
     accountTopic(index),
   ]).flat()
   expect(new Set([...topics, POOL, OPERATOR]).size).toBe(3_002)
   expect(topics.every((topic) => Number.isSafeInteger(topic) && topic >= 0)).toBe(true)
-  expect(readerTopic('key', 'name0')).toBe(topics[0])
+  expect(keyedTopic('key', 'name0')).toBe(topics[0])
 })

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Address } from './address.ts'
-import type { MailDomain } from './mail-domain.ts'
+import type { Address, MailDomain } from './address.ts'
 import { Problem } from './problem.ts'
 
 /** Whose mail it is: a session's, or one of the two shared boxes. Never used again once given. */
@@ -11,7 +10,7 @@ export const POOL = 1 as MailboxId
 /** Mail for postmaster and abuse. */
 export const OPERATOR = 2 as MailboxId
 
-export function isShared(mailbox: MailboxId): boolean {
+export function isSharedMailbox(mailbox: MailboxId): boolean {
   return mailbox === POOL || mailbox === OPERATOR
 }
 
@@ -19,7 +18,7 @@ export function isShared(mailbox: MailboxId): boolean {
  * What a reader with a key waits for on the bus, beside the pool as a whole: mail of any session of the key, or of one
  * pool address. A number like a mailbox's; two that meet cost a needless look.
  */
-export function readerTopic(kind: 'key' | 'pool', text: string): MailboxId {
+export function keyedTopic(kind: 'key' | 'pool', text: string): MailboxId {
   return topic(`${kind} ${text}`)
 }
 
@@ -52,7 +51,7 @@ export interface Session extends Mailbox {
   expiresAt: Date
 }
 
-export interface Lifetimes {
+export interface LifetimeLimits {
   sessionSeconds: number
   /** Longest life of a session that was created without a key. */
   anonymousMaxSeconds: number
@@ -65,38 +64,45 @@ export interface MailboxLimits {
   maxBytes: number
 }
 
-export const SHORTEST_SECONDS = 60
-export const LONGEST_SECONDS = 315_360_000 // ten years
+export const MIN_LIFETIME_SECONDS = 60
+export const MAX_LIFETIME_SECONDS = 315_360_000 // ten years
 
 /** Life of a session where nobody asks for another. */
-export function usualSeconds(domain: MailDomain | undefined, lives: Lifetimes): number {
+export function defaultLifetimeSeconds(
+  domain: MailDomain | undefined,
+  lives: LifetimeLimits,
+): number {
   return domain?.ttlSeconds ?? lives.sessionSeconds
 }
 
 /** The furthest a session may ever reach from its creation; `keyed`: it was created with a key. */
-export function capSeconds(
+export function maxLifetimeSeconds(
   domain: MailDomain | undefined,
-  lives: Lifetimes,
+  lives: LifetimeLimits,
   keyed: boolean,
 ): number {
   const { anonymousMaxSeconds, maxSessionSeconds } = lives
   const cap = keyed ? maxSessionSeconds : Math.min(anonymousMaxSeconds, maxSessionSeconds)
-  return Math.max(cap, usualSeconds(domain, lives))
+  return Math.max(cap, defaultLifetimeSeconds(domain, lives))
 }
 
 /** The life asked for, or the usual one; out of range is refused, not bent. */
-export function checkedSeconds(
+export function requestedLifetimeSeconds(
   ttl: number | undefined,
-  { domain, lives, keyed }: { domain: MailDomain | undefined; lives: Lifetimes; keyed: boolean },
+  {
+    domain,
+    lives,
+    keyed,
+  }: { domain: MailDomain | undefined; lives: LifetimeLimits; keyed: boolean },
 ): number {
-  if (ttl === undefined) return usualSeconds(domain, lives)
-  const cap = capSeconds(domain, lives, keyed)
-  if (ttl >= SHORTEST_SECONDS && ttl <= cap) return ttl
-  const capWithKey = capSeconds(domain, lives, true)
+  if (ttl === undefined) return defaultLifetimeSeconds(domain, lives)
+  const cap = maxLifetimeSeconds(domain, lives, keyed)
+  if (ttl >= MIN_LIFETIME_SECONDS && ttl <= cap) return ttl
+  const capWithKey = maxLifetimeSeconds(domain, lives, true)
   const withKey = capWithKey > cap ? `; up to ${capWithKey} with an API key` : ''
   throw new Problem(
     'invalid_parameter',
-    `ttl: give ${SHORTEST_SECONDS} to ${cap} seconds${withKey}.`,
+    `ttl: give ${MIN_LIFETIME_SECONDS} to ${cap} seconds${withKey}.`,
   )
 }
 
@@ -122,11 +128,14 @@ export function isLive(session: { expiresAt: Date }, now: Date): boolean {
 }
 
 /** True while an ended session's address is kept from everybody but its former owner. */
-export function isCooling(session: { expiresAt: Date }, now: Date, cooldownMs: number): boolean {
+export function isInCooldown(session: { expiresAt: Date }, now: Date, cooldownMs: number): boolean {
   return session.expiresAt.getTime() + cooldownMs > now.getTime()
 }
 
 /** True when the mailbox takes no more. */
-export function isFull(box: { count: number; bytes: number }, limits: MailboxLimits): boolean {
+export function isMailboxFull(
+  box: { count: number; bytes: number },
+  limits: MailboxLimits,
+): boolean {
   return box.count >= limits.maxMessages || box.bytes >= limits.maxBytes
 }

@@ -7,7 +7,7 @@ export function parseDuration(text: string): number | undefined {
 }
 
 /** The shortest of those forms that says exactly this. */
-export function showDuration(seconds: number): string {
+export function formatDuration(seconds: number): string {
   const [unit, length] = Object.entries(SECONDS)
     .toReversed()
     .find(([, length]) => seconds > 0 && seconds % length === 0) ?? ['s', 1]
@@ -15,19 +15,19 @@ export function showDuration(seconds: number): string {
 }
 
 /** `YYYY-MM-DD HH:MM:SS`, UTC: the form of every time on the wire. */
-export function stamp(time: Date): string {
-  return isoStamp(time).slice(0, 19).replace('T', ' ')
+export function utcTimestamp(time: Date): string {
+  return isoTimestamp(time).slice(0, 19).replace('T', ' ')
 }
 
 /** The same second in ISO 8601 with `Z`, for programs that parse times. */
-export function isoStamp(time: Date): string {
+export function isoTimestamp(time: Date): string {
   return `${time.toISOString().slice(0, 19)}Z`
 }
 
 /** A time that may not have come, in both of our forms. */
-export function stamps<Name extends string>(name: Name, time: Date | undefined) {
+export function timestampFields<Name extends string>(name: Name, time: Date | undefined) {
   return {
-    [name]: time ? stamp(time) : null,
-    [`${name}_iso`]: time ? isoStamp(time) : null,
+    [name]: time ? utcTimestamp(time) : null,
+    [`${name}_iso`]: time ? isoTimestamp(time) : null,
   } as Record<Name | `${Name}_iso`, string | null>
 }

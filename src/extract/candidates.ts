@@ -1,4 +1,4 @@
-import { UNSPACED, wordFinder } from './languages.ts'
+import { UNSPACED, wordFinder } from './word-finder.ts'
 
 /** Something that could be a code, and where it stands in the folded text. */
 export interface Candidate {
@@ -12,7 +12,7 @@ export interface Candidate {
 }
 
 /** All that has a digit, whether it could be a code or not: a label binds to the first that follows it. */
-interface Numbers {
+interface CandidateScan {
   candidates: Candidate[]
   /** Where each begins, in order. */
   starts: number[]
@@ -23,7 +23,7 @@ interface Numbers {
  * candidates. Digits lose the blanks and hyphens between their groups; a code with letters is kept as it is
  * written, because who prints `7F3K-9QXZ` mostly takes the hyphen too, and some take nothing else.
  */
-export function findCandidates(text: string): Numbers {
+export function findCandidates(text: string): CandidateScan {
   const tokens = readTokens(text.replace(LINK, (link) => '|'.repeat(link.length)))
   const starts = tokens.filter(({ word }) => DIGIT.test(word)).map(({ start }) => start)
   const candidates: Candidate[] = []
@@ -53,12 +53,12 @@ const TOKEN = /[0-9A-Za-z]+(?:(?:[-_+@=&]|(?<=[0-9])[.,:/'](?=[0-9]))[0-9A-Za-z]
 const DIGIT_GROUPS = /^[0-9]+(?:-[0-9]+)*$/
 const MIXED = /^[0-9A-Za-z]+(?:-[0-9A-Za-z]+){0,3}$/
 /** 11h20, 250ml, 1080p. */
-const MEASURED = /^[0-9]+[a-z]{1,3}(?:[0-9]{2})?$/
+const MEASUREMENT = /^[0-9]+[a-z]{1,3}(?:[0-9]{2})?$/
 const YEARS = /^(?:19|20)[0-9]{2}-(?:19|20)[0-9]{2}$/
 /** Before a number: it is hidden in part, has a sign, is a price or a part of a path. */
-const SPOILED_BEFORE =
+const EXCLUDED_BEFORE =
   /[·./\\&~@+]$|(?:[#\p{Sc}]|s\/|(?:^|[^\p{L}])(?:usd|eur|gbp|inr|rs|chf|rub|vnd|jpy|cny|rmb|aud|cad|mxn|ars|aed|sar|egp)\.?) ?$/iu
-const SPOILED_AFTER = /^ ?(?:[%°]|\p{Sc})|^[/\\=]/u
+const EXCLUDED_AFTER = /^ ?(?:[%°]|\p{Sc})|^[/\\=]/u
 const LETTER = /[\p{L}\p{M}]/u
 const LONGEST_UNIT = 16
 const findUnits = wordFinder(['unit'])
@@ -113,7 +113,7 @@ function fromRun(run: Token[], text: string): Candidate[] {
   if (run.length > 1) {
     const value = run.map(({ word }) => word.replace(/-/g, '')).join('')
     if (isGrouped(run, value, text))
-      return checked({ ...whole, ...typed(value), grouped: true }, text)
+      return unlessExcluded({ ...whole, ...valueAndKind(value), grouped: true }, text)
     // Three pieces and more are a telephone, an account, a sum; two may be a code and another number.
     if (run.length > 2 && DIGIT_GROUPS.test(value)) return []
   }
@@ -140,41 +140,41 @@ function fromToken({ word, start, end }: Token, text: string): Candidate[] {
     const groups = word.split(/-/)
     const value = groups.join('')
     if (value.length < MIN_LENGTH || value.length > MAX_DIGITS || YEARS.test(word)) return []
-    if (groups.length > 1 && !isReadable(groups)) return []
-    return checked({ start, end, ...typed(value), grouped: groups.length > 1 }, text)
+    if (groups.length > 1 && !isCodeGrouping(groups)) return []
+    return unlessExcluded({ start, end, ...valueAndKind(value), grouped: groups.length > 1 }, text)
   }
   const length = word.replace(/-/g, '').length
-  if (!MIXED.test(word) || MEASURED.test(word)) return []
+  if (!MIXED.test(word) || MEASUREMENT.test(word)) return []
   if (length < MIN_LENGTH || length > MAX_LENGTH) return []
-  return checked({ start, end, ...typed(word), grouped: word.includes('-') }, text)
+  return unlessExcluded({ start, end, ...valueAndKind(word), grouped: word.includes('-') }, text)
 }
 
 /** Two groups, or more of one size; a date has three of two sizes. */
-function isReadable(groups: string[]): boolean {
+function isCodeGrouping(groups: string[]): boolean {
   return groups.length === 2 || new Set(groups.map((group) => group.length)).size === 1
 }
 
-function typed(value: string): Pick<Candidate, 'value' | 'kind'> {
+function valueAndKind(value: string): Pick<Candidate, 'value' | 'kind'> {
   return { value, kind: /^[0-9]+$/.test(value) ? 'digits' : 'letters_and_digits' }
 }
 
 /** None where what stands around it makes it something else. */
-function checked(candidate: Candidate, text: string): Candidate[] {
+function unlessExcluded(candidate: Candidate, text: string): Candidate[] {
   const before = text.slice(Math.max(0, candidate.start - 8), candidate.start)
   const after = text.slice(candidate.end, candidate.end + LONGEST_UNIT)
-  if (touches(before.at(-1)) || touches(after[0])) return []
-  if (SPOILED_BEFORE.test(before) || SPOILED_AFTER.test(after)) return []
+  if (isAdjoiningLetter(before.at(-1)) || isAdjoiningLetter(after[0])) return []
+  if (EXCLUDED_BEFORE.test(before) || EXCLUDED_AFTER.test(after)) return []
   // One star hides the rest of a card; two make it stand out.
   if (before.endsWith('*') && !after.startsWith('*')) return []
-  return candidate.kind === 'digits' && measures(after) ? [] : [candidate]
+  return candidate.kind === 'digits' && isFollowedByUnit(after) ? [] : [candidate]
 }
 
-function touches(neighbour: string | undefined): boolean {
+function isAdjoiningLetter(neighbour: string | undefined): boolean {
   return neighbour !== undefined && LETTER.test(neighbour) && !UNSPACED.test(neighbour)
 }
 
 /** Whether what follows at once counts or measures. */
-function measures(after: string): boolean {
+function isFollowedByUnit(after: string): boolean {
   const start = findUnits(after)[0]?.start
   return start !== undefined && after.slice(0, start).trim() === '' && start <= 1
 }

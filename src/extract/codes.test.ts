@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { findCodes } from './codes.ts'
-import { linesFromHtml } from './html-lines.ts'
-import { linesFromText } from './text-lines.ts'
+import { visibleTextOfHtml, visibleTextOfPlain } from './visible-text.ts'
 
 const NOBODY = { senderName: '', senderHost: '', subject: '', otpToken: '' }
 const inText = (text: string, letter = {}) =>
-  findCodes({ ...NOBODY, texts: [linesFromText(text).text], ...letter })
+  findCodes({ ...NOBODY, texts: [visibleTextOfPlain(text).text], ...letter })
 const inHtml = (html: string, letter = {}) =>
-  findCodes({ ...NOBODY, texts: [linesFromHtml(html).text], ...letter })
+  findCodes({ ...NOBODY, texts: [visibleTextOfHtml(html).text], ...letter })
 const values = (codes: { value: string }[]) => codes.map(({ value }) => value)
 
 describe('a code is given as it is typed', () => {
@@ -95,7 +94,10 @@ describe('where a code stands', () => {
   }
 
   test('text and HTML say the same code once', () => {
-    const texts = [linesFromHtml('<p>Your code is <b>482913</b></p>').text, 'Your code is 482913']
+    const texts = [
+      visibleTextOfHtml('<p>Your code is <b>482913</b></p>').text,
+      'Your code is 482913',
+    ]
     expect(values(findCodes({ ...NOBODY, texts }))).toEqual(['482913'])
   })
 

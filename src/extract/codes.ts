@@ -1,15 +1,15 @@
 import type { Code } from '../core/message.ts'
 import { type Candidate, findCandidates } from './candidates.ts'
+import { findLabels } from './context.ts'
 import { fold } from './fold.ts'
-import { findLabels } from './labels.ts'
-import { wordFinder } from './languages.ts'
 import { score } from './scoring.ts'
+import { wordFinder } from './word-finder.ts'
 
 /** More of a text is not looked at. */
-export const MAX_TEXT = 200_000
+export const MAX_TEXT_LENGTH = 200_000
 
 /** The parts of a mail that are looked at. */
-interface Letter {
+interface CodeSource {
   senderName: string
   senderHost: string
   subject: string
@@ -24,55 +24,57 @@ interface Letter {
  * sender: the OTP-Token header, and the last line of the origin-bound form (`@example.com #123456`). All others are
  * found by the words around them.
  */
-export function findCodes(letter: Letter): Code[] {
+export function findCodes(letter: CodeSource): Code[] {
   const found = new Map<string, Code>()
   for (const text of letter.texts) {
     const bound = originBound(text)
-    if (bound) keep(found, codeOf(bound, MARKED))
+    if (bound) addCode(found, codeOf(bound, MARKED_CONFIDENCE))
   }
-  for (const code of scored(letter)) keep(found, code)
+  for (const code of scoredCodes(letter)) addCode(found, code)
   const token = letter.otpToken.trim()
   // Whoever hands a signed mail on can add the header: it is the last to be believed where the mail says another code.
   const isAlone = found.size === 0 || found.has(token)
-  if (TOKEN.test(token)) keep(found, codeOf(token, isAlone ? MARKED : LEAST))
+  if (TOKEN.test(token)) addCode(found, codeOf(token, isAlone ? MARKED_CONFIDENCE : MIN_CONFIDENCE))
   return [...found.values()].sort((a, b) => b.confidence - a.confidence).slice(0, MAX_CODES)
 }
 
 const MAX_CODES = 5
-const MARKED = 0.99
+const MARKED_CONFIDENCE = 0.99
 /** Below it a candidate is more likely something else. */
-const LEAST = 0.5
+const MIN_CONFIDENCE = 0.5
 const TOKEN = /^[0-9A-Za-z-]{4,64}$/
 const ORIGIN_BOUND = /(?:^|\n)@[a-z0-9.-]{1,253} #([0-9A-Za-z-]{4,16})(?: @[a-z0-9.-]{1,253})?\s*$/i
 const findPurposes = wordFinder(['purpose'])
 
 function originBound(text: string): string | undefined {
-  return ORIGIN_BOUND.exec(text.slice(0, MAX_TEXT).trimEnd().slice(-600))?.[1]
+  return ORIGIN_BOUND.exec(text.slice(0, MAX_TEXT_LENGTH).trimEnd().slice(-600))?.[1]
 }
 
-function scored(letter: Letter): Code[] {
+function scoredCodes(letter: CodeSource): Code[] {
   const subject = fold(letter.subject)
-  const texts = letter.texts.map((text) => fold(text.slice(0, MAX_TEXT)))
+  const texts = letter.texts.map((text) => fold(text.slice(0, MAX_TEXT_LENGTH)))
   const announced = findLabels(subject).some(({ kind }) => kind === 'code') ? 1.5 : 0
   const purposes = [subject, ...texts].reduce((count, text) => count + countPurposes(text), 0)
   const prior = Math.min(1, purposes * 0.35)
-  const inSubject = read(subject)
-  const inTexts = texts.flatMap(read)
-  const twice = new Set(inTexts.map(({ candidate }) => candidate.value))
-  const again = new Set(inSubject.map(({ candidate }) => candidate.value))
+  const inSubject = scoreText(subject)
+  const inTexts = texts.flatMap(scoreText)
+  const valuesInTexts = new Set(inTexts.map(({ candidate }) => candidate.value))
+  const valuesInSubject = new Set(inSubject.map(({ candidate }) => candidate.value))
   return [
     ...inSubject.map(({ candidate, points }) => ({
       candidate,
-      points: points + prior + (twice.has(candidate.value) ? 1 : 0),
+      points: points + prior + (valuesInTexts.has(candidate.value) ? 1 : 0),
     })),
     ...inTexts.map(({ candidate, points }) => ({
       candidate,
-      points: points + prior + announced + (again.has(candidate.value) ? 1 : 0),
+      points: points + prior + announced + (valuesInSubject.has(candidate.value) ? 1 : 0),
     })),
-  ].map(({ candidate, points }) => codeOf(typed(candidate, letter), confidenceOf(points)))
+  ].map(({ candidate, points }) =>
+    codeOf(withoutSenderPrefix(candidate, letter), confidenceOf(points)),
+  )
 }
 
-function read(text: string): { candidate: Candidate; points: number }[] {
+function scoreText(text: string): { candidate: Candidate; points: number }[] {
   const { candidates, starts } = findCandidates(text)
   const reading = { text, starts, labels: candidates.length > 0 ? findLabels(text) : [] }
   return candidates.map((candidate) => ({ candidate, points: score(candidate, reading) }))
@@ -83,8 +85,8 @@ function countPurposes(text: string): number {
   return findPurposes(text.slice(0, 4_000)).length
 }
 
-function keep(found: Map<string, Code>, code: Code): void {
-  if (code.confidence < LEAST) return
+function addCode(found: Map<string, Code>, code: Code): void {
+  if (code.confidence < MIN_CONFIDENCE) return
   const known = found.get(code.value)
   if (!known || known.confidence < code.confidence) found.set(code.value, code)
 }
@@ -102,7 +104,7 @@ function confidenceOf(points: number): number {
 const PREFIXED = /^([A-Za-z]{1,3})-([0-9]{4,8})$/
 
 /** In `G-482913` from Gazelle the letters say whose code it is, and the form shows them already: only digits are typed. */
-function typed({ value }: Candidate, { senderName, senderHost }: Letter): string {
+function withoutSenderPrefix({ value }: Candidate, { senderName, senderHost }: CodeSource): string {
   const [, letters = '', digits = ''] = PREFIXED.exec(value) ?? []
   if (!digits) return value
   const names = [senderName, ...senderHost.split('.')].map(fold)

@@ -1,5 +1,3 @@
-import { decodeEntities } from './html-entities.ts'
-
 /** A piece of HTML: text between tags as it is written, or a tag; `/p` is the end of a `p`. */
 export type HtmlToken =
   | { kind: 'text'; text: string }
@@ -17,32 +15,33 @@ export function* htmlTokens(html: string): Generator<HtmlToken> {
     if (tag < 0) return
     const found = TAG_START.test(html.slice(tag + 1, tag + 3))
       ? readTag(html, tag)
-      : readOther(html, tag)
+      : readNonTag(html, tag)
     if (found.token) yield found.token
     at = found.end
   }
 }
 
-interface Found {
+interface TokenEnd {
   token?: HtmlToken
   /** Where the reading goes on. */
   end: number
 }
 
-function readTag(html: string, at: number): Found {
+function readTag(html: string, at: number): TokenEnd {
   TAG_NAME.lastIndex = at + 1
   const name = (TAG_NAME.exec(html)?.[0] ?? '').toLowerCase()
   const end = tagEnd(html, at + 1 + name.length)
-  if (UNSEEN.has(name)) return { end: after(html, '>', indexOfClosing(html, name, end)) }
+  if (SKIPPED_ELEMENTS.has(name))
+    return { end: indexAfter(html, '>', indexOfClosing(html, name, end)) }
   const inside = html.slice(at + 1 + name.length, Math.min(end, at + MAX_TAG))
   const attributes = (wanted: readonly string[]) => readAttributes(inside, wanted)
   return { token: { kind: 'tag', name, attributes }, end }
 }
 
 /** A comment, a declaration, or a lone bracket. */
-function readOther(html: string, at: number): Found {
-  if (html.startsWith('<!--', at)) return { end: after(html, '-->', at + 4) }
-  if ('!?/'.includes(html[at + 1] ?? ' ')) return { end: after(html, '>', at + 1) }
+function readNonTag(html: string, at: number): TokenEnd {
+  if (html.startsWith('<!--', at)) return { end: indexAfter(html, '-->', at + 4) }
+  if ('!?/'.includes(html[at + 1] ?? ' ')) return { end: indexAfter(html, '>', at + 1) }
   return { token: { kind: 'text', text: '<' }, end: at + 1 }
 }
 
@@ -52,9 +51,9 @@ const VALUE_OR_END = />|=\s*["']/g
 const ATTRIBUTE = /([^\s=>"'/]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?/g
 const MAX_TAG = 16_384
 /** Nobody reads what is in these. */
-const UNSEEN = new Set(['style', 'script', 'title'])
+const SKIPPED_ELEMENTS = new Set(['style', 'script', 'title'])
 
-function after(html: string, mark: string, from: number): number {
+function indexAfter(html: string, mark: string, from: number): number {
   const found = html.indexOf(mark, from)
   return found < 0 ? html.length : found + mark.length
 }
@@ -66,7 +65,7 @@ function tagEnd(html: string, from: number): number {
     const found = VALUE_OR_END.exec(html)
     if (!found) return html.length
     if (found[0] === '>') return found.index + 1
-    at = after(html, found[0].slice(-1), VALUE_OR_END.lastIndex)
+    at = indexAfter(html, found[0].slice(-1), VALUE_OR_END.lastIndex)
   }
   return html.length
 }
@@ -86,4 +85,53 @@ function readAttributes(tag: string, wanted: readonly string[]): Record<string, 
     found[key] = decodeEntities(double ?? single ?? bare ?? '')
   }
   return found
+}
+
+/** The characters that a text in HTML names; names that are not known here stay as they are. */
+export function decodeEntities(text: string): string {
+  return text.includes('&') ? text.replace(ENTITY, decodeEntity) : text
+}
+
+const ENTITY = /&(?:#x([0-9a-f]{1,8})|#([0-9]{1,8})|([a-z]{2,8}[0-9]{0,2}));?/gi
+const LATIN1 = `nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr
+deg plusmn sup2 sup3 acute micro para middot cedil sup1 ordm raquo frac14 frac12 frac34 iquest
+Agrave Aacute Acirc Atilde Auml Aring AElig Ccedil Egrave Eacute Ecirc Euml Igrave Iacute Icirc Iuml
+ETH Ntilde Ograve Oacute Ocirc Otilde Ouml times Oslash Ugrave Uacute Ucirc Uuml Yacute THORN szlig
+agrave aacute acirc atilde auml aring aelig ccedil egrave eacute ecirc euml igrave iacute icirc iuml
+eth ntilde ograve oacute ocirc otilde ouml divide oslash ugrave uacute ucirc uuml yacute thorn yuml`
+
+const NAMED = new Map<string, string>([
+  ...LATIN1.split(/\s/).map((name, at): [string, string] => [name, String.fromCharCode(0xa0 + at)]),
+  ...Object.entries({
+    amp: '&',
+    lt: '<',
+    gt: '>',
+    quot: '"',
+    apos: "'",
+    ndash: '–',
+    mdash: '—',
+    lsquo: '‘',
+    rsquo: '’',
+    ldquo: '“',
+    rdquo: '”',
+    bdquo: '„',
+    hellip: '…',
+    bull: '•',
+    euro: '€',
+    trade: '™',
+    oelig: 'œ',
+    zwnj: '\u200c',
+    zwj: '\u200d',
+    ensp: ' ',
+    emsp: ' ',
+    thinsp: ' ',
+    rarr: '→',
+  }),
+])
+
+function decodeEntity(whole: string, hex: string, decimal: string, name: string): string {
+  if (name) return NAMED.get(name) ?? NAMED.get(name.toLowerCase()) ?? whole
+  const code = hex ? Number.parseInt(hex, 16) : Number.parseInt(decimal, 10)
+  const valid = code > 0 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff)
+  return valid ? String.fromCodePoint(code) : '\ufffd'
 }

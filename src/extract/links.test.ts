@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { linesFromHtml } from './html-lines.ts'
 import { findLinks } from './links.ts'
-import { linesFromText } from './text-lines.ts'
+import { visibleTextOfHtml, visibleTextOfPlain } from './visible-text.ts'
 
 const inHtml = (html: string, listUnsubscribe = '') =>
-  findLinks([linesFromHtml(html)], listUnsubscribe)
-const inText = (text: string) => findLinks([linesFromText(text)], '')
+  findLinks([visibleTextOfHtml(html)], listUnsubscribe)
+const inText = (text: string) => findLinks([visibleTextOfPlain(text)], '')
 
 describe('where a link leads', () => {
   for (const [name, href, url, host] of [
@@ -126,8 +125,8 @@ describe('the list of links', () => {
   test('has each address once, with the name and the kind that say most', () => {
     const html =
       '<a href="https://a.test/c"><img src="x"></a> <a href="https://a.test/c">Verify me</a>'
-    const text = linesFromText('Shop: https://a.test/c')
-    expect(findLinks([linesFromHtml(html), text], '')).toEqual([
+    const text = visibleTextOfPlain('Shop: https://a.test/c')
+    expect(findLinks([visibleTextOfHtml(html), text], '')).toEqual([
       { url: 'https://a.test/c', text: 'Verify me', host: 'a.test', kind: 'verify' },
     ])
   })

@@ -1,22 +1,22 @@
-import { cleanLine } from '../core/clean-text.ts'
 import { LINK_KINDS, type Link, type LinkKind } from '../core/message.ts'
+import { cleanLine } from '../core/text.ts'
 import { fold } from './fold.ts'
-import type { Anchor, Lines } from './html-lines.ts'
-import { wordFinder, wordsOf } from './languages.ts'
+import type { Anchor, VisibleText } from './visible-text.ts'
+import { wordFinder, wordsOf } from './word-finder.ts'
 
 /**
  * The links of a mail, each address once: first those that somebody waits for, last the ways out, in the order of
  * the mail within a kind.
  */
-export function findLinks(shown: Lines[], listUnsubscribe: string): Link[] {
+export function findLinks(texts: VisibleText[], listUnsubscribe: string): Link[] {
   const links = new Map<string, Link>()
-  for (const lines of shown) {
-    for (const anchor of lines.anchors) keep(links, fromAnchor(lines.text, anchor))
-    for (const anchor of bareLinks(lines.text)) keep(links, fromAnchor(lines.text, anchor))
+  for (const lines of texts) {
+    for (const anchor of lines.anchors) addLink(links, fromAnchor(lines.text, anchor))
+    for (const anchor of bareLinks(lines.text)) addLink(links, fromAnchor(lines.text, anchor))
   }
   for (const [, href = ''] of listUnsubscribe.slice(0, MAX_URL * 2).matchAll(BRACKETED)) {
     const url = readUrl(href)
-    if (url) keep(links, { url: url.href, text: '', host: url.host, kind: 'unsubscribe' })
+    if (url) addLink(links, { url: url.href, text: '', host: url.host, kind: 'unsubscribe' })
   }
   const all = [...links.values()]
   return ORDER.flatMap((kind) => all.filter((link) => link.kind === kind)).slice(0, MAX_LINKS)
@@ -24,22 +24,22 @@ export function findLinks(shown: Lines[], listUnsubscribe: string): Link[] {
 
 const MAX_LINKS = 100
 /** More are not even looked at. */
-const MAX_SEEN = 500
+const MAX_COLLECTED = 500
 const MAX_URL = 4_096
 const MAX_TEXT = 200
-const WAY_OUT: LinkKind = 'unsubscribe'
-const ORDER = [...LINK_KINDS.filter((kind) => kind !== WAY_OUT), WAY_OUT]
+const LAST_KIND: LinkKind = 'unsubscribe'
+const ORDER = [...LINK_KINDS.filter((kind) => kind !== LAST_KIND), LAST_KIND]
 const BRACKETED = /<\s{0,9}(https?:\/\/[^<>\s]+)\s{0,9}>/gi
 // The name of a host may be in any script; a path is ASCII, or the sentence goes on behind it.
 const BARE = /\bhttps?:\/\/[^\s/?#<>"'\u3000-\u303f\uff00-\uffef]+(?:[/?#][!#-;=?-~]*)?/gi
-const POINTS = ".,;:!?'*_~"
+const TRAILING_PUNCTUATION = ".,;:!?'*_~"
 
 function fromAnchor(text: string, anchor: Anchor): Link | undefined {
   const url = readUrl(anchor.href)
   if (!url) return undefined
   const name = nameOf(text.slice(anchor.start, anchor.end)) || nameOf(anchor.alt)
   const bare = anchor.alt === '' && name === nameOf(anchor.href)
-  const kind = linkKind({ name: bare ? '' : name, url, ...around(text, anchor) })
+  const kind = linkKind({ name: bare ? '' : name, url, ...linkContext(text, anchor) })
   return { url: url.href, text: bare ? '' : name, host: url.host, kind }
 }
 
@@ -64,23 +64,23 @@ function* bareLinks(text: string): Generator<Anchor> {
   let seen = 0
   for (const { 0: match, index: start } of text.matchAll(BARE)) {
     seen += 1
-    if (seen > MAX_SEEN) return
-    const href = withoutPoints(match.slice(0, MAX_URL + 1))
+    if (seen > MAX_COLLECTED) return
+    const href = withoutTrailingPunctuation(match.slice(0, MAX_URL + 1))
     yield { href, start, end: start + href.length, alt: '' }
   }
 }
 
 /** A point after an address ends the sentence; a bracket that was opened before it closes there. */
-function withoutPoints(match: string): string {
-  const href = trimPoints(match)
+function withoutTrailingPunctuation(match: string): string {
+  const href = trimPunctuation(match)
   const closes = href.endsWith(')') && !href.includes('(')
-  return closes || href.endsWith(']') ? trimPoints(href.slice(0, -1)) : href
+  return closes || href.endsWith(']') ? trimPunctuation(href.slice(0, -1)) : href
 }
 
 /** Not by an expression: from each point of a thousand it would look for the end. */
-function trimPoints(text: string): string {
+function trimPunctuation(text: string): string {
   let end = text.length
-  while (end > 0 && POINTS.includes(text[end - 1] ?? ' ')) end -= 1
+  while (end > 0 && TRAILING_PUNCTUATION.includes(text[end - 1] ?? ' ')) end -= 1
   return text.slice(0, end)
 }
 
@@ -89,10 +89,10 @@ const SENTENCE_START = /^[\s\S]*(?:[.!?。！？؟](?:\s|$)|[。！？\n])/
 const SENTENCE_END = /[.!?。！？؟](?:\s|$)|[。！？\n]/
 
 /** The sentence of a link, its line so far, and the last line above. */
-function around(
+function linkContext(
   text: string,
   { start, end }: Anchor,
-): Pick<LinkSigns, 'sentence' | 'line' | 'above'> {
+): Pick<LinkEvidence, 'sentence' | 'line' | 'above'> {
   const before = text.slice(Math.max(0, start - MAX_AROUND), start)
   const after = text.slice(end, end + MAX_AROUND)
   const stop = SENTENCE_END.exec(after)?.index ?? after.length
@@ -105,11 +105,11 @@ function around(
   }
 }
 
-function keep(links: Map<string, Link>, link: Link | undefined): void {
+function addLink(links: Map<string, Link>, link: Link | undefined): void {
   if (!link) return
   const known = links.get(link.url)
   if (!known) {
-    if (links.size < MAX_SEEN) links.set(link.url, link)
+    if (links.size < MAX_COLLECTED) links.set(link.url, link)
     return
   }
   if (known.text === '') known.text = link.text
@@ -119,7 +119,7 @@ function keep(links: Map<string, Link>, link: Link | undefined): void {
 // Limits: the first 500 links, of at most 4,096 characters each; what is written without http:// is no link here.
 
 /** What is known of a link. */
-interface LinkSigns {
+interface LinkEvidence {
   /** What it is called; empty for a bare address. */
   name: string
   url: URL
@@ -133,12 +133,17 @@ interface LinkSigns {
  * What a link is for. Its name is believed first, then its path; the sentence around it only where the name says
  * nothing, because a sentence about a password often leads to other places too.
  */
-function linkKind({ name, url, sentence, line, above }: LinkSigns): LinkKind {
+function linkKind({ name, url, sentence, line, above }: LinkEvidence): LinkKind {
   const folded = fold(name.slice(0, MAX_NAME))
-  const named = kindIn(folded) ?? kindOfPath(url)
+  const named = kindFromWords(folded) ?? kindFromPath(url)
   if (named) return named
-  if (!saysNothing(folded)) return 'other'
-  return kindIn(fold(sentence)) ?? kindIn(fold(line)) ?? kindIn(fold(above)) ?? 'other'
+  if (!isGenericText(folded)) return 'other'
+  return (
+    kindFromWords(fold(sentence)) ??
+    kindFromWords(fold(line)) ??
+    kindFromWords(fold(above)) ??
+    'other'
+  )
 }
 
 const MAX_NAME = 200
@@ -151,12 +156,12 @@ const KINDS = {
 } as const
 /** Of several the first counts: who confirms that he unsubscribes is not verified. */
 const KIND_ORDER = ['unsubscribe', 'reset', 'verify', 'signIn'] as const
-const find = wordFinder([...KIND_ORDER])
-const HERE = wordsOf('here')
+const findKindWords = wordFinder([...KIND_ORDER])
+const GENERIC_TEXTS = wordsOf('here')
 const ADDRESS = /^(?:https?:\/\/|www\.)\S*$/i
 
-function kindIn(folded: string): LinkKind | undefined {
-  const found = new Set(find(folded).map(({ kind }) => kind))
+function kindFromWords(folded: string): LinkKind | undefined {
+  const found = new Set(findKindWords(folded).map(({ kind }) => kind))
   const kind = KIND_ORDER.find((one) => found.has(one))
   return kind && KINDS[kind]
 }
@@ -172,21 +177,25 @@ const PATH_WORDS: [LinkKind, RegExp][] = [
   ['sign_in', /\b(?:signin|login|magiclink|magic|passwordless|sso|connexion|auth)\b/],
 ]
 /** Pages of shops and of help have their own confirmations and log-ins. */
-const ELSEWHERE =
+const UNRELATED_PATHS =
   /\b(?:orders?|booking|reservation|checkout|shipping|shipment|pedidos?|commande|bestellung|help|support|faq|aide|ayuda|ajuda|hilfe|blog|privacy|terms|legal|docs)\b/
 
-function kindOfPath({ pathname, searchParams }: URL): LinkKind | undefined {
-  const acts = [...searchParams].slice(0, 20).flatMap(([key, value]) => [key, act(key, value)])
+function kindFromPath({ pathname, searchParams }: URL): LinkKind | undefined {
+  const acts = [...searchParams]
+    .slice(0, 20)
+    .flatMap(([key, value]) => [key, actionValue(key, value)])
   const words = fold(decode(pathname.slice(0, MAX_PATH)))
     .concat(' ', acts.join(' ').slice(0, MAX_PATH))
     .replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
-  if (ELSEWHERE.test(words.toLowerCase())) return 'other'
-  return kindIn(words) ?? PATH_WORDS.find(([, known]) => known.test(words.toLowerCase()))?.[0]
+  if (UNRELATED_PATHS.test(words.toLowerCase())) return 'other'
+  return (
+    kindFromWords(words) ?? PATH_WORDS.find(([, known]) => known.test(words.toLowerCase()))?.[0]
+  )
 }
 
 /** `?action=unsubscribe` says what is done; most other values are keys and numbers. */
-function act(key: string, value: string): string {
+function actionValue(key: string, value: string): string {
   return /^(?:action|act|mode|type|do|op|flow|cmd|page|a)$/i.test(key) &&
     /^[A-Za-z_-]{1,30}$/.test(value)
     ? value
@@ -201,10 +210,10 @@ function decode(path: string): string {
   }
 }
 
-function saysNothing(folded: string): boolean {
+function isGenericText(folded: string): boolean {
   const words = folded
     .toLowerCase()
     .replace(/[^\p{L}\p{N}':/.]+/gu, ' ')
     .trim()
-  return words === '' || HERE.has(words.replace(/[.:]+$/, '')) || ADDRESS.test(words)
+  return words === '' || GENERIC_TEXTS.has(words.replace(/[.:]+$/, '')) || ADDRESS.test(words)
 }

@@ -1,67 +1,74 @@
 import type { Candidate } from './candidates.ts'
-import { shapePoints } from './code-shape.ts'
-import type { Label } from './labels.ts'
 import {
-  announces,
+  type CandidateContext,
+  contextOf,
+  endsWithLeadIn,
   isDescribed,
   isDirect,
+  type Label,
   type Line,
   labelsWithin,
   linesAbove,
-  locate,
   numberWithin,
-  type Place,
-  type Reading,
+  type ScannedText,
   startsWithIs,
-} from './placement.ts'
+} from './context.ts'
 
 /**
  * How much speaks for a candidate being a code: what is said before it, after it and above it, whether it stands
  * alone, and how it looks. Points are added up; from 4 on it is more likely one than not.
  */
-export function score(candidate: Candidate, reading: Reading): number {
-  const place = locate(candidate, reading.text)
-  const told = after(place, reading)
-  const named = Math.max(before(place, reading), told, above(place, reading))
+export function score(candidate: Candidate, reading: ScannedText): number {
+  const place = contextOf(candidate, reading.text)
+  const told = pointsAfter(place, reading)
+  const named = Math.max(pointsBefore(place, reading), told, pointsAbove(place, reading))
   // What is said of it in so many words outweighs what happens to stand before it.
-  const contrary = Math.max(against(place, reading), told >= TOLD_AFTER ? -1.5 : -10)
-  const alone = place.alone ? 1.5 : 0
-  return named + contrary + alone + shapePoints(candidate, { named, alone: place.alone })
+  const contrary = Math.max(pointsAgainst(place, reading), told >= LABELLED_AFTER ? -1.5 : -10)
+  const alone = place.aloneOnLine ? 1.5 : 0
+  return named + contrary + alone + shapePoints(candidate, { named, alone: place.aloneOnLine })
 }
 
-const FAR = 160
-const NEAR = 40
+const LABEL_RANGE = 160
+const NEAR_RANGE = 40
 const SENTENCE_END = /[.!?。！？؟](?:\s|$)|[。！？]/
 
 /** What is said on the same line: the last name for a code, or that something be typed. */
-function before(place: Place, reading: Reading): number {
-  const from = Math.max(place.lineStart, place.start - FAR)
+function pointsBefore(place: CandidateContext, reading: ScannedText): number {
+  const from = Math.max(place.lineStart, place.start - LABEL_RANGE)
   const labels = labelsWithin(reading, from, place.start)
   const code = labels.findLast(({ kind }) => kind === 'code')
   const hint = labels.findLast(isHint)
   return Math.max(
-    code ? nameBefore(code, place, reading) : 0,
-    hint ? hintBefore(hint, place, reading) : 0,
+    code ? codeLabelPoints(code, place, reading) : 0,
+    hint ? hintPoints(hint, place, reading) : 0,
   )
 }
 
-function nameBefore(label: Label, { start, announced }: Place, reading: Reading): number {
+function codeLabelPoints(
+  label: Label,
+  { start, afterLeadIn }: CandidateContext,
+  reading: ScannedText,
+): number {
   const between = reading.text.slice(label.end, start)
   if (SENTENCE_END.test(between)) return 1
   if (isDirect(between)) return 5
   if (isDescribed(between)) return 4.5
-  if (announced) return 4
+  if (afterLeadIn) return 4
   if (numberWithin(reading, label.end, start)) return 1
-  return between.length <= NEAR ? 3 : 2
+  return between.length <= NEAR_RANGE ? 3 : 2
 }
 
-function hintBefore(label: Label, { start, announced }: Place, reading: Reading): number {
+function hintPoints(
+  label: Label,
+  { start, afterLeadIn }: CandidateContext,
+  reading: ScannedText,
+): number {
   if (isDirect(reading.text.slice(label.end, start))) return 3.5
-  return announced && !numberWithin(reading, label.end, start) ? 2 : 0
+  return afterLeadIn && !numberWithin(reading, label.end, start) ? 2 : 0
 }
 
 /** "482913 is your code." */
-function after({ end, lineEnd }: Place, reading: Reading): number {
+function pointsAfter({ end, lineEnd }: CandidateContext, reading: ScannedText): number {
   const labels = labelsWithin(reading, end, Math.min(lineEnd, end + 80))
   const label = labels.find(({ kind }) => kind === 'code') ?? labels.find(isHint)
   // A name with a colon speaks of what comes next.
@@ -70,34 +77,34 @@ function after({ end, lineEnd }: Place, reading: Reading): number {
   if (SENTENCE_END.test(between) || label.kind === 'type') return 0
   const told = startsWithIs(between) || /^ ?[(（]/.test(between)
   if (label.kind === 'secret') return told ? 3.5 : 0
-  if (told) return TOLD_AFTER
+  if (told) return LABELLED_AFTER
   if (numberWithin(reading, end, label.start)) return 0
   if (between.length <= 16) return 3.5
-  return between.length <= NEAR ? 2 : 1
+  return between.length <= NEAR_RANGE ? 2 : 1
 }
 
-const TOLD_AFTER = 5
+const LABELLED_AFTER = 5
 const LINES_ABOVE = 3
 
 /** What the lines above announce, when it is the first thing on its own. */
-function above(place: Place, reading: Reading): number {
-  if (!place.leads) return 0
-  const share = place.alone ? 1 : 0.4
+function pointsAbove(place: CandidateContext, reading: ScannedText): number {
+  if (!place.startsLine) return 0
+  const share = place.aloneOnLine ? 1 : 0.4
   let farther = 0
   for (const line of linesAbove(reading.text, place.lineStart, LINES_ABOVE)) {
-    const points = lineAbove(line, reading)
+    const points = lineAbovePoints(line, reading)
     // What is to be typed is said on the very line before, or it is something else.
-    if (points > TYPED_ABOVE || (points > 0 && farther === 0)) return (points - farther) * share
+    if (points > TYPE_HINT_ABOVE || (points > 0 && farther === 0)) return (points - farther) * share
     farther += 1
   }
   return 0
 }
 
-const TYPED_ABOVE = 3
+const TYPE_HINT_ABOVE = 3
 
-function lineAbove({ start, end }: Line, reading: Reading): number {
+function lineAbovePoints({ start, end }: Line, reading: ScannedText): number {
   const labels = labelsWithin(reading, start, end)
-  const leads = announces(reading.text.slice(start, end))
+  const leads = endsWithLeadIn(reading.text.slice(start, end))
   const code = labels.findLast(({ kind }) => kind === 'code')
   if (code) {
     // A number on the line of the name is what it names.
@@ -106,33 +113,38 @@ function lineAbove({ start, end }: Line, reading: Reading): number {
   }
   const typed = labels.findLast(({ kind }) => kind === 'type')
   const last = typed && isDirect(reading.text.slice(typed.end, end))
-  return typed && (leads || last) ? TYPED_ABOVE : 0
+  return typed && (leads || last) ? TYPE_HINT_ABOVE : 0
 }
 
 /** Names of other things that the number belongs to. */
-function against(place: Place, reading: Reading): number {
+function pointsAgainst(place: CandidateContext, reading: ScannedText): number {
   const { start, lineStart, end } = place
-  const labels = labelsWithin(reading, Math.max(lineStart, start - FAR), start)
+  const labels = labelsWithin(reading, Math.max(lineStart, start - LABEL_RANGE), start)
   const sold = labelsWithin(
     reading,
     Math.max(0, lineStart - 80),
     Math.min(end + 80, reading.text.length),
   )
   const sale = sold.some(({ kind }) => kind === 'sale') ? -3 : 0
-  const label = labels.findLast(isForeign)
-  if (!label) return sale + heading(place, reading)
+  const label = labels.findLast(isOtherNumber)
+  if (!label) return sale + headingPoints(place, reading)
   if (numberWithin(reading, label.end, start)) return sale
   const between = reading.text.slice(label.end, start)
   const code = labels.findLast(({ kind }) => kind === 'code')
   // "The code for your order is 4821": the number is the code, not the order.
-  if (code && place.announced && isOurs(code, label, place, reading)) return sale
+  if (code && place.afterLeadIn && isLabelledCode(code, label, place, reading)) return sale
   if (isDirect(between)) return sale - 6
   const short = label.end - label.start <= 3
   const nearer = !code || code.end < label.start
   return sale + (nearer && !short && between.length <= 25 ? -2.5 : 0)
 }
 
-function isOurs(code: Label, label: Label, { start }: Place, reading: Reading): boolean {
+function isLabelledCode(
+  code: Label,
+  label: Label,
+  { start }: CandidateContext,
+  reading: ScannedText,
+): boolean {
   if (code.end > label.start || numberWithin(reading, code.end, start)) return false
   return !SENTENCE_END.test(reading.text.slice(code.end, start))
 }
@@ -140,15 +152,15 @@ function isOurs(code: Label, label: Label, { start }: Place, reading: Reading): 
 const MAX_HEADING = 40
 
 /** "Order number", and below it the number. */
-function heading({ alone, lineStart }: Place, reading: Reading): number {
-  if (!alone || lineStart === 0) return 0
+function headingPoints({ aloneOnLine, lineStart }: CandidateContext, reading: ScannedText): number {
+  if (!aloneOnLine || lineStart === 0) return 0
   const from = Math.max(0, lineStart - MAX_HEADING - 10)
   const text = reading.text.slice(from, lineStart).trimEnd()
   const line = from + text.lastIndexOf('\n') + 1
   const end = from + text.length
   const labels = labelsWithin(reading, line, end)
   const label = labels.at(-1)
-  if (!label || !labels.every(isForeign) || end - line > MAX_HEADING) return 0
+  if (!label || !labels.every(isOtherNumber) || end - line > MAX_HEADING) return 0
   return isDirect(reading.text.slice(label.end, end)) ? -5 : 0
 }
 
@@ -156,6 +168,45 @@ function isHint({ kind }: Label): boolean {
   return kind === 'secret' || kind === 'type'
 }
 
-function isForeign({ kind }: Label): boolean {
+function isOtherNumber({ kind }: Label): boolean {
   return kind === 'sale' || kind === 'other' || kind === 'number'
+}
+
+/** What the look of it says; a look that words have too needs a name right beside it. */
+export function shapePoints(
+  { value, kind, grouped }: Candidate,
+  { named, alone }: { named: number; alone: boolean },
+): number {
+  if (kind === 'digits') return digitPoints(value, grouped, named >= 5)
+  const isLabelled = named >= 4.5 || (alone && named >= 2.5)
+  if (!/[0-9]/.test(value)) return isLabelled && looksRandom(value) ? -0.5 : EXCLUDED
+  if (COUPON.test(value)) return -1.5
+  if (/[a-z]/.test(value)) return isLabelled ? -0.5 : EXCLUDED
+  return 0.5
+}
+
+const EXCLUDED = -100
+const YEAR = /^(?:19|20)[0-9]{2}$/
+/** A word with a number at its end: SPRING20. */
+const COUPON = /^[A-Z]{3,}[0-9]{1,4}$/
+const LENGTH_POINTS = new Map([
+  [6, 1],
+  [4, 0.5],
+  [5, 0.5],
+  [8, 0.5],
+])
+
+function digitPoints(value: string, grouped: boolean, named: boolean): number {
+  if (YEAR.test(value) && !grouped) return named ? -1 : -2.5
+  const round = /000$/.test(value) ? -1.5 : 0
+  return (LENGTH_POINTS.get(value.length) ?? 0) + round + (grouped ? 0.5 : 0)
+}
+
+/** Letters drawn by lot have few vowels or stand in groups; a word in capitals does neither. */
+function looksRandom(value: string): boolean {
+  const letters = value.replaceAll('-', '')
+  const vowels = letters.replace(/[^AEIOU]/g, '').length
+  return value.includes('-')
+    ? letters.length <= 8
+    : vowels * 4 <= letters.length && letters.length >= 5
 }

@@ -9,26 +9,24 @@ import { domainsRoute } from './api/domains.ts'
 import { emailsRoute } from './api/emails.ts'
 import { eventsRoute } from './api/events.ts'
 import { extendSessionRoute } from './api/extend-session.ts'
-import { livezRoute } from './api/livez.ts'
+import { livezRoute, readyzRoute } from './api/health.ts'
 import { metricsRoute } from './api/metrics.ts'
 import { orderRoute } from './api/order.ts'
 import { plansRoute } from './api/plans.ts'
 import { rawMailRoute } from './api/raw-mail.ts'
 import { readMailRoute } from './api/read-mail.ts'
-import { readyzRoute } from './api/readyz.ts'
 import { rollKeyRoute } from './api/roll-key.ts'
 import { stripeWebhookRoute } from './api/stripe-webhook.ts'
 import { usageRoute } from './api/usage.ts'
-import { assetRoutes } from './pages/routes/assets.ts'
-import { documentRoutes } from './pages/routes/documents.ts'
-import { fakePayRoutes } from './pages/routes/fake-pay.ts'
-import { pageRoutes } from './pages/routes/pages.ts'
-import { plainRoutes } from './pages/routes/plain.ts'
-import { shopPageRoutes } from './pages/routes/shop-pages.ts'
+import { pageRoutes } from './pages/app-pages.ts'
+import { assetRoutes } from './pages/assets.ts'
+import { docsRoutes } from './pages/docs.ts'
+import { plainRoutes } from './pages/plain/routes.ts'
+import { fakePayRoutes, shopPageRoutes } from './pages/shop.ts'
 import type { Route } from './server/route.ts'
 
 /** In the order in which the documents tell them. */
-export const documented: readonly Route[] = [
+export const documentedRoutes: readonly Route[] = [
   domainsRoute,
   createSessionRoute,
   checkMailRoute,
@@ -54,11 +52,11 @@ export const documented: readonly Route[] = [
 
 /** Every endpoint. */
 export const routes: readonly Route[] = [
-  ...documented,
+  ...documentedRoutes,
   ...pageRoutes,
   ...plainRoutes,
   ...assetRoutes,
   ...shopPageRoutes,
   ...fakePayRoutes,
-  ...documentRoutes(documented),
+  ...docsRoutes(documentedRoutes),
 ]

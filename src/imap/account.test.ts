@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { ANN } from './testing/account.ts'
-import { dovecotForTests } from './testing/dovecot-account.ts'
-import { type ImapFixture, mailText, openImapFixture } from './testing/fixture.ts'
-import { viewOf } from './testing/view.ts'
+import { dovecotForTests, viewOf } from './testing/dovecot-account.ts'
+import { ANN, type ImapFixture, mailText, openImapFixture } from './testing/fixture.ts'
 
 const MANY = process.env['MAYFLY_TEST_LONG'] ? 1_000 : 100
 const PATIENT = { timeout: 120_000 }

@@ -1,5 +1,5 @@
 import { ImapFlow, type ImapFlowOptions, type SearchObject } from 'imapflow'
-import { faultOf, ImapFault } from './fault.ts'
+import { faultOf, ImapFault } from './errors.ts'
 import { tokenSource } from './oauth.ts'
 import type { AccountLimits, AccountOptions, AccountTempo } from './options.ts'
 

@@ -1,12 +1,13 @@
-import { type Found, take } from './fetch-message.ts'
 import {
   batchSize,
   despiteDoubts,
+  type Found,
   findRecipients,
   headsOf,
   type Looking,
   type OpenFolder,
-} from './fetch-new.ts'
+  take,
+} from './fetch.ts'
 import type { Deferred } from './options.ts'
 
 // So many in one go: then the folders are looked at for new mail again.
@@ -42,7 +43,7 @@ async function retry(looking: Looking, folder: OpenFolder, mail: Deferred): Prom
   const state = await deps.folder(folder.name)
   const result = await take(looking, folder, { ...found, recipients }, state)
   if (result === 'left' || result === 'unreadable') {
-    await deps.dropDeferred(folder.name, folder.uidValidity, [mail.uid])
+    await deps.deleteDeferred(folder.name, folder.uidValidity, [mail.uid])
   }
   if (result === 'nobody' && found.complete) looking.fetched(folder, mail.uid)
   return true
@@ -64,7 +65,7 @@ async function giveUp(
     const isSame = mails.some((mail) => mail.uid === uid && named.all.includes(mail.address))
     if (complete && isSame) looking.fetched(folder, uid)
   }
-  await looking.deps.dropDeferred(folder.name, folder.uidValidity, uids)
+  await looking.deps.deleteDeferred(folder.name, folder.uidValidity, uids)
   return true
 }
 

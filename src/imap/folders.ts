@@ -1,6 +1,6 @@
 import type { FolderState } from '../core/gmail.ts'
 import type { ImapSession } from './connection.ts'
-import type { Looking, OpenFolder } from './fetch-new.ts'
+import type { Looking, OpenFolder } from './fetch.ts'
 
 /** Where a folder's numbering stands. */
 export interface FolderMarks {

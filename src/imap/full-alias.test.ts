@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { MailboxId } from '../core/session.ts'
-import { ANN } from './testing/account.ts'
-import { dovecotForTests } from './testing/dovecot-account.ts'
-import { mailText } from './testing/fixture.ts'
+import { asOwner, dovecotForTests, viewOf } from './testing/dovecot-account.ts'
+import { ANN, mailText } from './testing/fixture.ts'
 import { openProxy } from './testing/proxy.ts'
 import { openStoredAccount, type StoredAccount } from './testing/stored-account.ts'
-import { asOwner, viewOf } from './testing/view.ts'
 
 const dovecot = dovecotForTests()
 const FULL = 'ann+full@mail.test'
@@ -115,7 +113,7 @@ describe('a mail for a full alias', () => {
     await account.connect(proxy.port, REMOVING)
     await account.untilBodies(full, ['two', 'late'])
     await dovecot.server().stop('SIGKILL')
-    dovecot.server().forgetUids(ANN)
+    dovecot.server().resetUids(ANN)
     await dovecot.server().start()
     await account.connect(proxy.port, REMOVING)
     await account.deleteOldest(full)

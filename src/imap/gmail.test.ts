@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { testAccount } from './test-account.ts'
-import { testAccountAt } from './testing/account.ts'
-import { mailText } from './testing/fixture.ts'
-import { scriptForTests } from './testing/scripted-account.ts'
+import { testAccount } from './account.ts'
+import { mailText, testAccountAt } from './testing/fixture.ts'
+import { scriptForTests } from './testing/scripted-imap.ts'
 
 // What a real server cannot be made to do: the peer of these tests is a script, not a mail server.
 

@@ -3,13 +3,18 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openDovecot } from '../../test/dovecot.ts'
-import { scratchFolder } from '../../test/scratch.ts'
-import { openAccount } from './account.ts'
+import { openDovecot } from '../../test/support/dovecot.ts'
+import { tempFolder } from '../../test/support/stores.ts'
+import { openAccount, testAccount } from './account.ts'
 import type { AccountOptions } from './options.ts'
-import { testAccount } from './test-account.ts'
-import { ANN, PASSWORD, testAccountAt } from './testing/account.ts'
-import { type ImapFixture, mailText, openImapFixture } from './testing/fixture.ts'
+import {
+  ANN,
+  type ImapFixture,
+  mailText,
+  openImapFixture,
+  PASSWORD,
+  testAccountAt,
+} from './testing/fixture.ts'
 import { CLIENT_SECRET, openTokenServer, REFRESH_TOKEN } from './testing/token-server.ts'
 
 const X = 'ann+x@mail.test'
@@ -53,7 +58,7 @@ describe('a password', () => {
 
 describe('TLS', () => {
   test('is spoken where the certificate is trusted, and not where it is not', async () => {
-    const folder = scratchFolder()
+    const folder = tempFolder()
     const [cert, key] = [join(folder.path, 'cert.pem'), join(folder.path, 'key.pem')]
     const made = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
     const named = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']

@@ -1,4 +1,4 @@
-import { ImapFault } from './fault.ts'
+import { ImapFault } from './errors.ts'
 import type { OAuthClient } from './options.ts'
 
 /** Access tokens of one account, fetched when the last one is about to end. */

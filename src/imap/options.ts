@@ -81,11 +81,11 @@ export interface ImapDeps {
    * Keeps the mail once for those who do not have it yet, defers it for those who have no room, notes where it came from, and
    * moves the folder on, in one commit; then wakes who waits.
    */
-  receive(mail: Fetched): Promise<ReceiveResult>
+  receive(mail: FetchedMail): Promise<ReceiveResult>
   /** Mail of this folder that was deferred and can be delivered now, or given up, by rising UID; some of it at a time. */
   deferred(folder: string, uidValidity: number): Promise<Deferred[]>
   /** Forgets deferred mail by its UIDs, and all of the folder's under another UIDVALIDITY. */
-  dropDeferred(folder: string, uidValidity: number, uids: readonly number[]): Promise<void>
+  deleteDeferred(folder: string, uidValidity: number, uids: readonly number[]): Promise<void>
   /** Where fetching stands; undefined before the first look. */
   folder(name: string): Promise<FolderState | undefined>
   /** Moves on past mail that is for nobody here. */
@@ -119,7 +119,7 @@ export interface Deferred {
 }
 
 /** One mail of an account, for at least one alias. */
-export interface Fetched {
+export interface FetchedMail {
   folder: string
   uid: number
   state: FolderState

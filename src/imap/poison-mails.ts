@@ -1,4 +1,4 @@
-import { ImapFault } from './fault.ts'
+import { ImapFault } from './errors.ts'
 
 /** Mails that the server could not show us whole. They must not keep those behind them for ever. */
 export interface PoisonMails {

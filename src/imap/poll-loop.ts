@@ -1,10 +1,10 @@
 import type { Pause } from './budget.ts'
-import { ImapFault } from './fault.ts'
-import type { Looking } from './fetch-new.ts'
+import { ImapFault } from './errors.ts'
+import type { Looking } from './fetch.ts'
+import { openVisits } from './folder-sync.ts'
 import { folderMarks, listFolders, type SpecialFolders, specialFolders } from './folders.ts'
 import type { AccountTempo } from './options.ts'
 import type { Removals } from './removal.ts'
-import { openVisits } from './visits.ts'
 
 /** Looks at an account's folders over one connection. INBOX is open after each, so that the server tells of its mail. */
 interface Rounds {

@@ -1,11 +1,15 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { openAccount } from './account.ts'
 import type { AccountOptions } from './options.ts'
-import { ANN, testAccountAt } from './testing/account.ts'
-import { dovecotForTests } from './testing/dovecot-account.ts'
-import { type ImapFixture, mailText, openImapFixture } from './testing/fixture.ts'
+import { asOwner, dovecotForTests } from './testing/dovecot-account.ts'
+import {
+  ANN,
+  type ImapFixture,
+  mailText,
+  openImapFixture,
+  testAccountAt,
+} from './testing/fixture.ts'
 import { openProxy } from './testing/proxy.ts'
-import { asOwner } from './testing/view.ts'
 
 const dovecot = dovecotForTests()
 
@@ -152,7 +156,7 @@ describe('UIDs that begin anew', () => {
       const fixture = await anew(name)
       const { uidValidity } = fixture.folders.get(name) ?? {}
       await dovecot.server().stop()
-      dovecot.server().forgetUids(ANN, name)
+      dovecot.server().resetUids(ANN, name)
       // Older than what was kept, it comes before that in the new numbering.
       const at = new Date(Date.now() - 30_000)
       dovecot.server().deliver(ANN, mailText({ To: X }, 'meanwhile'), { folder: name, at })

@@ -1,10 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { openAccount } from './account.ts'
-import { ANN, testAccountAt } from './testing/account.ts'
-import { dovecotForTests } from './testing/dovecot-account.ts'
-import { mailText, openImapFixture } from './testing/fixture.ts'
+import { asOwner, dovecotForTests, viewOf } from './testing/dovecot-account.ts'
+import { ANN, mailText, openImapFixture, testAccountAt } from './testing/fixture.ts'
 import { openProxy } from './testing/proxy.ts'
-import { asOwner, viewOf } from './testing/view.ts'
 
 const dovecot = dovecotForTests()
 const X = 'ann+x@mail.test'
@@ -104,7 +102,7 @@ describe('where fetched mail is removed', () => {
   test('what waits to be removed is forgotten when its number is another mail’s', async () => {
     const renumber = async () => {
       await dovecot.server().stop('SIGKILL')
-      dovecot.server().forgetUids(ANN)
+      dovecot.server().resetUids(ANN)
     }
     await renumber()
     await dovecot.server().start()

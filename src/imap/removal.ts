@@ -1,6 +1,6 @@
 import type { Log } from '../core/log.ts'
 import type { ImapSession } from './connection.ts'
-import { ImapFault } from './fault.ts'
+import { ImapFault } from './errors.ts'
 import { openFolder } from './folders.ts'
 
 /** Mail that was kept here and is to go from the account. In memory: what a crash forgets stays in the account. */

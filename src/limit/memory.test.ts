@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { makeBudget, makeHeld, openBudget, openHeld } from './held.ts'
 import { limitContract } from './limit.contract.ts'
 import { makeRates, openMemoryLimit } from './memory.ts'
+import {
+  makeCounters,
+  makeSharedBudget,
+  openCounters,
+  openSharedBudget,
+} from './shared-counters.ts'
 
 describe('rates of one node', () =>
   limitContract(async () => {
@@ -28,8 +33,8 @@ test('a flood of strangers passes, and those that come back are still counted', 
 
 describe('what is held', () => {
   test('the last place is given once, over both ends, and comes back once', () => {
-    const shared = makeHeld()
-    const [here, there] = [openHeld(shared), openHeld(shared)]
+    const shared = makeCounters()
+    const [here, there] = [openCounters(shared), openCounters(shared)]
     const first = here.hold('ann', 2)
     assert.ok(first && there.hold('ann', 2))
     assert.equal(here.hold('ann', 2), undefined)
@@ -41,8 +46,8 @@ describe('what is held', () => {
   })
 
   test('a budget is never overdrawn, and a refusal takes nothing', () => {
-    const shared = makeBudget()
-    const [here, there] = [openBudget(shared, 100), openBudget(shared, 100)]
+    const shared = makeSharedBudget()
+    const [here, there] = [openSharedBudget(shared, 100), openSharedBudget(shared, 100)]
     assert.equal(here.reserve(60), true)
     assert.equal(there.reserve(41), false)
     assert.equal(there.reserve(40), true)

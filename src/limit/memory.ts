@@ -1,5 +1,5 @@
 import type { Limit, Rate } from './limit.ts'
-import { makeSlots, openSlots } from './slots.ts'
+import { makeSlots, openSlots } from './shared-counters.ts'
 
 export function makeRates(): SharedArrayBuffer {
   return makeSlots()
@@ -16,7 +16,7 @@ export function openMemoryLimit(shared: SharedArrayBuffer): Limit {
     async take(key, rate, now) {
       let wait = 0
       slots.update(slots.place(key, now.getTime()), (wholeAt) => {
-        const { from, step, waitMs } = reckon(wholeAt, rate, now)
+        const { from, step, waitMs } = evaluateRate(wholeAt, rate, now)
         wait = waitMs
         return wait > 0 ? from : from + step
       })
@@ -24,28 +24,32 @@ export function openMemoryLimit(shared: SharedArrayBuffer): Limit {
     },
     async spend(key, amount, rate, now) {
       slots.update(slots.place(key, now.getTime()), (wholeAt) => {
-        const { from, step, furthest } = reckon(wholeAt, rate, now)
+        const { from, step, furthest } = evaluateRate(wholeAt, rate, now)
         return Math.min(from + step * amount, furthest)
       })
     },
     async look(key, rate, now) {
       const wholeAt = slots.read(key)
-      return wholeAt === undefined ? 0 : reckon(wholeAt, rate, now).waitMs
+      return wholeAt === undefined ? 0 : evaluateRate(wholeAt, rate, now).waitMs
     },
     async close() {},
   }
 }
 
 // What a sum of times may be off: doubles of their size have about four digits after the point.
-export const GRAIN_MS = 0.01
+export const ROUNDING_MS = 0.01
 
-export function reckon(wholeAt: number, { count, seconds, burst, overdraft = 0 }: Rate, now: Date) {
+export function evaluateRate(
+  wholeAt: number,
+  { count, seconds, burst, overdraft = 0 }: Rate,
+  now: Date,
+) {
   const time = now.getTime()
   const step = (seconds * 1000) / count
   const span = step * burst
   // Further away than an empty allowance can be: the clock has stepped back. Nobody is locked out for that.
   const furthest = time + span + step * overdraft
   const from = Math.max(time, Math.min(wholeAt, furthest))
-  const waitMs = Math.max(0, Math.ceil(from + step - span - time - GRAIN_MS))
+  const waitMs = Math.max(0, Math.ceil(from + step - span - time - ROUNDING_MS))
   return { from, step, furthest, waitMs }
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
-import { openRedisCluster, type TestRedisCluster } from '../../test/redis.ts'
+import { openRedisCluster, type TestRedisCluster } from '../../test/support/redis.ts'
 import { limitContract } from './limit.contract.ts'
-import { openNodes, passed, untilShared } from './testing/nodes.ts'
+import { countPassed, openNodes, untilShared } from './testing/nodes.ts'
 
 describe.runIf(process.env['MAYFLY_TEST_LONG'])('on a Redis Cluster', () => {
   let cluster: TestRedisCluster
@@ -22,8 +22,8 @@ describe.runIf(process.env['MAYFLY_TEST_LONG'])('on a Redis Cluster', () => {
   test('keys are spread over all masters, and counted together', async () => {
     const [here, there] = await nodes.pair()
     for (let key = 0; key < 50; key += 1) {
-      assert.equal(await passed(here, 2, `key ${key}`), 2)
-      assert.equal(await passed(there, 2, `key ${key}`), 1)
+      assert.equal(await countPassed(here, 2, `key ${key}`), 2)
+      assert.equal(await countPassed(there, 2, `key ${key}`), 1)
     }
     for (const master of cluster.masters) assert.ok(Number(await master.run('DBSIZE')) > 5)
   })
@@ -34,8 +34,8 @@ describe.runIf(process.env['MAYFLY_TEST_LONG'])('on a Redis Cluster', () => {
     await first.stop()
     let shared = 0
     for (let key = 0; key < 50; key += 1) {
-      assert.equal(await passed(here, 5, `key ${key}`), 3)
-      if ((await passed(there, 1, `key ${key}`)) === 0) shared += 1
+      assert.equal(await countPassed(here, 5, `key ${key}`), 3)
+      if ((await countPassed(there, 1, `key ${key}`)) === 0) shared += 1
     }
     assert.ok(shared > 10 && shared < 50, `${shared}`)
     await cluster.replica.run('CLUSTER', 'FAILOVER', 'TAKEOVER')

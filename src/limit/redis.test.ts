@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
-import { openRedis, type TestRedis } from '../../test/redis.ts'
+import { openRedis, type TestRedis } from '../../test/support/redis.ts'
 import { limitContract } from './limit.contract.ts'
-import { NOW, openNodes, passed, SLOWEST, untilShared } from './testing/nodes.ts'
+import { countPassed, NOW, openNodes, SLOW_RATE, untilShared } from './testing/nodes.ts'
 
 let server: TestRedis
 const nodes = openNodes(() => server.url)
@@ -38,10 +38,10 @@ test('what is kept names nobody, and is forgotten soon after it is over', async 
 
 test('a script that Redis has forgotten is told again', async () => {
   const limit = await nodes.openNode()
-  assert.equal(await passed(limit, 1), 1)
+  assert.equal(await countPassed(limit, 1), 1)
   await server.run('SCRIPT', 'FLUSH')
-  assert.equal(await passed(limit, 5), 2)
-  assert.equal(await passed(await nodes.openNode(), 5), 0)
+  assert.equal(await countPassed(limit, 5), 2)
+  assert.equal(await countPassed(await nodes.openNode(), 5), 0)
 })
 
 describe('while Redis is away', () => {
@@ -49,10 +49,10 @@ describe('while Redis is away', () => {
     const [here, there] = await nodes.pair()
     await untilShared(here, there)
     await server.stop()
-    assert.equal(await passed(here, 10), 3)
-    assert.equal(await passed(there, 10), 3)
-    assert.ok((await here.look('ann', SLOWEST, NOW)) > 0)
-    assert.equal(await here.look('bob', SLOWEST, NOW), 0)
+    assert.equal(await countPassed(here, 10), 3)
+    assert.equal(await countPassed(there, 10), 3)
+    assert.ok((await here.look('ann', SLOW_RATE, NOW)) > 0)
+    assert.equal(await here.look('bob', SLOW_RATE, NOW), 0)
     await server.start()
     await untilShared(here, there)
   })
@@ -60,7 +60,7 @@ describe('while Redis is away', () => {
   test('nodes start without it, and find it when it comes', async () => {
     await server.stop()
     const [here, there] = await nodes.pair()
-    assert.equal(await passed(here, 10), 3)
+    assert.equal(await countPassed(here, 10), 3)
     await server.start()
     await untilShared(here, there)
   })
@@ -68,19 +68,19 @@ describe('while Redis is away', () => {
 
 test('who was refused passes again after a flush, and nobody is locked out', async () => {
   const [here, there] = await nodes.pair()
-  assert.equal(await passed(here, 10), 3)
-  assert.equal(await passed(there, 10), 0)
+  assert.equal(await countPassed(here, 10), 3)
+  assert.equal(await countPassed(there, 10), 0)
   await server.run('FLUSHALL')
-  assert.equal(await passed(there, 10), 3)
-  assert.equal(await passed(here, 10), 0)
+  assert.equal(await countPassed(there, 10), 3)
+  assert.equal(await countPassed(here, 10), 0)
 })
 
 test('while Redis sleeps the node decides', async () => {
   const [here, there] = [await nodes.openNode(100), await nodes.openNode()]
-  await passed(there, 10)
+  await countPassed(there, 10)
   const sleeping = server.run('DEBUG', 'SLEEP', '1')
   // She has used up what Redis gives; here she has not.
-  while ((await here.take('ann', SLOWEST, NOW)) > 0) await new Promise(setImmediate)
+  while ((await here.take('ann', SLOW_RATE, NOW)) > 0) await new Promise(setImmediate)
   await sleeping
   await untilShared(here, there)
 })
@@ -90,8 +90,8 @@ test('a Redis that does not answer is asked seldom, not by everybody', async () 
   await untilShared(here, there)
   await server.run('CONFIG', 'RESETSTAT')
   server.freeze()
-  assert.equal(await passed(here, 200), 3)
-  server.thaw()
+  assert.equal(await countPassed(here, 200), 3)
+  server.unfreeze()
   let asked: string | undefined
   while (asked === undefined) {
     const stats = String(await server.run('INFO', 'commandstats'))

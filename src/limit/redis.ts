@@ -1,51 +1,51 @@
 import { hash } from 'node:crypto'
 import type { Redis } from '../redis/connect.ts'
 import type { Limit, Rate } from './limit.ts'
-import { GRAIN_MS, reckon } from './memory.ts'
+import { evaluateRate, ROUNDING_MS } from './memory.ts'
 
 interface RedisLimitOptions {
   redis: Redis
   /** Decides while Redis is away or slow. */
-  near: Limit
+  local: Limit
   /** How long an answer may take. */
-  slowMs?: number
+  timeoutMs?: number
 }
 
-const REST_MS = 1_000
+const FALLBACK_MS = 1_000
 // Past the time at which a key could be forgotten: for nodes whose clocks differ, and a test that takes its time.
-const KEPT_MS = 10_000
+const EXPIRY_SLACK_MS = 10_000
 
 /**
  * Rates of many nodes, counted in Redis as `memory.ts` counts them. No request waits long for it: while it is away, and
  * for a second after it was slow, the node counts by itself. Losing Redis gives bursts back and locks nobody out.
  */
-export function openRedisLimit({ redis, near, slowMs = 100 }: RedisLimitOptions): Limit {
-  let restUntil = 0
+export function openRedisLimit({ redis, local, timeoutMs = 100 }: RedisLimitOptions): Limit {
+  let localUntil = 0
 
   /** Undefined when Redis did not answer, or not in time. */
-  async function ask(question: () => Promise<unknown>): Promise<unknown> {
-    if (performance.now() < restUntil) return undefined
-    const answer = await inTime(question(), slowMs)
-    if (answer === SLOW) restUntil = performance.now() + REST_MS
-    return answer === SLOW || answer === AWAY ? undefined : answer
+  async function query(question: () => Promise<unknown>): Promise<unknown> {
+    if (performance.now() < localUntil) return undefined
+    const answer = await withinTimeout(question(), timeoutMs)
+    if (answer === TIMED_OUT) localUntil = performance.now() + FALLBACK_MS
+    return answer === TIMED_OUT || answer === UNAVAILABLE ? undefined : answer
   }
 
   return {
     async take(key, rate, now) {
-      const wait = await ask(() => take(redis, nameOf(key), rate, now))
-      return wait === undefined ? near.take(key, rate, now) : Number(wait)
+      const wait = await query(() => take(redis, nameOf(key), rate, now))
+      return wait === undefined ? local.take(key, rate, now) : Number(wait)
     },
     async spend(key, amount, rate, now) {
-      const done = await ask(() => spend(redis, nameOf(key), { amount, rate, now }))
-      if (done === undefined) await near.spend(key, amount, rate, now)
+      const done = await query(() => spend(redis, nameOf(key), { amount, rate, now }))
+      if (done === undefined) await local.spend(key, amount, rate, now)
     },
     async look(key, rate, now) {
       const name = nameOf(key)
-      const wholeAt = await ask(() => redis.send(name, ['GET', name]))
-      if (wholeAt === undefined) return near.look(key, rate, now)
-      return wholeAt === null ? 0 : reckon(Number(wholeAt), rate, now).waitMs
+      const wholeAt = await query(() => redis.send(name, ['GET', name]))
+      if (wholeAt === undefined) return local.look(key, rate, now)
+      return wholeAt === null ? 0 : evaluateRate(Number(wholeAt), rate, now).waitMs
     },
-    close: () => near.close(),
+    close: () => local.close(),
   }
 }
 
@@ -55,10 +55,10 @@ const TAKE = script(`
   local span = step * burst
   local before = tonumber(redis.call('GET', KEYS[1]) or now)
   local from = math.max(now, math.min(before, now + span))
-  local wait = math.max(0, math.ceil(from + step - span - now - ${GRAIN_MS}))
+  local wait = math.max(0, math.ceil(from + step - span - now - ${ROUNDING_MS}))
   local after = wait > 0 and from or from + step
   if after ~= before then
-    redis.call('SET', KEYS[1], after, 'PX', math.ceil(after - now) + ${KEPT_MS})
+    redis.call('SET', KEYS[1], after, 'PX', math.ceil(after - now) + ${EXPIRY_SLACK_MS})
   end
   return wait`)
 
@@ -68,7 +68,7 @@ const SPEND = script(`
   local before = tonumber(redis.call('GET', KEYS[1]) or now)
   local from = math.max(now, math.min(before, now + span))
   local after = math.min(from + cost, now + span)
-  redis.call('SET', KEYS[1], after, 'PX', math.ceil(after - now) + ${KEPT_MS})
+  redis.call('SET', KEYS[1], after, 'PX', math.ceil(after - now) + ${EXPIRY_SLACK_MS})
   return 0`)
 
 interface Script {
@@ -118,18 +118,18 @@ function nameOf(key: string): string {
   return `mayfly:rate:${hash('sha256', key, 'base64url').slice(0, 22)}`
 }
 
-const SLOW = Symbol('slow')
-const AWAY = Symbol('away')
+const TIMED_OUT = Symbol('slow')
+const UNAVAILABLE = Symbol('away')
 
-function inTime(answer: Promise<unknown>, slowMs: number): Promise<unknown> {
+function withinTimeout(answer: Promise<unknown>, slowMs: number): Promise<unknown> {
   return new Promise((resolve) => {
     // After a long turn of our own the answer may be there already, and is read first.
-    const timer = setTimeout(() => setImmediate(resolve, SLOW), slowMs)
+    const timer = setTimeout(() => setImmediate(resolve, TIMED_OUT), slowMs)
     const end = (value: unknown) => {
       clearTimeout(timer)
       resolve(value)
     }
-    answer.then(end, () => end(AWAY))
+    answer.then(end, () => end(UNAVAILABLE))
   })
 }
 

@@ -1,13 +1,13 @@
-import { cleanLine } from '../core/clean-text.ts'
-import type { Correspondent } from '../core/message.ts'
-import { decodeWords } from './words.ts'
+import type { NamedAddress } from '../core/message.ts'
+import { cleanLine } from '../core/text.ts'
+import { decodeEncodedWords } from './header-values.ts'
 
 /** A piece of an address header. `glued`: nothing stands between it and the piece before. */
 interface Token {
   kind: 'atom' | 'word' | 'quoted' | 'comment' | 'angle' | 'comma' | 'colon'
   /** As it came, delimiters included. */
   source: string
-  glued: boolean
+  adjacent: boolean
 }
 
 /** Cuts an address header into pieces, each character looked at a fixed number of times whatever the sender wrote. */
@@ -19,19 +19,19 @@ function* addressTokens(line: string): Generator<Token> {
       at += 1
       continue
     }
-    const piece = pieceAt(line, at, unclosed)
+    const piece = tokenAt(line, at, unclosed)
     if (piece.end < 0) {
       unclosed.add(line[at] ?? '')
       continue
     }
-    yield { kind: piece.kind, source: line.slice(at, piece.end), glued: at > 0 && at === last }
+    yield { kind: piece.kind, source: line.slice(at, piece.end), adjacent: at > 0 && at === last }
     last = piece.end
     at = piece.end
   }
 }
 
 /** `end` is -1 where something opens here that is never closed. */
-function pieceAt(line: string, at: number, unclosed: Set<string>) {
+function tokenAt(line: string, at: number, unclosed: Set<string>) {
   const char = line[at] ?? ''
   const special = unclosed.has(char) ? undefined : SPECIAL[char]
   if (special) return { kind: special.kind, end: special.end(line, at) }
@@ -105,7 +105,7 @@ function atomEnd(line: string, at: number, unclosed: Set<string>): number {
     const char = line[i] ?? ''
     if (line[i - 1] === '\\') continue
     if (char === '[' && line[i - 1] === '@') {
-      const close = line.slice(i, i + MAX_LITERAL).indexOf(']')
+      const close = line.slice(i, i + MAX_ADDRESS_LITERAL).indexOf(']')
       if (close > 0) i += close
     } else if (isBlank(char) || (SPECIAL[char] && !unclosed.has(char))) return i
   }
@@ -113,7 +113,7 @@ function atomEnd(line: string, at: number, unclosed: Set<string>): number {
 }
 
 // `[IPv6:…]` holds colons that begin no group.
-const MAX_LITERAL = 64
+const MAX_ADDRESS_LITERAL = 64
 
 const MAX_NAME = 256
 const MAX_ADDRESS = 320
@@ -124,7 +124,7 @@ const MAX_TOKENS = 200
  * The mailboxes of an address header in order, groups opened; the address is '' where none can be read. An address is
  * only ever taken from what the sender wrote plainly: never from an encoded word, a comment or a quoted name.
  */
-export function* readMailboxes(line: string): Generator<Correspondent> {
+export function* readMailboxes(line: string): Generator<NamedAddress> {
   let entry: Token[] = []
   for (const token of addressTokens(line)) {
     if (token.kind === 'comma' || token.kind === 'colon') {
@@ -152,7 +152,7 @@ const PLAIN = /^[\w.!#$%&'*+/=?^`{|}~-]+@[\w.-]+$/
 const ADDRESS =
   /^(?:"(?:[^"\\\p{C}]|\\[ -~])*"|[^\s"(),:;<>@[\\\]\p{C}\p{Z}]+)@(?:[\p{L}\p{N}\p{M}._-]+|\[[\w.:-]+\])$/u
 
-function* readEntry(tokens: Token[]): Generator<Correspondent> {
+function* readEntry(tokens: Token[]): Generator<NamedAddress> {
   if (tokens.length === 0) return
   const comments = tokens.filter((token) => token.kind === 'comment')
   const rest = tokens.filter((token) => token.kind !== 'comment')
@@ -162,7 +162,7 @@ function* readEntry(tokens: Token[]): Generator<Correspondent> {
   const phrase = rest.filter(
     (token) => token.kind !== 'angle' && !bare?.tokens.includes(token) && token.source !== '>',
   )
-  const name = nameOf(phrase) || nameOf(comments)
+  const name = displayName(phrase) || displayName(comments)
   if (name || address) yield { name, address }
 }
 
@@ -177,7 +177,7 @@ function bareAddress(tokens: Token[]): { address: string; tokens: Token[] } | un
   for (const token of tokens) {
     const run = runs.at(-1)
     const before = run?.at(-1)
-    const joined = token.glued || token.source.startsWith('@') || before?.source.endsWith('@')
+    const joined = token.adjacent || token.source.startsWith('@') || before?.source.endsWith('@')
     if (run && joined) run.push(token)
     else runs.push([token])
   }
@@ -189,20 +189,20 @@ function bareAddress(tokens: Token[]): { address: string; tokens: Token[] } | un
   return undefined
 }
 
-function nameOf(tokens: Token[]): string {
-  const text = tokens.map((token) => (token.glued ? '' : ' ') + textOf(token)).join('')
-  return cleanLine(decodeWords(text.trim()), MAX_NAME)
+function displayName(tokens: Token[]): string {
+  const text = tokens.map((token) => (token.adjacent ? '' : ' ') + textOf(token)).join('')
+  return cleanLine(decodeEncodedWords(text.trim()), MAX_NAME)
 }
 
 function textOf(token: Token): string {
   if (token.kind !== 'quoted' && token.kind !== 'comment') return token.source
-  return inner(token).replace(/\\(.)/g, '$1')
+  return withoutDelimiters(token).replace(/\\(.)/g, '$1')
 }
 
 function hasAddress({ kind, source }: Token): boolean {
   return (kind === 'angle' || kind === 'atom') && source.includes('@')
 }
 
-function inner(token: Token): string {
+function withoutDelimiters(token: Token): string {
   return token.source.slice(1, -1)
 }

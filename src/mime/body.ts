@@ -11,12 +11,12 @@ export interface Body {
 export function chooseBody(root: Part): Body {
   const body: Body = { texts: [], htmls: [], attachments: [] }
   sortPart(body, root, { parent: 'mixed', first: true, text: true, html: true, alternative: false })
-  if (body.texts.length === 0 && body.htmls.length === 0) promote(body)
+  if (body.texts.length === 0 && body.htmls.length === 0) showFirstText(body)
   return body
 }
 
 /** Nothing would be shown: any text will do that was not meant as a file. */
-function promote({ texts, htmls, attachments }: Body): void {
+function showFirstText({ texts, htmls, attachments }: Body): void {
   const at = attachments.findIndex(
     ({ part }) =>
       part.type.startsWith('text/') && part.disposition !== 'attachment' && part.filename === '',
@@ -27,7 +27,7 @@ function promote({ texts, htmls, attachments }: Body): void {
   }
 }
 
-interface Place {
+interface PartContext {
   /** Subtype of the multipart around it. */
   parent: string
   first: boolean
@@ -38,42 +38,42 @@ interface Place {
   alternative: boolean
 }
 
-function sortPart(body: Body, part: Part, place: Place): void {
-  if (part.children.length > 0) sortMultipart(body, part, place)
-  else if (!isShown(part, place)) {
-    body.attachments.push({ part, related: place.parent === 'related' })
+function sortPart(body: Body, part: Part, context: PartContext): void {
+  if (part.children.length > 0) sortMultipart(body, part, context)
+  else if (!isBodyPart(part, context)) {
+    body.attachments.push({ part, related: context.parent === 'related' })
   } else {
     const isHtml = part.type === 'text/html'
-    const direct = place.parent === 'alternative'
-    if (place.text && !(direct && isHtml)) body.texts.push(part)
-    if (place.html && !(direct && !isHtml)) body.htmls.push(part)
+    const direct = context.parent === 'alternative'
+    if (context.text && !(direct && isHtml)) body.texts.push(part)
+    if (context.html && !(direct && !isHtml)) body.htmls.push(part)
   }
 }
 
-function sortMultipart(body: Body, part: Part, place: Place): void {
+function sortMultipart(body: Body, part: Part, place: PartContext): void {
   const parent = part.type.slice('multipart/'.length)
   const alternative = place.alternative || parent === 'alternative'
   const before = { texts: body.texts.length, htmls: body.htmls.length }
   let { text, html } = place
   for (const [index, child] of part.children.entries()) {
     const here = { parent, first: index === 0, text, html, alternative }
-    if (alternative && parent !== 'alternative' && isShown(child, here)) {
+    if (alternative && parent !== 'alternative' && isBodyPart(child, here)) {
       // A multipart inside an alternative is of the form of the text in it.
       if (child.type === 'text/html') text = false
       else html = false
     }
     sortPart(body, child, { ...here, text, html })
   }
-  if (parent === 'alternative' && place.text && place.html) fillForms(body, before)
+  if (parent === 'alternative' && place.text && place.html) fillMissingForm(body, before)
 }
 
 /** Where only one form was offered, it serves for both. */
-function fillForms({ texts, htmls }: Body, before: { texts: number; htmls: number }): void {
+function fillMissingForm({ texts, htmls }: Body, before: { texts: number; htmls: number }): void {
   if (texts.length === before.texts) texts.push(...htmls.slice(before.htmls))
   else if (htmls.length === before.htmls) htmls.push(...texts.slice(before.texts))
 }
 
-function isShown(part: Part, { parent, first }: Place): boolean {
+function isBodyPart(part: Part, { parent, first }: PartContext): boolean {
   if (part.disposition === 'attachment' || part.children.length > 0) return false
   // A multipart without a single part in it is shown as it stands: better than nothing.
   const isText = part.type === 'text/plain' || part.type === 'text/html'
@@ -82,7 +82,7 @@ function isShown(part: Part, { parent, first }: Place): boolean {
 }
 
 /** RFC 3676: joins the lines that the sender's program broke, and takes out the blanks it put in. */
-export function unflow(text: string, deleteSpace: boolean): string {
+export function unwrapFlowed(text: string, deleteSpace: boolean): string {
   const lines: string[] = []
   let open: { depth: number; pieces: string[] } | undefined
   for (const line of text.split('\n')) {

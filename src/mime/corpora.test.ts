@@ -1,9 +1,9 @@
 import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { corpus } from '../../test/corpora.ts'
-import { readHead } from './header.ts'
+import { corpus } from '../../test/support/corpora.ts'
+import { readHead } from './headers.ts'
 import { parseMail } from './parse.ts'
-import { EXPLAINED } from './testing/explained.ts'
+import { KNOWN_DIFFERENCES } from './testing/known-differences.ts'
 import { type Expectation, readExpectation } from './testing/stalwart.ts'
 
 const CASES = { stalwart: 107, 'postal-mime': 5 }
@@ -36,7 +36,7 @@ describe('of the mails of others', () => {
         if (!agrees) differing.add(`${mail} ${field}`)
       }
     }
-    const explained = EXPLAINED.flatMap(({ mails, fields }) =>
+    const explained = KNOWN_DIFFERENCES.flatMap(({ mails, fields }) =>
       mails.flatMap((mail) => fields.map((field) => `${mail} ${field}`)),
     )
     const figures = [...counted].map(([field, count]) => `${field} ${count}`).join(', ')

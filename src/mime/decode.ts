@@ -9,24 +9,24 @@ export function decodeBytes(bytes: Uint8Array, charset: string): string {
   const bigEndian = label === 'utf-16' && bytes[0] === 0xfe && bytes[1] === 0xff
   const decoder = findDecoder(bigEndian ? 'utf-16be' : label)
   if (decoder) return decoder.decode(bytes)
-  return isUtf8(bytes) ? UTF8.decode(bytes) : WESTERN.decode(bytes)
+  return isUtf8(bytes) ? UTF8.decode(bytes) : WINDOWS_1252.decode(bytes)
 }
 
 const UTF7 = /^(?:x-)?(?:unicode-1-1-|unicode-2-0-|cs)?utf-?7$/
 const UTF8 = new TextDecoder('utf-8')
-const WESTERN = new TextDecoder('windows-1252')
+const WINDOWS_1252 = new TextDecoder('windows-1252')
 // A mail can make up labels without end, and a refused one is slow to refuse: only these are tried, and remembered.
 // ASCII is not among them, because many who say so send something else; the fallback reads ASCII just as well.
-const PLAUSIBLE =
+const KNOWN_CHARSETS =
   /^(?:utf-?8|utf-?16(?:le|be)?|ucs-?2|unicode|iso[-_]?8859-?\d{1,2}(?:-[ei])?|latin[1-6]|l[1-6]|windows-?\d{3,4}|cp-?\d{3,5}|ms-?\d{3}|ibm-?\d{3,4}|koi8?(?:-[ru]{1,2})?|gb[-_]?2312|gbk|gb18030|big5(?:-hkscs)?|cn-big5|euc[-_]?(?:jp|kr|cn|tw)|s(?:hift)?[-_]?jis|ms_kanji|iso-?2022-?(?:jp|kr|cn)(?:-[123])?|ks_c_5601-19\d\d|ksc5601|korean|chinese|uhc|tis-?620|mac(?:intosh)?|mac-(?:roman|cyrillic|ukrainian)|user-defined)$/
-const known = new Map<string, TextDecoder | undefined>()
+const decoders = new Map<string, TextDecoder | undefined>()
 
 function findDecoder(charset: string): TextDecoder | undefined {
   const label = charset.replace(/^x-|^cs/, '')
-  if (!PLAUSIBLE.test(label)) return undefined
-  if (known.has(label)) return known.get(label)
+  if (!KNOWN_CHARSETS.test(label)) return undefined
+  if (decoders.has(label)) return decoders.get(label)
   const decoder = makeDecoder(label) ?? makeDecoder(`x-${label}`)
-  known.set(label, decoder)
+  decoders.set(label, decoder)
   return decoder
 }
 
@@ -58,10 +58,10 @@ const ALIASES: Partial<Record<string, string>> = Object.assign(Object.create(nul
 export function decodeUtf7(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
     .toString('latin1')
-    .replace(SHIFTED, (_whole, encoded: string) => (encoded ? fromUtf16(encoded) : '+'))
+    .replace(UTF7_SHIFT, (_whole, encoded: string) => (encoded ? fromUtf16(encoded) : '+'))
 }
 
-const SHIFTED = /\+([A-Za-z0-9+/]*)-?/g
+const UTF7_SHIFT = /\+([A-Za-z0-9+/]*)-?/g
 
 function fromUtf16(encoded: string): string {
   const bytes = Buffer.from(encoded, 'base64')

@@ -1,4 +1,4 @@
-import { cleanLine } from '../core/clean-text.ts'
+import { cleanLine } from '../core/text.ts'
 
 /** A name fit for a download, whatever the sender wrote: never a path, never empty, nothing hidden or reserved. */
 export function safeFilename(name: string, index: number, contentType: string): string {

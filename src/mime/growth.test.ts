@@ -1,21 +1,18 @@
 import { describe, expect, test } from 'vitest'
-import { grows } from '../../test/growth.ts'
-import { cleanLine } from '../core/clean-text.ts'
+import { isSuperlinear } from '../../test/support/growth.ts'
+import { cleanLine } from '../core/text.ts'
 import { findCodes } from '../extract/codes.ts'
 import { fold } from '../extract/fold.ts'
-import { linesFromHtml } from '../extract/html-lines.ts'
 import { findLinks } from '../extract/links.ts'
-import { linesFromText } from '../extract/text-lines.ts'
+import { visibleTextOfHtml, visibleTextOfPlain } from '../extract/visible-text.ts'
 import { readAddress, readMailboxes } from './addresses.ts'
-import { unflow } from './body.ts'
-import { readDate } from './date.ts'
+import { unwrapFlowed } from './body.ts'
 import { decodeTransfer, decodeUtf7 } from './decode.ts'
 import { safeFilename } from './filename.ts'
-import { readHead } from './header.ts'
+import { decodeEncodedWords, parseParameterized, readDate } from './header-values.ts'
+import { readHead } from './headers.ts'
 import { htmlConverter } from './html-text.ts'
-import { readStructured } from './parameters.ts'
 import { parseMail } from './parse.ts'
-import { decodeWords } from './words.ts'
 
 // Whatever a sender repeats, the time to read it grows with its length and no faster.
 const LONGEST = 65_536
@@ -47,12 +44,12 @@ const READERS: [string, (text: string) => unknown, longest?: number][] = [
   ['an address', readAddress, 600],
   ['an address in brackets', (text) => [...readMailboxes(`<${text}>`)], 600],
   ['a short date', (text) => readDate(`1 Jan 2026 ${text}`), 90],
-  ['encoded words', decodeWords],
-  ['parameters', (text) => readStructured(`a/b; ${text}`)],
+  ['encoded words', decodeEncodedWords],
+  ['parameters', (text) => parseParameterized(`a/b; ${text}`)],
   ['a date', readDate],
   ['a file name', (text) => safeFilename(text, 0, '')],
   ['a line', (text) => cleanLine(text, 998)],
-  ['flowed text', (text) => unflow(text, true)],
+  ['flowed text', (text) => unwrapFlowed(text, true)],
   ['UTF-7', (text) => decodeUtf7(Buffer.from(text))],
   ['quoted-printable', (text) => decodeTransfer(Buffer.from(text), 'quoted-printable')],
   ['base64', (text) => decodeTransfer(Buffer.from(text), 'base64')],
@@ -62,24 +59,24 @@ const READERS: [string, (text: string) => unknown, longest?: number][] = [
 
 const NOBODY = { senderName: '', senderHost: '', otpToken: '' }
 const FINDERS: [string, (text: string) => unknown][] = [
-  ['lines of HTML', linesFromHtml],
-  ['lines of text', linesFromText],
+  ['lines of HTML', visibleTextOfHtml],
+  ['lines of text', visibleTextOfPlain],
   ['folded text', fold],
   ['codes', (text) => findCodes({ ...NOBODY, subject: text, texts: [text] })],
-  ['links', (text) => findLinks([linesFromHtml(text), linesFromText(text)], text)],
+  ['links', (text) => findLinks([visibleTextOfHtml(text), visibleTextOfPlain(text)], text)],
 ]
 
 describe('the time to read', { timeout: PATIENCE_MS }, () => {
   for (const [name, read, longest = LONGEST] of READERS) {
     test(`${name} grows no faster than the text`, () => {
-      expect(REPEATED.filter((piece) => grows(read, piece, longest))).toEqual([])
+      expect(REPEATED.filter((piece) => isSuperlinear(read, piece, longest))).toEqual([])
     })
   }
 
   for (const [name, read] of FINDERS) {
     test(`${name} grows no faster than the text`, () => {
       const pieces = [...REPEATED, ...FOUND_BY]
-      expect(pieces.filter((piece) => grows(read, piece, LONGEST))).toEqual([])
+      expect(pieces.filter((piece) => isSuperlinear(read, piece, LONGEST))).toEqual([])
     })
   }
 })

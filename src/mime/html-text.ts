@@ -48,14 +48,14 @@ export function htmlConverter(): HtmlConverter {
   let isTruncated = false
   return {
     convert(html) {
-      const within = html.slice(0, Math.max(0, budget.length))
-      budget.length -= within.length
-      const outline = outlineOf(within, budget)
+      const allowed = html.slice(0, Math.max(0, budget.length))
+      budget.length -= allowed.length
+      const outline = outlineOf(allowed, budget)
       const text = convert(outline.html)
       const maxOutput = MAX_GROWTH * (MAX_LENGTH - budget.length) + FREE_OUTPUT
       const shown = cutAt(text, Math.min(MAX_OUTPUT, maxOutput) - outputLength)
       outputLength += shown.length
-      const isWhole = within.length === html.length && shown.length === text.length
+      const isWhole = allowed.length === html.length && shown.length === text.length
       if (!outline.isWhole || !isWhole) isTruncated = true
       return shown
     },
@@ -69,15 +69,17 @@ interface Budget {
   layout: number
 }
 
-const VOID = new Set('area base br col embed hr img input link meta param source wbr'.split(' '))
+const VOID_ELEMENTS = new Set(
+  'area base br col embed hr img input link meta param source wbr'.split(' '),
+)
 /** Without them the library takes all for the body; of several bodies it would leave some out. */
-const OUTER = new Set(['html', '/html', 'head', '/head', 'body', '/body'])
+const DOCUMENT_TAGS = new Set(['html', '/html', 'head', '/head', 'body', '/body'])
 /** Laid out level by level. */
-const NESTED = new Set(['blockquote', 'ol', 'ul'])
+const INDENTED_ELEMENTS = new Set(['blockquote', 'ol', 'ul'])
 /** A list with numbers of its own, such as Roman ones, indents its lines by as much as so many others. */
 const NUMBERED_LEVELS = 4
 /** A longer number is the width of each line, and of Roman numbers the library knows those below 4,000. */
-const START = /^[0-9]{1,3}$/
+const LIST_START = /^[0-9]{1,3}$/
 /** Elements that end where one of these begins, if nothing else is open in them. */
 const ENDED_BY: Record<string, ReadonlySet<string>> = Object.fromEntries(
   Object.entries({
@@ -92,7 +94,7 @@ const ENDED_BY: Record<string, ReadonlySet<string>> = Object.fromEntries(
   }).map(([name, others]) => [name, new Set(others.split(' '))]),
 )
 /** Attributes that change the text. */
-const KEPT = ['href', 'start', 'type'] as const
+const KEPT_ATTRIBUTES = ['href', 'start', 'type'] as const
 
 /**
  * The same HTML with every element closed and nothing in it that changes no text. Limits on it hold whatever the library makes of
@@ -131,7 +133,7 @@ function addText(outline: Outline, text: string): boolean {
 /** The same. */
 function addTag(outline: Outline, { name, attributes }: Extract<HtmlToken, { kind: 'tag' }>) {
   const { open, budget } = outline
-  if (OUTER.has(name)) return true
+  if (DOCUMENT_TAGS.has(name)) return true
   budget.tags -= 1
   budget.layout -= outline.nested * TAG_LAYOUT
   if (budget.tags < 0 || budget.layout < 0) return false
@@ -145,12 +147,12 @@ function addTag(outline: Outline, { name, attributes }: Extract<HtmlToken, { kin
   const link = name === 'a' ? open.lastIndexOf('a') : -1
   if (link >= 0) closeTo(outline, link)
   if (open.length >= MAX_DEPTH) return false
-  const { start = '', ...kept } = attributes(KEPT)
-  const given = START.test(start) ? { ...kept, start } : kept
+  const { start = '', ...kept } = attributes(KEPT_ATTRIBUTES)
+  const given = LIST_START.test(start) ? { ...kept, start } : kept
   outline.html += `<${name}${attributesText(given)}>`
-  if (VOID.has(name)) return true
+  if (VOID_ELEMENTS.has(name)) return true
   const isNumbered = name === 'ol' && Object.keys(given).length > 0
-  const levels = isNumbered ? NUMBERED_LEVELS : Number(NESTED.has(name))
+  const levels = isNumbered ? NUMBERED_LEVELS : Number(INDENTED_ELEMENTS.has(name))
   open.push(name)
   outline.levels.push(levels)
   outline.nested += levels

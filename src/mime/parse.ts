@@ -1,15 +1,14 @@
-import { cleanLine, cleanText } from '../core/clean-text.ts'
-import type { AttachmentNote, Correspondent, Mail } from '../core/message.ts'
-import { findings } from '../extract/findings.ts'
+import type { AttachmentInfo, Mail, NamedAddress } from '../core/message.ts'
+import { cleanLine, cleanText } from '../core/text.ts'
+import { findCodesAndLinks } from '../extract/extract.ts'
 import { readMailboxes } from './addresses.ts'
-import { type Body, chooseBody, unflow } from './body.ts'
-import { readDate } from './date.ts'
+import { type Body, chooseBody, unwrapFlowed } from './body.ts'
 import { decodeBytes, decodeTransfer } from './decode.ts'
 import { safeFilename } from './filename.ts'
-import { type Field, unfold } from './header.ts'
+import { decodeEncodedWords, readDate } from './header-values.ts'
+import { type Field, unfold } from './headers.ts'
 import { htmlConverter } from './html-text.ts'
 import { type Part, readParts } from './parts.ts'
-import { decodeWords } from './words.ts'
 
 const MAX_CORRESPONDENTS = 1_000
 const MAX_HEADER_VALUE = 10_000
@@ -38,14 +37,14 @@ export function parseMail(raw: Uint8Array): Mail {
     html,
     headers: fields.map(({ name, value }) => ({
       name: cleanLine(name, MAX_HEADER_NAME),
-      value: cleanLine(decodeWords(unfold(value)), MAX_HEADER_VALUE),
+      value: cleanLine(decodeEncodedWords(unfold(value)), MAX_HEADER_VALUE),
     })),
     attachments: body.attachments.map(({ part, related }, index) =>
-      describe(part, { index, related, raw }),
+      describeAttachment(part, { index, related, raw }),
     ),
-    ...findings({
+    ...findCodesAndLinks({
       sender: from[0],
-      subject: cleanLine(decodeWords(fieldLine(fields, 'subject')), MAX_HEADER_VALUE),
+      subject: cleanLine(decodeEncodedWords(fieldLine(fields, 'subject')), MAX_HEADER_VALUE),
       otpToken: fieldLine(fields, 'otp-token'),
       listUnsubscribe: fieldLine(fields, 'list-unsubscribe'),
       plain,
@@ -55,13 +54,16 @@ export function parseMail(raw: Uint8Array): Mail {
   }
 }
 
-interface AttachmentPlace {
+interface AttachmentContext {
   index: number
   related: boolean
   raw: Uint8Array
 }
 
-function describe(part: Part, { index, related, raw }: AttachmentPlace): AttachmentNote {
+function describeAttachment(
+  part: Part,
+  { index, related, raw }: AttachmentContext,
+): AttachmentInfo {
   const contentId = cleanLine(part.contentId.replace(/^<|>$/g, ''), MAX_CONTENT_ID)
   const { body, encoding } = part
   const start = body.length === 0 ? 0 : body.byteOffset - raw.byteOffset
@@ -76,7 +78,7 @@ function describe(part: Part, { index, related, raw }: AttachmentPlace): Attachm
   }
 }
 
-interface ReadBody {
+interface BodyText {
   text: string
   html: string | null
   /** What came as text. */
@@ -85,15 +87,15 @@ interface ReadBody {
 }
 
 /** The text and the HTML to show. */
-function readBody({ texts, htmls }: Body): ReadBody {
+function readBody({ texts, htmls }: Body): BodyText {
   const { convert, isTruncated } = htmlConverter()
   const isHtml = (part: Part) => part.type === 'text/html'
   const html = htmls.some(isHtml)
-    ? htmls.map((part) => (isHtml(part) ? read(part) : htmlFromText(read(part)))).join('\n')
+    ? htmls.map((part) => (isHtml(part) ? readText(part) : htmlFromText(readText(part)))).join('\n')
     : null
   const pieces = texts.map((part) => ({
     made: isHtml(part),
-    text: isHtml(part) ? convert(read(part)) : read(part),
+    text: isHtml(part) ? convert(readText(part)) : readText(part),
   }))
   const join = (some: typeof pieces) => some.map((piece) => piece.text).join('\n')
   const text = join(pieces)
@@ -102,11 +104,11 @@ function readBody({ texts, htmls }: Body): ReadBody {
   const hasOther = htmls.some((part) => isHtml(part) && !converted.has(part))
   const shown = html !== null && hasOther && text.trim() === '' ? convert(html) : text
   const plain = join(pieces.filter(({ made }) => !made))
-  return { text: shown, html, plain, isTruncated: isTruncated() }
+  return { text: shown, html, plain: plain, isTruncated: isTruncated() }
 }
 
 /** The text of a part, its lines ended by LF. */
-function read(part: Part): string {
+function readText(part: Part): string {
   const charset = part.parameters.get('charset') ?? ''
   const bytes = decodeTransfer(part.body, part.encoding)
   // In bytes, because a mail may have millions of lines; where CR is not one byte, after a detour.
@@ -114,7 +116,9 @@ function read(part: Part): string {
   const text = wide
     ? withoutCr(Buffer.from(decodeBytes(bytes, charset))).toString()
     : decodeBytes(withoutCr(bytes), charset)
-  return cleanText(isFlowed(part, text) ? unflow(text, isYes(part.parameters.get('delsp'))) : text)
+  return cleanText(
+    isFlowed(part, text) ? unwrapFlowed(text, isYes(part.parameters.get('delsp'))) : text,
+  )
 }
 
 /** Takes the CR out of each CRLF. */
@@ -144,8 +148,8 @@ function htmlFromText(text: string): string {
 }
 
 /** Those with an address; where nobody has one, the names. */
-function correspondents(fields: Field[]): Correspondent[] {
-  const all: Correspondent[] = []
+function correspondents(fields: Field[]): NamedAddress[] {
+  const all: NamedAddress[] = []
   for (const field of fields) {
     for (const one of readMailboxes(unfold(field.value))) {
       if (all.length >= MAX_CORRESPONDENTS) break

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, test } from 'vitest'
 import { childIsolation } from '../sandbox/isolation.ts'
 import { openParser, type Parser, type ParserOptions } from './parser.ts'
-import { listener } from './testing/listener.ts'
+import { recordingLog } from './testing/recording-log.ts'
 
 const MOODY = new URL('./testing/misbehaving-child.ts', import.meta.url)
 const letter = Buffer.from('From: ann@a.test\r\nSubject: s\r\n\r\nstill here\r\n')
@@ -15,7 +15,7 @@ const letter = Buffer.from('From: ann@a.test\r\nSubject: s\r\n\r\nstill here\r\n
 const SIGNALLED = { user: 'EPERM', 'pid namespace': 'ESRCH', none: 'reached' }
 const opened: Parser[] = []
 
-const { log, lines } = listener()
+const { log, lines } = recordingLog()
 
 function open(options: Partial<ParserOptions> = {}): Parser {
   const parser = openParser({ log, ...options })
@@ -139,7 +139,7 @@ describe('the pool', () => {
   })
 
   test('does not wait for ever for a child to be ready', async () => {
-    const script = new URL('./testing/mute-child.ts', import.meta.url)
+    const script = new URL('./testing/silent-child.ts', import.meta.url)
     const parser = open({ script, children: 1, limits: { startMs: 100 } })
     const both = [parser.parse(letter), parser.parse(letter)]
     for (const parse of both) await expect(parse).rejects.toThrow('did not start (not within')

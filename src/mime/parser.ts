@@ -1,9 +1,8 @@
 import type { JobRequest } from '../core/fair-scheduler.ts'
 import type { Log } from '../core/log.ts'
-import type { Mail } from '../core/message.ts'
+import { EMPTY_MAIL, type Mail } from '../core/message.ts'
 import { openProcessPool, type RunJob } from '../sandbox/pool.ts'
-import type { JobLimits, Lost } from '../sandbox/process.ts'
-import { type Answer, type Job, unreadable } from './job.ts'
+import type { ChildLost, JobLimits } from '../sandbox/process.ts'
 
 /** Parses mails in child processes: whatever a mail does to its parser, it does not do it to the service. */
 export interface Parser {
@@ -30,7 +29,7 @@ export interface ParserOptions {
   script?: URL
 }
 
-type Outcome = Answer | Lost
+type Outcome = ParserMessage | ChildLost
 
 /** Children are started when there is work for them, at most two, and stay. */
 export function openParser({
@@ -41,7 +40,7 @@ export function openParser({
   maxWaitingPerKey = 100,
   script = new URL('./child.ts', import.meta.url),
 }: ParserOptions): Parser {
-  const pool = openProcessPool<Job, Answer>({
+  const pool = openProcessPool<ParseJob, ParserMessage>({
     name: 'parse',
     script,
     folders: [new URL('./', import.meta.url), new URL('../extract/', import.meta.url)],
@@ -52,16 +51,16 @@ export function openParser({
     refusal: 'Too many mails are waiting to be parsed.',
   })
 
-  async function parse(run: RunJob<Job, Answer>, raw: Uint8Array): Promise<Mail> {
+  async function parse(run: RunJob<ParseJob, ParserMessage>, raw: Uint8Array): Promise<Mail> {
     let outcome = await run({ raw })
-    if (outcome.kind === 'lost' && outcome.why === 'died') {
+    if (outcome.kind === 'lost' && outcome.reason === 'died') {
       // Something else may have ended the child; what we say of a mail is kept.
       log.warn({ bytes: raw.length }, 'a parse child died; its mail is parsed once more')
       outcome = await run({ raw })
     }
     if (outcome.kind === 'mail') return outcome.mail
     logFailure(log, raw, outcome)
-    return unreadable(outcome)
+    return unparsableMail(outcome)
   }
 
   const use: Parser['use'] = (key, request, task) =>
@@ -81,9 +80,36 @@ function logFailure(
 ): void {
   const bytes = raw.length
   const reason = { ready: 'answered with ready', lost: '', failed: 'failed' }[outcome.kind]
-  if (outcome.kind === 'lost') log.warn({ bytes, reason: outcome.why }, UNREAD)
-  else if (outcome.kind === 'failed') log.error({ bytes, reason, place: outcome.place }, UNREAD)
-  else log.error({ bytes, reason }, UNREAD)
+  if (outcome.kind === 'lost') log.warn({ bytes, reason: outcome.reason }, NOT_PARSED)
+  else if (outcome.kind === 'failed') log.error({ bytes, reason, place: outcome.place }, NOT_PARSED)
+  else log.error({ bytes, reason }, NOT_PARSED)
 }
 
-const UNREAD = 'a mail could not be parsed'
+const NOT_PARSED = 'a mail could not be parsed'
+
+/** What the parent asks of a child: to parse a mail. */
+export interface ParseJob {
+  raw: Uint8Array
+}
+
+/** What a child says: once that it is ready, then one answer per job. */
+export type ParserMessage =
+  | { kind: 'ready' }
+  | { kind: 'mail'; mail: Mail }
+  /** By a fault of ours; `place` says which and where. */
+  | { kind: 'failed'; place: string }
+
+/** What a reader gets of a mail that could not be read: a text that says so, and the way to the mail itself. */
+export function unparsableMail(outcome: ParserMessage | ChildLost): Mail {
+  const fault = `This mail could not be parsed: ${reasonOf(outcome)}.`
+  return {
+    ...EMPTY_MAIL,
+    text: `${fault} It is kept exactly as it came, and the raw mail can be downloaded.`,
+  }
+}
+
+function reasonOf(outcome: ParserMessage | ChildLost): string {
+  if (outcome.kind !== 'lost') return 'its structure makes no sense'
+  if (outcome.reason === 'too slow') return 'reading it took too long'
+  return outcome.reason === 'too large' ? 'reading it took too much memory' : 'its reader gave up'
+}

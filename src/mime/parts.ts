@@ -1,5 +1,5 @@
-import { type Field, MAX_HEADER_BYTES, readFields, unfold } from './header.ts'
-import { readStructured } from './parameters.ts'
+import { parseParameterized } from './header-values.ts'
+import { type Field, MAX_HEADER_BYTES, readFields, unfold } from './headers.ts'
 
 const MAX_PARTS = 1_000
 const MAX_NESTING = 100
@@ -9,27 +9,27 @@ const MAX_NESTING = 100
  * lies beyond the last part allowed is left out, a multipart nested too deeply stays one piece.
  */
 export function readParts(raw: Uint8Array): { root: Part; fields: Field[]; isWhole: boolean } {
-  const walk: Walk = {
+  const traversal: Traversal = {
     bytes: Buffer.from(raw.buffer, raw.byteOffset, raw.length),
     open: [],
     levels: new Map(),
     firsts: new Uint8Array(256),
     count: 1,
   }
-  const head = readPartHead(walk, 0)
+  const head = readPartHead(traversal, 0)
   const root = describePart(head.fields, 'text/plain')
-  let here: Place | undefined = { part: root, from: head.body }
-  while (here) {
-    const delimiter = takeBody(walk, here)
-    here = delimiter && followDelimiter(walk, delimiter)
+  let cursor: Cursor | undefined = { part: root, from: head.body }
+  while (cursor) {
+    const delimiter = takeBody(traversal, cursor)
+    cursor = delimiter && followDelimiter(traversal, delimiter)
   }
-  return { root, fields: head.fields, isWhole: walk.count <= MAX_PARTS }
+  return { root, fields: head.fields, isWhole: traversal.count <= MAX_PARTS }
 }
 
-interface Walk {
+interface Traversal {
   bytes: Buffer
   /** The multiparts around the place we are at, outermost first. */
-  open: Open[]
+  open: OpenMultipart[]
   /** Their boundaries, and the first bytes of those: a mail may have millions of lines that look like delimiters. */
   levels: Map<string, number>
   firsts: Uint8Array
@@ -37,12 +37,12 @@ interface Walk {
 }
 
 /** No part: in text that belongs to none, after a closing delimiter. */
-interface Place {
+interface Cursor {
   part: Part | undefined
   from: number
 }
 
-interface Open {
+interface OpenMultipart {
   part: Part
   /** One character per byte. */
   boundary: string
@@ -64,7 +64,7 @@ const DASH = 0x2d
 const MAX_BOUNDARY = 1_000
 
 /** Gives the part its body; returns the delimiter that ends it. */
-function takeBody(walk: Walk, { part, from }: Place): Delimiter | undefined {
+function takeBody(walk: Traversal, { part, from }: Cursor): Delimiter | undefined {
   const { bytes, open } = walk
   if (part && isMultipart(part) && open.length < MAX_NESTING) openMultipart(walk, part)
   const delimiter = nextDelimiter(walk, from)
@@ -72,11 +72,11 @@ function takeBody(walk: Walk, { part, from }: Place): Delimiter | undefined {
   return delimiter
 }
 
-function followDelimiter(walk: Walk, { level, closing, end }: Delimiter): Place | undefined {
+function followDelimiter(walk: Traversal, { level, closing, end }: Delimiter): Cursor | undefined {
   const { open } = walk
   // Whatever was left open inside ends here too.
   open.length = closing ? level : level + 1
-  noteBoundaries(walk)
+  indexBoundaries(walk)
   if (closing) return { part: undefined, from: end }
   walk.count += 1
   const parent = open[level]
@@ -96,15 +96,15 @@ function boundaryOf(part: Part): string {
   return boundary.length > MAX_BOUNDARY ? '' : boundary.trimEnd()
 }
 
-function openMultipart(walk: Walk, part: Part): void {
+function openMultipart(walk: Traversal, part: Part): void {
   const defaultType = part.type === 'multipart/digest' ? 'message/rfc822' : 'text/plain'
   const boundary = Buffer.from(boundaryOf(part)).toString('latin1')
   walk.open.push({ part, boundary, defaultType })
-  noteBoundaries(walk)
+  indexBoundaries(walk)
 }
 
 /** Of two alike the inner one counts. */
-function noteBoundaries({ open, levels, firsts }: Walk): void {
+function indexBoundaries({ open, levels, firsts }: Traversal): void {
   levels.clear()
   firsts.fill(0)
   for (const [level, { boundary }] of open.entries()) {
@@ -114,7 +114,7 @@ function noteBoundaries({ open, levels, firsts }: Walk): void {
 }
 
 /** The fields of a part and where its body begins. Without a single field all of it is body. */
-function readPartHead(walk: Walk, start: number): { fields: Field[]; body: number } {
+function readPartHead(walk: Traversal, start: number): { fields: Field[]; body: number } {
   const { bytes, open } = walk
   let line = start
   while (line < bytes.length && !isEmptyLine(bytes, line) && !delimiterAt(walk, line)) {
@@ -136,7 +136,7 @@ function isEmptyLine(bytes: Buffer, at: number): boolean {
   return bytes[at] === LF || (bytes[at] === CR && bytes[at + 1] === LF)
 }
 
-function nextDelimiter(walk: Walk, from: number): Delimiter | undefined {
+function nextDelimiter(walk: Traversal, from: number): Delimiter | undefined {
   const { bytes, open } = walk
   if (open.length === 0) return undefined
   const first = delimiterAt(walk, from)
@@ -150,7 +150,7 @@ function nextDelimiter(walk: Walk, from: number): Delimiter | undefined {
 }
 
 /** The innermost multipart that the line belongs to, if it is a delimiter at all. */
-function delimiterAt({ bytes, levels, firsts }: Walk, line: number): Delimiter | undefined {
+function delimiterAt({ bytes, levels, firsts }: Traversal, line: number): Delimiter | undefined {
   if (bytes[line] !== DASH || bytes[line + 1] !== DASH) return undefined
   if (firsts[bytes[line + 2] ?? 0] !== 1) return undefined
   const most = Math.min(bytes.length, line + MAX_BOUNDARY + 100)
@@ -195,8 +195,8 @@ function describePart(fields: Field[], defaultType: string): Part {
     const field = fields.find((one) => one.key === key)
     return field ? unfold(field.value) : ''
   }
-  const contentType = readStructured(line('content-type'))
-  const disposition = readStructured(line('content-disposition'))
+  const contentType = parseParameterized(line('content-type'))
+  const disposition = parseParameterized(line('content-disposition'))
   const filename =
     disposition.parameters.get('filename') || contentType.parameters.get('name') || ''
   const fallback = filename ? 'application/octet-stream' : defaultType

@@ -1,6 +1,6 @@
 // nodemailer is loaded with the first mail: a site that sends none does not carry it.
 
-interface MailOut {
+interface MailerOptions {
   /** smtp:// or smtps://, with name and password where the server wants them. */
   url: string
   from: string
@@ -12,17 +12,17 @@ interface PlainMail {
   text: string
 }
 
-const PATIENCE_MS = 30_000
+const TIMEOUT_MS = 30_000
 
 /** Hands plain-text mails to a mail server; each resolves when the server has taken it. */
-export function openReceiptMail({ url, from }: MailOut): (mail: PlainMail) => Promise<void> {
+export function openMailer({ url, from }: MailerOptions): (mail: PlainMail) => Promise<void> {
   return async ({ to, subject, text }) => {
     const { createTransport } = await import('nodemailer')
     const transport = createTransport({
       url,
-      connectionTimeout: PATIENCE_MS,
-      greetingTimeout: PATIENCE_MS,
-      socketTimeout: PATIENCE_MS,
+      connectionTimeout: TIMEOUT_MS,
+      greetingTimeout: TIMEOUT_MS,
+      socketTimeout: TIMEOUT_MS,
     })
     try {
       await transport.sendMail({

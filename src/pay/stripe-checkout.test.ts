@@ -1,11 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Problem } from '../core/problem.ts'
 import { openStripe } from './stripe.ts'
-import { anOrder, openStripeShop, planCalled, type StripeShop } from './testing/stripe-shop.ts'
+import {
+  checkoutOrder,
+  openStripeFixture,
+  planById,
+  type StripeFixture,
+} from './testing/stripe-shop.ts'
 
-let shop: StripeShop
+let shop: StripeFixture
 beforeEach(async () => {
-  shop = await openStripeShop()
+  shop = await openStripeFixture()
 })
 afterEach(async () => await shop.server.close())
 
@@ -16,7 +21,7 @@ function asked(): string[] {
 }
 
 test('a plan that is paid once is sold in payment mode, with the order on the payment', async () => {
-  const { ref, url } = await shop.pay.open({ ...anOrder(), email: 'ann@buyer.example' })
+  const { ref, url } = await shop.pay.open({ ...checkoutOrder(), email: 'ann@buyer.example' })
   expect(asked().sort()).toEqual([
     'cancel_url=https://mail.example/pricing',
     'client_reference_id=ord_1',
@@ -30,11 +35,11 @@ test('a plan that is paid once is sold in payment mode, with the order on the pa
     'payment_intent_data[metadata][order_id]=ord_1',
     'success_url=https://mail.example/orders/ord_1',
   ])
-  expect(shop.server.look('checkout.session', ref)).toMatchObject({ amount_total: 500, url })
+  expect(shop.server.read('checkout.session', ref)).toMatchObject({ amount_total: 500, url })
 })
 
 test('a plan that renews is sold as a subscription, with the order on it', async () => {
-  await shop.pay.open(anOrder('business'))
+  await shop.pay.open(checkoutOrder('business'))
   expect(asked()).toEqual(
     expect.arrayContaining([
       'mode=subscription',
@@ -56,21 +61,21 @@ for (const [months, interval, count] of [
   [24, 'year', 2],
 ] as const) {
   test(`${months} months are billed every ${count} ${interval}`, async () => {
-    await shop.pay.open(anOrder({ ...planCalled('business'), months }))
+    await shop.pay.open(checkoutOrder({ ...planById('business'), months }))
     expect(asked()).toContain(`line_items[0][price_data][recurring][interval]=${interval}`)
     expect(asked()).toContain(`line_items[0][price_data][recurring][interval_count]=${count}`)
   })
 }
 
 test('asked again for the same order, the same session answers', async () => {
-  const first = await shop.pay.open(anOrder())
-  expect(await shop.pay.open(anOrder())).toEqual(first)
-  expect(await shop.pay.open({ ...anOrder(), id: 'ord_2' })).not.toEqual(first)
+  const first = await shop.pay.open(checkoutOrder())
+  expect(await shop.pay.open(checkoutOrder())).toEqual(first)
+  expect(await shop.pay.open({ ...checkoutOrder(), id: 'ord_2' })).not.toEqual(first)
   expect(shop.server.sessionsOf('ord_1')).toEqual([first.ref])
 })
 
 test('fifty who ask at once for one order get one session', async () => {
-  const opened = await Promise.all(Array.from({ length: 50 }, () => shop.pay.open(anOrder())))
+  const opened = await Promise.all(Array.from({ length: 50 }, () => shop.pay.open(checkoutOrder())))
   expect(new Set(opened.map(({ ref }) => ref)).size).toBe(1)
 })
 
@@ -82,7 +87,7 @@ describe('prices of the dashboard', () => {
     shop.server.addPrice({ id: 'price_euro', currency: 'eur', unitAmount: 500, months: undefined })
   })
   const opened = (prices: Record<string, string>, plan: string) =>
-    openStripe({ ...shop.options, prices }).open(anOrder(plan))
+    openStripe({ ...shop.options, prices }).open(checkoutOrder(plan))
 
   test('the one of the plan is used, and nothing is made inline', async () => {
     const prices = { starter: 'price_five', business: 'price_year' }
@@ -118,7 +123,7 @@ describe('a provider that fails', () => {
   for (const outage of ['error', 'hang-up'] as const) {
     test(`${outage}: try again later`, async () => {
       shop.server.outage = outage
-      const problem = await failure(shop.pay.open(anOrder()))
+      const problem = await failure(shop.pay.open(checkoutOrder()))
       expect(problem).toMatchObject({ code: 'payment_unavailable', retryAfter: 30 })
       expect(problem.cause).toBeInstanceOf(Error)
     })
@@ -126,19 +131,19 @@ describe('a provider that fails', () => {
 
   test('after it recovers, the order can be opened', async () => {
     shop.server.outage = 'hang-up'
-    await failure(shop.pay.open(anOrder()))
+    await failure(shop.pay.open(checkoutOrder()))
     shop.server.outage = undefined
-    expect((await shop.pay.open(anOrder())).ref).toMatch(/^cs_test_/)
+    expect((await shop.pay.open(checkoutOrder())).ref).toMatch(/^cs_test_/)
   })
 
   test('nobody is there at all: try again later', async () => {
     const pay = openStripe({ ...shop.options, apiUrl: 'http://127.0.0.1:1' })
-    expect(await failure(pay.open(anOrder()))).toMatchObject({ code: 'payment_unavailable' })
+    expect(await failure(pay.open(checkoutOrder()))).toMatchObject({ code: 'payment_unavailable' })
   })
 
   test('a wrong secret key is told to the log, without the key', async () => {
     const secretKey = 'sk_test_canary0secret0key'
-    const problem = await failure(openStripe({ ...shop.options, secretKey }).open(anOrder()))
+    const problem = await failure(openStripe({ ...shop.options, secretKey }).open(checkoutOrder()))
     expect(problem.code).toBe('payment_unavailable')
     expect(problem.cause).toMatchObject({ message: expect.stringContaining('Invalid API Key') })
     const told = `${problem.message} ${problem.stack} ${String(problem.cause)}`
@@ -146,7 +151,7 @@ describe('a provider that fails', () => {
   })
 
   test('an address that Stripe does not take is the buyer’s to correct', async () => {
-    const opened = shop.pay.open({ ...anOrder(), email: 'ann@localhost' })
+    const opened = shop.pay.open({ ...checkoutOrder(), email: 'ann@localhost' })
     expect(await failure(opened)).toMatchObject({
       code: 'invalid_parameter',
       message: 'email: Stripe does not take this e-mail address.',

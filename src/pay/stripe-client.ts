@@ -1,23 +1,29 @@
 import { Stripe } from 'stripe'
 import type { Plan } from '../core/plan.ts'
 import { Problem } from '../core/problem.ts'
-import type { CheckoutOrder } from './pay.ts'
+import type { CheckoutOrder } from './provider.ts'
 
 // Twice this is what a buyer may wait: less than the minute after which proxies give up.
 const TIMEOUT_MS = 20_000
 const RETRIES = 1
 const RETRY_AFTER_SECONDS = 30
 
-export function openClient({ secretKey, apiUrl }: { secretKey: string; apiUrl: string }): Stripe {
+export function openStripeClient({
+  secretKey,
+  apiUrl,
+}: {
+  secretKey: string
+  apiUrl: string
+}): Stripe {
   return new Stripe(secretKey, {
-    ...addressOf(apiUrl),
+    ...endpointOf(apiUrl),
     timeout: TIMEOUT_MS,
     maxNetworkRetries: RETRIES,
     telemetry: false,
   })
 }
 
-function addressOf(apiUrl: string): Stripe.StripeConfig {
+function endpointOf(apiUrl: string): Stripe.StripeConfig {
   if (apiUrl === '') return {}
   const { protocol, hostname, port } = new URL(apiUrl)
   const secure = protocol === 'https:'
@@ -29,16 +35,16 @@ function addressOf(apiUrl: string): Stripe.StripeConfig {
 }
 
 /** Runs what asks Stripe. Who waits hears only that it may work later; why it did not is for the operator's log. */
-export async function asking<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+export async function callStripe<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
   try {
     return await ask()
   } catch (error) {
-    throw error instanceof Stripe.errors.StripeError ? refusalOf(error) : error
+    throw error instanceof Stripe.errors.StripeError ? toProblem(error) : error
   }
 }
 
 /** What Stripe answers for an id, or undefined when it knows none such. */
-export async function ifKnown<Answer>(answer: Promise<Answer>): Promise<Answer | undefined> {
+export async function ifFound<Answer>(answer: Promise<Answer>): Promise<Answer | undefined> {
   try {
     return await answer
   } catch (error) {
@@ -49,7 +55,7 @@ export async function ifKnown<Answer>(answer: Promise<Answer>): Promise<Answer |
   }
 }
 
-function refusalOf(error: Stripe.errors.StripeError): Problem {
+function toProblem(error: Stripe.errors.StripeError): Problem {
   if (error.code === 'email_invalid') {
     return new Problem('invalid_parameter', 'email: Stripe does not take this e-mail address.')
   }
@@ -76,13 +82,13 @@ type CreateParams = Stripe.Checkout.SessionCreateParams
 type LineItem = NonNullable<CreateParams['line_items']>[number]
 
 /** A Checkout Session for the order. The key follows from the order, so that asking again answers the same session. */
-export async function openCheckout(
+export async function createCheckoutSession(
   { client, prices }: CheckoutDeps,
   order: CheckoutOrder,
 ): Promise<{ ref: string; url: string }> {
   const { plan } = order
   const configured = Object.hasOwn(prices, plan.id) ? prices[plan.id] : undefined
-  const session = await client.checkout.sessions.create(wishOf(order, configured), {
+  const session = await client.checkout.sessions.create(sessionParams(order, configured), {
     idempotencyKey: `mayfly-checkout-${order.id}`,
   })
   checkPrice(session, plan)
@@ -90,10 +96,10 @@ export async function openCheckout(
   return { ref: session.id, url: session.url }
 }
 
-function wishOf({ id, plan, email, baseUrl }: CheckoutOrder, price: string | undefined) {
+function sessionParams({ id, plan, email, baseUrl }: CheckoutOrder, price: string | undefined) {
   const metadata = { order_id: id }
   return {
-    mode: modeOf(plan),
+    mode: checkoutMode(plan),
     line_items: [{ quantity: 1, ...(price ? { price } : { price_data: inlinePrice(plan) }) }],
     client_reference_id: id,
     metadata,
@@ -105,7 +111,7 @@ function wishOf({ id, plan, email, baseUrl }: CheckoutOrder, price: string | und
 }
 
 /** How Stripe calls a checkout of this plan. */
-export function modeOf({ renews }: Pick<Plan, 'renews'>): 'payment' | 'subscription' {
+export function checkoutMode({ renews }: Pick<Plan, 'renews'>): 'payment' | 'subscription' {
   return renews ? 'subscription' : 'payment'
 }
 

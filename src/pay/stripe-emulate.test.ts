@@ -5,8 +5,8 @@ import { buffer } from 'node:stream/consumers'
 import { createEmulator, type Emulator } from 'emulate'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openStripe } from './stripe.ts'
-import { verifiedEvent } from './stripe-events.ts'
-import { anOrder } from './testing/stripe-shop.ts'
+import { verifyEvent } from './stripe-events.ts'
+import { checkoutOrder } from './testing/stripe-shop.ts'
 
 // A second opinion on the one-time path from somebody else's emulator of Stripe (emulate 0.12.2). It can open, show, pay
 // and expire a checkout, and it signs its messages with code of its own. It cannot do the rest, and so is no opinion on
@@ -67,7 +67,7 @@ function open() {
 const pay = (url: string) => fetch(`${url}/complete`, { method: 'POST', redirect: 'manual' })
 
 test('a checkout opens, with a page that names what is sold and leads back to us', async () => {
-  const { ref, url } = await open().open(anOrder())
+  const { ref, url } = await open().open(checkoutOrder())
   expect(ref).toMatch(/^cs_/)
   const page = await (await fetch(url)).text()
   expect(page).toContain('Starter')
@@ -85,7 +85,7 @@ test('a price that it does not know is refused in words that we understand', asy
     prices: { starter: 'price_none' },
     now,
   })
-  await expect(shop.open(anOrder())).rejects.toMatchObject({
+  await expect(shop.open(checkoutOrder())).rejects.toMatchObject({
     code: 'payment_unavailable',
     cause: { message: expect.stringContaining("No such price: 'price_none'") },
   })
@@ -93,36 +93,36 @@ test('a price that it does not know is refused in words that we understand', asy
 
 test('an open checkout reads as open, an expired one as expired', async () => {
   const shop = open()
-  const order = anOrder()
+  const order = checkoutOrder()
   const { ref } = await shop.open(order)
   const asked = { ...order, checkoutRef: ref, subscriptionRef: undefined }
-  expect((await shop.book?.read(asked))?.state).toBe('open')
+  expect((await shop.book?.fetchFacts(asked))?.state).toBe('open')
   const headers = { authorization: 'Bearer sk_test_emulated' }
   await fetch(`${emulator.url}/v1/checkout/sessions/${ref}/expire`, { method: 'POST', headers })
-  expect((await shop.book?.read(asked))?.state).toBe('expired')
+  expect((await shop.book?.fetchFacts(asked))?.state).toBe('expired')
 })
 
 test('a paid checkout that names no amount opens nothing', async () => {
   const shop = open()
-  const order = anOrder()
+  const order = checkoutOrder()
   const { ref, url } = await shop.open(order)
   await pay(url)
   expect(
-    await shop.book?.read({ ...order, checkoutRef: ref, subscriptionRef: undefined }),
+    await shop.book?.fetchFacts({ ...order, checkoutRef: ref, subscriptionRef: undefined }),
   ).toMatchObject({ state: 'failed', payments: [] })
 })
 
 test('its signature is one that we take, and only under its own bytes', async () => {
-  const { ref, url } = await open().open(anOrder())
+  const { ref, url } = await open().open(checkoutOrder())
   await pay(url)
   const { raw, signature } = await heard
   const deps = { webhookSecrets: [WEBHOOK_SECRET], now }
-  expect(verifiedEvent(raw, signature, deps)).toMatchObject({
+  expect(verifyEvent(raw, signature, deps)).toMatchObject({
     type: 'checkout.session.completed',
     data: { object: { id: ref, metadata: { order_id: 'ord_1' } } },
   })
   const altered = Buffer.from(raw).fill(' ', raw.length - 1)
-  expect(() => verifiedEvent(altered, signature, deps)).toThrow('does not fit')
+  expect(() => verifyEvent(altered, signature, deps)).toThrow('does not fit')
   const later = () => new Date(Date.now() + 302_000)
-  expect(() => verifiedEvent(raw, signature, { ...deps, now: later })).toThrow('does not fit')
+  expect(() => verifyEvent(raw, signature, { ...deps, now: later })).toThrow('does not fit')
 })

@@ -1,22 +1,22 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Notice } from './pay.ts'
-import { EVENT_TYPES, glimpseOf } from './stripe-events.ts'
+import type { PaymentEvent } from './provider.ts'
+import { EVENT_TYPES, eventRefs } from './stripe-events.ts'
 import type { StripeEvent } from './testing/stripe-shapes.ts'
-import { type Ordered, openStripeShop, type StripeShop } from './testing/stripe-shop.ts'
+import { type Ordered, openStripeFixture, type StripeFixture } from './testing/stripe-shop.ts'
 
-let shop: StripeShop
+let shop: StripeFixture
 beforeEach(async () => {
-  shop = await openStripeShop()
+  shop = await openStripeFixture()
 })
 afterEach(async () => await shop.server.close())
 
-async function hear(event: StripeEvent): Promise<Notice> {
+async function hear(event: StripeEvent): Promise<PaymentEvent> {
   const { body, signature } = shop.server.sign(event)
-  return await shop.book.notice(Buffer.from(body), signature)
+  return await shop.book.parseEvent(Buffer.from(body), signature)
 }
 
 /** Everything that can happen to an order, so that every type of event is told. */
-function live({ server }: StripeShop, { checkoutRef }: Ordered): void {
+function live({ server }: StripeFixture, { checkoutRef }: Ordered): void {
   const charge = () => server.chargesOf(checkoutRef).at(-1) ?? ''
   server.payLater(checkoutRef)
   server.fail(checkoutRef)
@@ -25,7 +25,7 @@ function live({ server }: StripeShop, { checkoutRef }: Ordered): void {
   const dispute = server.dispute(charge())
   server.moveDispute(dispute, 'under_review')
   server.win(dispute)
-  const { subscription } = server.look('checkout.session', checkoutRef)
+  const { subscription } = server.read('checkout.session', checkoutRef)
   if (!subscription) return
   server.failRenewal(subscription)
   server.renew(subscription)
@@ -39,17 +39,17 @@ for (const [plan, types] of [
   ['business', EVENT_TYPES],
 ] as const) {
   test(`every event of an order of ${plan} leads to the order`, async () => {
-    const unused = await shop.order(plan)
+    const unused = await shop.createOrder(plan)
     shop.server.expire(unused.checkoutRef)
-    const order = await shop.order(plan)
+    const order = await shop.createOrder(plan)
     live(shop, order)
     const seen = new Set<string>()
     for (const event of shop.server.take()) {
-      const { id, type, about } = await hear(event)
+      const { id, type, hint } = await hear(event)
       expect({ id, type }).toEqual({ id: event.id, type: event.type })
       const known = EVENT_TYPES.includes(type)
       const mine = type === 'checkout.session.expired' ? unused.id : order.id
-      expect(about?.orderId, type).toBe(known ? mine : undefined)
+      expect(hint?.orderId, type).toBe(known ? mine : undefined)
       if (known) seen.add(type)
     }
     expect([...seen].sort()).toEqual([...types].sort())
@@ -57,13 +57,13 @@ for (const [plan, types] of [
 }
 
 test('a checkout is named by itself, a renewal by its subscription', async () => {
-  const { checkoutRef } = await shop.order('business')
+  const { checkoutRef } = await shop.createOrder('business')
   shop.server.pay(checkoutRef)
   const subscriptionRef = shop.server.subscriptionOf(checkoutRef)
   shop.server.refund(shop.server.chargesOf(checkoutRef)[0] ?? '')
   shop.server.cancel(subscriptionRef)
-  const about = new Map<string, Notice['about']>()
-  for (const event of shop.server.take()) about.set(event.type, (await hear(event)).about)
+  const about = new Map<string, PaymentEvent['hint']>()
+  for (const event of shop.server.take()) about.set(event.type, (await hear(event)).hint)
   expect(about.get('checkout.session.completed')).toMatchObject({ checkoutRef, subscriptionRef })
   for (const type of ['invoice.paid', 'charge.refunded', 'customer.subscription.deleted']) {
     expect(about.get(type)).toMatchObject({ checkoutRef: undefined, subscriptionRef })
@@ -71,32 +71,32 @@ test('a checkout is named by itself, a renewal by its subscription', async () =>
 })
 
 test('a refund of what was paid once names the order: Stripe need not be asked', async () => {
-  const order = await shop.order('starter')
+  const order = await shop.createOrder('starter')
   shop.server.pay(order.checkoutRef)
   shop.server.refund(shop.server.chargesOf(order.checkoutRef)[0] ?? '')
   const refunded = shop.server.take().find(({ type }) => type === 'charge.refunded')
   if (!refunded) throw new Error('a refund is told')
   shop.server.outage = 'error'
-  expect((await hear(refunded)).about).toMatchObject({ orderId: order.id })
+  expect((await hear(refunded)).hint).toMatchObject({ orderId: order.id })
 })
 
 describe('a payment that has nothing to do with us', () => {
   test('is about no order', async () => {
-    const order = await shop.order('starter')
+    const order = await shop.createOrder('starter')
     shop.server.pay(order.checkoutRef)
     const [charge = ''] = shop.server.chargesOf(order.checkoutRef)
-    const { payment_intent } = shop.server.look('charge', charge)
-    shop.server.tamper('payment_intent', payment_intent, { metadata: {} })
-    shop.server.tamper('charge', charge, { metadata: {} })
+    const { payment_intent } = shop.server.read('charge', charge)
+    shop.server.overwrite('payment_intent', payment_intent, { metadata: {} })
+    shop.server.overwrite('charge', charge, { metadata: {} })
     shop.server.take()
     shop.server.refund(charge)
     for (const event of shop.server.take()) {
-      expect((await hear(event)).about, event.type).toBeUndefined()
+      expect((await hear(event)).hint, event.type).toBeUndefined()
     }
   })
 
   test('is about no order when Stripe does not know it either', async () => {
-    const order = await shop.order('starter')
+    const order = await shop.createOrder('starter')
     shop.server.pay(order.checkoutRef)
     shop.server.take()
     shop.server.dispute(shop.server.chargesOf(order.checkoutRef)[0] ?? '')
@@ -106,12 +106,12 @@ describe('a payment that has nothing to do with us', () => {
     const { body, signature } = shop.server.sign(
       JSON.stringify({ ...event, data: { object: thing } }),
     )
-    expect((await shop.book.notice(Buffer.from(body), signature)).about).toBeUndefined()
+    expect((await shop.book.parseEvent(Buffer.from(body), signature)).hint).toBeUndefined()
   })
 })
 
 test('while Stripe cannot be asked whose payment it is, the message must come again', async () => {
-  const order = await shop.order('starter')
+  const order = await shop.createOrder('starter')
   shop.server.pay(order.checkoutRef)
   shop.server.dispute(shop.server.chargesOf(order.checkoutRef)[0] ?? '')
   const event = shop.server.take().find(({ type }) => type === 'charge.dispute.created')
@@ -119,7 +119,7 @@ test('while Stripe cannot be asked whose payment it is, the message must come ag
   shop.server.outage = 'error'
   await expect(hear(event)).rejects.toMatchObject({ code: 'payment_unavailable' })
   shop.server.outage = undefined
-  expect((await hear(event)).about).toMatchObject({ orderId: order.id })
+  expect((await hear(event)).hint).toMatchObject({ orderId: order.id })
 })
 
 // Endpoints that were made long ago send what their API version called it.
@@ -153,7 +153,7 @@ for (const [name, object, expected] of [
 ] as const) {
   test(`${name} is understood`, () => {
     const event = { id: 'evt_1', type: 'invoice.paid', livemode: false, data: { object } }
-    const { hint } = glimpseOf(event, 'test')
+    const { hint } = eventRefs(event, 'test')
     expect(hint).toEqual(expected && { checkoutRef: undefined, orderId: undefined, ...expected })
   })
 }

@@ -1,11 +1,11 @@
 import { Stripe } from 'stripe'
 import type { KeyMode } from '../core/key.ts'
 import { Problem } from '../core/problem.ts'
-import type { OrderHint } from './pay.ts'
-import { asking } from './stripe-client.ts'
+import type { OrderHint } from './provider.ts'
+import { callStripe } from './stripe-client.ts'
 
 /** What an event says of an order, before anybody was asked. */
-export interface Glimpse {
+export interface EventRefs {
   id: string
   type: string
   hint: OrderHint | undefined
@@ -13,81 +13,86 @@ export interface Glimpse {
   intent: string | undefined
 }
 
-type Seen = Partial<OrderHint> & { intent?: string | undefined }
+type ObjectRefs = Partial<OrderHint> & { intent?: string | undefined }
 
 // An event's object has the shape of the API version that the endpoint was made with, which may be older than ours. So
 // it is read field by field, and only for names: what they stand for is always read again from Stripe.
-const LOOKS = new Map<string, (object: unknown) => Seen>([
-  ['checkout.session.completed', atCheckout],
-  ['checkout.session.async_payment_succeeded', atCheckout],
-  ['checkout.session.async_payment_failed', atCheckout],
-  ['checkout.session.expired', atCheckout],
-  ['invoice.paid', atInvoice],
-  ['invoice.payment_failed', atInvoice],
-  ['customer.subscription.updated', atSubscription],
-  ['customer.subscription.deleted', atSubscription],
-  ['charge.refunded', atPayment],
-  ['refund.created', atPayment],
-  ['refund.updated', atPayment],
-  ['refund.failed', atPayment],
-  ['charge.dispute.created', atPayment],
-  ['charge.dispute.updated', atPayment],
-  ['charge.dispute.closed', atPayment],
-  ['charge.dispute.funds_withdrawn', atPayment],
-  ['charge.dispute.funds_reinstated', atPayment],
+const REFS_BY_TYPE = new Map<string, (object: unknown) => ObjectRefs>([
+  ['checkout.session.completed', checkoutRefs],
+  ['checkout.session.async_payment_succeeded', checkoutRefs],
+  ['checkout.session.async_payment_failed', checkoutRefs],
+  ['checkout.session.expired', checkoutRefs],
+  ['invoice.paid', invoiceRefs],
+  ['invoice.payment_failed', invoiceRefs],
+  ['customer.subscription.updated', subscriptionRefs],
+  ['customer.subscription.deleted', subscriptionRefs],
+  ['charge.refunded', paymentRefs],
+  ['refund.created', paymentRefs],
+  ['refund.updated', paymentRefs],
+  ['refund.failed', paymentRefs],
+  ['charge.dispute.created', paymentRefs],
+  ['charge.dispute.updated', paymentRefs],
+  ['charge.dispute.closed', paymentRefs],
+  ['charge.dispute.funds_withdrawn', paymentRefs],
+  ['charge.dispute.funds_reinstated', paymentRefs],
 ])
 
 /** Stripe lists events of up to 20 types at once. */
-export const EVENT_TYPES: readonly string[] = [...LOOKS.keys()]
+export const EVENT_TYPES: readonly string[] = [...REFS_BY_TYPE.keys()]
 
 /** Nothing is seen in events of the other mode, of another account, and of types that change no order. */
-export function glimpseOf(event: unknown, mode: KeyMode): Glimpse {
-  const id = textIn(event, 'id')
-  const type = textIn(event, 'type')
+export function eventRefs(event: unknown, mode: KeyMode): EventRefs {
+  const id = textAt(event, 'id')
+  const type = textAt(event, 'type')
   if (!id || !type) throw new Problem('invalid_parameter', 'body: it is no event of Stripe.')
-  const ours = fieldIn(event, 'livemode') === (mode === 'live') && !fieldIn(event, 'account')
-  const seen: Seen = (ours && LOOKS.get(type)?.(fieldIn(event, 'data', 'object'))) || {}
-  return { id, type, hint: hintOf(seen), intent: seen.intent }
+  const ours = fieldAt(event, 'livemode') === (mode === 'live') && !fieldAt(event, 'account')
+  const seen: ObjectRefs =
+    (ours && REFS_BY_TYPE.get(type)?.(fieldAt(event, 'data', 'object'))) || {}
+  return { id, type, hint: orderHint(seen), intent: seen.intent }
 }
 
 /** The subscription of an invoice, in the words of old and of new API versions. */
-export function atInvoice(invoice: unknown): Seen {
-  const details = fieldIn(invoice, 'parent', 'subscription_details')
+export function invoiceRefs(invoice: unknown): ObjectRefs {
+  const details = fieldAt(invoice, 'parent', 'subscription_details')
   return {
-    subscriptionRef: idIn(details, 'subscription') ?? idIn(invoice, 'subscription'),
+    subscriptionRef: idAt(details, 'subscription') ?? idAt(invoice, 'subscription'),
     orderId:
-      textIn(details, 'metadata', 'order_id') ??
-      textIn(invoice, 'subscription_details', 'metadata', 'order_id'),
+      textAt(details, 'metadata', 'order_id') ??
+      textAt(invoice, 'subscription_details', 'metadata', 'order_id'),
   }
 }
 
-export function hintOf({ checkoutRef, subscriptionRef, orderId }: Seen): OrderHint | undefined {
+export function orderHint({
+  checkoutRef,
+  subscriptionRef,
+  orderId,
+}: ObjectRefs): OrderHint | undefined {
   const hint = { checkoutRef, subscriptionRef, orderId }
   return checkoutRef || subscriptionRef || orderId ? hint : undefined
 }
 
-function atCheckout(session: unknown): Seen {
+function checkoutRefs(session: unknown): ObjectRefs {
   return {
-    checkoutRef: textIn(session, 'id'),
-    subscriptionRef: idIn(session, 'subscription'),
-    orderId: textIn(session, 'metadata', 'order_id'),
+    checkoutRef: textAt(session, 'id'),
+    subscriptionRef: idAt(session, 'subscription'),
+    orderId: textAt(session, 'metadata', 'order_id'),
   }
 }
 
-function atSubscription(subscription: unknown): Seen {
+function subscriptionRefs(subscription: unknown): ObjectRefs {
   return {
-    subscriptionRef: textIn(subscription, 'id'),
-    orderId: textIn(subscription, 'metadata', 'order_id'),
+    subscriptionRef: textAt(subscription, 'id'),
+    orderId: textAt(subscription, 'metadata', 'order_id'),
   }
 }
 
 /** A charge has a copy of what we wrote on its payment; a refund and a dispute do not, and neither does a renewal. */
-function atPayment(thing: unknown): Seen {
-  const orderId = textIn(thing, 'metadata', 'order_id')
-  return orderId ? { orderId } : { intent: idIn(thing, 'payment_intent') }
+function paymentRefs(thing: unknown): ObjectRefs {
+  const orderId = textAt(thing, 'metadata', 'order_id')
+  return orderId ? { orderId } : { intent: idAt(thing, 'payment_intent') }
 }
 
-function fieldIn(value: unknown, ...path: string[]): unknown {
+function fieldAt(value: unknown, ...path: string[]): unknown {
   return path.reduce<unknown>(
     (part, name) =>
       typeof part === 'object' && part !== null && Object.hasOwn(part, name)
@@ -97,48 +102,48 @@ function fieldIn(value: unknown, ...path: string[]): unknown {
   )
 }
 
-function textIn(value: unknown, ...path: string[]): string | undefined {
-  const found = fieldIn(value, ...path)
+function textAt(value: unknown, ...path: string[]): string | undefined {
+  const found = fieldAt(value, ...path)
   return typeof found === 'string' && found !== '' ? found : undefined
 }
 
 /** Of a thing that is named, or there as a whole. */
-function idIn(value: unknown, ...path: string[]): string | undefined {
-  return textIn(value, ...path) ?? textIn(value, ...path, 'id')
+function idAt(value: unknown, ...path: string[]): string | undefined {
+  return textAt(value, ...path) ?? textAt(value, ...path, 'id')
 }
 
 // Stripe lists the newest first, and we want the oldest: so many are held at once.
-const MOST_HELD = 2_000
+const MAX_BUFFERED = 2_000
 const PAGE = 100
 
-interface Span {
+interface TimeRange {
   since: Date
   now: Date
 }
 
 /** Every event of the types we know since then, oldest first. Stripe remembers 30 days. */
-export async function* missedEvents(
+export async function* eventsSince(
   client: Stripe,
-  { since, now }: Span,
-  mostHeld = MOST_HELD,
+  { since, now }: TimeRange,
+  maxBuffered = MAX_BUFFERED,
 ): AsyncGenerator<Stripe.Event> {
   // The second of now is in: what happens later within it is heard next time.
   const from = Math.floor(since.getTime() / 1_000)
   const before = Math.floor(now.getTime() / 1_000) + 1
-  yield* eventsIn(client, { from, before }, mostHeld)
+  yield* eventsBetween(client, { from, before }, maxBuffered)
 }
 
-interface Seconds {
+interface SecondsRange {
   from: number
   before: number
 }
 
-async function* eventsIn(
+async function* eventsBetween(
   client: Stripe,
-  { from, before }: Seconds,
+  { from, before }: SecondsRange,
   mostHeld: number,
 ): AsyncGenerator<Stripe.Event> {
-  const events = await asking(() =>
+  const events = await callStripe(() =>
     client.events
       .list({ types: [...EVENT_TYPES], created: { gte: from, lt: before }, limit: PAGE })
       .autoPagingToArray({ limit: mostHeld + 1 }),
@@ -149,8 +154,8 @@ async function* eventsIn(
   }
   const middle = Math.floor((from + before) / 2)
   if (middle === from) throw new Error(`Stripe has more than ${mostHeld} events of one second`)
-  yield* eventsIn(client, { from, before: middle }, mostHeld)
-  yield* eventsIn(client, { from: middle, before }, mostHeld)
+  yield* eventsBetween(client, { from, before: middle }, mostHeld)
+  yield* eventsBetween(client, { from: middle, before }, mostHeld)
 }
 
 const TOLERANCE_SECONDS = 300
@@ -161,7 +166,7 @@ interface VerifyDeps {
 }
 
 /** The event in these bytes, if Stripe signed them with one of our secrets, and did so just now. */
-export function verifiedEvent(
+export function verifyEvent(
   raw: Uint8Array,
   signature: string | undefined,
   { webhookSecrets, now }: VerifyDeps,

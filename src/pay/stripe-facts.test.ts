@@ -1,24 +1,25 @@
 import { describe, expect, test } from 'vitest'
 import { factsOf, type SubscriptionRecord } from './stripe-facts.ts'
 import {
-  bill,
+  attempt,
   business,
+  charge,
   facts,
   invoice,
+  invoiceRecord,
   NOW,
-  once,
-  renewalBill,
+  oneTime,
+  renewalRecord,
   START,
   secondYear,
   session,
   starter,
-  taking,
   YEAR_ON,
   yearly,
 } from './testing/stripe-records.ts'
 
 test('a plan that was paid once is one payment', () => {
-  expect(facts(starter, once)).toEqual({
+  expect(facts(starter, oneTime)).toEqual({
     state: 'paid',
     payments: [
       {
@@ -50,11 +51,11 @@ test('the first invoice of a subscription is the purchase, and counts once', () 
 })
 
 test('renewals follow in the order in which they were paid, however they are listed', () => {
-  const third = renewalBill({
+  const third = renewalRecord({
     id: 'in_3',
     status_transitions: { ...invoice.status_transitions, paid_at: YEAR_ON * 2 - START },
   })
-  const record = yearly({ bills: [third, bill(), renewalBill()], items: secondYear })
+  const record = yearly({ bills: [third, invoiceRecord(), renewalRecord()], items: secondYear })
   expect(facts(business, record).payments.map(({ ref }) => ref)).toEqual(['in_1', 'in_2', 'in_3'])
 })
 
@@ -70,7 +71,7 @@ describe('money opens nothing when', () => {
     ['the session sold a subscription', { mode: 'subscription' }],
   ] as const) {
     test(name, () => {
-      const record = { ...once, session: { ...session, ...change } }
+      const record = { ...oneTime, session: { ...session, ...change } }
       expect(facts(starter, record)).toEqual({
         state: 'failed',
         payments: [],
@@ -87,7 +88,7 @@ describe('money opens nothing when', () => {
     ['nothing was charged', { charge: undefined }],
   ] as const) {
     test(name, () => {
-      const { payments } = facts(starter, { ...once, taking: { ...taking, ...change } })
+      const { payments } = facts(starter, { ...oneTime, attempt: { ...attempt, ...change } })
       expect(payments).toEqual([])
     })
   }
@@ -101,22 +102,22 @@ describe('money opens nothing when', () => {
     ['the invoice settles a change of plan', { billing_reason: 'subscription_update' }],
   ] as const) {
     test(name, () => {
-      expect(facts(business, yearly({ bills: [bill(change)] })).payments).toEqual([])
+      expect(facts(business, yearly({ bills: [invoiceRecord(change)] })).payments).toEqual([])
     })
   }
 
   test('a live session is looked at by a site in test mode', () => {
-    const live = { ...once, session: { ...session, livemode: true } }
+    const live = { ...oneTime, session: { ...session, livemode: true } }
     expect(factsOf(starter, live, { mode: 'live', now: NOW }).payments).toHaveLength(1)
-    expect(factsOf(starter, once, { mode: 'live', now: NOW }).payments).toEqual([])
+    expect(factsOf(starter, oneTime, { mode: 'live', now: NOW }).payments).toEqual([])
   })
 })
 
 test('more than the price is enough: a tax may be on top', () => {
   const record = {
-    ...once,
+    ...oneTime,
     session: { ...session, amount_total: 595 },
-    taking: { ...taking, received: 595 },
+    taking: { ...attempt, received: 595 },
   }
   expect(facts(starter, record).payments).toHaveLength(1)
 })
@@ -124,11 +125,11 @@ test('more than the price is enough: a tax may be on top', () => {
 describe('an order is', () => {
   const unpaid = { ...session, payment_status: 'unpaid' } as const
   const tried = (status: string) => ({
-    ...once,
+    ...oneTime,
     session: unpaid,
-    taking: { ...taking, status, received: 0 },
+    taking: { ...attempt, status, received: 0 },
   })
-  const none = { ...once, taking: undefined }
+  const none = { ...oneTime, taking: undefined }
   for (const [expected, name, record] of [
     ['open', 'nobody has paid yet', { ...none, session: { ...unpaid, status: 'open' } }],
     ['expired', 'nobody paid in time', { ...none, session: { ...unpaid, status: 'expired' } }],
@@ -149,7 +150,7 @@ describe('an order is', () => {
   const first = (change: Partial<SubscriptionRecord>, status: string) =>
     yearly(
       {
-        bills: [bill({ status: 'open', amount_paid: 0 }, { status, received: 0 })],
+        bills: [invoiceRecord({ status: 'open', amount_paid: 0 }, { status, received: 0 })],
         ...change,
       },
       { payment_status: 'unpaid' },
@@ -167,5 +168,130 @@ describe('an order is', () => {
   ] as const) {
     test(`${expected}, of a subscription: ${name}`, () =>
       expect(facts(business, record).state).toBe(expected))
+  }
+})
+
+describe('of the money', () => {
+  for (const [returned, name, change] of [
+    ['no', 'nothing was given back', {}],
+    ['partly', 'some was given back', { amount_refunded: 1 }],
+    ['fully', 'all was given back', { amount_refunded: 500, refunded: true }],
+  ] as const) {
+    test(`${returned}: ${name}`, () => {
+      const took = { charge: { ...charge, ...change } }
+      const paidOnce = facts(starter, { ...oneTime, attempt: { ...attempt, ...took } })
+      const subscribed = facts(business, yearly({ bills: [invoiceRecord({}, took)] }))
+      expect(paidOnce.payments).toMatchObject([{ returned }])
+      expect(subscribed.payments).toMatchObject([{ returned }])
+    })
+  }
+
+  test('partly: an invoice was paid in two parts, and one came back', () => {
+    const whole = { ...attempt, charge: { ...charge, refunded: true, amount_refunded: 2_000 } }
+    const record = yearly({ bills: [{ invoice, takings: [whole, attempt] }] })
+    expect(facts(business, record).payments).toMatchObject([{ returned: 'partly' }])
+  })
+
+  test('no: an invoice was paid outside of Stripe, which knows of no charge', () => {
+    const record = yearly({ bills: [{ invoice, takings: [] }] })
+    expect(facts(business, record).payments).toMatchObject([{ returned: 'no', disputed: 'no' }])
+  })
+
+  for (const [disputed, ...disputes] of [
+    ['no'],
+    ['no', 'won'],
+    ['no', 'warning_needs_response'],
+    ['no', 'warning_under_review'],
+    ['no', 'warning_closed'],
+    ['no', 'prevented'],
+    ['open', 'needs_response'],
+    ['open', 'under_review'],
+    ['open', 'appeal_under_review'],
+    ['open', 'some_state_of_tomorrow'],
+    ['open', 'won', 'needs_response'],
+    ['lost', 'lost'],
+    ['lost', 'won', 'lost'],
+    ['lost', 'needs_response', 'lost'],
+  ] as const) {
+    test(`a payment with disputes (${disputes}) is disputed: ${disputed}`, () => {
+      const paidOnce = facts(starter, { ...oneTime, attempt: { ...attempt, disputes } })
+      expect(paidOnce.payments).toMatchObject([{ disputed }])
+      const record = yearly({
+        bills: [renewalRecord({}, { disputes }), invoiceRecord()],
+        items: secondYear,
+      })
+      expect(facts(business, record).payments).toMatchObject([{ disputed: 'no' }, { disputed }])
+    })
+  }
+})
+
+describe('the next payment is', () => {
+  const second = (time: number) => new Date(time * 1_000)
+  for (const [expected, name, change, now] of [
+    ['expected', 'all is paid', {}, NOW],
+    ['expected', 'it is the last second of the period', {}, second(YEAR_ON - 1)],
+    ['late', 'the period is over, and Stripe has not begun the next', {}, second(YEAR_ON)],
+    [
+      'late',
+      'the next has begun, and has no invoice yet',
+      { items: secondYear },
+      second(YEAR_ON + 5),
+    ],
+    [
+      'late',
+      'its invoice is a draft',
+      { items: secondYear, bills: [renewalRecord({ status: 'draft' }), invoiceRecord()] },
+      second(YEAR_ON + 60),
+    ],
+    [
+      'late',
+      'its invoice is open, and Stripe still says active',
+      { items: secondYear, bills: [renewalRecord({ status: 'open' }), invoiceRecord()] },
+      second(YEAR_ON + 3_900),
+    ],
+    [
+      'expected',
+      'it was paid, by an invoice of some seconds later',
+      { items: secondYear, bills: [renewalRecord(), invoiceRecord()] },
+      second(YEAR_ON + 4_000),
+    ],
+    [
+      'expected',
+      'it was paid, by an invoice of a second before',
+      { items: secondYear, bills: [renewalRecord({ created: YEAR_ON - 1 }), invoiceRecord()] },
+      second(YEAR_ON + 4_000),
+    ],
+    [
+      'expected',
+      'an invoice by hand is open beside',
+      {
+        bills: [
+          invoiceRecord({ id: 'in_9', billing_reason: 'manual', status: 'open' }),
+          invoiceRecord(),
+        ],
+      },
+      NOW,
+    ],
+    [
+      'late',
+      'less was paid than the price',
+      { items: secondYear, bills: [renewalRecord({ amount_paid: 1 }), invoiceRecord()] },
+      second(YEAR_ON + 4_000),
+    ],
+    ['late', 'Stripe says past_due', { status: 'past_due' }, NOW],
+    ['late', 'Stripe says incomplete', { status: 'incomplete' }, NOW],
+    ['expected', 'Stripe says trialing', { status: 'trialing' }, NOW],
+    ['over', 'Stripe says canceled', { status: 'canceled' }, NOW],
+    ['over', 'Stripe says unpaid', { status: 'unpaid' }, NOW],
+    ['over', 'Stripe says incomplete_expired', { status: 'incomplete_expired' }, NOW],
+    ['over', 'Stripe says paused', { status: 'paused' }, NOW],
+    ['over', 'it ends with the period', { cancel_at_period_end: true }, NOW],
+    ['over', 'it ends at a time that is the end of the period', { cancel_at: YEAR_ON }, NOW],
+    ['expected', 'it ends at a time after the period', { cancel_at: YEAR_ON + 1 }, NOW],
+  ] as const) {
+    test(`${expected}: ${name}`, () => {
+      const record = yearly(change as Partial<SubscriptionRecord>)
+      expect(facts(business, record, now).renewal).toBe(expected)
+    })
   }
 })

@@ -2,7 +2,7 @@ import type { Stripe } from 'stripe'
 import type { KeyMode } from '../core/key.ts'
 import type { Plan } from '../core/plan.ts'
 import type { Payment, PaymentFacts, Purchase } from '../core/purchase.ts'
-import { modeOf } from './stripe-client.ts'
+import { checkoutMode } from './stripe-client.ts'
 
 type Order = Pick<Purchase, 'id' | 'plan'>
 
@@ -15,17 +15,17 @@ type Session = Pick<
 export interface OrderRecord {
   session: Session
   /** What was taken, or tried to be, for a plan that is paid once. */
-  taking: Taking | undefined
+  attempt: PaymentAttempt | undefined
   subscription: SubscriptionRecord | undefined
 }
 
-interface Reader {
+interface FactsContext {
   mode: KeyMode
   now: Date
 }
 
 /** What is known of an order that no checkout was opened for. */
-export const UNOPENED: PaymentFacts = {
+export const NO_CHECKOUT: PaymentFacts = {
   state: 'open',
   payments: [],
   renewal: 'none',
@@ -33,9 +33,13 @@ export const UNOPENED: PaymentFacts = {
 }
 
 /** What Stripe's record means for the order. Money that is not what was ordered opens nothing. */
-export function factsOf(order: Order, record: OrderRecord, { mode, now }: Reader): PaymentFacts {
+export function factsOf(
+  order: Order,
+  record: OrderRecord,
+  { mode, now }: FactsContext,
+): PaymentFacts {
   const { session, subscription } = record
-  if (!isOrdered(order, session, mode)) return { ...UNOPENED, state: stateOf(record) }
+  if (!matchesOrder(order, session, mode)) return { ...NO_CHECKOUT, state: stateOf(record) }
   const payments = paymentsOf(order, record)
   return {
     state: payments.length > 0 ? 'paid' : stateOf(record),
@@ -45,20 +49,20 @@ export function factsOf(order: Order, record: OrderRecord, { mode, now }: Reader
   }
 }
 
-function isOrdered({ id, plan }: Order, session: Session, mode: KeyMode): boolean {
+function matchesOrder({ id, plan }: Order, session: Session, mode: KeyMode): boolean {
   return (
     session.metadata?.['order_id'] === id &&
     session.livemode === (mode === 'live') &&
-    session.mode === modeOf(plan) &&
-    isEnough(plan, session.amount_total, session.currency)
+    session.mode === checkoutMode(plan) &&
+    coversPrice(plan, session.amount_total, session.currency)
   )
 }
 
-function paymentsOf({ plan }: Order, { taking, subscription }: OrderRecord): Payment[] {
+function paymentsOf({ plan }: Order, { attempt, subscription }: OrderRecord): Payment[] {
   if (subscription) {
     // The first invoice is the purchase itself: of a subscription only invoices are counted.
     return subscription.bills
-      .filter(({ invoice }) => isSale(plan, invoice))
+      .filter(({ invoice }) => isPaidPlanInvoice(plan, invoice))
       .map(({ invoice, takings }) => ({
         ref: invoice.id,
         paidAt: timeOf(invoice.status_transitions.paid_at ?? invoice.created),
@@ -67,32 +71,32 @@ function paymentsOf({ plan }: Order, { taking, subscription }: OrderRecord): Pay
       }))
       .sort((one, other) => one.paidAt.getTime() - other.paidAt.getTime())
   }
-  if (taking?.status !== 'succeeded' || !taking.charge) return []
-  if (!isEnough(plan, taking.received, taking.currency)) return []
+  if (attempt?.status !== 'succeeded' || !attempt.charge) return []
+  if (!coversPrice(plan, attempt.received, attempt.currency)) return []
   return [
     {
-      ref: taking.ref,
-      paidAt: timeOf(taking.charge.created),
-      returned: returnedOf([taking]),
-      disputed: disputedOf([taking]),
+      ref: attempt.ref,
+      paidAt: timeOf(attempt.charge.created),
+      returned: returnedOf([attempt]),
+      disputed: disputedOf([attempt]),
     },
   ]
 }
 
 /** Of an order for which nothing counts. */
-function stateOf({ session, taking, subscription }: OrderRecord): PaymentFacts['state'] {
+function stateOf({ session, attempt, subscription }: OrderRecord): PaymentFacts['state'] {
   const { status, payment_status } = session
   if (status !== 'complete') return status === 'expired' ? 'expired' : 'open'
   if (payment_status !== 'unpaid' || (subscription && hasEnded(subscription))) return 'failed'
-  const tried = subscription ? subscription.bills[0]?.takings : taking && [taking]
-  return tried?.some(isOver) ? 'failed' : 'pending'
+  const tried = subscription ? subscription.bills[0]?.takings : attempt && [attempt]
+  return tried?.some(isFinal) ? 'failed' : 'pending'
 }
 
-const OVER: readonly string[] = ['succeeded', 'requires_payment_method', 'canceled']
+const FINAL_STATUSES: readonly string[] = ['succeeded', 'requires_payment_method', 'canceled']
 
 /** No money is under way any more. A voucher that waits to be paid is `requires_action` at Stripe. */
-function isOver({ status }: Taking): boolean {
-  return OVER.includes(status)
+function isFinal({ status }: PaymentAttempt): boolean {
+  return FINAL_STATUSES.includes(status)
 }
 
 function timeOf(seconds: number): Date {
@@ -100,7 +104,7 @@ function timeOf(seconds: number): Date {
 }
 
 /** Money that was asked for, and what became of it. */
-export interface Taking {
+export interface PaymentAttempt {
   ref: string
   status: Stripe.PaymentIntent.Status
   received: number
@@ -115,37 +119,37 @@ export type Invoice = Pick<
 > & { id: string }
 
 /** An invoice of the purchase or of a renewal. Others are the operator's own, or settle a change of plan. */
-function isBill({ billing_reason }: Pick<Invoice, 'billing_reason'>): boolean {
+function isPlanInvoice({ billing_reason }: Pick<Invoice, 'billing_reason'>): boolean {
   return billing_reason === 'subscription_create' || billing_reason === 'subscription_cycle'
 }
 
 /** A bill that was paid in full. */
-export function isSale(plan: Plan, invoice: Invoice): boolean {
+export function isPaidPlanInvoice(plan: Plan, invoice: Invoice): boolean {
   return (
-    isBill(invoice) &&
+    isPlanInvoice(invoice) &&
     invoice.status === 'paid' &&
-    isEnough(plan, invoice.amount_paid, invoice.currency)
+    coversPrice(plan, invoice.amount_paid, invoice.currency)
   )
 }
 
 /** Whether this is the plan's price; more may be, such as with a tax on top. */
-function isEnough(plan: Plan, amount: number | null, currency: string | null): boolean {
+function coversPrice(plan: Plan, amount: number | null, currency: string | null): boolean {
   return amount !== null && amount >= plan.priceCents && currency === plan.currency
 }
 
-function returnedOf(takings: readonly Taking[]): Payment['returned'] {
+function returnedOf(takings: readonly PaymentAttempt[]): Payment['returned'] {
   const charges = takings.flatMap(({ charge }) => charge ?? [])
   if (charges.length > 0 && charges.every(({ refunded }) => refunded)) return 'fully'
   return charges.some(({ amount_refunded }) => amount_refunded > 0) ? 'partly' : 'no'
 }
 
 /** A question of the bank (`warning_…`) has moved no money; neither has one that was won or prevented, in the end. */
-const HARMLESS = /^(?:warning_.*|won|prevented)$/
+const NO_MONEY_MOVED = /^(?:warning_.*|won|prevented)$/
 
-function disputedOf(takings: readonly Taking[]): Payment['disputed'] {
+function disputedOf(takings: readonly PaymentAttempt[]): Payment['disputed'] {
   const disputes = takings.flatMap((taking) => taking.disputes)
   if (disputes.includes('lost')) return 'lost'
-  return disputes.every((status) => HARMLESS.test(status)) ? 'no' : 'open'
+  return disputes.every((status) => NO_MONEY_MOVED.test(status)) ? 'no' : 'open'
 }
 
 export interface SubscriptionRecord
@@ -154,7 +158,7 @@ export interface SubscriptionRecord
     data: Pick<Stripe.SubscriptionItem, 'current_period_end' | 'current_period_start'>[]
   }
   /** Newest first. */
-  bills: { invoice: Invoice; takings: readonly Taking[] }[]
+  bills: { invoice: Invoice; takings: readonly PaymentAttempt[] }[]
 }
 
 // A period's invoice is made some seconds around its start, and no period is shorter than a month.
@@ -172,11 +176,11 @@ function renewalOf(
   return isPaidUp(plan, subscription, now) ? 'expected' : 'late'
 }
 
-const ENDED: readonly string[] = ['canceled', 'unpaid', 'incomplete_expired', 'paused']
+const ENDED_STATUSES: readonly string[] = ['canceled', 'unpaid', 'incomplete_expired', 'paused']
 
 /** Stripe asks for no more money. */
 function hasEnded({ status }: Pick<SubscriptionRecord, 'status'>): boolean {
-  return ENDED.includes(status)
+  return ENDED_STATUSES.includes(status)
 }
 
 function isEnding(subscription: SubscriptionRecord): boolean {
@@ -190,8 +194,8 @@ function isEnding(subscription: SubscriptionRecord): boolean {
  * the subscription active all the while.
  */
 function isPaidUp(plan: Plan, { items, bills }: SubscriptionRecord, now: Date): boolean {
-  const newest = bills.find(({ invoice }) => isBill(invoice))?.invoice
-  if (!newest || !isSale(plan, newest)) return false
+  const newest = bills.find(({ invoice }) => isPlanInvoice(invoice))?.invoice
+  if (!newest || !isPaidPlanInvoice(plan, newest)) return false
   return items.data.every(
     ({ current_period_start: start, current_period_end: end }) =>
       newest.created >= start - SLACK_SECONDS && now.getTime() < end * 1_000,

@@ -2,14 +2,14 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openStripe } from './stripe.ts'
 import type { SignOptions } from './testing/stripe-server.ts'
 import type { StripeEvent } from './testing/stripe-shapes.ts'
-import { type Ordered, openStripeShop, type StripeShop } from './testing/stripe-shop.ts'
+import { type Ordered, openStripeFixture, type StripeFixture } from './testing/stripe-shop.ts'
 
-let shop: StripeShop
+let shop: StripeFixture
 let order: Ordered
 let paid: StripeEvent
 beforeEach(async () => {
-  shop = await openStripeShop()
-  order = await shop.order('starter')
+  shop = await openStripeFixture()
+  order = await shop.createOrder('starter')
   shop.server.pay(order.checkoutRef)
   paid = taken('checkout.session.completed')
 })
@@ -24,7 +24,7 @@ function taken(type: string): StripeEvent {
 
 function hear(event: StripeEvent | string, options?: SignOptions) {
   const { body, signature } = shop.server.sign(event, options)
-  return shop.book.notice(Buffer.from(body), signature)
+  return shop.book.parseEvent(Buffer.from(body), signature)
 }
 
 const after = (seconds: number) => new Date(shop.clock.now.getTime() + seconds * 1_000)
@@ -55,7 +55,7 @@ describe('a signature that is', () => {
   ] as const) {
     test(`${name} is refused`, async () => {
       const { body } = shop.server.sign(paid)
-      await expect(shop.book.notice(Buffer.from(body), header)).rejects.toMatchObject({
+      await expect(shop.book.parseEvent(Buffer.from(body), header)).rejects.toMatchObject({
         code: 'invalid_parameter',
         message: sentence,
       })
@@ -88,7 +88,7 @@ describe('a signature that is', () => {
     for (const seconds of [-301, 301]) {
       const { body, signature } = shop.server.sign(paid, { at: after(seconds) })
       for (const header of [`${signature},${fresh}`, `${fresh},${signature}`]) {
-        await expect(shop.book.notice(Buffer.from(body), header)).rejects.toThrow(fits)
+        await expect(shop.book.parseEvent(Buffer.from(body), header)).rejects.toThrow(fits)
       }
     }
   })
@@ -105,7 +105,9 @@ describe('a body that was', () => {
     test(`${name} after it was signed is refused`, async () => {
       const { body, signature } = shop.server.sign(paid)
       expect(change(body)).not.toBe(body)
-      await expect(shop.book.notice(Buffer.from(change(body)), signature)).rejects.toMatchObject({
+      await expect(
+        shop.book.parseEvent(Buffer.from(change(body)), signature),
+      ).rejects.toMatchObject({
         code: 'invalid_parameter',
       })
     })
@@ -119,7 +121,7 @@ describe('a body that was', () => {
 
   test('signed as it came, with letters of all kinds, is taken', async () => {
     const { body, signature } = shop.server.sign({ ...paid, type: 'größe.名前.🙂' })
-    expect(await shop.book.notice(Buffer.from(body), signature)).toMatchObject({ id: paid.id })
+    expect(await shop.book.parseEvent(Buffer.from(body), signature)).toMatchObject({ id: paid.id })
   })
 })
 
@@ -129,23 +131,23 @@ describe('while the secret is changed', () => {
     const { book } = openStripe(options)
     for (const secret of ['whsec_new', 'whsec_old']) {
       const { body, signature } = shop.server.sign(paid, { secret })
-      expect(await book?.notice(Buffer.from(body), signature)).toMatchObject({ id: paid.id })
+      expect(await book?.parseEvent(Buffer.from(body), signature)).toMatchObject({ id: paid.id })
     }
     const { body, signature } = shop.server.sign(paid, { secret: 'whsec_third' })
-    await expect(book?.notice(Buffer.from(body), signature)).rejects.toThrow('does not fit')
+    await expect(book?.parseEvent(Buffer.from(body), signature)).rejects.toThrow('does not fit')
   })
 
   test('with no secret at all nothing is taken, whatever it was signed with', async () => {
     const { book } = openStripe({ ...shop.options, webhookSecrets: [] })
     const { body, signature } = shop.server.sign(paid, { secret: ' ' })
-    await expect(book?.notice(Buffer.from(body), signature)).rejects.toThrow('does not fit')
+    await expect(book?.parseEvent(Buffer.from(body), signature)).rejects.toThrow('does not fit')
   })
 })
 
 test('no refusal holds the message, the signature or the secret', async () => {
   const { body } = shop.server.sign(paid)
   const { signature } = shop.server.sign(paid, { secret: 'whsec_canary' })
-  const error = await shop.book.notice(Buffer.from(body), signature).catch((it: Error) => it)
+  const error = await shop.book.parseEvent(Buffer.from(body), signature).catch((it: Error) => it)
   expect(error).toBeInstanceOf(Error)
   const { message, stack, cause } = error as Error
   const told = JSON.stringify([error, message, stack, cause])
@@ -175,9 +177,11 @@ describe('about no order of ours is', () => {
   }
 
   test('a test event, for a site that sells for real', async () => {
-    const live = await openStripeShop({ live: true })
+    const live = await openStripeFixture({ live: true })
     const { body, signature } = live.server.sign(paid)
-    expect(await live.book.notice(Buffer.from(body), signature)).toMatchObject({ about: undefined })
+    expect(await live.book.parseEvent(Buffer.from(body), signature)).toMatchObject({
+      about: undefined,
+    })
     await live.server.close()
   })
 })

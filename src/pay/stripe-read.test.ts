@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { PaymentFacts } from '../core/purchase.ts'
-import { type Ordered, openStripeShop, type StripeShop } from './testing/stripe-shop.ts'
+import { type Ordered, openStripeFixture, type StripeFixture } from './testing/stripe-shop.ts'
 
-let shop: StripeShop
+let shop: StripeFixture
 beforeEach(async () => {
-  shop = await openStripeShop()
+  shop = await openStripeFixture()
 })
 afterEach(async () => await shop.server.close())
 
-const read = (order: Ordered) => shop.book.read(order)
+const read = (order: Ordered) => shop.book.fetchFacts(order)
 
 function move(to: string): void {
   shop.clock.now = new Date(to)
@@ -26,7 +26,7 @@ function line({ state, renewal, payments }: PaymentFacts): string {
 describe('a plan that is paid once', () => {
   let order: Ordered
   beforeEach(async () => {
-    order = await shop.order('starter')
+    order = await shop.createOrder('starter')
   })
   const charge = () => shop.server.chargesOf(order.checkoutRef)[0] ?? ''
 
@@ -91,20 +91,20 @@ describe('a plan that is paid once', () => {
   ] as const) {
     test(`opens nothing when somebody changed ${name}`, async () => {
       shop.server.pay(order.checkoutRef)
-      shop.server.tamper('checkout.session', order.checkoutRef, tamper)
+      shop.server.overwrite('checkout.session', order.checkoutRef, tamper)
       expect(line(await read(order))).toBe('failed none: ')
     })
   }
 
   test('opens nothing when less was taken than the session said', async () => {
     shop.server.pay(order.checkoutRef)
-    const { payment_intent } = shop.server.look('charge', charge())
-    shop.server.tamper('payment_intent', payment_intent, { amount_received: 1 })
+    const { payment_intent } = shop.server.read('charge', charge())
+    shop.server.overwrite('payment_intent', payment_intent, { amount_received: 1 })
     expect(line(await read(order))).toBe('failed none: ')
   })
 
   test('opens nothing for an order that names the checkout of another', async () => {
-    const other = await shop.order('starter')
+    const other = await shop.createOrder('starter')
     shop.server.pay(other.checkoutRef)
     expect(line(await read({ ...order, checkoutRef: other.checkoutRef }))).toBe('failed none: ')
   })
@@ -114,7 +114,7 @@ describe('a plan that renews', () => {
   let order: Ordered
   let subscription: string
   beforeEach(async () => {
-    order = await shop.order('business')
+    order = await shop.createOrder('business')
     shop.server.pay(order.checkoutRef)
     subscription = shop.server.subscriptionOf(order.checkoutRef)
   })
@@ -141,7 +141,7 @@ describe('a plan that renews', () => {
   test('is over when Stripe gives up', async () => {
     move('2028-03-05T11:00:00Z')
     shop.server.failRenewal(subscription)
-    shop.server.giveUp(subscription)
+    shop.server.stopRetrying(subscription)
     expect(line(await read(order))).toBe('paid over: 2027-03-05 no no')
   })
 
@@ -167,7 +167,7 @@ describe('a plan that renews', () => {
   })
 
   test('is read over as many pages as there are', async () => {
-    const monthly = await shop.order({ ...order.plan, months: 1 })
+    const monthly = await shop.createOrder({ ...order.plan, months: 1 })
     shop.server.pay(monthly.checkoutRef)
     const renewed = shop.server.subscriptionOf(monthly.checkoutRef)
     for (let month = 0; month < 120; month += 1) shop.server.renew(renewed)
@@ -175,7 +175,7 @@ describe('a plan that renews', () => {
   })
 
   test('that is paid by a slow debit is pending until it comes', async () => {
-    const slow = await shop.order('business')
+    const slow = await shop.createOrder('business')
     shop.server.payLater(slow.checkoutRef)
     expect(line(await read(slow))).toBe('pending late: ')
     shop.server.fail(slow.checkoutRef)
@@ -196,30 +196,30 @@ describe('a plan that renews', () => {
   test('does not count a renewal of less than its price', async () => {
     move('2028-03-05T11:00:00Z')
     shop.server.renew(subscription)
-    const { latest_invoice } = shop.server.look('subscription', subscription)
-    shop.server.tamper('invoice', latest_invoice ?? '', { amount_paid: 100 })
+    const { latest_invoice } = shop.server.read('subscription', subscription)
+    shop.server.overwrite('invoice', latest_invoice ?? '', { amount_paid: 100 })
     expect(line(await read(order))).toBe('paid late: 2027-03-05 no no')
   })
 
   test('is found by its subscription when nobody kept the checkout’s name', async () => {
     const named = { ...order, checkoutRef: undefined, subscriptionRef: subscription }
-    expect(line(await shop.book.read(named))).toBe('paid expected: 2027-03-05 no no')
+    expect(line(await shop.book.fetchFacts(named))).toBe('paid expected: 2027-03-05 no no')
     const stranger = { ...named, subscriptionRef: 'sub_none' }
-    expect(line(await shop.book.read(stranger))).toBe('open none: ')
+    expect(line(await shop.book.fetchFacts(stranger))).toBe('open none: ')
   })
 })
 
 test('an order whose checkout was never opened is open, and Stripe is not asked', async () => {
-  const order = await shop.order('starter')
+  const order = await shop.createOrder('starter')
   const asked = shop.server.requests.length
-  expect(line(await shop.book.read({ ...order, checkoutRef: undefined }))).toBe('open none: ')
+  expect(line(await shop.book.fetchFacts({ ...order, checkoutRef: undefined }))).toBe('open none: ')
   expect(shop.server.requests).toHaveLength(asked)
 })
 
 describe('a reading that fails', () => {
   for (const outage of ['error', 'hang-up'] as const) {
     test(`says nothing of the order (${outage})`, async () => {
-      const order = await shop.order('starter')
+      const order = await shop.createOrder('starter')
       shop.server.outage = outage
       await expect(read(order)).rejects.toMatchObject({ code: 'payment_unavailable' })
     })
@@ -227,7 +227,7 @@ describe('a reading that fails', () => {
 
   // Of another account, say. To call such an order unpaid would take the key from somebody who paid.
   test('says nothing of an order whose checkout Stripe does not know', async () => {
-    const order = await shop.order('starter')
+    const order = await shop.createOrder('starter')
     await expect(read({ ...order, checkoutRef: 'cs_test_none' })).rejects.toMatchObject({
       code: 'payment_unavailable',
     })

@@ -1,34 +1,34 @@
 import type { Stripe } from 'stripe'
 import type { Plan } from '../core/plan.ts'
 import type { Purchase } from '../core/purchase.ts'
-import type { Notice, OrderHint } from './pay.ts'
-import { ifKnown } from './stripe-client.ts'
-import { atInvoice, type Glimpse, hintOf } from './stripe-events.ts'
+import type { OrderHint, PaymentEvent } from './provider.ts'
+import { ifFound } from './stripe-client.ts'
+import { type EventRefs, invoiceRefs, orderHint } from './stripe-events.ts'
 import {
   type Invoice,
-  isSale,
+  isPaidPlanInvoice,
   type OrderRecord,
+  type PaymentAttempt,
   type SubscriptionRecord,
-  type Taking,
 } from './stripe-facts.ts'
 
 type Order = Pick<Purchase, 'plan' | 'checkoutRef' | 'subscriptionRef'>
 
 // Eighty years of months. Stripe takes 100 requests a second, of a test account 25.
-const MOST_INVOICES = 1_000
+const MAX_INVOICES = 1_000
 const PAGE = 100
-const AT_ONCE = 5
+const CONCURRENCY = 5
 
 /** Reads again all that Stripe remembers of an order; undefined when no checkout of it is known. */
-export async function readRecord(client: Stripe, order: Order): Promise<OrderRecord | undefined> {
+export async function fetchRecord(client: Stripe, order: Order): Promise<OrderRecord | undefined> {
   const session = await findSession(client, order)
   if (!session) return undefined
   const { payment_intent: intent, subscription } = session
   return {
     session,
-    taking: intent ? await takingOf(client, await wholeIntent(client, intent)) : undefined,
+    attempt: intent ? await attemptOf(client, await expandedIntent(client, intent)) : undefined,
     subscription: subscription
-      ? await readSubscription(client, idOf(subscription), order.plan)
+      ? await fetchSubscription(client, idOf(subscription), order.plan)
       : undefined,
   }
 }
@@ -43,7 +43,7 @@ async function findSession(client: Stripe, { checkoutRef, subscriptionRef }: Ord
   return data[0]
 }
 
-async function readSubscription(
+async function fetchSubscription(
   client: Stripe,
   id: string,
   plan: Plan,
@@ -51,57 +51,60 @@ async function readSubscription(
   const subscription = await client.subscriptions.retrieve(id)
   const invoices = await client.invoices
     .list({ subscription: id, limit: PAGE, expand: ['data.payments'] })
-    .autoPagingToArray({ limit: MOST_INVOICES })
+    .autoPagingToArray({ limit: MAX_INVOICES })
   const bills: SubscriptionRecord['bills'] = []
-  for (let at = 0; at < invoices.length; at += AT_ONCE) {
-    const some = invoices.slice(at, at + AT_ONCE)
-    bills.push(...(await Promise.all(some.map((invoice) => readBill(client, invoice, plan)))))
+  for (let at = 0; at < invoices.length; at += CONCURRENCY) {
+    const some = invoices.slice(at, at + CONCURRENCY)
+    bills.push(...(await Promise.all(some.map((invoice) => fetchInvoice(client, invoice, plan)))))
   }
   return { ...subscription, bills }
 }
 
-async function readBill(client: Stripe, invoice: Stripe.Invoice, plan: Plan) {
-  const sold = isSale(plan, invoice)
+async function fetchInvoice(client: Stripe, invoice: Stripe.Invoice, plan: Plan) {
+  const sold = isPaidPlanInvoice(plan, invoice)
   // Beside those that count, only what is still open tells something: whether money is under way.
   const payments = sold || invoice.status === 'open' ? (invoice.payments?.data ?? []) : []
-  const takings: Taking[] = []
+  const takings: PaymentAttempt[] = []
   for (const { payment, status } of payments) {
     if (sold && status !== 'paid') continue
     if (payment.payment_intent) {
-      takings.push(await takingOf(client, await wholeIntent(client, payment.payment_intent)))
+      takings.push(await attemptOf(client, await expandedIntent(client, payment.payment_intent)))
     } else if (payment.charge) {
-      takings.push(await bareTaking(client, payment.charge))
+      takings.push(await chargeAttempt(client, payment.charge))
     }
   }
   return { invoice: invoice satisfies Invoice, takings }
 }
 
 /** With its charge as a whole. */
-async function wholeIntent(client: Stripe, intent: string | Stripe.PaymentIntent) {
+async function expandedIntent(client: Stripe, intent: string | Stripe.PaymentIntent) {
   if (typeof intent !== 'string' && typeof intent.latest_charge !== 'string') return intent
   return await client.paymentIntents.retrieve(idOf(intent), { expand: ['latest_charge'] })
 }
 
-async function takingOf(client: Stripe, intent: Stripe.PaymentIntent): Promise<Taking> {
+async function attemptOf(client: Stripe, intent: Stripe.PaymentIntent): Promise<PaymentAttempt> {
   const { id: ref, status, amount_received: received, currency, latest_charge } = intent
-  const charge = latest_charge ? await wholeCharge(client, latest_charge) : undefined
-  const disputes = charge ? await disputesOf(client, charge) : []
+  const charge = latest_charge ? await expandedCharge(client, latest_charge) : undefined
+  const disputes = charge ? await fetchDisputes(client, charge) : []
   return { ref, status, received, currency, charge, disputes }
 }
 
 /** Of an old kind of payment, which has no intent. */
-async function bareTaking(client: Stripe, asked: string | Stripe.Charge): Promise<Taking> {
-  const charge = await wholeCharge(client, asked)
+async function chargeAttempt(
+  client: Stripe,
+  asked: string | Stripe.Charge,
+): Promise<PaymentAttempt> {
+  const charge = await expandedCharge(client, asked)
   const { id: ref, amount_captured: received, currency } = charge
   const status = charge.paid ? 'succeeded' : 'processing'
-  return { ref, status, received, currency, charge, disputes: await disputesOf(client, charge) }
+  return { ref, status, received, currency, charge, disputes: await fetchDisputes(client, charge) }
 }
 
-async function wholeCharge(client: Stripe, charge: string | Stripe.Charge) {
+async function expandedCharge(client: Stripe, charge: string | Stripe.Charge) {
   return typeof charge === 'string' ? await client.charges.retrieve(charge) : charge
 }
 
-async function disputesOf(client: Stripe, { id, disputed }: Stripe.Charge) {
+async function fetchDisputes(client: Stripe, { id, disputed }: Stripe.Charge) {
   if (!disputed) return []
   const { data } = await client.disputes.list({ charge: id, limit: PAGE })
   return data.map(({ status }) => status)
@@ -112,23 +115,23 @@ function idOf(thing: string | { id: string }): string {
 }
 
 /** Asks Stripe whose payment it is where the event does not say. */
-export async function noticeOf(
+export async function toPaymentEvent(
   client: Stripe,
-  { id, type, hint, intent }: Glimpse,
-): Promise<Notice> {
-  return { id, type, about: hint ?? (intent ? await orderOf(client, intent) : undefined) }
+  { id, type, hint, intent }: EventRefs,
+): Promise<PaymentEvent> {
+  return { id, type, hint: hint ?? (intent ? await orderOf(client, intent) : undefined) }
 }
 
 async function orderOf(client: Stripe, intent: string): Promise<OrderHint | undefined> {
-  const payment = await ifKnown(client.paymentIntents.retrieve(intent))
+  const payment = await ifFound(client.paymentIntents.retrieve(intent))
   if (!payment) return undefined
   const orderId = payment.metadata['order_id']
-  if (orderId) return hintOf({ orderId })
+  if (orderId) return orderHint({ orderId })
   // What a subscription takes carries no metadata of ours. Only the invoice knows both it and the payment.
   const { data } = await client.invoicePayments.list({
     payment: { type: 'payment_intent', payment_intent: intent },
     expand: ['data.invoice'],
     limit: 1,
   })
-  return hintOf(atInvoice(data[0]?.invoice))
+  return orderHint(invoiceRefs(data[0]?.invoice))
 }

@@ -1,9 +1,9 @@
 import type { KeyMode } from '../core/key.ts'
-import type { Pay } from './pay.ts'
-import { asking, openCheckout, openClient } from './stripe-client.ts'
-import { glimpseOf, missedEvents, verifiedEvent } from './stripe-events.ts'
-import { factsOf, UNOPENED } from './stripe-facts.ts'
-import { noticeOf, readRecord } from './stripe-read.ts'
+import type { PaymentProvider } from './provider.ts'
+import { callStripe, createCheckoutSession, openStripeClient } from './stripe-client.ts'
+import { eventRefs, eventsSince, verifyEvent } from './stripe-events.ts'
+import { factsOf, NO_CHECKOUT } from './stripe-facts.ts'
+import { fetchRecord, toPaymentEvent } from './stripe-read.ts'
 
 export interface StripeOptions {
   secretKey: string
@@ -17,28 +17,32 @@ export interface StripeOptions {
 }
 
 /** Stripe Checkout, its webhooks and its memory. */
-export function openStripe(options: StripeOptions): Pay {
+export function openStripe(options: StripeOptions): PaymentProvider {
   const { secretKey, prices, now } = options
-  const client = openClient(options)
+  const client = openStripeClient(options)
   const mode: KeyMode = /^[sr]k_test_/.test(secretKey) ? 'test' : 'live'
 
   return {
     provider: 'stripe',
     mode,
-    open: (order) => asking(() => openCheckout({ client, prices }, order)),
+    open: (order) => callStripe(() => createCheckoutSession({ client, prices }, order)),
     book: {
-      async notice(raw, signature) {
-        const glimpse = glimpseOf(verifiedEvent(raw, signature, options), mode)
-        return await asking(() => noticeOf(client, glimpse))
+      async parseEvent(raw, signature) {
+        const glimpse = eventRefs(verifyEvent(raw, signature, options), mode)
+        return await callStripe(() => toPaymentEvent(client, glimpse))
       },
-      async read(order) {
-        const record = await asking(() => readRecord(client, order))
-        return record ? factsOf(order, record, { mode, now: now() }) : UNOPENED
+      async fetchFacts(order) {
+        const record = await callStripe(() => fetchRecord(client, order))
+        return record ? factsOf(order, record, { mode, now: now() }) : NO_CHECKOUT
       },
-      async *missed(since) {
-        for await (const event of missedEvents(client, { since, now: now() })) {
+      async *missedEvents(since) {
+        for await (const event of eventsSince(client, { since, now: now() })) {
           const { id, type } = event
-          yield { id, type, notice: () => asking(() => noticeOf(client, glimpseOf(event, mode))) }
+          yield {
+            id,
+            type,
+            resolve: () => callStripe(() => toPaymentEvent(client, eventRefs(event, mode))),
+          }
         }
       },
     },

@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { afterEach, expect, test } from 'vitest'
-import { openRedis, type TestRedis } from '../../test/redis.ts'
-import { until } from '../../test/until.ts'
+import { openRedis, type TestRedis } from '../../test/support/redis.ts'
+import { waitUntil } from '../../test/support/wait-until.ts'
 import { connectRedis, type Redis } from './connect.ts'
-import { keptLog } from './testing/log.ts'
+import { recordingLog } from './testing/log.ts'
 
 const PASSWORD = 'open, sesame/@:'
 
@@ -22,7 +22,7 @@ async function serverWith(options: Parameters<typeof openRedis>[0] = {}): Promis
 }
 
 async function connected(url: string) {
-  const { log, lines } = keptLog()
+  const { log, lines } = recordingLog()
   const redis = await connectRedis({ url, log })
   opened.push(redis)
   return { redis, lines }
@@ -48,11 +48,11 @@ test('an outage is told once and its end once, however often it is tried', async
   assert.equal(await ping(redis), 'PONG')
   await server.stop()
   const door = await doorAt(server.port)
-  await until(() => door.knocks() > 3)
+  await waitUntil(() => door.knocks() > 3)
   await assert.rejects(ping(redis), /Redis is away/)
   await door.close()
   await server.start()
-  await until(() => lines.length > 1)
+  await waitUntil(() => lines.length > 1)
   assert.equal(await ping(redis), 'PONG')
   const at = { redis: `127.0.0.1:${server.port}` }
   assert.match(
@@ -99,7 +99,7 @@ test('nothing at the address: it comes back at once, and is away', async () => {
   await assert.rejects(ping(redis), /Redis is away/)
   assert.match(lines.join(), /^warn .*ECONNREFUSED/)
   await server.start()
-  await until(() => ping(redis).catch(() => false))
+  await waitUntil(() => ping(redis).catch(() => false))
 })
 
 test('a server that takes the connection and says nothing is away', async () => {
@@ -118,7 +118,7 @@ test('a master that becomes a replica is left for whoever has its name then', as
   await server.run('REPLICAOF', '127.0.0.1', '1')
   await assert.rejects(redis.send('any', ['SET', 'any', '1']), /READONLY/)
   await server.run('REPLICAOF', 'NO', 'ONE')
-  await until(() => redis.send('any', ['SET', 'any', '1']).catch(() => false))
+  await waitUntil(() => redis.send('any', ['SET', 'any', '1']).catch(() => false))
   assert.match(lines[0] ?? '', /^warn Redis is away: .*READONLY/)
 })
 
@@ -156,7 +156,9 @@ test('rediss:// is encrypted, and only a server that is known is spoken to', asy
 test('a Redis Cluster is found by any one of its servers', async () => {
   const server = await serverWith({ cluster: true })
   await server.run('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
-  await until(async () => String(await server.run('CLUSTER', 'INFO')).includes('cluster_state:ok'))
+  await waitUntil(async () =>
+    String(await server.run('CLUSTER', 'INFO')).includes('cluster_state:ok'),
+  )
   const { redis } = await connected(`redis://127.0.0.1:1,${server.url}`)
   assert.equal(await redis.send('any', ['SET', 'any', '1']), 'OK')
 })

@@ -1,9 +1,9 @@
 import type { Log } from '../core/log.ts'
-import { loadClients, type Server } from './client.ts'
+import { loadClientFactory, type RedisServer } from './client.ts'
 import { openConnections } from './connections.ts'
 import { openOutages } from './outages.ts'
 import { openSlotMap } from './slot-map.ts'
-import { type Listener, openSubscriber } from './subscriber.ts'
+import { type ChannelListener, openSubscriber } from './subscriber.ts'
 import { readUrl } from './url.ts'
 
 /**
@@ -14,7 +14,7 @@ export interface Redis {
   /** Runs the command where the key is. */
   send(key: string, command: readonly string[]): Promise<unknown>
   /** Hears a sharded channel until the returned function is called. One listener a channel. */
-  listen(channel: string, listener: Listener): () => void
+  subscribe(channel: string, listener: ChannelListener): () => void
   close(): void
 }
 
@@ -33,7 +33,7 @@ export async function connectRedis({ url, log }: RedisOptions): Promise<Redis> {
   const { roots, access } = readUrl(url)
   const places = openSlotMap(roots)
   const outages = openOutages(log, access.password)
-  const makeClient = await loadClients(access)
+  const makeClient = await loadClientFactory(access)
   let looking: Promise<void> | undefined
   const lines = openConnections({ makeClient, outages, up: lookAround, down: lookAround })
   const subscriber = openSubscriber({ makeClient, places, outages, lookAround })
@@ -73,7 +73,7 @@ export async function connectRedis({ url, log }: RedisOptions): Promise<Redis> {
     }
   }
 
-  function judge(server: Server, fault: unknown): void {
+  function judge(server: RedisServer, fault: unknown): void {
     // It was the master of others until now, and its name may be the new one's already.
     if (fault instanceof Error && fault.message.startsWith('READONLY')) lines.drop(server, fault)
     else outages.refuse(server, fault)
@@ -86,7 +86,7 @@ export async function connectRedis({ url, log }: RedisOptions): Promise<Redis> {
 
   return {
     send,
-    listen: subscriber.listen,
+    subscribe: subscriber.listen,
     close() {
       clearInterval(timer)
       subscriber.close()

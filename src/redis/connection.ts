@@ -1,4 +1,4 @@
-import type { Client, MakeClient, Server } from './client.ts'
+import type { Client, ClientFactory, RedisServer } from './client.ts'
 
 export interface RedisConnection {
   /** The connection while it is there; undefined while it is away. */
@@ -23,8 +23,8 @@ const MAX_PAUSE_MS = 1_000
 
 /** A connection that is made again for ever. */
 export function openConnection(
-  server: Server,
-  makeClient: MakeClient,
+  server: RedisServer,
+  makeClient: ClientFactory,
   events: LineEvents,
 ): RedisConnection {
   const tried = Promise.withResolvers<void>()

@@ -1,9 +1,9 @@
-import type { Client, MakeClient, Server } from './client.ts'
+import type { Client, ClientFactory, RedisServer } from './client.ts'
 import { openConnection, type RedisConnection } from './connection.ts'
 import type { Outages } from './outages.ts'
 
 interface Wiring {
-  makeClient: MakeClient
+  makeClient: ClientFactory
   outages: Outages
   up(client: Client): void
   down(): void
@@ -14,7 +14,7 @@ export function openConnections({ makeClient, outages, up, down }: Wiring) {
   const lines = new Map<string, RedisConnection>()
   let closed = false
 
-  function lineTo(server: Server): RedisConnection {
+  function lineTo(server: RedisServer): RedisConnection {
     const known = lines.get(server.name)
     if (known) return known
     const line = openConnection(server, makeClient, {
@@ -31,7 +31,7 @@ export function openConnections({ makeClient, outages, up, down }: Wiring) {
     return line
   }
 
-  function keep(servers: readonly Server[]): void {
+  function keep(servers: readonly RedisServer[]): void {
     const names = new Set(servers.map(({ name }) => name))
     for (const [name, line] of lines) {
       if (names.has(name)) continue
@@ -42,13 +42,13 @@ export function openConnections({ makeClient, outages, up, down }: Wiring) {
 
   return {
     /** Undefined while it is away. */
-    to: (server: Server): Client | undefined => (closed ? undefined : lineTo(server).client()),
+    to: (server: RedisServer): Client | undefined => (closed ? undefined : lineTo(server).client()),
     /** Resolves when the first attempt at each of them has ended, in whichever way. */
-    async tried(servers: readonly Server[]): Promise<void> {
+    async tried(servers: readonly RedisServer[]): Promise<void> {
       await Promise.all(servers.map((server) => lineTo(server).tried))
     },
     /** For a new connection, as when the name may mean another machine by now. */
-    drop(server: Server, fault: Error): void {
+    drop(server: RedisServer, fault: Error): void {
       lines.get(server.name)?.drop(fault)
     },
     /** Closes the lines to all others. */

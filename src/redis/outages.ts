@@ -1,5 +1,5 @@
 import type { Log } from '../core/log.ts'
-import type { Server } from './client.ts'
+import type { RedisServer } from './client.ts'
 
 export type Outages = ReturnType<typeof openOutages>
 
@@ -11,18 +11,18 @@ export function openOutages(log: Log, password: string | undefined) {
   const hidden = (text: string) => (password ? text.replaceAll(password, '…') : text)
 
   return {
-    begin({ name }: Server, fault: Error): void {
+    begin({ name }: RedisServer, fault: Error): void {
       if (away.has(name)) return
       away.add(name)
       // Of several addresses of one name that all refuse, the error has no text of its own.
       const reason = fault.message || ('code' in fault ? String(fault.code) : fault.name)
       log.warn({ redis: name, reason: hidden(reason) }, AWAY)
     },
-    end({ name }: Server): void {
+    end({ name }: RedisServer): void {
       if (away.delete(name)) log.info({ redis: name }, 'Redis is back')
     },
     /** It is there, and does not do what it is asked: no room, no right, no Cluster. Other faults are not its answers. */
-    refuse({ name }: Server, fault: unknown): void {
+    refuse({ name }: RedisServer, fault: unknown): void {
       if (!(fault instanceof Error && REFUSAL.test(fault.message))) return
       if (performance.now() - refusedAt < REFUSED_MS) return
       refusedAt = performance.now()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { openRedis } from '../../test/redis.ts'
+import { openRedis } from '../../test/support/redis.ts'
 import { openSlotMap, serverAt } from './slot-map.ts'
 import { readUrl } from './url.ts'
 

@@ -1,4 +1,4 @@
-import type { Server } from './client.ts'
+import type { RedisServer } from './client.ts'
 
 /** As CLUSTER SLOTS tells them. */
 interface SlotRange {
@@ -12,18 +12,18 @@ export type SlotMap = ReturnType<typeof openSlotMap>
 const SLOTS = 16_384
 
 /** Which server has which key: the first one has all, until a Redis Cluster says otherwise. */
-export function openSlotMap(roots: readonly [Server, ...Server[]]) {
-  let bySlot: (Server | undefined)[] = []
+export function openSlotMap(roots: readonly [RedisServer, ...RedisServer[]]) {
+  let bySlot: (RedisServer | undefined)[] = []
 
   return {
     clustered: (): boolean => roots.length > 1 || bySlot.length > 0,
-    of: (key: string): Server => bySlot[slotOf(key)] ?? roots[0],
-    servers(): Server[] {
+    of: (key: string): RedisServer => bySlot[slotOf(key)] ?? roots[0],
+    servers(): RedisServer[] {
       const known = [...roots, ...bySlot.filter((server) => server !== undefined)]
       return [...new Map(known.map((server) => [server.name, server])).values()]
     },
     /** `asked` is who told so: a server that does not know its own name leaves it out. */
-    learn(ranges: readonly SlotRange[], asked: Server): void {
+    learn(ranges: readonly SlotRange[], asked: RedisServer): void {
       bySlot = []
       for (const { from, to, master } of ranges) {
         const server = serverAt(master.host || asked.host, master.port)
@@ -31,7 +31,7 @@ export function openSlotMap(roots: readonly [Server, ...Server[]]) {
       }
     },
     /** True when the refusal names the server to ask instead, which is then remembered. */
-    follow(fault: unknown, asked: Server): boolean {
+    follow(fault: unknown, asked: RedisServer): boolean {
       const [, slot, host, port] =
         /^MOVED (\d+) (.*):(\d+)$/.exec(fault instanceof Error ? fault.message : '') ?? []
       if (!port) return false
@@ -41,7 +41,7 @@ export function openSlotMap(roots: readonly [Server, ...Server[]]) {
   }
 }
 
-export function serverAt(host: string, port: number): Server {
+export function serverAt(host: string, port: number): RedisServer {
   return { name: `${host}:${port}`, host, port }
 }
 

@@ -1,25 +1,25 @@
-import type { Client, MakeClient } from './client.ts'
+import type { Client, ClientFactory } from './client.ts'
 import { openConnections } from './connections.ts'
 import type { Outages } from './outages.ts'
 import type { SlotMap } from './slot-map.ts'
 
-export interface Listener {
-  heard(message: string): void
+export interface ChannelListener {
+  message(message: string): void
   /** From now on nothing is missed. */
-  ready(): void
+  subscribed(): void
   /** From now on anything may be missed, until it is ready again. */
-  lost(): void
+  unsubscribed(): void
 }
 
-interface Wish {
-  listener: Listener
+interface Subscription {
+  listener: ChannelListener
   /** Where it was asked for. */
   client: Client | undefined
   confirmed: boolean
 }
 
 interface Deps {
-  makeClient: MakeClient
+  makeClient: ClientFactory
   places: SlotMap
   outages: Outages
   /** A server went away: what it had may be elsewhere by now. */
@@ -33,7 +33,7 @@ const AGAIN_MS = 200
  * connection that its home has now is asked for there. Whatever happens ends in that.
  */
 export function openSubscriber({ makeClient, places, outages, lookAround }: Deps) {
-  const wishes = new Map<string, Wish>()
+  const wishes = new Map<string, Subscription>()
   const soon = onceIn(AGAIN_MS, settle)
   const lines = openConnections({
     makeClient,
@@ -53,17 +53,17 @@ export function openSubscriber({ makeClient, places, outages, lookAround }: Deps
     for (const [channel, wish] of wishes) ask(channel, wish)
   }
 
-  function ask(channel: string, wish: Wish): void {
+  function ask(channel: string, wish: Subscription): void {
     const home = places.of(channel)
     const client = lines.to(home)
     if (wish.client === client) return
     leave(channel, wish)
     wish.client = client
-    client?.sSubscribe(channel, wish.listener.heard).then(
+    client?.sSubscribe(channel, wish.listener.message).then(
       () => {
         if (wish.client !== client) return
         wish.confirmed = true
-        wish.listener.ready()
+        wish.listener.subscribed()
       },
       (fault: unknown) => {
         if (!places.follow(fault, home)) outages.refuse(home, fault)
@@ -83,8 +83,8 @@ export function openSubscriber({ makeClient, places, outages, lookAround }: Deps
   return {
     settle,
     keep: lines.keep,
-    listen(channel: string, listener: Listener): () => void {
-      const wish: Wish = { listener, client: undefined, confirmed: false }
+    listen(channel: string, listener: ChannelListener): () => void {
+      const wish: Subscription = { listener, client: undefined, confirmed: false }
       wishes.set(channel, wish)
       ask(channel, wish)
       return () => {
@@ -101,11 +101,11 @@ export function openSubscriber({ makeClient, places, outages, lookAround }: Deps
   }
 }
 
-function leave(channel: string, wish: Wish): void {
+function leave(channel: string, wish: Subscription): void {
   // A connection that is gone has forgotten it already.
-  wish.client?.sUnsubscribe(channel, wish.listener.heard).catch(() => {})
+  wish.client?.sUnsubscribe(channel, wish.listener.message).catch(() => {})
   wish.client = undefined
-  if (wish.confirmed) wish.listener.lost()
+  if (wish.confirmed) wish.listener.unsubscribed()
   wish.confirmed = false
 }
 

@@ -1,8 +1,11 @@
-import type { Access, Server } from './client.ts'
+import type { RedisAccess, RedisServer } from './client.ts'
 import { serverAt } from './slot-map.ts'
 
 /** Where to begin, and what all servers are reached with: what the first of the URLs says. */
-export function readUrl(text: string): { roots: [Server, ...Server[]]; access: Access } {
+export function readUrl(text: string): {
+  roots: [RedisServer, ...RedisServer[]]
+  access: RedisAccess
+} {
   const [first, ...rest] = text.split(',').map(parse)
   if (!first) throw new Error('no Redis is named')
   const { protocol, username, password, pathname } = first
@@ -24,6 +27,6 @@ function parse(url: string): URL {
   return parsed
 }
 
-function serverOf({ hostname, port }: URL): Server {
+function serverOf({ hostname, port }: URL): RedisServer {
   return serverAt(hostname.replace(/^\[(.*)\]$/, '$1'), Number(port) || 6379)
 }

@@ -3,25 +3,25 @@ import { fileURLToPath } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'
 import { register } from 'prom-client'
 import type { SenderChecks } from '../core/message.ts'
-import { readBuiltPage } from '../http/pages/built-page.ts'
-import { openHttp } from '../http/server/server.ts'
-import { openBudget, openHeld } from '../limit/held.ts'
+import { readBuiltPage } from '../http/pages/assets.ts'
+import { openHttpServer } from '../http/server/server.ts'
+import { openCounters, openSharedBudget } from '../limit/shared-counters.ts'
 import { openLog } from '../log/log.ts'
-import { openPay } from '../pay/open.ts'
+import { openPaymentProvider } from '../pay/open.ts'
 import { openLargeReads } from '../service/mail/large-reads.ts'
 import type { ParseOnce } from '../service/mail/parse-once.ts'
-import { type SenderChecksDeps, senderChecksOnce } from '../service/mail/sender-checks.ts'
-import { caller, serve } from './ports.ts'
-import { openParts, type ServerThreadSetup } from './setup.ts'
+import { openSenderChecks, type SenderChecksDeps } from '../service/mail/sender-checks.ts'
+import { openCaller, serve } from './ports.ts'
+import { openThreadParts, type ServerThreadSetup } from './setup.ts'
 import { openShopStore } from './stores.ts'
 
 const setup: ServerThreadSetup = workerData
 const { config, listen, name } = setup
 const log = openLog({ level: config.logLevel, thread: name })
-const parts = await openParts(setup, log)
+const parts = await openThreadParts(setup, log)
 const shop = await openShopStore(config, setup.shopPort)
-const pay = await openPay({ ...config.payments, now: parts.now })
-const main = caller(setup.mainPort)
+const pay = await openPaymentProvider({ ...config.payments, now: parts.now })
+const main = openCaller(setup.mainPort)
 const checkSender: SenderChecksDeps['check'] = async (facts, haste) =>
   (await main('checkSender', { ...facts, haste })) as SenderChecks | undefined
 const parseOnMain: ParseOnce = async (rawId, request, signal) =>
@@ -30,10 +30,10 @@ const parseOnMain: ParseOnce = async (rawId, request, signal) =>
 const largeReads = openLargeReads()
 
 const { connections: most } = config.http
-const all = openBudget(setup.shared.httpConnections, most)
-const { hold } = openHeld(setup.shared.connections)
+const all = openSharedBudget(setup.shared.httpConnections, most)
+const { hold } = openCounters(setup.shared.connections)
 
-const door = await openHttp(
+const door = await openHttpServer(
   {
     ...parts,
     shop,
@@ -41,7 +41,7 @@ const door = await openHttp(
     parse: parseOnMain,
     largeReads,
     senderChecks: config.senderChecks.on
-      ? senderChecksOnce({ ...parts, largeReads, check: checkSender, log })
+      ? openSenderChecks({ ...parts, largeReads, check: checkSender, log })
       : async () => undefined,
     connections: { most, take: () => all.reserve(1), giveBack: () => all.release(1), hold },
     metrics: async () => String(await main('metrics')),

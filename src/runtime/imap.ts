@@ -3,26 +3,26 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { register } from 'prom-client'
 import { openAccount } from '../imap/account.ts'
 import { openLog } from '../log/log.ts'
-import { followAccounts } from '../service/background/follow-accounts.ts'
-import { accountMail } from '../service/mail/fetch-mail.ts'
+import { superviseAccounts } from '../service/background/supervise-accounts.ts'
+import { accountMailDeps } from '../service/mail/fetch-mail.ts'
 import { accountRules } from '../service/sessions/accounts.ts'
 import { serve } from './ports.ts'
-import { openParts, type ThreadSetup } from './setup.ts'
+import { openThreadParts, type ThreadSetup } from './setup.ts'
 
 const setup: ThreadSetup = workerData
 const { config, name } = setup
 const log = openLog({ level: config.logLevel, thread: name })
-const parts = await openParts(setup, log)
+const parts = await openThreadParts(setup, log)
 const end = new AbortController()
 
-const following = followAccounts({
+const following = superviseAccounts({
   ...parts,
   newHolder: randomUUID,
   accountRules: accountRules(config.gmailAccounts),
   open({ id, email }) {
     const setting = config.gmailAccounts.find((account) => account.email === email)
     if (!setting) throw new Error('an account was offered that is not in the file')
-    const deps = { ...accountMail(parts, id), random: Math.random, log }
+    const deps = { ...accountMailDeps(parts, id), random: Math.random, log }
     return openAccount(deps, { ...setting, limits: { maxBytes: config.smtp.maxBytes } })
   },
   ended: end.signal,

@@ -5,8 +5,8 @@ import { MAIL_FILE, openWritable } from '../store/sqlite/files.ts'
 import { groupCommit } from '../store/sqlite/group-commit.ts'
 import { allMailWrites } from '../store/sqlite/mail-store.ts'
 import { openVersions } from '../store/sqlite/versions.ts'
-import { serveGroups } from './groups.ts'
 import { serve } from './ports.ts'
+import { serveGroups } from './serve-groups.ts'
 
 // Owns the only writable connection to mail.db.
 

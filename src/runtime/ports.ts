@@ -1,10 +1,10 @@
 import type { MessagePort, Worker } from 'node:worker_threads'
-import { asError, Problem, type ProblemCode } from '../core/problem.ts'
+import { Problem, type ProblemCode, toError } from '../core/problem.ts'
 
 /** What two threads talk over. */
-type Wire = MessagePort | Worker
+type Port = MessagePort | Worker
 
-export interface Ask {
+export interface PortRequest {
   seq: number
   /** ABORT: the call with this number is no longer of use. */
   name: string
@@ -13,17 +13,17 @@ export interface Ask {
 
 const ABORT = 'abort'
 
-export type Answer = { seq: number } & (
+export type PortResponse = { seq: number } & (
   | { result: unknown }
-  | { refused: Refused }
-  | { failed: Failed }
+  | { refused: PortProblem }
+  | { failed: PortError }
 )
-interface Refused {
+interface PortProblem {
   code: ProblemCode
   message: string
   retryAfter: number | undefined
 }
-interface Failed {
+interface PortError {
   message: string
   stack: string | undefined
 }
@@ -35,10 +35,10 @@ export type Call = (name: string, value?: unknown, signal?: AbortSignal) => Prom
  * Asks whoever serves the other end. Bytes in the value are handed over, not copied. What is asked in one turn of the
  * event loop travels in one message: under load that wakes the other thread less often, and it finds larger groups.
  */
-export function caller(wire: Wire): Call {
+export function openCaller(wire: Port): Call {
   const pending = new Map<number, PromiseWithResolvers<unknown>>()
   let last = 0
-  let asks: Ask[] = []
+  let asks: PortRequest[] = []
 
   function post(): void {
     const all = asks
@@ -54,7 +54,7 @@ export function caller(wire: Wire): Call {
     }
   }
 
-  function postAlone(ask: Ask): void {
+  function postAlone(ask: PortRequest): void {
     try {
       wire.postMessage([ask], buffersIn(ask.value))
     } catch (error) {
@@ -63,7 +63,7 @@ export function caller(wire: Wire): Call {
     }
   }
 
-  wire.on('message', (answers: Answer[]) => {
+  wire.on('message', (answers: PortResponse[]) => {
     for (const answer of answers) {
       const asked = pending.get(answer.seq)
       pending.delete(answer.seq)
@@ -72,7 +72,7 @@ export function caller(wire: Wire): Call {
     }
   })
 
-  function send(ask: Ask): void {
+  function send(ask: PortRequest): void {
     if (asks.length === 0) setImmediate(post)
     asks.push(ask)
   }
@@ -101,44 +101,47 @@ export function caller(wire: Wire): Call {
 type Command = (value: never, signal: AbortSignal) => unknown
 
 /** Answers each call by itself, in any order. */
-export function serve(wire: Wire, commands: Record<string, Command>): void {
+export function serve(wire: Port, commands: Record<string, Command>): void {
   const running = new Map<number, AbortController>()
-  wire.on('message', (asks: Ask[]) => {
+  wire.on('message', (asks: PortRequest[]) => {
     for (const ask of asks) {
       if (ask.name === ABORT) running.get(ask.seq)?.abort()
       else void answer(ask)
     }
   })
 
-  async function answer({ seq, name, value }: Ask): Promise<void> {
+  async function answer({ seq, name, value }: PortRequest): Promise<void> {
     const ended = new AbortController()
     running.set(seq, ended)
     try {
       const command = commands[name]
       if (!command) throw new Error(`this thread has no command ${name}`)
       const result = await command(value as never, ended.signal)
-      wire.postMessage([{ seq, result } satisfies Answer], buffersIn(result))
+      wire.postMessage([{ seq, result } satisfies PortResponse], buffersIn(result))
     } catch (error) {
       // Nobody waits for it.
-      if (!ended.signal.aborted) wire.postMessage([answerOf(seq, { error })], [])
+      if (!ended.signal.aborted) wire.postMessage([portResponse(seq, { error })], [])
     } finally {
       running.delete(seq)
     }
   }
 }
 
-export function answerOf(seq: number, outcome: { result: unknown } | { error: unknown }): Answer {
+export function portResponse(
+  seq: number,
+  outcome: { result: unknown } | { error: unknown },
+): PortResponse {
   if ('result' in outcome) return { seq, result: outcome.result }
   const { error } = outcome
   if (error instanceof Problem) {
     const { code, message, retryAfter } = error
     return { seq, refused: { code, message, retryAfter } }
   }
-  const { message, stack } = asError(error)
+  const { message, stack } = toError(error)
   return { seq, failed: { message, stack } }
 }
 
-function errorOf(answer: { refused: Refused } | { failed: Failed }): Error {
+function errorOf(answer: { refused: PortProblem } | { failed: PortError }): Error {
   if ('refused' in answer) {
     const { code, message, retryAfter } = answer.refused
     return new Problem(code, message, retryAfter)

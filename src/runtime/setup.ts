@@ -6,11 +6,10 @@ import type { Log } from '../core/log.ts'
 import { openMemoryLimit } from '../limit/memory.ts'
 import { openRedisLimit } from '../limit/redis.ts'
 import { connectRedis } from '../redis/connect.ts'
-import { openClock } from './clock.ts'
 import { openMailStore } from './stores.ts'
 
 /** Memory that all threads of one service see. */
-export interface Shared {
+export interface SharedMemory {
   clock: SharedArrayBuffer
   versions: SharedArrayBuffer
   rates: SharedArrayBuffer
@@ -18,13 +17,13 @@ export interface Shared {
   httpConnections: SharedArrayBuffer
   mailBytes: SharedArrayBuffer
   busName: string
-  waiters: SharedArrayBuffer
+  waiterCounts: SharedArrayBuffer
 }
 
 /** What the thread of any door is started with. */
 export interface ThreadSetup {
   config: Config
-  shared: Shared
+  shared: SharedMemory
   /** To the mail writer, where there is one. */
   mailPort: MessagePort | undefined
   name: string
@@ -40,9 +39,9 @@ export interface ServerThreadSetup extends ThreadSetup {
 }
 
 /** The parts that the thread of every door opens in the same way. */
-export async function openParts({ config, shared, mailPort }: ThreadSetup, log: Log) {
+export async function openThreadParts({ config, shared, mailPort }: ThreadSetup, log: Log) {
   const store = await openMailStore(config, { versions: shared.versions, port: mailPort })
-  const { bus, limit, close } = await openNews(config, shared, log)
+  const { bus, limit, close } = await openBusAndLimit(config, shared, log)
   return {
     store,
     bus,
@@ -56,20 +55,35 @@ export async function openParts({ config, shared, mailPort }: ThreadSetup, log: 
 }
 
 /** Waking and counting: over the threads of this node, and where Redis is given over all nodes. */
-async function openNews({ redis: url }: Config, shared: Shared, log: Log) {
+async function openBusAndLimit({ redis: url }: Config, shared: SharedMemory, log: Log) {
   const near = {
-    bus: openMemoryBus(shared.busName, shared.waiters),
+    bus: openMemoryBus(shared.busName, shared.waiterCounts),
     limit: openMemoryLimit(shared.rates),
   }
   if (url === '') return { ...near, close: near.bus.close }
   const redis = await connectRedis({ url, log })
-  const bus = openRedisBus({ redis, near: near.bus, node: shared.busName })
+  const bus = openRedisBus({ redis, local: near.bus, node: shared.busName })
   return {
     bus,
-    limit: openRedisLimit({ redis, near: near.limit }),
+    limit: openRedisLimit({ redis, local: near.limit }),
     async close() {
       await bus.close()
       redis.close()
+    },
+  }
+}
+
+/** One clock for all threads: the machine's, moved by a number of seconds that tests set. */
+export function makeClock(): SharedArrayBuffer {
+  return new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
+}
+
+export function openClock(shared: SharedArrayBuffer) {
+  const offsetSeconds = new Int32Array(shared)
+  return {
+    now: (): Date => new Date(Date.now() + Atomics.load(offsetSeconds, 0) * 1000),
+    move(seconds: number): void {
+      Atomics.add(offsetSeconds, 0, seconds)
     },
   }
 }

@@ -3,8 +3,8 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { openWritable, SHOP_FILE } from '../store/sqlite/files.ts'
 import { groupCommit } from '../store/sqlite/group-commit.ts'
 import { allShopWrites } from '../store/sqlite/shop-store.ts'
-import { serveGroups } from './groups.ts'
 import { serve } from './ports.ts'
+import { serveGroups } from './serve-groups.ts'
 
 // Owns the only writable connection to shop.db.
 

@@ -2,32 +2,40 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { AggregatorRegistry } from 'prom-client'
-import { makeWaiters } from '../bus/memory.ts'
+import { makeWaiterCounts } from '../bus/memory.ts'
 import type { Config } from '../config/config.ts'
 import type { Log } from '../core/log.ts'
-import type { SenderFacts } from '../core/message.ts'
-import { makeBudget, makeHeld } from '../limit/held.ts'
+import type { SenderCheckInput } from '../core/message.ts'
 import { makeRates } from '../limit/memory.ts'
+import { makeCounters, makeSharedBudget } from '../limit/shared-counters.ts'
 import { openParser, type ParserOptions } from '../mime/parser.ts'
 import { childIsolation } from '../sandbox/isolation.ts'
 import { openChecker } from '../sender-auth/checker.ts'
 import { openDns } from '../sender-auth/dns.ts'
-import { type ParseRequest, parseOnce } from '../service/mail/parse-once.ts'
+import { openParseOnce, type ParseRequest } from '../service/mail/parse-once.ts'
 import { addConfiguredAccounts } from '../service/sessions/accounts.ts'
 import { addConfiguredDomains } from '../service/sessions/domains.ts'
 import { lockFolder } from '../store/sqlite/files.ts'
 import { makeVersions } from '../store/sqlite/versions.ts'
 import type { MailStore } from '../store/store.ts'
-import { makeClock, openClock } from './clock.ts'
-import { descriptorLimit, withinDescriptors } from './descriptors.ts'
-import { freePort, listenHost } from './free-port.ts'
+import { startShopJobs, startSweep } from './background.ts'
 import { serve } from './ports.ts'
-import type { ServerThreadSetup, Shared, ThreadSetup } from './setup.ts'
-import { startShopkeeping } from './shopkeeping.ts'
-import { onPostgres, openMailStore, openShopStore, receiveLimits } from './stores.ts'
-import { startSweep } from './sweeping.ts'
-import { startThread, type Thread } from './thread.ts'
-import { startMailWriter, startShopWriter, type Writer } from './writers.ts'
+import {
+  makeClock,
+  openClock,
+  type ServerThreadSetup,
+  type SharedMemory,
+  type ThreadSetup,
+} from './setup.ts'
+import { openMailStore, openShopStore, receiveLimits, usesPostgres } from './stores.ts'
+import { descriptorLimit, freePort, limitConnections, listenHost } from './system.ts'
+import {
+  startMailWriter,
+  startShopWriter,
+  startThread,
+  type Thread,
+  type Writer,
+} from './thread.ts'
 
 interface Service {
   httpPort: number
@@ -87,15 +95,15 @@ async function closeAll(closers: Closer[]): Promise<void> {
 }
 
 async function startParts(given: Config, { log, died, clock, parsing, closers }: Starting) {
-  const config = withinDescriptors(given, descriptorLimit())
-  const shared: Shared = {
+  const config = limitConnections(given, descriptorLimit())
+  const shared: SharedMemory = {
     clock,
     versions: makeVersions(),
-    waiters: makeWaiters(),
+    waiterCounts: makeWaiterCounts(),
     rates: makeRates(),
-    connections: makeHeld(),
-    httpConnections: makeBudget(),
-    mailBytes: makeBudget(),
+    connections: makeCounters(),
+    httpConnections: makeSharedBudget(),
+    mailBytes: makeSharedBudget(),
     busName: `mayfly-${randomUUID()}`,
   }
   const takePorts = await startWriters(config, { versions: shared.versions, died, closers })
@@ -111,7 +119,7 @@ async function startParts(given: Config, { log, died, clock, parsing, closers }:
   closers.push(children.close)
   const sweep = startSweep(config, { store, now, log })
   closers.push(sweep.stop)
-  closers.push(await startShopkeeping(config, { store, shop, now, log }))
+  closers.push(await startShopJobs(config, { store, shop, now, log }))
 
   // All threads of all doors at once: each may need its time to finish what is under way.
   const serverThreads: Thread[] = []
@@ -130,7 +138,7 @@ async function startParts(given: Config, { log, died, clock, parsing, closers }:
     })
   // HTTP last: once /readyz answers, everything else is there.
   const smtpPort = await open('smtp')
-  if (fetches(config)) {
+  if (hasImapAccounts(config)) {
     const mailPort = takePorts.mail()
     const setup: ThreadSetup = { config, shared, mailPort, name: 'imap' }
     serverThreads.push(await startThread('./imap.ts', setup, { name: 'imap', died }))
@@ -144,7 +152,7 @@ async function startParts(given: Config, { log, died, clock, parsing, closers }:
   return { httpPort, smtpPort, listDomains: store.listDomains, warm: children.warm, drain }
 }
 
-const fetches = ({ gmailAccounts }: Config) => gmailAccounts.length > 0
+const hasImapAccounts = ({ gmailAccounts }: Config) => gmailAccounts.length > 0
 
 /** Ways to the writers, one for each who asks. */
 interface TakePorts {
@@ -155,24 +163,24 @@ interface TakePorts {
 /** SQLite's two writers, and this folder for us alone. PostgreSQL needs neither. */
 async function startWriters(
   config: Config,
-  { versions, died, closers }: Pick<Starting, 'died' | 'closers'> & Pick<Shared, 'versions'>,
+  { versions, died, closers }: Pick<Starting, 'died' | 'closers'> & Pick<SharedMemory, 'versions'>,
 ): Promise<TakePorts> {
-  if (onPostgres(config)) return { mail: () => undefined, shop: () => undefined }
+  if (usesPostgres(config)) return { mail: () => undefined, shop: () => undefined }
   const { data: folder, mailMaxBytes: maxBytes, smtp, http } = config
   closers.push(lockFolder(folder))
   const limits = receiveLimits(config)
-  const servers = smtp.threads + http.threads + (fetches(config) ? 1 : 0)
+  const servers = smtp.threads + http.threads + (hasImapAccounts(config) ? 1 : 0)
   const mail = await startMailWriter(servers + 1, { folder, maxBytes, limits, versions, died })
   closers.push(mail.thread.close)
   const shop = await startShopWriter(http.threads + 1, { folder, died })
   closers.push(shop.thread.close)
-  return { mail: taker(mail), shop: taker(shop) }
+  return { mail: portTaker(mail), shop: portTaker(shop) }
 }
 
 interface ServerThreads {
   config: Config
   host: string
-  shared: Shared
+  shared: SharedMemory
   takePorts: TakePorts
   died(fault: Error): void
   /** The doors' threads so far; these join them. */
@@ -191,7 +199,7 @@ async function startServerThreads(kind: 'http' | 'smtp', parts: ServerThreads): 
   for (let number = 1; number <= count; number += 1) {
     const name = `${kind}-${number}`
     const { port1, port2: mainPort } = new MessageChannel()
-    serve(port1, { ...children.commands, metrics: () => allMetrics(threads), warnings })
+    serve(port1, { ...children.commands, metrics: () => aggregateMetrics(threads), warnings })
     const mailPort = parts.takePorts.mail()
     const shopPort = kind === 'http' ? parts.takePorts.shop() : undefined
     const listen = { host, port, reusePort }
@@ -215,14 +223,14 @@ interface ChildrenDeps {
 /** The processes that read what strangers wrote, and what the doors may ask of them. */
 function openChildren({ senderChecks }: Config, { store, log, now, parsing }: ChildrenDeps) {
   const parser = openParser({ log, ...parsing })
-  const parse = parseOnce({ store, parser })
+  const parse = openParseOnce({ store, parser })
   log.debug({ isolation: childIsolation().kind }, 'isolation of child processes')
   const checker = openChecker({ dns: openDns({ servers: senderChecks.dns, now }), log })
   return {
     commands: {
       parse: ({ rawId, request }: { rawId: number; request: ParseRequest }, signal: AbortSignal) =>
         parse(rawId, request, signal),
-      checkSender: ({ haste, ...facts }: SenderFacts & { haste?: 'later' }) =>
+      checkSender: ({ haste, ...facts }: SenderCheckInput & { haste?: 'later' }) =>
         checker.check(facts, haste),
     },
     warm: async () => void (await parser.parse(new Uint8Array())),
@@ -231,7 +239,7 @@ function openChildren({ senderChecks }: Config, { store, log, now, parsing }: Ch
 }
 
 /** Hands out the ways to a writer, one to each caller. */
-function taker({ ports }: Writer): () => MessagePort {
+function portTaker({ ports }: Writer): () => MessagePort {
   return () => {
     const port = ports.pop()
     if (!port) throw new Error('more callers than ports to a writer')
@@ -240,7 +248,7 @@ function taker({ ports }: Writer): () => MessagePort {
 }
 
 /** The counters of every door, added up. */
-async function allMetrics(threads: readonly Thread[]): Promise<string> {
+async function aggregateMetrics(threads: readonly Thread[]): Promise<string> {
   const metrics = await Promise.all(threads.map((thread) => thread.call('metrics')))
   return AggregatorRegistry.aggregate(metrics as object[][]).metrics()
 }

@@ -12,13 +12,13 @@ import {
   allMailWrites,
   type MailWrites,
   openSqliteMail,
-  TRUSTED_MS,
+  SESSION_CACHE_MS,
 } from '../store/sqlite/mail-store.ts'
 import { openMigrated } from '../store/sqlite/migrate.ts'
 import { allShopWrites, openSqliteShop, type ShopWrites } from '../store/sqlite/shop-store.ts'
 import { makeVersions, openVersions } from '../store/sqlite/versions.ts'
 import type { MailStore } from '../store/store.ts'
-import { caller } from './ports.ts'
+import { openCaller } from './ports.ts'
 
 // Who opens which engine. On SQLite a thread reads by itself and writes over a port to the one writer; on PostgreSQL, which
 // decides who was first, each thread does both and there are no ports.
@@ -26,7 +26,7 @@ import { caller } from './ports.ts'
 /** Postmaster's and abuse's mail: long enough for an operator who looks once a fortnight. */
 export const OPERATOR_MAIL_MS = 30 * 86_400_000
 
-export function onPostgres({ store }: Pick<Config, 'store'>): boolean {
+export function usesPostgres({ store }: Pick<Config, 'store'>): boolean {
   return store !== 'sqlite:'
 }
 
@@ -35,14 +35,14 @@ export async function openMailStore(
   config: Config,
   { versions, port }: { versions: SharedArrayBuffer; port: MessagePort | undefined },
 ): Promise<MailStore> {
-  if (onPostgres(config)) return await openPostgresMail(postgresOptions(config))
+  if (usesPostgres(config)) return await openPostgresMail(postgresOptions(config))
   const { data: folder, minFreeBytes, mailMaxBytes: maxBytes } = config
-  const way = wayOf(port)
+  const way = requirePort(port)
   const store = openSqliteMail({
     folder,
     minFreeBytes,
     maxBytes,
-    write: caller(way) as Write<MailWrites>,
+    write: openCaller(way) as Write<MailWrites>,
     versions: openVersions(versions),
     limits: receiveLimits(config),
   })
@@ -54,13 +54,13 @@ export async function openShopStore(
   config: Config,
   port: MessagePort | undefined,
 ): Promise<ShopStore> {
-  if (onPostgres(config)) return await openPostgresShop({ url: config.store })
-  const way = wayOf(port)
-  return closeWith(openSqliteShop(config.data, caller(way) as Write<ShopWrites>), way)
+  if (usesPostgres(config)) return await openPostgresShop({ url: config.store })
+  const way = requirePort(port)
+  return closeWith(openSqliteShop(config.data, openCaller(way) as Write<ShopWrites>), way)
 }
 
 /** What a command may do beside the service: create no session, store no mail, hold no lease. */
-interface StoreBeside
+interface CliMailStore
   extends Omit<
     MailStore,
     | 'createSession'
@@ -68,8 +68,8 @@ interface StoreBeside
     | 'extendSession'
     | 'reviveSession'
     | 'addMail'
-    | 'takeLease'
-    | 'endLease'
+    | 'acquireLease'
+    | 'releaseLease'
     | 'sweep'
   > {
   /** Resolves when no request that starts afterwards sees anything older than the last write. */
@@ -77,17 +77,17 @@ interface StoreBeside
 }
 
 // A timer may fire a little before its time.
-const VISIBLE_MS = TRUSTED_MS + 20
+const VISIBLE_MS = SESSION_CACHE_MS + 20
 
 /** The mail store of a command that runs beside the service: it writes in short transactions of its own and migrates nothing that a service of an older version uses. */
-export async function openMailStoreForCli(config: Config): Promise<StoreBeside> {
-  if (onPostgres(config)) {
+export async function openMailStoreForCli(config: Config): Promise<CliMailStore> {
+  if (usesPostgres(config)) {
     const store = await openPostgresMail({ ...postgresOptions(config), upgrade: false })
     return { ...store, waitUntilVisible: async () => {} }
   }
   const { data: folder, minFreeBytes } = config
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const db = openMigrated(folder, 'mail', { beside: true })
+  const db = openMigrated(folder, 'mail', { besideService: true })
   const versions = openVersions(makeVersions())
   const limits = receiveLimits(config)
   const writes = allMailWrites(db, limits, Math.random)
@@ -100,10 +100,10 @@ export async function openMailStoreForCli(config: Config): Promise<StoreBeside> 
 export async function openShopStoreForCli(
   config: Pick<Config, 'data' | 'store'>,
 ): Promise<ShopStore> {
-  if (onPostgres(config)) return await openPostgresShop({ url: config.store, upgrade: false })
+  if (usesPostgres(config)) return await openPostgresShop({ url: config.store, upgrade: false })
   const { data: folder } = config
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const db = openMigrated(folder, 'shop', { beside: true })
+  const db = openMigrated(folder, 'shop', { besideService: true })
   const { writes, batches } = allShopWrites(db)
   const write = writeAlone(groupCommit(db, writes, () => {}, batches)) as Write<ShopWrites>
   return closeWith(openSqliteShop(folder, write), db)
@@ -136,7 +136,7 @@ function writeAlone(commit: ReturnType<typeof groupCommit>) {
   }
 }
 
-function wayOf(port: MessagePort | undefined): MessagePort {
+function requirePort(port: MessagePort | undefined): MessagePort {
   if (!port) throw new Error('on SQLite a thread needs a port to the writer')
   return port
 }

@@ -23,12 +23,12 @@ const UNSHARE = ['/usr/bin/unshare', '/bin/unshare']
 // --fork: the namespace is that of the children of `unshare`. --kill-child: they end with it.
 const UNSHARE_FLAGS = ['--user', '--map-current-user', '--pid', '--fork', '--kill-child', '--']
 
-let found: Isolation | undefined
+let detected: Isolation | undefined
 
 /** The strongest that is permitted here. Tried out once: it takes as long as starting Node does. */
 export function childIsolation(): Isolation {
-  found ??= candidates().find(isPermitted) ?? NONE
-  return found
+  detected ??= candidates().find(isPermitted) ?? NONE
+  return detected
 }
 
 function candidates(): Isolation[] {
@@ -45,7 +45,7 @@ function isPermitted(isolation: Isolation): boolean {
     fileURLToPath(new URL(path, import.meta.url)),
   )
   const program = `for (const path of ${JSON.stringify(read)}) require('node:fs').readFileSync(path)`
-  const { command, argv, options } = launchOf(isolation, ['--eval', program])
+  const { command, argv, options } = launchCommand(isolation, ['--eval', program])
   const { status } = spawnSync(command, argv, {
     ...options,
     env: {},
@@ -65,7 +65,7 @@ function canKill({ kind }: Isolation): boolean {
 }
 
 /** How Node is started with these arguments under this isolation. */
-export function launchOf(isolation: Isolation, nodeArgs: readonly string[]) {
+export function launchCommand(isolation: Isolation, nodeArgs: readonly string[]) {
   if (isolation.kind === 'user') {
     const { uid, gid } = isolation
     return { command: process.execPath, argv: [...nodeArgs], options: { uid, gid } }

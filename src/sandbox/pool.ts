@@ -2,18 +2,18 @@ import {
   type JobRequest,
   openScheduler,
   type SchedulerOptions,
-  stopping,
+  shuttingDown,
 } from '../core/fair-scheduler.ts'
 import {
+  type ChildLost,
   type ChildProgram,
   type JobLimits,
-  type LimitedChild,
-  type Lost,
+  type SandboxedChild,
   startChild,
 } from './process.ts'
 
 /** Sends a job to the child that the task was given. */
-export type RunJob<Job, Answer> = (job: Job) => Promise<Answer | Lost>
+export type RunJob<Job, Answer> = (job: Job) => Promise<Answer | ChildLost>
 type Task<Job, Answer, T> = (run: RunJob<Job, Answer>) => Promise<T>
 
 /** Child processes that work on mails: whatever a mail does to its reader, it does not do it to the service. */
@@ -39,7 +39,7 @@ export function openProcessPool<Job extends object, Answer extends { kind: strin
   refusal,
   ...program
 }: PoolOptions): ProcessPool<Job, Answer> {
-  const workers = openWorkers<Job, Answer>(program, { ...LIMITS, ...limits }, children)
+  const workers = openChildren<Job, Answer>(program, { ...LIMITS, ...limits }, children)
   const scheduler = openScheduler({ slots: children, maxWaiting, maxWaitingPerKey, refusal })
   return {
     use: (key, request, task) =>
@@ -56,16 +56,16 @@ export function openProcessPool<Job extends object, Answer extends { kind: strin
 }
 
 /** The children, lent to one task at a time. */
-function openWorkers<Job extends object, Answer extends { kind: string }>(
+function openChildren<Job extends object, Answer extends { kind: string }>(
   program: ChildProgram,
   limits: JobLimits,
   most: number,
 ) {
-  const all = new Set<LimitedChild<Job, Answer>>()
-  let idle: LimitedChild<Job, Answer>[] = []
+  const all = new Set<SandboxedChild<Job, Answer>>()
+  let idle: SandboxedChild<Job, Answer>[] = []
   let closed = false
 
-  function take(): LimitedChild<Job, Answer> {
+  function take(): SandboxedChild<Job, Answer> {
     idle = idle.filter((child) => child.alive() || !all.delete(child))
     const child = idle.pop() ?? start()
     // The next one is made ready meanwhile, so that nobody waits for a start because of somebody else's job.
@@ -73,7 +73,7 @@ function openWorkers<Job extends object, Answer extends { kind: string }>(
     return child
   }
 
-  function start(): LimitedChild<Job, Answer> {
+  function start(): SandboxedChild<Job, Answer> {
     const child = startChild<Job, Answer>(program, limits)
     all.add(child)
     return child
@@ -81,11 +81,11 @@ function openWorkers<Job extends object, Answer extends { kind: string }>(
 
   return {
     lease() {
-      let child: LimitedChild<Job, Answer> | undefined
+      let child: SandboxedChild<Job, Answer> | undefined
       let costMs = 0
       let hasLost = false
       const run: RunJob<Job, Answer> = async (job) => {
-        if (closed) throw stopping()
+        if (closed) throw shuttingDown()
         child ??= take()
         const { outcome, cpuMs } = await child.run(job)
         costMs += cpuMs
@@ -93,7 +93,7 @@ function openWorkers<Job extends object, Answer extends { kind: string }>(
         all.delete(child)
         child = undefined
         hasLost = true
-        if (closed) throw stopping()
+        if (closed) throw shuttingDown()
         return outcome
       }
       return {

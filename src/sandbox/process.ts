@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { childIsolation, launchOf } from './isolation.ts'
+import { childIsolation, launchCommand } from './isolation.ts'
 
 export interface JobLimits {
   /** Computing time of one job, not time that passes: a busy machine must not cost anybody a mail. */
@@ -15,27 +15,27 @@ export interface JobLimits {
 }
 
 /** Why there will be no answer: the child is gone. */
-export interface Lost {
+export interface ChildLost {
   kind: 'lost'
-  why: 'died' | 'too slow' | 'too large'
+  reason: 'died' | 'too slow' | 'too large'
 }
 
-export interface LimitedChild<Job, Answer> {
+export interface SandboxedChild<Job, Answer> {
   /** Resolves with the CPU time that starting it took. Rejects when it could not be started. */
   ready: Promise<number>
   /** One job at a time. Rejects only when the child could not be started: that says nothing about the mail. */
-  run(job: Job): Promise<Completed<Answer>>
+  run(job: Job): Promise<JobOutcome<Answer>>
   alive(): boolean
   end(): Promise<void>
 }
 
-interface Completed<Answer> {
-  outcome: Answer | Lost
+interface JobOutcome<Answer> {
+  outcome: Answer | ChildLost
   /** What the job has cost: computing time, or the time that passed where that cannot be read. */
   cpuMs: number
 }
 
-const LOOK_MS = 50
+const POLL_MS = 50
 /** Of the JavaScript heap; buffers come on top, see JobLimits.memoryMb. */
 const HEAP_MB = 256
 
@@ -52,12 +52,12 @@ export interface ChildProgram {
 export function startChild<Job extends object, Answer extends { kind: string }>(
   { name, script, folders }: ChildProgram,
   limits: JobLimits,
-): LimitedChild<Job, Answer> {
-  const { command, argv, options } = launchOf(childIsolation(), [
+): SandboxedChild<Job, Answer> {
+  const { command, argv, options } = launchCommand(childIsolation(), [
     `--max-old-space-size=${HEAP_MB}`,
     '--disallow-code-generation-from-strings',
     '--permission',
-    ...readable(folders).map((path) => `--allow-fs-read=${path}`),
+    ...readablePaths(folders).map((path) => `--allow-fs-read=${path}`),
   ])
   const child = fork(fileURLToPath(script), [], {
     ...options,
@@ -73,7 +73,7 @@ export function startChild<Job extends object, Answer extends { kind: string }>(
     child.on('error', () => resolve())
   })
   const startedAt = performance.now()
-  const ready = started(child, name, limits.startMs).then(
+  const ready = waitUntilReady(child, name, limits.startMs).then(
     () => usageOf(child)?.cpuMs ?? performance.now() - startedAt,
   )
   let lost = false
@@ -82,19 +82,19 @@ export function startChild<Job extends object, Answer extends { kind: string }>(
     lost = true
   })
   // An idle child keeps nobody's program running.
-  rest(child)
+  unrefChild(child)
 
   return {
     ready,
     async run(job) {
-      hold(child)
+      refChild(child)
       try {
         await ready
-        const completed = await work<Job, Answer>(child, job, limits)
+        const completed = await runJob<Job, Answer>(child, job, limits)
         lost = completed.outcome.kind === 'lost'
         return completed
       } finally {
-        rest(child)
+        unrefChild(child)
       }
     },
     // A killed one is still there for a moment.
@@ -108,7 +108,7 @@ export function startChild<Job extends object, Answer extends { kind: string }>(
 }
 
 /** The right to read goes by the path that is opened in the end, and folders may be links to elsewhere. */
-function readable(folders: readonly URL[]): string[] {
+function readablePaths(folders: readonly URL[]): string[] {
   const shared = ['./', '../core/', '../../node_modules/', '../../package.json']
   const paths = [...folders, ...shared.map((path) => new URL(path, import.meta.url))]
     .map((path) => fileURLToPath(path))
@@ -116,28 +116,28 @@ function readable(folders: readonly URL[]): string[] {
   return [...new Set(paths.flatMap((path) => [path, realpathSync(path)]))]
 }
 
-function hold(child: ChildProcess): void {
+function refChild(child: ChildProcess): void {
   child.ref()
   child.channel?.ref()
   if (child.stderr instanceof Socket) child.stderr.ref()
 }
 
-function rest(child: ChildProcess): void {
+function unrefChild(child: ChildProcess): void {
   child.unref()
   child.channel?.unref()
   if (child.stderr instanceof Socket) child.stderr.unref()
 }
 
-function work<Job extends object, Answer extends { kind: string }>(
+function runJob<Job extends object, Answer extends { kind: string }>(
   child: ChildProcess,
   job: Job,
   limits: JobLimits,
-): Promise<Completed<Answer>> {
+): Promise<JobOutcome<Answer>> {
   const before = usageOf(child)
   let latest = before
   const startedAt = performance.now()
   return new Promise((resolve) => {
-    const finish = (outcome: Answer | Lost) => {
+    const finish = (outcome: Answer | ChildLost) => {
       clearInterval(watch)
       child.off('message', answered)
       child.off('exit', died)
@@ -147,12 +147,12 @@ function work<Job extends object, Answer extends { kind: string }>(
       resolve({ outcome, cpuMs: before && latest ? latest.cpuMs - before.cpuMs : passedMs })
     }
     const answered = (answer: Answer) => finish(answer)
-    const died = () => finish({ kind: 'lost', why: 'died' })
+    const died = () => finish({ kind: 'lost', reason: 'died' })
     const watch = setInterval(() => {
       latest = usageOf(child) ?? latest
-      const why = overLimit(limits, performance.now() - startedAt, before, latest)
-      if (why) finish({ kind: 'lost', why })
-    }, LOOK_MS)
+      const why = exceededLimit(limits, performance.now() - startedAt, before, latest)
+      if (why) finish({ kind: 'lost', reason: why })
+    }, POLL_MS)
     child.on('message', answered)
     child.on('exit', died)
     child.send(job, (fault) => fault && died())
@@ -164,7 +164,7 @@ function usageOf({ pid = 0 }: ChildProcess): Usage | undefined {
   return readUsage(childIsolation().kind === 'pid namespace' ? (onlyChildOf(pid) ?? 0) : pid)
 }
 
-function overLimit(
+function exceededLimit(
   { cpuMs, wallMs, memoryMb }: JobLimits,
   passedMs: number,
   before: Usage | undefined,
@@ -212,23 +212,23 @@ const SYSTEM = 12
 // Linux tells user space 100 ticks a second on every platform of ours, whatever the kernel's own tick is.
 const MS_PER_TICK = 10
 
-const MAX_HEARD = 8 * 1024
-const MAX_TOLD = 300
+const MAX_OUTPUT = 8 * 1024
+const MAX_REPORTED = 300
 
 /**
  * Resolves when the child says that it is ready. What it prints up to then is told when it does not start; no mail has
  * reached it yet. Later prints are thrown away.
  */
-function started(child: ChildProcess, name: string, startMs: number): Promise<void> {
+function waitUntilReady(child: ChildProcess, name: string, startMs: number): Promise<void> {
   let clock: NodeJS.Timeout | undefined
-  let heard = ''
+  let output = ''
   const listen = (chunk: Buffer) => {
-    heard = (heard + chunk.toString('latin1')).slice(-MAX_HEARD)
+    output = (output + chunk.toString('latin1')).slice(-MAX_OUTPUT)
   }
   child.stderr?.on('data', listen)
   return new Promise<void>((resolve, reject) => {
     const fail = (why: unknown) =>
-      reject(new Error(`a ${name} child did not start (${why}): ${lastWords(heard)}`))
+      reject(new Error(`a ${name} child did not start (${why}): ${lastOutput(output)}`))
     child.once('message', () => resolve())
     child.once('error', (fault) => fail(fault.message))
     // Not 'exit': its last words may still be on their way then.
@@ -244,8 +244,8 @@ function started(child: ChildProcess, name: string, startMs: number): Promise<vo
 }
 
 /** On one line, without the places in the code: the sentence of a fault stands above them. */
-function lastWords(heard: string): string {
+function lastOutput(heard: string): string {
   const lines = heard.split('\n').filter((line) => /\w/.test(line) && !/^\s+at /.test(line))
   const words = lines.map((line) => line.trim()).join(' | ')
-  return words.slice(-MAX_TOLD) || 'it said nothing'
+  return words.slice(-MAX_REPORTED) || 'it said nothing'
 }

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { startChild } from '../sandbox/process.ts'
 import type { CheckerOptions } from './checker.ts'
-import type { Answer, Job } from './job.ts'
+import type { CheckJob, CheckMessage } from './job.ts'
 import type { Zone } from './testing/dns-server.ts'
-import { type Fixture, LETTER, openFixture } from './testing/fixture.ts'
+import { type Fixture, openFixture, SAMPLE_MAIL } from './testing/fixture.ts'
 import { rsaKey, signed } from './testing/signed.ts'
 
 const rsa = rsaKey()
@@ -24,7 +24,7 @@ afterEach(() => fixture.close())
 describe('a mail', () => {
   test('from who it says passes all three, and the next one asks nobody', async () => {
     const { check, asked } = await open()
-    const raw = await signed(LETTER, rsa)
+    const raw = await signed(SAMPLE_MAIL, rsa)
     expect(await check({ raw })).toEqual(PASSES)
     expect(asked.length).toBe(new Set(asked).size)
     const before = asked.length
@@ -42,7 +42,7 @@ describe('a mail', () => {
   test('whose sender’s DNS is silent has its answer within the time-out', async () => {
     const silent = Object.fromEntries(Object.keys(GOOD).map((key) => [key, 'silence' as const]))
     const { check } = await open(silent, { dnsMs: 200 })
-    const raw = await signed(LETTER, rsa)
+    const raw = await signed(SAMPLE_MAIL, rsa)
     expect(await check({ raw })).toEqual({
       spf: 'temperror',
       dkim: 'temperror',
@@ -52,7 +52,7 @@ describe('a mail', () => {
 
   test('keeps what is known when the rest is silent', async () => {
     const { check } = await open({ ...GOOD, 'TXT sender.test': 'silence' }, { dnsMs: 1_000 })
-    const raw = await signed(LETTER, rsa)
+    const raw = await signed(SAMPLE_MAIL, rsa)
     expect(await check({ raw })).toEqual({ spf: 'temperror', dkim: 'pass', dmarc: 'pass' })
   })
 })
@@ -62,10 +62,10 @@ describe('a mail that harms its judge', () => {
     'DKIM-Signature: v=1; a=rsa-sha256; c=relaxed/relaxed; d=sender.test; s=s1; h=from; bh=x; b=x\r\n'
 
   for (const [name, raw] of [
-    ['a line of 10 MB', () => `${signature}${LETTER}${'a'.repeat(10 * 1024 * 1024)}`],
+    ['a line of 10 MB', () => `${signature}${SAMPLE_MAIL}${'a'.repeat(10 * 1024 * 1024)}`],
     [
       'a header of 400 KB in lines of one letter',
-      () => `X: y\r\n${'a\r\n'.repeat(130_000)}${LETTER}`,
+      () => `X: y\r\n${'a\r\n'.repeat(130_000)}${SAMPLE_MAIL}`,
     ],
   ] as const) {
     test(`(${name}) costs its own answer and nobody else’s, and the log says why`, async () => {
@@ -78,7 +78,7 @@ describe('a mail that harms its judge', () => {
       expect(lines).toEqual([
         'warn: the sender of a mail could not be checked {"wanted":"dkim","reason":"too slow"}',
       ])
-      expect(await check({ raw: await signed(LETTER, rsa) })).toEqual(PASSES)
+      expect(await check({ raw: await signed(SAMPLE_MAIL, rsa) })).toEqual(PASSES)
       expect(lines.join()).not.toContain('rivate')
     })
   }
@@ -98,7 +98,7 @@ describe('a mail that harms its judge', () => {
       ['a broken chain of seals', 'ARC-Seal: i=1; cv=none\r\nARC-Message-Signature: i=2; a=b\r\n'],
       ['zeros', '\0\0: \0\r\n\0\r\n'],
     ] as const) {
-      const checks = await check({ raw: head + LETTER })
+      const checks = await check({ raw: head + SAMPLE_MAIL })
       expect(checks, name).toMatchObject({ spf: 'pass' })
       expect(checks?.dkim, name).not.toBe('pass')
       expect(lines, name).toEqual([])
@@ -108,24 +108,24 @@ describe('a mail that harms its judge', () => {
 
 test('a mail of 10 MB passes', async () => {
   const { check } = await open()
-  const raw = await signed(LETTER + 'A line of an attachment.\r\n'.repeat(400_000), rsa)
+  const raw = await signed(SAMPLE_MAIL + 'A line of an attachment.\r\n'.repeat(400_000), rsa)
   expect(await check({ raw })).toEqual(PASSES)
 })
 
 describe('the checker', () => {
   test('takes no more than it has room for, by count and by size, and says so by no answer', async () => {
     const slow: Zone = { 'TXT sender.test': 'silence' }
-    const { check, lines } = await open(slow, { dnsMs: 200, maxUnderWay: 3, maxBytes: 10_000 })
+    const { check, lines } = await open(slow, { dnsMs: 200, maxConcurrent: 3, maxBytes: 10_000 })
     const all = await Promise.all(Array.from({ length: 50 }, () => check()))
     expect(all.filter((checks) => checks !== undefined).length).toBe(3)
-    expect(await check({ raw: LETTER + 'x'.repeat(10_000) })).toBeUndefined()
+    expect(await check({ raw: SAMPLE_MAIL + 'x'.repeat(10_000) })).toBeUndefined()
     expect(await check()).toBeDefined()
     expect(lines).toEqual([])
   })
 
   test('leaves most of its room to those for whom somebody waits', async () => {
     const slow: Zone = { 'TXT sender.test': 'silence' }
-    const { check } = await open(slow, { dnsMs: 200, maxUnderWay: 3, maxLater: 1 })
+    const { check } = await open(slow, { dnsMs: 200, maxConcurrent: 3, maxBackground: 1 })
     const later = Array.from({ length: 5 }, () => check({}, 'later'))
     const now = Array.from({ length: 5 }, () => check())
     const known = async (all: typeof now) => (await Promise.all(all)).filter(Boolean).length
@@ -136,7 +136,7 @@ describe('the checker', () => {
     const { check } = await open({ ...GOOD, 'TXT dead.test': 'silence' }, { dnsMs: 5_000 })
     const waiting = Array.from({ length: 50 }, () => check({ mailFrom: 'x@dead.test' }))
     const first = await Promise.race([
-      check({ raw: await signed(LETTER, rsa) }),
+      check({ raw: await signed(SAMPLE_MAIL, rsa) }),
       Promise.race(waiting).then(() => 'the dead ones first'),
     ])
     expect(first).toEqual(PASSES)
@@ -164,10 +164,10 @@ describe('the checker', () => {
 
 test('the child reaches no network of any kind, nor the rest of the source', async () => {
   await open()
-  const child = startChild<Pick<Job, 'kind'>, Answer>(
+  const child = startChild<Pick<CheckJob, 'kind'>, CheckMessage>(
     {
       name: 'sender check',
-      script: new URL('./testing/reaching-child.ts', import.meta.url),
+      script: new URL('./testing/escaping-child.ts', import.meta.url),
       folders: [new URL('./', import.meta.url)],
     },
     { startMs: 30_000, cpuMs: 5_000, wallMs: 30_000, memoryMb: 512 },

@@ -6,17 +6,17 @@ import { spf } from 'mailauth/lib/spf/index.js'
 import {
   CHECK_RESULTS,
   type CheckResult,
+  type SenderCheckInput,
   type SenderChecks,
-  type SenderFacts,
 } from '../core/message.ts'
-import type { Settle } from './checker.ts'
-import type { Answer, Part } from './job.ts'
+import type { RunCheck } from './checker.ts'
+import type { CheckMessage, CheckRequest } from './job.ts'
 
 /** Whether the domain of MAIL FROM, or of HELO for `<>`, lets this client send for it. */
 export async function checkSpf(
-  { clientIp, helo, mailFrom }: Extract<Part, { kind: 'spf' }>,
+  { clientIp, helo, mailFrom }: Extract<CheckRequest, { kind: 'spf' }>,
   resolver: DNSResolver,
-): Promise<Extract<Answer, { kind: 'spf' }>> {
+): Promise<Extract<CheckMessage, { kind: 'spf' }>> {
   // RFC 7208 7.3: the name of who checks is nobody's business.
   const { status, domain } = await spf({
     ip: clientIp,
@@ -35,10 +35,17 @@ export const MAX_KEYS = 20
 const MAX_AUTHORS = 100
 
 /** The best of several: one that holds, else one that may yet, else the plainest fault. */
-const RANK: readonly CheckResult[] = ['pass', 'temperror', 'fail', 'permerror', 'neutral', 'none']
+const PRECEDENCE: readonly CheckResult[] = [
+  'pass',
+  'temperror',
+  'fail',
+  'permerror',
+  'neutral',
+  'none',
+]
 
 /** What a mail says once (RFC 5322 3.6). A signature covers the last, and readers show the first. */
-const ONCE: readonly string[] = [
+const SINGLE_FIELDS: readonly string[] = [
   'from',
   'reply-to',
   'to',
@@ -50,9 +57,9 @@ const ONCE: readonly string[] = [
 
 /** Whether a signature of the mail holds: any, for whichever domain. DMARC asks whether it is the author's. */
 export async function checkDkim(
-  { raw, receivedAt }: Extract<Part, { kind: 'dkim' }>,
+  { raw, receivedAt }: Extract<CheckRequest, { kind: 'dkim' }>,
   resolver: DNSResolver,
-): Promise<Extract<Answer, { kind: 'dkim' }>> {
+): Promise<Extract<CheckMessage, { kind: 'dkim' }>> {
   const { results, headerFrom, fromFields, headers } = await dkimVerify(Buffer.from(raw), {
     resolver,
     // A signature that ran out since has held when it mattered.
@@ -61,12 +68,12 @@ export async function checkDkim(
     rejectRsaSha1: true,
   })
   const keys = headers?.parsed.map(({ key }) => key) ?? []
-  const isTwofold = ONCE.some((key) => keys.indexOf(key) !== keys.lastIndexOf(key))
+  const hasDuplicates = SINGLE_FIELDS.some((key) => keys.indexOf(key) !== keys.lastIndexOf(key))
   const judged = results.map((one) => ({
     domain: one.signingDomain ?? [],
-    result: verdict(one, isTwofold),
+    result: signatureResult(one, hasDuplicates),
   }))
-  const best = RANK.find((word) => judged.some(({ result }) => result === word)) ?? 'none'
+  const best = PRECEDENCE.find((word) => judged.some(({ result }) => result === word)) ?? 'none'
   // What cannot be read at all is left out of the results, as if it had not been there.
   const signed = keys.includes('dkim-signature')
   return {
@@ -80,7 +87,7 @@ export async function checkDkim(
   }
 }
 
-function verdict(
+function signatureResult(
   { status, bodyHash, bodyHashExpecting }: DKIMResult,
   isTwofold: boolean,
 ): CheckResult {
@@ -89,16 +96,16 @@ function verdict(
   // RFC 8601 2.7.1; mailauth calls it neutral unless it is strict in everything.
   if (bodyHash !== undefined && bodyHash !== bodyHashExpecting) return 'fail'
   // `policy`, for weak keys and algorithms, is not among our words.
-  return RANK.find((result) => result === status.result) ?? 'neutral'
+  return PRECEDENCE.find((result) => result === status.result) ?? 'neutral'
 }
 
-const RESULTS: readonly CheckResult[] = ['pass', 'fail', 'none', 'temperror', 'permerror']
+const DMARC_RESULTS: readonly CheckResult[] = ['pass', 'fail', 'none', 'temperror', 'permerror']
 
 /** Whether the domain of the author stands behind the mail, as its owner has asked receivers to judge. */
 export async function checkDmarc(
-  { authors, fromFields, shown, passed }: Extract<Part, { kind: 'dmarc' }>,
+  { authors, fromFields, shown, passed }: Extract<CheckRequest, { kind: 'dmarc' }>,
   resolver: DNSResolver,
-): Promise<Extract<Answer, { kind: 'dmarc' }>> {
+): Promise<Extract<CheckMessage, { kind: 'dmarc' }>> {
   const found = await dmarc({
     headerFrom: authors,
     fromFields,
@@ -109,43 +116,43 @@ export async function checkDmarc(
   // No author, authors of several domains, or several From headers: nobody can vouch for whom a reader sees.
   if (!found) return { kind: 'dmarc', result: 'fail' }
   // Two readers of one header may see two authors. What passed for one says nothing about the other.
-  if (domainOf(shown) !== trimmed(found.status.header?.from))
+  if (domainOf(shown) !== normalizedDomain(found.status.header?.from))
     return { kind: 'dmarc', result: 'fail' }
   return {
     kind: 'dmarc',
-    result: RESULTS.find((one) => one === found.status.result) ?? 'permerror',
+    result: DMARC_RESULTS.find((one) => one === found.status.result) ?? 'permerror',
   }
 }
 
 function domainOf(address: string): string {
   const domain = address.slice(address.lastIndexOf('@') + 1)
   // An address in brackets is no name.
-  return trimmed(domainToASCII(domain) || domain)
+  return normalizedDomain(domainToASCII(domain) || domain)
 }
 
-function trimmed(domain: string | false | undefined): string {
+function normalizedDomain(domain: string | false | undefined): string {
   return (domain || '').toLowerCase().replace(/\.$/, '')
 }
 
 /** All three checks of one mail. A check that the mail itself makes impossible is a permerror: asking again would not help. */
-export async function judge(
-  settle: Settle,
-  { clientIp, helo, mailFrom, shown, raw, receivedAt }: SenderFacts,
+export async function runChecks(
+  runCheck: RunCheck,
+  { clientIp, helo, mailFrom, shown, raw, receivedAt }: SenderCheckInput,
 ): Promise<SenderChecks> {
   const [spf, dkim] = await Promise.all([
-    settle<'spf'>({ kind: 'spf', clientIp, helo, mailFrom }),
-    settle<'dkim'>({ kind: 'dkim', raw, receivedAt }),
+    runCheck<'spf'>({ kind: 'spf', clientIp, helo, mailFrom }),
+    runCheck<'dkim'>({ kind: 'dkim', raw, receivedAt }),
   ])
   const results = { spf: spf?.result ?? 'permerror', dkim: dkim?.result ?? 'permerror' }
   // Who the author is, the reader of the signatures knows.
   if (!dkim) return { ...results, dmarc: 'permerror' }
   const { authors, fromFields } = dkim
   const passed = { spf: spf?.result === 'pass' ? [spf.domain] : [], dkim: dkim.domains }
-  const dmarc = await settle<'dmarc'>({ kind: 'dmarc', authors, fromFields, shown, passed })
-  return { ...results, dmarc: unlessOpen(dmarc?.result ?? 'permerror', results) }
+  const dmarc = await runCheck<'dmarc'>({ kind: 'dmarc', authors, fromFields, shown, passed })
+  return { ...results, dmarc: orTemperror(dmarc?.result ?? 'permerror', results) }
 }
 
 /** What did not pass may pass once the DNS answers. */
-function unlessOpen(dmarc: CheckResult, { spf, dkim }: Omit<SenderChecks, 'dmarc'>): CheckResult {
+function orTemperror(dmarc: CheckResult, { spf, dkim }: Omit<SenderChecks, 'dmarc'>): CheckResult {
   return dmarc === 'fail' && (spf === 'temperror' || dkim === 'temperror') ? 'temperror' : dmarc
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readHead } from '../mime/header.ts'
-import { type Fixture, LETTER, openFixture } from './testing/fixture.ts'
+import { readHead } from '../mime/headers.ts'
+import { type Fixture, openFixture, SAMPLE_MAIL } from './testing/fixture.ts'
 import { rsaKey, signed } from './testing/signed.ts'
 
 const rsa = rsaKey()
@@ -28,7 +28,10 @@ beforeAll(async () => {
 afterAll(() => fixture.close())
 
 const from = (...lines: string[]) =>
-  LETTER.replace('From: Ann <ann@sender.test>', lines.map((line) => `From: ${line}`).join('\r\n'))
+  SAMPLE_MAIL.replace(
+    'From: Ann <ann@sender.test>',
+    lines.map((line) => `From: ${line}`).join('\r\n'),
+  )
 const dmarcOf = async (shown: string, mailFrom: string, raw = from(shown)) =>
   (await fixture.check({ shown, mailFrom, raw }))?.dmarc
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Dns, openDns } from './dns.ts'
-import type { Question } from './job.ts'
+import type { DnsQuery } from './job.ts'
 import { openDnsServer } from './testing/dns-server.ts'
 
 const NEVER = new AbortController().signal
@@ -19,14 +19,14 @@ beforeEach(async () => {
     'TXT broken.test': 'SERVFAIL',
     'TXT silent.test': 'silence',
   })
-  dns = openDns({ servers: [server.server], now: () => now, maxKept: 20 })
+  dns = openDns({ servers: [server.server], now: () => now, maxEntries: 20 })
 })
 afterEach(async () => {
   dns.close()
   await server.close()
 })
 
-const ask = (name: string, type: Question['type'] = 'TXT', ended = NEVER) =>
+const ask = (name: string, type: DnsQuery['type'] = 'TXT', ended = NEVER) =>
   dns.ask({ name, type }, ended)
 
 for (const [name, type, expected] of [

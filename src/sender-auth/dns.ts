@@ -1,17 +1,17 @@
 import { Resolver } from 'node:dns/promises'
 import type { DNSResolver } from 'mailauth'
 import {
-  type Answers,
   type DnsAnswer,
+  type DnsAnswers,
+  type DnsQuery,
   type DnsRecords,
-  keyOf,
-  type Question,
+  queryKey,
   RECORD_TYPES,
 } from './job.ts'
 
 export interface Dns {
   /** Never rejects: a failure is an answer too. Gives up when `ended`. */
-  ask(question: Question, ended: AbortSignal): Promise<DnsAnswer>
+  ask(question: DnsQuery, ended: AbortSignal): Promise<DnsAnswer>
   close(): void
 }
 
@@ -19,57 +19,57 @@ interface DnsOptions {
   /** Addresses, with a port where it is not 53; none: those of the system. */
   servers: readonly string[]
   now(): Date
-  maxKept?: number
+  maxEntries?: number
 }
 
-interface Kept {
+interface CacheEntry {
   answer: Promise<DnsAnswer>
   /** Milliseconds; undefined while it is under way. */
   until: number | undefined
 }
 
 // The times of the records are not told to us for every type. Few domains change their keys more often.
-const KEEP_MS = 5 * 60_000
-const KEEP_FAULT_MS = 30_000
+const CACHE_MS = 5 * 60_000
+const CACHE_ERROR_MS = 30_000
 /** Larger answers are not kept: with the count this bounds the memory. */
-const MAX_KEPT_SIZE = 8 * 1024
+const MAX_CACHED_SIZE = 8 * 1024
 const TIMED_OUT: DnsAnswer = { fault: 'ETIMEOUT' }
 
 /** The DNS with a memory: whoever asks the same within a few minutes, or at once, costs one query. */
-export function openDns({ servers, now, maxKept = 2_000 }: DnsOptions): Dns {
+export function openDns({ servers, now, maxEntries = 2_000 }: DnsOptions): Dns {
   const resolver = new Resolver({ timeout: 1_000, tries: 2 })
   if (servers.length > 0) resolver.setServers(servers)
-  const kept = new Map<string, Kept>()
+  const cache = new Map<string, CacheEntry>()
 
-  function find(question: Question): Promise<DnsAnswer> {
-    const key = keyOf(question)
-    const known = kept.get(key)
+  function lookUp(question: DnsQuery): Promise<DnsAnswer> {
+    const key = queryKey(question)
+    const known = cache.get(key)
     if (known && (known.until ?? Number.POSITIVE_INFINITY) > now().getTime()) return known.answer
-    const fresh: Kept = { answer: query(resolver, question), until: undefined }
-    kept.delete(key)
-    kept.set(key, fresh)
-    for (const oldest of kept.keys()) {
-      if (kept.size <= maxKept) break
-      kept.delete(oldest)
+    const fresh: CacheEntry = { answer: query(resolver, question), until: undefined }
+    cache.delete(key)
+    cache.set(key, fresh)
+    for (const oldest of cache.keys()) {
+      if (cache.size <= maxEntries) break
+      cache.delete(oldest)
     }
     void fresh.answer.then((answer) => {
-      const ms = keepMs(answer)
+      const ms = cacheMs(answer)
       if (ms > 0) fresh.until = now().getTime() + ms
-      else if (kept.get(key) === fresh) kept.delete(key)
+      else if (cache.get(key) === fresh) cache.delete(key)
     })
     return fresh.answer
   }
 
   return {
     async ask(question, ended) {
-      if (isInnerName(question.name)) return { fault: 'ENOTFOUND' }
-      return await unlessEnded(find(question), ended)
+      if (isPrivateName(question.name)) return { fault: 'ENOTFOUND' }
+      return await unlessAborted(lookUp(question), ended)
     },
     close: () => resolver.cancel(),
   }
 }
 
-async function query(resolver: Resolver, { name, type }: Question): Promise<DnsAnswer> {
+async function query(resolver: Resolver, { name, type }: DnsQuery): Promise<DnsAnswer> {
   try {
     return { records: (await resolver.resolve(name, type)) as DnsRecords }
   } catch (error) {
@@ -79,14 +79,14 @@ async function query(resolver: Resolver, { name, type }: Question): Promise<DnsA
   }
 }
 
-function keepMs(answer: DnsAnswer): number {
+function cacheMs(answer: DnsAnswer): number {
   if ('records' in answer) {
-    return JSON.stringify(answer.records).length > MAX_KEPT_SIZE ? 0 : KEEP_MS
+    return JSON.stringify(answer.records).length > MAX_CACHED_SIZE ? 0 : CACHE_MS
   }
-  return answer.fault === 'ENOTFOUND' || answer.fault === 'ENODATA' ? KEEP_MS : KEEP_FAULT_MS
+  return answer.fault === 'ENOTFOUND' || answer.fault === 'ENODATA' ? CACHE_MS : CACHE_ERROR_MS
 }
 
-function unlessEnded(answer: Promise<DnsAnswer>, ended: AbortSignal): Promise<DnsAnswer> {
+function unlessAborted(answer: Promise<DnsAnswer>, ended: AbortSignal): Promise<DnsAnswer> {
   return new Promise((resolve) => {
     const giveUp = () => resolve(TIMED_OUT)
     void answer.then((found) => {
@@ -99,7 +99,7 @@ function unlessEnded(answer: Promise<DnsAnswer>, ended: AbortSignal): Promise<Dn
 }
 
 /** Names that mean something only within a network, or never anything. */
-const INNER = new Set([
+const PRIVATE_TLDS = new Set([
   'alt',
   'corp',
   'home',
@@ -118,26 +118,26 @@ const INNER = new Set([
  * Strangers choose the names that we ask for, and see what comes of it. Names of the operator's own network are not
  * asked for: the answers would tell which there are.
  */
-function isInnerName(name: string): boolean {
+function isPrivateName(name: string): boolean {
   const labels = name.toLowerCase().replace(/\.$/, '').split('.')
   const last = labels.at(-1) ?? ''
-  return labels.length < 2 || INNER.has(last) || labels.slice(-2).join('.') === 'home.arpa'
+  return labels.length < 2 || PRIVATE_TLDS.has(last) || labels.slice(-2).join('.') === 'home.arpa'
 }
 
 /** Answers what is known; what is not is noted, and looks like a failure until somebody has asked. */
-export function knownAnswers(answers: Answers, maxQuestions = Number.POSITIVE_INFINITY) {
-  const asked = new Set<string>()
-  const unknown = new Map<string, Question>()
+export function resolverFromAnswers(answers: DnsAnswers, maxQuestions = Number.POSITIVE_INFINITY) {
+  const lookedUp = new Set<string>()
+  const unknown = new Map<string, DnsQuery>()
 
   async function resolve(name: string, type: string) {
     const question = { name, type: RECORD_TYPES.find((one) => one === type) ?? 'TXT' }
-    const key = keyOf(question)
-    asked.add(key)
-    if (asked.size > maxQuestions) throw fault('ENOTFOUND')
+    const key = queryKey(question)
+    lookedUp.add(key)
+    if (lookedUp.size > maxQuestions) throw dnsError('ENOTFOUND')
     const answer = answers.get(key)
     if (answer && 'records' in answer) return answer.records
     if (!answer) unknown.set(key, question)
-    throw fault(answer?.fault ?? 'EUNKNOWN')
+    throw dnsError(answer?.fault ?? 'EUNKNOWN')
   }
 
   return {
@@ -147,6 +147,6 @@ export function knownAnswers(answers: Answers, maxQuestions = Number.POSITIVE_IN
   }
 }
 
-function fault(code: string): Error {
+function dnsError(code: string): Error {
   return Object.assign(new Error(code), { code })
 }

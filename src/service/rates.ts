@@ -7,7 +7,7 @@ export interface RateDeps {
 }
 
 /** How often one address or one token may ask. Of wrong keys and tokens the one that uses up the burst is too many already. */
-const rates = {
+const RATES = {
   request: { count: 50, seconds: 1, burst: 200 },
   createSession: { count: 60, seconds: 60, burst: 60 },
   checkout: { count: 30, seconds: 60, burst: 30 },
@@ -20,33 +20,41 @@ const rates = {
   health: { count: 50, seconds: 1, burst: 200 },
 } as const satisfies Record<string, Rate>
 
-type What = keyof typeof rates
+type RateName = keyof typeof RATES
 
 /** Takes one of `who`'s allowance, or refuses with the time to wait. */
-export async function takeRate({ limit, now }: RateDeps, what: What, who: string): Promise<void> {
-  refuseFor(await limit.take(nameOf(what, who), rates[what], now()))
+export async function takeRate(
+  { limit, now }: RateDeps,
+  what: RateName,
+  who: string,
+): Promise<void> {
+  throwIfLimited(await limit.take(limitKey(what, who), RATES[what], now()))
 }
 
 /** Refuses when nothing is left of `who`'s allowance, and takes nothing of it. */
-export async function lookRate({ limit, now }: RateDeps, what: What, who: string): Promise<void> {
-  refuseFor(await limit.look(nameOf(what, who), rates[what], now()))
+export async function checkRate(
+  { limit, now }: RateDeps,
+  what: RateName,
+  who: string,
+): Promise<void> {
+  throwIfLimited(await limit.look(limitKey(what, who), RATES[what], now()))
 }
 
 /** Counts a wrong key or token of `who`, and refuses at once when it was one too many. */
-export async function countWrong(
+export async function recordFailedAuth(
   deps: RateDeps,
   what: 'wrongKey' | 'wrongAdminToken',
   who: string,
 ): Promise<void> {
   await takeRate(deps, what, who)
-  await lookRate(deps, what, who)
+  await checkRate(deps, what, who)
 }
 
-function nameOf(what: What, who: string): string {
+function limitKey(what: RateName, who: string): string {
   return `http:${what}:${who}`
 }
 
-function refuseFor(waitMs: number): void {
+function throwIfLimited(waitMs: number): void {
   if (waitMs === 0) return
   const seconds = Math.ceil(waitMs / 1000)
   throw new Problem('rate_limited', `Too many requests. Try again in ${seconds} s.`, seconds)

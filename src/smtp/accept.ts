@@ -1,35 +1,35 @@
 import { isIPv4, isIPv6, type Socket } from 'node:net'
 import { canonicalIp, plainIp } from '../core/ip.ts'
-import { logFault, type Shared } from './connection.ts'
+import { logInternalError, type ServerContext } from './connection.ts'
 import { connectionCounts } from './metrics.ts'
 import { runSession } from './session-loop.ts'
 import { REPLIES } from './state.ts'
 
 /** Takes a client in: from a balancer only once its PROXY header has said who it is. */
-export function acceptConnection(shared: Shared, socket: Socket): void {
+export function acceptConnection(shared: ServerContext, socket: Socket): void {
   socket.on('error', ignore)
-  const peer = peerOf(socket)
+  const peer = peerAddress(socket)
   if (peer === undefined) socket.destroy()
-  else if (shared.isProxy?.(peer)) waitForHeader(shared, socket, peer)
-  else guarded(shared, socket, { ip: peer, piece: () => admit(shared, socket, peer) })
+  else if (shared.isProxy?.(peer)) readProxyHeader(shared, socket, peer)
+  else guard(shared, socket, { ip: peer, piece: () => acceptClient(shared, socket, peer) })
 }
 
 // Networks fail all the time; what matters is the close that follows.
 function ignore(): void {}
 
 // The usual form first: the general one takes longer than greeting the client. Undefined: gone before we looked.
-function peerOf({ remoteAddress = '' }: Socket): string | undefined {
+function peerAddress({ remoteAddress = '' }: Socket): string | undefined {
   const ipv4 = remoteAddress.startsWith('::ffff:') ? remoteAddress.slice(7) : remoteAddress
   return isIPv4(ipv4) ? ipv4 : plainIp(remoteAddress)
 }
 
-function admit(shared: Shared, socket: Socket, ip: string, early?: Buffer): void {
+function acceptClient(shared: ServerContext, socket: Socket, ip: string, early?: Buffer): void {
   if (shared.draining) {
     connectionCounts.add('shutting_down')
     socket.end(REPLIES.shuttingDown, () => socket.destroy())
     return
   }
-  const release = shared.deps.holdConnection(ip)
+  const release = shared.deps.acquireConnection(ip)
   if (release) {
     connectionCounts.add('greeted')
     runSession(shared, socket, { ip, release, early })
@@ -40,27 +40,27 @@ function admit(shared: Shared, socket: Socket, ip: string, early?: Buffer): void
 }
 
 /** As for those who talk: a fault of ours turns this client away, and no other. */
-function guarded(
-  { deps }: Shared,
+function guard(
+  { deps }: ServerContext,
   socket: Socket,
   { ip, piece }: { ip: string; piece: () => void },
 ): void {
   try {
     piece()
   } catch (err) {
-    logFault(deps, ip, err)
+    logInternalError(deps, ip, err)
     connectionCounts.add('fault')
-    socket.end(REPLIES.faultOfOurs, () => socket.destroy())
+    socket.end(REPLIES.internalErrorClosing, () => socket.destroy())
   }
 }
 
-function waitForHeader(shared: Shared, socket: Socket, peer: string): void {
+function readProxyHeader(shared: ServerContext, socket: Socket, peer: string): void {
   let bytes = Buffer.alloc(0)
   shared.awaitingProxyHeader.set(socket, shared.clock())
   socket.on('data', listen).on('end', giveUp).on('close', forget)
 
   function listen(chunk: Buffer): void {
-    guarded(shared, socket, { ip: peer, piece: () => read(chunk) })
+    guard(shared, socket, { ip: peer, piece: () => read(chunk) })
   }
 
   function read(chunk: Buffer): void {
@@ -77,7 +77,7 @@ function waitForHeader(shared: Shared, socket: Socket, peer: string): void {
     }
     const ip = header.ip === undefined ? peer : (canonicalIp(header.ip) ?? peer)
     const early = bytes.subarray(header.length)
-    admit(shared, socket, ip, early.length > 0 ? early : undefined)
+    acceptClient(shared, socket, ip, early.length > 0 ? early : undefined)
   }
 
   function giveUp(): void {
@@ -100,17 +100,17 @@ const V2_MAX_BYTES = 2_048
 
 /** Reads a PROXY protocol header, version 1 or 2, from the first bytes of a connection. */
 export function parseProxyHeader(bytes: Buffer): ProxyHeader {
-  if (startsAlike(bytes, V2)) return bytes.length < 16 ? 'more' : version2(bytes)
-  if (startsAlike(bytes, V1)) return version1(bytes)
+  if (matchesPrefix(bytes, V2)) return bytes.length < 16 ? 'more' : parseVersion2(bytes)
+  if (matchesPrefix(bytes, V1)) return parseVersion1(bytes)
   return 'bad'
 }
 
-function startsAlike(bytes: Buffer, mark: Buffer): boolean {
+function matchesPrefix(bytes: Buffer, mark: Buffer): boolean {
   const length = Math.min(bytes.length, mark.length)
   return bytes.compare(mark, 0, length, 0, length) === 0
 }
 
-function version1(bytes: Buffer): ProxyHeader {
+function parseVersion1(bytes: Buffer): ProxyHeader {
   const line = bytes.subarray(0, V1_MAX_BYTES)
   const lf = line.indexOf(0x0a)
   if (lf === -1) return line.length < V1_MAX_BYTES ? 'more' : 'bad'
@@ -120,20 +120,20 @@ function version1(bytes: Buffer): ProxyHeader {
   if (protocol === 'UNKNOWN') return { length: lf + 1, ip: undefined }
   const isAddress = protocol === 'TCP4' ? isIPv4 : protocol === 'TCP6' ? isIPv6 : () => false
   const [source = '', target = '', sourcePort = '', targetPort = ''] = fields
-  const fine =
+  const isValid =
     fields.length === 4 &&
     isAddress(source) &&
     isAddress(target) &&
     isPort(sourcePort) &&
     isPort(targetPort)
-  return fine ? { length: lf + 1, ip: source } : 'bad'
+  return isValid ? { length: lf + 1, ip: source } : 'bad'
 }
 
 function isPort(text: string): boolean {
   return /^(0|[1-9]\d{0,4})$/.test(text) && Number(text) <= 65_535
 }
 
-function version2(bytes: Buffer): ProxyHeader {
+function parseVersion2(bytes: Buffer): ProxyHeader {
   const command = bytes.readUInt8(12)
   const family = bytes.readUInt8(13)
   const length = 16 + bytes.readUInt16BE(14)

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { converse, whole } from './testing/converse.ts'
+import { oneChunk, transcript } from './testing/transcript.ts'
 
 const HELLO = 'EHLO a.test\r\n'
 
 function replyTo(line: string, before = HELLO): string {
-  const { replies } = converse(whole(Buffer.from(`${before}${line}\r\n`)))
+  const { replies } = transcript(oneChunk(Buffer.from(`${before}${line}\r\n`)))
   return replies.split('\r\n').at(-2) ?? ''
 }
 
@@ -69,7 +69,7 @@ describe('MAIL', () => {
 
   test('what a sender called itself is kept as written, and nothing of Object is touched', () => {
     const session = `${HELLO}MAIL FROM:<"A b"@A.test> SMTPUTF8\r\nRCPT TO:<x@y>\r\nDATA\r\n.\r\n`
-    const [mail] = converse(whole(Buffer.from(session))).mails
+    const [mail] = transcript(oneChunk(Buffer.from(session))).mails
     assert.equal(mail?.mailFrom, '"A b"@A.test')
     assert.equal(mail.protocol, 'UTF8SMTP')
     assert.equal(Object.hasOwn(Object.prototype, 'SMTPUTF8'), false)
@@ -102,17 +102,17 @@ describe('RCPT', () => {
     `${'a'.repeat(255)}@box.test`,
   ]) {
     test(`<${text.slice(0, 40)}> is put to the house as it stands`, () => {
-      const { asked } = converse(whole(Buffer.from(`${before}RCPT TO:<${text}>\r\n`)))
-      assert.deepEqual(asked, [text])
+      const { recipientPaths } = transcript(oneChunk(Buffer.from(`${before}RCPT TO:<${text}>\r\n`)))
+      assert.deepEqual(recipientPaths, [text])
     })
   }
 
   test('an address outside ASCII is put to the house when SMTPUTF8 was said, else refused', () => {
     const line = 'RCPT TO:<ann@bücher.test>\r\n'
-    const said = converse(whole(Buffer.from(`${HELLO}MAIL FROM:<> SMTPUTF8\r\n${line}`)))
-    assert.deepEqual(said.asked, ['ann@bücher.test'])
-    const unsaid = converse(whole(Buffer.from(`${before}${line}`)))
-    assert.deepEqual(unsaid.asked, [])
+    const said = transcript(oneChunk(Buffer.from(`${HELLO}MAIL FROM:<> SMTPUTF8\r\n${line}`)))
+    assert.deepEqual(said.recipientPaths, ['ann@bücher.test'])
+    const unsaid = transcript(oneChunk(Buffer.from(`${before}${line}`)))
+    assert.deepEqual(unsaid.recipientPaths, [])
     assert.match(unsaid.replies, /\r\n550 5\.6\.7 [^\r]*\r\n$/)
   })
 

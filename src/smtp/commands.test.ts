@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { byteByByte, converse, cutAt, OPENING, whole } from './testing/converse.ts'
+import { byteByByte, OPENING, oneChunk, splitAt, transcript } from './testing/transcript.ts'
 
 const HELLO = 'EHLO a.test\r\n'
 const MAIL = 'MAIL FROM:<a@a.test>\r\n'
@@ -9,7 +9,7 @@ const RCPT = 'RCPT TO:<ann@box.test>\r\n'
 /** The reply to the last line of a session. */
 function last(session: string): string {
   return (
-    converse(whole(Buffer.from(session, 'latin1')))
+    transcript(oneChunk(Buffer.from(session, 'latin1')))
       .replies.split('\r\n')
       .at(-2) ?? ''
   )
@@ -84,7 +84,7 @@ describe('a line', () => {
   }
 
   test('that ends with a bare LF is refused, and the next one is read', () => {
-    assert.deepEqual(converse(whole(Buffer.from('NOOP\nNOOP\r\n'))).codes, [500, 250])
+    assert.deepEqual(transcript(oneChunk(Buffer.from('NOOP\nNOOP\r\n'))).codes, [500, 250])
   })
 })
 
@@ -103,29 +103,29 @@ describe('a long line', () => {
       const blocks = Array.from({ length: Math.floor(line.length / 700) }, (_, at) => at * 700)
       const cuts = length > 100_000 ? [blocks] : [blocks, [999], [1_000], [1_001], [length - 1]]
       for (const places of cuts) {
-        const pieces = cutAt(
+        const pieces = splitAt(
           line,
           places.filter((place) => place < line.length),
         )
-        assert.deepEqual(converse(pieces).codes, [...codes, 250])
+        assert.deepEqual(transcript(pieces).codes, [...codes, 250])
       }
     })
   }
 
   test('byte by byte is answered once', () => {
     const bytes = Buffer.from(`${'a'.repeat(3_000)}\r\nNOOP\r\n`)
-    assert.deepEqual(converse(byteByByte(bytes)).codes, [500, 250])
+    assert.deepEqual(transcript(byteByByte(bytes)).codes, [500, 250])
   })
 })
 
 describe('too much of it', () => {
   function codes(line: string, count: number, opening = ''): number[] {
-    return converse(whole(Buffer.from(opening + line.repeat(count)))).codes
+    return transcript(oneChunk(Buffer.from(opening + line.repeat(count)))).codes
   }
 
   for (const line of ['NOOP\r\n', 'RSET\r\n', HELLO]) {
     test(`after a thousand times ${JSON.stringify(line)} comes 421`, () => {
-      const heard = converse(whole(Buffer.from(line.repeat(10_000))))
+      const heard = transcript(oneChunk(Buffer.from(line.repeat(10_000))))
       assert.equal(heard.codes.length, 1_001)
       assert.equal(heard.codes.at(-1), 421)
       assert.equal(heard.closed, 'too_many_commands')
@@ -133,36 +133,36 @@ describe('too much of it', () => {
   }
 
   test('after twenty refused commands comes 421', () => {
-    const heard = converse(whole(Buffer.from('WHAT\r\n'.repeat(10_000))))
+    const heard = transcript(oneChunk(Buffer.from('WHAT\r\n'.repeat(10_000))))
     assert.deepEqual(heard.codes, [...Array(20).fill(500), 421])
     assert.equal(heard.closed, 'too_many_refused')
   })
 
   test('a hundred recipients are taken, for more there is 452, and in the end 421', () => {
     const to = Array.from({ length: 1_001 }, (_, n) => `RCPT TO:<u${n}@box.test>\r\n`).join('')
-    const heard = converse(whole(Buffer.from(HELLO + MAIL + to)))
+    const heard = transcript(oneChunk(Buffer.from(HELLO + MAIL + to)))
     assert.deepEqual(heard.codes.slice(2, 102), Array(100).fill(250))
     assert.deepEqual(heard.codes.slice(102, -1), Array(898).fill(452))
     assert.equal(heard.codes.at(-1), 421)
-    assert.equal(heard.asked.length, 100)
+    assert.equal(heard.recipientPaths.length, 100)
   })
 
   test('a mail with a hundred recipients and more goes to the hundred', () => {
     const to = Array.from({ length: 130 }, (_, n) => `RCPT TO:<u${n}@box.test>\r\n`).join('')
-    const heard = converse(whole(Buffer.from(`${HELLO + MAIL + to}DATA\r\nhi\r\n.\r\n`)))
+    const heard = transcript(oneChunk(Buffer.from(`${HELLO + MAIL + to}DATA\r\nhi\r\n.\r\n`)))
     assert.deepEqual(heard.codes.slice(-2), [354, 250])
     assert.equal(heard.mails[0]?.recipients.length, 100)
   })
 
   test('a recipient named twice is taken twice and kept once', () => {
     assert.deepEqual(codes(RCPT, 3, HELLO + MAIL), [250, 250, 250, 250, 250])
-    const heard = converse(whole(Buffer.from(`${OPENING.replace(RCPT, RCPT + RCPT)}.\r\n`)))
+    const heard = transcript(oneChunk(Buffer.from(`${OPENING.replace(RCPT, RCPT + RCPT)}.\r\n`)))
     assert.deepEqual(heard.mails[0]?.recipients, ['ann@box.test'])
   })
 
   test('a thousand mails in one session are no abuse', () => {
     const mail = `${MAIL + RCPT}DATA\r\nhi\r\n.\r\n`
-    const heard = converse(whole(Buffer.from(HELLO + mail.repeat(1_000))))
+    const heard = transcript(oneChunk(Buffer.from(HELLO + mail.repeat(1_000))))
     assert.equal(heard.mails.length, 1_000)
     assert.equal(heard.closed, undefined)
   })
@@ -177,8 +177,8 @@ describe('somebody who took the port for something else is sent away', () => {
     ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
   ] as const) {
     test(name, () => {
-      for (const split of [whole, byteByByte]) {
-        const heard = converse(split(Buffer.from(bytes, 'latin1')))
+      for (const split of [oneChunk, byteByByte]) {
+        const heard = transcript(split(Buffer.from(bytes, 'latin1')))
         assert.equal(heard.closed, 'not_smtp')
         assert.equal(heard.codes.length, 1)
         assert.equal(heard.mails.length, 0)

@@ -6,7 +6,7 @@ import { test } from 'vitest'
 import { dialogue, openClient } from './testing/dialogue.ts'
 
 test('a server out of file descriptors lives on, and serves again when there are some', async () => {
-  const program = fileURLToPath(new URL('./testing/small-server.ts', import.meta.url))
+  const program = fileURLToPath(new URL('./testing/standalone-server.ts', import.meta.url))
   const server = spawn('sh', ['-c', 'ulimit -n 60; exec "$0" "$1"', process.execPath, program], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })

@@ -3,22 +3,22 @@ import type { AddressInfo } from 'node:net'
 import fc from 'fast-check'
 import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { openSmtp, type SmtpServer } from './server.ts'
-import { stuffed } from './testing/converse.ts'
+import { openSmtpServer, type SmtpServer } from './server.ts'
 import { openClient } from './testing/dialogue.ts'
-import { recorder } from './testing/recorder.ts'
+import { recordingDeps } from './testing/recording-deps.ts'
+import { stuffed } from './testing/transcript.ts'
 
 // A second opinion: the same bytes to the smtp-server package and to us. Same bytes stored, same reply classes, or a
 // reason why not.
 
 const MAX_BYTES = 5_000
-const { deps, seen } = recorder()
+const { deps, seen } = recordingDeps()
 const theirs: string[] = []
 let ours: SmtpServer
 let other: SMTPServer
 
 beforeAll(async () => {
-  ours = await openSmtp(deps, { port: 0, hostname: 'mx.box.test', maxBytes: MAX_BYTES })
+  ours = await openSmtpServer(deps, { port: 0, hostname: 'mx.box.test', maxBytes: MAX_BYTES })
   other = secondOpinion()
   await new Promise<void>((listening) => other.listen(0, '127.0.0.1', listening))
 })
@@ -35,7 +35,7 @@ function secondOpinion(): SMTPServer {
     size: MAX_BYTES,
     maxAllowedUnauthenticatedCommands: false,
     onRcptTo({ address }, _session, done) {
-      deps.accept(address, { size: 0, others: [], ip: '192.0.2.1' }).then((found) => {
+      deps.acceptRecipient(address, { size: 0, others: [], ip: '192.0.2.1' }).then((found) => {
         done('refused' in found ? Object.assign(new Error('no'), { responseCode: 550 }) : null)
       }, done)
     },

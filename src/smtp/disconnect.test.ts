@@ -4,20 +4,20 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, test } from 'vitest'
-import { openSmtp, type SmtpServer } from './server.ts'
+import { openSmtpServer, type SmtpServer } from './server.ts'
 import { openClient } from './testing/dialogue.ts'
-import { recorder } from './testing/recorder.ts'
-import { settled } from './testing/settled.ts'
+import { eventually } from './testing/eventually.ts'
+import { recordingDeps } from './testing/recording-deps.ts'
 
 const ROUNDS = process.env['MAYFLY_TEST_LONG'] ? 20 : 1
 const AT_ONCE = 50
-const { deps, seen } = recorder()
+const { deps, seen } = recordingDeps()
 let folder = ''
 let server: SmtpServer
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'mayfly-smtp-'))
-  server = await openSmtp(deps, { port: 0, hostname: 'mx.box.test', folder })
+  server = await openSmtpServer(deps, { port: 0, hostname: 'mx.box.test', folder })
 })
 afterAll(async () => {
   await server.close()
@@ -48,9 +48,9 @@ for (const [step] of STEPS.entries()) {
       const files = openFiles()
       for (let round = 0; round < ROUNDS; round += 1) {
         await Promise.all(Array.from({ length: AT_ONCE }, () => visit(said, leave)))
-        await settled(() => seen.held === 0 && seen.reserved === 0)
+        await eventually(() => seen.held === 0 && seen.reserved === 0)
       }
-      await settled(() => openFiles() <= files)
+      await eventually(() => openFiles() <= files)
       assert.equal(seen.mails.length, 0)
     })
   }
@@ -60,7 +60,7 @@ async function visit(said: string, leave: 'end' | 'resetAndDestroy'): Promise<vo
   const client = openClient(server.port)
   await client.reply()
   client.send(said)
-  await settled(() => client.socket.writableLength === 0)
+  await eventually(() => client.socket.writableLength === 0)
   client.socket[leave]()
   await client.rest()
 }
@@ -74,21 +74,21 @@ test('a client that leaves in the middle of the handshake leaves nothing', async
   await client.reply()
   client.send(Buffer.from('1603010200010001fc0303', 'hex'))
   client.socket.destroy()
-  await settled(() => seen.held === 0)
+  await eventually(() => seen.held === 0)
 })
 
 test('a client that leaves between its final dot and our answer may have its mail kept', async () => {
   const disk = Promise.withResolvers<'kept'>()
-  const slow = recorder({ receive: () => disk.promise })
-  const other = await openSmtp(slow.deps, { port: 0, hostname: 'mx.box.test' })
+  const slow = recordingDeps({ receiveMail: () => disk.promise })
+  const other = await openSmtpServer(slow.deps, { port: 0, hostname: 'mx.box.test' })
   const client = openClient(other.port)
   client.send('EHLO a.test\r\nMAIL FROM:<>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\nx\r\n.\r\n')
   client.send('MAIL FROM:<>\r\nRCPT TO:<bob@box.test>\r\nDATA\r\ny\r\n.\r\n')
-  await settled(() => slow.seen.reserved > 0)
+  await eventually(() => slow.seen.reserved > 0)
   client.socket.resetAndDestroy()
-  await settled(() => slow.seen.held === 0)
+  await eventually(() => slow.seen.held === 0)
   disk.resolve('kept')
-  await settled(() => slow.seen.reserved === 0)
+  await eventually(() => slow.seen.reserved === 0)
   assert.deepEqual(
     slow.seen.asked.map(({ text }) => text),
     ['ann@box.test'],

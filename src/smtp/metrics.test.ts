@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { register } from 'prom-client'
 import { test } from 'vitest'
-import { openSmtp } from './server.ts'
+import { openSmtpServer } from './server.ts'
 import { dialogue } from './testing/dialogue.ts'
-import { recorder } from './testing/recorder.ts'
+import { recordingDeps } from './testing/recording-deps.ts'
 
 async function counts(): Promise<Record<string, number>> {
   const found: Record<string, number> = {}
@@ -16,8 +16,8 @@ async function counts(): Promise<Record<string, number>> {
 }
 
 test('connections, mails, bytes, refusals and cuts are counted once each', async () => {
-  const { deps } = recorder()
-  const server = await openSmtp(deps, { port: 0, hostname: 'mx.box.test' })
+  const { deps } = recordingDeps()
+  const server = await openSmtpServer(deps, { port: 0, hostname: 'mx.box.test' })
   await dialogue(server.port, [
     ['EHLO a.test', 250],
     ['MAIL FROM:<>', 250],

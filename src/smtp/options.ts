@@ -9,12 +9,12 @@ export interface SmtpDeps {
    * text stood between the angle brackets of RCPT TO, and may be `postmaster` alone; size is the declared one or 0, others
    * are the mail's recipients so far, ip is the client's.
    */
-  accept(
+  acceptRecipient(
     text: string,
     offer: { size: number; others: readonly Recipient[]; ip: string },
   ): Promise<Recipient | { refused: 'unknown' | 'foreign' | 'full' }>
   /** Resolves when it is on disk. StoreAway is 451, another Problem('overloaded') 452; anything else that is thrown is 451 and logged. */
-  receive(mail: {
+  receiveMail(mail: {
     recipients: Recipient[]
     envelope: Envelope
     raw: Uint8Array
@@ -22,7 +22,7 @@ export interface SmtpDeps {
   /** Why no mail can be kept right now. */
   obstacle(): Promise<{ kind: 'full' | 'away'; reason: string } | undefined>
   /** Counts one more connection of this IP; the answer uncounts it. Undefined when there are too many. */
-  holdConnection(ip: string): (() => void) | undefined
+  acquireConnection(ip: string): (() => void) | undefined
   /** Counts one more mail of this IP; false when there were too many this minute. */
   takeMail(ip: string): Promise<boolean>
   /** False when this IP has sent too many bytes of mail within the hour. */
@@ -57,12 +57,12 @@ export interface SmtpOptions {
   /** Where the installation's own certificate lives. Without it and without the operator's: no STARTTLS. */
   folder?: string
   limits?: Partial<Omit<SmtpLimits, 'hostname' | 'offerTls' | 'maxBytes' | 'refuseBareNewlines'>>
-  times?: Partial<SmtpTimes>
+  timeouts?: Partial<SmtpTimeouts>
   /** Milliseconds that never step back. */
   clock?: () => number
 }
 
-export const USUAL_LIMITS = {
+export const DEFAULT_LIMITS = {
   maxBytes: 10 * 1024 * 1024,
   maxRecipients: 100,
   maxLineBytes: 1_000,
@@ -72,7 +72,7 @@ export const USUAL_LIMITS = {
 } as const satisfies Omit<SmtpLimits, 'hostname' | 'offerTls'>
 
 /** All in milliseconds but the rate. */
-export interface SmtpTimes {
+export interface SmtpTimeouts {
   /** A whole session, whatever it does. */
   sessionMs: number
   /** Without a finished command or a byte of mail. */
@@ -90,7 +90,7 @@ export interface SmtpTimes {
   checkMs: number
 }
 
-export const USUAL_TIMES: SmtpTimes = {
+export const DEFAULT_TIMEOUTS: SmtpTimeouts = {
   sessionMs: 600_000,
   idleMs: 300_000,
   handshakeMs: 30_000,

@@ -18,12 +18,12 @@ export function lineReader(): LineReader {
 }
 
 /** Reads up to the end of one line or of the chunk; returns where it stopped. Never keeps more than maxBytes. */
-export function takeLine(
+export function readLine(
   reader: LineReader,
   chunk: Buffer,
   { from, maxBytes }: { from: number; maxBytes: number },
 ): number {
-  const plain = reader.partial === '' && !reader.skipping ? plainEnd(chunk, from, maxBytes) : -1
+  const plain = reader.partial === '' && !reader.skipping ? asciiLineEnd(chunk, from, maxBytes) : -1
   if (plain !== -1) {
     reader.line = { text: chunk.toString('latin1', from, plain) }
     return plain + 2
@@ -48,7 +48,7 @@ export function takeLine(
 }
 
 /** Where a whole line of printable ASCII has its CRLF, else -1. The usual line is looked at once and copied once. */
-function plainEnd(chunk: Buffer, from: number, maxBytes: number): number {
+function asciiLineEnd(chunk: Buffer, from: number, maxBytes: number): number {
   const stop = Math.min(chunk.length, from + maxBytes) - 1
   for (let at = from; at < stop; at += 1) {
     const byte = chunk[at] ?? 0
@@ -97,14 +97,14 @@ export function parsePath(keyword: 'FROM:' | 'TO:', argument: string): Path | un
   if (argument.slice(0, keyword.length).toUpperCase() !== keyword) return undefined
   const text = argument.slice(keyword.length).trimStart()
   if (!text.startsWith('<')) return undefined
-  const end = closingBracket(text)
+  const end = closingBracketIndex(text)
   const parameters = text.slice(end + 1)
   if (end === -1 || (parameters !== '' && !parameters.startsWith(' '))) return undefined
   return { path: text.slice(1, end), parameters: parameters.trim() }
 }
 
 // Inside a quoted string `>` is a character like any other, and a backslash takes the next one along.
-function closingBracket(text: string): number {
+function closingBracketIndex(text: string): number {
   let quoted = false
   for (let at = 1; at < text.length; at += 1) {
     const char = text[at]
@@ -117,7 +117,7 @@ function closingBracket(text: string): number {
 }
 
 /** A sender is only kept as text: it must look like one address on one line, no more. `<>` is a bounce. */
-export function isSender(path: string): boolean {
+export function isReversePath(path: string): boolean {
   if (path === '') return true
   const at = path.lastIndexOf('@')
   if (path.length > 320 || at < 1 || at === path.length - 1) return false
@@ -133,9 +133,9 @@ interface MailParameters {
 const PARAMETER = /^([A-Za-z0-9][A-Za-z0-9-]*)(?:=([\x21-\x3c\x3e-\x7e]+))?$/
 
 /** malformed: 501; unknown: well-formed, but nothing we offer: 555. */
-export type ParameterFault = 'malformed' | 'unknown'
+export type ParameterError = 'malformed' | 'unknown'
 
-export function parseMailParameters(text: string): MailParameters | ParameterFault {
+export function parseMailParameters(text: string): MailParameters | ParameterError {
   const found = { size: 0, utf8: false }
   if (text === '') return found
   const seen = new Set<string>()
@@ -154,7 +154,7 @@ function takeParameter(
   found: MailParameters,
   keyword: string,
   value: string | undefined,
-): ParameterFault | undefined {
+): ParameterError | undefined {
   if (keyword === 'SIZE') {
     if (value === undefined || !/^\d{1,20}$/.test(value)) return 'malformed'
     found.size = Number(value)
@@ -168,7 +168,7 @@ function takeParameter(
 }
 
 /** RCPT takes none: DSN is not offered. */
-export function recipientParameterFault(text: string): ParameterFault | undefined {
+export function checkRcptParameters(text: string): ParameterError | undefined {
   if (text === '') return undefined
   return words(text).every((word) => PARAMETER.test(word)) ? 'unknown' : 'malformed'
 }

@@ -1,34 +1,35 @@
 import type { Envelope } from '../core/message.ts'
 import {
+  bufferedBytes,
+  consumeData,
+  type DataProgress,
   dataReader,
-  dropData,
+  discardData,
   hasBareNewline,
-  heldBytes,
-  type Taken,
-  takeData,
   unstuff,
 } from './data.ts'
 import {
-  isSender,
-  type ParameterFault,
+  checkRcptParameters,
+  isReversePath,
+  type ParameterError,
   parseCommand,
   parseMailParameters,
   parsePath,
-  recipientParameterFault,
-  takeLine,
+  readLine,
 } from './parser.ts'
-import { type ActionResult, applyResult } from './results.ts'
 import {
   type Action,
-  answer,
-  forgetMail,
-  freshState,
-  hangUp,
-  NOTHING,
+  type ActionResult,
+  appendReply,
+  applyResult,
+  closeSession,
+  EMPTY,
+  initialState,
+  queueReply,
   REPLIES,
+  resetTransaction,
   type SmtpLimits,
   type State,
-  say,
 } from './state.ts'
 
 /** What to write now, and at most one thing to do before the next feed. */
@@ -39,24 +40,24 @@ export interface Step {
 
 export interface SmtpSession {
   /** Consumes input. Must not be called while an action is pending. */
-  feed(chunk: Buffer): Step
+  receive(chunk: Buffer): Step
   /** Supplies the result of the action that the last step asked for. */
   complete(result: ActionResult): Step
   /** True from 354 to the answer behind the final dot. */
-  inMail(): boolean
+  inData(): boolean
   /** Bytes of memory that an unfinished mail takes. */
-  heldBytes(): number
+  bufferedBytes(): number
   /** Bytes of mail received since the session began, also of mail that was not kept. */
   dataBytes(): number
   /** Lets the unfinished mail go; its sender hears 452 at its end. */
-  dropMail(): void
+  discardMail(): void
 }
 
 /** The receiving side of one SMTP conversation as a function of bytes: no socket, no clock, no chance. */
 export function smtpSession(limits: SmtpLimits, clientIp: string): SmtpSession {
-  const state = freshState(limits, clientIp)
+  const state = initialState(limits, clientIp)
   return {
-    feed(chunk) {
+    receive(chunk) {
       state.chunk = chunk
       state.at = 0
       return advance(state)
@@ -65,21 +66,21 @@ export function smtpSession(limits: SmtpLimits, clientIp: string): SmtpSession {
       applyResult(state, result)
       return advance(state)
     },
-    inMail: () => state.incoming !== undefined || state.action?.kind === 'mail',
-    heldBytes: () => (state.incoming ? heldBytes(state.incoming) : 0),
+    inData: () => state.incoming !== undefined || state.action?.kind === 'mail',
+    bufferedBytes: () => (state.incoming ? bufferedBytes(state.incoming) : 0),
     dataBytes: () => state.dataBytes,
-    dropMail() {
-      if (state.incoming) dropData(state.incoming, 'no_space')
+    discardMail() {
+      if (state.incoming) discardData(state.incoming, 'no_space')
     },
   }
 }
 
 function advance(state: State): Step {
   while (state.action === undefined && state.at < state.chunk.length) {
-    if (state.incoming) readMail(state)
+    if (state.incoming) readData(state)
     else readCommand(state)
   }
-  if (state.at >= state.chunk.length) state.chunk = NOTHING
+  if (state.at >= state.chunk.length) state.chunk = EMPTY
   const step = { replies: state.replies, action: state.action }
   state.replies = ''
   return step
@@ -89,17 +90,17 @@ function readCommand(state: State): void {
   const { chunk, at, lines, limits } = state
   // A TLS handshake on the plain port starts with this byte, and may never send a newline.
   if (chunk[at] === 0x16 && lines.partial === '' && !lines.skipping) {
-    hangUp(state, REPLIES.notSmtp, 'not_smtp')
+    closeSession(state, REPLIES.notSmtp, 'not_smtp')
     return
   }
-  state.at = takeLine(lines, chunk, { from: at, maxBytes: limits.maxLineBytes })
+  state.at = readLine(lines, chunk, { from: at, maxBytes: limits.maxLineBytes })
   const line = lines.line
   if (!line) return
   state.commands += 1
   if (state.commands > limits.maxCommands) {
-    hangUp(state, REPLIES.tooManyCommands, 'too_many_commands')
+    closeSession(state, REPLIES.tooManyCommands, 'too_many_commands')
   } else if ('text' in line) runCommand(state, line.text)
-  else answer(state, line.fault === 'too_long' ? REPLIES.lineTooLong : REPLIES.badLine)
+  else queueReply(state, line.fault === 'too_long' ? REPLIES.lineTooLong : REPLIES.badLine)
 }
 
 function runCommand(state: State, text: string): void {
@@ -107,34 +108,34 @@ function runCommand(state: State, text: string): void {
   const run = VERBS.get(verb)
   if (run) {
     const reply = run(state, argument)
-    if (reply !== undefined) answer(state, reply)
+    if (reply !== undefined) queueReply(state, reply)
   } else if (NON_SMTP_VERBS.has(verb) || verb.startsWith('SSH-')) {
-    hangUp(state, REPLIES.notSmtp, 'not_smtp')
-  } else answer(state, REPLIES.unknownCommand)
+    closeSession(state, REPLIES.notSmtp, 'not_smtp')
+  } else queueReply(state, REPLIES.unknownCommand)
 }
 
-function readMail(state: State): void {
+function readData(state: State): void {
   if (!state.incoming) return
   const from = state.at
-  const taken = takeData(state.incoming, state.chunk, from)
+  const taken = consumeData(state.incoming, state.chunk, from)
   if (taken === 'endless') {
     state.at = state.chunk.length
-    hangUp(state, REPLIES.tooBig, 'too_big')
+    closeSession(state, REPLIES.tooBig, 'too_big')
   } else if (taken === 'more') state.at = state.chunk.length
   else {
     state.at = taken.next
-    endMail(state, taken)
+    finishData(state, taken)
   }
   state.dataBytes += state.at - from
 }
 
-function endMail(state: State, end: Exclude<Taken, string>): void {
+function finishData(state: State, end: Exclude<DataProgress, string>): void {
   if ('dropped' in end) {
-    answer(state, end.dropped === 'too_big' ? REPLIES.tooBig : REPLIES.noSpace)
-    forgetMail(state)
+    queueReply(state, end.dropped === 'too_big' ? REPLIES.tooBig : REPLIES.noSpace)
+    resetTransaction(state)
   } else if (state.limits.refuseBareNewlines && hasBareNewline(end.stuffed)) {
-    answer(state, REPLIES.bareNewline)
-    forgetMail(state)
+    queueReply(state, REPLIES.bareNewline)
+    resetTransaction(state)
   } else {
     state.incoming = undefined
     state.action = {
@@ -165,8 +166,8 @@ const NON_ASCII = /[^\x20-\x7e]/
 
 // A Map, so that no word a client sends can reach anything but a command.
 const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
-  ['EHLO', (state, argument) => hello(state, argument, true)],
-  ['HELO', (state, argument) => hello(state, argument, false)],
+  ['EHLO', (state, argument) => ehlo(state, argument, true)],
+  ['HELO', (state, argument) => ehlo(state, argument, false)],
   ['MAIL', mail],
   ['RCPT', rcpt],
   ['DATA', data],
@@ -177,7 +178,7 @@ const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
   // Known words that we never do: VRFY and EXPN would tell who is here.
   ...'VRFY EXPN HELP TURN ETRN ATRN BDAT AUTH XCLIENT XFORWARD SEND SOML SAML'
     .split(' ')
-    .map((verb): [string, Verb] => [verb, () => REPLIES.notOffered]),
+    .map((verb): [string, Verb] => [verb, () => REPLIES.notImplemented]),
 ])
 
 /** First words of those who took the port for something else: browsers, scanners, ssh. */
@@ -185,9 +186,9 @@ const NON_SMTP_VERBS: ReadonlySet<string> = new Set(
   'GET POST PUT HEAD OPTIONS DELETE PATCH TRACE CONNECT PRI'.split(' '),
 )
 
-function hello(state: State, argument: string, extended: boolean): string {
+function ehlo(state: State, argument: string, extended: boolean): string {
   if (argument === '' || argument.length > 255 || argument.includes(' ')) return REPLIES.badArgument
-  forgetMail(state)
+  resetTransaction(state)
   state.helo = argument
   state.extended = extended
   const { hostname, maxBytes, offerTls } = state.limits
@@ -198,10 +199,10 @@ function hello(state: State, argument: string, extended: boolean): string {
 }
 
 function mail(state: State, argument: string): string | undefined {
-  if (state.helo === undefined) return REPLIES.helloFirst
-  if (state.sender) return REPLIES.mailTwice
+  if (state.helo === undefined) return REPLIES.ehloRequired
+  if (state.sender) return REPLIES.nestedMail
   const from = parsePath('FROM:', argument)
-  if (!from || !isSender(from.path)) return REPLIES.badSender
+  if (!from || !isReversePath(from.path)) return REPLIES.badSender
   const parameters = parseMailParameters(from.parameters)
   if (typeof parameters === 'string') return parameterReply(parameters)
   const { size, utf8 } = parameters
@@ -213,10 +214,10 @@ function mail(state: State, argument: string): string | undefined {
 }
 
 function rcpt(state: State, argument: string): string | undefined {
-  if (!state.sender) return REPLIES.mailFirst
+  if (!state.sender) return REPLIES.mailRequired
   const to = parsePath('TO:', argument)
   if (!to) return REPLIES.badPath
-  const fault = recipientParameterFault(to.parameters)
+  const fault = checkRcptParameters(to.parameters)
   if (fault) return parameterReply(fault)
   if (!state.sender.utf8 && NON_ASCII.test(to.path)) return REPLIES.needsUtf8
   // RFC 5321 4.5.3.1.10: too many recipients is 452, and the sender sends the rest again.
@@ -228,36 +229,37 @@ function rcpt(state: State, argument: string): string | undefined {
 
 function data(state: State, argument: string): string {
   if (argument !== '') return REPLIES.badArgument
-  if (!state.sender) return REPLIES.mailFirst
+  if (!state.sender) return REPLIES.mailRequired
   if (state.recipients.size === 0) return REPLIES.noRecipient
   state.incoming = dataReader(state.limits.maxBytes)
-  return REPLIES.goAhead
+  return REPLIES.startData
 }
 
 function reset(state: State): string {
-  forgetMail(state)
+  resetTransaction(state)
   return REPLIES.ok
 }
 
 function quit(state: State, argument: string): string | undefined {
   if (argument !== '') return REPLIES.badArgument
-  hangUp(state, REPLIES.bye, 'quit')
+  closeSession(state, REPLIES.closing, 'quit')
   return undefined
 }
 
 function startTls(state: State, argument: string): string | undefined {
   if (argument !== '') return REPLIES.badArgument
-  if (state.tls !== undefined) return REPLIES.alreadySecure
-  if (!state.limits.offerTls) return REPLIES.notOffered
+  if (state.tls !== undefined) return REPLIES.tlsActive
+  if (!state.limits.offerTls) return REPLIES.notImplemented
   // What stands behind STARTTLS was not encrypted: it may be a stranger's, to be run as if the sender had said it.
-  if (state.at < state.chunk.length) hangUp(state, REPLIES.behindStartTls, 'behind_starttls')
+  if (state.at < state.chunk.length)
+    closeSession(state, REPLIES.inputAfterStartTls, 'behind_starttls')
   else {
-    say(state, REPLIES.startTls)
+    appendReply(state, REPLIES.startTls)
     state.action = { kind: 'tls' }
   }
   return undefined
 }
 
-function parameterReply(fault: ParameterFault): string {
+function parameterReply(fault: ParameterError): string {
   return fault === 'malformed' ? REPLIES.badParameter : REPLIES.unknownParameter
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { parseProxyHeader } from './accept.ts'
-import { openSmtp, type SmtpServer } from './server.ts'
-import { cutAt } from './testing/converse.ts'
-import { hear, openClient } from './testing/dialogue.ts'
-import { recorder } from './testing/recorder.ts'
-import { settled } from './testing/settled.ts'
+import { openSmtpServer, type SmtpServer } from './server.ts'
+import { expectReply, openClient } from './testing/dialogue.ts'
+import { eventually } from './testing/eventually.ts'
+import { recordingDeps } from './testing/recording-deps.ts'
+import { splitAt } from './testing/transcript.ts'
 
 const MARK = Buffer.from('0d0a0d0a000d0a515549540a', 'hex')
 const IPV4 = Buffer.from('c0000207c6336401303900190000', 'hex').subarray(0, 12)
@@ -80,12 +80,12 @@ describe('a header that is none is refused', () => {
 })
 
 describe('behind a balancer', () => {
-  const { deps, seen } = recorder()
+  const { deps, seen } = recordingDeps()
   let server: SmtpServer
 
   beforeAll(async () => {
     const options = { port: 0, hostname: 'mx.box.test', proxyFrom: ['127.0.0.0/8'] }
-    server = await openSmtp(deps, options)
+    server = await openSmtpServer(deps, options)
   })
   afterAll(() => server.close())
 
@@ -97,7 +97,7 @@ describe('behind a balancer', () => {
     const bytes = Buffer.from(header + session)
     for (const place of [1, 5, header.length - 1, header.length, header.length + 3]) {
       const client = openClient(server.port)
-      for (const piece of cutAt(bytes, [place])) client.send(piece)
+      for (const piece of splitAt(bytes, [place])) client.send(piece)
       assert.match(await client.rest(), /^220 .*221 [^\r]*\r\n$/s)
       assert.equal(seen.mails.pop()?.envelope.clientIp, '192.0.2.7')
       assert.equal(seen.heldIps.pop(), '192.0.2.7')
@@ -123,7 +123,7 @@ describe('behind a balancer', () => {
   test('a health check is greeted under its own address', async () => {
     const client = openClient(server.port)
     client.send(version2(0x20, 0x00, Buffer.alloc(0)))
-    await hear(client, 'the greeting', 220)
+    await expectReply(client, 'the greeting', 220)
     client.socket.destroy()
     assert.equal(seen.heldIps.pop(), '127.0.0.1')
   })
@@ -141,14 +141,14 @@ describe('behind a balancer', () => {
     client.send('PROXY TCP4 192')
     client.socket.end()
     assert.equal(await client.rest(), '')
-    await settled(() => seen.held === 0)
+    await eventually(() => seen.held === 0)
   })
 
   test('from anybody else the header is not understood', async () => {
     const client = openClient(server.port, '::1')
     client.send('PROXY TCP4 192.0.2.7 198.51.100.1 12345 25\r\n')
-    await hear(client, 'the greeting', 220)
-    await hear(client, 'PROXY', 500)
+    await expectReply(client, 'the greeting', 220)
+    await expectReply(client, 'PROXY', 500)
     client.socket.destroy()
     assert.equal(seen.heldIps.pop(), '::1')
   })

@@ -3,10 +3,10 @@ import { connect } from 'node:net'
 import { afterEach, describe, test } from 'vitest'
 import { Problem } from '../core/problem.ts'
 import type { SmtpDeps, SmtpOptions } from './options.ts'
-import { openSmtp, type SmtpServer } from './server.ts'
-import { dialogue, hear, openClient } from './testing/dialogue.ts'
-import { recorder } from './testing/recorder.ts'
-import { settled } from './testing/settled.ts'
+import { openSmtpServer, type SmtpServer } from './server.ts'
+import { dialogue, expectReply, openClient } from './testing/dialogue.ts'
+import { eventually } from './testing/eventually.ts'
+import { recordingDeps } from './testing/recording-deps.ts'
 
 const open: SmtpServer[] = []
 afterEach(async () => {
@@ -14,8 +14,8 @@ afterEach(async () => {
 })
 
 async function door(overrides: Partial<SmtpDeps> = {}, options: Partial<SmtpOptions> = {}) {
-  const { deps, seen } = recorder(overrides)
-  const server = await openSmtp(deps, { port: 0, hostname: 'mx.box.test', ...options })
+  const { deps, seen } = recordingDeps(overrides)
+  const server = await openSmtpServer(deps, { port: 0, hostname: 'mx.box.test', ...options })
   open.push(server)
   return { port: server.port, seen }
 }
@@ -107,7 +107,7 @@ describe('what the house says to a mail', () => {
     ['a fault', fail(new TypeError('secret detail')), '451 4.3.0'],
   ] as const) {
     test(`${name}: ${reply}`, async () => {
-      const { port, seen } = await door({ receive })
+      const { port, seen } = await door({ receiveMail: receive })
       await dialogue(port, [...TO_ANN, ['hello body\r\n.', reply], ['NOOP', 250]])
       const logged = JSON.stringify(seen.lines)
       const levels = seen.lines.map(({ level }) => level)
@@ -146,7 +146,7 @@ describe('before a mail', () => {
   }
 
   test('a fault in asking for a recipient is answered 451', async () => {
-    const { port, seen } = await door({ accept: boom })
+    const { port, seen } = await door({ acceptRecipient: boom })
     await dialogue(port, [...TO_ANN.slice(0, 2), ['RCPT TO:<ann@box.test>', '451 4.3.0']])
     assert.equal(seen.lines[0]?.level, 'error')
     assert.doesNotMatch(JSON.stringify(seen.lines), /ann@/)
@@ -159,7 +159,7 @@ describe('bytes in flight', () => {
     await dialogue(port, [...TO_ANN, ['hello\r\n.', '452 4.3.1'], ['NOOP', 250]])
     const client = openClient(port)
     client.send('EHLO a.test\r\nMAIL FROM:<>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\n')
-    for (const code of [220, 250, 250, 250, 354]) await hear(client, 'opening', code)
+    for (const code of [220, 250, 250, 250, 354]) await expectReply(client, 'opening', code)
     client.socket.end(`${'x'.repeat(200_000)}\r\n.\r\nNOOP\r\n`)
     assert.match(await client.rest(), /^452 4\.3\.1 [^\r]*\r\n250 /)
     assert.equal(seen.mails.length, 0)
@@ -170,14 +170,14 @@ describe('bytes in flight', () => {
     const client = openClient(port)
     client.send('EHLO a.test\r\nMAIL FROM:<>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\n')
     client.send('x'.repeat(100_000))
-    await settled(() => seen.reserved >= 100_000)
+    await eventually(() => seen.reserved >= 100_000)
     client.socket.destroy()
-    await settled(() => seen.reserved === 0)
+    await eventually(() => seen.reserved === 0)
   })
 })
 
 test('one connection too many is told so and let go', async () => {
-  const { port } = await door({ holdConnection: () => undefined })
+  const { port } = await door({ acquireConnection: () => undefined })
   assert.match(await openClient(port).rest(), /^421 4\.7\.0 [^\r]*\r\n$/)
 })
 
@@ -213,21 +213,21 @@ test('a client that never reads its answers is not read either', async () => {
   send()
   let before = -1
   let still = 0
-  await settled(() => {
+  await eventually(() => {
     still = sent === before ? still + 1 : 0
     before = sent
     return still > 100 || sent >= 200_000_000
   })
   assert.ok(sent < 200_000_000)
   socket.destroy()
-  await settled(() => seen.held === 0)
+  await eventually(() => seen.held === 0)
 })
 
 test('DATA without an end is cut with 552, not read for ever', async () => {
   const { port, seen } = await door({}, { maxBytes: 100_000 })
   const client = openClient(port)
   client.send('EHLO a.test\r\nMAIL FROM:<> SIZE=10\r\nRCPT TO:<ann@box.test>\r\nDATA\r\n')
-  for (const code of [220, 250, 250, 250, 354]) await hear(client, 'opening', code)
+  for (const code of [220, 250, 250, 250, 354]) await expectReply(client, 'opening', code)
   const block = Buffer.alloc(100_000, 'endless\n')
   const most = 100_000_000
   const send = () => {
@@ -239,14 +239,14 @@ test('DATA without an end is cut with 552, not read for ever', async () => {
   send()
   assert.match(await client.rest(), /^552 5\.3\.4 [^\r]*\r\n$/)
   assert.ok(client.socket.bytesWritten < most / 2)
-  await settled(() => seen.held === 0 && seen.reserved === 0)
+  await eventually(() => seen.held === 0 && seen.reserved === 0)
   assert.equal(seen.mails.length, 0)
 })
 
 test('clients over IPv6 are taken, and kept with their address', async () => {
   const { port, seen } = await door()
   const client = openClient(port, '::1')
-  await hear(client, 'the greeting', 220)
+  await expectReply(client, 'the greeting', 220)
   client.socket.destroy()
   assert.deepEqual(seen.heldIps, ['::1'])
 })
@@ -257,6 +257,6 @@ test('a second server on the port is refused unless both agree to share it', asy
   const first = await door({}, { reusePort: true })
   const second = await door({}, { reusePort: true, port: first.port })
   await Promise.all(Array.from({ length: 50 }, () => dialogue(first.port, TO_ANN)))
-  await settled(() => first.seen.held + second.seen.held === 0)
+  await eventually(() => first.seen.held + second.seen.held === 0)
   assert.ok(first.seen.asked.length > 0 && second.seen.asked.length > 0)
 })

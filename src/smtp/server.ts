@@ -2,15 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type ListenOptions, type Server } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
-import { rangeTest } from '../core/ip.ts'
+import { ipRangeMatcher } from '../core/ip.ts'
 import { outageReporter } from '../service/background/outage.ts'
 import { acceptConnection } from './accept.ts'
-import { installationCertificate } from './certificate.ts'
-import { type Connection, cut, guarded, type Shared } from './connection.ts'
-import { type SmtpDeps, type SmtpOptions, USUAL_LIMITS, USUAL_TIMES } from './options.ts'
-import { leave } from './session-loop.ts'
+import { type Connection, closeWithReply, guard, type ServerContext } from './connection.ts'
+import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type SmtpDeps, type SmtpOptions } from './options.ts'
+import { drainConnection } from './session-loop.ts'
 import { REPLIES } from './state.ts'
-import { type CertificateFiles, secureContextOf } from './tls.ts'
+import { type CertificateFiles, ensureCertificate, reloadingSecureContext } from './tls.ts'
 
 export interface SmtpServer {
   port: number
@@ -20,8 +19,8 @@ export interface SmtpServer {
   close(): Promise<void>
 }
 
-export async function openSmtp(deps: SmtpDeps, options: SmtpOptions): Promise<SmtpServer> {
-  const shared = await share(deps, options)
+export async function openSmtpServer(deps: SmtpDeps, options: SmtpOptions): Promise<SmtpServer> {
+  const shared = await createContext(deps, options)
   // Half-open, so that a client that sends all it has and shuts its side still hears our answers.
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
     acceptConnection(shared, socket),
@@ -29,19 +28,19 @@ export async function openSmtp(deps: SmtpDeps, options: SmtpOptions): Promise<Sm
   await listen(server, options)
   // Out of file descriptors, say: this client is lost, the listener lives on.
   server.on('error', (err) => deps.log.error({ err }, 'a client could not be taken'))
-  const timer = setInterval(() => checkAll(shared), shared.times.checkMs)
+  const timer = setInterval(() => checkAllTimeouts(shared), shared.timeouts.checkMs)
 
   function drain(): void {
     shared.draining = true
-    leaveAll(shared)
+    drainAll(shared)
   }
 
   async function close(): Promise<void> {
     const closed = once(server, 'close')
     server.close()
-    const force = setTimeout(() => endAll(shared), shared.times.closeMs)
+    const force = setTimeout(() => destroyAll(shared), shared.timeouts.closeMs)
     drain()
-    endHeaderless(shared)
+    destroyUnidentified(shared)
     await closed
     // The server is told of a socket's end a little before we are.
     while (shared.connections.size > 0) await setImmediate()
@@ -60,23 +59,23 @@ export async function openSmtp(deps: SmtpDeps, options: SmtpOptions): Promise<Sm
   }
 }
 
-async function share(deps: SmtpDeps, options: SmtpOptions): Promise<Shared> {
-  const { hostname, maxBytes, refuseBareNewlines } = { ...USUAL_LIMITS, ...options }
+async function createContext(deps: SmtpDeps, options: SmtpOptions): Promise<ServerContext> {
+  const { hostname, maxBytes, refuseBareNewlines } = { ...DEFAULT_LIMITS, ...options }
   const files = await certificateFiles(deps, options)
   return {
     deps,
     limits: {
-      ...USUAL_LIMITS,
+      ...DEFAULT_LIMITS,
       ...options.limits,
       hostname,
       maxBytes,
       refuseBareNewlines,
       offerTls: files !== undefined,
     },
-    times: { ...USUAL_TIMES, ...options.times },
+    timeouts: { ...DEFAULT_TIMEOUTS, ...options.timeouts },
     clock: options.clock ?? (() => performance.now()),
-    secureContext: files && secureContextOf(files, deps.log),
-    isProxy: options.proxyFrom?.length ? rangeTest(options.proxyFrom) : undefined,
+    secureContext: files && reloadingSecureContext(files, deps.log),
+    isProxy: options.proxyFrom?.length ? ipRangeMatcher(options.proxyFrom) : undefined,
     reportOutage: outageReporter(deps.log),
     draining: false,
     connections: new Set(),
@@ -90,8 +89,8 @@ async function certificateFiles(
 ): Promise<CertificateFiles | undefined> {
   if (tlsCert && tlsKey) return { cert: tlsCert, key: tlsKey }
   if (folder === undefined) return undefined
-  const wish = { hostname, now: now(), serial: randomBytes(16) }
-  const both = await installationCertificate(folder, wish)
+  const request = { hostname, now: now(), serial: randomBytes(16) }
+  const both = await ensureCertificate(folder, request)
   return { cert: both, key: both }
 }
 
@@ -110,50 +109,55 @@ function portOf(server: Server): number {
 }
 
 /** Ends those that have had their time. One timer looks at all of them, so that a byte costs none. */
-function checkAll({ connections, awaitingProxyHeader, times, clock }: Shared): void {
+function checkAllTimeouts({
+  connections,
+  awaitingProxyHeader,
+  timeouts,
+  clock,
+}: ServerContext): void {
   const now = clock()
-  for (const connection of connections) guarded(connection, () => check(connection, now))
+  for (const connection of connections) guard(connection, () => checkTimeouts(connection, now))
   for (const [socket, since] of awaitingProxyHeader)
-    if (now - since > times.handshakeMs) socket.destroy()
+    if (now - since > timeouts.handshakeMs) socket.destroy()
 }
 
 /** Asks everybody who talks to come to an end. */
-function leaveAll({ connections }: Shared): void {
-  for (const connection of connections) guarded(connection, () => leave(connection))
+function drainAll({ connections }: ServerContext): void {
+  for (const connection of connections) guard(connection, () => drainConnection(connection))
 }
 
 /** Those who have not begun to talk. */
-function endHeaderless({ awaitingProxyHeader }: Shared): void {
+function destroyUnidentified({ awaitingProxyHeader }: ServerContext): void {
   for (const socket of awaitingProxyHeader.keys()) socket.destroy()
 }
 
-function endAll({ connections }: Shared): void {
+function destroyAll({ connections }: ServerContext): void {
   for (const connection of connections) connection.socket.destroy()
 }
 
-function check(connection: Connection, now: number): void {
-  const { phase, busy, activeAt, startedAt, socket } = connection
-  const { times } = connection.shared
+function checkTimeouts(connection: Connection, now: number): void {
+  const { phase, actionPending, lastActivityAt, startedAt, socket } = connection
+  const { timeouts } = connection.server
   // The disk may be slow; that is not the sender's fault.
-  if (busy) return
+  if (actionPending) return
   if (phase === 'lingering') {
-    if (now - activeAt > times.lingerMs) socket.destroy()
+    if (now - lastActivityAt > timeouts.lingerMs) socket.destroy()
   } else if (phase === 'handshake') {
-    if (now - activeAt > times.handshakeMs) socket.destroy()
-  } else if (now - startedAt > times.sessionMs) {
-    cut(connection, REPLIES.sessionOver, 'session_over')
-  } else if (now - activeAt > times.idleMs || isTooSlow(connection, now)) {
-    cut(connection, REPLIES.tooSlow, 'too_slow')
+    if (now - lastActivityAt > timeouts.handshakeMs) socket.destroy()
+  } else if (now - startedAt > timeouts.sessionMs) {
+    closeWithReply(connection, REPLIES.sessionTimeout, 'session_over')
+  } else if (now - lastActivityAt > timeouts.idleMs || isTooSlow(connection, now)) {
+    closeWithReply(connection, REPLIES.tooSlow, 'too_slow')
   }
 }
 
 // Stretch by stretch: a fast start must not buy an hour of one byte a second.
 function isTooSlow(connection: Connection, now: number): boolean {
-  const { times } = connection.shared
-  const elapsed = now - connection.rateSince
-  if (!connection.session.inMail() || elapsed < times.rateWindowMs) return false
-  if (connection.rateBytes * 1000 < times.minBytesPerSecond * elapsed) return true
-  connection.rateSince = now
+  const { timeouts } = connection.server
+  const elapsed = now - connection.rateWindowStart
+  if (!connection.session.inData() || elapsed < timeouts.rateWindowMs) return false
+  if (connection.rateBytes * 1000 < timeouts.minBytesPerSecond * elapsed) return true
+  connection.rateWindowStart = now
   connection.rateBytes = 0
   return false
 }

@@ -1,22 +1,21 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import { countMail, runAction, type ServiceAction } from './actions.ts'
+import { countMailOutcome, runAction, type ServiceAction } from './actions.ts'
 import {
   type Connection,
+  closeWithReply,
   countTraffic,
-  cut,
-  fail,
+  failConnection,
   flush,
-  guarded,
+  guard,
   linger,
-  reserve,
-  type Shared,
+  reserveMemory,
+  type ServerContext,
 } from './connection.ts'
 import { EXCESS_BYTES } from './data.ts'
 import { type Step, smtpSession } from './protocol.ts'
-import type { ActionResult } from './results.ts'
-import { type CloseReason, greeting, REPLIES } from './state.ts'
-import { secureSocket } from './tls.ts'
+import { type ActionResult, type CloseReason, greeting, REPLIES } from './state.ts'
+import { upgradeToTls } from './tls.ts'
 
 /** release is called when all is over; early is what came behind a PROXY header. */
 interface Client {
@@ -26,22 +25,26 @@ interface Client {
 }
 
 /** Greets and talks until the end. */
-export function runSession(shared: Shared, socket: Socket, { ip, release, early }: Client): void {
+export function runSession(
+  shared: ServerContext,
+  socket: Socket,
+  { ip, release, early }: Client,
+): void {
   const now = shared.clock()
   const connection: Connection = {
-    shared,
+    server: shared,
     socket,
     ip,
     session: smtpSession(shared.limits, ip),
     phase: 'talking',
-    unsaid: greeting(shared.limits.hostname),
-    busy: false,
-    backlog: early,
+    pendingReplies: greeting(shared.limits.hostname),
+    actionPending: false,
+    pendingInput: early,
     inputEnded: false,
-    leaving: false,
+    draining: false,
     startedAt: now,
-    activeAt: now,
-    rateSince: now,
+    lastActivityAt: now,
+    rateWindowStart: now,
     rateBytes: 0,
     reserved: 0,
     countedBytes: 0,
@@ -49,158 +52,158 @@ export function runSession(shared: Shared, socket: Socket, { ip, release, early 
   shared.connections.add(connection)
   socket.on('close', () => {
     shared.connections.delete(connection)
-    guarded(connection, () => {
+    guard(connection, () => {
       release()
       countTraffic(connection)
-      if (!connection.busy) reserve(connection, 0)
+      if (!connection.actionPending) reserveMemory(connection, 0)
     })
   })
-  listen(connection)
-  guarded(connection, () => {
+  attachSocket(connection)
+  guard(connection, () => {
     flush(connection)
-    readOn(connection)
+    resumeReading(connection)
   })
 }
 
 /** Ends the connection now, or after the mail in flight. */
-export function leave(connection: Connection): void {
-  connection.leaving = true
+export function drainConnection(connection: Connection): void {
+  connection.draining = true
   if (connection.phase === 'handshake') connection.socket.destroy()
-  else if (!connection.busy && !connection.session.inMail()) sayGoodbye(connection)
+  else if (!connection.actionPending && !connection.session.inData()) closeForShutdown(connection)
 }
 
-function listen(connection: Connection): void {
+function attachSocket(connection: Connection): void {
   const { socket } = connection
-  socket.on('data', (chunk: Buffer) => guarded(connection, () => hear(connection, chunk)))
+  socket.on('data', (chunk: Buffer) => guard(connection, () => onData(connection, chunk)))
   socket.on('end', () => {
     connection.inputEnded = true
     if (connection.phase === 'handshake') socket.destroy()
-    else if (!connection.busy && !connection.backlog) socket.end()
+    else if (!connection.actionPending && !connection.pendingInput) socket.end()
   })
   // A reader that does not read its replies gets no more of them.
-  socket.on('drain', () => guarded(connection, () => readOn(connection)))
+  socket.on('drain', () => guard(connection, () => resumeReading(connection)))
 }
 
-function hear(connection: Connection, chunk: Buffer): void {
-  const { phase, busy, backlog, socket } = connection
-  if (phase !== 'talking') skip(connection, chunk)
-  else if (busy) {
+function onData(connection: Connection, chunk: Buffer): void {
+  const { phase, actionPending, pendingInput, socket } = connection
+  if (phase !== 'talking') discardInput(connection, chunk)
+  else if (actionPending) {
     // Nothing is read while a deed is open, so no sender can fill our memory.
-    connection.backlog = backlog ? Buffer.concat([backlog, chunk]) : chunk
+    connection.pendingInput = pendingInput ? Buffer.concat([pendingInput, chunk]) : chunk
     socket.pause()
-  } else take(connection, chunk)
+  } else feedSession(connection, chunk)
 }
 
-function take(connection: Connection, chunk: Buffer): void {
-  const { session, shared } = connection
-  if (session.inMail()) {
-    connection.activeAt = shared.clock()
+function feedSession(connection: Connection, chunk: Buffer): void {
+  const { session, server } = connection
+  if (session.inData()) {
+    connection.lastActivityAt = server.clock()
     connection.rateBytes += chunk.length
   }
-  follow(connection, session.feed(chunk))
+  runStep(connection, session.receive(chunk))
 }
 
 /** Goes on for a little after our last word, so that the sender reads it; not for ever. */
-function skip(connection: Connection, chunk: Buffer): void {
+function discardInput(connection: Connection, chunk: Buffer): void {
   connection.rateBytes += chunk.length
   if (connection.rateBytes > EXCESS_BYTES) connection.socket.destroy()
 }
 
 /** Does what a step asks for, until the engine wants more bytes. */
-function follow(connection: Connection, { replies, action }: Step): void {
+function runStep(connection: Connection, { replies, action }: Step): void {
   const { session } = connection
-  if (replies !== '') goOn(connection, replies)
+  if (replies !== '') queueReplies(connection, replies)
   // At the end of each mail, not at each piece of it: where Redis counts, that is a request.
-  if (action || !session.inMail()) countTraffic(connection)
-  if (!action && !reserve(connection, session.heldBytes())) session.dropMail()
-  if (action?.kind === 'close') hangUp(connection, action.reason)
-  else if (connection.leaving && !session.inMail()) sayGoodbye(connection)
-  else if (action?.kind === 'tls') secure(connection)
-  else if (action) work(connection, action)
+  if (action || !session.inData()) countTraffic(connection)
+  if (!action && !reserveMemory(connection, session.bufferedBytes())) session.discardMail()
+  if (action?.kind === 'close') closeForReason(connection, action.reason)
+  else if (connection.draining && !session.inData()) closeForShutdown(connection)
+  else if (action?.kind === 'tls') startTls(connection)
+  else if (action) startAction(connection, action)
   else {
     flush(connection)
-    if (connection.inputEnded && !connection.backlog) connection.socket.end()
-    else readOn(connection)
+    if (connection.inputEnded && !connection.pendingInput) connection.socket.end()
+    else resumeReading(connection)
   }
 }
 
-function goOn(connection: Connection, replies: string): void {
-  connection.unsaid += replies
-  connection.activeAt = connection.shared.clock()
-  connection.rateSince = connection.activeAt
+function queueReplies(connection: Connection, replies: string): void {
+  connection.pendingReplies += replies
+  connection.lastActivityAt = connection.server.clock()
+  connection.rateWindowStart = connection.lastActivityAt
   connection.rateBytes = 0
 }
 
-function hangUp(connection: Connection, reason: CloseReason): void {
-  if (reason === 'quit') sayBye(connection)
+function closeForReason(connection: Connection, reason: CloseReason): void {
+  if (reason === 'quit') closeAfterQuit(connection)
   else {
-    connection.shared.deps.log.info({ ip: connection.ip, reason }, 'SMTP session cut')
-    cut(connection, '', reason)
+    connection.server.deps.log.info({ ip: connection.ip, reason }, 'SMTP session cut')
+    closeWithReply(connection, '', reason)
   }
 }
 
 // A client that said QUIT sends nothing more, and many are gone before our answer. Once the kernel has the answer there
 // is nothing to wait for; TLS alone has to say that it ends.
-function sayBye(connection: Connection): void {
+function closeAfterQuit(connection: Connection): void {
   const { socket } = connection
   flush(connection)
   if (socket.writableLength === 0 && !(socket instanceof TLSSocket)) socket.destroy()
   else linger(connection)
 }
 
-function work(connection: Connection, action: ServiceAction): void {
-  const { shared, ip, session } = connection
-  if (action.kind === 'mail' && !reserve(connection, action.raw.length)) {
-    countMail('no_space', action.raw.length)
-    follow(connection, session.complete({ kind: 'mail', outcome: 'no_space' }))
+function startAction(connection: Connection, action: ServiceAction): void {
+  const { server, ip, session } = connection
+  if (action.kind === 'mail' && !reserveMemory(connection, action.raw.length)) {
+    countMailOutcome('no_space', action.raw.length)
+    runStep(connection, session.complete({ kind: 'mail', outcome: 'no_space' }))
     return
   }
-  connection.busy = true
+  connection.actionPending = true
   const done = (result: ActionResult) => {
-    connection.busy = false
-    if (action.kind === 'mail') reserve(connection, 0)
-    connection.activeAt = shared.clock()
+    connection.actionPending = false
+    if (action.kind === 'mail') reserveMemory(connection, 0)
+    connection.lastActivityAt = server.clock()
     // Nobody is there to hear a further answer: what else it sent is left undone.
     if (connection.socket.destroyed || connection.phase !== 'talking') return
-    follow(connection, session.complete(result))
+    runStep(connection, session.complete(result))
   }
-  runAction(shared, ip, action)
+  runAction(server, ip, action)
     .then(done)
     .catch((err) => {
-      connection.busy = false
-      fail(connection, err)
+      connection.actionPending = false
+      failConnection(connection, err)
     })
 }
 
-function secure(connection: Connection): void {
-  const { shared, ip, session } = connection
-  if (!shared.secureContext) throw new Error('STARTTLS without a certificate')
+function startTls(connection: Connection): void {
+  const { server, ip, session } = connection
+  if (!server.secureContext) throw new Error('STARTTLS without a certificate')
   flush(connection)
   connection.phase = 'handshake'
-  connection.activeAt = shared.clock()
+  connection.lastActivityAt = server.clock()
   const plain = connection.socket
   plain.removeAllListeners('data').removeAllListeners('end').removeAllListeners('drain')
-  connection.socket = secureSocket(plain, shared.secureContext(), {
+  connection.socket = upgradeToTls(plain, server.secureContext(), {
     done(tls) {
       connection.phase = 'talking'
-      guarded(connection, () => follow(connection, session.complete({ kind: 'tls', tls })))
+      guard(connection, () => runStep(connection, session.complete({ kind: 'tls', tls })))
     },
     failed(code) {
-      guarded(connection, () => shared.deps.log.info({ ip, code }, 'TLS connection failed'))
+      guard(connection, () => server.deps.log.info({ ip, code }, 'TLS connection failed'))
     },
   })
-  listen(connection)
+  attachSocket(connection)
 }
 
-function readOn(connection: Connection): void {
-  const { socket, backlog } = connection
-  if (connection.phase !== 'talking' || connection.busy || socket.writableNeedDrain) return
-  if (backlog) {
-    connection.backlog = undefined
-    take(connection, backlog)
+function resumeReading(connection: Connection): void {
+  const { socket, pendingInput } = connection
+  if (connection.phase !== 'talking' || connection.actionPending || socket.writableNeedDrain) return
+  if (pendingInput) {
+    connection.pendingInput = undefined
+    feedSession(connection, pendingInput)
   } else if (socket.isPaused()) socket.resume()
 }
 
-function sayGoodbye(connection: Connection): void {
-  cut(connection, REPLIES.shuttingDown, 'shutting_down')
+function closeForShutdown(connection: Connection): void {
+  closeWithReply(connection, REPLIES.shuttingDown, 'shutting_down')
 }

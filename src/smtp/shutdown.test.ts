@@ -1,31 +1,31 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import type { SmtpDeps, SmtpOptions } from './options.ts'
-import { openSmtp } from './server.ts'
-import { type Client, hear, openClient } from './testing/dialogue.ts'
-import { recorder } from './testing/recorder.ts'
-import { settled } from './testing/settled.ts'
+import { openSmtpServer } from './server.ts'
+import { type Client, expectReply, openClient } from './testing/dialogue.ts'
+import { eventually } from './testing/eventually.ts'
+import { recordingDeps } from './testing/recording-deps.ts'
 
 const OPENING = 'EHLO a.test\r\nMAIL FROM:<>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\n'
 
-async function door(overrides: Partial<SmtpDeps> = {}, options: Partial<SmtpOptions> = {}) {
-  const { deps, seen } = recorder(overrides)
-  const server = await openSmtp(deps, { port: 0, hostname: 'mx.box.test', ...options })
+async function openServer(overrides: Partial<SmtpDeps> = {}, options: Partial<SmtpOptions> = {}) {
+  const { deps, seen } = recordingDeps(overrides)
+  const server = await openSmtpServer(deps, { port: 0, hostname: 'mx.box.test', ...options })
   return { server, seen }
 }
 
 async function inData(port: number): Promise<Client> {
   const client = openClient(port)
   client.send(OPENING)
-  for (const code of [220, 250, 250, 250, 354]) await hear(client, 'the opening', code)
+  for (const code of [220, 250, 250, 250, 354]) await expectReply(client, 'the opening', code)
   return client
 }
 
 describe('a server that is asked to stop', () => {
   test('says 421 to those who say nothing, and is gone', async () => {
-    const { server, seen } = await door()
+    const { server, seen } = await openServer()
     const clients = [openClient(server.port), openClient(server.port)]
-    for (const client of clients) await hear(client, 'the greeting', 220)
+    for (const client of clients) await expectReply(client, 'the greeting', 220)
     clients[1]?.send('EHLO a.test\r\nMAIL FROM:<>\r\n')
     await clients[1]?.reply()
     await clients[1]?.reply()
@@ -37,7 +37,7 @@ describe('a server that is asked to stop', () => {
   })
 
   test('lets a mail in flight finish, answers it, and then says 421', async () => {
-    const { server, seen } = await door()
+    const { server, seen } = await openServer()
     const client = await inData(server.port)
     client.send('first half\r\n')
     const closed = server.close()
@@ -51,7 +51,7 @@ describe('a server that is asked to stop', () => {
 
   test('waits for the disk before it answers and goes', async () => {
     const disk = Promise.withResolvers<'kept'>()
-    const { server } = await door({ receive: () => disk.promise })
+    const { server } = await openServer({ receiveMail: () => disk.promise })
     const client = await inData(server.port)
     client.send('x\r\n.\r\n')
     const closed = server.close()
@@ -61,10 +61,10 @@ describe('a server that is asked to stop', () => {
   })
 
   test('does not wait for ever for a mail that does not come to its end', async () => {
-    const { server, seen } = await door({}, { times: { closeMs: 30 } })
+    const { server, seen } = await openServer({}, { timeouts: { closeMs: 30 } })
     const client = await inData(server.port)
     client.send('never finished')
-    await settled(() => seen.reserved > 0)
+    await eventually(() => seen.reserved > 0)
     await server.close()
     assert.equal(await client.rest(), '')
     assert.equal(seen.held, 0)
@@ -73,15 +73,15 @@ describe('a server that is asked to stop', () => {
   })
 
   test('may be asked twice', async () => {
-    const { server } = await door()
+    const { server } = await openServer()
     await Promise.all([server.close(), server.close()])
     await server.close()
   })
 
   test('does not wait for ever for a client that will not hang up', async () => {
-    const { server, seen } = await door({}, { times: { closeMs: 30 } })
+    const { server, seen } = await openServer({}, { timeouts: { closeMs: 30 } })
     const client = openClient(server.port)
-    await hear(client, 'the greeting', 220)
+    await expectReply(client, 'the greeting', 220)
     client.socket.allowHalfOpen = true
     await server.close()
     assert.equal(seen.held, 0)
@@ -91,9 +91,9 @@ describe('a server that is asked to stop', () => {
 
 describe('a server that drains', () => {
   test('says 421 to newcomers and to those between mails, and listens on', async () => {
-    const { server, seen } = await door()
+    const { server, seen } = await openServer()
     const idle = openClient(server.port)
-    await hear(idle, 'the greeting', 220)
+    await expectReply(idle, 'the greeting', 220)
     server.drain()
     assert.match(await idle.rest(), /^421 4\.3\.2 [^\r]*\r\n$/)
     for (const newcomer of [openClient(server.port), openClient(server.port)]) {
@@ -105,10 +105,10 @@ describe('a server that drains', () => {
   })
 
   test('takes all the time that a mail in flight needs', async () => {
-    const { server, seen } = await door({}, { times: { closeMs: 0 } })
+    const { server, seen } = await openServer({}, { timeouts: { closeMs: 0 } })
     const client = await inData(server.port)
     client.send('first half\r\n')
-    await settled(() => seen.reserved > 0)
+    await eventually(() => seen.reserved > 0)
     server.drain()
     assert.match(await openClient(server.port).rest(), /^421 /)
     client.send('second half\r\n.\r\n')
@@ -118,7 +118,7 @@ describe('a server that drains', () => {
   })
 
   test('says so also to clients of a balancer, once it knows who they are', async () => {
-    const { server } = await door({}, { proxyFrom: ['127.0.0.1'] })
+    const { server } = await openServer({}, { proxyFrom: ['127.0.0.1'] })
     const [early, late] = [openClient(server.port), openClient(server.port)]
     early.send('PROXY TCP4 192.0.2.1 ')
     server.drain()

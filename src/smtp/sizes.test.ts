@@ -4,7 +4,15 @@ import { parseAddress } from '../core/address.ts'
 import { OPERATOR } from '../core/session.ts'
 import { EXCESS_BYTES } from './data.ts'
 import { smtpSession } from './protocol.ts'
-import { byteByByte, converse, cutAt, LIMITS, OPENING, stuffed, whole } from './testing/converse.ts'
+import {
+  byteByByte,
+  LIMITS,
+  OPENING,
+  oneChunk,
+  splitAt,
+  stuffed,
+  transcript,
+} from './testing/transcript.ts'
 
 const MAX = 2_000
 const ANN = parseAddress('ann@box.test')
@@ -26,8 +34,8 @@ describe('a mail of the limit', () => {
     test(name, () => {
       const bytes = Buffer.from(`${OPENING}${stuffed(body)}NOOP\r\n`)
       const cuts = Array.from({ length: bytes.length / 50 }, (_, at) => at * 50)
-      for (const pieces of [whole(bytes), byteByByte(bytes), cutAt(bytes, cuts)]) {
-        const heard = converse(pieces, { maxBytes: MAX })
+      for (const pieces of [oneChunk(bytes), byteByByte(bytes), splitAt(bytes, cuts)]) {
+        const heard = transcript(pieces, { maxBytes: MAX })
         assert.deepEqual(heard.codes, [250, 250, 250, 354, code, 250])
         assert.equal(heard.mails[0]?.raw.length, code === 250 ? body.length : undefined)
       }
@@ -44,7 +52,7 @@ describe('SIZE', () => {
   ] as const) {
     test(`${parameter} is answered ${reply} at MAIL`, () => {
       const bytes = Buffer.from(`EHLO a.test\r\nMAIL FROM:<a@a.test> ${parameter}\r\n`)
-      const { replies } = converse(whole(bytes), { maxBytes: MAX })
+      const { replies } = transcript(oneChunk(bytes), { maxBytes: MAX })
       assert.ok(replies.split('\r\n').at(-2)?.startsWith(reply))
     })
   }
@@ -52,7 +60,7 @@ describe('SIZE', () => {
   test('a lie about it does not raise the limit', () => {
     const opening = OPENING.replace('<a@a.test>', '<a@a.test> SIZE=10')
     const bytes = Buffer.from(opening + stuffed('x\r\n'.repeat(MAX)))
-    const heard = converse(whole(bytes), { maxBytes: MAX })
+    const heard = transcript(oneChunk(bytes), { maxBytes: MAX })
     assert.deepEqual(heard.codes, [250, 250, 250, 354, 552])
     assert.equal(heard.mails.length, 0)
   })
@@ -65,11 +73,11 @@ describe('DATA without an end', () => {
     const session = smtpSession({ ...LIMITS, maxBytes: MAX }, '192.0.2.1')
     openMail(session)
     let fed = 0
-    let step = session.feed(chunk)
+    let step = session.receive(chunk)
     for (fed = chunk.length; !step.action; fed += chunk.length) {
       assert.ok(fed <= MAX + EXCESS_BYTES + 2 * chunk.length, 'it reads for ever')
-      step = session.feed(chunk)
-      assert.ok(session.heldBytes() === 0)
+      step = session.receive(chunk)
+      assert.ok(session.bufferedBytes() === 0)
     }
     assert.ok(step.replies.startsWith('552 5.3.4'))
     assert.deepEqual(step.action, { kind: 'close', reason: 'too_big' })
@@ -78,12 +86,12 @@ describe('DATA without an end', () => {
   test('that was let go for want of memory hears 452 at its end, and the session goes on', () => {
     const session = smtpSession(LIMITS, '192.0.2.1')
     openMail(session)
-    session.feed(chunk)
-    assert.ok(session.heldBytes() >= chunk.length)
-    session.dropMail()
-    assert.equal(session.heldBytes(), 0)
-    session.feed(Buffer.from('\r\n.'))
-    const step = session.feed(Buffer.from('\r\nNOOP\r\n'))
+    session.receive(chunk)
+    assert.ok(session.bufferedBytes() >= chunk.length)
+    session.discardMail()
+    assert.equal(session.bufferedBytes(), 0)
+    session.receive(Buffer.from('\r\n.'))
+    const step = session.receive(Buffer.from('\r\nNOOP\r\n'))
     assert.match(step.replies, /^452 4\.3\.1 .*\r\n250 /)
     assert.equal(step.action, undefined)
   })
@@ -91,12 +99,12 @@ describe('DATA without an end', () => {
   test('that was let go is not read for ever either', () => {
     const session = smtpSession({ ...LIMITS, maxBytes: MAX }, '192.0.2.1')
     openMail(session)
-    session.feed(chunk.subarray(0, 100))
-    session.dropMail()
+    session.receive(chunk.subarray(0, 100))
+    session.discardMail()
     let fed = 0
-    while (!session.feed(chunk).action) {
+    while (!session.receive(chunk).action) {
       fed += chunk.length
-      session.dropMail()
+      session.discardMail()
       assert.ok(fed <= MAX + EXCESS_BYTES + 2 * chunk.length, 'it reads for ever')
     }
   })
@@ -105,18 +113,18 @@ describe('DATA without an end', () => {
     const session = smtpSession(LIMITS, '192.0.2.1')
     openMail(session)
     for (let sent = 1; sent <= 100_000; sent += 1) {
-      session.feed(chunk.subarray(0, 1))
-      assert.ok(session.heldBytes() <= Math.max(16 * 1024, 2 * sent + 8))
+      session.receive(chunk.subarray(0, 1))
+      assert.ok(session.bufferedBytes() <= Math.max(16 * 1024, 2 * sent + 8))
     }
   })
 })
 
 function openMail(session: ReturnType<typeof smtpSession>): void {
-  session.feed(Buffer.from('EHLO a.test\r\nMAIL FROM:<a@a.test>\r\n'))
+  session.receive(Buffer.from('EHLO a.test\r\nMAIL FROM:<a@a.test>\r\n'))
   session.complete({ kind: 'sender', outcome: 'welcome' })
-  const asked = session.feed(Buffer.from('RCPT TO:<ann@box.test>\r\n'))
+  const asked = session.receive(Buffer.from('RCPT TO:<ann@box.test>\r\n'))
   assert.equal(asked.action?.kind, 'recipient')
   assert.ok(ANN)
   session.complete({ kind: 'recipient', outcome: { address: ANN, mailbox: OPERATOR } })
-  assert.match(session.feed(Buffer.from('DATA\r\n')).replies, /^354 /)
+  assert.match(session.receive(Buffer.from('DATA\r\n')).replies, /^354 /)
 }

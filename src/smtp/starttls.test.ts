@@ -3,14 +3,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { selfSigned } from './certificate.ts'
-import { openSmtp, type SmtpServer } from './server.ts'
-import { converse, whole } from './testing/converse.ts'
-import { dialogue, hear, openClient } from './testing/dialogue.ts'
-import { recorder } from './testing/recorder.ts'
-import { settled } from './testing/settled.ts'
+import { openSmtpServer, type SmtpServer } from './server.ts'
+import { dialogue, expectReply, openClient } from './testing/dialogue.ts'
+import { eventually } from './testing/eventually.ts'
+import { recordingDeps } from './testing/recording-deps.ts'
+import { oneChunk, transcript } from './testing/transcript.ts'
+import { selfSigned } from './tls.ts'
 
-const { deps, seen } = recorder()
+const { deps, seen } = recordingDeps()
 let folder = ''
 let server: SmtpServer
 let now = 0
@@ -18,11 +18,11 @@ let now = 0
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'mayfly-smtp-'))
   const times = { checkMs: 5, handshakeMs: 30_000 }
-  server = await openSmtp(deps, {
+  server = await openSmtpServer(deps, {
     port: 0,
     hostname: 'mx.box.test',
     folder,
-    times,
+    timeouts: times,
     clock: () => now,
   })
 })
@@ -34,7 +34,7 @@ afterAll(async () => {
 /** A client that has said EHLO and STARTTLS and heard 220. */
 async function atHandshake(sendBehind = '') {
   const client = openClient(server.port)
-  await hear(client, 'the greeting', 220)
+  await expectReply(client, 'the greeting', 220)
   client.send('EHLO before.test\r\n')
   assert.match(await client.reply(), /^250-STARTTLS\r$/m)
   client.send(`STARTTLS\r\n${sendBehind}`)
@@ -43,7 +43,7 @@ async function atHandshake(sendBehind = '') {
 
 test('a mail over TLS is kept with the version and cipher it came by', async () => {
   const client = await atHandshake()
-  await hear(client, 'STARTTLS', 220)
+  await expectReply(client, 'STARTTLS', 220)
   const socket = await client.secure()
   assert.equal(socket.getPeerX509Certificate()?.checkHost('mx.box.test'), 'mx.box.test')
   for (const [say, expected] of [
@@ -55,26 +55,26 @@ test('a mail over TLS is kept with the version and cipher it came by', async () 
     ['QUIT', 221],
   ] as const) {
     client.send(`${say}\r\n`)
-    await hear(client, say, expected)
+    await expectReply(client, say, expected)
   }
   assert.equal(await client.rest(), '')
   const envelope = seen.mails[0]?.envelope
   assert.match(envelope?.tls ?? '', /^TLSv1\.3 TLS_/)
   assert.equal(envelope?.protocol, 'ESMTPS')
   assert.equal(envelope?.helo, 'after.test')
-  await settled(() => seen.held === 0)
+  await eventually(() => seen.held === 0)
 })
 
 test('what was said before the handshake was never said', async () => {
   const client = await atHandshake()
-  await hear(client, 'STARTTLS', 220)
+  await expectReply(client, 'STARTTLS', 220)
   await client.secure()
   client.send('MAIL FROM:<a@a.test>\r\n')
-  await hear(client, 'MAIL', '503 5.5.1')
+  await expectReply(client, 'MAIL', '503 5.5.1')
   client.send('EHLO after.test\r\n')
   assert.doesNotMatch(await client.reply(), /STARTTLS/)
   client.send('STARTTLS\r\n')
-  await hear(client, 'STARTTLS twice', '503 5.5.1')
+  await expectReply(client, 'STARTTLS twice', '503 5.5.1')
   client.socket.destroy()
 })
 
@@ -87,26 +87,28 @@ describe('what is sent behind STARTTLS before the handshake', () => {
   }
 
   test('is refused by the engine itself when it comes in the same packet', () => {
-    const heard = converse(whole(Buffer.from('EHLO a.test\r\nSTARTTLS\r\nMAIL FROM:<x@y>\r\n')))
+    const heard = transcript(
+      oneChunk(Buffer.from('EHLO a.test\r\nSTARTTLS\r\nMAIL FROM:<x@y>\r\n')),
+    )
     assert.deepEqual(heard.codes, [250, 503])
     assert.equal(heard.closed, 'behind_starttls')
   })
 
   test('ends the connection when it comes as plain text instead of the handshake', async () => {
     const client = await atHandshake()
-    await hear(client, 'STARTTLS', 220)
+    await expectReply(client, 'STARTTLS', 220)
     client.send('EHLO plain.test\r\nMAIL FROM:<x@y.test>\r\n')
     assert.doesNotMatch(await client.rest(), /^250/m)
-    await settled(() => seen.held === 0)
+    await eventually(() => seen.held === 0)
   })
 })
 
 test('a client that never starts the handshake is let go after a while', async () => {
   const client = await atHandshake()
-  await hear(client, 'STARTTLS', 220)
+  await expectReply(client, 'STARTTLS', 220)
   now += 30_001
   assert.equal(await client.rest(), '')
-  await settled(() => seen.held === 0)
+  await eventually(() => seen.held === 0)
 })
 
 test("the operator's certificate is read again when its file changes", async () => {
@@ -116,13 +118,13 @@ test("the operator's certificate is read again when its file changes", async () 
   const wish = { now: new Date('2026-05-01T12:00:00Z'), serial: Buffer.from('01', 'hex') }
   await write('a.operator.test')
   const options = { port: 0, hostname: 'mx.box.test', tlsCert: file, tlsKey: file, folder }
-  const operated = await openSmtp(recorder().deps, options)
+  const operated = await openSmtpServer(recordingDeps().deps, options)
   for (const name of ['a.operator.test', 'longer.operator.test']) {
     await write(name)
     const client = openClient(operated.port)
     client.send('STARTTLS\r\n')
-    await hear(client, 'the greeting', 220)
-    await hear(client, 'STARTTLS', 220)
+    await expectReply(client, 'the greeting', 220)
+    await expectReply(client, 'STARTTLS', 220)
     const socket = await client.secure()
     names.push(socket.getPeerX509Certificate()?.subject ?? '')
     socket.destroy()
@@ -132,7 +134,7 @@ test("the operator's certificate is read again when its file changes", async () 
 })
 
 test('without a certificate STARTTLS is not offered', async () => {
-  const plain = await openSmtp(recorder().deps, { port: 0, hostname: 'mx.box.test' })
+  const plain = await openSmtpServer(recordingDeps().deps, { port: 0, hostname: 'mx.box.test' })
   await dialogue(plain.port, [
     ['EHLO a.test', '250-mx.box.test\r\n250-PIPELINING\r\n250-SIZE 10485760\r\n250-8BITMIME\r\n'],
     ['STARTTLS', '502 5.5.1'],

@@ -1,8 +1,11 @@
+import { createPublicKey, generateKeyPairSync, hash, type KeyObject, sign } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
-import type { Socket } from 'node:net'
+import { link, mkdir, rm, writeFile } from 'node:fs/promises'
+import { isIP, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls'
 import type { Log } from '../core/log.ts'
-import { asError } from '../core/problem.ts'
+import { hasErrorCode, toError } from '../core/problem.ts'
 
 export interface CertificateFiles {
   cert: string
@@ -10,46 +13,46 @@ export interface CertificateFiles {
 }
 
 /** Reads the files now, and again whenever they have changed. Throws only at the first reading. */
-export function secureContextOf(files: CertificateFiles, log: Log): () => SecureContext {
-  let seen = marksOf(files)
-  let context = load(files)
+export function reloadingSecureContext(files: CertificateFiles, log: Log): () => SecureContext {
+  let seen = fingerprints(files)
+  let context = loadContext(files)
   return () => {
-    const marks = marksOf(files)
+    const marks = fingerprints(files)
     if (marks === seen) return context
     seen = marks
     try {
-      context = load(files)
+      context = loadContext(files)
       log.info({ cert: files.cert }, 'certificate read again')
     } catch (err) {
       // Half-written, or the key not yet replaced: the old pair serves until both are there.
-      log.error({ err: asError(err), cert: files.cert }, 'new certificate unusable, old one kept')
+      log.error({ err: toError(err), cert: files.cert }, 'new certificate unusable, old one kept')
     }
     return context
   }
 }
 
-function load({ cert, key }: CertificateFiles): SecureContext {
+function loadContext({ cert, key }: CertificateFiles): SecureContext {
   return createSecureContext({ cert: readFileSync(cert), key: readFileSync(key) })
 }
 
 /** What changes whenever a file is written or replaced. */
-function marksOf({ cert, key }: CertificateFiles): string {
-  return `${markOf(cert)} ${markOf(key)}`
+function fingerprints({ cert, key }: CertificateFiles): string {
+  return `${fingerprint(cert)} ${fingerprint(key)}`
 }
 
 // Never throws: this is asked in the middle of a client's conversation. What stands in the way is a mark like any other,
 // so that it is told of once and not to each client.
-function markOf(file: string): string {
+function fingerprint(file: string): string {
   try {
     const { ino, size, mtimeNs } = statSync(file, { bigint: true })
     return `${ino} ${size} ${mtimeNs}`
   } catch (err) {
-    return asError(err).message
+    return toError(err).message
   }
 }
 
 /** Turns the connection into a TLS one. A failed handshake ends it. */
-export function secureSocket(
+export function upgradeToTls(
   plain: Socket,
   secureContext: SecureContext,
   { done, failed }: { done(tls: string): void; failed(code: string | undefined): void },
@@ -63,4 +66,163 @@ export function secureSocket(
     failed(error.code)
   })
   return socket
+}
+
+const TEN_YEARS_MS = 10 * 365.25 * 86_400_000
+// A sender's clock may be behind ours.
+const BACKDATED_MS = 86_400_000
+
+interface CertificateRequest {
+  hostname: string
+  now: Date
+  /** 16 bytes; the certificate's number. */
+  serial: Uint8Array
+}
+
+/** Makes the installation's certificate and key once; the answer is the file that holds both. */
+export async function ensureCertificate(
+  folder: string,
+  request: CertificateRequest,
+): Promise<string> {
+  const file = join(folder, 'smtp-tls.pem')
+  await mkdir(folder, { recursive: true })
+  // Linked into place whole, and never over another: of threads that start at once, one makes it and all use it.
+  const draft = `${file}.${Buffer.from(request.serial).toString('hex')}`
+  try {
+    await writeFile(draft, selfSigned(request), { mode: 0o600, flag: 'wx', flush: true })
+    await link(draft, file)
+  } catch (error) {
+    if (!hasErrorCode(error, 'EEXIST')) throw error
+  } finally {
+    await rm(draft, { force: true })
+  }
+  return file
+}
+
+/** A key (ECDSA P-256) and its certificate, both as PEM in one text. */
+export function selfSigned(wish: CertificateRequest): string {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const content = tbsCertificate(wish, privateKey)
+  const signature = sign('sha256', content, privateKey)
+  const certificate = sequence(content, SIGNATURE_ALGORITHM, bitString(signature))
+  return `${privateKey.export({ type: 'pkcs8', format: 'pem' })}${pem(certificate)}`
+}
+
+const SIGNATURE_ALGORITHM = sequence(objectId('1.2.840.10045.4.3.2')) // ecdsa-with-SHA256
+
+function tbsCertificate({ hostname, now, serial }: CertificateRequest, key: KeyObject): Buffer {
+  const publicKey = createPublicKey(key).export({ type: 'spki', format: 'der' })
+  const name = nameOf(hostname)
+  const from = new Date(now.getTime() - BACKDATED_MS)
+  const until = new Date(now.getTime() + TEN_YEARS_MS)
+  return sequence(
+    der(0xa0, positiveInteger(Buffer.from([2]))), // version 3
+    positiveInteger(serial),
+    SIGNATURE_ALGORITHM,
+    name,
+    sequence(time(from), time(until)),
+    name,
+    publicKey,
+    der(0xa3, extensions(hostname, publicKey)),
+  )
+}
+
+function nameOf(hostname: string): Buffer {
+  // X.520 allows a common name of 64 characters; the full name stands among the alternative names.
+  const commonName = hostname.length <= 64 ? hostname : 'mayfly'
+  return sequence(set(sequence(objectId('2.5.4.3'), utf8String(commonName))))
+}
+
+function extensions(hostname: string, publicKey: Uint8Array): Buffer {
+  const keyId = hash('sha1', publicKey, 'buffer')
+  return sequence(
+    extension('2.5.29.17', sequence(alternativeName(hostname))),
+    extension('2.5.29.19', sequence(), trueValue()), // no certificate authority
+    extension('2.5.29.15', bitString(Buffer.from([0x80]), 7), trueValue()), // digitalSignature
+    extension('2.5.29.37', sequence(objectId('1.3.6.1.5.5.7.3.1'))), // serverAuth
+    extension('2.5.29.14', octetString(keyId)),
+  )
+}
+
+function extension(id: string, value: Uint8Array, critical: Uint8Array = Buffer.alloc(0)): Buffer {
+  return sequence(objectId(id), critical, octetString(value))
+}
+
+function alternativeName(hostname: string): Buffer {
+  if (isIP(hostname) === 4) return der(0x87, Buffer.from(hostname.split('.').map(Number)))
+  return der(0x82, Buffer.from(hostname, 'latin1'))
+}
+
+function pem(bytes: Buffer): string {
+  const lines = bytes.toString('base64').match(/.{1,64}/g) ?? []
+  return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`
+}
+
+// The little of DER (X.690) that a certificate is written in.
+
+/** Tag, length, value. */
+function der(tag: number, ...parts: Uint8Array[]): Buffer {
+  const value = Buffer.concat(parts)
+  return Buffer.concat([Buffer.from([tag]), lengthOf(value.length), value])
+}
+
+function sequence(...parts: Uint8Array[]): Buffer {
+  return der(0x30, ...parts)
+}
+
+function set(...parts: Uint8Array[]): Buffer {
+  return der(0x31, ...parts)
+}
+
+/** A positive number, given by its bytes; the top bit would make it negative. */
+function positiveInteger(bytes: Uint8Array): Buffer {
+  const first = bytes.findIndex((byte) => byte !== 0)
+  const digits = first === -1 ? Buffer.from([0]) : bytes.subarray(first)
+  const sign = (digits[0] ?? 0) >= 0x80 ? Buffer.from([0]) : Buffer.alloc(0)
+  return der(0x02, sign, digits)
+}
+
+/** `1.2.840.10045.4.3.2` */
+function objectId(dotted: string): Buffer {
+  const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number)
+  return der(0x06, Buffer.from([first * 40 + second, ...rest.flatMap(base128)]))
+}
+
+function utf8String(text: string): Buffer {
+  return der(0x0c, Buffer.from(text, 'utf8'))
+}
+
+function octetString(...parts: Uint8Array[]): Buffer {
+  return der(0x04, ...parts)
+}
+
+/** Whole bytes; the first byte says how many bits of the last are unused. */
+function bitString(bytes: Uint8Array, unusedBits = 0): Buffer {
+  return der(0x03, Buffer.from([unusedBits]), bytes)
+}
+
+function trueValue(): Buffer {
+  return der(0x01, Buffer.from([0xff]))
+}
+
+/** RFC 5280 4.1.2.5: two digits of the year before 2050, four from then on. */
+function time(date: Date): Buffer {
+  const digits = `${date.toISOString().slice(0, 19).replace(/\D/g, '')}Z`
+  const isShort = date.getUTCFullYear() < 2050
+  return isShort ? der(0x17, Buffer.from(digits.slice(2))) : der(0x18, Buffer.from(digits))
+}
+
+function lengthOf(length: number): Buffer {
+  if (length < 0x80) return Buffer.from([length])
+  const bytes: number[] = []
+  for (let rest = length; rest > 0; rest = Math.floor(rest / 256)) bytes.unshift(rest % 256)
+  return Buffer.from([0x80 + bytes.length, ...bytes])
+}
+
+function base128(number: number): number[] {
+  const digits = [number % 128]
+  for (let rest = Math.floor(number / 128); rest > 0; rest = Math.floor(rest / 128)) {
+    digits.unshift(128 + (rest % 128))
+  }
+  return digits
 }

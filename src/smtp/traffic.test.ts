@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'vitest'
 import type { SmtpDeps, SmtpOptions } from './options.ts'
-import { openSmtp, type SmtpServer } from './server.ts'
-import { dialogue, hear, openClient } from './testing/dialogue.ts'
-import { recorder } from './testing/recorder.ts'
-import { settled } from './testing/settled.ts'
+import { openSmtpServer, type SmtpServer } from './server.ts'
+import { dialogue, expectReply, openClient } from './testing/dialogue.ts'
+import { eventually } from './testing/eventually.ts'
+import { recordingDeps } from './testing/recording-deps.ts'
 
 const open: SmtpServer[] = []
 afterEach(async () => {
@@ -12,8 +12,8 @@ afterEach(async () => {
 })
 
 async function serve(overrides: Partial<SmtpDeps> = {}, options: Partial<SmtpOptions> = {}) {
-  const { deps, seen } = recorder(overrides)
-  const server = await openSmtp(deps, { port: 0, hostname: 'mx.box.test', ...options })
+  const { deps, seen } = recordingDeps(overrides)
+  const server = await openSmtpServer(deps, { port: 0, hostname: 'mx.box.test', ...options })
   open.push(server)
   const bytes = () => seen.traffic.reduce((sum, one) => sum + one.bytes, 0)
   return { port: server.port, seen, bytes }
@@ -56,7 +56,7 @@ describe('bytes are counted once, to the byte, of', () => {
   })
 
   test('a mail whose recipient has no room', async () => {
-    const { port, bytes } = await serve({ receive: async () => 'full' })
+    const { port, bytes } = await serve({ receiveMail: async () => 'full' })
     await dialogue(port, [...TO_ANN, [BODY, '452 4.2.2']])
     assert.equal(bytes(), SENT)
   })
@@ -88,14 +88,14 @@ describe('bytes are counted once, to the byte, of', () => {
   test('a mail that was broken off', async () => {
     const { port, bytes } = await serve()
     const client = openClient(port)
-    await hear(client, 'the greeting', 220)
+    await expectReply(client, 'the greeting', 220)
     for (const [say, code] of TO_ANN) {
       client.send(`${say}\r\n`)
-      await hear(client, say, code)
+      await expectReply(client, say, code)
     }
     client.send('half a mail')
     client.socket.end()
-    await settled(() => bytes() === 'half a mail'.length)
+    await eventually(() => bytes() === 'half a mail'.length)
   })
 })
 

@@ -35,7 +35,7 @@ export interface MailScan {
 /** Of a message. A scan meets every message that is there from its start to its end. */
 export interface ScanPosition {
   /** PostgreSQL's partition; 0 on SQLite. */
-  bucket: number
+  partition: number
   mailbox: MailboxId
   id: number
 }

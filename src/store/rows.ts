@@ -1,12 +1,10 @@
 import { zstdDecompressSync } from 'node:zlib'
-import type { Address, Host } from '../core/address.ts'
-import type { ApiKey } from '../core/key.ts'
-import type { MailDomain } from '../core/mail-domain.ts'
+import type { Address, Host, MailDomain } from '../core/address.ts'
+import { type ApiKey, utcDay } from '../core/key.ts'
 import type { Mail, Message, MessageSummary, RawMail, SenderChecks } from '../core/message.ts'
 import type { Plan } from '../core/plan.ts'
 import { CLAIM_MS, type OrderState, type Purchase } from '../core/purchase.ts'
-import { dayOf } from '../core/quota.ts'
-import { isCooling, isLive, type MailboxId, type Session } from '../core/session.ts'
+import { isInCooldown, isLive, type MailboxId, type Session } from '../core/session.ts'
 import type { ClaimOutcome, KeyClaim, Spent } from './shop-store.ts'
 import type { NewSession, Revival } from './store.ts'
 
@@ -60,7 +58,7 @@ export function keyOf(row: KeyRow, now: Date): ApiKey {
     maxRequests: row.max_requests,
     maxPerDay: row.max_per_day ?? undefined,
     used: row.used,
-    usedToday: row.day >= dayOf(now) ? row.used_today : 0,
+    usedToday: row.day >= utcDay(now) ? row.used_today : 0,
     createdAt: new Date(row.created_at),
     expiresAt: row.expires_at === null ? undefined : new Date(row.expires_at),
   }
@@ -142,7 +140,7 @@ export interface SessionRow {
   created_at: number
   expires_at: number
   version: number
-  /** How many codes were noted, see noteCode. */
+  /** How many codes were noted, see saveCode. */
   codes: number
   last_id: number
   count: number
@@ -174,18 +172,18 @@ export function isExtendable(row: SessionRow, now: Date): boolean {
 }
 
 /** Whether nobody else may have the address yet. */
-export function isTaken(row: SessionRow, now: Date, cooldownMs: number): boolean {
-  return isCooling(spanOf(row), now, cooldownMs)
+export function isReserved(row: SessionRow, now: Date, cooldownMs: number): boolean {
+  return isInCooldown(spanOf(row), now, cooldownMs)
 }
 
 /** What a cooling session becomes when its owner has it back; undefined when it lives, or is over for good. */
-export function revived(
+export function revivedSession(
   row: SessionRow,
   { now, expiresAt, cooldownMs }: Revival,
 ): Omit<NewSession, 'cooldownMs'> | undefined {
   const { address, token_hash: tokenHash } = row
   if (!address || !tokenHash) return undefined
-  if (isLive(spanOf(row), now) || !isTaken(row, now, cooldownMs)) return undefined
+  if (isLive(spanOf(row), now) || !isReserved(row, now, cooldownMs)) return undefined
   const { keyId, accountId } = sessionOf(row)
   return { address, tokenHash, keyId, accountId, createdAt: now, expiresAt }
 }
@@ -247,7 +245,7 @@ function planOf(text: string): Plan {
 }
 
 /** Whether this is the hash of the claim secret or of the link that was mailed. */
-export function opens(row: PurchaseRow, claimHash: string): boolean {
+export function matchesClaim(row: PurchaseRow, claimHash: string): boolean {
   return row.claim_hash === claimHash || row.link_hash === claimHash
 }
 
@@ -257,7 +255,7 @@ export function claimOutcome(
   isLive: boolean | undefined,
   { claimHash, now }: KeyClaim,
 ): ClaimOutcome {
-  if (!row || !opens(row, claimHash)) return 'unknown'
+  if (!row || !matchesClaim(row, claimHash)) return 'unknown'
   if (row.payments === 0) return 'unpaid'
   if (row.state !== 'paid' || !isLive) return 'stopped'
   if (row.claimed_at !== null && row.claimed_at + CLAIM_MS <= now.getTime()) return 'over'

@@ -63,11 +63,11 @@ export interface KeyRoll {
 export interface KeyRollResult {
   rolled: boolean
   /** Until then the former secret works, and a holder cannot roll the key again. */
-  formerUntil?: Date
+  oldSecretUntil?: Date
 }
 
 export interface UsageDay {
-  /** In days since 1970, as core/quota.ts counts them. */
+  /** In days since 1970, as core/key.ts counts them. */
   day: number
   count: number
 }
@@ -85,7 +85,7 @@ interface PurchaseStore {
   listPurchases(limit: number): Promise<Purchase[]>
   /** Orders with a checkout that wait for their money, made between the two times, the oldest first. */
   listUnsettled(wanted: UnsettledOrders, limit: number): Promise<Purchase[]>
-  keepCheckout(orderId: string, checkout: { ref: string; url: string }): Promise<void>
+  saveCheckout(orderId: string, checkout: { ref: string; url: string }): Promise<void>
   /**
    * Makes the order, its key and its counters what the settlement says, and notes the event that told us, all in one commit. The key is made by the first
    * payment; a further one sets its used requests to 0. False, and nothing is done, when the order has changed since `revision`.
@@ -94,19 +94,19 @@ interface PurchaseStore {
   /** Puts a new secret in the place of all former ones. A one-time link is used up by it. */
   claimKey(claim: KeyClaim): Promise<ClaimOutcome>
   /** True when an event of this id was settled, or noted as none of ours. */
-  knowsEvent(eventId: string): Promise<boolean>
+  hasEvent(eventId: string): Promise<boolean>
   /** For events that change no order. */
-  noteEvent(event: PaymentEvent): Promise<void>
+  recordEvent(event: RecordedEvent): Promise<void>
   /** Up to when the provider was asked for what we missed. */
   readReconciled(provider: string): Promise<Date | undefined>
-  keepReconciled(provider: string, until: Date): Promise<void>
+  saveReconciled(provider: string, until: Date): Promise<void>
 
   /** Paid orders whose buyer gave an e-mail address and has not been sent the receipt, due between these two times. */
   listReceiptsDue(from: Date, until: Date, limit: number): Promise<Purchase[]>
   /** Puts a new one-time link in the place of a former one, before it is sent. */
-  keepClaimLink(orderId: string, linkHash: string): Promise<void>
+  saveClaimLink(orderId: string, linkHash: string): Promise<void>
   /** `again`: when to try once more; undefined: never, it was sent or given up. */
-  endReceipt(orderId: string, again: Date | undefined): Promise<void>
+  rescheduleReceipt(orderId: string, again: Date | undefined): Promise<void>
 }
 
 export interface NewPurchase
@@ -126,12 +126,12 @@ export interface PurchaseChange {
   /** The one that was read before the provider was asked. */
   revision: number
   settlement: Settlement
-  event: PaymentEvent | undefined
+  event: RecordedEvent | undefined
   now: Date
 }
 
 /** A message of a payment provider. */
-export interface PaymentEvent {
+export interface RecordedEvent {
   id: string
   type: string
   receivedAt: Date

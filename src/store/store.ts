@@ -1,10 +1,9 @@
-import type { Address, Host } from '../core/address.ts'
+import type { Address, Host, MailDomain } from '../core/address.ts'
 import type { AccountHealth, FolderState, GmailAccount } from '../core/gmail.ts'
-import type { MailDomain } from '../core/mail-domain.ts'
 import type {
   Envelope,
+  HeaderSummary,
   Mail,
-  MailHead,
   Message,
   MessageSummary,
   RawMail,
@@ -32,24 +31,24 @@ export interface MailStore extends OperatorStore {
   /** Makes an account that is not known yet; one that is stays as it is, with its id. */
   addAccount(email: Address): Promise<void>
   /** False when there is no such account. */
-  switchAccount(accountId: number, active: boolean): Promise<boolean>
-  reportAccount(accountId: number, health: AccountHealth, reason: string): Promise<void>
+  setAccountActive(accountId: number, active: boolean): Promise<boolean>
+  setAccountHealth(accountId: number, health: AccountHealth, reason: string): Promise<void>
   /** Those of the addresses that live sessions hold at this account, exactly as they were issued. */
   findAliases(accountId: number, addresses: readonly Address[], now: Date): Promise<Recipient[]>
   /** When the oldest of the account's live sessions was made. */
   oldestAlias(accountId: number, now: Date): Promise<Date | undefined>
   /** Where fetching from a folder stands; undefined before the first look. */
   readFolder(accountId: number, folder: string): Promise<FolderState | undefined>
-  keepFolder(accountId: number, folder: string, state: FolderState): Promise<void>
+  saveFolder(accountId: number, folder: string, state: FolderState): Promise<void>
   /**
    * Keeps fetched mail for those who do not have it yet and have room, defers it for those who are full, and moves the folder on, in one commit. This
    * replaces what was deferred of the same mail before.
    */
-  addFetched(mail: FetchedMail): Promise<KeptFetched>
+  addFetchedMail(mail: FetchedMail): Promise<AddFetchedMailResult>
   /** Deferred mail that can be delivered now, because an alias has room, or be given up, because all of its aliases have ended. By rising UID. */
   listDeferred(query: DeferredQuery): Promise<DeferredMail[]>
   /** Forgets deferred mail by its UIDs, and all of the folder's under another UIDVALIDITY. */
-  dropDeferred(place: DeferredPlace): Promise<void>
+  deleteDeferred(place: DeferredKey): Promise<void>
 
   /** Undefined when the address is held by a live session or still cooling down. */
   createSession(session: NewSession): Promise<Session | undefined>
@@ -68,12 +67,12 @@ export interface MailStore extends OperatorStore {
    * Decides the recipients again, each by the mailbox it was accepted for, and keeps the mail for those still there, all or none. One full mailbox refuses the
    * whole mail, so that the sender tries again: each of its recipients was promised a place.
    */
-  addMail(mail: NewMail): Promise<Kept>
+  addMail(mail: NewMail): Promise<AddMailResult>
 
   /** One of the two shared boxes. */
-  readShared(mailbox: MailboxId): Promise<Mailbox>
+  readSharedMailbox(mailbox: MailboxId): Promise<Mailbox>
   /** Newest first. */
-  listMessages(mailbox: MailboxId, page: Page): Promise<MessageSummary[]>
+  listMessages(mailbox: MailboxId, page: MessagePage): Promise<MessageSummary[]>
   /** All of them, newest first: what a live stream compares. */
   listMessageIds(mailbox: MailboxId): Promise<number[]>
   findMessage(mailbox: MailboxId, id: number): Promise<Message | undefined>
@@ -85,33 +84,33 @@ export interface MailStore extends OperatorStore {
    * Notes the code of a message of a session, once: true when this call did. One that is not empty moves the version of the session, but not what its key
    * sees; an empty one, of a mail that has none, moves nothing.
    */
-  noteCode(noted: NotedCode): Promise<boolean>
+  saveCode(noted: MessageCode): Promise<boolean>
   /** What a key may see right now, as a mark: as long as it is equal, so is the mail. */
-  readerMark(scope: ReaderScope): Promise<string>
+  keyMailVersion(scope: KeyScope): Promise<string>
   /** Newest first. Of all that a key may see the ids rise in the order of commit, over all mailboxes. */
-  listReaderMessages(scope: ReaderScope, page: ReaderPage): Promise<Message[]>
+  listKeyMail(scope: KeyScope, page: KeyMailPage): Promise<Message[]>
   readRaw(rawId: number): Promise<RawMail | undefined>
   readParsed(rawId: number): Promise<Mail | undefined>
   /** Keeps the outcome of a parse; does nothing when the mail is gone. */
-  keepParsed(rawId: number, mail: Mail): Promise<void>
+  saveParsed(rawId: number, mail: Mail): Promise<void>
   /** Undefined until they were made. */
   readSenderChecks(rawId: number): Promise<SenderChecks | undefined>
   /** In the place of former ones; does nothing when the mail is gone. */
-  keepSenderChecks(rawId: number, checks: SenderChecks): Promise<void>
+  saveSenderChecks(rawId: number, checks: SenderChecks): Promise<void>
 
   /** True when the lease is his now, for so long by the store's own clock; its holder renews it. False when somebody else has it. */
-  takeLease(lease: Lease): Promise<boolean>
+  acquireLease(lease: Lease): Promise<boolean>
   /** Gives it up, if it is his. */
-  endLease(name: string, holder: string): Promise<void>
+  releaseLease(name: string, holder: string): Promise<void>
 
   /** One small step of clearing away what is over. True when there is more to do. */
-  sweep(due: SweepDue): Promise<boolean>
+  sweep(due: SweepOptions): Promise<boolean>
   /** Why no mail can be kept right now, undefined when it can. */
-  obstacle(): Promise<Obstacle | undefined>
+  obstacle(): Promise<StoreFault | undefined>
   close(): Promise<void>
 }
 
-export interface Obstacle {
+export interface StoreFault {
   /** full: there is no room; away: nobody is there who could keep it. */
   kind: 'full' | 'away'
   /** For the operator. */
@@ -149,7 +148,7 @@ export interface NewMail {
   /** Without repeats. */
   recipients: Recipient[]
   envelope: Envelope
-  head: MailHead
+  head: HeaderSummary
   /** Handed over: the caller has no use of it afterwards. */
   raw: Uint8Array
   receivedAt: Date
@@ -169,18 +168,18 @@ export interface FetchedMail extends NewMail {
 }
 
 /** known: all of them have it; full: deferred for all of them. */
-export type KeptFetched =
-  | { outcome: 'kept'; recipients: KeptRecipient[]; deferred: boolean }
+export type AddFetchedMailResult =
+  | { outcome: 'kept'; recipients: StoredRecipient[]; deferred: boolean }
   | { outcome: 'known' | 'nobody' | 'full' }
 
-export interface DeferredPlace {
+export interface DeferredKey {
   accountId: number
   folder: string
   uidValidity: number
   uids: readonly number[]
 }
 
-export interface DeferredQuery extends Omit<DeferredPlace, 'uids'> {
+export interface DeferredQuery extends Omit<DeferredKey, 'uids'> {
   now: Date
   limit: number
 }
@@ -195,23 +194,23 @@ export interface DeferredMail {
   wanted: boolean
 }
 
-export type Kept =
-  | { outcome: 'kept'; recipients: KeptRecipient[] }
+export type AddMailResult =
+  | { outcome: 'kept'; recipients: StoredRecipient[] }
   /** nobody: all recipients went away meanwhile; full: at least one has no room. Nothing was kept. */
   | { outcome: 'nobody' | 'full' }
 
 /** `keyId`: of the key that the mailbox's session was made with. */
-export interface KeptRecipient extends Recipient {
+export interface StoredRecipient extends Recipient {
   keyId: string | undefined
 }
 
-export interface Page {
+export interface MessagePage {
   /** Only messages with a larger id. */
   sinceId: number
   limit: number
 }
 
-export interface NotedCode {
+export interface MessageCode {
   mailbox: MailboxId
   /** Of the message. */
   id: number
@@ -219,7 +218,7 @@ export interface NotedCode {
 }
 
 /** What a key may read: mail of live sessions that were made with it, and of the pool where it is open to it. */
-export interface ReaderScope {
+export interface KeyScope {
   keyId: string
   pool: boolean
   /** Only mail for this address. */
@@ -227,7 +226,7 @@ export interface ReaderScope {
   now: Date
 }
 
-export interface ReaderPage extends Page {
+export interface KeyMailPage extends MessagePage {
   /** Only messages with a smaller id; undefined: from the newest on. */
   beforeId: number | undefined
 }
@@ -239,7 +238,7 @@ export interface Lease {
   ms: number
 }
 
-export interface SweepDue {
+export interface SweepOptions {
   now: Date
   cooldownMs: number
   poolMs: number

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { describe, test } from 'vitest'
-import { openInbox } from './inbox-steps.ts'
-import { checkAccess, visitor } from './visit.ts'
+import { waitForInbox } from './support/inbox.ts'
+import { checkAccessibility, openPages } from './support/pages.ts'
 
-const { app, visit, beside, expect } = visitor()
+const { app, visit, newTab, allow } = openPages()
 
 const address = (page: Page) => page.locator('#address')
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
@@ -20,8 +20,8 @@ describe('an address that has ended', () => {
   for (const colorScheme of ['light', 'dark'] as const) {
     test(`is not given away any more, and can be told by anybody, ${colorScheme}`, async () => {
       const page = await visit('/', { colorScheme })
-      const { token } = await openInbox(page)
-      expect({ complaint: /401/ })
+      const { token } = await waitForInbox(page)
+      allow({ complaint: /401/ })
       await endElsewhere(token)
       await page.getByText('This address has expired. Its mail was deleted.').waitFor()
       // Deleted, it is nobody's to have back.
@@ -30,7 +30,7 @@ describe('an address that has ended', () => {
       assert.ok(await button(page, 'Open on a phone').isDisabled())
       await page.keyboard.press('c')
       await page.getByRole('status').filter({ hasText: 'This address has expired' }).waitFor()
-      await checkAccess(page)
+      await checkAccessibility(page)
     })
   }
 
@@ -41,8 +41,8 @@ describe('an address that has ended', () => {
         for (const { textContent } of document.querySelectorAll('[role=status]')) heard.push(textContent)
       }).observe(document, { subtree: true, childList: true, characterData: true })`)
     await page.goto(app().url)
-    const { token } = await openInbox(page)
-    expect({ complaint: /401/ })
+    const { token } = await waitForInbox(page)
+    allow({ complaint: /401/ })
     await endElsewhere(token)
     await page.getByText('This address has expired. Its mail was deleted.').waitFor()
     await button(page, 'New address').click()
@@ -54,7 +54,7 @@ describe('an address that has ended', () => {
     const page = await visit('/favicon.svg')
     await page.clock.install()
     await page.goto(app().url)
-    await openInbox(page)
+    await waitForInbox(page)
     await page.clock.fastForward((86_400 - 290) * 1000)
     await page
       .getByRole('status')
@@ -66,11 +66,11 @@ describe('an address that has ended', () => {
 describe('ending the address on the page', () => {
   test('leaves none, and a new one is a click away', async () => {
     const page = await visit('/')
-    const { token } = await openInbox(page)
-    const other = await beside(page, '/')
-    await openInbox(other)
+    const { token } = await waitForInbox(page)
+    const other = await newTab(page, '/')
+    await waitForInbox(other)
     // The other tab looks once more when its stream ends.
-    expect({ complaint: /401/ })
+    allow({ complaint: /401/ })
     await button(page, 'Delete address').click()
     await button(page, 'Delete').click()
     await address(page).filter({ hasText: 'No address' }).waitFor()
@@ -96,14 +96,14 @@ test('on a phone nothing moves when the first address comes', async () => {
   await address(page).filter({ hasText: 'Getting an address' }).waitFor()
   const before = await page.locator('#messages').boundingBox()
   held.resolve()
-  await openInbox(page)
+  await waitForInbox(page)
   assert.equal((await page.locator('#messages').boundingBox())?.y, before?.y)
 })
 
 describe('by keyboard', () => {
   test('another address is chosen, and the next step goes on from there', async () => {
     const page = await visit('/')
-    const { email } = await openInbox(page)
+    const { email } = await waitForInbox(page)
     await button(page, 'New address').click()
     await page.getByText('1 more address').press('Enter')
     await page.getByTitle(`Show ${email}`).press('Enter')
@@ -116,16 +116,16 @@ describe('by keyboard', () => {
 
   test('the name is what is typed first', async () => {
     const page = await visit('/')
-    await openInbox(page)
+    await waitForInbox(page)
     await button(page, 'Choose a name').press('Enter')
     await page.getByRole('dialog').getByLabel('Name').and(page.locator(':focus')).waitFor()
   })
 
   test('domains that could not be listed are asked for again', async () => {
     const page = await visit('/')
-    await openInbox(page)
+    await waitForInbox(page)
     await page.context().route('**/api/domains', (route) => route.abort())
-    expect({ complaint: /ERR_FAILED/ })
+    allow({ complaint: /ERR_FAILED/ })
     await button(page, 'Choose a name').click()
     const dialog = page.getByRole('dialog')
     await dialog.getByText('Could not reach the server').waitFor()

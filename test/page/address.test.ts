@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { describe, test } from 'vitest'
-import { letter, openInbox, row, storedMailboxes } from './inbox-steps.ts'
-import { visitor } from './visit.ts'
+import { plainMail, row, storedMailboxes, waitForInbox } from './support/inbox.ts'
+import { openPages } from './support/pages.ts'
 
-const { app, visit, beside, expect } = visitor()
+const { app, visit, newTab, allow } = openPages()
 
 const address = (page: Page) => page.locator('#address')
 const press = async (page: Page, name: string) =>
@@ -33,7 +33,7 @@ describe('the first address', () => {
     const calls = asked.filter((path) => path.startsWith('/api/'))
     assert.equal(calls[0], '/api/create-session')
     assert.equal(calls.filter((path) => path === '/api/create-session').length, 1)
-    await openInbox(page)
+    await waitForInbox(page)
     assert.equal(await page.evaluate('shift'), 0)
     assert.match(email, /^[a-z]+\.[a-z]+\d+@(box|pool)\.test$/)
   })
@@ -42,14 +42,14 @@ describe('the first address', () => {
     const page = await visit('/')
     const email = await shown(page)
     await page.context().route('**/api/**', (route) => route.abort())
-    expect({ complaint: /ERR_FAILED/ })
+    allow({ complaint: /ERR_FAILED/ })
     await page.reload()
     assert.equal(await shown(page), email)
   })
 
   test('is one for two tabs that open at once', async () => {
     const page = await visit('/favicon.svg')
-    const other = await beside(page, '/favicon.svg')
+    const other = await newTab(page, '/favicon.svg')
     await Promise.all([page, other].map((tab) => tab.goto(`${app().url}/`)))
     assert.equal(await shown(page), await shown(other))
   })
@@ -78,7 +78,7 @@ describe('the first address', () => {
   test('comes by itself once the site can be reached', async () => {
     const page = await visit('/favicon.svg')
     await page.context().route('**/api/create-session', (route) => route.abort())
-    expect({ complaint: /ERR_FAILED/ })
+    allow({ complaint: /ERR_FAILED/ })
     await page.goto(`${app().url}/`)
     await page.getByText('Could not reach the server.').waitFor()
     await page.getByText('Retrying in').waitFor()
@@ -95,15 +95,15 @@ describe('the first address', () => {
       .route('**/api/create-session', (route) =>
         route.fulfill({ status: 429, json: refusal, headers: { 'retry-after': '7' } }),
       )
-    expect({ complaint: /429/ })
+    allow({ complaint: /429/ })
     await page.goto(`${app().url}/`)
     await page.getByText('Too many requests from your network. Retrying in 7 seconds.').waitFor()
   })
 
   test('holds no mail and no more than address, token and end in the memory of the browser', async () => {
     const page = await visit('/')
-    const { email } = await openInbox(page)
-    await app().mail(email, letter({ subject: 'Canary subject', text: 'canary body' }))
+    const { email } = await waitForInbox(page)
+    await app().mail(email, plainMail({ subject: 'Canary subject', text: 'canary body' }))
     await row(page, 'Canary subject').click()
     await page.getByText('canary body').waitFor()
     const memory = String(
@@ -141,8 +141,8 @@ describe('copying', () => {
 describe('more addresses', () => {
   test('a new one takes the place of the old, which is a click away and has its own mail', async () => {
     const page = await visit('/')
-    const { email: first } = await openInbox(page)
-    await app().mail(first, letter({ subject: 'For the first' }))
+    const { email: first } = await waitForInbox(page)
+    await app().mail(first, plainMail({ subject: 'For the first' }))
     await row(page, 'For the first').waitFor()
     await press(page, 'New address')
     await address(page).filter({ hasNotText: first }).waitFor()
@@ -160,7 +160,7 @@ describe('more addresses', () => {
 
   test('one that is not needed any more is ended, after a question', async () => {
     const page = await visit('/')
-    const { email, token } = await openInbox(page)
+    const { email, token } = await waitForInbox(page)
     await press(page, 'New address')
     await page.getByText('1 more address').click()
     await press(page, `Delete ${email}`)
@@ -176,7 +176,7 @@ describe('more addresses', () => {
   test('what one tab makes the other lists', async () => {
     const page = await visit('/')
     const first = await shown(page)
-    const other = await beside(page, '/')
+    const other = await newTab(page, '/')
     await shown(other)
     await press(page, 'New address')
     await other.getByText('1 more address').waitFor()
@@ -228,7 +228,7 @@ describe('a name of one’s own', () => {
     test(`${name} is refused at the name, and another can be tried`, async () => {
       if (name === 'taken-name') await app().session({ prefix: name, domain_id: '1' })
       const { page, dialog, name: field } = await openForm()
-      expect({ complaint: /40[09]/ })
+      allow({ complaint: /40[09]/ })
       await field.fill(name)
       await dialog.getByLabel('Domain').selectOption({ label: '@box.test' })
       await press(page, 'Create address')
@@ -256,15 +256,15 @@ describe('the end', () => {
     const page = await visit('/favicon.svg')
     await page.clock.install()
     await page.goto(`${app().url}/`)
-    const { email } = await openInbox(page)
-    expect({ complaint: /401/ })
+    const { email } = await waitForInbox(page)
+    allow({ complaint: /401/ })
     app().moveClock(DAY + 1)
     await page.clock.fastForward((DAY + 2) * 1000)
     await page.getByText('This address has expired. Its mail was deleted.').waitFor()
     await press(page, 'Restore')
     await page.getByText('This address has expired.').waitFor({ state: 'detached' })
     assert.equal(await shown(page), email)
-    await app().mail(email, letter({ subject: 'After the end' }))
+    await app().mail(email, plainMail({ subject: 'After the end' }))
     await row(page, 'After the end').waitFor()
   })
 })

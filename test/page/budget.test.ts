@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { LANGUAGES } from '../../src/http/pages/languages.ts'
-import { startApp } from '../app.ts'
+import { LANGUAGES } from '../../src/shared/languages.ts'
+import { startApp } from '../support/app.ts'
 
 const MOST_BYTES = 60 * 1024
 

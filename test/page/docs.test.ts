@@ -4,12 +4,12 @@ import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { SCREENS } from '../browser.ts'
-import { type KeyRing, openKeyRing } from '../keys.ts'
+import { type KeyRing, openKeyRing } from '../support/keys.ts'
+import { SCREENS } from './support/browser.ts'
+import { openPages } from './support/pages.ts'
 import { openConsole, tryCall } from './views/docs.ts'
-import { visitor } from './visit.ts'
 
-const { app, visit, beside, expect } = visitor()
+const { app, visit, newTab, allow } = openPages()
 let ring: KeyRing
 beforeAll(async () => {
   ring = await openKeyRing(app())
@@ -129,13 +129,13 @@ describe('the console', () => {
     assert.equal(await field.inputValue(), token)
     await send(form)
     assert.equal((await answerOf(form))['email'], email)
-    const other = await beside(page, '/docs')
+    const other = await newTab(page, '/docs')
     const again = await tryCall(other, 'GET /api/check-mail')
     assert.equal(await again.getByLabel('Session token').inputValue(), '')
   })
 
   test('shows a refusal as it is', async () => {
-    expect({ complaint: /400/ })
+    allow({ complaint: /400/ })
     const { form } = await open('POST /api/create-session')
     await form.getByLabel('prefix').fill('not a name')
     await send(form)
@@ -225,7 +225,7 @@ describe('the console', () => {
   })
 
   test('says so when the site cannot be reached', async () => {
-    expect({ complaint: /ERR_FAILED/ })
+    allow({ complaint: /ERR_FAILED/ })
     const { page, form } = await open('GET /api/domains')
     await page.route('**/api/domains', (route) => route.abort())
     await send(form)

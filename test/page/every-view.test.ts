@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, test } from 'vitest'
-import { SCREENS } from '../browser.ts'
-import { checkColours, checkContrast } from '../contrast.ts'
-import { type KeyRing, openKeyRing } from '../keys.ts'
-import { FAKE_SHOP } from '../shop-client.ts'
+import { type KeyRing, openKeyRing } from '../support/keys.ts'
+import { FAKE_SHOP } from '../support/shop-client.ts'
+import { SCREENS } from './support/browser.ts'
+import { checkColours, checkContrast } from './support/contrast.ts'
+import { checkAccessibility, openPages } from './support/pages.ts'
 import { VIEWS } from './views.ts'
-import { checkAccess, visitor } from './visit.ts'
 
-const visits = visitor(FAKE_SHOP)
+const visits = openPages(FAKE_SHOP)
 let ring: KeyRing
 beforeAll(async () => {
   ring = await openKeyRing(visits.app())
 })
 afterAll(() => ring.close())
 
-for (const { name, complaint, within, fleeting, open } of VIEWS) {
+for (const { name, complaint, within, transient, open } of VIEWS) {
   test(`${name} fits, and can be read and used by all, small and big, light and dark`, async () => {
-    visits.expect(complaint ? { complaint } : {})
+    visits.allow(complaint ? { complaint } : {})
     let page: Page | undefined
     for (const { name: screen, ...viewport } of SCREENS) {
-      if (fleeting) page = undefined
+      if (transient) page = undefined
       const fresh = page === undefined
       page ??= await visits.visit('/favicon.svg', { viewport })
       if (fresh) await open({ page, app: visits.app(), ring })
@@ -30,7 +30,7 @@ for (const { name, complaint, within, fleeting, open } of VIEWS) {
       assert.equal(wide, viewport.width, screen)
       await checkScheme(page, 'light')
       // Sizes and schemes change places and colours, no names and no roles: for those one look is enough.
-      if (fresh) await checkAccess(page, within)
+      if (fresh) await checkAccessibility(page, within)
       await checkScheme(page, 'dark')
       if (screen === 'desktop') await checkColours(page, within)
     }

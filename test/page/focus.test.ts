@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { describe, test } from 'vitest'
-import { mailMany, opener, openInbox, row } from './inbox-steps.ts'
-import { visitor } from './visit.ts'
+import { mailMany, opener, row, waitForInbox } from './support/inbox.ts'
+import { openPages } from './support/pages.ts'
 
-const { app, visit } = visitor()
+const { app, visit } = openPages()
 const focused = (page: Page) =>
   page.evaluate(`{
     const { id, tagName, textContent } = document.activeElement
@@ -18,7 +18,7 @@ describe('the focus goes back to where it came from', () => {
   ] as const) {
     test(`when a dialog is closed by ${way}`, async () => {
       const page = await visit('/')
-      await openInbox(page)
+      await waitForInbox(page)
       await page.getByRole('button', { name: 'Open on a phone' }).focus()
       await page.keyboard.press('Enter')
       await page.getByRole('dialog').waitFor()
@@ -30,7 +30,7 @@ describe('the focus goes back to where it came from', () => {
 
   test('when the help was asked for at a row', async () => {
     const page = await visit('/')
-    const { email } = await openInbox(page)
+    const { email } = await waitForInbox(page)
     await mailMany(app(), email, 1)
     await opener(page, 'Mail 1').focus()
     await page.keyboard.press('?')
@@ -43,7 +43,7 @@ describe('the focus goes back to where it came from', () => {
 
 test('undo leaves the focus at the list', async () => {
   const page = await visit('/')
-  const { email } = await openInbox(page)
+  const { email } = await waitForInbox(page)
   await mailMany(app(), email, 1)
   await opener(page, 'Mail 1').focus()
   await page.keyboard.press('#')

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, test } from 'vitest'
-import { openBrowser } from '../browser.ts'
-import { type GmailApp, startGmailApp } from '../gmail-app.ts'
+import { type GmailApp, startGmailApp } from '../support/gmail-app.ts'
+import { launchBrowser } from './support/browser.ts'
 
 const JOEY = 'joey@gmail.com'
 
@@ -10,8 +10,8 @@ let app: GmailApp
 let browser: Browser
 beforeAll(async () => {
   app = await startGmailApp([{ email: JOEY }, { email: 'ann@gmail.com' }])
-  await app.report(JOEY, 'ok')
-  browser = await openBrowser()
+  await app.setHealth(JOEY, 'ok')
+  browser = await launchBrowser()
 })
 afterAll(async () => {
   await browser.close()

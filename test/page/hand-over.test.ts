@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { encode } from 'uqr'
 import { test } from 'vitest'
-import { mailboxOf, openInbox, storedMailboxes } from './inbox-steps.ts'
-import { visitor } from './visit.ts'
+import { mailboxOf, storedMailboxes, waitForInbox } from './support/inbox.ts'
+import { openPages } from './support/pages.ts'
 
-const { app, visit, expect } = visitor()
+const { app, visit, allow } = openPages()
 
 const press = async (page: Page, name: string) => await page.getByRole('button', { name }).click()
 const shown = async (page: Page): Promise<string> => {
@@ -16,7 +16,7 @@ const shown = async (page: Page): Promise<string> => {
 
 test('a phone opens the mailbox by the code on the screen, after a question', async () => {
   const page = await visit('/')
-  const { email, token } = await openInbox(page)
+  const { email, token } = await waitForInbox(page)
   await press(page, 'Open on a phone')
   const code = page.getByRole('img', { name: `QR code that opens ${email}` })
   const link = `${app().url}/#open=${token}`
@@ -45,7 +45,7 @@ test('a phone that says no has an address of its own', async () => {
 })
 
 test('a phone is told when there is no such mailbox any more', async () => {
-  expect({ complaint: /401/ })
+  allow({ complaint: /401/ })
   const phone = await visit(`/#open=${'x'.repeat(43)}`)
   await phone.getByText('This link is invalid or has expired.').waitFor()
   await shown(phone)

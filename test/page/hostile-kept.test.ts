@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { openBrowser } from '../browser.ts'
-import { openSanitiser } from './hostile-layers.ts'
+import { launchBrowser } from './support/browser.ts'
+import { openSanitiser } from './support/layers.ts'
 
 // What the sanitiser leaves. That it leaves nothing hostile is shown beside; this is about what readers need.
 let browser: Browser
 let sanitiser: Awaited<ReturnType<typeof openSanitiser>>
 beforeAll(async () => {
-  browser = await openBrowser()
+  browser = await launchBrowser()
   sanitiser = await openSanitiser(browser)
 })
 afterAll(async () => {

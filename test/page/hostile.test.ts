@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../app.ts'
-import { connectSmtp } from '../smtp-client.ts'
-import { type Canary, hostsIn, openCanary, type Watched } from './hostile-canary.ts'
-import { showBehind } from './hostile-layers.ts'
-import { HOSTILE_MAILS, hostileMail, htmlMail } from './hostile-mails.ts'
-import { PAYLOADS } from './hostile-payloads.ts'
-import { mailboxOf } from './inbox-steps.ts'
+import { type App, startApp } from '../support/app.ts'
+import { connectSmtp } from '../support/smtp-client.ts'
+import { type Canary, hostsIn, type Observed, openCanary } from './support/canary.ts'
+import { PAYLOADS } from './support/hostile-html.ts'
+import { HOSTILE_MAILS, hostileMail, htmlMail } from './support/hostile-mails.ts'
+import { mailboxOf } from './support/inbox.ts'
+import { renderWithLayers } from './support/layers.ts'
 
 const names = Object.keys(HOSTILE_MAILS)
 const mails = [
@@ -38,9 +38,9 @@ const TAKEN_OUT = [
 ]
 
 /** Nothing ran, nothing left, nothing was asked of anybody; `what` tells which. */
-function assertStill({ ran, asked, left, told }: Watched): void {
+function assertStill({ ran, asked, left, told }: Observed): void {
   assert.deepEqual(
-    { ran: ran.map(named), asked, left, heard: canary.heard },
+    { ran: ran.map(named), asked, left, heard: canary.requests },
     { ran: [], asked: [], left: [], heard: [] },
   )
   assert.deepEqual(
@@ -63,7 +63,7 @@ describe('hostile mail, opened', () => {
       some: mails.slice(at * share, (at + 1) * share),
     }))
     const seen = await Promise.all(all.map(openAll))
-    await canary.settle()
+    await canary.flush()
     for (const watched of seen) assertStill(watched)
   })
 })
@@ -72,23 +72,23 @@ describe('hostile mail, opened', () => {
 describe('the canary', () => {
   test('hears a script, a request, a window and a journey of the page', async () => {
     const layers = { purifier: false, sandbox: false, policy: undefined }
-    const { ran, asked, left } = await showBehind(canary, layers, [
+    const { ran, asked, left } = await renderWithLayers(canary, layers, [
       '<img src=x onerror=alert(1)>',
       '<p style="background:url(http://canary.test/seen)">x</p>',
       '<script>open("http://canary.test/window")</script>',
     ])
-    const away = await showBehind(canary, layers, [
+    const away = await renderWithLayers(canary, layers, [
       '<script>top.location = "http://canary.test/top"</script>',
     ])
     assert.deepEqual(ran, ['0 1'])
     assert.ok(asked.includes('http://canary.test/seen'))
-    assert.ok(canary.heard.some((line) => line.startsWith('GET /seen ')))
+    assert.ok(canary.requests.some((line) => line.startsWith('GET /seen ')))
     assert.ok(left.some((line) => line.startsWith('a window')))
     assert.ok(away.left.includes('http://canary.test/top'))
   })
 })
 
-async function openAll({ first, some }: { first: number; some: string[] }): Promise<Watched> {
+async function openAll({ first, some }: { first: number; some: string[] }): Promise<Observed> {
   const context = await canary.browser.newContext({ reducedMotion: 'reduce' })
   const watched = await canary.watch(context, app.url)
   const { page } = watched

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { test } from 'vitest'
-import { letter, openInbox, row } from './inbox-steps.ts'
-import { visitor } from './visit.ts'
+import { plainMail, row, waitForInbox } from './support/inbox.ts'
+import { openPages } from './support/pages.ts'
 
-const { app, visit } = visitor()
+const { app, visit } = openPages()
 
 /** Writes down what the page asks of the browser, which here shows no notifications and has nobody to ask. */
 const WITNESS = `{
@@ -31,24 +31,24 @@ async function openWatched(): Promise<{ page: Page; email: string }> {
   const page = await visit('/livez')
   await page.addInitScript(WITNESS)
   await page.goto(app().url)
-  const { email } = await openInbox(page)
+  const { email } = await waitForInbox(page)
   await page.getByText('Settings').click()
   return { page, email }
 }
 
 test('nobody is asked about notifications before he wishes for them; then new mail is told out of sight', async () => {
   const { page, email } = await openWatched()
-  await app().mail(email, letter({ subject: 'Silent' }))
+  await app().mail(email, plainMail({ subject: 'Silent' }))
   await row(page, 'Silent').waitFor()
   assert.deepEqual(await seen(page), { asked: 0, notes: [], tones: 0 })
 
   await page.getByRole('checkbox', { name: 'Notify me of new mail' }).check()
   assert.equal((await seen(page)).asked, 1)
-  await app().mail(email, letter({ subject: 'In sight' }))
+  await app().mail(email, plainMail({ subject: 'In sight' }))
   await row(page, 'In sight').waitFor()
   assert.deepEqual((await seen(page)).notes, [])
   await page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: 'hidden' })`)
-  await app().mail(email, letter({ subject: 'Your secret', from: 'Ann <ann@sender.test>' }))
+  await app().mail(email, plainMail({ subject: 'Your secret', from: 'Ann <ann@sender.test>' }))
   await row(page, 'Your secret').waitFor()
   assert.deepEqual((await seen(page)).notes, [['New message', 'Ann']], 'the subject is not told')
 })
@@ -67,7 +67,7 @@ test('the sound is heard when it is turned on and when mail comes, and is kept',
   await page.getByRole('checkbox', { name: 'Play a sound for new mail' }).check()
   const { tones } = await seen(page)
   assert.ok(tones > 0)
-  await app().mail(email, letter({ subject: 'Loud' }))
+  await app().mail(email, plainMail({ subject: 'Loud' }))
   await row(page, 'Loud').waitFor()
   assert.equal((await seen(page)).tones, 2 * tones)
   await page.reload()

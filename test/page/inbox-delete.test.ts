@@ -2,20 +2,20 @@ import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { describe, test, vi } from 'vitest'
 import {
-  letter,
-  mailFlood,
+  mailConcurrently,
   mailMany,
   opener,
-  openInbox,
+  plainMail,
   reader,
   row,
   subjects,
-  untilSubjects,
-} from './inbox-steps.ts'
-import { visitor } from './visit.ts'
+  waitForInbox,
+  waitForSubjects,
+} from './support/inbox.ts'
+import { openPages } from './support/pages.ts'
 
 // As behind a proxy: then the rates count for the browser, too.
-const { app, visit, beside, expect } = visitor({ MAYFLY_TRUST_PROXY: '127.0.0.1' })
+const { app, visit, newTab, allow } = openPages({ MAYFLY_TRUST_PROXY: '127.0.0.1' })
 const OUTSIDE = { extraHTTPHeaders: { 'x-forwarded-for': '203.0.113.7' } }
 const UNDO_MS = 9_000
 
@@ -33,7 +33,7 @@ const pending = (page: Page) => page.evaluate(`localStorage.getItem('mayfly dele
 describe('what is deleted', () => {
   test('is gone at once, comes back by undo, and stays on the server until then', async () => {
     const page = await visit('/')
-    const { email, token } = await openInbox(page)
+    const { email, token } = await waitForInbox(page)
     await mailMany(app(), email, 2)
     await opener(page, 'Mail 1').focus()
     await page.keyboard.press('#')
@@ -52,7 +52,7 @@ describe('what is deleted', () => {
   test('is deleted for good when the time to undo is over', async () => {
     const page = await visit('/')
     await page.clock.install()
-    const { email, token } = await openInbox(page)
+    const { email, token } = await waitForInbox(page)
     await mailMany(app(), email, 3)
     await opener(page, 'Mail 2').click()
     await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
@@ -60,14 +60,14 @@ describe('what is deleted', () => {
     // The next older one takes its place.
     await page.getByRole('heading', { name: 'Mail 1' }).waitFor()
     await page.clock.runFor(UNDO_MS)
-    await untilSubjects(app(), token, ['Mail 3', 'Mail 1'])
+    await waitForSubjects(app(), token, ['Mail 3', 'Mail 1'])
     assert.equal(await page.getByRole('button', { name: 'Undo' }).count(), 0)
   })
 
   test('waits as long as somebody is at the way back', async () => {
     const page = await visit('/')
     await page.clock.install()
-    const { email, token } = await openInbox(page)
+    const { email, token } = await waitForInbox(page)
     await mailMany(app(), email, 1)
     await opener(page, 'Mail 1').focus()
     await page.keyboard.press('#')
@@ -80,13 +80,13 @@ describe('what is deleted', () => {
 
   test('is deleted also when the page is left before', async () => {
     const page = await visit('/')
-    const { email, token } = await openInbox(page)
+    const { email, token } = await waitForInbox(page)
     await mailMany(app(), email, 2)
     await opener(page, 'Mail 2').focus()
     await page.keyboard.press('#')
     await row(page, 'Mail 2').waitFor({ state: 'detached' })
     await page.goto(`${app().url}/docs`)
-    await untilSubjects(app(), token, ['Mail 1'])
+    await waitForSubjects(app(), token, ['Mail 1'])
   })
 })
 
@@ -94,7 +94,7 @@ describe('several', () => {
   test('are selected by ticks, and deleted and undone together', async () => {
     const page = await visit('/')
     await page.clock.install()
-    const { email, token } = await openInbox(page)
+    const { email, token } = await waitForInbox(page)
     await mailMany(app(), email, 4)
     for (const name of ['Mail 1', 'Mail 3']) {
       await page.getByRole('checkbox', { name: `Select “${name}”` }).check()
@@ -115,33 +115,33 @@ describe('several', () => {
     await page.keyboard.press('#')
     await page.locator('.toast', { hasText: 'Message deleted' }).waitFor()
     await page.clock.runFor(UNDO_MS)
-    await untilSubjects(app(), token, ['Mail 3', 'Mail 2', 'Mail 1'])
+    await waitForSubjects(app(), token, ['Mail 3', 'Mail 2', 'Mail 1'])
   })
 
   test('that a search hides are not deleted with the others', async () => {
     const page = await visit('/')
     await page.clock.install()
-    const { email, token } = await openInbox(page)
-    await app().mail(email, letter({ subject: 'Keep me' }))
-    await app().mail(email, letter({ subject: 'Not me' }))
+    const { email, token } = await waitForInbox(page)
+    await app().mail(email, plainMail({ subject: 'Keep me' }))
+    await app().mail(email, plainMail({ subject: 'Not me' }))
     await row(page, 'Not me').waitFor()
     await page.getByRole('checkbox', { name: 'Select all' }).check()
     await page.getByRole('searchbox').fill('not')
     await page.getByRole('checkbox', { name: '1 selected' }).waitFor()
     await page.getByRole('button', { name: 'Delete', exact: true }).click()
     await page.clock.runFor(UNDO_MS)
-    await untilSubjects(app(), token, ['Keep me'])
+    await waitForSubjects(app(), token, ['Keep me'])
   })
 
   test('in great number go within the limits of the server, and the page says how far it is', async () => {
     const page = await visit('/', OUTSIDE)
     await page.clock.install()
-    const { email, token } = await openInbox(page)
+    const { email, token } = await waitForInbox(page)
     const refused: number[] = []
     page.on('response', (response) => {
       if (response.status() !== 200 && response.status() !== 304) refused.push(response.status())
     })
-    await mailFlood(app(), email, 260)
+    await mailConcurrently(app(), email, 260)
     await page.getByText('260 unread').waitFor()
     await page.getByRole('button', { name: 'Delete all' }).click()
     await page.getByText('Waiting for mail').waitFor()
@@ -154,15 +154,15 @@ describe('several', () => {
 
   test('that were left half way are deleted by the next visit', async () => {
     const page = await visit('/')
-    const { email, token } = await openInbox(page)
-    await mailFlood(app(), email, 130)
+    const { email, token } = await waitForInbox(page)
+    await mailConcurrently(app(), email, 130)
     await page.getByText('130 unread').waitFor()
     await page.getByRole('button', { name: 'Delete all' }).click()
     await page.getByText('Waiting for mail').waitFor()
     await page.goto(`${app().url}/docs`)
     await vi.waitUntil(async () => (await subjects(app(), token)).length === 30, 60_000)
     await page.goto(app().url)
-    await untilSubjects(app(), token, [])
+    await waitForSubjects(app(), token, [])
     await page.getByText('Waiting for mail').waitFor()
   })
 
@@ -181,17 +181,17 @@ describe('several', () => {
         const crashed = page.waitForEvent('crash')
         void debug.send('Page.crash').catch(() => undefined)
         await crashed
-        return await beside(page, '/')
+        return await newTab(page, '/')
       },
     ],
   ] as const) {
     test(`never come back after ${name} half way`, async () => {
       // A deletion that the page sent while it was left is sent again.
-      expect({ complaint: /404/ })
+      allow({ complaint: /404/ })
       const page = await visit('/', OUTSIDE)
       await page.clock.install()
-      const { email, token } = await openInbox(page)
-      await mailFlood(app(), email, 200)
+      const { email, token } = await waitForInbox(page)
+      await mailConcurrently(app(), email, 200)
       await page.getByText('200 unread').waitFor()
       await page.getByRole('button', { name: 'Delete all' }).click()
       await page.getByText('Waiting for mail').waitFor()
@@ -207,7 +207,7 @@ describe('several', () => {
       assert.match(String(await pending(page)), /^\{"[^"]+@[^"]+":\[[\d,]+\]\}$/)
       await page.context().addInitScript({ content: WATCH_ROWS })
       const after = await leave(page)
-      await untilSubjects(app(), token, [])
+      await waitForSubjects(app(), token, [])
       await after.getByText('Waiting for mail').waitFor()
       assert.equal(await after.evaluate('rowsSeen'), 0, 'a deleted message was listed again')
       await vi.waitUntil(async () => (await pending(after)) === null, 30_000)

@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { describe, test, vi } from 'vitest'
-import { letter, mailboxOf, mailMany, openInbox, row, untilSubjects } from './inbox-steps.ts'
-import { visitor } from './visit.ts'
+import {
+  mailboxOf,
+  mailMany,
+  plainMail,
+  row,
+  waitForInbox,
+  waitForSubjects,
+} from './support/inbox.ts'
+import { openPages } from './support/pages.ts'
 
-const { app, visit } = visitor()
+const { app, visit } = openPages()
 const CLIPBOARD = { permissions: ['clipboard-read', 'clipboard-write'] }
 const copied = (page: Page) => page.evaluate('navigator.clipboard.readText()')
 const focused = (page: Page) =>
@@ -13,13 +20,13 @@ const focused = (page: Page) =>
 test('the whole job is done without a mouse', async () => {
   const page = await visit('/', CLIPBOARD)
   await page.clock.install()
-  const { email, token } = await openInbox(page)
+  const { email, token } = await waitForInbox(page)
   await page.keyboard.press('c')
   await page.getByText('Copied').first().waitFor()
   assert.equal(await copied(page), email)
 
-  await app().mail(email, letter({ subject: 'Sign in', text: 'Your code is 731204.' }))
-  await app().mail(email, letter({ subject: 'Welcome' }))
+  await app().mail(email, plainMail({ subject: 'Sign in', text: 'Your code is 731204.' }))
+  await app().mail(email, plainMail({ subject: 'Welcome' }))
   await row(page, 'Welcome').waitFor()
   await row(page, '731204').waitFor()
   await page.keyboard.press('j')
@@ -37,13 +44,13 @@ test('the whole job is done without a mouse', async () => {
   await page.keyboard.press('#')
   await row(page, 'Sign in').waitFor({ state: 'detached' })
   await page.clock.runFor(9_000)
-  await untilSubjects(app(), token, ['Welcome'])
+  await waitForSubjects(app(), token, ['Welcome'])
 })
 
 describe('while a message is open', () => {
   test('j and k go on to the next one, u and Esc lead back to its row', async () => {
     const page = await visit('/')
-    const { email } = await openInbox(page)
+    const { email } = await waitForInbox(page)
     await mailMany(app(), email, 3)
     await row(page, 'Mail 3').waitFor()
     await page.keyboard.press('j')
@@ -68,7 +75,7 @@ describe('while a message is open', () => {
 
 test('/ searches, Esc leaves the search, and letters that are typed are no commands', async () => {
   const page = await visit('/')
-  const { email } = await openInbox(page)
+  const { email } = await waitForInbox(page)
   await mailMany(app(), email, 2)
   await row(page, 'Mail 2').waitFor()
   await page.keyboard.press('/')
@@ -89,7 +96,7 @@ test('/ searches, Esc leaves the search, and letters that are typed are no comma
 
 test('r looks for mail, n brings a new address; a command with Ctrl is the browser’s', async () => {
   const page = await visit('/')
-  const { email } = await openInbox(page)
+  const { email } = await waitForInbox(page)
   const forced = page.waitForRequest(/check-mail\?.*force=1/)
   await page.keyboard.press('r')
   await forced
@@ -100,7 +107,7 @@ test('r looks for mail, n brings a new address; a command with Ctrl is the brows
 
 test('? tells the keys, and they can be turned off for good', async () => {
   const page = await visit('/')
-  const { email } = await openInbox(page)
+  const { email } = await waitForInbox(page)
   await mailMany(app(), email, 1)
   await row(page, 'Mail 1').waitFor()
   await page.keyboard.press('?')
@@ -113,7 +120,7 @@ test('? tells the keys, and they can be turned off for good', async () => {
   await page.getByText('Settings').click()
   await page.getByRole('checkbox', { name: 'Keyboard shortcuts' }).uncheck()
   await page.reload()
-  await openInbox(page)
+  await waitForInbox(page)
   await row(page, 'Mail 1').waitFor()
   for (const key of ['j', 'n', '#', '?', '/', 'c']) await page.keyboard.press(key)
   assert.equal(await page.getByRole('dialog').count(), 0)
@@ -124,7 +131,7 @@ test('? tells the keys, and they can be turned off for good', async () => {
 
 test('the first stop leads past everything to the messages', async () => {
   const page = await visit('/')
-  const { email } = await openInbox(page)
+  const { email } = await waitForInbox(page)
   await mailMany(app(), email, 1)
   await row(page, 'Mail 1').waitFor()
   await page.keyboard.press('Tab')
@@ -135,7 +142,7 @@ test('the first stop leads past everything to the messages', async () => {
 
 test('Enter at the list itself opens the message that the keyboard is at', async () => {
   const page = await visit('/')
-  const { email } = await openInbox(page)
+  const { email } = await waitForInbox(page)
   await mailMany(app(), email, 2)
   await row(page, 'Mail 2').waitFor()
   await page.evaluate(`document.getElementById('messages').focus()`)
@@ -145,7 +152,7 @@ test('Enter at the list itself opens the message that the keyboard is at', async
 
 test('a message that is opened right after u stays open, and Back leads to the list', async () => {
   const page = await visit('/')
-  const { email } = await openInbox(page)
+  const { email } = await waitForInbox(page)
   await mailMany(app(), email, 2)
   await row(page, 'Mail 2').waitFor()
   await page.keyboard.press('j')

@@ -1,17 +1,24 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { describe, test } from 'vitest'
-import { letter, mailFlood, mailMany, opener, openInbox, row } from './inbox-steps.ts'
-import { visitor } from './visit.ts'
+import {
+  mailConcurrently,
+  mailMany,
+  opener,
+  plainMail,
+  row,
+  waitForInbox,
+} from './support/inbox.ts'
+import { openPages } from './support/pages.ts'
 
-const { app, visit } = visitor({ MAYFLY_SESSION_MAX_MESSAGES: '520' })
+const { app, visit } = openPages({ MAYFLY_SESSION_MAX_MESSAGES: '520' })
 const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true }
 
 test('a search goes over senders, subjects and codes', async () => {
   const page = await visit('/')
-  const { email } = await openInbox(page)
-  await app().mail(email, letter({ from: 'Café <a@cafe.test>', subject: 'Menu' }))
-  await app().mail(email, letter({ subject: 'Sign in', text: 'Your code is 482915.' }))
+  const { email } = await waitForInbox(page)
+  await app().mail(email, plainMail({ from: 'Café <a@cafe.test>', subject: 'Menu' }))
+  await app().mail(email, plainMail({ subject: 'Sign in', text: 'Your code is 482915.' }))
   await row(page, '482915').waitFor()
   for (const [words, found] of [
     ['cafe', ['Menu']],
@@ -27,8 +34,8 @@ test('a search goes over senders, subjects and codes', async () => {
 
 test('five hundred messages are listed, older ones are named, and a full mailbox says so', async () => {
   const page = await visit('/')
-  const { email } = await openInbox(page)
-  await mailFlood(app(), email, 519)
+  const { email } = await waitForInbox(page)
+  await mailConcurrently(app(), email, 519)
   await page.getByText('519 unread').waitFor()
   await page.reload()
   await page.getByText('Showing the newest 500.').waitFor()
@@ -49,7 +56,7 @@ test('five hundred messages are listed, older ones are named, and a full mailbox
 describe('on a phone', () => {
   test('a message takes the place of the list, and Back brings it back as it was', async () => {
     const page = await visit('/', PHONE)
-    const { email } = await openInbox(page)
+    const { email } = await waitForInbox(page)
     await mailMany(app(), email, 30)
     await page.getByText('30 unread').waitFor()
     await opener(page, /Mail 3$/).scrollIntoViewIfNeeded()
@@ -82,10 +89,10 @@ describe('on a phone', () => {
 
   test('nothing is wider than the screen, and what is touched is large enough', async () => {
     const page = await visit('/', PHONE)
-    const { email } = await openInbox(page)
+    const { email } = await waitForInbox(page)
     await app().mail(
       email,
-      letter({
+      plainMail({
         from: `${'x'.repeat(90)}@sender.test`,
         subject: 'y'.repeat(200),
         text: 'Your code is 482915.',
@@ -104,7 +111,7 @@ describe('on a phone', () => {
 
 test('at 200 % zoom a desktop has one pane, and all of it', async () => {
   const page = await visit('/', { viewport: { width: 640, height: 400 }, deviceScaleFactor: 2 })
-  const { email } = await openInbox(page)
+  const { email } = await waitForInbox(page)
   await mailMany(app(), email, 3)
   await opener(page, 'Mail 2').click()
   await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
@@ -116,14 +123,14 @@ test('at 200 % zoom a desktop has one pane, and all of it', async () => {
 
 test('the message that is open stays open over a reload, and nothing shifts', async () => {
   const page = await visit('/')
-  const { email } = await openInbox(page)
+  const { email } = await waitForInbox(page)
   await mailMany(app(), email, 3)
   await opener(page, 'Mail 2').click()
   // Once its body is shown it is read: in the list its name is no longer bold.
   await page.getByText('2 unread').waitFor()
   await page.reload()
   await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
-  await openInbox(page)
+  await waitForInbox(page)
   assert.deepEqual(await shifts(page), [])
   await page.keyboard.press('u')
   await page.getByText('Select a message').waitFor()

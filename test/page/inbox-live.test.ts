@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { letter, mailboxOf, opener, openInbox, row } from './inbox-steps.ts'
-import { visitor } from './visit.ts'
+import { mailboxOf, opener, plainMail, row, waitForInbox } from './support/inbox.ts'
+import { openPages } from './support/pages.ts'
 
-const { app, visit, beside } = visitor()
+const { app, visit, newTab } = openPages()
 
 test('mail appears without a reload, the newest first, and is unread until it is opened', async () => {
   const page = await visit('/')
-  const { email } = await openInbox(page)
+  const { email } = await waitForInbox(page)
   await page.getByText('Waiting for mail').waitFor()
 
-  await app().mail(email, letter({ from: 'Ann <ann@sender.test>', subject: 'First' }))
+  await app().mail(email, plainMail({ from: 'Ann <ann@sender.test>', subject: 'First' }))
   await row(page, 'First').getByText('Ann').waitFor()
   await page.locator('[role=status]', { hasText: 'New message from Ann: First' }).waitFor()
-  await app().mail(email, letter({ from: 'bob@sender.test', subject: '' }))
+  await app().mail(email, plainMail({ from: 'bob@sender.test', subject: '' }))
   await row(page, 'bob@sender.test').getByText('(no subject)').waitFor()
   assert.deepEqual(await page.locator('.mail-from').allTextContents(), ['bob@sender.test', 'Ann'])
   await page.getByText('2 unread').waitFor()
@@ -36,8 +36,8 @@ test('mail appears without a reload, the newest first, and is unread until it is
 
 test('a code stands in the list, ready to copy', async () => {
   const page = await visit('/', { permissions: ['clipboard-read', 'clipboard-write'] })
-  const { email } = await openInbox(page)
-  await app().mail(email, letter({ subject: 'Sign in', text: 'Your code is 482915.' }))
+  const { email } = await waitForInbox(page)
+  await app().mail(email, plainMail({ subject: 'Sign in', text: 'Your code is 482915.' }))
   await page.getByRole('button', { name: 'Copy code 482915' }).click()
   await page.locator('.toast', { hasText: 'Code 482915 copied' }).waitFor()
   assert.equal(await page.evaluate('navigator.clipboard.readText()'), '482915')
@@ -46,11 +46,11 @@ test('a code stands in the list, ready to copy', async () => {
 describe('two tabs', () => {
   test('show the same mail, and what one deletes leaves the other', async () => {
     const page = await visit('/')
-    const { email } = await openInbox(page)
-    const other = await beside(page, '/')
-    assert.equal((await openInbox(other)).email, email)
-    await app().mail(email, letter({ subject: 'For both' }))
-    await app().mail(email, letter({ subject: 'To delete' }))
+    const { email } = await waitForInbox(page)
+    const other = await newTab(page, '/')
+    assert.equal((await waitForInbox(other)).email, email)
+    await app().mail(email, plainMail({ subject: 'For both' }))
+    await app().mail(email, plainMail({ subject: 'To delete' }))
     for (const tab of [page, other]) await row(tab, 'To delete').waitFor()
 
     await opener(page, 'For both').click()
@@ -66,8 +66,8 @@ describe('two tabs', () => {
 
   test('a message that is deleted elsewhere is closed', async () => {
     const page = await visit('/')
-    const { email, token } = await openInbox(page)
-    await app().mail(email, letter({ subject: 'Open here' }))
+    const { email, token } = await waitForInbox(page)
+    await app().mail(email, plainMail({ subject: 'Open here' }))
     await opener(page, 'Open here').click()
     await page.getByRole('heading', { name: 'Open here' }).waitFor()
     const id = (await row(page, 'Open here').locator('.mail-open').getAttribute('id'))?.slice(5)
@@ -82,30 +82,30 @@ describe('two tabs', () => {
 
 test('of many tabs only four hold a connection; the others look from time to time', async () => {
   const page = await visit('/')
-  const { email } = await openInbox(page)
-  for (let tab = 2; tab <= 4; tab += 1) await openInbox(await beside(page, '/'))
-  const fifth = await beside(page, '/')
+  const { email } = await waitForInbox(page)
+  for (let tab = 2; tab <= 4; tab += 1) await waitForInbox(await newTab(page, '/'))
+  const fifth = await newTab(page, '/')
   await fifth.getByText('Checking every 15 seconds').waitFor()
-  await app().mail(email, letter({ subject: 'For all' }))
+  await app().mail(email, plainMail({ subject: 'For all' }))
   await row(page, 'For all').waitFor()
   await page.close()
   await fifth.getByRole('button', { name: 'Check now' }).click()
   await row(fifth, 'For all').waitFor()
-  await openInbox(fifth)
+  await waitForInbox(fifth)
 })
 
 test('another address brings its own list, and the first keeps its own', async () => {
   const page = await visit('/')
-  const { email } = await openInbox(page)
-  await app().mail(email, letter({ subject: 'For the first' }))
+  const { email } = await waitForInbox(page)
+  await app().mail(email, plainMail({ subject: 'For the first' }))
   await opener(page, 'For the first').click()
   await page.keyboard.press('n')
   await page.getByText('Waiting for mail').waitFor()
   await row(page, 'For the first').waitFor({ state: 'detached' })
-  await app().mail(email, letter({ subject: 'Late for the first' }))
+  await app().mail(email, plainMail({ subject: 'Late for the first' }))
   const { email: second } = await mailboxOf(page)
   assert.notEqual(second, email)
-  await app().mail(second, letter({ subject: 'For the second' }))
+  await app().mail(second, plainMail({ subject: 'For the second' }))
   await row(page, 'For the second').waitFor()
   assert.equal(await page.locator('.mail').count(), 1)
 })
@@ -119,8 +119,8 @@ describe('the server is asked little', () => {
       if (pathname.startsWith('/api/')) asked.push(pathname)
     })
     await page.goto(app().url)
-    const { email } = await openInbox(page)
-    await app().mail(email, letter({ subject: 'One' }))
+    const { email } = await waitForInbox(page)
+    await app().mail(email, plainMail({ subject: 'One' }))
     await row(page, 'One').waitFor()
     assert.deepEqual(
       asked.filter((path) => !/domains/.test(path)),
@@ -130,8 +130,8 @@ describe('the server is asked little', () => {
 
   test('what comes and goes between the list and the stream is not missed', async () => {
     const page = await visit('/')
-    const { email, token } = await openInbox(page)
-    await app().mail(email, letter({ subject: 'Deleted meanwhile' }))
+    const { email, token } = await waitForInbox(page)
+    await app().mail(email, plainMail({ subject: 'Deleted meanwhile' }))
     await row(page, 'Deleted meanwhile').waitFor()
     const id = (await page.locator('.mail-open').getAttribute('id'))?.slice(5) ?? ''
 
@@ -149,7 +149,7 @@ describe('the server is asked little', () => {
       method: 'POST',
       body: new URLSearchParams({ token, id }),
     })
-    await app().mail(email, letter({ subject: 'Come meanwhile' }))
+    await app().mail(email, plainMail({ subject: 'Come meanwhile' }))
     begin()
     await row(page, 'Come meanwhile').waitFor()
     await row(page, 'Deleted meanwhile').waitFor({ state: 'detached' })
@@ -166,15 +166,15 @@ test('without locks a tab out of sight holds no stream, and looks from time to t
   }`)
   await page.goto(app().url)
   await page.clock.install()
-  const { email } = await openInbox(page)
+  const { email } = await waitForInbox(page)
   const over = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/events'))
   await page.evaluate(`turn('hidden')`)
   await over
   await page.getByText('Checking every').waitFor()
-  await app().mail(email, letter({ subject: 'Found by a look' }))
+  await app().mail(email, plainMail({ subject: 'Found by a look' }))
   await page.clock.runFor(16_000)
   await row(page, 'Found by a look').waitFor()
   await page.getByText('Checking every').waitFor()
   await page.evaluate(`turn('visible')`)
-  await openInbox(page)
+  await waitForInbox(page)
 })

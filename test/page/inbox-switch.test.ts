@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { describe, test, vi } from 'vitest'
-import { mailMany, opener, openInbox, row, storedMailboxes, untilSubjects } from './inbox-steps.ts'
-import { visitor } from './visit.ts'
+import {
+  mailMany,
+  opener,
+  row,
+  storedMailboxes,
+  waitForInbox,
+  waitForSubjects,
+} from './support/inbox.ts'
+import { openPages } from './support/pages.ts'
 
-const { app, visit, beside, expect } = visitor()
+const { app, visit, newTab, allow } = openPages()
 
 const address = (page: Page) => page.locator('#address')
 const press = async (page: Page, name: string) =>
@@ -12,7 +19,7 @@ const press = async (page: Page, name: string) =>
 
 /** A mailbox with two mails of which one is deleted; then another address takes its place. */
 async function deleteAndLeave(page: Page) {
-  const first = await openInbox(page)
+  const first = await waitForInbox(page)
   await mailMany(app(), first.email, 2)
   await opener(page, 'Mail 1').focus()
   await page.keyboard.press('#')
@@ -39,11 +46,11 @@ test('what was deleted stays away when its address is left and shown again', asy
   await backTo(page, email)
   assert.equal(await page.locator('.mail').count(), 1)
   await page.clock.runFor(9_000)
-  await untilSubjects(app(), token, ['Mail 2'])
+  await waitForSubjects(app(), token, ['Mail 2'])
 })
 
 test('what could not be deleted is tried again in its own mailbox', async () => {
-  expect({ complaint: /ERR_FAILED/ })
+  allow({ complaint: /ERR_FAILED/ })
   const page = await visit('/')
   await page.clock.install()
   await page.route('**/api/delete-mail', (route) => route.abort())
@@ -59,7 +66,7 @@ test('what could not be deleted is tried again in its own mailbox', async () => 
   await newAddress(page)
   await page.unroute('**/api/delete-mail')
   await again.click()
-  await untilSubjects(app(), token, ['Mail 2'])
+  await waitForSubjects(app(), token, ['Mail 2'])
 })
 
 describe('many addresses', () => {
@@ -67,9 +74,9 @@ describe('many addresses', () => {
 
   test('are all kept, however many tabs make them at once', async () => {
     const page = await visit('/')
-    await openInbox(page)
-    const other = await beside(page, '/')
-    await openInbox(other)
+    await waitForInbox(page)
+    const other = await newTab(page, '/')
+    await waitForInbox(other)
     const made: string[] = []
     page.context().on('response', async (response) => {
       if (!response.url().endsWith('/api/create-session')) return
@@ -110,7 +117,7 @@ describe('many addresses', () => {
     const text = JSON.stringify(JSON.stringify(list))
     await page.evaluate(`localStorage.setItem('mayfly mailboxes', ${text})`)
     await page.goto(`${app().url}/`)
-    await openInbox(page)
+    await waitForInbox(page)
     const asked: string[] = []
     page.on('request', (request) => asked.push(new URL(request.url()).pathname))
     await press(page, 'New address')

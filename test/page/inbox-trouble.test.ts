@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict'
 import { describe, test, vi } from 'vitest'
-import { letter, mailboxOf, opener, openInbox, row } from './inbox-steps.ts'
-import { visitor } from './visit.ts'
+import { mailboxOf, opener, plainMail, row, waitForInbox } from './support/inbox.ts'
+import { openPages } from './support/pages.ts'
 
-const { app, visit, expect } = visitor()
+const { app, visit, allow } = openPages()
 
 describe('without a live stream', () => {
   test('mail is waited for by asking, in words, and still appears by itself', async () => {
-    expect({ complaint: /api\/events/ })
+    allow({ complaint: /api\/events/ })
     const page = await visit('/livez')
     await page.route('**/api/events', (route) => route.abort())
     await page.goto(app().url)
     await page.getByText('No live connection – checking for mail').waitFor()
     const { email } = await mailboxOf(page)
-    await app().mail(email, letter({ subject: 'By asking' }))
+    await app().mail(email, plainMail({ subject: 'By asking' }))
     await row(page, 'By asking').waitFor()
     await page.getByText('No live connection').waitFor()
   })
 
   test('and without long questions it is looked for from time to time', async () => {
-    expect({ complaint: /api\/(events|check-mail)/ })
+    allow({ complaint: /api\/(events|check-mail)/ })
     const page = await visit('/livez')
     await page.clock.install()
     await page.route('**/api/events', (route) => route.abort())
@@ -27,27 +27,27 @@ describe('without a live stream', () => {
     await page.goto(app().url)
     await page.getByText('Checking every 15 seconds').waitFor()
     const { email } = await mailboxOf(page)
-    await app().mail(email, letter({ subject: 'By looking' }))
+    await app().mail(email, plainMail({ subject: 'By looking' }))
     await page.clock.fastForward(15_000)
     await row(page, 'By looking').waitFor()
 
-    await app().mail(email, letter({ subject: 'By hand' }))
+    await app().mail(email, plainMail({ subject: 'By hand' }))
     await page.getByRole('button', { name: 'Check now' }).click()
     await row(page, 'By hand').waitFor()
   })
 
   test('the stream is tried again after a while', async () => {
-    expect({ complaint: /api\/events/ })
+    allow({ complaint: /api\/events/ })
     const page = await visit('/livez')
     await page.clock.install()
     await page.route('**/api/events', (route) => route.abort())
     await page.route('**/api/check-mail?*wait=*', (route) => route.abort())
-    expect({ complaint: /api\/(events|check-mail)/ })
+    allow({ complaint: /api\/(events|check-mail)/ })
     await page.goto(app().url)
     await page.getByText('Checking every').waitFor()
     await page.unroute('**/api/events')
     await page.clock.fastForward(5 * 60_000)
-    await openInbox(page)
+    await waitForInbox(page)
   })
 
   test('a stream that opens and says nothing is given up', async () => {
@@ -77,30 +77,30 @@ test('a server that stops is come back to when it asks for that, and nothing is 
   })
   await page.goto(app().url)
   await vi.waitUntil(() => tries === 4, { timeout: 30_000 })
-  const { email } = await openInbox(page)
-  await app().mail(email, letter({ subject: 'By the fourth' }))
+  const { email } = await waitForInbox(page)
+  await app().mail(email, plainMail({ subject: 'By the fourth' }))
   await row(page, 'By the fourth').waitFor()
   assert.equal(tries, 4)
 })
 
 test('offline says so, and coming back brings what came meanwhile', async () => {
-  expect({ complaint: /ERR_INTERNET_DISCONNECTED/ })
+  allow({ complaint: /ERR_INTERNET_DISCONNECTED/ })
   const page = await visit('/')
-  const { email } = await openInbox(page)
+  const { email } = await waitForInbox(page)
   await page.context().setOffline(true)
   await page.getByText('You are offline.').waitFor()
-  await app().mail(email, letter({ subject: 'Meanwhile' }))
+  await app().mail(email, plainMail({ subject: 'Meanwhile' }))
   await page.context().setOffline(false)
   await row(page, 'Meanwhile').waitFor()
-  await openInbox(page)
+  await waitForInbox(page)
 })
 
 describe('a session that is over', () => {
   test('by its time empties the page and says so', async () => {
-    expect({ complaint: /401/ })
+    allow({ complaint: /401/ })
     const page = await visit('/')
-    const { email } = await openInbox(page)
-    await app().mail(email, letter({ subject: 'Soon gone' }))
+    const { email } = await waitForInbox(page)
+    await app().mail(email, plainMail({ subject: 'Soon gone' }))
     await opener(page, 'Soon gone').click()
     app().moveClock(25 * 3_600)
     // The server looks at its clock when something happens, and from time to time.
@@ -111,9 +111,9 @@ describe('a session that is over', () => {
   })
 
   test('because it was ended elsewhere, too', async () => {
-    expect({ complaint: /401/ })
+    allow({ complaint: /401/ })
     const page = await visit('/')
-    const { token } = await openInbox(page)
+    const { token } = await waitForInbox(page)
     await fetch(`${app().url}/api/delete-session`, {
       method: 'POST',
       body: new URLSearchParams({ token }),
@@ -123,7 +123,7 @@ describe('a session that is over', () => {
 })
 
 test('too many requests are told with the time to wait, and then it goes on', async () => {
-  expect({ complaint: /429/ })
+  allow({ complaint: /429/ })
   const page = await visit('/livez')
   await page.clock.install()
   await page.route('**/api/check-mail*', (route) =>
@@ -140,5 +140,5 @@ test('too many requests are told with the time to wait, and then it goes on', as
   await page.clock.fastForward(60_000)
   await page.getByText(/Retrying in \d+ seconds/).waitFor()
   await page.clock.fastForward(40_000)
-  await openInbox(page)
+  await waitForInbox(page)
 })

@@ -3,11 +3,11 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, test, vi } from 'vitest'
-import { type KeyRing, openKeyRing, type TestKey } from '../keys.ts'
+import { type KeyRing, openKeyRing, type TestKey } from '../support/keys.ts'
+import { openPages } from './support/pages.ts'
 import { giveKey, spend } from './views/key.ts'
-import { visitor } from './visit.ts'
 
-const { app, visit, beside, expect } = visitor()
+const { app, visit, newTab, allow } = openPages()
 let ring: KeyRing
 beforeAll(async () => {
   ring = await openKeyRing(app())
@@ -61,7 +61,7 @@ test('the key is known to this tab alone, and to nothing that lasts', async () =
   await page.reload()
   await page.getByText('Last 30 days').waitFor()
   assert.ok(!String(await page.evaluate('JSON.stringify(localStorage)')).includes('mf_'))
-  const other = await beside(page, '/key')
+  const other = await newTab(page, '/key')
   await other.getByLabel('Your key').waitFor()
   assert.equal(await other.getByLabel('Your key').inputValue(), '')
 })
@@ -109,7 +109,7 @@ describe('a key', () => {
   })
 
   test('that was rolled elsewhere meanwhile is not rolled again', async () => {
-    expect({ complaint: /409/ })
+    allow({ complaint: /409/ })
     const key = await ring.issue()
     const page = await look(key)
     const headers = { apikey: key.secret }
@@ -175,7 +175,7 @@ describe('a key that is refused by now is told why', () => {
   for (const [name, make, words] of [
     ['used up', () => used(2, { requests: 2 }), 'All requests of this plan are used'],
     ['used up for today', () => used(2, { perDay: 2 }), 'All requests for today are used'],
-    ['stopped', () => ring.stopped(), 'This key is suspended'],
+    ['stopped', () => ring.issueRefunded(), 'This key is suspended'],
   ] as const) {
     test(name, async () => {
       const page = await look(await make())
@@ -196,7 +196,7 @@ describe('a key that is refused by now is told why', () => {
 
 describe('a key that cannot be looked up', () => {
   test('is wrong', async () => {
-    expect({ complaint: /401/ })
+    allow({ complaint: /401/ })
     const page = await visit('/key')
     await giveKey({ page, app: app() }, 'mf_live_nothing')
     await page.getByText('Unknown or revoked key').waitFor()
@@ -211,7 +211,7 @@ describe('a key that cannot be looked up', () => {
   })
 
   test('is asked for too often', async () => {
-    expect({ complaint: /429/ })
+    allow({ complaint: /429/ })
     const page = await visit('/key')
     const json = { status: 'error', message: 'Too many.', code: 'rate_limited', request_id: 'x' }
     await page.route('**/usage', (route) =>
@@ -222,7 +222,7 @@ describe('a key that cannot be looked up', () => {
   })
 
   test('is kept on the page while the site cannot be reached', async () => {
-    expect({ complaint: /ERR_FAILED/ })
+    allow({ complaint: /ERR_FAILED/ })
     const page = await look(await used(1))
     await page.route('**/usage', (route) => route.abort())
     await page.getByRole('button', { name: 'Refresh' }).click()

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { describe, test, vi } from 'vitest'
-import { letter, mailboxOf } from './inbox-steps.ts'
-import { checkAccess, visitor } from './visit.ts'
+import { mailboxOf, plainMail } from './support/inbox.ts'
+import { checkAccessibility, openPages } from './support/pages.ts'
 
-const { app, visit, expect } = visitor()
+const { app, visit, allow } = openPages()
 
 const PHONE = { width: 360, height: 740 }
 
@@ -44,7 +44,7 @@ describe('Arabic', () => {
       ['/key', 'مفتاحك'],
       ['/docs', 'API'],
     ] as const) {
-      expect({ complaint: /ERR_FAILED/ })
+      allow({ complaint: /ERR_FAILED/ })
       const page = await visit('/favicon.svg', { locale: 'ar' })
       await page.route('**/assets/*.js', (route) => route.abort())
       await page.goto(`${app().url}${path}`)
@@ -70,7 +70,7 @@ describe('Arabic', () => {
     await page.locator('.privacy summary').click()
     assert.deepEqual(await latinWords(page), [])
 
-    await app().mail(email, letter({ from, subject: '', text: '482915 :رمز التحقق' }))
+    await app().mail(email, plainMail({ from, subject: '', text: '482915 :رمز التحقق' }))
     await page.locator('.mail-open').click()
     await page.getByRole('tablist').waitFor()
     assert.deepEqual(await latinWords(page), [])
@@ -92,7 +92,10 @@ describe('Arabic', () => {
   test('is mirrored, but addresses, codes and names of Latin letters are not', async () => {
     const page = await openIn('ar')
     const { email } = await mailboxOf(page)
-    await app().mail(email, letter({ subject: '[Shop] Your code!', text: 'Your code is 482915.' }))
+    await app().mail(
+      email,
+      plainMail({ subject: '[Shop] Your code!', text: 'Your code is 482915.' }),
+    )
     await page.locator('.mail-open').click()
     await page.getByRole('tablist').waitFor()
     const boxOf = async (place: string) => {
@@ -121,15 +124,15 @@ describe('Arabic', () => {
   test('fits a phone, and can be used by all, light and dark', async () => {
     const page = await openIn('ar', { viewport: PHONE })
     const { email } = await mailboxOf(page)
-    await app().mail(email, letter({ text: 'Your code is 482915.' }))
+    await app().mail(email, plainMail({ text: 'Your code is 482915.' }))
     await page.locator('.mail-code').waitFor()
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width)
-    await checkAccess(page)
+    await checkAccessibility(page)
     await page.locator('.mail-open').click()
     await page.getByRole('tablist').waitFor()
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width)
     await page.emulateMedia({ colorScheme: 'dark' })
-    await checkAccess(page)
+    await checkAccessibility(page)
   })
 })
 
@@ -139,8 +142,8 @@ describe('German', () => {
     assert.deepEqual(await announced(page), ['de', 'ltr'])
     const { email } = await mailboxOf(page)
     await page.getByText(/Noch 23 Std\., 59 Min\./).waitFor()
-    await app().mail(email, letter({ subject: 'Eins' }))
-    await app().mail(email, letter({ subject: 'Zwei' }))
+    await app().mail(email, plainMail({ subject: 'Eins' }))
+    await app().mail(email, plainMail({ subject: 'Zwei' }))
     await page.getByText('2 ungelesen', { exact: true }).waitFor()
     assert.equal(await page.title(), '(2) Post – Mayfly')
     await page.getByRole('checkbox', { name: '„Zwei“ auswählen' }).check()
@@ -152,7 +155,7 @@ describe('German', () => {
   test('its long words fit a phone', async () => {
     const page = await openIn('de', { viewport: PHONE })
     const { email } = await mailboxOf(page)
-    await app().mail(email, letter({ text: 'Your code is 482915.' }))
+    await app().mail(email, plainMail({ text: 'Your code is 482915.' }))
     await page.locator('.mail-code').waitFor()
     const row = await page.locator('.tools-row').boundingBox()
     assert.ok(row && row.height < 45, 'the tools take two lines')
@@ -208,7 +211,7 @@ describe('the choice of the reader', () => {
     assert.deepEqual(await announced(page), ['ar', 'rtl'])
 
     // Announced before the first paint, whatever the server wrote.
-    expect({ complaint: /ERR_FAILED/ })
+    allow({ complaint: /ERR_FAILED/ })
     await page.route('**/assets/inbox-*.js', (route) => route.abort())
     await page.reload()
     assert.deepEqual(await announced(page), ['ar', 'rtl'])
@@ -221,7 +224,7 @@ describe('the choice of the reader', () => {
   })
 
   test('is undone where its words cannot be had, and can be made again', async () => {
-    expect({ complaint: /ERR_FAILED/ })
+    allow({ complaint: /ERR_FAILED/ })
     const page = await openIn('en')
     await page.route('**/assets/de-*.js', (route) => route.abort())
     const failed = page.waitForEvent('requestfailed')
@@ -237,7 +240,7 @@ describe('the choice of the reader', () => {
 })
 
 test('a catalogue that cannot be loaded leaves the page in English, and says so', async () => {
-  expect({ complaint: /ERR_FAILED/ })
+  allow({ complaint: /ERR_FAILED/ })
   const page = await visit('/favicon.svg', { locale: 'ar' })
   await page.route('**/assets/ar-*.js', (route) => route.abort())
   await page.goto(app().url)

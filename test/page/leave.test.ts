@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { describe, test } from 'vitest'
-import { visitor } from './visit.ts'
+import { openPages } from './support/pages.ts'
 
-const visits = visitor()
+const visits = openPages()
 const leave = (link: string) => visits.visit(`/leave#${encodeURIComponent(link)}`)
 const walk = (page: Page, hash: string) =>
   page.evaluate(`location.hash = ${JSON.stringify(`#${hash}`)}`)

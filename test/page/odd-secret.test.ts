@@ -1,9 +1,9 @@
 import { test } from 'vitest'
-import { FAKE_SHOP, order } from '../shop-client.ts'
+import { createOrder, FAKE_SHOP } from '../support/shop-client.ts'
+import { openPages } from './support/pages.ts'
 import { openConsole } from './views/docs.ts'
-import { visitor } from './visit.ts'
 
-const { app, visit } = visitor(FAKE_SHOP)
+const { app, visit } = openPages(FAKE_SHOP)
 // No header takes it, so no server can be asked about it.
 const ODD = 'mf_live_€'
 
@@ -15,7 +15,7 @@ test('a key that cannot be sent is a wrong key', async () => {
 })
 
 test('a claim secret that cannot be sent is a wrong one', async () => {
-  const { id } = await order(app().url)
+  const { id } = await createOrder(app().url)
   const page = await visit(`/orders/${id}`)
   await page.getByLabel('Claim secret').fill(ODD)
   await page.getByRole('button', { name: 'Open order' }).click()

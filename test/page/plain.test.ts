@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import axe from 'axe-core'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { describe, test } from 'vitest'
-import { visitor } from './visit.ts'
+import { openPages } from './support/pages.ts'
 
-const { app, visit, expect } = visitor({ MAYFLY_AUTH_CHECKS: 'off' })
+const { app, visit, allow } = openPages({ MAYFLY_AUTH_CHECKS: 'off' })
 
 const SCRIPTLESS: BrowserContextOptions = { javaScriptEnabled: false }
 
@@ -106,7 +106,7 @@ test('the cookie is out of reach of scripts and of other sites, and in no addres
 })
 
 test('a name of one’s own, with what is wrong said beside it', async () => {
-  expect({ complaint: /400/ })
+  allow({ complaint: /400/ })
   const page = await visit('/', SCRIPTLESS)
   await link(page, 'Choose a name').click()
   await page.getByLabel('Name', { exact: true }).fill('not..this')
@@ -120,7 +120,7 @@ test('a name of one’s own, with what is wrong said beside it', async () => {
 })
 
 test('an address that ends while the page is open says so', async () => {
-  expect({ complaint: /401/ })
+  allow({ complaint: /401/ })
   const page = await visit('/', SCRIPTLESS)
   await getAddress(page)
   app().moveClock(25 * 3_600)
@@ -217,7 +217,7 @@ describe('from another site', () => {
 
   /** Somebody with an address and a mail, on a page of another site. */
   async function astray(content: (mailPath: string) => string): Promise<Page> {
-    expect({ origin: EVIL, complaint: /403/ })
+    allow({ origin: EVIL, complaint: /403/ })
     const page = await visit('/', SCRIPTLESS)
     assert.equal(await app().mail(await getAddress(page)), 250)
     await link(page, 'Check now').click()
@@ -265,7 +265,7 @@ describe('from another site', () => {
 })
 
 test('with scripts the button is not there, and a script that does not come is not missed for long', async () => {
-  expect({ complaint: /ERR_FAILED|ERR_BLOCKED/ })
+  allow({ complaint: /ERR_FAILED|ERR_BLOCKED/ })
   const page = await visit('/plain')
   await page.route('**/assets/*.js', (route) => route.abort())
   await page.goto(`${app().url}/`)

@@ -5,18 +5,18 @@ import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
 import { openDnsServer } from '../../src/sender-auth/testing/dns-server.ts'
-import { SCHEMES } from '../browser.ts'
-import { connectSmtp } from '../smtp-client.ts'
-import { opener, openInbox } from './inbox-steps.ts'
-import { htmlMail, png, textMail } from './reader-mails.ts'
-import { checkAccess, visitor } from './visit.ts'
+import { connectSmtp } from '../support/smtp-client.ts'
+import { SCHEMES } from './support/browser.ts'
+import { opener, waitForInbox } from './support/inbox.ts'
+import { htmlMail, png, textMail } from './support/mails.ts'
+import { checkAccessibility, openPages } from './support/pages.ts'
 
 const dns = await openDnsServer({
   'TXT sender.test': ['v=spf1 ip4:127.0.0.1 -all'],
   'TXT _dmarc.sender.test': ['v=DMARC1; p=reject'],
   'TXT evil.test': ['v=spf1 ip4:127.0.0.1 -all'],
 })
-const visits = visitor({ MAYFLY_AUTH_CHECKS: 'on', MAYFLY_DNS: dns.server })
+const visits = openPages({ MAYFLY_AUTH_CHECKS: 'on', MAYFLY_DNS: dns.server })
 
 /** The host that all images lie on, and what it was asked. */
 let images: Server
@@ -74,9 +74,9 @@ async function asked(name: string): Promise<void> {
 
 describe('images that lie elsewhere', () => {
   test('are blocked and counted; loaded once they are asked for, without a trace of the reader', async () => {
-    visits.expect({ origin: origin() })
+    visits.allow({ origin: origin() })
     const page = await visits.visit('/')
-    const { email } = await openInbox(page)
+    const { email } = await waitForInbox(page)
     await send(email, letter('first'))
     await send(email, letter('second'))
     await open(page, 'first')
@@ -101,9 +101,9 @@ describe('images that lie elsewhere', () => {
   })
 
   test('are always loaded for a sender who is proven, until the reader stops it', async () => {
-    visits.expect({ origin: origin() })
+    visits.allow({ origin: origin() })
     const page = await visits.visit('/')
-    const { email } = await openInbox(page)
+    const { email } = await waitForInbox(page)
     await send(email, letter('third'))
     await open(page, 'third')
     await page.getByRole('button', { name: 'Always for ann@sender.test' }).click()
@@ -125,9 +125,9 @@ describe('images that lie elsewhere', () => {
   })
 
   test('are not loaded for who only writes under the name of that sender', async () => {
-    visits.expect({ origin: origin() })
+    visits.allow({ origin: origin() })
     const page = await visits.visit('/')
-    const { email } = await openInbox(page)
+    const { email } = await waitForInbox(page)
     await send(email, letter('true'))
     await open(page, 'true')
     await page.getByRole('button', { name: 'Always for ann@sender.test' }).click()
@@ -165,7 +165,7 @@ describe('the sender', () => {
   ] as const) {
     test(`is told in words, and why: ${badge}, ${from || 'without an author'}`, async () => {
       const page = await visits.visit('/')
-      const { email } = await openInbox(page)
+      const { email } = await waitForInbox(page)
       await send(email, textMail('Hi.', { subject: 'Hello', from: `<${from}>` }), envelope)
       await opener(page, 'Hello').click()
       await page.getByRole('article').getByText(badge).click()
@@ -174,7 +174,7 @@ describe('the sender', () => {
       await page.getByText('of some domain (SPF)').waitFor()
       for (const colorScheme of SCHEMES) {
         await page.emulateMedia({ colorScheme })
-        await checkAccess(page)
+        await checkAccessibility(page)
       }
     })
   }
@@ -182,7 +182,7 @@ describe('the sender', () => {
   test('is told a little later where his check takes longer than the mail', async () => {
     const page = await visits.visit('/')
     await page.clock.install()
-    const { email } = await openInbox(page)
+    const { email } = await waitForInbox(page)
     let early = true
     await page.route('**/api/read-mail?*', async (route) => {
       const response = await route.fetch()
@@ -201,7 +201,7 @@ describe('the sender', () => {
   test('is not said to be checked for ever where nobody checks him', async () => {
     const page = await visits.visit('/')
     await page.clock.install()
-    const { email } = await openInbox(page)
+    const { email } = await waitForInbox(page)
     await page.route('**/api/read-mail?*', async (route) => {
       const response = await route.fetch()
       const answer = await response.json()

@@ -2,17 +2,17 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import type { Locator, Page } from 'playwright-core'
 import { describe, test } from 'vitest'
-import { mailboxOf, opener, openInbox, row } from './inbox-steps.ts'
-import { htmlMail, mailWithFiles, png, textMail, welcomeMail } from './reader-mails.ts'
-import { visitor } from './visit.ts'
+import { mailboxOf, opener, row, waitForInbox } from './support/inbox.ts'
+import { htmlMail, mailWithFiles, png, textMail, welcomeMail } from './support/mails.ts'
+import { openPages } from './support/pages.ts'
 
-const visits = visitor()
+const visits = openPages()
 const CLIPBOARD = { permissions: ['clipboard-read', 'clipboard-write'] }
 
 /** A page with the newest of these mails opened. */
 async function read(...mails: string[]): Promise<Page> {
   const page = await visits.visit('/', CLIPBOARD)
-  const { email } = await openInbox(page)
+  const { email } = await waitForInbox(page)
   for (const raw of mails) assert.equal(await visits.app().mail(email, raw), 250)
   await row(page, /./)
     .nth(mails.length - 1)
@@ -255,9 +255,9 @@ describe('going on', () => {
     await page.getByRole('article', { name: 'Second' }).waitFor()
   })
   test('a message that was deleted elsewhere is gone in words', async () => {
-    visits.expect({ complaint: /404/ })
+    visits.allow({ complaint: /404/ })
     const page = await visits.visit('/')
-    const { email } = await openInbox(page)
+    const { email } = await waitForInbox(page)
     await visits.app().mail(email, textMail('1', { subject: 'Here' }))
     await row(page, 'Here').waitFor()
     // Between the list and the reader.
@@ -274,9 +274,9 @@ describe('going on', () => {
     ['HTML', htmlMail('<p>All is well.</p>'), (page: Page) => frame(page).locator('p')],
   ] as const) {
     test(`${kind} that could not be loaded stays unread, and can be asked for again`, async () => {
-      visits.expect({ complaint: /Failed to load resource/ })
+      visits.allow({ complaint: /Failed to load resource/ })
       const page = await visits.visit('/')
-      const { email } = await openInbox(page)
+      const { email } = await waitForInbox(page)
       await visits.app().mail(email, raw)
       const unread = page.locator('.mail.unread')
       await unread.waitFor()

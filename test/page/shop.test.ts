@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { describe, test } from 'vitest'
-import { claim, clickPay, FAKE_SHOP, type Order, order } from '../shop-client.ts'
-import { visitor } from './visit.ts'
+import { claim, createOrder, FAKE_SHOP, type Order, payOrder } from '../support/shop-client.ts'
+import { openPages } from './support/pages.ts'
 
-const { app, visit, expect } = visitor(FAKE_SHOP)
+const { app, visit, allow } = openPages(FAKE_SHOP)
 
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name })
 
@@ -30,8 +30,8 @@ async function buy(name: string, email = ''): Promise<Page> {
 }
 
 async function paidOrder(): Promise<Order> {
-  const made = await order(app().url)
-  await clickPay(app().url, made)
+  const made = await createOrder(app().url)
+  await payOrder(app().url, made)
   return made
 }
 
@@ -81,7 +81,7 @@ test('what is under way is shown as soon as it has arrived, by itself', async ()
   await button(page, 'Pay later').click()
   await page.getByText('Payment pending').waitFor()
   const id = /ord_\w+/.exec(page.url())?.[0] ?? ''
-  await clickPay(app().url, { id, secret: '', payUrl: '' })
+  await payOrder(app().url, { id, secret: '', payUrl: '' })
   await button(page, 'Show my key').waitFor()
   assert.ok(await page.getByText('Paid', { exact: true }).isVisible())
 })
@@ -171,8 +171,8 @@ describe('coming back', () => {
 
 test('a wrong claim secret is told so, and another can be given', async () => {
   // The browser tells of every 404 on its console.
-  expect({ complaint: /404/ })
-  const made = await order(app().url)
+  allow({ complaint: /404/ })
+  const made = await createOrder(app().url)
   const page = await visit(`/orders/${made.id}#${'x'.repeat(43)}`)
   await page.getByText('Order not found').waitFor()
   await page.getByLabel('Claim secret').fill(made.secret)
@@ -181,7 +181,7 @@ test('a wrong claim secret is told so, and another can be given', async () => {
 })
 
 test('an order that failed on the way is tried again as the same order', async () => {
-  expect({ complaint: /ERR_FAILED/ })
+  allow({ complaint: /ERR_FAILED/ })
   const page = await visit('/pricing')
   const keys: (string | undefined)[] = []
   let cut = true
@@ -201,7 +201,7 @@ test('an order that failed on the way is tried again as the same order', async (
 })
 
 test('an order is looked for again when the site could not be reached', async () => {
-  expect({ complaint: /ERR_FAILED/ })
+  allow({ complaint: /ERR_FAILED/ })
   const { id, secret } = await paidOrder()
   const page = await visit('/pricing')
   await page.route('**/api/orders/**', (route) => route.abort(), { times: 1 })
@@ -249,7 +249,7 @@ test('an address that is none is not sent', async () => {
 })
 
 test('plans that could not be loaded are asked for again', async () => {
-  expect({ complaint: /ERR_FAILED/ })
+  allow({ complaint: /ERR_FAILED/ })
   const page = await visit('/favicon.svg')
   await page.route('**/api/plans', (route) => route.abort(), { times: 1 })
   await page.goto(`${app().url}/pricing`)
@@ -258,7 +258,7 @@ test('plans that could not be loaded are asked for again', async () => {
 })
 
 test('without JavaScript the pages say what to do, and the test shop can be paid', async () => {
-  const made = await order(app().url)
+  const made = await createOrder(app().url)
   const page = await visit('/pricing', { javaScriptEnabled: false })
   assert.match(await page.locator('noscript').innerText(), /curl -X POST/)
   assert.ok(await button(page, 'Buy Starter').isDisabled())

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
-import type { App } from '../app.ts'
-import type { KeyRing } from '../keys.ts'
+import type { App } from '../support/app.ts'
+import type { KeyRing } from '../support/keys.ts'
 import { addressViews } from './views/address.ts'
 import { docsViews } from './views/docs.ts'
 import { inboxViews } from './views/inbox.ts'
@@ -10,7 +10,7 @@ import { readerViews } from './views/reader.ts'
 import { shopViews } from './views/shop.ts'
 
 /** Where a view is made: a page that is on nothing yet, and a house with the test shop behind it. */
-export interface Stage {
+export interface ViewContext {
   page: Page
   app: App
   ring: KeyRing
@@ -24,8 +24,8 @@ export interface View {
   /** What is new of it, by a selector; the rest is looked at elsewhere. */
   within?: string
   /** Made anew for each screen: it goes away by itself. */
-  fleeting?: true
-  open(stage: Stage): Promise<void>
+  transient?: true
+  open(stage: ViewContext): Promise<void>
 }
 
 /** Every face of the site: what is looked at by axe, and by people in screenshots. */

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test, vi } from 'vitest'
-import { nothingSeen, visitor, watch } from './visit.ts'
+import { emptyTraffic, openPages, recordTraffic } from './support/pages.ts'
 
-const { app, visit, expect } = visitor()
+const { app, visit, allow } = openPages()
 
 test('a tab that a link opens is watched like those that a test opens', async () => {
-  expect({ complaint: /a word from there/ })
+  allow({ complaint: /a word from there/ })
   const page = await visit('/favicon.svg')
-  const seen = nothingSeen()
-  watch(page.context(), seen)
+  const seen = emptyTraffic()
+  recordTraffic(page.context(), seen)
   const [other] = await Promise.all([
     page.context().waitForEvent('page'),
     page.evaluate(`open('/livez?from-a-link', '_blank', 'noopener')`),

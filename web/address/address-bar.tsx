@@ -1,112 +1,157 @@
 import { signal } from '@preact/signals'
-import { Glyph } from '../site/glyphs.tsx'
-import { say } from '../site/words.ts'
-import { copied, copyAddress } from './copy-address.ts'
-import { isCurrentOver } from './countdown.ts'
-import { busy, newAddress, trouble } from './deeds.ts'
-import { askToEnd } from './farewell.tsx'
-import { Handed, HandOver } from './hand-over.tsx'
-import { startAddress } from './handed.ts'
-import { Life } from './life.tsx'
-import { current, forgetful } from './mailboxes.ts'
-import { isOpening } from './opening.ts'
-import { OwnAddress } from './own-address.tsx'
-import { Parted } from './parted.tsx'
-import { openSwitcher, Switcher } from './switcher.tsx'
-import { sayTrouble } from './trouble.ts'
+import { t } from '../site/i18n.ts'
+import { Icon } from '../site/icon.tsx'
+import {
+  busy,
+  copyAddress,
+  copyOutcome,
+  extend,
+  failure,
+  failureText,
+  newAddress,
+  restore,
+} from './actions.ts'
+import { isCurrentExpired, timeLeftText, unrecoverableToken } from './countdown.ts'
+import { CustomAddressDialog } from './custom-address.tsx'
+import { isStarting } from './first-address.ts'
+import { currentMailbox, storageBlocked } from './mailboxes.ts'
+import { AddressText, confirmDelete, openSwitcher, Switcher } from './switcher.tsx'
+import { IncomingTransferDialog, startAddress, TransferDialog } from './transfer.tsx'
 import './address.css'
 
 // Before the first paint: the answer may be there as soon as the page is.
 void startAddress()
 
-const shown = signal<'own' | 'phone' | undefined>(undefined)
-const close = () => {
-  shown.value = undefined
+const openDialog = signal<'own' | 'phone' | undefined>(undefined)
+const closeDialog = () => {
+  openDialog.value = undefined
 }
 
 /** The address and all that can be done with it. */
 export function AddressBar() {
-  const mailbox = current.value
-  const isLive = mailbox !== undefined && !isCurrentOver.value
+  const mailbox = currentMailbox.value
+  const isLive = mailbox !== undefined && !isCurrentExpired.value
   return (
-    <section class="address panel" aria-label={say('address_title')}>
+    <section class="address panel" aria-label={t('address_title')}>
       <div class="address-line">
-        <p id="address" class={`address-text${isCurrentOver.value ? ' over' : ''}`}>
+        <p id="address" class={`address-text${isCurrentExpired.value ? ' over' : ''}`}>
           {mailbox ? (
             <bdi dir="ltr">
-              <Parted email={mailbox.email} />
+              <AddressText email={mailbox.email} />
             </bdi>
           ) : (
-            <Opening />
+            <AddressPlaceholder />
           )}
         </p>
         <button type="button" onClick={() => void copyAddress()} disabled={!isLive}>
-          <Glyph name={copied.value === 'copied' ? 'done' : 'copy'} />
-          {copied.value ? say(`site_${copied.value}`) : say('site_copy')}
+          <Icon name={copyOutcome.value === 'copied' ? 'done' : 'copy'} />
+          {copyOutcome.value ? t(`site_${copyOutcome.value}`) : t('site_copy')}
         </button>
       </div>
       <div class="address-deeds">
-        <Life />
+        <TimeLeft />
         <div class="row">
           <button
             id="new-address"
             type="button"
-            class={isLive || isOpening.value ? 'plain' : ''}
-            disabled={busy.value || isOpening.value}
+            class={isLive || isStarting.value ? 'plain' : ''}
+            disabled={busy.value || isStarting.value}
             onClick={() => void newAddress()}
           >
-            <Glyph name="plus" />
-            {say('address_new')}
+            <Icon name="plus" />
+            {t('address_new')}
           </button>
-          <button type="button" class="plain" onClick={() => open('own')}>
-            <Glyph name="pen" />
-            {say('address_own')}
-          </button>
-          <button type="button" class="plain" disabled={!isLive} onClick={() => open('phone')}>
-            <Glyph name="phone" />
-            {say('address_phone')}
+          <button type="button" class="plain" onClick={() => showDialog('own')}>
+            <Icon name="pen" />
+            {t('address_own')}
           </button>
           <button
             type="button"
             class="plain"
             disabled={!isLive}
-            onClick={() => mailbox && askToEnd(mailbox)}
+            onClick={() => showDialog('phone')}
           >
-            <Glyph name="bin" />
-            {say('address_end')}
+            <Icon name="phone" />
+            {t('address_phone')}
+          </button>
+          <button
+            type="button"
+            class="plain"
+            disabled={!isLive}
+            onClick={() => mailbox && confirmDelete(mailbox)}
+          >
+            <Icon name="bin" />
+            {t('address_end')}
           </button>
         </div>
       </div>
       <Switcher />
-      {trouble.value && <Troubled {...trouble.value} />}
-      {forgetful.value && <p class="notice">{say('address_forgetful')}</p>}
-      {shown.value === 'own' && <OwnAddress onClose={close} />}
-      {shown.value === 'phone' && mailbox && <HandOver mailbox={mailbox} onClose={close} />}
-      <Handed />
+      {failure.value && <FailureNotice {...failure.value} />}
+      {storageBlocked.value && <p class="notice">{t('address_forgetful')}</p>}
+      {openDialog.value === 'own' && <CustomAddressDialog onClose={closeDialog} />}
+      {openDialog.value === 'phone' && mailbox && (
+        <TransferDialog mailbox={mailbox} onClose={closeDialog} />
+      )}
+      <IncomingTransferDialog />
     </section>
   )
 }
 
-function open(which: 'own' | 'phone'): void {
-  shown.value = which
+function showDialog(which: 'own' | 'phone'): void {
+  openDialog.value = which
 }
 
-function Opening() {
-  if (!isOpening.value) return <span class="soft">{say('address_none')}</span>
-  return <span class="soft">{trouble.value ? '' : say('address_opening')}</span>
+function AddressPlaceholder() {
+  if (!isStarting.value) return <span class="soft">{t('address_none')}</span>
+  return <span class="soft">{failure.value ? '' : t('address_opening')}</span>
 }
 
-function Troubled(found: NonNullable<typeof trouble.value>) {
+function FailureNotice(failed: NonNullable<typeof failure.value>) {
   return (
     <div class="notice bad row" role="alert">
-      <span>{sayTrouble(found)}</span>
-      {found.kind === 'list_full' ? (
+      <span>{failureText(failed)}</span>
+      {failed.kind === 'list_full' ? (
         <button type="button" class="plain" onClick={openSwitcher}>
-          {say('address_list')}
+          {t('address_list')}
         </button>
       ) : (
-        <button type="button" class="plain" onClick={found.again}>
-          {say('address_try')}
+        <button type="button" class="plain" onClick={failed.again}>
+          {t('address_try')}
+        </button>
+      )}
+    </div>
+  )
+}
+
+/** How long the address still lives, or that it does not any more. */
+export function TimeLeft() {
+  const mailbox = currentMailbox.value
+  if (!mailbox) return <p class="address-life" />
+  if (!isCurrentExpired.value) {
+    return (
+      <p class="address-life">
+        <Icon name="clock" />
+        <span>{t('address_left', { time: timeLeftText(mailbox) })}</span>
+        <button
+          type="button"
+          class="quiet small"
+          disabled={busy.value}
+          onClick={() => void extend(mailbox)}
+        >
+          {t('address_extend')}
+        </button>
+      </p>
+    )
+  }
+  const canComeBack = unrecoverableToken.value !== mailbox.token
+  return (
+    <div class="notice address-over" role="alert">
+      <p>
+        {t('address_over')} {canComeBack && t('address_over_back')}
+      </p>
+      {canComeBack && (
+        <button type="button" disabled={busy.value} onClick={() => void restore(mailbox)}>
+          {t('address_back')}
         </button>
       )}
     </div>

@@ -1,16 +1,21 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
+import { parsePrefix } from '../../src/core/prefix.ts'
+import { Problem } from '../../src/core/problem.ts'
 import {
-  endHere,
   extensionSeconds,
   formatStored,
-  isFull,
+  isListFull,
+  isUnfinished,
+  localExpiry,
+  MAX_LIVE,
   type Mailbox,
-  MOST_LIVE,
+  nameError,
+  normaliseName,
   parseOldList,
   parseStored,
+  retained,
   withMailbox,
-  worthKeeping,
 } from './mailbox.ts'
 
 const NOW = Date.parse('2026-03-01T12:00:00Z')
@@ -91,23 +96,23 @@ describe('the list', () => {
     assert.deepEqual(list[1]?.expiresAt, new Date(NOW + DAY))
   })
 
-  for (const count of [MOST_LIVE - 1, MOST_LIVE, MOST_LIVE + 1, 3 * MOST_LIVE]) {
+  for (const count of [MAX_LIVE - 1, MAX_LIVE, MAX_LIVE + 1, 3 * MAX_LIVE]) {
     test(`keeps all of ${count} live ones`, () => {
-      assert.equal(worthKeeping(many(count), BOUNDS).length, count)
-      assert.equal(isFull(many(count), NOW), count >= MOST_LIVE)
+      assert.equal(retained(many(count), BOUNDS).length, count)
+      assert.equal(isListFull(many(count), NOW), count >= MAX_LIVE)
     })
   }
 
   test('is not filled by those that are over', () => {
-    assert.equal(isFull([...many(MOST_LIVE, -HOUR), box('live')], NOW), false)
+    assert.equal(isListFull([...many(MAX_LIVE, -HOUR), box('live')], NOW), false)
   })
 
   test('drops of those that are over the oldest, as far as there is no room', () => {
-    const live = many(MOST_LIVE - 1)
+    const live = many(MAX_LIVE - 1)
     const list = [box('over', -HOUR), ...live, box('older', -HOUR)]
-    assert.deepEqual(names(worthKeeping(list, BOUNDS)), ['over', ...names(live)])
+    assert.deepEqual(names(retained(list, BOUNDS)), ['over', ...names(live)])
     const full = withMailbox(list, box('new'))
-    assert.deepEqual(names(worthKeeping(full, BOUNDS)), ['new', ...names(live)])
+    assert.deepEqual(names(retained(full, BOUNDS)), ['new', ...names(live)])
   })
 
   for (const [name, cooldown, last] of [
@@ -116,7 +121,7 @@ describe('the list', () => {
   ] as const) {
     test(`drops what is over for ${name}`, () => {
       const list = [box('new'), box('kept', HOUR - last), box('lost', -HOUR - last)]
-      assert.deepEqual(names(worthKeeping(list, { now: NOW, cooldown })), ['new', 'kept'])
+      assert.deepEqual(names(retained(list, { now: NOW, cooldown })), ['new', 'kept'])
     })
   }
 })
@@ -130,11 +135,13 @@ describe('the end by the clock of the browser', () => {
     ['is later on a clock that is ahead', NOW + 5 * HOUR, NOW + DAY + 5 * HOUR],
     ['is earlier on one that is behind', NOW - 2 * DAY, NOW - DAY],
   ] as const) {
-    test(name, () => assert.equal(endHere(end, server, new Date(browserMs)).getTime(), expected))
+    test(name, () =>
+      assert.equal(localExpiry(end, server, new Date(browserMs)).getTime(), expected),
+    )
   }
 
   test('is the server’s where its time is not told', () => {
-    assert.equal(endHere(end, new Date(Number.NaN), new Date(NOW)), end)
+    assert.equal(localExpiry(end, new Date(Number.NaN), new Date(NOW)), end)
   })
 })
 
@@ -150,3 +157,50 @@ describe('an extension', () => {
     test(name, () => assert.equal(extensionSeconds(box('ann', leftMs), NOW, facts), seconds))
   }
 })
+
+describe('a name of one’s own', () => {
+  for (const [typed, expected] of [
+    ['', undefined],
+    ['a', undefined],
+    ['007', undefined],
+    ['Ann.Smith', undefined],
+    ['a.b_c-d', undefined],
+    ['  pasted  ', undefined],
+    ['a'.repeat(64), undefined],
+    ['a'.repeat(65), 'long'],
+    ['.a', 'start'],
+    ['-', 'start'],
+    ['a-', 'end'],
+    ['a..b', 'double'],
+    ['a._b', 'double'],
+    ['a+b', 'characters'],
+    ['a@box.example', 'characters'],
+    ['a b', 'characters'],
+    ['zoë', 'characters'],
+    ['\u212aim', 'characters'],
+    ['\u0130an', 'characters'],
+    ['ａ', 'characters'],
+    ['١', 'characters'],
+  ] as const) {
+    test(`${JSON.stringify(typed)}: ${expected ?? 'good'}`, () =>
+      assert.equal(nameError(typed), expected))
+
+    // What the page lets pass and what the server takes are one rule, written twice.
+    test(`${JSON.stringify(typed)}: the server thinks so too`, () =>
+      assert.equal(typed === '' || serverTakes(typed.trim()), expected === undefined))
+  }
+
+  test('that ends in a dot is only unfinished', () => {
+    assert.equal(isUnfinished(nameError('calm.')), true)
+    assert.equal(isUnfinished(nameError('calm..')), false)
+  })
+})
+
+function serverTakes(name: string): boolean {
+  try {
+    return parsePrefix(name) === normaliseName(name)
+  } catch (fault) {
+    if (fault instanceof Problem && fault.code === 'invalid_prefix') return false
+    throw fault
+  }
+}

@@ -1,137 +1,137 @@
 import { batch, signal } from '@preact/signals'
-import { facts } from '../site/facts.ts'
-import { kept } from '../site/kept.ts'
-import { keptInTab } from '../site/kept-in-tab.ts'
+import { siteConfig } from '../site/site-config.ts'
+import { localStore, tabStore } from '../site/storage.ts'
 import {
   formatStored,
-  isOver,
+  isExpired,
   type Mailbox,
   parseOldList,
   parseStored,
+  retained,
   withMailbox,
-  worthKeeping,
 } from './mailbox.ts'
 
 // Each mailbox has a key of its own: with one list for all, two tabs that write at once would lose one of theirs.
 const PREFIX = 'mailbox '
-const CHOSEN = 'chosen'
+const SELECTED = 'chosen'
 
-splitOldList()
+migrateOldList()
 
 /** Those that this browser knows, the newest first; kept over visits and shared by its tabs. */
-export const mailboxes = signal<Mailbox[]>(stored())
+export const mailboxes = signal<Mailbox[]>(readMailboxes())
 /** The one on the page; undefined until the first is there. It may be over. */
-export const current = signal<Mailbox | undefined>(firstChoice())
+export const currentMailbox = signal<Mailbox | undefined>(initialMailbox())
 /** True when the browser refused to keep what we gave it: all of it is forgotten with the page. */
-export const forgetful = signal(false)
+export const storageBlocked = signal(false)
 
 /** Shows this one, here; the next visit begins with it. Other tabs stay where they are. */
-export function choose(mailbox: Mailbox): void {
-  current.value = mailbox
-  kept.keep(CHOSEN, mailbox.email)
-  keptInTab.keep(CHOSEN, mailbox.email)
+export function selectMailbox(mailbox: Mailbox): void {
+  currentMailbox.value = mailbox
+  localStore.set(SELECTED, mailbox.email)
+  tabStore.set(SELECTED, mailbox.email)
 }
 
 /** Keeps one that is new, or has a new end. */
-export function keepMailbox(mailbox: Mailbox): void {
-  const all = withMailbox(known(), mailbox)
+export function saveMailbox(mailbox: Mailbox): void {
+  const all = withMailbox(latestMailboxes(), mailbox)
   // What the browser refused before is tried again.
-  const isStored = (forgetful.value ? all : [mailbox]).map(store).every(Boolean)
-  forgetful.value = !isStored
+  const isStored = (storageBlocked.value ? all : [mailbox]).map(writeMailbox).every(Boolean)
+  storageBlocked.value = !isStored
   if (isStored) prune()
-  show(isStored ? stored() : worthKeeping(all, bounds()))
+  setMailboxes(isStored ? readMailboxes() : retained(all, bounds()))
 }
 
 /** For whoever hears from the API that it is over (`session_expired`, `invalid_token`). */
-export function ended(mailbox: Mailbox): void {
+export function markExpired(mailbox: Mailbox): void {
   const now = Date.now()
-  if (isOver(mailbox, now)) return
+  if (isExpired(mailbox, now)) return
   const over = { ...mailbox, expiresAt: new Date(now) }
-  if (known().some(({ email }) => email === mailbox.email)) keepMailbox(over)
-  if (current.value?.email === mailbox.email) current.value = over
+  if (latestMailboxes().some(({ email }) => email === mailbox.email)) saveMailbox(over)
+  if (currentMailbox.value?.email === mailbox.email) currentMailbox.value = over
 }
 
 /** Strikes it from the list; its session goes on. */
-export function forget({ email }: Mailbox): void {
-  kept.keep(`${PREFIX}${email}`, undefined)
-  show(known().filter((one) => one.email !== email))
+export function removeMailbox({ email }: Mailbox): void {
+  localStore.set(`${PREFIX}${email}`, undefined)
+  setMailboxes(latestMailboxes().filter((one) => one.email !== email))
 }
 
 /** Takes over what another tab has kept since. */
-export function readAgain(): void {
-  show(known())
+export function reloadMailboxes(): void {
+  setMailboxes(latestMailboxes())
 }
 
 addEventListener('storage', ({ key }) => {
-  if (key === null || key.startsWith(`mayfly ${PREFIX}`)) readAgain()
+  if (key === null || key.startsWith(`mayfly ${PREFIX}`)) reloadMailboxes()
 })
 
-function show(all: Mailbox[]): void {
+function setMailboxes(all: Mailbox[]): void {
   const before = mailboxes.value
   batch(() => {
     mailboxes.value = all
-    follow(before)
+    updateCurrent(before)
   })
 }
 
 /** What is on the page goes with the list: a new end, or gone. */
-function follow(before: readonly Mailbox[]): void {
-  const email = current.value?.email
+function updateCurrent(before: readonly Mailbox[]): void {
+  const email = currentMailbox.value?.email
   const found = mailboxes.value.find((one) => one.email === email)
-  if (found) current.value = found
-  else if (!email || before.some((one) => one.email === email)) current.value = firstChoice()
+  if (found) currentMailbox.value = found
+  else if (!email || before.some((one) => one.email === email))
+    currentMailbox.value = initialMailbox()
 }
 
 /** Another tab may have written since we read, but what could not be kept is known to us alone. */
-function known(): Mailbox[] {
-  return forgetful.value ? mailboxes.value : stored()
+function latestMailboxes(): Mailbox[] {
+  return storageBlocked.value ? mailboxes.value : readMailboxes()
 }
 
-function stored(): Mailbox[] {
-  const all = kept
-    .names(PREFIX)
-    .flatMap((name) => parseStored(kept.find(name)) ?? [])
+function readMailboxes(): Mailbox[] {
+  const all = localStore
+    .keys(PREFIX)
+    .flatMap((name) => parseStored(localStore.get(name)) ?? [])
     .sort((a, b) => b.since - a.since)
-  return worthKeeping(
+  return retained(
     all.map(({ mailbox }) => mailbox),
     bounds(),
   )
 }
 
-function store(mailbox: Mailbox): boolean {
+function writeMailbox(mailbox: Mailbox): boolean {
   const name = `${PREFIX}${mailbox.email}`
-  const since = parseStored(kept.find(name))?.since ?? Date.now()
-  return kept.keep(name, formatStored({ mailbox, since }))
+  const since = parseStored(localStore.get(name))?.since ?? Date.now()
+  return localStore.set(name, formatStored({ mailbox, since }))
 }
 
 /** Drops those that are over and not worth keeping. Another tab may have revived one since: each is read again. */
 function prune(): void {
-  const worth = new Set(stored().map(({ email }) => `${PREFIX}${email}`))
-  for (const name of kept.names(PREFIX).filter((one) => !worth.has(one))) {
-    const found = parseStored(kept.find(name))
-    if (!found || isOver(found.mailbox, Date.now())) kept.keep(name, undefined)
+  const worth = new Set(readMailboxes().map(({ email }) => `${PREFIX}${email}`))
+  for (const name of localStore.keys(PREFIX).filter((one) => !worth.has(one))) {
+    const found = parseStored(localStore.get(name))
+    if (!found || isExpired(found.mailbox, Date.now())) localStore.set(name, undefined)
   }
 }
 
 /** Version 0.1 kept all of them under one key. */
-function splitOldList(): void {
-  const all = parseOldList(kept.find('mailboxes'))
+function migrateOldList(): void {
+  const all = parseOldList(localStore.get('mailboxes'))
   const now = Date.now()
   const isStored = all.map((mailbox, place) => {
     const name = `${PREFIX}${mailbox.email}`
-    if (kept.find(name) !== undefined) return true
-    return kept.keep(name, formatStored({ mailbox, since: now - place }))
+    if (localStore.get(name) !== undefined) return true
+    return localStore.set(name, formatStored({ mailbox, since: now - place }))
   })
-  if (isStored.every(Boolean)) kept.keep('mailboxes', undefined)
+  if (isStored.every(Boolean)) localStore.set('mailboxes', undefined)
 }
 
 function bounds(): { now: number; cooldown: number } {
-  return { now: Date.now(), cooldown: facts.cooldown }
+  return { now: Date.now(), cooldown: siteConfig.cooldown }
 }
 
 /** That of this tab before it was loaded again, else the last one chosen anywhere, else the newest. */
-function firstChoice(): Mailbox | undefined {
-  const live = mailboxes.value.filter((one) => !isOver(one, Date.now()))
+function initialMailbox(): Mailbox | undefined {
+  const live = mailboxes.value.filter((one) => !isExpired(one, Date.now()))
   const named = (name: string | undefined) => live.find(({ email }) => email === name)
-  return named(keptInTab.find(CHOSEN)) ?? named(kept.find(CHOSEN)) ?? live[0]
+  return named(tabStore.get(SELECTED)) ?? named(localStore.get(SELECTED)) ?? live[0]
 }

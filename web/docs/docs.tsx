@@ -1,32 +1,147 @@
-import { signal } from '@preact/signals'
+import { signal, useSignal } from '@preact/signals'
 import { render } from 'preact'
-import { useState } from 'preact/hooks'
-import { ask } from '../site/ask.ts'
-import { dressPage } from '../site/dress.tsx'
-import { faultWords } from '../site/fault-words.ts'
-import { entitle } from '../site/title.ts'
-import { language, say } from '../site/words.ts'
-import { Console } from './console.tsx'
-import { type ApiDocument, operationOf } from './operation.ts'
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { SecretSample } from '../key/secrets.tsx'
+import { errorText, requestJson } from '../site/api-client.ts'
+import { Dialog } from '../site/dialog.tsx'
+import { type Catalogue, language, t } from '../site/i18n.ts'
+import { enhancePage, setTitle } from '../site/layout.tsx'
+import { siteConfig } from '../site/site-config.ts'
+import { type ConsoleState, createConsoleState, getSecret } from './console-state.ts'
+import { CredentialField, ParameterField } from './fields.tsx'
+import { type ApiDocument, curlCommand, type Operation, operationOf } from './request.ts'
+import { ResponseView } from './response.tsx'
 import './docs.css'
 import './console.css'
 
+/** Tries one operation of the API. */
+export function Console({ operation }: { operation: Operation }) {
+  const trial = useMemo(() => createConsoleState(operation), [operation])
+  const isConfirming = useSignal(false)
+  useEffect(() => () => trial.stop(), [trial])
+  const danger = CONFIRMATIONS[operation.id]
+  const { phase, fault } = trial
+  const busy = phase.value === 'waiting' || phase.value === 'streaming'
+  return (
+    <form
+      class="panel console"
+      aria-label={t('docs_console', { call: `${operation.method} ${operation.path}` })}
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (danger) isConfirming.value = true
+        else void trial.send()
+      }}
+    >
+      {operation.auth && <CredentialField opens={operation.auth} />}
+      {operation.fields.length > 0 && (
+        <div class="console-fields">
+          {operation.fields.map((field) => (
+            <ParameterField key={field.name} field={field} trial={trial} />
+          ))}
+        </div>
+      )}
+      <div class="row">
+        <button type="submit" class={danger ? 'danger' : ''} disabled={busy}>
+          {t('docs_send')}
+        </button>
+        {busy && (
+          <button type="button" class="plain" onClick={trial.stop}>
+            {t('docs_stop')}
+          </button>
+        )}
+        {operation.isCharged && <span class="soft">{t('docs_cost')}</span>}
+      </div>
+      <p class="soft console-state" role="status">
+        {phaseText(phase.value)}
+      </p>
+      <p class="fault" role="alert">
+        {fault.value === undefined ? '' : errorText(fault.value)}
+      </p>
+      <ResponseView trial={trial} />
+      <CurlCommand trial={trial} />
+      {isConfirming.value && danger && (
+        <ConfirmDialog
+          danger={danger}
+          onClose={() => {
+            isConfirming.value = false
+          }}
+          onSend={() => void trial.send()}
+        />
+      )}
+    </form>
+  )
+}
+
+/** What cannot be taken back is asked about first. */
+const CONFIRMATIONS: Record<string, keyof Catalogue> = {
+  'delete-mail': 'docs_sure_delete_mail',
+  'delete-session': 'docs_sure_delete_session',
+  claim: 'docs_sure_claim',
+}
+
+function phaseText(phase: ConsoleState['phase']['value']): string {
+  if (phase === 'waiting') return t('docs_waiting')
+  if (phase === 'streaming') return t('docs_streaming')
+  if (phase === 'stopped') return t('docs_stopped')
+  return phase === 'over' ? t('docs_over') : ''
+}
+
+function CurlCommand({ trial }: { trial: ConsoleState }) {
+  const { operation } = trial
+  const line = curlCommand(trial.request(), siteConfig.site, operation.isStream)
+  return (
+    <details class="more">
+      <summary>{t('docs_curl')}</summary>
+      <SecretSample text={line} secret={getSecret(operation.auth)} label={t('docs_curl_label')} />
+    </details>
+  )
+}
+
+interface ConfirmDialogProps {
+  danger: keyof Catalogue
+  onClose(): void
+  onSend(): void
+}
+
+function ConfirmDialog({ danger, onClose, onSend }: ConfirmDialogProps) {
+  return (
+    <Dialog title={t('docs_sure')} onClose={onClose}>
+      <p>{t(danger)}</p>
+      <div class="row">
+        <button
+          type="button"
+          class="danger"
+          onClick={() => {
+            onClose()
+            onSend()
+          }}
+        >
+          {t('docs_send')}
+        </button>
+        <button type="button" class="quiet" onClick={onClose}>
+          {t('docs_keep')}
+        </button>
+      </div>
+    </Dialog>
+  )
+}
+
 const api = signal<ApiDocument | undefined>(undefined)
-const apiFault = signal<unknown>(undefined)
+const apiError = signal<unknown>(undefined)
 
 /** Asked for when the first call is tried. */
 async function load(): Promise<void> {
   if (api.value) return
-  apiFault.value = undefined
+  apiError.value = undefined
   try {
-    api.value = await ask<ApiDocument>('/openapi.json')
+    api.value = await requestJson<ApiDocument>('/openapi.json')
   } catch (fault) {
-    apiFault.value = fault
+    apiError.value = fault
   }
 }
 
 /** The button beside a call's name, and what it opens. */
-function Try({ call }: { call: string }) {
+function TryIt({ call }: { call: string }) {
   const [open, setOpen] = useState(false)
   return (
     <div class="try" lang={language.value} dir={language.value === 'ar' ? 'rtl' : 'ltr'}>
@@ -34,31 +149,31 @@ function Try({ call }: { call: string }) {
         type="button"
         class="plain"
         aria-expanded={open}
-        aria-label={`${say(open ? 'docs_shut' : 'docs_try')}: ${call}`}
+        aria-label={`${t(open ? 'docs_shut' : 'docs_try')}: ${call}`}
         onClick={() => {
           setOpen(!open)
           void load()
         }}
       >
-        {say(open ? 'docs_shut' : 'docs_try')}
+        {t(open ? 'docs_shut' : 'docs_try')}
       </button>
-      {open && <Opened call={call} />}
+      {open && <OpenedConsole call={call} />}
     </div>
   )
 }
 
-function Opened({ call }: { call: string }) {
+function OpenedConsole({ call }: { call: string }) {
   const operation = api.value && operationOf(api.value, call)
   if (operation) return <Console operation={operation} />
   return (
     <p class="soft" role="status">
-      {apiFault.value === undefined ? say('docs_loading') : faultWords(apiFault.value)}
+      {apiError.value === undefined ? t('docs_loading') : errorText(apiError.value)}
     </p>
   )
 }
 
-entitle('site_docs')
-await dressPage('docs')
+setTitle('site_docs')
+await enhancePage('docs')
 for (const place of document.querySelectorAll<HTMLElement>('[data-call]')) {
-  render(<Try call={place.dataset['call'] ?? ''} />, place)
+  render(<TryIt call={place.dataset['call'] ?? ''} />, place)
 }

@@ -1,26 +1,25 @@
 import { useId } from 'preact/hooks'
-import { isOver, type Mailbox } from '../address/mailbox.ts'
-import { current } from '../address/mailboxes.ts'
-import { say, type Words } from '../site/words.ts'
-import { holdSecret, secretOf } from './opener.ts'
-import type { Field, Operation } from './operation.ts'
-import type { Trial } from './trial.ts'
+import { isExpired, type Mailbox } from '../address/mailbox.ts'
+import { currentMailbox } from '../address/mailboxes.ts'
+import { type Catalogue, t } from '../site/i18n.ts'
+import { type ConsoleState, getSecret, setSecret } from './console-state.ts'
+import type { Operation, Parameter } from './request.ts'
 
-type Opener = NonNullable<Operation['opens']>
+type Credential = NonNullable<Operation['auth']>
 
-const OPENERS: Record<Opener, keyof Words> = {
+const CREDENTIAL_LABELS: Record<Credential, keyof Catalogue> = {
   token: 'docs_token',
   key: 'docs_key',
   admin: 'docs_admin',
 }
 
 /** The token or key, the same for all calls that want one. */
-export function OpenerField({ opens }: { opens: Opener }) {
+export function CredentialField({ opens }: { opens: Credential }) {
   const id = useId()
   const mailbox = opens === 'token' ? inboxMailbox() : undefined
   return (
     <div class="field">
-      <label for={id}>{say(OPENERS[opens])}</label>
+      <label for={id}>{t(CREDENTIAL_LABELS[opens])}</label>
       <div class="row">
         <input
           id={id}
@@ -30,18 +29,18 @@ export function OpenerField({ opens }: { opens: Opener }) {
           autocapitalize="off"
           spellcheck={false}
           aria-describedby={opens === 'admin' ? undefined : `${id}-kept`}
-          value={secretOf(opens)}
-          onInput={({ currentTarget }) => holdSecret(opens, currentTarget.value)}
+          value={getSecret(opens)}
+          onInput={({ currentTarget }) => setSecret(opens, currentTarget.value)}
         />
         {mailbox && (
-          <button type="button" class="plain" onClick={() => holdSecret('token', mailbox.token)}>
-            {say('docs_use_inbox', { email: mailbox.email })}
+          <button type="button" class="plain" onClick={() => setSecret('token', mailbox.token)}>
+            {t('docs_use_inbox', { email: mailbox.email })}
           </button>
         )}
       </div>
       {opens !== 'admin' && (
         <span id={`${id}-kept`} class="soft">
-          {say('docs_remembered')}
+          {t('docs_remembered')}
         </span>
       )}
     </div>
@@ -50,24 +49,32 @@ export function OpenerField({ opens }: { opens: Opener }) {
 
 /** That of the inbox, unless it is over or given already. */
 function inboxMailbox(): Mailbox | undefined {
-  const mailbox = current.value
-  if (!mailbox || isOver(mailbox, Date.now())) return undefined
-  return mailbox.token === secretOf('token') ? undefined : mailbox
+  const mailbox = currentMailbox.value
+  if (!mailbox || isExpired(mailbox, Date.now())) return undefined
+  return mailbox.token === getSecret('token') ? undefined : mailbox
 }
 
-export function CallField({ field, trial }: { field: Field; trial: Trial }) {
+export function ParameterField({ field, trial }: { field: Parameter; trial: ConsoleState }) {
   const id = useId()
   return (
     <div class="field">
       <label for={id}>
-        <code>{field.name}</code> {field.required && <em>{say('docs_required')}</em>}
+        <code>{field.name}</code> {field.required && <em>{t('docs_required')}</em>}
       </label>
-      <Given id={id} field={field} trial={trial} />
+      <ParameterInput id={id} field={field} trial={trial} />
     </div>
   )
 }
 
-function Given({ id, field, trial }: { id: string; field: Field; trial: Trial }) {
+function ParameterInput({
+  id,
+  field,
+  trial,
+}: {
+  id: string
+  field: Parameter
+  trial: ConsoleState
+}) {
   const { name, kind, required, minimum, maximum } = field
   const value = trial.values.value[name] ?? ''
   if (kind === 'flag') {
@@ -77,7 +84,7 @@ function Given({ id, field, trial }: { id: string; field: Field; trial: Trial })
         value={value}
         onChange={({ currentTarget }) => trial.give(name, currentTarget.value)}
       >
-        <option value="">{say('docs_not_given')}</option>
+        <option value="">{t('docs_not_given')}</option>
         <option value="1">1</option>
         <option value="0">0</option>
       </select>
@@ -89,7 +96,7 @@ function Given({ id, field, trial }: { id: string; field: Field; trial: Trial })
       dir="ltr"
       required={required}
       inputMode={kind === 'integer' ? 'numeric' : 'text'}
-      placeholder={kind === 'integer' ? rangeOf(minimum, maximum) : ''}
+      placeholder={kind === 'integer' ? rangeText(minimum, maximum) : ''}
       autocomplete="off"
       autocapitalize="off"
       spellcheck={false}
@@ -100,7 +107,7 @@ function Given({ id, field, trial }: { id: string; field: Field; trial: Trial })
 }
 
 /** Not checked here: what the API says to a wrong one is worth seeing. */
-function rangeOf(minimum: number | undefined, maximum: number | undefined): string {
+function rangeText(minimum: number | undefined, maximum: number | undefined): string {
   const bounded = maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER
   return bounded ? `${minimum ?? 0} – ${maximum}` : ''
 }

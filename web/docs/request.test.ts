@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { openapi } from '../../src/http/api/openapi.ts'
-import { documented } from '../../src/http/routes.ts'
-import { type ApiDocument, operationOf } from './operation.ts'
-import { curlLine, requestOf } from './request.ts'
+import { openapi } from '../../src/http/api/docs/openapi.ts'
+import { documentedRoutes } from '../../src/http/routes.ts'
+import { type ApiDocument, curlCommand, operationOf, requestOf } from './request.ts'
 
-const api = JSON.parse(JSON.stringify(openapi(documented))) as ApiDocument
+const api = JSON.parse(JSON.stringify(openapi(documentedRoutes))) as ApiDocument
 
 function operation(call: string) {
   const found = operationOf(api, call)
@@ -23,15 +22,15 @@ describe('an operation', () => {
   ] as const) {
     test(`${call} has its fields, and what opens it beside them`, () => {
       const found = operation(call)
-      assert.equal(found.opens, opens)
+      assert.equal(found.auth, opens)
       assert.equal(found.fields.map(({ name }) => name).join(' '), fields)
     })
   }
 
   test('only the live stream goes on', () => {
-    const streams = documented
+    const streams = documentedRoutes
       .map(({ method, path }) => `${method} ${path}`)
-      .filter((call) => operationOf(api, call)?.streams)
+      .filter((call) => operationOf(api, call)?.isStream)
     assert.deepEqual(streams, ['GET /api/events'])
   })
 
@@ -40,7 +39,7 @@ describe('an operation', () => {
   })
 
   test('every other call has one', () => {
-    for (const { method, path, rawBody } of documented) {
+    for (const { method, path, rawBody } of documentedRoutes) {
       if (!rawBody) operation(`${method} ${path}`)
     }
   })
@@ -80,7 +79,11 @@ describe('a request', () => {
 describe('the same for a terminal', () => {
   test('of a GET with a query', () => {
     const found = operation('GET /api/check-mail')
-    const line = curlLine(requestOf(found, { limit: '5' }, 'T'), 'https://m.example', found.streams)
+    const line = curlCommand(
+      requestOf(found, { limit: '5' }, 'T'),
+      'https://m.example',
+      found.isStream,
+    )
     assert.equal(
       line,
       `curl \\\n  -H 'Authorization: Bearer T' \\\n  'https://m.example/api/check-mail?limit=5'`,
@@ -89,7 +92,7 @@ describe('the same for a terminal', () => {
 
   test('of a POST whose value has a quote in it', () => {
     const found = operation('POST /api/create-session')
-    const line = curlLine(requestOf(found, { prefix: `o'b c` }, ''), 'https://m.example', false)
+    const line = curlCommand(requestOf(found, { prefix: `o'b c` }, ''), 'https://m.example', false)
     assert.equal(
       line,
       `curl -X POST \\\n  -d 'prefix=o%27b+c' \\\n  https://m.example/api/create-session`,
@@ -99,7 +102,7 @@ describe('the same for a terminal', () => {
   test('of the live stream, which is not held back', () => {
     const found = operation('GET /api/events')
     assert.match(
-      curlLine(requestOf(found, {}, ''), 'https://m.example', found.streams),
+      curlCommand(requestOf(found, {}, ''), 'https://m.example', found.isStream),
       /^curl -N /,
     )
   })

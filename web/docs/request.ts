@@ -1,5 +1,4 @@
-import { shellText } from '../key/sample-texts.ts'
-import type { Field, Operation } from './operation.ts'
+import { shellQuoted } from '../key/sample-code.ts'
 
 /** One call, ready to be sent. */
 export interface ApiRequest {
@@ -13,11 +12,11 @@ export interface ApiRequest {
 
 /** What is left empty is not given. */
 export function requestOf(
-  { method, path, fields, opens }: Operation,
+  { method, path, fields, auth }: Operation,
   values: Readonly<Record<string, string>>,
   secret: string,
 ): ApiRequest {
-  const given = (place: Field['place']) =>
+  const given = (place: Parameter['place']) =>
     fields
       .filter((field) => field.place === place)
       .map(({ name }): [string, string] => [name, (values[name] ?? '').trim()])
@@ -28,31 +27,131 @@ export function requestOf(
   return {
     method,
     path: query.size > 0 ? `${address}?${query}` : address,
-    headers: { ...Object.fromEntries(given('header')), ...openerHeader(opens, secret) },
+    headers: { ...Object.fromEntries(given('header')), ...authHeader(auth, secret) },
     form: method === 'POST' ? new URLSearchParams(given('form')) : undefined,
   }
 }
 
-function openerHeader(opens: Operation['opens'], secret: string): Record<string, string> {
+function authHeader(opens: Operation['auth'], secret: string): Record<string, string> {
   if (secret === '') return {}
   return opens === 'key' ? { APIKey: secret } : { Authorization: `Bearer ${secret}` }
 }
 
 /** The same call for a terminal. */
-export function curlLine(
+export function curlCommand(
   { method, path, headers, form }: ApiRequest,
   site: string,
   streams: boolean,
 ) {
   const parts = [
     `curl${streams ? ' -N' : ''}${method === 'POST' ? ' -X POST' : ''}`,
-    ...Object.entries(headers).map(([name, value]) => `-H ${shellText(`${name}: ${value}`)}`),
-    ...[...(form ?? [])].map(([name, value]) => `-d ${shellText(String(one(name, value)))}`),
-    /[?&]/.test(path) ? shellText(`${site}${path}`) : `${site}${path}`,
+    ...Object.entries(headers).map(([name, value]) => `-H ${shellQuoted(`${name}: ${value}`)}`),
+    ...[...(form ?? [])].map(([name, value]) => `-d ${shellQuoted(String(formPair(name, value)))}`),
+    /[?&]/.test(path) ? shellQuoted(`${site}${path}`) : `${site}${path}`,
   ]
   return parts.join(' \\\n  ')
 }
 
-function one(name: string, value: string): URLSearchParams {
+function formPair(name: string, value: string): URLSearchParams {
   return new URLSearchParams([[name, value]])
 }
+
+/** The little of OpenAPI that the console reads. */
+export interface ApiDocument {
+  paths: Record<string, Record<string, RawOperation>>
+}
+
+interface RawOperation {
+  operationId: string
+  security?: Record<string, unknown>[]
+  parameters?: { name: string; in: string; required: boolean; schema: Schema }[]
+  requestBody?: { content: Record<string, { schema: Schema }> }
+  responses: Record<string, { content?: Record<string, unknown> }>
+}
+
+interface Schema {
+  type?: string
+  minimum?: number
+  maximum?: number
+  properties?: Record<string, Schema>
+  required?: string[]
+}
+
+export interface Operation {
+  method: 'GET' | 'POST'
+  path: string
+  id: string
+  fields: Parameter[]
+  /** What opens it, beside its fields: sent as a header, never in the address. */
+  auth: 'token' | 'key' | 'admin' | undefined
+  /** Whether the answer goes on and on. */
+  isStream: boolean
+  /** Whether each success is counted by the plan. */
+  isCharged: boolean
+}
+
+export interface Parameter {
+  name: string
+  place: 'path' | 'query' | 'header' | 'form'
+  kind: 'text' | 'integer' | 'flag'
+  required: boolean
+  minimum: number | undefined
+  maximum: number | undefined
+}
+
+/** The operation of `POST /api/create-session`; undefined where it takes a body that no form can give. */
+export function operationOf({ paths }: ApiDocument, call: string): Operation | undefined {
+  const [method = '', path = ''] = call.split(' ')
+  const raw = paths[path]?.[method.toLowerCase()]
+  if (!raw || (method !== 'GET' && method !== 'POST')) return undefined
+  const form = raw.requestBody?.content[FORM]?.schema
+  if (raw.requestBody && !form) return undefined
+  const opens = authOf(raw)
+  return {
+    method,
+    path,
+    id: raw.operationId,
+    fields: [...urlParameters(raw), ...formParameters(form)].filter(
+      ({ name }) => !isCredential(name, opens),
+    ),
+    auth: opens,
+    isStream: 'text/event-stream' in (raw.responses['200']?.content ?? {}),
+    isCharged: raw.operationId === 'emails',
+  }
+}
+
+const FORM = 'application/x-www-form-urlencoded'
+
+function authOf({ security = [] }: RawOperation): Operation['auth'] {
+  const names = security.flatMap((one) => Object.keys(one))
+  if (names.includes('token')) return 'token'
+  if (names.includes('key')) return 'key'
+  return names.includes('adminToken') ? 'admin' : undefined
+}
+
+function isCredential(name: string, opens: Operation['auth']): boolean {
+  return (opens === 'token' && name === 'token') || (opens === 'key' && name === 'APIKey')
+}
+
+function urlParameters({ parameters = [] }: RawOperation): Parameter[] {
+  return parameters.map(({ name, in: place, required, schema }) => ({
+    ...parameterOf(name, schema),
+    place: place === 'path' || place === 'header' ? place : 'query',
+    required,
+  }))
+}
+
+function formParameters({ properties = {}, required = [] }: Schema = {}): Parameter[] {
+  return Object.entries(properties).map(([name, schema]) => ({
+    ...parameterOf(name, schema),
+    place: 'form',
+    required: required.includes(name),
+  }))
+}
+
+function parameterOf(name: string, { type, minimum, maximum }: Schema) {
+  const kind = KINDS[type ?? ''] ?? 'text'
+  return { name, kind, minimum, maximum }
+}
+
+const KINDS: Record<string, Parameter['kind']> = { integer: 'integer', boolean: 'flag' }

@@ -1,34 +1,28 @@
 import { AddressBar } from '../address/address-bar.tsx'
-import { Privacy } from '../address/privacy.tsx'
-import { Frame } from '../site/frame.tsx'
-import { openPage } from '../site/open-page.tsx'
-import { say } from '../site/words.ts'
-import { keepAlerts } from './alerts.ts'
-import { keepDecisions } from './deletions.ts'
-import { Empty } from './empty.tsx'
+import { t } from '../site/i18n.ts'
+import { Layout, mountPage } from '../site/layout.tsx'
+import { startDeletions } from './deletions.ts'
 import { focusList } from './focus.ts'
-import { Help } from './help.tsx'
-import { keepFollowing } from './keep-following.ts'
-import { listenToKeys } from './keys.ts'
-import { hearing, messages } from './mail.ts'
-import { keepOpened, opened } from './opened.ts'
-import { Panes } from './panes.tsx'
-import { Settings } from './settings.tsx'
-import { Refresh, Status } from './status.tsx'
-import { keepTitle } from './title.ts'
-import { Toast } from './toast.tsx'
-import { unreadCount } from './unread.ts'
+import { connectionStatus, messages, unreadCount } from './messages.ts'
+import { startNotifications, startUnreadTitle } from './notifications.ts'
+import { openedMessage, startHistory } from './open-message.ts'
+import { EmptyState, Panes } from './panes.tsx'
+import { Privacy, Settings, ShortcutHelp } from './settings.tsx'
+import { startShortcuts } from './shortcuts.ts'
+import { RefreshButton, StatusLine } from './status.tsx'
+import { startSync } from './sync/sync.ts'
+import { Toasts } from './toast.tsx'
 import './inbox.css'
 
 // Mail is asked for while the words are still on their way.
-keepFollowing()
-keepDecisions()
-keepOpened()
-keepTitle()
-keepAlerts()
-listenToKeys()
+startSync()
+startDeletions()
+startHistory()
+startUnreadTitle()
+startNotifications()
+startShortcuts()
 
-await openPage(() => <Inbox />)
+await mountPage(() => <Inbox />)
 
 /** The page at /: an address, and its mail as it comes. */
 function Inbox() {
@@ -36,29 +30,29 @@ function Inbox() {
     <>
       {/* No link to a fragment: that part of the address is for handing a mailbox over. */}
       <button type="button" class="skip plain" onClick={focusList}>
-        {say('inbox_skip')}
+        {t('inbox_skip')}
       </button>
-      <Frame at="inbox">
-        <div class={`inbox${opened.value ? ' reading' : ''}`}>
-          <h1 class="unseen">{say('site_inbox')}</h1>
+      <Layout at="inbox">
+        <div class={`inbox${openedMessage.value ? ' reading' : ''}`}>
+          <h1 class="unseen">{t('site_inbox')}</h1>
           <AddressBar />
           <section id="messages" class="messages" aria-labelledby="messages-title" tabIndex={-1}>
             <header class="messages-top">
-              <h2 id="messages-title">{say('inbox_title')}</h2>
-              {hearing.value.kind !== 'ended' && <Status />}
+              <h2 id="messages-title">{t('inbox_title')}</h2>
+              {connectionStatus.value.kind !== 'ended' && <StatusLine />}
               {unreadCount.value > 0 && (
-                <span class="badge good">{say('inbox_unread', { count: unreadCount.value })}</span>
+                <span class="badge good">{t('inbox_unread', { count: unreadCount.value })}</span>
               )}
-              {hearing.value.kind !== 'ended' && <Refresh />}
+              {connectionStatus.value.kind !== 'ended' && <RefreshButton />}
             </header>
-            {messages.value.length > 0 ? <Panes /> : <Empty />}
+            {messages.value.length > 0 ? <Panes /> : <EmptyState />}
           </section>
           <Settings />
           <Privacy />
         </div>
-        <Toast />
-        <Help />
-      </Frame>
+        <Toasts />
+        <ShortcutHelp />
+      </Layout>
     </>
   )
 }

@@ -1,26 +1,35 @@
 import type { VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { say } from '../site/words.ts'
-import { chosen } from './chosen.ts'
-import { moveBy } from './deeds.ts'
-import { cut, full, messages, query, shown } from './mail.ts'
-import { opened } from './opened.ts'
-import { Row, type RowProps } from './row.tsx'
-import { Tools } from './tools.tsx'
-import { read } from './unread.ts'
+import { t } from '../site/i18n.ts'
+import { deleteAll, deleteSelected, moveCursor } from './actions.ts'
+import {
+  allSelected,
+  isMailboxFull,
+  isTruncated,
+  messages,
+  readIds,
+  searchQuery,
+  selectAll,
+  selected,
+  visibleMessages,
+} from './messages.ts'
+import { openedMessage } from './open-message.ts'
+import { MessageRow, type RowProps } from './row.tsx'
 import './list.css'
+import { Icon } from '../site/icon.tsx'
+import { focusList, focusRow } from './focus.ts'
 
 /** The messages, and what can be done with them together. */
-export function List() {
+export function MessageRows() {
   return (
     <div class="list">
-      <Tools />
-      {full.value && <p class="notice list-notice">{say('inbox_full')}</p>}
-      {cut.value && (
-        <p class="soft list-notice">{say('inbox_cut', { count: messages.value.length })}</p>
+      <Toolbar />
+      {isMailboxFull.value && <p class="notice list-notice">{t('inbox_full')}</p>}
+      {isTruncated.value && (
+        <p class="soft list-notice">{t('inbox_cut', { count: messages.value.length })}</p>
       )}
       {/* Another search begins at the top. */}
-      {shown.value.length === 0 ? <NoneFound /> : <Rows key={query.value} />}
+      {visibleMessages.value.length === 0 ? <NoMatches /> : <Rows key={searchQuery.value} />}
     </div>
   )
 }
@@ -29,10 +38,10 @@ export function List() {
 const STEP = 40
 
 function Rows() {
-  const rows = shown.value
-  const openId = opened.value?.id
+  const rows = visibleMessages.value
+  const openId = openedMessage.value?.id
   const [drawn, draw] = useState(STEP)
-  const rowOf = useKeptRows()
+  const rowOf = useCachedRows()
   useEffect(() => {
     if (drawn >= rows.length) return undefined
     return whenIdle(() => draw(drawn + STEP))
@@ -43,14 +52,14 @@ function Rows() {
       onKeyDown={(event) => {
         if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
         event.preventDefault()
-        moveBy(event.key === 'ArrowDown' ? 1 : -1)
+        moveCursor(event.key === 'ArrowDown' ? 1 : -1)
       }}
     >
       {rows.slice(0, drawn).map((message) =>
         rowOf({
           message,
-          isUnread: !read.value.has(message.id),
-          isChosen: chosen.value.has(message.id),
+          isUnread: !readIds.value.has(message.id),
+          isSelected: selected.value.has(message.id),
           isOpen: message.id === openId,
         }),
       )}
@@ -59,23 +68,23 @@ function Rows() {
 }
 
 /** A row of which nothing is different is the very same as before: Preact passes over it. */
-function useKeptRows(): (props: RowProps) => VNode {
+function useCachedRows(): (props: RowProps) => VNode {
   const { current: before } = useRef(new Map<number, { props: RowProps; row: VNode }>())
   return (props) => {
     const { id } = props.message
     const kept = before.get(id)
-    if (kept && isSame(kept.props, props)) return kept.row
-    const row = <Row key={id} {...props} />
+    if (kept && isSameRow(kept.props, props)) return kept.row
+    const row = <MessageRow key={id} {...props} />
     before.set(id, { props, row })
     return row
   }
 }
 
-function isSame(one: RowProps, other: RowProps): boolean {
+function isSameRow(one: RowProps, other: RowProps): boolean {
   return (
     one.message === other.message &&
     one.isUnread === other.isUnread &&
-    one.isChosen === other.isChosen &&
+    one.isSelected === other.isSelected &&
     one.isOpen === other.isOpen
   )
 }
@@ -91,19 +100,86 @@ function whenIdle(operation: () => void): () => void {
   return () => cancelIdleCallback(idle)
 }
 
-function NoneFound() {
+function NoMatches() {
   return (
     <div class="list-none">
-      <p>{say('inbox_found_none')}</p>
+      <p>{t('inbox_found_none')}</p>
       <button
         type="button"
         class="plain"
         onClick={() => {
-          query.value = ''
+          searchQuery.value = ''
         }}
       >
-        {say('inbox_search_clear')}
+        {t('inbox_search_clear')}
       </button>
     </div>
   )
+}
+
+/** Search, selection, and what can be done with what is selected. */
+export function Toolbar() {
+  const count = selected.value.size
+  return (
+    <div class="tools">
+      <SearchField />
+      <div class="tools-row">
+        <label class="tools-all">
+          <input
+            type="checkbox"
+            checked={allSelected.value}
+            // A property that no attribute can set.
+            ref={(box) => {
+              if (box) box.indeterminate = count > 0 && !allSelected.value
+            }}
+            onChange={({ currentTarget }) => selectAll(currentTarget.checked)}
+            disabled={visibleMessages.value.length === 0}
+          />
+          {count > 0 ? t('inbox_selected', { count }) : t('inbox_select_all')}
+        </label>
+        <button
+          type="button"
+          class="danger small"
+          onClick={count > 0 ? deleteSelected : deleteAll}
+          disabled={visibleMessages.value.length === 0}
+        >
+          <Icon name="bin" />
+          {count > 0 ? t('inbox_delete') : t('inbox_delete_all')}
+        </button>
+      </div>
+    </div>
+  )
+}
+
+function SearchField() {
+  const isOn = searchQuery.value.trim() !== ''
+  return (
+    <search class="search">
+      <Icon name="search" />
+      <input
+        id="search"
+        type="search"
+        autocomplete="off"
+        spellcheck={false}
+        aria-label={t('inbox_search')}
+        placeholder={t('inbox_search')}
+        value={searchQuery.value}
+        onInput={({ currentTarget }) => {
+          searchQuery.value = currentTarget.value
+        }}
+        onKeyDown={(event) => {
+          if (event.key === 'Escape') clearSearch()
+          if (event.key === 'Enter') focusRow(visibleMessages.value[0]?.id)
+        }}
+      />
+      <span class={isOn ? 'soft search-count' : 'unseen'} role="status">
+        {isOn ? t('inbox_found', { count: visibleMessages.value.length }) : ''}
+      </span>
+    </search>
+  )
+}
+
+function clearSearch(): void {
+  searchQuery.value = ''
+  focusList()
 }

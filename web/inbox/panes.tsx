@@ -1,35 +1,43 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { current } from '../address/mailboxes.ts'
+import { currentMailbox } from '../address/mailboxes.ts'
 import { Reader } from '../reader/reader.tsx'
-import { Glyph } from '../site/glyphs.tsx'
-import { say } from '../site/words.ts'
-import { deleteOpened } from './deeds.ts'
+import { t } from '../site/i18n.ts'
+import { Icon } from '../site/icon.tsx'
+import { deleteOpened } from './actions.ts'
 import { focusReader, focusRow, isOnePane } from './focus.ts'
-import { List } from './list.tsx'
-import { close, listAt, newer, older, open, opened } from './opened.ts'
-import { markRead } from './unread.ts'
+import { MessageRows } from './list.tsx'
+import { connectionStatus, markRead } from './messages.ts'
+import {
+  closeMessage,
+  listScrollTop,
+  newerId,
+  olderId,
+  openedMessage,
+  openMessage,
+} from './open-message.ts'
+import './empty.css'
 
 /** The list and the message: beside each other where there is room, else one at a time. */
 export function Panes() {
-  useTurns()
+  useFocusAndScroll()
   return (
     <div class="panes">
-      <List />
-      <section id="reader" class="reader-pane" aria-label={say('inbox_reader')} tabIndex={-1}>
-        <OpenMessage />
+      <MessageRows />
+      <section id="reader" class="reader-pane" aria-label={t('inbox_reader')} tabIndex={-1}>
+        <ReaderPane />
       </section>
     </div>
   )
 }
 
-function OpenMessage() {
-  const summary = opened.value
-  const token = current.value?.token
+function ReaderPane() {
+  const summary = openedMessage.value
+  const token = currentMailbox.value?.token
   if (!summary || !token) {
     return (
       <p class="reader-none">
-        <Glyph name="letter" />
-        {say('inbox_choose')}
+        <Icon name="letter" />
+        {t('inbox_choose')}
       </p>
     )
   }
@@ -37,33 +45,66 @@ function OpenMessage() {
     <Reader
       token={token}
       summary={summary}
-      onBack={close}
-      onNewer={to(newer.value)}
-      onOlder={to(older.value)}
+      onBack={closeMessage}
+      onNewer={openHandler(newerId.value)}
+      onOlder={openHandler(olderId.value)}
       onDelete={deleteOpened}
       onShown={() => markRead(summary.id)}
     />
   )
 }
 
-function to(id: number | undefined): (() => void) | undefined {
-  return id === undefined ? undefined : () => open(id)
+function openHandler(id: number | undefined): (() => void) | undefined {
+  return id === undefined ? undefined : () => openMessage(id)
 }
 
 /** Where one pane takes the place of the other, focus and scroll go with it, and come back. */
-function useTurns(): void {
-  const id = opened.value?.id
+function useFocusAndScroll(): void {
+  const id = openedMessage.value?.id
   const before = useRef<number | undefined>(undefined)
   useEffect(() => {
     const last = before.current
     if (last === id) return
     before.current = id
     if (id === undefined) {
-      if (isOnePane()) scrollTo({ top: listAt.value, behavior: 'instant' })
+      if (isOnePane()) scrollTo({ top: listScrollTop.value, behavior: 'instant' })
       focusRow(last)
     } else if (isOnePane()) {
       scrollTo({ top: 0, behavior: 'instant' })
       focusReader()
     } else document.getElementById('reader')?.scrollTo({ top: 0, behavior: 'instant' })
   }, [id])
+}
+
+/** What stands there while there is no mail, and when there will be none. */
+export function EmptyState() {
+  const isEnded = connectionStatus.value.kind === 'ended'
+  return (
+    <div class={`empty${isEnded ? ' over' : ''}`}>
+      <Illustration />
+      <h3>{t(isEnded ? 'inbox_ended' : 'inbox_empty')}</h3>
+      <p>{t(isEnded ? 'inbox_ended_how' : 'inbox_empty_how')}</p>
+      {!isEnded && <p class="soft">{t('inbox_empty_code')}</p>}
+    </div>
+  )
+}
+
+/** A mayfly above an open letter. It hovers, unless the reader likes things still. */
+function Illustration() {
+  return (
+    <svg class="drawing" viewBox="0 0 240 150" aria-hidden="true">
+      <path class="drawing-path" d="M28 52c26-34 62-40 84-22" />
+      <path class="drawing-letter" d="M70 84l50-34l50 34v48a6 6 0 0 1-6 6H76a6 6 0 0 1-6-6z" />
+      <path class="drawing-sheet" d="M84 62h72v48l-36 20l-36-20z" />
+      <path class="drawing-lines" d="M96 76h34M96 86h48M96 96h26" />
+      <path class="drawing-front" d="M70 84l50 32l50-32v48a6 6 0 0 1-6 6H76a6 6 0 0 1-6-6z" />
+      <g class="drawing-fly">
+        <path class="drawing-wing" d="M140 34c-16-14-20-26-14-30c8-2 16 12 18 28z" />
+        <path class="drawing-wing" d="M146 33c-4-20 2-31 9-31c8 2 4 18-5 31z" />
+        <path d="M134 30c8 2 16 5 24 2c8-2 14-8 22-8" />
+        <path d="M134 30c-10-3-20-1-28 4M134 30c-10 1-18 6-24 12" />
+        <circle class="drawing-eye" cx="160" cy="31" r="2.6" />
+      </g>
+    </svg>
+  )
 }

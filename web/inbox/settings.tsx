@@ -1,38 +1,47 @@
 import type { ComponentChildren } from 'preact'
-import { Glyph } from '../site/glyphs.tsx'
-import { say } from '../site/words.ts'
-import { chooseNotes, chooseSound, notesOn, notesRefused, soundOn } from './alerts.ts'
-import { chooseKeys, keysOn, showsHelp } from './keys.ts'
+import { Dialog } from '../site/dialog.tsx'
+import { formatDuration } from '../site/format.ts'
+import { language, t } from '../site/i18n.ts'
+import { Icon } from '../site/icon.tsx'
+import { siteConfig } from '../site/site-config.ts'
+import {
+  notificationsDenied,
+  notificationsOn,
+  setNotifications,
+  setSound,
+  soundOn,
+} from './notifications.ts'
+import { isHelpOpen, SHORTCUTS, setShortcuts, shortcutsOn } from './shortcuts.ts'
 
 /** What this browser does when mail comes, and whether letters are commands. */
 export function Settings() {
   return (
     <details class="settings">
       <summary>
-        <Glyph name="gear" />
-        {say('inbox_settings')}
+        <Icon name="gear" />
+        {t('inbox_settings')}
       </summary>
       <div class="settings-inside">
-        <Switch on={soundOn.value} onChoose={chooseSound}>
-          {say('inbox_sound')}
+        <Switch on={soundOn.value} onChoose={setSound}>
+          {t('inbox_sound')}
         </Switch>
-        <Switch on={notesOn.value} onChoose={(on) => void chooseNotes(on)}>
-          {say('inbox_notes')}
+        <Switch on={notificationsOn.value} onChoose={(on) => void setNotifications(on)}>
+          {t('inbox_notes')}
         </Switch>
         <p class="soft" role="status">
-          {notesRefused.value && say('inbox_notes_refused')}
+          {notificationsDenied.value && t('inbox_notes_refused')}
         </p>
-        <Switch on={keysOn.value} onChoose={chooseKeys}>
-          {say('inbox_keys')}
+        <Switch on={shortcutsOn.value} onChoose={setShortcuts}>
+          {t('inbox_keys')}
         </Switch>
         <button
           type="button"
           class="plain small"
           onClick={() => {
-            showsHelp.value = true
+            isHelpOpen.value = true
           }}
         >
-          {say('inbox_keys_show')}
+          {t('inbox_keys_show')}
         </button>
       </div>
     </details>
@@ -59,5 +68,66 @@ function Switch({ on, onChoose, children }: SwitchProps) {
       />
       {children}
     </label>
+  )
+}
+
+const SHORTCUT_NAMES = {
+  j: 'next',
+  k: 'former',
+  Enter: 'open',
+  u: 'back',
+  '#': 'delete',
+  r: 'refresh',
+  n: 'new',
+  c: 'copy',
+  '/': 'search',
+  '?': 'help',
+  Escape: 'out',
+} as const satisfies Record<keyof typeof SHORTCUTS, string>
+
+/** What each key does. */
+export function ShortcutHelp() {
+  if (!isHelpOpen.value) return null
+  return (
+    <Dialog
+      title={t('inbox_keys')}
+      onClose={() => {
+        isHelpOpen.value = false
+      }}
+    >
+      <dl class="keys">
+        {(Object.keys(SHORTCUTS) as (keyof typeof SHORTCUTS)[]).map((key) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key === 'Escape' ? 'Esc' : key}</kbd>
+            </dt>
+            <dd>{t(`inbox_key_${SHORTCUT_NAMES[key]}`)}</dd>
+          </div>
+        ))}
+      </dl>
+      <p class="soft">{t('inbox_keys_off')}</p>
+    </Dialog>
+  )
+}
+
+/** What becomes of the mail, in the reader's words. */
+export function Privacy() {
+  const time = (seconds: number) => formatDuration(seconds * 1000, language.value, 'long')
+  return (
+    <details class="privacy">
+      <summary>{t('address_privacy')}</summary>
+      <ul>
+        <li>{t('address_privacy_mail', { time: time(siteConfig.life) })}</li>
+        <li>{t('address_privacy_rest', { time: time(siteConfig.cooldown) })}</li>
+        <li>{t('address_privacy_token')}</li>
+        <li>{t('address_privacy_none')}</li>
+        {siteConfig.abuse && (
+          <li>
+            {t('address_privacy_abuse')}{' '}
+            <a href={`mailto:${siteConfig.abuse}`}>{siteConfig.abuse}</a>
+          </li>
+        )}
+      </ul>
+    </details>
   )
 }

@@ -1,23 +1,23 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { Glyph } from '../site/glyphs.tsx'
-import { spanWords } from '../site/time-words.ts'
-import { language, say } from '../site/words.ts'
-import { type Hearing, hearing } from './mail.ts'
-import { refresh, refreshing } from './refresh.ts'
+import { formatDuration } from '../site/format.ts'
+import { language, t } from '../site/i18n.ts'
+import { Icon } from '../site/icon.tsx'
+import { type ConnectionStatus, connectionStatus } from './messages.ts'
+import { refresh, refreshing } from './sync/sync.ts'
 
 /** In words, how the page hears of new mail. */
-export function Status() {
-  const now = hearing.value
+export function StatusLine() {
+  const now = connectionStatus.value
   const until = 'until' in now ? now.until : undefined
   return (
     <div class="status">
       <span class={`status-dot ${now.kind}`} aria-hidden="true" />
-      <span role="status">{wordsOf(now)}</span>
-      {until !== undefined && now.kind !== 'offline' && <Countdown until={until} />}
+      <span role="status">{statusText(now)}</span>
+      {until !== undefined && now.kind !== 'offline' && <RetryCountdown until={until} />}
       {(now.kind === 'away' || now.kind === 'offline') && (
         <button type="button" class="plain small" onClick={() => void refresh()}>
-          {say('inbox_try')}
+          {t('inbox_try')}
         </button>
       )}
     </div>
@@ -25,32 +25,32 @@ export function Status() {
 }
 
 /** Asks now instead of waiting. */
-export function Refresh() {
+export function RefreshButton() {
   return (
     <button
       type="button"
       class={`refresh quiet icon${refreshing.value ? ' busy' : ''}`}
-      aria-label={say('inbox_refresh')}
-      title={say('inbox_refresh')}
-      disabled={!isHearing(hearing.value)}
+      aria-label={t('inbox_refresh')}
+      title={t('inbox_refresh')}
+      disabled={!isConnected(connectionStatus.value)}
       onClick={() => void refresh()}
     >
-      <Glyph name="again" />
+      <Icon name="again" />
     </button>
   )
 }
 
-function wordsOf(now: Hearing): string {
-  if (now.kind === 'looking') return say('inbox_looking', { time: span(now.seconds * 1000) })
-  return say(`inbox_${now.kind}`)
+function statusText(now: ConnectionStatus): string {
+  if (now.kind === 'looking') return t('inbox_looking', { time: durationText(now.seconds * 1000) })
+  return t(`inbox_${now.kind}`)
 }
 
-function isHearing({ kind }: Hearing): boolean {
+function isConnected({ kind }: ConnectionStatus): boolean {
   return kind === 'live' || kind === 'waiting' || kind === 'looking'
 }
 
 /** Apart from the words, so that nobody is told every second. */
-function Countdown({ until }: { until: number }) {
+function RetryCountdown({ until }: { until: number }) {
   const left = useSignal(0)
   useEffect(() => {
     const count = () => {
@@ -60,9 +60,9 @@ function Countdown({ until }: { until: number }) {
     const timer = setInterval(count, 1000)
     return () => clearInterval(timer)
   }, [until])
-  return <span>{say('inbox_again', { time: span(Math.max(1, left.value) * 1000) })}</span>
+  return <span>{t('inbox_again', { time: durationText(Math.max(1, left.value) * 1000) })}</span>
 }
 
-function span(ms: number): string {
-  return spanWords(ms, language.value, 'long')
+function durationText(ms: number): string {
+  return formatDuration(ms, language.value, 'long')
 }

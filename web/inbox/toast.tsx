@@ -1,52 +1,52 @@
-import { announcedQuietly, told } from '../site/told.ts'
-import { say } from '../site/words.ts'
+import { announcement, quietAnnouncement } from '../site/announce.ts'
+import { t } from '../site/i18n.ts'
 import {
-  holdUndo,
+  deleteProgress,
+  failedDeletions,
+  pauseUndo,
   resumeUndo,
-  retryUndeleted,
-  sending,
-  undeleted,
+  retryFailed,
   undo,
   undoableCount,
 } from './deletions.ts'
 import { focusList } from './focus.ts'
 
 // Less is over before it could be read.
-const LEAST_PROGRESS = 20
+const MIN_PROGRESS = 20
 
 /** What was just done, at the edge of the page, and the way back. */
-export function Toast() {
+export function Toasts() {
   return (
     <>
       <div class="toasts">
         <div role="status">
-          {told.value && <p class="toast">{told.value}</p>}
-          <Progress />
+          {announcement.value && <p class="toast">{announcement.value}</p>}
+          <DeleteToast />
         </div>
-        <Undo />
+        <UndoToast />
       </div>
       <p class="unseen" role="status">
-        {announcedQuietly.value}
+        {quietAnnouncement.value}
       </p>
     </>
   )
 }
 
-function Undo() {
+function UndoToast() {
   const count = undoableCount.value
   return (
     <div role="status">
       {count > 0 && (
         <p
           class="toast"
-          onPointerEnter={holdUndo}
+          onPointerEnter={pauseUndo}
           onPointerLeave={resumeUndo}
-          onFocusCapture={holdUndo}
+          onFocusCapture={pauseUndo}
           onBlurCapture={resumeUndo}
         >
-          {say('inbox_deleted', { count })}
-          <button type="button" class="quiet small" onClick={() => thenList(undo)}>
-            {say('inbox_undo')}
+          {t('inbox_deleted', { count })}
+          <button type="button" class="quiet small" onClick={() => thenFocusList(undo)}>
+            {t('inbox_undo')}
           </button>
         </p>
       )}
@@ -55,28 +55,28 @@ function Undo() {
 }
 
 /** The button goes with its toast, and would take the focus along. */
-function thenList(operation: () => void): void {
+function thenFocusList(operation: () => void): void {
   operation()
   focusList()
 }
 
-function Progress() {
-  const { done, total } = sending.value ?? { done: 0, total: 0 }
-  const failed = undeleted.value.length
+function DeleteToast() {
+  const { done, total } = deleteProgress.value ?? { done: 0, total: 0 }
+  const failed = failedDeletions.value.length
   if (failed > 0)
     return (
       <p class="toast">
-        {say('inbox_undeleted', { count: failed })}
-        <button type="button" class="quiet small" onClick={() => thenList(retryUndeleted)}>
-          {say('inbox_try')}
+        {t('inbox_undeleted', { count: failed })}
+        <button type="button" class="quiet small" onClick={() => thenFocusList(retryFailed)}>
+          {t('inbox_try')}
         </button>
       </p>
     )
-  if (total < LEAST_PROGRESS) return null
+  if (total < MIN_PROGRESS) return null
   return (
     <p class="toast">
-      {say('inbox_deleting', { done, total })}
-      <progress value={done} max={total} aria-label={say('inbox_deleting', { done, total })} />
+      {t('inbox_deleting', { done, total })}
+      <progress value={done} max={total} aria-label={t('inbox_deleting', { done, total })} />
     </p>
   )
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { barHeights, dayByKey } from './bars.ts'
+import { barHeights, dayForKey } from './bars.ts'
 
 for (const [name, counts, heights] of [
   ['the busiest day reaches the top', [2, 4, 1], [0.5, 1, 0.25]],
@@ -23,6 +23,6 @@ describe('keys go from day to day', () => {
     ['End', 5, 29],
     ['Tab', 5, undefined],
   ] as const) {
-    test(`${key} from ${at}`, () => assert.equal(dayByKey(key, at, 30), to))
+    test(`${key} from ${at}`, () => assert.equal(dayForKey(key, at, 30), to))
   }
 })

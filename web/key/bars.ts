@@ -1,14 +1,14 @@
 /** Few among many are still seen. */
-const LEAST = 0.03
+const MIN_HEIGHT = 0.03
 
 /** How high each day's bar is; the busiest reaches the top. */
 export function barHeights(counts: readonly number[]): number[] {
   const most = Math.max(...counts, 1)
-  return counts.map((count) => (count === 0 ? 0 : Math.max(LEAST, count / most)))
+  return counts.map((count) => (count === 0 ? 0 : Math.max(MIN_HEIGHT, count / most)))
 }
 
 /** The day that a key of the keyboard leads to; undefined: it is none of ours. */
-export function dayByKey(key: string, at: number, count: number): number | undefined {
+export function dayForKey(key: string, at: number, count: number): number | undefined {
   const last = count - 1
   const steps: Record<string, number> = {
     ArrowLeft: at - 1,

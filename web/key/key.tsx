@@ -1,40 +1,110 @@
-import { Frame } from '../site/frame.tsx'
-import { openPage } from '../site/open-page.tsx'
-import { entitle } from '../site/title.ts'
-import { say } from '../site/words.ts'
-import { heldKey } from './held-key.ts'
-import { KeyForm } from './key-form.tsx'
-import { Rolled } from './roll.tsx'
+import { useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { ApiError, errorText } from '../site/api-client.ts'
+import { t } from '../site/i18n.ts'
+import { Layout, mountPage, setTitle } from '../site/layout.tsx'
+import {
+  hasInteracted,
+  isLoading,
+  loadPlanNames,
+  loadUsage,
+  storedKey,
+  storeKey,
+  usage,
+  usageError,
+} from './key-state.ts'
+import { RolledKey } from './roll.tsx'
 import { Samples } from './samples.tsx'
-import { askPlanNames, askUsage, usage } from './usage.ts'
 import { UsageView } from './usage-view.tsx'
 import './key.css'
 
+export function KeyForm() {
+  const missing = useSignal(false)
+  const field = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    if (hasInteracted.value) field.current?.focus()
+  }, [])
+  const words = missing.value ? t('key_missing') : usageErrorText(usageError.value)
+  return (
+    <form
+      class="panel"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault()
+        const given = String(new FormData(event.currentTarget).get('key')).trim()
+        missing.value = given === ''
+        if (missing.value) return
+        hasInteracted.value = true
+        storeKey(given)
+        void loadUsage()
+      }}
+    >
+      <div class="field">
+        <label for="key">{t('key_field')}</label>
+        <input
+          ref={field}
+          id="key"
+          name="key"
+          class="key-input"
+          dir="ltr"
+          defaultValue={storedKey.value}
+          autocomplete="off"
+          autocapitalize="off"
+          spellcheck={false}
+          placeholder="mf_live_…"
+          aria-invalid={words !== ''}
+          aria-describedby="key-fault key-kept"
+        />
+        <p id="key-fault" class="fault" role="alert">
+          {words}
+        </p>
+      </div>
+      <div class="row">
+        <button type="submit" disabled={isLoading.value}>
+          {t('key_look')}
+        </button>
+        <span id="key-kept" class="soft">
+          {t('key_kept')}
+        </span>
+      </div>
+      <p class="soft key-none">
+        {t('key_none')} <a href="/pricing">{t('key_buy')}</a>
+      </p>
+    </form>
+  )
+}
+
+function usageErrorText(fault: unknown): string {
+  if (fault === undefined) return ''
+  if (fault instanceof ApiError && fault.code === 'invalid_key') return t('key_wrong')
+  return errorText(fault)
+}
+
 function KeyPage() {
   return (
-    <Frame at="key">
-      <h1>{say('site_key')}</h1>
-      <p class="lead">{say('key_lead')}</p>
+    <Layout at="key">
+      <h1>{t('site_key')}</h1>
+      <p class="lead">{t('key_lead')}</p>
       <div class="key-parts">
         {usage.value ? (
           <>
-            <Rolled />
+            <RolledKey />
             <UsageView usage={usage.value} />
             <section class="panel" aria-labelledby="samples">
-              <h2 id="samples">{say('key_samples')}</h2>
-              <Samples apiKey={heldKey.value} />
+              <h2 id="samples">{t('key_samples')}</h2>
+              <Samples apiKey={storedKey.value} />
             </section>
           </>
         ) : (
           <KeyForm />
         )}
       </div>
-    </Frame>
+    </Layout>
   )
 }
 
-entitle('site_key')
-void askPlanNames()
+setTitle('site_key')
+void loadPlanNames()
 // A key of this tab is looked up before anything is shown: the form would only blink.
-if (heldKey.value !== '') await askUsage()
-await openPage(() => <KeyPage />)
+if (storedKey.value !== '') await loadUsage()
+await mountPage(() => <KeyPage />)

@@ -1,8 +1,8 @@
 import { type Signal, useSignal } from '@preact/signals'
-import type { Usage } from '../site/shapes.ts'
-import { dayWords } from '../site/time-words.ts'
-import { language, say } from '../site/words.ts'
-import { barHeights, dayByKey } from './bars.ts'
+import type { Usage } from '../site/api-client.ts'
+import { formatDay } from '../site/format.ts'
+import { language, t } from '../site/i18n.ts'
+import { barHeights, dayForKey } from './bars.ts'
 
 type Days = Usage['days']
 
@@ -12,12 +12,12 @@ export function Plot({ days }: { days: Days }) {
   return (
     <section class="panel" aria-labelledby="days">
       <div class="key-top">
-        <h2 id="days">{say('key_days')}</h2>
-        <span class="soft">{say('key_days_total', { count: total })}</span>
+        <h2 id="days">{t('key_days')}</h2>
+        <span class="soft">{t('key_days_total', { count: total })}</span>
       </div>
       <Bars days={days} />
       <details class="more">
-        <summary>{say('key_table')}</summary>
+        <summary>{t('key_table')}</summary>
         <DayTable days={days} />
       </details>
     </section>
@@ -39,34 +39,34 @@ function Bars({ days }: { days: Days }) {
     <div class="plot">
       <div class="plot-ends soft" aria-hidden="true">
         <span>{most.toLocaleString(language.value)}</span>
-        <bdi class="plot-told">{wordsOf(days[at])}</bdi>
+        <bdi class="plot-told">{dayText(days[at])}</bdi>
       </div>
       <div
         role="slider"
         tabIndex={0}
-        aria-label={say('key_plot')}
+        aria-label={t('key_plot')}
         aria-valuemin={0}
         aria-valuemax={last}
         aria-valuenow={at}
-        aria-valuetext={wordsOf(days[at])}
+        aria-valuetext={dayText(days[at])}
         onKeyDown={(event) => {
-          const to = dayByKey(event.key, at, days.length)
+          const to = dayForKey(event.key, at, days.length)
           if (to === undefined) return
           event.preventDefault()
           chosen.value = to
         }}
       >
-        <Drawing days={days} chosen={chosen} />
+        <BarsSvg days={days} chosen={chosen} />
       </div>
       <div class="plot-ends soft" aria-hidden="true">
-        <bdi>{shortDay(days[0])}</bdi>
-        <bdi>{shortDay(days[last])}</bdi>
+        <bdi>{shortDayText(days[0])}</bdi>
+        <bdi>{shortDayText(days[last])}</bdi>
       </div>
     </div>
   )
 }
 
-function Drawing({ days, chosen }: { days: Days; chosen: Signal<number> }) {
+function BarsSvg({ days, chosen }: { days: Days; chosen: Signal<number> }) {
   const heights = barHeights(days.map(({ requests }) => requests))
   return (
     <svg
@@ -82,7 +82,7 @@ function Drawing({ days, chosen }: { days: Days; chosen: Signal<number> }) {
             chosen.value = index
           }}
         >
-          <title>{wordsOf(day)}</title>
+          <title>{dayText(day)}</title>
           <rect class="room" x={index * STEP} y={0} width={STEP} height={HEIGHT} />
           <rect
             class="amount"
@@ -97,12 +97,12 @@ function Drawing({ days, chosen }: { days: Days; chosen: Signal<number> }) {
   )
 }
 
-function wordsOf(day: Days[number] | undefined): string {
-  return day ? say('key_day', { date: dayWords(day.date), count: day.requests }) : ''
+function dayText(day: Days[number] | undefined): string {
+  return day ? t('key_day', { date: formatDay(day.date), count: day.requests }) : ''
 }
 
-function shortDay(day: Days[number] | undefined): string {
-  return day ? dayWords(day.date, 'short') : ''
+function shortDayText(day: Days[number] | undefined): string {
+  return day ? formatDay(day.date, 'short') : ''
 }
 
 /** The newest day first. */
@@ -111,16 +111,16 @@ function DayTable({ days }: { days: Days }) {
     <table class="days">
       <thead>
         <tr>
-          <th scope="col">{say('key_date')}</th>
+          <th scope="col">{t('key_date')}</th>
           <th scope="col" class="number">
-            {say('key_requests')}
+            {t('key_requests')}
           </th>
         </tr>
       </thead>
       <tbody>
         {days.toReversed().map(({ date, requests }) => (
           <tr key={date}>
-            <td>{dayWords(date)}</td>
+            <td>{formatDay(date)}</td>
             <td class="number">{requests.toLocaleString(language.value)}</td>
           </tr>
         ))}

@@ -1,22 +1,20 @@
 import { signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import type { Answers } from '../site/api.ts'
-import { ask, Refusal } from '../site/ask.ts'
+import { ApiError, errorText, requestJson } from '../site/api-client.ts'
 import { Dialog } from '../site/dialog.tsx'
-import { faultWords } from '../site/fault-words.ts'
-import { timeWords } from '../site/time-words.ts'
-import { say } from '../site/words.ts'
-import { heldKey, holdKey } from './held-key.ts'
-import { KeyShown } from './key-shown.tsx'
-import { askUsage } from './usage.ts'
+import { formatDateTime } from '../site/format.ts'
+import { t } from '../site/i18n.ts'
+import { loadUsage, storedKey, storeKey } from './key-state.ts'
+import { KeyDisplay } from './secrets.tsx'
 
-const asked = signal(false)
+const isDialogOpen = signal(false)
 const rolling = signal(false)
-const fault = signal('')
+const rollError = signal('')
 const rolled = signal<Answers['POST /api/roll-key'] | undefined>(undefined)
 
 /** Another key is looked at. */
-export function forgetRolled(): void {
+export function clearRolledKey(): void {
   rolled.value = undefined
 }
 
@@ -24,36 +22,36 @@ export function forgetRolled(): void {
 export function RollButton() {
   return (
     <>
-      <button type="button" class="plain" onClick={openQuestion}>
-        {say('key_roll')}
+      <button type="button" class="plain" onClick={openDialog}>
+        {t('key_roll')}
       </button>
-      {asked.value && <Question />}
+      {isDialogOpen.value && <RollDialog />}
     </>
   )
 }
 
-function openQuestion(): void {
-  fault.value = ''
-  asked.value = true
+function openDialog(): void {
+  rollError.value = ''
+  isDialogOpen.value = true
 }
 
-function Question() {
+function RollDialog() {
   const close = () => {
-    asked.value = false
+    isDialogOpen.value = false
   }
   return (
-    <Dialog title={say('key_roll_title')} onClose={close}>
-      <p>{say('key_roll_how')}</p>
-      <p class="soft">{say('key_roll_earlier')}</p>
+    <Dialog title={t('key_roll_title')} onClose={close}>
+      <p>{t('key_roll_how')}</p>
+      <p class="soft">{t('key_roll_earlier')}</p>
       <p class="fault" role="alert">
-        {fault.value}
+        {rollError.value}
       </p>
       <div class="row">
         <button type="button" disabled={rolling.value} onClick={() => void roll()}>
-          {say('key_roll_yes')}
+          {t('key_roll_yes')}
         </button>
         <button type="button" class="plain" onClick={close}>
-          {say('key_roll_no')}
+          {t('key_roll_no')}
         </button>
       </div>
     </Dialog>
@@ -64,25 +62,25 @@ async function roll(): Promise<void> {
   if (rolling.value) return
   rolling.value = true
   try {
-    const headers = { apikey: heldKey.value }
-    const made = await ask<Answers['POST /api/roll-key']>('/api/roll-key', {
+    const headers = { apikey: storedKey.value }
+    const made = await requestJson<Answers['POST /api/roll-key']>('/api/roll-key', {
       method: 'POST',
       headers,
     })
-    holdKey(made.key)
-    asked.value = false
+    storeKey(made.key)
+    isDialogOpen.value = false
     rolled.value = made
-    void askUsage()
+    void loadUsage()
   } catch (found) {
-    const isOld = found instanceof Refusal && found.code === 'already_rolled'
-    fault.value = isOld ? say('key_rolled_already') : faultWords(found)
+    const isOld = found instanceof ApiError && found.code === 'already_rolled'
+    rollError.value = isOld ? t('key_rolled_already') : errorText(found)
   } finally {
     rolling.value = false
   }
 }
 
 /** The new key, as long as the page shows it. */
-export function Rolled() {
+export function RolledKey() {
   const found = rolled.value
   return found ? <NewKey key={found.key} made={found} /> : null
 }
@@ -95,11 +93,11 @@ function NewKey({ made }: { made: Answers['POST /api/roll-key'] }) {
     return () => clearTimeout(later)
   }, [])
   return (
-    <section class="panel key-new" ref={place} tabIndex={-1} aria-label={say('key_rolled')}>
+    <section class="panel key-new" ref={place} tabIndex={-1} aria-label={t('key_rolled')}>
       <p class="notice good">
-        {say('key_rolled')} {say('key_rolled_until', { time: timeWords(made.former_until_iso) })}
+        {t('key_rolled')} {t('key_rolled_until', { time: formatDateTime(made.former_until_iso) })}
       </p>
-      <KeyShown apiKey={made.key} name={`mayfly-key-${made.key_id}`} />
+      <KeyDisplay apiKey={made.key} name={`mayfly-key-${made.key_id}`} />
     </section>
   )
 }

@@ -1,10 +1,10 @@
 import { useSignal } from '@preact/signals'
 import { useId } from 'preact/hooks'
-import { facts } from '../site/facts.ts'
+import { t } from '../site/i18n.ts'
+import { siteConfig } from '../site/site-config.ts'
 import { Tabs } from '../site/tabs.tsx'
-import { say } from '../site/words.ts'
-import { SAMPLES, type SampleName } from './sample-texts.ts'
-import { SecretSample } from './secret-sample.tsx'
+import { SAMPLES, type SampleName } from './sample-code.ts'
+import { SecretSample } from './secrets.tsx'
 import './samples.css'
 
 /** How to call with this key, ready to run. */
@@ -12,11 +12,15 @@ export function Samples({ apiKey }: { apiKey: string }) {
   const chosen = useSignal<SampleName>('curl')
   const to = useSignal('')
   const id = useId()
-  const text = SAMPLES[chosen.value].write({ site: facts.site, key: apiKey, to: to.value.trim() })
+  const text = SAMPLES[chosen.value].write({
+    site: siteConfig.site,
+    key: apiKey,
+    to: to.value.trim(),
+  })
   return (
     <div class="samples">
       <div class="field">
-        <label for={`${id}-to`}>{say('key_to')}</label>
+        <label for={`${id}-to`}>{t('key_to')}</label>
         <input
           id={`${id}-to`}
           type="email"
@@ -30,17 +34,17 @@ export function Samples({ apiKey }: { apiKey: string }) {
         />
       </div>
       <Tabs
-        label={say('key_samples')}
+        label={t('key_samples')}
         tabs={NAMES}
         chosen={chosen.value}
         onChoose={(name) => {
           chosen.value = name
         }}
       >
-        <SecretSample text={text} secret={apiKey} label={say('key_sample')} />
+        <SecretSample text={text} secret={apiKey} label={t('key_sample')} />
       </Tabs>
       <p class="soft">
-        {say('key_cost')} <a href="/docs#emails">{say('site_docs')}</a>
+        {t('key_cost')} <a href="/docs#emails">{t('site_docs')}</a>
       </p>
     </div>
   )

@@ -1,20 +1,25 @@
-import { useEffect, useRef } from 'preact/hooks'
-import { faultWords } from '../site/fault-words.ts'
-import type { Usage } from '../site/shapes.ts'
-import { timeWords } from '../site/time-words.ts'
-import { say, type Words } from '../site/words.ts'
-import { holdKey } from './held-key.ts'
-import { Meter } from './meter.tsx'
+import { useEffect, useId, useRef } from 'preact/hooks'
+import { errorText, type Usage } from '../site/api-client.ts'
+import { formatDateTime } from '../site/format.ts'
+import { type Catalogue, language, listSeparator, t } from '../site/i18n.ts'
+import {
+  clearUsage,
+  hasInteracted,
+  isLoading,
+  loadUsage,
+  planNames,
+  storeKey,
+  usageError,
+} from './key-state.ts'
 import { Plot } from './plot.tsx'
-import { forgetRolled, RollButton } from './roll.tsx'
-import { asking, askUsage, dropUsage, handled, planNames, usageFault } from './usage.ts'
+import { clearRolledKey, RollButton } from './roll.tsx'
 
 /** What a key has, what is used of it, and when. */
 export function UsageView({ usage }: { usage: Usage }) {
   const { plan, label, prefix, state, expires_at_iso: end, resets_at_iso: resets } = usage
   const title = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
-    if (handled.value) title.current?.focus()
+    if (hasInteracted.value) title.current?.focus()
   }, [])
   return (
     <>
@@ -23,38 +28,33 @@ export function UsageView({ usage }: { usage: Usage }) {
           <h2 id="plan" ref={title} tabIndex={-1}>
             {planNames.value.get(plan) ?? plan}
           </h2>
-          <span class={`badge ${state === 'active' ? 'good' : 'bad'}`}>{stateWords(state)}</span>
+          <span class={`badge ${state === 'active' ? 'good' : 'bad'}`}>{stateText(state)}</span>
         </div>
         <State usage={usage} />
-        <Meter
-          label={say('key_all')}
-          used={usage.used}
-          all={usage.requests}
-          left={usage.remaining}
-        />
+        <Meter label={t('key_all')} used={usage.used} all={usage.requests} left={usage.remaining} />
         {usage.per_day !== null && usage.remaining_today !== null && (
           <Meter
-            label={say('key_today')}
+            label={t('key_today')}
             used={usage.used_today}
             all={usage.per_day}
             left={usage.remaining_today}
           />
         )}
         <dl class="facts">
-          <dt>{say('key_begins')}</dt>
+          <dt>{t('key_begins')}</dt>
           <dd>
             <code>{prefix}</code>
           </dd>
           {label !== '' && (
             <>
-              <dt>{say('key_label')}</dt>
+              <dt>{t('key_label')}</dt>
               <dd>{label}</dd>
             </>
           )}
-          <dt>{say('key_ends')}</dt>
-          <dd>{end === null ? say('key_never') : timeWords(end)}</dd>
-          <dt>{say('key_resets')}</dt>
-          <dd>{timeWords(resets)}</dd>
+          <dt>{t('key_ends')}</dt>
+          <dd>{end === null ? t('key_never') : formatDateTime(end)}</dd>
+          <dt>{t('key_resets')}</dt>
+          <dd>{formatDateTime(resets)}</dd>
         </dl>
         <Actions />
       </section>
@@ -63,7 +63,7 @@ export function UsageView({ usage }: { usage: Usage }) {
   )
 }
 
-const STATES: Record<string, { name: keyof Words; told?: keyof Words }> = {
+const STATES: Record<string, { name: keyof Catalogue; told?: keyof Catalogue }> = {
   active: { name: 'key_state_active' },
   daily_limit: { name: 'key_state_daily_limit', told: 'key_told_daily_limit' },
   quota_exhausted: { name: 'key_state_quota_exhausted', told: 'key_told_quota_exhausted' },
@@ -71,9 +71,9 @@ const STATES: Record<string, { name: keyof Words; told?: keyof Words }> = {
   stopped: { name: 'key_state_stopped', told: 'key_told_stopped' },
 }
 
-function stateWords(state: string): string {
+function stateText(state: string): string {
   const known = STATES[state]
-  return known ? say(known.name) : state
+  return known ? t(known.name) : state
 }
 
 /** Why the key is refused now, and what helps. */
@@ -83,7 +83,7 @@ function State({ usage: { state, resets_at_iso: resets } }: { usage: Usage }) {
   const buys = state === 'quota_exhausted' || state === 'plan_expired'
   return (
     <p class="notice bad">
-      {say(told, { time: timeWords(resets) })} {buys && <a href="/pricing">{say('key_buy')}</a>}
+      {t(told, { time: formatDateTime(resets) })} {buys && <a href="/pricing">{t('key_buy')}</a>}
     </p>
   )
 }
@@ -92,26 +92,71 @@ function Actions() {
   return (
     <>
       <div class="row key-actions">
-        <button type="button" class="plain" disabled={asking.value} onClick={() => void askUsage()}>
-          {say('key_again')}
+        <button
+          type="button"
+          class="plain"
+          disabled={isLoading.value}
+          onClick={() => void loadUsage()}
+        >
+          {t('key_again')}
         </button>
         <RollButton />
         <button
           type="button"
           class="quiet"
           onClick={() => {
-            handled.value = true
-            forgetRolled()
-            holdKey('')
-            dropUsage()
+            hasInteracted.value = true
+            clearRolledKey()
+            storeKey('')
+            clearUsage()
           }}
         >
-          {say('key_forget')}
+          {t('key_forget')}
         </button>
       </div>
       <p class="fault" role="alert">
-        {usageFault.value === undefined ? '' : faultWords(usageFault.value)}
+        {usageError.value === undefined ? '' : errorText(usageError.value)}
       </p>
     </>
+  )
+}
+
+interface MeterProps {
+  label: string
+  used: number
+  all: number
+  left: number
+}
+
+/** How much of something is used, as a bar and in numbers. */
+export function Meter({ label, used, all, left }: MeterProps) {
+  const id = useId()
+  const numbers = t('key_used', { count: used, all: all.toLocaleString(language.value) })
+  const rest = t('key_left', { count: left })
+  // A plan may have been cut below what was used.
+  const share = all === 0 ? 1 : Math.min(1, used / all)
+  return (
+    <div class="meter">
+      <div class="meter-words">
+        <span id={id}>{label}</span>
+        <span>
+          {numbers}
+          {listSeparator()}
+          <strong>{rest}</strong>
+        </span>
+      </div>
+      {/* biome-ignore lint/a11y/useSemanticElements: browsers draw <meter> each in its own way, and none in our colours */}
+      <div
+        class={`bar ${left === 0 ? 'full' : ''}`}
+        role="meter"
+        aria-labelledby={id}
+        aria-valuemin={0}
+        aria-valuemax={all}
+        aria-valuenow={Math.min(used, all)}
+        aria-valuetext={`${numbers}${listSeparator()}${rest}`}
+      >
+        <div style={{ width: `${share * 100}%` }} />
+      </div>
+    </div>
   )
 }

@@ -1,8 +1,8 @@
-import { Glyph } from '../site/glyphs.tsx'
-import type { Attachment } from '../site/shapes.ts'
-import { sizeText } from '../site/size-text.ts'
-import { language, say } from '../site/words.ts'
-import { type Risk, risksOf } from './risk.ts'
+import type { Attachment } from '../site/api-client.ts'
+import { formatSize } from '../site/format.ts'
+import { language, t } from '../site/i18n.ts'
+import { Icon } from '../site/icon.tsx'
+import { type Risk, risksOf } from './attachment-risk.ts'
 import { SaveButton } from './save-button.tsx'
 
 interface AttachmentsProps {
@@ -14,21 +14,21 @@ interface AttachmentsProps {
 
 /** What came with the mail. Pictures that stand in its text are there to be seen, and listed apart. */
 export function Attachments({ attachments, token, place }: AttachmentsProps) {
-  const inside = attachments.filter(standsInside)
-  const files = filesAmong(attachments)
+  const inside = attachments.filter(isInlineImage)
+  const files = regularFiles(attachments)
   return (
     <>
       {files.length > 0 && (
         <section class="files">
           <h3 id={place} tabIndex={-1}>
-            {say('reader_files', { count: files.length })}
+            {t('reader_files', { count: files.length })}
           </h3>
           <Files files={files} token={token} />
         </section>
       )}
       {inside.length > 0 && (
         <details class="files">
-          <summary>{say('reader_files_inside', { count: inside.length })}</summary>
+          <summary>{t('reader_files_inside', { count: inside.length })}</summary>
           <Files files={inside} token={token} />
         </details>
       )}
@@ -37,11 +37,11 @@ export function Attachments({ attachments, token, place }: AttachmentsProps) {
 }
 
 /** Those that were sent as files. */
-export function filesAmong(attachments: readonly Attachment[]): Attachment[] {
-  return attachments.filter((one) => !standsInside(one))
+export function regularFiles(attachments: readonly Attachment[]): Attachment[] {
+  return attachments.filter((one) => !isInlineImage(one))
 }
 
-function standsInside({ inline, content_id: id, content_type: type }: Attachment): boolean {
+function isInlineImage({ inline, content_id: id, content_type: type }: Attachment): boolean {
   return inline && id !== null && type.startsWith('image/') && !type.includes('svg')
 }
 
@@ -59,21 +59,21 @@ function File({ file, token }: { file: Attachment; token: string }) {
   const { filename: name, content_type: type, size, url } = file
   return (
     <li class="file">
-      <Glyph name="file" />
+      <Icon name="file" />
       <div class="file-about">
         <bdi class="file-name">{name}</bdi>
         <span class="soft">
-          <bdi>{type}</bdi> · <bdi>{sizeText(size, language.value)}</bdi>
+          <bdi>{type}</bdi> · <bdi>{formatSize(size, language.value)}</bdi>
         </span>
       </div>
-      <SaveButton path={url} token={token} name={name} words={say('reader_file_save')} />
+      <SaveButton path={url} token={token} name={name} words={t('reader_file_save')} />
       {risksOf(name, type).map((risk) => (
-        <p key={risk} class={GRAVE.has(risk) ? 'file-risk bad' : 'file-risk'}>
-          {say(`reader_risk_${risk}`, { ending: name.split('.').at(-1) ?? '' })}
+        <p key={risk} class={SEVERE.has(risk) ? 'file-risk bad' : 'file-risk'}>
+          {t(`reader_risk_${risk}`, { ending: name.split('.').at(-1) ?? '' })}
         </p>
       ))}
     </li>
   )
 }
 
-const GRAVE: ReadonlySet<Risk> = new Set<Risk>(['double', 'program', 'turned'])
+const SEVERE: ReadonlySet<Risk> = new Set<Risk>(['double', 'program', 'turned'])

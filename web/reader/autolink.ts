@@ -5,9 +5,9 @@ type Piece = string | { url: string }
 export function autolink(text: string): Piece[] {
   const pieces: Piece[] = []
   let end = 0
-  for (const { 0: found, index } of text.matchAll(ADDRESS)) {
-    const url = trimmed(found)
-    if (!reachable(url)) continue
+  for (const { 0: found, index } of text.matchAll(URL_PATTERN)) {
+    const url = trimUrl(found)
+    if (!isUrl(url)) continue
     if (index > end) pieces.push(text.slice(end, index))
     pieces.push({ url })
     end = index + url.length
@@ -17,12 +17,12 @@ export function autolink(text: string): Piece[] {
 }
 
 // A quote, a bracket or a space ends it, also where a browser would read on: mails put addresses between them.
-const ADDRESS = /\bhttps?:\/\/[^\s<>"'`\p{Cc}\p{Cf}]{1,4000}/giu
+const URL_PATTERN = /\bhttps?:\/\/[^\s<>"'`\p{Cc}\p{Cf}]{1,4000}/giu
 const CLOSERS = { ')': '(', ']': '[', '}': '{' } as const
 const PUNCTUATION = /[.,;:!?*_~|\\。、，！？]/
 
 /** Without the punctuation of the sentence around it; a bracket stays when it was opened inside. */
-function trimmed(found: string): string {
+function trimUrl(found: string): string {
   // Counted once: an end of nothing but brackets must not be read anew for each of them.
   const counts: Record<string, number> = {}
   for (const letter of found) counts[letter] = (counts[letter] ?? 0) + 1
@@ -37,7 +37,7 @@ function trimmed(found: string): string {
   return found.slice(0, end)
 }
 
-function reachable(url: string): boolean {
+function isUrl(url: string): boolean {
   try {
     return new URL(url).hostname !== ''
   } catch {

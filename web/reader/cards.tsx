@@ -1,23 +1,22 @@
 import { useRef } from 'preact/hooks'
+import type { Message } from '../site/api-client.ts'
 import { CopyButton } from '../site/copy-button.tsx'
-import { DOUBTS } from '../site/doubts.ts'
-import { Glyph } from '../site/glyphs.tsx'
-import type { Message } from '../site/shapes.ts'
-import { where } from '../site/where.ts'
-import { say } from '../site/words.ts'
+import { t } from '../site/i18n.ts'
+import { Icon } from '../site/icon.tsx'
+import { parseLink, WARNING_TEXTS } from '../site/link-target.ts'
 
 /** What somebody is asked to type in elsewhere, ready to be copied: the likeliest big, others small. */
 export function CodeCard({ codes }: { codes: readonly string[] }) {
   const [best, ...others] = codes
   if (best === undefined) return null
   return (
-    <section class="card" aria-label={say('reader_code')}>
-      <p class="card-name">{say('reader_code')}</p>
+    <section class="card" aria-label={t('reader_code')}>
+      <p class="card-name">{t('reader_code')}</p>
       <Code value={best} class="code-big" />
       {others.length > 0 && (
         <div class="codes-other">
-          <p class="soft">{say('reader_codes_other')}</p>
-          {others.slice(0, MOST_OTHERS).map((value) => (
+          <p class="soft">{t('reader_codes_other')}</p>
+          {others.slice(0, MAX_OTHERS).map((value) => (
             <Code key={value} value={value} class="code-small" />
           ))}
         </div>
@@ -26,16 +25,16 @@ export function CodeCard({ codes }: { codes: readonly string[] }) {
   )
 }
 
-const MOST_OTHERS = 4
+const MAX_OTHERS = 4
 
-function Code({ value, class: look }: { value: string; class: keyof typeof BUTTONS }) {
+function Code({ value, class: size }: { value: string; class: keyof typeof BUTTONS }) {
   const text = useRef<HTMLElement>(null)
   return (
     <div class="code-row">
-      <bdi class={look} ref={text} dir="ltr">
+      <bdi class={size} ref={text} dir="ltr">
         {value}
       </bdi>
-      <CopyButton text={value} marks={text} label={[...value].join(' ')} class={BUTTONS[look]} />
+      <CopyButton text={value} textRef={text} label={[...value].join(' ')} class={BUTTONS[size]} />
     </div>
   )
 }
@@ -48,24 +47,24 @@ const KINDS = ['verify', 'sign_in', 'reset'] as const
 export function LinkCard({ links }: { links: Message['links'] }) {
   const kind = KINDS.find((one) => links.some((link) => link.kind === one))
   const link = links.find((one) => one.kind === kind)
-  const leads = link && where(link.url)
+  const leads = link && parseLink(link.url)
   if (!kind || leads?.kind !== 'web') return null
   return (
-    <section class="card" aria-label={say(`reader_link_${kind}`)}>
-      <p class="card-name">{say(`reader_link_${kind}`)}</p>
+    <section class="card" aria-label={t(`reader_link_${kind}`)}>
+      <p class="card-name">{t(`reader_link_${kind}`)}</p>
       <div class="code-row">
         <p class="link-host">
-          <span class="unseen">{say('reader_link_leads')} </span>
+          <span class="unseen">{t('reader_link_leads')} </span>
           <bdi dir="ltr">{leads.host}</bdi>
         </p>
         <a class="button" href={leads.href} target="_blank" rel="noopener noreferrer">
-          <Glyph name="out" />
-          {say('reader_link_open')}
+          <Icon name="out" />
+          {t('reader_link_open')}
         </a>
       </div>
-      {leads.doubts.map((doubt) => (
+      {leads.warnings.map((doubt) => (
         <p key={doubt} class="card-doubt">
-          {say(DOUBTS[doubt])}
+          {t(WARNING_TEXTS[doubt])}
         </p>
       ))}
     </section>

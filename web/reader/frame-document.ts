@@ -16,7 +16,7 @@ export function frameDocument(clean: string, remoteImages: boolean): string {
     '<meta name="referrer" content="no-referrer">',
     '<meta name="color-scheme" content="light">',
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
-    `<style>${PAPER}</style>`,
+    `<style>${BASE_STYLE}</style>`,
     clean,
   ].join('')
 }
@@ -25,6 +25,6 @@ export function frameDocument(clean: string, remoteImages: boolean): string {
 export const SANDBOX = 'allow-popups allow-popups-to-escape-sandbox'
 
 // Senders expect dark ink on white paper. Theirs comes after and wins.
-const PAPER =
+const BASE_STYLE =
   'html{background:#fff;color:#1d2529}body{margin:1rem;font:1rem/1.5 system-ui,sans-serif;overflow-wrap:break-word}' +
   'img{max-width:100%}img:not([src]){outline:1px dashed #b8c0bd;outline-offset:-1px;color:#5a676c;font-size:.8rem}'

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, test, vi } from 'vitest'
 import { displaySender } from '../../src/shared/sender-display.ts'
-import { grows } from '../../test/growth.ts'
+import { isSuperlinear } from '../../test/support/growth.ts'
+import { risksOf } from './attachment-risk.ts'
 import { autolink } from './autolink.ts'
-import { contentId } from './content-id.ts'
-import { cleanSheet } from './mail-style.ts'
-import { risksOf } from './risk.ts'
+import { contentId } from './pictures.ts'
+import { sanitiseStyleSheet } from './sanitise-css.ts'
 
 // Whatever a stranger repeats, the page does not stand still.
 const LONGEST = 32_768
@@ -80,7 +80,7 @@ beforeAll(() => {
 afterAll(() => vi.unstubAllGlobals())
 
 for (const [name, read, longest = LONGEST] of [
-  ['a style sheet', (text: string) => cleanSheet(text, () => false)],
+  ['a style sheet', (text: string) => sanitiseStyleSheet(text, () => false)],
   ['a text with addresses', autolink],
   // No address is longer.
   ['the end of an address', (text: string) => autolink(`http://a.test/${text}`), 3_900],
@@ -89,7 +89,7 @@ for (const [name, read, longest = LONGEST] of [
   ['the name of a file', (text: string) => risksOf(text, text)],
 ] as const) {
   test(`the time to read ${name} grows no faster than the text`, () => {
-    const slow = REPEATED.filter((piece) => grows(read, piece, longest))
+    const slow = REPEATED.filter((piece) => isSuperlinear(read, piece, longest))
     assert.deepEqual(slow, [])
   })
 }

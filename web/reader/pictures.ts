@@ -1,6 +1,4 @@
-import { send } from '../site/ask.ts'
-import type { Message } from '../site/shapes.ts'
-import { contentId } from './content-id.ts'
+import { type Message, request } from '../site/api-client.ts'
 
 // What is shown is in memory three times over: as bytes, as text, and as a picture.
 const MAX_BYTES = 8_000_000
@@ -37,7 +35,7 @@ async function pictureUri(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   try {
-    const response = await send(path, { token, signal })
+    const response = await request(path, { token, signal })
     // The server says what a picture is: anything else comes as bytes without a kind.
     const type = response.headers.get('content-type') ?? ''
     if (!RASTER.test(type)) return undefined
@@ -54,4 +52,14 @@ function base64(bytes: Uint8Array): string {
     text += String.fromCharCode(...bytes.subarray(at, at + 0x8000))
   }
   return btoa(text)
+}
+
+/** How a mail's parts are named, without the brackets and percent signs of either side. */
+export function contentId(text: string): string {
+  const bare = text.trim().replace(/^<|>$/g, '')
+  try {
+    return decodeURIComponent(bare)
+  } catch {
+    return bare
+  }
 }

@@ -1,23 +1,22 @@
 import { useEffect, useId, useState } from 'preact/hooks'
 import { isSuspicious } from '../../src/shared/sender-display.ts'
-import { Glyph } from '../site/glyphs.tsx'
-import type { Message, Summary } from '../site/shapes.ts'
+import type { Message, MessageSummary } from '../site/api-client.ts'
+import { t } from '../site/i18n.ts'
+import { Icon } from '../site/icon.tsx'
 import { Tabs } from '../site/tabs.tsx'
-import { say } from '../site/words.ts'
 import { Attachments } from './attachments.tsx'
 import { CodeCard, LinkCard } from './cards.tsx'
-import { Head } from './head.tsx'
 import { HtmlView, loadSanitiser } from './html-view.tsx'
-import { type Reading, useMessage } from './reading.ts'
+import { MessageHeader } from './message-header.tsx'
 import { SaveButton } from './save-button.tsx'
-import { HeadersView, RawView } from './source-views.tsx'
-import { TextView } from './text-view.tsx'
+import { HeadersView, RawView, TextView } from './text-views.tsx'
+import { type LoadState, useMessage } from './use-message.ts'
 import './reader.css'
 import './views.css'
 
 interface ReaderProps {
   token: string
-  summary: Summary
+  summary: MessageSummary
   /** Back to the list, where that is another pane. */
   onBack(): void
   /** To the newer or older neighbour; undefined where there is none. */
@@ -40,8 +39,8 @@ export function Reader(props: ReaderProps) {
   }, [])
   return (
     <article class="reader" aria-labelledby={id} aria-busy={reading.kind === 'loading'}>
-      <Bar {...props} />
-      <Head
+      <ReaderToolbar {...props} />
+      <MessageHeader
         key={`head ${summary.id}`}
         id={id}
         summary={summary}
@@ -50,7 +49,10 @@ export function Reader(props: ReaderProps) {
         files={`${id}-files`}
       />
       <div class="cards">
-        <CodeCard key={`code ${summary.id}`} codes={message ? codesOf(message) : early(summary)} />
+        <CodeCard
+          key={`code ${summary.id}`}
+          codes={message ? codesOf(message) : codeOfSummary(summary)}
+        />
         {message && !isDoubtful(message) && <LinkCard links={message.links} />}
       </div>
       {message ? (
@@ -64,7 +66,7 @@ export function Reader(props: ReaderProps) {
           />
         </>
       ) : (
-        <Meanwhile reading={reading} />
+        <LoadingOrError reading={reading} />
       )}
     </article>
   )
@@ -79,31 +81,38 @@ function codesOf({ codes }: Message): string[] {
 }
 
 /** The list knows the likeliest code before the message is here. */
-function early({ code }: Summary): string[] {
+function codeOfSummary({ code }: MessageSummary): string[] {
   return code ? [code] : []
 }
 
-function Bar({ token, summary: { id }, onBack, onNewer, onOlder, onDelete }: ReaderProps) {
+function ReaderToolbar({
+  token,
+  summary: { id },
+  onBack,
+  onNewer,
+  onOlder,
+  onDelete,
+}: ReaderProps) {
   return (
     <div class="reader-bar">
       <button type="button" class="quiet reader-back" onClick={onBack}>
-        <Glyph name="back" />
-        <span>{say('reader_back')}</span>
+        <Icon name="back" />
+        <span>{t('reader_back')}</span>
       </button>
-      <Step words={say('reader_newer')} glyph="up" onStep={onNewer} />
-      <Step words={say('reader_older')} glyph="down" onStep={onOlder} />
+      <StepButton words={t('reader_newer')} glyph="up" onStep={onNewer} />
+      <StepButton words={t('reader_older')} glyph="down" onStep={onOlder} />
       <span class="reader-gap" />
       <SaveButton
         key={id}
         path={`/api/raw-mail?id=${id}`}
         token={token}
         name={`message-${id}.eml`}
-        words={say('reader_save')}
+        words={t('reader_save')}
         class="quiet reader-save"
       />
       <button type="button" class="quiet reader-delete" onClick={onDelete}>
-        <Glyph name="bin" />
-        <span>{say('reader_delete')}</span>
+        <Icon name="bin" />
+        <span>{t('reader_delete')}</span>
       </button>
     </div>
   )
@@ -115,7 +124,7 @@ interface StepProps {
   onStep: (() => void) | undefined
 }
 
-function Step({ words, glyph, onStep }: StepProps) {
+function StepButton({ words, glyph, onStep }: StepProps) {
   return (
     <button
       type="button"
@@ -125,16 +134,16 @@ function Step({ words, glyph, onStep }: StepProps) {
       disabled={!onStep}
       onClick={() => onStep?.()}
     >
-      <Glyph name={glyph} />
+      <Icon name={glyph} />
     </button>
   )
 }
 
-function Meanwhile({ reading }: { reading: Reading }) {
+function LoadingOrError({ reading }: { reading: LoadState }) {
   if (reading.kind === 'gone') {
     return (
       <p class="notice" role="status">
-        {say('reader_gone')}
+        {t('reader_gone')}
       </p>
     )
   }
@@ -143,14 +152,14 @@ function Meanwhile({ reading }: { reading: Reading }) {
       <div class="reader-wait" role="alert">
         <p class="fault">{reading.words}</p>
         <button type="button" class="plain" onClick={reading.again}>
-          {say('reader_again')}
+          {t('reader_again')}
         </button>
       </div>
     )
   }
   return (
     <p class="soft reader-wait" role="status">
-      {say('reader_loading')}
+      {t('reader_loading')}
     </p>
   )
 }
@@ -171,8 +180,8 @@ function Views({ message, token, onShown }: ViewsProps) {
   }, [chosen])
   return (
     <Tabs<View>
-      label={say('reader_views')}
-      tabs={names.map((name) => [name, say(`reader_view_${name}`)] as const)}
+      label={t('reader_views')}
+      tabs={names.map((name) => [name, t(`reader_view_${name}`)] as const)}
       chosen={chosen}
       onChoose={choose}
     >

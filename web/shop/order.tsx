@@ -1,75 +1,119 @@
 import { signal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { Samples } from '../key/samples.tsx'
+import { KeyDisplay } from '../key/secrets.tsx'
+import { errorText } from '../site/api-client.ts'
 import { Dialog } from '../site/dialog.tsx'
-import { faultWords } from '../site/fault-words.ts'
-import { Frame } from '../site/frame.tsx'
-import { openPage } from '../site/open-page.tsx'
-import { entitle } from '../site/title.ts'
-import { say } from '../site/words.ts'
-import { Minted } from './minted.tsx'
-import { isUnderWay, type OpenOrder, openOrder } from './open-order.ts'
-import { OrderFacts } from './order-facts.tsx'
-import { nextWords, stateWords, toneOf } from './order-words.ts'
-import { Unlock } from './unlock.tsx'
+import { t } from '../site/i18n.ts'
+import { Layout, mountPage, setTitle } from '../site/layout.tsx'
+import { nextStepText, OrderDetails, stateText, stateTone } from './order-details.tsx'
+import { type ClaimedKey, isInProgress, type WatchedOrder, watchOrder } from './watch-order.ts'
 import './shop.css'
 
-function OrderPage({ opened }: { opened: OpenOrder }) {
-  const { order, locked, fault, minted } = opened
+/** The key, this once. */
+export function ClaimedKeyView({ minted: { key, order_id: orderId } }: { minted: ClaimedKey }) {
+  const container = useRef<HTMLDivElement>(null)
+  useEffect(() => container.current?.focus(), [])
   return (
-    <Frame at="plans">
-      <h1>{say('shop_order')}</h1>
-      <section class="panel order">
-        <div aria-live="polite">{!minted.value && <State opened={opened} />}</div>
-        {minted.value ? <Minted minted={minted.value} /> : <Steps opened={opened} />}
-        {locked.value !== 'no' && <Unlock onUnlock={opened.unlock} />}
-        <p class="fault" role="alert">
-          {fault.value === undefined ? '' : faultWords(fault.value)}
-        </p>
-        {order.value && <OrderFacts order={order.value} prefix={minted.value?.prefix} />}
-      </section>
-      {isAsked.value && <Replace opened={opened} />}
-    </Frame>
+    <div class="minted" ref={container} tabIndex={-1}>
+      <p class="notice good">{t('shop_minted')}</p>
+      <KeyDisplay apiKey={key} name={`mayfly-key-${orderId}`} />
+      <h2>{t('shop_use')}</h2>
+      <Samples apiKey={key} />
+      <p class="soft">
+        {t('shop_usage')} <a href="/key">{t('site_key')}</a>
+      </p>
+    </div>
   )
 }
 
-function State({ opened: { order, locked, fault } }: { opened: OpenOrder }) {
+/** For who comes without the link: the claim secret can be given by hand. */
+export function ClaimSecretForm({ onUnlock }: { onUnlock(secret: string): Promise<void> }) {
+  return (
+    <form
+      class="unlock"
+      onSubmit={(event) => {
+        event.preventDefault()
+        const given = new FormData(event.currentTarget).get('secret')
+        void onUnlock(String(given).trim())
+      }}
+    >
+      <p>{t('shop_unlock')}</p>
+      <div class="field">
+        <label for="secret">{t('shop_secret')}</label>
+        <input
+          id="secret"
+          name="secret"
+          dir="ltr"
+          autocomplete="off"
+          autocapitalize="off"
+          spellcheck={false}
+          required
+        />
+      </div>
+      <button type="submit">{t('shop_open')}</button>
+    </form>
+  )
+}
+
+function OrderPage({ opened }: { opened: WatchedOrder }) {
+  const { order, locked, fault, minted } = opened
+  return (
+    <Layout at="plans">
+      <h1>{t('shop_order')}</h1>
+      <section class="panel order">
+        <div aria-live="polite">{!minted.value && <State opened={opened} />}</div>
+        {minted.value ? <ClaimedKeyView minted={minted.value} /> : <Steps opened={opened} />}
+        {locked.value !== 'no' && <ClaimSecretForm onUnlock={opened.unlock} />}
+        <p class="fault" role="alert">
+          {fault.value === undefined ? '' : errorText(fault.value)}
+        </p>
+        {order.value && <OrderDetails order={order.value} prefix={minted.value?.prefix} />}
+      </section>
+      {isReplaceOpen.value && <ReplaceDialog opened={opened} />}
+    </Layout>
+  )
+}
+
+function State({ opened: { order, locked, fault } }: { opened: WatchedOrder }) {
   if (locked.value !== 'no') {
-    return <p>{say(locked.value === 'unknown' ? 'shop_unknown' : 'shop_wrong')}</p>
+    return <p>{t(locked.value === 'unknown' ? 'shop_unknown' : 'shop_wrong')}</p>
   }
   const found = order.value
-  if (!found) return <p>{fault.value === undefined ? say('shop_looking') : ''}</p>
+  if (!found) return <p>{fault.value === undefined ? t('shop_looking') : ''}</p>
   return (
     <>
-      <p class={`state ${toneOf(found)}`}>{stateWords(found)}</p>
-      <p>{nextWords(found)}</p>
-      {isUnderWay(found) && <p class="soft">{say('shop_watching')}</p>}
+      <p class={`state ${stateTone(found)}`}>{stateText(found)}</p>
+      <p>{nextStepText(found)}</p>
+      {isInProgress(found) && <p class="soft">{t('shop_watching')}</p>}
     </>
   )
 }
 
 /** What the buyer can do now. */
-function Steps({ opened }: { opened: OpenOrder }) {
+function Steps({ opened }: { opened: WatchedOrder }) {
   const { order, locked, secret } = opened
   const found = order.value
   if (!found || locked.value !== 'no') return null
-  const waits = isUnderWay(found)
+  const inProgress = isInProgress(found)
   return (
     <>
       <div class="row">
         {found.url !== null && (
           <a class="button" href={found.url}>
-            {say('shop_go_pay')}
+            {t('shop_go_pay')}
           </a>
         )}
         {found.claimable && <ClaimButton opened={opened} isFirst={found.claimed_at === null} />}
         {(found.state === 'failed' || found.state === 'expired') && (
           <a class="button" href="/pricing">
-            {say('shop_again')}
+            {t('shop_again')}
           </a>
         )}
       </div>
-      {(waits || found.claimable) && (
+      {(inProgress || found.claimable) && (
         <p class="soft">
-          {say('shop_back')} <a href={`#${secret()}`}>{say('shop_link')}</a>
+          {t('shop_back')} <a href={`#${secret()}`}>{t('shop_link')}</a>
         </p>
       )}
     </>
@@ -77,11 +121,11 @@ function Steps({ opened }: { opened: OpenOrder }) {
 }
 
 /** Claiming again ends the key that was shown before: that is asked first. */
-const isAsked = signal(false)
+const isReplaceOpen = signal(false)
 
 function ClaimButton({ opened: { minting, mint }, isFirst }: ClaimButtonProps) {
   const ask = () => {
-    isAsked.value = true
+    isReplaceOpen.value = true
   }
   return (
     <button
@@ -90,25 +134,25 @@ function ClaimButton({ opened: { minting, mint }, isFirst }: ClaimButtonProps) {
       disabled={minting.value}
       onClick={isFirst ? () => void mint() : ask}
     >
-      {say(isFirst ? 'shop_show' : 'shop_anew')}
+      {t(isFirst ? 'shop_show' : 'shop_anew')}
     </button>
   )
 }
 
 interface ClaimButtonProps {
-  opened: OpenOrder
+  opened: WatchedOrder
   isFirst: boolean
 }
 
-function Replace({ opened: { mint } }: { opened: OpenOrder }) {
+function ReplaceDialog({ opened: { mint } }: { opened: WatchedOrder }) {
   const close = () => {
-    isAsked.value = false
+    isReplaceOpen.value = false
   }
   return (
-    <Dialog title={say('shop_anew_title')} onClose={close}>
-      <p>{say('shop_anew_how')}</p>
+    <Dialog title={t('shop_anew_title')} onClose={close}>
+      <p>{t('shop_anew_how')}</p>
       <p>
-        {say('shop_anew_roll')} <a href="/key">{say('site_key')}</a>
+        {t('shop_anew_roll')} <a href="/key">{t('site_key')}</a>
       </p>
       <div class="row">
         <button
@@ -119,18 +163,18 @@ function Replace({ opened: { mint } }: { opened: OpenOrder }) {
             void mint()
           }}
         >
-          {say('shop_anew')}
+          {t('shop_anew')}
         </button>
         <button type="button" class="plain" onClick={close}>
-          {say('shop_anew_no')}
+          {t('shop_anew_no')}
         </button>
       </div>
     </Dialog>
   )
 }
 
-entitle('shop_order')
-const opened = openOrder(location.pathname.replace(/^.*\//, ''))
+setTitle('shop_order')
+const opened = watchOrder(location.pathname.replace(/^.*\//, ''))
 // What is known at once is shown at once; the rest says that it is being looked for.
 void opened.look()
-await openPage(() => <OrderPage opened={opened} />)
+await mountPage(() => <OrderPage opened={opened} />)

@@ -1,4 +1,4 @@
-import { dressPage } from '../site/dress.tsx'
+import { enhancePage } from '../site/layout.tsx'
 import './shop.css'
 
-await dressPage('plans')
+await enhancePage('plans')

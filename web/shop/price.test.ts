@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { priceWords, soldTerm, termWords, validityWords } from './price.ts'
+import { orderTermText, priceText, termText, validityText } from './price.ts'
 
 for (const [cents, currency, words] of [
   [500, 'usd', '5 USD'],
@@ -9,7 +9,7 @@ for (const [cents, currency, words] of [
   [123_456_00, 'usd', '123,456 USD'],
 ] as const) {
   test(`${cents} of ${currency} is ${words}`, () => {
-    assert.equal(priceWords({ cents, currency }), words)
+    assert.equal(priceText({ cents, currency }), words)
   })
 }
 
@@ -22,12 +22,12 @@ for (const [months, renews, term, validity] of [
   [24, false, 'for 2 years', 'Valid for 2 years'],
 ] as const) {
   test(`${months} months${renews ? ' and again' : ''}: ${term}`, () => {
-    assert.equal(termWords({ months, renews }), term)
-    assert.equal(validityWords(months), validity)
+    assert.equal(termText({ months, renews }), term)
+    assert.equal(validityText(months), validity)
   })
 }
 
 test('an order’s term is known in the reader’s words, or said as the API says it', () => {
-  assert.equal(soldTerm('a year'), 'a year')
-  assert.equal(soldTerm('every 5 months'), 'every 5 months')
+  assert.equal(orderTermText('a year'), 'a year')
+  assert.equal(orderTermText('every 5 months'), 'every 5 months')
 })

@@ -1,51 +1,134 @@
 import { signal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import type { Answers } from '../site/api.ts'
-import { ask } from '../site/ask.ts'
-import { facts } from '../site/facts.ts'
-import { faultWords } from '../site/fault-words.ts'
-import { Frame } from '../site/frame.tsx'
-import { openPage } from '../site/open-page.tsx'
-import { entitle } from '../site/title.ts'
-import { say } from '../site/words.ts'
-import { buy, buyFault, Forgetful } from './buy.ts'
-import { PlanCard } from './plan-card.tsx'
+import { errorText, type Plan, requestJson } from '../site/api-client.ts'
+import { t } from '../site/i18n.ts'
+import { Layout, mountPage, setTitle } from '../site/layout.tsx'
+import { siteConfig } from '../site/site-config.ts'
+import { priceText, termText, validityText } from './price.ts'
+import { claimSecret } from './watch-order.ts'
 import './shop.css'
+
+/** A browser that keeps nothing could not show the key after the payment: nobody is sent to pay for that. */
+export class StorageBlocked extends Error {}
+
+/** Whether an order is on its way: meanwhile no second one is made. */
+export const buying = signal(false)
+export const buyError = signal<unknown>(undefined)
+
+// A page that comes back from the browser's memory comes back as it was left.
+addEventListener('pageshow', () => {
+  buying.value = false
+})
+
+/** Makes the order and leads to where it is paid. */
+export async function buy(plan: string, email: string): Promise<void> {
+  if (buying.value) return
+  buying.value = true
+  buyError.value = undefined
+  try {
+    const made = await requestJson<Answers['POST /api/checkout']>('/api/checkout', {
+      method: 'POST',
+      values: { plan, email },
+      headers: { 'idempotency-key': idempotencyKey(`${plan} ${email}`) },
+    })
+    if (!claimSecret(made.order_id).keep(made.claim_secret)) throw new StorageBlocked()
+    location.assign(made.url)
+  } catch (fault) {
+    buyError.value = fault
+    buying.value = false
+  }
+}
+
+const attempts = new Map<string, string>()
+
+/** One order however often it is tried; another plan or address is another order. */
+function idempotencyKey(order: string): string {
+  const known = attempts.get(order) ?? randomText()
+  attempts.set(order, known)
+  return known
+}
+
+function randomText(): string {
+  return [...crypto.getRandomValues(new Uint8Array(32))]
+    .map((byte) => byte.toString(16).padStart(2, '0'))
+    .join('')
+}
+
+interface PlanCardProps {
+  plan: Plan
+  /** Undefined where nothing is sold. */
+  onBuy: ((plan: string) => void) | undefined
+}
+
+export function PlanCard({ plan, onBuy }: PlanCardProps) {
+  const { id, name, price } = plan
+  return (
+    <section class="card" aria-labelledby={`plan-${id}`}>
+      <h2 id={`plan-${id}`}>{name}</h2>
+      <p class="price">
+        {priceText(price)} <span>{termText(plan)}</span>
+      </p>
+      <ul>
+        {featuresOf(plan).map((feature) => (
+          <li key={feature}>
+            <bdi>{feature}</bdi>
+          </li>
+        ))}
+      </ul>
+      {onBuy && (
+        <button type="button" disabled={buying.value} onClick={() => onBuy(id)}>
+          {t('shop_buy', { plan: name })}
+        </button>
+      )}
+    </section>
+  )
+}
+
+function featuresOf({ requests, per_day: perDay, months, renews, support }: Plan): string[] {
+  return [
+    t('shop_requests', { count: requests }),
+    perDay === null ? t('shop_no_daily_limit') : t('shop_per_day', { count: perDay }),
+    validityText(months),
+    ...(renews ? [t('shop_renews')] : []),
+    ...(support === '' ? [] : [support]),
+  ]
+}
 
 type Offer = Answers['GET /api/plans']
 
 const offer = signal<Offer | undefined>(undefined)
-const fault = signal<unknown>(undefined)
+const loadError = signal<unknown>(undefined)
 
-async function load(): Promise<void> {
-  fault.value = undefined
+async function loadPlans(): Promise<void> {
+  loadError.value = undefined
   try {
-    offer.value = await ask<Offer>('/api/plans')
+    offer.value = await requestJson<Offer>('/api/plans')
   } catch (problem) {
-    fault.value = problem
+    loadError.value = problem
   }
 }
 
 function Pricing() {
   return (
-    <Frame at="plans">
-      <h1>{say('shop_plans')}</h1>
+    <Layout at="plans">
+      <h1>{t('shop_plans')}</h1>
       <p class="lead">
-        {say('shop_lead')} <a href="/docs#emails">{say('shop_how')}</a>
+        {t('shop_lead')} <a href="/docs#emails">{t('shop_how')}</a>
       </p>
-      {offer.value ? <Offered {...offer.value} /> : <Missing />}
-    </Frame>
+      {offer.value ? <PlanList {...offer.value} /> : <LoadError />}
+    </Layout>
   )
 }
 
-function Missing() {
+function LoadError() {
   return (
     <div role="alert">
-      {fault.value !== undefined && (
+      {loadError.value !== undefined && (
         <>
-          <p class="notice bad">{faultWords(fault.value)}</p>
-          <button type="button" onClick={() => void load()}>
-            {say('shop_try')}
+          <p class="notice bad">{errorText(loadError.value)}</p>
+          <button type="button" onClick={() => void loadPlans()}>
+            {t('shop_try')}
           </button>
         </>
       )}
@@ -53,7 +136,7 @@ function Missing() {
   )
 }
 
-function Offered({ plans, payments: { provider, buyable } }: Offer) {
+function PlanList({ plans, payments: { provider, buyable } }: Offer) {
   const email = useRef<HTMLInputElement>(null)
   const buyPlan = (plan: string) => {
     const field = email.current
@@ -61,10 +144,10 @@ function Offered({ plans, payments: { provider, buyable } }: Offer) {
   }
   return (
     <>
-      {provider === 'fake' && <p class="notice">{say('shop_test')}</p>}
+      {provider === 'fake' && <p class="notice">{t('shop_test')}</p>}
       {buyable && (
         <form class="field" onSubmit={(event) => event.preventDefault()}>
-          <label for="email">{say(facts.receipts ? 'shop_email_receipt' : 'shop_email')}</label>
+          <label for="email">{t(siteConfig.receipts ? 'shop_email_receipt' : 'shop_email')}</label>
           <input
             ref={email}
             id="email"
@@ -76,42 +159,42 @@ function Offered({ plans, payments: { provider, buyable } }: Offer) {
         </form>
       )}
       <p class="fault" role="alert">
-        {buyFault.value === undefined ? '' : buyWords(buyFault.value)}
+        {buyError.value === undefined ? '' : buyErrorText(buyError.value)}
       </p>
       <div class="plans">
         {plans.map((plan) => (
           <PlanCard key={plan.id} plan={plan} onBuy={buyable ? buyPlan : undefined} />
         ))}
       </div>
-      {!buyable && <ByHand plan={plans[0]?.id ?? ''} />}
+      {!buyable && <ManualPurchase plan={plans[0]?.id ?? ''} />}
     </>
   )
 }
 
-function buyWords(problem: unknown): string {
-  return problem instanceof Forgetful ? say('shop_forgetful') : faultWords(problem)
+function buyErrorText(problem: unknown): string {
+  return problem instanceof StorageBlocked ? t('shop_forgetful') : errorText(problem)
 }
 
-function ByHand({ plan }: { plan: string }) {
-  const { operator } = facts
+function ManualPurchase({ plan }: { plan: string }) {
+  const { operator } = siteConfig
   return (
     <section class="panel">
-      <h2>{say('shop_ask')}</h2>
+      <h2>{t('shop_ask')}</h2>
       {operator ? (
         <p>
-          {say('shop_by_hand')} <a href={`mailto:${operator}`}>{operator}</a>
+          {t('shop_by_hand')} <a href={`mailto:${operator}`}>{operator}</a>
         </p>
       ) : (
-        <p>{say('shop_by_hand_unknown')}</p>
+        <p>{t('shop_by_hand_unknown')}</p>
       )}
       <p class="soft">
-        {say('shop_operator')} <code>mayfly key issue --plan {plan}</code>
+        {t('shop_operator')} <code>mayfly key issue --plan {plan}</code>
       </p>
     </section>
   )
 }
 
-entitle('shop_plans')
+setTitle('shop_plans')
 // What the server wrote stands until the plans are here: nothing blinks.
-await load()
-await openPage(() => <Pricing />)
+await loadPlans()
+await mountPage(() => <Pricing />)

@@ -1,4 +1,4 @@
-// Made from the routes by src/http/api/types.test.ts; after a change run `npx vitest run src/http/api/types --update`.
+// Made from the routes by src/http/api/docs/generated.test.ts; after a change run `npx vitest run src/http/api/types --update`.
 
 /** What a success of each route is. */
 export interface Answers {

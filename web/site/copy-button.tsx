@@ -1,12 +1,12 @@
 import { type Signal, useSignal } from '@preact/signals'
 import type { RefObject } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { say } from './words.ts'
+import { t } from './i18n.ts'
 
 interface CopyButtonProps {
   text: string
   /** What is marked where there is no clipboard: the reader copies it by hand. Nothing: the text is not on the page. */
-  marks?: RefObject<HTMLElement | null>
+  textRef?: RefObject<HTMLElement | null>
   /** What a screen reader is told is copied, where the word alone would not do. */
   label?: string
   class?: string
@@ -15,32 +15,32 @@ interface CopyButtonProps {
 const SHOWN_MS = 4_000
 
 /** Copies, and says so. */
-export function CopyButton({ text, marks, label, class: look = 'plain' }: CopyButtonProps) {
-  const said = useSignal<Outcome>('ready')
+export function CopyButton({ text, textRef, label, class: className = 'plain' }: CopyButtonProps) {
+  const outcome = useSignal<Outcome>('ready')
   useEffect(() => {
-    if (said.value === 'ready') return
+    if (outcome.value === 'ready') return
     const timer = setTimeout(() => {
-      said.value = 'ready'
+      outcome.value = 'ready'
     }, SHOWN_MS)
     return () => clearTimeout(timer)
-  }, [said.value])
+  }, [outcome.value])
   // Another text is not copied yet.
   useEffect(() => {
-    said.value = 'ready'
+    outcome.value = 'ready'
   }, [text])
-  const words = WORDS[said.value]()
+  const words = WORDS[outcome.value]()
   return (
     <>
       <button
         type="button"
-        class={look}
+        class={className}
         aria-label={label && `${words}: ${label}`}
-        onClick={() => void copy(text, marks?.current ?? undefined, said)}
+        onClick={() => void copy(text, textRef?.current ?? undefined, outcome)}
       >
         {words}
       </button>
       <span class="unseen" role="status">
-        {said.value === 'ready' ? '' : words}
+        {outcome.value === 'ready' ? '' : words}
       </span>
     </>
   )
@@ -49,9 +49,9 @@ export function CopyButton({ text, marks, label, class: look = 'plain' }: CopyBu
 type Outcome = 'ready' | 'copied' | 'marked'
 
 const WORDS: Record<Outcome, () => string> = {
-  ready: () => say('site_copy'),
-  copied: () => say('site_copied'),
-  marked: () => say('site_marked'),
+  ready: () => t('site_copy'),
+  copied: () => t('site_copied'),
+  marked: () => t('site_marked'),
 }
 
 async function copy(text: string, marks: HTMLElement | undefined, said: Signal<Outcome>) {

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
-import { Glyph } from './glyphs.tsx'
-import { say } from './words.ts'
+import { t } from './i18n.ts'
+import { Icon } from './icon.tsx'
 import './dialog.css'
 
 interface DialogProps {
@@ -39,8 +39,8 @@ export function Dialog({ title, onClose, children }: DialogProps) {
       <div class="dialog-inside">
         <header class="dialog-top">
           <h2 id={id}>{title}</h2>
-          <button type="button" class="quiet icon" aria-label={say('site_close')} onClick={onClose}>
-            <Glyph name="close" />
+          <button type="button" class="quiet icon" aria-label={t('site_close')} onClick={onClose}>
+            <Icon name="close" />
           </button>
         </header>
         {children}

@@ -1,16 +1,13 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { CopyButton } from './copy-button.tsx'
-import { DOUBTS } from './doubts.ts'
-import { Frame } from './frame.tsx'
-import { openPage } from './open-page.tsx'
-import { entitle } from './title.ts'
-import { type Where, where } from './where.ts'
-import { say } from './words.ts'
+import { t } from './i18n.ts'
+import { Layout, mountPage, setTitle } from './layout.tsx'
+import { type LinkTarget, parseLink, WARNING_TEXTS } from './link-target.ts'
 import './leave.css'
 
-await openPage(() => <Leave />)
-entitle('leave_title')
+await mountPage(() => <Leave />)
+setTitle('leave_title')
 
 /** Where a link of a mail leads, before it is opened. What stands behind the # never reaches the server. */
 function Leave() {
@@ -22,88 +19,88 @@ function Leave() {
     addEventListener('hashchange', read)
     return () => removeEventListener('hashchange', read)
   }, [])
-  const link = decoded(fragment.value.slice(1))
+  const link = decodeFragment(fragment.value.slice(1))
   return (
-    <Frame>
+    <Layout>
       <div class="leave">
-        <Told leads={where(link)} />
+        <Destination leads={parseLink(link)} />
       </div>
-    </Frame>
+    </Layout>
   )
 }
 
-function Told({ leads }: { leads: Where }) {
+function Destination({ leads }: { leads: LinkTarget }) {
   switch (leads.kind) {
     case 'web':
-      return <Web leads={leads} />
+      return <WebLink leads={leads} />
     case 'mail':
       return (
         <>
-          <h1>{say('leave_mail')}</h1>
+          <h1>{t('leave_mail')}</h1>
           <p class="leave-host">
             <bdi dir="ltr">{leads.address}</bdi>
           </p>
-          <p>{say('leave_mail_why')}</p>
+          <p>{t('leave_mail_why')}</p>
           <div class="row">
             <CopyButton text={leads.address} class="" />
-            <Back />
+            <BackButton />
           </div>
         </>
       )
     case 'other':
       return (
         <>
-          <h1>{say('leave_other')}</h1>
-          <p>{say('leave_other_why', { scheme: leads.scheme.slice(0, MAX_SCHEME) })}</p>
+          <h1>{t('leave_other')}</h1>
+          <p>{t('leave_other_why', { scheme: leads.scheme.slice(0, MAX_SCHEME) })}</p>
           <div class="row">
-            <Back />
+            <BackButton />
           </div>
-          <Whole href={leads.href} />
+          <FullUrl href={leads.href} />
         </>
       )
     case 'broken':
       return (
         <>
-          <h1>{say('leave_broken')}</h1>
-          <p>{say('leave_broken_why')}</p>
+          <h1>{t('leave_broken')}</h1>
+          <p>{t('leave_broken_why')}</p>
           <div class="row">
-            <Back />
+            <BackButton />
           </div>
         </>
       )
   }
 }
 
-function Web({ leads: { host, href, doubts } }: { leads: Where & { kind: 'web' } }) {
+function WebLink({ leads: { host, href, warnings } }: { leads: LinkTarget & { kind: 'web' } }) {
   return (
     <>
-      <h1 class="leave-lead">{say('leave_lead')}</h1>
+      <h1 class="leave-lead">{t('leave_lead')}</h1>
       <p class="leave-host">
         <bdi dir="ltr">{host}</bdi>
       </p>
-      {doubts.map((doubt) => (
+      {warnings.map((doubt) => (
         <p key={doubt} class={doubt === 'open' ? 'notice' : 'notice bad'}>
-          {say(DOUBTS[doubt])}
+          {t(WARNING_TEXTS[doubt])}
         </p>
       ))}
       <div class="row">
         <a class="button" href={href} rel="noopener noreferrer" referrerpolicy="no-referrer">
-          {say('leave_open')}
+          {t('leave_open')}
         </a>
-        <Back />
+        <BackButton />
       </div>
-      <p class="soft">{say('leave_private')}</p>
-      <Whole href={href} />
+      <p class="soft">{t('leave_private')}</p>
+      <FullUrl href={href} />
     </>
   )
 }
 
 /** As the browser spells it: in the mail's own spelling marks could turn it around. */
-function Whole({ href }: { href: string }) {
+function FullUrl({ href }: { href: string }) {
   const cut = href.length > MAX_SHOWN
   return (
     <>
-      <h2 class="leave-name">{say('leave_whole')}</h2>
+      <h2 class="leave-name">{t('leave_whole')}</h2>
       <p class="leave-whole" dir="ltr">
         {href.slice(0, MAX_SHOWN)}
         {cut && '…'}
@@ -116,7 +113,7 @@ const MAX_SHOWN = 2_000
 const MAX_SCHEME = 40
 
 /** To where the reader came from: mostly this is a tab of its own, and goes. */
-function Back() {
+function BackButton() {
   return (
     <a
       class="button plain"
@@ -129,12 +126,12 @@ function Back() {
         location.href = '/'
       }}
     >
-      {say('leave_back')}
+      {t('leave_back')}
     </a>
   )
 }
 
-function decoded(text: string): string {
+function decodeFragment(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {

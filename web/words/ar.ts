@@ -1,7 +1,7 @@
-import type { Words } from '../site/words.ts'
+import type { Catalogue } from '../site/i18n.ts'
 
 // \u200e keeps a dot, a colon or an underscore on the right side of what is written from left to right.
-export const ar: Words = {
+export const ar: Catalogue = {
   // site
   site_inbox: 'الوارد',
   site_plans: 'الباقات',

@@ -1,6 +1,6 @@
-import type { Words } from '../site/words.ts'
+import type { Catalogue } from '../site/i18n.ts'
 
-export const de: Words = {
+export const de: Catalogue = {
   // site
   site_inbox: 'Post',
   site_plans: 'Tarife',

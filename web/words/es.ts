@@ -1,6 +1,6 @@
-import type { Words } from '../site/words.ts'
+import type { Catalogue } from '../site/i18n.ts'
 
-export const es: Words = {
+export const es: Catalogue = {
   // site: what stands on every page
   site_inbox: 'Correo',
   site_plans: 'Planes',

@@ -1,7 +1,7 @@
-import type { Words } from '../site/words.ts'
+import type { Catalogue } from '../site/i18n.ts'
 
 // The space before : ; ? ! and inside « » is one that does not break: a plain one would leave the sign alone on a line.
-export const fr: Words = {
+export const fr: Catalogue = {
   // site: what stands on every page
   site_inbox: 'Courrier',
   site_plans: 'Offres',

@@ -1,6 +1,6 @@
-import type { Words } from '../site/words.ts'
+import type { Catalogue } from '../site/i18n.ts'
 
-export const pt: Words = {
+export const pt: Catalogue = {
   // site: what stands on every page
   site_inbox: 'E-mail',
   site_plans: 'Planos',

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, test } from 'vitest'
-import { LANGUAGES as SERVED } from '../../src/http/pages/languages.ts'
-import { LANGUAGES, type Language, type Message, type Words } from '../site/words.ts'
+import { LANGUAGES as SERVED } from '../../src/shared/languages.ts'
+import { type Catalogue, LANGUAGES, type Language, type Translation } from '../site/i18n.ts'
 import { ar } from './ar.ts'
 import { de } from './de.ts'
 import { en } from './en.ts'
@@ -12,8 +12,8 @@ import { fr } from './fr.ts'
 import { pt } from './pt.ts'
 import { zh } from './zh.ts'
 
-const CATALOGUES: Record<Language, Words> = { en, es, pt, de, fr, zh, ar }
-const NAMES = Object.keys(en) as (keyof Words)[]
+const CATALOGUES: Record<Language, Catalogue> = { en, es, pt, de, fr, zh, ar }
+const NAMES = Object.keys(en) as (keyof Catalogue)[]
 const LANGUAGE_NAMES = Object.keys(LANGUAGES) as Language[]
 
 /** What other languages write as English does. */
@@ -125,18 +125,18 @@ function sourcesOfPage(): string {
 }
 
 /** Those that are missing are told of once, by the test of the names. */
-function namesIn(words: Words): (keyof Words)[] {
+function namesIn(words: Catalogue): (keyof Catalogue)[] {
   return NAMES.filter((name) => Object.hasOwn(words, name))
 }
 
-function formsOf(message: Message): [Form, string][] {
+function formsOf(message: Translation): [Form, string][] {
   return typeof message === 'string'
     ? [['other', message]]
     : (Object.entries(message) as [Form, string][])
 }
 
 /** The form for most counts: all values stand in it. */
-function wholeOf(message: Message): string {
+function wholeOf(message: Translation): string {
   return typeof message === 'string' ? message : (message.other ?? '')
 }
 

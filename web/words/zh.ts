@@ -1,6 +1,6 @@
-import type { Words } from '../site/words.ts'
+import type { Catalogue } from '../site/i18n.ts'
 
-export const zh: Words = {
+export const zh: Catalogue = {
   // site
   site_inbox: '收件箱',
   site_plans: '套餐',

@@ -1,8 +1,8 @@
 import type { MailboxId } from '../../core/session.ts'
 import { connectRedis } from '../../redis/connect.ts'
-import { keptLog } from '../../redis/testing/log.ts'
+import { recordingLog } from '../../redis/testing/log.ts'
 import type { Bus } from '../bus.ts'
-import { makeWaiters, openMemoryBus } from '../memory.ts'
+import { makeWaiterCounts, openMemoryBus } from '../memory.ts'
 import { openRedisBus } from '../redis.ts'
 
 export const ANN = 101 as MailboxId
@@ -16,10 +16,10 @@ export function openNodes(url: () => string) {
   /** One thread of each node, or as many as are asked for of one. */
   async function openNode(threads = 1): Promise<[Bus, ...Bus[]]> {
     const node = `node-${crypto.randomUUID()}`
-    const waiters = makeWaiters()
+    const waiters = makeWaiterCounts()
     const open = async () => {
-      const redis = await connectRedis({ url: url(), log: keptLog().log })
-      const bus = openRedisBus({ redis, near: openMemoryBus(node, waiters), node })
+      const redis = await connectRedis({ url: url(), log: recordingLog().log })
+      const bus = openRedisBus({ redis, local: openMemoryBus(node, waiters), node })
       const close = async () => {
         await bus.close()
         redis.close()
@@ -68,7 +68,7 @@ export function waiter(bus: Bus, mailbox: MailboxId = ANN) {
  * Resolves when a wake on one node has reached just the one it names on the other: who only looks by himself does so
  * together with all others of the bucket.
  */
-export async function heard(from: Bus, to: Bus, mailbox: MailboxId = ANN): Promise<void> {
+export async function untilHeard(from: Bus, to: Bus, mailbox: MailboxId = ANN): Promise<void> {
   const ann = waiter(to, mailbox)
   const bob = waiter(to, (mailbox - ANN + BOB) as MailboxId)
   for (;;) {

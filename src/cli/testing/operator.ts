@@ -1,23 +1,27 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach } from 'vitest'
-import { scratchMail } from '../../../test/scratch.ts'
+import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import { type Address, localOf, parseAddress, parseHost } from '../../core/address.ts'
-import { isOperator } from '../../core/prefix.ts'
+import { isOperatorLocalPart } from '../../core/prefix.ts'
 import { OPERATOR, POOL } from '../../core/session.ts'
-import type { OperatorDeps } from '../../service/background/operator.ts'
+import type { OperatorDeps } from '../../service/operator.ts'
 
 export const NOON = new Date('2026-03-01T12:00:00Z')
 
 /** For each test a mail store of its own, at noon, with the domain box.test, and what the commands print. */
 export function operatorFixture() {
-  let mail: Awaited<ReturnType<typeof scratchMail>>
+  let mail: Awaited<ReturnType<typeof openSqliteTestMail>>
   let lines: string[] = []
   let waits = 0
   let tokens = 0
 
   beforeEach(async () => {
     const mailbox = { maxMessages: 5_000, maxBytes: 100_000_000 }
-    mail = await scratchMail({ mailbox, poolMaxBytes: 100_000_000, maxMailBytes: 10_000_000 })
+    mail = await openSqliteTestMail({
+      mailbox,
+      poolMaxBytes: 100_000_000,
+      maxMailBytes: 10_000_000,
+    })
     lines = []
     waits = 0
     const name = parseHost('box.test')
@@ -66,7 +70,7 @@ export function operatorFixture() {
         to.map(async (local) => {
           const address = addressOf(`${local}@box.test`)
           const { session } = await mail.store.findRecipient(address)
-          const shared = isOperator(localOf(address)) ? OPERATOR : POOL
+          const shared = isOperatorLocalPart(localOf(address)) ? OPERATOR : POOL
           return { address, mailbox: session?.id ?? shared }
         }),
       )

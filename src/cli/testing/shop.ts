@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach } from 'vitest'
-import { scratchShop } from '../../../test/scratch.ts'
+import { openSqliteTestShop } from '../../../test/support/stores.ts'
 
 export const NOON = new Date('2026-03-01T12:00:00Z')
 
 /** For each test a shop of its own, at noon, and what the operator's commands print there. */
 export function shopDesk() {
-  let shop: Awaited<ReturnType<typeof scratchShop>>
+  let shop: Awaited<ReturnType<typeof openSqliteTestShop>>
   let lines: string[] = []
 
   beforeEach(async () => {
-    shop = await scratchShop()
+    shop = await openSqliteTestShop()
   })
   afterEach(() => shop.close())
 

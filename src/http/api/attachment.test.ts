@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../../../test/app.ts'
-import { ask, refusalFault } from '../../../test/ask.ts'
-import { PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
+import { type App, startApp } from '../../../test/support/app.ts'
+import { problemFault, request } from '../../../test/support/http-client.ts'
+import { PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
 import { attachmentRoute } from './attachment.ts'
 
 let app: App
@@ -39,7 +39,7 @@ async function sent({ type, disposition, bytes }: Part) {
     '',
   ]
   assert.equal(await app.mail(email, lines.join('\r\n')), 250)
-  const { body } = await ask(`${app.url}/api/check-mail?token=${token}`)
+  const { body } = await request(`${app.url}/api/check-mail?token=${token}`)
   const [{ id } = { id: 0 }] = body['messages'] as { id: number }[]
   return { token, id }
 }
@@ -55,7 +55,7 @@ describe('200', () => {
       disposition: 'attachment; filename=dot.png',
       bytes,
     })
-    const { body } = await ask(`${app.url}/api/read-mail?token=${token}&id=${id}`)
+    const { body } = await request(`${app.url}/api/read-mail?token=${token}&id=${id}`)
     const [note] = (body['message'] as { attachments: { url: string; size: number }[] }).attachments
     assert.ok(note)
     const response = await fetch(`${app.url}${note.url}`, {
@@ -141,9 +141,9 @@ describe('400', () => {
 
 describe('401', () => {
   test('a token that opens nothing', async () => {
-    const asked = await ask(`${app.url}/api/attachment?token=x&id=1&index=0`)
+    const asked = await request(`${app.url}/api/attachment?token=x&id=1&index=0`)
     assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_token'])
-    assert.equal(refusalFault(asked), undefined)
+    assert.equal(problemFault(asked), undefined)
   })
 })
 
@@ -156,11 +156,11 @@ describe('404', () => {
       [id + 1, 0, 'message_not_found'],
     ] as const) {
       const url = `${app.url}/api/attachment?token=${token}&id=${wanted}&index=${index}`
-      const asked = await ask(url)
+      const asked = await request(url)
       assert.deepEqual([asked.status, asked.body['code']], [404, code])
-      assert.equal(refusalFault(asked), undefined)
+      assert.equal(problemFault(asked), undefined)
     }
   })
 })
 
-sharedAnswers(attachmentRoute, () => app)
+sharedResponses(attachmentRoute, () => app)

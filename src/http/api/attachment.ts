@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
-import { readAttachment } from '../../service/mail/attachments.ts'
-import { downloadHeaders, privateFile } from '../server/response.ts'
+import { readAttachment } from '../../service/mail/read-mail.ts'
+import { downloadHeaders, privateContentResponse } from '../server/response.ts'
 import { route } from '../server/route.ts'
 import { idField, tokenField } from './schemas.ts'
 
 // What a page may show as a picture. Not SVG, which is a program.
-const PICTURES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
+const IMAGE_TYPES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
 export const attachmentRoute = route({
   method: 'GET',
@@ -18,11 +18,11 @@ export const attachmentRoute = route({
     index: Type.Integer({ minimum: 0, description: 'As read-mail numbers them.' }),
   }),
   output: 'application/octet-stream',
-  refusals: ['invalid_token', 'session_expired', 'message_not_found', 'not_found', 'shutting_down'],
+  problems: ['invalid_token', 'session_expired', 'message_not_found', 'not_found', 'shutting_down'],
   async handle(asked, deps, { client, signal }) {
     const { note, bytes } = await readAttachment(deps, { ...asked, client, signal: signal() })
     const { contentType, filename } = note
-    const type = PICTURES.has(contentType) ? contentType : 'application/octet-stream'
-    return privateFile(type, bytes, downloadHeaders(filename))
+    const type = IMAGE_TYPES.has(contentType) ? contentType : 'application/octet-stream'
+    return privateContentResponse(type, bytes, downloadHeaders(filename))
   },
 })

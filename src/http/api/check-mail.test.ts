@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { ALL_THE_TIME, type App, startApp } from '../../../test/app.ts'
-import { ask, askFrom, post, refusalFault } from '../../../test/ask.ts'
-import { newClient, PROXY, PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
+import { type App, startApp, WAIT_FOR_EXTRACTION } from '../../../test/support/app.ts'
+import { post, problemFault, request, requestFrom } from '../../../test/support/http-client.ts'
+import { newClient, PROXY, PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
 import { checkMailRoute } from './check-mail.ts'
 
 let app: App
 beforeAll(async () => {
   app = await startApp({
-    ...ALL_THE_TIME,
+    ...WAIT_FOR_EXTRACTION,
     env: { ...PROXY_ENV, MAYFLY_SESSION_MAX_MESSAGES: '3', MAYFLY_ADDRESS_COOLDOWN: '1h' },
   })
 })
 afterAll(() => app.stop())
 
 const check = (token: string, more = '', headers: Record<string, string> = {}) =>
-  ask(`${app.url}/api/check-mail?token=${token}${more}`, { headers })
+  request(`${app.url}/api/check-mail?token=${token}${more}`, { headers })
 const ids = (body: Record<string, unknown>) =>
   (body['messages'] as { id: number }[]).map(({ id }) => id)
 
@@ -80,7 +80,7 @@ describe('200', () => {
   test('the token may come as Bearer, and what old clients add is ignored', async () => {
     const { token, email } = await app.session()
     const headers = { authorization: `bearer ${token}` }
-    const asked = await ask(`${app.url}/api/check-mail?t=1&t=2&force=1`, { headers })
+    const asked = await request(`${app.url}/api/check-mail?t=1&t=2&force=1`, { headers })
     assert.equal(asked.body['email'], email)
   })
 
@@ -101,7 +101,7 @@ describe('200', () => {
   test('HEAD has the headers of GET', async () => {
     const { token } = await filled(1)
     const url = `${app.url}/api/check-mail?token=${token}`
-    const [got, head] = [await ask(url), await ask(url, { method: 'HEAD' })]
+    const [got, head] = [await request(url), await request(url, { method: 'HEAD' })]
     for (const name of ['etag', 'content-length', 'content-type']) {
       assert.equal(head.headers.get(name), got.headers.get(name))
     }
@@ -137,10 +137,10 @@ describe('304', () => {
 describe('400', () => {
   test('no token', async () => {
     for (const query of ['', '?token=', '?TOKEN=x']) {
-      const asked = await ask(`${app.url}/api/check-mail${query}`)
+      const asked = await request(`${app.url}/api/check-mail${query}`)
       assert.deepEqual([asked.status, asked.body['code']], [400, 'missing_parameter'], query)
       assert.match(String(asked.body['message']), /^token: /)
-      assert.equal(refusalFault(asked), undefined)
+      assert.equal(problemFault(asked), undefined)
     }
   })
 
@@ -178,7 +178,7 @@ describe('401', () => {
     test(`${name} is unknown`, async () => {
       const asked = await check(encodeURIComponent(token))
       assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_token'])
-      assert.equal(refusalFault(asked), undefined)
+      assert.equal(problemFault(asked), undefined)
       assert.equal(asked.headers.get('www-authenticate'), 'Bearer')
     })
   }
@@ -198,7 +198,7 @@ describe('429', () => {
     const { token } = await app.session()
     const path = `/api/check-mail?token=${token}`
     const look = (client: string) =>
-      askFrom(app.httpPort, PROXY, { path, headers: { 'x-forwarded-for': client } })
+      requestFrom(app.httpPort, PROXY, { path, headers: { 'x-forwarded-for': client } })
     const clients = Array.from({ length: 16 }, newClient)
     const started = app.now().getTime()
     let passed = 0
@@ -215,4 +215,4 @@ describe('429', () => {
   })
 })
 
-sharedAnswers(checkMailRoute, () => app)
+sharedResponses(checkMailRoute, () => app)

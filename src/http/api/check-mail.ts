@@ -1,22 +1,23 @@
 import { type Static, Type } from 'typebox'
-import { isFull, type Session } from '../../core/session.ts'
+import { isMailboxFull, type Session } from '../../core/session.ts'
 import {
   awaitMail,
-  forceLook,
+  forcePoll,
   type ListMailDeps,
   listMail,
-  lookAtNewest,
   type MailboxState,
   mailboxState,
+  scanNewest,
 } from '../../service/mail/check-mail.ts'
-import { looksOf } from '../../service/mail/code-lookup.ts'
+import { scannerForClient } from '../../service/mail/code-scanner.ts'
 import { takeRate } from '../../service/rates.ts'
-import { liveSession } from '../../service/sessions/live-session.ts'
+import { liveSession } from '../../service/sessions/session.ts'
+import { mailboxEtag, matchesEtag } from '../server/caching.ts'
 import type { RouteDeps } from '../server/deps.ts'
-import { mailboxTag, matchesTag } from '../server/etag.ts'
-import { empty, type HttpResponse, json, readyJson } from '../server/response.ts'
-import { type Call, route } from '../server/route.ts'
+import { empty, type HttpResponse, json, preparedJson } from '../server/response.ts'
+import { type HttpRequest, route } from '../server/route.ts'
 import {
+  DEFAULT_LIMIT,
   limitField,
   mailboxFields,
   mailboxJson,
@@ -25,7 +26,6 @@ import {
   summaryFields,
   summaryJson,
   tokenField,
-  USUAL_LIMIT,
   waitField,
 } from './schemas.ts'
 
@@ -59,55 +59,57 @@ export const checkMailRoute = route({
     'The messages of the session, newest first. With the ETag of a former answer as If-None-Match you get 304 as long as nothing changed; with wait the answer comes when there is mail. A code that is found only after a list was given changes the ETag; a client that sends only since_id does not see it. An answer that timed out has no ETag.',
   input,
   output,
-  refusals: ['invalid_token', 'session_expired', 'shutting_down'],
+  problems: ['invalid_token', 'session_expired', 'shutting_down'],
   conditional: true,
   async handle(input, deps, call) {
-    const { token, since_id: sinceId = 0, limit = USUAL_LIMIT, wait = 0, force = false } = input
+    const { token, since_id: sinceId = 0, limit = DEFAULT_LIMIT, wait = 0, force = false } = input
     const found = await liveSession(deps, token)
     if (call.client !== undefined) await takeRate(deps, 'checkMail', String(found.id))
-    if (force) await forceLook(deps, found)
+    if (force) await forcePoll(deps, found)
     call.throwIfClosed()
     const given = call.headers['if-none-match']
     const { session, timedOut } =
       wait === 0
         ? { session: found, timedOut: false }
-        : await waitForNews(deps, call, { token, session: found, seconds: wait, sinceId })
+        : await waitForChange(deps, call, { token, session: found, seconds: wait, sinceId })
     call.throwIfClosed()
 
     if (given !== undefined) {
-      const etag = mailboxTag(session)
-      if (matchesTag(given, etag)) {
-        return unchangedAnswers.get(session) ?? (await unchanged(deps, { session, etag }, call))
+      const etag = mailboxEtag(session)
+      if (matchesEtag(given, etag)) {
+        return (
+          notModifiedResponses.get(session) ?? (await notModified(deps, { session, etag }, call))
+        )
       }
     }
-    if (timedOut) return timedOutAnswer(deps, session)
+    if (timedOut) return timedOutResponse(deps, session)
     return await listing(deps, { token, session, call }, { sinceId, limit })
   },
 })
 
-const unchangedAnswers = new WeakMap<Session, HttpResponse<never>>()
+const notModifiedResponses = new WeakMap<Session, HttpResponse<never>>()
 
 /** Made once for each state of a session: by the session where the store remembers it, else by its version. */
-async function unchanged(
+async function notModified(
   deps: RouteDeps,
   { session, etag }: { session: Session; etag: string },
-  { client }: Call,
+  { client }: HttpRequest,
 ): Promise<HttpResponse<never>> {
   const key = `${session.id} unchanged`
-  const kept = deps.answers.find(key, session.version)
+  const kept = deps.responseCache.get(key, session.version)
   if (kept) return kept
   const answer = empty(304, { etag })
   // Whoever gave the tag may have ended before all was looked at; a list that was made here has seen to it.
-  const isListed = deps.answers.find(session.id, session.version) !== undefined
-  const isLooked = isListed || (await lookAtNewest(forClient(deps, client), session, USUAL_LIMIT))
+  const isListed = deps.responseCache.get(session.id, session.version) !== undefined
+  const isLooked = isListed || (await scanNewest(forClient(deps, client), session, DEFAULT_LIMIT))
   if (isLooked) {
-    unchangedAnswers.set(session, answer)
-    deps.answers.keep(key, session.version, { answer, bytes: 0 })
+    notModifiedResponses.set(session, answer)
+    deps.responseCache.set(key, session.version, { answer, bytes: 0 })
   }
   return answer
 }
 
-interface Quest {
+interface WaitOptions {
   token: string
   session: Session
   seconds: number
@@ -115,17 +117,21 @@ interface Quest {
 }
 
 /** With If-None-Match: while it matches. Without: until there is mail newer than since_id. */
-async function waitForNews(deps: RouteDeps, call: Call, { sinceId, ...quest }: Quest) {
+async function waitForChange(
+  deps: RouteDeps,
+  call: HttpRequest,
+  { sinceId, ...quest }: WaitOptions,
+) {
   const given = call.headers['if-none-match']
   const worth = async ({ session, hasNewer }: MailboxState) =>
-    given === undefined ? await hasNewer(sinceId) : !matchesTag(given, mailboxTag(session))
+    given === undefined ? await hasNewer(sinceId) : !matchesEtag(given, mailboxEtag(session))
   if (await worth(mailboxState(deps, quest.session))) {
     return { session: quest.session, timedOut: false }
   }
-  const leave = deps.waiting.enter(quest.session.id, call)
+  const leave = deps.longPolls.acquire(quest.session.id, call)
   try {
     const { lookMs } = deps.quiet
-    return await awaitMail(deps, { ...quest, worth, lookMs, signal: call.waitSignal() })
+    return await awaitMail(deps, { ...quest, isDone: worth, lookMs, signal: call.waitSignal() })
   } finally {
     leave()
   }
@@ -134,41 +140,41 @@ async function waitForNews(deps: RouteDeps, call: Call, { sinceId, ...quest }: Q
 /** Made once for each version of a mailbox, however many ask. */
 async function listing(
   deps: RouteDeps,
-  { token, session: found, call }: { token: string; session: Session; call: Call },
+  { token, session: found, call }: { token: string; session: Session; call: HttpRequest },
   page: { sinceId: number; limit: number },
 ): Promise<HttpResponse<never>> {
-  const kept = deps.answers.find(answerKey(found, page), found.version)
+  const kept = deps.responseCache.get(cacheKey(found, page), found.version)
   if (kept) return kept
   const { session, messages, whole } = await listMail(
     forClient(deps, call.client),
     { token, session: found },
     page,
   )
-  const value: Listing = { ...opening(deps, session), messages: messages.map(summaryJson) }
+  const value: Listing = { ...mailboxPart(deps, session), messages: messages.map(summaryJson) }
   // Neither kept nor tagged: the next one must look again.
-  if (!whole) return readyJson(value, {})
-  const answer = readyJson(value, { etag: mailboxTag(session) })
+  if (!whole) return preparedJson(value, {})
+  const answer = preparedJson(value, { etag: mailboxEtag(session) })
   const made = { answer, bytes: answer.body.length }
-  deps.answers.keep(answerKey(session, page), session.version, made)
+  deps.responseCache.set(cacheKey(session, page), session.version, made)
   return answer
 }
 
-function answerKey({ id }: Session, { sinceId, limit }: { sinceId: number; limit: number }) {
-  return limit === USUAL_LIMIT && sinceId === 0 ? id : `${id} ${limit} ${sinceId}`
+function cacheKey({ id }: Session, { sinceId, limit }: { sinceId: number; limit: number }) {
+  return limit === DEFAULT_LIMIT && sinceId === 0 ? id : `${id} ${limit} ${sinceId}`
 }
 
 /** Without a tag: it would say that the reader knows what the list does not tell, such as a code found meanwhile. */
-function timedOutAnswer(deps: RouteDeps, session: Session): HttpResponse<Listing> {
-  const value: Listing = { ...opening(deps, session), messages: [], timed_out: true }
+function timedOutResponse(deps: RouteDeps, session: Session): HttpResponse<Listing> {
+  const value: Listing = { ...mailboxPart(deps, session), messages: [], timed_out: true }
   return json(value)
 }
 
-function opening(deps: RouteDeps, session: Session) {
-  const full = isFull(session, deps.mailbox) ? { full: true as const } : {}
+function mailboxPart(deps: RouteDeps, session: Session) {
+  const full = isMailboxFull(session, deps.mailbox) ? { full: true as const } : {}
   return { status: 'success' as const, ...mailboxJson(session), ...full }
 }
 
 /** The dependencies of a list whose codes are looked up for this client. */
 function forClient({ store, now, codes }: RouteDeps, client: string | undefined): ListMailDeps {
-  return { store, now, codes: looksOf(codes, client) }
+  return { store, now, codes: scannerForClient(codes, client) }
 }

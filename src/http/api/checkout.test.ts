@@ -1,12 +1,19 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../../../test/app.ts'
-import { askFrom, ENCODINGS, post, readAnswer, refusalFault, speak } from '../../../test/ask.ts'
-import { openDoor } from '../../../test/http-server.ts'
-import { checkout, FAKE_SHOP, look } from '../../../test/shop-client.ts'
-import { stripeEnv } from '../../../test/stripe-app.ts'
+import { type App, startApp } from '../../../test/support/app.ts'
+import {
+  ENCODINGS,
+  parseResponse,
+  post,
+  problemFault,
+  requestFrom,
+  sendRaw,
+} from '../../../test/support/http-client.ts'
+import { openTestServer } from '../../../test/support/http-server.ts'
+import { checkout, FAKE_SHOP, getOrder } from '../../../test/support/shop-client.ts'
+import { stripeEnv } from '../../../test/support/stripe-app.ts'
 import { openStripeServer } from '../../pay/testing/stripe-server.ts'
-import { newClient, PROXY, PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
+import { newClient, PROXY, PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
 import { checkoutRoute } from './checkout.ts'
 
 let app: App
@@ -17,7 +24,7 @@ afterAll(() => app.stop())
 
 const KEY = { 'idempotency-key': 'sixteen-at-least' }
 
-sharedAnswers(checkoutRoute, () => app)
+sharedResponses(checkoutRoute, () => app)
 
 describe('200', () => {
   test('tells the order, where to pay, and the secret, which nobody on the way may keep', async () => {
@@ -59,7 +66,7 @@ describe('200', () => {
         'content-type': 'application/x-www-form-urlencoded',
       }
       const question = { method: 'POST', path: '/api/checkout', headers, body: 'plan=starter' }
-      const { body } = await askFrom(port, from, question)
+      const { body } = await requestFrom(port, from, question)
       return String(body['claim_secret'])
     })
     return new Set(await Promise.all(secrets))
@@ -77,7 +84,7 @@ describe('200', () => {
 
   test('also where no rates are counted', async () => {
     const env = { ...PROXY_ENV, ...FAKE_SHOP, MAYFLY_RATE_LIMITS: 'off' }
-    const door = await openDoor({ env })
+    const door = await openTestServer({ env })
     const [one, other] = [newClient(), newClient()]
     const heard = [await secretsOf(door.port, [one, other]), await secretsOf(door.port, [one, one])]
     await door.stop()
@@ -95,7 +102,9 @@ describe('200', () => {
   }
 
   test('the operator’s address is where the buyer is sent, however we were reached', async () => {
-    const door = await openDoor({ env: { ...FAKE_SHOP, MAYFLY_BASE_URL: 'https://mail.example' } })
+    const door = await openTestServer({
+      env: { ...FAKE_SHOP, MAYFLY_BASE_URL: 'https://mail.example' },
+    })
     const { body } = await checkout(door.url)
     await door.stop()
     assert.equal(body['url'], `https://mail.example/pay/${body['order_id']}`)
@@ -144,7 +153,7 @@ describe('400', () => {
       const asked = await checkout(app.url, params, headers)
       assert.deepEqual([asked.status, asked.body['code']], [400, code])
       assert.match(String(asked.body['message']), words)
-      assert.equal(refusalFault(asked), undefined)
+      assert.equal(problemFault(asked), undefined)
     })
   }
 
@@ -157,14 +166,14 @@ describe('400', () => {
       `Idempotency-Key: ${'x'.repeat(20)}`,
       `Idempotency-Key: ${'y'.repeat(20)}`,
     ]
-    const asked = readAnswer(await speak(app.httpPort, `${lines.join('\r\n')}\r\n\r\n`))
+    const asked = parseResponse(await sendRaw(app.httpPort, `${lines.join('\r\n')}\r\n\r\n`))
     assert.deepEqual([asked.status, asked.body['code']], [400, 'invalid_parameter'])
   })
 })
 
 describe('404', () => {
   test('a site that issues keys by hand sells none, and says so', async () => {
-    const door = await openDoor()
+    const door = await openTestServer()
     const asked = await checkout(door.url)
     await door.stop()
     assert.deepEqual([asked.status, asked.body['code']], [404, 'not_found'])
@@ -178,7 +187,7 @@ describe('409', () => {
     await checkout(app.url, {}, headers)
     const asked = await checkout(app.url, { plan: 'business' }, headers)
     assert.deepEqual([asked.status, asked.body['code']], [409, 'idempotency_conflict'])
-    assert.equal(refusalFault(asked), undefined)
+    assert.equal(problemFault(asked), undefined)
     assert.ok(!('claim_secret' in asked.body))
   })
 })
@@ -191,9 +200,9 @@ describe('429', () => {
     }
     const question = { method: 'POST', path: '/api/checkout', headers, body: 'plan=starter' }
     for (let count = 0; count < 30; count += 1) {
-      assert.equal((await askFrom(app.httpPort, PROXY, question)).status, 200)
+      assert.equal((await requestFrom(app.httpPort, PROXY, question)).status, 200)
     }
-    const asked = await askFrom(app.httpPort, PROXY, question)
+    const asked = await requestFrom(app.httpPort, PROXY, question)
     assert.deepEqual([asked.status, asked.body['code']], [429, 'rate_limited'])
   })
 })
@@ -201,18 +210,18 @@ describe('429', () => {
 describe('503', () => {
   test('while Stripe is away, and the same request goes on with the same order later', async () => {
     const stripe = await openStripeServer({ now: () => new Date() })
-    const door = await openDoor({ env: stripeEnv(stripe) })
+    const door = await openTestServer({ env: stripeEnv(stripe) })
     stripe.outage = 'error'
     const asked = await checkout(door.url, {}, KEY)
     assert.deepEqual([asked.status, asked.body['code']], [503, 'payment_unavailable'])
-    assert.equal(refusalFault(asked), undefined)
+    assert.equal(problemFault(asked), undefined)
     assert.doesNotMatch(JSON.stringify(asked.body), /stripe/i)
 
     stripe.outage = undefined
     const { body } = await checkout(door.url, {}, KEY)
     const order = { id: String(body['order_id']), secret: String(body['claim_secret']), payUrl: '' }
     const kept = await door.shop.listPurchases(10)
-    const { status } = await look(door.url, order)
+    const { status } = await getOrder(door.url, order)
     await door.stop()
     await stripe.close()
     assert.deepEqual([kept.length, status], [1, 200])

@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
 import { Problem } from '../../core/problem.ts'
 import { checkout } from '../../service/shop/checkout.ts'
+import { siteUrl } from '../server/client.ts'
 import { success } from '../server/response.ts'
-import { type Call, route } from '../server/route.ts'
-import { siteUrl } from '../server/site.ts'
+import { type HttpRequest, route } from '../server/route.ts'
+import { planFields, planJson } from './order-schemas.ts'
 import { successField } from './schemas.ts'
-import { soldFields, soldJson } from './shop-schemas.ts'
 
 export const checkoutRoute = route({
   method: 'POST',
@@ -21,7 +21,7 @@ export const checkoutRoute = route({
   }),
   output: Type.Object({
     status: successField,
-    ...soldFields,
+    ...planFields,
     url: Type.String({ examples: ['https://checkout.example/pay/1'] }),
     claim_secret: Type.String({ examples: ['43 characters, to be kept secret'] }),
   }),
@@ -33,26 +33,29 @@ export const checkoutRoute = route({
         '16 to 255 visible ASCII characters, no comma among them, best random ones: whoever knows them can learn the claim secret from your address.',
     },
   ],
-  refusals: ['invalid_parameter', 'not_found', 'idempotency_conflict', 'payment_unavailable'],
+  problems: ['invalid_parameter', 'not_found', 'idempotency_conflict', 'payment_unavailable'],
   rate: 'checkout',
   async handle({ plan, email }, deps, call) {
     const { order, url, claimSecret } = await checkout(deps, {
       plan,
       email,
-      repeat: repeatOf(call),
+      repeat: idempotencyOf(call),
       baseUrl: siteUrl(deps.baseUrl, call),
     })
-    return success({ ...soldJson(order), url, claim_secret: claimSecret })
+    return success({ ...planJson(order), url, claim_secret: claimSecret })
   },
 })
 
 // No comma: with one, and a space, node joins what is given twice.
-const KEY = /^[!-+\x2d-~]{16,255}$/
+const IDEMPOTENCY_KEY = /^[!-+\x2d-~]{16,255}$/
 
-function repeatOf({ headers, address }: Call): { key: string; client: string } | undefined {
+function idempotencyOf({
+  headers,
+  sourceAddress,
+}: HttpRequest): { key: string; client: string } | undefined {
   const key = headers['idempotency-key']
   if (key === undefined) return undefined
-  if (typeof key === 'string' && KEY.test(key)) return { key, client: address() }
+  if (typeof key === 'string' && IDEMPOTENCY_KEY.test(key)) return { key, client: sourceAddress() }
   throw new Problem(
     'invalid_parameter',
     'Idempotency-Key: give 16 to 255 visible ASCII characters, once, without a comma.',

@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../../../test/app.ts'
-import { ask, refusalFault } from '../../../test/ask.ts'
-import { claim, clickPay, FAKE_SHOP, order, revokeKeyOf } from '../../../test/shop-client.ts'
-import { PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
+import { type App, startApp } from '../../../test/support/app.ts'
+import { problemFault, request } from '../../../test/support/http-client.ts'
+import {
+  claim,
+  createOrder,
+  FAKE_SHOP,
+  payOrder,
+  revokeKeyOf,
+} from '../../../test/support/shop-client.ts'
+import { PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
 import { claimRoute } from './claim.ts'
 
 let app: App
@@ -13,16 +19,16 @@ beforeAll(async () => {
 afterAll(() => app.stop())
 
 async function paid(plan = 'starter') {
-  const made = await order(app.url, { plan })
-  await clickPay(app.url, made)
+  const made = await createOrder(app.url, { plan })
+  await payOrder(app.url, made)
   return made
 }
 
 async function usageStatus(key: unknown): Promise<number> {
-  return (await ask(`${app.url}/usage`, { headers: { apikey: String(key) } })).status
+  return (await request(`${app.url}/usage`, { headers: { apikey: String(key) } })).status
 }
 
-sharedAnswers(claimRoute, () => app)
+sharedResponses(claimRoute, () => app)
 
 describe('200', () => {
   test('shows a key that opens, with the figures of its plan', async () => {
@@ -33,7 +39,7 @@ describe('200', () => {
     assert.ok(String(key).startsWith(String(prefix)))
     assert.match(String(key_id), /^key_/)
     assert.deepEqual([body['requests'], body['per_day']], [100_000, 1_000])
-    const usage = await ask(`${app.url}/usage`, { headers: { apikey: String(key) } })
+    const usage = await request(`${app.url}/usage`, { headers: { apikey: String(key) } })
     assert.deepEqual([usage.status, usage.body['expires_at']], [200, body['expires_at']])
   })
 
@@ -59,7 +65,7 @@ describe('200', () => {
 describe('400', () => {
   test('without the claim secret', async () => {
     const { id } = await paid()
-    const asked = await ask(`${app.url}/api/orders/${id}/claim`, { method: 'POST' })
+    const asked = await request(`${app.url}/api/orders/${id}/claim`, { method: 'POST' })
     assert.deepEqual([asked.status, asked.body['code']], [400, 'missing_parameter'])
     assert.match(String(asked.body['message']), /^Claim-Secret: /)
   })
@@ -70,7 +76,7 @@ describe('404', () => {
     const [one, other] = [await paid(), await paid()]
     const asked = await claim(app.url, { ...one, secret: other.secret })
     assert.deepEqual([asked.status, asked.body['code']], [404, 'not_found'])
-    assert.equal(refusalFault(asked), undefined)
+    assert.equal(problemFault(asked), undefined)
   })
 })
 
@@ -81,11 +87,11 @@ describe('409', () => {
     ['failed', ['decline']],
   ] as const) {
     test(`an order that ${name}`, async () => {
-      const made = await order(app.url)
-      for (const outcome of outcomes) await clickPay(app.url, made, outcome)
+      const made = await createOrder(app.url)
+      for (const outcome of outcomes) await payOrder(app.url, made, outcome)
       const asked = await claim(app.url, made)
       assert.deepEqual([asked.status, asked.body['code']], [409, 'order_unpaid'])
-      assert.equal(refusalFault(asked), undefined)
+      assert.equal(problemFault(asked), undefined)
     })
   }
 
@@ -95,7 +101,7 @@ describe('409', () => {
     const asked = await claim(app.url, made)
     assert.deepEqual([asked.status, asked.body['code']], [409, 'order_stopped'])
     assert.match(String(asked.body['message']), /revoked/)
-    assert.equal(refusalFault(asked), undefined)
+    assert.equal(problemFault(asked), undefined)
   })
 
   test('a key that was first shown a day ago', async () => {

@@ -1,10 +1,16 @@
 import { Type } from 'typebox'
-import { stamps } from '../../core/time.ts'
-import { claim } from '../../service/shop/claim.ts'
+import { timestampFields } from '../../core/time.ts'
+import { claimKey } from '../../service/shop/order.ts'
 import { success } from '../server/response.ts'
 import { route } from '../server/route.ts'
-import { countField, endFields, nullable, successField } from './schemas.ts'
-import { CLAIM_SECRET, claimSecretOf, orderIdField, soldFields, soldJson } from './shop-schemas.ts'
+import {
+  CLAIM_SECRET_HEADER,
+  claimSecretOf,
+  orderIdField,
+  planFields,
+  planJson,
+} from './order-schemas.ts'
+import { countField, expiryFields, nullable, successField } from './schemas.ts'
 
 export const claimRoute = route({
   method: 'POST',
@@ -15,26 +21,26 @@ export const claimRoute = route({
   input: Type.Object({ id: orderIdField }),
   output: Type.Object({
     status: successField,
-    ...soldFields,
+    ...planFields,
     key: Type.String({ examples: ['45 characters, to be kept secret'] }),
     key_id: Type.String({ examples: ['key_1uQmB0cZ7yR5tVd9KfXw3e'] }),
     prefix: Type.String({ examples: ['mf_live_a1B2'] }),
     requests: countField(100_000),
     per_day: nullable(countField(1_000), 'Null: no daily limit.'),
-    ...endFields,
+    ...expiryFields,
   }),
-  requestHeaders: [CLAIM_SECRET],
-  refusals: ['missing_parameter', 'not_found', 'order_unpaid', 'order_stopped', 'already_claimed'],
+  requestHeaders: [CLAIM_SECRET_HEADER],
+  problems: ['missing_parameter', 'not_found', 'order_unpaid', 'order_stopped', 'already_claimed'],
   async handle({ id }, deps, call) {
-    const { order, key, secret } = await claim(deps, id, claimSecretOf(id, call))
+    const { order, key, secret } = await claimKey(deps, id, claimSecretOf(id, call))
     return success({
-      ...soldJson(order),
+      ...planJson(order),
       key: secret,
       key_id: key.id,
       prefix: key.prefix,
       requests: key.maxRequests,
       per_day: key.maxPerDay ?? null,
-      ...stamps('expires_at', key.expiresAt),
+      ...timestampFields('expires_at', key.expiresAt),
     })
   },
 })

@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { ask, askFrom, refusalFault } from '../../../test/ask.ts'
-import { emailsOf } from '../../../test/emails.ts'
-import { type KeyApp, startKeyApp, type TestKey } from '../../../test/keys.ts'
-import { openStillDoor } from '../../../test/quiet-server.ts'
-import { makeSecret } from '../../core/key.ts'
+import { emailsOf } from '../../../test/support/api-client.ts'
+import { problemFault, request, requestFrom } from '../../../test/support/http-client.ts'
+import { type AppWithKeys, startAppWithKeys, type TestKey } from '../../../test/support/keys.ts'
+import { openServerWithManualClock } from '../../../test/support/manual-clock.ts'
+import { makeKeySecret } from '../../core/key.ts'
 import { newClient, PROXY, PROXY_ENV } from '../server/route.contract.ts'
 
-let app: KeyApp
+let app: AppWithKeys
 beforeAll(async () => {
-  app = await startKeyApp({ env: PROXY_ENV })
+  app = await startAppWithKeys({ env: PROXY_ENV })
 })
 afterAll(() => app.stop())
 
 const create = (headers: Record<string, string>, query = '') =>
-  ask(`${app.url}/api/create-session?domain_id=1${query}`, { method: 'POST', headers })
-const NOBODYS = makeSecret('mf_live_none', new Uint8Array(20))
+  request(`${app.url}/api/create-session?domain_id=1${query}`, { method: 'POST', headers })
+const NOBODYS = makeKeySecret('mf_live_none', new Uint8Array(20))
 
 /** Whether this key sees the mail of the session. */
 async function sees({ headers }: TestKey, email: string): Promise<boolean> {
   assert.equal(await app.mail(email), 250)
-  return emailsOf(await ask(`${app.url}/emails?to=${email}`, { headers })).length > 0
+  return emailsOf(await request(`${app.url}/emails?to=${email}`, { headers })).length > 0
 }
 
 describe('200', () => {
@@ -57,7 +57,7 @@ describe('200', () => {
 
   test('a key that is used up for today will do: nothing is charged', async () => {
     const key = await app.ring.issue({ requests: 9, perDay: 1 })
-    assert.equal((await ask(`${app.url}/emails`, { headers: key.headers })).status, 200)
+    assert.equal((await request(`${app.url}/emails`, { headers: key.headers })).status, 200)
     assert.equal((await create(key.headers)).status, 200)
     assert.equal(await app.ring.used(key), 1)
   })
@@ -68,7 +68,7 @@ describe('200', () => {
     const { body, status } = await create(headers, `&ttl=${30 * DAY}`)
     assert.equal(status, 200)
     const extend = `${app.url}/api/extend-session?token=${body['token']}&ttl=`
-    const extended = await ask(`${extend}${30 * DAY}`, { method: 'POST' })
+    const extended = await request(`${extend}${30 * DAY}`, { method: 'POST' })
     assert.deepEqual([extended.status, extended.body['email']], [200, body['email']])
     const tooLong = await create(headers, `&ttl=${30 * DAY + 1}`)
     assert.equal(tooLong.body['message'], 'ttl: give 60 to 2592000 seconds.')
@@ -103,7 +103,7 @@ describe('401', () => {
     ] as Record<string, string>[]) {
       const asked = await create(headers, '&prefix=never-made')
       assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_key'])
-      assert.equal(refusalFault(asked), undefined)
+      assert.equal(problemFault(asked), undefined)
     }
     assert.equal((await create({}, '&prefix=never-made')).status, 200, 'the address is free')
   })
@@ -117,22 +117,22 @@ describe('402', () => {
     for (const [key, code] of [
       [usedUp, 'quota_exhausted'],
       [over, 'plan_expired'],
-      [await app.ring.stopped(), 'plan_expired'],
+      [await app.ring.issueRefunded(), 'plan_expired'],
     ] as const) {
       const asked = await create(key.headers)
       assert.deepEqual([asked.status, asked.body['code']], [402, code])
       assert.match(String(asked.body['message']), /http:\/\/127\.0\.0\.1:\d+\/pricing$/)
-      assert.equal(refusalFault(asked), undefined)
+      assert.equal(problemFault(asked), undefined)
     }
   })
 })
 
 describe('429', () => {
   test('wrong keys are counted here as elsewhere', async () => {
-    const { door, key } = await openStillDoor()
+    const { door, key } = await openServerWithManualClock()
     const client = newClient()
     const from = (apikey: string) =>
-      askFrom(door.port, PROXY, {
+      requestFrom(door.port, PROXY, {
         method: 'POST',
         path: '/api/create-session',
         headers: { 'x-forwarded-for': client, apikey },

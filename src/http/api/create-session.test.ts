@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../../../test/app.ts'
-import { ask, askFrom, ENCODINGS, post, postJson, refusalFault } from '../../../test/ask.ts'
-import { newClient, PROXY, PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
+import { type App, startApp } from '../../../test/support/app.ts'
+import {
+  ENCODINGS,
+  post,
+  postJson,
+  problemFault,
+  request,
+  requestFrom,
+} from '../../../test/support/http-client.ts'
+import { newClient, PROXY, PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
 import { createSessionRoute } from './create-session.ts'
 
 let app: App
@@ -22,7 +29,7 @@ const newName = () => {
 describe('200', () => {
   test('nothing asked: a readable address, a token, and a day to live', async () => {
     const before = app.now().getTime()
-    const { status, body, headers } = await ask(url, { method: 'POST' })
+    const { status, body, headers } = await request(url, { method: 'POST' })
     assert.equal(status, 200)
     assert.deepEqual(Object.keys(body), [
       'status',
@@ -119,7 +126,7 @@ describe('400', () => {
       for (const encoding of ENCODINGS) {
         const asked = await post(url, params, encoding)
         assert.deepEqual([asked.status, asked.body['code']], [400, code], encoding)
-        assert.equal(refusalFault(asked), undefined)
+        assert.equal(problemFault(asked), undefined)
         assert.match(String(asked.body['message']), new RegExp(`^${Object.keys(params).at(-1)}: `))
       }
     })
@@ -148,9 +155,9 @@ describe('400', () => {
     const parts = new FormData()
     for (const value of ['a', 'b']) parts.append('prefix', value)
     for (const asked of [
-      await ask(`${url}?${twice}`, { method: 'POST' }),
-      await ask(url, { method: 'POST', headers: form, body: twice }),
-      await ask(url, { method: 'POST', body: parts }),
+      await request(`${url}?${twice}`, { method: 'POST' }),
+      await request(url, { method: 'POST', headers: form, body: twice }),
+      await request(url, { method: 'POST', body: parts }),
     ]) {
       assert.equal(asked.body['code'], 'invalid_parameter')
     }
@@ -159,7 +166,7 @@ describe('400', () => {
   test('a file where a text is due', async () => {
     const parts = new FormData()
     parts.append('prefix', new Blob(['ann']), 'ann.txt')
-    const asked = await ask(url, { method: 'POST', body: parts })
+    const asked = await request(url, { method: 'POST', body: parts })
     assert.deepEqual([asked.status, asked.body['code']], [400, 'invalid_parameter'])
   })
 })
@@ -169,7 +176,7 @@ describe('409', () => {
     assert.equal((await post(url, { prefix: 'held', domain_id: '1' })).status, 200)
     const asked = await post(url, { prefix: 'HELD', domain_id: '1' })
     assert.deepEqual([asked.status, asked.body['code']], [409, 'address_taken'])
-    assert.equal(refusalFault(asked), undefined)
+    assert.equal(problemFault(asked), undefined)
     assert.equal(
       (await post(url, { prefix: 'held', domain_id: '2' })).status,
       200,
@@ -188,7 +195,7 @@ describe('413', () => {
   test('a body of more than a hundred parts', async () => {
     const parts = new FormData()
     for (let part = 0; part < 101; part += 1) parts.append(`p${part}`, '1')
-    const asked = await ask(url, { method: 'POST', body: parts })
+    const asked = await request(url, { method: 'POST', body: parts })
     assert.deepEqual([asked.status, asked.body['code']], [413, 'too_large'])
   })
 })
@@ -197,7 +204,7 @@ describe('429', () => {
   test('the sixty-first session of one address within a minute', async () => {
     const client = newClient()
     const once = () =>
-      askFrom(app.httpPort, PROXY, {
+      requestFrom(app.httpPort, PROXY, {
         method: 'POST',
         path: '/api/create-session',
         headers: { 'x-forwarded-for': client },
@@ -210,7 +217,7 @@ describe('429', () => {
     const seconds = Math.ceil((app.now().getTime() - started) / 1_000)
     assert.ok(passed >= 60 && passed <= 60 + seconds, `${passed} passed in ${seconds} s`)
     assert.deepEqual([last.status, last.body['code']], [429, 'rate_limited'])
-    assert.equal(refusalFault(last), undefined)
+    assert.equal(problemFault(last), undefined)
   })
 })
 
@@ -224,9 +231,9 @@ describe('503', () => {
     test(`no Gmail account can be had: ${JSON.stringify(params)}`, async () => {
       const asked = await post(url, params)
       assert.deepEqual([asked.status, asked.body['code']], [503, 'gmail_unavailable'])
-      assert.equal(refusalFault(asked), undefined)
+      assert.equal(problemFault(asked), undefined)
     })
   }
 })
 
-sharedAnswers(createSessionRoute, () => app)
+sharedResponses(createSessionRoute, () => app)

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
-import { openKey } from '../../service/keys/authenticate-key.ts'
+import { authenticateSessionKey } from '../../service/keys/authenticate-key.ts'
 import { createSession } from '../../service/sessions/create-session.ts'
-import { keyBesideTokens } from '../server/credentials.ts'
-import { shopUrl } from '../server/keyed.ts'
+import { apiKeyBesideToken } from '../server/credentials.ts'
+import { pricingUrl } from '../server/keyed.ts'
 import { success } from '../server/response.ts'
 import { route } from '../server/route.ts'
 import { sessionJson, sessionSchema, ttlField } from './schemas.ts'
@@ -37,7 +37,7 @@ export const createSessionRoute = route({
       description: 'Your key, if /emails is to show this session’s mail; also as X-API-Key.',
     },
   ],
-  refusals: [
+  problems: [
     'invalid_key',
     'quota_exhausted',
     'plan_expired',
@@ -50,10 +50,10 @@ export const createSessionRoute = route({
   ],
   rate: 'createSession',
   async authenticate(deps, call) {
-    const keyText = keyBesideTokens(call.headers)
+    const keyText = apiKeyBesideToken(call.headers)
     if (keyText === undefined) return undefined
     const { client } = call
-    return await openKey(deps, { keyText, client, shopUrl: shopUrl(deps, call) })
+    return await authenticateSessionKey(deps, { keyText, client, shopUrl: pricingUrl(deps, call) })
   },
   async handle(input, deps, { key }) {
     const { session, token } = await createSession(deps, {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../../../test/app.ts'
-import { ask, ENCODINGS, post, refusalFault } from '../../../test/ask.ts'
-import { PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
+import { type App, startApp } from '../../../test/support/app.ts'
+import { ENCODINGS, post, problemFault, request } from '../../../test/support/http-client.ts'
+import { PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
 import { deleteMailRoute } from './delete-mail.ts'
 
 let app: App
@@ -15,7 +15,7 @@ afterAll(() => app.stop())
 
 const list = async (token: string) =>
   (
-    (await ask(`${app.url}/api/check-mail?token=${token}`)).body['messages'] as { id: number }[]
+    (await request(`${app.url}/api/check-mail?token=${token}`)).body['messages'] as { id: number }[]
   ).map(({ id }) => String(id))
 
 async function filled(count: number) {
@@ -35,7 +35,7 @@ describe('200', () => {
       assert.equal(headers.get('cache-control'), 'no-store')
       assert.deepEqual(await list(token), ids.slice(1))
       for (const path of ['read-mail', 'raw-mail']) {
-        const gone = await ask(`${app.url}/api/${path}?token=${token}&id=${ids[0]}`)
+        const gone = await request(`${app.url}/api/${path}?token=${token}&id=${ids[0]}`)
         assert.equal(gone.status, 404)
       }
     })
@@ -44,7 +44,7 @@ describe('200', () => {
   test('the token may come as Bearer', async () => {
     const { token, ids } = await filled(1)
     const headers = { authorization: `Bearer ${token}` }
-    const asked = await ask(`${url}?id=${ids[0]}`, { method: 'POST', headers })
+    const asked = await request(`${url}?id=${ids[0]}`, { method: 'POST', headers })
     assert.equal(asked.status, 200)
     assert.deepEqual(await list(token), [])
   })
@@ -56,7 +56,7 @@ describe('400', () => {
     for (const params of [{ id: '1' }, { token }, { token, id: '' }]) {
       const asked = await post(url, params as Record<string, string>)
       assert.deepEqual([asked.status, asked.body['code']], [400, 'missing_parameter'])
-      assert.equal(refusalFault(asked), undefined)
+      assert.equal(problemFault(asked), undefined)
     }
   })
 })
@@ -65,7 +65,7 @@ describe('401', () => {
   test('a token that opens nothing', async () => {
     const asked = await post(url, { token: 'x', id: '1' })
     assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_token'])
-    assert.equal(refusalFault(asked), undefined)
+    assert.equal(problemFault(asked), undefined)
   })
 
   test('a session that is over', async () => {
@@ -83,7 +83,7 @@ describe('404', () => {
     assert.equal((await post(url, params)).status, 200)
     const asked = await post(url, params)
     assert.deepEqual([asked.status, asked.body['code']], [404, 'message_not_found'])
-    assert.equal(refusalFault(asked), undefined)
+    assert.equal(problemFault(asked), undefined)
   })
 
   test('of many who delete one message at once, one does', async () => {
@@ -94,4 +94,4 @@ describe('404', () => {
   })
 })
 
-sharedAnswers(deleteMailRoute, () => app)
+sharedResponses(deleteMailRoute, () => app)

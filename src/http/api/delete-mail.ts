@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
-import { deleteMail } from '../../service/mail/delete-mail.ts'
+import { deleteMail } from '../../service/mail/read-mail.ts'
 import { success } from '../server/response.ts'
 import { route } from '../server/route.ts'
-import { doneSchema, idField, tokenField } from './schemas.ts'
+import { idField, messageSchema, tokenField } from './schemas.ts'
 
 export const deleteMailRoute = route({
   method: 'POST',
@@ -10,8 +10,8 @@ export const deleteMailRoute = route({
   title: 'Delete a message',
   about: 'Deletes one message of the session for good.',
   input: Type.Object({ token: tokenField, id: idField }),
-  output: doneSchema,
-  refusals: ['invalid_token', 'session_expired', 'message_not_found'],
+  output: messageSchema,
+  problems: ['invalid_token', 'session_expired', 'message_not_found'],
   async handle({ token, id }, deps) {
     await deleteMail(deps, token, id)
     return success({ message: 'The message is deleted.' })

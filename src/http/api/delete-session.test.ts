@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../../../test/app.ts'
-import { ask, ENCODINGS, post, refusalFault } from '../../../test/ask.ts'
-import { PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
+import { type App, startApp } from '../../../test/support/app.ts'
+import { ENCODINGS, post, problemFault, request } from '../../../test/support/http-client.ts'
+import { PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
 import { deleteSessionRoute } from './delete-session.ts'
 
 let app: App
@@ -22,7 +22,7 @@ describe('200', () => {
       assert.equal(status, 200)
       assert.deepEqual(Object.keys(body), ['status', 'message'])
       assert.equal(headers.get('cache-control'), 'no-store')
-      const after = await ask(`${app.url}/api/check-mail?token=${token}`)
+      const after = await request(`${app.url}/api/check-mail?token=${token}`)
       assert.deepEqual([after.status, after.body['code']], [401, 'invalid_token'])
       assert.equal(await app.mail(email), 550)
     })
@@ -33,7 +33,7 @@ describe('400', () => {
   test('no token', async () => {
     const asked = await post(url, {})
     assert.deepEqual([asked.status, asked.body['code']], [400, 'missing_parameter'])
-    assert.equal(refusalFault(asked), undefined)
+    assert.equal(problemFault(asked), undefined)
   })
 })
 
@@ -43,7 +43,7 @@ describe('401', () => {
     assert.equal((await post(url, { token })).status, 200)
     const asked = await post(url, { token })
     assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_token'])
-    assert.equal(refusalFault(asked), undefined)
+    assert.equal(problemFault(asked), undefined)
   })
 
   test('over by itself', async () => {
@@ -53,4 +53,4 @@ describe('401', () => {
   })
 })
 
-sharedAnswers(deleteSessionRoute, () => app)
+sharedResponses(deleteSessionRoute, () => app)

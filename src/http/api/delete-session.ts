@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
-import { endSession } from '../../service/sessions/end-session.ts'
+import { endSession } from '../../service/sessions/session.ts'
 import { success } from '../server/response.ts'
 import { route } from '../server/route.ts'
-import { doneSchema, tokenField } from './schemas.ts'
+import { messageSchema, tokenField } from './schemas.ts'
 
 export const deleteSessionRoute = route({
   method: 'POST',
@@ -10,8 +10,8 @@ export const deleteSessionRoute = route({
   title: 'End a session',
   about: 'Ends the session now. Its mail is gone, its token opens nothing any more.',
   input: Type.Object({ token: tokenField }),
-  output: doneSchema,
-  refusals: ['invalid_token', 'session_expired'],
+  output: messageSchema,
+  problems: ['invalid_token', 'session_expired'],
   async handle({ token }, deps) {
     await endSession(deps, token)
     return success({ message: 'The session is over.' })

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../../../test/app.ts'
-import { ask } from '../../../test/ask.ts'
+import { type App, startApp } from '../../../test/support/app.ts'
+import { request } from '../../../test/support/http-client.ts'
 import { parseHost } from '../../core/address.ts'
 import { openMailStoreForCli } from '../../runtime/stores.ts'
-import { PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
+import { PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
 import { domainsRoute } from './domains.ts'
 
 let app: App
@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.stop())
 
-const list = async () => (await ask(`${app.url}/api/domains`)).body
+const list = async () => (await request(`${app.url}/api/domains`)).body
 
 describe('200', () => {
   test('every active domain with its id, and no Gmail accounts where none are configured', async () => {
@@ -40,8 +40,8 @@ describe('200', () => {
 
   test('HEAD is GET without the body', async () => {
     const [got, head] = await Promise.all([
-      ask(`${app.url}/api/domains`),
-      ask(`${app.url}/api/domains`, { method: 'HEAD' }),
+      request(`${app.url}/api/domains`),
+      request(`${app.url}/api/domains`, { method: 'HEAD' }),
     ])
     assert.equal(head.status, 200)
     assert.equal(head.text, '')
@@ -49,11 +49,11 @@ describe('200', () => {
   })
 
   test('parameters and bodies that mean nothing are ignored', async () => {
-    assert.equal((await ask(`${app.url}/api/domains?t=1&t=2&x[]=3`)).status, 200)
+    assert.equal((await request(`${app.url}/api/domains?t=1&t=2&x[]=3`)).status, 200)
   })
 
   test('every answer forbids sniffing, framing and telling the next site', async () => {
-    const { headers } = await ask(`${app.url}/api/domains`)
+    const { headers } = await request(`${app.url}/api/domains`)
     assert.equal(headers.get('x-content-type-options'), 'nosniff')
     assert.equal(headers.get('referrer-policy'), 'no-referrer')
     assert.match(headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/)
@@ -62,4 +62,4 @@ describe('200', () => {
   })
 })
 
-sharedAnswers(domainsRoute, () => app)
+sharedResponses(domainsRoute, () => app)

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { offeredAccounts, shownEmail } from '../../service/sessions/accounts.ts'
-import { openDomains } from '../../service/sessions/domains.ts'
+import { activeAccounts, displayEmail } from '../../service/sessions/accounts.ts'
+import { sessionDomains } from '../../service/sessions/domains.ts'
 import { success } from '../server/response.ts'
 import { route } from '../server/route.ts'
 import { successField } from './schemas.ts'
@@ -26,13 +26,13 @@ export const domainsRoute = route({
       }),
     ),
   }),
-  refusals: [],
+  problems: [],
   async handle(_input, deps) {
-    const domains = await openDomains(deps)
-    const accounts = await offeredAccounts(deps)
+    const domains = await sessionDomains(deps)
+    const accounts = await activeAccounts(deps)
     return success({
       domains: domains.map(({ id, name }) => ({ id, domain: name })),
-      gmail_accounts: accounts.map((account) => ({ id: account.id, email: shownEmail(account) })),
+      gmail_accounts: accounts.map((account) => ({ id: account.id, email: displayEmail(account) })),
     })
   },
 })

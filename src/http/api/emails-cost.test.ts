@@ -1,26 +1,34 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type Asked, ask, askFrom, refusalFault, speak } from '../../../test/ask.ts'
-import { type KeyApp, startKeyApp, type TestKey } from '../../../test/keys.ts'
-import { openStillDoor } from '../../../test/quiet-server.ts'
-import { makeSecret } from '../../core/key.ts'
+import {
+  problemFault,
+  request,
+  requestFrom,
+  sendRaw,
+  type TestResponse,
+} from '../../../test/support/http-client.ts'
+import { type AppWithKeys, startAppWithKeys, type TestKey } from '../../../test/support/keys.ts'
+import { openServerWithManualClock } from '../../../test/support/manual-clock.ts'
+import { makeKeySecret } from '../../core/key.ts'
 import { newClient, PROXY, PROXY_ENV } from '../server/route.contract.ts'
 
-let app: KeyApp
+let app: AppWithKeys
 beforeAll(async () => {
-  app = await startKeyApp({ env: { ...PROXY_ENV, MAYFLY_BASE_URL: 'https://mail.test' } })
+  app = await startAppWithKeys({ env: { ...PROXY_ENV, MAYFLY_BASE_URL: 'https://mail.test' } })
 })
 afterAll(() => app.stop())
 
 const read = (query: string, headers: Record<string, string>, method = 'GET') =>
-  ask(`${app.url}/emails${query}`, { method, headers })
+  request(`${app.url}/emails${query}`, { method, headers })
 /** The first whole second of the house's clock from then on. */
 const moveTo = (time: number) => app.moveClock(Math.ceil((time - app.now().getTime()) / 1000))
-const NOBODYS = makeSecret('mf_live_none', new Uint8Array(20))
+const NOBODYS = makeKeySecret('mf_live_none', new Uint8Array(20))
 
 describe('what it costs', () => {
   /** The status that a fresh key gets, and what is used of it afterwards. */
-  const cost = async (operation: (key: TestKey) => Promise<Asked>): Promise<[number, number]> => {
+  const cost = async (
+    operation: (key: TestKey) => Promise<TestResponse>,
+  ): Promise<[number, number]> => {
     const key = await app.ring.issue()
     const { status } = await operation(key)
     return [status, (await app.ring.used(key)) ?? -1]
@@ -32,7 +40,7 @@ describe('what it costs', () => {
   })
 
   test('a 304 costs nothing, in whichever way it is asked for', async () => {
-    const operation = async ({ headers }: TestKey): Promise<Asked> => {
+    const operation = async ({ headers }: TestKey): Promise<TestResponse> => {
       const etag = (await read('', headers)).headers.get('etag') ?? ''
       await read('', { ...headers, 'if-none-match': etag }, 'HEAD')
       return await read('', { ...headers, 'if-none-match': etag })
@@ -75,10 +83,10 @@ describe('what it costs', () => {
 })
 
 describe('401', () => {
-  const unknown = (asked: Asked, about: string) => {
+  const unknown = (asked: TestResponse, about: string) => {
     assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_key'], about)
     assert.equal(asked.body['message'], 'The API key is invalid or missing.', about)
-    assert.equal(refusalFault(asked), undefined, about)
+    assert.equal(problemFault(asked), undefined, about)
     for (const name of ['ratelimit', 'ratelimit-policy', 'x-ratelimit-limit']) {
       assert.equal(asked.headers.get(name), null, about)
     }
@@ -129,7 +137,7 @@ describe('401', () => {
   test('two APIKey headers, also of the same key', async () => {
     const { secret } = await app.ring.issue()
     const twice = `APIKey: ${secret}\r\nAPIKey: ${secret}\r\n`
-    const heard = await speak(
+    const heard = await sendRaw(
       app.httpPort,
       `GET /emails HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${twice}\r\n`,
     )
@@ -155,7 +163,7 @@ describe('402', () => {
         assert.match(String(asked.body['message']), /https:\/\/mail\.test\/pricing$/)
         assert.equal(asked.headers.get('x-ratelimit-remaining'), '0')
         assert.equal(asked.headers.get('retry-after'), null)
-        assert.equal(refusalFault(asked), undefined)
+        assert.equal(problemFault(asked), undefined)
       }
     }
   }
@@ -170,7 +178,7 @@ describe('402', () => {
   })
 
   test('a payment that was returned', async () => {
-    await over(await app.ring.stopped(), 'plan_expired', /returned or is disputed/)
+    await over(await app.ring.issueRefunded(), 'plan_expired', /returned or is disputed/)
   })
 
   test('a plan ends at the very second', async () => {
@@ -194,7 +202,7 @@ describe('429', () => {
     }
     const asked = await read('?limit=0', { ...key.headers, 'if-none-match': '*' })
     assert.deepEqual([asked.status, asked.body['code']], [429, 'daily_limit'])
-    assert.equal(refusalFault(asked), undefined)
+    assert.equal(problemFault(asked), undefined)
     assert.ok(Number(asked.headers.get('retry-after')) <= 30)
     assert.equal(asked.headers.get('x-ratelimit-reset'), String(midnight / 1000))
 
@@ -206,9 +214,9 @@ describe('429', () => {
   })
 
   test('the twenty-first wrong key of one client, whatever it presents then', async () => {
-    const { door, key, passSeconds } = await openStillDoor()
+    const { door, key, passSeconds } = await openServerWithManualClock()
     const from = (client: string, apikey: string, path = '/emails') =>
-      askFrom(door.port, PROXY, { path, headers: { 'x-forwarded-for': client, apikey } })
+      requestFrom(door.port, PROXY, { path, headers: { 'x-forwarded-for': client, apikey } })
     const [guesser, other] = [newClient(), newClient()]
     for (let guess = 1; guess <= 20; guess += 1) {
       assert.equal((await from(guesser, guess % 2 ? 'typo' : NOBODYS)).status, 401)
@@ -217,11 +225,11 @@ describe('429', () => {
       for (const text of [NOBODYS, key.secret]) {
         const asked = await from(guesser, text, path)
         assert.deepEqual([asked.status, asked.body['code']], [429, 'rate_limited'], path)
-        assert.equal(refusalFault(asked), undefined)
+        assert.equal(problemFault(asked), undefined)
       }
     }
     assert.equal((await from(other, key.secret)).status, 200, 'others are unaffected')
-    const { status } = await ask(`${door.url}/emails`, { headers: key.headers })
+    const { status } = await request(`${door.url}/emails`, { headers: key.headers })
     assert.equal(status, 200, 'nor is loopback')
     passSeconds(2.999)
     assert.equal((await from(guesser, key.secret)).status, 429)

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { describe, onTestFinished, test } from 'vitest'
-import { ask, refusalFault } from '../../../test/ask.ts'
-import { openDoor } from '../../../test/http-server.ts'
-import { keyRing, type TestKey } from '../../../test/keys.ts'
+import { problemFault, request } from '../../../test/support/http-client.ts'
+import { openTestServer } from '../../../test/support/http-server.ts'
+import { keyRing, type TestKey } from '../../../test/support/keys.ts'
 import { EMPTY_MAIL } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
 
@@ -12,18 +12,18 @@ const broken = () => Promise.reject(new Error('broken'))
 const textMail = (text: string) => async () => ({ ...EMPTY_MAIL, text })
 
 /** A door of which something is broken, with a key and so many mails for it. */
-async function troubled(trouble: Parameters<typeof openDoor>[0], mails = 1) {
-  const door = await openDoor(trouble)
+async function troubled(trouble: Parameters<typeof openTestServer>[0], mails = 1) {
+  const door = await openTestServer(trouble)
   onTestFinished(() => door.stop())
   const key = await keyRing(door.shop, () => new Date()).issue({ requests: 100, perDay: 100 })
   const { headers } = key
-  const { body } = await ask(`${door.url}/api/create-session`, { method: 'POST', headers })
+  const { body } = await request(`${door.url}/api/create-session`, { method: 'POST', headers })
   for (let sent = 0; sent < mails; sent += 1) await door.mail(String(body['email']))
   return { door, key, charged: () => charged(door, key) }
 }
 
 /** By each of the three counts: in all, today, by day. */
-async function charged({ shop }: Awaited<ReturnType<typeof openDoor>>, { id }: TestKey) {
+async function charged({ shop }: Awaited<ReturnType<typeof openTestServer>>, { id }: TestKey) {
   const { used, usedToday } = (await shop.readKey(id, new Date())) ?? {}
   const days = await shop.readUsage(id, 0)
   return [used, usedToday, days.reduce((sum, { count }) => sum + count, 0)]
@@ -32,14 +32,14 @@ async function charged({ shop }: Awaited<ReturnType<typeof openDoor>>, { id }: T
 describe('500', () => {
   for (const [name, trouble] of [
     ['a mail cannot be parsed', { parse: broken }],
-    ['the list cannot be read', { trouble: { listReaderMessages: broken } }],
-    ['the mark cannot be read', { trouble: { readerMark: broken } }],
+    ['the list cannot be read', { trouble: { listKeyMail: broken } }],
+    ['the mark cannot be read', { trouble: { keyMailVersion: broken } }],
   ] as const) {
     test(`${name}: nothing is told of it, and nothing is charged`, async () => {
       const { door, key, charged } = await troubled(trouble)
-      const asked = await ask(`${door.url}/emails`, { headers: key.headers })
+      const asked = await request(`${door.url}/emails`, { headers: key.headers })
       assert.deepEqual([asked.status, asked.body['code']], [500, 'internal'])
-      assert.equal(refusalFault(asked), undefined)
+      assert.equal(problemFault(asked), undefined)
       assert.doesNotMatch(asked.text, /broken/)
       assert.equal(asked.headers.get('x-ratelimit-remaining'), '100')
       assert.deepEqual(await charged(), [0, 0, 0])
@@ -52,7 +52,7 @@ describe('500', () => {
       shopTrouble: { spendRequest: broken },
       parse: textMail('canary'),
     })
-    const asked = await ask(`${door.url}/emails`, { headers: key.headers })
+    const asked = await request(`${door.url}/emails`, { headers: key.headers })
     assert.equal(asked.status, 500)
     assert.doesNotMatch(asked.text, /canary|broken/)
   })
@@ -62,9 +62,9 @@ describe('503', () => {
   test('too many mails wait to be parsed: nothing is charged', async () => {
     const parse = () => Promise.reject(new Problem('overloaded', 'Too many.', 1))
     const { door, key, charged } = await troubled({ parse })
-    const asked = await ask(`${door.url}/emails`, { headers: key.headers })
+    const asked = await request(`${door.url}/emails`, { headers: key.headers })
     assert.deepEqual([asked.status, asked.body['code']], [503, 'overloaded'])
-    assert.equal(refusalFault(asked), undefined)
+    assert.equal(problemFault(asked), undefined)
     assert.deepEqual(await charged(), [0, 0, 0])
   })
 

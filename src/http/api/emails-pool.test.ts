@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, onTestFinished, test } from 'vitest'
-import { startApp } from '../../../test/app.ts'
-import { ask } from '../../../test/ask.ts'
-import { emailsOf } from '../../../test/emails.ts'
-import { startKeyApp } from '../../../test/keys.ts'
-import { scratchFolder } from '../../../test/scratch.ts'
-import { runSql } from '../../../test/tables.ts'
+import { emailsOf } from '../../../test/support/api-client.ts'
+import { startApp } from '../../../test/support/app.ts'
+import { request } from '../../../test/support/http-client.ts'
+import { startAppWithKeys } from '../../../test/support/keys.ts'
+import { runSql } from '../../../test/support/sql.ts'
+import { tempFolder } from '../../../test/support/stores.ts'
 
 const POOLED = 'any@pool.test'
 
@@ -16,11 +16,11 @@ for (const [setting, all, byAddress] of [
 ] as const) {
   describe(`MAYFLY_READER_POOL=${setting}`, () => {
     test('shows this much of the pool, and always the key’s own', async () => {
-      const app = await startKeyApp({ env: { MAYFLY_READER_POOL: setting } })
+      const app = await startAppWithKeys({ env: { MAYFLY_READER_POOL: setting } })
       onTestFinished(() => app.stop())
       const { headers } = await app.ring.issue()
       const subjects = async (query: string) =>
-        emailsOf(await ask(`${app.url}/emails${query}`, { headers })).map((one) => one.subject)
+        emailsOf(await request(`${app.url}/emails${query}`, { headers })).map((one) => one.subject)
       const own = await app.session({ domain_id: '2' }, headers)
       assert.equal(await app.mail(POOLED, 'Subject: pooled\r\n\r\nx\r\n'), 250)
       assert.equal(await app.mail(own.email, 'Subject: own\r\n\r\nx\r\n'), 250)
@@ -35,7 +35,7 @@ for (const [setting, all, byAddress] of [
 }
 
 test('MAYFLY_POOL_TTL is how long mail of the pool is there', async () => {
-  const folder = scratchFolder()
+  const folder = tempFolder()
   onTestFinished(folder.remove)
   const former = await startApp({ folder: { path: folder.path, remove: () => {} } })
   for (const subject of ['old', 'new']) {
@@ -45,11 +45,11 @@ test('MAYFLY_POOL_TTL is how long mail of the pool is there', async () => {
   const older = `update message set received_at = received_at - 3600000 where subject = 'old'`
   await runSql(former, 'mail', older)
 
-  const app = await startKeyApp({ env: { MAYFLY_POOL_TTL: '1h' }, folder })
+  const app = await startAppWithKeys({ env: { MAYFLY_POOL_TTL: '1h' }, folder })
   onTestFinished(() => app.stop())
   const { headers } = await app.ring.issue()
   const read = (etag = '') =>
-    ask(`${app.url}/emails?wait=55`, { headers: { ...headers, 'if-none-match': etag } })
+    request(`${app.url}/emails?wait=55`, { headers: { ...headers, 'if-none-match': etag } })
   let asked = await read()
   // A service that starts sweeps before it rests; that it did is news to who waits.
   if (emailsOf(asked).length > 1) asked = await read(asked.headers.get('etag') ?? '')

@@ -1,23 +1,27 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
-import { ONLY_WOKEN, startApp } from '../../../test/app.ts'
-import { ask, refusalFault } from '../../../test/ask.ts'
-import { emailsOf } from '../../../test/emails.ts'
-import { type KeyApp, openKeyRing, startKeyApp, type TestKey } from '../../../test/keys.ts'
-import { scratchFolder } from '../../../test/scratch.ts'
-import { untilWaiting } from '../../../test/waiting.ts'
+import { emailsOf, waitForLongPolls } from '../../../test/support/api-client.ts'
+import { startApp, WITHOUT_POLLING } from '../../../test/support/app.ts'
+import { problemFault, request } from '../../../test/support/http-client.ts'
+import {
+  type AppWithKeys,
+  openKeyRing,
+  startAppWithKeys,
+  type TestKey,
+} from '../../../test/support/keys.ts'
+import { tempFolder } from '../../../test/support/stores.ts'
 
-let app: KeyApp
+let app: AppWithKeys
 let key: TestKey
 beforeAll(async () => {
-  app = await startKeyApp({ quiet: ONLY_WOKEN })
+  app = await startAppWithKeys({ quiet: WITHOUT_POLLING })
   key = await app.ring.issue({ requests: 10_000 })
 })
 afterAll(() => app.stop())
 
-const read = (query: string, headers = key.headers, { url }: Pick<KeyApp, 'url'> = app) =>
-  ask(`${url}/emails?${query}`, { headers })
+const read = (query: string, headers = key.headers, { url }: Pick<AppWithKeys, 'url'> = app) =>
+  request(`${url}/emails?${query}`, { headers })
 const send = async (to: string, subject: string) => {
   assert.equal(await app.mail(to, `Subject: ${subject}\r\n\r\nx\r\n`), 250)
 }
@@ -44,7 +48,7 @@ describe('200', () => {
   test('as soon as some comes for the address, and not for another’s', async () => {
     const [to, other] = [newAddress(), newAddress()]
     const waiting = read(`wait=55&to=${to}`)
-    await untilWaiting(1, app)
+    await waitForLongPolls(1, app)
     await send(other, 'for another')
     await send(to, 'for this one')
     const asked = await waiting
@@ -58,7 +62,7 @@ describe('200', () => {
   test('as soon as some newer than since_id comes, anywhere in the pool', async () => {
     await send(newAddress(), 'old')
     const waiting = read(`wait=55&since_id=${await newestId()}`)
-    await untilWaiting(1, app)
+    await waitForLongPolls(1, app)
     await send(newAddress(), 'new')
     assert.deepEqual(
       emailsOf(await waiting).map(({ subject }) => subject),
@@ -70,7 +74,7 @@ describe('200', () => {
     const { email } = await app.session({}, key.headers)
     const since = await newestId()
     const waiting = [read(`wait=55&to=${email}`), read(`wait=55&since_id=${since}`)]
-    await untilWaiting(2, app)
+    await waitForLongPolls(2, app)
     await send(email, 'own')
     for (const asked of await Promise.all(waiting)) {
       assert.deepEqual(
@@ -82,7 +86,7 @@ describe('200', () => {
 
   test('a session that is made with the key meanwhile is seen too', async () => {
     const waiting = read(`wait=55&since_id=${await newestId()}`)
-    await untilWaiting(1, app)
+    await waitForLongPolls(1, app)
     const { email } = await app.session({}, key.headers)
     await send(email, 'to a new one')
     assert.equal(emailsOf(await waiting)[0]?.subject, 'to a new one')
@@ -108,9 +112,9 @@ describe('200', () => {
       const before = await read(`to=${email}`)
       const known = { ...key.headers, 'if-none-match': before.headers.get('etag') ?? '' }
       const waiting = read(`wait=55&to=${email}`, known)
-      await untilWaiting(1, app)
+      await waitForLongPolls(1, app)
       const body = new URLSearchParams({ token, [more]: String(emailsOf(before)[0]?.id) })
-      assert.equal((await ask(`${app.url}${path}`, { method: 'POST', body })).status, 200)
+      assert.equal((await request(`${app.url}${path}`, { method: 'POST', body })).status, 200)
       const asked = await waiting
       assert.deepEqual([asked.status, asked.text], [200, '[{"emails":[]}]'])
     })
@@ -121,7 +125,7 @@ describe('200', () => {
     const since = await newestId()
     const own = await app.session({}, mine.headers)
     const waiting = read(`wait=55&to=${own.email}&since_id=${since}`, mine.headers)
-    await untilWaiting(1, app)
+    await waitForLongPolls(1, app)
     const second = await app.session({}, mine.headers)
     await send(second.email, 'wakes, but is not what is waited for')
     await send(own.email, 'is')
@@ -135,7 +139,7 @@ describe('200', () => {
     const etag = (await read(`to=${to}`)).headers.get('etag') ?? ''
     const headers = { ...key.headers, 'if-none-match': etag }
     const waiting = read(`wait=55&to=${to}`, headers)
-    await untilWaiting(1, app)
+    await waitForLongPolls(1, app)
     await send(to, 'second')
     const asked = await waiting
     assert.equal(emailsOf(asked).length, 2)
@@ -163,9 +167,9 @@ describe('nobody is charged', () => {
     socket.write(
       `GET /emails?wait=55&to=${to} HTTP/1.1\r\nHost: x\r\nAPIKey: ${mine.secret}\r\n\r\n`,
     )
-    await untilWaiting(1, app)
+    await waitForLongPolls(1, app)
     socket.destroy()
-    await untilWaiting(0, app)
+    await waitForLongPolls(0, app)
     await send(to, 'too late')
     assert.equal(await app.ring.used(mine), 0)
   })
@@ -174,7 +178,7 @@ describe('nobody is charged', () => {
     const mine = await app.ring.issue()
     const to = newAddress()
     const waiting = read(`wait=55&to=${to}`, mine.headers)
-    await untilWaiting(1, app)
+    await waitForLongPolls(1, app)
     await app.ring.shop.revokeKey(mine.id)
     await send(to, 'not for him')
     const asked = await waiting
@@ -186,7 +190,7 @@ describe('nobody is charged', () => {
     const mine = await app.ring.issue()
     const headers = { ...mine.headers, 'if-none-match': '*' }
     const waiting = read(`wait=1&to=${newAddress()}`, headers)
-    await untilWaiting(1, app)
+    await waitForLongPolls(1, app)
     await app.ring.shop.revokeKey(mine.id)
     assert.equal((await waiting).status, 401)
   })
@@ -195,7 +199,7 @@ describe('nobody is charged', () => {
     const mine = await app.ring.issue({ requests: 1 })
     const to = newAddress()
     const waiting = read(`wait=55&to=${to}`, mine.headers)
-    await untilWaiting(1, app)
+    await waitForLongPolls(1, app)
     assert.equal((await read('limit=1', mine.headers)).status, 200)
     await send(to, 'not for him')
     const asked = await waiting
@@ -206,11 +210,11 @@ describe('nobody is charged', () => {
 
   test('whose plan ends while he waits: 402', async () => {
     // Of the passing of time no bus tells: here it takes a look.
-    const watchful = await startKeyApp({ quiet: { ...ONLY_WOKEN, lookMs: 50 } })
+    const watchful = await startAppWithKeys({ quiet: { ...WITHOUT_POLLING, lookMs: 50 } })
     onTestFinished(() => watchful.stop())
     const mine = await watchful.ring.issue({ months: 1 })
     const waiting = read(`wait=55&to=${newAddress()}`, mine.headers, watchful)
-    await untilWaiting(1, watchful)
+    await waitForLongPolls(1, watchful)
     watchful.moveClock(31 * 86_400)
     const asked = await waiting
     assert.deepEqual([asked.status, asked.body['code']], [402, 'plan_expired'])
@@ -218,16 +222,16 @@ describe('nobody is charged', () => {
   })
 
   test('whom we send home because we stop: 503', async () => {
-    const folder = scratchFolder()
+    const folder = tempFolder()
     const stopping = await startApp({ folder: { path: folder.path, remove: () => {} } })
     const keys = await openKeyRing(stopping)
     const mine = await keys.issue()
     const waiting = read(`wait=55&to=${newAddress()}`, mine.headers, stopping)
-    await untilWaiting(1, stopping)
+    await waitForLongPolls(1, stopping)
     await stopping.stop()
     const asked = await waiting
     assert.deepEqual([asked.status, asked.body['code']], [503, 'shutting_down'])
-    assert.equal(refusalFault(asked), undefined)
+    assert.equal(problemFault(asked), undefined)
     assert.equal(await keys.used(mine), 0)
     await keys.close()
     folder.remove()
@@ -241,9 +245,9 @@ describe('503', () => {
     const waiting = Array.from({ length: 101 }, () => read(`wait=55&to=${to}`, mine.headers))
     const first = await Promise.race(waiting)
     assert.deepEqual([first.status, first.body['code']], [503, 'overloaded'])
-    assert.equal(refusalFault(first), undefined)
+    assert.equal(problemFault(first), undefined)
     const theirs = read(`wait=55&to=${to}`, other.headers)
-    await untilWaiting(101, app)
+    await waitForLongPolls(101, app)
     await send(to, 'for all')
     const statuses = (await Promise.all(waiting)).map(({ status }) => status)
     assert.equal(statuses.filter((status) => status === 200).length, 100)

@@ -1,21 +1,26 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { ask, askFrom, refusalFault } from '../../../test/ask.ts'
-import { type Element, type Email, elements, emailsOf } from '../../../test/emails.ts'
-import { type KeyApp, startKeyApp, type TestKey } from '../../../test/keys.ts'
-import { PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
+import {
+  type Email,
+  type EmailsElement,
+  emailsElements,
+  emailsOf,
+} from '../../../test/support/api-client.ts'
+import { problemFault, request, requestFrom } from '../../../test/support/http-client.ts'
+import { type AppWithKeys, startAppWithKeys, type TestKey } from '../../../test/support/keys.ts'
+import { PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
 import { emailsRoute } from './emails.ts'
 
-let app: KeyApp
+let app: AppWithKeys
 let key: TestKey
 beforeAll(async () => {
-  app = await startKeyApp({ env: PROXY_ENV })
+  app = await startAppWithKeys({ env: PROXY_ENV })
   key = await app.ring.issue({ requests: 100_000 })
 })
 afterAll(() => app.stop())
 
 const read = (query = '', headers: Record<string, string> = key.headers, method = 'GET') =>
-  ask(`${app.url}/emails${query}`, { method, headers })
+  request(`${app.url}/emails${query}`, { method, headers })
 const to = (address: string) => `?to=${encodeURIComponent(address)}`
 const emails = async (query: string): Promise<Email[]> => emailsOf(await read(query))
 const subjects = async (query: string) => (await emails(query)).map(({ subject }) => subject)
@@ -49,7 +54,7 @@ describe('200', () => {
       'Hello',
       `To: "You, there" <${address.toUpperCase()}>\r\nDate: 1 Jan 1999\r\n`,
     )
-    const [element] = elements(await read(to(address)))
+    const [element] = emailsElements(await read(to(address)))
     assert.equal(element?.address, address)
     const [email] = element?.emails ?? []
     assert.ok(email)
@@ -74,8 +79,8 @@ describe('200', () => {
     await send(bob, '2')
     await send([ann, bob], '3')
     await send(ann, '4')
-    const list = elements(await read(`?since_id=${since}`, headers))
-    const gist = (all: Element[]) =>
+    const list = emailsElements(await read(`?since_id=${since}`, headers))
+    const gist = (all: EmailsElement[]) =>
       all.map((one) => [one.address, ...one.emails.map((e) => e.subject)])
     assert.deepEqual(
       gist(list).map(([address]) => address),
@@ -190,7 +195,7 @@ describe('200', () => {
     assert.equal((await read('?t=1&t=2&apikey=wrong&x[]=1')).status, 200)
     const headers = { ...key.headers, 'content-type': 'application/x-www-form-urlencoded' }
     const question = { path: '/emails', headers, body: 'limit=0&to=nobody' }
-    assert.equal((await askFrom(app.httpPort, '127.0.0.1', question)).status, 200)
+    assert.equal((await requestFrom(app.httpPort, '127.0.0.1', question)).status, 200)
   })
 })
 
@@ -240,7 +245,7 @@ describe('400', () => {
       const asked = await read(query)
       assert.deepEqual([asked.status, asked.body['code']], [400, 'invalid_parameter'])
       assert.match(String(asked.body['message']), new RegExp(`^${name}: `))
-      assert.equal(refusalFault(asked), undefined)
+      assert.equal(problemFault(asked), undefined)
     })
   }
 
@@ -265,4 +270,4 @@ describe('the order of refusals', () => {
   })
 })
 
-sharedAnswers(emailsRoute, () => app)
+sharedResponses(emailsRoute, () => app)

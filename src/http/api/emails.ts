@@ -1,24 +1,86 @@
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import type { ApiKey } from '../../core/key.ts'
+import { isoTimestamp, utcTimestamp } from '../../core/time.ts'
 import { authenticateKey, type Caller } from '../../service/keys/authenticate-key.ts'
 import { charge } from '../../service/keys/charge.ts'
 import {
   awaitEmails,
   type EmailQuery,
-  emailsMark,
+  type EmailRecord,
+  emailsVersion,
+  type KeyView,
   listEmails,
-  newestEmail,
+  newestEmailId,
   parseTo,
-  type ReaderView,
 } from '../../service/mail/emails.ts'
-import { KEY_FIELD } from '../server/credentials.ts'
+import { cursorOf, keyedEtag, matchesEtag, parseCursor } from '../server/caching.ts'
+import { KEY_HEADER } from '../server/credentials.ts'
 import type { RouteDeps } from '../server/deps.ts'
-import { cursorOf, matchesTag, parseCursor, readerTag } from '../server/etag.ts'
-import { admittedKey, readerOf } from '../server/keyed.ts'
-import { empty, type HttpResponse, json, readyJson } from '../server/response.ts'
-import { type Call, route } from '../server/route.ts'
-import { emailsJson, emailsSchema, NO_EMAILS } from './keyed-schemas.ts'
-import { limitField, sinceIdField, USUAL_LIMIT, waitField } from './schemas.ts'
+import { authenticatedKey, callerOf } from '../server/keyed.ts'
+import { empty, type HttpResponse, json, preparedJson } from '../server/response.ts'
+import { type HttpRequest, route } from '../server/route.ts'
+import {
+  addressField,
+  DEFAULT_LIMIT,
+  isoTimeField,
+  limitField,
+  messageIdField,
+  sinceIdField,
+  timeField,
+  waitField,
+} from './schemas.ts'
+
+const recordSchema = Type.Object({
+  id: messageIdField,
+  from: Type.String({ examples: ['ann@sender.example'] }),
+  to: Type.String({
+    description: 'As the mail names the recipient, else the bare address.',
+    examples: ['You <you@mayfly.example>'],
+  }),
+  subject: Type.String({ examples: ['Your code'] }),
+  date: timeField,
+  date_iso: isoTimeField,
+  body: Type.String({
+    description: 'Plain text, made from HTML where only that came; at most 256 KB.',
+    examples: ['Your code is 123456.'],
+  }),
+  truncated: Type.Optional(Type.Literal(true, { description: 'There when the body was cut.' })),
+})
+
+export const emailsSchema = Type.Array(
+  Type.Object({
+    address: Type.Optional(addressField),
+    emails: Type.Array(recordSchema),
+  }),
+)
+
+type EmailsBody = Static<typeof emailsSchema>
+
+/** So that `[0].emails` is always there. */
+export const NO_EMAILS: EmailsBody = [{ emails: [] }]
+
+/** One element for each recipient, in the order in which they appear first. */
+export function emailsJson(records: readonly EmailRecord[]): EmailsBody {
+  if (records.length === 0) return NO_EMAILS
+  return [...Map.groupBy(records, ({ recipient }) => recipient)].map(([address, mine]) => ({
+    address,
+    emails: mine.map(recordJson),
+  }))
+}
+
+function recordJson(record: EmailRecord): Static<typeof recordSchema> {
+  const { id, from, to, subject, receivedAt, body, truncated } = record
+  return {
+    id,
+    from,
+    to,
+    subject,
+    date: utcTimestamp(receivedAt),
+    date_iso: isoTimestamp(receivedAt),
+    body,
+    ...(truncated ? { truncated } : {}),
+  }
+}
 
 const PATH = '/emails'
 
@@ -46,14 +108,14 @@ export const emailsRoute = route({
     wait: waitField,
   }),
   output: emailsSchema,
-  requestHeaders: [KEY_FIELD],
+  requestHeaders: [KEY_HEADER],
   responseHeaders: ['Link', 'X-Timed-Out'],
-  refusals: ['invalid_key', 'plan_expired', 'quota_exhausted', 'daily_limit', 'shutting_down'],
+  problems: ['invalid_key', 'plan_expired', 'quota_exhausted', 'daily_limit', 'shutting_down'],
   conditional: true,
   reader: true,
-  authenticate: async (deps, call) => await authenticateKey(deps, readerOf(deps, call)),
-  async handle({ to, since_id: sinceId = 0, limit = USUAL_LIMIT, cursor, wait = 0 }, deps, call) {
-    const key = admittedKey(call)
+  authenticate: async (deps, call) => await authenticateKey(deps, callerOf(deps, call)),
+  async handle({ to, since_id: sinceId = 0, limit = DEFAULT_LIMIT, cursor, wait = 0 }, deps, call) {
+    const key = authenticatedKey(call)
     const query: EmailQuery = {
       keyId: key.id,
       to: to === undefined ? undefined : parseTo(to),
@@ -62,78 +124,81 @@ export const emailsRoute = route({
       limit,
     }
     call.throwIfClosed()
-    const visit: Visit = { deps, call, caller: readerOf(deps, call), query }
-    const found = await look(visit, key, wait)
-    const etag = readerTag(query, found.mark)
-    if (matchesTag(call.headers['if-none-match'], etag)) return empty(304, { etag })
+    const visit: EmailsRequest = { deps, call, caller: callerOf(deps, call), query }
+    const found = await visibleMail(visit, key, wait)
+    const etag = keyedEtag(query, found.mark)
+    if (matchesEtag(call.headers['if-none-match'], etag)) return empty(304, { etag })
 
     // Who has gone is not charged, or gets it back.
     call.throwIfClosed()
     return await charge(deps, { key: found.key, caller: visit.caller }, async () => {
       call.throwIfClosed()
-      const made = found.timedOut ? timedOutAnswer(etag) : await listing(visit, etag)
-      call.reserve(made.body)
+      const made = found.timedOut ? timedOutResponse(etag) : await listing(visit, etag)
+      call.reserveSendBudget(made.body)
       return made
     })
   },
 })
 
-interface Visit {
+interface EmailsRequest {
   deps: RouteDeps
-  call: Call
+  call: HttpRequest
   caller: Caller
   query: EmailQuery
 }
 
-interface Found {
+interface VisibleMail {
   key: ApiKey
   mark: string
   timedOut: boolean
 }
 
 /** What the key may see: now, or when there is something new of it. With If-None-Match that is any change. */
-async function look(
-  { deps, call, caller, query }: Visit,
+async function visibleMail(
+  { deps, call, caller, query }: EmailsRequest,
   key: ApiKey,
   wait: number,
-): Promise<Found> {
-  const found = { key, mark: await emailsMark(deps, query), timedOut: false }
+): Promise<VisibleMail> {
+  const found = { key, mark: await emailsVersion(deps, query), timedOut: false }
   if (wait === 0) return found
   const given = call.headers['if-none-match']
-  const worth = async ({ mark, newestId }: Pick<ReaderView, 'mark' | 'newestId'>) =>
+  const worth = async ({ mark, newestId }: Pick<KeyView, 'mark' | 'newestId'>) =>
     given === undefined
       ? (await newestId()) > query.sinceId
-      : !matchesTag(given, readerTag(query, mark))
+      : !matchesEtag(given, keyedEtag(query, mark))
   call.throwIfClosed()
-  if (await worth({ mark: found.mark, newestId: () => newestEmail(deps, query) })) return found
+  if (await worth({ mark: found.mark, newestId: () => newestEmailId(deps, query) })) return found
 
-  const leave = deps.waiting.enter(`key ${key.id}`, call)
+  const leave = deps.longPolls.acquire(`key ${key.id}`, call)
   try {
     const { lookMs } = deps.quiet
     const signal = call.waitSignal()
-    return await awaitEmails(deps, { caller, query, seconds: wait, worth, signal, lookMs })
+    return await awaitEmails(deps, { caller, query, seconds: wait, isDone: worth, signal, lookMs })
   } finally {
     leave()
   }
 }
 
 /** Made once for each state of what the key may see, however often it asks. */
-async function listing({ deps, call, query }: Visit, etag: string): Promise<HttpResponse<never>> {
+async function listing(
+  { deps, call, query }: EmailsRequest,
+  etag: string,
+): Promise<HttpResponse<never>> {
   const { keyId, to = '', sinceId, beforeId = '', limit } = query
   const name = `emails ${keyId} ${to} ${sinceId} ${beforeId} ${limit}`
-  const kept = deps.answers.find(name, etag)
+  const kept = deps.responseCache.get(name, etag)
   if (kept) return kept
   const { records, nextAfter } = await listEmails(deps, query, {
     client: call.client ?? `key ${keyId}`,
     signal: call.signal(),
   })
   const link = nextAfter === undefined ? {} : { link: nextLink(query, nextAfter) }
-  const answer = readyJson(emailsJson(records), { etag, ...link })
-  deps.answers.keep(name, etag, { answer, bytes: answer.body.length })
+  const answer = preparedJson(emailsJson(records), { etag, ...link })
+  deps.responseCache.set(name, etag, { answer, bytes: answer.body.length })
   return answer
 }
 
-function timedOutAnswer(etag: string): HttpResponse<typeof NO_EMAILS> {
+function timedOutResponse(etag: string): HttpResponse<typeof NO_EMAILS> {
   return json(NO_EMAILS, { etag, 'x-timed-out': '1' })
 }
 
@@ -142,7 +207,7 @@ function nextLink({ to, sinceId, limit }: EmailQuery, nextAfter: number): string
   const next = new URLSearchParams({
     ...(to === undefined ? {} : { to }),
     ...(sinceId === 0 ? {} : { since_id: String(sinceId) }),
-    ...(limit === USUAL_LIMIT ? {} : { limit: String(limit) }),
+    ...(limit === DEFAULT_LIMIT ? {} : { limit: String(limit) }),
     cursor: cursorOf(nextAfter),
   })
   return `<${PATH}?${next}>; rel="next"`

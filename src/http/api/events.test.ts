@@ -1,14 +1,22 @@
 import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { checkMail } from '../../../test/api.ts'
-import { ALL_THE_TIME, type App, ONLY_WOKEN, startApp } from '../../../test/app.ts'
-import { ask, post, refusalFault } from '../../../test/ask.ts'
-import { PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
-import { eventsRoute } from './events.ts'
+import { checkMail } from '../../../test/support/api-client.ts'
+import {
+  type App,
+  startApp,
+  WAIT_FOR_EXTRACTION,
+  WITHOUT_POLLING,
+} from '../../../test/support/app.ts'
+import { post, problemFault, request } from '../../../test/support/http-client.ts'
+import { Problem } from '../../core/problem.ts'
+import type { MailEvent } from '../../service/mail/events.ts'
+import { PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
+import { eventStream, eventsRoute, formatEvent, retryMs } from './events.ts'
 
 let app: App
 beforeAll(async () => {
-  app = await startApp({ ...ALL_THE_TIME, env: PROXY_ENV, quiet: ONLY_WOKEN })
+  app = await startApp({ ...WAIT_FOR_EXTRACTION, env: PROXY_ENV, quiet: WITHOUT_POLLING })
 })
 afterAll(() => app.stop())
 
@@ -147,7 +155,7 @@ describe('200', () => {
 
   test('the end, when the session expires', async () => {
     // Of the passing of time no bus tells: here it takes a look.
-    const watchful = await startApp({ quiet: { ...ONLY_WOKEN, lookMs: 50 } })
+    const watchful = await startApp({ quiet: { ...WITHOUT_POLLING, lookMs: 50 } })
     const { token } = await watchful.session({ ttl: '60' })
     const stream = await followAt(`${watchful.url}/api/events?token=${token}`)
     await stream.next()
@@ -167,7 +175,7 @@ describe('200', () => {
 
   test('HEAD opens no stream', async () => {
     const { token } = await app.session()
-    const asked = await ask(`${app.url}/api/events?token=${token}`, { method: 'HEAD' })
+    const asked = await request(`${app.url}/api/events?token=${token}`, { method: 'HEAD' })
     assert.equal(asked.headers.get('content-type'), 'text/event-stream')
   })
 
@@ -175,7 +183,7 @@ describe('200', () => {
     const { token } = await app.session()
     const streams = await Promise.all(Array.from({ length: 5 }, () => follow(token)))
     const open = async () =>
-      Number(/^mayfly_http_waiting (\d+)$/m.exec((await ask(`${app.url}/metrics`)).text)?.[1])
+      Number(/^mayfly_http_waiting (\d+)$/m.exec((await request(`${app.url}/metrics`)).text)?.[1])
     assert.ok((await open()) >= 5)
     for (const stream of streams) await stream.end()
     while ((await open()) > 0) await new Promise(setImmediate)
@@ -189,18 +197,18 @@ describe('400', () => {
       ['', 'missing_parameter'],
       [`?token=${token}&since_id=x`, 'invalid_parameter'],
     ] as const) {
-      const asked = await ask(`${app.url}/api/events${query}`)
+      const asked = await request(`${app.url}/api/events${query}`)
       assert.deepEqual([asked.status, asked.body['code']], [400, code])
-      assert.equal(refusalFault(asked), undefined)
+      assert.equal(problemFault(asked), undefined)
     }
   })
 })
 
 describe('401', () => {
   test('a token that opens nothing', async () => {
-    const asked = await ask(`${app.url}/api/events?token=x`)
+    const asked = await request(`${app.url}/api/events?token=x`)
     assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_token'])
-    assert.equal(refusalFault(asked), undefined)
+    assert.equal(problemFault(asked), undefined)
   })
 })
 
@@ -208,11 +216,84 @@ describe('503', () => {
   test('more than a hundred readers of one mailbox', async () => {
     const { token } = await app.session()
     const readers = await Promise.all(Array.from({ length: 100 }, () => follow(token)))
-    const asked = await ask(`${app.url}/api/events?token=${token}`)
+    const asked = await request(`${app.url}/api/events?token=${token}`)
     assert.deepEqual([asked.status, asked.body['code']], [503, 'overloaded'])
-    assert.equal(refusalFault(asked), undefined)
+    assert.equal(problemFault(asked), undefined)
     await Promise.all(readers.map(({ end }) => end()))
   })
 })
 
-sharedAnswers(eventsRoute, () => app)
+sharedResponses(eventsRoute, () => app)
+
+const message = {
+  id: 7,
+  senderName: 'A',
+  senderEmail: 'a@sender.test',
+  subject: 'two\nlines\r\n\r\nevent: forged',
+  receivedAt: new Date('2026-03-01T12:00:00Z'),
+  code: '123456',
+}
+
+describe('one event', () => {
+  test('a message has its id, and no subject can end its line', () => {
+    const [event, id, data, ...rest] = formatEvent({ kind: 'message', message }).split('\n')
+    assert.deepEqual([event, id, rest], ['event: message', 'id: 7', ['', '']])
+    assert.equal(JSON.parse(data?.slice('data: '.length) ?? '').subject, message.subject)
+  })
+
+  test('an update has the same payload, and moves no reader to another place', () => {
+    const [first, second] = [
+      formatEvent({ kind: 'message', message }),
+      formatEvent({ kind: 'updated', message }),
+    ]
+    assert.equal(second, first.replace('event: message\nid: 7\n', 'event: updated\n'))
+    assert.equal(JSON.parse(second.split('data: ')[1] ?? '').code, '123456')
+  })
+
+  for (const [event, text] of [
+    [{ kind: 'deleted', id: 7 }, 'event: deleted\ndata: {"id":7}\n\n'],
+    [{ kind: 'end', reason: 'expired' }, 'event: end\ndata: {"reason":"expired"}\n\n'],
+    [{ kind: 'beat' }, ':\n\n'],
+  ] as const) {
+    test(event.kind, () => {
+      assert.equal(formatEvent(event), text)
+    })
+  }
+})
+
+describe('a stream', () => {
+  test('asks for no more events than its reader has room for', async () => {
+    let asked = 0
+    async function* endless(): AsyncGenerator<MailEvent> {
+      for (;;) {
+        asked += 1
+        yield { kind: 'message', message }
+      }
+    }
+    const stream = Readable.from(eventStream(endless(), { startsAfter: 0, retryMs: 2_000 }), {
+      objectMode: false,
+      highWaterMark: 1_000,
+    })
+    stream.read(0)
+    for (let turn = 0; turn < 100; turn += 1) await new Promise(setImmediate)
+    assert.ok(asked > 0 && asked < 20, `${asked} events were asked for`)
+    stream.destroy()
+  })
+
+  test('says so when we stop, and lets every other fault rise', async () => {
+    async function* failing(fault: Error): AsyncGenerator<MailEvent> {
+      yield { kind: 'beat' }
+      throw fault
+    }
+    const opening = { startsAfter: 5, retryMs: 2_000 }
+    const all = (fault: Error) => Array.fromAsync(eventStream(failing(fault), opening))
+    const heard = await all(new Problem('shutting_down', 'x'))
+    assert.equal(heard.join(''), 'retry: 2000\nid: 5\n\n:\n\n: shutting_down\nretry: 2000\n\n')
+    await assert.rejects(all(new Error('disk')), /disk/)
+  })
+})
+
+test('readers come back after a second at least, and not all at once', () => {
+  const waits = [0, 1, 128, 255].map((chance) => retryMs(() => Uint8Array.of(chance)))
+  assert.deepEqual(waits, [1_000, 1_012, 2_506, 4_000])
+})

@@ -1,16 +1,16 @@
 import { Readable } from 'node:stream'
 import { Type } from 'typebox'
 import { Problem } from '../../core/problem.ts'
-import { looksOf } from '../../service/mail/code-lookup.ts'
+import { scannerForClient } from '../../service/mail/code-scanner.ts'
 import { type MailEvent, mailEvents } from '../../service/mail/events.ts'
-import { liveSession } from '../../service/sessions/live-session.ts'
-import { privateFile } from '../server/response.ts'
-import { type Call, route } from '../server/route.ts'
+import { liveSession } from '../../service/sessions/session.ts'
+import { privateContentResponse } from '../server/response.ts'
+import { type HttpRequest, route } from '../server/route.ts'
 import { sinceIdField, summaryJson, tokenField } from './schemas.ts'
 
 // A generator is asked only when the client has taken what it got, so a slow one costs this and no more.
 const BUFFERED_BYTES = 16_384
-const TYPE = 'text/event-stream'
+const MEDIA_TYPE = 'text/event-stream'
 
 export const eventsRoute = route({
   method: 'GET',
@@ -19,20 +19,20 @@ export const eventsRoute = route({
   about:
     'Server-sent events: message (a summary; its id is the event id), updated (the summary again, when its code was found later), deleted ({"id":…}), end ({"reason":"expired" or "deleted"}). Last-Event-ID or since_id resumes after that message, and tells the codes in older ones of the last five minutes again; with neither the stream starts now. It may end at any time without an end event: come back after as many milliseconds as retry says.',
   input: Type.Object({ token: tokenField, since_id: sinceIdField }),
-  output: TYPE,
-  refusals: ['invalid_token', 'session_expired'],
+  output: MEDIA_TYPE,
+  problems: ['invalid_token', 'session_expired'],
   resumable: true,
   async handle({ token, since_id: sinceId }, deps, call) {
     const session = await liveSession(deps, token)
     // The stream is the last thing on its connection.
     const headers = { 'x-accel-buffering': 'no', connection: 'close' }
-    if (call.method === 'HEAD') return privateFile(TYPE, undefined, headers)
+    if (call.method === 'HEAD') return privateContentResponse(MEDIA_TYPE, undefined, headers)
 
     const resumesAfter = lastEventId(call) ?? sinceId
     const startsAfter = resumesAfter ?? session.lastId
     // Held until the response is closed, whether the stream was ever read or not.
-    deps.waiting.enter(session.id, call)
-    const codes = looksOf(deps.codes, call.client)
+    deps.longPolls.acquire(session.id, call)
+    const codes = scannerForClient(deps.codes, call.client)
     const events = mailEvents(
       { ...deps, codes },
       {
@@ -51,54 +51,54 @@ export const eventsRoute = route({
       highWaterMark: BUFFERED_BYTES,
     })
     call.onClose(() => body.destroy())
-    return privateFile(TYPE, body, headers)
+    return privateContentResponse(MEDIA_TYPE, body, headers)
   },
 })
 
 /** What a browser sends by itself when it comes back; it wins over the address, which stays the same. */
-function lastEventId(call: Call): number | undefined {
+function lastEventId(call: HttpRequest): number | undefined {
   const given = call.headers['last-event-id']
   const id = typeof given === 'string' && /^[0-9]{1,16}$/.test(given) ? Number(given) : undefined
   return Number.isSafeInteger(id) ? id : undefined
 }
 
-const RETRY_MS = { least: 1_000, more: 3_000 }
+const RETRY_MS = { min: 1_000, spread: 3_000 }
 
 /** After so long the reader comes back when his stream ends. Not all readers of a node come at the same moment. */
 export function retryMs(randomBytes: (count: number) => Uint8Array): number {
   const [chance = 0] = randomBytes(1)
-  return RETRY_MS.least + Math.round((RETRY_MS.more * chance) / 255)
+  return RETRY_MS.min + Math.round((RETRY_MS.spread * chance) / 255)
 }
 
-const texts = new WeakMap<MailEvent, string>()
+const formatted = new WeakMap<MailEvent, string>()
 
 /** One event as text/event-stream has it. Streams of one mailbox are told the same event, which is written once. */
-export function eventText(event: MailEvent): string {
-  const known = texts.get(event)
+export function formatEvent(event: MailEvent): string {
+  const known = formatted.get(event)
   if (known !== undefined) return known
-  const text = writeEvent(event)
-  texts.set(event, text)
+  const text = toEventStream(event)
+  formatted.set(event, text)
   return text
 }
 
 /** Only messages carry an id: it is where a reader goes on. */
-function writeEvent(event: MailEvent): string {
+function toEventStream(event: MailEvent): string {
   switch (event.kind) {
     case 'message':
-      return `event: message\nid: ${event.message.id}\n${payloadLine(summaryJson(event.message))}`
+      return `event: message\nid: ${event.message.id}\n${dataLine(summaryJson(event.message))}`
     // Without an id: a reader that comes back goes on after the newest message, not after this one.
     case 'updated':
-      return `event: updated\n${payloadLine(summaryJson(event.message))}`
+      return `event: updated\n${dataLine(summaryJson(event.message))}`
     case 'deleted':
-      return `event: deleted\n${payloadLine({ id: event.id })}`
+      return `event: deleted\n${dataLine({ id: event.id })}`
     case 'end':
-      return `event: end\n${payloadLine({ reason: event.reason })}`
+      return `event: end\n${dataLine({ reason: event.reason })}`
     case 'beat':
       return ':\n\n'
   }
 }
 
-interface Opening {
+interface StreamStart {
   startsAfter: number
   retryMs: number
 }
@@ -106,11 +106,11 @@ interface Opening {
 /** The whole stream. It tells at once where it starts, so that who breaks off before the first message misses none. */
 export async function* eventStream(
   events: AsyncIterable<MailEvent>,
-  { startsAfter, retryMs }: Opening,
+  { startsAfter, retryMs }: StreamStart,
 ): AsyncGenerator<string> {
   yield `retry: ${retryMs}\nid: ${startsAfter}\n\n`
   try {
-    for await (const event of events) yield eventText(event)
+    for await (const event of events) yield formatEvent(event)
   } catch (error) {
     // We stop: the reader comes back by himself, here or to another node.
     if (!(error instanceof Problem)) throw error
@@ -119,6 +119,6 @@ export async function* eventStream(
 }
 
 /** JSON has no line breaks of its own, so one line holds it. */
-function payloadLine(value: unknown): string {
+function dataLine(value: unknown): string {
   return `data: ${JSON.stringify(value)}\n\n`
 }

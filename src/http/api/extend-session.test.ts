@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../../../test/app.ts'
-import { ask, askFrom, ENCODINGS, post, refusalFault } from '../../../test/ask.ts'
+import { type App, startApp } from '../../../test/support/app.ts'
+import {
+  ENCODINGS,
+  post,
+  problemFault,
+  request,
+  requestFrom,
+} from '../../../test/support/http-client.ts'
 import { parseHost } from '../../core/address.ts'
 import { openMailStoreForCli } from '../../runtime/stores.ts'
-import { newClient, PROXY, PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
+import { newClient, PROXY, PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
 import { extendSessionRoute } from './extend-session.ts'
 
 const HOUR = 3_600
@@ -20,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.stop())
 
-const check = (token: string) => ask(`${app.url}/api/check-mail?token=${token}`)
+const check = (token: string) => request(`${app.url}/api/check-mail?token=${token}`)
 /** Seconds from now, give or take what a request takes. */
 const lifeOf = (body: Record<string, unknown>) =>
   Math.round((Date.parse(String(body['expires_at_iso'])) - app.now().getTime()) / 60_000) * 60
@@ -108,7 +114,7 @@ describe('400', () => {
       const asked = await post(url, { token, ttl })
       assert.deepEqual([asked.status, asked.body['code']], [400, 'invalid_parameter'])
       assert.match(String(asked.body['message']), /^ttl: /)
-      assert.equal(refusalFault(asked), undefined)
+      assert.equal(problemFault(asked), undefined)
     })
   }
 })
@@ -117,7 +123,7 @@ describe('401', () => {
   test('a token that opens nothing', async () => {
     const asked = await post(url, { token: 'A'.repeat(43) })
     assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_token'])
-    assert.equal(refusalFault(asked), undefined)
+    assert.equal(problemFault(asked), undefined)
   })
 
   test('a session that its owner ended stays ended', async () => {
@@ -153,7 +159,7 @@ describe('429', () => {
   test('the eleventh extension of one token within a minute, from any client', async () => {
     const { token } = await app.session()
     const extend = (given = token) =>
-      askFrom(app.httpPort, PROXY, {
+      requestFrom(app.httpPort, PROXY, {
         method: 'POST',
         path: `/api/extend-session?token=${given}`,
         headers: { 'x-forwarded-for': newClient() },
@@ -166,7 +172,7 @@ describe('429', () => {
     const regained = Math.floor((app.now().getTime() - started) / 6_000)
     assert.ok(passed >= 10 && passed <= 10 + regained, `${passed} passed`)
     assert.deepEqual([refused.status, refused.body['code']], [429, 'rate_limited'])
-    assert.equal(refusalFault(refused), undefined)
+    assert.equal(problemFault(refused), undefined)
     assert.ok(Number(refused.headers.get('retry-after')) >= 1)
     const other = await app.session()
     assert.equal((await extend(other.token)).status, 200)
@@ -176,4 +182,4 @@ describe('429', () => {
   })
 })
 
-sharedAnswers(extendSessionRoute, () => app)
+sharedResponses(extendSessionRoute, () => app)

@@ -14,7 +14,7 @@ export const extendSessionRoute = route({
     'Moves the end of the session to ttl seconds from now. A session that is over comes back, empty, as long as its address is kept for you. Ten times a minute at most for each token.',
   input: Type.Object({ token: tokenField, ttl: ttlField }),
   output: sessionSchema,
-  refusals: ['invalid_token', 'session_expired'],
+  problems: ['invalid_token', 'session_expired'],
   async handle({ token, ttl }, deps, call) {
     if (call.client !== undefined) await takeRate(deps, 'extendSession', secretHash(token))
     return success(sessionJson(await extendSession(deps, token, ttl), token))

@@ -1,13 +1,13 @@
 import { Type } from 'typebox'
-import { Problem, StoreAway } from '../../core/problem.ts'
-import { accountHealth } from '../../service/sessions/accounts.ts'
-import { isOperatorCall } from '../server/admin.ts'
+import { Problem, StoreUnavailable } from '../../core/problem.ts'
+import { accountStatuses } from '../../service/sessions/accounts.ts'
+import { isOperatorRequest } from '../server/credentials.ts'
 import type { RouteDeps } from '../server/deps.ts'
 import { accountMetrics } from '../server/metrics.ts'
-import { file } from '../server/response.ts'
+import { contentResponse } from '../server/response.ts'
 import { route } from '../server/route.ts'
 
-const TYPE = 'text/plain; version=0.0.4; charset=utf-8'
+const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8'
 
 export const metricsRoute = route({
   method: 'GET',
@@ -16,23 +16,23 @@ export const metricsRoute = route({
   about: 'Counters of the whole process for Prometheus. Needs the admin token when one is set.',
   input: Type.Object({}),
   output: 'text/plain',
-  refusals: ['invalid_token'],
+  problems: ['invalid_token'],
   operator: true,
   async handle(_input, deps, call) {
-    if (!(await isOperatorCall(deps, call))) {
+    if (!(await isOperatorRequest(deps, call))) {
       throw new Problem('invalid_token', 'Give the admin token as Authorization: Bearer.')
     }
     const lines = `${await deps.metrics()}${await accountLines(deps)}`
-    return file(TYPE, lines, { 'cache-control': 'no-store' })
+    return contentResponse(PROMETHEUS_TEXT, lines, { 'cache-control': 'no-store' })
   },
 })
 
 /** None while the store is away: what this node counts itself is worth most just then. */
 async function accountLines(deps: RouteDeps): Promise<string> {
   try {
-    return accountMetrics(await accountHealth(deps))
+    return accountMetrics(await accountStatuses(deps))
   } catch (error) {
-    if (error instanceof StoreAway) return ''
+    if (error instanceof StoreUnavailable) return ''
     throw error
   }
 }

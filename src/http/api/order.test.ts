@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../../../test/app.ts'
-import { ask, refusalFault } from '../../../test/ask.ts'
-import { claim, clickPay, FAKE_SHOP, look, order, revokeKeyOf } from '../../../test/shop-client.ts'
-import { PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
+import { type App, startApp } from '../../../test/support/app.ts'
+import { problemFault, request } from '../../../test/support/http-client.ts'
+import {
+  claim,
+  createOrder,
+  FAKE_SHOP,
+  getOrder,
+  payOrder,
+  revokeKeyOf,
+} from '../../../test/support/shop-client.ts'
+import { PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
 import { orderRoute } from './order.ts'
 
 let app: App
@@ -12,12 +19,12 @@ beforeAll(async () => {
 })
 afterAll(() => app.stop())
 
-sharedAnswers(orderRoute, () => app)
+sharedResponses(orderRoute, () => app)
 
 describe('200', () => {
   test('an open order tells where to pay, and nothing of a key', async () => {
-    const made = await order(app.url, { plan: 'business' })
-    const { body, headers } = await look(app.url, made)
+    const made = await createOrder(app.url, { plan: 'business' })
+    const { body, headers } = await getOrder(app.url, made)
     assert.equal(headers.get('cache-control'), 'no-store')
     const { created_at, created_at_iso, next, ...rest } = body
     assert.match(String(created_at), /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)
@@ -41,9 +48,9 @@ describe('200', () => {
   })
 
   test('a paid order tells until when, and how its key begins', async () => {
-    const made = await order(app.url, { plan: 'business' })
-    await clickPay(app.url, made)
-    const { body } = await look(app.url, made)
+    const made = await createOrder(app.url, { plan: 'business' })
+    await payOrder(app.url, made)
+    const { body } = await getOrder(app.url, made)
     assert.deepEqual([body['state'], body['claimable'], body['url']], ['paid', true, null])
     assert.match(String(body['key_prefix']), /^mf_test_\w{4}$/)
     const years = Date.parse(String(body['paid_until_iso'])) - app.now().getTime()
@@ -51,23 +58,23 @@ describe('200', () => {
   })
 
   test('a claimed order tells when; a day later it cannot be claimed again', async () => {
-    const made = await order(app.url)
-    await clickPay(app.url, made)
+    const made = await createOrder(app.url)
+    await payOrder(app.url, made)
     await claim(app.url, made)
-    const { body } = await look(app.url, made)
+    const { body } = await getOrder(app.url, made)
     assert.equal(body['claimable'], true)
     assert.match(String(body['claimed_at']), /^\d{4}-/)
     app.moveClock(86_400)
-    const later = await look(app.url, made)
+    const later = await getOrder(app.url, made)
     assert.equal(later.body['claimable'], false)
     assert.equal(later.body['claimed_at'], body['claimed_at'])
   })
 
   test('a key that was revoked cannot be claimed, and the next step says so', async () => {
-    const made = await order(app.url)
-    await clickPay(app.url, made)
+    const made = await createOrder(app.url)
+    await payOrder(app.url, made)
     await revokeKeyOf(app, made)
-    const { body } = await look(app.url, made)
+    const { body } = await getOrder(app.url, made)
     assert.deepEqual([body['state'], body['claimable']], ['paid', false])
     assert.match(String(body['next']), /revoked/)
   })
@@ -77,9 +84,9 @@ describe('200', () => {
     ['decline', 'failed', false],
   ] as const) {
     test(`${outcome} on the pay page leaves it ${state}`, async () => {
-      const made = await order(app.url)
-      await clickPay(app.url, made, outcome)
-      const { body } = await look(app.url, made)
+      const made = await createOrder(app.url)
+      await payOrder(app.url, made, outcome)
+      const { body } = await getOrder(app.url, made)
       assert.deepEqual([body['state'], body['url'] !== null], [state, payable])
     })
   }
@@ -88,32 +95,34 @@ describe('200', () => {
 describe('400', () => {
   for (const headers of [{}, { 'claim-secret': '' }]) {
     test(`${JSON.stringify(headers)}: the header is asked for by its name`, async () => {
-      const { id } = await order(app.url)
-      const asked = await ask(`${app.url}/api/orders/${id}`, { headers })
+      const { id } = await createOrder(app.url)
+      const asked = await request(`${app.url}/api/orders/${id}`, { headers })
       assert.deepEqual([asked.status, asked.body['code']], [400, 'missing_parameter'])
       assert.match(String(asked.body['message']), /^Claim-Secret: /)
-      assert.equal(refusalFault(asked), undefined)
+      assert.equal(problemFault(asked), undefined)
     })
   }
 
   test('a secret in the address counts for nothing', async () => {
-    const { id, secret } = await order(app.url)
-    const asked = await ask(`${app.url}/api/orders/${id}?claim-secret=${secret}&token=${secret}`)
+    const { id, secret } = await createOrder(app.url)
+    const asked = await request(
+      `${app.url}/api/orders/${id}?claim-secret=${secret}&token=${secret}`,
+    )
     assert.equal(asked.status, 400)
   })
 })
 
 describe('404', () => {
   test('a wrong secret, another order’s and an order that never was: the same words', async () => {
-    const made = await order(app.url)
-    const other = await order(app.url)
+    const made = await createOrder(app.url)
+    const other = await createOrder(app.url)
     const answers = [
-      await look(app.url, { ...made, secret: other.secret }),
-      await look(app.url, { ...made, secret: `${made.secret}x` }),
-      await look(app.url, { ...made, secret: 'x'.repeat(8_000) }),
-      await look(app.url, { ...made, id: `ord_${'0'.repeat(22)}` }),
-      await look(app.url, { ...made, id: 'nonsense' }),
-      await look(app.url, { ...made, id: '%00' }),
+      await getOrder(app.url, { ...made, secret: other.secret }),
+      await getOrder(app.url, { ...made, secret: `${made.secret}x` }),
+      await getOrder(app.url, { ...made, secret: 'x'.repeat(8_000) }),
+      await getOrder(app.url, { ...made, id: `ord_${'0'.repeat(22)}` }),
+      await getOrder(app.url, { ...made, id: 'nonsense' }),
+      await getOrder(app.url, { ...made, id: '%00' }),
     ]
     const told = answers.map(({ status, body }) => [status, body['code'], body['message']].join())
     assert.equal(new Set(told).size, 1)

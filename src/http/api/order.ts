@@ -1,15 +1,15 @@
 import { Type } from 'typebox'
-import { orderOf, viewOrder } from '../../service/shop/order.ts'
+import { findOrder, viewOrder } from '../../service/shop/order.ts'
 import { success } from '../server/response.ts'
 import { route } from '../server/route.ts'
-import { successField } from './schemas.ts'
 import {
-  CLAIM_SECRET,
+  CLAIM_SECRET_HEADER,
   claimSecretOf,
   orderFields,
   orderIdField,
   orderJson,
-} from './shop-schemas.ts'
+} from './order-schemas.ts'
+import { successField } from './schemas.ts'
 
 export const orderRoute = route({
   method: 'GET',
@@ -19,10 +19,10 @@ export const orderRoute = route({
     'Tells whether the order is paid and whether its key can be claimed. The claim secret goes in the header Claim-Secret.',
   input: Type.Object({ id: orderIdField }),
   output: Type.Object({ status: successField, ...orderFields }),
-  requestHeaders: [CLAIM_SECRET],
-  refusals: ['missing_parameter', 'not_found'],
+  requestHeaders: [CLAIM_SECRET_HEADER],
+  problems: ['missing_parameter', 'not_found'],
   async handle({ id }, deps, call) {
-    const order = await orderOf(deps, id, claimSecretOf(id, call))
+    const order = await findOrder(deps, id, claimSecretOf(id, call))
     return success(orderJson(await viewOrder(deps, order)))
   },
 })

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../../../test/app.ts'
-import { ask } from '../../../test/ask.ts'
-import { scratchFolder } from '../../../test/scratch.ts'
-import { PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
+import { type App, startApp } from '../../../test/support/app.ts'
+import { request } from '../../../test/support/http-client.ts'
+import { tempFolder } from '../../../test/support/stores.ts'
+import { PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
 import { plansRoute } from './plans.ts'
 
 let app: App
@@ -16,7 +16,7 @@ afterAll(() => app.stop())
 
 describe('200', () => {
   test('the two plans with their figures, and that keys are had from the operator', async () => {
-    const { body, headers } = await ask(`${app.url}/api/plans`)
+    const { body, headers } = await request(`${app.url}/api/plans`)
     assert.deepEqual(body, {
       status: 'success',
       plans: [
@@ -49,12 +49,12 @@ describe('200', () => {
   })
 
   test('the operator’s own plans, and that they can be bought here', async () => {
-    const folder = scratchFolder()
+    const folder = tempFolder()
     const file = join(folder.path, 'plans.json')
     const small = { id: 'small', name: 'Small', price_cents: 150, currency: 'eur', requests: 10 }
     writeFileSync(file, JSON.stringify([{ ...small, months: 3, support: 'none' }]))
     const shop = await startApp({ env: { MAYFLY_PLANS_FILE: file, MAYFLY_PAYMENTS: 'fake' } })
-    const { body } = await ask(`${shop.url}/api/plans`)
+    const { body } = await request(`${shop.url}/api/plans`)
     const [plan] = body['plans'] as Record<string, unknown>[]
     assert.deepEqual(plan?.['price'], { cents: 150, currency: 'eur', text: '1.50 EUR' })
     assert.equal(plan?.['validity'], '3 months')
@@ -64,4 +64,4 @@ describe('200', () => {
   })
 })
 
-sharedAnswers(plansRoute, () => app)
+sharedResponses(plansRoute, () => app)

@@ -36,7 +36,7 @@ export const plansRoute = route({
       buyable: Type.Boolean({ examples: [true] }),
     }),
   }),
-  refusals: [],
+  problems: [],
   async handle(_input, { plans, pay: { provider } }) {
     return success({
       plans: plans.map(planJson),

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { checkMail } from '../../../test/api.ts'
-import { type App, startApp } from '../../../test/app.ts'
-import { ask, refusalFault } from '../../../test/ask.ts'
-import { PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
-import { rawMailRoute } from './raw-mail.ts'
+import { checkMail } from '../../../test/support/api-client.ts'
+import { type App, startApp } from '../../../test/support/app.ts'
+import { problemFault, request } from '../../../test/support/http-client.ts'
+import { parseAddress } from '../../core/address.ts'
+import { PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
+import { rawMailRoute, traceLines } from './raw-mail.ts'
 
 let app: App
 beforeAll(async () => {
@@ -67,17 +68,17 @@ describe('200', () => {
 
   test('the address that read-mail gives leads here', async () => {
     const mail = await sent('Subject: x\r\n\r\nhi\r\n')
-    const { body } = await ask(`${app.url}/api/read-mail?token=${mail.token}&id=${mail.id}`)
+    const { body } = await request(`${app.url}/api/read-mail?token=${mail.token}&id=${mail.id}`)
     const { raw_url: url } = body['message'] as { raw_url: string }
     const headers = { authorization: `Bearer ${mail.token}` }
-    assert.match((await ask(`${app.url}${url}`, { headers })).text, /Subject: x\r\n\r\nhi\r\n$/)
+    assert.match((await request(`${app.url}${url}`, { headers })).text, /Subject: x\r\n\r\nhi\r\n$/)
   })
 
   test('HEAD tells how much it is', async () => {
     const { token, id } = await sent('Subject: x\r\n\r\nhi\r\n')
     const url = `${app.url}/api/raw-mail?token=${token}&id=${id}`
-    const head = await ask(url, { method: 'HEAD' })
-    assert.equal(head.headers.get('content-length'), String((await ask(url)).text.length))
+    const head = await request(url, { method: 'HEAD' })
+    assert.equal(head.headers.get('content-length'), String((await request(url)).text.length))
     assert.equal(head.text, '')
   })
 })
@@ -85,18 +86,21 @@ describe('200', () => {
 describe('400', () => {
   test('no id', async () => {
     const { token } = await app.session()
-    const asked = await ask(`${app.url}/api/raw-mail?token=${token}`)
+    const asked = await request(`${app.url}/api/raw-mail?token=${token}`)
     assert.deepEqual([asked.status, asked.body['code']], [400, 'missing_parameter'])
-    assert.equal(refusalFault(asked), undefined)
+    assert.equal(problemFault(asked), undefined)
   })
 })
 
 describe('401', () => {
   test('a token that opens nothing, and one whose session is over', async () => {
-    assert.equal((await ask(`${app.url}/api/raw-mail?token=x&id=1`)).body['code'], 'invalid_token')
+    assert.equal(
+      (await request(`${app.url}/api/raw-mail?token=x&id=1`)).body['code'],
+      'invalid_token',
+    )
     const mail = await sent('Subject: x\r\n\r\nhi\r\n')
     app.moveClock(86_400)
-    const asked = await ask(`${app.url}/api/raw-mail?token=${mail.token}&id=${mail.id}`)
+    const asked = await request(`${app.url}/api/raw-mail?token=${mail.token}&id=${mail.id}`)
     assert.deepEqual([asked.status, asked.body['code']], [401, 'session_expired'])
   })
 })
@@ -104,10 +108,115 @@ describe('401', () => {
 describe('404', () => {
   test('no such message', async () => {
     const { token, id } = await sent('Subject: x\r\n\r\nhi\r\n')
-    const asked = await ask(`${app.url}/api/raw-mail?token=${token}&id=${id + 1}`)
+    const asked = await request(`${app.url}/api/raw-mail?token=${token}&id=${id + 1}`)
     assert.deepEqual([asked.status, asked.body['code']], [404, 'message_not_found'])
-    assert.equal(refusalFault(asked), undefined)
+    assert.equal(problemFault(asked), undefined)
   })
 })
 
-sharedAnswers(rawMailRoute, () => app)
+sharedResponses(rawMailRoute, () => app)
+
+const recipient = parseAddress('ann@box.test')
+assert.ok(recipient)
+const receivedAt = new Date('2026-03-01T02:03:04Z')
+const message = {
+  id: 36,
+  rawId: 1,
+  recipient,
+  size: 1,
+  senderName: '',
+  senderEmail: '',
+  subject: '',
+  receivedAt,
+  code: undefined,
+}
+const raw = {
+  bytes: new Uint8Array(),
+  receivedAt,
+  clientIp: '192.0.2.1',
+  helo: 'sender.test',
+  mailFrom: 'bob@sender.test',
+  tls: undefined as string | undefined,
+  protocol: 'ESMTP',
+}
+
+test('an ordinary mail', () => {
+  assert.equal(
+    traceLines(message, raw, 'mx.box.test'),
+    [
+      'Return-Path: <bob@sender.test>',
+      'Delivered-To: ann@box.test',
+      'Received: from sender.test ([192.0.2.1])',
+      '\tby mx.box.test with ESMTP',
+      '\tid 10 for <ann@box.test>; Sun, 01 Mar 2026 02:03:04 +0000',
+      '',
+    ].join('\r\n'),
+  )
+})
+
+test('IPv6, TLS and no sender', () => {
+  const lines = traceLines(
+    message,
+    {
+      ...raw,
+      clientIp: '2001:db8::1',
+      tls: 'TLSv1.3 TLS_AES_256_GCM_SHA384',
+      mailFrom: '',
+      protocol: 'ESMTPS',
+    },
+    'mx.box.test',
+  )
+  assert.match(lines, /^Return-Path: <>\r\n/)
+  assert.match(lines, /\(\[IPv6:2001:db8::1\]\)\r\n/)
+  assert.match(lines, /with ESMTPS \(TLSv1\.3 TLS_AES_256_GCM_SHA384\)\r\n/)
+})
+
+test('mail that was fetched from an account: nobody spoke to us, and its Return-Path is its own', () => {
+  const fetched = { ...raw, clientIp: '', helo: '', protocol: 'IMAP' }
+  assert.equal(
+    traceLines(message, fetched, 'mx.box.test'),
+    [
+      'Delivered-To: ann@box.test',
+      'Received: by mx.box.test with IMAP',
+      '\t(fetched from a mail account, which took it at this time)',
+      '\tid 10 for <ann@box.test>; Sun, 01 Mar 2026 02:03:04 +0000',
+      '',
+    ].join('\r\n'),
+  )
+})
+
+test('a sender with letters of any script stays who it is', () => {
+  const mailFrom = 'jörg@bücher.test'
+  const lines = traceLines(message, { ...raw, mailFrom, helo: 'bücher.test' }, 'mx.box.test')
+  assert.match(lines, /^Return-Path: <jörg@bücher\.test>\r\n/)
+  assert.match(lines, /^Received: from b\?cher\.test /m)
+})
+
+test('a sender that is cut is still whole letters', () => {
+  const lines = traceLines(message, { ...raw, mailFrom: `x${'😀'.repeat(200)}` }, 'mx.box.test')
+  assert.ok(lines.isWellFormed())
+})
+
+for (const evil of [
+  'a\r\nX-Forged: 1',
+  'a\nb',
+  'a)\r\n\r\nbody',
+  'a\0b',
+  'a\u2028b',
+  '> (',
+  'x'.repeat(5_000),
+  '',
+]) {
+  test(`a client that calls itself ${JSON.stringify(evil.slice(0, 20))} cannot add a line`, () => {
+    const lines = traceLines(
+      message,
+      { ...raw, helo: evil, mailFrom: evil, tls: evil, protocol: evil },
+      evil,
+    )
+    const rows = lines.split('\r\n')
+    assert.equal(rows.length, 6)
+    assert.doesNotMatch(rows.join(''), /[\r\n\0]/)
+    assert.match(lines, /^Return-Path: <[^<>\r\n]*>\r\nDelivered-To: /)
+    assert.ok(lines.length < 2_000)
+  })
+}

@@ -1,9 +1,11 @@
+import { isIP } from 'node:net'
 import { Type } from 'typebox'
+import type { Message, RawMail } from '../../core/message.ts'
+import { printable } from '../../core/text.ts'
 import { readRawMail } from '../../service/mail/read-mail.ts'
-import { downloadHeaders, privateFile } from '../server/response.ts'
+import { downloadHeaders, privateContentResponse } from '../server/response.ts'
 import { route } from '../server/route.ts'
 import { idField, tokenField } from './schemas.ts'
-import { traceLines } from './trace-lines.ts'
 
 export const rawMailRoute = route({
   method: 'GET',
@@ -13,11 +15,60 @@ export const rawMailRoute = route({
     'The mail as it came, byte for byte, after Return-Path, Delivered-To and Received lines of ours.',
   input: Type.Object({ token: tokenField, id: idField }),
   output: 'message/rfc822',
-  refusals: ['invalid_token', 'session_expired', 'message_not_found'],
+  problems: ['invalid_token', 'session_expired', 'message_not_found'],
   async handle({ token, id }, deps, { client, signal }) {
     const { message, raw } = await readRawMail(deps, { token, id, client, signal: signal() })
     const lines = Buffer.from(traceLines(message, raw, deps.hostname))
     const headers = downloadHeaders(`message-${id}.eml`)
-    return privateFile('message/rfc822', Buffer.concat([lines, raw.bytes]), headers)
+    return privateContentResponse('message/rfc822', Buffer.concat([lines, raw.bytes]), headers)
   },
 })
+
+/** The lines that a receiving server puts before a mail (RFC 5321 4.4). What the client said of itself cannot break out of them. */
+export function traceLines(message: Message, raw: RawMail, hostname: string): string {
+  const { recipient, receivedAt, id } = message
+  if (raw.protocol === 'IMAP') return fetchedTraceLines(message, hostname)
+  const literal = isIP(raw.clientIp) === 6 ? `IPv6:${raw.clientIp}` : raw.clientIp
+  const tls = raw.tls === undefined ? '' : ` (${atom(raw.tls)})`
+  return [
+    `Return-Path: <${reversePath(raw.mailFrom)}>`,
+    `Delivered-To: ${recipient}`,
+    `Received: from ${atom(raw.helo) || 'unknown'} ([${atom(literal)}])`,
+    `\tby ${atom(hostname)} with ${atom(raw.protocol)}${tls}`,
+    `\tid ${id.toString(36)} for <${recipient}>; ${rfc5322Date(receivedAt)}`,
+    '',
+  ].join('\r\n')
+}
+
+/** Of mail that we did not take in ourselves: no client spoke to us, and the sender stands in the mail's own Return-Path. */
+function fetchedTraceLines({ recipient, receivedAt, id }: Message, hostname: string): string {
+  return [
+    `Delivered-To: ${recipient}`,
+    `Received: by ${atom(hostname)} with IMAP`,
+    '\t(fetched from a mail account, which took it at this time)',
+    `\tid ${id.toString(36)} for <${recipient}>; ${rfc5322Date(receivedAt)}`,
+    '',
+  ].join('\r\n')
+}
+
+// RFC 5321 4.5.3.1: no name or path of its clients is longer.
+const MAX_LENGTH = 256
+
+/** An address may hold letters of any script (RFC 6531), and goes out as UTF-8. */
+function reversePath(text: string): string {
+  return sanitize(text).toWellFormed()
+}
+
+function atom(text: string): string {
+  return sanitize(text).replace(/[^\x20-\x7e]/gu, '?')
+}
+
+/** Parentheses would open or close a comment. */
+function sanitize(text: string): string {
+  return printable(text.slice(0, MAX_LENGTH)).replace(/[()<>\\]/g, '')
+}
+
+/** RFC 5322 3.3, UTC. */
+function rfc5322Date(time: Date): string {
+  return time.toUTCString().replace('GMT', '+0000')
+}

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../../../test/app.ts'
-import { ask, refusalFault } from '../../../test/ask.ts'
-import { PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
+import { afterAll, afterEach, beforeAll, describe, test } from 'vitest'
+import { type App, startApp } from '../../../test/support/app.ts'
+import { post, problemFault, request } from '../../../test/support/http-client.ts'
+import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
+import type { Link, SenderChecks } from '../../core/message.ts'
+import { IMPATIENT, mailWith, PATIENT } from '../../service/testing/codes.ts'
+import { PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
 import { readMailRoute } from './read-mail.ts'
 
 let app: App
@@ -15,13 +18,13 @@ afterAll(() => app.stop())
 async function sent(lines: string[]) {
   const { email, token } = await app.session()
   assert.equal(await app.mail(email, lines.join('\r\n')), 250)
-  const { body } = await ask(`${app.url}/api/check-mail?token=${token}`)
+  const { body } = await request(`${app.url}/api/check-mail?token=${token}`)
   const [{ id } = { id: 0 }] = body['messages'] as { id: number }[]
   return { token, id, email }
 }
 
 const read = (token: string, id: number | string, more = '') =>
-  ask(`${app.url}/api/read-mail?token=${token}&id=${id}${more}`)
+  request(`${app.url}/api/read-mail?token=${token}&id=${id}${more}`)
 const messageOf = async (lines: string[], more = '') => {
   const { token, id } = await sent(lines)
   return (await read(token, id, more)).body['message'] as Record<string, unknown>
@@ -176,10 +179,10 @@ describe('400', () => {
       ['&id=1%00', 'invalid_parameter'],
       ['&id=9007199254740993', 'invalid_parameter'],
     ] as const) {
-      const asked = await ask(`${app.url}/api/read-mail?token=${token}${more}`)
+      const asked = await request(`${app.url}/api/read-mail?token=${token}${more}`)
       assert.deepEqual([asked.status, asked.body['code']], [400, code], more)
       assert.match(String(asked.body['message']), /^id: /)
-      assert.equal(refusalFault(asked), undefined)
+      assert.equal(problemFault(asked), undefined)
     }
   })
 
@@ -193,7 +196,7 @@ describe('401', () => {
   test('a token that opens nothing', async () => {
     const asked = await read('A'.repeat(43), 1)
     assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_token'])
-    assert.equal(refusalFault(asked), undefined)
+    assert.equal(problemFault(asked), undefined)
   })
 
   test('a session that is over, though its mail may still be on disk', async () => {
@@ -208,8 +211,67 @@ describe('404', () => {
     const { token } = await sent(RICH)
     const asked = await read(token, 1)
     assert.deepEqual([asked.status, asked.body['code']], [404, 'message_not_found'])
-    assert.equal(refusalFault(asked), undefined)
+    assert.equal(problemFault(asked), undefined)
   })
 })
 
-sharedAnswers(readMailRoute, () => app)
+sharedResponses(readMailRoute, () => app)
+
+let door: TestServer
+afterEach(() => door.stop())
+
+/** What read-mail gives of one mail. */
+async function messageWith(options: Parameters<typeof openTestServer>[0]) {
+  door = await openTestServer(options)
+  const made = await post(`${door.url}/api/create-session`, {})
+  const { email, token } = made.body as { email: string; token: string }
+  await door.mail(email)
+  const { body } = await request(`${door.url}/api/check-mail?token=${token}`)
+  const [{ id } = { id: 0 }] = body['messages'] as { id: number }[]
+  const read = await request(`${door.url}/api/read-mail?token=${token}&id=${id}`)
+  assert.equal(read.status, 200)
+  return read.body['message'] as Record<string, unknown>
+}
+
+const LINK: Link = {
+  url: 'https://sender.test/verify?t=1',
+  text: 'Confirm',
+  host: 'sender.test',
+  kind: 'verify',
+}
+const CHECKS: SenderChecks = { spf: 'pass', dkim: 'none', dmarc: 'fail' }
+const parse = async () => ({ ...mailWith('111111'), links: [LINK] })
+
+describe('200', () => {
+  test('codes and links as they were found, the best code as in the list', async () => {
+    const { code, codes, links } = await messageWith({ parse, patienceMs: PATIENT })
+    assert.equal(code, '111111')
+    assert.deepEqual(codes, [{ value: '111111', kind: 'digits', confidence: 1 }])
+    assert.deepEqual(links, [LINK])
+  })
+
+  test('the code is there also when the list came too early for it', async () => {
+    assert.equal((await messageWith({ parse, patienceMs: IMPATIENT }))['code'], '111111')
+  })
+
+  for (const [name, senderChecks, patienceMs, auth] of [
+    ['that were made', async () => CHECKS, PATIENT, CHECKS],
+    ['that could not be made', async () => undefined, PATIENT, null],
+    ['that take too long', () => new Promise<never>(() => {}), IMPATIENT, null],
+  ] as const) {
+    test(`sender checks ${name}`, async () => {
+      const message = await messageWith({ parse, senderChecks, patienceMs })
+      assert.deepEqual(message['auth'], auth)
+    })
+  }
+
+  test('sender checks are asked for with the message that is read', async () => {
+    const asked: number[] = []
+    const senderChecks = async ({ id }: { id: number }) => {
+      asked.push(id)
+      return undefined
+    }
+    const { id } = await messageWith({ parse, senderChecks })
+    assert.deepEqual([...new Set(asked)], [id])
+  })
+})

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import {
-  type AttachmentNote,
+  type AttachmentInfo,
   CHECK_RESULTS,
   LINK_KINDS,
   type Mail,
@@ -11,17 +11,17 @@ import { readMail } from '../../service/mail/read-mail.ts'
 import { success } from '../server/response.ts'
 import { route } from '../server/route.ts'
 import {
+  enumField,
   idField,
   nullable,
   successField,
   summaryFields,
   summaryJson,
   tokenField,
-  wordField,
 } from './schemas.ts'
 
 const textOrNull = nullable(Type.String())
-const people = Type.Array(
+const mailboxes = Type.Array(
   Type.Object({
     name: Type.String({ examples: ['Ann'] }),
     address: Type.String({ examples: ['ann@sender.example'] }),
@@ -57,13 +57,13 @@ const linkSchema = Type.Object({
     description: 'Where it really leads, in ASCII.',
     examples: ['sender.example'],
   }),
-  kind: wordField(LINK_KINDS),
+  kind: enumField(LINK_KINDS),
 })
 
-const checkResult = wordField(CHECK_RESULTS)
+const checkResult = enumField(CHECK_RESULTS)
 const authSchema = Type.Object({ spf: checkResult, dkim: checkResult, dmarc: checkResult })
 
-const messageSchema = Type.Object({
+const fullMessageSchema = Type.Object({
   ...summaryFields,
   body_text: textOrNull,
   body_html: nullable(
@@ -73,9 +73,9 @@ const messageSchema = Type.Object({
   truncated: Type.Optional(
     Type.Literal(true, { description: 'When a limit of parsing has cut the text.' }),
   ),
-  to: people,
-  cc: people,
-  reply_to: people,
+  to: mailboxes,
+  cc: mailboxes,
+  reply_to: mailboxes,
   message_id: textOrNull,
   date: textOrNull,
   size: Type.Integer({ examples: [1_234] }),
@@ -106,8 +106,8 @@ export const readMailRoute = route({
     id: idField,
     headers: Type.Optional(Type.Boolean({ description: 'Give the header lines too.' })),
   }),
-  output: Type.Object({ status: successField, message: messageSchema }),
-  refusals: ['invalid_token', 'session_expired', 'message_not_found', 'shutting_down'],
+  output: Type.Object({ status: successField, message: fullMessageSchema }),
+  problems: ['invalid_token', 'session_expired', 'message_not_found', 'shutting_down'],
   async handle({ token, id, headers = false }, deps, { client, signal }) {
     const query = { token, id, client, signal: signal() }
     const { message, mail, checks } = await readMail(deps, query)
@@ -138,7 +138,7 @@ function messageJson(message: Message, mail: Mail, checks: SenderChecks | undefi
   }
 }
 
-function attachmentJson(id: number, note: AttachmentNote) {
+function attachmentJson(id: number, note: AttachmentInfo) {
   return {
     index: note.index,
     filename: note.filename,

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { ask, askFrom, refusalFault } from '../../../test/ask.ts'
-import { type KeyApp, startKeyApp, type TestKey } from '../../../test/keys.ts'
-import { newClient, PROXY, PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
+import { problemFault, request, requestFrom } from '../../../test/support/http-client.ts'
+import { type AppWithKeys, startAppWithKeys, type TestKey } from '../../../test/support/keys.ts'
+import { newClient, PROXY, PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
 import { rollKeyRoute } from './roll-key.ts'
 
-let app: KeyApp
+let app: AppWithKeys
 beforeAll(async () => {
-  app = await startKeyApp({ env: PROXY_ENV })
+  app = await startAppWithKeys({ env: PROXY_ENV })
 })
 afterAll(() => app.stop())
 
@@ -16,8 +16,8 @@ const withKey = (secret: unknown): Pick<TestKey, 'headers'> => ({
   headers: { apikey: String(secret) },
 })
 const roll = ({ headers }: Pick<TestKey, 'headers'>) =>
-  ask(`${app.url}/api/roll-key`, { method: 'POST', headers })
-const read = ({ headers }: Pick<TestKey, 'headers'>) => ask(`${app.url}/emails`, { headers })
+  request(`${app.url}/api/roll-key`, { method: 'POST', headers })
+const read = ({ headers }: Pick<TestKey, 'headers'>) => request(`${app.url}/emails`, { headers })
 
 describe('200', () => {
   test('both keys work for 24 hours and share the counters, then the new one alone', async () => {
@@ -61,11 +61,11 @@ describe('401', () => {
     for (const asked of [
       await roll({ headers: {} }),
       await roll(withKey('wrong')),
-      await ask(`${app.url}/api/roll-key?apikey=${secret}`, { method: 'POST' }),
+      await request(`${app.url}/api/roll-key?apikey=${secret}`, { method: 'POST' }),
       await roll(revoked),
     ]) {
       assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_key'])
-      assert.equal(refusalFault(asked), undefined)
+      assert.equal(problemFault(asked), undefined)
     }
   })
 })
@@ -76,7 +76,7 @@ describe('409', () => {
     const { body } = await roll(old)
     const asked = await roll(old)
     assert.deepEqual([asked.status, asked.body['code']], [409, 'already_rolled'])
-    assert.equal(refusalFault(asked), undefined)
+    assert.equal(problemFault(asked), undefined)
     for (const key of [old, withKey(body['key'])]) assert.equal((await read(key)).status, 200)
   })
 
@@ -87,7 +87,7 @@ describe('409', () => {
     const asked = await roll(current)
     assert.deepEqual([asked.status, asked.body['code']], [409, 'already_rolled'])
     assert.ok(String(asked.body['message']).includes(`works until ${body['former_until']} UTC`))
-    assert.equal(refusalFault(asked), undefined)
+    assert.equal(problemFault(asked), undefined)
     for (const key of [old, current]) assert.equal((await read(key)).status, 200)
     app.moveClock(DAY_SECONDS + 5)
     assert.equal((await roll(current)).status, 200)
@@ -110,14 +110,14 @@ describe('429', () => {
     for (let count = 0; count < 11; count += 1) {
       const headers = { ...key.headers, 'x-forwarded-for': client }
       const question = { method: 'POST', path: '/api/roll-key', headers }
-      statuses.push((await askFrom(app.httpPort, PROXY, question)).status)
+      statuses.push((await requestFrom(app.httpPort, PROXY, question)).status)
     }
     assert.deepEqual(statuses, [200, ...Array<number>(9).fill(409), 429])
     assert.equal((await read(key)).status, 200)
   })
 })
 
-sharedAnswers(
+sharedResponses(
   rollKeyRoute,
   () => app,
   async () => (await app.ring.issue()).headers,

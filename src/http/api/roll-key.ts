@@ -1,12 +1,12 @@
 import { Type } from 'typebox'
-import { isoStamp, stamp } from '../../core/time.ts'
-import { presentedKey } from '../../service/keys/authenticate-key.ts'
+import { isoTimestamp, utcTimestamp } from '../../core/time.ts'
+import { identifyKey } from '../../service/keys/authenticate-key.ts'
 import { rollPresentedKey } from '../../service/keys/keys.ts'
-import { KEY_FIELD, keyOf } from '../server/credentials.ts'
-import { admittedKey, readerOf } from '../server/keyed.ts'
+import { apiKeyOf, KEY_HEADER } from '../server/credentials.ts'
+import { authenticatedKey, callerOf } from '../server/keyed.ts'
 import { success } from '../server/response.ts'
 import { route } from '../server/route.ts'
-import { isoField, stampField, successField } from './schemas.ts'
+import { isoTimeField, successField, timeField } from './schemas.ts'
 
 export const rollKeyRoute = route({
   method: 'POST',
@@ -20,24 +20,24 @@ export const rollKeyRoute = route({
     key: Type.String({ examples: ['45 characters, to be kept secret'] }),
     key_id: Type.String({ examples: ['key_1uQmB0cZ7yR5tVd9KfXw3e'] }),
     prefix: Type.String({ description: 'How both keys begin.', examples: ['mf_live_4fKq'] }),
-    former_until: stampField,
-    former_until_iso: isoField,
+    former_until: timeField,
+    former_until_iso: isoTimeField,
   }),
-  requestHeaders: [KEY_FIELD],
-  refusals: ['invalid_key', 'already_rolled'],
+  requestHeaders: [KEY_HEADER],
+  problems: ['invalid_key', 'already_rolled'],
   rate: 'rollKey',
   reader: true,
-  authenticate: async (deps, call) => await presentedKey(deps, readerOf(deps, call)),
+  authenticate: async (deps, call) => await identifyKey(deps, callerOf(deps, call)),
   async handle(_input, deps, call) {
-    const key = admittedKey(call)
-    const presented = keyOf(call.headers) ?? ''
+    const key = authenticatedKey(call)
+    const presented = apiKeyOf(call.headers) ?? ''
     const { secret, formerUntil } = await rollPresentedKey(deps, key, presented)
     return success({
       key: secret,
       key_id: key.id,
       prefix: key.prefix,
-      former_until: stamp(formerUntil),
-      former_until_iso: isoStamp(formerUntil),
+      former_until: utcTimestamp(formerUntil),
+      former_until_iso: isoTimestamp(formerUntil),
     })
   },
 })

@@ -1,24 +1,24 @@
 import { type Static, type TLiteral, type TSchema, type TUnion, Type } from 'typebox'
 import type { MessageSummary } from '../../core/message.ts'
 import type { Session } from '../../core/session.ts'
-import { isoStamp, stamp } from '../../core/time.ts'
+import { isoTimestamp, utcTimestamp } from '../../core/time.ts'
 
 // The parts of which inputs and outputs are made, and how our values become them.
 
-const NEWEST_ID = Number.MAX_SAFE_INTEGER
+const MAX_ID = Number.MAX_SAFE_INTEGER
 
 export const tokenField = Type.String({
   description: 'The token of the session; may also come as Authorization: Bearer.',
 })
 export const idField = Type.Integer({
   minimum: 0,
-  maximum: NEWEST_ID,
+  maximum: MAX_ID,
   description: 'The id of a message, as check-mail gives it.',
 })
 export const ttlField = Type.Optional(
   Type.Integer({
     minimum: 0,
-    maximum: NEWEST_ID,
+    maximum: MAX_ID,
     description:
       'Life in seconds from now, at least 60. Without an APIKey on create-session at most seven days from creation, with one 30, unless the operator has set other limits.',
   }),
@@ -26,12 +26,12 @@ export const ttlField = Type.Optional(
 export const sinceIdField = Type.Optional(
   Type.Integer({
     minimum: 0,
-    maximum: NEWEST_ID,
+    maximum: MAX_ID,
     description: 'Only messages newer than this id.',
   }),
 )
 
-export const USUAL_LIMIT = 100
+export const DEFAULT_LIMIT = 100
 export const limitField = Type.Optional(
   Type.Integer({ minimum: 1, maximum: 500, description: 'At most so many; 100 if not given.' }),
 )
@@ -44,11 +44,11 @@ export const waitField = Type.Optional(
 )
 
 export const successField = Type.Literal('success')
-export const stampField = Type.String({
+export const timeField = Type.String({
   description: 'YYYY-MM-DD HH:MM:SS, UTC',
   examples: ['2026-03-01 12:00:00'],
 })
-export const isoField = Type.String({ format: 'date-time', examples: ['2026-03-01T12:00:00Z'] })
+export const isoTimeField = Type.String({ format: 'date-time', examples: ['2026-03-01T12:00:00Z'] })
 export const addressField = Type.String({ examples: ['calm.river12345678@mayfly.example'] })
 export const messageIdField = Type.Integer({ examples: [1_836_000_000_000_000] })
 
@@ -60,7 +60,7 @@ type Literals<Words extends readonly string[]> = {
 }
 
 /** One of these words. */
-export function wordField<const Words extends readonly string[]>(words: Words) {
+export function enumField<const Words extends readonly string[]>(words: Words) {
   const literals = words.map((word) => Type.Literal(word))
   return Type.Union(literals) as TUnion as TUnion<Literals<Words>>
 }
@@ -70,8 +70,8 @@ export const summaryFields = {
   sender_name: Type.String({ examples: ['Ann'] }),
   sender_email: Type.String({ examples: ['ann@sender.example'] }),
   subject: Type.String({ examples: ['Your code'] }),
-  received_at: stampField,
-  received_at_iso: isoField,
+  received_at: timeField,
+  received_at_iso: isoTimeField,
   code: nullable(
     Type.String({ examples: ['123456'] }),
     'The likeliest code in the mail. Null: it has none, or it has not been looked at yet.',
@@ -81,28 +81,28 @@ const summarySchema = Type.Object(summaryFields)
 
 export const mailboxFields = {
   email: addressField,
-  expires_at: stampField,
-  expires_at_iso: isoField,
+  expires_at: timeField,
+  expires_at_iso: isoTimeField,
 }
 
 export const sessionSchema = Type.Object({
   status: successField,
   email: addressField,
   token: Type.String({ examples: ['43 characters, to be kept secret'] }),
-  expires_at: stampField,
-  expires_at_iso: isoField,
+  expires_at: timeField,
+  expires_at_iso: isoTimeField,
 })
 
 export const countField = (example: number) => Type.Integer({ examples: [example] })
 
 /** Of what begins anew, and of what ends or does not. */
-export const resetFields = { resets_at: stampField, resets_at_iso: isoField }
-export const endFields = {
-  expires_at: nullable(stampField, 'Null: never.'),
-  expires_at_iso: nullable(isoField, 'Null: never.'),
+export const resetFields = { resets_at: timeField, resets_at_iso: isoTimeField }
+export const expiryFields = {
+  expires_at: nullable(timeField, 'Null: never.'),
+  expires_at_iso: nullable(isoTimeField, 'Null: never.'),
 }
 
-export const doneSchema = Type.Object({ status: successField, message: Type.String() })
+export const messageSchema = Type.Object({ status: successField, message: Type.String() })
 
 export function summaryJson(message: MessageSummary): Static<typeof summarySchema> {
   return {
@@ -110,8 +110,8 @@ export function summaryJson(message: MessageSummary): Static<typeof summarySchem
     sender_name: message.senderName,
     sender_email: message.senderEmail,
     subject: message.subject,
-    received_at: stamp(message.receivedAt),
-    received_at_iso: isoStamp(message.receivedAt),
+    received_at: utcTimestamp(message.receivedAt),
+    received_at_iso: isoTimestamp(message.receivedAt),
     code: message.code || null,
   }
 }
@@ -119,8 +119,8 @@ export function summaryJson(message: MessageSummary): Static<typeof summarySchem
 export function mailboxJson({ address, expiresAt }: Session) {
   return {
     email: address,
-    expires_at: stamp(expiresAt),
-    expires_at_iso: isoStamp(expiresAt),
+    expires_at: utcTimestamp(expiresAt),
+    expires_at_iso: isoTimestamp(expiresAt),
   }
 }
 

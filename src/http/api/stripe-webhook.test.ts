@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, beforeEach, describe, onTestFinished, test } from 'vitest'
-import { type Asked, ask, refusalFault } from '../../../test/ask.ts'
-import { openDoor } from '../../../test/http-server.ts'
-import { claim, look, order } from '../../../test/shop-client.ts'
-import { type StripeApp, startStripeApp } from '../../../test/stripe-app.ts'
-import { runSql } from '../../../test/tables.ts'
+import { problemFault, request, type TestResponse } from '../../../test/support/http-client.ts'
+import { openTestServer } from '../../../test/support/http-server.ts'
+import { claim, createOrder, getOrder } from '../../../test/support/shop-client.ts'
+import { runSql } from '../../../test/support/sql.ts'
+import { type StripeApp, startStripeApp } from '../../../test/support/stripe-app.ts'
 import type { SignOptions } from '../../pay/testing/stripe-server.ts'
-import { PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
+import { PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
 import { stripeWebhookRoute } from './stripe-webhook.ts'
 
 let app: StripeApp
@@ -21,7 +21,7 @@ beforeEach(() => {
 
 /** An order that Stripe knows to be paid, and the event that says so, not told yet. */
 async function paidEvent(plan = 'starter') {
-  const made = await order(app.url, { plan })
+  const made = await createOrder(app.url, { plan })
   const [session = ''] = app.stripe.sessionsOf(made.id)
   app.stripe.take()
   app.stripe.pay(session)
@@ -30,18 +30,18 @@ async function paidEvent(plan = 'starter') {
   return { made, event, session }
 }
 
-const stateOf = async (made: Parameters<typeof look>[1]) =>
-  (await look(app.url, made)).body['state']
+const stateOf = async (made: Parameters<typeof getOrder>[1]) =>
+  (await getOrder(app.url, made)).body['state']
 
-async function send(body: string, headers: Record<string, string>): Promise<Asked> {
-  return await ask(app.webhook, { method: 'POST', body, headers })
+async function send(body: string, headers: Record<string, string>): Promise<TestResponse> {
+  return await request(app.webhook, { method: 'POST', body, headers })
 }
 
 function signed(text: string, options?: SignOptions): Record<string, string> {
   return { 'stripe-signature': app.stripe.sign(text, options).signature }
 }
 
-sharedAnswers(stripeWebhookRoute, () => app)
+sharedResponses(stripeWebhookRoute, () => app)
 
 describe('200', () => {
   test('after it is on disk', async () => {
@@ -67,13 +67,13 @@ describe('200', () => {
       env: { MAYFLY_STRIPE_WEBHOOK_SECRET: 'whsec_new, whsec_old' },
     })
     onTestFinished(() => two.stop())
-    const made = await order(two.url)
+    const made = await createOrder(two.url)
     two.stripe.pay(two.stripe.sessionsOf(made.id)[0] ?? '')
     for (const [at, event] of two.stripe.take().entries()) {
       const secret = at % 2 === 0 ? 'whsec_old' : 'whsec_new'
       assert.equal(await two.stripe.deliver(two.webhook, event, { secret }), 200)
     }
-    const { body } = await look(two.url, made)
+    const { body } = await getOrder(two.url, made)
     assert.equal(body['state'], 'paid')
   })
 
@@ -100,10 +100,10 @@ describe('200', () => {
   })
 
   test('a signed lie about an order is believed by nobody: Stripe is asked', async () => {
-    const made = await order(app.url)
+    const made = await createOrder(app.url)
     const [session = ''] = app.stripe.sessionsOf(made.id)
     const lie = {
-      ...app.stripe.look('checkout.session', session),
+      ...app.stripe.read('checkout.session', session),
       status: 'complete',
       payment_status: 'paid',
     }
@@ -136,7 +136,7 @@ describe('400', () => {
       const asked = await send(body, forge(body))
       assert.deepEqual([asked.status, asked.body['code']], [400, 'invalid_parameter'])
       assert.match(String(asked.body['message']), /^Stripe-Signature: /)
-      assert.equal(refusalFault(asked), undefined)
+      assert.equal(problemFault(asked), undefined)
       assert.equal(await stateOf(made), 'open')
     })
   }
@@ -167,9 +167,9 @@ describe('400', () => {
 describe('404', () => {
   for (const provider of ['manual', 'fake']) {
     test(`where plans are sold as ${provider}`, async () => {
-      const door = await openDoor({ env: { MAYFLY_PAYMENTS: provider } })
+      const door = await openTestServer({ env: { MAYFLY_PAYMENTS: provider } })
       onTestFinished(() => door.stop())
-      const asked = await ask(`${door.url}/api/stripe/webhook`, { method: 'POST', body: '{}' })
+      const asked = await request(`${door.url}/api/stripe/webhook`, { method: 'POST', body: '{}' })
       assert.deepEqual([asked.status, asked.body['code']], [404, 'not_found'])
     })
   }

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { hearPayment } from '../../service/shop/payment-notice.ts'
+import { handleWebhook } from '../../service/shop/settle-order.ts'
 import { success } from '../server/response.ts'
 import { route } from '../server/route.ts'
 import { successField } from './schemas.ts'
@@ -19,11 +19,11 @@ export const stripeWebhookRoute = route({
       description: 'Over the bytes of the body, of the last 300 seconds.',
     },
   ],
-  refusals: ['invalid_parameter', 'not_found', 'payment_unavailable'],
+  problems: ['invalid_parameter', 'not_found', 'payment_unavailable'],
   rawBody: true,
   async handle(_input, deps, { headers, body }) {
     const signature = headers['stripe-signature']
-    await hearPayment(deps, body, typeof signature === 'string' ? signature : undefined)
+    await handleWebhook(deps, body, typeof signature === 'string' ? signature : undefined)
     return success({})
   },
 })

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { ask, refusalFault } from '../../../test/ask.ts'
-import { type KeyApp, startKeyApp, type TestKey } from '../../../test/keys.ts'
-import { PROXY_ENV, sharedAnswers } from '../server/route.contract.ts'
+import { problemFault, request } from '../../../test/support/http-client.ts'
+import { type AppWithKeys, startAppWithKeys, type TestKey } from '../../../test/support/keys.ts'
+import { PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
 import { usageRoute } from './usage.ts'
 
-let app: KeyApp
+let app: AppWithKeys
 beforeAll(async () => {
-  app = await startKeyApp({ env: PROXY_ENV })
+  app = await startAppWithKeys({ env: PROXY_ENV })
 })
 afterAll(() => app.stop())
 
-const usage = ({ headers }: Pick<TestKey, 'headers'>) => ask(`${app.url}/usage`, { headers })
+const usage = ({ headers }: Pick<TestKey, 'headers'>) => request(`${app.url}/usage`, { headers })
 const spend = async (key: TestKey, times: number) => {
   for (let spent = 0; spent < times; spent += 1) {
-    assert.equal((await ask(`${app.url}/emails`, { headers: key.headers })).status, 200)
+    assert.equal((await request(`${app.url}/emails`, { headers: key.headers })).status, 200)
   }
 }
 const today = () => app.now().toISOString().slice(0, 10)
@@ -84,7 +84,7 @@ describe('200', () => {
 
   test('a HEAD is as free as a GET', async () => {
     const key = await app.ring.issue()
-    const asked = await ask(`${app.url}/usage`, { method: 'HEAD', headers: key.headers })
+    const asked = await request(`${app.url}/usage`, { method: 'HEAD', headers: key.headers })
     assert.equal(asked.status, 200)
     assert.equal(await app.ring.used(key), 0)
   })
@@ -98,7 +98,7 @@ describe('200', () => {
       const asked = await Promise.all(keys.map(usage))
       return asked.map(({ status, body }) => [status, body['state']])
     }
-    assert.deepEqual(await states(usedUp, today, over, await app.ring.stopped()), [
+    assert.deepEqual(await states(usedUp, today, over, await app.ring.issueRefunded()), [
       [200, 'quota_exhausted'],
       [200, 'daily_limit'],
       [200, 'active'],
@@ -120,14 +120,14 @@ describe('401', () => {
     for (const asked of [
       await usage({ headers: {} }),
       await usage({ headers: { apikey: 'wrong' } }),
-      await ask(`${app.url}/usage?apikey=${(await app.ring.issue()).secret}`),
+      await request(`${app.url}/usage?apikey=${(await app.ring.issue()).secret}`),
       await usage(key),
     ]) {
       assert.deepEqual([asked.status, asked.body['code']], [401, 'invalid_key'])
       assert.equal(asked.body['message'], 'The API key is invalid or missing.')
-      assert.equal(refusalFault(asked), undefined)
+      assert.equal(problemFault(asked), undefined)
     }
   })
 })
 
-sharedAnswers(usageRoute, () => app)
+sharedResponses(usageRoute, () => app)

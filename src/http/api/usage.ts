@@ -1,13 +1,13 @@
 import { Type } from 'typebox'
-import { dateOf, remaining } from '../../core/quota.ts'
-import { isoStamp, stamp, stamps } from '../../core/time.ts'
-import { presentedKey } from '../../service/keys/authenticate-key.ts'
-import { usageOf } from '../../service/keys/usage.ts'
-import { KEY_FIELD } from '../server/credentials.ts'
-import { admittedKey, readerOf } from '../server/keyed.ts'
+import { remainingQuota, utcDayText } from '../../core/key.ts'
+import { isoTimestamp, timestampFields, utcTimestamp } from '../../core/time.ts'
+import { identifyKey } from '../../service/keys/authenticate-key.ts'
+import { keyUsageReport } from '../../service/keys/keys.ts'
+import { KEY_HEADER } from '../server/credentials.ts'
+import { authenticatedKey, callerOf } from '../server/keyed.ts'
 import { success } from '../server/response.ts'
 import { route } from '../server/route.ts'
-import { countField, endFields, nullable, resetFields, successField } from './schemas.ts'
+import { countField, expiryFields, nullable, resetFields, successField } from './schemas.ts'
 
 export const usageRoute = route({
   method: 'GET',
@@ -36,7 +36,7 @@ export const usageRoute = route({
     used_today: countField(12),
     remaining_today: nullable(countField(988), 'Null: no daily limit.'),
     ...resetFields,
-    ...endFields,
+    ...expiryFields,
     days: Type.Array(
       Type.Object({
         date: Type.String({ examples: ['2026-03-01'] }),
@@ -45,14 +45,14 @@ export const usageRoute = route({
       { description: '30 UTC days, the oldest first, today last.' },
     ),
   }),
-  requestHeaders: [KEY_FIELD],
-  refusals: ['invalid_key'],
+  requestHeaders: [KEY_HEADER],
+  problems: ['invalid_key'],
   reader: true,
-  authenticate: async (deps, call) => await presentedKey(deps, readerOf(deps, call)),
+  authenticate: async (deps, call) => await identifyKey(deps, callerOf(deps, call)),
   async handle(_input, deps, call) {
-    const key = admittedKey(call)
-    const { state, resetsAt, days } = await usageOf(deps, key)
-    const { all, today = null } = remaining(key)
+    const key = authenticatedKey(call)
+    const { state, resetsAt, days } = await keyUsageReport(deps, key)
+    const { all, today = null } = remainingQuota(key)
     return success({
       plan: key.plan,
       label: key.label,
@@ -64,10 +64,10 @@ export const usageRoute = route({
       per_day: key.maxPerDay ?? null,
       used_today: key.usedToday,
       remaining_today: today,
-      resets_at: stamp(resetsAt),
-      resets_at_iso: isoStamp(resetsAt),
-      ...stamps('expires_at', key.expiresAt),
-      days: days.map(({ day, count }) => ({ date: dateOf(day), requests: count })),
+      resets_at: utcTimestamp(resetsAt),
+      resets_at_iso: isoTimestamp(resetsAt),
+      ...timestampFields('expires_at', key.expiresAt),
+      days: days.map(({ day, count }) => ({ date: utcDayText(day), requests: count })),
     })
   },
 })

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { scratchFolder } from '../../../test/scratch.ts'
-import { type BuiltPage, readBuiltPage } from './built-page.ts'
+import { tempFolder } from '../../../test/support/stores.ts'
+import { type BuiltPage, readBuiltPage } from './assets.ts'
 
 const MANIFEST = {
   'inbox/inbox.tsx': { file: 'assets/inbox-1.js', imports: ['_a', '_b'], css: ['assets/i.css'] },
@@ -12,7 +12,7 @@ const MANIFEST = {
   _b: { file: 'assets/b.js', imports: ['_a'] },
 }
 
-const folder = scratchFolder()
+const folder = tempFolder()
 let built: BuiltPage
 beforeAll(() => {
   mkdirSync(join(folder.path, '.vite'))
@@ -27,7 +27,7 @@ afterAll(() => folder.remove())
 
 describe('a build', () => {
   test('tells all that an entry loads, each once, also when modules import each other', () => {
-    assert.deepEqual(built.loads('inbox/inbox.tsx'), {
+    assert.deepEqual(built.entry('inbox/inbox.tsx'), {
       script: '/assets/inbox-1.js',
       modules: ['/assets/a.js', '/assets/b.js'],
       styles: ['/assets/i.css', '/assets/a.css'],
@@ -35,16 +35,16 @@ describe('a build', () => {
   })
 
   test('has a catalogue for each language but the one in the page', () => {
-    assert.equal(built.words('de'), '/assets/de-1.js')
-    assert.equal(built.words('en'), undefined)
+    assert.equal(built.catalogue('de'), '/assets/de-1.js')
+    assert.equal(built.catalogue('en'), undefined)
   })
 
   test('gives scripts and styles with their smaller forms, and nothing else that lies there', () => {
     const asset = built.asset('a.js')
     assert.equal(asset?.type, 'text/javascript; charset=utf-8')
     assert.equal(String(asset.bytes), 'a.js')
-    assert.equal(String(asset.smaller.br), 'a.js.br')
-    assert.equal(String(asset.smaller.gzip), 'a.js.gz')
+    assert.equal(String(asset.compressed.br), 'a.js.br')
+    assert.equal(String(asset.compressed.gzip), 'a.js.gz')
     for (const name of ['secret.txt', 'a.js.br', '../.vite/manifest.json', '']) {
       assert.equal(built.asset(name), undefined, name)
     }
@@ -54,7 +54,7 @@ describe('a build', () => {
 test('without a build there is nothing to load', () => {
   const none = readBuiltPage(join(folder.path, 'nowhere'))
   assert.deepEqual(
-    [none.loads('inbox/inbox.tsx'), none.words('de'), none.asset('a.js')],
+    [none.entry('inbox/inbox.tsx'), none.catalogue('de'), none.asset('a.js')],
     [undefined, undefined, undefined],
   )
 })

@@ -1,12 +1,12 @@
-import { type Field, typeText } from '../api/field-text.ts'
-import { isRequired, refusalsOf } from '../api/openapi.ts'
-import { sampleOf } from '../api/sample.ts'
-import { nameOf, type Route } from '../server/route.ts'
-import { status } from '../server/status.ts'
-import { html, type Markup } from './markup.ts'
-import type { PageFacts } from './page-facts.ts'
-import { siteFoot, siteTop } from './page-top.ts'
-import type { Locale } from './plain-locale.ts'
+import { Type } from 'typebox'
+import { isRequired, openapi, problemsOf } from '../api/docs/openapi.ts'
+import { describeType, type ParamSchema, sampleOf } from '../api/docs/schema-text.ts'
+import { problemStatus } from '../server/problem-response.ts'
+import { preparedJson } from '../server/response.ts'
+import { type Route, route, routeName } from '../server/route.ts'
+import { html, type Markup } from './html.ts'
+import { type Locale, localeOf } from './locale.ts'
+import { type PageFacts, page, pageFacts, siteFooter, siteHeader } from './page.ts'
 
 /** What tells people how to use these routes, whole: a script only adds what tries them. */
 export function docsContent(
@@ -14,23 +14,23 @@ export function docsContent(
   { site, abuse }: PageFacts,
   locale: Locale,
 ): Markup {
-  return html`${siteTop(locale, 'docs')}
+  return html`${siteHeader(locale, 'docs')}
 <div class="docs" lang="en" dir="ltr">
-${contents(routes)}
+${tableOfContents(routes)}
 <main id="main">
 <h1>Mayfly API</h1>
 <p class="lead">Create a temporary address, receive mail and read it as JSON. When the session expires, its mail is deleted. Machine-readable: <a href="/openapi.json">openapi.json</a>.</p>
 ${firstSteps(site)}
-${manners()}
+${requestRules()}
 ${routes.map(section)}
 ${errors()}
 </main>
 </div>
-${siteFoot(locale, abuse)}`
+${siteFooter(locale, abuse)}`
 }
 
 /** Twice: shut on a phone, where it would stand before everything else; docs.css shows the one that fits. */
-function contents(routes: readonly Route[]): Markup {
+function tableOfContents(routes: readonly Route[]): Markup {
   const lists = [
     linkList('Start', [
       ['first-steps', 'First steps'],
@@ -40,7 +40,7 @@ function contents(routes: readonly Route[]): Markup {
     ...[...Map.groupBy(routes, groupOf)].map(([name, alike]) =>
       linkList(
         name,
-        alike.map((route) => [nameOf(route), route.title]),
+        alike.map((route) => [routeName(route), route.title]),
       ),
     ),
   ]
@@ -78,7 +78,7 @@ curl '${baseUrl}/api/read-mail?token=TOKEN&amp;id=ID'
 curl -N -H 'Authorization: Bearer TOKEN' ${baseUrl}/api/events</code></pre></section>`
 }
 
-function manners(): Markup {
+function requestRules(): Markup {
   return html`<section id="making-requests" aria-labelledby="making-requests-title">
 <h2 id="making-requests-title">Making requests</h2>
 <ul>
@@ -90,13 +90,13 @@ function manners(): Markup {
 }
 
 function section(route: Route): Markup {
-  const id = nameOf(route)
+  const id = routeName(route)
   return html`<section id="${id}" aria-labelledby="${id}-title">
 <h2 id="${id}-title">${route.title}</h2>
 <p class="call"><span class="method ${route.method.toLowerCase()}">${route.method}</span> <code>${route.path}</code></p>
 ${route.rawBody ? html`` : html`<div data-call="${route.method} ${route.path}"></div>`}
 ${route.about.split('\n\n').map((text) => html`<p>${text}</p>\n`)}${parameterTable(route)}
-${answers(route)}
+${responses(route)}
 </section>
 `
 }
@@ -104,15 +104,15 @@ ${answers(route)}
 function parameterTable(route: Route): Markup {
   const { requestHeaders = [], input } = route
   const headers = requestHeaders.map(({ name, required, description }) => [
-    named(name, required),
+    parameterName(name, required),
     html`header`,
     html`${description}`,
   ])
   const fields = Object.entries(input.properties).map(([name, schema]) => {
-    const field: Field = schema
+    const field: ParamSchema = schema
     return [
-      named(name, isRequired(input, name)),
-      html`${typeText(field)}`,
+      parameterName(name, isRequired(input, name)),
+      html`${describeType(field)}`,
       html`${field.description ?? ''}`,
     ]
   })
@@ -121,14 +121,14 @@ function parameterTable(route: Route): Markup {
   return table(['Parameter', 'Type', 'Meaning'], rows, 'parameters')
 }
 
-function named(name: string, required: boolean): Markup {
+function parameterName(name: string, required: boolean): Markup {
   return html`<code>${name}</code>${required ? html` <em>required</em>` : html``}`
 }
 
-function answers(route: Route): Markup {
+function responses(route: Route): Markup {
   const kind = typeof route.output === 'string' ? route.output : 'JSON, see below'
   const unchanged = route.conditional ? [[html`304`, html`Unchanged since that ETag.`]] : []
-  const refused = refusalsOf(route).map((code): [string, number] => [code, status[code]])
+  const refused = problemsOf(route).map((code): [string, number] => [code, problemStatus[code]])
   const rows = [[html`200`, html`${kind}`], ...unchanged, ...byStatus(refused)]
   return html`${table(['Status', 'Response'], rows)}
 ${sample(route)}`
@@ -153,10 +153,49 @@ function errors(): Markup {
   return html`<section id="errors" aria-labelledby="errors-title"><h2 id="errors-title">Errors</h2>
 <p>Errors are JSON. <code>code</code> is stable; <code>message</code> is for humans. With 429 and 503, the <code>Retry-After</code> header says when to retry.</p>
 <pre class="sample"><code>${JSON.stringify(REFUSAL, undefined, 2)}</code></pre>
-${table(['Status', 'Codes'], byStatus(Object.entries(status)))}</section>`
+${table(['Status', 'Codes'], byStatus(Object.entries(problemStatus)))}</section>`
 }
 
 function table(head: string[], rows: Markup[][], kind = 'answers'): Markup {
   return html`<div class="scroll"><table class="${kind}"><thead><tr>${head.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
 <tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>\n`)}</tbody></table></div>`
+}
+
+/** The documents of these routes: for programs and for people. */
+export function docsRoutes(routes: readonly Route[]): Route[] {
+  const document = preparedJson(openapi(routes), { 'cache-control': 'no-cache' })
+  const input = Type.Object({})
+
+  return [
+    route({
+      method: 'GET',
+      path: '/openapi.json',
+      title: 'OpenAPI',
+      about: 'This interface for programs, as OpenAPI 3.1.',
+      input,
+      output: Type.Unknown(),
+      problems: [],
+      handle: async () => document,
+    }),
+    route({
+      method: 'GET',
+      path: '/docs',
+      title: 'Documents',
+      about: 'This interface for people.',
+      input,
+      output: 'text/html',
+      problems: [],
+      async handle(_input, deps, call) {
+        const facts = await pageFacts(deps, call)
+        const locale = localeOf(call.headers['accept-language'])
+        return page(deps.builtPage, {
+          title: 'API',
+          language: locale.language,
+          entry: 'docs/docs.tsx',
+          facts,
+          content: docsContent(routes, facts, locale),
+        })
+      },
+    }),
+  ]
 }

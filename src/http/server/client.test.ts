@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import { describe, test } from 'vitest'
 import type { LogFacts } from '../../core/log.ts'
-import { addressFinder, clientFinder, secureFinder, untrustedProxyWarning } from './client.ts'
+import { clientFinder, httpsTest, sourceAddressFinder, untrustedProxyWarning } from './client.ts'
 
 const LOCAL = 'untrusted local proxy'
 
@@ -123,7 +123,7 @@ describe('an untrusted proxy', () => {
 })
 
 describe('clients told apart', () => {
-  const address = addressFinder([])
+  const address = sourceAddressFinder([])
   test('those who come through an untrusted proxy are not one and the same', () => {
     const [ann, bob] = [from('127.0.0.1', '198.51.100.1'), from('127.0.0.1', '198.51.100.2')]
     assert.notEqual(address(ann), address(bob))
@@ -138,7 +138,10 @@ describe('clients told apart', () => {
   })
 
   test('of a trusted proxy the forwarded address counts', () => {
-    assert.equal(addressFinder(['127.0.0.1'])(from('127.0.0.1', '198.51.100.1')), '198.51.100.1')
+    assert.equal(
+      sourceAddressFinder(['127.0.0.1'])(from('127.0.0.1', '198.51.100.1')),
+      '198.51.100.1',
+    )
   })
 })
 
@@ -158,7 +161,7 @@ for (const [name, site, trusted, peer, scheme, secure] of [
   ['and not the inner one’s', '', ['10.0.0.0/8'], '10.0.0.1', 'http, https', false],
 ] as const) {
   test(`secure: ${name}`, () => {
-    const secureOf = secureFinder({ baseUrl: site, trustProxy: trusted })
+    const secureOf = httpsTest({ baseUrl: site, trustProxy: trusted })
     const headers = scheme === undefined ? {} : { 'x-forwarded-proto': scheme }
     const request = { socket: { remoteAddress: peer }, headers } as unknown as IncomingMessage
     assert.equal(secureOf(request), secure)

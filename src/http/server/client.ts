@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { isLoopback, plainIp, rangeTest, rateAddress } from '../../core/ip.ts'
+import { ipRangeMatcher, isLoopback, plainIp, rateLimitNetwork } from '../../core/ip.ts'
 import type { Log } from '../../core/log.ts'
+import type { HttpRequest } from './route.ts'
 
 /** Whose allowance a request is taken from; undefined when nobody counts. */
 export type ClientOf = (request: IncomingMessage) => string | undefined
@@ -21,14 +22,15 @@ export function clientFinder(
   function directClient(socket: Socket, peer: string): string | undefined {
     const known = direct.get(socket)
     if (known) return known.client
-    const client = isLoopback(peer) ? undefined : rateAddress(peer)
+    const client = isLoopback(peer) ? undefined : rateLimitNetwork(peer)
     direct.set(socket, { client })
     return client
   }
 
   const find: ClientOf = ({ socket, headers }) => {
     const peer = socket.remoteAddress ?? ''
-    if (trusts(peer)) return rateAddress(forwardedBy(peer, headers['x-forwarded-for'], trusts))
+    if (trusts(peer))
+      return rateLimitNetwork(forwardedAddress(peer, headers['x-forwarded-for'], trusts))
     const client = directClient(socket, peer)
     if (!isForwarded(headers)) return client
     onUntrustedProxy(peer)
@@ -45,7 +47,7 @@ export function clientFinder(
 const UNTRUSTED_LOCAL_PROXY = 'untrusted local proxy'
 
 /** True if a trusted proxy asks for itself, such as for a health check. */
-export function ownRequestTest(
+export function trustedProxyTest(
   trustProxy: readonly string[],
 ): (request: IncomingMessage) => boolean {
   const trusts = trustTest(trustProxy)
@@ -56,18 +58,21 @@ export function ownRequestTest(
  * Tells clients apart, whether anybody counts or not. What an untrusted proxy forwards may be forged, but it still keeps
  * apart those who come through it.
  */
-export function addressFinder(trustProxy: readonly string[]): (request: IncomingMessage) => string {
+export function sourceAddressFinder(
+  trustProxy: readonly string[],
+): (request: IncomingMessage) => string {
   const trusts = trustTest(trustProxy)
   return ({ socket, headers }) => {
     const peer = socket.remoteAddress ?? ''
-    if (trusts(peer)) return rateAddress(forwardedBy(peer, headers['x-forwarded-for'], trusts))
-    const address = isLoopback(peer) ? 'local' : rateAddress(peer)
+    if (trusts(peer))
+      return rateLimitNetwork(forwardedAddress(peer, headers['x-forwarded-for'], trusts))
+    const address = isLoopback(peer) ? 'local' : rateLimitNetwork(peer)
     if (!isForwarded(headers)) return address
     return JSON.stringify([address, headers['x-forwarded-for'], headers.forwarded])
   }
 }
 
-const MOST_WARNINGS = 5
+const MAX_WARNINGS = 5
 
 /** Warns once per address, and about few: anybody can send such a header. This machine is always told about. */
 export function untrustedProxyWarning(
@@ -78,8 +83,8 @@ export function untrustedProxyWarning(
   let strangers = 0
   return (peer) => {
     const isLocal = isLoopback(peer)
-    if (!isLocal && strangers === MOST_WARNINGS) return
-    const address = isLocal ? 'local' : rateAddress(peer)
+    if (!isLocal && strangers === MAX_WARNINGS) return
+    const address = isLocal ? 'local' : rateLimitNetwork(peer)
     if (known.has(address)) return
     known.add(address)
     if (!isLocal) strangers += 1
@@ -94,7 +99,7 @@ export function untrustedProxyWarning(
 }
 
 function trustTest(trustProxy: readonly string[]): (ip: string) => boolean {
-  return trustProxy.length === 0 ? () => false : rangeTest(trustProxy)
+  return trustProxy.length === 0 ? () => false : ipRangeMatcher(trustProxy)
 }
 
 function isForwarded(headers: IncomingHttpHeaders): boolean {
@@ -102,7 +107,7 @@ function isForwarded(headers: IncomingHttpHeaders): boolean {
 }
 
 /** Whether the browser speaks https: as the operator says of the site, or as a proxy of ours says of this request. */
-export function secureFinder({
+export function httpsTest({
   baseUrl,
   trustProxy,
 }: {
@@ -119,7 +124,7 @@ export function secureFinder({
 }
 
 /** The nearest hop that is no proxy of ours: what stands further left, anybody may have written. */
-function forwardedBy(
+function forwardedAddress(
   peer: string,
   header: string | string[] | undefined,
   trusts: (ip: string) => boolean,
@@ -139,4 +144,14 @@ function forwardedBy(
 function withoutPort(hop: string): string {
   const [, six, four] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d{1,5})?$/.exec(hop) ?? []
   return six ?? four ?? hop
+}
+
+/** Where we are reached: as the operator says, else as the reader reached us, or a blank to fill in. */
+export function siteUrl(
+  baseUrl: string,
+  { headers: { host = '' }, secure }: Pick<HttpRequest, 'headers' | 'secure'>,
+): string {
+  if (baseUrl !== '') return baseUrl
+  // A name and a port and nothing else: what stands there is the reader's word.
+  return `${secure() ? 'https' : 'http'}://${/^[a-z0-9.:[\]-]{1,255}$/i.test(host) ? host : 'HOST'}`
 }

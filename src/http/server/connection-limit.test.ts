@@ -3,9 +3,14 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { readAnswer, refusalFault } from '../../../test/ask.ts'
-import { until } from '../../../test/until.ts'
-import { makeBudget, makeHeld, openBudget, openHeld } from '../../limit/held.ts'
+import { parseResponse, problemFault } from '../../../test/support/http-client.ts'
+import { waitUntil } from '../../../test/support/wait-until.ts'
+import {
+  makeCounters,
+  makeSharedBudget,
+  openCounters,
+  openSharedBudget,
+} from '../../limit/shared-counters.ts'
 import { limitConnections } from './connection-limit.ts'
 
 const closers: (() => void)[] = []
@@ -23,9 +28,9 @@ interface Limits {
 
 /** A server that answers each request; here loopback is an address like any other. */
 async function open(limits: Limits) {
-  const { most = 1_000, held = makeHeld(), all = makeBudget() } = limits
+  const { most = 1_000, held = makeCounters(), all = makeSharedBudget() } = limits
   const { perAddress, isExempt = () => false } = limits
-  const budget = openBudget(all, most)
+  const budget = openSharedBudget(all, most)
   const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
     if (request.url === '/hold') return
     response.end('hello')
@@ -35,7 +40,7 @@ async function open(limits: Limits) {
       most,
       take: () => budget.reserve(1),
       giveBack: () => budget.release(1),
-      hold: openHeld(held).hold,
+      hold: openCounters(held).hold,
     },
     isExempt,
     requestId: () => 'id',
@@ -76,7 +81,7 @@ async function client(port: number, { from = '127.0.0.1', send = '' } = {}): Pro
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
 const isAnswered = async (one: Client) => {
-  await until(() => one.heard().includes('\r\n\r\n') || one.isClosed())
+  await waitUntil(() => one.heard().includes('\r\n\r\n') || one.isClosed())
   return one.heard().startsWith('HTTP/1.1 200')
 }
 const many = (count: number, make: () => Promise<Client>) =>
@@ -86,23 +91,23 @@ test('one address has so many and no more; others are served; a closed one makes
   const port = await open({ perAddress: 3 })
   const [first] = await many(3, () => client(port, { send: get('/hold') }))
   const refused = await client(port, { send: get('/') })
-  await until(refused.isClosed)
-  const answer = readAnswer(refused.heard())
+  await waitUntil(refused.isClosed)
+  const answer = parseResponse(refused.heard())
   assert.deepEqual([answer.status, answer.body['code']], [503, 'overloaded'])
-  assert.equal(refusalFault({ ...answer, body: { ...answer.body } }), undefined)
+  assert.equal(problemFault({ ...answer, body: { ...answer.body } }), undefined)
   assert.equal(answer.headers.get('connection'), 'close')
   assert.ok(await isAnswered(await client(port, { from: '127.0.0.2', send: get('/') })))
 
   first?.socket.destroy()
-  await until(async () => isAnswered(await client(port, { send: get('/') })))
+  await waitUntil(async () => isAnswered(await client(port, { send: get('/') })))
 })
 
 test('who is exempt is limited only with all others', async () => {
   const port = await open({ perAddress: 1, most: 20, isExempt: (ip) => ip === '127.0.0.1' })
   const held = await many(20, () => client(port, { send: get('/hold') }))
   const refused = await client(port, { send: get('/') })
-  await until(refused.isClosed)
-  assert.equal(readAnswer(refused.heard()).status, 503)
+  await waitUntil(refused.isClosed)
+  assert.equal(parseResponse(refused.heard()).status, 503)
   assert.ok(held.every((one) => !one.isClosed()))
 })
 
@@ -110,7 +115,7 @@ test('where there is room for few, one address has a quarter of it', async () =>
   const port = await open({ most: 8 })
   await many(2, () => client(port, { send: get('/hold') }))
   const refused = await client(port, { send: get('/') })
-  await until(refused.isClosed)
+  await waitUntil(refused.isClosed)
   assert.match(refused.heard(), /^HTTP\/1\.1 503 /)
   assert.ok(await isAnswered(await client(port, { from: '127.0.0.2', send: get('/') })))
 })
@@ -121,12 +126,12 @@ test('at the limit of all, idle connections are closed for those who come', asyn
   const idle = await many(3, () => client(port, { send: get('/') }))
   for (const one of idle) assert.ok(await isAnswered(one))
   assert.ok(await isAnswered(await client(port, { send: get('/') })))
-  await until(() => idle.some((one) => one.isClosed()))
+  await waitUntil(() => idle.some((one) => one.isClosed()))
   assert.equal(busy.isClosed(), false)
 })
 
 test('the threads of a node count together', async () => {
-  const shared = { held: makeHeld(), all: makeBudget() }
+  const shared = { held: makeCounters(), all: makeSharedBudget() }
   const ports = [
     await open({ ...shared, perAddress: 2, most: 100 }),
     await open({ ...shared, perAddress: 2, most: 100 }),
@@ -134,7 +139,7 @@ test('the threads of a node count together', async () => {
   for (const port of ports) assert.ok(await isAnswered(await client(port, { send: get('/') })))
   for (const port of ports) {
     const refused = await client(port, { send: get('/') })
-    await until(refused.isClosed)
+    await waitUntil(refused.isClosed)
     assert.match(refused.heard(), /^HTTP\/1\.1 503 /)
   }
 })
@@ -142,10 +147,10 @@ test('the threads of a node count together', async () => {
 test('a flood is not answered beyond a few, and nothing of it is left', async () => {
   const port = await open({ most: 4 })
   const flood = await many(200, () => client(port))
-  await until(() => flood.filter((one) => one.isClosed()).length >= 199)
+  await waitUntil(() => flood.filter((one) => one.isClosed()).length >= 199)
   const answered = flood.filter((one) => one.heard() !== '').length
   expect(answered).toBeGreaterThan(0)
   expect(answered).toBeLessThan(200)
   for (const one of flood) one.socket.destroy()
-  await until(async () => isAnswered(await client(port, { send: get('/') })))
+  await waitUntil(async () => isAnswered(await client(port, { send: get('/') })))
 })

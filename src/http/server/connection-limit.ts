@@ -1,9 +1,9 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { rateAddress } from '../../core/ip.ts'
+import { rateLimitNetwork } from '../../core/ip.ts'
 import { Problem } from '../../core/problem.ts'
 import { connectionsRefused } from './metrics.ts'
-import { rawRefusal } from './parser-fault.ts'
+import { rawProblemResponse } from './problem-response.ts'
 
 /** Connections of this node, counted over all of its threads. */
 export interface ConnectionSlots {
@@ -24,13 +24,13 @@ interface ConnectionLimits {
   perAddress?: number
 }
 
-const PER_ADDRESS = 1_000
+const MAX_PER_ADDRESS = 1_000
 // Where there is little room for all, one address has a quarter of it at most.
-const SHARE = 1 / 4
-const ROOM_MS = 250
-const ROOM_SHARE = 1 / 4
+const MAX_ADDRESS_SHARE = 1 / 4
+const EVICTION_INTERVAL_MS = 250
+const EVICTED_SHARE = 1 / 4
 
-interface ServedSocket extends Socket {
+interface HttpSocket extends Socket {
   /** Node's own name for the answer that is being made on this socket. */
   _httpMessage?: unknown
 }
@@ -41,20 +41,23 @@ interface ServedSocket extends Socket {
  */
 export function limitConnections(
   server: Server,
-  { slots, isExempt, requestId, perAddress = PER_ADDRESS }: ConnectionLimits,
+  { slots, isExempt, requestId, perAddress = MAX_PER_ADDRESS }: ConnectionLimits,
 ): void {
-  const open = new Map<ServedSocket, () => void>()
-  const served = new WeakSet<ServedSocket>()
-  const mostPerAddress = Math.max(1, Math.min(perAddress, Math.floor(slots.most * SHARE)))
-  const refuse = refuser(requestId)
-  let madeRoomAt = Number.NEGATIVE_INFINITY
+  const open = new Map<HttpSocket, () => void>()
+  const served = new WeakSet<HttpSocket>()
+  const mostPerAddress = Math.max(
+    1,
+    Math.min(perAddress, Math.floor(slots.most * MAX_ADDRESS_SHARE)),
+  )
+  const refuse = connectionRejecter(requestId)
+  let lastEvictionAt = Number.NEGATIVE_INFINITY
 
   /** Closes the oldest connections on which a request was answered and none is pending. */
-  function makeRoom(): void {
+  function closeIdle(): void {
     // Looking at all connections takes time: a flood must not make us do it for each of its own.
-    if (performance.now() - madeRoomAt < ROOM_MS) return
-    madeRoomAt = performance.now()
-    let wanted = Math.ceil(open.size * ROOM_SHARE)
+    if (performance.now() - lastEvictionAt < EVICTION_INTERVAL_MS) return
+    lastEvictionAt = performance.now()
+    let wanted = Math.ceil(open.size * EVICTED_SHARE)
     for (const [socket, release] of open) {
       if (wanted === 0) return
       if (!served.has(socket) || socket._httpMessage) continue
@@ -64,18 +67,18 @@ export function limitConnections(
     }
   }
 
-  function isTaken(): boolean {
+  function acquireSlot(): boolean {
     if (slots.take()) return true
-    makeRoom()
+    closeIdle()
     return slots.take()
   }
 
-  function admit(socket: ServedSocket): 'address' | 'all' | undefined {
+  function exceededLimit(socket: HttpSocket): 'address' | 'all' | undefined {
     const ip = socket.remoteAddress ?? ''
-    const address = isExempt(ip) ? undefined : `http ${rateAddress(ip)}`
+    const address = isExempt(ip) ? undefined : `http ${rateLimitNetwork(ip)}`
     const leave = address === undefined ? () => {} : slots.hold(address, mostPerAddress)
     if (!leave) return 'address'
-    if (!isTaken()) {
+    if (!acquireSlot()) {
       leave()
       return 'all'
     }
@@ -93,7 +96,7 @@ export function limitConnections(
   const accept = server.listeners('connection')
   server.removeAllListeners('connection')
   server.on('connection', (socket: Socket) => {
-    const limit = admit(socket)
+    const limit = exceededLimit(socket)
     if (limit === undefined) for (const listener of accept) listener.call(server, socket)
     else {
       connectionsRefused.inc({ limit })
@@ -102,17 +105,17 @@ export function limitConnections(
   })
 }
 
-const MOST_LINGERING = 64
+const MAX_LINGERING = 64
 const LINGER_MS = 1_000
 
 /**
  * Answers 503 and closes. What the client sends is discarded for a moment: closing on unread bytes would reset the connection
  * and take the answer with it. Only a few may linger so, the others are closed at once.
  */
-function refuser(requestId: () => string): (socket: Socket) => void {
+function connectionRejecter(requestId: () => string): (socket: Socket) => void {
   let lingering = 0
   return (socket) => {
-    if (lingering === MOST_LINGERING) {
+    if (lingering === MAX_LINGERING) {
       socket.destroy()
       return
     }
@@ -124,7 +127,7 @@ function refuser(requestId: () => string): (socket: Socket) => void {
     })
     socket.on('error', () => {})
     const problem = new Problem('overloaded', 'Too many connections.', 5)
-    socket.end(rawRefusal(problem, requestId()))
+    socket.end(rawProblemResponse(problem, requestId()))
     socket.resume()
   }
 }

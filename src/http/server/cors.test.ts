@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../../../test/app.ts'
-import { ask } from '../../../test/ask.ts'
-import { openKeyRing } from '../../../test/keys.ts'
+import { type App, startApp } from '../../../test/support/app.ts'
+import { request } from '../../../test/support/http-client.ts'
+import { openKeyRing } from '../../../test/support/keys.ts'
 
 const PAGE = 'https://page.test'
 
 /** Every kind of answer of the paid interface, with the origin of a page elsewhere. */
 async function answers({ url, key }: { url: string; key: string }, origin: string) {
   const read = (more = {}, path = '/emails', method = 'GET') =>
-    ask(`${url}${path}`, { method, headers: { origin, apikey: key, ...more } })
+    request(`${url}${path}`, { method, headers: { origin, apikey: key, ...more } })
   return [
     ['200', await read()],
     ['304', await read({ 'if-none-match': '*' })],
@@ -71,13 +71,13 @@ for (const [setting, allowed, forbidden] of [
 
     test('the open interface is for all', async () => {
       for (const path of ['/api/domains', '/api/plans']) {
-        const { headers } = await ask(`${app.url}${path}`, { headers: { origin: 'null' } })
+        const { headers } = await request(`${app.url}${path}`, { headers: { origin: 'null' } })
         assert.equal(headers.get('access-control-allow-origin'), '*', path)
       }
     })
 
     test('a preflight names the headers that keys travel in', async () => {
-      const { headers } = await ask(`${app.url}/emails`, { method: 'OPTIONS' })
+      const { headers } = await request(`${app.url}/emails`, { method: 'OPTIONS' })
       const list = headers.get('access-control-allow-headers')?.split(', ') ?? []
       for (const name of ['APIKey', 'X-API-Key', 'Authorization', 'If-None-Match']) {
         assert.ok(list.includes(name), name)

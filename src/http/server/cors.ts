@@ -1,6 +1,6 @@
 import type { HttpResponse } from './response.ts'
 
-const EXPOSED = [
+const EXPOSED_HEADERS = [
   'ETag',
   'Link',
   'Retry-After',
@@ -13,7 +13,7 @@ const EXPOSED = [
   'X-Timed-Out',
 ].join(', ')
 
-type Share = (
+type WithCors = (
   answer: HttpResponse,
   origin: string | undefined,
   /** Headers that it has besides. */
@@ -24,7 +24,7 @@ type Share = (
  * What a page elsewhere may read of an answer. The open interface is for all, see response.ts. The paid one is for the
  * origins that the operator names, `*` for all of them: a key in a page is a key given away.
  */
-export function cors(reader: boolean, origins: readonly string[]): Share {
+export function cors(reader: boolean, origins: readonly string[]): WithCors {
   if (!reader) {
     return (answer, _origin, told) =>
       told ? { ...answer, headers: { ...answer.headers, ...told } } : answer
@@ -35,11 +35,11 @@ export function cors(reader: boolean, origins: readonly string[]): Share {
       'access-control-expose-headers': _exposed,
       ...own
     } = answer.headers
-    return { ...answer, headers: { ...own, ...told, ...permission(origins, origin) } }
+    return { ...answer, headers: { ...own, ...told, ...corsHeaders(origins, origin) } }
   }
 }
 
-function permission(
+function corsHeaders(
   origins: readonly string[],
   origin: string | undefined,
 ): Record<string, string> | undefined {
@@ -50,6 +50,6 @@ function permission(
   return {
     vary: 'Origin',
     'access-control-allow-origin': origin,
-    'access-control-expose-headers': EXPOSED,
+    'access-control-expose-headers': EXPOSED_HEADERS,
   }
 }

@@ -1,37 +1,38 @@
 import type { Log } from '../../core/log.ts'
 import type { Plan } from '../../core/plan.ts'
-import type { Lifetimes, MailboxLimits } from '../../core/session.ts'
-import type { ReadinessDeps } from '../../service/background/readiness.ts'
+import type { LifetimeLimits, MailboxLimits } from '../../core/session.ts'
+import type { ReadinessDeps } from '../../service/background/outage.ts'
 import type { ChargeDeps } from '../../service/keys/charge.ts'
-import type { RollDeps } from '../../service/keys/keys.ts'
-import type { UsageDeps } from '../../service/keys/usage.ts'
-import type { AttachmentDeps } from '../../service/mail/attachments.ts'
-import type { AwaitMailDeps, ForceLookDeps, ListMailDeps } from '../../service/mail/check-mail.ts'
-import type { CodeLookDeps } from '../../service/mail/code-lookup.ts'
-import type { DeleteMailDeps } from '../../service/mail/delete-mail.ts'
-import type { AwaitEmailsDeps, ReaderPool } from '../../service/mail/emails.ts'
+import type { RollKeyDeps, UsageDeps } from '../../service/keys/keys.ts'
+import type { AwaitMailDeps, ForcePollDeps, ListMailDeps } from '../../service/mail/check-mail.ts'
+import type { CodeScannerDeps } from '../../service/mail/code-scanner.ts'
+import type { EmailsWaitDeps, PoolAccess } from '../../service/mail/emails.ts'
 import type { MailEventsDeps } from '../../service/mail/events.ts'
 import type { LargeReads } from '../../service/mail/large-reads.ts'
 import type { ParsedMailDeps } from '../../service/mail/parsed-mail.ts'
-import type { FindMailDeps, ReadMailDeps } from '../../service/mail/read-mail.ts'
+import type {
+  AttachmentDeps,
+  DeleteMailDeps,
+  RawMailDeps,
+  ReadMailDeps,
+} from '../../service/mail/read-mail.ts'
 import type { SharedPollDeps } from '../../service/mail/shared-poll.ts'
 import type { RateDeps } from '../../service/rates.ts'
-import type { FiledAccount } from '../../service/sessions/accounts.ts'
+import type { ConfiguredAccount } from '../../service/sessions/accounts.ts'
 import type { CreateSessionDeps } from '../../service/sessions/create-session.ts'
-import type { EndSessionDeps } from '../../service/sessions/end-session.ts'
 import type { ExtendSessionDeps } from '../../service/sessions/extend-session.ts'
+import type { EndSessionDeps } from '../../service/sessions/session.ts'
 import type { CheckoutDeps } from '../../service/shop/checkout.ts'
-import type { ClaimDeps } from '../../service/shop/claim.ts'
+import type { ClaimDeps } from '../../service/shop/order.ts'
 import type { PayFakeDeps } from '../../service/shop/pay-fake.ts'
-import type { HearPaymentDeps } from '../../service/shop/payment-notice.ts'
-import type { BuiltPage } from '../pages/built-page.ts'
+import type { WebhookDeps } from '../../service/shop/settle-order.ts'
+import type { BuiltPage } from '../pages/assets.ts'
+import type { ResponseCache } from './caching.ts'
 import type { ConnectionSlots } from './connection-limit.ts'
-import type { LongPollLimit } from './long-poll-limit.ts'
-import type { ResponseCache } from './response-cache.ts'
-import type { SendBudget } from './send-budget.ts'
+import type { LongPollLimit, SendBudget } from './limits.ts'
 
 type ServiceDeps = AttachmentDeps &
-  AwaitEmailsDeps &
+  EmailsWaitDeps &
   AwaitMailDeps &
   ChargeDeps &
   CheckoutDeps &
@@ -40,23 +41,23 @@ type ServiceDeps = AttachmentDeps &
   DeleteMailDeps &
   EndSessionDeps &
   ExtendSessionDeps &
-  FindMailDeps &
-  ForceLookDeps &
-  HearPaymentDeps &
+  RawMailDeps &
+  ForcePollDeps &
+  WebhookDeps &
   ListMailDeps &
   MailEventsDeps &
   PayFakeDeps &
   RateDeps &
   ReadMailDeps &
   ReadinessDeps &
-  RollDeps &
+  RollKeyDeps &
   UsageDeps
 
 /** The parts of the house that this door stands on. */
 export interface HttpDeps
   extends Omit<
       ServiceDeps,
-      | keyof Rules
+      | keyof RouteSettings
       | 'attachments'
       | 'bus'
       | 'codes'
@@ -69,7 +70,7 @@ export interface HttpDeps
     Pick<ParsedMailDeps, 'parse'> {
   /** What else reads large mails in this thread shares it. */
   largeReads?: LargeReads
-  store: ServiceDeps['store'] & ParsedMailDeps['store'] & CodeLookDeps['store']
+  store: ServiceDeps['store'] & ParsedMailDeps['store'] & CodeScannerDeps['store']
   bus: ServiceDeps['bus'] & SharedPollDeps['bus']
   connections: ConnectionSlots
   /** Prometheus text of the whole process. */
@@ -86,27 +87,27 @@ export interface HttpConfig {
   adminToken: string
   rateLimits: boolean
   readerOrigins: readonly string[]
-  readerPool: ReaderPool
+  readerPool: PoolAccess
   plans: readonly Plan[]
   mailOut: { url: string }
   senderChecks: { on: boolean }
-  gmailAccounts: readonly FiledAccount[]
+  gmailAccounts: readonly ConfiguredAccount[]
   http: {
     trustProxy: readonly string[]
     baseUrl: string
     /** No setting: it is here for tests that must see who was woken and who merely looked. */
-    quiet?: Quiet
+    quiet?: IdleIntervals
     /** No setting either: tests have all the time there is, or none. */
     patienceMs?: number
     /** No setting: how long a reader waits for a mail to be parsed. */
     parseDeadlineMs?: number
   }
   smtp: { hostname: string }
-  sessions: Lifetimes & MailboxLimits & { cooldownMs: number }
+  sessions: LifetimeLimits & MailboxLimits & { cooldownMs: number }
 }
 
 /** What happens while nothing happens. */
-export interface Quiet {
+export interface IdleIntervals {
   /** So often somebody who waits looks without being woken. */
   lookMs: number
   /** So often a stream shows that it lives. */
@@ -114,9 +115,10 @@ export interface Quiet {
 }
 
 /** Settings that routes read. */
-export interface Rules extends Pick<CreateSessionDeps, 'lives' | 'cooldownMs' | 'accountRules'> {
+export interface RouteSettings
+  extends Pick<CreateSessionDeps, 'lives' | 'cooldownMs' | 'accountRules'> {
   mailbox: MailboxLimits
-  quiet: Quiet
+  quiet: IdleIntervals
   /** So long an answer waits for what is read out of a mail besides its text. */
   patienceMs: number
   /** Empty: as the reader reached us. */
@@ -127,7 +129,7 @@ export interface Rules extends Pick<CreateSessionDeps, 'lives' | 'cooldownMs' | 
   adminToken: string
   /** Pages elsewhere that may read the paid interface. */
   readerOrigins: readonly string[]
-  readerPool: ReaderPool
+  readerPool: PoolAccess
   plans: readonly Plan[]
   /** Whether buyers get a receipt by mail. */
   receipts: boolean
@@ -136,14 +138,14 @@ export interface Rules extends Pick<CreateSessionDeps, 'lives' | 'cooldownMs' | 
 
 export interface RouteDeps
   extends Omit<HttpDeps, 'config' | 'largeReads' | 'parse'>,
-    Rules,
+    RouteSettings,
     Pick<
       ServiceDeps,
       'attachments' | 'codes' | 'largeReads' | 'parsed' | 'mailboxPolls' | 'readerPolls'
     > {
-  answers: ResponseCache
-  outgoing: SendBudget
-  waiting: LongPollLimit
+  responseCache: ResponseCache
+  sendBudget: SendBudget
+  longPolls: LongPollLimit
   /** We stop soon: nothing that lasts is begun, and no connection is kept. */
   draining(): boolean
 }

@@ -1,18 +1,19 @@
 import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
-import type { ServerResponse } from 'node:http'
-import { connect, type Socket } from 'node:net'
+import { createServer, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { register } from 'prom-client'
-import { afterAll, beforeAll, test } from 'vitest'
-import { checkMail } from '../../../test/api.ts'
-import { ONLY_WOKEN } from '../../../test/app.ts'
-import { ask } from '../../../test/ask.ts'
-import { type Door, openDoor } from '../../../test/http-server.ts'
-import { keyRing, type TestKey } from '../../../test/keys.ts'
-import { until } from '../../../test/until.ts'
+import { afterAll, afterEach, beforeAll, beforeEach, test } from 'vitest'
+import { checkMail } from '../../../test/support/api-client.ts'
+import { WITHOUT_POLLING } from '../../../test/support/app.ts'
+import { request } from '../../../test/support/http-client.ts'
+import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
+import { keyRing, type TestKey } from '../../../test/support/keys.ts'
+import { waitUntil } from '../../../test/support/wait-until.ts'
 import { EMPTY_MAIL } from '../../core/message.ts'
+import { disconnectSignal, onClose, throwIfClosed, waitSignals } from './disconnect.ts'
 
 // A client may disconnect while any store call of its request is pending. The store is the real one; here each call can be
 // held until the client has gone.
@@ -21,14 +22,14 @@ const LOOKUPS = [
   'findSession',
   'listMessages',
   'listMessageIds',
-  'readerMark',
-  'listReaderMessages',
+  'keyMailVersion',
+  'listKeyMail',
   'findKey',
 ]
 const MOST_CALLS = 20
 const MOMENT_MS = 20
 
-let door: Door
+let door: TestServer
 let key: TestKey
 let calls: string[] = []
 let holdAt = Number.POSITIVE_INFINITY
@@ -58,7 +59,7 @@ const noteResponse = (message: unknown) => {
 
 beforeAll(async () => {
   const parse = async () => EMPTY_MAIL
-  door = await openDoor({ wrapStore: withHolds, quiet: ONLY_WOKEN, parse })
+  door = await openTestServer({ wrapStore: withHolds, quiet: WITHOUT_POLLING, parse })
   key = await keyRing(door.shop, door.now).issue()
   subscribe('http.server.request.start', noteResponse)
 })
@@ -80,7 +81,10 @@ interface Box {
 
 /** A mailbox of the key with one message. */
 async function filledBox(): Promise<Box> {
-  const made = await ask(`${door.url}/api/create-session`, { method: 'POST', headers: key.headers })
+  const made = await request(`${door.url}/api/create-session`, {
+    method: 'POST',
+    headers: key.headers,
+  })
   const { email, token } = made.body as { email: string; token: string }
   await door.mail(email)
   const [message] = await checkMail(door.url, token)
@@ -123,12 +127,12 @@ async function disconnectAt(number: number, { path, headers, complete }: Case): 
     isHeld = true
   })
   const client = await openClient(path(box), headers?.() ?? {})
-  await until(async () => isHeld || (await waitingCount()) > 0)
+  await waitUntil(async () => isHeld || (await waitingCount()) > 0)
   if (!isHeld) await door.mail(box.email)
-  await until(() => isHeld || complete.test(client.heard()))
+  await waitUntil(() => isHeld || complete.test(client.heard()))
 
   client.socket.resetAndDestroy()
-  await until(() => responses[0]?.closed)
+  await waitUntil(() => responses[0]?.closed)
   await new Promise(setImmediate)
   const where = `${isHeld ? `held in ${calls.at(-1)}` : 'complete'}, call ${number}`
   assert.equal(await waitingCount(), 0, `slot kept: ${where}`)
@@ -172,3 +176,71 @@ for (const [name, one] of Object.entries(cases)) {
     assert.ok(number >= 4, `only ${number} look-ups`)
   })
 }
+
+const server = createServer()
+let response: ServerResponse
+let disconnect: () => Promise<unknown>
+
+beforeEach(async () => {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  client.on('error', () => {})
+  client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  const [, made] = await once(server, 'request')
+  response = made
+  disconnect = async () => {
+    const closed = once(response, 'close')
+    client.resetAndDestroy()
+    await closed
+  }
+})
+afterEach(async () => {
+  server.closeAllConnections()
+  await new Promise((resolve) => server.close(resolve))
+})
+
+test('a signal is aborted when its client disconnects, and is kept no longer', async () => {
+  const signals = waitSignals()
+  const signal = signals.waitSignalOf(response)
+  assert.deepEqual([signal.aborted, signals.count()], [false, 1])
+  await disconnect()
+  assert.deepEqual([signal.aborted, signals.count()], [true, 0])
+})
+
+test('one that is asked for after the disconnect is aborted, and never kept', async () => {
+  const signals = waitSignals()
+  await disconnect()
+  assert.equal(signals.waitSignalOf(response).aborted, true)
+  assert.equal(signals.count(), 0)
+})
+
+test('one that is asked for after the stop has its reason', () => {
+  const signals = waitSignals()
+  signals.stop(new Error('stopping'))
+  assert.match(String(signals.waitSignalOf(response).reason), /stopping/)
+})
+
+test('a short request is aborted by its disconnect alone, before or after it is asked for', async () => {
+  const signal = disconnectSignal(response)
+  assert.equal(signal.aborted, false)
+  await disconnect()
+  assert.equal(signal.aborted, true)
+  assert.equal(disconnectSignal(response).aborted, true)
+})
+
+test('what is held is released once, before or after the disconnect', async () => {
+  const released: string[] = []
+  throwIfClosed(response)
+  onClose(response, () => released.push('early'))
+  await disconnect()
+  onClose(response, () => released.push('late'))
+  assert.deepEqual(released, ['early', 'late'])
+  assert.throws(() => throwIfClosed(response), /hung up/)
+})
+
+test('a complete response releases too', async () => {
+  const released = new Promise<void>((resolve) => onClose(response, resolve))
+  response.end('done')
+  await released
+})

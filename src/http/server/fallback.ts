@@ -2,49 +2,48 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../../core/problem.ts'
 import { takeRate } from '../../service/rates.ts'
 import { cors } from './cors.ts'
-import { empty, type HttpResponse } from './response.ts'
+import { empty, type HttpResponse, writeResponse } from './response.ts'
 import type { Route } from './route.ts'
-import { pathOf, refuse, type Serving } from './serve.ts'
-import { writeAnswer } from './write.ts'
+import { requestPath, type ServerContext, sendProblem } from './serve.ts'
 
 /** What no route answers: an unknown path, a method that a known path has not, and the browsers' preflight. */
-export function serveFallback(serving: Serving) {
-  const places = placesOf(serving.routes)
+export function fallbackHandler(serving: ServerContext) {
+  const paths = methodsByPath(serving.routes)
 
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     reply.hijack()
     const { raw } = request
-    const path = pathOf(raw)
-    const place = places.find(({ pattern }) => pattern.test(path))
-    const share = cors(place?.reader ?? false, serving.deps.readerOrigins)
+    const path = requestPath(raw)
+    const known = paths.find(({ pattern }) => pattern.test(path))
+    const share = cors(known?.reader ?? false, serving.deps.readerOrigins)
     const dress = (bare: HttpResponse) => share(bare, raw.headers.origin)
     try {
       const client = serving.clientOf(raw)
       if (client !== undefined) await takeRate(serving.deps, 'request', client)
       // A path whose parameter cannot be read has found no route either, also with the right method.
-      if (!place || place.methods.includes(raw.method ?? '')) {
+      if (!known || known.methods.includes(raw.method ?? '')) {
         throw new Problem('not_found', 'There is nothing at this path.')
       }
-      const allow = [...place.methods, 'OPTIONS'].join(', ')
+      const allow = [...known.methods, 'OPTIONS'].join(', ')
       if (raw.method !== 'OPTIONS') {
         reply.raw.setHeader('allow', allow)
         throw new Problem('method_not_allowed', `Use ${allow}.`)
       }
       if (serving.deps.draining()) reply.raw.shouldKeepAlive = false
-      await writeAnswer(reply.raw, dress(preflight(allow)))
+      await writeResponse(reply.raw, dress(preflight(allow)))
     } catch (error) {
-      await refuse(serving, request, { response: reply.raw, error, dress })
+      await sendProblem(serving, request, { response: reply.raw, error, dress })
     }
   }
 }
 
-interface Place {
+interface PathMethods {
   pattern: RegExp
   methods: string[]
   reader: boolean
 }
 
-function placesOf(routes: readonly Route[]): Place[] {
+function methodsByPath(routes: readonly Route[]): PathMethods[] {
   return [...Map.groupBy(routes, ({ path }) => path)].map(([path, alike]) => ({
     pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
     methods: alike.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),

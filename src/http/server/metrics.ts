@@ -4,7 +4,7 @@ import type { AccountHealth } from '../../core/gmail.ts'
 // One registry per thread; the main thread adds them up.
 
 /** Waits and streams that are open. */
-export const waitingGauge = new Gauge({
+export const longPollsGauge = new Gauge({
   name: 'mayfly_http_waiting',
   help: 'Requests that wait for mail, and open event streams',
 })
@@ -16,11 +16,11 @@ export const connectionsRefused = new Counter({
 })
 
 /** By route and then by class of status. prom-client's own labels cost a microsecond each time, this next to nothing. */
-const answers = new Map<string, number[]>()
+const responseCounts = new Map<string, number[]>()
 
-export function countAnswer(route: string, status: number): void {
-  const classes = answers.get(route) ?? [0, 0, 0, 0, 0, 0]
-  if (!answers.has(route)) answers.set(route, classes)
+export function countResponse(route: string, status: number): void {
+  const classes = responseCounts.get(route) ?? [0, 0, 0, 0, 0, 0]
+  if (!responseCounts.has(route)) responseCounts.set(route, classes)
   const at = Math.trunc(status / 100)
   classes[at] = (classes[at] ?? 0) + 1
 }
@@ -31,7 +31,7 @@ new Counter({
   labelNames: ['route', 'status'],
   collect() {
     this.reset()
-    for (const [route, classes] of answers) {
+    for (const [route, classes] of responseCounts) {
       for (const [at, count] of classes.entries()) {
         if (count > 0) this.inc({ route, status: `${at}xx` }, count)
       }

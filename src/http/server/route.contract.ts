@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import type { App } from '../../../test/app.ts'
-import { ask, askFrom, readAnswer, refusalFault, speak } from '../../../test/ask.ts'
+import type { App } from '../../../test/support/app.ts'
+import {
+  parseResponse,
+  problemFault,
+  request,
+  requestFrom,
+  sendRaw,
+} from '../../../test/support/http-client.ts'
 import { routes } from '../routes.ts'
 import type { Route } from './route.ts'
 
@@ -23,7 +29,7 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH']
  * The answers that every route gives in the same way. The house needs PROXY_ENV. A route that looks at a key before the
  * body needs the headers of one.
  */
-export function sharedAnswers(
+export function sharedResponses(
   route: Route,
   app: () => App,
   keyHeaders: () => Promise<Record<string, string>> = async () => ({}),
@@ -40,7 +46,7 @@ export function sharedAnswers(
     const open = reader ? 'may not go on' : 'may go on, without credentials'
     test(`a preflight of a page elsewhere ${open}`, async () => {
       const headers = { origin: 'https://page.test', 'access-control-request-method': method }
-      const asked = await ask(url(), { method: 'OPTIONS', headers })
+      const asked = await request(url(), { method: 'OPTIONS', headers })
       assert.equal(asked.status, 204)
       assert.equal(asked.headers.get('access-control-allow-origin'), reader ? null : '*')
       assert.equal(asked.headers.get('access-control-allow-credentials'), null)
@@ -51,13 +57,13 @@ export function sharedAnswers(
   describe('405', () => {
     for (const other of wrong) {
       test(`${other} is told what is allowed`, async () => {
-        const asked = await ask(url(), {
+        const asked = await request(url(), {
           method: other,
           headers: { 'x-http-method-override': method },
         })
         assert.equal(asked.status, 405)
         assert.equal(asked.headers.get('allow'), allow)
-        if (other !== 'HEAD') assert.equal(refusalFault(asked), undefined)
+        if (other !== 'HEAD') assert.equal(problemFault(asked), undefined)
       })
     }
   })
@@ -72,23 +78,23 @@ export function sharedAnswers(
       short.toUpperCase(),
     ]) {
       test(`${near} is another path`, async () => {
-        const asked = await askFrom(app().httpPort, '127.0.0.1', { path: near })
+        const asked = await requestFrom(app().httpPort, '127.0.0.1', { path: near })
         assert.deepEqual([asked.status, asked.body['code']], [404, 'not_found'])
-        assert.equal(refusalFault(asked), undefined)
+        assert.equal(problemFault(asked), undefined)
       })
     }
   })
 
-  if (method === 'POST') describe('413', () => sizeAnswers(url))
-  if (method === 'POST' && !rawBody) bodyAnswers(url, keyHeaders)
-  describe('429', () => rateAnswers(route, app))
+  if (method === 'POST') describe('413', () => bodySizeTests(url))
+  if (method === 'POST' && !rawBody) bodyFormatTests(url, keyHeaders)
+  describe('429', () => rateLimitTests(route, app))
 }
 
 const FORM = 'application/x-www-form-urlencoded'
 
-function sizeAnswers(url: () => string): void {
+function bodySizeTests(url: () => string): void {
   const send = (body: NonNullable<RequestInit['body']>) =>
-    ask(url(), {
+    request(url(), {
       method: 'POST',
       body,
       headers: { 'content-type': FORM },
@@ -98,7 +104,7 @@ function sizeAnswers(url: () => string): void {
   test('a body of more than 256 KB is too large', async () => {
     const asked = await send(`a=${'x'.repeat(256 * 1024)}`)
     assert.deepEqual([asked.status, asked.body['code']], [413, 'too_large'])
-    assert.equal(refusalFault(asked), undefined)
+    assert.equal(problemFault(asked), undefined)
   })
 
   test('so is one that arrives in pieces and never says how long it is', async () => {
@@ -108,9 +114,12 @@ function sizeAnswers(url: () => string): void {
   })
 }
 
-function bodyAnswers(url: () => string, keyHeaders: () => Promise<Record<string, string>>): void {
+function bodyFormatTests(
+  url: () => string,
+  keyHeaders: () => Promise<Record<string, string>>,
+): void {
   const send = async (type: string, body: string | Uint8Array<ArrayBuffer>, more = {}) =>
-    ask(url(), {
+    request(url(), {
       method: 'POST',
       body,
       headers: { 'content-type': type, ...(await keyHeaders()), ...more },
@@ -126,7 +135,7 @@ function bodyAnswers(url: () => string, keyHeaders: () => Promise<Record<string,
       test(`${name} is not understood`, async () => {
         const asked = await send(type, 'prefix=ann', more)
         assert.deepEqual([asked.status, asked.body['code']], [415, 'unsupported_media_type'])
-        assert.equal(refusalFault(asked), undefined)
+        assert.equal(problemFault(asked), undefined)
       })
     }
 
@@ -157,26 +166,26 @@ function bodyAnswers(url: () => string, keyHeaders: () => Promise<Record<string,
 /** More than a burst and what grows back meanwhile, on one connection. */
 const FLOOD = 600
 
-function rateAnswers({ method, path, uncounted }: Route, app: () => App): void {
+function rateLimitTests({ method, path, unlimited }: Route, app: () => App): void {
   test(
-    uncounted ? 'never: it costs no allowance' : 'a flood from one address is held up',
+    unlimited ? 'never: it costs no allowance' : 'a flood from one address is held up',
     async () => {
       const client = newClient()
       const request = `${method} ${path} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${client}\r\n`
       const flood = `${`${request}\r\n`.repeat(FLOOD)}${request}Connection: close\r\n\r\n`
-      const heard = await speak(app().httpPort, flood, { from: PROXY })
+      const heard = await sendRaw(app().httpPort, flood, { from: PROXY })
       const refused = heard.split('HTTP/1.1 429 ').slice(1)
-      if (uncounted) {
+      if (unlimited) {
         assert.equal(refused.length, 0)
         return
       }
       assert.ok(refused.length > 0, `${FLOOD} requests passed`)
-      const first = readAnswer(`HTTP/1.1 429 ${refused[0]}`)
-      assert.equal(refusalFault(first), undefined)
+      const first = parseResponse(`HTTP/1.1 429 ${refused[0]}`)
+      assert.equal(problemFault(first), undefined)
       assert.equal(first.body['code'], 'rate_limited')
 
       const headers = { 'x-forwarded-for': newClient() }
-      const other = await askFrom(app().httpPort, PROXY, { method, path, headers })
+      const other = await requestFrom(app().httpPort, PROXY, { method, path, headers })
       assert.notEqual(other.status, 429, 'another address is not held up')
     },
   )

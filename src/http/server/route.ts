@@ -21,36 +21,36 @@ export interface Route<I extends TObject = TObject, O extends TSchema = TSchema>
   /** Headers of a success that are its own. */
   responseHeaders?: readonly string[]
   /** The refusals of its own, beside those that any request can meet. */
-  refusals: readonly ProblemCode[]
+  problems: readonly ProblemCode[]
   /** Counted by itself, beside the rate of all requests. */
   rate?: 'createSession' | 'checkout' | 'rollKey'
   /** Answers 304 to an ETag that is still true. */
   conditional?: true
   /** Goes on after the message that Last-Event-ID names. */
   resumable?: true
-  /** Tells the operator more, or him alone, when there is an admin token. Counts its requests itself: see admin.ts. */
+  /** Tells the operator more, or him alone, when there is an admin token. Counts its requests itself: see credentials.ts. */
   operator?: true
   /** Costs no allowance. */
-  uncounted?: true
+  unlimited?: true
   /** Of the paid interface: pages elsewhere may not read it unless the operator says so. */
   reader?: true
   /** The body is no parameters: it is left as it came, for a signature over its bytes. */
   rawBody?: true
   /** Asked before the parameters are looked at: whose key comes with the request. Refuses it if it may not pass. */
-  authenticate?(deps: RouteDeps, call: Call): Promise<ApiKey | undefined>
-  handle(input: Static<I>, deps: RouteDeps, call: Call): Promise<HttpResponse<Static<O>>>
+  authenticate?(deps: RouteDeps, call: HttpRequest): Promise<ApiKey | undefined>
+  handle(input: Static<I>, deps: RouteDeps, call: HttpRequest): Promise<HttpResponse<Static<O>>>
   /** Where people look: a page in place of the JSON that a refusal is. */
-  refuse?(problem: Problem, deps: RouteDeps, asked: Asked): HttpResponse
+  problemPage?(problem: Problem, deps: RouteDeps, asked: FailedRequest): HttpResponse
 }
 
 /** What is known of any request that is refused. */
-interface Asked {
+interface FailedRequest {
   headers: IncomingHttpHeaders
   requestId: string
 }
 
 /** What a route may want to know of a request beside its parameters. */
-export interface Call {
+export interface HttpRequest {
   method: string
   headers: IncomingHttpHeaders
   /** The body as it came. */
@@ -58,9 +58,9 @@ export interface Call {
   /** Whose allowance the request is taken from; undefined: nobody counts. */
   client: string | undefined
   /** Where it comes from, counted or not; all of this machine are one. */
-  address(): string
+  sourceAddress(): string
   /** True if a trusted proxy asks for itself, such as for a health check. */
-  isProxy(): boolean
+  isTrustedProxy(): boolean
   /** Whether the browser reached us by https, at whatever is before us. */
   secure(): boolean
   /** Aborted when the client disconnects. While we drain, such requests are served as ever. */
@@ -72,14 +72,14 @@ export interface Call {
   /** Runs once the response is closed, complete or not; at once if it is already. */
   onClose(release: () => void): void
   /** Gives headers to go with the answer whatever it will be, also a refusal. They are made once, when it goes out. */
-  tell(make: () => Record<string, string>): void
+  addHeaders(make: () => Record<string, string>): void
   /** What `admit` found. */
   key: ApiKey | undefined
   /**
    * Takes the room that the body needs while it goes out, or refuses. It is done for every answer; a route that has
    * something to give back then does it itself.
    */
-  reserve(body: HttpResponse['body']): void
+  reserveSendBudget(body: HttpResponse['body']): void
 }
 
 /** A header that a route reads. */
@@ -94,7 +94,7 @@ export function route<I extends TObject, O extends TSchema>(route: Route<I, O>):
 }
 
 /** The last part of the path that has a name of its own: what the documents call it. */
-export function nameOf({ path }: Route): string {
+export function routeName({ path }: Route): string {
   return path.replace(/\/\{\w+\}$/, '').replace(/^.*\//, '')
 }
 

@@ -2,24 +2,21 @@ import { Buffer } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
-import { asError, Problem, StoreAway } from '../../core/problem.ts'
+import { Problem, StoreUnavailable, toError } from '../../core/problem.ts'
 import type { ReportOutage } from '../../service/background/outage.ts'
 import { takeRate } from '../../service/rates.ts'
-import { readBody, readForm } from './body.ts'
 import type { ClientOf } from './client.ts'
 import { cors } from './cors.ts'
-import { bearerOf } from './credentials.ts'
+import { bearerToken } from './credentials.ts'
 import type { RouteDeps } from './deps.ts'
-import { isHangUp } from './hang-up.ts'
-import { inputReader, NO_VALUES, type Values } from './input.ts'
-import { countAnswer } from './metrics.ts'
-import { problemOf, refusal } from './refusal.ts'
-import type { HttpResponse } from './response.ts'
-import { disconnectSignal, onClose, throwIfClosed } from './response-scope.ts'
-import type { Call, Route } from './route.ts'
-import { hasArrived, writeAnswer, writeEarly } from './write.ts'
+import { disconnectSignal, isDisconnect, onClose, throwIfClosed } from './disconnect.ts'
+import { countResponse } from './metrics.ts'
+import { inputReader, NO_PARAMS, type Params, parseBody, parseForm } from './parameters.ts'
+import { problemResponse, toProblem } from './problem-response.ts'
+import { type HttpResponse, isReceived, writeEarlyResponse, writeResponse } from './response.ts'
+import type { HttpRequest, Route } from './route.ts'
 
-export interface Serving {
+export interface ServerContext {
   deps: RouteDeps
   clientOf: ClientOf
   addressOf(request: IncomingMessage): string
@@ -35,73 +32,73 @@ export interface Serving {
 }
 
 /** The function that answers every request for this route. */
-export function serveRoute(serving: Serving, route: Route) {
+export function routeHandler(serving: ServerContext, route: Route) {
   const { deps, clientOf, addressOf, secureOf, isOwnRequest, waitSignalOf } = serving
   const read = inputReader(route.input)
-  const takesPath = route.path.includes('{')
   const share = cors(route.reader ?? false, deps.readerOrigins)
 
   async function answer(
     request: FastifyRequest,
     response: ServerResponse,
-    tell: Call['tell'],
+    tell: HttpRequest['addHeaders'],
   ): Promise<HttpResponse> {
     const { raw } = request
-    const body = request.body instanceof Buffer ? request.body : NO_BYTES
     checkHost(raw)
+    const body = request.body instanceof Buffer ? request.body : NO_BYTES
     const client = clientOf(raw)
     if (client !== undefined) await takeRates(deps, route, client)
     let input: Static<Route['input']> = {}
     let reserved = false
-    const call: Call = {
+    const call: HttpRequest = {
       method: raw.method ?? '',
       headers: raw.headers,
       body,
       client,
-      address: () => addressOf(raw),
-      isProxy: () => isOwnRequest(raw),
+      sourceAddress: () => addressOf(raw),
+      isTrustedProxy: () => isOwnRequest(raw),
       secure: () => secureOf(raw),
       signal: () => disconnectSignal(response),
       waitSignal: () => waitSignalOf(response),
       throwIfClosed: () => throwIfClosed(response),
       onClose: (release) => onClose(response, release),
-      tell,
+      addHeaders: tell,
       key: undefined,
-      reserve(going) {
+      reserveSendBudget(going) {
         throwIfClosed(response)
-        if (!reserved) deps.outgoing.admit(going, response, client ?? holderOf(call.key, input))
+        if (reserved) return
         reserved = true
+        deps.sendBudget.reserve(going, response, client ?? budgetOwner(call.key, input))
       },
     }
     // No await where there is nothing to wait for: a poll is answered from memory.
     if (route.authenticate) call.key = await route.authenticate(deps, call)
     input = read({
-      path: takesPath ? pathValues(request.params) : NO_VALUES,
-      query: queryOf(raw),
-      body: route.rawBody || body.length === 0 ? NO_VALUES : await bodyOf(raw, body),
-      bearer: bearerOf(raw.headers.authorization),
+      path: route.path.includes('{') ? pathParams(request.params) : NO_PARAMS,
+      query: queryParams(raw),
+      body: route.rawBody || body.length === 0 ? NO_PARAMS : await bodyParams(raw, body),
+      bearer: bearerToken(raw.headers.authorization),
     })
     const made = await route.handle(input, deps, call)
-    call.reserve(made.body)
+    call.reserveSendBudget(made.body)
     return made
   }
 
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     reply.hijack()
-    let told: (() => Record<string, string>) | undefined
-    const dress = (bare: HttpResponse) => share(bare, request.raw.headers.origin, told?.())
+    let extra: (() => Record<string, string>) | undefined
+    const dress = (bare: HttpResponse) => share(bare, request.raw.headers.origin, extra?.())
     try {
       const made = await answer(request, reply.raw, (make) => {
-        told = make
+        extra = make
       })
-      countAnswer(route.path, made.status)
+      countResponse(route.path, made.status)
       if (deps.draining()) reply.raw.shouldKeepAlive = false
-      await writeAnswer(reply.raw, dress(made))
+      await writeResponse(reply.raw, dress(made))
     } catch (error) {
-      const { headers } = request.raw
-      const write: Refusing['write'] = (problem, requestId) =>
-        route.refuse?.(problem, deps, { headers, requestId }) ?? refusal(problem, requestId)
-      await refuse(serving, request, { response: reply.raw, error, dress, write })
+      const write: ProblemOptions['write'] = (problem, requestId) =>
+        route.problemPage?.(problem, deps, { headers: request.raw.headers, requestId }) ??
+        problemResponse(problem, requestId)
+      await sendProblem(serving, request, { response: reply.raw, error, dress, write })
     }
   }
 }
@@ -109,11 +106,11 @@ export function serveRoute(serving: Serving, route: Route) {
 const NO_BYTES = Buffer.alloc(0)
 
 /** Stands for a client whom nobody counts. */
-function holderOf(key: Call['key'], { token }: { token?: unknown }): string {
+function budgetOwner(key: HttpRequest['key'], { token }: { token?: unknown }): string {
   return key ? `key ${key.id}` : `token ${token}`
 }
 
-interface Refusing {
+interface ProblemOptions {
   response: ServerResponse
   error: unknown
   /** Puts on what every answer of this route has. */
@@ -123,45 +120,48 @@ interface Refusing {
 }
 
 /** Tells the caller what is wrong with the request, and the log what is wrong with us. */
-export async function refuse(
-  { deps, requestId, reportOutage }: Serving,
+export async function sendProblem(
+  { deps, requestId, reportOutage }: ServerContext,
   { raw, routeOptions }: FastifyRequest,
-  { response, error, dress = (bare) => bare, write = refusal }: Refusing,
+  { response, error, dress = (bare) => bare, write = problemResponse }: ProblemOptions,
 ): Promise<void> {
-  if (isHangUp(error)) {
+  if (isDisconnect(error)) {
     response.destroy()
     return
   }
-  const problem = problemOf(error)
+  const problem = toProblem(error)
   const id = requestId()
-  if (problem instanceof StoreAway) reportOutage(problem)
+  if (problem instanceof StoreUnavailable) reportOutage(problem)
   if (problem.code === 'internal') {
-    deps.log.error({ err: asError(error), requestId: id, path: pathOf(raw) }, 'a request failed')
+    deps.log.error(
+      { err: toError(error), requestId: id, path: requestPath(raw) },
+      'a request failed',
+    )
   }
   // In the middle of an answer there is no place for another one.
   if (response.headersSent) response.destroy()
   else {
     const answer = dress(write(problem, id))
-    countAnswer(routeOptions.url ?? 'none', answer.status)
+    countResponse(routeOptions.url ?? 'none', answer.status)
     // A connection that outlives its last answer would hold up the closing of the door.
     if (deps.draining()) response.shouldKeepAlive = false
-    if (await hasArrived(raw)) await writeAnswer(response, answer)
-    else await writeEarly(raw, response, answer)
+    if (await isReceived(raw)) await writeResponse(response, answer)
+    else await writeEarlyResponse(raw, response, answer)
   }
 }
 
 async function takeRates(deps: RouteDeps, route: Route, client: string): Promise<void> {
-  if (route.uncounted || route.operator) return
+  if (route.unlimited || route.operator) return
   await takeRate(deps, 'request', client)
   if (route.rate) await takeRate(deps, route.rate, client)
 }
 
-async function bodyOf({ headers }: IncomingMessage, bytes: Buffer): Promise<Values> {
+async function bodyParams({ headers }: IncomingMessage, bytes: Buffer): Promise<Params> {
   const coding = headers['content-encoding'] ?? 'identity'
   if (bytes.length > 0 && coding.toLowerCase() !== 'identity') {
     throw new Problem('unsupported_media_type', 'Send the body without Content-Encoding.')
   }
-  return await readBody(headers['content-type'], bytes)
+  return await parseBody(headers['content-type'], bytes)
 }
 
 // Node would answer this by itself, but not in our shape.
@@ -172,16 +172,16 @@ function checkHost({ headers, httpVersion }: IncomingMessage): void {
 }
 
 /** Without the query: that holds tokens. */
-export function pathOf({ url = '' }: IncomingMessage): string {
+export function requestPath({ url = '' }: IncomingMessage): string {
   const end = url.search(/[?#]/)
   return end < 0 ? url : url.slice(0, end)
 }
 
-function pathValues(params: unknown): Values {
-  return typeof params === 'object' && params !== null ? new Map(Object.entries(params)) : NO_VALUES
+function pathParams(params: unknown): Params {
+  return typeof params === 'object' && params !== null ? new Map(Object.entries(params)) : NO_PARAMS
 }
 
-function queryOf({ url = '' }: IncomingMessage): Values {
+function queryParams({ url = '' }: IncomingMessage): Params {
   const end = url.search(/[?#]/)
-  return end < 0 ? NO_VALUES : readForm(url.slice(end + 1))
+  return end < 0 ? NO_PARAMS : parseForm(url.slice(end + 1))
 }

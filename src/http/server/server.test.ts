@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'vitest'
-import { ask, askFrom, post, refusalFault } from '../../../test/ask.ts'
-import { type Door, openDoor } from '../../../test/http-server.ts'
+import { post, problemFault, request, requestFrom } from '../../../test/support/http-client.ts'
+import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
 import type { Address } from '../../core/address.ts'
 import { EMPTY_MAIL } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
 import { OPERATOR } from '../../core/session.ts'
 
-const servers: Door[] = []
-const open = async (options: Parameters<typeof openDoor>[0] = {}) => {
-  const door = await openDoor(options)
+const servers: TestServer[] = []
+const open = async (options: Parameters<typeof openTestServer>[0] = {}) => {
+  const door = await openTestServer(options)
   servers.push(door)
   return door
 }
@@ -17,18 +17,18 @@ afterEach(async () => {
   for (const door of servers.splice(0)) await door.stop()
 })
 
-const session = async (door: Door) =>
+const session = async (door: TestServer) =>
   (await post(`${door.url}/api/create-session`, {})).body as { email: string; token: string }
 
 const mail = { ...EMPTY_MAIL, text: 'hello' }
 
 /** Sends a mail and reads it. */
-async function textOfMail(door: Door): Promise<unknown> {
+async function textOfMail(door: TestServer): Promise<unknown> {
   const { email, token } = await session(door)
   await door.mail(email)
-  const { body } = await ask(`${door.url}/api/check-mail?token=${token}`)
+  const { body } = await request(`${door.url}/api/check-mail?token=${token}`)
   const [{ id } = { id: 0 }] = body['messages'] as { id: number }[]
-  const read = await ask(`${door.url}/api/read-mail?token=${token}&id=${id}`)
+  const read = await request(`${door.url}/api/read-mail?token=${token}&id=${id}`)
   return (read.body['message'] as { body_text: unknown }).body_text
 }
 
@@ -36,11 +36,11 @@ describe('500', () => {
   test('a fault of ours tells the caller nothing and the log everything but the token', async () => {
     const listDomains = () => Promise.reject(new Error('no such table: mail_domain'))
     const door = await open({ trouble: { listDomains } })
-    const asked = await ask(`${door.url}/api/domains?token=canary`, {
+    const asked = await request(`${door.url}/api/domains?token=canary`, {
       headers: { authorization: 'Bearer canary' },
     })
     assert.deepEqual([asked.status, asked.body['code']], [500, 'internal'])
-    assert.equal(refusalFault(asked), undefined)
+    assert.equal(problemFault(asked), undefined)
     assert.doesNotMatch(asked.text, /table|mail_domain|Error|\.ts/)
     const [line] = door.logged
     assert.equal(line?.level, 'error')
@@ -53,14 +53,14 @@ describe('500', () => {
   test('what is no Error is logged all the same', async () => {
     const listDomains = () => Promise.reject('only words')
     const door = await open({ trouble: { listDomains } })
-    assert.equal((await ask(`${door.url}/api/domains`)).status, 500)
+    assert.equal((await request(`${door.url}/api/domains`)).status, 500)
     assert.match(String(door.logged[0]?.facts['err']), /only words/)
   })
 
   test('a refusal is no fault: it is not logged', async () => {
     const door = await open()
-    await ask(`${door.url}/api/check-mail?token=x`)
-    await ask(`${door.url}/nothing`)
+    await request(`${door.url}/api/check-mail?token=x`)
+    await request(`${door.url}/nothing`)
     assert.deepEqual(door.logged, [])
   })
 })
@@ -71,13 +71,13 @@ describe('503', () => {
     const door = await open({ trouble: { createSession } })
     const asked = await post(`${door.url}/api/create-session`, {})
     assert.deepEqual([asked.status, asked.headers.get('retry-after')], [503, '30'])
-    assert.equal(refusalFault(asked), undefined)
+    assert.equal(problemFault(asked), undefined)
     assert.deepEqual(door.logged, [])
   })
 
   test('a mail is readable when its parse cannot be kept for want of space', async () => {
-    const keepParsed = () => Promise.reject(new Problem('overloaded', 'No space is left.'))
-    const door = await open({ trouble: { keepParsed }, parse: async () => mail })
+    const saveParsed = () => Promise.reject(new Problem('overloaded', 'No space is left.'))
+    const door = await open({ trouble: { saveParsed }, parse: async () => mail })
     assert.equal(await textOfMail(door), 'hello')
   })
 })
@@ -94,20 +94,20 @@ describe('draining', () => {
   test('readiness turns, who waits is sent home, and all else is answered as ever', async () => {
     const door = await open()
     const { email, token } = await session(door)
-    const check = (more = '') => ask(`${door.url}/api/check-mail?token=${token}${more}`)
+    const check = (more = '') => request(`${door.url}/api/check-mail?token=${token}${more}`)
     const waiting = check('&wait=55')
     const stream = await fetch(`${door.url}/api/events?token=${token}`)
-    assert.equal((await ask(`${door.url}/readyz`)).headers.get('connection'), 'keep-alive')
+    assert.equal((await request(`${door.url}/readyz`)).headers.get('connection'), 'keep-alive')
     door.drain()
 
-    const ready = await ask(`${door.url}/readyz`)
+    const ready = await request(`${door.url}/readyz`)
     assert.deepEqual([ready.status, ready.body['code']], [503, 'shutting_down'])
     assert.match(String(ready.body['message']), /is stopping/)
-    assert.equal((await ask(`${door.url}/livez`)).status, 200)
+    assert.equal((await request(`${door.url}/livez`)).status, 200)
     assert.match(await stream.text(), GOODBYE)
     for (const asked of [await waiting, await check('&wait=55')]) {
       assert.deepEqual([asked.status, asked.body['code']], [503, 'shutting_down'])
-      assert.equal(refusalFault(asked), undefined)
+      assert.equal(problemFault(asked), undefined)
     }
     assert.equal((await post(`${door.url}/api/create-session`, {})).status, 200)
     await door.mail(email)
@@ -124,7 +124,7 @@ describe('draining', () => {
       ['/nothing', 'GET'],
       ['/', 'GET'],
     ] as const) {
-      const { headers } = await ask(`${door.url}${path}`, { method })
+      const { headers } = await request(`${door.url}${path}`, { method })
       assert.equal(headers.get('connection'), 'close', path)
     }
   })
@@ -147,14 +147,17 @@ describe('draining', () => {
     const large = Math.min(...ids)
     door.drain()
 
-    const get = (path: string, id: number) => ask(`${door.url}/api/${path}?token=${token}&id=${id}`)
+    const get = (path: string, id: number) =>
+      request(`${door.url}/api/${path}?token=${token}&id=${id}`)
     for (const id of ids) {
       const { status, body } = await get('read-mail', id)
       assert.equal(status, 200)
       assert.equal((body['message'] as { body_text: unknown }).body_text, 'hello')
     }
     assert.ok((await get('raw-mail', large)).text.endsWith(head + file))
-    const attachment = await ask(`${door.url}/api/attachment?token=${token}&id=${large}&index=0`)
+    const attachment = await request(
+      `${door.url}/api/attachment?token=${token}&id=${large}&index=0`,
+    )
     assert.ok(attachment.text === file, `${attachment.status}`)
   })
 
@@ -163,7 +166,7 @@ describe('draining', () => {
     const { email, token } = await session(door)
     door.drain()
     await door.mail(email)
-    const stream = await ask(`${door.url}/api/events?token=${token}&since_id=0`)
+    const stream = await request(`${door.url}/api/events?token=${token}&since_id=0`)
     assert.equal(stream.status, 200)
     assert.match(stream.text, /^event: message$/m)
     assert.match(stream.text, GOODBYE)
@@ -177,14 +180,14 @@ describe('closing', () => {
   test('who waits is sent home with 503, streams end in order, and the port is free', async () => {
     const door = await open()
     const { token } = await session(door)
-    const waiting = ask(`${door.url}/api/check-mail?wait=55&token=${token}`)
+    const waiting = request(`${door.url}/api/check-mail?wait=55&token=${token}`)
     const stream = await fetch(`${door.url}/api/events?token=${token}`)
-    assert.equal((await ask(`${door.url}/livez`)).status, 200)
+    assert.equal((await request(`${door.url}/livez`)).status, 200)
 
     const closed = door.close()
     const asked = await waiting
     assert.deepEqual([asked.status, asked.body['code']], [503, 'shutting_down'])
-    assert.equal(refusalFault(asked), undefined)
+    assert.equal(problemFault(asked), undefined)
     assert.match(await stream.text(), /^retry: \d+\nid: 0\n\n: shutting_down\nretry: \d+\n\n$/)
     await closed
     await assert.rejects(fetch(`${door.url}/livez`))
@@ -205,7 +208,7 @@ describe('closing', () => {
       return undefined
     }
     const door = await open({ trouble: { obstacle } })
-    const asking = ask(`${door.url}/readyz`)
+    const asking = request(`${door.url}/readyz`)
     await begun
     const closed = door.close()
     finish?.()
@@ -238,7 +241,7 @@ describe('a proxy on this machine that is not trusted', () => {
   test('is one client, whomever it speaks for, and the log says once which setting is missing', async () => {
     const door = await open()
     const forwarded = (client: number) =>
-      ask(`${door.url}/api/create-session`, {
+      request(`${door.url}/api/create-session`, {
         method: 'POST',
         headers:
           client % 2 === 0
@@ -258,7 +261,7 @@ describe('a proxy on this machine that is not trusted', () => {
 
   test('whoever is not forwarded is not warned about', async () => {
     const door = await open()
-    await ask(`${door.url}/api/domains`)
+    await request(`${door.url}/api/domains`)
     assert.deepEqual(door.logged, [])
   })
 })
@@ -266,8 +269,8 @@ describe('a proxy on this machine that is not trusted', () => {
 test('a path whose parameter cannot be read is no path of ours', async () => {
   const door = await open()
   for (const id of ['%zz', '%ff', 'x'.repeat(101)]) {
-    const asked = await askFrom(door.port, '127.0.0.1', { path: `/api/orders/${id}` })
+    const asked = await requestFrom(door.port, '127.0.0.1', { path: `/api/orders/${id}` })
     assert.deepEqual([asked.status, asked.body['code']], [404, 'not_found'], id)
-    assert.equal(refusalFault(asked), undefined)
+    assert.equal(problemFault(asked), undefined)
   }
 })

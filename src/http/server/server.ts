@@ -1,30 +1,29 @@
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
-import { isLoopback, rangeTest } from '../../core/ip.ts'
+import { ipRangeMatcher, isLoopback } from '../../core/ip.ts'
 import { Problem } from '../../core/problem.ts'
 import { outageReporter } from '../../service/background/outage.ts'
-import { openAttachments } from '../../service/mail/attachments.ts'
-import { lookForCodes } from '../../service/mail/code-lookup.ts'
+import { openCodeScanner } from '../../service/mail/code-scanner.ts'
 import { openLargeReads } from '../../service/mail/large-reads.ts'
-import { parsedMail } from '../../service/mail/parsed-mail.ts'
+import { openParsedReader } from '../../service/mail/parsed-mail.ts'
+import { openAttachmentReader } from '../../service/mail/read-mail.ts'
 import { openSharedPolls } from '../../service/mail/shared-poll.ts'
 import { accountRules } from '../../service/sessions/accounts.ts'
 import { routes } from '../routes.ts'
+import { openResponseCache } from './caching.ts'
 import {
-  addressFinder,
   clientFinder,
-  ownRequestTest,
-  secureFinder,
+  httpsTest,
+  sourceAddressFinder,
+  trustedProxyTest,
   untrustedProxyWarning,
 } from './client.ts'
 import { limitConnections } from './connection-limit.ts'
-import type { HttpConfig, HttpDeps, Quiet, RouteDeps, Rules } from './deps.ts'
-import { serveFallback } from './fallback.ts'
-import { openLongPollLimit } from './long-poll-limit.ts'
-import { answerParserFault } from './parser-fault.ts'
-import { openResponseCache } from './response-cache.ts'
-import { waitSignals } from './response-scope.ts'
-import { openSendBudget } from './send-budget.ts'
-import { refuse, type Serving, serveRoute } from './serve.ts'
+import type { HttpConfig, HttpDeps, IdleIntervals, RouteDeps, RouteSettings } from './deps.ts'
+import { waitSignals } from './disconnect.ts'
+import { fallbackHandler } from './fallback.ts'
+import { openLongPollLimit, openSendBudget } from './limits.ts'
+import { handleClientError } from './problem-response.ts'
+import { routeHandler, type ServerContext, sendProblem } from './serve.ts'
 
 interface HttpOptions {
   host: string
@@ -34,18 +33,18 @@ interface HttpOptions {
   requestMs?: number
 }
 
-const MAX_BODY = 256 * 1024
-const MAX_HEAD = 16 * 1024
+const MAX_BODY_BYTES = 256 * 1024
+const MAX_HEADER_BYTES = 16 * 1024
 // Longer than the longest wait: a client that takes nothing for so long is gone.
-const SILENCE_MS = 75_000
-const CLOSING_MS = 5_000
-const IDLE_LOOK_MS = 50
-const KEPT_ANSWER_BYTES = 64 * 1024 * 1024
-const QUIET: Quiet = { lookMs: 3_000, beatMs: 15_000 }
+const IDLE_TIMEOUT_MS = 75_000
+const CLOSE_TIMEOUT_MS = 5_000
+const IDLE_CHECK_MS = 50
+const RESPONSE_CACHE_BYTES = 64 * 1024 * 1024
+const IDLE_INTERVALS: IdleIntervals = { lookMs: 3_000, beatMs: 15_000 }
 // Hardly felt, and longer than a usual mail takes to read.
 const PATIENCE_MS = 300
 const NO_QUERY = {}
-const OUTGOING_BYTES = 256 * 1024 * 1024
+const SEND_BUDGET_BYTES = 256 * 1024 * 1024
 
 interface HttpServer {
   port: number
@@ -55,7 +54,7 @@ interface HttpServer {
   close(): Promise<void>
 }
 
-export async function openHttp(
+export async function openHttpServer(
   deps: HttpDeps,
   { host, port, reusePort, requestMs = 15_000 }: HttpOptions,
 ): Promise<HttpServer> {
@@ -64,7 +63,7 @@ export async function openHttp(
   const { trustProxy } = config.http
   const { waitSignalOf, stop } = waitSignals()
   const { routeDeps, closeLookups } = openRouteDeps(deps, () => draining)
-  const serving: Serving = {
+  const serving: ServerContext = {
     deps: routeDeps,
     clientOf: clientFinder(
       trustProxy,
@@ -73,16 +72,16 @@ export async function openHttp(
         Boolean(deps.connections.hold(`proxy warning ${address}`, 1)),
       ),
     ),
-    addressOf: addressFinder(trustProxy),
-    isOwnRequest: ownRequestTest(trustProxy),
-    secureOf: secureFinder(config.http),
+    addressOf: sourceAddressFinder(trustProxy),
+    isOwnRequest: trustedProxyTest(trustProxy),
+    secureOf: httpsTest(config.http),
     waitSignalOf,
     reportOutage: outageReporter(deps.log),
     requestId: () => Buffer.from(deps.randomBytes(12)).toString('base64url'),
     routes,
   }
   const app = buildApp(serving, requestMs)
-  const isProxy = rangeTest(trustProxy)
+  const isProxy = ipRangeMatcher(trustProxy)
   limitConnections(app.server, {
     slots: deps.connections,
     isExempt: (ip) => isLoopback(ip) || isProxy(ip),
@@ -104,8 +103,8 @@ export async function openHttp(
     async close() {
       drain()
       closeLookups()
-      const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_LOOK_MS)
-      const late = setTimeout(() => app.server.closeAllConnections(), CLOSING_MS)
+      const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS)
+      const late = setTimeout(() => app.server.closeAllConnections(), CLOSE_TIMEOUT_MS)
       await app.close()
       clearInterval(idle)
       clearTimeout(late)
@@ -119,30 +118,30 @@ function openRouteDeps(
   draining: () => boolean,
 ): { routeDeps: RouteDeps; closeLookups(): void } {
   const { config } = deps
-  const rules = rulesOf(config)
+  const rules = routeSettings(config)
   const { parseDeadlineMs: deadlineMs } = config.http
   const deadline = deadlineMs === undefined ? {} : { deadlineMs }
   const { largeReads = openLargeReads(deadline) } = deps
-  const parsed = parsedMail({ ...deps, largeReads, ...deadline })
-  const codes = lookForCodes({ ...deps, parsed }, rules)
+  const parsed = openParsedReader({ ...deps, largeReads, ...deadline })
+  const codes = openCodeScanner({ ...deps, parsed }, rules)
   const routeDeps: RouteDeps = {
     ...deps,
     ...rules,
     parsed,
     codes,
     largeReads,
-    attachments: openAttachments({ ...deps, largeReads }),
+    attachments: openAttachmentReader({ ...deps, largeReads }),
     mailboxPolls: openSharedPolls(deps.bus),
     readerPolls: openSharedPolls(deps.bus),
-    answers: openResponseCache(KEPT_ANSWER_BYTES),
-    waiting: openLongPollLimit(),
-    outgoing: openSendBudget(OUTGOING_BYTES),
+    responseCache: openResponseCache(RESPONSE_CACHE_BYTES),
+    longPolls: openLongPollLimit(),
+    sendBudget: openSendBudget(SEND_BUDGET_BYTES),
     draining,
   }
   return { routeDeps, closeLookups: codes.close }
 }
 
-function rulesOf(config: HttpConfig): Rules {
+function routeSettings(config: HttpConfig): RouteSettings {
   const { adminToken, http, plans, readerOrigins, readerPool, sessions, smtp } = config
   return {
     adminToken,
@@ -157,22 +156,22 @@ function rulesOf(config: HttpConfig): Rules {
     lives: sessions,
     cooldownMs: sessions.cooldownMs,
     mailbox: sessions,
-    quiet: http.quiet ?? QUIET,
+    quiet: http.quiet ?? IDLE_INTERVALS,
     patienceMs: http.patienceMs ?? PATIENCE_MS,
   }
 }
 
-function buildApp(serving: Serving, requestMs: number): FastifyInstance {
-  const rest = serveFallback(serving)
+function buildApp(serving: ServerContext, requestMs: number): FastifyInstance {
+  const rest = fallbackHandler(serving)
   const app = fastify({
-    bodyLimit: MAX_BODY,
+    bodyLimit: MAX_BODY_BYTES,
     requestTimeout: requestMs,
-    connectionTimeout: SILENCE_MS,
+    connectionTimeout: IDLE_TIMEOUT_MS,
     // Ours is an answer in our shape, see drain().
     return503OnClosing: false,
     exposeHeadRoutes: false,
     http: {
-      maxHeaderSize: MAX_HEAD,
+      maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: requestMs,
       connectionsCheckingInterval: requestMs / 15,
       requireHostHeader: false,
@@ -180,7 +179,7 @@ function buildApp(serving: Serving, requestMs: number): FastifyInstance {
     // The query is read in serve.ts, by the rules of a form.
     routerOptions: { querystringParser: () => NO_QUERY },
     frameworkErrors: (_error, request, reply) => void rest(request, reply),
-    clientErrorHandler: (fault, socket) => answerParserFault(fault, socket, serving.requestId()),
+    clientErrorHandler: (fault, socket) => handleClientError(fault, socket, serving.requestId()),
   })
   // An Expect that we do not know is no reason to refuse.
   app.server.on('checkExpectation', app.routing)
@@ -190,7 +189,7 @@ function buildApp(serving: Serving, requestMs: number): FastifyInstance {
   app.setErrorHandler(async (error, request, reply) => {
     reply.hijack()
     if (request.is404) await rest(request, reply)
-    else await refuse(serving, request, { response: reply.raw, error })
+    else await sendProblem(serving, request, { response: reply.raw, error })
   })
   app.setNotFoundHandler(rest)
   for (const route of serving.routes) {
@@ -198,7 +197,7 @@ function buildApp(serving: Serving, requestMs: number): FastifyInstance {
       method: route.method === 'GET' ? ['GET', 'HEAD'] : 'POST',
       url: route.path.replace(/\{(\w+)\}/g, ':$1'),
       ...(route.method === 'POST' ? { onRequest: hideMediaType } : {}),
-      handler: serveRoute(serving, route),
+      handler: routeHandler(serving, route),
     })
   }
   return app

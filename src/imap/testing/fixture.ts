@@ -2,7 +2,7 @@ import type { Address } from '../../core/address.ts'
 import type { AccountHealth, FolderState } from '../../core/gmail.ts'
 import type { Log, LogFacts } from '../../core/log.ts'
 import type { MailboxId } from '../../core/session.ts'
-import type { Fetched, ImapDeps } from '../options.ts'
+import type { AccountOptions, FetchedMail, ImapDeps } from '../options.ts'
 import type { Place } from '../poison-mails.ts'
 
 /** A mail as the house kept it for one alias. */
@@ -26,8 +26,8 @@ interface Conditions {
   time: number
   oldest: Date | undefined
   /** Throw where the house is to die. */
-  beforeCommit(mail: Fetched): void
-  afterCommit(mail: Fetched): void
+  beforeCommit(mail: FetchedMail): void
+  afterCommit(mail: FetchedMail): void
   full: boolean
 }
 
@@ -97,7 +97,7 @@ function depsOf(kept: Memory, state: Conditions, change: () => void): ImapDeps {
       return outcome
     },
     deferred: async () => [],
-    dropDeferred: async () => {},
+    deleteDeferred: async () => {},
     folder: async (name) => folders.get(name),
     async passed(name, folder) {
       folders.set(name, folder)
@@ -119,7 +119,7 @@ function depsOf(kept: Memory, state: Conditions, change: () => void): ImapDeps {
 }
 
 function keep(
-  mail: Fetched,
+  mail: FetchedMail,
   { aliases, mails, full }: Pick<Memory, 'aliases' | 'mails'> & { full: boolean },
 ): Awaited<ReturnType<ImapDeps['receive']>> {
   const { raw, receivedAt, recipients } = mail
@@ -167,4 +167,26 @@ export function mailText(fields: Record<string, string>, body = 'hello'): string
     'Message-ID': `<${serial}@elsewhere.test>`,
   }).map(([name, value]) => `${name}: ${value}`)
   return `${lines.join('\r\n')}\r\n\r\n${body}\r\n`
+}
+
+export const ANN = 'ann@mail.test' as Address
+export const PASSWORD = 'canary-password-7Q'
+
+/** An account on a server of this machine that pauses only as long as a test may take. */
+export function testAccountAt(port: number, changes: Partial<AccountOptions> = {}): AccountOptions {
+  return {
+    email: ANN,
+    host: '127.0.0.1',
+    port,
+    tls: false,
+    login: { password: PASSWORD },
+    deleteAfterFetch: false,
+    ...changes,
+    tempo: {
+      asked: 1,
+      answer: 5_000,
+      pause: { lost: 5, throttled: 40, login: 20, longest: 40 },
+      ...changes.tempo,
+    },
+  }
 }

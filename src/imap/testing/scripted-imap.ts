@@ -1,6 +1,9 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { fetchAnswer, type ScriptedMail, uidsIn } from './scripted-mail.ts'
+import { afterEach, beforeEach } from 'vitest'
+import { openAccount } from '../account.ts'
+import type { AccountOptions } from '../options.ts'
+import { type ImapFixture, mailText, openImapFixture, testAccountAt } from './fixture.ts'
 
 /**
  * NOT A MAIL SERVER. A script that speaks just enough IMAP for one client, to say what a Dovecot cannot be made to say:
@@ -133,4 +136,118 @@ function searchAnswer(command: string, folder: string, { mails }: State): string
   const all = mails[folder] ?? []
   const set = /UID ([\d:*,]+)$/.exec(command)?.[1] ?? '1:*'
   return `* SEARCH ${uidsIn(set, all).join(' ')}\r\n% OK\r\n`
+}
+
+/** A mail of the scripted server, and what it is to get wrong about it. */
+export interface ScriptedMail {
+  uid: number
+  raw: string
+  /** X-GM-MSGID */
+  id?: string
+  /** Lies: what to tell instead of the truth. */
+  size?: number
+  /** The literal's size, whatever follows it. */
+  announce?: number
+  /** The body that comes when this one is asked for. */
+  body?: string
+  /** The UID under which the body comes. */
+  answersAs?: number
+}
+
+export function uidsIn(set: string, mails: readonly ScriptedMail[]): number[] {
+  const all = mails.map(({ uid }) => uid)
+  const last = Math.max(0, ...all)
+  const ranges = set.split(',').map((part) => {
+    const [from = 0, to = from] = part.split(':').map((end) => (end === '*' ? last : Number(end)))
+    return [Math.min(from, to), Math.max(from, to)] as const
+  })
+  return all.filter((uid) => ranges.some(([from, to]) => from <= uid && uid <= to))
+}
+
+export function fetchAnswer(command: string, mails: readonly ScriptedMail[]): string {
+  const uids = uidsIn(/^UID FETCH (\S+)/.exec(command)?.[1] ?? '', mails)
+  const fields = /HEADER\.FIELDS \(([^)]*)\)/.exec(command)?.[1]
+  const answers = mails
+    .filter(({ uid }) => uids.includes(uid))
+    .map((mail) => (fields === undefined ? bodyAnswer(mail) : headAnswer(mail, fields)))
+  return `${answers.join('')}% OK\r\n`
+}
+
+function headAnswer({ uid, raw, size, id }: ScriptedMail, fields: string): string {
+  const wanted = fields.toLowerCase().split(' ')
+  const lines = (raw.split('\r\n\r\n')[0] ?? '')
+    .split('\r\n')
+    .filter((line) => wanted.includes(line.split(':')[0]?.toLowerCase() ?? ''))
+  const block = `${lines.join('\r\n')}\r\n\r\n`
+  const facts = [
+    `UID ${uid}`,
+    `RFC822.SIZE ${size ?? raw.length}`,
+    'INTERNALDATE "15-Nov-2026 05:00:00 +0000"',
+    ...(id ? [`X-GM-MSGID ${id}`] : []),
+  ].join(' ')
+  return `* 1 FETCH (${facts} BODY[HEADER.FIELDS (${fields})] {${block.length}}\r\n${block})\r\n`
+}
+
+function bodyAnswer({ uid, raw, announce, body = raw, answersAs = uid }: ScriptedMail): string {
+  return `* 1 FETCH (UID ${answersAs} BODY[] {${announce ?? body.length}}\r\n${body})\r\n`
+}
+
+export const X = 'ann+x@mail.test'
+
+/** For one test file: before each test a scripted server, which is no mail server, and a house with one alias. */
+export function scriptForTests() {
+  const parts: { server?: ScriptedImap; fixture?: ImapFixture; close?(): Promise<void> } = {}
+  beforeEach(async () => {
+    parts.server = await openScriptedImap()
+    parts.fixture = openImapFixture([X])
+  })
+  afterEach(async () => {
+    await parts.close?.()
+    await parts.server?.close()
+  })
+
+  function server(): ScriptedImap {
+    if (!parts.server) throw new Error('it is opened before each test')
+    return parts.server
+  }
+  function fixture(): ImapFixture {
+    if (!parts.fixture) throw new Error('it is opened before each test')
+    return parts.fixture
+  }
+
+  return {
+    server,
+    fixture,
+    /** Begins to fetch; whether it goes well is seen later. */
+    open(changes: Partial<AccountOptions> = {}): void {
+      parts.close = openAccount(fixture().deps, testAccountAt(server().port, changes)).close
+    },
+    close: async () => parts.close?.(),
+    async start(changes: Partial<AccountOptions> = {}): Promise<void> {
+      this.open(changes)
+      await fixture().untilHealth('ok')
+    },
+    /** Puts mail into a folder and tells of it. */
+    arrive(mail: Omit<ScriptedMail, 'raw'> & { raw?: string }, folder = 'INBOX'): ScriptedMail {
+      const arrived = { raw: mailText({ To: X }, `uid ${mail.uid}`), ...mail }
+      server().state.mails[folder]?.push(arrived)
+      server().say(`* ${server().state.mails['INBOX']?.length} EXISTS`)
+      return arrived
+    },
+    /** How often something was asked. */
+    asked: (beginning: string) =>
+      server().state.asked.filter((one) => one.startsWith(beginning)).length,
+    /** Resolves when it is true; looked at again after each question that comes. */
+    async seen(holds: () => boolean): Promise<void> {
+      const { state } = server()
+      const { answer } = state
+      await new Promise<void>((resolve) => {
+        state.answer = (command) => {
+          setImmediate(() => holds() && resolve())
+          return answer(command)
+        }
+      })
+      state.answer = answer
+    },
+  }
 }

@@ -1,14 +1,14 @@
-import { scratchMail } from '../../../test/scratch.ts'
-import { until } from '../../../test/until.ts'
+import { openSqliteTestMail } from '../../../test/support/stores.ts'
+import { waitUntil } from '../../../test/support/wait-until.ts'
 import type { Bus } from '../../bus/bus.ts'
 import { type Address, parseAddress } from '../../core/address.ts'
 import type { AccountHealth } from '../../core/gmail.ts'
 import type { MailboxId } from '../../core/session.ts'
-import { accountMail } from '../../service/mail/fetch-mail.ts'
+import { accountMailDeps } from '../../service/mail/fetch-mail.ts'
 import type { MailStore } from '../../store/store.ts'
 import { openAccount } from '../account.ts'
 import type { AccountOptions, ImapDeps } from '../options.ts'
-import { ANN, testAccountAt } from './account.ts'
+import { ANN, testAccountAt } from './fixture.ts'
 
 export type StoredAccount = Awaited<ReturnType<typeof openStoredAccount>>
 
@@ -16,7 +16,7 @@ const HOUR = 3_600_000
 
 /** An account whose mail goes into a real store with small mailboxes, and a clock that moves by hand. */
 export async function openStoredAccount(maxMessages: number) {
-  const scratch = await scratchMail({
+  const scratch = await openSqliteTestMail({
     mailbox: { maxMessages, maxBytes: 1_000_000 },
     poolMaxBytes: 1_000_000,
     maxMailBytes: 10_000_000,
@@ -65,10 +65,10 @@ export async function openStoredAccount(maxMessages: number) {
       await open?.close()
       reports.length = 0
       open = openAccount(deps, testAccountAt(port, changes))
-      await until(() => reports.at(-1) === 'ok')
+      await waitUntil(() => reports.at(-1) === 'ok')
     },
     untilBodies: (mailbox: MailboxId, expected: readonly string[]) =>
-      until(async () => (await bodies(mailbox)).join() === expected.join()),
+      waitUntil(async () => (await bodies(mailbox)).join() === expected.join()),
     async close() {
       await open?.close()
       await scratch.close()
@@ -87,7 +87,7 @@ function storedDeps({ store, now }: { store: MailStore; now(): Date }, accountId
     },
   }
   const deps: ImapDeps = {
-    ...accountMail({ store, bus, now }, accountId),
+    ...accountMailDeps({ store, bus, now }, accountId),
     random: () => 0.5,
     log: { debug() {}, info() {}, warn() {}, error() {} },
     async report(health) {

@@ -1,11 +1,11 @@
 import { connectRedis } from '../../redis/connect.ts'
-import { keptLog } from '../../redis/testing/log.ts'
+import { recordingLog } from '../../redis/testing/log.ts'
 import type { Limit } from '../limit.ts'
 import { makeRates, openMemoryLimit } from '../memory.ts'
 import { openRedisLimit } from '../redis.ts'
 
 // Whoever has used it up waits longer than any test.
-export const SLOWEST = { count: 1, seconds: 3_600, burst: 3 }
+export const SLOW_RATE = { count: 1, seconds: 3_600, burst: 3 }
 export const NOW = new Date('2026-03-01T12:00:00Z')
 
 /** Nodes that count rates in one Redis. */
@@ -14,8 +14,8 @@ export function openNodes(url: () => string) {
 
   /** Patient, for a machine that is busy with other tests. */
   async function openNode(slowMs = 10_000): Promise<Limit> {
-    const redis = await connectRedis({ url: url(), log: keptLog().log })
-    const limit = openRedisLimit({ redis, near: openMemoryLimit(makeRates()), slowMs })
+    const redis = await connectRedis({ url: url(), log: recordingLog().log })
+    const limit = openRedisLimit({ redis, local: openMemoryLimit(makeRates()), timeoutMs: slowMs })
     const close = async () => {
       await limit.close()
       redis.close()
@@ -34,10 +34,10 @@ export function openNodes(url: () => string) {
 }
 
 /** How many of so many pass. */
-export async function passed(limit: Limit, times: number, key = 'ann'): Promise<number> {
+export async function countPassed(limit: Limit, times: number, key = 'ann'): Promise<number> {
   let count = 0
   for (let asked = 0; asked < times; asked += 1) {
-    if ((await limit.take(key, SLOWEST, NOW)) === 0) count += 1
+    if ((await limit.take(key, SLOW_RATE, NOW)) === 0) count += 1
   }
   return count
 }
@@ -49,8 +49,8 @@ export async function untilShared(here: Limit, there: Limit): Promise<void> {
   for (;;) {
     rounds += 1
     const key = `round ${rounds}`
-    await passed(here, SLOWEST.burst, key)
-    if ((await there.take(key, SLOWEST, NOW)) > 0) return
+    await countPassed(here, SLOW_RATE.burst, key)
+    if ((await there.take(key, SLOW_RATE, NOW)) > 0) return
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }

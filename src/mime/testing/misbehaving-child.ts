@@ -2,11 +2,11 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { Worker } from 'node:worker_threads'
-import type { Answer, Job } from '../job.ts'
 import { parseMail } from '../parse.ts'
+import type { ParseJob, ParserMessage } from '../parser.ts'
 
 // A parse child that does what the mail says. Its first line is the order; any other mail is parsed.
-const orders: Record<string, (rest: string) => Answer | Promise<Answer>> = {
+const commands: Record<string, (rest: string) => ParserMessage | Promise<ParserMessage>> = {
   spin() {
     for (;;) Math.random()
   },
@@ -49,10 +49,10 @@ const orders: Record<string, (rest: string) => Answer | Promise<Answer>> = {
   },
 }
 
-process.on('message', async (job: Job) => {
+process.on('message', async (job: ParseJob) => {
   const [order = '', rest = ''] = Buffer.from(job.raw).toString().split(': ', 2)
-  const answer: Answer = orders[order]
-    ? await orders[order](rest)
+  const answer: ParserMessage = commands[order]
+    ? await commands[order](rest)
     : { kind: 'mail', mail: parseMail(job.raw) }
   process.send?.(answer)
 })

@@ -3,10 +3,10 @@ import {
   factsOf,
   type Invoice,
   type OrderRecord,
+  type PaymentAttempt,
   type SubscriptionRecord,
-  type Taking,
 } from '../stripe-facts.ts'
-import { planCalled } from './stripe-shop.ts'
+import { planById } from './stripe-shop.ts'
 
 // What Stripe tells of orders for which all went well; tests change one thing in them.
 
@@ -15,8 +15,8 @@ type Order = Pick<Purchase, 'id' | 'plan'>
 export const START = Date.UTC(2027, 2, 5, 10) / 1_000
 export const YEAR_ON = Date.UTC(2028, 2, 5, 10) / 1_000
 export const NOW = new Date('2027-06-01T00:00:00Z')
-export const starter: Order = { id: 'ord_1', plan: planCalled('starter') }
-export const business: Order = { id: 'ord_1', plan: planCalled('business') }
+export const starter: Order = { id: 'ord_1', plan: planById('starter') }
+export const business: Order = { id: 'ord_1', plan: planById('business') }
 
 export const session: OrderRecord['session'] = {
   amount_total: 500,
@@ -30,7 +30,7 @@ export const session: OrderRecord['session'] = {
 
 export const charge = { amount_refunded: 0, created: START, disputed: false, refunded: false }
 
-export const taking: Taking = {
+export const attempt: PaymentAttempt = {
   ref: 'pi_1',
   status: 'succeeded',
   received: 500,
@@ -39,7 +39,7 @@ export const taking: Taking = {
   disputes: [],
 }
 
-export const once: OrderRecord = { session, taking, subscription: undefined }
+export const oneTime: OrderRecord = { session, attempt, subscription: undefined }
 
 export const invoice: Invoice = {
   id: 'in_1',
@@ -56,13 +56,16 @@ export const invoice: Invoice = {
   },
 }
 
-export const bill = (change: Partial<Invoice> = {}, took: Partial<Taking> = {}) => ({
+export const invoiceRecord = (
+  change: Partial<Invoice> = {},
+  took: Partial<PaymentAttempt> = {},
+) => ({
   invoice: { ...invoice, ...change },
-  takings: [{ ...taking, received: 4_500, ...took }],
+  takings: [{ ...attempt, received: 4_500, ...took }],
 })
 
-export const renewalBill = (change: Partial<Invoice> = {}, took: Partial<Taking> = {}) =>
-  bill(
+export const renewalRecord = (change: Partial<Invoice> = {}, took: Partial<PaymentAttempt> = {}) =>
+  invoiceRecord(
     {
       id: 'in_2',
       billing_reason: 'subscription_cycle',
@@ -80,14 +83,14 @@ export function yearly(
 ): OrderRecord {
   return {
     session: { ...session, mode: 'subscription', amount_total: 4_500, ...asked },
-    taking: undefined,
+    attempt: undefined,
     subscription: {
       id: 'sub_1',
       status: 'active',
       cancel_at: null,
       cancel_at_period_end: false,
       items: { data: [{ current_period_start: START, current_period_end: YEAR_ON }] },
-      bills: [bill()],
+      bills: [invoiceRecord()],
       ...change,
     },
   }

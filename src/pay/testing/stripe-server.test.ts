@@ -1,15 +1,15 @@
 import { Stripe } from 'stripe'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openClient } from '../stripe-client.ts'
-import { openStripeShop, type StripeShop } from './stripe-shop.ts'
+import { openStripeClient } from '../stripe-client.ts'
+import { openStripeFixture, type StripeFixture } from './stripe-shop.ts'
 
 // What others build on: that the fake has Stripe's manners where they would otherwise go unnoticed.
 
-let shop: StripeShop
+let shop: StripeFixture
 let client: Stripe
 beforeEach(async () => {
-  shop = await openStripeShop()
-  client = openClient(shop.options)
+  shop = await openStripeFixture()
+  client = openStripeClient(shop.options)
 })
 afterEach(async () => await shop.server.close())
 
@@ -67,7 +67,7 @@ test('what is not there is 404, with the code by which it is known', async () =>
 })
 
 test('things are named, and whole only where that was asked for, four deep', async () => {
-  const { checkoutRef } = await shop.order('starter')
+  const { checkoutRef } = await shop.createOrder('starter')
   shop.server.pay(checkoutRef)
   const { sessions } = client.checkout
   expect((await sessions.retrieve(checkoutRef)).payment_intent).toMatch(/^pi_/)
@@ -79,11 +79,11 @@ test('things are named, and whole only where that was asked for, four deep', asy
 })
 
 test('a message over HTTP has the body that was signed', async () => {
-  const { checkoutRef } = await shop.order('starter')
+  const { checkoutRef } = await shop.createOrder('starter')
   shop.server.expire(checkoutRef)
   const [event] = shop.server.take()
   if (!event) throw new Error('an expiry is told')
-  const other = await openStripeShop()
+  const other = await openStripeFixture()
   expect(await shop.server.deliver(`${other.server.url}/v1/nowhere`, event)).toBe(401)
   expect(other.server.requests.at(-1)?.params).toBe(shop.server.sign(event).body)
   expect(shop.server.take()).toEqual([])

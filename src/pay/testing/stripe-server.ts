@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { Stripe } from 'stripe'
+import { type Actions, actionsOf } from './stripe-actions.ts'
 import { answerApi } from './stripe-api.ts'
-import { type Actions, actionsOf } from './stripe-deeds.ts'
 import { openLedger } from './stripe-ledger.ts'
 import { type ApiRefusal, Refusal, readParams, refuse } from './stripe-params.ts'
 import type { StripeEvent } from './stripe-shapes.ts'
@@ -17,7 +17,7 @@ import type { StripeEvent } from './stripe-shapes.ts'
 //   const pay = openStripe({ secretKey: server.secretKey, webhookSecrets: [server.webhookSecret],
 //                            apiUrl: server.url, prices: {}, now })
 //   const { ref } = await pay.open(order)         a Checkout Session, over HTTP
-//   server.pay(ref)                               the buyer pays: see stripe-deeds.ts for all that can happen
+//   server.pay(ref)                               the buyer pays: see stripe-actions.ts for all that can happen
 //   for (const event of server.take()) {          what Stripe would send for it, once, in the order it happened
 //     const { body, signature } = server.sign(event)
 //     await pay.book.notice(Buffer.from(body), signature)

@@ -1,19 +1,19 @@
 import { PLANS, type Plan } from '../../core/plan.ts'
-import type { CheckoutOrder, Pay, PaymentBook } from '../pay.ts'
+import type { CheckoutOrder, PaymentProvider, RemoteProvider } from '../provider.ts'
 import { openStripe, type StripeOptions } from '../stripe.ts'
 import { openStripeServer, type StripeServer } from './stripe-server.ts'
 
 export const BASE_URL = 'https://mail.example'
 
 /** Our side and Stripe's, with a clock that moves by hand. */
-export interface StripeShop {
+export interface StripeFixture {
   clock: { now: Date }
   server: StripeServer
-  pay: Pay
-  book: PaymentBook
+  pay: PaymentProvider
+  book: RemoteProvider
   options: StripeOptions
   /** Orders a plan and opens its checkout. */
-  order(plan: string | Plan): Promise<Ordered>
+  createOrder(plan: string | Plan): Promise<Ordered>
 }
 
 export interface Ordered {
@@ -23,10 +23,10 @@ export interface Ordered {
   subscriptionRef: undefined
 }
 
-export async function openStripeShop({
+export async function openStripeFixture({
   live = false,
   ...given
-}: Partial<StripeOptions> & { live?: boolean } = {}): Promise<StripeShop> {
+}: Partial<StripeOptions> & { live?: boolean } = {}): Promise<StripeFixture> {
   const clock = { now: new Date('2027-03-05T10:00:00Z') }
   const now = () => clock.now
   const server = await openStripeServer({ now, live })
@@ -47,25 +47,25 @@ export async function openStripeShop({
     pay,
     book: pay.book,
     options,
-    async order(named) {
-      const plan = typeof named === 'string' ? planCalled(named) : named
-      const order = { ...anOrder(plan), id: `ord_${++orders}` }
+    async createOrder(named) {
+      const plan = typeof named === 'string' ? planById(named) : named
+      const order = { ...checkoutOrder(plan), id: `ord_${++orders}` }
       const { ref } = await pay.open(order)
       return { id: order.id, plan, checkoutRef: ref, subscriptionRef: undefined }
     },
   }
 }
 
-export function planCalled(id: string): Plan {
+export function planById(id: string): Plan {
   const plan = PLANS.find((known) => known.id === id)
   if (!plan) throw new Error(`there is no plan ${id}`)
   return plan
 }
 
-export function anOrder(plan: string | Plan = 'starter'): CheckoutOrder {
+export function checkoutOrder(plan: string | Plan = 'starter'): CheckoutOrder {
   return {
     id: 'ord_1',
-    plan: typeof plan === 'string' ? planCalled(plan) : plan,
+    plan: typeof plan === 'string' ? planById(plan) : plan,
     email: undefined,
     baseUrl: BASE_URL,
   }

@@ -1,7 +1,7 @@
 import type { Log } from '../../core/log.ts'
 
 /** Keeps what was said, each line as one text. */
-export function keptLog() {
+export function recordingLog() {
   const lines: string[] = []
   const keep = (level: string) => (facts: object, sentence: string) => {
     lines.push(`${level} ${sentence} ${JSON.stringify(facts)}`)

@@ -1,10 +1,10 @@
 import type { LogFacts } from '../../core/log.ts'
-import type { SenderFacts } from '../../core/message.ts'
+import type { SenderCheckInput } from '../../core/message.ts'
 import { type CheckerOptions, openChecker } from '../checker.ts'
 import { openDns } from '../dns.ts'
 import { openDnsServer, type Zone } from './dns-server.ts'
 
-export const LETTER = [
+export const SAMPLE_MAIL = [
   'From: Ann <ann@sender.test>',
   'To: you@box.test',
   'Subject: Hello',
@@ -13,7 +13,7 @@ export const LETTER = [
   '',
 ].join('\r\n')
 
-type Facts = Partial<Omit<SenderFacts, 'raw'>> & { raw?: string | Uint8Array }
+type Facts = Partial<Omit<SenderCheckInput, 'raw'>> & { raw?: string | Uint8Array }
 export type Fixture = Awaited<ReturnType<typeof openFixture>>
 
 /** A checker with a real child and a name server of its own. */
@@ -40,7 +40,7 @@ export async function openFixture(zone: Zone, options: Partial<CheckerOptions> =
           shown: 'ann@sender.test',
           receivedAt: new Date(),
           ...facts,
-          raw: Buffer.from(facts.raw ?? LETTER),
+          raw: Buffer.from(facts.raw ?? SAMPLE_MAIL),
         },
         haste,
       ),

@@ -1,5 +1,39 @@
-import { type ClockSample, type ClockState, followClock } from '../../core/clock-jump.ts'
 import type { Log } from '../../core/log.ts'
+
+// The system's wall clock can be set to any time; its monotonic clock cannot. What is deleted because its time is over must
+// not depend on a wall clock that has just jumped ahead.
+
+/** Both clocks of a machine, read at the same moment. */
+export interface ClockSample {
+  wallMs: number
+  monotonicMs: number
+}
+
+export interface ClockState {
+  /** Wall minus monotonic, as it was at `sinceMs`. */
+  offsetMs: number
+  /** Monotonic time since which both clocks advance in step. */
+  sinceMs: number
+  /** By how much the wall clock jumped ahead; undefined if it is trusted. */
+  jumpedMs: number | undefined
+}
+
+const MAX_SKEW_MS = 5 * 60_000
+const STEADY_MS = 3_600_000
+
+/** State after one more sample. The first sample of a process is trusted: there is nothing to compare it with. */
+export function nextClockState(previous: ClockState | undefined, sample: ClockSample): ClockState {
+  const sinceMs = sample.monotonicMs
+  const offsetMs = sample.wallMs - sample.monotonicMs
+  if (!previous) return { offsetMs, sinceMs, jumpedMs: undefined }
+  const skewMs = offsetMs - previous.offsetMs
+  if (skewMs > MAX_SKEW_MS) return { offsetMs, sinceMs, jumpedMs: skewMs }
+  // A step back deletes nothing too early. While the clock is not trusted, though, it is no steady advance either.
+  if (skewMs < -MAX_SKEW_MS) return { offsetMs, sinceMs, jumpedMs: previous.jumpedMs }
+  // Starts over each hour: a clock that is adjusted slowly adds up to minutes only after weeks.
+  if (sinceMs - previous.sinceMs >= STEADY_MS) return { offsetMs, sinceMs, jumpedMs: undefined }
+  return previous
+}
 
 export interface ClockGuard {
   /** Reads the clocks: false while what is over by the wall clock must not be deleted. */
@@ -13,12 +47,12 @@ export function guardClock(
   readClocks: () => ClockSample,
   log: Pick<Log, 'warn' | 'info'>,
 ): ClockGuard {
-  let state: ClockState = followClock(undefined, readClocks())
+  let state: ClockState = nextClockState(undefined, readClocks())
 
   return {
     isTrusted() {
       const former = state.jumpedMs
-      state = followClock(state, readClocks())
+      state = nextClockState(state, readClocks())
       const { jumpedMs } = state
       if (jumpedMs !== undefined && jumpedMs !== former) {
         const facts = { minutes: toMinutes(jumpedMs) }

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
-import { openPostgres, type Postgres } from '../../../test/postgres.ts'
-import { postgresMail } from '../../../test/postgres-stores.ts'
-import { scratchMail } from '../../../test/scratch.ts'
-import { until } from '../../../test/until.ts'
+import { openPostgres, type Postgres } from '../../../test/support/postgres.ts'
+import { openPostgresTestMail } from '../../../test/support/postgres-stores.ts'
+import { openSqliteTestMail } from '../../../test/support/stores.ts'
+import { waitUntil } from '../../../test/support/wait-until.ts'
 import type { OpenMailStore } from '../../store/contract/fixture.ts'
-import { type LeaseDeps, type LeaseTempo, underLease, untilAborted } from './lease.ts'
+import { type LeaseDeps, type LeaseTiming, runUnderLease, untilAborted } from './lease.ts'
 
 type Leases = LeaseDeps['store']
-const TEMPO: LeaseTempo = { lasts: 300, renew: 50, spare: 100, retry: 20, patience: 100 }
+const TEMPO: LeaseTiming = { lasts: 300, renew: 50, spare: 100, retry: 20, patience: 100 }
 /** For what must not wait until a lease has run out: the test would. */
-const LONG: LeaseTempo = { ...TEMPO, lasts: 600_000 }
+const LONG: LeaseTiming = { ...TEMPO, lasts: 600_000 }
 const never = new Promise<never>(() => {})
 
 let postgres: Postgres
@@ -41,7 +41,7 @@ afterEach(async () => {
 })
 
 interface Wish {
-  tempo?: LeaseTempo
+  tempo?: LeaseTiming
   /** What comes between being told to stop and having stopped. */
   stopping?: () => Promise<void>
 }
@@ -68,7 +68,7 @@ function begin(holder: string, store: Leases, { tempo = TEMPO, stopping }: Wish 
     return `${holder} ${times}`
   }
   const task = { name: 'sweep', operation, ended: ended.signal }
-  const done = underLease({ store, newHolder, log, tempo }, task)
+  const done = runUnderLease({ store, newHolder, log, timing: tempo }, task)
   const end = async () => {
     ended.abort()
     await done
@@ -77,11 +77,11 @@ function begin(holder: string, store: Leases, { tempo = TEMPO, stopping }: Wish 
   return end
 }
 
-const works = (holder: string) => until(() => working.has(holder))
+const works = (holder: string) => waitUntil(() => working.has(holder))
 
 for (const [engine, open] of [
-  ['SQLite', () => scratchMail()],
-  ['PostgreSQL', () => postgresMail(postgres)],
+  ['SQLite', () => openSqliteTestMail()],
+  ['PostgreSQL', () => openPostgresTestMail(postgres)],
 ] as const) {
   describe(`on ${engine}`, () => {
     beforeEach(async () => {
@@ -97,7 +97,7 @@ for (const [engine, open] of [
       const bob = told(opened.other)
       begin('bob', bob.store, { tempo: LONG })
       const ending = end()
-      await until(() => bob.answers.length > 2)
+      await waitUntil(() => bob.answers.length > 2)
       slow.resolve()
       await ending
       await works('bob')
@@ -111,12 +111,12 @@ for (const [engine, open] of [
       await works('ann')
       begin('bob', opened.other, { tempo })
       // Longer than it lasts.
-      await until(() => ann.answers.length > (1.2 * tempo.lasts) / tempo.renew)
+      await waitUntil(() => ann.answers.length > (1.2 * tempo.lasts) / tempo.renew)
       assert.deepEqual(actions, ['ann begins'])
     })
 
     test('of who dies another takes it over', async () => {
-      await opened.store.takeLease({ name: 'sweep', holder: 'ann', ms: 200 })
+      await opened.store.acquireLease({ name: 'sweep', holder: 'ann', ms: 200 })
       begin('bob', opened.other)
       await works('bob')
     })
@@ -136,7 +136,7 @@ for (const [engine, open] of [
       // Too late to begin.
       ann.answer = () => pause(250)
       begin('ann', ann.store)
-      await until(() => ann.decided > 0)
+      await waitUntil(() => ann.decided > 0)
       begin('bob', opened.other)
       await works('bob')
       assert.deepEqual(actions, ['bob begins'])
@@ -147,43 +147,43 @@ for (const [engine, open] of [
       await works('ann')
       await end()
       const lease = { name: 'sweep', holder: 'bob', ms: 1 }
-      assert.equal(await opened.other.takeLease(lease), false)
+      assert.equal(await opened.other.acquireLease(lease), false)
     })
   })
 }
 
 test('while PostgreSQL is away nobody works, and afterwards one of them does', async () => {
-  opened = await postgresMail(postgres)
+  opened = await openPostgresTestMail(postgres)
   begin('ann', opened.store)
   await works('ann')
   begin('bob', opened.other)
   await postgres.stop()
-  await until(() => working.size === 0)
+  await waitUntil(() => working.size === 0)
   await postgres.start()
-  await until(() => working.size === 1)
+  await waitUntil(() => working.size === 1)
   assert.deepEqual(actions.slice(0, 2), ['ann begins', 'ann stops'])
 })
 
 test('what reaches the store late does not end what was taken meanwhile', async () => {
-  opened = await scratchMail()
+  opened = await openSqliteTestMail()
   const ann = told(opened.store)
   // Lost soon, and hers for long after.
   begin('ann', ann.store, { tempo: { ...TEMPO, lasts: 3_000, renew: 400, spare: 2_400 } })
   await works('ann')
   const late = Promise.withResolvers<void>()
   ann.answer = () => late.promise
-  await until(() => actions.includes('ann stops'))
+  await waitUntil(() => actions.includes('ann stops'))
   ann.answer = () => Promise.resolve()
   await works('ann')
   late.resolve()
-  await until(() => ann.ended.length > 0)
+  await waitUntil(() => ann.ended.length > 0)
   assert.deepEqual(ann.ended, ['ann 1'])
   const lease = { name: 'sweep', holder: 'bob', ms: 1 }
-  assert.equal(await opened.other.takeLease(lease), false)
+  assert.equal(await opened.other.acquireLease(lease), false)
 })
 
 test('a deed that fails is told of and begun again', async () => {
-  opened = await scratchMail()
+  opened = await openSqliteTestMail()
   const ended = new AbortController()
   let times = 0
   const operation = async () => {
@@ -193,7 +193,7 @@ test('a deed that fails is told of and begun again', async () => {
   }
   const log = { warn() {}, error: (facts: object) => faults.push(JSON.stringify(facts)) }
   const deps = { store: opened.store, newHolder: () => 'ann', log, tempo: LONG }
-  await underLease(deps, { name: 'sweep', operation, ended: ended.signal })
+  await runUnderLease(deps, { name: 'sweep', operation, ended: ended.signal })
   assert.equal(faults.length, 1)
 })
 
@@ -205,12 +205,12 @@ function told(store: Leases) {
     ended: [] as string[],
     answer: (): Promise<void> => Promise.resolve(),
     store: {
-      async endLease(name: string, holder: string) {
-        await store.endLease(name, holder)
+      async releaseLease(name: string, holder: string) {
+        await store.releaseLease(name, holder)
         way.ended.push(holder)
       },
-      async takeLease(lease: Parameters<Leases['takeLease']>[0]) {
-        const taken = await store.takeLease(lease)
+      async acquireLease(lease: Parameters<Leases['acquireLease']>[0]) {
+        const taken = await store.acquireLease(lease)
         way.decided += 1
         await way.answer()
         way.answers.push(taken)

@@ -2,18 +2,18 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../../core/log.ts'
 import type { MailStore } from '../../store/store.ts'
 import { logFault } from './outage.ts'
-import { withTimeout } from './timing.ts'
+import { withTimeout } from './repeat.ts'
 
 export interface LeaseDeps {
-  store: Pick<MailStore, 'takeLease' | 'endLease'>
+  store: Pick<MailStore, 'acquireLease' | 'releaseLease'>
   /** A name that nobody has had. A new one each time: what was asked under the last one may reach the store late. */
   newHolder(): string
   log: Pick<Log, 'warn' | 'error'>
-  tempo?: LeaseTempo
+  timing?: LeaseTiming
 }
 
 /** In milliseconds. */
-export interface LeaseTempo {
+export interface LeaseTiming {
   /** How long a lease lasts that is not renewed. */
   lasts: number
   renew: number
@@ -26,7 +26,7 @@ export interface LeaseTempo {
 }
 
 // Who dies has renewed it a moment ago at best: the next one begins 18 s later at worst.
-export const USUAL_TEMPO: LeaseTempo = {
+export const DEFAULT_TIMING: LeaseTiming = {
   lasts: 15_000,
   renew: 5_000,
   spare: 3_000,
@@ -41,44 +41,44 @@ type Operation = (stop: AbortSignal) => Promise<void>
  * Does the deed whenever the lease can be had, until it is told to end. What then still hangs, on somebody else's server or
  * on the store, is left behind, and the lease runs out by itself.
  */
-export async function underLease(
+export async function runUnderLease(
   deps: LeaseDeps,
   { name, operation, ended }: { name: string; operation: Operation; ended: AbortSignal },
 ): Promise<void> {
   if (ended.aborted) return
-  const { log, tempo = USUAL_TEMPO } = deps
+  const { log, timing = DEFAULT_TIMING } = deps
 
-  async function doForEver(): Promise<void> {
+  async function repeatOperation(): Promise<void> {
     while (!ended.aborted) {
       try {
-        const lease = await takeLease(deps, name)
-        await lease?.during(operation, ended)
+        const lease = await acquireLease(deps, name)
+        await lease?.runWhileHeld(operation, ended)
       } catch (error) {
         if (!ended.aborted)
           logFault(log, error, 'work under a lease failed; tried again', { lease: name })
       }
-      await rest(tempo.retry, ended)
+      await rest(timing.retry, ended)
     }
   }
-  const done = doForEver()
+  const done = repeatOperation()
   await untilAborted(ended)
-  await withTimeout(tempo.patience, done)
+  await withTimeout(timing.patience, done)
 }
 
 interface HeldLease {
   /** Does the deed with the lease renewed, until it is told to end or the lease is lost. Then gives the lease up. */
-  during(operation: Operation, ended: AbortSignal): Promise<void>
+  runWhileHeld(operation: Operation, ended: AbortSignal): Promise<void>
 }
 
 /** Asks once; undefined when somebody else has it. */
-export async function takeLease(deps: LeaseDeps, name: string): Promise<HeldLease | undefined> {
-  const { store, log, tempo = USUAL_TEMPO } = deps
+export async function acquireLease(deps: LeaseDeps, name: string): Promise<HeldLease | undefined> {
+  const { store, log, timing = DEFAULT_TIMING } = deps
   const holder = deps.newHolder()
 
   /** When the deed has to be told to stop, counted from before the store heard of it: by its clock there is more left. */
   async function ask(): Promise<number | undefined> {
-    const stopAt = performance.now() + tempo.lasts - tempo.spare
-    return (await store.takeLease({ name, holder, ms: tempo.lasts })) ? stopAt : undefined
+    const stopAt = performance.now() + timing.lasts - timing.spare
+    return (await store.acquireLease({ name, holder, ms: timing.lasts })) ? stopAt : undefined
   }
 
   /** Until the deed is over or the lease is. */
@@ -91,7 +91,7 @@ export async function takeLease(deps: LeaseDeps, name: string): Promise<HeldLeas
     const done = AbortSignal.any([over, lost.signal])
     const loseAt = (time: number) => setTimeout(lose, Math.max(time - performance.now(), 0))
     let timer = loseAt(firstStop)
-    let wait = tempo.renew
+    let wait = timing.renew
     for (;;) {
       await rest(wait, done)
       if (done.aborted) break
@@ -100,10 +100,10 @@ export async function takeLease(deps: LeaseDeps, name: string): Promise<HeldLeas
         clearTimeout(timer)
         // At once, when somebody else has it.
         timer = loseAt(stopAt ?? 0)
-        wait = tempo.renew
+        wait = timing.renew
       } catch {
         // The store is away, for a moment perhaps: the timer ends the waiting.
-        wait = tempo.retry
+        wait = timing.retry
       }
     }
     clearTimeout(timer)
@@ -112,7 +112,7 @@ export async function takeLease(deps: LeaseDeps, name: string): Promise<HeldLeas
   const stopAt = await ask()
   if (stopAt === undefined) return undefined
   return {
-    async during(operation, ended) {
+    async runWhileHeld(operation, ended) {
       const [lost, over] = [new AbortController(), new AbortController()]
       const renewing = renew(stopAt, lost, over.signal)
       try {
@@ -121,9 +121,9 @@ export async function takeLease(deps: LeaseDeps, name: string): Promise<HeldLeas
       } finally {
         over.abort()
         // A renewal on its way must not come after the end.
-        const ending = renewing.then(() => store.endLease(name, holder))
+        const ending = renewing.then(() => store.releaseLease(name, holder))
         // Where the store is away, it ends by itself.
-        await withTimeout(tempo.patience, ending).catch(() => {})
+        await withTimeout(timing.patience, ending).catch(() => {})
       }
     },
   }

@@ -1,11 +1,12 @@
 import type { Log, LogFacts } from '../../core/log.ts'
-import { asError, Problem, StoreAway } from '../../core/problem.ts'
+import { Problem, StoreUnavailable, toError } from '../../core/problem.ts'
+import type { MailStore } from '../../store/store.ts'
 
 /** Hears what was found out about it. */
-export type ReportOutage = (found: StoreAway | { reason: string }) => void
+export type ReportOutage = (found: StoreUnavailable | { reason: string }) => void
 
 // Longer than a restart of the store takes to be noticed by everybody, shorter than two outages are apart.
-const SPELL_MS = 30_000
+const SAME_OUTAGE_MS = 30_000
 
 /** Called by whoever finds the store away. The log hears of it once, for as long as it keeps happening. */
 export function outageReporter(
@@ -14,7 +15,7 @@ export function outageReporter(
 ): ReportOutage {
   let lastAt = Number.NEGATIVE_INFINITY
   return (found) => {
-    const isNew = clock() - lastAt > SPELL_MS
+    const isNew = clock() - lastAt > SAME_OUTAGE_MS
     lastAt = clock()
     const reason = 'reason' in found ? found.reason : causeOf(found)
     if (isNew) log.warn({ reason }, 'the store cannot be reached; who asks is told to come back')
@@ -22,8 +23,8 @@ export function outageReporter(
 }
 
 /** Of several addresses of one name that all refuse, the error has no text of its own. */
-function causeOf({ cause }: StoreAway): string {
-  const error = asError(cause)
+function causeOf({ cause }: StoreUnavailable): string {
+  const error = toError(cause)
   return error.message || ('code' in error ? String(error.code) : error.name)
 }
 
@@ -37,7 +38,16 @@ export function logFault(
   sentence: string,
   facts: LogFacts = {},
 ): void {
-  if (error instanceof StoreAway) return
+  if (error instanceof StoreUnavailable) return
   const cause = error instanceof Problem ? error.cause : undefined
-  log.error({ ...facts, err: asError(cause ?? error) }, sentence)
+  log.error({ ...facts, err: toError(cause ?? error) }, sentence)
+}
+
+export interface ReadinessDeps {
+  store: Pick<MailStore, 'obstacle'>
+}
+
+/** Why we cannot do our work right now; undefined when we can. */
+export async function notReadyReason({ store }: ReadinessDeps): Promise<string | undefined> {
+  return (await store.obstacle())?.reason
 }

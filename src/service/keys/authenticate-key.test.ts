@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
-import { keyRing } from '../../../test/keys.ts'
-import { scratchShop } from '../../../test/scratch.ts'
-import { type KeyMode, makeSecret } from '../../core/key.ts'
+import { keyRing } from '../../../test/support/keys.ts'
+import { openSqliteTestShop } from '../../../test/support/stores.ts'
+import { type KeyMode, makeKeySecret } from '../../core/key.ts'
 import { PLANS, type Plan } from '../../core/plan.ts'
 import { Problem } from '../../core/problem.ts'
 import { makeRates, openMemoryLimit } from '../../limit/memory.ts'
 import type { ShopStore } from '../../store/shop-store.ts'
 import {
   authenticateKey,
+  authenticateSessionKey,
   type Caller,
-  openKey,
-  presentedKey,
+  identifyKey,
   reauthenticateKey,
 } from './authenticate-key.ts'
 import { issueKey } from './keys.ts'
 
 const NOON = new Date('2026-03-01T12:00:00Z')
 const [STARTER] = PLANS as readonly [Plan]
-const NOBODYS = makeSecret('mf_live_none', new Uint8Array(20))
+const NOBODYS = makeKeySecret('mf_live_none', new Uint8Array(20))
 
 let shop: ShopStore
 let close: () => Promise<void>
@@ -28,7 +28,7 @@ let mode: KeyMode
 let asked: number
 let limit: ReturnType<typeof openMemoryLimit>
 beforeAll(async () => {
-  const scratch = await scratchShop()
+  const scratch = await openSqliteTestShop()
   shop = scratch.store
   close = scratch.close
 })
@@ -109,9 +109,9 @@ describe('a key', () => {
     await shop.revokeKey(id)
     const problem = await refused(authenticateKey(deps(), caller(secret)))
     assert.equal(problem.message, 'The API key is invalid or missing.')
-    assert.equal(await codeOf(presentedKey(deps(), caller(secret))), 'invalid_key')
+    assert.equal(await codeOf(identifyKey(deps(), caller(secret))), 'invalid_key')
     assert.equal(await codeOf(reauthenticateKey(deps(), caller(secret))), 'invalid_key')
-    assert.equal(await codeOf(openKey(deps(), caller(secret))), 'invalid_key')
+    assert.equal(await codeOf(authenticateSessionKey(deps(), caller(secret))), 'invalid_key')
   })
 })
 
@@ -132,8 +132,8 @@ describe('wrong keys', () => {
     for (const text of [secret, NOBODYS, undefined]) {
       const problem = await refused(authenticateKey(deps(), caller(text)))
       assert.deepEqual([problem.code, problem.retryAfter], ['rate_limited', 3])
-      assert.equal(await codeOf(presentedKey(deps(), caller(text))), 'rate_limited')
-      assert.equal(await codeOf(openKey(deps(), caller(text))), 'rate_limited')
+      assert.equal(await codeOf(identifyKey(deps(), caller(text))), 'rate_limited')
+      assert.equal(await codeOf(authenticateSessionKey(deps(), caller(text))), 'rate_limited')
     }
     assert.ok(
       await authenticateKey(deps(), caller(secret, { client: '192.0.2.2' })),
@@ -185,7 +185,7 @@ describe('the state of a key', () => {
   })
 
   test('stopped: its own words, and the link', async () => {
-    const { secret } = await keys().stopped()
+    const { secret } = await keys().issueRefunded()
     const { code, message } = await refused(authenticateKey(deps(), caller(secret)))
     assert.equal(code, 'plan_expired')
     assert.match(message, /returned or is disputed.*https:\/\/mayfly\.test\/pricing$/)
@@ -213,7 +213,7 @@ describe('the state of a key', () => {
 
   test('does not matter where nothing is used, as long as it is a key at all', async () => {
     const { secret } = await keys().issue({ requests: 0 })
-    assert.ok(await presentedKey(deps(), caller(secret)))
+    assert.ok(await identifyKey(deps(), caller(secret)))
   })
 })
 
@@ -221,13 +221,19 @@ describe('a key for a session', () => {
   test('may be used up for today', async () => {
     const { id, secret } = await keys().issue({ perDay: 1 })
     await shop.spendRequest(id, now)
-    assert.equal((await openKey(deps(), caller(secret))).id, id)
+    assert.equal((await authenticateSessionKey(deps(), caller(secret))).id, id)
   })
 
   test('may not be used up or stopped', async () => {
     const empty = await keys().issue({ requests: 0 })
-    assert.equal(await codeOf(openKey(deps(), caller(empty.secret))), 'quota_exhausted')
-    const stopped = await keys().stopped()
-    assert.equal(await codeOf(openKey(deps(), caller(stopped.secret))), 'plan_expired')
+    assert.equal(
+      await codeOf(authenticateSessionKey(deps(), caller(empty.secret))),
+      'quota_exhausted',
+    )
+    const stopped = await keys().issueRefunded()
+    assert.equal(
+      await codeOf(authenticateSessionKey(deps(), caller(stopped.secret))),
+      'plan_expired',
+    )
   })
 })

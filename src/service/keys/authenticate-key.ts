@@ -1,14 +1,20 @@
 import { secretHash } from '../../core/id.ts'
-import { type ApiKey, isKeyText, isTestKey } from '../../core/key.ts'
+import {
+  type ApiKey,
+  isTestKey,
+  isWellFormedKey,
+  nextUtcDay,
+  precheckQuota,
+  type QuotaProblemCode,
+} from '../../core/key.ts'
 import { Problem } from '../../core/problem.ts'
-import { nextDay, type Refusal, refusal } from '../../core/quota.ts'
-import type { Pay } from '../../pay/pay.ts'
+import type { PaymentProvider } from '../../pay/provider.ts'
 import type { ShopStore } from '../../store/shop-store.ts'
-import { countWrong, lookRate, type RateDeps } from '../rates.ts'
+import { checkRate, type RateDeps, recordFailedAuth } from '../rates.ts'
 
-export interface AdmitDeps extends RateDeps {
+export interface KeyAuthDeps extends RateDeps {
   shop: Pick<ShopStore, 'findKey'>
-  pay: Pick<Pay, 'mode'>
+  pay: Pick<PaymentProvider, 'mode'>
 }
 
 /** Who asks with a key. */
@@ -24,57 +30,60 @@ export interface Caller {
 }
 
 /** The key of this request, with something left of it: 401, 402 or 429 else, in this order. */
-export async function authenticateKey(deps: AdmitDeps, caller: Caller): Promise<ApiKey> {
-  const key = await presentedKey(deps, caller)
-  refuseSpent(key, deps.now(), caller.shopUrl)
+export async function authenticateKey(deps: KeyAuthDeps, caller: Caller): Promise<ApiKey> {
+  const key = await identifyKey(deps, caller)
+  throwIfSpent(key, deps.now(), caller.shopUrl)
   return key
 }
 
 /** The key of this request, whatever is left of it. */
-export async function presentedKey(deps: AdmitDeps, caller: Caller): Promise<ApiKey> {
+export async function identifyKey(deps: KeyAuthDeps, caller: Caller): Promise<ApiKey> {
   const { keyText = '', client } = caller
-  if (client !== undefined) await lookRate(deps, 'wrongKey', client)
+  if (client !== undefined) await checkRate(deps, 'wrongKey', client)
   const key = await findKey(deps, keyText)
   if (key) {
     caller.seen(key)
     return key
   }
   // Nobody guesses with nothing in hand.
-  if (client !== undefined && keyText !== '') await countWrong(deps, 'wrongKey', client)
+  if (client !== undefined && keyText !== '') await recordFailedAuth(deps, 'wrongKey', client)
   throw invalidKey()
 }
 
 /** A key that sessions may be tied to. Nothing is charged, so what resets tomorrow is no reason to refuse it. */
-export async function openKey(deps: AdmitDeps, caller: Omit<Caller, 'seen'>): Promise<ApiKey> {
-  const key = await presentedKey(deps, { ...caller, seen: () => {} })
+export async function authenticateSessionKey(
+  deps: KeyAuthDeps,
+  caller: Omit<Caller, 'seen'>,
+): Promise<ApiKey> {
+  const key = await identifyKey(deps, { ...caller, seen: () => {} })
   const now = deps.now()
-  const reason = refusal(key, now)
-  if (reason && reason !== 'daily_limit') throw spent(key, reason, { ...caller, now })
+  const reason = precheckQuota(key, now)
+  if (reason && reason !== 'daily_limit') throw quotaProblem(key, reason, { ...caller, now })
   return key
 }
 
 /** The same key a while later: a revoke counts at once, and so does what others used of it. */
-export async function reauthenticateKey(deps: AdmitDeps, caller: Caller): Promise<ApiKey> {
-  const key = await readAgain(deps, caller.keyText)
-  admitRead(deps, caller, key)
+export async function reauthenticateKey(deps: KeyAuthDeps, caller: Caller): Promise<ApiKey> {
+  const key = await rereadKey(deps, caller.keyText)
+  requireQuota(deps, caller, key)
   return key
 }
 
 /** The first half of admitAgain, which callers with the same key can share. */
-export async function readAgain(deps: AdmitDeps, keyText: string | undefined): Promise<ApiKey> {
+export async function rereadKey(deps: KeyAuthDeps, keyText: string | undefined): Promise<ApiKey> {
   const key = await findKey(deps, keyText ?? '')
   if (!key) throw invalidKey()
   return key
 }
 
 /** The second half: refuses this caller when nothing is left of the key. */
-export function admitRead({ now }: Pick<AdmitDeps, 'now'>, caller: Caller, key: ApiKey): void {
+export function requireQuota({ now }: Pick<KeyAuthDeps, 'now'>, caller: Caller, key: ApiKey): void {
   caller.seen(key)
-  refuseSpent(key, now(), caller.shopUrl)
+  throwIfSpent(key, now(), caller.shopUrl)
 }
 
-async function findKey({ shop, pay, now }: AdmitDeps, text: string): Promise<ApiKey | undefined> {
-  if (!isKeyText(text)) return undefined
+async function findKey({ shop, pay, now }: KeyAuthDeps, text: string): Promise<ApiKey | undefined> {
+  if (!isWellFormedKey(text)) return undefined
   // Nobody paid for them: once money moves here they open nothing.
   if (isTestKey(text) && pay.mode !== 'test') return undefined
   const key = await shop.findKey(secretHash(text), now())
@@ -87,18 +96,18 @@ function invalidKey(): Problem {
 }
 
 /** Refuses a key of which nothing may be used at this moment. */
-function refuseSpent(key: ApiKey, now: Date, shopUrl: string): void {
-  const reason = refusal(key, now)
-  if (reason) throw spent(key, reason, { now, shopUrl })
+function throwIfSpent(key: ApiKey, now: Date, shopUrl: string): void {
+  const reason = precheckQuota(key, now)
+  if (reason) throw quotaProblem(key, reason, { now, shopUrl })
 }
 
-function spent(
+function quotaProblem(
   key: ApiKey,
-  reason: Refusal,
+  reason: QuotaProblemCode,
   { now, shopUrl }: { now: Date; shopUrl: string },
 ): Problem {
   if (reason === 'daily_limit') {
-    const seconds = Math.ceil((nextDay(now).getTime() - now.getTime()) / 1000)
+    const seconds = Math.ceil((nextUtcDay(now).getTime() - now.getTime()) / 1000)
     const text = `All ${key.maxPerDay} requests of today are used. The next day begins at 00:00 UTC.`
     return new Problem(reason, text, seconds)
   }

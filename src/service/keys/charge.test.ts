@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
-import { keyRing, type TestKey } from '../../../test/keys.ts'
-import { scratchShop } from '../../../test/scratch.ts'
+import { keyRing, type TestKey } from '../../../test/support/keys.ts'
+import { openSqliteTestShop } from '../../../test/support/stores.ts'
+import { utcDay } from '../../core/key.ts'
 import { Problem } from '../../core/problem.ts'
-import { dayOf } from '../../core/quota.ts'
 import { makeRates, openMemoryLimit } from '../../limit/memory.ts'
 import type { ShopStore } from '../../store/shop-store.ts'
 import { type Caller, reauthenticateKey } from './authenticate-key.ts'
@@ -12,7 +12,7 @@ import { charge } from './charge.ts'
 let shop: ShopStore
 let close: () => Promise<void>
 beforeAll(async () => {
-  const scratch = await scratchShop()
+  const scratch = await openSqliteTestShop()
   shop = scratch.store
   close = scratch.close
 })
@@ -114,7 +114,7 @@ describe('a deed', () => {
     const late = deps({
       spendRequest: async (...spend) => {
         const spent = await shop.spendRequest(...spend)
-        if (!spent) await shop.returnRequest(key.id, { day: dayOf(now), period: 0 })
+        if (!spent) await shop.returnRequest(key.id, { day: utcDay(now), period: 0 })
         return spent
       },
     })

@@ -1,9 +1,9 @@
 import type { ApiKey } from '../../core/key.ts'
-import { Problem, StoreAway } from '../../core/problem.ts'
+import { Problem, StoreUnavailable } from '../../core/problem.ts'
 import type { ShopStore, Spent } from '../../store/shop-store.ts'
-import { type AdmitDeps, type Caller, reauthenticateKey } from './authenticate-key.ts'
+import { type Caller, type KeyAuthDeps, reauthenticateKey } from './authenticate-key.ts'
 
-export interface ChargeDeps extends AdmitDeps {
+export interface ChargeDeps extends KeyAuthDeps {
   shop: Pick<ShopStore, 'findKey' | 'readKey' | 'spendRequest' | 'returnRequest'>
 }
 
@@ -23,9 +23,9 @@ export async function charge<T>(
   try {
     return await operation()
   } catch (error) {
-    await giveBack(deps, { spent, caller }).catch((failure: unknown) => {
+    await refund(deps, { spent, caller }).catch((failure: unknown) => {
       // It may have been given back for all we know: to try again later could give back two.
-      if (failure instanceof StoreAway) throw error
+      if (failure instanceof StoreUnavailable) throw error
       throw new AggregateError([error, failure], 'a request that failed was not given back', {
         cause: error,
       })
@@ -34,7 +34,7 @@ export async function charge<T>(
   }
 }
 
-async function giveBack(
+async function refund(
   { shop, now }: ChargeDeps,
   { spent, caller }: { spent: Spent; caller: Caller },
 ): Promise<void> {

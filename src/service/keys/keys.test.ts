@@ -1,15 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { scratchShop } from '../../../test/scratch.ts'
+import { openSqliteTestShop } from '../../../test/support/stores.ts'
 import { secretHash } from '../../core/id.ts'
-import { isKeyText } from '../../core/key.ts'
+import { isWellFormedKey, utcDay } from '../../core/key.ts'
 import { PLANS, type Plan } from '../../core/plan.ts'
-import { dayOf } from '../../core/quota.ts'
-import { issueKey, keysNamed, keyUsage, ROLL_MS, rollKey } from './keys.ts'
+import { findKeys, issueKey, keyUsage, OLD_SECRET_MS, rollKey } from './keys.ts'
 
 const NOON = new Date('2026-03-01T12:00:00Z')
 const DAY = 86_400_000
-let shop: Awaited<ReturnType<typeof scratchShop>>
+let shop: Awaited<ReturnType<typeof openSqliteTestShop>>
 let time = NOON
 const deps = () => ({ store: shop.store, now: () => time, randomBytes })
 const found = (secret: string) => shop.store.findKey(secretHash(secret), time)
@@ -17,7 +16,7 @@ const [starter, business] = PLANS as [Plan, Plan]
 const issue = (plan = starter) => issueKey(deps(), { plan, label: 'mine', mode: 'live' })
 
 beforeEach(async () => {
-  shop = await scratchShop()
+  shop = await openSqliteTestShop()
   time = NOON
 })
 afterEach(() => shop.close())
@@ -34,7 +33,7 @@ describe('a key that is issued', () => {
     test(`has the figures of ${plan.name}, and is found by its secret alone`, async () => {
       const { key, secret } = await issueKey(deps(), { plan, label: 'mine', mode })
       expect(key).toMatchObject({ ...expected, plan: plan.id, label: 'mine', state: 'active' })
-      expect(isKeyText(secret)).toBe(true)
+      expect(isWellFormedKey(secret)).toBe(true)
       expect(secret.startsWith(`mf_${mode}_`)).toBe(true)
       expect(secret.startsWith(key.prefix)).toBe(true)
       expect(await found(secret)).toEqual(key)
@@ -64,7 +63,7 @@ describe('a key that is rolled', () => {
   test('opens with both secrets for a day, then with the new one, and counts as one', async () => {
     const { key, secret: former } = await issue()
     const rolled = await rollKey(deps(), key)
-    expect(rolled?.formerUntil).toEqual(new Date(NOON.getTime() + ROLL_MS))
+    expect(rolled?.formerUntil).toEqual(new Date(NOON.getTime() + OLD_SECRET_MS))
     expect(rolled?.secret.startsWith(key.prefix)).toBe(true)
     await shop.store.spendRequest(key.id, time)
     for (const secret of [former, rolled?.secret ?? '']) {
@@ -90,14 +89,14 @@ describe('a key is meant', () => {
     const { key, secret } = await issue()
     await issue()
     for (const name of [key.id, key.prefix, secret]) {
-      expect(await keysNamed(deps(), name)).toEqual([key])
+      expect(await findKeys(deps(), name)).toEqual([key])
     }
   })
 
   test('by none of what is only like it', async () => {
     const { key, secret } = await issue()
     for (const name of ['', 'key_', key.prefix.slice(0, -1), `${secret}x`, secret.slice(0, -1)]) {
-      expect(await keysNamed(deps(), name)).toEqual([])
+      expect(await findKeys(deps(), name)).toEqual([])
     }
   })
 
@@ -108,7 +107,7 @@ describe('a key is meant', () => {
       await issueKey(same, { plan: starter, label: '', mode: 'live' }),
     ]
     expect(one.key.prefix).toBe(two.key.prefix)
-    const ids = (await keysNamed(deps(), one.key.prefix)).map(({ id }) => id)
+    const ids = (await findKeys(deps(), one.key.prefix)).map(({ id }) => id)
     expect(ids.sort()).toEqual([one.key.id, two.key.id].sort())
   })
 
@@ -122,7 +121,7 @@ describe('a key is meant', () => {
 describe('usage', () => {
   test('is told for thirty days, today the last, each day without any as 0', async () => {
     const { key } = await issue()
-    const today = dayOf(NOON)
+    const today = utcDay(NOON)
     for (const [daysAgo, count] of [
       [30, 5],
       [29, 1],

@@ -1,17 +1,20 @@
 import { secretHash } from '../../core/id.ts'
 import {
   type ApiKey,
-  isKeyText,
+  isWellFormedKey,
+  KEY_RANDOM_BYTES,
   type KeyMode,
   makeKeyId,
-  makePrefix,
-  makeSecret,
-  RANDOM_BYTES,
+  makeKeyPrefix,
+  makeKeySecret,
+  nextUtcDay,
+  precheckQuota,
+  type QuotaProblemCode,
+  utcDay,
 } from '../../core/key.ts'
-import { endOf, type Plan } from '../../core/plan.ts'
+import { type Plan, planEnd } from '../../core/plan.ts'
 import { Problem } from '../../core/problem.ts'
-import { dayOf } from '../../core/quota.ts'
-import { stamp } from '../../core/time.ts'
+import { utcTimestamp } from '../../core/time.ts'
 import type { KeyRoll, KeyRollResult, ShopStore, UsageDay } from '../../store/shop-store.ts'
 
 interface KeyDeps<Operation extends keyof ShopStore> {
@@ -21,7 +24,7 @@ interface KeyDeps<Operation extends keyof ShopStore> {
 }
 
 /** What the operator's commands need of the shop. */
-export type KeyBook = KeyDeps<
+export type KeyAdminDeps = KeyDeps<
   | 'addKey'
   | 'findKey'
   | 'readKey'
@@ -35,12 +38,12 @@ export type KeyBook = KeyDeps<
 >
 
 /** So long the former secret of a rolled key opens it still. */
-export const ROLL_MS = 24 * 3_600_000
+export const OLD_SECRET_MS = 24 * 3_600_000
 
 /** As many days as usage is told for, today included. */
 const USAGE_DAYS = 30
 
-export interface KeyWish {
+export interface KeyRequest {
   plan: Plan
   label: string
   mode: KeyMode
@@ -49,20 +52,20 @@ export interface KeyWish {
 /** Makes a key with the figures of the plan. The secret is in the answer and nowhere else: only its hash is kept. */
 export async function issueKey(
   { store, now, randomBytes }: KeyDeps<'addKey'>,
-  { plan, label, mode }: KeyWish,
+  { plan, label, mode }: KeyRequest,
 ): Promise<{ key: ApiKey; secret: string }> {
   const createdAt = now()
-  const prefix = makePrefix(mode, randomBytes(RANDOM_BYTES))
-  const secret = makeSecret(prefix, randomBytes(RANDOM_BYTES))
+  const prefix = makeKeyPrefix(mode, randomBytes(KEY_RANDOM_BYTES))
+  const secret = makeKeySecret(prefix, randomBytes(KEY_RANDOM_BYTES))
   const key = {
-    id: makeKeyId(randomBytes(RANDOM_BYTES)),
+    id: makeKeyId(randomBytes(KEY_RANDOM_BYTES)),
     prefix,
     plan: plan.id,
     label,
     maxRequests: plan.requests,
     maxPerDay: plan.perDay,
     createdAt,
-    expiresAt: endOf(plan, createdAt),
+    expiresAt: planEnd(plan, createdAt),
   }
   await store.addKey({ ...key, secretHash: secretHash(secret) })
   return { key: { ...key, state: 'active', used: 0, usedToday: 0 }, secret }
@@ -82,7 +85,7 @@ export async function rollKey(
   return result.rolled ? { secret, formerUntil } : undefined
 }
 
-export interface RollDeps {
+export interface RollKeyDeps {
   shop: Pick<ShopStore, 'rollKey'>
   now(): Date
   randomBytes(count: number): Uint8Array
@@ -94,16 +97,16 @@ export interface RollDeps {
  * stole the key cannot roll twice to lock its owner out.
  */
 export async function rollPresentedKey(
-  { shop, now, randomBytes }: RollDeps,
+  { shop, now, randomBytes }: RollKeyDeps,
   key: Pick<ApiKey, 'id' | 'prefix'>,
   presented: string,
 ): Promise<RolledKey> {
   const asked = { hash: secretHash(presented), now: now() }
   const { secret, formerUntil, result } = await roll({ store: shop, now, randomBytes }, key, asked)
   if (result.rolled) return { secret, formerUntil }
-  const until = result.formerUntil
+  const until = result.oldSecretUntil
   const text = until
-    ? `This key was rolled already. The former key works until ${stamp(until)} UTC; after that, the newest key can be rolled again.`
+    ? `This key was rolled already. The former key works until ${utcTimestamp(until)} UTC; after that, the newest key can be rolled again.`
     : 'This key was rolled already. Only the newest key can be rolled.'
   throw new Problem('already_rolled', text)
 }
@@ -113,19 +116,19 @@ async function roll(
   { id, prefix }: Pick<ApiKey, 'id' | 'prefix'>,
   presented?: KeyRoll['presented'],
 ): Promise<RolledKey & { result: KeyRollResult }> {
-  const secret = makeSecret(prefix, randomBytes(RANDOM_BYTES))
-  const formerUntil = new Date(now().getTime() + ROLL_MS)
+  const secret = makeKeySecret(prefix, randomBytes(KEY_RANDOM_BYTES))
+  const formerUntil = new Date(now().getTime() + OLD_SECRET_MS)
   const change = { keyId: id, secretHash: secretHash(secret), oldUntil: formerUntil }
   const result = await store.rollKey({ ...change, ...(presented && { presented }) })
   return { secret, formerUntil, result }
 }
 
 /** The keys that somebody may mean by an id, by what keys begin with, or by a whole key. */
-export async function keysNamed(
+export async function findKeys(
   { store, now }: Omit<KeyDeps<'findKey' | 'readKey' | 'listKeys'>, 'randomBytes'>,
   name: string,
 ): Promise<ApiKey[]> {
-  const one = isKeyText(name)
+  const one = isWellFormedKey(name)
     ? await store.findKey(secretHash(name), now())
     : await store.readKey(name, now())
   if (one) return [one]
@@ -137,7 +140,7 @@ export async function keyUsage(
   { store, now }: Omit<KeyDeps<'readUsage'>, 'randomBytes'>,
   keyId: string,
 ): Promise<UsageDay[]> {
-  const first = dayOf(now()) - USAGE_DAYS + 1
+  const first = utcDay(now()) - USAGE_DAYS + 1
   const used = new Map(
     (await store.readUsage(keyId, first)).map(({ day, count }) => [day, count] as const),
   )
@@ -145,4 +148,28 @@ export async function keyUsage(
     day: first + at,
     count: used.get(first + at) ?? 0,
   }))
+}
+
+export interface UsageDeps {
+  shop: Pick<ShopStore, 'readUsage'>
+  now(): Date
+}
+
+interface UsageReport {
+  /** Why a request would be refused at this moment, or that it would not be. */
+  state: 'active' | 'stopped' | QuotaProblemCode
+  /** When the count of the day begins anew. */
+  resetsAt: Date
+  /** The last 30 UTC days, today being the last. */
+  days: UsageDay[]
+}
+
+/** What became of a key so far. Free, and open to keys that are used up or over. */
+export async function keyUsageReport({ shop, now }: UsageDeps, key: ApiKey): Promise<UsageReport> {
+  const time = now()
+  return {
+    state: key.state === 'stopped' ? 'stopped' : (precheckQuota(key, time) ?? 'active'),
+    resetsAt: nextUtcDay(time),
+    days: await keyUsage({ store: shop, now: () => time }, key.id),
+  }
 }

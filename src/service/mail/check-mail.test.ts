@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict'
-import { afterEach, test } from 'vitest'
-import { liveSession } from '../sessions/live-session.ts'
+import { afterEach, beforeEach, test } from 'vitest'
+import { accountTopic, type MailboxId } from '../../core/session.ts'
+import { makeRates, openMemoryLimit } from '../../limit/memory.ts'
+import { liveSession } from '../sessions/session.ts'
 import { type CodeFixture, openCodeFixture } from '../testing/codes.ts'
-import { listMail } from './check-mail.ts'
-import type { CodeLooks } from './code-lookup.ts'
+import { START } from '../testing/gmail.ts'
+import { forcePoll, listMail } from './check-mail.ts'
+import type { CodeScanner } from './code-scanner.ts'
 
 let fixture: CodeFixture
 afterEach(() => fixture.close())
 
 const PAGE = { sinceId: 0, limit: 100 }
-const list = (codes: Pick<CodeLooks, 'look'> = fixture.codes) =>
+const list = (codes: Pick<CodeScanner, 'look'> = fixture.codes) =>
   listMail({ ...fixture.deps, codes }, fixture, PAGE)
 
 test('a list tells when some of it was not taken on to be looked at', async () => {
@@ -55,4 +58,39 @@ test('a session that ends while its list waits opens nothing any more', async ()
     }),
   }
   await assert.rejects(list(ending), { code: 'invalid_token' })
+})
+
+let now: Date
+let woken: MailboxId[]
+let deps: Parameters<typeof forcePoll>[0]
+beforeEach(() => {
+  now = START
+  woken = []
+  deps = {
+    bus: { wake: (mailbox) => void woken.push(mailbox) },
+    limit: openMemoryLimit(makeRates()),
+    now: () => now,
+  }
+})
+
+test('a look is asked for at the session’s own account', async () => {
+  await forcePoll(deps, { accountId: 7 })
+  assert.deepEqual(woken, [accountTopic(7)])
+})
+
+test('of many at once one is passed on, and the next after a few seconds; each account counts by itself', async () => {
+  await Promise.all(Array.from({ length: 50 }, () => forcePoll(deps, { accountId: 7 })))
+  await forcePoll(deps, { accountId: 8 })
+  assert.deepEqual(woken, [accountTopic(7), accountTopic(8)])
+  now = new Date(START.getTime() + 2_999)
+  await forcePoll(deps, { accountId: 7 })
+  assert.equal(woken.length, 2)
+  now = new Date(START.getTime() + 3_000)
+  await forcePoll(deps, { accountId: 7 })
+  assert.equal(woken.length, 3)
+})
+
+test('a session at a mail domain asks nobody', async () => {
+  await forcePoll(deps, { accountId: undefined })
+  assert.deepEqual(woken, [])
 })

@@ -2,10 +2,15 @@ import type { Bus } from '../../bus/bus.ts'
 import type { MessageSummary } from '../../core/message.ts'
 import { accountTopic, type Session } from '../../core/session.ts'
 import type { Limit, Rate } from '../../limit/limit.ts'
-import type { MailStore, Page } from '../../store/store.ts'
-import { type LiveSessionDeps, liveSession } from '../sessions/live-session.ts'
-import type { CodeLooks } from './code-lookup.ts'
-import { type MailboxView, type MailboxViewDeps, mailboxViews, newerTest } from './mailbox-view.ts'
+import type { MailStore, MessagePage } from '../../store/store.ts'
+import { type LiveSessionDeps, liveSession } from '../sessions/session.ts'
+import type { CodeScanner } from './code-scanner.ts'
+import {
+  type MailboxView,
+  type MailboxViewDeps,
+  mailboxPollSource,
+  newerTest,
+} from './mailbox-view.ts'
 import { pollUntil, type SharedPolls } from './shared-poll.ts'
 
 export interface AwaitMailDeps extends MailboxViewDeps {
@@ -14,10 +19,10 @@ export interface AwaitMailDeps extends MailboxViewDeps {
 
 export interface ListMailDeps extends LiveSessionDeps {
   store: Pick<MailStore, 'findSession' | 'listMessages'>
-  codes: Pick<CodeLooks, 'look'>
+  codes: Pick<CodeScanner, 'look'>
 }
 
-interface Listed {
+interface MailList {
   /** As it was before the list was made. */
   session: Session
   /** Newest first. */
@@ -32,7 +37,7 @@ interface Wait {
   session: Session
   seconds: number
   /** True when this state of the mailbox is worth an answer. */
-  worth(state: MailboxState): boolean | Promise<boolean>
+  isDone(state: MailboxState): boolean | Promise<boolean>
   signal: AbortSignal
   /** How often to look without being woken. */
   lookMs: number
@@ -42,8 +47,8 @@ interface Wait {
 export async function listMail(
   deps: ListMailDeps,
   { token, session }: { token: string; session: Session },
-  page: Page,
-): Promise<Listed> {
+  page: MessagePage,
+): Promise<MailList> {
   const { store, codes } = deps
   const messages = await store.listMessages(session.id, page)
   const looking = codes.look(session.id, messages)
@@ -57,7 +62,7 @@ export async function listMail(
 }
 
 /** Has the newest messages looked at, where a former answer may have been given before they were. False as in a list. */
-export async function lookAtNewest(
+export async function scanNewest(
   { store, codes }: ListMailDeps,
   session: Session,
   limit: number,
@@ -73,11 +78,11 @@ export type MailboxState = Pick<MailboxView, 'session' | 'hasNewer'>
 /** Waits until the mailbox is worth an answer or the time is over. Throws when the session ends meanwhile. */
 export async function awaitMail(
   deps: AwaitMailDeps,
-  { seconds, worth, ...watched }: Wait,
+  { seconds, isDone, ...watched }: Wait,
 ): Promise<{ session: Session; timedOut: boolean }> {
-  const wanted = { ...mailboxViews(deps, watched), seconds }
+  const wanted = { ...mailboxPollSource(deps, watched), seconds }
   return await pollUntil(deps.mailboxPolls, wanted, async (view, over) => {
-    const found = await worth(view)
+    const found = await isDone(view)
     return found || over ? { session: view.session, timedOut: !found } : undefined
   })
 }
@@ -91,21 +96,21 @@ export function mailboxState(
   return { session, hasNewer: newerTest(session, newest) }
 }
 
-export interface ForceLookDeps {
+export interface ForcePollDeps {
   bus: Pick<Bus, 'wake'>
   limit: Pick<Limit, 'take'>
   now(): Date
 }
 
 // For the account's sake, so it counts whoever asks, and also where rates are lifted.
-const LOOKS: Rate = { count: 1, seconds: 3, burst: 1 }
+const FORCE_POLL_RATE: Rate = { count: 1, seconds: 3, burst: 1 }
 
 /** Asks whoever fetches the session's mail to look for it now, if it is fetched at all. Too often is no fault: somebody has just looked. */
-export async function forceLook(
-  { bus, limit, now }: ForceLookDeps,
+export async function forcePoll(
+  { bus, limit, now }: ForcePollDeps,
   { accountId }: Pick<Session, 'accountId'>,
 ): Promise<void> {
   if (accountId === undefined) return
-  const wait = await limit.take(`gmail:look:${accountId}`, LOOKS, now())
+  const wait = await limit.take(`gmail:look:${accountId}`, FORCE_POLL_RATE, now())
   if (wait === 0) bus.wake(accountTopic(accountId))
 }

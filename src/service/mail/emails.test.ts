@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { scratchMail } from '../../../test/scratch.ts'
+import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import type { Mail } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
 import {
@@ -13,9 +13,9 @@ import {
 } from '../../store/contract/fixture.ts'
 import {
   type EmailQuery,
-  emailsMark,
+  emailsVersion,
   listEmails as listFor,
-  newestEmail,
+  newestEmailId,
   parseTo,
 } from './emails.ts'
 
@@ -27,7 +27,7 @@ const ROOM = {
 
 let fixture: Fixture
 beforeAll(async () => {
-  fixture = await openFixture(await scratchMail(ROOM))
+  fixture = await openFixture(await openSqliteTestMail(ROOM))
 })
 afterAll(() => fixture.close())
 
@@ -80,10 +80,10 @@ describe('what a key sees', () => {
       for (const other of ['theirs@box.test', 'nobodys@box.test']) {
         const wish = query({ to: address(other) })
         assert.deepEqual(await subjects(given, wish), [])
-        assert.equal(await newestEmail(given, wish), 0)
+        assert.equal(await newestEmailId(given, wish), 0)
         assert.equal(
-          await emailsMark(given, wish),
-          await emailsMark(given, query({ to: address('never@box.test') })),
+          await emailsVersion(given, wish),
+          await emailsVersion(given, query({ to: address('never@box.test') })),
           'nor that there is any',
         )
       }

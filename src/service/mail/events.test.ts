@@ -1,39 +1,39 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, test } from 'vitest'
-import { scratchMail } from '../../../test/scratch.ts'
-import { makeWaiters, openMemoryBus } from '../../bus/memory.ts'
+import { openSqliteTestMail } from '../../../test/support/stores.ts'
+import { makeWaiterCounts, openMemoryBus } from '../../bus/memory.ts'
 import { parseAddress } from '../../core/address.ts'
-import { makeToken, secretHash } from '../../core/id.ts'
-import { StoreAway } from '../../core/problem.ts'
+import { makeSecretToken, secretHash } from '../../core/id.ts'
+import { StoreUnavailable } from '../../core/problem.ts'
 import type { Session } from '../../core/session.ts'
-import { endSession } from '../sessions/end-session.ts'
-import type { CodeLooks } from './code-lookup.ts'
-import { deleteMail } from './delete-mail.ts'
+import { endSession } from '../sessions/session.ts'
+import type { CodeScanner } from './code-scanner.ts'
 import { type MailEvent, mailEvents } from './events.ts'
 import type { MailboxView } from './mailbox-view.ts'
-import { receive } from './receive.ts'
+import { deleteMail } from './read-mail.ts'
+import { receiveMail } from './receive-mail.ts'
 import { openSharedPolls, type SharedPolls } from './shared-poll.ts'
 
-const token = makeToken(new Uint8Array(32))
+const token = makeSecretToken(new Uint8Array(32))
 const address = parseAddress('ann@box.test')
 assert.ok(address)
 const hour = 3_600_000
 /** As if another thread looked at all mail. */
-const NO_LOOKS: CodeLooks = { look: () => undefined, close: () => {} }
+const NO_LOOKS: CodeScanner = { look: () => undefined, close: () => {} }
 
 let deps: {
-  store: Awaited<ReturnType<typeof scratchMail>>['store']
+  store: Awaited<ReturnType<typeof openSqliteTestMail>>['store']
   bus: ReturnType<typeof openMemoryBus>
   now(): Date
-  codes: CodeLooks
+  codes: CodeScanner
   mailboxPolls: SharedPolls<MailboxView>
 }
 let session: Session
 let close: () => Promise<void>
 beforeEach(async () => {
-  const scratch = await scratchMail()
-  const bus = openMemoryBus(randomUUID(), makeWaiters())
+  const scratch = await openSqliteTestMail()
+  const bus = openMemoryBus(randomUUID(), makeWaiterCounts())
   const mailboxPolls = openSharedPolls<MailboxView>(bus)
   deps = { store: scratch.store, bus, now: () => new Date(), codes: NO_LOOKS, mailboxPolls }
   const now = deps.now()
@@ -80,7 +80,7 @@ const envelope = {
   protocol: 'SMTP',
 }
 const send = (subject: string) =>
-  receive(deps, {
+  receiveMail(deps, {
     recipients: [{ address, mailbox: session.id }],
     envelope,
     raw: Buffer.from(`Subject: ${subject}\r\n\r\n`),
@@ -110,11 +110,11 @@ test('a store that is away for a while ends nothing, and nothing is told twice o
   const away: string[] = ['listMessages']
   const { store } = deps
   const listMessages: typeof store.listMessages = async (...page) => {
-    if (away.pop() !== undefined) throw new StoreAway()
+    if (away.pop() !== undefined) throw new StoreUnavailable()
     return await store.listMessages(...page)
   }
   const findSession: typeof store.findSession = async (hash) => {
-    if (away.at(-1) === 'findSession' && away.pop()) throw new StoreAway()
+    if (away.at(-1) === 'findSession' && away.pop()) throw new StoreUnavailable()
     return await store.findSession(hash)
   }
   deps = { ...deps, store: { ...store, listMessages, findSession } }

@@ -1,18 +1,18 @@
-import { Problem, type ProblemCode, StoreAway } from '../../core/problem.ts'
+import { Problem, type ProblemCode, StoreUnavailable } from '../../core/problem.ts'
 import type { Session } from '../../core/session.ts'
 import {
-  type ClientLooks,
+  type ClientScanner,
+  type KnownState,
   type MailboxView,
   type MailboxViewDeps,
   type MailChange,
-  mailboxViews,
-  type Seen,
+  mailboxPollSource,
 } from './mailbox-view.ts'
 import type { SharedPolls } from './shared-poll.ts'
 
 export interface MailEventsDeps extends MailboxViewDeps {
   mailboxPolls: SharedPolls<MailboxView>
-  codes: ClientLooks
+  codes: ClientScanner
 }
 
 export type MailEvent =
@@ -21,7 +21,7 @@ export type MailEvent =
   /** Nothing happened for a while. */
   | { kind: 'beat' }
 
-interface Following {
+interface EventStreamRequest {
   token: string
   session: Session
   /** Messages up to this one are known to the reader. */
@@ -37,13 +37,13 @@ interface Following {
 /** Tells what happens to a mailbox, in order, until its session ends. Throws the signal's reason once that is aborted. */
 export async function* mailEvents(
   deps: MailEventsDeps,
-  following: Following,
+  following: EventStreamRequest,
 ): AsyncGenerator<MailEvent> {
   const { signal, beatMs } = following
-  const wanted = mailboxViews(deps, following)
+  const wanted = mailboxPollSource(deps, following)
   // While we stop, a stream still tells what its reader missed, once.
   const views = signal.aborted
-    ? onePoll(wanted.open(new AbortController().signal), signal)
+    ? singlePoll(wanted.open(new AbortController().signal), signal)
     : deps.mailboxPolls.subscribe(wanted)
   let isBeatDue = false
   const beating = setInterval(() => {
@@ -69,7 +69,7 @@ interface Views {
   end(): void
 }
 
-function onePoll(poll: () => Promise<MailboxView>, signal: AbortSignal): Views {
+function singlePoll(poll: () => Promise<MailboxView>, signal: AbortSignal): Views {
   let isDone = false
   return {
     async next() {
@@ -88,14 +88,14 @@ function onePoll(poll: () => Promise<MailboxView>, signal: AbortSignal): Views {
  */
 function eventReader(
   { now, codes }: MailEventsDeps,
-  { session, sinceId, resumes, signal }: Following,
+  { session, sinceId, resumes, signal }: EventStreamRequest,
 ): (views: Views) => AsyncGenerator<MailEvent, 'ended' | undefined> {
   // Who comes back is told again of what is young: its code may have been found while he was away.
-  const youngSince = resumes ? now().getTime() - YOUNG_MS : Number.POSITIVE_INFINITY
-  let seen: Seen | undefined
+  const recentSince = resumes ? now().getTime() - RECENT_MS : Number.POSITIVE_INFINITY
+  let seen: KnownState | undefined
 
   async function* changesIn(view: MailboxView): AsyncGenerator<MailEvent> {
-    seen ??= await view.begin({ sinceId, youngSince })
+    seen ??= await view.initialState({ sinceId, youngSince: recentSince })
     if (view.session.version === seen.version) return
     for (const step of [view.changed, view.arrived]) {
       const { events, seen: next } = await step(seen, codes)
@@ -114,7 +114,7 @@ function eventReader(
     } catch (error) {
       // A poll that nobody waits for any more ends with an error of its own.
       if (signal.aborted && !(error instanceof Problem)) throw signal.reason
-      end = endOf(error)
+      end = endReason(error)
     }
     if (end === undefined) return undefined
     yield { kind: 'end', reason: end }
@@ -123,16 +123,16 @@ function eventReader(
 }
 
 /** How the session ended; undefined when the store is away. Throws any other error. */
-function endOf(error: unknown): 'expired' | 'deleted' | undefined {
-  const reason = error instanceof Problem ? ENDS[error.code] : undefined
-  if (!reason && !(error instanceof StoreAway)) throw error
+function endReason(error: unknown): 'expired' | 'deleted' | undefined {
+  const reason = error instanceof Problem ? END_REASONS[error.code] : undefined
+  if (!reason && !(error instanceof StoreUnavailable)) throw error
   return reason
 }
 
-const ENDS: Partial<Record<ProblemCode, 'expired' | 'deleted'>> = {
+const END_REASONS: Partial<Record<ProblemCode, 'expired' | 'deleted'>> = {
   session_expired: 'expired',
   invalid_token: 'deleted',
 }
 
 // Longer than a code takes to be found, and than most connections are down.
-const YOUNG_MS = 5 * 60_000
+const RECENT_MS = 5 * 60_000

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
-import { makeWaiters, openMemoryBus } from '../../bus/memory.ts'
+import { makeWaiterCounts, openMemoryBus } from '../../bus/memory.ts'
 import { secretHash } from '../../core/id.ts'
 import type { FetchedRecipient, Recipient } from '../../core/recipient.ts'
-import { type MailboxId, readerTopic } from '../../core/session.ts'
-import type { Fetched, ImapDeps } from '../../imap/options.ts'
+import { keyedTopic, type MailboxId } from '../../core/session.ts'
+import type { FetchedMail, ImapDeps } from '../../imap/options.ts'
 import { makeRates, openMemoryLimit } from '../../limit/memory.ts'
 import { address, type GmailFixture, openGmailFixture, rules, START } from '../testing/gmail.ts'
-import { forceLook } from './check-mail.ts'
-import { accountMail } from './fetch-mail.ts'
+import { forcePoll } from './check-mail.ts'
+import { accountMailDeps } from './fetch-mail.ts'
 
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 
@@ -18,12 +18,12 @@ let mail: ImapDeps
 beforeEach(async () => {
   fixture = await openGmailFixture(rules('joe@gmail.com'), rules('ann@gmail.com'))
   accountId = await fixture.idOf('joe@gmail.com')
-  mail = { ...accountMail(fixture.deps, accountId), random: () => 0.5, log }
+  mail = { ...accountMailDeps(fixture.deps, accountId), random: () => 0.5, log }
 })
 afterEach(() => fixture.close())
 
 let numbers = 0
-async function fetched(to: string[], raw = MAIL): Promise<Fetched> {
+async function fetched(to: string[], raw = MAIL): Promise<FetchedMail> {
   numbers += 1
   return {
     folder: 'INBOX',
@@ -70,7 +70,7 @@ describe('a fetched mail', () => {
     const { session } = await fixture.alias('joe@gmail.com', 'shop', 'key-1')
     const one = await fetched(['joe+shop@gmail.com'])
     assert.equal(await mail.receive(one), 'kept')
-    assert.deepEqual(fixture.woken, [session.id, readerTopic('key', 'key-1')])
+    assert.deepEqual(fixture.woken, [session.id, keyedTopic('key', 'key-1')])
     // The bytes were handed over with the first.
     const raw = new TextEncoder().encode(MAIL)
     assert.equal(await mail.receive({ ...one, raw }), 'known')
@@ -157,17 +157,17 @@ test('how the account is goes to the store', async () => {
 })
 
 test('a look that is asked for anywhere reaches the account’s own fetching', async () => {
-  const bus = openMemoryBus('looks', makeWaiters())
-  const door = accountMail({ ...fixture.deps, bus }, accountId)
+  const bus = openMemoryBus('looks', makeWaiterCounts())
+  const door = accountMailDeps({ ...fixture.deps, bus }, accountId)
   const looks: string[] = []
   const heard = Promise.withResolvers<void>()
   const deaf = door.onLook(() => {
     looks.push('joe')
     heard.resolve()
   })
-  const other = accountMail({ ...fixture.deps, bus }, accountId + 1)
+  const other = accountMailDeps({ ...fixture.deps, bus }, accountId + 1)
   other.onLook(() => void looks.push('ann'))
-  await forceLook({ bus, limit: openMemoryLimit(makeRates()), now: () => START }, { accountId })
+  await forcePoll({ bus, limit: openMemoryLimit(makeRates()), now: () => START }, { accountId })
   await heard.promise
   deaf()
   assert.deepEqual(looks, ['joe'])

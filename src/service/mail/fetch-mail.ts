@@ -4,21 +4,21 @@ import type { AccountHealth, FolderState } from '../../core/gmail.ts'
 import type { Envelope } from '../../core/message.ts'
 import type { FetchedRecipient } from '../../core/recipient.ts'
 import { accountTopic } from '../../core/session.ts'
-import { headerBlock, readFields, readHead, unfold } from '../../mime/header.ts'
+import { headerBlock, readFields, readHead, unfold } from '../../mime/headers.ts'
 import type { MailStore } from '../../store/store.ts'
-import { topicsOf } from './receive.ts'
+import { recipientTopics } from './receive-mail.ts'
 
 interface Deps {
   store: Pick<
     MailStore,
     | 'findAliases'
-    | 'addFetched'
+    | 'addFetchedMail'
     | 'listDeferred'
-    | 'dropDeferred'
+    | 'deleteDeferred'
     | 'readFolder'
-    | 'keepFolder'
+    | 'saveFolder'
     | 'oldestAlias'
-    | 'reportAccount'
+    | 'setAccountHealth'
   >
   bus: Pick<Bus, 'wake' | 'subscribe'>
   now(): Date
@@ -28,7 +28,7 @@ interface Deps {
 const DEFERRED_AT_ONCE = 50
 
 /** One mail of an account, for at least one alias. */
-interface FetchedFromFolder {
+interface FetchedMessage {
   folder: string
   uid: number
   state: FolderState
@@ -39,31 +39,31 @@ interface FetchedFromFolder {
 }
 
 /** What the house does with the mail of one account: what the door that fetches it needs, but chance and a log. */
-export function accountMail({ store, bus, now }: Deps, accountId: number) {
+export function accountMailDeps({ store, bus, now }: Deps, accountId: number) {
   return {
     aliases: (addresses: readonly Address[]) => store.findAliases(accountId, addresses, now()),
 
     /** Keeps one mail for those aliases that still live and have room, then wakes those who wait. */
-    async receive({ raw, ...fetched }: FetchedFromFolder) {
+    async receive({ raw, ...fetched }: FetchedMessage) {
       const envelope = fetchedEnvelope(raw)
       const head = readHead(raw, envelope.mailFrom)
       const mail = { ...fetched, accountId, envelope, head, raw, now: now() }
-      const kept = await store.addFetched(mail)
+      const kept = await store.addFetchedMail(mail)
       if (kept.outcome !== 'kept') return kept.outcome
-      for (const topic of topicsOf(kept.recipients)) bus.wake(topic)
+      for (const topic of recipientTopics(kept.recipients)) bus.wake(topic)
       return kept.deferred ? 'partly' : 'kept'
     },
 
     deferred: (folder: string, uidValidity: number) =>
       store.listDeferred({ accountId, folder, uidValidity, now: now(), limit: DEFERRED_AT_ONCE }),
-    dropDeferred: (folder: string, uidValidity: number, uids: readonly number[]) =>
-      store.dropDeferred({ accountId, folder, uidValidity, uids }),
+    deleteDeferred: (folder: string, uidValidity: number, uids: readonly number[]) =>
+      store.deleteDeferred({ accountId, folder, uidValidity, uids }),
 
     folder: (name: string) => store.readFolder(accountId, name),
-    passed: (name: string, state: FolderState) => store.keepFolder(accountId, name, state),
+    passed: (name: string, state: FolderState) => store.saveFolder(accountId, name, state),
     oldestAlias: () => store.oldestAlias(accountId, now()),
     report: (health: AccountHealth, reason: string) =>
-      store.reportAccount(accountId, health, reason),
+      store.setAccountHealth(accountId, health, reason),
     onLook: (look: () => void) => bus.subscribe(accountTopic(accountId), look),
     now,
   }

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { openScheduler, type Running } from '../../core/fair-scheduler.ts'
-import { DEADLINE_MS, withDeadline } from '../deadline.ts'
-import { ownerOf, type ParseRequest } from './parse-once.ts'
+import { Problem } from '../../core/problem.ts'
+import { ownerKeys, type ParseRequest } from './parse-once.ts'
 
 /** Reads of large mails in this thread, which unpacks and decodes them. */
 export interface LargeReads {
@@ -63,11 +63,32 @@ export function openLargeReads({ rest = pause, deadlineMs = DEADLINE_MS }: Large
   return {
     run(key, { size, signal, background = false, ...reader }, read) {
       if (size < LARGE_BYTES) return read()
-      const owner = ownerOf(reader)
+      const owner = ownerKeys(reader)
       if (background) return scheduler.run(key, { owner, background }, () => startRead(read))
       return withDeadline(deadlineMs, signal, (ended) =>
         scheduler.run(key, { owner, signal: ended }, () => startRead(read)),
       )
     },
   } satisfies LargeReads
+}
+
+// Well below the time after which the HTTP server closes a silent connection, and longer than a client's fair share of two
+// children takes unless some twenty others keep them busy with the costliest of mails.
+export const DEADLINE_MS = 10_000
+const RETRY_SECONDS = 2
+
+/** Rejects with `overloaded` at the deadline, if the task rejects with the reason of its signal. */
+export async function withDeadline<T>(
+  ms: number,
+  signal: AbortSignal | undefined,
+  task: (ended: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const deadline = new AbortController()
+  const late = new Problem('overloaded', 'Too many mails are waiting to be read.', RETRY_SECONDS)
+  const timer = setTimeout(() => deadline.abort(late), ms)
+  try {
+    return await task(signal ? AbortSignal.any([signal, deadline.signal]) : deadline.signal)
+  } finally {
+    clearTimeout(timer)
+  }
 }

@@ -1,16 +1,16 @@
 import type { MessageSummary } from '../../core/message.ts'
 import type { Session } from '../../core/session.ts'
 import type { MailStore } from '../../store/store.ts'
-import { type LiveSessionDeps, liveSession } from '../sessions/live-session.ts'
-import type { CodeLooks } from './code-lookup.ts'
-import type { Wanted } from './shared-poll.ts'
+import { type LiveSessionDeps, liveSession } from '../sessions/session.ts'
+import type { CodeScanner } from './code-scanner.ts'
+import type { PollSource } from './shared-poll.ts'
 
 export interface MailboxViewDeps extends LiveSessionDeps {
   store: Pick<MailStore, 'findSession' | 'listMessages' | 'listMessageIds'>
 }
 
 /** Looks up codes for the client of one subscriber: those who share a view are not charged for each other. */
-export type ClientLooks = Pick<CodeLooks, 'look'>
+export type ClientScanner = Pick<CodeScanner, 'look'>
 
 /**
  * A mailbox as one poll found it. All who wait for news of the mailbox share it: each list is read at most once, when the
@@ -21,15 +21,15 @@ export interface MailboxView {
   /** True if there is a message newer than this one. */
   hasNewer(sinceId: number): Promise<boolean>
   /** What a reader knows who has the messages up to `sinceId`. */
-  begin(reader: { sinceId: number; youngSince: number }): Promise<Seen>
+  initialState(reader: { sinceId: number; youngSince: number }): Promise<KnownState>
   /** Deletions, and codes found since, oldest first. */
-  changed(seen: Seen, codes: ClientLooks): Promise<Step>
+  changed(seen: KnownState, codes: ClientScanner): Promise<Step>
   /** New messages, oldest first. */
-  arrived(seen: Seen, codes: ClientLooks): Promise<Step>
+  arrived(seen: KnownState, codes: ClientScanner): Promise<Step>
 }
 
 /** What a reader knows. Never changed: readers who know the same share one, and with it the work of comparing. */
-export interface Seen {
+export interface KnownState {
   readonly version: number
   readonly lastId: number
   readonly ids: ReadonlySet<number>
@@ -46,16 +46,16 @@ export type MailChange =
 interface Step {
   events: readonly MailChange[]
   /** What the reader knows once it was told. */
-  seen: Seen
+  seen: KnownState
 }
 
 /** What to subscribe to for views of this mailbox. */
-export function mailboxViews(
+export function mailboxPollSource(
   deps: MailboxViewDeps,
   { token, session, lookMs, signal }: Watched,
-): Wanted<MailboxView> {
-  const open: Wanted<MailboxView>['open'] = (left) => {
-    const intern = interning()
+): PollSource<MailboxView> {
+  const open: PollSource<MailboxView>['open'] = (left) => {
+    const intern = stateInterner()
     return async () => viewOf(deps, await liveSession(deps, token), { left, intern })
   }
   // A revived session keeps its token but is another mailbox, with a topic of its own.
@@ -70,14 +70,14 @@ interface Watched {
   signal: AbortSignal
 }
 
-interface Sharing {
+interface ViewContext {
   /** Aborted when nobody waits any more. */
   left: AbortSignal
-  intern(seen: Seen): Seen
+  intern(seen: KnownState): KnownState
 }
 
 // As many as a list shows.
-const LOOKED_BACK = 100
+const RECENT_MESSAGES = 100
 
 /** True if the mailbox has a message newer than `sinceId`. */
 export function newerTest(
@@ -92,18 +92,18 @@ export function newerTest(
   }
 }
 
-function viewOf(deps: MailboxViewDeps, session: Session, sharing: Sharing): MailboxView {
-  const { newest, ids, lookedAt, newMessages } = listsOf(deps, session, sharing.left)
+function viewOf(deps: MailboxViewDeps, session: Session, sharing: ViewContext): MailboxView {
+  const { newest, ids, lookedAt, newMessages } = mailboxReader(deps, session, sharing.left)
   return {
     session,
     hasNewer: newerTest(session, newest),
     // Of what the reader knows, the newest which nobody has looked at will be looked at: somebody watches the mailbox.
-    async begin({ sinceId, youngSince }) {
-      const known = (await newest(LOOKED_BACK)).filter(({ id }) => id <= sinceId)
-      const untold = known.filter((one) => isUnlooked(one) || +one.receivedAt >= youngSince)
-      return { version: -1, lastId: sinceId, ids: new Set(), unlooked: idsOf(untold) }
+    async initialState({ sinceId, youngSince }) {
+      const known = (await newest(RECENT_MESSAGES)).filter(({ id }) => id <= sinceId)
+      const untold = known.filter((one) => isUnscanned(one) || +one.receivedAt >= youngSince)
+      return { version: -1, lastId: sinceId, ids: new Set(), unlooked: idSet(untold) }
     },
-    changed: onceEach(async (seen, codes) => {
+    changed: memoized(async (seen, codes) => {
       const there = await ids('ids')
       const gone = [...seen.ids].filter((id) => !there.has(id))
       const { unlooked, found } = await lookedAt(seen, codes)
@@ -114,16 +114,16 @@ function viewOf(deps: MailboxViewDeps, session: Session, sharing: Sharing): Mail
       const known = gone.length === 0 ? seen.ids : seen.ids.difference(new Set(gone))
       return { events, seen: { ...seen, ids: known, unlooked } }
     }),
-    arrived: onceEach(async (seen, codes) => {
+    arrived: memoized(async (seen, codes) => {
       const there = await ids('ids')
       const messages = await newMessages(seen.lastId, codes)
       // Of what came or went between the reads, the next poll tells: it was told as a message first.
       const known = [...there].filter((id) => id <= seen.lastId)
-      const next: Seen = {
+      const next: KnownState = {
         version: session.version,
         lastId: messages[0]?.id ?? seen.lastId,
-        ids: new Set([...known, ...idsOf(messages)]),
-        unlooked: seen.unlooked.union(idsOf(messages.filter(isUnlooked))),
+        ids: new Set([...known, ...idSet(messages)]),
+        unlooked: seen.unlooked.union(idSet(messages.filter(isUnscanned))),
       }
       const events = messages.map((message) => ({ kind: 'message' as const, message })).toReversed()
       return { events, seen: sharing.intern(next) }
@@ -132,34 +132,34 @@ function viewOf(deps: MailboxViewDeps, session: Session, sharing: Sharing): Mail
 }
 
 /** What a view reads of the mailbox: each list once. Nothing more is read when nobody waits any more. */
-function listsOf({ store }: MailboxViewDeps, session: Session, left: AbortSignal) {
+function mailboxReader({ store }: MailboxViewDeps, session: Session, left: AbortSignal) {
   const list = async (sinceId: number, limit: number) => {
     left.throwIfAborted()
     return await store.listMessages(session.id, { sinceId, limit })
   }
-  const after = onceEach((sinceId: number) => list(sinceId, Number.MAX_SAFE_INTEGER))
+  const after = memoized((sinceId: number) => list(sinceId, Number.MAX_SAFE_INTEGER))
 
   return {
-    newest: onceEach((limit: number) => list(0, limit)),
-    ids: onceEach(async (_all: 'ids') => {
+    newest: memoized((limit: number) => list(0, limit)),
+    ids: memoized(async (_all: 'ids') => {
       left.throwIfAborted()
       return new Set(await store.listMessageIds(session.id))
     }),
     /** Those in which a code has been found since, oldest first. */
-    async lookedAt({ unlooked }: Seen, codes: ClientLooks) {
+    async lookedAt({ unlooked }: KnownState, codes: ClientScanner) {
       if (unlooked.size === 0) return { unlooked, found: [] }
       const told = (await after(Math.min(...unlooked) - 1)).filter(({ id }) => unlooked.has(id))
       // At first all of them; later there may be room for those that were not taken on.
       codes.look(session.id, told)
       const found = told.filter(({ code = '' }) => code !== '').toReversed()
-      return { unlooked: idsOf(told.filter(isUnlooked)), found }
+      return { unlooked: idSet(told.filter(isUnscanned)), found }
     },
     /** Newest first, with the codes that are found in a little while. */
-    async newMessages(sinceId: number, codes: ClientLooks): Promise<readonly MessageSummary[]> {
+    async newMessages(sinceId: number, codes: ClientScanner): Promise<readonly MessageSummary[]> {
       const messages = await after(sinceId)
       if (!(await codes.look(session.id, messages)?.found())) return messages
       // What came meanwhile has its own little while: the next poll tells of it.
-      const known = idsOf(messages)
+      const known = idSet(messages)
       const again = await list(sinceId, Number.MAX_SAFE_INTEGER)
       return again.filter(({ id }) => known.has(id))
     },
@@ -167,15 +167,15 @@ function listsOf({ store }: MailboxViewDeps, session: Session, left: AbortSignal
 }
 
 /** Gives readers who know the same the same object, so that the next poll compares once for all of them. */
-function interning(): (seen: Seen) => Seen {
-  let last: Seen | undefined
+function stateInterner(): (seen: KnownState) => KnownState {
+  let last: KnownState | undefined
   return (seen) => {
     if (!last || !isSame(last, seen)) last = seen
     return last
   }
 }
 
-function isSame(one: Seen, other: Seen): boolean {
+function isSame(one: KnownState, other: KnownState): boolean {
   return (
     one.version === other.version &&
     one.lastId === other.lastId &&
@@ -189,7 +189,7 @@ function isSameSet(one: ReadonlySet<number>, other: ReadonlySet<number>): boolea
 }
 
 /** Whatever else a caller passes, the first one's counts. */
-function onceEach<Key, Value, Rest extends unknown[]>(
+function memoized<Key, Value, Rest extends unknown[]>(
   make: (key: Key, ...rest: Rest) => Promise<Value>,
 ): (key: Key, ...rest: Rest) => Promise<Value> {
   const made = new Map<Key, Promise<Value>>()
@@ -202,10 +202,10 @@ function onceEach<Key, Value, Rest extends unknown[]>(
   }
 }
 
-function isUnlooked({ code }: MessageSummary): boolean {
+function isUnscanned({ code }: MessageSummary): boolean {
   return code === undefined
 }
 
-function idsOf(messages: readonly MessageSummary[]): Set<number> {
+function idSet(messages: readonly MessageSummary[]): Set<number> {
   return new Set(messages.map(({ id }) => id))
 }

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
-import { inlineParser } from '../../../test/inline-parser.ts'
-import { scratchMail } from '../../../test/scratch.ts'
+import { inlineParser } from '../../../test/support/inline-parser.ts'
+import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import { parseAddress, parseHost } from '../../core/address.ts'
 import { EMPTY_MAIL, type Mail } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
 import { OPERATOR } from '../../core/session.ts'
 import type { MailStore } from '../../store/store.ts'
 import { openLargeReads } from './large-reads.ts'
-import { parseOnce } from './parse-once.ts'
-import { parsedMail } from './parsed-mail.ts'
+import { openParseOnce } from './parse-once.ts'
+import { openParsedReader } from './parsed-mail.ts'
 
 let store: MailStore
 let close: () => Promise<void>
 let rawId: number
 beforeEach(async () => {
-  const scratch = await scratchMail()
+  const scratch = await openSqliteTestMail()
   store = scratch.store
   close = scratch.close
   const [name, recipient] = [parseHost('box.test'), parseAddress('abuse@box.test')]
@@ -38,7 +38,7 @@ const mail = { ...EMPTY_MAIL, text: 'hi' }
 const READER = { client: '192.0.2.1', mailbox: 'abuse@box.test', size: 18 }
 const LOOKUP = { ...READER, background: true }
 const parsing = (parse: (raw: Uint8Array) => Promise<Mail>, trouble: Partial<MailStore> = {}) =>
-  parseOnce({ store: { ...store, ...trouble }, parser: inlineParser(parse) })
+  openParseOnce({ store: { ...store, ...trouble }, parser: inlineParser(parse) })
 
 test('a mail that many ask for at once is parsed once, and never again', async () => {
   let parses = 0
@@ -74,7 +74,7 @@ test('a mail with a long text is left in the store, and read there by each who a
   const long = { ...mail, text: 'x'.repeat(256 * 1024 + 1) }
   const parse = parsing(async () => long)
   assert.equal(await parse(rawId, READER), 'stored')
-  assert.deepEqual(await parsedMail({ store, largeReads, parse })(rawId, READER), long)
+  assert.deepEqual(await openParsedReader({ store, largeReads, parse })(rawId, READER), long)
 })
 
 test('a large mail with a short text is given to each who asked', async () => {
@@ -93,10 +93,10 @@ test('what an older version has stored without positions of attachments is parse
     contentId: null,
     inline: false,
   }
-  await store.keepParsed(rawId, { ...mail, attachments: [note] })
+  await store.saveParsed(rawId, { ...mail, attachments: [note] })
   const current = { ...note, position: { start: 0, end: 1, encoding: '' } }
   const parse = parsing(async () => ({ ...mail, attachments: [current] }))
-  const read = parsedMail({ store, largeReads, parse })
+  const read = openParsedReader({ store, largeReads, parse })
   assert.deepEqual((await read(rawId, READER))?.attachments, [current])
   assert.deepEqual((await store.readParsed(rawId))?.attachments, [current])
 })
@@ -105,20 +105,23 @@ describe('a reader', () => {
   const never = () => new Promise<never>(() => {})
 
   test('who has waited too long is told to try again', async () => {
-    const parsed = parsedMail({ store, largeReads, parse: parsing(never), deadlineMs: 1 })
+    const parsed = openParsedReader({ store, largeReads, parse: parsing(never), deadlineMs: 1 })
     await assert.rejects(parsed(rawId, READER), { code: 'overloaded', retryAfter: 2 })
   })
 
   test('who has waited too long for a large mail to be read is told to try again', async () => {
     const slow = { ...store, readParsed: never }
     const deps = { store: slow, largeReads: openLargeReads(), parse: parsing(never) }
-    const read = parsedMail({ ...deps, deadlineMs: 1 })(rawId, { ...READER, size: 10_000_000 })
+    const read = openParsedReader({ ...deps, deadlineMs: 1 })(rawId, {
+      ...READER,
+      size: 10_000_000,
+    })
     await assert.rejects(read, { code: 'overloaded', retryAfter: 2 })
   })
 
   test('who has gone is not waited for', async () => {
     const gone = new AbortController()
-    const parsed = parsedMail({ store, largeReads, parse: parsing(never) })
+    const parsed = openParsedReader({ store, largeReads, parse: parsing(never) })
     const read = parsed(rawId, { ...READER, signal: gone.signal })
     gone.abort(new Error('the client hung up'))
     await assert.rejects(read, /hung up/)
@@ -150,11 +153,11 @@ describe('a parse that nobody waits for', () => {
   test('is not stored once there was no room, until there is for what somebody reads', async () => {
     const tried: string[] = []
     let isFull = true
-    const keepParsed = async () => {
+    const saveParsed = async () => {
       tried.push(isFull ? 'refused' : 'kept')
       if (isFull) throw new Problem('overloaded', 'x')
     }
-    const parsed = parsing(async () => mail, { keepParsed })
+    const parsed = parsing(async () => mail, { saveParsed })
     for (const request of [LOOKUP, LOOKUP, READER, LOOKUP]) await parsed(rawId, request)
     assert.deepEqual(tried, ['refused', 'refused'], 'the first, and that of the reader')
     isFull = false

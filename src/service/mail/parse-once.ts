@@ -5,7 +5,7 @@ import type { Parse, Parser } from '../../mime/parser.ts'
 import type { MailStore } from '../../store/store.ts'
 
 interface ParseOnceDeps {
-  store: Pick<MailStore, 'readRaw' | 'readParsed' | 'keepParsed' | 'obstacle'>
+  store: Pick<MailStore, 'readRaw' | 'readParsed' | 'saveParsed' | 'obstacle'>
   parser: Pick<Parser, 'use'>
 }
 
@@ -27,21 +27,21 @@ export type ParseOnce = (
 ) => Promise<Mail | 'stored' | undefined>
 
 /** However many ask for a mail at once, on whichever thread, it is parsed once. Mails are read only when their turn comes. */
-export function parseOnce({ store, parser }: ParseOnceDeps): ParseOnce {
+export function openParseOnce({ store, parser }: ParseOnceDeps): ParseOnce {
   /** How many wait for a mail. */
   const readers = new Map<number, number>()
   let isFull = false
 
   // What nobody has asked to read takes no space from mail where that is scarce, and a write that finds none takes with it
   // whatever shares its commit.
-  async function hasRoom(): Promise<boolean> {
+  async function canStore(): Promise<boolean> {
     return !isFull && (await store.obstacle()) === undefined
   }
 
   // A full disk keeps nobody from reading: the next reader then parses again.
   async function keep(rawId: number, mail: Mail): Promise<boolean> {
     try {
-      await store.keepParsed(rawId, mail)
+      await store.saveParsed(rawId, mail)
       isFull = false
     } catch (error) {
       if (!(error instanceof Problem)) throw error
@@ -55,8 +55,8 @@ export function parseOnce({ store, parser }: ParseOnceDeps): ParseOnce {
     const raw = stored && isCurrent(stored) ? undefined : await store.readRaw(rawId)
     if (!raw) return stored
     const mail = await parse(raw.bytes)
-    const isKept = (readers.has(rawId) || (await hasRoom())) && (await keep(rawId, mail))
-    return isKept && sizeOf(mail) > MAX_GIVEN_LENGTH ? 'stored' : mail
+    const isKept = (readers.has(rawId) || (await canStore())) && (await keep(rawId, mail))
+    return isKept && sizeOf(mail) > MAX_RETURNED_LENGTH ? 'stored' : mail
   }
 
   return async (rawId, { background = false, ...request }, signal) => {
@@ -67,7 +67,7 @@ export function parseOnce({ store, parser }: ParseOnceDeps): ParseOnce {
     }
     if (!background) count(1)
     try {
-      return await parser.use(rawId, { owner: ownerOf(request), background, signal }, (parse) =>
+      return await parser.use(rawId, { owner: ownerKeys(request), background, signal }, (parse) =>
         parseAndKeep(rawId, parse),
       )
     } finally {
@@ -77,7 +77,7 @@ export function parseOnce({ store, parser }: ParseOnceDeps): ParseOnce {
 }
 
 // A copy of each goes to each thread that asked.
-const MAX_GIVEN_LENGTH = 256 * 1024
+const MAX_RETURNED_LENGTH = 256 * 1024
 
 /** In characters, without what is short in every mail. */
 function sizeOf({ text, html, headers, links }: Mail): number {
@@ -93,7 +93,7 @@ export function isCurrent({ attachments }: Mail): boolean {
 }
 
 /** Whom work for a reader is charged to. */
-export function ownerOf({
+export function ownerKeys({
   client,
   mailbox,
 }: {

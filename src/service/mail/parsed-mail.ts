@@ -1,8 +1,7 @@
 import type { Mail } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
 import type { MailStore } from '../../store/store.ts'
-import { DEADLINE_MS, withDeadline } from '../deadline.ts'
-import type { LargeReads } from './large-reads.ts'
+import { DEADLINE_MS, type LargeReads, withDeadline } from './large-reads.ts'
 import { isCurrent, type ParseOnce, type ParseRequest } from './parse-once.ts'
 
 export interface ParsedMailDeps {
@@ -14,7 +13,7 @@ export interface ParsedMailDeps {
 }
 
 /** The parsed form of a stored mail; undefined when the mail is gone. */
-export type Parsed = (
+export type ReadParsed = (
   rawId: number,
   /** `size`: of the mail. */
   request: ParsedRequest & { signal?: AbortSignal },
@@ -28,12 +27,12 @@ interface ParsedRequest extends ParseRequest {
  * Reads what was parsed before, or has the mail parsed. A reader who has waited too long gets `overloaded`; a mail that is being
  * parsed then is parsed to the end and stored: asking again helps.
  */
-export function parsedMail({
+export function openParsedReader({
   store,
   parse,
   largeReads,
   deadlineMs = DEADLINE_MS,
-}: ParsedMailDeps): Parsed {
+}: ParsedMailDeps): ReadParsed {
   async function read(rawId: number, { size, ...request }: ParsedRequest, ended?: AbortSignal) {
     const readStored = () =>
       largeReads.run(`parsed ${rawId}`, { ...request, size, signal: ended }, () =>

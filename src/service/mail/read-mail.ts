@@ -1,27 +1,36 @@
-import type { Mail, Message, RawMail, SenderChecks } from '../../core/message.ts'
+import type { Bus } from '../../bus/bus.ts'
+import type {
+  AttachmentInfo,
+  Mail,
+  Message,
+  PartPosition,
+  RawMail,
+  SenderChecks,
+} from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
+import { decodeInSteps } from '../../mime/decode.ts'
 import type { MailStore } from '../../store/store.ts'
-import { withTimeout } from '../background/timing.ts'
-import { type LiveSessionDeps, liveSession } from '../sessions/live-session.ts'
-import type { LargeReads } from './large-reads.ts'
-import type { Parsed } from './parsed-mail.ts'
-import type { SenderChecked } from './sender-checks.ts'
+import { withTimeout } from '../background/repeat.ts'
+import { type LiveSessionDeps, liveSession, wakeSession } from '../sessions/session.ts'
+import type { LargeRead, LargeReads } from './large-reads.ts'
+import type { ReadParsed } from './parsed-mail.ts'
+import type { CheckSender } from './sender-checks.ts'
 
-export interface FindMailDeps extends LiveSessionDeps {
+export interface RawMailDeps extends LiveSessionDeps {
   store: Pick<MailStore, 'findSession' | 'findMessage' | 'readRaw'>
   largeReads: LargeReads
 }
 
 export interface ReadMailDeps extends LiveSessionDeps {
   store: Pick<MailStore, 'findSession' | 'findMessage'>
-  parsed: Parsed
-  senderChecks: SenderChecked
+  parsed: ReadParsed
+  senderChecks: CheckSender
   /** So long a reader waits for them. */
   patienceMs: number
 }
 
 /** The messages of a box whose reader needs no token. */
-export type OpenBox = Pick<MailStore, 'listMessages' | 'findMessage'>
+export type MessageSource = Pick<MailStore, 'listMessages' | 'findMessage'>
 
 /** Which message is read, and for whom. */
 export interface MailQuery {
@@ -39,14 +48,14 @@ export async function readMail(
 ): Promise<{ message: Message; mail: Mail; checks: SenderChecks | undefined }> {
   const message = await findMessage(deps, query.token, query.id)
   const [mail, checks] = await Promise.all([
-    parsedOf(deps, message, query),
+    readParsedMail(deps, message, query),
     withTimeout(deps.patienceMs, deps.senderChecks(message)),
   ])
   return { message, mail, checks }
 }
 
 /** What was read from this message; it is parsed now if it never was. */
-export async function parsedOf(
+export async function readParsedMail(
   { parsed }: Pick<ReadMailDeps, 'parsed'>,
   { rawId, recipient: mailbox, size }: Message,
   { client, signal }: Pick<MailQuery, 'client' | 'signal'>,
@@ -58,7 +67,7 @@ export async function parsedOf(
 
 /** One message of this session with its bytes and the way they came. */
 export async function readRawMail(
-  deps: FindMailDeps,
+  deps: RawMailDeps,
   { token, id, client, signal }: MailQuery,
 ): Promise<{ message: Message; raw: RawMail }> {
   const message = await findMessage(deps, token, id)
@@ -84,4 +93,65 @@ export async function findMessage(
 /** The same for an id of another session as for one that never was. */
 export function messageNotFound(): Problem {
   return new Problem('message_not_found', 'id: this session has no such message.')
+}
+
+export interface AttachmentDeps extends RawMailDeps, Pick<ReadMailDeps, 'parsed'> {
+  attachments: AttachmentReader
+}
+
+/** Reads attachments out of raw mails. */
+interface AttachmentReader {
+  read(rawId: number, position: PartPosition, request: LargeRead): Promise<Uint8Array>
+}
+
+/** Requests for the same attachment share one run. */
+export function openAttachmentReader({
+  store,
+  largeReads,
+}: {
+  store: Pick<MailStore, 'readRaw'>
+  largeReads: LargeReads
+}): AttachmentReader {
+  async function read(rawId: number, { start, end, encoding }: PartPosition): Promise<Uint8Array> {
+    const raw = await store.readRaw(rawId)
+    if (!raw) throw messageNotFound()
+    const { buffer, byteOffset, length } = raw.bytes
+    const body = Buffer.from(buffer, byteOffset, length).subarray(start, end)
+    return await decodeInSteps(body, encoding)
+  }
+
+  return {
+    read: (rawId, position, request) =>
+      largeReads.run(`part ${rawId} ${position.start}`, request, () => read(rawId, position)),
+  }
+}
+
+/** One attachment, by its index in readMail. Its place in the raw mail is known from the parse: nothing is parsed again. */
+export async function readAttachment(
+  deps: AttachmentDeps,
+  query: MailQuery & { index: number },
+): Promise<{ note: AttachmentInfo; bytes: Uint8Array }> {
+  const message = await findMessage(deps, query.token, query.id)
+  const mail = await readParsedMail(deps, message, query)
+  const note = mail.attachments[query.index]
+  if (!note?.position) {
+    throw new Problem('not_found', 'index: this message has no such attachment.')
+  }
+  const { client, signal } = query
+  const { rawId, recipient: mailbox, size } = message
+  const request = { client, mailbox, size, signal }
+  const bytes = await deps.attachments.read(rawId, note.position, request)
+  return { note, bytes }
+}
+
+export interface DeleteMailDeps {
+  store: Pick<MailStore, 'findSession' | 'deleteMessage'>
+  bus: Pick<Bus, 'wake'>
+  now(): Date
+}
+
+export async function deleteMail(deps: DeleteMailDeps, token: string, id: number): Promise<void> {
+  const session = await liveSession(deps, token)
+  if (!(await deps.store.deleteMessage(session.id, id))) throw messageNotFound()
+  wakeSession(deps.bus, session)
 }

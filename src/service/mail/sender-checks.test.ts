@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
-import { scratchMail } from '../../../test/scratch.ts'
+import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import { parseAddress, parseHost } from '../../core/address.ts'
-import type { Message, SenderChecks, SenderFacts } from '../../core/message.ts'
+import type { Message, SenderCheckInput, SenderChecks } from '../../core/message.ts'
 import { OPERATOR } from '../../core/session.ts'
 import type { MailStore } from '../../store/store.ts'
 import { type LargeReads, openLargeReads } from './large-reads.ts'
-import { senderChecksOnce } from './sender-checks.ts'
+import { openSenderChecks } from './sender-checks.ts'
 
 const PASSES: SenderChecks = { spf: 'pass', dkim: 'pass', dmarc: 'pass' }
 const OPEN: SenderChecks = { spf: 'temperror', dkim: 'none', dmarc: 'temperror' }
@@ -15,12 +15,12 @@ const RAW = 'From: ann@sender.test\r\n\r\nPrivate words.\r\n'
 let store: MailStore
 let close: () => Promise<void>
 let now: Date
-let asked: SenderFacts[]
+let asked: SenderCheckInput[]
 let lines: string[]
 let rawReads: number
 let largeReads: LargeReads
 beforeEach(async () => {
-  const scratch = await scratchMail()
+  const scratch = await openSqliteTestMail()
   store = scratch.store
   close = scratch.close
   now = new Date()
@@ -51,7 +51,7 @@ async function keptMail(clientIp = '192.0.2.1'): Promise<Message> {
 }
 
 const checked = (answer: () => SenderChecks | undefined | Promise<undefined>) =>
-  senderChecksOnce({
+  openSenderChecks({
     store: {
       ...store,
       readRaw(rawId) {

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, test } from 'vitest'
-import { makeWaiters, openMemoryBus } from '../../bus/memory.ts'
-import { type MailboxId, POOL, readerTopic } from '../../core/session.ts'
-import { openSharedPolls, pollUntil, type Wanted } from './shared-poll.ts'
+import { makeWaiterCounts, openMemoryBus } from '../../bus/memory.ts'
+import { keyedTopic, type MailboxId, POOL } from '../../core/session.ts'
+import { openSharedPolls, type PollSource, pollUntil } from './shared-poll.ts'
 
 const BOX = 7 as MailboxId
 const HOUR_MS = 3_600_000
 
 /** Polls that count themselves; nobody polls by himself while the test runs. */
-function counting(more: Partial<Wanted<number>> = {}) {
+function counting(more: Partial<PollSource<number>> = {}) {
   let polls = 0
-  const wanted: Wanted<number> = {
+  const wanted: PollSource<number> = {
     key: 'box',
     topics: [BOX],
     open: () => async () => {
@@ -28,7 +28,7 @@ function counting(more: Partial<Wanted<number>> = {}) {
 /** A bus that never tells anybody anything. */
 const deaf = { subscribe: () => () => {} }
 
-const openBus = () => openMemoryBus(randomUUID(), makeWaiters())
+const openBus = () => openMemoryBus(randomUUID(), makeWaiterCounts())
 
 async function isPending(promise: Promise<unknown>): Promise<boolean> {
   let isSettled = false
@@ -83,7 +83,7 @@ describe('news', () => {
 
   test('a change of any of the topics is news, and of nobody else', async () => {
     const bus = openBus()
-    const topics = [POOL, readerTopic('key', 'mine')]
+    const topics = [POOL, keyedTopic('key', 'mine')]
     const { wanted, polls } = counting({ topics })
     const subscription = openSharedPolls<number>(bus).subscribe(wanted)
     await subscription.next()
@@ -92,10 +92,10 @@ describe('news', () => {
       await subscription.next()
     }
     const others = openSharedPolls<number>(bus).subscribe(
-      counting({ topics: [readerTopic('key', 'other')] }).wanted,
+      counting({ topics: [keyedTopic('key', 'other')] }).wanted,
     )
     await others.next()
-    bus.wake(readerTopic('key', 'other'))
+    bus.wake(keyedTopic('key', 'other'))
     await others.next()
     assert.equal(polls(), 3)
     subscription.end()

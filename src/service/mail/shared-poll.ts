@@ -7,10 +7,10 @@ export interface SharedPollDeps {
 
 /** Polls of this thread: all who wait for the same thing share one, however many they are. */
 export interface SharedPolls<T> {
-  subscribe(wanted: Wanted<T>): Subscription<T>
+  subscribe(wanted: PollSource<T>): Subscription<T>
 }
 
-export interface Wanted<T> {
+export interface PollSource<T> {
   /** Subscribers with the same key share their polls. */
   key: string
   /** The topics whose changes are worth a poll. */
@@ -38,7 +38,7 @@ interface Subscription<T> {
 
 export function openSharedPolls<T>(bus: SharedPollDeps['bus']): SharedPolls<T> {
   const feeds = new Map<string, Feed<T>>()
-  const schedule = deliveryScheduler()
+  const schedule = openDeliveryQueue()
 
   return {
     subscribe(wanted) {
@@ -56,7 +56,7 @@ export function openSharedPolls<T>(bus: SharedPollDeps['bus']): SharedPolls<T> {
 /** Polls until `answer` makes something of a result. `over` is true for the last poll, which begins when the time is up. */
 export async function pollUntil<T, Answer>(
   polls: SharedPolls<T>,
-  { seconds, ...wanted }: Wanted<T> & { seconds: number },
+  { seconds, ...wanted }: PollSource<T> & { seconds: number },
   answer: (polled: T, over: boolean) => Promise<Answer | undefined>,
 ): Promise<Answer> {
   const subscription = polls.subscribe(wanted)
@@ -89,7 +89,7 @@ interface Subscriber<T> {
   deliver(outcome: Outcome<T>): void
 }
 
-interface FeedParts {
+interface FeedContext {
   schedule(run: () => void): void
   /** Called when the last subscriber has left. */
   ended(): void
@@ -97,8 +97,8 @@ interface FeedParts {
 
 function openFeed<T>(
   bus: SharedPollDeps['bus'],
-  { topics, open, intervalMs }: Wanted<T>,
-  { schedule, ended }: FeedParts,
+  { topics, open, intervalMs }: PollSource<T>,
+  { schedule, ended }: FeedContext,
 ): Feed<T> {
   const subscribers = new Set<Subscriber<T>>()
   const left = new AbortController()
@@ -235,7 +235,7 @@ async function settled<T>(poll: () => Promise<T>): Promise<Outcome<T>> {
 const DELIVERIES_PER_TICK = 16
 
 /** Runs a few per turn of the event loop: when many are told at once, requests of others are served in between. */
-function deliveryScheduler(): (run: () => void) => void {
+function openDeliveryQueue(): (run: () => void) => void {
   const queue: (() => void)[] = []
   let count = 0
 

@@ -3,7 +3,7 @@ import {
   type AccountHealth,
   type AccountRules,
   type GmailAccount,
-  maskAccount,
+  maskAccountEmail,
 } from '../../core/gmail.ts'
 import type { MailStore } from '../../store/store.ts'
 
@@ -15,29 +15,29 @@ export interface AccountsDeps {
 }
 
 /** The accounts as the operator's commands see them. */
-export interface AccountBook {
-  store: Pick<MailStore, 'listAccounts' | 'switchAccount' | 'findAliases'>
+export interface AccountAdminDeps {
+  store: Pick<MailStore, 'listAccounts' | 'setAccountActive' | 'findAliases'>
   /** Everything that stands in the file, but the secrets. */
-  file: readonly FiledAccount[]
+  file: readonly ConfiguredAccount[]
   now(): Date
   randomBytes(count: number): Uint8Array
 }
 
-export interface FiledAccount extends AccountRules {
+export interface ConfiguredAccount extends AccountRules {
   /** The file's own switch; the operator's commands have another. */
   active: boolean
 }
 
-export interface OfferedAccount extends GmailAccount {
+export interface ActiveAccount extends GmailAccount {
   rules: AccountRules
 }
 
 /** Those whose aliases are given out: they stand in the file, and nobody switched them off, there or by command. */
-export async function offeredAccounts({
+export async function activeAccounts({
   store,
   accountRules,
   now,
-}: AccountsDeps): Promise<OfferedAccount[]> {
+}: AccountsDeps): Promise<ActiveAccount[]> {
   if (accountRules.length === 0) return []
   const known = await store.listAccounts(now())
   return known.flatMap((account) => {
@@ -47,19 +47,19 @@ export async function offeredAccounts({
 }
 
 /** What of the file the doors go by. */
-export function accountRules(file: readonly FiledAccount[]): AccountRules[] {
+export function accountRules(file: readonly ConfiguredAccount[]): AccountRules[] {
   return file
     .filter(({ active }) => active)
     .map(({ email, dots, masked }) => ({ email, dots, masked }))
 }
 
 /** The address as strangers may see it. */
-export function shownEmail({ email, rules }: { email: Address; rules: AccountRules }): string {
-  return rules.masked ? maskAccount(email) : email
+export function displayEmail({ email, rules }: { email: Address; rules: AccountRules }): string {
+  return rules.masked ? maskAccountEmail(email) : email
 }
 
 /** How one account is doing, for the operator. */
-interface HealthNote {
+interface AccountStatus {
   id: number
   email: string
   health: AccountHealth
@@ -68,10 +68,10 @@ interface HealthNote {
 }
 
 /** How each account that is offered is doing. */
-export async function accountHealth(deps: AccountsDeps): Promise<HealthNote[]> {
-  return (await offeredAccounts(deps)).map((account) => {
+export async function accountStatuses(deps: AccountsDeps): Promise<AccountStatus[]> {
+  return (await activeAccounts(deps)).map((account) => {
     const { id, health, reason, aliases } = account
-    return { id, email: shownEmail(account), health, reason, aliases }
+    return { id, email: displayEmail(account), health, reason, aliases }
   })
 }
 

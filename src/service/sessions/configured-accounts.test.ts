@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
-import { scratchMail } from '../../../test/scratch.ts'
+import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import { rules, START } from '../testing/gmail.ts'
-import { accountRules, addConfiguredAccounts, offeredAccounts } from './accounts.ts'
+import { accountRules, activeAccounts, addConfiguredAccounts } from './accounts.ts'
 
-let opened: Awaited<ReturnType<typeof scratchMail>>
+let opened: Awaited<ReturnType<typeof openSqliteTestMail>>
 beforeEach(async () => {
-  opened = await scratchMail()
+  opened = await openSqliteTestMail()
 })
 afterEach(() => opened.close())
 
@@ -21,7 +21,7 @@ const known = async () =>
   }))
 const offered = async (...file: (typeof JOE)[]) => {
   const deps = { store: opened.other, accountRules: accountRules(file), now }
-  return (await offeredAccounts(deps)).map(({ email }) => email)
+  return (await activeAccounts(deps)).map(({ email }) => email)
 }
 
 test('accounts are added once, and keep their ids in whatever order the file has them', async () => {
@@ -54,9 +54,13 @@ test('no account has the id of a mail domain, whichever was there first', async 
 test('how an account is doing, and its switch, stay as they are: another node may fetch from it', async () => {
   await start(JOE, ANN)
   const [joe, ann] = await known()
-  await opened.other.reportAccount(joe?.id ?? 0, 'failing', 'the server does not accept the login')
-  await opened.other.reportAccount(ann?.id ?? 0, 'ok', '')
-  await opened.store.switchAccount(joe?.id ?? 0, false)
+  await opened.other.setAccountHealth(
+    joe?.id ?? 0,
+    'failing',
+    'the server does not accept the login',
+  )
+  await opened.other.setAccountHealth(ann?.id ?? 0, 'ok', '')
+  await opened.store.setAccountActive(joe?.id ?? 0, false)
   await start(JOE, ANN)
   assert.deepEqual(
     (await known()).map(({ told }) => told),
@@ -71,9 +75,9 @@ test('offered is what stands in the file, active there, known, and switched on',
   assert.deepEqual(await offered(ANN), ['ann@gmail.com'], 'one has left the file')
   assert.deepEqual(await offered({ ...JOE, active: false }, ANN), ['ann@gmail.com'])
   const [joe] = await known()
-  await opened.store.switchAccount(joe?.id ?? 0, false)
+  await opened.store.setAccountActive(joe?.id ?? 0, false)
   assert.deepEqual(await offered(JOE, ANN), ['ann@gmail.com'])
-  await opened.store.switchAccount(joe?.id ?? 0, true)
+  await opened.store.setAccountActive(joe?.id ?? 0, true)
   assert.deepEqual(await offered(JOE, ANN), ['joe@gmail.com', 'ann@gmail.com'])
 })
 

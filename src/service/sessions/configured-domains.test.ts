@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
-import { scratchMail } from '../../../test/scratch.ts'
+import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import { parseHost } from '../../core/address.ts'
 import { addConfiguredDomains } from './domains.ts'
 
-let opened: Awaited<ReturnType<typeof scratchMail>>
+let opened: Awaited<ReturnType<typeof openSqliteTestMail>>
 beforeEach(async () => {
-  opened = await scratchMail()
+  opened = await openSqliteTestMail()
 })
 afterEach(() => opened.close())
 

@@ -1,21 +1,29 @@
-import { joinAddress } from '../../core/address.ts'
-import { makeToken, secretHash } from '../../core/id.ts'
-import type { MailDomain } from '../../core/mail-domain.ts'
-import { parsePrefix, readableName } from '../../core/prefix.ts'
+import { type Address, joinAddress, type MailDomain } from '../../core/address.ts'
+import {
+  type AccountRequest,
+  chooseAccount,
+  DOT_ALIAS_RANDOM_BYTES,
+  dotAliases,
+  maxTagLength,
+  plusAlias,
+  randomTag,
+} from '../../core/gmail.ts'
+import { makeSecretToken, secretHash } from '../../core/id.ts'
+import { parsePrefix, randomLocalPart } from '../../core/prefix.ts'
 import { Problem } from '../../core/problem.ts'
-import { checkedSeconds, type Lifetimes, type Session } from '../../core/session.ts'
+import { type LifetimeLimits, requestedLifetimeSeconds, type Session } from '../../core/session.ts'
 import type { MailStore } from '../../store/store.ts'
-import { openDomains } from './domains.ts'
-import { type GmailSiteDeps, gmailSite, RANDOM_ATTEMPTS, type Site } from './gmail-site.ts'
+import { type AccountsDeps, type ActiveAccount, activeAccounts } from './accounts.ts'
+import { sessionDomains } from './domains.ts'
 
-export interface CreateSessionDeps extends GmailSiteDeps {
+export interface CreateSessionDeps extends GmailAddressDeps {
   store: Pick<MailStore, 'listDomains' | 'listAccounts' | 'createSession'>
-  lives: Lifetimes
+  lives: LifetimeLimits
   cooldownMs: number
 }
 
 /** What the user asks for; all of it optional. */
-interface Wish {
+interface SessionRequest {
   prefix?: string | undefined
   domainId?: number | undefined
   ttl?: number | undefined
@@ -29,13 +37,13 @@ interface Wish {
 /** Gives out an address that nobody holds, and the token that opens it. The token is not kept, only its hash. */
 export async function createSession(
   deps: CreateSessionDeps,
-  wish: Wish,
+  wish: SessionRequest,
 ): Promise<{ session: Session; token: string }> {
   const prefix = wish.prefix === undefined ? undefined : parsePrefix(wish.prefix)
-  const { domain, accountId, addresses } = await siteOf(deps, wish, prefix)
+  const { domain, accountId, addresses } = await addressSource(deps, wish, prefix)
   const keyed = wish.keyId !== undefined
-  const seconds = checkedSeconds(wish.ttl, { domain, lives: deps.lives, keyed })
-  const token = makeToken(deps.randomBytes(32))
+  const seconds = requestedLifetimeSeconds(wish.ttl, { domain, lives: deps.lives, keyed })
+  const token = makeSecretToken(deps.randomBytes(32))
 
   for (const address of addresses) {
     const createdAt = deps.now()
@@ -55,22 +63,22 @@ export async function createSession(
   throw new Problem('address_taken', `prefix: "${prefix}" is taken${where}.`)
 }
 
-async function siteOf(
+async function addressSource(
   deps: CreateSessionDeps,
-  { useGmail, gmailAuto, gmailId, domainId }: Wish,
+  { useGmail, gmailAuto, gmailId, domainId }: SessionRequest,
   prefix: string | undefined,
-): Promise<Site> {
+): Promise<AddressSource> {
   if (useGmail || gmailAuto) {
-    return await gmailSite(deps, { auto: gmailAuto ?? false, gmailId, domainId, prefix })
+    return await gmailAddressSource(deps, { auto: gmailAuto ?? false, gmailId, domainId, prefix })
   }
-  const domain = chooseDomain(await openDomains(deps), domainId, deps.randomBytes)
+  const domain = chooseDomain(await sessionDomains(deps), domainId, deps.randomBytes)
   const locals = prefix === undefined ? randomNames(deps.randomBytes) : [prefix]
   const addresses = Iterator.from(locals).map((local) => joinAddress(local, domain.name))
   return { domain, accountId: undefined, addresses }
 }
 
 function* randomNames(randomBytes: CreateSessionDeps['randomBytes']): Generator<string> {
-  for (let attempt = 0; attempt < RANDOM_ATTEMPTS; attempt += 1) yield readableName(randomBytes)
+  for (let attempt = 0; attempt < RANDOM_ATTEMPTS; attempt += 1) yield randomLocalPart(randomBytes)
 }
 
 function chooseDomain(
@@ -88,4 +96,65 @@ function chooseDomain(
     throw new Problem('overloaded', 'No mail domain takes new sessions at the moment.', 60)
   }
   throw new Problem('unknown_domain', 'domain_id: no active domain has this id.')
+}
+
+export interface GmailAddressDeps extends AccountsDeps {
+  randomBytes(count: number): Uint8Array
+}
+
+/** Where a session is to be had. */
+export interface AddressSource {
+  /** Undefined: at an account. */
+  domain: MailDomain | undefined
+  /** Undefined: at a mail domain. */
+  accountId: number | undefined
+  /** To be tried, one after the other, until one is free. */
+  addresses: Iterable<Address>
+}
+
+// With 40 random bits a second collision in a row means that chance itself is broken.
+export const RANDOM_ATTEMPTS = 5
+
+/** Of which account an alias is given, and which. */
+export async function gmailAddressSource(
+  deps: GmailAddressDeps,
+  wish: AccountRequest & { prefix: string | undefined },
+): Promise<AddressSource> {
+  const offered = await activeAccounts(deps)
+  const account = chooseAccount(offered, wish)
+  const accounts = new Set(offered.map(({ email }) => email))
+  const addresses =
+    wish.prefix === undefined
+      ? randomAliases(account, accounts, deps.randomBytes)
+      : [taggedAlias(account.email, wish.prefix)]
+  return { domain: undefined, accountId: account.id, addresses }
+}
+
+function taggedAlias(account: Address, prefix: string): Address {
+  const alias = plusAlias(account, prefix)
+  if (alias) return alias
+  const room = maxTagLength(account)
+  throw new Problem('invalid_prefix', `prefix: at this account at most ${room} letters have room.`)
+}
+
+// Of a name with more than five letters there are more forms than that; when so many are taken most of the others are.
+const DOT_FORMS = 16
+
+/** Dot forms first where the account has them, then tags. */
+function* randomAliases(
+  { email, rules }: ActiveAccount,
+  accounts: ReadonlySet<Address>,
+  randomBytes: GmailAddressDeps['randomBytes'],
+): Generator<Address> {
+  if (rules.dots) {
+    for (const alias of dotAliases(email, randomBytes(DOT_ALIAS_RANDOM_BYTES), DOT_FORMS)) {
+      // The operator may have listed one inbox in two spellings.
+      if (!accounts.has(alias)) yield alias
+    }
+  }
+  for (let attempt = 0; attempt < RANDOM_ATTEMPTS; attempt += 1) {
+    const alias = plusAlias(email, randomTag(email, randomBytes))
+    if (!alias) throw new Error('no random tag has room behind the name of an account')
+    yield alias
+  }
 }

@@ -1,9 +1,8 @@
-import type { Host } from '../../core/address.ts'
-import { type MailDomain, takesSessions } from '../../core/mail-domain.ts'
+import { acceptsSessions, type Host, type MailDomain } from '../../core/address.ts'
 import type { MailStore } from '../../store/store.ts'
 
 /** The domains as the operator's commands see them. */
-export type DomainBook = Pick<
+export type DomainAdminStore = Pick<
   MailStore,
   'listDomains' | 'addDomain' | 'findDomain' | 'changeDomain'
 >
@@ -13,15 +12,15 @@ interface DomainsDeps {
 }
 
 /** Those at which a new session can be had. */
-export async function openDomains({ store }: DomainsDeps): Promise<MailDomain[]> {
-  return (await store.listDomains()).filter(takesSessions)
+export async function sessionDomains({ store }: DomainsDeps): Promise<MailDomain[]> {
+  return (await store.listDomains()).filter(acceptsSessions)
 }
 
-interface Deps {
+interface AddDomainsDeps {
   store: Pick<MailStore, 'findDomain' | 'addDomain' | 'changeDomain'>
 }
 
-interface WantedDomains {
+interface ConfiguredDomains {
   domains: readonly Host[]
   /** Empty: every domain is one. */
   readerDomains: readonly Host[]
@@ -32,8 +31,8 @@ interface WantedDomains {
  * domains that were added by hand as they are.
  */
 export async function addConfiguredDomains(
-  { store }: Deps,
-  { domains, readerDomains }: WantedDomains,
+  { store }: AddDomainsDeps,
+  { domains, readerDomains }: ConfiguredDomains,
 ): Promise<void> {
   const reads = (name: Host) => readerDomains.length === 0 || readerDomains.includes(name)
   for (const name of new Set([...domains, ...readerDomains])) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { isProblem } from '../../../test/problem.ts'
-import { scratchMail } from '../../../test/scratch.ts'
+import { isProblem } from '../../../test/support/problem.ts'
+import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import { parseHost } from '../../core/address.ts'
 import { openGmailFixture, rules } from '../testing/gmail.ts'
 import { createSession } from './create-session.ts'
@@ -11,7 +11,7 @@ const BORN = new Date('2026-03-01T12:00:00Z')
 const LATER = new Date('2026-03-01T14:00:00Z')
 
 test('who revives a session a moment too late extends the one that lives', async () => {
-  const { store, close } = await scratchMail()
+  const { store, close } = await openSqliteTestMail()
   const name = parseHost('box.test')
   assert.ok(name)
   await store.addDomain({ name, sessions: true, reader: false, ttlSeconds: undefined })
@@ -46,7 +46,7 @@ describe('an alias of an account', () => {
   test('is extended while it lives, also when its account is no longer offered', async () => {
     const fixture = await openGmailFixture(rules('joe@gmail.com'))
     const { token } = await fixture.alias('joe@gmail.com', 'shop')
-    await fixture.store.switchAccount(await fixture.idOf('joe@gmail.com'), false)
+    await fixture.store.setAccountActive(await fixture.idOf('joe@gmail.com'), false)
     fixture.pass(HOUR / 2)
     const extended = await extendSession({ ...fixture.deps, accountRules: [] }, token, undefined)
     await fixture.close()
@@ -74,9 +74,9 @@ describe('an alias of an account', () => {
     const left = { ...fixture.deps, accountRules: [rules('ann@gmail.com')] }
     await assert.rejects(extendSession(left, token, undefined), expired)
     const id = await fixture.idOf('joe@gmail.com')
-    await fixture.store.switchAccount(id, false)
+    await fixture.store.setAccountActive(id, false)
     await assert.rejects(extendSession(fixture.deps, token, undefined), expired)
-    await fixture.store.switchAccount(id, true)
+    await fixture.store.setAccountActive(id, true)
     assert.equal((await extendSession(fixture.deps, token, undefined)).accountId, id)
     await fixture.close()
   })
@@ -99,7 +99,7 @@ test.for([
   ['with a key reaches thirty days', 'key-1', 5, 25, 30],
   ['without a key reaches seven days', undefined, 5, 7, 7],
 ] as const)('a session %s', async ([name, keyId, onDay, ttlDays, endsOnDay]) => {
-  const { store, close } = await scratchMail()
+  const { store, close } = await openSqliteTestMail()
   const host = parseHost('box.test')
   assert.ok(host)
   await store.addDomain({ name: host, sessions: true, reader: false, ttlSeconds: undefined })

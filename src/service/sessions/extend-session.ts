@@ -1,18 +1,17 @@
 import type { Bus } from '../../bus/bus.ts'
-import { hostOf } from '../../core/address.ts'
-import { type MailDomain, takesSessions } from '../../core/mail-domain.ts'
+import { acceptsSessions, hostOf, type MailDomain } from '../../core/address.ts'
 import {
-  capSeconds,
-  checkedSeconds,
   extendedExpiry,
-  isCooling,
+  isInCooldown,
   isLive,
-  type Lifetimes,
+  type LifetimeLimits,
+  maxLifetimeSeconds,
+  requestedLifetimeSeconds,
   type Session,
 } from '../../core/session.ts'
 import type { MailStore } from '../../store/store.ts'
-import { type AccountsDeps, offeredAccounts } from './accounts.ts'
-import { knownSession, sessionExpired, wakeSession } from './live-session.ts'
+import { type AccountsDeps, activeAccounts } from './accounts.ts'
+import { knownSession, sessionExpired, wakeSession } from './session.ts'
 
 export interface ExtendSessionDeps extends AccountsDeps {
   store: Pick<
@@ -20,7 +19,7 @@ export interface ExtendSessionDeps extends AccountsDeps {
     'findSession' | 'findDomain' | 'listAccounts' | 'extendSession' | 'reviveSession'
   >
   bus: Pick<Bus, 'wake'>
-  lives: Lifetimes
+  lives: LifetimeLimits
   cooldownMs: number
 }
 
@@ -33,7 +32,7 @@ export async function extendSession(
   const { store, lives } = deps
   const session = await knownSession(store, token)
   const domain = await domainOf(store, session)
-  const seconds = checkedSeconds(ttl, { domain, lives, keyed: isKeyed(session) })
+  const seconds = requestedLifetimeSeconds(ttl, { domain, lives, keyed: isKeyed(session) })
   const wish = { domain, seconds, now: deps.now() }
   if (isLive(session, wish.now)) return await extend(deps, session, wish)
 
@@ -45,7 +44,7 @@ export async function extendSession(
   return await extend(deps, again, wish)
 }
 
-interface Wish {
+interface Extension {
   domain: MailDomain | undefined
   seconds: number
   now: Date
@@ -54,9 +53,9 @@ interface Wish {
 async function extend(
   { store, lives, bus }: ExtendSessionDeps,
   session: Session,
-  { domain, seconds, now }: Wish,
+  { domain, seconds, now }: Extension,
 ): Promise<Session> {
-  const cap = capSeconds(domain, lives, isKeyed(session))
+  const cap = maxLifetimeSeconds(domain, lives, isKeyed(session))
   const expiresAt = extendedExpiry(session, now, seconds, cap)
   const extended = await store.extendSession(session.id, expiresAt, now)
   if (!extended) throw sessionExpired()
@@ -68,11 +67,11 @@ async function extend(
 async function revive(
   deps: ExtendSessionDeps,
   session: Session,
-  { domain, seconds, now }: Wish,
+  { domain, seconds, now }: Extension,
 ): Promise<Session | undefined> {
   const { store, cooldownMs } = deps
-  if (!isCooling(session, now, cooldownMs)) return undefined
-  if (!(await isOpen(deps, session, domain))) return undefined
+  if (!isInCooldown(session, now, cooldownMs)) return undefined
+  if (!(await isAvailable(deps, session, domain))) return undefined
   const expiresAt = new Date(now.getTime() + seconds * 1000)
   return await store.reviveSession({ mailbox: session.id, now, expiresAt, cooldownMs })
 }
@@ -90,11 +89,11 @@ async function domainOf(
 }
 
 /** Whether new sessions are to be had where this one was. */
-async function isOpen(
+async function isAvailable(
   deps: ExtendSessionDeps,
   { accountId }: Session,
   domain: MailDomain | undefined,
 ): Promise<boolean> {
-  if (accountId === undefined) return domain !== undefined && takesSessions(domain)
-  return (await offeredAccounts(deps)).some(({ id }) => id === accountId)
+  if (accountId === undefined) return domain !== undefined && acceptsSessions(domain)
+  return (await activeAccounts(deps)).some(({ id }) => id === accountId)
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
-import { isProblem } from '../../../test/problem.ts'
-import { RANDOM_BYTES } from '../../core/key.ts'
+import { isProblem } from '../../../test/support/problem.ts'
+import { KEY_RANDOM_BYTES } from '../../core/key.ts'
 import { openShopFixture, type ShopFixture, SITE } from '../testing/shop.ts'
 import { checkout } from './checkout.ts'
-import { orderOf } from './order.ts'
+import { findOrder } from './order.ts'
 
 let fixture: ShopFixture
 beforeAll(async () => {
@@ -32,7 +32,7 @@ test('an order is kept with its plan, and opened by its claim secret alone', asy
   assert.match(order.keyPrefix, /^mf_test_[A-Za-z0-9]{4}$/)
   assert.equal(order.plan.id, 'business')
   const [session = ''] = fixture.stripe.sessionsOf(order.id)
-  const kept = await orderOf(fixture.deps, order.id, claimSecret)
+  const kept = await findOrder(fixture.deps, order.id, claimSecret)
   assert.deepEqual([kept.checkoutRef, kept.checkoutUrl, kept.state], [session, url, 'open'])
 })
 
@@ -41,7 +41,7 @@ test('each order has a claim secret of its own', async () => {
   assert.notEqual(one.claimSecret, other.claimSecret)
   assert.notEqual(one.order.id, other.order.id)
   await assert.rejects(
-    orderOf(fixture.deps, one.order.id, other.claimSecret),
+    findOrder(fixture.deps, one.order.id, other.claimSecret),
     isProblem('not_found'),
   )
 })
@@ -114,7 +114,7 @@ describe('with an Idempotency-Key', () => {
     const other = await openShopFixture()
     // Only what orders are made of is the same: of two installations the secrets differ all the same.
     const randomBytes = (count: number) =>
-      count === RANDOM_BYTES ? Buffer.alloc(count, repeat.key) : fixture.deps.randomBytes(count)
+      count === KEY_RANDOM_BYTES ? Buffer.alloc(count, repeat.key) : fixture.deps.randomBytes(count)
     const wish = { plan: 'starter', email: undefined, repeat, baseUrl: SITE }
     const ours = await checkout({ ...fixture.deps, randomBytes }, wish)
     const theirs = await checkout({ ...other.deps, randomBytes }, wish)

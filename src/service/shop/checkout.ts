@@ -1,34 +1,34 @@
 import { createHmac } from 'node:crypto'
 import { parseHost } from '../../core/address.ts'
-import { makeToken, secretHash } from '../../core/id.ts'
-import { makeKeyId, makeOrderId, makePrefix, RANDOM_BYTES } from '../../core/key.ts'
+import { makeSecretToken, secretHash } from '../../core/id.ts'
+import { KEY_RANDOM_BYTES, makeKeyId, makeKeyPrefix, makeOrderId } from '../../core/key.ts'
 import type { Log } from '../../core/log.ts'
 import type { Plan } from '../../core/plan.ts'
 import { Problem } from '../../core/problem.ts'
 import type { Purchase } from '../../core/purchase.ts'
-import type { Pay } from '../../pay/pay.ts'
+import type { PaymentProvider } from '../../pay/provider.ts'
 import type { ShopStore } from '../../store/shop-store.ts'
-import { askingProvider } from './provider-fault.ts'
+import { callingProvider } from './settle-order.ts'
 
 export interface CheckoutDeps {
-  shop: Pick<ShopStore, 'addPurchase' | 'keepCheckout' | 'installationSecret'>
-  pay: Pick<Pay, 'provider' | 'mode' | 'open'>
+  shop: Pick<ShopStore, 'addPurchase' | 'saveCheckout' | 'installationSecret'>
+  pay: Pick<PaymentProvider, 'provider' | 'mode' | 'open'>
   plans: readonly Plan[]
   now(): Date
   randomBytes(count: number): Uint8Array
   log: Pick<Log, 'error'>
 }
 
-export interface Wish {
+export interface CheckoutRequest {
   plan: string
   email: string | undefined
   /** The buyer's Idempotency-Key, and who the buyer is as far as we know. */
-  repeat: Repeat | undefined
+  repeat: Idempotency | undefined
   /** Where the buyer reached us. */
   baseUrl: string
 }
 
-interface Repeat {
+interface Idempotency {
   key: string
   client: string
 }
@@ -42,17 +42,17 @@ export interface Checkout {
 }
 
 /** Keeps an order, then opens the provider's checkout for it. The same Idempotency-Key gets the same answer. */
-export async function checkout(deps: CheckoutDeps, wish: Wish): Promise<Checkout> {
+export async function checkout(deps: CheckoutDeps, wish: CheckoutRequest): Promise<Checkout> {
   const { shop, pay } = deps
   const { provider } = pay
   if (provider === 'manual') {
     throw new Problem('not_found', 'This site sells no plans online. Ask its operator for a key.')
   }
-  const plan = planCalled(wish.plan, deps.plans)
-  const email = wish.email === undefined ? undefined : parseBuyer(wish.email)
+  const plan = findPlan(wish.plan, deps.plans)
+  const email = wish.email === undefined ? undefined : parseBuyerEmail(wish.email)
   const digest = wish.repeat && (await digester(deps, wish.repeat))
   const secretOf = claimSecrets(digest, deps.randomBytes)
-  const draw = () => deps.randomBytes(RANDOM_BYTES)
+  const draw = () => deps.randomBytes(KEY_RANDOM_BYTES)
   const id = makeOrderId(draw())
   const order = await shop.addPurchase({
     id,
@@ -62,12 +62,12 @@ export async function checkout(deps: CheckoutDeps, wish: Wish): Promise<Checkout
     email,
     createdAt: deps.now(),
     keyId: makeKeyId(draw()),
-    keyPrefix: makePrefix(pay.mode, draw()),
+    keyPrefix: makeKeyPrefix(pay.mode, draw()),
     claimHash: secretHash(secretOf(id)),
     // An order of another provider or mode is another one: paid there, it would not be settled here.
     idempotencyHash: digest?.(['order', provider, pay.mode]),
   })
-  checkSame(order, { plan, email, provider, mode: pay.mode })
+  requireSameOrder(order, { plan, email, provider, mode: pay.mode })
   const url = order.checkoutUrl || (await openCheckout(deps, order, wish.baseUrl))
   return { order, url, claimSecret: secretOf(order.id) }
 }
@@ -77,19 +77,19 @@ async function openCheckout(
   { id, plan, email }: Purchase,
   baseUrl: string,
 ): Promise<string> {
-  const opened = await askingProvider(log, () => pay.open({ id, plan, email, baseUrl }))
-  await shop.keepCheckout(id, opened)
+  const opened = await callingProvider(log, () => pay.open({ id, plan, email, baseUrl }))
+  await shop.saveCheckout(id, opened)
   return opened.url
 }
 
-function planCalled(id: string, plans: readonly Plan[]): Plan {
+function findPlan(id: string, plans: readonly Plan[]): Plan {
   const plan = plans.find((known) => known.id === id)
   if (plan) return plan
   const names = plans.map((known) => known.id).join(', ')
   throw new Problem('invalid_parameter', `plan: there is no such plan. There are: ${names}.`)
 }
 
-function checkSame(
+function requireSameOrder(
   order: Purchase,
   { plan, email, provider, mode }: Pick<Purchase, 'plan' | 'email' | 'provider' | 'mode'>,
 ): void {
@@ -110,7 +110,7 @@ function claimSecrets(
   randomBytes: CheckoutDeps['randomBytes'],
 ): (orderId: string) => string {
   if (digest) return (orderId) => digest(['claim', orderId])
-  const secret = makeToken(randomBytes(32))
+  const secret = makeSecretToken(randomBytes(32))
   return () => secret
 }
 
@@ -119,7 +119,7 @@ type Digest = (what: readonly string[]) => string
 /** Keyed, because the buyer's key may be guessed: without our secret it tells nothing. */
 async function digester(
   { shop, randomBytes }: CheckoutDeps,
-  { key, client }: Repeat,
+  { key, client }: Idempotency,
 ): Promise<Digest> {
   const secret = await shop.installationSecret(randomBytes(32))
   // As JSON, so that no two sets of parts run together into the same text.
@@ -133,7 +133,7 @@ const ATEXT = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 const LOCAL = new RegExp(`^${ATEXT}(?:\\.${ATEXT})*$`)
 
 /** Somebody else's address: more is allowed than in ours, and its case is left alone. */
-function parseBuyer(text: string): string {
+function parseBuyerEmail(text: string): string {
   const at = text.lastIndexOf('@')
   const local = text.slice(0, Math.max(at, 0))
   const host = parseHost(text.slice(at + 1))

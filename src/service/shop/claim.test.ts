@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { isProblem } from '../../../test/problem.ts'
+import { isProblem } from '../../../test/support/problem.ts'
 import { secretHash } from '../../core/id.ts'
-import { isKeyText } from '../../core/key.ts'
+import { isWellFormedKey } from '../../core/key.ts'
 import { CLAIM_MS, type Purchase, settle } from '../../core/purchase.ts'
 import { openShopFixture, type ShopFixture } from '../testing/shop.ts'
 import type { Checkout } from './checkout.ts'
-import { claim } from './claim.ts'
-import { orderOf, type ViewDeps, viewOrder } from './order.ts'
+import { claimKey, findOrder, type ViewDeps, viewOrder } from './order.ts'
 import { type Outcome, payFake } from './pay-fake.ts'
 
 let fixture: ShopFixture
@@ -22,7 +21,7 @@ async function ordered(...outcomes: Outcome[]): Promise<Checkout> {
   return made
 }
 
-const claimOf = ({ order, claimSecret }: Checkout) => claim(fixture.deps, order.id, claimSecret)
+const claimOf = ({ order, claimSecret }: Checkout) => claimKey(fixture.deps, order.id, claimSecret)
 const viewOf = async ({ order }: Checkout, deps: ViewDeps = fixture.deps) =>
   await viewOrder(deps, await fixture.read(order.id))
 const holderOf = (secret: string) => fixture.shop.findKey(secretHash(secret), fixture.deps.now())
@@ -36,7 +35,7 @@ function isStopped(words: RegExp) {
 
 test('a paid order gives a key of its plan', async () => {
   const { order, key, secret } = await claimOf(await ordered('pay'))
-  assert.ok(isKeyText(secret))
+  assert.ok(isWellFormedKey(secret))
   assert.ok(secret.startsWith(order.keyPrefix))
   assert.deepEqual(await holderOf(secret), key)
   assert.deepEqual([key.id, key.maxRequests, key.maxPerDay], [order.keyId, 100_000, 1_000])
@@ -147,7 +146,7 @@ describe('an order of another mode than today’s', () => {
 
   test('gives no key while it is the other’s turn, and says so', async () => {
     const made = await ordered('pay')
-    const attempt = claim(other(), made.order.id, made.claimSecret)
+    const attempt = claimKey(other(), made.order.id, made.claimSecret)
     await assert.rejects(attempt, isStopped(/test/))
     const { claimable, next } = await viewOf(made, other())
     assert.equal(claimable, false)
@@ -176,12 +175,12 @@ describe('strangers', () => {
     const { order, claimSecret } = await ordered('pay')
     const other = await ordered('pay')
     const attempts = [
-      orderOf(fixture.deps, order.id, other.claimSecret),
-      orderOf(fixture.deps, `ord_${'0'.repeat(22)}`, claimSecret),
-      orderOf(fixture.deps, order.id, ''),
-      orderOf(fixture.deps, "' or 1=1 --", claimSecret),
-      claim(fixture.deps, order.id, other.claimSecret),
-      claim(fixture.deps, order.id, secretHash(claimSecret)),
+      findOrder(fixture.deps, order.id, other.claimSecret),
+      findOrder(fixture.deps, `ord_${'0'.repeat(22)}`, claimSecret),
+      findOrder(fixture.deps, order.id, ''),
+      findOrder(fixture.deps, "' or 1=1 --", claimSecret),
+      claimKey(fixture.deps, order.id, other.claimSecret),
+      claimKey(fixture.deps, order.id, secretHash(claimSecret)),
     ]
     const heard = await Promise.all(
       attempts.map((attempt) =>

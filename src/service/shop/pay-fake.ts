@@ -1,11 +1,11 @@
 import { Problem } from '../../core/problem.ts'
 import { type PaymentFacts, type Purchase, settle } from '../../core/purchase.ts'
-import type { Pay } from '../../pay/pay.ts'
+import type { PaymentProvider } from '../../pay/provider.ts'
 import type { ShopStore } from '../../store/shop-store.ts'
 
 export interface PayFakeDeps {
   shop: Pick<ShopStore, 'readPurchase' | 'settlePurchase'>
-  pay: Pick<Pay, 'provider'>
+  pay: Pick<PaymentProvider, 'provider'>
   now(): Date
 }
 
@@ -32,13 +32,13 @@ export async function payFake(deps: PayFakeDeps, orderId: string, outcome: Outco
   await deps.shop.settlePurchase({
     orderId,
     revision: order.revision,
-    settlement: settle(order.plan, factsOf(order, outcome, deps.now())),
+    settlement: settle(order.plan, paymentFacts(order, outcome, deps.now())),
     event: undefined,
     now: deps.now(),
   })
 }
 
-function factsOf({ id }: Purchase, outcome: Outcome, paidAt: Date): PaymentFacts {
+function paymentFacts({ id }: Purchase, outcome: Outcome, paidAt: Date): PaymentFacts {
   return {
     state: STATES[outcome],
     payments:

@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict'
 import PostalMime from 'postal-mime'
 import { afterEach, beforeEach, describe, test } from 'vitest'
-import { openMailServer } from '../../../test/mail-server.ts'
-import { isProblem } from '../../../test/problem.ts'
+import { isProblem } from '../../../test/support/problem.ts'
+import { openSmtpSink } from '../../../test/support/smtp-sink.ts'
 import { CLAIM_MS } from '../../core/purchase.ts'
-import { openReceiptMail } from '../../pay/receipt-mail.ts'
+import { openMailer } from '../../pay/receipt-mail.ts'
 import { openShopFixture, type ShopFixture, SITE } from '../testing/shop.ts'
-import { claim } from './claim.ts'
+import { claimKey } from './order.ts'
 import { payFake } from './pay-fake.ts'
-import { type ReceiptDeps, receiptSender, receiptsForEver } from './receipts.ts'
+import { type ReceiptDeps, receiptSender, runReceipts } from './receipts.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
 let fixture: ShopFixture
-let server: Awaited<ReturnType<typeof openMailServer>>
+let server: Awaited<ReturnType<typeof openSmtpSink>>
 let deps: ReceiptDeps
 let sendDue: () => Promise<void>
 beforeEach(async () => {
   fixture = await openShopFixture('fake')
-  server = await openMailServer()
-  const send = openReceiptMail({ url: server.url, from: 'Shop <shop@mail.example>' })
+  server = await openSmtpSink()
+  const send = openMailer({ url: server.url, from: 'Shop <shop@mail.example>' })
   deps = { ...fixture.deps, send, baseUrl: SITE }
   sendDue = receiptSender(deps)
 })
@@ -36,9 +36,9 @@ async function paidOrder(email: string | undefined = 'ann@buyer.example', plan =
 }
 
 async function lastMail() {
-  const taken = server.taken.at(-1)
-  assert.ok(taken, 'a mail was sent')
-  return { ...taken, mail: await PostalMime.parse(taken.raw) }
+  const last = server.received.at(-1)
+  assert.ok(last, 'a mail was sent')
+  return { ...last, mail: await PostalMime.parse(last.raw) }
 }
 
 async function lastLink(): Promise<string> {
@@ -50,7 +50,7 @@ async function lastLink(): Promise<string> {
 test('a paid order is told to its buyer, with all but the key', async () => {
   const { order, claimSecret } = await paidOrder()
   await sendDue()
-  const { secret: key } = await claim(fixture.deps, order.id, claimSecret)
+  const { secret: key } = await claimKey(fixture.deps, order.id, claimSecret)
   const { mail, raw, from, to } = await lastMail()
   assert.deepEqual([from, to], ['shop@mail.example', ['ann@buyer.example']])
   const text = mail.text ?? ''
@@ -76,7 +76,7 @@ test('it is sent once', async () => {
   await sendDue()
   await sendDue()
   await receiptSender(deps)()
-  assert.equal(server.taken.length, 1)
+  assert.equal(server.received.length, 1)
 })
 
 test('the link shows the key once', async () => {
@@ -84,9 +84,9 @@ test('the link shows the key once', async () => {
   await sendDue()
   const link = await lastLink()
   assert.match(link, /^[A-Za-z0-9_-]{43}$/)
-  const { secret } = await claim(fixture.deps, order.id, link)
+  const { secret } = await claimKey(fixture.deps, order.id, link)
   assert.ok(secret.startsWith(order.keyPrefix))
-  await assert.rejects(claim(fixture.deps, order.id, link), isProblem('not_found'))
+  await assert.rejects(claimKey(fixture.deps, order.id, link), isProblem('not_found'))
 })
 
 test('fifty who follow the link at once: one of them gets a key', async () => {
@@ -94,7 +94,7 @@ test('fifty who follow the link at once: one of them gets a key', async () => {
   await sendDue()
   const link = await lastLink()
   const claims = await Promise.allSettled(
-    Array.from({ length: 50 }, () => claim(fixture.deps, order.id, link)),
+    Array.from({ length: 50 }, () => claimKey(fixture.deps, order.id, link)),
   )
   assert.equal(claims.filter(({ status }) => status === 'fulfilled').length, 1)
 })
@@ -108,21 +108,21 @@ describe('no receipt', () => {
       await paidOrder()
       fixture.pass(72 * HOUR + passed)
       await sendDue()
-      assert.equal(server.taken.length, sent)
+      assert.equal(server.received.length, sent)
     })
   }
 
   test('for an order that is not paid', async () => {
     await fixture.order({ email: 'ann@buyer.example' })
     await sendDue()
-    assert.deepEqual(server.taken, [])
+    assert.deepEqual(server.received, [])
   })
 
   test('for a buyer who gave no address', async () => {
     const { order } = await fixture.order({ email: undefined })
     await payFake(fixture.deps, order.id, 'pay')
     await sendDue()
-    assert.deepEqual(server.taken, [])
+    assert.deepEqual(server.received, [])
   })
 })
 
@@ -136,7 +136,7 @@ describe('a receipt has no link', () => {
 
   test('when the key was claimed, and is not shown again', async () => {
     const { order, claimSecret } = await paidOrder()
-    await claim(fixture.deps, order.id, claimSecret)
+    await claimKey(fixture.deps, order.id, claimSecret)
     fixture.pass(CLAIM_MS)
     await checkLinkless()
     assert.match((await lastMail()).mail.text ?? '', /It is not shown again/)
@@ -158,7 +158,7 @@ describe('a receipt has no link', () => {
 
 test('a key that was claimed a moment ago still has its link', async () => {
   const { order, claimSecret } = await paidOrder()
-  await claim(fixture.deps, order.id, claimSecret)
+  await claimKey(fixture.deps, order.id, claimSecret)
   fixture.pass(CLAIM_MS - 1)
   await sendDue()
   assert.notEqual(await lastLink(), '')
@@ -213,9 +213,9 @@ describe('a mail server that refuses', () => {
     server.state.refuse = false
     fixture.pass(MINUTE)
     await sendDue()
-    assert.equal(server.taken.length, 1)
-    await assert.rejects(claim(fixture.deps, order.id, tried[0] ?? ''), isProblem('not_found'))
-    await claim(fixture.deps, order.id, await lastLink())
+    assert.equal(server.received.length, 1)
+    await assert.rejects(claimKey(fixture.deps, order.id, tried[0] ?? ''), isProblem('not_found'))
+    await claimKey(fixture.deps, order.id, await lastLink())
   })
 
   test('is told to the operator without the buyer’s address', async () => {
@@ -245,7 +245,7 @@ test('money that was given back meanwhile needs no receipt', async () => {
     now: fixture.deps.now(),
   })
   await sendDue()
-  assert.deepEqual(server.taken, [])
+  assert.deepEqual(server.received, [])
   const later = new Date(fixture.deps.now().getTime() + 1_000 * HOUR)
   assert.deepEqual(await fixture.shop.listReceiptsDue(new Date(0), later, 1), [])
 })
@@ -254,7 +254,7 @@ test('the loop sends by itself, and ends when it is told to', async () => {
   const end = new AbortController()
   await paidOrder()
   const next = server.next()
-  const loop = receiptsForEver(deps, end.signal)
+  const loop = runReceipts(deps, end.signal)
   await next
   end.abort()
   await loop
@@ -271,7 +271,7 @@ test('told to end, it sends no further one, and its end is that of the one under
     asked.resolve()
     await answer.promise
   }
-  const loop = receiptsForEver({ ...deps, send: slow }, end.signal)
+  const loop = runReceipts({ ...deps, send: slow }, end.signal)
   await asked.promise
   end.abort()
   answer.resolve()

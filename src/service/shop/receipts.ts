@@ -1,15 +1,16 @@
-import { makeToken, secretHash } from '../../core/id.ts'
+import { makeSecretToken, secretHash } from '../../core/id.ts'
 import type { Log } from '../../core/log.ts'
 import { priceText, termText } from '../../core/price.ts'
-import { asError } from '../../core/problem.ts'
+import { toError } from '../../core/problem.ts'
 import type { Purchase } from '../../core/purchase.ts'
-import { stamp } from '../../core/time.ts'
+import { utcTimestamp } from '../../core/time.ts'
 import type { ShopStore } from '../../store/shop-store.ts'
-import { repeatUntilAborted } from '../background/timing.ts'
+import { repeatUntilAborted } from '../background/repeat.ts'
 import { type ViewDeps, viewOrder } from './order.ts'
 
 export interface ReceiptDeps extends ViewDeps {
-  shop: ViewDeps['shop'] & Pick<ShopStore, 'listReceiptsDue' | 'keepClaimLink' | 'endReceipt'>
+  shop: ViewDeps['shop'] &
+    Pick<ShopStore, 'listReceiptsDue' | 'saveClaimLink' | 'rescheduleReceipt'>
   /** Resolves when a mail server has taken it. */
   send(mail: ReceiptMail): Promise<void>
   /** Where the link leads: of our site, without a slash at the end. */
@@ -24,14 +25,14 @@ interface ReceiptMail {
   text: string
 }
 
-const REST_MS = 5_000
-const AT_ONCE = 20
-const SHORTEST_MS = 60_000
-const LONGEST_MS = 6 * 3_600_000
-const GIVEN_UP_MS = 3 * 86_400_000
+const INTERVAL_MS = 5_000
+const BATCH_SIZE = 20
+const MIN_RETRY_MS = 60_000
+const MAX_RETRY_MS = 6 * 3_600_000
+const GIVE_UP_MS = 3 * 86_400_000
 
 /** Sends the receipts that are due, until it is told to end. */
-export async function receiptsForEver(deps: ReceiptDeps, ended: AbortSignal): Promise<void> {
+export async function runReceipts(deps: ReceiptDeps, ended: AbortSignal): Promise<void> {
   const sendDue = receiptSender(deps)
   await repeatUntilAborted(ended, {
     operation: async () => {
@@ -39,8 +40,8 @@ export async function receiptsForEver(deps: ReceiptDeps, ended: AbortSignal): Pr
       return true
     },
     failed: 'receipts could not be looked up; tried again',
-    restMs: REST_MS,
-    longestMs: SHORTEST_MS,
+    intervalMs: INTERVAL_MS,
+    maxIntervalMs: MIN_RETRY_MS,
     log: deps.log,
   })
 }
@@ -54,36 +55,36 @@ export function receiptSender(deps: ReceiptDeps): (ended?: AbortSignal) => Promi
     try {
       await sendOne(deps, order, to)
       failing.delete(order.id)
-      await shop.endReceipt(order.id, undefined)
+      await shop.rescheduleReceipt(order.id, undefined)
     } catch (error) {
       const first = failing.get(order.id) ?? now()
       failing.set(order.id, first)
-      const again = nextTry(first, now())
+      const again = nextAttempt(first, now())
       if (!again) failing.delete(order.id)
       // Not the error itself: a mail server's words may hold the buyer's address.
       const facts = { orderId: order.id, fault: faultName(error) }
       log.warn(facts, again ? 'a receipt was not taken; tried again' : 'a receipt was given up')
-      await shop.endReceipt(order.id, again)
+      await shop.rescheduleReceipt(order.id, again)
     }
   }
 
   return async (ended) => {
     const now = deps.now()
     // What was due for days nobody waits for: no mail server was set then, or we were not running.
-    const from = new Date(now.getTime() - GIVEN_UP_MS)
-    for (const order of await deps.shop.listReceiptsDue(from, now, AT_ONCE)) {
+    const from = new Date(now.getTime() - GIVE_UP_MS)
+    for (const order of await deps.shop.listReceiptsDue(from, now, BATCH_SIZE)) {
       if (ended?.aborted) return
       // Money that was given back meanwhile needs no receipt, and its key cannot be claimed.
       if (order.state === 'paid' && order.email) await send(order, order.email)
-      else await deps.shop.endReceipt(order.id, undefined)
+      else await deps.shop.rescheduleReceipt(order.id, undefined)
     }
   }
 }
 
-function nextTry(first: Date, now: Date): Date | undefined {
+function nextAttempt(first: Date, now: Date): Date | undefined {
   const passed = now.getTime() - first.getTime()
-  if (passed >= GIVEN_UP_MS) return undefined
-  return new Date(now.getTime() + Math.min(Math.max(passed, SHORTEST_MS), LONGEST_MS))
+  if (passed >= GIVE_UP_MS) return undefined
+  return new Date(now.getTime() + Math.min(Math.max(passed, MIN_RETRY_MS), MAX_RETRY_MS))
 }
 
 async function sendOne(deps: ReceiptDeps, order: Purchase, to: string): Promise<void> {
@@ -100,8 +101,8 @@ async function newLink(
   { shop, baseUrl, randomBytes }: ReceiptDeps,
   { id }: Purchase,
 ): Promise<string> {
-  const link = makeToken(randomBytes(32))
-  await shop.keepClaimLink(id, secretHash(link))
+  const link = makeSecretToken(randomBytes(32))
+  await shop.saveClaimLink(id, secretHash(link))
   return `${baseUrl}/orders/${id}#${link}`
 }
 
@@ -111,7 +112,7 @@ function receiptLines({ id, plan, mode, keyPrefix, paidUntil }: Purchase): strin
     '',
     `Plan:   ${plan.name}, ${plan.requests.toLocaleString('en')} requests`,
     `Price:  ${priceText(plan)} ${termText(plan)}`,
-    ...(paidUntil ? [`Until:  ${stamp(paidUntil)} UTC`] : []),
+    ...(paidUntil ? [`Until:  ${utcTimestamp(paidUntil)} UTC`] : []),
     `Order:  ${id}`,
     `Key:    begins with ${keyPrefix}`,
     '',
@@ -132,7 +133,7 @@ function linkLines(link: string): string[] {
 }
 
 function faultName(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : asError(error).name
+  return error instanceof Error && 'code' in error ? String(error.code) : toError(error).name
 }
 // Limits: a receipt may come twice when we die, or lose the lease, between sending and noting it; the newer link is the good
 // one. Failures are remembered by this process: after a restart the three days begin again.

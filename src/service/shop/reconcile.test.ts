@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
-import { isProblem } from '../../../test/problem.ts'
+import { isProblem } from '../../../test/support/problem.ts'
 import { openShopFixture, type ShopFixture } from '../testing/shop.ts'
-import { reconcileForEver, reconcileOnce } from './reconcile.ts'
+import { reconcileOnce, runReconcile } from './reconcile.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -99,13 +99,13 @@ test('one that cannot be settled keeps no other waiting, and is tried again', as
   const [bad, good] = [await ordered(), await ordered()]
   fixture.stripe.pay(bad.ref)
   fixture.stripe.pay(good.ref)
-  await fixture.shop.keepCheckout(bad.id, { ref: 'cs_nowhere', url: 'https://nowhere.example' })
+  await fixture.shop.saveCheckout(bad.id, { ref: 'cs_nowhere', url: 'https://nowhere.example' })
   assert.equal(await reconcileOnce(fixture.deps), false)
   assert.deepEqual([await stateOf(bad.id), await stateOf(good.id)], ['open', 'paid'])
   assert.equal(await fixture.shop.readReconciled('stripe'), undefined)
   assert.ok(fixture.logged.some(({ sentence }) => /could not be settled/.test(sentence)))
 
-  await fixture.shop.keepCheckout(bad.id, { ref: bad.ref, url: 'https://checkout.example' })
+  await fixture.shop.saveCheckout(bad.id, { ref: bad.ref, url: 'https://checkout.example' })
   assert.equal(await reconcileOnce(fixture.deps), true)
   assert.equal(await stateOf(bad.id), 'paid')
 })
@@ -158,7 +158,7 @@ test('while Stripe is away nothing is taken for heard', async () => {
 test('the loop survives an outage, and ends when it is told to', async () => {
   fixture.stripe.outage = 'error'
   const end = new AbortController()
-  const loop = reconcileForEver(
+  const loop = runReconcile(
     {
       ...fixture.deps,
       log: {

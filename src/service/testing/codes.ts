@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto'
-import { inlineParser } from '../../../test/inline-parser.ts'
-import { scratchMail } from '../../../test/scratch.ts'
-import { makeWaiters, openMemoryBus } from '../../bus/memory.ts'
+import { inlineParser } from '../../../test/support/inline-parser.ts'
+import { openSqliteTestMail } from '../../../test/support/stores.ts'
+import { makeWaiterCounts, openMemoryBus } from '../../bus/memory.ts'
 import { parseAddress, parseHost } from '../../core/address.ts'
-import { makeToken, secretHash } from '../../core/id.ts'
+import { makeSecretToken, secretHash } from '../../core/id.ts'
 import type { LogFacts } from '../../core/log.ts'
 import { EMPTY_MAIL, type Mail } from '../../core/message.ts'
 import type { MailboxId } from '../../core/session.ts'
-import { lookForCodes } from '../mail/code-lookup.ts'
+import { openCodeScanner } from '../mail/code-scanner.ts'
 import { openLargeReads } from '../mail/large-reads.ts'
 import type { MailboxView } from '../mail/mailbox-view.ts'
-import { parseOnce } from '../mail/parse-once.ts'
-import { parsedMail } from '../mail/parsed-mail.ts'
-import { receive } from '../mail/receive.ts'
+import { openParseOnce } from '../mail/parse-once.ts'
+import { openParsedReader } from '../mail/parsed-mail.ts'
+import { receiveMail } from '../mail/receive-mail.ts'
 import { openSharedPolls } from '../mail/shared-poll.ts'
 
 const LIMITS = {
@@ -60,13 +60,13 @@ export function heldReader() {
 
 /** A session whose mail is looked at for codes. */
 export async function openCodeFixture({ patienceMs = PATIENT, parse = heldReader().parse } = {}) {
-  const scratch = await scratchMail()
+  const scratch = await openSqliteTestMail()
   const { store } = scratch
-  const bus = openMemoryBus(randomUUID(), makeWaiters())
+  const bus = openMemoryBus(randomUUID(), makeWaiterCounts())
   const [address, name] = [parseAddress('ann@box.test'), parseHost('box.test')]
   if (!address || !name) throw new Error('a good address')
   await store.addDomain({ name, sessions: true, reader: false, ttlSeconds: undefined })
-  const token = makeToken(new Uint8Array(32))
+  const token = makeSecretToken(new Uint8Array(32))
   const now = () => new Date()
   const session = await store.createSession({
     address,
@@ -88,14 +88,14 @@ export async function openCodeFixture({ patienceMs = PATIENT, parse = heldReader
       bus.wake(mailbox)
     },
   }
-  const parseStored = parseOnce({ store, parser: inlineParser(parse) })
-  const parsed = parsedMail({ store, largeReads: openLargeReads(), parse: parseStored })
+  const parseStored = openParseOnce({ store, parser: inlineParser(parse) })
+  const parsed = openParsedReader({ store, largeReads: openLargeReads(), parse: parseStored })
   const checked: number[] = []
   const senderChecks = async ({ id }: { id: number }) => {
     checked.push(id)
     return undefined
   }
-  const codes = lookForCodes(
+  const codes = openCodeScanner(
     { store, bus: noting, parsed, senderChecks, log },
     { patienceMs, limits: LIMITS },
   )
@@ -118,7 +118,7 @@ export async function openCodeFixture({ patienceMs = PATIENT, parse = heldReader
       const raw = Buffer.from(`Subject: ${subject}\r\n\r\n${body}`)
       const envelope = { clientIp: '', helo: '', mailFrom: '', tls: undefined, protocol: 'SMTP' }
       const recipients = [{ address, mailbox: session.id }]
-      await receive(deps, { recipients, envelope, raw })
+      await receiveMail(deps, { recipients, envelope, raw })
       return (await store.listMessageIds(session.id))[0] ?? 0
     },
     async close() {

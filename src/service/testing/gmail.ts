@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { scratchMail } from '../../../test/scratch.ts'
+import { openSqliteTestMail } from '../../../test/support/stores.ts'
 import { type Address, parseAddress, parseHost } from '../../core/address.ts'
 import type { AccountHealth, AccountRules } from '../../core/gmail.ts'
 import type { MailboxId } from '../../core/session.ts'
@@ -12,7 +12,7 @@ export const START = new Date('2026-03-01T12:00:00Z')
 
 /** A store with box.test and these accounts, all of them healthy, and a clock that moves by hand. */
 export async function openGmailFixture(...file: AccountRules[]) {
-  const scratch = await scratchMail({
+  const scratch = await openSqliteTestMail({
     mailbox: { maxMessages: 100, maxBytes: 1_000_000 },
     poolMaxBytes: 1_000_000,
     maxMailBytes: 1_000_000,
@@ -43,7 +43,7 @@ export async function openGmailFixture(...file: AccountRules[]) {
     return id
   }
   const report = async (email: string, health: AccountHealth, reason = '') =>
-    store.reportAccount(await idOf(email), health, reason)
+    store.setAccountHealth(await idOf(email), health, reason)
   for (const { email } of file) await report(email, 'ok')
 
   return {

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { scratchShop } from '../../../test/scratch.ts'
+import { openSqliteTestShop } from '../../../test/support/stores.ts'
 import type { LogFacts } from '../../core/log.ts'
 import { PLANS } from '../../core/plan.ts'
-import { openFake } from '../../pay/fake.ts'
-import type { Pay } from '../../pay/pay.ts'
+import { fakeProvider } from '../../pay/open.ts'
+import type { PaymentProvider } from '../../pay/provider.ts'
 import { openStripe } from '../../pay/stripe.ts'
 import { openStripeServer } from '../../pay/testing/stripe-server.ts'
-import { type Checkout, checkout, type Wish } from '../shop/checkout.ts'
+import { type Checkout, type CheckoutRequest, checkout } from '../shop/checkout.ts'
 
 export type ShopFixture = Awaited<ReturnType<typeof openShopFixture>>
 
@@ -17,12 +17,12 @@ export async function openShopFixture(provider: 'fake' | 'stripe' = 'stripe') {
   const clock = { now: new Date('2027-03-05T10:00:00Z') }
   const now = () => clock.now
   const stripe = await openStripeServer({ now })
-  const scratch = await scratchShop()
+  const scratch = await openSqliteTestShop()
   const logged: { facts: LogFacts; sentence: string }[] = []
   const note = (facts: LogFacts, sentence: string) => void logged.push({ facts, sentence })
-  const pay: Pay =
+  const pay: PaymentProvider =
     provider === 'fake'
-      ? openFake()
+      ? fakeProvider()
       : openStripe({
           secretKey: stripe.secretKey,
           webhookSecrets: [stripe.webhookSecret],
@@ -48,7 +48,7 @@ export async function openShopFixture(provider: 'fake' | 'stripe' = 'stripe') {
     pass: (ms: number) => {
       clock.now = new Date(clock.now.getTime() + ms)
     },
-    order: (wish: Partial<Wish> = {}): Promise<Checkout> =>
+    order: (wish: Partial<CheckoutRequest> = {}): Promise<Checkout> =>
       checkout(deps, {
         plan: 'starter',
         email: undefined,

@@ -15,7 +15,7 @@ export interface Client {
 }
 
 export function openClient(port: number, host = '127.0.0.1'): Client {
-  let reader = reading(connect({ port, host, noDelay: true }))
+  let reader = replyReader(connect({ port, host, noDelay: true }))
   return {
     get socket() {
       return reader.socket
@@ -26,7 +26,7 @@ export function openClient(port: number, host = '127.0.0.1'): Client {
     async secure() {
       reader.socket.removeAllListeners('data')
       const socket = connectTls({ socket: reader.socket, rejectUnauthorized: false })
-      reader = reading(socket)
+      reader = replyReader(socket)
       await new Promise<void>((resolve, reject) => {
         socket.once('secureConnect', resolve).once('error', reject)
       })
@@ -37,7 +37,7 @@ export function openClient(port: number, host = '127.0.0.1'): Client {
 
 const REPLY = /^(?:\d{3}-[^\n]*\n)*\d{3}(?: [^\n]*)?\n/
 
-function reading(socket: Socket) {
+function replyReader(socket: Socket) {
   let text = ''
   let ended = false
   let wake = () => {}
@@ -83,17 +83,21 @@ type Lines = readonly (readonly [say: string, hear: number | string])[]
 export async function dialogue(port: number, lines: Lines): Promise<void> {
   const client = openClient(port)
   try {
-    await hear(client, 'the greeting', 220)
+    await expectReply(client, 'the greeting', 220)
     for (const [say, expected] of lines) {
       client.send(`${say}\r\n`)
-      await hear(client, say, expected)
+      await expectReply(client, say, expected)
     }
   } finally {
     client.socket.destroy()
   }
 }
 
-export async function hear(client: Client, said: string, expected: number | string): Promise<void> {
+export async function expectReply(
+  client: Client,
+  said: string,
+  expected: number | string,
+): Promise<void> {
   const reply = await client.reply()
   assert.ok(reply.startsWith(String(expected)), `${said.slice(0, 80)} → ${reply}`)
 }

@@ -60,7 +60,7 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
 
   /** The bytes are handed over: each time it needs its own. */
   const add = (mail: FetchedMail) =>
-    fixture.store.addFetched({ ...mail, raw: new Uint8Array([1, 2, 3]) })
+    fixture.store.addFetchedMail({ ...mail, raw: new Uint8Array([1, 2, 3]) })
 
   describe('an account', () => {
     test('keeps its id, whoever adds it again', async () => {
@@ -72,9 +72,9 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
     })
 
     test('is switched, and tells how it is', async () => {
-      assert.equal(await fixture.store.switchAccount(joe, false), true)
-      assert.equal(await fixture.store.switchAccount(999, false), false)
-      await fixture.store.reportAccount(joe, 'failing', 'wrong password')
+      assert.equal(await fixture.store.setAccountActive(joe, false), true)
+      assert.equal(await fixture.store.setAccountActive(999, false), false)
+      await fixture.store.setAccountHealth(joe, 'failing', 'wrong password')
       await fixture.store.addAccount(JOE)
       const [found] = await fixture.other.listAccounts(START)
       assert.deepEqual(
@@ -251,8 +251,8 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
     })
 
     test('for nobody moves the folder on', async () => {
-      await fixture.store.keepFolder(joe, 'INBOX', { uidValidity: 7, lastUid: 50 })
-      await fixture.store.keepFolder(joe, 'Spam', { uidValidity: 9, lastUid: 1 })
+      await fixture.store.saveFolder(joe, 'INBOX', { uidValidity: 7, lastUid: 50 })
+      await fixture.store.saveFolder(joe, 'Spam', { uidValidity: 9, lastUid: 1 })
       assert.deepEqual(await fixture.other.readFolder(joe, 'INBOX'), {
         uidValidity: 7,
         lastUid: 50,

@@ -37,7 +37,7 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       const { id: mailbox, messageId: id } = await filled()
       assert.deepEqual(await codesOf(mailbox), [undefined])
       assert.equal((await fixture.other.findMessage(mailbox, id))?.code, undefined)
-      assert.equal(await fixture.store.noteCode({ mailbox, id, code: '123456' }), true)
+      assert.equal(await fixture.store.saveCode({ mailbox, id, code: '123456' }), true)
       assert.deepEqual(await codesOf(mailbox), ['123456'])
       assert.equal((await fixture.other.findMessage(mailbox, id))?.code, '123456')
     })
@@ -52,7 +52,7 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
         const { id: mailbox, tokenHash, messageId: id } = await filled()
         const before = await versionOf(tokenHash)
         const noted: boolean[] = []
-        for (const code of codes) noted.push(await fixture.store.noteCode({ mailbox, id, code }))
+        for (const code of codes) noted.push(await fixture.store.saveCode({ mailbox, id, code }))
         assert.deepEqual(
           noted,
           codes.map((_, index) => index === 0),
@@ -67,7 +67,7 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       const before = await versionOf(tokenHash)
       const [store, other] = [fixture.store, fixture.other]
       const noted = await Promise.all(
-        [store, other, store].map((one) => one.noteCode({ mailbox, id, code: '123456' })),
+        [store, other, store].map((one) => one.saveCode({ mailbox, id, code: '123456' })),
       )
       assert.equal(noted.filter(Boolean).length, 1)
       assert.equal(await versionOf(tokenHash), before + 1)
@@ -77,7 +77,7 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       const [ann, bob] = [await filled(), await filled('bob@box.test')]
       const versions = [await versionOf(ann.tokenHash), await versionOf(bob.tokenHash)]
       const wrong = { mailbox: ann.id, id: bob.messageId, code: '123456' }
-      assert.equal(await fixture.store.noteCode(wrong), false)
+      assert.equal(await fixture.store.saveCode(wrong), false)
       assert.deepEqual([await codesOf(ann.id), await codesOf(bob.id)], [[undefined], [undefined]])
       assert.deepEqual([await versionOf(ann.tokenHash), await versionOf(bob.tokenHash)], versions)
     })
@@ -89,7 +89,7 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       ]
       await fixture.send(['ann@box.test', 'bob@box.test'])
       const id = await newest(ann.id)
-      assert.equal(await fixture.store.noteCode({ mailbox: ann.id, id, code: '123456' }), true)
+      assert.equal(await fixture.store.saveCode({ mailbox: ann.id, id, code: '123456' }), true)
       assert.deepEqual([await codesOf(ann.id), await codesOf(bob.id)], [['123456'], [undefined]])
     })
 
@@ -97,7 +97,7 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       const { id: mailbox, tokenHash, messageId: id } = await filled()
       await fixture.store.deleteMessage(mailbox, id)
       const before = await versionOf(tokenHash)
-      assert.equal(await fixture.store.noteCode({ mailbox, id, code: '123456' }), false)
+      assert.equal(await fixture.store.saveCode({ mailbox, id, code: '123456' }), false)
       assert.equal(await versionOf(tokenHash), before)
       assert.deepEqual(await codesOf(mailbox), [])
     })
@@ -120,7 +120,7 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
         const { id: mailbox, tokenHash, messageId: id } = await filled()
         await over(mailbox)
         const before = await versionOf(tokenHash)
-        assert.equal(await fixture.store.noteCode({ mailbox, id, code: '123456' }), false)
+        assert.equal(await fixture.store.saveCode({ mailbox, id, code: '123456' }), false)
         assert.equal(await versionOf(tokenHash), before)
       })
     }
@@ -129,10 +129,10 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       await fixture.send(['any@pool.test'])
       await fixture.send(['abuse@box.test'])
       for (const mailbox of [POOL, OPERATOR]) {
-        const before = await fixture.store.readShared(mailbox)
+        const before = await fixture.store.readSharedMailbox(mailbox)
         const noted = { mailbox, id: await newest(mailbox), code: '123456' }
-        assert.equal(await fixture.store.noteCode(noted), false)
-        assert.deepEqual(await fixture.store.readShared(mailbox), before)
+        assert.equal(await fixture.store.saveCode(noted), false)
+        assert.deepEqual(await fixture.store.readSharedMailbox(mailbox), before)
       }
     })
 
@@ -144,10 +144,10 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
         to,
         now: at(1),
       }))
-      const marks = () => Promise.all(scopes.map((scope) => fixture.other.readerMark(scope)))
+      const marks = () => Promise.all(scopes.map((scope) => fixture.other.keyMailVersion(scope)))
       const [before, version] = [await marks(), await versionOf(own.tokenHash)]
       const noted = { mailbox: own.id, id: own.messageId, code: '123456' }
-      assert.equal(await fixture.store.noteCode(noted), true)
+      assert.equal(await fixture.store.saveCode(noted), true)
       assert.deepEqual(await marks(), before)
       assert.equal(await versionOf(own.tokenHash), version + 1)
     })
@@ -161,26 +161,26 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
     test('are kept with the mail, for all who have it, and can be made anew', async () => {
       const rawId = await rawIdOf(await filled())
       assert.equal(await fixture.other.readSenderChecks(rawId), undefined)
-      await fixture.store.keepSenderChecks(rawId, CHECKS)
+      await fixture.store.saveSenderChecks(rawId, CHECKS)
       assert.deepEqual(await fixture.other.readSenderChecks(rawId), CHECKS)
-      await fixture.store.keepSenderChecks(rawId, { ...CHECKS, spf: 'softfail' })
+      await fixture.store.saveSenderChecks(rawId, { ...CHECKS, spf: 'softfail' })
       assert.deepEqual(await fixture.other.readSenderChecks(rawId), { ...CHECKS, spf: 'softfail' })
     })
 
     test('move no version: they are not in any list', async () => {
       const ann = await filled()
       const before = await versionOf(ann.tokenHash)
-      await fixture.store.keepSenderChecks(await rawIdOf(ann), CHECKS)
+      await fixture.store.saveSenderChecks(await rawIdOf(ann), CHECKS)
       assert.equal(await versionOf(ann.tokenHash), before)
     })
 
     test('go with the mail, and late ones are not kept', async () => {
       const ann = await filled()
       const rawId = await rawIdOf(ann)
-      await fixture.store.keepSenderChecks(rawId, CHECKS)
+      await fixture.store.saveSenderChecks(rawId, CHECKS)
       await fixture.store.deleteMessage(ann.id, ann.messageId)
       assert.equal(await fixture.store.readSenderChecks(rawId), undefined)
-      await fixture.store.keepSenderChecks(rawId, CHECKS)
+      await fixture.store.saveSenderChecks(rawId, CHECKS)
       assert.equal(await fixture.store.readSenderChecks(rawId), undefined)
     })
   })

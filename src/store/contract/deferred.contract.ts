@@ -44,7 +44,7 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
   const box = (text: string) => boxes.get(text) ?? (0 as MailboxId)
   const lastUid = 1_000
   const fetch = async (uid: number, to: string[], more: Partial<FetchedMail> & { size?: number }) =>
-    fixture.store.addFetched({
+    fixture.store.addFetchedMail({
       ...newMail([]),
       accountId,
       folder: 'INBOX',
@@ -168,11 +168,11 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
     await outcome(3, [A], { state: { uidValidity: 6, lastUid: 3 } })
     await outcome(9, [A], { folder: 'Spam', state: { uidValidity: 8, lastUid: 9 } })
     await makeRoom(A)
-    await fixture.store.dropDeferred({ accountId, ...INBOX, uids: [1, 9] })
+    await fixture.store.deleteDeferred({ accountId, ...INBOX, uids: [1, 9] })
     assert.deepEqual(await listed(), ['2'])
     assert.deepEqual(await listed(START, { folder: 'INBOX', uidValidity: 6 }), [])
     assert.deepEqual(await listed(START, { folder: 'Spam', uidValidity: 8 }), ['9'])
-    await fixture.store.dropDeferred({ accountId, ...INBOX, uids: [] })
+    await fixture.store.deleteDeferred({ accountId, ...INBOX, uids: [] })
     assert.deepEqual(await listed(), ['2'])
   })
 }

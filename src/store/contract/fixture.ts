@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type Address, localOf, parseAddress, parseHost } from '../../core/address.ts'
-import { isOperator } from '../../core/prefix.ts'
+import { isOperatorLocalPart } from '../../core/prefix.ts'
 import type { Recipient } from '../../core/recipient.ts'
 import { type MailboxId, OPERATOR, POOL, type Session } from '../../core/session.ts'
 import type { MailStore, NewMail } from '../store.ts'
@@ -37,7 +37,7 @@ export async function openFixture({ store, other, close }: OpenMailStore) {
     Promise.all(
       to.map(address).map(async (one) => {
         const { session } = await store.findRecipient(one)
-        const shared = isOperator(localOf(one)) ? OPERATOR : POOL
+        const shared = isOperatorLocalPart(localOf(one)) ? OPERATOR : POOL
         return { address: one, mailbox: session?.id ?? shared }
       }),
     )
@@ -74,14 +74,14 @@ export async function openFixture({ store, other, close }: OpenMailStore) {
   }
 }
 
-interface SessionWish {
+interface SessionOptions {
   tokenHash: string
   createdAt: Date
   lifeMs: number
   keyId?: string | undefined
 }
 
-export function newSession(text: string, { tokenHash, createdAt, lifeMs, keyId }: SessionWish) {
+export function newSession(text: string, { tokenHash, createdAt, lifeMs, keyId }: SessionOptions) {
   const expiresAt = new Date(createdAt.getTime() + lifeMs)
   return {
     address: address(text),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
-import { dayOf } from '../../core/quota.ts'
+import { utcDay } from '../../core/key.ts'
 import type { NewKey, ShopStore } from '../shop-store.ts'
 import { DAY, KEY, later, NOON, type OpenShopStore } from './shop-fixture.ts'
 
@@ -119,7 +119,7 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
     await add({ maxPerDay: 5 })
     await spendMany(1, later(DAY))
     const spent = await store.spendRequest('k1', NOON)
-    assert.equal(spent?.day, dayOf(later(DAY)))
+    assert.equal(spent?.day, utcDay(later(DAY)))
     await store.returnRequest('k1', spent)
     assert.equal((await store.readKey('k1', later(DAY)))?.usedToday, 1)
     assert.deepEqual(
@@ -200,12 +200,12 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
   test('a request given back can be spent again, on the day it was spent', async () => {
     await add({ maxPerDay: 2 })
     await spendMany(2)
-    await store.returnRequest('k1', { day: dayOf(NOON), period: 0 })
+    await store.returnRequest('k1', { day: utcDay(NOON), period: 0 })
     const key = await store.findKey('secret-hash', NOON)
     assert.deepEqual([key?.used, key?.usedToday], [1, 1])
     assert.equal(await spendMany(5), 1)
     await spendMany(1, later(DAY))
-    await store.returnRequest('k1', { day: dayOf(NOON), period: 0 })
+    await store.returnRequest('k1', { day: utcDay(NOON), period: 0 })
     const next = await store.findKey('secret-hash', later(DAY))
     assert.deepEqual([next?.used, next?.usedToday], [2, 1])
   })

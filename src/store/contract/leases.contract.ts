@@ -13,7 +13,7 @@ export function leasesContract(open: () => Promise<OpenMailStore>): void {
   afterEach(() => opened.close())
 
   const take = (holder: string, { ms = MINUTE, name = 'sweep', at = opened.store } = {}) =>
-    at.takeLease({ name, holder, ms })
+    at.acquireLease({ name, holder, ms })
   /** Asks until it is had; a lease that never ends is told by the test's own time-out. */
   const taken = async (holder: string, at: MailStore) => {
     while (!(await take(holder, { at }))) await pause(5)
@@ -57,14 +57,14 @@ export function leasesContract(open: () => Promise<OpenMailStore>): void {
 
   test('one that is given up is free at once', async () => {
     await take('ann')
-    await opened.other.endLease('sweep', 'ann')
+    await opened.other.releaseLease('sweep', 'ann')
     assert.equal(await take('bob'), true)
   })
 
   test('nobody gives up what is another’s', async () => {
     await take('ann')
-    await opened.store.endLease('sweep', 'bob')
-    await opened.store.endLease('shop', 'ann')
+    await opened.store.releaseLease('sweep', 'bob')
+    await opened.store.releaseLease('shop', 'ann')
     assert.equal(await take('bob'), false)
   })
 }

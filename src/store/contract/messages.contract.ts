@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import type { Mail } from '../../core/message.ts'
-import type { Kept } from '../store.ts'
+import type { AddMailResult } from '../store.ts'
 import {
   at,
   DAY,
@@ -31,7 +31,7 @@ export function messagesContract(open: () => Promise<OpenMailStore>): void {
         assert.deepEqual(await fixture.send(['ann@box.test'], { head: head(subject) }), {
           outcome: 'kept',
           recipients: [{ address: ann.address, mailbox: ann.id, keyId: undefined }],
-        } satisfies Kept)
+        } satisfies AddMailResult)
         assert.equal((await fixture.subjects(ann.id, fixture.other))[0], subject)
       }
       const seen = await fixture.other.findSession(ann.tokenHash)
@@ -139,11 +139,11 @@ export function messagesContract(open: () => Promise<OpenMailStore>): void {
       const [messageId = 0] = await fixture.store.listMessageIds(id)
       const rawId = (await fixture.store.findMessage(id, messageId))?.rawId ?? 0
       assert.equal(await fixture.store.readParsed(rawId), undefined)
-      await fixture.store.keepParsed(rawId, PARSED)
+      await fixture.store.saveParsed(rawId, PARSED)
       assert.deepEqual(await fixture.other.readParsed(rawId), PARSED)
       await fixture.store.deleteMessage(id, messageId)
       assert.equal(await fixture.store.readParsed(rawId), undefined)
-      await fixture.store.keepParsed(rawId, PARSED)
+      await fixture.store.saveParsed(rawId, PARSED)
       assert.equal(await fixture.store.readParsed(rawId), undefined, 'a late parse is not kept')
     })
   })

@@ -139,7 +139,7 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
         messages: 3,
         bytes: 21,
       })
-      const { count, bytes } = await fixture.other.readShared(OPERATOR)
+      const { count, bytes } = await fixture.other.readSharedMailbox(OPERATOR)
       assert.deepEqual([count, bytes], [0, 0])
     })
 
@@ -191,10 +191,10 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       await sendFrom(BAD, ['only@pool.test'])
       const before = await fixture.other.findSession(ann.tokenHash)
       // All mails are the same bytes, so each is stored in as many.
-      const { bytes: stored } = await fixture.other.readShared(OPERATOR)
+      const { bytes: stored } = await fixture.other.readSharedMailbox(OPERATOR)
       const marks = async () => [
-        await fixture.other.readerMark(scope),
-        await fixture.other.readerMark(oneAddress),
+        await fixture.other.keyMailVersion(scope),
+        await fixture.other.keyMailVersion(oneAddress),
       ]
       const [all, one] = await marks()
       const { found } = await scanAll(fixture.store, BAD, 2)
@@ -209,7 +209,7 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual([after?.count, after?.bytes], [1, 10])
       assert.ok(before && after && after.version > before.version)
       for (const shared of [POOL, OPERATOR]) {
-        const { count, bytes } = await fixture.other.readShared(shared)
+        const { count, bytes } = await fixture.other.readSharedMailbox(shared)
         assert.deepEqual([count, bytes], [1, stored / 3])
       }
       const { poolAddress } = await fixture.other.findRecipient(address('only@pool.test'))
@@ -218,7 +218,7 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       assert.notEqual(allAfter, all)
       assert.notEqual(oneAfter, one)
       const page = { sinceId: 0, limit: 9, beforeId: undefined }
-      const seen = await fixture.other.listReaderMessages(scope, page)
+      const seen = await fixture.other.listKeyMail(scope, page)
       assert.deepEqual(
         seen.map(({ subject }) => subject),
         [GOOD, GOOD],
@@ -245,7 +245,7 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
         }
         assert.equal(await fixture.store.countMail(), left)
       }
-      const { count, bytes } = await fixture.store.readShared(POOL)
+      const { count, bytes } = await fixture.store.readSharedMailbox(POOL)
       assert.deepEqual([count, bytes], [0, 0])
     })
   })

@@ -87,7 +87,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
 
     test('is found by what the provider calls it', async () => {
       await order()
-      await store.keepCheckout('o1', { ref: 'cs_1', url: 'https://pay.test/1' })
+      await store.saveCheckout('o1', { ref: 'cs_1', url: 'https://pay.test/1' })
       await learn({ ...PAID, subscriptionRef: 'sub_1' })
       for (const ref of ['cs_1', 'sub_1']) {
         assert.equal((await store.findPurchaseByRef(ref))?.id, 'o1')
@@ -138,16 +138,16 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
 
     test('and the message that told of it are kept in one commit', async () => {
       await order()
-      assert.equal(await store.knowsEvent('evt_1'), false)
+      assert.equal(await store.hasEvent('evt_1'), false)
       await learn(PAID, { eventId: 'evt_1' })
-      assert.equal(await store.knowsEvent('evt_1'), true)
+      assert.equal(await store.hasEvent('evt_1'), true)
       const change = { orderId: 'o1', revision: 99, settlement: settle(starter, PAID), now: NOON }
       const event = { id: 'evt_2', type: 'paid', receivedAt: NOON }
       assert.equal(await store.settlePurchase({ ...change, event }), false)
-      assert.equal(await store.knowsEvent('evt_2'), false)
-      await store.noteEvent(event)
-      await store.noteEvent(event)
-      assert.equal(await store.knowsEvent('evt_2'), true)
+      assert.equal(await store.hasEvent('evt_2'), false)
+      await store.recordEvent(event)
+      await store.recordEvent(event)
+      assert.equal(await store.hasEvent('evt_2'), true)
     })
 
     test('that renews starts the count anew, once', async () => {
@@ -254,8 +254,8 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
     test('by a mailed link passes once, and only by the last link', async () => {
       await order()
       await learn(PAID)
-      await store.keepClaimLink('o1', 'link-1')
-      await store.keepClaimLink('o1', 'link-2')
+      await store.saveClaimLink('o1', 'link-1')
+      await store.saveClaimLink('o1', 'link-2')
       assert.equal(await claim('s1', { claimHash: 'link-1' }), 'unknown')
       assert.equal((await store.findOrder('o1', 'link-2'))?.id, 'o1')
       assert.equal(await claim('s1', { claimHash: 'link-2' }), 'claimed')
@@ -274,12 +274,12 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
       assert.deepEqual(await due(), [])
       await learn(PAID)
       assert.deepEqual(await due(), ['o1'])
-      await store.endReceipt('o1', later(DAY))
+      await store.rescheduleReceipt('o1', later(DAY))
       assert.deepEqual(await due(), [])
       assert.deepEqual(await due(later(DAY)), ['o1'])
       assert.deepEqual(await due(later(9 * DAY), later(DAY)), ['o1'])
       assert.deepEqual(await due(later(9 * DAY), later(DAY + 1)), [])
-      await store.endReceipt('o1', undefined)
+      await store.rescheduleReceipt('o1', undefined)
       await learn({ ...PAID, payments: [payment('p1'), payment('p2', later(365 * DAY))] })
       assert.deepEqual(await due(later(1_000 * DAY)), [])
     })
@@ -287,8 +287,8 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
 
   test('up to when a provider was asked is remembered', async () => {
     assert.equal(await store.readReconciled('stripe'), undefined)
-    await store.keepReconciled('stripe', NOON)
-    await store.keepReconciled('stripe', later(1))
+    await store.saveReconciled('stripe', NOON)
+    await store.saveReconciled('stripe', later(1))
     assert.deepEqual(await store.readReconciled('stripe'), later(1))
   })
 }

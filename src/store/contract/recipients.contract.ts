@@ -107,7 +107,7 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
         recipients: [{ address: address('any@pool.test'), mailbox: POOL, keyId: undefined }],
       })
       assert.deepEqual(await fixture.send(['any@box.test']), { outcome: 'nobody' })
-      assert.equal((await fixture.store.readShared(POOL)).count, 1)
+      assert.equal((await fixture.store.readSharedMailbox(POOL)).count, 1)
     })
 
     test('an address that ever belonged to a session never falls into the pool', async () => {
@@ -117,7 +117,7 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual(await late(2), { outcome: 'nobody' })
       await fixture.sweepAll(at(COOLDOWN + DAY))
       assert.deepEqual(await late(COOLDOWN + DAY), { outcome: 'nobody' })
-      assert.equal((await fixture.store.findRecipient(address('ann@pool.test'))).everHeld, true)
+      assert.equal((await fixture.store.findRecipient(address('ann@pool.test'))).everAssigned, true)
     })
 
     test('nor does one with a tag behind such a name: it is most likely the same person’s', async () => {
@@ -189,7 +189,7 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       await fixture.send(['ann@box.test', 'bob@box.test'], { head: head('for both') })
       await fixture.send(['ann@box.test'], { head: head('for one'), raw: new Uint8Array([7, 8]) })
       const [, first = 0] = await fixture.store.listMessageIds(ann.id)
-      assert.equal(await fixture.store.noteCode({ mailbox: ann.id, id: first, code: '123' }), true)
+      assert.equal(await fixture.store.saveCode({ mailbox: ann.id, id: first, code: '123' }), true)
       const before = await fixture.store.listMessages(ann.id, { sinceId: 0, limit: 9 })
       for (const [day, until] of [
         [0, 2],
@@ -243,10 +243,13 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
     test('takes pool mail after its time, and the operator’s after his', async () => {
       await fixture.send(['any@pool.test', 'abuse@pool.test'])
       await fixture.sweepAll(at(DAY - 1))
-      assert.equal((await fixture.store.readShared(POOL)).count, 1)
+      assert.equal((await fixture.store.readSharedMailbox(POOL)).count, 1)
       await fixture.sweepAll(at(DAY))
       assert.deepEqual(
-        [(await fixture.store.readShared(POOL)).bytes, await fixture.store.listMessageIds(POOL)],
+        [
+          (await fixture.store.readSharedMailbox(POOL)).bytes,
+          await fixture.store.listMessageIds(POOL),
+        ],
         [0, []],
       )
       assert.equal((await fixture.store.listMessageIds(OPERATOR)).length, 1)

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { senderNetwork } from '../../core/ip.ts'
-import { place } from '../../core/recipient.ts'
+import { decideRecipient } from '../../core/recipient.ts'
 import { OPERATOR, POOL } from '../../core/session.ts'
 import {
   address,
@@ -62,7 +62,7 @@ export function sharesContract(open: () => Promise<OpenShareStore>): void {
   /** What RCPT says to a mail of this declared size. */
   async function atRcpt(network: string | undefined, to: string, size = 0) {
     const facts = await fixture.other.findRecipient(address(to), network)
-    return place(address(to), facts, { limits: SHARE_LIMITS, now: START, size })
+    return decideRecipient(address(to), facts, { limits: SHARE_LIMITS, now: START, size })
   }
 
   const FULL = { refused: 'full' }
@@ -82,7 +82,7 @@ export function sharesContract(open: () => Promise<OpenShareStore>): void {
 
     test('counts bytes as stored: what packs well takes little of it', async () => {
       assert.equal(await fill(ann, () => new Uint8Array(10_000)), 110)
-      assert.ok((await fixture.store.readShared(POOL)).bytes < 110 * 100)
+      assert.ok((await fixture.store.readSharedMailbox(POOL)).bytes < 110 * 100)
     })
 
     test('counts a mail for each of its recipients, all or none', async () => {
@@ -159,7 +159,7 @@ export function sharesContract(open: () => Promise<OpenShareStore>): void {
     await fixture.sweepAll(at(40 * DAY))
     await audit(opened.query)
     for (const mailbox of [POOL, OPERATOR]) {
-      const { count, bytes } = await fixture.other.readShared(mailbox)
+      const { count, bytes } = await fixture.other.readSharedMailbox(mailbox)
       assert.deepEqual([count, bytes], [0, 0])
     }
   })

@@ -1,28 +1,31 @@
 import { Problem } from '../../core/problem.ts'
 import type { ReceiveLimits } from '../../core/recipient.ts'
-import type { MailStore, Obstacle } from '../store.ts'
-import { accountReads, accountWrites } from './accounts.ts'
-import { openBucketCache } from './bucket-cache.ts'
-import type { Connections } from './connections.ts'
-import { deferredReads } from './deferred.ts'
-import { domainReads, domainWrites } from './domains.ts'
-import { DURABILITY, type DurabilityRow, durabilityFault, NotDurable } from './durability.ts'
-import { fetchReads, fetchWrites } from './fetched.ts'
-import { leaseWrites, NOW } from './lease.ts'
-import { mailReads, mailWrites } from './mail.ts'
-import type { Retention } from './mailbox-locks.ts'
-import { messageReads, messageWrites } from './messages.ts'
-import { operatorReads } from './operator.ts'
-import { AHEAD_DAYS } from './partition-days.ts'
-import { readerReads } from './readers.ts'
-import { recipientReads } from './recipients.ts'
-import { serialNumbers } from './serials.ts'
-import { openReadyPool, type ReadyPoolOptions } from './server.ts'
-import { sessionReads, sessionWrites } from './sessions.ts'
-import { sharedReads } from './shared.ts'
-import { sweepWrites } from './sweep.ts'
+import type { MailStore, StoreFault } from '../store.ts'
+import type { Connections } from './connection/connections.ts'
+import {
+  DURABILITY,
+  type DurabilityRow,
+  durabilityFault,
+  NotDurable,
+} from './connection/durability.ts'
+import { type CheckedConnectionOptions, openCheckedConnections } from './connection/server.ts'
+import { accountReads, accountWrites } from './mail/accounts.ts'
+import { domainReads, domainWrites } from './mail/domains.ts'
+import { deferredReads, fetchReads, fetchWrites } from './mail/fetched-mail.ts'
+import { keyMailReads } from './mail/key-mail.ts'
+import { leaseWrites, NOW } from './mail/leases.ts'
+import { mailReads, mailWrites } from './mail/mail.ts'
+import type { Retention } from './mail/mailbox-locks.ts'
+import { messageReads, messageWrites } from './mail/messages.ts'
+import { operatorReads } from './mail/operator.ts'
+import { AHEAD_DAYS, openPartitionCache } from './mail/partition-key.ts'
+import { serialNumbers } from './mail/raw-mail.ts'
+import { recipientReads } from './mail/recipients.ts'
+import { sessionReads, sessionWrites } from './mail/sessions.ts'
+import { sharedReads } from './mail/shared-mailboxes.ts'
+import { sweepWrites } from './mail/sweep.ts'
 
-export interface PostgresMailOptions extends ReadyPoolOptions, Retention {
+export interface PostgresMailOptions extends CheckedConnectionOptions, Retention {
   limits: ReceiveLimits
   random?: () => number
   /** For how many days to come partitions are kept ready. */
@@ -31,12 +34,12 @@ export interface PostgresMailOptions extends ReadyPoolOptions, Retention {
 
 /** The mail store as one thread of one node sees it. There is no writer beside it: PostgreSQL decides who was first. */
 export async function openPostgresMail(options: PostgresMailOptions): Promise<MailStore> {
-  return mailStore(await openReadyPool(options, 'mail'), options)
+  return mailStore(await openCheckedConnections(options, 'mail'), options)
 }
 
 function mailStore(pool: Connections, options: PostgresMailOptions): MailStore {
   const { limits, poolMs, operatorMs, random = Math.random, aheadDays = AHEAD_DAYS } = options
-  const places = openBucketCache()
+  const places = openPartitionCache()
   const keeping = { poolMs, operatorMs }
   const deps = { limits, keeping, random, serials: serialNumbers(pool) }
 
@@ -54,7 +57,7 @@ function mailStore(pool: Connections, options: PostgresMailOptions): MailStore {
     ...sharedReads(pool),
     ...messageReads(pool, places),
     ...messageWrites(pool),
-    ...readerReads(pool, places),
+    ...keyMailReads(pool, places),
     ...mailReads(pool),
     ...mailWrites(pool, deps),
     ...operatorReads(pool),
@@ -70,10 +73,10 @@ function mailStore(pool: Connections, options: PostgresMailOptions): MailStore {
 const WRONG_CLOCK_MS = 30_000
 
 /** What stands in the way; how much disk the server has left it does not tell. */
-async function obstacle(pool: Connections): Promise<Obstacle | undefined> {
+async function obstacle(pool: Connections): Promise<StoreFault | undefined> {
   try {
     const before = Date.now()
-    const [row] = await pool.rows<{ replica: boolean; there: number } & DurabilityRow>(
+    const [row] = await pool.query<{ replica: boolean; there: number } & DurabilityRow>(
       `select pg_is_in_recovery() as replica, ${NOW} as there, ${DURABILITY}`,
     )
     const fault = durabilityFault(row) ?? pool.durabilityFault()

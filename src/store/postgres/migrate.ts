@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { type Kind, NewerSchema, OlderSchema } from '../schema.ts'
-import { type Connections, type Db, openConnections } from './connections.ts'
+import { type Connections, type Db, openConnections } from './connection/connections.ts'
 
 // A step may rewrite all messages of the pool, and other nodes wait for it.
 const STEP_MS = 3_600_000
@@ -29,7 +29,7 @@ export async function migrate(
   }
   const patient = openConnections({ url, connections: 1, statementMs: STEP_MS })
   try {
-    while (await patient.transaction((db) => takeStep(db, kind, steps)));
+    while (await patient.transaction((db) => migrateOneStep(db, kind, steps)));
   } finally {
     await patient.close()
   }
@@ -41,8 +41,8 @@ export const SCHEMA_LOCK = 1
 export const PARTITION_LOCK = 2
 
 /** Waits for its turn among all nodes; the lock goes with the transaction, also behind PgBouncer. */
-export async function takeTurn(db: Db, lock: number): Promise<void> {
-  await db.rows(LOCK, [lock])
+export async function acquireLock(db: Db, lock: number): Promise<void> {
+  await db.query(LOCK, [lock])
 }
 
 interface Step {
@@ -50,32 +50,34 @@ interface Step {
   sql: string
 }
 
-async function takeStep(db: Db, kind: Kind, steps: readonly Step[]): Promise<boolean> {
-  await takeTurn(db, SCHEMA_LOCK)
+async function migrateOneStep(db: Db, kind: Kind, steps: readonly Step[]): Promise<boolean> {
+  await acquireLock(db, SCHEMA_LOCK)
   const at = await versionOf(db, kind)
   const known = steps.at(-1)?.number ?? 0
   if (at > known) throw new NewerSchema(`${kind} in PostgreSQL`, at, known)
   const next = steps.find(({ number }) => number > at)
   if (!next) return false
   if (at === 0) {
-    await db.rowsOnce(`create schema if not exists ${kind}`)
-    await db.rowsOnce(`create table ${kind}.schema_version (version integer not null)`)
-    await db.rowsOnce(`insert into ${kind}.schema_version values (0)`)
+    await db.queryUnprepared(`create schema if not exists ${kind}`)
+    await db.queryUnprepared(`create table ${kind}.schema_version (version integer not null)`)
+    await db.queryUnprepared(`insert into ${kind}.schema_version values (0)`)
   }
-  await db.rowsOnce(next.sql)
-  await db.rowsOnce(`update ${kind}.schema_version set version = ${next.number}`)
+  await db.queryUnprepared(next.sql)
+  await db.queryUnprepared(`update ${kind}.schema_version set version = ${next.number}`)
   return true
 }
 
 /** 0 where there is none. */
 async function versionOf(db: Db, kind: Kind): Promise<number> {
   // Not to_regclass: inside a transaction it may still answer as of before the lock.
-  const [there] = await db.rowsOnce(
+  const [there] = await db.queryUnprepared(
     `select 1 from pg_catalog.pg_tables where schemaname = $1 and tablename = 'schema_version'`,
     [kind],
   )
   if (!there) return 0
-  const [row] = await db.rowsOnce<{ version: number }>(`select version from ${kind}.schema_version`)
+  const [row] = await db.queryUnprepared<{ version: number }>(
+    `select version from ${kind}.schema_version`,
+  )
   return row?.version ?? 0
 }
 

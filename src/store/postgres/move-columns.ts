@@ -1,5 +1,5 @@
 import type { Row, Value } from '../../core/row-sum.ts'
-import type { Db } from './connections.ts'
+import type { Db } from './connection/connections.ts'
 
 export interface Column {
   name: string
@@ -13,7 +13,7 @@ const OWN: Record<string, readonly string[]> = {
 
 /** Those that are moved to. */
 export async function readColumns(db: Db, table: string): Promise<Column[]> {
-  const columns = await db.rowsOnce<Column>(
+  const columns = await db.queryUnprepared<Column>(
     `select attname as name, format_type(atttypid, null) as type from pg_attribute
      where attrelid = $1::regclass and attnum > 0 and not attisdropped order by attnum`,
     [table],

@@ -1,5 +1,5 @@
 import type { Row } from '../../core/row-sum.ts'
-import type { Db } from './connections.ts'
+import type { Db } from './connection/connections.ts'
 import type { Column } from './move-columns.ts'
 
 const MOST_ROWS = 500
@@ -17,7 +17,7 @@ export async function* pages(
   const marks = key.map((_, at) => `$${at + 1}`).join(', ')
   for (let last: unknown[] = []; ; ) {
     const isFirst = last.length === 0
-    const found = await db.rows<Row>(text(isFirst ? 'true' : `(${key}) > (${marks})`), last)
+    const found = await db.query<Row>(text(isFirst ? 'true' : `(${key}) > (${marks})`), last)
     const end = found.at(-1)
     if (!end) return
     last = key.map((name) => end[name])
@@ -26,7 +26,7 @@ export async function* pages(
 }
 
 async function readKey(db: Db, table: string): Promise<string[]> {
-  const rows = await db.rowsOnce<{ name: string }>(
+  const rows = await db.queryUnprepared<{ name: string }>(
     `select attname as name from pg_index, unnest(indkey) with ordinality as part (number, turn)
      join pg_attribute on attnum = part.number
      where indrelid = $1::regclass and attrelid = indrelid and indisprimary order by turn`,

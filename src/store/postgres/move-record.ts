@@ -1,7 +1,7 @@
 import { type MovePlace, MoveRefused, type MoveSource } from '../moving.ts'
-import type { Db } from './connections.ts'
-import type { Retention } from './mailbox-locks.ts'
-import { SCHEMA_LOCK, takeTurn } from './migrate.ts'
+import type { Db } from './connection/connections.ts'
+import type { Retention } from './mail/mailbox-locks.ts'
+import { acquireLock, SCHEMA_LOCK } from './migrate.ts'
 import type { MovePlan } from './move-shapes.ts'
 
 /** How far a move into this database has come; undefined before its first batch. */
@@ -36,12 +36,12 @@ export async function openRecord(
   source: MoveSource,
   { now, ...keeping }: Retention & { now: Date },
 ): Promise<MoveRecord> {
-  await takeTurn(db, SCHEMA_LOCK)
-  await db.rowsOnce(MADE)
+  await acquireLock(db, SCHEMA_LOCK)
+  await db.queryUnprepared(MADE)
   // A former run that was killed may still be committing its last batch: it is waited for.
-  const [there] = await db.rowsOnce<RecordRow>('select * from mail.move for update')
+  const [there] = await db.queryUnprepared<RecordRow>('select * from mail.move for update')
   if (there) return recordOf(there, source)
-  const [full] = await db.rowsOnce<{ name: string }>(
+  const [full] = await db.queryUnprepared<{ name: string }>(
     source.tables.map(({ name }) => fullness(name)).join(' union all '),
   )
   if (full) {
@@ -49,8 +49,8 @@ export async function openRecord(
       `That database is in use already: it has rows in ${full.name}. Move into a new, empty one.`,
     )
   }
-  await db.rowsOnce('delete from mail.shared_mailbox')
-  await db.rowsOnce(
+  await db.queryUnprepared('delete from mail.shared_mailbox')
+  await db.queryUnprepared(
     'insert into mail.move (source, began_at, pool_ms, operator_ms) values ($1, $2, $3, $4)',
     [source.print, now.getTime(), keeping.poolMs, keeping.operatorMs],
   )
@@ -83,7 +83,7 @@ function fullness(table: string): string {
 
 /** Before the rows of a batch, so that whoever comes next waits for its commit. */
 export async function advance(db: Db, from: MovePlace | undefined, to: MovePlace): Promise<void> {
-  const moved = await db.rows(
+  const moved = await db.query(
     'update mail.move set place = $2 where place = $1 and finished_at is null returning one',
     [from ? JSON.stringify(from) : '', JSON.stringify(to)],
   )
@@ -92,11 +92,11 @@ export async function advance(db: Db, from: MovePlace | undefined, to: MovePlace
 
 /** A service that ran on half of its mail would take in more, and give addresses to others. */
 export async function refuseHalfMoved(db: Db): Promise<void> {
-  const [there] = await db.rowsOnce(
+  const [there] = await db.queryUnprepared(
     `select 1 from pg_catalog.pg_tables where schemaname = 'mail' and tablename = 'move'`,
   )
   if (!there) return
-  const [half] = await db.rowsOnce('select 1 from mail.move where finished_at is null')
+  const [half] = await db.queryUnprepared('select 1 from mail.move where finished_at is null')
   if (half) {
     throw new MoveRefused(
       'This database holds half of a move. Finish it first: mayfly migrate, as it was begun.',

@@ -1,7 +1,7 @@
 import type { Row, Value } from '../../core/row-sum.ts'
 import { OPERATOR, POOL } from '../../core/session.ts'
-import type { Retention } from './mailbox-locks.ts'
-import { bucketOf, dayOf } from './partition-days.ts'
+import type { Retention } from './mail/mailbox-locks.ts'
+import { dayOf, partitionFor } from './mail/partition-key.ts'
 
 /** What decides where mail lies, for the whole of a move, also when it goes on on another day. */
 export interface MovePlan extends Retention {
@@ -52,7 +52,7 @@ function bucketFinder({ beganAt, poolMs, operatorMs }: MovePlan): BucketFinder {
   return ({ mailbox, expiresAt, receivedAt }) => {
     const kept = keptMs.get(mailbox)
     const dueAt = kept === undefined ? Number(expiresAt) : Number(receivedAt) + kept
-    return Math.max(bucketOf(new Date(dueAt), beganAt), dayOf(beganAt))
+    return Math.max(partitionFor(new Date(dueAt), beganAt), dayOf(beganAt))
   }
 }
 

@@ -1,17 +1,17 @@
-import { asError, StoreAway } from '../../core/problem.ts'
+import { StoreUnavailable, toError } from '../../core/problem.ts'
 import type { Row } from '../../core/row-sum.ts'
 import { type MoveBatch, type MovePlace, MoveRefused, type MoveTarget } from '../moving.ts'
-import { type Connections, openConnections, type Transaction } from './connections.ts'
-import { isAway } from './errors.ts'
-import type { Retention } from './mailbox-locks.ts'
+import { type Connections, openConnections, type Transaction } from './connection/connections.ts'
+import { isUnavailable } from './connection/errors.ts'
+import { checkServer } from './connection/server.ts'
+import type { Retention } from './mail/mailbox-locks.ts'
+import { withPartitions } from './mail/partitions.ts'
+import { BLOCK } from './mail/raw-mail.ts'
 import { migrate } from './migrate.ts'
 import { type Column, insertOf, readColumns } from './move-columns.ts'
 import { pages } from './move-pages.ts'
 import { advance, type MoveRecord, openRecord } from './move-record.ts'
 import { shaped } from './move-shapes.ts'
-import { withPartitions } from './partitions.ts'
-import { BLOCK } from './serials.ts'
-import { checkServer } from './server.ts'
 
 interface MoveTargetOptions extends Retention {
   url: string
@@ -59,14 +59,14 @@ function targetOf(pool: Connections, options: Omit<MoveTargetOptions, 'url'>): M
         if (LIES_IN_BUCKETS.includes(table)) for (const row of rows) used.add(Number(row['bucket']))
         if (table === 'mail.message') await noteBuckets(db, rows)
         const { text, values } = insertOf(table, columnsOf(table), rows)
-        db.atLast(text, values)
+        db.queueBeforeCommit(text, values)
       })
       record = { ...former, place }
     },
 
     async setNextIds({ domain, account, serial }) {
       const block = Math.ceil(serial / BLOCK)
-      await pool.rowsOnce(
+      await pool.queryUnprepared(
         `select setval(pg_get_serial_sequence('mail.mail_domain', 'id'), $1, false),
            setval(pg_get_serial_sequence('mail.gmail_account', 'id'), $2, false),
            setval('mail.raw_block', $3, false)`,
@@ -75,7 +75,7 @@ function targetOf(pool: Connections, options: Omit<MoveTargetOptions, 'url'>): M
     },
 
     async finish(now) {
-      await pool.rows('update mail.move set finished_at = $1', [now.getTime()])
+      await pool.query('update mail.move set finished_at = $1', [now.getTime()])
     },
     shaped: (table, rows) => shaped(table, rows, begun()),
     pages: (table) => pages(pool, table, columnsOf(table)),
@@ -89,7 +89,7 @@ const LIES_IN_BUCKETS = ['mail.raw_mail', 'mail.message']
 async function noteBuckets(db: Transaction, rows: readonly Row[]): Promise<void> {
   const shared = rows.filter(({ mailbox }) => Number(mailbox) <= 2)
   if (shared.length === 0) return
-  await db.rows(
+  await db.query(
     `update mail.shared_mailbox as box set buckets = array(
        select distinct bucket from unnest(box.buckets || more.buckets) as bucket order by bucket)
      from (select mailbox, array_agg(bucket) as buckets
@@ -102,7 +102,7 @@ async function noteBuckets(db: Transaction, rows: readonly Row[]): Promise<void>
 /** What the server, the network or TLS says is for the person who named the server. It quotes neither rows nor the address. */
 function unusable(cause: unknown): unknown {
   if (!(cause instanceof Error)) return cause
-  const said = cause instanceof StoreAway ? asError(cause.cause) : cause
-  if (isAway(said)) return new MoveRefused('PostgreSQL cannot be reached.', { cause })
+  const said = cause instanceof StoreUnavailable ? toError(cause.cause) : cause
+  if (isUnavailable(said)) return new MoveRefused('PostgreSQL cannot be reached.', { cause })
   return new MoveRefused(`PostgreSQL cannot be used: ${said.message}`, { cause })
 }

@@ -1,18 +1,17 @@
 import assert from 'node:assert/strict'
 import { Client } from 'pg'
 import { afterAll, beforeAll, test } from 'vitest'
-import { openPostgres, type Postgres } from '../../../test/postgres.ts'
-import { MAIL_OPTIONS, postgresMail } from '../../../test/postgres-stores.ts'
+import { openPostgres, type Postgres } from '../../../test/support/postgres.ts'
+import { MAIL_OPTIONS, openPostgresTestMail } from '../../../test/support/postgres-stores.ts'
 import { POOL } from '../../core/session.ts'
 import { address, at, DAY, openFixture, START } from '../contract/fixture.ts'
-import { openBucketCache } from './bucket-cache.ts'
-import { type Connections, type Db, openConnections } from './connections.ts'
-import { mailReads } from './mail.ts'
-import { messageReads } from './messages.ts'
-import { dayOf } from './partition-days.ts'
-import { readerReads } from './readers.ts'
-import { recipientReads } from './recipients.ts'
-import { sessionReads } from './sessions.ts'
+import { type Connections, type Db, openConnections } from './connection/connections.ts'
+import { keyMailReads } from './mail/key-mail.ts'
+import { mailReads } from './mail/mail.ts'
+import { messageReads } from './mail/messages.ts'
+import { dayOf, openPartitionCache } from './mail/partition-key.ts'
+import { recipientReads } from './mail/recipients.ts'
+import { sessionReads } from './mail/sessions.ts'
 
 let postgres: Postgres
 beforeAll(async () => {
@@ -21,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => postgres.close())
 
 test('each question is found by an index, in the partition of its day alone', async () => {
-  const opened = await postgresMail(postgres, { aheadDays: 9 })
+  const opened = await openPostgresTestMail(postgres, { aheadDays: 9 })
   const fixture = await openFixture(opened)
   await fixture.sweepAll(START)
   const ann = await fixture.session('ann@box.test', 3 * DAY, 'key-1')
@@ -36,9 +35,9 @@ test('each question is found by an index, in the partition of its day alone', as
   await explainer.query('set plan_cache_mode = force_generic_plan; set enable_seqscan = off')
   const plans: string[] = []
   const noting = notingPlans(pool, explainer, plans)
-  const places = openBucketCache()
+  const places = openPartitionCache()
   const { listMessages, findMessage } = messageReads(noting, places)
-  const { readerMark, listReaderMessages } = readerReads(noting, places)
+  const { keyMailVersion, listKeyMail } = keyMailReads(noting, places)
   const session = dayOf(at(3 * DAY))
   const shared = dayOf(at(DAY))
   const page = { sinceId: 0, limit: 9, beforeId: undefined }
@@ -52,10 +51,10 @@ test('each question is found by an index, in the partition of its day alone', as
     ['raw', () => mailReads(noting).readRaw(rawId), [session]],
     ['accept', () => recipientReads(noting).findRecipient(ann.address), []],
     ['accept in the pool', () => recipientReads(noting).findRecipient(one.to), [shared]],
-    ['mark', () => readerMark(scope), []],
-    ['mark of an address', () => readerMark(one), [shared]],
-    ['all of a key', () => listReaderMessages(scope, page), [session, shared]],
-    ['one address of a key', () => listReaderMessages(one, page), [shared]],
+    ['mark', () => keyMailVersion(scope), []],
+    ['mark of an address', () => keyMailVersion(one), [shared]],
+    ['all of a key', () => listKeyMail(scope, page), [session, shared]],
+    ['one address of a key', () => listKeyMail(one, page), [shared]],
   ] as const) {
     await ask()
     plans.length = 0
@@ -93,13 +92,13 @@ function notingPlans(pool: Connections, explainer: Client, plans: string[]): Db 
     await explainer.query('deallocate asked')
   }
   return {
-    async rows(text, values) {
+    async query(text, values) {
       await note(text)
-      return await pool.rows(text, values)
+      return await pool.query(text, values)
     },
-    async rowsOnce(text, values) {
+    async queryUnprepared(text, values) {
       await note(text)
-      return await pool.rowsOnce(text, values)
+      return await pool.queryUnprepared(text, values)
     },
   }
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe } from 'vitest'
-import { openPostgres, type Postgres } from '../../../test/postgres.ts'
-import { postgresMail } from '../../../test/postgres-stores.ts'
+import { openPostgres, type Postgres } from '../../../test/support/postgres.ts'
+import { openPostgresTestMail } from '../../../test/support/postgres-stores.ts'
 import { accountsContract } from '../contract/accounts.contract.ts'
 import { codesContract } from '../contract/codes.contract.ts'
 import { deferredContract } from '../contract/deferred.contract.ts'
@@ -21,7 +21,7 @@ afterAll(() => postgres.close())
 
 // Each in a part of its own: a contract opens its store before every test of the part that it stands in.
 describe('PostgreSQL', () => {
-  const open = () => postgresMail(postgres)
+  const open = () => openPostgresTestMail(postgres)
   describe('sessions', () => sessionsContract(open))
   describe('messages', () => messagesContract(open))
   describe('codes', () => codesContract(open))

@@ -3,17 +3,17 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { openPostgres, type Postgres } from '../../../test/postgres.ts'
-import { MAIL_OPTIONS } from '../../../test/postgres-stores.ts'
+import { openPostgres, type Postgres } from '../../../test/support/postgres.ts'
+import { MAIL_OPTIONS } from '../../../test/support/postgres-stores.ts'
 import { senderNetwork } from '../../core/ip.ts'
 import { POOL } from '../../core/session.ts'
 import { at, DAY, type Fixture, newMail, openFixture, START } from '../contract/fixture.ts'
 import { type OpenShareStore, SHARE_LIMITS } from '../contract/shares.contract.ts'
 import { audit } from '../contract/shares-model.ts'
+import { dayOf } from './mail/partition-key.ts'
+import { compress } from './mail/raw-mail.ts'
+import { NOT_EXPIRED } from './mail/shared-mailboxes.ts'
 import { openPostgresMail } from './mail-store.ts'
-import { dayOf } from './partition-days.ts'
-import { pack } from './raw.ts'
-import { STILL_THERE } from './shared.ts'
 import { openShares } from './testing/share-store.ts'
 
 let postgres: Postgres
@@ -113,7 +113,7 @@ test('a database without shares gets those of its mail when it is opened', async
     await client.query(
       `insert into mail.raw_mail (bucket, serial, refs, client_ip, helo, mail_from, protocol,
          received_at, zstd) values ($1, $2, 3, $3, '', '', 'SMTP', 0, $4)`,
-      [bucket, id, ip, await pack(new Uint8Array(size))],
+      [bucket, id, ip, await compress(new Uint8Array(size))],
     )
     await client.query(
       `insert into mail.message (mailbox, bucket, id, serial, recipient, sender_name, sender_email,
@@ -132,7 +132,7 @@ test('a database without shares gets those of its mail when it is opened', async
   const options = { ...MAIL_OPTIONS, limits: SHARE_LIMITS, url: postgres.urlOf(database) }
   const store = await openPostgresMail(options)
   const query = async (sql: string) => {
-    const text = sql.replaceAll('{mail}', 'mail.').replaceAll('{there}', STILL_THERE)
+    const text = sql.replaceAll('{mail}', 'mail.').replaceAll('{there}', NOT_EXPIRED)
     return (await client.query<Record<string, unknown>>(text)).rows
   }
   await audit(query)

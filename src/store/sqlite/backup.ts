@@ -12,8 +12,8 @@ import {
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import Database from 'better-sqlite3'
-import { hasCode } from '../../core/problem.ts'
-import { type Db, openReadable, SHOP_FILE } from './files.ts'
+import { hasErrorCode } from '../../core/problem.ts'
+import { type Db, openReadOnly, SHOP_FILE } from './files.ts'
 
 /** What a copy of the shop holds. */
 export interface ShopContents {
@@ -39,13 +39,13 @@ export function backupShop(
   const target = resolve(file)
   if (!existsSync(source)) throw new BackupRefused(`There is no ${source}: nothing is sold yet.`)
   checkTarget(folder, target, force)
-  return withDesk(dirname(target), (desk) => {
+  return withTempFolder(dirname(target), (desk) => {
     const copy = join(desk, basename(target))
     tell('Copying …')
     copyShop(source, copy)
     tell('Checking the copy …')
     const contents = withDb(copy, (db) => {
-      checkWhole(db)
+      checkIntegrity(db)
       return contentsOf(db, copy)
     })
     syncFile(copy)
@@ -72,22 +72,22 @@ function copyShop(source: string, copy: string): void {
   // SQLite fills an empty file, and leaves its mode as it is: hashes and addresses are nobody else's.
   closeSync(openSync(copy, 'wx', 0o600))
   chmodSync(copy, 0o600)
-  const db = openReadable(source)
+  const db = openReadOnly(source)
   try {
     // One read transaction: what is written meanwhile neither disturbs it nor waits for it.
     db.prepare('vacuum into ?').run(copy)
   } catch (cause) {
-    if (hasCode(cause, 'SQLITE_FULL')) {
+    if (hasErrorCode(cause, 'SQLITE_FULL')) {
       throw new BackupRefused('There is no space for the copy: nothing was written.', { cause })
     }
-    throw isDamage(cause) ? new BackupRefused(`${source} is damaged.`, { cause }) : cause
+    throw isCorruption(cause) ? new BackupRefused(`${source} is damaged.`, { cause }) : cause
   } finally {
     db.close()
   }
 }
 
 /** Does something in a folder of its own within this one: what is left there when it is done, or fails, is gone. */
-export function withDesk<T>(folder: string, operation: (desk: string) => T): T {
+export function withTempFolder<T>(folder: string, operation: (desk: string) => T): T {
   const desk = mkdtempSync(join(folder, '.mayfly-'))
   try {
     return operation(desk)
@@ -106,7 +106,7 @@ export function withDb<T>(path: string, operation: (db: Db) => T): T {
 }
 
 /** Throws unless every page is where it belongs and every row refers to one that is there. */
-export function checkWhole(db: Db): void {
+export function checkIntegrity(db: Db): void {
   const faults = db.pragma('integrity_check') as { integrity_check: string }[]
   const strays = db.pragma('foreign_key_check') as unknown[]
   if (faults[0]?.integrity_check === 'ok' && strays.length === 0) return
@@ -124,7 +124,7 @@ export function contentsOf(db: Db, path: string): ShopContents {
   return { keys: count('api_key'), orders: count('purchase'), bytes: statSync(path).size }
 }
 
-export function isDamage(error: unknown): boolean {
+export function isCorruption(error: unknown): boolean {
   return (
     error instanceof Error && 'code' in error && /^SQLITE_(CORRUPT|NOTADB)/.test(String(error.code))
   )

@@ -2,17 +2,16 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'vitest'
-import { scratchFolder } from '../../../test/scratch.ts'
+import { tempFolder } from '../../../test/support/stores.ts'
 import type { MailboxId } from '../../core/session.ts'
 import { MAIL_FILE, openWritable } from './files.ts'
-import { mailReads } from './mail.ts'
-import { messageReads } from './messages.ts'
+import { messageReads } from './mail/messages.ts'
+import { compress, mailReads } from './mail/raw-mail.ts'
+import { sessionReads } from './mail/sessions.ts'
 import { openMigrated } from './migrate.ts'
-import { pack } from './pack.ts'
-import { sessionReads } from './sessions.ts'
 
 test('mail from before codes were looked for is looked at anew', () => {
-  const folder = scratchFolder()
+  const folder = tempFolder()
   const old = openWritable(join(folder.path, MAIL_FILE))
   for (const step of ['0001', '0002', '0003']) {
     old.exec(readFileSync(new URL(`./migrations/mail/${step}.sql`, import.meta.url), 'utf8'))
@@ -24,7 +23,7 @@ test('mail from before codes were looked for is looked at anew', () => {
     insert into raw_mail values (5, 1, '192.0.2.1', 'x', '', null, 'SMTP', 0);
     insert into message values (101, 11, 5, 'ann@box.test', 'A', 'a@b.test', 's', 0, 3, null);
   `)
-  old.prepare('insert into parsed_mail values (5, ?)').run(pack('{"text":"without codes"}'))
+  old.prepare('insert into parsed_mail values (5, ?)').run(compress('{"text":"without codes"}'))
   old.close()
 
   const db = openMigrated(folder.path, 'mail')

@@ -2,18 +2,18 @@ import assert from 'node:assert/strict'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'vitest'
-import { scratchFolder } from '../../../test/scratch.ts'
+import { tempFolder } from '../../../test/support/stores.ts'
 import { parseAddress, parseHost } from '../../core/address.ts'
 import type { Session } from '../../core/session.ts'
 import { NewerSchema, OlderSchema } from '../schema.ts'
 import { type Db, FolderInUse, lockFolder, MAIL_FILE, openWritable } from './files.ts'
 import { groupCommit } from './group-commit.ts'
 import { allMailWrites } from './mail-store.ts'
-import { DamagedFile, knownSchema, openMigrated } from './migrate.ts'
+import { DamagedFile, latestSchema, openMigrated } from './migrate.ts'
 
-let folder: ReturnType<typeof scratchFolder>
+let folder: ReturnType<typeof tempFolder>
 beforeEach(() => {
-  folder = scratchFolder()
+  folder = tempFolder()
 })
 afterEach(() => folder.remove())
 const open = () => openMigrated(folder.path, 'mail')
@@ -51,9 +51,9 @@ describe('migrations', () => {
   })
 
   test('of a command wait until no service holds the folder', () => {
-    const known = knownSchema('mail')
+    const known = latestSchema('mail')
     const version = (db: Db) => db.pragma('user_version', { simple: true })
-    const command = () => openMigrated(folder.path, 'mail', { beside: true })
+    const command = () => openMigrated(folder.path, 'mail', { besideService: true })
     const db = openWritable(file())
     for (let step = 1; step < known; step += 1) {
       const name = `./migrations/mail/${String(step).padStart(4, '0')}.sql`

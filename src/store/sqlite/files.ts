@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { hasCode } from '../../core/problem.ts'
+import { hasErrorCode } from '../../core/problem.ts'
 
 export type Db = Database.Database
 
@@ -27,7 +27,7 @@ export function openWritable(path: string, maxBytes: number | 'auto' = 'auto'): 
 }
 
 /** For everybody else. Holds no iterator across an await: an open read would keep the log file from shrinking. */
-export function openReadable(path: string): Db {
+export function openReadOnly(path: string): Db {
   return new Database(path, { readonly: true, timeout: 10_000 })
 }
 
@@ -39,7 +39,7 @@ export function lockFolder(folder: string): () => void {
     db.exec('begin exclusive')
   } catch (cause) {
     db.close()
-    throw hasCode(cause, 'SQLITE_BUSY') ? new FolderInUse(folder, { cause }) : cause
+    throw hasErrorCode(cause, 'SQLITE_BUSY') ? new FolderInUse(folder, { cause }) : cause
   }
   return () => db.close()
 }

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { afterEach, beforeEach, test } from 'vitest'
-import { scratchFolder } from '../../../test/scratch.ts'
+import { tempFolder } from '../../../test/support/stores.ts'
 import { Problem } from '../../core/problem.ts'
 import type { MailboxId } from '../../core/session.ts'
-import { type Db, openReadable, openWritable } from './files.ts'
+import { type Db, openReadOnly, openWritable } from './files.ts'
 import { groupCommit, type Touch } from './group-commit.ts'
 
 const BOX = 7 as MailboxId
 
-let folder: ReturnType<typeof scratchFolder>
+let folder: ReturnType<typeof tempFolder>
 let db: Db
 beforeEach(() => {
-  folder = scratchFolder()
+  folder = tempFolder()
   db = openWritable(join(folder.path, 'scratch.db'), 400_000)
   db.exec('create table line (text text primary key, filler blob)')
 })
@@ -22,7 +22,7 @@ afterEach(() => {
 })
 
 const lines = () => {
-  const reader = openReadable(join(folder.path, 'scratch.db'))
+  const reader = openReadOnly(join(folder.path, 'scratch.db'))
   const found = reader.prepare('select text from line order by rowid').pluck().all()
   reader.close()
   return found

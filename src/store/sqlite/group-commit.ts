@@ -1,4 +1,4 @@
-import { hasCode, Problem } from '../../core/problem.ts'
+import { hasErrorCode, Problem } from '../../core/problem.ts'
 import type { MailboxId } from '../../core/session.ts'
 import type { Db } from './files.ts'
 
@@ -95,7 +95,7 @@ function savepoint(db: Db) {
 }
 
 function asProblem(error: unknown): unknown {
-  return hasCode(error, 'SQLITE_FULL')
+  return hasErrorCode(error, 'SQLITE_FULL')
     ? new Problem('overloaded', 'There is no space to keep this. Try again later.', 60)
     : error
 }

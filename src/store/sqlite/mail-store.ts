@@ -2,28 +2,26 @@ import { statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ReceiveLimits } from '../../core/recipient.ts'
 import type { Session } from '../../core/session.ts'
-import type { MailStore, Obstacle } from '../store.ts'
-import { accountReads, accountWrites } from './accounts.ts'
-import { deferredReads } from './deferred.ts'
-import { mailKeeper } from './delivery.ts'
-import { domainReads, domainWrites } from './domains.ts'
-import { fetchReads, fetchWrites } from './fetched.ts'
-import { type Db, MAIL_FILE, openReadable } from './files.ts'
+import type { MailStore, StoreFault } from '../store.ts'
+import { type Db, MAIL_FILE, openReadOnly } from './files.ts'
 import type { Write } from './group-commit.ts'
-import { leaseWrites } from './lease.ts'
-import { mailReads, mailWrites } from './mail.ts'
-import { messageReads, messageWrites } from './messages.ts'
-import { operatorReads } from './operator.ts'
-import { pack } from './pack.ts'
-import { readerReads } from './readers.ts'
-import { recipientReads } from './recipients.ts'
-import { sessionReads, sessionWrites } from './sessions.ts'
-import { sweepWrites } from './sweep.ts'
+import { accountReads, accountWrites } from './mail/accounts.ts'
+import { mailInsert } from './mail/add-mail.ts'
+import { domainReads, domainWrites } from './mail/domains.ts'
+import { deferredReads, fetchReads, fetchWrites } from './mail/fetched-mail.ts'
+import { keyMailReads } from './mail/key-mail.ts'
+import { leaseWrites } from './mail/leases.ts'
+import { messageReads, messageWrites } from './mail/messages.ts'
+import { operatorReads } from './mail/operator.ts'
+import { compress, mailReads, mailWrites } from './mail/raw-mail.ts'
+import { recipientReads } from './mail/recipients.ts'
+import { sessionReads, sessionWrites } from './mail/sessions.ts'
+import { sweepWrites } from './mail/sweep.ts'
 import type { Versions } from './versions.ts'
 
 /** Every write to mail.db, by name: what the mail writer can be asked for. */
 export function allMailWrites(db: Db, limits: ReceiveLimits, random: () => number) {
-  const keep = mailKeeper(db, random)
+  const keep = mailInsert(db, random)
   return {
     ...domainWrites(db),
     ...sessionWrites(db, random),
@@ -58,13 +56,13 @@ export function openSqliteMail({
   versions,
   limits,
 }: SqliteMailOptions): MailStore {
-  const db = openReadable(join(folder, MAIL_FILE))
+  const db = openReadOnly(join(folder, MAIL_FILE))
   const reads = allMailReads(db, limits)
   const obstacle = throttled(() => {
     const reason = lowDisk(folder, minFreeBytes) ?? lowFile(db, maxBytes)
-    return reason === undefined ? undefined : ({ kind: 'full', reason } satisfies Obstacle)
+    return reason === undefined ? undefined : ({ kind: 'full', reason } satisfies StoreFault)
   })
-  const findSession = rememberedSessions(sessionReads(db).findSession, versions)
+  const findSession = cachedSessions(sessionReads(db).findSession, versions)
 
   return {
     listDomains: async () => reads.listDomains(),
@@ -83,28 +81,29 @@ export function openSqliteMail({
     findRecipient: async (address, senderNetwork) => reads.findRecipient(address, senderNetwork),
     addMail: (mail) => write('addMail', mail),
 
-    readShared: async (mailbox) => reads.readShared(mailbox),
+    readSharedMailbox: async (mailbox) => reads.readSharedMailbox(mailbox),
     listMessages: async (mailbox, page) => reads.listMessages(mailbox, page),
     listMessageIds: async (mailbox) => reads.listMessageIds(mailbox),
     findMessage: async (mailbox, id) => reads.findMessage(mailbox, id),
     deleteMessage: (mailbox, id) => write('deleteMessage', { mailbox, id }),
     deleteMessages: (mailbox, ids) => write('deleteMessages', { mailbox, ids }),
-    noteCode: (noted) => write('noteCode', noted),
-    readerMark: async (scope) => reads.readerMark(scope),
-    listReaderMessages: async (scope, page) => reads.listReaderMessages(scope, page),
+    saveCode: (noted) => write('saveCode', noted),
+    keyMailVersion: async (scope) => reads.keyMailVersion(scope),
+    listKeyMail: async (scope, page) => reads.listKeyMail(scope, page),
     readRaw: async (rawId) => reads.readRaw(rawId),
     readParsed: async (rawId) => reads.readParsed(rawId),
-    keepParsed: (rawId, mail) => write('keepParsed', { rawId, zstd: pack(JSON.stringify(mail)) }),
+    saveParsed: (rawId, mail) =>
+      write('saveParsed', { rawId, zstd: compress(JSON.stringify(mail)) }),
     readSenderChecks: async (rawId) => reads.readSenderChecks(rawId),
-    keepSenderChecks: (rawId, checks) => write('keepSenderChecks', { rawId, checks }),
+    saveSenderChecks: (rawId, checks) => write('saveSenderChecks', { rawId, checks }),
 
     listSessions: async (query) => reads.listSessions(query),
     findSessionByAddress: async (address, now) => reads.findSessionByAddress(address, now),
     countMail: async () => reads.countMail(),
     scanMail: async (scan) => reads.scanMail(scan),
 
-    takeLease: (lease) => write('takeLease', lease),
-    endLease: (name, holder) => write('endLease', { name, holder }),
+    acquireLease: (lease) => write('acquireLease', lease),
+    releaseLease: (name, holder) => write('releaseLease', { name, holder }),
 
     sweep: (due) => write('sweep', due),
     obstacle: async () => obstacle(),
@@ -119,16 +118,16 @@ function accountStore(reads: ReturnType<typeof allMailReads>, write: Write<MailW
   return {
     listAccounts: async (now) => reads.listAccounts(now),
     addAccount: (email) => write('addAccount', email),
-    switchAccount: (accountId, active) => write('switchAccount', { accountId, active }),
-    reportAccount: (accountId, health, reason) =>
-      write('reportAccount', { accountId, health, reason }),
+    setAccountActive: (accountId, active) => write('setAccountActive', { accountId, active }),
+    setAccountHealth: (accountId, health, reason) =>
+      write('setAccountHealth', { accountId, health, reason }),
     findAliases: async (accountId, addresses, now) => reads.findAliases(accountId, addresses, now),
     oldestAlias: async (accountId, now) => reads.oldestAlias(accountId, now),
     readFolder: async (accountId, folder) => reads.readFolder(accountId, folder),
-    keepFolder: (accountId, folder, state) => write('keepFolder', { accountId, folder, state }),
-    addFetched: (mail) => write('addFetched', mail),
+    saveFolder: (accountId, folder, state) => write('saveFolder', { accountId, folder, state }),
+    addFetchedMail: (mail) => write('addFetchedMail', mail),
     listDeferred: async (query) => reads.listDeferred(query),
-    dropDeferred: (place) => write('dropDeferred', place),
+    deleteDeferred: (place) => write('deleteDeferred', place),
   } satisfies Partial<MailStore>
 }
 
@@ -137,7 +136,7 @@ function allMailReads(db: Db, limits: ReceiveLimits) {
     ...domainReads(db),
     ...recipientReads(db),
     ...messageReads(db),
-    ...readerReads(db),
+    ...keyMailReads(db),
     ...mailReads(db),
     ...accountReads(db),
     ...fetchReads(db),
@@ -152,19 +151,19 @@ const REMEMBERED = 20_000
  * A command of the operator writes beside the service and cannot move its counters. So no session row is trusted for
  * longer than this, and such a command ends only when this time has passed since its last write.
  */
-export const TRUSTED_MS = 1_000
+export const SESSION_CACHE_MS = 1_000
 
 /**
  * A session row is read again when its counter moved, or when it is no longer trusted. A look-up that finds nothing is
  * never remembered.
  */
-function rememberedSessions(find: (tokenHash: string) => Session | undefined, versions: Versions) {
+function cachedSessions(find: (tokenHash: string) => Session | undefined, versions: Versions) {
   const remembered = new Map<string, { session: Session; counter: number; readAt: number }>()
 
   return (tokenHash: string): Session | undefined => {
     const now = performance.now()
     const known = remembered.get(tokenHash)
-    const isTrusted = known && now - known.readAt < TRUSTED_MS
+    const isTrusted = known && now - known.readAt < SESSION_CACHE_MS
     if (isTrusted && versions.read(known.session.id) === known.counter) return known.session
     // The counter of a session not met before is unknown until its id is: read the row twice then, the counter between.
     const id = known?.session.id ?? find(tokenHash)?.id

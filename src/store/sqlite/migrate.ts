@@ -6,14 +6,18 @@ import { type Db, FolderInUse, lockFolder, openWritable } from './files.ts'
 
 interface OpenOptions {
   /** For a command: an older schema is left as it is while a service, which is older too, runs in the folder. */
-  beside?: boolean
+  besideService?: boolean
 }
 
 /** Opens a file for writing and brings it to the newest schema. */
-export function openMigrated(folder: string, kind: Kind, { beside = false }: OpenOptions = {}): Db {
+export function openMigrated(
+  folder: string,
+  kind: Kind,
+  { besideService = false }: OpenOptions = {},
+): Db {
   try {
     const db = openWritable(join(folder, `${kind}.db`))
-    const unlock = beside && isOlder(db, kind) ? lockIdle(folder) : () => {}
+    const unlock = besideService && isOlder(db, kind) ? lockIdle(folder) : () => {}
     try {
       migrate(db, kind)
     } finally {
@@ -28,7 +32,7 @@ export function openMigrated(folder: string, kind: Kind, { beside = false }: Ope
 
 function isOlder(db: Db, kind: Kind): boolean {
   const at = Number(db.pragma('user_version', { simple: true }))
-  return at > 0 && at < knownSchema(kind)
+  return at > 0 && at < latestSchema(kind)
 }
 
 function lockIdle(folder: string): () => void {
@@ -62,7 +66,7 @@ function migrate(db: Db, kind: Kind): void {
 }
 
 /** The newest that this program knows. */
-export function knownSchema(kind: Kind): number {
+export function latestSchema(kind: Kind): number {
   return readSteps(kind).length
 }
 

@@ -2,13 +2,13 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { scratchFolder } from '../../../test/scratch.ts'
-import { knownSchema, openMigrated } from './migrate.ts'
+import { tempFolder } from '../../../test/support/stores.ts'
+import { latestSchema, openMigrated } from './migrate.ts'
 import { openMoveSource } from './move-source.ts'
 
-let scratch: ReturnType<typeof scratchFolder>
+let scratch: ReturnType<typeof tempFolder>
 beforeEach(() => {
-  scratch = scratchFolder()
+  scratch = tempFolder()
   for (const kind of ['mail', 'shop'] as const) openMigrated(scratch.path, kind).close()
 })
 afterEach(() => scratch.remove())
@@ -34,7 +34,7 @@ test('a folder that is not there is not made', () => {
 test('an older schema is told, and left as it is', () => {
   change('mail', 'pragma user_version = 3')
   const before = readFileSync(join(scratch.path, 'mail.db'))
-  const known = knownSchema('mail')
+  const known = latestSchema('mail')
   expect(() => openMoveSource(scratch.path)).toThrow(
     `mail.db has schema 3, this program moves ${known}.`,
   )

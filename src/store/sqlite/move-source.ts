@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import type { Row } from '../../core/row-sum.ts'
 import { type Key, type MoveBatch, MoveRefused, type MoveSource } from '../moving.ts'
 import { type Kind, NewerSchema } from '../schema.ts'
-import { isDamage } from './backup.ts'
-import { type Db, FolderInUse, lockFolder, openReadable } from './files.ts'
-import { DamagedFile, knownSchema } from './migrate.ts'
+import { isCorruption } from './backup.ts'
+import { type Db, FolderInUse, lockFolder, openReadOnly } from './files.ts'
+import { DamagedFile, latestSchema } from './migrate.ts'
 import { factsOf, type MoveQuery, mailQueries, prepareMail, shopQueries } from './move-queries.ts'
 
 /** A data folder at rest: nobody serves it meanwhile, and nothing is written to what it keeps. */
@@ -110,11 +110,11 @@ function lockAtRest(folder: string): () => void {
 
 /** One moment of the file: a command that writes beside us is not seen. */
 function openAtRest(folder: string, kind: Kind): Db {
-  const db = openReadable(join(folder, `${kind}.db`))
+  const db = openReadOnly(join(folder, `${kind}.db`))
   try {
     db.exec('begin')
     const at = Number(db.pragma('user_version', { simple: true }))
-    const known = knownSchema(kind)
+    const known = latestSchema(kind)
     if (at > known) throw new NewerSchema(`${kind}.db`, at, known)
     if (at < known) {
       throw new MoveRefused(
@@ -124,6 +124,6 @@ function openAtRest(folder: string, kind: Kind): Db {
     return db
   } catch (cause) {
     db.close()
-    throw isDamage(cause) ? new DamagedFile(kind, { cause }) : cause
+    throw isCorruption(cause) ? new DamagedFile(kind, { cause }) : cause
   }
 }

@@ -13,18 +13,18 @@ import {
   statSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { hasCode } from '../../core/problem.ts'
+import { hasErrorCode } from '../../core/problem.ts'
 import { NewerSchema } from '../schema.ts'
 import {
   BackupRefused,
-  checkWhole,
+  checkIntegrity,
   contentsOf,
-  isDamage,
+  isCorruption,
   type ShopContents,
   syncFile,
   syncFolder,
   withDb,
-  withDesk,
+  withTempFolder,
 } from './backup.ts'
 import { type Db, lockFolder, SHOP_FILE } from './files.ts'
 import { openMigrated } from './migrate.ts'
@@ -45,7 +45,7 @@ export function restoreShop(folder: string, file: string, { now, tell }: Restore
   checkFile(file)
   const unlock = lockFolder(folder)
   try {
-    return withDesk(folder, (desk) => {
+    return withTempFolder(folder, (desk) => {
       const copy = join(desk, SHOP_FILE)
       tell('Copying …')
       copyFileSync(file, copy, constants.COPYFILE_EXCL)
@@ -53,7 +53,7 @@ export function restoreShop(folder: string, file: string, { now, tell }: Restore
       tell('Checking the copy …')
       const contents = checkedShop(desk, file)
       syncFile(copy)
-      const kept = keepPresent(folder, now)
+      const kept = keepCurrentShop(folder, now)
       renameSync(copy, join(folder, SHOP_FILE))
       syncFolder(folder)
       return { ...contents, kept }
@@ -102,11 +102,12 @@ function checkedShop(desk: string, file: string): ShopContents {
   try {
     withDb(copy, (db) => {
       checkKind(db)
-      checkWhole(db)
+      checkIntegrity(db)
     })
     const migrated = openMigrated(desk, 'shop')
     try {
-      if (shapeOf(migrated) !== ourShape(desk)) throw new BackupRefused('It has another shape.')
+      if (schemaOf(migrated) !== currentSchema(desk))
+        throw new BackupRefused('It has another shape.')
       // One file again, without a log beside it.
       migrated.pragma('journal_mode = DELETE')
     } finally {
@@ -114,29 +115,29 @@ function checkedShop(desk: string, file: string): ShopContents {
     }
     return withDb(copy, (db) => contentsOf(db, copy))
   } catch (cause) {
-    throw new BackupRefused(wordsFor(cause, file), { cause })
+    throw new BackupRefused(refusalText(cause, file), { cause })
   }
 }
 
 /** Before its schema's number is looked at: that of another file says nothing. One without tables would become an empty shop. */
 function checkKind(db: Db): void {
   const keys = db.prepare(`select 1 from sqlite_schema where type = 'table' and name = 'api_key'`)
-  if (keys.get() === undefined) throw new NoShop('It has no keys.')
+  if (keys.get() === undefined) throw new NotAShop('It has no keys.')
 }
 
-class NoShop extends Error {}
+class NotAShop extends Error {}
 
-function wordsFor(cause: unknown, file: string): string {
-  if (cause instanceof NoShop) return `${file} is no shop of mayfly: nothing was changed.`
+function refusalText(cause: unknown, file: string): string {
+  if (cause instanceof NotAShop) return `${file} is no shop of mayfly: nothing was changed.`
   if (cause instanceof NewerSchema) {
     return `${file} was made by a newer mayfly. Restore it with that one.`
   }
-  if (hasCode(cause, 'SQLITE_FULL')) return 'There is no space for it.'
+  if (hasErrorCode(cause, 'SQLITE_FULL')) return 'There is no space for it.'
   return `${file} is not a whole shop of mayfly: nothing was changed.`
 }
 
 /** Names of tables, columns and indexes: also what somebody added to it. */
-function shapeOf(db: Db): string {
+function schemaOf(db: Db): string {
   const names = db.prepare(
     `select thing.type, thing.name, part.name as part
      from sqlite_schema thing left join pragma_table_info(thing.name) part
@@ -145,12 +146,12 @@ function shapeOf(db: Db): string {
   return JSON.stringify(names.all())
 }
 
-function ourShape(desk: string): string {
+function currentSchema(desk: string): string {
   const folder = join(desk, 'new')
   mkdirSync(folder)
   const db = openMigrated(folder, 'shop')
   try {
-    return shapeOf(db)
+    return schemaOf(db)
   } finally {
     db.close()
   }
@@ -159,7 +160,7 @@ function ourShape(desk: string): string {
 const LOGS = ['-wal', '-journal']
 
 /** Gives the present shop a second name. Its log goes with it: beside another file it would be written into that one. */
-function keepPresent(folder: string, now: Date): string | undefined {
+function keepCurrentShop(folder: string, now: Date): string | undefined {
   const present = join(folder, SHOP_FILE)
   const kept = `${present}.before-${now.toISOString().replaceAll(':', '-')}`
   const logs = LOGS.filter((log) => existsSync(present + log))
@@ -167,8 +168,8 @@ function keepPresent(folder: string, now: Date): string | undefined {
   for (const log of logs) copyFileSync(present + log, kept + log, constants.COPYFILE_EXCL)
   const wasThere = existsSync(present)
   if (wasThere) {
-    foldLog(present, kept)
-    secondName(present, kept)
+    checkpointLog(present, kept)
+    linkOrCopy(present, kept)
   }
   for (const log of [...LOGS, '-shm']) rmSync(present + log, { force: true })
   syncFolder(folder)
@@ -176,14 +177,14 @@ function keepPresent(folder: string, now: Date): string | undefined {
 }
 
 /** Writes the log into the file. It needs the file for itself, so that a command beside us is found out. */
-function foldLog(present: string, kept: string): void {
+function checkpointLog(present: string, kept: string): void {
   try {
     withDb(present, (db) => db.pragma('journal_mode = DELETE'))
   } catch (cause) {
     // That may be why somebody restores: file and log are kept as they are.
-    if (isDamage(cause)) return
+    if (isCorruption(cause)) return
     dropLogs(kept)
-    if (!hasCode(cause, 'SQLITE_BUSY')) throw cause
+    if (!hasErrorCode(cause, 'SQLITE_BUSY')) throw cause
     throw new BackupRefused(
       `${present} is in use by another command. Try again when it has ended.`,
       { cause },
@@ -197,11 +198,11 @@ function dropLogs(kept: string): void {
 }
 
 /** Until the new one is in its place the present one stays in it: a crash between leaves one of the two, never none. */
-function secondName(present: string, kept: string): void {
+function linkOrCopy(present: string, kept: string): void {
   try {
     linkSync(present, kept)
   } catch (error) {
-    if (hasCode(error, 'EEXIST')) throw error
+    if (hasErrorCode(error, 'EEXIST')) throw error
     // Some file systems know no second names.
     copyFileSync(present, kept, constants.COPYFILE_EXCL)
     syncFile(kept)

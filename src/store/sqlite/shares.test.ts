@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { scratchFolder } from '../../../test/scratch.ts'
+import { tempFolder } from '../../../test/support/stores.ts'
 import { audit } from '../contract/shares-model.ts'
 import { MAIL_FILE, openWritable } from './files.ts'
+import { compress } from './mail/raw-mail.ts'
 import { openMigrated } from './migrate.ts'
-import { pack } from './pack.ts'
 
 const OLD_STEPS = ['0001', '0002', '0003', '0004']
 const SENDERS = [
@@ -19,7 +19,7 @@ const SENDERS = [
 ]
 
 test('a mail.db without shares gets those of its mail when it is opened', async () => {
-  const folder = scratchFolder()
+  const folder = tempFolder()
   const old = openWritable(join(folder.path, MAIL_FILE))
   for (const name of OLD_STEPS) {
     old.exec(readFileSync(new URL(`./migrations/mail/${name}.sql`, import.meta.url), 'utf8'))
@@ -37,7 +37,7 @@ test('a mail.db without shares gets those of its mail when it is opened', async 
   for (const [id, ip] of SENDERS.entries()) {
     const size = 1_000 * (id + 1)
     raw.run(id, ip)
-    bytes.run(id, pack(new Uint8Array(size)))
+    bytes.run(id, compress(new Uint8Array(size)))
     for (const mailbox of [1, 2, 101]) message.run(mailbox, id, id, size)
   }
   old.exec('update shared_mailbox set count = 6, bytes = 21000')

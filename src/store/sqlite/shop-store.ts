@@ -1,12 +1,12 @@
 import { join } from 'node:path'
 import type { ShopStore, Spent } from '../shop-store.ts'
-import { type Db, openReadable, SHOP_FILE } from './files.ts'
+import { type Db, openReadOnly, SHOP_FILE } from './files.ts'
 import type { Write } from './group-commit.ts'
-import { keyReads, keyWrites } from './keys.ts'
-import { purchaseReads, purchaseWrites } from './purchases.ts'
-import { settlingWrites } from './settling.ts'
-import { shopSweepWrites } from './shop-sweep.ts'
-import { type Spend, spendingWrites } from './spending.ts'
+import { keyReads, keyWrites } from './shop/keys.ts'
+import { purchaseReads, purchaseWrites } from './shop/purchases.ts'
+import { settlementWrites } from './shop/settlements.ts'
+import { type Spend, spendingWrites } from './shop/spending.ts'
+import { shopSweepWrites } from './shop/sweep.ts'
 
 /** Every write to shop.db, by name: what the shop writer can be asked for. */
 export function allShopWrites(db: Db) {
@@ -14,7 +14,7 @@ export function allShopWrites(db: Db) {
   const writes = {
     ...keyWrites(db),
     ...purchaseWrites(db),
-    ...settlingWrites(db),
+    ...settlementWrites(db),
     ...shopSweepWrites(db),
     ...spending,
   }
@@ -27,7 +27,7 @@ export type ShopWrites = ReturnType<typeof allShopWrites>['writes'] & {
 
 /** The shop as one thread sees it. Keys are read at each request, so that a revoke counts at once. */
 export function openSqliteShop(folder: string, write: Write<ShopWrites>): ShopStore {
-  const db = openReadable(join(folder, SHOP_FILE))
+  const db = openReadOnly(join(folder, SHOP_FILE))
   const keys = keyReads(db)
   const purchases = purchaseReads(db)
 
@@ -49,17 +49,17 @@ export function openSqliteShop(folder: string, write: Write<ShopWrites>): ShopSt
     findPurchaseByRef: async (ref) => purchases.findPurchaseByRef(ref),
     listPurchases: async (limit) => purchases.listPurchases(limit),
     listUnsettled: async (wanted, limit) => purchases.listUnsettled(wanted, limit),
-    keepCheckout: (orderId, checkout) => write('keepCheckout', { orderId, ...checkout }),
+    saveCheckout: (orderId, checkout) => write('saveCheckout', { orderId, ...checkout }),
     settlePurchase: (change) => write('settlePurchase', change),
     claimKey: (claim) => write('claimKey', claim),
-    knowsEvent: async (eventId) => purchases.knowsEvent(eventId),
-    noteEvent: (event) => write('noteEvent', event),
+    hasEvent: async (eventId) => purchases.hasEvent(eventId),
+    recordEvent: (event) => write('recordEvent', event),
     readReconciled: async (provider) => purchases.readReconciled(provider),
-    keepReconciled: (provider, time) => write('keepReconciled', { provider, time }),
+    saveReconciled: (provider, time) => write('saveReconciled', { provider, time }),
 
     listReceiptsDue: async (from, until, limit) => purchases.listReceiptsDue(from, until, limit),
-    keepClaimLink: (orderId, linkHash) => write('keepClaimLink', { orderId, linkHash }),
-    endReceipt: (orderId, again) => write('endReceipt', { orderId, again }),
+    saveClaimLink: (orderId, linkHash) => write('saveClaimLink', { orderId, linkHash }),
+    rescheduleReceipt: (orderId, again) => write('rescheduleReceipt', { orderId, again }),
 
     sweepShop: (now) => write('sweepShop', now),
     installationSecret: async (fresh) =>

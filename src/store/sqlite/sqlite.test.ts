@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe } from 'vitest'
-import { scratchMail, scratchShop } from '../../../test/scratch.ts'
+import { openSqliteTestMail, openSqliteTestShop } from '../../../test/support/stores.ts'
 import { accountsContract } from '../contract/accounts.contract.ts'
 import { codesContract } from '../contract/codes.contract.ts'
 import { deferredContract } from '../contract/deferred.contract.ts'
@@ -12,12 +12,12 @@ import { purchasesContract } from '../contract/purchases.contract.ts'
 import { recipientsContract } from '../contract/recipients.contract.ts'
 import { sessionsContract } from '../contract/sessions.contract.ts'
 import { type OpenShareStore, SHARE_LIMITS, sharesContract } from '../contract/shares.contract.ts'
-import { shopkeepingContract } from '../contract/shopkeeping.contract.ts'
-import { MAIL_FILE, openReadable, openWritable } from './files.ts'
+import { shopMaintenanceContract } from '../contract/shop-maintenance.contract.ts'
+import { MAIL_FILE, openReadOnly, openWritable } from './files.ts'
 
 async function openShares(): Promise<OpenShareStore> {
-  const opened = await scratchMail(SHARE_LIMITS)
-  const db = openReadable(join(opened.folder, MAIL_FILE))
+  const opened = await openSqliteTestMail(SHARE_LIMITS)
+  const db = openReadOnly(join(opened.folder, MAIL_FILE))
   return {
     ...opened,
     query: async (sql) =>
@@ -40,16 +40,16 @@ async function openShares(): Promise<OpenShareStore> {
 
 // Each in a part of its own: a contract opens its store before every test of the part that it stands in.
 describe('SQLite', () => {
-  describe('sessions', () => sessionsContract(scratchMail))
-  describe('messages', () => messagesContract(scratchMail))
-  describe('codes', () => codesContract(scratchMail))
-  describe('recipients', () => recipientsContract(scratchMail))
+  describe('sessions', () => sessionsContract(openSqliteTestMail))
+  describe('messages', () => messagesContract(openSqliteTestMail))
+  describe('codes', () => codesContract(openSqliteTestMail))
+  describe('recipients', () => recipientsContract(openSqliteTestMail))
   describe('shares', () => sharesContract(openShares))
-  describe('accounts', () => accountsContract(scratchMail))
-  describe('deferred mail', () => deferredContract(scratchMail))
-  describe('leases', () => leasesContract(scratchMail))
-  describe('operator', () => operatorContract(scratchMail))
-  describe('keys', () => keysContract(scratchShop))
-  describe('purchases', () => purchasesContract(scratchShop))
-  describe('shopkeeping', () => shopkeepingContract(scratchShop))
+  describe('accounts', () => accountsContract(openSqliteTestMail))
+  describe('deferred mail', () => deferredContract(openSqliteTestMail))
+  describe('leases', () => leasesContract(openSqliteTestMail))
+  describe('operator', () => operatorContract(openSqliteTestMail))
+  describe('keys', () => keysContract(openSqliteTestShop))
+  describe('purchases', () => purchasesContract(openSqliteTestShop))
+  describe('shopkeeping', () => shopMaintenanceContract(openSqliteTestShop))
 })

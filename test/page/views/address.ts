@@ -1,10 +1,10 @@
-import { openInbox } from '../inbox-steps.ts'
-import type { Stage, View } from '../views.ts'
+import { waitForInbox } from '../support/inbox.ts'
+import type { View, ViewContext } from '../views.ts'
 
 /** On the page, with its address; one button of the bar is pressed. */
-async function press({ page, app }: Stage, name: string): Promise<void> {
+async function press({ page, app }: ViewContext, name: string): Promise<void> {
   await page.goto(app.url)
-  await openInbox(page)
+  await waitForInbox(page)
   await page.getByRole('button', { name, exact: true }).click()
 }
 
@@ -87,7 +87,7 @@ export const addressViews: readonly View[] = [
     within: '.privacy',
     async open({ page, app }) {
       await page.goto(app.url)
-      await openInbox(page)
+      await waitForInbox(page)
       await page.getByText('Privacy and retention').click()
     },
   },

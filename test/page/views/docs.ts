@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import type { Stage, View } from '../views.ts'
+import type { View, ViewContext } from '../views.ts'
 
 export const docsViews: readonly View[] = [
   {
@@ -52,7 +52,7 @@ export const docsViews: readonly View[] = [
   },
 ]
 
-export async function openConsole({ page, app }: Pick<Stage, 'page' | 'app'>, call: string) {
+export async function openConsole({ page, app }: Pick<ViewContext, 'page' | 'app'>, call: string) {
   await page.goto(`${app.url}/docs#${call.replace(/^.*\//, '')}`)
   return await tryCall(page, call)
 }

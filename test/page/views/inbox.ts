@@ -1,5 +1,5 @@
-import { letter, opener, openInbox, row } from '../inbox-steps.ts'
-import type { Stage, View } from '../views.ts'
+import { opener, plainMail, row, waitForInbox } from '../support/inbox.ts'
+import type { View, ViewContext } from '../views.ts'
 
 const MAILS = [
   { from: 'Linear <no-reply@linear.test>', subject: 'Sign in', text: 'Your code is 482915.' },
@@ -16,14 +16,14 @@ const MAILS = [
   { from: 'Café Zürich <hello@cafe.test>', subject: 'Welcome' },
 ]
 
-async function open({ page, app }: Stage): Promise<{ email: string; token: string }> {
+async function open({ page, app }: ViewContext): Promise<{ email: string; token: string }> {
   await page.goto(app.url)
-  return await openInbox(page)
+  return await waitForInbox(page)
 }
 
-async function openWithMail(stage: Stage): Promise<void> {
+async function openWithMail(stage: ViewContext): Promise<void> {
   const { email } = await open(stage)
-  for (const mail of MAILS) await stage.app.mail(email, letter(mail))
+  for (const mail of MAILS) await stage.app.mail(email, plainMail(mail))
   await row(stage.page, '482915').waitFor()
   await row(stage.page, '731204').waitFor()
   await row(stage.page, 'Welcome').waitFor()
@@ -54,7 +54,7 @@ export const inboxViews: readonly View[] = [
   },
   {
     name: 'inbox-undo',
-    fleeting: true,
+    transient: true,
     async open(stage) {
       await openWithMail(stage)
       await stage.page.getByRole('button', { name: 'Delete all' }).click()

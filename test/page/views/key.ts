@@ -1,6 +1,6 @@
-import { ask } from '../../ask.ts'
-import type { TestKey } from '../../keys.ts'
-import type { Stage, View } from '../views.ts'
+import { request } from '../../support/http-client.ts'
+import type { TestKey } from '../../support/keys.ts'
+import type { View, ViewContext } from '../views.ts'
 
 export const keyViews: readonly View[] = [
   {
@@ -67,15 +67,19 @@ export const keyViews: readonly View[] = [
   },
 ]
 
-export async function giveKey({ page, app }: Pick<Stage, 'page' | 'app'>, secret: string) {
+export async function giveKey({ page, app }: Pick<ViewContext, 'page' | 'app'>, secret: string) {
   await page.goto(`${app.url}/key`)
   await page.getByLabel('Your key').fill(secret)
   await page.getByRole('button', { name: 'Show usage' }).click()
 }
 
-export async function spend({ app }: Pick<Stage, 'app'>, { headers }: TestKey, count: number) {
+export async function spend(
+  { app }: Pick<ViewContext, 'app'>,
+  { headers }: TestKey,
+  count: number,
+) {
   for (let done = 0; done < count; done += 1) {
-    const { status, text } = await ask(`${app.url}/emails`, { headers })
+    const { status, text } = await request(`${app.url}/emails`, { headers })
     if (status !== 200) throw new Error(`${status} ${text}`)
   }
 }

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import type { Stage, View } from '../views.ts'
+import type { View, ViewContext } from '../views.ts'
 
 const MAIL = [
   'From: Acme Accounts <no-reply@acme.example>',
@@ -71,7 +71,7 @@ export const plainViews: readonly View[] = [
   },
 ]
 
-async function openInbox({ page, app }: Pick<Stage, 'page' | 'app'>): Promise<string> {
+async function openInbox({ page, app }: Pick<ViewContext, 'page' | 'app'>): Promise<string> {
   await page.goto(`${app.url}/plain`)
   await page.getByRole('button', { name: 'Get an address' }).click()
   await page.getByRole('link', { name: 'Stop checking' }).click()
@@ -83,7 +83,7 @@ async function addressOn(page: Page): Promise<string> {
   return (await page.locator('.plain-address').innerText()).trim()
 }
 
-async function openMail(stage: Stage): Promise<void> {
+async function openMail(stage: ViewContext): Promise<void> {
   const { page, app } = stage
   const address = await openInbox(stage)
   await app.mail(address)

@@ -1,23 +1,23 @@
-import { opener, openInbox } from '../inbox-steps.ts'
-import { htmlMail, textMail, welcomeMail } from '../reader-mails.ts'
-import type { Stage, View } from '../views.ts'
+import { opener, waitForInbox } from '../support/inbox.ts'
+import { htmlMail, textMail, welcomeMail } from '../support/mails.ts'
+import type { View, ViewContext } from '../views.ts'
 
 /** The only mail of a new address, opened. */
-async function open({ page, app }: Stage, raw: string, subject: string): Promise<void> {
+async function open({ page, app }: ViewContext, raw: string, subject: string): Promise<void> {
   await page.goto(app.url)
-  const { email } = await openInbox(page)
+  const { email } = await waitForInbox(page)
   await app.mail(email, raw)
   await opener(page, subject).click()
   await page.locator('article.reader[aria-busy=false]').waitFor()
 }
 
-async function openWelcome(stage: Stage, tab?: string): Promise<void> {
+async function openWelcome(stage: ViewContext, tab?: string): Promise<void> {
   await open(stage, welcomeMail(), 'Confirm your address')
   await stage.page.frameLocator('.mail-frame').getByText('valid for ten minutes').waitFor()
   if (tab) await stage.page.getByRole('tab', { name: tab, exact: true }).click()
 }
 
-async function openLink({ page, app }: Stage, link: string): Promise<void> {
+async function openLink({ page, app }: ViewContext, link: string): Promise<void> {
   await page.goto(`${app.url}/leave#${encodeURIComponent(link)}`)
   await page.getByRole('link', { name: 'Back' }).waitFor()
 }

@@ -1,5 +1,5 @@
-import { claim, clickPay, order } from '../../shop-client.ts'
-import type { Stage, View } from '../views.ts'
+import { claim, createOrder, payOrder } from '../../support/shop-client.ts'
+import type { View, ViewContext } from '../views.ts'
 
 export const shopViews: readonly View[] = [
   {
@@ -34,7 +34,7 @@ export const shopViews: readonly View[] = [
   {
     name: 'pay',
     async open({ page, app }) {
-      await page.goto((await order(app.url, { plan: 'business' })).payUrl)
+      await page.goto((await createOrder(app.url, { plan: 'business' })).payUrl)
       await page.getByLabel('Theme').waitFor()
     },
   },
@@ -77,8 +77,8 @@ export const shopViews: readonly View[] = [
   {
     name: 'order-replace',
     async open({ page, app }) {
-      const made = await order(app.url, { plan: 'business' })
-      await clickPay(app.url, made, 'pay')
+      const made = await createOrder(app.url, { plan: 'business' })
+      await payOrder(app.url, made, 'pay')
       await claim(app.url, made)
       await page.goto(`${app.url}/orders/${made.id}#${made.secret}`)
       await page.getByRole('button', { name: 'Create a new key' }).click()
@@ -94,8 +94,8 @@ export const shopViews: readonly View[] = [
   },
 ]
 
-async function openOrder({ page, app }: Stage, clicks: readonly string[]): Promise<void> {
-  const made = await order(app.url, { plan: 'business' })
-  for (const click of clicks) await clickPay(app.url, made, click)
+async function openOrder({ page, app }: ViewContext, clicks: readonly string[]): Promise<void> {
+  const made = await createOrder(app.url, { plan: 'business' })
+  for (const click of clicks) await payOrder(app.url, made, click)
   await page.goto(`${app.url}/orders/${made.id}#${made.secret}`)
 }

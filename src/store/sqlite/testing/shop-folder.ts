@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { scratchFolder } from '../../../../test/scratch.ts'
+import { tempFolder } from '../../../../test/support/stores.ts'
 import { PLANS, type Plan } from '../../../core/plan.ts'
 import { openShopStoreForCli } from '../../../runtime/stores.ts'
 import { issueKey } from '../../../service/keys/keys.ts'
@@ -14,7 +14,7 @@ const [starter] = PLANS as [Plan, Plan]
 
 /** A data folder with a shop in it, and a place for its backup beside it. */
 export function shopFolder() {
-  const scratch = scratchFolder()
+  const scratch = tempFolder()
   const data = join(scratch.path, 'data')
   const file = join(scratch.path, 'backup.db')
   mkdirSync(data, { mode: 0o700 })

@@ -19,7 +19,7 @@ create table mail.session (
   account_id integer,                   -- the address is an alias of this account
   created_at bigint  not null,
   expires_at bigint  not null,
-  bucket     integer not null,          -- where all of its mail lies, see partition-days.ts
+  bucket     integer not null,          -- where all of its mail lies, see partition-key.ts
   version    bigint  not null default 0,
   codes      bigint  not null default 0, -- how many were noted; apart from the version, which is also what keys see
   last_id    bigint  not null default 0,
@@ -56,7 +56,7 @@ create table mail.address_ledger (
   hash text collate "C" primary key
 );
 
--- Counts blocks of numbers, see serials.ts. It may start over: by then the buckets of its first round are long gone.
+-- Counts blocks of numbers, see raw-mail.ts. It may start over: by then the buckets of its first round are long gone.
 create sequence mail.raw_block minvalue 0 maxvalue 268435455 cycle;
 
 -- Once for each mail and bucket. A mail has one serial in all of its buckets.

@@ -1,4 +1,4 @@
--- What a key may read: its own sessions' mail and the pool, see readers.ts.
+-- What a key may read: its own sessions' mail and the pool, see key-mail.ts.
 
 alter table message add column key_id text; -- of the key that the mailbox's session was made with
 

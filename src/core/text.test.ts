@@ -1,0 +1,28 @@
+import { describe, expect, test } from 'vitest'
+import { printable, printableLines } from './text.ts'
+
+describe('a stranger cannot', () => {
+  for (const [name, text, shown] of [
+    ['clear the screen', '\u001b[2J', '\\u001b[2J'],
+    ['do it with one C1 character', '\u009b2J', '\\u009b2J'],
+    ['ring the bell or go back', '\u0007\b\r', '\\u0007\\u0008\\u000d'],
+    ['break the line the Unicode way', 'a\u2028b\u2029', 'a\\u2028b\\u2029'],
+    ['turn the reading direction', '\u202egpj.exe', '\\u202egpj.exe'],
+    ['hide a mark', '\ufeff\u200f', '\\ufeff\\u200f'],
+  ] as const) {
+    test(name, () => {
+      expect(printable(text)).toBe(shown)
+      expect(printableLines(text)).toBe(shown)
+    })
+  }
+})
+
+test('line breaks and tabs are escaped on one line and kept in several', () => {
+  expect(printable('a\n\tb')).toBe('a\\u000a\\u0009b')
+  expect(printableLines('a\n\tb')).toBe('a\n\tb')
+})
+
+test('letters of every script stay as they are', () => {
+  const text = 'Zoë, 木, 👩‍👧, שלום, e\u0301'
+  expect(printable(text)).toBe(text)
+})

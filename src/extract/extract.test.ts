@@ -1,0 +1,164 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { parseMail } from '../mime/parse.ts'
+import { findCodesAndLinks } from './extract.ts'
+import { fold } from './fold.ts'
+import { visibleTextOfHtml } from './visible-text.ts'
+
+const parse = (...lines: string[]) => parseMail(Buffer.from(lines.join('\r\n')))
+
+describe('the codes and links of a mail', () => {
+  test('come from headers, text and HTML together', () => {
+    const { codes, links } = parse(
+      'From: Gazelle <no-reply@gazelle.test>',
+      'Subject: =?UTF-8?Q?G-482913_ist_Ihr_Best=C3=A4tigungscode?=',
+      'List-Unsubscribe: <mailto:a@b.test>,',
+      ' <https://gazelle.test/out>',
+      'Content-Type: multipart/alternative; boundary=b',
+      '',
+      '--b',
+      '',
+      'Ihr Code: G-482913. https://gazelle.test/t',
+      '--b',
+      'Content-Type: text/html',
+      '',
+      '<p>Ihr Code: <b>G-482913</b></p><a href="https://gazelle.test/v">E-Mail bestätigen</a>',
+      '--b--',
+    )
+    expect(codes.map(({ value }) => value)).toEqual(['482913'])
+    expect(links.map(({ url, kind }) => [kind, url])).toEqual([
+      ['verify', 'https://gazelle.test/v'],
+      ['other', 'https://gazelle.test/t'],
+      ['unsubscribe', 'https://gazelle.test/out'],
+    ])
+  })
+
+  test('are not looked for in attachments', () => {
+    const { codes, links } = parse(
+      'Content-Type: text/plain',
+      'Content-Disposition: attachment; filename=a.txt',
+      '',
+      'Your code is 482913: https://a.test/verify',
+    )
+    expect({ codes, links }).toEqual({ codes: [], links: [] })
+  })
+
+  test('are none where there is nothing', () => {
+    expect(parse('')).toMatchObject({ codes: [], links: [] })
+  })
+})
+
+const PIECES =
+  'code|Your code is |: |482913|482 913|7F3K-9QXZ|\n|\t| |<p>|<a href="|https://a.test/|">|</a>|<td>|&#|' +
+  '验证码|٤٨|mã |\u0301|\ud800|👋|order |#|@a.test #|<style>|<!--|is |http://|@|%|(|verify'
+const text = fc
+  .array(fc.oneof(fc.constantFrom(...PIECES.split('|')), fc.string({ unit: 'binary' })))
+  .map((pieces) => pieces.join(''))
+
+test('whatever strangers write, they are few, short and plain', () => {
+  fc.assert(
+    fc.property(text, text, text, (subject, plain, html) => {
+      const headers = { otpToken: plain, listUnsubscribe: html, sender: undefined }
+      const { codes, links } = findCodesAndLinks({ ...headers, subject, plain, html })
+      expect(codes.length).toBeLessThanOrEqual(5)
+      for (const { value, confidence } of codes) {
+        expect(value).toMatch(/^[0-9A-Za-z-]{4,64}$/)
+        expect(confidence).toBeGreaterThanOrEqual(0.5)
+      }
+      for (const { url, text, host } of links) {
+        expect(url).toMatch(/^https?:\/\/[!-~]+$/)
+        expect(host).toMatch(/^[!-~]+$/)
+        expect(text.isWellFormed() && text.length <= 200).toBe(true)
+      }
+      expect(JSON.parse(JSON.stringify({ codes, links }))).toEqual({ codes, links })
+    }),
+    { numRuns: process.env['MAYFLY_TEST_LONG'] ? 4_000 : 500 },
+  )
+})
+
+for (const [name, text, expected] of [
+  ['plain text stays', 'Code: 12', 'Code: 12'],
+  ['accents go', 'Código, vérification, gültig', 'Codigo, verification, gultig'],
+  ['Vietnamese is read without its marks', 'Đăng nhập, mật khẩu', 'Dang nhap, mat khau'],
+  ['but for the word for code', 'Mã của bạn, irmã', 'Mã cua ban, irma'],
+  ['digits of other scripts become ASCII', '٠٩ ۰۹ ०९ ０９', '09 09 09 09'],
+  ['full-width letters too', 'Ａｂ：', 'Ab:'],
+  ['kana keep their marks', 'ガパード', 'ガパード'],
+  ['Arabic loses its vowels and stretch', 'رَمْز ـ', 'رمز '],
+  ['what is invisible goes', '4\u200b8\u00ad2\ufeff9', '4829'],
+  ['blanks are plain', '482\u00a0913\u3000x', '482 913 x'],
+  ['quotes and dashes are plain', '“4–8” ‘x’ …', '"4-8" \'x\' .'],
+  ['currencies keep being one', '€ 5 ₽', '¤ 5 ¤'],
+  ['pictures are blanks', 'a👋b', 'a  b'],
+] as const) {
+  test(name, () => expect(fold(text)).toBe(expected))
+}
+
+test('lower case has the same length', () => {
+  const text = fold('İSTANBUL ẞ Ⅷ ΑΣ ﬁ 漢字')
+  expect(text.toLowerCase()).toHaveLength(text.length)
+})
+
+/** Lines without the blanks around them and without empty ones; cells are parted by a bar. */
+function lines(html: string): string[] {
+  const all = visibleTextOfHtml(html).text.split('\n')
+  return all.map((line) => line.replace(/\t+/g, '|').trim()).filter((line) => /[^|]/.test(line))
+}
+
+describe('what is seen of HTML', () => {
+  for (const [name, html, expected] of [
+    ['blocks are lines', '<p>a</p><div>b<br>c</div>', ['a', 'b', 'c']],
+    ['what is inline is not', 'a<b>b</b><span>c</span> <i>d</i>', ['abc d']],
+    ['cells share a line', '<tr><td>a</td><td>b</td></tr><tr><td>c', ['|a|b|', '|c']],
+    ['breaks in the source are blanks', 'a\n  b\r\n\tc', ['a b c']],
+    ['but not where they are kept', '<pre>a\nb</pre>c\nd', ['a', 'b', 'c d']],
+    ['entities are read', '&lt;&eacute;&#233;&#xE9;&nbsp;&amp;amp;&copy', ['<ééé\u00a0&amp;©']],
+    ['unknown ones stay', '&nosuch; & &#0; &#xd800;', ['&nosuch; & \ufffd \ufffd']],
+    ['styles and scripts are not seen', 'a<style>b</style><script>c<p></script >d', ['ad']],
+    ['nor is a style that never ends', 'a<style>b<p>c', ['a']],
+    ['nor comments', 'a<!-- <p>b</p> -->c<!--[if mso]>d<![endif]-->e', ['ace']],
+    ['a comment that never ends hides the rest', 'a<!-- b', ['a']],
+    ['a bracket in quotes ends no tag', '<p title="a>b">c</p>', ['c']],
+    ['an apostrophe without a value does not', "<p it's>c</p><p>d", ['c', 'd']],
+    ['a value that never ends hides the rest', 'a<p title="b>c</p>', ['a']],
+    ['a lone bracket is text', '1 < 2 <3', ['1 < 2 <3']],
+  ] as const) {
+    test(name, () => expect(lines(html)).toEqual(expected))
+  }
+})
+
+describe('the links of HTML', () => {
+  const anchors = (html: string) => {
+    const { text, anchors } = visibleTextOfHtml(html)
+    return anchors.map(({ href, start, end, alt }) => [href, text.slice(start, end), alt])
+  }
+  for (const [name, html, expected] of [
+    ['are told with their place', 'x<a href="u">a <b>b</b></a>c', [['u', 'a b', '']]],
+    [
+      'in any quotes',
+      `<a href='u'>a</a><a HREF = v >b</a>`,
+      [
+        ['u', 'a', ''],
+        ['v', 'b', ''],
+      ],
+    ],
+    [
+      'with what their pictures say',
+      '<a href=u><img alt="a&amp;b"><img alt=c></a>',
+      [['u', '', 'a&b c']],
+    ],
+    [
+      'end where the next begins',
+      '<a href=u>a<a href=v>b',
+      [
+        ['u', 'a', ''],
+        ['v', 'b', ''],
+      ],
+    ],
+    ['count by the first address', '<a href=u href=v>a</a>', [['u', 'a', '']]],
+    ['are none without one', '<a name=u>a</a><a href="">b</a>', []],
+    ['and are no other tag', '<abbr href=u>a</abbr><address href=v>b', []],
+  ] as const) {
+    test(name, () => expect(anchors(html)).toEqual(expected))
+  }
+})

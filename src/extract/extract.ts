@@ -1,0 +1,35 @@
+import type { Mail, NamedAddress } from '../core/message.ts'
+import { findCodes, MAX_TEXT_LENGTH } from './codes.ts'
+import { findLinks } from './links.ts'
+import { visibleTextOfHtml, visibleTextOfPlain } from './visible-text.ts'
+
+/** The parts of a mail in which codes and links are looked for. */
+interface MailContent {
+  sender: NamedAddress | undefined
+  subject: string
+  otpToken: string
+  listUnsubscribe: string
+  /** What came as text; empty where only HTML did. */
+  plain: string
+  html: string | null
+}
+
+/** What most readers came for: the code to type in, the link to follow. */
+export function findCodesAndLinks(content: MailContent): Pick<Mail, 'codes' | 'links'> {
+  const visible = [visibleTextOfPlain(content.plain.slice(0, MAX_TEXT_LENGTH))]
+  // First, because there links have names.
+  if (content.html) visible.unshift(visibleTextOfHtml(content.html.slice(0, MAX_TEXT_LENGTH)))
+  const { sender, subject, otpToken, listUnsubscribe } = content
+  return {
+    codes: findCodes({
+      senderName: sender?.name ?? '',
+      senderHost: sender?.address.split('@').at(-1) ?? '',
+      subject,
+      otpToken,
+      texts: visible.map(({ text }) => text),
+    }),
+    links: findLinks(visible, listUnsubscribe),
+  }
+}
+
+// Limits: the first 200,000 characters of the text and of the HTML; what attachments say is not read.

@@ -1,0 +1,58 @@
+import { problemStatus } from '../../server/problem-response.ts'
+import type { Route } from '../../server/route.ts'
+import { isRequired, problemsOf } from './openapi.ts'
+import { describeType, type ParamSchema, sampleOf } from './schema-text.ts'
+
+/** docs/api.md: the same as /docs, for those who read the repository. */
+export function apiMarkdown(routes: readonly Route[]): string {
+  return [
+    '# The API',
+    'Made from the routes by `src/http/api/docs/generated.test.ts`; after a change run `npx vitest run src/http/api/markdown --update`.',
+    'Parameters go in the query or, with POST, in a form, JSON or multipart body. A token may travel as `Authorization: Bearer`. Every refusal is JSON with `status`, `message`, `code` and `request_id`.',
+    ...routes.flatMap(routeSection),
+    '',
+  ].join('\n\n')
+}
+
+function routeSection(route: Route): string[] {
+  return [
+    `## ${route.title}`,
+    `\`${route.method} ${route.path}\``,
+    route.about,
+    ...parameterTable(route),
+    responseTable(route),
+    ...sampleBlock(route),
+  ]
+}
+
+function parameterTable({ input, requestHeaders = [] }: Route): string[] {
+  const fields = Object.entries(input.properties).map(([name, schema]) => {
+    const field: ParamSchema = schema
+    const need = isRequired(input, name) ? ' (required)' : ''
+    return `| \`${name}\`${need} | ${describeType(field)} | ${field.description ?? ''} |`
+  })
+  const headers = requestHeaders.map(
+    ({ name, required, description }) =>
+      `| \`${name}\`${required ? ' (required)' : ''} | header | ${description} |`,
+  )
+  const rows = [...headers, ...fields]
+  return rows.length === 0
+    ? []
+    : [['| parameter | type | meaning |', '|---|---|---|', ...rows].join('\n')]
+}
+
+function responseTable(route: Route): string {
+  const kind = typeof route.output === 'string' ? route.output : 'JSON, as below'
+  const unchanged = route.conditional ? ['| 304 | nothing changed since that ETag |'] : []
+  const refused = [...Map.groupBy(problemsOf(route), (code) => problemStatus[code])].map(
+    ([number, codes]) => `| ${number} | ${codes.map((code) => `\`${code}\``).join(', ')} |`,
+  )
+  return ['| status | answer |', '|---|---|', `| 200 | ${kind} |`, ...unchanged, ...refused].join(
+    '\n',
+  )
+}
+
+function sampleBlock({ output }: Route): string[] {
+  if (typeof output === 'string') return []
+  return [`\`\`\`json\n${JSON.stringify(sampleOf(output), undefined, 2)}\n\`\`\``]
+}

@@ -1,0 +1,193 @@
+import type { TObject, TSchema } from 'typebox'
+import type { ProblemCode } from '../../../core/problem.ts'
+import { problemStatus } from '../../server/problem-response.ts'
+import { isInPath, type Route, routeName } from '../../server/route.ts'
+
+const BODY_TYPES = [
+  'application/x-www-form-urlencoded',
+  'application/json',
+  'multipart/form-data',
+] as const
+
+/** OpenAPI 3.1 of these routes. */
+export function openapi(routes: readonly Route[]): object {
+  const paths: Record<string, Record<string, object>> = {}
+  for (const route of routes) {
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Mayfly',
+      version: '1',
+      summary: 'Disposable mailboxes.',
+      description:
+        'All times are UTC. Unknown parameters are ignored; an empty one counts as not given. Errors have a stable code and a message for people.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/' }],
+    paths,
+    components: {
+      schemas: { Refusal: problemSchema(Object.keys(problemStatus)) },
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer', description: 'The token of a session.' },
+        key: { type: 'apiKey', in: 'header', name: 'APIKey', description: 'A key of a plan.' },
+        keyAsBearer: { type: 'http', scheme: 'bearer', description: 'The same, as Bearer.' },
+        adminToken: { type: 'http', scheme: 'bearer', description: 'MAYFLY_ADMIN_TOKEN, if set.' },
+      },
+    },
+  }
+}
+
+/** What a request to this route may be refused with, its own refusals and everybody's. */
+export function problemsOf(route: Route): ProblemCode[] {
+  const all: ProblemCode[] = [
+    ...((route.input.required ?? []).length > 0 ? WITH_REQUIRED : []),
+    ...(Object.keys(route.input.properties).length > 0 ? WITH_PARAMETERS : []),
+    ...route.problems,
+    ...(route.method === 'POST' ? (route.rawBody ? WITH_RAW_BODY : WITH_BODY) : []),
+    ...(route.unlimited ? [] : WITH_RATE_LIMIT),
+    ...ALWAYS,
+  ]
+  return [...new Set(all)].sort((a, b) => problemStatus[a] - problemStatus[b])
+}
+
+const WITH_REQUIRED: ProblemCode[] = ['missing_parameter']
+const WITH_PARAMETERS: ProblemCode[] = ['invalid_parameter']
+const WITH_BODY: ProblemCode[] = ['invalid_parameter', 'too_large', 'unsupported_media_type']
+const WITH_RAW_BODY: ProblemCode[] = ['too_large']
+const WITH_RATE_LIMIT: ProblemCode[] = ['rate_limited']
+/** What the parser answers to too many headers: see problem-response.ts. */
+const HEADERS_TOO_LARGE = 431
+const ALWAYS: ProblemCode[] = ['timeout', 'internal', 'overloaded']
+
+function operation(route: Route): object {
+  const named = Object.keys(route.input.properties).some((name) => !isInPath(route, name))
+  const parameters = [...urlParameters(route), ...headerParameters(route)]
+  return {
+    operationId: routeName(route),
+    summary: route.title,
+    description: route.about,
+    ...security(route),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(named && route.method === 'POST' ? { requestBody: requestBody(route) } : {}),
+    ...(route.rawBody ? { requestBody: RAW_REQUEST_BODY } : {}),
+    responses: responses(route),
+  }
+}
+
+const RAW_REQUEST_BODY = { required: true, content: { 'application/json': { schema: {} } } }
+
+/** None is needed where the token is a parameter, or where the operator has set none. */
+function security({ input, operator, reader }: Route): object {
+  if (reader) return { security: [{ key: [] }, { keyAsBearer: [] }] }
+  if ('token' in input.properties) return { security: [{ token: [] }, {}] }
+  return operator ? { security: [{ adminToken: [] }, {}] } : {}
+}
+
+function urlParameters(route: Route): object[] {
+  const { input, method } = route
+  return Object.entries(input.properties)
+    .filter(([name]) => method === 'GET' || isInPath(route, name))
+    .map(([name, schema]) => ({
+      name,
+      in: isInPath(route, name) ? 'path' : 'query',
+      required: isRequired(input, name),
+      schema,
+    }))
+}
+
+function headerParameters({ conditional, resumable, requestHeaders = [] }: Route): object[] {
+  const names = [...(conditional ? ['If-None-Match'] : []), ...(resumable ? ['Last-Event-ID'] : [])]
+  const usual = names.map((name) => ({ name, required: false }))
+  return [...requestHeaders, ...usual].map((field) => ({
+    ...field,
+    in: 'header',
+    schema: { type: 'string' },
+  }))
+}
+
+function requestBody(route: Route): object {
+  const { input } = route
+  const fields = Object.entries(input.properties).filter(([name]) => !isInPath(route, name))
+  const required = fields.map(([name]) => name).filter((name) => isRequired(input, name))
+  const schema = { ...input, properties: Object.fromEntries(fields), required }
+  const content = Object.fromEntries(BODY_TYPES.map((type) => [type, { schema }]))
+  return { required: required.length > 0, content }
+}
+
+/** The token may come in a header instead. */
+export function isRequired(input: TObject, name: string): boolean {
+  return name !== 'token' && (input.required ?? []).includes(name)
+}
+
+function responses(route: Route): Record<string, object> {
+  const always = [...(route.conditional ? [ETAG] : []), ...(route.reader ? QUOTA_HEADERS : [])]
+  const own = (route.responseHeaders ?? []).map((name) => [name, 'string'] as const)
+  const answers: Record<string, object> = {
+    200: {
+      description: 'Success',
+      ...headersOf([...always, ...own]),
+      ...successContent(route.output),
+    },
+  }
+  if (route.conditional) {
+    answers[304] = { description: 'Nothing changed since that ETag.', ...headersOf(always) }
+  }
+  for (const [code, codes] of Map.groupBy(problemsOf(route), (refusal) => problemStatus[refusal])) {
+    // A key that is not known has no quota, and a request that did not arrive has no key.
+    const known = route.reader && code !== 401 && code !== 408
+    answers[code] = problemResponse(code, codes, known ? QUOTA_HEADERS : [])
+  }
+  answers[HEADERS_TOO_LARGE] = problemResponse(HEADERS_TOO_LARGE, ['too_large'], [])
+  return answers
+}
+
+type HeaderSchema = readonly [name: string, type: 'string' | 'integer']
+
+const ETAG: HeaderSchema = ['ETag', 'string']
+const QUOTA_HEADERS: readonly HeaderSchema[] = [
+  ['RateLimit-Policy', 'string'],
+  ['RateLimit', 'string'],
+  ['X-RateLimit-Limit', 'integer'],
+  ['X-RateLimit-Remaining', 'integer'],
+  ['X-RateLimit-Reset', 'integer'],
+]
+
+function problemResponse(
+  code: number,
+  codes: ProblemCode[],
+  quota: readonly HeaderSchema[],
+): object {
+  const late: HeaderSchema[] = code === 429 || code === 503 ? [['Retry-After', 'integer']] : []
+  return {
+    description: codes.join(', '),
+    ...headersOf([...late, ...quota]),
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/Refusal' } } },
+  }
+}
+
+function headersOf(fields: readonly HeaderSchema[]): object {
+  if (fields.length === 0) return {}
+  return {
+    headers: Object.fromEntries(fields.map(([name, type]) => [name, { schema: { type } }])),
+  }
+}
+
+function successContent(output: TSchema | string): object {
+  if (typeof output !== 'string') return { content: { 'application/json': { schema: output } } }
+  return { content: { [output]: { schema: { type: 'string' } } } }
+}
+
+function problemSchema(codes: string[]): object {
+  return {
+    type: 'object',
+    required: ['status', 'message', 'code', 'request_id'],
+    properties: {
+      status: { const: 'error' },
+      message: { type: 'string' },
+      code: { enum: codes },
+      request_id: { type: 'string' },
+    },
+  }
+}

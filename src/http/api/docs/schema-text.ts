@@ -1,0 +1,106 @@
+import type { TSchema } from 'typebox'
+import type { Route } from '../../server/route.ts'
+
+/** What the documents read of a parameter's schema. */
+export interface ParamSchema {
+  type?: string
+  minimum?: number
+  maximum?: number
+  description?: string
+}
+
+/** The type of a parameter in words for people. */
+export function describeType({ type = '', minimum, maximum }: ParamSchema): string {
+  if (type === 'boolean') return '0 or 1'
+  if (type !== 'integer') return 'text'
+  const bounded = maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER
+  return bounded ? `${minimum ?? 0} to ${maximum}` : 'integer'
+}
+
+/** The little of JSON Schema that our outputs are made of. */
+interface JsonSchema {
+  type?: string
+  const?: unknown
+  examples?: unknown[]
+  anyOf?: JsonSchema[]
+  items?: JsonSchema
+  properties?: Record<string, JsonSchema>
+}
+
+/** What an answer of this schema may look like: its own example where it has one. */
+export function sampleOf(schema: TSchema): unknown {
+  return sample(schema)
+}
+
+function sample(shape: JsonSchema): unknown {
+  if (shape.examples) return shape.examples[0]
+  if (shape.const !== undefined) return shape.const
+  if (shape.anyOf) return sample(shape.anyOf[0] ?? {})
+  if (shape.properties) {
+    const fields = Object.entries(shape.properties)
+    return Object.fromEntries(fields.map(([name, field]) => [name, sample(field)]))
+  }
+  if (shape.items) return isEmptySample(shape.items) ? [] : [sample(shape.items)]
+  return SAMPLE_VALUES[shape.type ?? ''] ?? null
+}
+
+const SAMPLE_VALUES: Record<string, unknown> = { string: '…', integer: 0, boolean: false }
+
+function isEmptySample(shape: JsonSchema): boolean {
+  return sample(shape) === null
+}
+
+/** The little of JSON Schema that our outputs are made of. */
+interface OutputSchema {
+  type?: string
+  const?: unknown
+  anyOf?: OutputSchema[]
+  items?: OutputSchema
+  properties?: Record<string, OutputSchema>
+  required?: string[]
+}
+
+/** web/site/api.ts: what each route answers, as types for the page. */
+export function typescriptTypes(routes: readonly Route[]): string {
+  const answers = routes.flatMap(({ method, path, output }) =>
+    typeof output === 'string' ? [] : [`  '${method} ${path}': ${typescriptType(output, '  ')}\n`],
+  )
+  return `// Made from the routes by src/http/api/docs/generated.test.ts; after a change run \`npx vitest run src/http/api/types --update\`.
+
+/** What a success of each route is. */
+export interface Answers {
+${answers.join('')}}
+`
+}
+
+function typescriptType(shape: OutputSchema, indent: string): string {
+  if (shape.const !== undefined)
+    return typeof shape.const === 'string' ? `'${shape.const}'` : String(shape.const)
+  if (shape.anyOf) return shape.anyOf.map((one) => typescriptType(one, indent)).join(' | ')
+  if (shape.properties) return typescriptObject(shape, indent)
+  if (shape.items) return `${parenthesized(typescriptType(shape.items, indent))}[]`
+  return TYPESCRIPT_NAMES[shape.type ?? ''] ?? 'unknown'
+}
+
+function typescriptObject(
+  { properties = {}, required = [] }: OutputSchema,
+  indent: string,
+): string {
+  const fields = Object.entries(properties).map(([name, field]) => {
+    const mark = required.includes(name) ? '' : '?'
+    return `${indent}  ${name}${mark}: ${typescriptType(field, `${indent}  `)}\n`
+  })
+  return `{\n${fields.join('')}${indent}}`
+}
+
+function parenthesized(type: string): string {
+  return type.includes(' | ') && !type.startsWith('{') ? `(${type})` : type
+}
+
+const TYPESCRIPT_NAMES: Record<string, string> = {
+  string: 'string',
+  integer: 'number',
+  number: 'number',
+  boolean: 'boolean',
+  null: 'null',
+}

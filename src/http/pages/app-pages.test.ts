@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { type App, startApp } from '../../../test/support/app.ts'
+import { request, requestFrom, sendRaw } from '../../../test/support/http-client.ts'
+import { PAGE_POLICY, policyFault } from '../../../test/support/page-policy.ts'
+import { PROXY, PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
+import { pageRoutes } from './app-pages.ts'
+
+let app: App
+beforeAll(async () => {
+  app = await startApp({ env: PROXY_ENV })
+})
+afterAll(() => app.stop())
+
+for (const route of pageRoutes) {
+  describe(`GET ${route.path}`, () => {
+    test('loads and runs nothing but what was built for it', async () => {
+      const { text, headers, status } = await request(`${app.url}${route.path}`)
+      assert.equal(status, 200)
+      assert.equal(policyFault(text), undefined)
+      assert.equal(headers.get('cache-control'), 'no-store')
+      assert.equal(headers.get('referrer-policy'), 'no-referrer')
+    })
+    sharedResponses(route, () => app)
+  })
+}
+
+test('the page offers no longer life than a session without a key may have', async () => {
+  const { text } = await request(`${app.url}/`)
+  const [, facts = ''] = /data-facts="([^"]*)"/.exec(text) ?? []
+  assert.match(facts, /longest(?:&#34;|&quot;):604800\b/)
+})
+
+describe('/key', () => {
+  test('allows no style and no image of a stranger', async () => {
+    const { headers } = await request(`${app.url}/key`)
+    assert.equal(headers.get('content-security-policy'), PAGE_POLICY)
+  })
+
+  test('without a script it says what to do', async () => {
+    const { text } = await request(`${app.url}/key`)
+    const [, words = ''] = /<noscript>(.*?)<\/noscript>/s.exec(text) ?? []
+    assert.match(words, /JavaScript/)
+    assert.ok(words.includes(`${app.url}/usage`))
+  })
+
+  test('behind a proxy of ours that speaks https its samples do too: they send the key', async () => {
+    const question = { path: '/key', headers: { 'x-forwarded-proto': 'https' } }
+    const { text } = await requestFrom(app.httpPort, PROXY, question)
+    assert.ok(text.includes('https://mayfly.test/usage'))
+    assert.ok(!text.includes('http://mayfly.test'))
+    const stranger = await requestFrom(app.httpPort, '127.0.0.1', question)
+    assert.ok(stranger.text.includes('http://mayfly.test/usage'))
+  })
+
+  test('a Host header that is a trick is not written into the page', async () => {
+    const trick = 'GET /key HTTP/1.1\r\nHost: x"><script>\r\nConnection: close\r\n\r\n'
+    const told = await sendRaw(app.httpPort, trick)
+    assert.ok(told.includes('http://HOST/usage'))
+    assert.doesNotMatch(told, /x"><script>/)
+  })
+})

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { type App, startApp } from '../../../test/support/app.ts'
+import { request } from '../../../test/support/http-client.ts'
+import { PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
+import { assetRoutes } from './assets.ts'
+
+let app: App
+let script: string
+beforeAll(async () => {
+  app = await startApp({ env: PROXY_ENV })
+  const { text } = await request(`${app.url}/`)
+  script = /<link rel="modulepreload" href="([^"]+)"/.exec(text)?.[1] ?? ''
+})
+afterAll(() => app.stop())
+
+const take = async (coding: string) =>
+  await request(`${app.url}${script}`, { headers: { 'accept-encoding': coding } })
+
+describe('/assets/{name}', () => {
+  describe('200', () => {
+    test('a file whose name has its hash may be kept for ever', async () => {
+      assert.match(script, /^\/assets\/[\w-]+-[\w-]{8}\.js$/)
+      const { status, headers } = await request(`${app.url}${script}`)
+      assert.equal(status, 200)
+      assert.equal(headers.get('content-type'), 'text/javascript; charset=utf-8')
+      assert.equal(headers.get('cache-control'), 'public, max-age=31536000, immutable')
+      assert.equal(headers.get('vary'), 'Accept-Encoding')
+      assert.equal(headers.get('x-content-type-options'), 'nosniff')
+    })
+
+    for (const [accepted, coding] of [
+      ['gzip, deflate, br', 'br'],
+      ['gzip', 'gzip'],
+      ['br;q=0, gzip;q=0.5', 'gzip'],
+    ] as const) {
+      test(`who takes ${accepted} gets ${coding}, and the same text in fewer bytes`, async () => {
+        const [plain, smaller] = [await take('identity'), await take(accepted)]
+        assert.equal(plain.headers.get('content-encoding'), null)
+        assert.equal(smaller.headers.get('content-encoding'), coding)
+        const [many, few] = [plain, smaller].map(({ headers }) => headers.get('content-length'))
+        assert.ok(Number(few) < Number(many))
+        assert.equal(smaller.text, plain.text)
+      })
+    }
+  })
+
+  describe('404', () => {
+    for (const name of ['x.js', '..%2fsources', '%2e%2e%2f.vite%2fmanifest.json', 'constructor']) {
+      test(`${name} is no file of the page`, async () => {
+        const { status, body } = await request(`${app.url}/assets/${name}`)
+        assert.deepEqual([status, body['code']], [404, 'not_found'])
+      })
+    }
+  })
+})
+
+for (const route of assetRoutes.slice(1)) {
+  describe(route.path, () => {
+    test('200: the mark of the site', async () => {
+      const { status, headers } = await request(`${app.url}${route.path}`)
+      assert.deepEqual([status, headers.get('content-type')], [200, 'image/svg+xml'])
+    })
+    sharedResponses(route, () => app)
+  })
+}

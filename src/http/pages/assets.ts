@@ -1,0 +1,156 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Type } from 'typebox'
+import { Problem } from '../../core/problem.ts'
+import { contentResponse, type HttpResponse } from '../server/response.ts'
+import { type Route, route } from '../server/route.ts'
+
+/** What the browser loads for our pages, as `npm run build` made it. Without a build there is none of it: then every page
+ * is what it is without scripts. */
+export interface BuiltPage {
+  /** What the page of this entry loads; undefined when it was not built. */
+  entry(entry: string): EntryFiles | undefined
+  /** The catalogue of this language; English is in the page. */
+  catalogue(language: string): string | undefined
+  asset(name: string): Asset | undefined
+}
+
+export interface EntryFiles {
+  script: string
+  /** What the script imports: asked for at once instead of one after the other. */
+  modules: string[]
+  styles: string[]
+}
+
+export interface Asset {
+  type: string
+  bytes: Uint8Array
+  /** The same bytes, by the name of their coding. */
+  compressed: Partial<Record<'br' | 'gzip', Uint8Array>>
+}
+
+/** One line of Vite's manifest. */
+interface Chunk {
+  file: string
+  imports?: string[]
+  css?: string[]
+}
+
+const CONTENT_TYPES: Record<string, string> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+}
+
+/** Reads the build whole: it is small, and a new one starts with a new process. */
+export function readBuiltPage(folder: string): BuiltPage {
+  const manifest = join(folder, '.vite/manifest.json')
+  if (!existsSync(manifest)) {
+    return { entry: () => undefined, catalogue: () => undefined, asset: () => undefined }
+  }
+  const chunks: Record<string, Chunk> = JSON.parse(readFileSync(manifest, 'utf8'))
+  const assets = readAssets(join(folder, 'assets'))
+
+  return {
+    entry(entry) {
+      const chunk = chunks[entry]
+      if (!chunk) return undefined
+      const all = [chunk, ...importsOf(chunks, chunk)]
+      return {
+        script: `/${chunk.file}`,
+        modules: all.slice(1).map(({ file }) => `/${file}`),
+        styles: [...new Set(all.flatMap(({ css = [] }) => css))].map((file) => `/${file}`),
+      }
+    },
+    catalogue(language) {
+      const chunk = chunks[`words/${language}.ts`]
+      return chunk && `/${chunk.file}`
+    },
+    asset: (name) => assets.get(name),
+  }
+}
+
+function importsOf(chunks: Record<string, Chunk>, from: Chunk): Chunk[] {
+  const found = new Set<Chunk>()
+  const follow = ({ imports = [] }: Chunk) => {
+    for (const name of imports) {
+      const chunk = chunks[name]
+      if (!chunk || found.has(chunk)) continue
+      found.add(chunk)
+      follow(chunk)
+    }
+  }
+  follow(from)
+  return [...found]
+}
+
+function readAssets(folder: string): Map<string, Asset> {
+  const assets = new Map<string, Asset>()
+  const bytes = (name: string) => readFileSync(join(folder, name))
+  for (const name of readdirSync(folder)) {
+    const type = CONTENT_TYPES[name.replace(/^.*\./, '')]
+    if (!type) continue
+    const smaller = { br: bytes(`${name}.br`), gzip: bytes(`${name}.gz`) }
+    assets.set(name, { type, bytes: bytes(name), compressed: smaller })
+  }
+  return assets
+}
+
+// The name of a built file has its hash in it: another content is another name.
+const IMMUTABLE = 'public, max-age=31536000, immutable'
+const ICON = readFileSync(new URL('./favicon.svg', import.meta.url))
+
+/** What our pages load. */
+export const assetRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/assets/{name}',
+    title: 'Files of the page',
+    about: 'Scripts and styles, as they were built.',
+    input: Type.Object({ name: Type.String() }),
+    output: 'text/javascript',
+    problems: ['not_found'],
+    async handle({ name }, { builtPage }, { headers }) {
+      const asset = builtPage.asset(name)
+      if (!asset) throw new Problem('not_found', 'There is no such file.')
+      return assetResponse(asset, headers['accept-encoding'])
+    },
+  }),
+  ...['/favicon.svg', '/favicon.ico'].map((path) =>
+    route({
+      method: 'GET',
+      path,
+      title: 'Icon',
+      about: 'The mark of the site.',
+      input: Type.Object({}),
+      output: 'image/svg+xml',
+      problems: [],
+      handle: async () =>
+        contentResponse('image/svg+xml', ICON, {
+          'cache-control': 'public, max-age=86400',
+          'content-security-policy': "default-src 'none'",
+        }),
+    }),
+  ),
+]
+
+function assetResponse(
+  { type, bytes, compressed }: Asset,
+  accepted: string | undefined,
+): HttpResponse {
+  const coding = encodingOf(accepted)
+  const body = (coding && compressed[coding]) ?? bytes
+  return contentResponse(type, body, {
+    'cache-control': IMMUTABLE,
+    vary: 'Accept-Encoding',
+    ...(body === bytes ? {} : { 'content-encoding': coding ?? '' }),
+  })
+}
+
+function encodingOf(accepted = ''): 'br' | 'gzip' | undefined {
+  const wanted = accepted
+    .split(',')
+    .filter((coding) => !/;\s*q=0(\.0*)?\s*$/.test(coding))
+    .map((coding) => coding.replace(/;.*/, '').trim().toLowerCase())
+  if (wanted.includes('br')) return 'br'
+  return wanted.includes('gzip') ? 'gzip' : undefined
+}

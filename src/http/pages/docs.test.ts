@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { type App, startApp } from '../../../test/support/app.ts'
+import { request, sendRaw } from '../../../test/support/http-client.ts'
+import { openTestServer } from '../../../test/support/http-server.ts'
+import { PAGE_POLICY as POLICY, policyFault } from '../../../test/support/page-policy.ts'
+import { documentedRoutes, routes } from '../routes.ts'
+import { problemStatus } from '../server/problem-response.ts'
+import { PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
+
+let app: App
+beforeAll(async () => {
+  app = await startApp({ env: PROXY_ENV })
+})
+afterAll(() => app.stop())
+
+const routeOf = (path: string) => {
+  const found = routes.find((route) => route.path === path)
+  assert.ok(found)
+  return found
+}
+
+interface Operation {
+  parameters?: { name: string; in: string; required: boolean }[]
+  security?: Record<string, string[]>[]
+  requestBody?: { content: Record<string, { schema: { properties: object } }> }
+  responses: Record<string, { description: string; headers?: Record<string, unknown> }>
+}
+
+describe('/openapi.json', () => {
+  describe('200', () => {
+    test('has every endpoint with its parameters and answers', async () => {
+      const { body } = await request(`${app.url}/openapi.json`)
+      assert.equal(body['openapi'], '3.1.0')
+      const paths = body['paths'] as Record<string, Record<string, Operation>>
+      for (const route of documentedRoutes) {
+        const operation = paths[route.path]?.[route.method.toLowerCase()]
+        assert.ok(operation, route.path)
+        const names = Object.keys(route.input.properties)
+        const { parameters = [], requestBody } = operation
+        const told = [
+          ...parameters.filter((one) => one.in !== 'header').map(({ name }) => name),
+          ...Object.keys(requestBody?.content['application/json']?.schema.properties ?? {}),
+        ]
+        assert.deepEqual(told, names, route.path)
+        for (const code of route.problems) assert.ok(operation.responses[problemStatus[code]], code)
+      }
+    })
+
+    const operations = async () => {
+      const { body } = await request(`${app.url}/openapi.json`)
+      const paths = body['paths'] as Record<string, Record<string, Operation>>
+      return Object.entries(paths).flatMap(([path, methods]) =>
+        Object.values(methods).map((operation) => ({ path, ...operation })),
+      )
+    }
+
+    test('tells the headers that a request may have and an answer has', async () => {
+      const all = await operations()
+      const taking = (header: string) =>
+        all
+          .filter(({ parameters = [] }) =>
+            parameters.some((one) => one.in === 'header' && one.name === header),
+          )
+          .map(({ path }) => path)
+      const conditional = ['/api/check-mail', '/emails']
+      assert.deepEqual(taking('If-None-Match'), conditional)
+      assert.deepEqual(taking('Last-Event-ID'), ['/api/events'])
+      for (const { path, responses } of all) {
+        const tagged = ['200', '304'].filter((code) => responses[code]?.headers?.['ETag'])
+        assert.deepEqual(tagged, conditional.includes(path) ? ['200', '304'] : [], path)
+      }
+    })
+
+    test('tells what is left of a key with every answer to one that is known', async () => {
+      for (const { path, responses } of await operations()) {
+        const told = Object.keys(responses).filter(
+          (code) => responses[code]?.headers?.['RateLimit'],
+        )
+        const reader = ['/emails', '/usage', '/api/roll-key'].includes(path)
+        assert.equal(
+          told.includes('200') && told.includes('429') && told.includes('500'),
+          reader,
+          path,
+        )
+        assert.equal(told.includes('401'), false, path)
+      }
+    })
+
+    test('tells what any request may be refused with, and that it may come back', async () => {
+      for (const { path, responses } of await operations()) {
+        for (const code of ['429', '503']) {
+          if (responses[code]) assert.ok(responses[code].headers?.['Retry-After'], path)
+        }
+        assert.ok(responses['503'], path)
+        assert.equal(responses['431']?.description, 'too_large', path)
+      }
+    })
+
+    test('names missing_parameter only where one can be missing', async () => {
+      const named = (await operations())
+        .filter(({ responses }) => responses['400']?.description.includes('missing_parameter'))
+        .map(({ path }) => path)
+      const needy = documentedRoutes.filter(({ input }) => (input.required ?? []).length > 0)
+      assert.deepEqual(
+        named,
+        needy.map(({ path }) => path),
+      )
+    })
+
+    test('names shutting_down where a stop can be heard', async () => {
+      const named = (await operations())
+        .filter(({ responses }) => responses['503']?.description.includes('shutting_down'))
+        .map(({ path }) => path)
+      assert.deepEqual(named, [
+        '/api/check-mail',
+        '/api/read-mail',
+        '/api/attachment',
+        '/emails',
+        '/readyz',
+      ])
+    })
+
+    test('the operator’s token opens the metrics', async () => {
+      const metrics = (await operations()).find(({ path }) => path === '/metrics')
+      assert.deepEqual(metrics?.security, [{ adminToken: [] }, {}])
+    })
+
+    test('each POST takes a form, JSON and multipart', async () => {
+      const { body } = await request(`${app.url}/openapi.json`)
+      const paths = body['paths'] as Record<string, Record<string, Operation>>
+      const types = Object.keys(paths['/api/create-session']?.['post']?.requestBody?.content ?? {})
+      assert.deepEqual(types.toSorted(), [
+        'application/json',
+        'application/x-www-form-urlencoded',
+        'multipart/form-data',
+      ])
+    })
+  })
+  sharedResponses(routeOf('/openapi.json'), () => app)
+})
+
+describe('/docs', () => {
+  describe('200', () => {
+    test('tells every endpoint and every code', async () => {
+      const { text, headers } = await request(`${app.url}/docs`)
+      assert.equal(headers.get('content-type'), 'text/html; charset=utf-8')
+      for (const { path } of routes.filter((route) => route.path.startsWith('/api/'))) {
+        assert.ok(text.includes(`<code>${path}</code>`), path)
+      }
+      for (const code of Object.keys(problemStatus))
+        assert.ok(text.includes(`<code>${code}</code>`), code)
+    })
+
+    test('loads and runs nothing but what was built for it', async () => {
+      const { text, headers } = await request(`${app.url}/docs`)
+      assert.equal(policyFault(text), undefined)
+      assert.equal(headers.get('content-security-policy'), POLICY)
+    })
+
+    test('has a place for the console at each call that a form can make', async () => {
+      const { text } = await request(`${app.url}/docs`)
+      const places = [...text.matchAll(/data-call="([^"]*)"/g)].map(([, call]) => call)
+      const calls = documentedRoutes
+        .filter(({ rawBody }) => !rawBody)
+        .map(({ method, path }) => `${method} ${path}`)
+      assert.deepEqual(places, calls)
+    })
+
+    test('its contents name every section, for phones and for wide screens', async () => {
+      const { text } = await request(`${app.url}/docs`)
+      const links = [...text.matchAll(/<li><a href="#([^"]*)"/g)].map(([, id]) => id)
+      const sections = [...text.matchAll(/<section id="([^"]*)"/g)].map(([, id]) => id)
+      assert.deepEqual(links.toSorted(), [...sections, ...sections].toSorted())
+    })
+
+    test('shows where it was reached, unless that name is a trick', async () => {
+      const here = (await request(`${app.url}/docs`)).text
+      assert.ok(here.includes(`curl -X POST ${app.url}/api/create-session`))
+      const trick = 'GET /docs HTTP/1.1\r\nHost: x"><script>\r\nConnection: close\r\n\r\n'
+      const told = await sendRaw(app.httpPort, trick)
+      assert.doesNotMatch(told, /<script>/)
+      assert.ok(told.includes('curl -X POST http://HOST/api/create-session'))
+    })
+
+    test('shows where the operator says it is, however it was reached', async () => {
+      const door = await openTestServer({ env: { MAYFLY_BASE_URL: 'https://mail.example' } })
+      const { text } = await request(`${door.url}/docs`)
+      await door.stop()
+      assert.ok(text.includes('curl -X POST https://mail.example/api/create-session'))
+      assert.ok(!text.includes(door.url))
+    })
+  })
+  sharedResponses(routeOf('/docs'), () => app)
+})

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { type App, startApp } from '../../../../test/support/app.ts'
+import { request } from '../../../../test/support/http-client.ts'
+import { openTestServer } from '../../../../test/support/http-server.ts'
+import type { Address } from '../../../core/address.ts'
+import { EMPTY_MAIL, type Mail, type Message } from '../../../core/message.ts'
+import { localeOf } from '../locale.ts'
+import {
+  assertNoScriptPage,
+  cookieFor,
+  HOSTILE,
+  NO_BUILD,
+  noScriptClient,
+} from '../testing/no-script-client.ts'
+import { mailPage } from './mail.ts'
+
+let app: App
+beforeAll(async () => {
+  app = await startApp({ env: { MAYFLY_AUTH_CHECKS: 'off' } })
+})
+afterAll(() => app.stop())
+
+const { get, sessionWithMail } = noScriptClient(() => app)
+
+const MESSAGE: Message = {
+  id: 7,
+  rawId: 1,
+  recipient: 'you@box.test' as Address,
+  senderName: 'Ann',
+  senderEmail: 'ann@sender.test',
+  subject: 'Hello',
+  receivedAt: new Date('2026-03-01T12:00:00Z'),
+  code: undefined,
+  size: 1,
+}
+
+/** The page of a mail in which this was read. */
+async function pageOf(mail: Mail): Promise<string> {
+  const door = await openTestServer({ parse: async () => mail })
+  try {
+    const made = await request(`${door.url}/api/create-session`, { method: 'POST' })
+    const { email, token } = made.body as { email: string; token: string }
+    await door.mail(email)
+    const { text } = await request(`${door.url}/plain`, { headers: cookieFor(token) })
+    const path = /\/plain\/mail\/\d+/.exec(text)?.[0] ?? ''
+    return (await request(`${door.url}${path}`, { headers: cookieFor(token) })).text
+  } finally {
+    await door.stop()
+  }
+}
+
+describe('200', () => {
+  test('one message as text, with its code and its sender; nothing moves under the reader', async () => {
+    const { token, id } = await sessionWithMail(undefined)
+    const asked = await get(`/plain/mail/${id}`, cookieFor(token))
+    assert.equal(asked.status, 200)
+    assertNoScriptPage(asked)
+    assert.match(asked.text, /<pre class="plain-text" dir="auto">Your code is 123456\./)
+    assert.match(asked.text, /Ann Sender[\s\S]*ann@sender\.test/)
+    assert.ok(!asked.text.includes('http-equiv="refresh"'))
+  })
+
+  test('what a stranger wrote is text wherever it stands', async () => {
+    const { token, id } = await sessionWithMail(HOSTILE)
+    for (const path of ['/plain', `/plain/mail/${id}`]) {
+      const { text } = await get(path, cookieFor(token))
+      assert.ok(text.includes('alert(1)'), path)
+      assert.ok(!/<(script>|svg|img)|"\s*onmouseover/.test(text), path)
+    }
+  })
+
+  test('links say where they lead, and only those of the web are links', async () => {
+    const links = [
+      ['https://real.test:8443/verify?a=1&b="', 'https://bank.test', 'verify'],
+      ['http://other.test/', '<b>news</b>', 'other'],
+      ['javascript:alert(1)', 'confirm', 'verify'],
+      ['data:text/html,x', 'open', 'other'],
+      ['//half', 'open', 'other'],
+    ].map(([url = '', text = '', kind = '']) => ({ url, text, kind, host: 'bank.test' }))
+    const text = await pageOf({ ...EMPTY_MAIL, text: 'x', links } as Mail)
+    assert.deepEqual(
+      [...text.matchAll(/<a href="([^"]*)" rel="noreferrer noopener">/g)].map(([, href]) => href),
+      ['https://real.test:8443/verify?a=1&#38;b=%22', 'http://other.test/'],
+    )
+    assert.match(
+      text,
+      /https:\/\/bank\.test<\/bdi><\/a>\s*<span class="plain-host">Goes to real\.test:8443</,
+    )
+    assert.ok(text.includes('&#60;b&#62;news'))
+  })
+
+  for (const [dmarc, words] of [
+    ['pass', 'confirmed this message'],
+    ['fail', 'may be forged'],
+    ['none', 'Unverified sender'],
+  ] as const) {
+    test(`a sender whose DMARC is ${dmarc} is told of as such`, () => {
+      const { locale, built } = { locale: localeOf('en'), built: NO_BUILD }
+      const checks = { spf: 'none', dkim: 'none', dmarc } as const
+      const letter = { message: MESSAGE, mail: EMPTY_MAIL, checks, token: 't' }
+      assert.ok(String(mailPage({ built, locale, abuse: '' }, letter).body).includes(words))
+    })
+  }
+
+  for (const [name, dmarc, shows] of [
+    ['Ann', 'pass', true],
+    ['Ann', 'fail', false],
+    ['service@bank.test', 'pass', false],
+  ] as const) {
+    test(`${shows ? 'links' : 'no links'} to click on by ${name} whose DMARC is ${dmarc}`, () => {
+      const { locale, built } = { locale: localeOf('en'), built: NO_BUILD }
+      const link = { url: 'https://a.test/', text: 'x', host: 'a.test', kind: 'verify' } as const
+      const body = mailPage(
+        { built, locale, abuse: '' },
+        {
+          message: { ...MESSAGE, senderName: name },
+          mail: { ...EMPTY_MAIL, links: [link] },
+          checks: { spf: 'none', dkim: 'none', dmarc },
+          token: 't',
+        },
+      ).body
+      assert.equal(String(body).includes('href="https://a.test/"'), shows)
+    })
+  }
+
+  test('a text beyond all measure is cut, and says so', async () => {
+    const { token, id } = await sessionWithMail(
+      `Subject: long\r\n\r\n${'word \r\n'.repeat(60_000)}`,
+    )
+    const { text } = await get(`/plain/mail/${id}`, cookieFor(token))
+    assert.ok(text.length < 300_000)
+    assert.match(text, /Only the beginning is shown/)
+  })
+
+  test('a file is the same as by the API, and nobody else may embed it', async () => {
+    const { token, id } = await sessionWithMail(HOSTILE)
+    for (const [mine, api] of [
+      [`/plain/mail/${id}/files/0`, `/api/attachment?id=${id}&index=0`],
+      [`/plain/mail/${id}/raw`, `/api/raw-mail?id=${id}`],
+    ] as const) {
+      const asked = await get(mine, cookieFor(token))
+      const other = await get(api, { authorization: `Bearer ${token}` })
+      assert.equal(asked.status, 200)
+      assert.equal(asked.text, other.text)
+      for (const name of ['content-type', 'content-disposition', 'content-security-policy']) {
+        assert.equal(asked.headers.get(name), other.headers.get(name), name)
+      }
+      assert.match(asked.headers.get('content-disposition') ?? '', /^attachment;/)
+      assert.equal(asked.headers.get('x-content-type-options'), 'nosniff')
+      assert.equal(asked.headers.get('access-control-allow-origin'), null)
+      assert.equal(asked.headers.get('cross-origin-resource-policy'), 'same-origin')
+    }
+  })
+})

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { type App, startApp } from '../../../../test/support/app.ts'
+import { request } from '../../../../test/support/http-client.ts'
+import { openTestServer } from '../../../../test/support/http-server.ts'
+import { documentedRoutes } from '../../routes.ts'
+import {
+  assertNoScriptPage,
+  COOKIE_NAME,
+  cookieFor,
+  noScriptClient,
+} from '../testing/no-script-client.ts'
+import { csrfToken } from './csrf.ts'
+
+let app: App
+beforeAll(async () => {
+  app = await startApp({ env: { MAYFLY_AUTH_CHECKS: 'off' } })
+})
+afterAll(() => app.stop())
+
+const { get, send, submitForm, sessionWithMail } = noScriptClient(() => app)
+
+const HOLDERS_ALONE = [
+  ['GET', '/plain/end'],
+  ['GET', '/plain/mail/1'],
+  ['GET', '/plain/mail/1/raw'],
+  ['GET', '/plain/mail/1/files/0'],
+  ['POST', '/plain/end'],
+  ['POST', '/plain/extend'],
+  ['POST', '/plain/mail/1/delete'],
+] as const
+
+describe('401', () => {
+  for (const [method, path] of HOLDERS_ALONE) {
+    test(`${method} ${path} needs an address, and offers one`, async () => {
+      for (const held of [undefined, 'x'.repeat(43), 'x', '']) {
+        const headers = held === undefined ? {} : cookieFor(held)
+        const proof = csrfToken(held ?? '')
+        const asked =
+          method === 'GET' ? await get(path, headers) : await send(path, { proof }, headers)
+        assert.equal(asked.status, 401)
+        assertNoScriptPage(asked)
+        assert.match(asked.text, /<form method="post" action="\/plain">/)
+      }
+    })
+  }
+
+  test('an address that is over is told so, whether the cookie is still there or not', async () => {
+    const { token } = await sessionWithMail()
+    await submitForm('/plain/end', token)
+    for (const headers of [cookieFor(token), {}]) {
+      const asked = await get('/plain?look=1', headers)
+      assert.equal(asked.status, 401)
+      assertNoScriptPage(asked)
+      assert.match(asked.text, /This address has expired/)
+    }
+  })
+
+  test('but not to who comes from another site: his cookie stays at home', async () => {
+    const asked = await get('/plain?look=1', { 'sec-fetch-site': 'cross-site' })
+    assert.equal(asked.status, 200)
+    assert.match(asked.text, /Open the address in this browser/)
+  })
+
+  test('the API takes no cookie', async () => {
+    const { token, id } = await sessionWithMail(undefined)
+    const cookie = `${COOKIE_NAME}=${token}; __Host-mayfly-plain=${token}; token=${token}`
+    const guarded = documentedRoutes.filter(({ input }) => 'token' in input.properties)
+    assert.ok(guarded.length >= 7)
+    for (const { method, path } of guarded) {
+      const query = path.includes('attachment') ? `?id=${id}&index=0` : `?id=${id}`
+      const asked = await request(`${app.url}${path}${query}`, { method, headers: { cookie } })
+      assert.deepEqual([asked.status, asked.body['code']], [400, 'missing_parameter'], path)
+    }
+    assert.equal((await get('/plain', cookieFor(token))).status, 200)
+  })
+
+  test('and these pages no token but by the cookie', async () => {
+    const { token, id } = await sessionWithMail(undefined)
+    const headers = { authorization: `Bearer ${token}` }
+    assert.equal((await get(`/plain/mail/${id}?token=${token}`, headers)).status, 401)
+  })
+})
+
+describe('403', () => {
+  const EVIL = [
+    { 'sec-fetch-site': 'cross-site', origin: 'https://evil.test' },
+    { 'sec-fetch-site': 'same-site', origin: 'https://neighbour.test' },
+    { origin: 'https://evil.test' },
+  ]
+
+  test('a page elsewhere can make no address, for nobody', async () => {
+    for (const headers of EVIL) {
+      const asked = await send('/plain', {}, headers)
+      assert.equal(asked.status, 403)
+      assertNoScriptPage(asked)
+      assert.equal(asked.headers.get('set-cookie'), null)
+    }
+  })
+
+  test('nor end, extend or delete anything, were it to know the right words', async () => {
+    const { token, id } = await sessionWithMail(undefined)
+    const values = { proof: csrfToken(token) }
+    for (const path of ['/plain/end', '/plain/extend', `/plain/mail/${id}/delete`]) {
+      for (const headers of EVIL) {
+        assert.equal((await send(path, values, { ...cookieFor(token), ...headers })).status, 403)
+      }
+    }
+    assert.equal((await get(`/plain/mail/${id}`, cookieFor(token))).status, 200)
+  })
+
+  test('where the browser does not say whose page it is, the form itself must', async () => {
+    const { token, id } = await sessionWithMail(undefined)
+    const other = csrfToken((await sessionWithMail()).token)
+    for (const path of ['/plain/end', '/plain/extend', `/plain/mail/${id}/delete`]) {
+      for (const values of [{}, { proof: other }, { proof: token }]) {
+        const asked = await send(path, values, { ...cookieFor(token), origin: 'null' })
+        assert.equal(asked.status, 403)
+        assertNoScriptPage(asked)
+      }
+    }
+    assert.equal((await get(`/plain/mail/${id}`, cookieFor(token))).status, 200)
+    const ours = { ...cookieFor(token), origin: 'null' }
+    const asked = await send(`/plain/mail/${id}/delete`, { proof: csrfToken(token) }, ours)
+    assert.equal(asked.status, 303)
+  })
+})
+
+describe('404', () => {
+  test('another’s mail is as one that never was, to the letter, and stays his', async () => {
+    const ann = await sessionWithMail(undefined)
+    const bob = await sessionWithMail()
+    for (const end of ['', '/raw', '/files/0']) {
+      const foreign = await get(`/plain/mail/${ann.id}${end}`, cookieFor(bob.token))
+      const missing = await get(`/plain/mail/1${end}`, cookieFor(bob.token))
+      const nonsense = await get(`/plain/mail/x${end}`, cookieFor(bob.token))
+      assert.deepEqual([foreign.status, missing.status, nonsense.status], [404, 404, 404])
+      assertNoScriptPage(foreign)
+      assert.equal(foreign.text, missing.text)
+      assert.equal(nonsense.text, missing.text)
+    }
+    assert.equal((await submitForm(`/plain/mail/${ann.id}/delete`, bob.token)).status, 404)
+    assert.equal((await get(`/plain/mail/${ann.id}`, cookieFor(ann.token))).status, 200)
+  })
+
+  test('no such file', async () => {
+    const { token, id } = await sessionWithMail(undefined)
+    assert.equal((await get(`/plain/mail/${id}/files/7`, cookieFor(token))).status, 404)
+  })
+})
+
+describe('500', () => {
+  test('looking makes nothing, whoever looks; a fault is a page, and the log names nobody', async () => {
+    const door = await openTestServer({
+      trouble: {
+        createSession: async () => {
+          throw new Error('nothing is made')
+        },
+        findSession: async () => {
+          throw new Error('nobody is found')
+        },
+      },
+    })
+    try {
+      for (const path of ['/', '/plain', '/plain?first=1', '/plain?ended=1', '/plain/end']) {
+        for (const method of ['GET', 'HEAD']) {
+          const { status } = await request(`${door.url}${path}`, { method })
+          assert.ok(status < 500, `${method} ${path}`)
+        }
+      }
+      assert.deepEqual(door.logged, [])
+      const token = 't'.repeat(43)
+      for (const asked of [
+        await request(`${door.url}/plain`, { method: 'POST' }),
+        await request(`${door.url}/plain`, { headers: cookieFor(token) }),
+      ]) {
+        assert.equal(asked.status, 500)
+        assertNoScriptPage(asked)
+        const id = asked.headers.get('x-request-id') ?? ''
+        assert.ok(id !== '' && asked.text.includes(id))
+        assert.ok(!asked.text.includes('nothing is made'))
+      }
+      assert.equal(door.logged.length, 2)
+      assert.ok(!JSON.stringify(door.logged).includes(token))
+    } finally {
+      await door.stop()
+    }
+  })
+})

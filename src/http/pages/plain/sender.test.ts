@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'vitest'
+import type { Address } from '../../../core/address.ts'
+import { EMPTY_MAIL, type Message } from '../../../core/message.ts'
+import type { Session } from '../../../core/session.ts'
+import { localeOf } from '../locale.ts'
+import { NO_BUILD } from '../testing/no-script-client.ts'
+import { inboxPage } from './inbox.ts'
+import { mailPage } from './mail.ts'
+
+const EVIL = 'x@evil.test'
+const SITE = { built: NO_BUILD, locale: localeOf('en'), abuse: '' }
+const NOW = new Date('2026-03-01T12:00:00Z')
+
+const from = (senderName: string): Message => ({
+  id: 7,
+  rawId: 1,
+  recipient: 'ann@box.test' as Address,
+  senderName,
+  senderEmail: EVIL,
+  subject: 'Hello',
+  receivedAt: NOW,
+  size: 100,
+  code: undefined,
+})
+
+function listed(senderName: string): string | undefined {
+  const messages = [from(senderName)]
+  const session = { address: 'ann@box.test', expiresAt: NOW, count: 1 } as Session
+  const marks = { full: false, looks: false, still: false }
+  const { body } = inboxPage(SITE, { session, token: 't', messages, now: NOW, ...marks })
+  return /class="plain-sender"[^>]*><bdi>(.*?)<\/bdi>/.exec(String(body))?.[1]
+}
+
+function shown(senderName: string): string {
+  const letter = { message: from(senderName), mail: EMPTY_MAIL, checks: undefined, token: 't' }
+  const { body } = mailPage(SITE, letter)
+  return /<dt>From<\/dt><dd>([\s\S]*?)<\/dd>/.exec(String(body))?.[1] ?? ''
+}
+
+describe('without scripts', () => {
+  for (const name of [
+    'service@bank.test',
+    'Help of bank.test team',
+    'pay\u200b＠bank',
+    'bank。com',
+    'bank\uff61com',
+  ]) {
+    test(`the name ${name} is shown as a claim, not as the sender`, () => {
+      assert.equal(listed(name), EVIL)
+      assert.ok(shown(name).startsWith(`<bdi>${EVIL}</bdi>`))
+      assert.match(shown(name), /calls itself “[^”]*bank/)
+    })
+  }
+
+  for (const name of ['Ann Sender', 'Node.js Weekly', 'Müller GmbH and Co.KG']) {
+    test(`${name} is only a name, and comes first`, () => {
+      assert.equal(listed(name), name)
+      assert.ok(shown(name).startsWith(`<bdi>${name}</bdi> <span`))
+      assert.ok(shown(name).includes(EVIL))
+      assert.ok(!shown(name).includes('calls itself'))
+    })
+  }
+})

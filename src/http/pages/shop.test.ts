@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { type App, startApp } from '../../../test/support/app.ts'
+import { request, sendRaw } from '../../../test/support/http-client.ts'
+import { openTestServer } from '../../../test/support/http-server.ts'
+import { PAGE_POLICY, policyFault } from '../../../test/support/page-policy.ts'
+import { createOrder, FAKE_SHOP } from '../../../test/support/shop-client.ts'
+import { tempFolder } from '../../../test/support/stores.ts'
+import { PROXY_ENV, sharedResponses } from '../server/route.contract.ts'
+import { shopPageRoutes } from './shop.ts'
+
+let app: App
+beforeAll(async () => {
+  app = await startApp({ env: { ...PROXY_ENV, ...FAKE_SHOP } })
+})
+afterAll(() => app.stop())
+
+const ID = `ord_${'0'.repeat(22)}`
+
+for (const route of shopPageRoutes) {
+  describe(`GET ${route.path}`, () => sharedResponses(route, () => app))
+}
+
+describe('every page', () => {
+  for (const path of ['/pricing', `/orders/${ID}`]) {
+    test(`${path} runs and loads nothing but its own`, async () => {
+      const { text, headers, status } = await request(`${app.url}${path}`)
+      assert.equal(status, 200)
+      assert.equal(policyFault(text), undefined)
+      assert.equal(headers.get('content-security-policy'), PAGE_POLICY)
+      assert.equal(headers.get('cache-control'), 'no-store')
+      assert.equal(headers.get('referrer-policy'), 'no-referrer')
+    })
+  }
+})
+
+describe('/pricing', () => {
+  test('promises a receipt only where one is sent', async () => {
+    assert.doesNotMatch((await request(`${app.url}/pricing`)).text, /for the receipt/)
+    const door = await openTestServer({
+      env: {
+        ...FAKE_SHOP,
+        MAYFLY_BASE_URL: 'https://mail.test',
+        MAYFLY_MAIL_OUT: 'smtp://mail.test',
+        MAYFLY_MAIL_FROM: 'shop@mail.test',
+      },
+    })
+    assert.match((await request(`${door.url}/pricing`)).text, /for the receipt/)
+    await door.stop()
+  })
+
+  test('sells the plans of /api/plans', async () => {
+    const { text } = await request(`${app.url}/pricing`)
+    const { body } = await request(`${app.url}/api/plans`)
+    const plans = body['plans'] as { id: string; name: string; price: { text: string } }[]
+    assert.deepEqual(
+      plans.map(({ id }) => id),
+      ['starter', 'business'],
+    )
+    for (const { id, name, price } of plans) {
+      assert.ok(text.includes(`id="plan-${id}"`) && text.includes(`>${name}<`))
+      assert.ok(text.includes(price.text))
+    }
+    for (const words of ['1,000 requests', 'No daily limit', '100,000 requests', '24/7 priority']) {
+      assert.ok(text.includes(words), words)
+    }
+  })
+
+  test('says plainly that it is a test shop, where it is one', async () => {
+    assert.match((await request(`${app.url}/pricing`)).text, /test shop/)
+  })
+
+  test('says how to ask the operator where nothing is sold', async () => {
+    const door = await openTestServer()
+    const { text } = await request(`${door.url}/pricing`)
+    await door.stop()
+    assert.match(text, /mailto:postmaster@box\.test/)
+    assert.doesNotMatch(text, /<button|test shop/)
+  })
+
+  test('writes an operator’s own plans, whatever is in their names', async () => {
+    const folder = tempFolder()
+    const file = join(folder.path, 'plans.json')
+    const name = '<script>alert("&")</script>'
+    writeFileSync(file, JSON.stringify([{ id: 'odd', name, price_cents: 199, requests: 5 }]))
+    const door = await openTestServer({ env: { ...FAKE_SHOP, MAYFLY_PLANS_FILE: file } })
+    const { text } = await request(`${door.url}/pricing`)
+    await door.stop()
+    folder.remove()
+    assert.ok(text.includes('1.99 USD') && text.includes('id="plan-odd"'))
+    assert.doesNotMatch(text, /<script>alert/)
+  })
+
+  test('without a script it says what to do', async () => {
+    const { text } = await request(`${app.url}/pricing`)
+    const [, words = ''] = /<noscript>(.*?)<\/noscript>/s.exec(text) ?? []
+    assert.match(words, /JavaScript/)
+    assert.ok(words.includes(`curl -X POST ${app.url}/api/checkout -d plan=starter`))
+  })
+})
+
+describe('/orders/{id}', () => {
+  test('is the same for an order that is there and one that is not', async () => {
+    const { id } = await createOrder(app.url)
+    const there = await request(`${app.url}/orders/${id}`)
+    const not = await request(`${app.url}/orders/${ID}`)
+    assert.equal(there.text.replaceAll(id, ID), not.text)
+  })
+
+  for (const id of ['nonsense', `${ID}0`, `ord_${'<'.repeat(22)}`, '%00']) {
+    test(`404: ${id} can be no order`, async () => {
+      const asked = await request(`${app.url}/orders/${id}`)
+      assert.deepEqual([asked.status, asked.body['code']], [404, 'not_found'])
+    })
+  }
+
+  test('a Host header that is a trick is not written into the page', async () => {
+    const trick = `GET /orders/${ID} HTTP/1.1\r\nHost: x"><script>\r\nConnection: close\r\n\r\n`
+    const told = await sendRaw(app.httpPort, trick)
+    assert.ok(told.includes('http://HOST/api/orders'))
+    assert.doesNotMatch(told, /x"><script>/)
+  })
+
+  test('without a script it says what to do', async () => {
+    const { text } = await request(`${app.url}/orders/${ID}`)
+    const [, words = ''] = /<noscript>(.*?)<\/noscript>/s.exec(text) ?? []
+    assert.match(words, /JavaScript/)
+    assert.ok(words.includes(`${app.url}/api/orders/${ID}/claim`))
+  })
+})

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import type { App } from '../../../../test/support/app.ts'
+import { request, type TestResponse } from '../../../../test/support/http-client.ts'
+import type { BuiltPage } from '../assets.ts'
+import { csrfToken } from '../plain/csrf.ts'
+
+export const COOKIE_NAME = 'mayfly-plain'
+
+/** The cookie of who has this token. */
+export const cookieFor = (token: string) => ({ cookie: `${COOKIE_NAME}=${token}` })
+
+/** Somebody without scripts at this house. */
+export function noScriptClient(app: () => App) {
+  async function get(path: string, headers: Record<string, string> = {}): Promise<TestResponse> {
+    return await request(`${app().url}${path}`, { headers })
+  }
+
+  async function send(
+    path: string,
+    values: Record<string, string> = {},
+    headers: Record<string, string> = {},
+  ): Promise<TestResponse> {
+    const body = new URLSearchParams(values)
+    return await request(`${app().url}${path}`, { method: 'POST', body, headers })
+  }
+
+  return {
+    get,
+    send,
+    /** What a form of our own page sends for the holder of this token. */
+    async submitForm(path: string, token: string): Promise<TestResponse> {
+      const headers = { ...cookieFor(token), 'sec-fetch-site': 'same-origin' }
+      return await send(path, { proof: csrfToken(token) }, headers)
+    },
+    /** A session with this mail in it. */
+    async sessionWithMail(...mails: (string | undefined)[]) {
+      const { email, token } = await app().session()
+      for (const mail of mails) assert.equal(await app().mail(email, mail), 250)
+      const { body } = await request(`${app().url}/api/check-mail?token=${token}`)
+      const [{ id } = { id: 0 }] = body['messages'] as { id: number }[]
+      return { email, token, id }
+    },
+  }
+}
+
+/** The cookie that an answer sets, by its parts. */
+export function setCookie({ headers }: TestResponse): { value: string; flags: string[] } {
+  const [first = '', ...flags] = (headers.get('set-cookie') ?? '').split('; ')
+  return { value: first.slice(first.indexOf('=') + 1), flags }
+}
+
+/** What every one of these pages is, whatever it says. */
+export function assertNoScriptPage({ headers, text }: TestResponse): void {
+  assert.match(headers.get('content-type') ?? '', /^text\/html/)
+  assert.equal(headers.get('cache-control'), 'no-store')
+  assert.equal(headers.get('referrer-policy'), 'no-referrer')
+  assert.equal(headers.get('access-control-allow-origin'), null)
+  assert.equal(headers.get('cross-origin-resource-policy'), 'same-origin')
+  assert.equal(headers.get('x-robots-tag'), 'noindex')
+  assert.match(headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/)
+  assert.match(text, /^<!doctype html>/)
+}
+
+/** A mail that would be more than text. */
+export const HOSTILE = [
+  'From: "<img src=x onerror=alert(1)>" <"><script>"@sender.test>',
+  'Subject: =?utf-8?Q?=22=3E<script>alert(1)</script>?=',
+  'MIME-Version: 1.0',
+  'Content-Type: multipart/mixed; boundary=b',
+  '',
+  '--b',
+  'Content-Type: text/plain',
+  '',
+  '</pre><script>alert(1)</script> http://x.test/"onmouseover="alert(1)',
+  '--b',
+  'Content-Type: text/html; name="<svg onload=alert(1)>"',
+  'Content-Disposition: attachment; filename="\'><svg onload=alert(1)>.html"',
+  '',
+  '<script>alert(1)</script>',
+  '--b--',
+  '',
+].join('\r\n')
+
+/** As before `npm run build`. */
+export const NO_BUILD: BuiltPage = {
+  entry: () => undefined,
+  catalogue: () => undefined,
+  asset: () => undefined,
+}

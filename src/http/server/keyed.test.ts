@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { test } from 'vitest'
+import type { ApiKey } from '../../core/key.ts'
+import { quotaHeaders } from './keyed.ts'
+
+const NOW = new Date('2026-03-01T23:00:00Z')
+const MIDNIGHT = String(Date.parse('2026-03-02T00:00:00Z') / 1000)
+const END = new Date('2026-09-01T00:00:00Z')
+const THE_END = String(END.getTime() / 1000)
+
+const starter: ApiKey = {
+  id: 'key_1',
+  prefix: 'mf_live_abcd',
+  plan: 'starter',
+  label: '',
+  state: 'active',
+  maxRequests: 1_000,
+  maxPerDay: undefined,
+  used: 0,
+  usedToday: 0,
+  createdAt: new Date('2026-01-01T00:00:00Z'),
+  expiresAt: undefined,
+}
+const business: ApiKey = { ...starter, maxRequests: 5_000, maxPerDay: 1_000, expiresAt: END }
+
+for (const [name, key, policy, state, old] of [
+  ['a fresh Starter', starter, '"plan";q=1000', '"plan";r=1000', ['1000', '1000', '0']],
+  ['one used', { ...starter, used: 1 }, '"plan";q=1000', '"plan";r=999', ['1000', '999', '0']],
+  ['used up', { ...starter, used: 1_000 }, '"plan";q=1000', '"plan";r=0', ['1000', '0', '0']],
+  [
+    'a day with a limit: that is the tighter one',
+    { ...business, used: 988, usedToday: 988 },
+    '"plan";q=5000, "day";q=1000;w=86400',
+    '"plan";r=4012, "day";r=12;t=3600',
+    ['1000', '12', MIDNIGHT],
+  ],
+  [
+    'less left of the plan than of the day',
+    { ...business, used: 4_995, usedToday: 10 },
+    '"plan";q=5000, "day";q=1000;w=86400',
+    '"plan";r=5, "day";r=5;t=3600',
+    ['5000', '5', THE_END],
+  ],
+  [
+    'the last day: the plan, because it does not grow back',
+    { ...business, used: 4_010, usedToday: 10 },
+    '"plan";q=5000, "day";q=1000;w=86400',
+    '"plan";r=990, "day";r=990;t=3600',
+    ['5000', '990', THE_END],
+  ],
+  [
+    'a plan that is over',
+    { ...business, expiresAt: NOW },
+    '"plan";q=5000, "day";q=1000;w=86400',
+    '"plan";r=0, "day";r=0;t=3600',
+    ['5000', '0', String(NOW.getTime() / 1000)],
+  ],
+  [
+    'a payment that was returned',
+    { ...starter, state: 'stopped' },
+    '"plan";q=1000',
+    '"plan";r=0',
+    ['1000', '0', '0'],
+  ],
+  [
+    'more used than there is, where the operator has cut the plan',
+    { ...business, used: 6_000 },
+    '"plan";q=5000, "day";q=1000;w=86400',
+    '"plan";r=0, "day";r=0;t=3600',
+    ['5000', '0', THE_END],
+  ],
+] as const) {
+  test(name, () => {
+    assert.deepEqual(quotaHeaders(key, NOW), {
+      'ratelimit-policy': policy,
+      ratelimit: state,
+      'x-ratelimit-limit': old[0],
+      'x-ratelimit-remaining': old[1],
+      'x-ratelimit-reset': old[2],
+    })
+  })
+}

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { describe, test } from 'vitest'
+import { parseBody, parseForm, repeatedKeys } from './parameters.ts'
+
+describe('a form', () => {
+  const plainName = fc.string().filter((name) => !name.endsWith(']'))
+
+  for (const [text, name, value] of [
+    ['a=1', 'a', '1'],
+    ['a', 'a', ''],
+    ['a=', 'a', ''],
+    ['=1', '', '1'],
+    ['a=b=c', 'a', 'b=c'],
+    ['&&a=1&&', 'a', '1'],
+    ['a=1+2', 'a', '1 2'],
+    ['a=%2B', 'a', '+'],
+    ['a=%', 'a', '%'],
+    ['a=%zz', 'a', '%zz'],
+    ['%61=1', 'a', '1'],
+    ['a=%C3%BC', 'a', 'ü'],
+    ['__proto__=1', '__proto__', '1'],
+    ['a[b=1', 'a[b', '1'],
+    ['[b]=1', '[b]', '1'],
+  ] as const) {
+    test(text, () => {
+      assert.deepEqual([...parseForm(text)], [[name, value]])
+    })
+  }
+
+  test('a name that comes twice has no value of its own', () => {
+    assert.ok(Array.isArray(parseForm('a=1&b=2&%61=3').get('a')))
+  })
+
+  for (const text of ['a[]=1', 'a[b]=1', 'a%5Bb%5D%5B%5D=1', 'a=1&a[]=', 'a[]&a=1']) {
+    test(`${text} is an array or object under its name`, () => {
+      assert.deepEqual([...parseForm(text)], [['a', []]])
+    })
+  }
+
+  test('what URLSearchParams writes is read as it was', () => {
+    fc.assert(
+      fc.property(fc.dictionary(plainName, fc.string()), (values) => {
+        const read = parseForm(new URLSearchParams(values).toString())
+        assert.deepEqual([...read].toSorted(), Object.entries(values).toSorted())
+      }),
+    )
+  })
+
+  test('a quarter of a megabyte of repeats is read in a moment', () => {
+    const values = parseForm('a&'.repeat(130_000))
+    assert.deepEqual([...values.keys()], ['a'])
+  })
+})
+
+describe('JSON', () => {
+  const read = (text: string) => parseBody('application/json; charset=whatever', Buffer.from(text))
+
+  test('names that reach for prototypes stay names', async () => {
+    const values = await read('{"__proto__":{"polluted":1},"a":1}')
+    assert.deepEqual([...values.keys()], ['__proto__', 'a'])
+    assert.equal(({} as { polluted?: unknown }).polluted, undefined)
+  })
+
+  test('a name that comes twice has no value of its own, unless the second is deeper', async () => {
+    assert.ok(Array.isArray((await read('{"a":1,"a":2}')).get('a')))
+    assert.deepEqual((await read('{"a":{"a":1},"b":["a","a"]}')).get('a'), { a: 1 })
+  })
+})
+
+describe('names given twice in JSON', () => {
+  test('what JSON.stringify writes repeats nothing', () => {
+    fc.assert(fc.property(fc.object(), (value) => repeatedKeys(JSON.stringify(value)).size === 0))
+  })
+
+  for (const [text, names] of [
+    ['{"a":1,"a":2}', ['a']],
+    ['{"a":1,"\\u0061":2}', ['a']],
+    ['{"a":"\\"a\\":","a" \n :2}', ['a']],
+    ['{"a":"a","b":"a"}', []],
+    ['{"a":{"b":1,"b":2}}', []],
+    ['{"a\\\\":1,"a":2}', []],
+  ] as const) {
+    test(text, () => {
+      assert.deepEqual([...repeatedKeys(text)], names)
+    })
+  }
+})

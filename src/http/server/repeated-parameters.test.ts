@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { type App, startApp } from '../../../test/support/app.ts'
+import {
+  type Encoding,
+  postJson,
+  problemFault,
+  request,
+  type TestResponse,
+} from '../../../test/support/http-client.ts'
+import { openKeyRing } from '../../../test/support/keys.ts'
+import { routes } from '../routes.ts'
+import { isInPath, type Route } from './route.ts'
+
+let app: App
+let key: Record<string, string>
+beforeAll(async () => {
+  app = await startApp()
+  const ring = await openKeyRing(app)
+  key = (await ring.issue()).headers
+  await ring.close()
+})
+afterAll(() => app.stop())
+
+const FORMS: readonly Encoding[] = ['query', 'form', 'multipart']
+
+type Pairs = readonly (readonly [name: string, value: string])[]
+
+/** More than one value, as the parsers of this world write and read it. */
+const MANY: readonly [string, (name: string) => Pairs][] = [
+  ['name[]', (name) => [[`${name}[]`, '1']]],
+  ['name[] without a value', (name) => [[`${name}[]`, '']]],
+  ['name[0]', (name) => [[`${name}[0]`, '1']]],
+  ['name[a]', (name) => [[`${name}[a]`, '1']]],
+  ['name[a][b]', (name) => [[`${name}[a][b]`, '1']]],
+  ['name[] beside name', (name) => [pair(name), [`${name}[]`, '1']]],
+  ['name beside name[]', (name) => [[`${name}[]`, '1'], pair(name)]],
+  ['name twice', (name) => [pair(name), pair(name)]],
+  ['name twice, once empty', (name) => [pair(name), [name, '']]],
+]
+
+const pair = (name: string) => [name, '1'] as const
+
+/** The same in JSON. */
+const MANY_IN_JSON: readonly [string, (name: string) => string][] = [
+  ['an array', (name) => `"${name}":[1]`],
+  ['an empty array', (name) => `"${name}":[]`],
+  ['an object', (name) => `"${name}":{"a":1}`],
+  ['name twice', (name) => `"${name}":1,"${name}":1`],
+]
+
+/** What a route needs beside the parameter in question. */
+async function others(route: Route, name: string): Promise<[string, string][]> {
+  const token = (await app.session()).token
+  const known = { token, id: '1', index: '0', plan: 'starter' }
+  return Object.entries(known).filter(([key]) => key !== name && key in route.input.properties)
+}
+
+async function send(route: Route, pairs: Pairs, encoding: Encoding): Promise<TestResponse> {
+  const url = `${app.url}${route.path}`
+  const form = new URLSearchParams(pairs.map(([name, value]) => [name, value]))
+  const signal = AbortSignal.timeout(20_000)
+  if (encoding === 'query') {
+    const headers = route.reader ? key : {}
+    return await request(`${url}?${form}`, { method: route.method, headers, signal })
+  }
+  if (encoding === 'form') return await request(url, { method: 'POST', body: form, signal })
+  const parts = new FormData()
+  for (const [name, value] of pairs) parts.append(name, value)
+  return await request(url, { method: 'POST', body: parts, signal })
+}
+
+function checkNamed(asked: TestResponse, name: string, about: string): void {
+  assert.deepEqual([asked.status, asked.body['code']], [400, 'invalid_parameter'], about)
+  assert.ok(String(asked.body['message']).startsWith(`${name}: `), about)
+  assert.equal(problemFault(asked), undefined, about)
+}
+
+// Those for people say so on a page: see routes/plain.test.ts.
+for (const route of routes.filter(({ problemPage }) => !problemPage)) {
+  const encodings = route.method === 'GET' ? ['query' as const] : FORMS
+  const names = Object.keys(route.input.properties).filter((name) => !isInPath(route, name))
+  for (const name of names) {
+    describe(`${route.method} ${route.path} takes one ${name}`, () => {
+      for (const [shape, make] of MANY) {
+        test(`${shape}: 400`, async () => {
+          const rest = await others(route, name)
+          for (const encoding of encodings) {
+            checkNamed(await send(route, [...rest, ...make(name)], encoding), name, encoding)
+          }
+        })
+      }
+
+      if (route.method === 'GET') return
+      for (const [shape, make] of MANY_IN_JSON) {
+        test(`${shape} in JSON: 400`, async () => {
+          const rest = (await others(route, name)).map(([key, text]) => `"${key}":"${text}",`)
+          const body = `{${rest.join('')}${make(name)}}`
+          checkNamed(await postJson(`${app.url}${route.path}`, body), name, body)
+        })
+      }
+    })
+  }
+}
+
+describe('names that mean nothing here', () => {
+  for (const text of [
+    't[]=1',
+    't[a]=1&t[b]=2',
+    't=1&t=2',
+    '[]=1',
+    '[a]=1',
+    'prefix[=x',
+    'prefix]=x',
+  ]) {
+    test(`${text} is ignored`, async () => {
+      const asked = await request(`${app.url}/api/create-session?${text}`, { method: 'POST' })
+      assert.equal(asked.status, 200, asked.text)
+    })
+  }
+})

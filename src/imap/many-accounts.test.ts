@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest'
+import { dovecotForTests } from './testing/dovecot-account.ts'
+import { ANN, type ImapFixture, mailText, openImapFixture, PASSWORD } from './testing/fixture.ts'
+
+const TEN = Array.from({ length: 10 }, (_, at) => `user${at}@mail.test`)
+const users = Object.fromEntries([ANN, ...TEN].map((email) => [email, PASSWORD]))
+const dovecot = dovecotForTests({ users })
+const X = 'ann+x@mail.test'
+const MINUTE = 60_000
+
+/** Lets time pass, and has somebody ask for a look so that it is noticed. */
+function pass(fixture: ImapFixture, ms: number): void {
+  fixture.state.time += ms
+  fixture.look()
+}
+
+test('more messages than a minute allows come a minute later, and the account is slow meanwhile', async () => {
+  const fixture = await dovecot.ready([X], { limits: { messagesPerMinute: 8 } })
+  for (let count = 0; count < 20; count += 1) dovecot.server().deliver(ANN, mailText({ To: X }))
+  expect(await fixture.untilHealth('slow')).toBe('near its limit of 8 messages a minute')
+  expect(fixture.mails).toHaveLength(8)
+  pass(fixture, MINUTE + 5_000)
+  await fixture.untilMails(16)
+  pass(fixture, MINUTE + 5_000)
+  await fixture.untilMails(20)
+  await fixture.untilHealth('ok')
+  await dovecot.closeAll()
+  expect(new Set(fixture.mails.map(({ raw }) => raw)).size).toBe(20)
+})
+
+test('more bytes than a day allows come a day later, in their order', async () => {
+  const fixture = await dovecot.ready([X], { limits: { bytesPerDay: 400_000 } })
+  for (const body of ['one', 'two', 'three']) {
+    dovecot.server().deliver(ANN, mailText({ To: X }, `${body} ${'x'.repeat(150_000)}`))
+  }
+  expect(await fixture.untilHealth('slow')).toBe('near its limit of 0 MB a day')
+  expect(fixture.mails).toHaveLength(2)
+  pass(fixture, 23 * 60 * MINUTE)
+  dovecot.server().deliver(ANN, mailText({ To: X }, 'small'))
+  pass(fixture, 2 * 60 * MINUTE)
+  await fixture.untilMails(4)
+  await fixture.untilHealth('ok')
+  const bodies = fixture.mails.map(({ raw }) => raw.split('\r\n\r\n')[1]?.split(' ')[0]?.trim())
+  expect(bodies).toEqual(['one', 'two', 'three', 'small'])
+})
+
+test('ten accounts at once take one connection each, and each mail once', async () => {
+  const before = Math.round(process.memoryUsage.rss() / 1_000_000)
+  const fixtures = TEN.map((email) => {
+    const fixture = openImapFixture([email.replace('@', '+x@')])
+    dovecot.open(fixture, { email: email as typeof ANN })
+    return { email, fixture }
+  })
+  await Promise.all(fixtures.map(({ fixture }) => fixture.untilHealth('ok')))
+  for (const { email } of fixtures) {
+    for (let count = 0; count < 10; count += 1) {
+      dovecot.server().deliver(email, mailText({ To: email.replace('@', '+x@') }))
+    }
+  }
+  await Promise.all(fixtures.map(({ fixture }) => fixture.untilMails(10)))
+  const sockets = process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap')
+  const megabytes = Math.round(process.memoryUsage.rss() / 1_000_000)
+  process.stdout.write(
+    `ten accounts: ${sockets.length} connections, ${megabytes} MB (${before} before)\n`,
+  )
+  expect(sockets).toHaveLength(10)
+  expect(fixtures.map(({ fixture }) => fixture.mails.length)).toEqual(TEN.map(() => 10))
+})

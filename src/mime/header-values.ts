@@ -1,0 +1,234 @@
+import { decodeBytes } from './decode.ts'
+
+/** Reads the encoded words of RFC 2047 in a line. What they hold is text: never decoded again, never looked into. */
+export function decodeEncodedWords(line: string): string {
+  if (!line.includes('=?')) return line
+  let text = ''
+  let from = 0
+  let run: WordRun | undefined
+  for (const found of line.matchAll(ENCODED_WORD)) {
+    const between = line.slice(from, found.index)
+    const word = decodeWord(found)
+    from = found.index + found[0].length
+    // Blanks between two words are only there to part them.
+    const apart = run === undefined || !WHITESPACE.test(between)
+    if (run && !apart && run.charset === word.charset) {
+      run.pieces.push(...word.pieces)
+      continue
+    }
+    text += (run ? decodeRun(run) : '') + (apart ? between : '')
+    run = word
+  }
+  return text + (run ? decodeRun(run) : '') + line.slice(from)
+}
+
+/** Words in one charset, joined as bytes: senders cut characters in two at the end of a word, padded or not. */
+interface WordRun {
+  charset: string
+  /** A piece of text is one that stood there unencoded. */
+  pieces: (Buffer | string)[]
+}
+
+// Each part ends at the next question mark, so no text is looked at more than a few times.
+const ENCODED_WORD = /=\?([^?\s]{1,60})\?([bq])\?([^?]*)\?=/gi
+const WHITESPACE = /^\s*$/
+const ESCAPE = /=([0-9a-f]{2})/gi
+// biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII has them
+const ASCII_OR_NOT = /[\u0000-\u007f]+|[^\u0000-\u007f]+/g
+
+function decodeWord([, label = '', encoding, encoded = '']: RegExpExecArray): WordRun {
+  // RFC 2231 5: a language may follow the charset.
+  const charset = (label.split('*', 1)[0] ?? '').toLowerCase()
+  if (encoding === 'B' || encoding === 'b') {
+    return { charset, pieces: [Buffer.from(encoded, 'base64')] }
+  }
+  // Some programs leave their letters as they are between the escapes; those were read with the line.
+  const pieces = encoded.match(ASCII_OR_NOT) ?? []
+  return {
+    charset,
+    pieces: pieces.map((piece) => (piece.charCodeAt(0) < 128 ? decodeQ(piece) : piece)),
+  }
+}
+
+function decodeQ(encoded: string): Buffer {
+  const plain = encoded
+    .replaceAll('_', ' ')
+    .replace(ESCAPE, (_whole, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return Buffer.from(plain, 'latin1')
+}
+
+function decodeRun({ charset, pieces }: WordRun): string {
+  let text = ''
+  let bytes: Buffer[] = []
+  for (const piece of pieces) {
+    if (typeof piece !== 'string') bytes.push(piece)
+    else {
+      text += decodeBytes(Buffer.concat(bytes), charset) + piece
+      bytes = []
+    }
+  }
+  return text + decodeBytes(Buffer.concat(bytes), charset)
+}
+
+/** A header like `text/plain; charset=utf-8`. */
+interface ParameterizedValue {
+  /** What stands before the first semicolon, in lower case. */
+  value: string
+  parameters: Map<string, string>
+}
+
+/** Reads a value with parameters, those of RFC 2231 put together and decoded; of two alike the first counts. */
+export function parseParameterized(line: string): ParameterizedValue {
+  const value = (MAIN_VALUE.exec(line)?.[1] ?? '').toLowerCase()
+  const plain = new Map<string, string>()
+  const sections = new Map<string, Section[]>()
+  for (const [name, text] of readPairs(line)) {
+    const [, stem, number, star] = SECTION.exec(name) ?? []
+    if (stem === undefined) {
+      if (!plain.has(name)) plain.set(name, text)
+      continue
+    }
+    const list = sections.get(stem) ?? []
+    const extended = number === undefined || star !== undefined
+    list.push({ number: Number(number ?? 0), text, extended })
+    sections.set(stem, list)
+  }
+  const parameters = new Map<string, string>()
+  for (const [name, text] of plain) parameters.set(name, decodeEncodedWords(text))
+  for (const [name, list] of sections) parameters.set(name, joinSections(list))
+  return { value, parameters }
+}
+
+interface Section {
+  number: number
+  text: string
+  /** Percent-encoded; the first such section may begin with charset'language'. */
+  extended: boolean
+}
+
+const MAX_PAIRS = 1_000
+const MAIN_VALUE = /^\s*([^\s;(]*)/
+const SECTION = /^([^*]+)\*(?:(\d{1,9})(\*)?)?$/
+const PARAMETER_NAME = /[;\s]*([^\s=;]+)\s*/y
+const QUOTED = /"([^"\\]*(?:\\.[^"\\]*)*)"?/sy
+const UNQUOTED = /[^;]*/y
+
+function* readPairs(line: string): Generator<[string, string]> {
+  // Some programs forget the first semicolon.
+  let at = MAIN_VALUE.exec(line)?.[0].length ?? 0
+  for (let pairs = 0; at >= 0 && at < line.length && pairs < MAX_PAIRS; pairs += 1) {
+    PARAMETER_NAME.lastIndex = at
+    const name = PARAMETER_NAME.exec(line)?.[1]?.toLowerCase()
+    if (name === undefined) return
+    at = PARAMETER_NAME.lastIndex
+    let text = ''
+    if (line[at] === '=') {
+      ;[text, at] = readParameterValue(line, at + 1)
+    }
+    yield [name, text]
+    at = line.indexOf(';', at)
+  }
+}
+
+function readParameterValue(line: string, from: number): [string, number] {
+  let at = from
+  while (line[at] === ' ' || line[at] === '\t') at += 1
+  if (line[at] === '"') {
+    QUOTED.lastIndex = at
+    const text = QUOTED.exec(line)?.[1] ?? ''
+    return [text.replace(/\\(.)/gs, '$1'), QUOTED.lastIndex]
+  }
+  UNQUOTED.lastIndex = at
+  const token = UNQUOTED.exec(line)?.[0] ?? ''
+  const comment = token.search(/\s\(/)
+  return [(comment < 0 ? token : token.slice(0, comment)).trim(), UNQUOTED.lastIndex]
+}
+
+function joinSections(list: Section[]): string {
+  list.sort((a, b) => a.number - b.number)
+  let charset = 'utf-8'
+  const bytes = list.map(({ text, extended }, index) => {
+    if (!extended) return Buffer.from(text)
+    const [, label, rest] = (index === 0 && CHARSET.exec(text)) || [text, undefined, text]
+    charset = label || charset
+    return percentDecode(rest ?? '')
+  })
+  return decodeBytes(Buffer.concat(bytes), charset)
+}
+
+const CHARSET = /^([^']*)'[^']*'(.*)$/s
+
+function percentDecode(text: string): Buffer {
+  const plain = Buffer.from(text).toString('latin1')
+  const decoded = plain.replace(/%([0-9a-f]{2})/gi, (_whole, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  )
+  return Buffer.from(decoded, 'latin1')
+}
+
+/** A Date header as ISO 8601; null when it is no date, or none that a calendar of ours reaches. */
+export function readDate(line: string): string | null {
+  const text = line.slice(0, 100).replace(/\([^()]*\)/g, ' ')
+  if (ISO_DATE.test(text)) return isoOrNull(Date.parse(text))
+  const found = RFC_DATE.exec(text)?.groups
+  if (!found) return null
+  const month = MONTHS.indexOf((found['month'] ?? '').toLowerCase())
+  const [year, day, hour, minute, second] = [
+    fullYear(found['year'] ?? ''),
+    Number(found['day']),
+    Number(found['hour']),
+    Number(found['minute']),
+    Number(found['second'] ?? 0),
+  ]
+  if (
+    year < FIRST_YEAR ||
+    month < 0 ||
+    day < 1 ||
+    day > 31 ||
+    hour > 24 ||
+    minute > 59 ||
+    second > 60
+  )
+    return null
+  const utc = Date.UTC(year, month, day, hour, minute, second)
+  return isoOrNull(utc - zoneMinutes(found['zone'] ?? '') * 60_000)
+}
+
+const FIRST_YEAR = 1900
+const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
+const ISO_DATE = /^\s*\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)\s*$/
+// RFC 5322, and RFC 850 with its dashes. What follows the zone does not count.
+const RFC_DATE =
+  /^\s*(?:[a-z]{3,9}\s{0,9},?\s{1,9})?(?<day>\d{1,2})(?:\s{1,9}|-)(?<month>[a-z]{3})[a-z]{0,6}(?:\s{1,9}|-)(?<year>\d{2,6})\s{1,9}(?<hour>\d{1,2}):(?<minute>\d\d)(?::(?<second>\d\d))?(?:\s{0,9}(?<zone>[+-]\d{4}|[a-z]{1,5}))?/i
+
+/** RFC 5322 4.3. */
+function fullYear(text: string): number {
+  const year = Number(text)
+  if (text.length === 2) return year < 50 ? year + 2000 : year + 1900
+  return text.length === 3 ? year + 1900 : year
+}
+
+const ZONES: Partial<Record<string, number>> = {
+  EDT: -4,
+  EST: -5,
+  CDT: -5,
+  CST: -6,
+  MDT: -6,
+  MST: -7,
+  PDT: -7,
+  PST: -8,
+}
+
+function zoneMinutes(zone: string): number {
+  const digits = /^([+-])(\d\d)(\d\d)$/.exec(zone)
+  if (!digits) return (ZONES[zone.toUpperCase()] ?? 0) * 60
+  const minutes = Number(digits[2]) * 60 + Number(digits[3])
+  return digits[1] === '-' ? -minutes : minutes
+}
+
+function isoOrNull(time: number): string | null {
+  // Outside these years ISO 8601 needs a sign and more digits, which few programs read.
+  return time >= Date.UTC(FIRST_YEAR, 0) && time < Date.UTC(10_000, 0)
+    ? new Date(time).toISOString()
+    : null
+}

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto'
+import { setInterval as every } from 'node:timers'
+import type { AliasTrial, Arrival } from '../cli/account.ts'
+import type { Config } from '../config/config.ts'
+import type { Address } from '../core/address.ts'
+import type { FolderState } from '../core/gmail.ts'
+import type { Log } from '../core/log.ts'
+import type { MailboxId } from '../core/session.ts'
+import { openAccount } from '../imap/account.ts'
+import type { FetchedMail, ImapDeps } from '../imap/options.ts'
+import { headerBlock, readFields, unfold } from '../mime/headers.ts'
+import { openMailer } from '../pay/receipt-mail.ts'
+
+interface Options {
+  log: Log
+  /** How long the mails may take. */
+  patienceMs?: number
+}
+
+const LOOK_MS = 3_000
+
+/** Sends mails to aliases of an account, and meets them by the very fetching that the service does. Nothing is kept. */
+export function openAliasTest(
+  { mailOut, gmailAccounts }: Pick<Config, 'mailOut' | 'gmailAccounts'>,
+  { log, patienceMs = 120_000 }: Options,
+): AliasTrial | undefined {
+  if (mailOut.url === '') return undefined
+  const send = openMailer(mailOut)
+  return async (email, aliases) => {
+    const account = gmailAccounts.find((one) => one.email === email)
+    if (!account) throw new Error(`${email} does not stand in the file`)
+    const mark = `Mayfly test ${randomUUID()}`
+    for (const to of aliases) await send({ to, subject: mark, text: 'One of two test mails.' })
+
+    const over = Promise.withResolvers<void>()
+    const arrived: Arrival[] = []
+    const met = (arrival: Arrival) => {
+      arrived.push(arrival)
+      if (arrived.length === aliases.length) over.resolve()
+    }
+    const deps = aliasTestDeps({ aliases, mark, met, failed: over.reject, log })
+    const timer = setTimeout(over.resolve, patienceMs)
+    const door = openAccount(deps, { ...account, deleteAfterFetch: false })
+    try {
+      await over.promise
+    } finally {
+      clearTimeout(timer)
+      await door.close()
+    }
+    return arrived
+  }
+}
+
+interface AliasTestRun {
+  aliases: readonly Address[]
+  /** By which our mails are known from all others. */
+  mark: string
+  met(arrival: Arrival): void
+  failed(reason: Error): void
+  log: Log
+}
+
+function aliasTestDeps({ aliases, mark, met, failed, log }: AliasTestRun): ImapDeps {
+  const begun = new Date()
+  const states = new Map<string, FolderState>()
+  const seen = new Set<string>()
+  return {
+    aliases: async (addresses) =>
+      aliases
+        .filter((alias) => addresses.includes(alias))
+        .map((address, at) => ({ address, mailbox: (at + 1) as MailboxId })),
+    async receive({ folder, state, recipients, raw }: FetchedMail) {
+      states.set(folder, state)
+      const fresh = recipients.filter(({ identity }) => !seen.has(identity))
+      if (fresh.length === 0) return 'known'
+      for (const { identity } of fresh) seen.add(identity)
+      if (!Buffer.from(raw).includes(mark)) return 'nobody'
+      for (const { address: alias } of fresh) {
+        met({ alias, folder, headers: aliasHeaders(raw, alias) })
+      }
+      return 'kept'
+    },
+    deferred: async () => [],
+    deleteDeferred: async () => {},
+    folder: async (name) => states.get(name),
+    async passed(name, state) {
+      states.set(name, state)
+    },
+    oldestAlias: async () => begun,
+    async report(health, reason) {
+      if (health === 'failing') failed(new Error(reason))
+    },
+    onLook(look) {
+      const timer = every(look, LOOK_MS)
+      return () => clearInterval(timer)
+    },
+    now: () => new Date(),
+    random: Math.random,
+    log,
+  }
+}
+
+const MATCHED_HEADERS = ['Delivered-To', 'X-Original-To', 'To', 'Cc', 'Received']
+
+/** Of the header fields by which fetched mail is matched: those that hold this address as it is written. */
+export function aliasHeaders(raw: Uint8Array, alias: Address): string[] {
+  const values = new Map<string, string>()
+  for (const { key, value } of readFields(headerBlock(raw))) {
+    values.set(key, `${values.get(key) ?? ''} ${unfold(value).toLowerCase()}`)
+  }
+  // Nothing that could belong to a longer address stands on either side.
+  const whole = new RegExp(`(?<![^\\s<,:;"(])${RegExp.escape(alias)}(?![^\\s>,;")])`)
+  return MATCHED_HEADERS.filter((name) => whole.test(values.get(name.toLowerCase()) ?? ''))
+}

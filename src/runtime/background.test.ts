@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'vitest'
+import { openSqliteTestMail, openSqliteTestShop } from '../../test/support/stores.ts'
+import { readConfig } from '../config/config.ts'
+import { guardClock } from '../service/background/clock-guard.ts'
+import { COOLDOWN, DAY, type Fixture, HOUR, openFixture, START } from '../store/contract/fixture.ts'
+import type { MailStore } from '../store/store.ts'
+import { startShopJobs, sweepStep } from './background.ts'
+
+const KEPT = { cooldownMs: COOLDOWN, poolMs: DAY, operatorMs: 30 * DAY }
+const LIMITS = {
+  mailbox: { maxMessages: 9, maxBytes: 1e6 },
+  poolMaxBytes: 1e6,
+  maxMailBytes: 10_000_000,
+}
+
+let fixture: Fixture
+let clocks: { wallMs: number; monotonicMs: number }
+let logged: string[]
+
+beforeEach(async () => {
+  fixture = await openFixture(await openSqliteTestMail(LIMITS))
+  clocks = { wallMs: START.getTime(), monotonicMs: 0 }
+  logged = []
+})
+afterEach(() => fixture.close())
+
+/** The sweep of a service whose wall clock and monotonic clock are moved by the test. */
+function openSweep() {
+  const note = (_facts: object, sentence: string) => void logged.push(sentence)
+  const guard = guardClock(() => clocks, { warn: note, info: note })
+  const now = () => new Date(clocks.wallMs)
+  const step = sweepStep(KEPT, { store: fixture.store, now, guard })
+  return {
+    warning: guard.warning,
+    async pass(wallMs: number, monotonicMs: number) {
+      clocks.wallMs += wallMs
+      clocks.monotonicMs += monotonicMs
+      while (await step());
+    },
+  }
+}
+
+test('a wall clock that jumps ahead deletes no mail, and all is there when it is corrected', async () => {
+  const { id } = await fixture.session('ann@box.test', HOUR)
+  await fixture.send(['ann@box.test', 'any@pool.test'])
+  const sweep = openSweep()
+  await sweep.pass(3 * DAY, 5_000)
+  await sweep.pass(HOUR / 2, HOUR / 2)
+  assert.deepEqual(await fixture.subjects(id), ['hello'])
+  assert.match(sweep.warning() ?? '', /^The system clock jumped ahead by 4320 minutes\./)
+  await sweep.pass(-3 * DAY, 5_000)
+  await sweep.pass(HOUR / 4, HOUR / 4)
+  assert.deepEqual(await fixture.subjects(id), ['hello'])
+  assert.ok(
+    await fixture.store.extendSession(id, new Date(clocks.wallMs + HOUR), new Date(clocks.wallMs)),
+  )
+})
+
+test('a machine that was suspended deletes what is over after an hour', async () => {
+  const { id } = await fixture.session('ann@box.test', HOUR)
+  await fixture.send(['ann@box.test'])
+  const sweep = openSweep()
+  await sweep.pass(8 * HOUR, 0)
+  await sweep.pass(HOUR - 1, HOUR - 1)
+  assert.deepEqual(await fixture.subjects(id), ['hello'])
+  await sweep.pass(1, 1)
+  assert.deepEqual(await fixture.subjects(id), [])
+  assert.equal(sweep.warning(), undefined)
+  assert.deepEqual(logged, [
+    'system clock jumped ahead: expired mail is kept until it runs steadily',
+    'system clock ran steadily for an hour: expired mail is deleted again',
+  ])
+})
+
+const NOON = new Date('2026-03-01T12:00:00Z')
+type Leases = Pick<MailStore, 'acquireLease' | 'releaseLease'>
+const quiet = { debug() {}, info() {}, warn() {}, error() {} }
+
+let shop: Awaited<ReturnType<typeof openSqliteTestShop>>
+let mail: Awaited<ReturnType<typeof openSqliteTestMail>>
+beforeEach(async () => {
+  shop = await openSqliteTestShop()
+  mail = await openSqliteTestMail()
+})
+afterEach(async () => {
+  await shop.close()
+  await mail.close()
+})
+
+const start = (store: Leases, swept: () => void) => {
+  const { config } = readConfig({ env: {}, file: {} })
+  const sweepShop = async (now: Date) => {
+    swept()
+    return await shop.store.sweepShop(now)
+  }
+  const deps = { store, shop: { ...shop.store, sweepShop }, now: () => NOON, log: quiet }
+  return startShopJobs(config, deps)
+}
+
+test('the shop is swept also where keys are issued by hand', async () => {
+  const swept = Promise.withResolvers<void>()
+  const stop = await start(mail.store, swept.resolve)
+  await swept.promise
+  await stop()
+})
+
+test('of two nodes one keeps the shop; when it stops, the other does', async () => {
+  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const stopFirst = await start(mail.store, first.resolve)
+  await first.promise
+  const answered = Promise.withResolvers<boolean>()
+  const told: Leases = {
+    ...mail.other,
+    async acquireLease(lease) {
+      const taken = await mail.other.acquireLease(lease)
+      answered.resolve(taken)
+      return taken
+    },
+  }
+  const stopSecond = await start(told, second.resolve)
+  assert.equal(await answered.promise, false)
+  await stopFirst()
+  await second.promise
+  await stopSecond()
+})

@@ -1,0 +1,115 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { Config } from '../config/config.ts'
+import type { Log } from '../core/log.ts'
+import { openPaymentProvider } from '../pay/open.ts'
+import { openMailer } from '../pay/receipt-mail.ts'
+import { type ClockGuard, type ClockSample, guardClock } from '../service/background/clock-guard.ts'
+import { runUnderLease } from '../service/background/lease.ts'
+import { runSweep } from '../service/background/repeat.ts'
+import { runReceipts } from '../service/shop/receipts.ts'
+import { runReconcile } from '../service/shop/reconcile.ts'
+import type { ShopStore } from '../store/shop-store.ts'
+import type { MailStore, SweepOptions } from '../store/store.ts'
+import { OPERATOR_MAIL_MS, usesPostgres } from './stores.ts'
+
+interface SweepDeps {
+  store: MailStore
+  now(): Date
+  log: Log
+}
+
+const SWEEP_IDLE_MS = 5_000
+
+/** Clears away the mail and the sessions that are over, on one node at a time. */
+export function startSweep(config: Config, { store, now, log }: SweepDeps) {
+  const end = new AbortController()
+  const kept = {
+    cooldownMs: config.sessions.cooldownMs,
+    poolMs: config.pool.ttlMs,
+    operatorMs: OPERATOR_MAIL_MS,
+  }
+  // On PostgreSQL the sweep never runs ahead of the server's clock.
+  const guard = usesPostgres(config) ? undefined : guardClock(systemClocks, log)
+  const step = sweepStep(kept, { store, now, guard })
+  const swept = runUnderLease(
+    { store, newHolder: randomUUID, log },
+    {
+      name: 'sweep',
+      operation: (stop) => runSweep({ step, idleMs: SWEEP_IDLE_MS, ended: stop, log }),
+      ended: end.signal,
+    },
+  )
+  return {
+    /** For the operator: what keeps the sweep from working. */
+    warnings: (): string[] => [guard?.warning()].filter((text) => text !== undefined),
+    async stop(): Promise<void> {
+      end.abort()
+      await swept
+    },
+  }
+}
+
+interface SweepStepDeps {
+  store: Pick<MailStore, 'sweep'>
+  now(): Date
+  guard: Pick<ClockGuard, 'isTrusted'> | undefined
+}
+
+/** One small step; true when there is more to do. It does nothing while the clock is not trusted. */
+export function sweepStep(kept: Omit<SweepOptions, 'now'>, { store, now, guard }: SweepStepDeps) {
+  return async (): Promise<boolean> => {
+    // Read before the guard reads the clocks: a jump before this moment is one that it sees.
+    const time = now()
+    if (guard && !guard.isTrusted()) return false
+    return await store.sweep({ ...kept, now: time })
+  }
+}
+
+// Not the clock of the service, which tests move: then both would have to be moved. The monotonic clock of Linux stands still
+// while the machine is suspended.
+function systemClocks(): ClockSample {
+  return { wallMs: Date.now(), monotonicMs: performance.now() }
+}
+
+interface ShopJobDeps {
+  /** For the lease. */
+  store: Pick<MailStore, 'acquireLease' | 'releaseLease'>
+  shop: ShopStore
+  now(): Date
+  log: Log
+}
+
+// What is swept is months old: there is no hurry.
+const SHOP_SWEEP_MS = 3_600_000
+
+/**
+ * What the shop does by itself, on one node at a time: it sweeps, asks the provider for what was missed, and mails receipts.
+ * The answer ends it.
+ */
+export async function startShopJobs(
+  { payments, mailOut, http }: Config,
+  { store, ...deps }: ShopJobDeps,
+): Promise<() => Promise<void>> {
+  const end = new AbortController()
+  const pay = await openPaymentProvider({ ...payments, now: deps.now })
+  const { shop, now, log } = deps
+  const step = () => shop.sweepShop(now())
+  const send = mailOut.url === '' ? undefined : openMailer(mailOut)
+
+  async function runShopJobs(ended: AbortSignal): Promise<void> {
+    const work = [runSweep({ step, idleMs: SHOP_SWEEP_MS, ended, log })]
+    if (pay.book) work.push(runReconcile({ ...deps, pay }, ended))
+    if (send) {
+      const { baseUrl } = http
+      work.push(runReceipts({ ...deps, pay, send, baseUrl, randomBytes }, ended))
+    }
+    await Promise.all(work)
+  }
+
+  const work = { name: 'shop', operation: runShopJobs, ended: end.signal }
+  const done = runUnderLease({ store, newHolder: randomUUID, log }, work)
+  return async () => {
+    end.abort()
+    await done
+  }
+}

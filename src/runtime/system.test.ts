@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { test } from 'vitest'
+import { readConfig } from '../config/config.ts'
+import { descriptorLimit, limitConnections } from './system.ts'
+
+const { config } = readConfig({ env: {}, file: {} })
+
+for (const [limit, connections] of [
+  [1_000_000, 10_000],
+  [20_000, 10_000],
+  [1_024, 544],
+  [512, 160],
+  [64, 16],
+] as const) {
+  test(`with ${limit} descriptors there are ${connections} HTTP connections`, () => {
+    assert.equal(limitConnections(config, limit).http.connections, connections)
+  })
+}
+
+test('fewer where the operator says so', () => {
+  const few = readConfig({ env: { MAYFLY_HTTP_CONNECTIONS: '100' }, file: {} }).config
+  assert.equal(limitConnections(few, 20_000).http.connections, 100)
+})
+
+test('each thread has descriptors of its own', () => {
+  const many = readConfig({ env: { MAYFLY_HTTP_THREADS: '8' }, file: {} }).config
+  assert.equal(limitConnections(many, 1_024).http.connections, 432)
+})
+
+test('where the system does not say, few are assumed', () => {
+  assert.equal(limitConnections(config, descriptorLimit('/nowhere')).http.connections, 544)
+})
+
+test.runIf(process.platform === 'linux')('Linux says', () => {
+  assert.ok(descriptorLimit() >= 64)
+})

@@ -1,0 +1,250 @@
+import { spawnSync } from 'node:child_process'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { JobRequest } from '../core/fair-scheduler.ts'
+import type { ParseJob, ParserMessage } from '../mime/parser.ts'
+import { childIsolation, type Isolation } from './isolation.ts'
+import { openProcessPool, type ProcessPool } from './pool.ts'
+import { errorLocation } from './serve-jobs.ts'
+
+const MIME = new URL('../mime/', import.meta.url)
+const LETTER = 'X: y\r\n\r\nhi'
+type TestPool = ProcessPool<ParseJob, ParserMessage>
+const opened: TestPool[] = []
+
+function open(options: Partial<Parameters<typeof openProcessPool>[0]> = {}): TestPool {
+  const pool = openProcessPool<ParseJob, ParserMessage>({
+    name: 'test',
+    // It does what the mail says, see there.
+    script: new URL('./testing/misbehaving-child.ts', MIME),
+    folders: [MIME, new URL('../extract/', import.meta.url)],
+    children: 2,
+    limits: { cpuMs: 200 },
+    maxWaiting: 100,
+    maxWaitingPerKey: 100,
+    refusal: 'Too many are waiting.',
+    ...options,
+  })
+  opened.push(pool)
+  return pool
+}
+
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((pool) => pool.close()))
+})
+
+const by = (...owner: string[]): JobRequest => ({ owner })
+const parse = (pool: TestPool, mail: string, request: JobRequest, key: unknown = {}) =>
+  pool.use(key, request, (run) => run({ raw: Buffer.from(mail) }))
+const codeOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => 'done',
+    (error: { code?: string }) => error.code,
+  )
+
+describe('fairness', () => {
+  test('one owner leaves a child to the others, whatever it asks for', async () => {
+    const pool = open()
+    const stalled = ['eve a', 'eve b', 'eve c'].map((owner) =>
+      codeOf(parse(pool, 'stall', by(...owner.split(' ')))),
+    )
+    for (let count = 0; count < 3; count += 1) {
+      expect((await parse(pool, LETTER, by('bob'))).kind).toBe('mail')
+    }
+    await pool.close()
+    expect(await Promise.all(stalled)).toEqual(Array(3).fill('shutting_down'))
+  })
+
+  test('a newcomer waits for what runs and for nothing of the backlog', async () => {
+    const pool = open({ children: 1 })
+    const order: string[] = []
+    const note = async (name: string, promise: Promise<unknown>) => {
+      await promise
+      order.push(name)
+    }
+    const hostile = Array.from({ length: 4 }, (_, at) =>
+      note(`e${at}`, parse(pool, 'spin', by('eve'))),
+    )
+    const others = ['b0', 'b1', 'b2'].map((name) => note(name, parse(pool, LETTER, by('bob'))))
+    await Promise.all([...hostile, ...others])
+    // One hostile mail costs more than three ordinary ones.
+    expect(order.join(' ')).toBe('e0 b0 b1 b2 e1 e2 e3')
+  })
+
+  test('whose job ends a child waits for the next one; nobody else does', async () => {
+    const pool = open()
+    await Promise.all([parse(pool, LETTER, by('ann')), parse(pool, LETTER, by('bob'))])
+    const order: string[] = []
+    await Promise.all([
+      parse(pool, 'die', by('eve')).then(() => order.push('eve')),
+      parse(pool, LETTER, by('eve')).then(() => order.push('eve again')),
+      (async () => {
+        for (let count = 0; count < 3; count += 1) await parse(pool, LETTER, by('bob'))
+        order.push('bob')
+      })(),
+    ])
+    expect(order.at(-1)).toBe('eve again')
+  })
+
+  test('background jobs leave a child to the others', async () => {
+    const pool = open()
+    const stalled = ['a', 'b', 'c'].map((owner) =>
+      codeOf(parse(pool, 'stall', { ...by(owner), background: true })),
+    )
+    expect((await parse(pool, LETTER, by('bob'))).kind).toBe('mail')
+    await pool.close()
+    expect(await Promise.all(stalled)).toEqual(Array(3).fill('shutting_down'))
+  })
+})
+
+describe('requests for the same key', () => {
+  test('share one run', async () => {
+    const pool = open()
+    let runs = 0
+    const both = [by('ann'), by('bob'), { ...by('eve'), background: true }].map((request) =>
+      pool.use('mail 1', request, async () => {
+        runs += 1
+        return runs
+      }),
+    )
+    expect(await Promise.all(both)).toEqual([1, 1, 1])
+  })
+
+  test('run when it is the turn of any of them', async () => {
+    const pool = open({ children: 1 })
+    const order: string[] = []
+    const use = (key: string, request: JobRequest) =>
+      pool.use(key, request, async (run) => {
+        order.push(key)
+        await run({ raw: Buffer.from(LETTER) })
+      })
+    await Promise.all([
+      use('e1', by('eve')),
+      use('e2', by('eve')),
+      use('shared', by('eve')),
+      use('later', { ...by('bob'), background: true }),
+      use('promoted', { ...by('bob'), background: true }),
+      // Somebody with a share of his own asks for them too.
+      use('shared', by('ann')),
+      use('promoted', by('cyd')),
+    ])
+    expect(order).toEqual(['e1', 'shared', 'promoted', 'e2', 'later'])
+  })
+})
+
+describe('an aborted request', () => {
+  test('that has not started is never run', async () => {
+    const pool = open({ children: 1 })
+    const running = parse(pool, 'stall', by('ann')).catch(() => {})
+    const gone = new AbortController()
+    let runs = 0
+    const waiting = pool.use('mail 1', { ...by('bob'), signal: gone.signal }, async () => {
+      runs += 1
+    })
+    gone.abort(new Error('gone'))
+    await expect(waiting).rejects.toThrow('gone')
+    await expect(
+      pool.use('mail 2', { ...by('bob'), signal: gone.signal }, async () => {}),
+    ).rejects.toThrow('gone')
+    await pool.close()
+    await running
+    expect(runs).toBe(0)
+  })
+
+  test('takes nothing from others who wait for the same', async () => {
+    const pool = open({ children: 1 })
+    const gone = new AbortController()
+    const first = parse(pool, LETTER, by('ann'))
+    const aborted = parse(pool, LETTER, { ...by('bob'), signal: gone.signal }, 'mail 1')
+    const other = parse(pool, LETTER, by('cyd'), 'mail 1')
+    gone.abort(new Error('gone'))
+    await expect(aborted).rejects.toThrow('gone')
+    expect((await first).kind).toBe('mail')
+    expect((await other).kind).toBe('mail')
+  })
+
+  test('makes room for another', async () => {
+    const pool = open({ children: 1, maxWaitingPerKey: 1 })
+    const running = codeOf(parse(pool, 'stall', by('ann')))
+    const gone = new AbortController()
+    const waiting = codeOf(parse(pool, LETTER, { ...by('ann'), signal: gone.signal }))
+    expect(await codeOf(parse(pool, LETTER, by('ann')))).toBe('overloaded')
+    gone.abort(new Error('gone'))
+    await waiting
+    const next = codeOf(parse(pool, LETTER, by('ann')))
+    await pool.close()
+    expect(await Promise.all([running, next])).toEqual(['shutting_down', 'shutting_down'])
+  })
+})
+
+test('when all places are taken, the owner with the most loses its last', async () => {
+  const pool = open({ children: 1, maxWaiting: 2 })
+  const running = codeOf(parse(pool, 'stall', by('eve')))
+  const waiting = [1, 2].map(() => codeOf(parse(pool, LETTER, by('eve'))))
+  const newcomer = codeOf(parse(pool, LETTER, by('bob')))
+  expect(await waiting[1]).toBe('overloaded')
+  await pool.close()
+  expect(await Promise.all([running, waiting[0], newcomer])).toEqual(Array(3).fill('shutting_down'))
+  expect(await codeOf(parse(pool, LETTER, by('bob')))).toBe('shutting_down')
+})
+
+const isRoot = process.getuid?.() === 0
+const source = (path: string) => new URL(path, import.meta.url).href
+
+/** What a program finds out that parses a mail as this user, and its child about signals. */
+const program = `
+  import { childIsolation } from ${JSON.stringify(source('./isolation.ts'))}
+  import { openParser } from ${JSON.stringify(source('../mime/parser.ts'))}
+  const script = new URL(${JSON.stringify(source('../mime/testing/misbehaving-child.ts'))})
+  const log = { warn: console.error, error: console.error }
+  const parser = openParser({ log, script, children: 1, limits: { cpuMs: 300 } })
+  const { headers } = await parser.parse(Buffer.from('reach: 1 /nowhere'))
+  const { value: signalled } = headers.find(({ name }) => name === 'signal the parent')
+  const { text } = await parser.parse(Buffer.from('spin'))
+  await parser.close()
+  console.log(JSON.stringify({ kind: childIsolation().kind, signalled, text }))
+`
+
+test.runIf(isRoot)('children of root run as another user', () => {
+  expect(childIsolation()).toEqual({ kind: 'user', uid: 65_534, gid: 65_534 })
+})
+
+test.runIf(isRoot)(
+  'children of another user see no process but themselves, where that is permitted',
+  () => {
+    const run = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+      encoding: 'utf8',
+      uid: 65_534,
+      gid: 65_534,
+      env: {},
+    })
+    expect(run.stderr).toMatch(/^(.*too slow.*\n?|\{[\s\S]*too slow[\s\S]*)$/)
+    const { kind, signalled, text }: Record<string, string> = JSON.parse(run.stdout)
+    expect([kind, signalled]).toEqual(PERMITTED.get(kind as Isolation['kind']))
+    // Limits hold all the same.
+    expect(text).toMatch(/took too long/)
+  },
+)
+
+const PERMITTED = new Map<Isolation['kind'], [string, string]>([
+  ['pid namespace', ['pid namespace', 'ESRCH']],
+  ['none', ['none', 'reached']],
+])
+
+test('a fault is told by its kind and its place', () => {
+  const place = errorLocation(new RangeError('too far'))
+  expect(place).toMatch(/^RangeError at .*src\/sandbox\/fault-place\.test\.ts:5:\d+/)
+  expect(place).not.toMatch(/file:/)
+})
+
+for (const [name, quoted] of [
+  ['plain words', 'the private words of a mail'],
+  ['a line that looks like a place', 'bad charset\n    at private (words.ts:1:1)'],
+  ['signs that a replacement would read', "$& $' private $1"],
+] as const) {
+  test(`a fault does not quote ${name}`, () => {
+    for (const fault of [new Error(quoted), quoted]) {
+      expect(errorLocation(fault)).toMatch(/^Error at /)
+      expect(errorLocation(fault)).not.toMatch(/private/)
+    }
+  })
+}

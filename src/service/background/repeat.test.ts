@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'vitest'
+import { StoreUnavailable } from '../../core/problem.ts'
+import { openShopFixture, type ShopFixture } from '../testing/shop.ts'
+import { runSweep } from './repeat.ts'
+
+const DAY = 86_400_000
+
+let fixture: ShopFixture
+beforeEach(async () => {
+  fixture = await openShopFixture('fake')
+})
+afterEach(() => fixture.stop())
+
+test('what nobody needs any more goes by itself, step by step, until it is told to end', async () => {
+  await Promise.all(Array.from({ length: 450 }, () => fixture.order()))
+  fixture.pass(91 * DAY)
+  const young = await fixture.order()
+  const end = new AbortController()
+  let steps = 0
+  const step = async () => {
+    const more = await fixture.shop.sweepShop(fixture.deps.now())
+    steps += 1
+    if (!more) end.abort()
+    return more
+  }
+  const { log } = fixture.deps
+  await runSweep({ step, idleMs: DAY, ended: end.signal, log })
+  assert.ok(steps > 1, `${steps} steps`)
+  const left = await fixture.shop.listPurchases(1_000)
+  assert.deepEqual(
+    left.map(({ id }) => id),
+    [young.order.id],
+  )
+})
+
+test('a fault is told to the operator, and is not the end', async () => {
+  const end = new AbortController()
+  const faults: string[] = []
+  const log = {
+    error: (_facts: object, sentence: string) => {
+      faults.push(sentence)
+      end.abort()
+    },
+  }
+  const met = [new StoreUnavailable(), new StoreUnavailable(), new Error('full')]
+  const step = () => Promise.reject(met.shift())
+  await runSweep({ step, idleMs: 1, ended: end.signal, log })
+  assert.deepEqual(met, [])
+  assert.deepEqual(faults, ['the sweep failed and is tried again'])
+})

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterEach, beforeEach, test } from 'vitest'
+import { type GmailFixture, openGmailFixture, rules } from '../testing/gmail.ts'
+import { superviseAccounts } from './supervise-accounts.ts'
+
+const JOE = 'joe@gmail.com'
+const ANN = 'ann@gmail.com'
+const TEMPO = { lasts: 60_000, renew: 50, spare: 1_000, retry: 20, patience: 1_000 }
+const quiet = {
+  warn() {},
+  error: (facts: Record<string, unknown>, sentence: string) =>
+    assert.fail(`${sentence}: ${facts['err']}`),
+}
+
+let fixture: GmailFixture
+let ended: AbortController
+let following: Promise<void>
+/** Told in the order in which it happened. */
+let actions: string[]
+let slow: PromiseWithResolvers<void>
+beforeEach(async () => {
+  fixture = await openGmailFixture(rules(JOE), rules(ANN))
+  ended = new AbortController()
+  actions = []
+  slow = Promise.withResolvers()
+  following = superviseAccounts({
+    ...fixture.deps,
+    open({ email }) {
+      actions.push(`open ${email}`)
+      return {
+        async close() {
+          if (email === JOE) await slow.promise
+          actions.push(`close ${email}`)
+        },
+      }
+    },
+    ended: ended.signal,
+    newHolder: () => 'us',
+    timing: TEMPO,
+    log: quiet,
+  })
+})
+afterEach(async () => {
+  slow.resolve()
+  ended.abort()
+  await following
+  await fixture.close()
+})
+
+const turn = async (email: string, active: boolean) =>
+  fixture.deps.store.setAccountActive(await fixture.idOf(email), active)
+const until = async (operation: string, times = 1) => {
+  while (actions.filter((one) => one === operation).length < times) await pause(5)
+}
+
+test('an account that closes slowly holds up no other, and is not opened twice', async () => {
+  await until(`open ${ANN}`)
+  await turn(JOE, false)
+  await turn(ANN, false)
+  await until(`close ${ANN}`)
+  await turn(JOE, true)
+  await turn(ANN, true)
+  await until(`open ${ANN}`, 2)
+  assert.equal(actions.filter((operation) => operation === `open ${JOE}`).length, 1)
+  slow.resolve()
+  await until(`open ${JOE}`, 2)
+})
+
+test('the end closes them all', async () => {
+  await until(`open ${ANN}`)
+  slow.resolve()
+  ended.abort()
+  await following
+  assert.deepEqual(actions.toSorted(), [
+    `close ${ANN}`,
+    `close ${JOE}`,
+    `open ${ANN}`,
+    `open ${JOE}`,
+  ])
+})
+
+test('an account whose lease is lost is closed, and opened again when it is both had and closed', async () => {
+  await until(`open ${ANN}`)
+  const leases = [await fixture.idOf(JOE), await fixture.idOf(ANN)].map((id) => `account ${id}`)
+  for (const name of leases) await steal(name)
+  await until(`close ${ANN}`)
+  assert.deepEqual(actions, [`open ${JOE}`, `open ${ANN}`, `close ${ANN}`])
+  for (const name of leases) await fixture.other.releaseLease(name, 'them')
+  await until(`open ${ANN}`, 2)
+  assert.equal(actions.filter((operation) => operation === `open ${JOE}`).length, 1)
+  slow.resolve()
+  await until(`open ${JOE}`, 2)
+})
+
+const steal = async (name: string) => {
+  const lease = { name, holder: 'them', ms: 60_000 }
+  // Between the two we may have renewed it.
+  do await fixture.other.releaseLease(name, 'us')
+  while (!(await fixture.other.acquireLease(lease)))
+}
+
+test('nodes that begin together share the accounts, and one alone has them all', async () => {
+  const emails = Array.from({ length: 8 }, (_, at) => `joe${at}@gmail.com`)
+  const many = await openGmailFixture(...emails.map((email) => rules(email)))
+  const nodes = ['one', 'two'].map((holder) => {
+    const opened = new Set<string>()
+    const end = new AbortController()
+    const done = superviseAccounts({
+      ...many.deps,
+      open({ email }) {
+        opened.add(email)
+        return {
+          async close() {
+            opened.delete(email)
+          },
+        }
+      },
+      ended: end.signal,
+      newHolder: () => holder,
+      timing: TEMPO,
+      log: quiet,
+    })
+    const stop = async () => {
+      end.abort()
+      await done
+    }
+    return { opened, stop }
+  })
+  const held = () => nodes.flatMap(({ opened }) => [...opened])
+  while (held().length < 8) await pause(5)
+  assert.deepEqual(held().toSorted(), emails)
+  for (const { opened } of nodes) assert.ok(opened.size >= 2, `one has ${opened.size} of 8`)
+
+  await nodes[0]?.stop()
+  while (nodes[1]?.opened.size !== 8) await pause(5)
+  await nodes[1]?.stop()
+  await many.close()
+})
+
+test('one that cannot be opened is told of and tried again, and its lease is free meanwhile', async () => {
+  ended.abort()
+  slow.resolve()
+  await following
+  const end = new AbortController()
+  const told: string[] = []
+  let tries = 0
+  const done = superviseAccounts({
+    ...fixture.deps,
+    open({ email }) {
+      if (email === ANN) return { close: async () => {} }
+      tries += 1
+      throw new Error('no such setting')
+    },
+    ended: end.signal,
+    newHolder: () => 'us',
+    timing: TEMPO,
+    log: { warn() {}, error: (_facts, sentence) => told.push(sentence) },
+  })
+  while (tries < 2) await pause(5)
+  end.abort()
+  await done
+  assert.deepEqual(new Set(told), new Set(['an account did not open or close; tried again']))
+  const lease = { name: `account ${await fixture.idOf(JOE)}`, holder: 'them', ms: 1 }
+  assert.equal(await fixture.other.acquireLease(lease), true)
+})

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { afterEach, describe, test } from 'vitest'
+import { Problem } from '../../core/problem.ts'
+import {
+  type CodeFixture,
+  heldReader,
+  IMPATIENT,
+  mailWith,
+  openCodeFixture,
+} from '../testing/codes.ts'
+import { deleteMail } from './read-mail.ts'
+
+let fixture: CodeFixture
+afterEach(() => fixture.close())
+
+const codesOf = async () => (await fixture.list()).map(({ code }) => code)
+const lookAtAll = async () => fixture.codes.look(fixture.session.id, await fixture.list())
+const found = async () => (await lookAtAll())?.found()
+/** A look that nobody waits for has been made when its outcome is kept. */
+async function untilCodes(expected: (string | undefined)[]) {
+  while (JSON.stringify(await codesOf()) !== JSON.stringify(expected)) {
+    await new Promise(setImmediate)
+  }
+}
+
+describe('a mail', () => {
+  test('that nobody has looked at has its code noted, and those who wait are woken', async () => {
+    fixture = await openCodeFixture()
+    await fixture.send('123456')
+    assert.deepEqual(await codesOf(), [undefined])
+    assert.equal(await found(), true)
+    assert.deepEqual(await codesOf(), ['123456'])
+    assert.deepEqual(fixture.woken, [fixture.session.id])
+  })
+
+  test('has its sender asked about too, once', async () => {
+    fixture = await openCodeFixture()
+    const id = await fixture.send('123456')
+    await found()
+    await found()
+    assert.deepEqual(fixture.checked, [id])
+  })
+
+  test('without a code is noted as such; nobody is woken, and nobody looks again', async () => {
+    fixture = await openCodeFixture()
+    await fixture.send('')
+    assert.equal(await found(), false)
+    assert.deepEqual(await codesOf(), [''])
+    assert.deepEqual(fixture.woken, [])
+    assert.equal(await lookAtAll(), undefined)
+  })
+
+  test('is read once, however many ask for its code and for itself', async () => {
+    const reader = heldReader()
+    fixture = await openCodeFixture({ parse: reader.parse })
+    await fixture.send('123456')
+    reader.hold()
+    const all = [found(), found(), found()]
+    reader.release()
+    assert.deepEqual(await Promise.all(all), [true, true, true])
+    assert.deepEqual(reader.read, ['123456'])
+    assert.equal(fixture.woken.length, 1)
+  })
+
+  test('that takes long is looked at to the end after those who waited have left', async () => {
+    const reader = heldReader()
+    fixture = await openCodeFixture({ parse: reader.parse, patienceMs: IMPATIENT })
+    await fixture.send('123456')
+    reader.hold()
+    assert.equal(await found(), false)
+    assert.deepEqual(await codesOf(), [undefined])
+    reader.release()
+    await untilCodes(['123456'])
+  })
+
+  test('that another thread has looked at meanwhile is not read', async () => {
+    const reader = heldReader()
+    fixture = await openCodeFixture({ parse: reader.parse })
+    const { id: mailbox } = fixture.session
+    await fixture.send('123456')
+    const listed = await fixture.list()
+    await fixture.store.saveCode({ mailbox, id: listed[0]?.id ?? 0, code: '999999' })
+    assert.equal(await fixture.codes.look(mailbox, listed)?.found(), true)
+    assert.deepEqual([reader.read, fixture.woken], [[], []])
+  })
+
+  test('that goes away before it is read, or while it is, is no fault', async () => {
+    const reader = heldReader()
+    fixture = await openCodeFixture({ parse: reader.parse })
+    const { id: mailbox } = fixture.session
+    const ids = [await fixture.send('111111'), await fixture.send('222222')]
+    const listed = await fixture.list()
+    await deleteMail(fixture, fixture.token, ids[0] ?? 0)
+    reader.hold()
+    const looking = fixture.codes.look(mailbox, listed)
+    while (reader.read.length === 0) await new Promise(setImmediate)
+    await deleteMail(fixture, fixture.token, ids[1] ?? 0)
+    reader.release()
+    await looking?.found()
+    assert.deepEqual([await codesOf(), fixture.logged, fixture.woken], [[], [], []])
+  })
+})
+
+describe('a fault', () => {
+  test('of the reader costs that code, is told, and leaves the others', async () => {
+    const parse = async (raw: Uint8Array) => {
+      if (Buffer.from(raw).includes('bad')) throw new Error('the child died')
+      return mailWith('222222')
+    }
+    fixture = await openCodeFixture({ parse })
+    await fixture.send('bad')
+    await fixture.send('good')
+    assert.equal(await found(), true)
+    assert.deepEqual(await codesOf(), ['222222', undefined])
+    assert.deepEqual(
+      fixture.logged.map(({ err }) => String(err)),
+      ['Error: the child died'],
+    )
+  })
+
+  test('for want of room is none: it is tried again', async () => {
+    let refused = 0
+    const parse = async () => {
+      refused += 1
+      if (refused <= 3) throw new Problem('overloaded', 'x')
+      return mailWith('123456')
+    }
+    fixture = await openCodeFixture({ parse })
+    await fixture.send('')
+    assert.equal(await found(), true)
+    assert.deepEqual([await codesOf(), fixture.logged], [['123456'], []])
+  })
+})

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'vitest'
+import { openSqliteTestMail } from '../../../test/support/stores.ts'
+import { keyedTopic, type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
+import {
+  address,
+  type Fixture,
+  HOUR,
+  newMail,
+  openFixture,
+  START,
+} from '../../store/contract/fixture.ts'
+import { receiveMail } from './receive-mail.ts'
+
+let fixture: Fixture
+let own: MailboxId
+let plain: MailboxId
+let woken: MailboxId[]
+let found: Promise<unknown[]>[]
+beforeEach(async () => {
+  fixture = await openFixture(await openSqliteTestMail())
+  own = (await fixture.session('own@box.test', HOUR, 'key-1')).id
+  plain = (await fixture.session('plain@box.test')).id
+  woken = []
+  found = []
+})
+afterEach(() => fixture.close())
+
+async function receiveFor(to: string[], now = START) {
+  const bus = {
+    wake(mailbox: MailboxId) {
+      woken.push(mailbox)
+      found.push(fixture.other.listMessageIds(mailbox))
+    },
+  }
+  const recipients = await fixture.accepted(to)
+  const { envelope } = newMail(recipients)
+  const mail = { recipients, envelope, raw: Buffer.from('Subject: hi\r\n\r\nhello\r\n') }
+  return await receiveMail({ store: fixture.store, bus, now: () => now }, mail)
+}
+
+const key = keyedTopic('key', 'key-1')
+const pool = (text: string) => keyedTopic('pool', address(text))
+
+for (const [name, to, expected] of [
+  ['a session: its own waiters', ['plain@box.test'], () => [plain]],
+  ['a session with a key: also those of the key', ['own@box.test'], () => [own, key]],
+  [
+    'a pool address: those of the pool and of this address',
+    ['any@pool.test'],
+    () => [POOL, pool('any@pool.test')],
+  ],
+  ['the operator: nobody with a key', ['abuse@pool.test'], () => [OPERATOR]],
+  [
+    'several: each once',
+    ['own@box.test', 'a@pool.test', 'b@pool.test', 'plain@box.test'],
+    () => [own, key, POOL, pool('a@pool.test'), pool('b@pool.test'), plain],
+  ],
+] as const) {
+  test(`mail wakes, for ${name}`, async () => {
+    assert.equal(await receiveFor([...to]), 'kept')
+    assert.deepEqual(woken, expected())
+  })
+}
+
+test('who is woken finds the mail', async () => {
+  await receiveFor(['own@box.test', 'plain@box.test', 'any@pool.test'])
+  const counts = (await Promise.all(found)).map((ids) => ids.length)
+  // Topics are no mailboxes: nothing is in them.
+  assert.deepEqual(counts, [1, 0, 1, 1, 0])
+})
+
+test('nobody is woken for mail that was not kept', async () => {
+  assert.equal(await receiveFor(['nobody@box.test']), 'nobody')
+  for (let sent = 0; sent < 5; sent += 1) await fixture.send(['own@box.test'])
+  assert.equal(await receiveFor(['own@box.test', 'plain@box.test']), 'full')
+  assert.deepEqual(woken, [])
+})
+
+test('those who went away meanwhile wake nobody', async () => {
+  await fixture.session('long@box.test', 2 * HOUR, 'key-2')
+  const late = new Date(START.getTime() + HOUR)
+  assert.equal(await receiveFor(['own@box.test', 'long@box.test'], late), 'kept')
+  assert.ok(woken.includes(keyedTopic('key', 'key-2')))
+  assert.ok(!woken.includes(key))
+})

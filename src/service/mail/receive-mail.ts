@@ -1,0 +1,90 @@
+import type { Bus } from '../../bus/bus.ts'
+import { type Address, joinAddress, parseAddress, parseHost } from '../../core/address.ts'
+import type { Envelope } from '../../core/message.ts'
+import { decideRecipient, type ReceiveLimits, type Recipient } from '../../core/recipient.ts'
+import { keyedTopic, type MailboxId, POOL } from '../../core/session.ts'
+import { readHead } from '../../mime/headers.ts'
+import type { AddMailResult, MailStore, StoredRecipient } from '../../store/store.ts'
+
+interface AcceptDeps {
+  store: Pick<MailStore, 'findRecipient' | 'findDomain' | 'listDomains'>
+  limits: ReceiveLimits
+  now(): Date
+}
+
+interface RecipientOffer {
+  /** Declared, or 0. */
+  size: number
+  /** Recipients of the same mail that were accepted before. */
+  others: readonly Recipient[]
+  /** Undefined: the sender is exempt from shares. */
+  senderNetwork?: string | undefined
+}
+
+type Accepted = Recipient | { refused: 'unknown' | 'foreign' | 'full' }
+
+/** Decides at RCPT time whether mail of this size for this address would be kept. The commit decides again. */
+export async function acceptRecipient(
+  { store, limits, now }: AcceptDeps,
+  text: string,
+  { size, others, senderNetwork }: RecipientOffer,
+): Promise<Accepted> {
+  const address = parseAddress(text) ?? (await barePostmaster(store, text))
+  if (!address) return { refused: (await isLocalDomain(store, text)) ? 'unknown' : 'foreign' }
+  const facts = await store.findRecipient(address, senderNetwork)
+  const found = decideRecipient(address, facts, { limits, now: now(), size, others })
+  return 'refused' in found ? found : { address, mailbox: found.mailbox }
+}
+
+/** Of text that is no address: whether it ends in a domain of ours. */
+async function isLocalDomain(store: Pick<MailStore, 'findDomain'>, text: string): Promise<boolean> {
+  const host = parseHost(text.slice(text.lastIndexOf('@') + 1))
+  return host !== undefined && (await store.findDomain(host)) !== undefined
+}
+
+/** RFC 5321 4.5.1: `<postmaster>` without a domain must be taken. It goes to our first domain's. */
+async function barePostmaster(
+  store: Pick<MailStore, 'listDomains'>,
+  text: string,
+): Promise<Address | undefined> {
+  if (text.toLowerCase() !== 'postmaster') return undefined
+  const first = (await store.listDomains()).find((domain) => !domain.removed)
+  return first && joinAddress('postmaster', first.name)
+}
+
+interface ReceiveDeps {
+  store: Pick<MailStore, 'addMail'>
+  bus: Pick<Bus, 'wake'>
+  now(): Date
+}
+
+interface ReceivedMail {
+  /** Without repeats. */
+  recipients: Recipient[]
+  envelope: Envelope
+  raw: Uint8Array
+  /** Whose share of a shared mailbox it counts towards; undefined: the sender is exempt. */
+  senderNetwork?: string | undefined
+}
+
+/** Keeps one mail for everybody it names who is still there, then wakes those who wait. */
+export async function receiveMail(
+  { store, bus, now }: ReceiveDeps,
+  mail: ReceivedMail,
+): Promise<AddMailResult['outcome']> {
+  const head = readHead(mail.raw, mail.envelope.mailFrom)
+  const kept = await store.addMail({ ...mail, head, receivedAt: now() })
+  if (kept.outcome === 'kept') for (const topic of recipientTopics(kept.recipients)) bus.wake(topic)
+  return kept.outcome
+}
+
+/** The mailboxes, and what readers with a key wait for. */
+export function recipientTopics(recipients: readonly StoredRecipient[]): Set<MailboxId> {
+  const topics = new Set<MailboxId>()
+  for (const { address, mailbox, keyId } of recipients) {
+    topics.add(mailbox)
+    if (mailbox === POOL) topics.add(keyedTopic('pool', address))
+    if (keyId !== undefined) topics.add(keyedTopic('key', keyId))
+  }
+  return topics
+}

@@ -1,0 +1,151 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Address } from '../core/address.ts'
+import { type MailboxId, OPERATOR, POOL, type Session } from '../core/session.ts'
+import type { FoundMessage, ScanPosition, Volume } from '../store/operator-store.ts'
+import type { MailStore } from '../store/store.ts'
+
+// What the operator's commands do to sessions and mail. They may run beside the service, in a process of their own: whoever
+// waits for news of a mailbox looks by himself every few seconds, and so learns of it without being woken.
+
+export interface OperatorDeps {
+  store: Pick<
+    MailStore,
+    | 'listSessions'
+    | 'findSessionByAddress'
+    | 'endSession'
+    | 'listMessageIds'
+    | 'deleteMessages'
+    | 'countMail'
+    | 'scanMail'
+  > & {
+    /** Resolves when no request that starts afterwards sees anything older than the last write. */
+    waitUntilVisible(): Promise<void>
+  }
+  now(): Date
+}
+
+export function listSessions(
+  { store, now }: OperatorDeps,
+  query: { order: 'newest' | 'largest'; limit: number },
+): Promise<Session[]> {
+  return store.listSessions({ ...query, now: now() })
+}
+
+/** Ends the live session that holds this address, and returns it as it was. Undefined when there is none. */
+export async function endSessionByAddress(
+  { store, now }: OperatorDeps,
+  address: Address,
+): Promise<Session | undefined> {
+  const session = await store.findSessionByAddress(address, now())
+  if (!session || !(await store.endSession(session.id, now()))) return undefined
+  await store.waitUntilVisible()
+  return session
+}
+
+/** Deletes one message for postmaster or abuse, or all that are there now. */
+export async function deleteOperatorMail(
+  { store }: OperatorDeps,
+  which: number | 'all',
+): Promise<Volume> {
+  const ids = which === 'all' ? await store.listMessageIds(OPERATOR) : [which]
+  const deleted = { messages: 0, bytes: 0 }
+  for (let start = 0; start < ids.length; start += BATCH_MESSAGES) {
+    addVolume(
+      deleted,
+      await store.deleteMessages(OPERATOR, ids.slice(start, start + BATCH_MESSAGES)),
+    )
+  }
+  if (deleted.messages > 0) await store.waitUntilVisible()
+  return deleted
+}
+
+export interface DeletedMail {
+  sessions: Volume & { mailboxes: number }
+  pool: Volume
+  operator: Volume
+  /** False when it was interrupted: mail of this client may be left. */
+  complete: boolean
+}
+
+interface DeletionProgress {
+  examined: number
+  all: number
+}
+
+/**
+ * Deletes what this client delivered, from every mailbox, in small commits that the service's own writes pass between. What
+ * arrives meanwhile may be left: run it again.
+ */
+export async function deleteMailFrom(
+  { store }: OperatorDeps,
+  clientIp: string,
+  { signal, report }: { signal: AbortSignal; report(progress: DeletionProgress): void },
+): Promise<DeletedMail> {
+  const all = await store.countMail()
+  let examined = 0
+  const deleted = { sessions: emptyVolume(), pool: emptyVolume(), operator: emptyVolume() }
+  const mailboxes = new Set<MailboxId>()
+  let after: ScanPosition | undefined
+  do {
+    const page = await store.scanMail({ clientIp, after, limit: PAGE_MESSAGES })
+    for (const { mailbox, ids } of batches(page.found)) {
+      if (signal.aborted) break
+      const started = performance.now()
+      const removed = await store.deleteMessages(mailbox, ids)
+      addVolume(deleted[kindOf(mailbox)], removed)
+      if (removed.messages > 0) mailboxes.add(mailbox)
+      // As long as the commit took: half of the writer's time stays with the service.
+      await pause(Math.max(performance.now() - started, 1))
+    }
+    examined += page.scanned
+    // What was counted before may be less than what is met: mail keeps coming.
+    report({ examined, all: Math.max(all, examined) })
+    after = page.next
+  } while (after && !signal.aborted)
+  if (mailboxes.size > 0) await store.waitUntilVisible()
+  const sessions = [...mailboxes].filter((mailbox) => kindOf(mailbox) === 'sessions')
+  return {
+    ...deleted,
+    sessions: { ...deleted.sessions, mailboxes: sessions.length },
+    complete: !signal.aborted,
+  }
+}
+
+const PAGE_MESSAGES = 1_000
+// A mail that waits behind a commit hardly notices so much.
+const BATCH_MESSAGES = 200
+const BATCH_BYTES = 20_000_000
+
+/** Of one mailbox each, few and small enough for one commit. */
+function* batches(
+  found: readonly FoundMessage[],
+): Generator<{ mailbox: MailboxId; ids: readonly number[] }> {
+  for (const [mailbox, messages] of Map.groupBy(found, (message) => message.mailbox)) {
+    let ids: number[] = []
+    let bytes = 0
+    for (const { id, size } of messages) {
+      if (ids.length === BATCH_MESSAGES || (ids.length > 0 && bytes + size > BATCH_BYTES)) {
+        yield { mailbox, ids }
+        ids = []
+        bytes = 0
+      }
+      ids.push(id)
+      bytes += size
+    }
+    yield { mailbox, ids }
+  }
+}
+
+function kindOf(mailbox: MailboxId): 'sessions' | 'pool' | 'operator' {
+  if (mailbox === POOL) return 'pool'
+  return mailbox === OPERATOR ? 'operator' : 'sessions'
+}
+
+function emptyVolume(): Volume {
+  return { messages: 0, bytes: 0 }
+}
+
+function addVolume(sum: Volume, { messages, bytes }: Volume): void {
+  sum.messages += messages
+  sum.bytes += bytes
+}

@@ -1,0 +1,58 @@
+import type { Bus } from '../../bus/bus.ts'
+import { secretHash } from '../../core/id.ts'
+import { Problem } from '../../core/problem.ts'
+import { isLive, keyedTopic, type Session } from '../../core/session.ts'
+import type { MailStore } from '../../store/store.ts'
+
+export interface LiveSessionDeps {
+  store: Pick<MailStore, 'findSession'>
+  now(): Date
+}
+
+const TOKEN = /^[A-Za-z0-9_-]{43}$/
+
+/** The session that this token opens, live. Asked anew at every request: what ended a moment ago opens nothing. */
+export async function liveSession(
+  { store, now }: LiveSessionDeps,
+  token: string,
+): Promise<Session> {
+  const session = await knownSession(store, token)
+  if (!isLive(session, now())) throw sessionExpired()
+  return session
+}
+
+/** Live or cooling down. */
+export async function knownSession(
+  store: Pick<MailStore, 'findSession'>,
+  token: string,
+): Promise<Session> {
+  const session = TOKEN.test(token) ? await store.findSession(secretHash(token)) : undefined
+  if (!session) throw new Problem('invalid_token', 'token: no session has this token.')
+  return session
+}
+
+export function sessionExpired(): Problem {
+  return new Problem('session_expired', 'This session is over. Create a new one.')
+}
+
+/** Wakes whoever waits for news of a session: with its token, or with the key that it was made with. */
+export function wakeSession(
+  bus: Pick<Bus, 'wake'>,
+  { id, keyId }: Pick<Session, 'id' | 'keyId'>,
+): void {
+  bus.wake(id)
+  if (keyId !== undefined) bus.wake(keyedTopic('key', keyId))
+}
+
+export interface EndSessionDeps {
+  store: Pick<MailStore, 'findSession' | 'endSession'>
+  bus: Pick<Bus, 'wake'>
+  now(): Date
+}
+
+/** Ends it now; whoever waits on it hears so. */
+export async function endSession(deps: EndSessionDeps, token: string): Promise<void> {
+  const session = await liveSession(deps, token)
+  if (!(await deps.store.endSession(session.id, deps.now()))) throw sessionExpired()
+  wakeSession(deps.bus, session)
+}

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
+import { openSmtpServer, type SmtpServer } from './server.ts'
+import { expectReply, openClient } from './testing/dialogue.ts'
+import { eventually } from './testing/eventually.ts'
+import { recordingDeps } from './testing/recording-deps.ts'
+
+const OPENING = 'EHLO a.test\r\nMAIL FROM:<>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\n'
+const OPENED = [220, 250, 250, 250, 354]
+const broken = new Set<string>()
+const { deps, seen } = recordingDeps()
+let server: SmtpServer
+let now = 0
+
+/** The same parts, but those that are broken throw as soon as they are called. */
+function breakable<Parts extends object>(parts: Parts): Parts {
+  return new Proxy(parts, {
+    get(target, name) {
+      if (!broken.has(String(name))) return Reflect.get(target, name)
+      return () => {
+        throw new Error(`${String(name)} is broken`)
+      }
+    },
+  })
+}
+
+beforeAll(async () => {
+  const fragile = breakable({ ...deps, log: breakable(deps.log) })
+  const options = { port: 0, hostname: 'mx.box.test', proxyFrom: ['::1'] }
+  server = await openSmtpServer(fragile, { ...options, timeouts: { checkMs: 2 }, clock: () => now })
+})
+beforeEach(() => {
+  broken.clear()
+  seen.lines.splice(0)
+})
+afterAll(() => server.close())
+
+describe('a fault of ours ends the connection it happened on, and no other:', () => {
+  for (const [name, parts, said, codes] of [
+    ['when a client comes', ['holdConnection'], '', []],
+    ['while a mail comes in', ['reserveBytes'], `${OPENING}x\r\n`, OPENED],
+    ['behind a deed', ['debug'], `${OPENING}x\r\n.\r\n`, OPENED],
+    ['behind a deed, and again on the way out', ['releaseBytes'], `${OPENING}x\r\n.\r\n`, OPENED],
+    ['when a stranger is shown out', ['info'], 'GET / HTTP/1.1\r\n', [220, 500]],
+    ['when the log is full', ['debug', 'error'], `${OPENING}x\r\n.\r\n`, OPENED],
+  ] as const) {
+    test(name, async () => {
+      const other = openClient(server.port)
+      await expectReply(other, 'the greeting', 220)
+      for (const part of parts) broken.add(part)
+      const client = openClient(server.port)
+      client.send(said)
+      for (const code of codes) await expectReply(client, said, code)
+      assert.match(await client.rest(), /^421 4\.3\.0 [^\r]*\r\n$/)
+
+      broken.clear()
+      other.send(`${OPENING}y\r\n.\r\nQUIT\r\n`)
+      for (const code of [250, 250, 250, 354, 250, 221]) await expectReply(other, 'a mail', code)
+      await eventually(() => seen.held === 0)
+      const told = parts.length > 1 ? [] : [`Error: ${parts[0]} is broken`]
+      assert.deepEqual([...new Set(faults())], told)
+    })
+  }
+
+  test('when a balancer sends no header, or one for a client that cannot be taken', async () => {
+    broken.add('warn').add('holdConnection')
+    for (const [said, heard] of [
+      ['EHLO a.test\r\n', /^$/],
+      ['PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n', /^421 4\.3\.0 [^\r]*\r\n$/],
+    ] as const) {
+      const client = openClient(server.port, '::1')
+      client.send(said)
+      assert.match(await client.rest(), heard)
+    }
+    const expected = ['Error: warn is broken', 'Error: holdConnection is broken']
+    assert.deepEqual(faults(), expected)
+  })
+
+  test('when its time is over', async () => {
+    const before = seen.reserved
+    const client = openClient(server.port)
+    client.send(`${OPENING}x\r\n`)
+    for (const code of OPENED) await expectReply(client, OPENING, code)
+    await eventually(() => seen.reserved > before)
+    broken.add('releaseBytes')
+    now += 3_600_000
+    assert.match(await client.rest(), /^421 4\.4\.2 [^\r]*\r\n$/)
+    await eventually(() => seen.held === 0)
+    assert.ok(faults().includes('Error: releaseBytes is broken'))
+  })
+})
+
+function faults(): string[] {
+  return seen.lines.filter(({ level }) => level === 'error').map(({ facts }) => `${facts['err']}`)
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, beforeEach, test } from 'vitest'
+import { openPostgres, type Postgres } from '../../test/support/postgres.ts'
+import { MAIL_OPTIONS, openPostgresTestMail } from '../../test/support/postgres-stores.ts'
+import { makeWaiterCounts, openMemoryBus } from '../bus/memory.ts'
+import { acceptRecipient, receiveMail } from '../service/mail/receive-mail.ts'
+import { type Fixture, openFixture, START } from '../store/contract/fixture.ts'
+import { openSmtpServer, type SmtpServer } from './server.ts'
+import { dialogue, expectReply, openClient } from './testing/dialogue.ts'
+import { recordingDeps } from './testing/recording-deps.ts'
+
+let postgres: Postgres
+let fixture: Fixture
+let server: SmtpServer
+const { deps, seen } = recordingDeps()
+
+beforeAll(async () => {
+  postgres = await openPostgres()
+  fixture = await openFixture(await openPostgresTestMail(postgres))
+  const { store } = fixture
+  const bus = openMemoryBus('store-away', makeWaiterCounts())
+  const parts = { store, bus, limits: MAIL_OPTIONS.limits, now: () => START }
+  const context = {
+    ...deps,
+    accept: (text: string, offer: Parameters<typeof acceptRecipient>[2]) =>
+      acceptRecipient(parts, text, offer),
+    receive: (mail: Parameters<typeof receiveMail>[1]) => receiveMail(parts, mail),
+    obstacle: store.obstacle,
+  }
+  server = await openSmtpServer(context, { port: 0, hostname: 'mx.box.test' })
+})
+beforeEach(() => {
+  seen.lines.splice(0)
+})
+afterAll(async () => {
+  await server.close()
+  await fixture.close()
+  await postgres.close()
+})
+
+const OPENING = ['EHLO a.test', 'MAIL FROM:<>', 'RCPT TO:<ann@box.test>', 'DATA']
+
+test('mail is put off with 451 at every step, told of once, and taken when the store is back', async () => {
+  const { id } = await fixture.session('ann@box.test')
+  const [begun, named] = [openClient(server.port), openClient(server.port)]
+  begun.send(OPENING.slice(0, 2).join('\r\n').concat('\r\n'))
+  named.send(OPENING.join('\r\n').concat('\r\n'))
+  for (const code of [220, 250, 250]) await expectReply(begun, 'the opening', code)
+  for (const code of [220, 250, 250, 250, 354]) await expectReply(named, 'the opening', code)
+
+  await postgres.stop('SIGQUIT')
+  named.send('Subject: lost?\r\n\r\nx\r\n.\r\n')
+  await expectReply(named, 'the final dot', '451 4.3.0')
+  begun.send('RCPT TO:<ann@box.test>\r\n')
+  await expectReply(begun, 'RCPT', '451 4.3.0')
+  begun.send('DATA\r\n')
+  await expectReply(begun, 'DATA', '554')
+  await untilHeard(/^451 4\.3\.0 /)
+  const told = seen.lines.filter(({ level }) => level !== 'debug')
+  assert.deepEqual(
+    told.map(({ level, sentence }) => [level, /store cannot be reached/.test(sentence)]),
+    [['warn', true]],
+  )
+
+  await postgres.start()
+  await untilHeard(/^250 /)
+  await dialogue(server.port, [
+    ...OPENING.map((line, at) => [line, at === 3 ? 354 : 250] as const),
+    ['Subject: kept\r\n\r\nx\r\n.', 250],
+  ])
+  assert.deepEqual(await fixture.subjects(id), ['kept'])
+  for (const client of [begun, named]) client.socket.destroy()
+})
+
+/** Until MAIL is answered so: what was found a moment ago is believed for half a second. */
+async function untilHeard(wanted: RegExp): Promise<void> {
+  const client = openClient(server.port)
+  client.send('EHLO a.test\r\n')
+  for (const code of [220, 250]) await expectReply(client, 'EHLO', code)
+  const until = performance.now() + 10_000
+  for (let heard = ''; !wanted.test(heard); ) {
+    assert.ok(performance.now() < until, `never heard ${wanted}: ${heard}`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    client.send('RSET\r\nMAIL FROM:<>\r\n')
+    await expectReply(client, 'RSET', 250)
+    heard = await client.reply()
+  }
+  client.socket.destroy()
+}

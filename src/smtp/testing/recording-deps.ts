@@ -1,0 +1,71 @@
+import { type Address, hostOf, parseAddress } from '../../core/address.ts'
+import type { LogFacts } from '../../core/log.ts'
+import type { Envelope } from '../../core/message.ts'
+import type { Recipient } from '../../core/recipient.ts'
+import { OPERATOR } from '../../core/session.ts'
+import type { SmtpDeps } from '../options.ts'
+
+interface ReceivedMail {
+  recipients: Address[]
+  envelope: Envelope
+  raw: Uint8Array
+}
+
+/** The door's partner in its tests: takes mail for everybody at box.test but nobody@ and full@, and writes all of it down. */
+export function recordingDeps(overrides: Partial<SmtpDeps> = {}) {
+  const seen = {
+    asked: [] as { text: string; size: number; others: readonly Recipient[]; ip: string }[],
+    traffic: [] as { ip: string; bytes: number }[],
+    mails: [] as ReceivedMail[],
+    lines: [] as { level: string; facts: LogFacts; sentence: string }[],
+    held: 0,
+    heldIps: [] as string[],
+    reserved: 0,
+  }
+  const logAs = (level: string) => (facts: LogFacts, sentence: string) => {
+    seen.lines.push({ level, facts, sentence })
+  }
+  const deps: SmtpDeps = {
+    async acceptRecipient(text, offer) {
+      seen.asked.push({ text, ...offer })
+      return resolveRecipient(text)
+    },
+    async receiveMail(mail) {
+      seen.mails.push({ ...mail, recipients: mail.recipients.map(({ address }) => address) })
+      return 'kept'
+    },
+    obstacle: async () => undefined,
+    acquireConnection(ip) {
+      seen.held += 1
+      seen.heldIps.push(ip)
+      return () => {
+        seen.held -= 1
+      }
+    },
+    takeMail: async () => true,
+    hasTraffic: async () => true,
+    countTraffic(ip, bytes) {
+      seen.traffic.push({ ip, bytes })
+    },
+    reserveBytes(bytes) {
+      seen.reserved += bytes
+      return true
+    },
+    releaseBytes(bytes) {
+      seen.reserved -= bytes
+    },
+    log: { debug: logAs('debug'), info: logAs('info'), warn: logAs('warn'), error: logAs('error') },
+    now: () => new Date('2026-05-01T12:00:00Z'),
+    ...overrides,
+  }
+  return { deps, seen }
+}
+
+function resolveRecipient(text: string): Awaited<ReturnType<SmtpDeps['acceptRecipient']>> {
+  const address = parseAddress(text.toLowerCase() === 'postmaster' ? 'postmaster@box.test' : text)
+  if (!address) return { refused: 'unknown' }
+  if (hostOf(address) !== 'box.test') return { refused: 'foreign' }
+  if (address.startsWith('nobody@')) return { refused: 'unknown' }
+  if (address.startsWith('full@')) return { refused: 'full' }
+  return { address, mailbox: OPERATOR }
+}

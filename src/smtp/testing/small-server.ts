@@ -1,8 +1,0 @@
-import { openSmtp } from '../server.ts'
-import { recorder } from './recorder.ts'
-
-// A process of its own, for tests that take away what a process needs. Prints its port; ends with its standard input.
-const { deps } = recorder()
-const server = await openSmtp(deps, { port: 0, hostname: 'mx.box.test' })
-process.stdout.write(`${server.port}\n`)
-process.stdin.resume().on('end', () => process.exit())

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, test } from 'vitest'
+import type { Message } from '../../core/message.ts'
+import { POOL } from '../../core/session.ts'
+import type { KeyMailPage, KeyScope, MailStore } from '../store.ts'
+import {
+  address,
+  at,
+  DAY,
+  type Fixture,
+  HOUR,
+  head,
+  newMail,
+  type OpenMailStore,
+  openFixture,
+  START,
+} from './fixture.ts'
+
+const KEY = 'key-mine'
+const SCOPE = { keyId: KEY, pool: true, to: undefined, now: START }
+
+/** In which order a key sees mail: without it, since_id would pass by mail that comes later, in every engine. */
+export function keyMailOrderContract(open: () => Promise<OpenMailStore>): void {
+  let fixture: Fixture
+  let other: MailStore
+
+  beforeEach(async () => {
+    fixture = await openFixture(await open())
+    other = fixture.other
+    await fixture.session('a@box.test', HOUR, KEY)
+    await fixture.session('b@box.test', HOUR, KEY)
+  })
+  afterEach(() => fixture.close())
+
+  const list = (page: Partial<KeyMailPage> = {}) =>
+    other.listKeyMail(SCOPE, { sinceId: 0, beforeId: undefined, limit: 500, ...page })
+  const subjects = (messages: Message[]) => messages.map((message) => message.subject)
+  const numbered = (count: number) => Array.from({ length: count }, (_, index) => String(index))
+  const newestFirst = (count: number) => numbered(count).toReversed()
+
+  describe('ids over the pool and the sessions of a key', () => {
+    const turns = ['a@box.test', 'any@pool.test', 'b@box.test', 'b@box.test', 'other@pool.test']
+
+    test('rise in the order of commit, also when the clock steps back', async () => {
+      for (const [index, ms] of [0, -DAY, 5, -HOUR, 3, 3, -2 * DAY, 0].entries()) {
+        const to = turns[index % turns.length] ?? ''
+        await fixture.send([to], { head: head(String(index)), receivedAt: at(ms) })
+      }
+      const all = await list()
+      assert.deepEqual(subjects(all), newestFirst(8))
+      assert.equal(new Set(all.map(({ id }) => id)).size, 8)
+      assert.ok(all.every(({ id }) => Number.isSafeInteger(id)))
+    })
+
+    test('rise within one commit of many mails, and of one mail for many', async () => {
+      const mails = await Promise.all(
+        numbered(10).map(async (subject) => {
+          const index = Number(subject)
+          const recipients = await fixture.accepted([turns[index % turns.length] ?? ''])
+          return newMail(recipients, { head: head(subject), receivedAt: at(-index * HOUR) })
+        }),
+      )
+      await Promise.all(mails.map((mail) => fixture.store.addMail(mail)))
+      assert.deepEqual(subjects(await list()), newestFirst(10))
+      const [last] = await list({ limit: 1 })
+      await fixture.send(turns.slice(0, 3), { receivedAt: at(-DAY) })
+      const newer = await list({ sinceId: last?.id ?? 0 })
+      assert.deepEqual(
+        newer.map(({ recipient }) => recipient),
+        ['b@box.test', 'any@pool.test', 'a@box.test'],
+      )
+    })
+
+    test('go on over a revival', async () => {
+      const { id } = await fixture.session('c@box.test', HOUR, KEY)
+      await fixture.send(['any@pool.test'], { receivedAt: at(DAY) })
+      const expiresAt = at(2 * HOUR)
+      const cooldownMs = DAY
+      await fixture.store.reviveSession({ mailbox: id, now: at(HOUR), expiresAt, cooldownMs })
+      await fixture.send(['c@box.test'], { head: head('since'), receivedAt: at(HOUR) })
+      assert.deepEqual(subjects(await list()), ['since', 'hello'])
+    })
+
+    test('are drawn apart for sessions without a key and for the operator', async () => {
+      await fixture.send(['any@pool.test'], { receivedAt: at(DAY) })
+      const plain = await fixture.session('plain@box.test')
+      await fixture.send(['plain@box.test', 'abuse@box.test'])
+      const [ofPlain = 0] = await other.listMessageIds(plain.id)
+      const [ofPool = 0] = await other.listMessageIds(POOL)
+      assert.ok(ofPlain < ofPool, 'a private mailbox tells nothing of the pool')
+      const { version, lastId } = await other.readSharedMailbox(POOL)
+      await fixture.send(['plain@box.test', 'abuse@box.test'], { receivedAt: at(HOUR - 1) })
+      assert.deepEqual([version, lastId], [1, (await other.readSharedMailbox(POOL)).lastId])
+    })
+  })
+
+  describe('a reader that asks with sinceId', () => {
+    test('gets each mail once, in order, while mail comes to the pool and its sessions', async () => {
+      const names = numbered(40)
+      for (const name of names) await fixture.session(`s${name}@box.test`, HOUR, KEY)
+      let going = true
+      // Both in one commit: who sees the one and not the other asks on from the wrong place.
+      const turns: Record<string, (name: string) => string[]> = {
+        1: (name) => [`s${name}@box.test`, `p${name}@pool.test`],
+        2: (name) => [`s${name}@box.test`, `p${name}@pool.test`],
+        3: (name) => [`s${name}@box.test`],
+        4: (name) => [`p${name}@pool.test`],
+      }
+      const sendAll = async (turn: string) => {
+        // Taken in by two nodes at once, whose clocks differ.
+        const [store, behind] = Number(turn) % 2 === 0 ? [fixture.store, 0] : [fixture.other, HOUR]
+        for (const name of names) {
+          const recipients = await fixture.accepted(turns[turn]?.(name) ?? [])
+          const mail = { head: head(turn), receivedAt: at(-behind - Number(name)) }
+          assert.equal((await store.addMail(newMail(recipients, mail))).outcome, 'kept')
+        }
+      }
+      const sending = Promise.all(Object.keys(turns).map(sendAll)).finally(() => {
+        going = false
+      })
+
+      const got: Message[] = []
+      const look = async () => {
+        const newer = await list({ sinceId: got.at(-1)?.id ?? 0 })
+        got.push(...newer.toReversed())
+      }
+      while (going) {
+        await look()
+        await new Promise(setImmediate)
+      }
+      await sending
+      await look()
+      assert.deepEqual(got, (await list()).toReversed())
+      assert.equal(got.length, (2 + 2 + 1 + 1) * names.length)
+    })
+  })
+
+  describe('paging', () => {
+    const pageThrough = async (scope: KeyScope) => {
+      const ids: number[] = []
+      for (let more = true; more; ) {
+        const page = { sinceId: 0, beforeId: ids.at(-1), limit: 3 }
+        const found = await other.listKeyMail(scope, page)
+        ids.push(...found.map(({ id }) => id))
+        more = found.length > 0
+        // What comes meanwhile is newer than every page still to come.
+        await fixture.send([`late${ids.length}@pool.test`])
+      }
+      return ids
+    }
+
+    for (const [name, to, count] of [
+      ['all it may see', undefined, 17],
+      ['a session of its own', 'a@box.test', 5],
+      ['an address of the pool', 'any@pool.test', 5],
+    ] as const) {
+      test(`by beforeId reaches every message once: ${name}`, async () => {
+        for (const subject of numbered(5)) {
+          for (const one of ['a@box.test', 'any@pool.test', 'b@box.test']) {
+            await fixture.send([one], { head: head(subject) })
+          }
+        }
+        await fixture.send(['x@pool.test', 'y@pool.test'])
+        const scope = { ...SCOPE, to: to && address(to) }
+        const ids = await pageThrough(scope)
+        assert.equal(new Set(ids).size, count)
+        assert.deepEqual(
+          ids,
+          ids.toSorted((one, next) => next - one),
+        )
+        assert.equal(ids.length, count)
+      })
+    }
+
+    test('sinceId and beforeId are both left out of the page', async () => {
+      for (const subject of numbered(5))
+        await fixture.send(['any@pool.test'], { head: head(subject) })
+      const ids = (await list()).map(({ id }) => id)
+      const between = { sinceId: ids[4] ?? 0, beforeId: ids[0] }
+      assert.deepEqual(subjects(await list(between)), ['3', '2', '1'])
+      assert.deepEqual(subjects(await list({ ...between, limit: 2 })), ['3', '2'])
+    })
+  })
+}

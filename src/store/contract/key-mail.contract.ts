@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, test } from 'vitest'
+import { POOL } from '../../core/session.ts'
+import type { KeyScope, MailStore } from '../store.ts'
+import {
+  address,
+  at,
+  COOLDOWN,
+  DAY,
+  type Fixture,
+  HOUR,
+  head,
+  newSession,
+  type OpenMailStore,
+  openFixture,
+  START,
+} from './fixture.ts'
+
+const MINE = 'key-mine'
+const THEIRS = 'key-theirs'
+const ALL = { sinceId: 0, beforeId: undefined, limit: 100 }
+
+/** What a key may read, in every engine: asked of the other reader, as another thread asks. */
+export function keyMailContract(open: () => Promise<OpenMailStore>): void {
+  let fixture: Fixture
+  let store: MailStore
+
+  beforeEach(async () => {
+    fixture = await openFixture(await open())
+    store = fixture.store
+  })
+  afterEach(() => fixture.close())
+
+  const seen = async (more: Partial<KeyScope> = {}) => {
+    const scope = { keyId: MINE, pool: true, to: undefined, now: START, ...more }
+    return (await fixture.other.listKeyMail(scope, ALL)).map((message) => message.subject)
+  }
+  const send = (to: string, subject: string, ms = 0) =>
+    fixture.send([to], { head: head(subject), receivedAt: at(ms) })
+  const revive = (mailbox: Parameters<MailStore['extendSession']>[0], now: Date) =>
+    store.reviveSession({
+      mailbox,
+      now,
+      expiresAt: new Date(now.getTime() + HOUR),
+      cooldownMs: COOLDOWN,
+    })
+
+  describe('a key sees', () => {
+    test('the mail of its sessions and of the pool, newest first', async () => {
+      await fixture.session('a@box.test', HOUR, MINE)
+      await fixture.session('b@pool.test', HOUR, MINE)
+      for (const [to, subject] of [
+        ['a@box.test', 'one'],
+        ['any@pool.test', 'two'],
+        ['b@pool.test', 'three'],
+        ['a@box.test', 'four'],
+      ] as const) {
+        await send(to, subject)
+      }
+      assert.deepEqual(await seen(), ['four', 'three', 'two', 'one'])
+    })
+
+    test('each message as its mailbox has it', async () => {
+      const { id } = await fixture.session('a@box.test', HOUR, MINE)
+      await send('a@box.test', 'own')
+      await send('any@pool.test', 'pool')
+      const scope = { keyId: MINE, pool: true, to: undefined, now: START }
+      const [pool, own] = await fixture.other.listKeyMail(scope, ALL)
+      assert.deepEqual(own, await store.findMessage(id, own?.id ?? 0))
+      assert.deepEqual(pool, await store.findMessage(POOL, pool?.id ?? 0))
+      assert.deepEqual([own?.recipient, pool?.recipient], ['a@box.test', 'any@pool.test'])
+    })
+
+    test('of one address what came to it: to the pool before, to its own session since', async () => {
+      await send('any@pool.test', 'pool')
+      await fixture.session('any@pool.test', HOUR, MINE)
+      await fixture.session('b@box.test', HOUR, MINE)
+      await send('any@pool.test', 'own')
+      await send('b@box.test', 'elsewhere')
+      await send('other@pool.test', 'elsewhere too')
+      const to = address('any@pool.test')
+      assert.deepEqual(await seen({ to }), ['own', 'pool'])
+      assert.deepEqual(await seen({ to, pool: false }), ['own'])
+      assert.deepEqual(await seen({ to: address('b@box.test') }), ['elsewhere'])
+      assert.deepEqual(await seen({ to: address('nobody@box.test') }), [])
+    })
+
+    test('a mail to several of its addresses once for each', async () => {
+      await fixture.session('a@box.test', HOUR, MINE)
+      await fixture.session('b@box.test', HOUR, THEIRS)
+      await fixture.send(['a@box.test', 'b@box.test', 'c@pool.test', 'd@pool.test'])
+      assert.equal((await seen()).length, 3)
+      assert.equal((await seen({ pool: false })).length, 1)
+    })
+
+    test('its session revived, and what came since', async () => {
+      const { id } = await fixture.session('a@box.test', HOUR, MINE)
+      await revive(id, at(HOUR))
+      await send('a@box.test', 'since', HOUR + 1)
+      assert.deepEqual(await seen({ now: at(HOUR + 1) }), ['since'])
+    })
+  })
+
+  describe('a key never sees', () => {
+    const anything = async (now: Date, to: string) => [
+      ...(await seen({ now })),
+      ...(await seen({ now, pool: false })),
+      ...(await seen({ now, to: address(to) })),
+    ]
+
+    for (const [name, to, keyId] of [
+      ["another key's session", 'x@pool.test', THEIRS],
+      ['a session without a key', 'x@pool.test', undefined],
+      ['a key of nearly the same name', 'x@box.test', `${MINE}2`],
+    ] as const) {
+      test(`${name}, also when it asks for its address`, async () => {
+        await fixture.session(to, HOUR, keyId)
+        await send(to, 'private')
+        assert.deepEqual(await anything(START, to), [])
+      })
+    }
+
+    test("the operator's box", async () => {
+      await send('abuse@pool.test', 'a complaint')
+      assert.deepEqual(await anything(START, 'abuse@pool.test'), [])
+    })
+
+    test('its session from the millisecond on at which it ends', async () => {
+      await fixture.session('a@box.test', HOUR, MINE)
+      await send('a@box.test', 'hello')
+      assert.equal((await anything(at(HOUR - 1), 'a@box.test')).length, 3)
+      assert.deepEqual(await anything(at(HOUR), 'a@box.test'), [])
+    })
+
+    test('a session its owner ended, also by a clock that stands before the end', async () => {
+      const { id } = await fixture.session('a@box.test', HOUR, MINE)
+      await send('a@box.test', 'hello')
+      await store.endSession(id, at(1_000))
+      for (const ms of [1_000, 999, -HOUR]) {
+        assert.deepEqual(await anything(at(ms), 'a@box.test'), [])
+      }
+    })
+
+    test('what a revived session held before, also by a clock that stepped back', async () => {
+      const { id } = await fixture.session('a@box.test', HOUR, MINE)
+      await send('a@box.test', 'former')
+      await revive(id, at(2 * HOUR))
+      for (const ms of [2 * HOUR, 1, -HOUR]) {
+        assert.deepEqual(await anything(at(ms), 'a@box.test'), [])
+      }
+    })
+
+    for (const [name, former, next] of [
+      ['the former owner had', THEIRS, MINE],
+      ['the next owner has', MINE, THEIRS],
+    ] as const) {
+      test(`at an address that changed hands, what ${name}`, async () => {
+        await fixture.session('a@box.test', HOUR, former)
+        await send('a@box.test', 'of the former')
+        const createdAt = at(HOUR + COOLDOWN)
+        const wish = { tokenHash: 'next', createdAt, lifeMs: HOUR, keyId: next }
+        assert.ok(await store.createSession(newSession('a@box.test', wish)))
+        await send('a@box.test', 'of the next', HOUR + COOLDOWN)
+        const mine = former === MINE ? [] : ['of the next']
+        for (const now of [createdAt, START]) {
+          assert.deepEqual(await seen({ now }), mine)
+          assert.deepEqual(await seen({ now, to: address('a@box.test') }), mine)
+        }
+      })
+    }
+
+    test('the pool where it is closed to it', async () => {
+      await send('any@pool.test', 'pool')
+      assert.deepEqual(await seen({ pool: false }), [])
+      assert.deepEqual(await seen({ pool: false, to: address('any@pool.test') }), [])
+    })
+
+    test('what was deleted or swept', async () => {
+      const { id } = await fixture.session('a@box.test', HOUR, MINE)
+      await send('a@box.test', 'deleted')
+      await send('a@box.test', 'swept')
+      await send('any@pool.test', 'pool')
+      await store.deleteMessage(id, (await store.listMessageIds(id))[1] ?? 0)
+      assert.deepEqual(await seen(), ['pool', 'swept'])
+      await fixture.sweepAll(at(25 * HOUR))
+      assert.deepEqual(await seen(), [])
+    })
+
+    test('mail of the pool once its time is over and the sweep came, and its mark says so', async () => {
+      await send('any@pool.test', 'pool')
+      const scope = { keyId: MINE, pool: true, to: undefined, now: START }
+      const before = await fixture.other.keyMailVersion(scope)
+      await fixture.sweepAll(at(DAY - 1))
+      assert.deepEqual(await seen(), ['pool'])
+      assert.equal(await fixture.other.keyMailVersion(scope), before)
+      await fixture.sweepAll(at(DAY))
+      assert.deepEqual(await seen(), [])
+      assert.notEqual(await fixture.other.keyMailVersion(scope), before)
+    })
+  })
+}

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, test } from 'vitest'
+import { utcDay } from '../../core/key.ts'
+import { type PaymentFacts, settle } from '../../core/purchase.ts'
+import type { NewPurchase, ShopStore } from '../shop-store.ts'
+import { DAY, later, NOON, type OpenShopStore, ORDER, starter } from './shop-fixture.ts'
+
+/** What every engine must do for the shop to keep itself in order. */
+export function shopMaintenanceContract(open: () => Promise<OpenShopStore>): void {
+  let opened: OpenShopStore
+  let store: ShopStore
+
+  beforeEach(async () => {
+    opened = await open()
+    store = opened.store
+  })
+  afterEach(() => opened.close())
+
+  /** An order with a checkout. */
+  async function order(id: string, more: Partial<NewPurchase> = {}): Promise<void> {
+    await store.addPurchase({ ...LIVE, id, keyId: `key of ${id}`, ...more })
+    await store.saveCheckout(id, { ref: `cs of ${id}`, url: 'https://pay.test' })
+  }
+
+  async function become(id: string, state: PaymentFacts['state']): Promise<void> {
+    const { revision = 0 } = (await store.readPurchase(id)) ?? {}
+    const payment = { ref: 'p', paidAt: NOON, returned: 'no', disputed: 'no' } as const
+    const payments = state === 'paid' ? [payment] : []
+    const facts: PaymentFacts = { state, payments, renewal: 'none', subscriptionRef: undefined }
+    const settlement = settle(starter, facts)
+    await store.settlePurchase({ orderId: id, revision, settlement, event: undefined, now: NOON })
+  }
+
+  describe('unsettled orders', () => {
+    const wish = { provider: 'stripe', mode: 'live', after: NOON, before: later(DAY) } as const
+    const list = async (more: object = {}, limit = 10) =>
+      (await store.listUnsettled({ ...wish, ...more }, limit)).map(({ id }) => id)
+
+    test('are those that wait for money, the oldest first, between two times', async () => {
+      await order('late', { createdAt: later(3) })
+      await order('early', { createdAt: later(1) })
+      await order('pending', { createdAt: later(2) })
+      await become('pending', 'pending')
+      assert.deepEqual(await list(), ['early', 'pending', 'late'])
+      assert.deepEqual(await list({}, 2), ['early', 'pending'])
+      assert.deepEqual(await list({ after: later(1), before: later(3) }), ['pending'])
+    })
+
+    test('are not those that are settled, of another shop, or without a checkout', async () => {
+      for (const state of ['paid', 'failed', 'expired'] as const) {
+        await order(state, { createdAt: later(1) })
+        await become(state, state)
+      }
+      await order('fake', { createdAt: later(1), provider: 'fake' })
+      await order('test', { createdAt: later(1), mode: 'test' })
+      await store.addPurchase({ ...LIVE, id: 'unopened', createdAt: later(1) })
+      assert.deepEqual(await list(), [])
+    })
+  })
+
+  describe('the sweep', () => {
+    const ids = async () => (await store.listPurchases(1_000)).map(({ id }) => id).sort()
+    const sweepAll = async (now: Date) => {
+      while (await store.sweepShop(now));
+    }
+
+    test('takes orders that were never paid when they are older than 90 days', async () => {
+      for (const state of ['open', 'pending', 'failed', 'expired'] as const) {
+        await order(state)
+        await become(state, state)
+      }
+      await order('young', { createdAt: later(1) })
+      await sweepAll(later(90 * DAY))
+      assert.equal((await ids()).length, 5)
+      await sweepAll(later(90 * DAY + 1))
+      assert.deepEqual(await ids(), ['young'])
+    })
+
+    test('never takes a paid order, or a key', async () => {
+      await order('paid')
+      await become('paid', 'paid')
+      // Whatever the provider says later: a key was given for it.
+      await order('undone')
+      await become('undone', 'paid')
+      await become('undone', 'expired')
+      await sweepAll(later(10_000 * DAY))
+      assert.deepEqual(await ids(), ['paid', 'undone'])
+      assert.equal((await store.listKeys(NOON)).length, 2)
+    })
+
+    test('forgets messages of the provider after 90 days', async () => {
+      await store.recordEvent({ id: 'old', type: 'paid', receivedAt: NOON })
+      await store.recordEvent({ id: 'young', type: 'paid', receivedAt: later(1) })
+      await sweepAll(later(90 * DAY + 1))
+      assert.deepEqual([await store.hasEvent('old'), await store.hasEvent('young')], [false, true])
+    })
+
+    test('forgets what was used on a day after 800 more', async () => {
+      await order('paid')
+      await become('paid', 'paid')
+      const keyId = 'key of paid'
+      await store.spendRequest(keyId, NOON)
+      await store.spendRequest(keyId, later(DAY))
+      await sweepAll(later(800 * DAY))
+      assert.equal((await store.readUsage(keyId, 0)).length, 2)
+      await sweepAll(later(801 * DAY))
+      assert.deepEqual(
+        (await store.readUsage(keyId, 0)).map(({ day }) => day),
+        [utcDay(later(DAY))],
+      )
+      assert.equal((await store.readKey(keyId, NOON))?.used, 2)
+    })
+
+    test('goes in small steps, between which others have their turn', async () => {
+      await Promise.all(Array.from({ length: 500 }, (_, at) => order(`o${at}`)))
+      assert.equal(await store.sweepShop(later(91 * DAY)), true)
+      const { length } = await ids()
+      assert.ok(length > 0 && length < 500, `${length} are left`)
+      await sweepAll(later(91 * DAY))
+      assert.deepEqual(await ids(), [])
+    })
+  })
+
+  describe('the secret of the installation', () => {
+    const secretOf = (byte: number) => new Uint8Array(32).fill(byte)
+    const ask = async (byte: number) => [...(await store.installationSecret(secretOf(byte)))]
+
+    test('is the first one given, for ever', async () => {
+      assert.deepEqual(await ask(7), [...secretOf(7)])
+      assert.deepEqual(await ask(8), [...secretOf(7)])
+    })
+
+    test('is one for all who ask at once', async () => {
+      const heard = await Promise.all(Array.from({ length: 50 }, (_, at) => ask(at)))
+      assert.equal(new Set(heard.map(String)).size, 1)
+      assert.equal(heard[0]?.length, 32)
+    })
+  })
+}
+
+const LIVE: NewPurchase = { ...ORDER, provider: 'stripe', mode: 'live', keyPrefix: 'mf_live_abcd' }

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, test, vi } from 'vitest'
+import { openPostgres, type Postgres } from '../../../../test/support/postgres.ts'
+import { openPostgresTestMail } from '../../../../test/support/postgres-stores.ts'
+import { StoreUnavailable } from '../../../core/problem.ts'
+import { type Fixture, newMail, openFixture } from '../../contract/fixture.ts'
+import { openConnections } from './connections.ts'
+
+let postgres: Postgres
+let opened: Awaited<ReturnType<typeof openPostgresTestMail>>
+let fixture: Fixture
+
+beforeAll(async () => {
+  postgres = await openPostgres()
+})
+afterAll(() => postgres.close())
+beforeEach(async () => {
+  opened = await openPostgresTestMail(postgres, {
+    limits: {
+      mailbox: { maxMessages: 2_000, maxBytes: 1e9 },
+      poolMaxBytes: 1e9,
+      maxMailBytes: 10_000_000,
+    },
+  })
+  fixture = await openFixture(opened)
+})
+afterEach(async () => {
+  vi.restoreAllMocks()
+  await postgres.run('alter system reset all')
+  await postgres.run('select pg_reload_conf()')
+  await postgres.run(`alter database ${opened.database} reset all`)
+  await fixture.close()
+})
+
+const isAway = (error: unknown) => error instanceof StoreUnavailable
+
+/** Asks until the answer is as wanted; it is looked for again every half second. */
+async function untilObstacle(wanted: (reason: string | undefined) => boolean) {
+  for (let tries = 0; tries < 500; tries += 1) {
+    const reason = (await fixture.store.obstacle())?.reason
+    if (wanted(reason)) return
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  assert.fail('the obstacle did not change')
+}
+
+describe('a commit with durability off', () => {
+  for (const [name, more] of [
+    ['of our own connection', ''],
+    ['behind PgBouncer', '&pgbouncer=true'],
+  ]) {
+    test(`${name} is refused and leaves nothing`, async () => {
+      const pool = openConnections({ url: `${opened.url}${more}`, connections: 1 })
+      const write = pool.transaction(async (db) => {
+        await db.queryUnprepared('set local synchronous_commit = off')
+        db.queueBeforeCommit(`insert into mail.address_ledger values ($1)`, ['lost'])
+      })
+      await assert.rejects(write, isAway)
+      const found = await postgres.run('select hash from mail.address_ledger', opened.database)
+      assert.deepEqual(found, [])
+      // The connection is replaced.
+      await pool.transaction(async (db) => {
+        await db.query(`insert into mail.address_ledger values ('kept')`)
+      })
+      await pool.close()
+    })
+  }
+})
+
+describe('a setting changed while the service runs', () => {
+  for (const setting of ['fsync', 'synchronous_commit']) {
+    test(`${setting} by a reload: no mail is acknowledged until it is on again`, async () => {
+      await fixture.session('ann@box.test')
+      const recipients = await fixture.accepted(['ann@box.test'])
+      await fixture.store.addMail(newMail(recipients))
+      await postgres.run(`alter system set ${setting} = off`)
+      await postgres.run('select pg_reload_conf()')
+      // The server tells its processes one after the other.
+      await untilObstacle((reason) => reason?.includes(`${setting} is off`) ?? false)
+      await assert.rejects(fixture.store.addMail(newMail(recipients)), isAway)
+      await assert.rejects(fixture.other.addMail(newMail(recipients)), isAway)
+      await postgres.run(`alter system reset ${setting}`)
+      await postgres.run('select pg_reload_conf()')
+      await untilObstacle((reason) => reason === undefined)
+      assert.equal((await fixture.store.addMail(newMail(recipients))).outcome, 'kept')
+    })
+  }
+
+  test('for new connections alone: the node is not ready, though an old connection is good', async () => {
+    const { database } = opened
+    assert.equal(await fixture.store.obstacle(), undefined)
+    await postgres.run(`alter database ${database} set synchronous_commit = off`)
+    const asked = Array.from({ length: 3 }, () => fixture.store.listDomains())
+    const statuses = (await Promise.allSettled(asked)).map(({ status }) => status)
+    assert.ok(statuses.includes('fulfilled') && statuses.includes('rejected'), String(statuses))
+    await untilObstacle((reason) => reason?.includes('synchronous_commit is off') ?? false)
+    assert.deepEqual((await fixture.store.listDomains()).length, 2)
+    await postgres.run(`alter database ${database} reset synchronous_commit`)
+    await untilObstacle((reason) => reason === undefined)
+  })
+
+  test('for new connections alone is noticed though none is needed', async () => {
+    const { database } = opened
+    assert.equal(await fixture.store.obstacle(), undefined)
+    await postgres.run(`alter database ${database} set synchronous_commit = off`)
+    const start = performance.now()
+    const later = Date.now() - 60_000
+    vi.spyOn(performance, 'now').mockImplementation(() => start + Date.now() - later)
+    await untilObstacle((reason) => reason?.includes('synchronous_commit is off') ?? false)
+  })
+
+  test('on the server that we reconnect to: nothing is asked of it, and the reason is told', async () => {
+    const { database } = opened
+    await postgres.run(`alter database ${database} set synchronous_commit = off`)
+    await postgres.run(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}'`,
+    )
+    for (let round = 0; round < 3; round += 1) {
+      await assert.rejects(fixture.store.listDomains(), isAway)
+    }
+    await untilObstacle((reason) => reason?.includes('synchronous_commit is off') ?? false)
+    await postgres.run(`alter database ${database} reset synchronous_commit`)
+    await untilObstacle((reason) => reason === undefined)
+    assert.equal((await fixture.store.listDomains()).length, 2)
+  })
+})

@@ -1,0 +1,293 @@
+import assert from 'node:assert/strict'
+import { inspect } from 'node:util'
+import { Client } from 'pg'
+import { afterAll, afterEach, beforeAll, describe, test, vi } from 'vitest'
+import { openPostgres, type Postgres } from '../../../../test/support/postgres.ts'
+import { MAIL_OPTIONS, openPostgresTestMail } from '../../../../test/support/postgres-stores.ts'
+import { hasErrorCode, Problem } from '../../../core/problem.ts'
+import { host, newMail, newSession, openFixture, START } from '../../contract/fixture.ts'
+import { OlderSchema } from '../../schema.ts'
+import { openPostgresMail } from '../mail-store.ts'
+import { migrate } from '../migrate.ts'
+import { openConnections } from './connections.ts'
+import { UnfitServer } from './server.ts'
+
+let postgres: Postgres
+let tls: Postgres
+const open: { close(): Promise<void> }[] = []
+
+beforeAll(async () => {
+  postgres = await openPostgres()
+  tls = await openPostgres({ tls: true })
+})
+afterAll(async () => {
+  await postgres.close()
+  await tls.close()
+})
+afterEach(async () => {
+  for (const one of open.splice(0)) await one.close()
+})
+
+const isAway = (error: unknown) => {
+  assert.ok(error instanceof Problem)
+  assert.deepEqual(
+    [error.code, error.message, error.retryAfter],
+    ['overloaded', 'The store cannot be reached. Try again in a moment.', 1],
+  )
+  return true
+}
+
+describe('many who open an empty database at once', () => {
+  test('make its schema once', async () => {
+    const url = postgres.urlOf(await postgres.database())
+    const stores = await Promise.all(
+      Array.from({ length: 5 }, () => openPostgresMail({ ...MAIL_OPTIONS, url, connections: 1 })),
+    )
+    open.push(...stores)
+    const [first, second] = stores
+    const domain = { name: host('box.test'), sessions: true, reader: true, ttlSeconds: undefined }
+    await first?.addDomain(domain)
+    assert.equal((await second?.listDomains())?.length, 1)
+  })
+
+  test('wait for a step that takes longer than any other statement may', async () => {
+    const url = postgres.urlOf(await postgres.database())
+    const slow = new Client({ connectionString: url })
+    await slow.connect()
+    await slow.query('begin; select pg_advisory_xact_lock(1296125281, 1)')
+    const pool = openConnections({ url, connections: 1, statementMs: 1_000 })
+    const migrated = migrate(pool, 'mail', url)
+    await Promise.all([migrated, slow.query('select pg_sleep(1.5); commit')])
+    await slow.end()
+    await pool.close()
+  })
+
+  test('refuse one that a newer program has made, and leave it as it is', async () => {
+    const database = await postgres.database()
+    const url = postgres.urlOf(database)
+    await (await openPostgresMail({ ...MAIL_OPTIONS, url })).close()
+    await postgres.run('update mail.schema_version set version = 99', database)
+    await assert.rejects(openPostgresMail({ ...MAIL_OPTIONS, url }), {
+      message:
+        /^mail in PostgreSQL has schema 99, this program knows \d+\. Start the newer program that made it, or restore a backup\.$/,
+    })
+  })
+
+  test('refuse an older one where they may not migrate, and leave it as it is', async () => {
+    const database = await postgres.database()
+    const options = { ...MAIL_OPTIONS, url: postgres.urlOf(database), upgrade: false }
+    // An empty database has no older service that could use it.
+    await (await openPostgresMail(options)).close()
+    await postgres.run('update mail.schema_version set version = 5', database)
+    await assert.rejects(openPostgresMail(options), OlderSchema)
+    const versions = await postgres.run('select version from mail.schema_version', database)
+    assert.deepEqual(versions, [{ version: 5 }])
+  })
+
+  test('refuse a server that answers before it has written', async () => {
+    const database = await postgres.database()
+    await postgres.run(`alter database ${database} set synchronous_commit = off`)
+    const url = postgres.urlOf(database)
+    await assert.rejects(openPostgresMail({ ...MAIL_OPTIONS, url }), /synchronous_commit is off/)
+  })
+
+  test('say that an address is no address, and do not repeat it', async () => {
+    const opening = openPostgresMail({ ...MAIL_OPTIONS, url: 'postgres://joe:geheim@:bad' })
+    await assert.rejects(opening, (error: Error) => !JSON.stringify(error).includes('geheim'))
+  })
+})
+
+describe('a server that does not let us in', () => {
+  test('says why at the start, without the password', async () => {
+    const { port } = tls.network
+    for (const [query, why] of [
+      ['x?sslmode=require', /^PostgreSQL cannot be reached: self-signed certificate/],
+      [`no_such?sslmode=no-verify`, /^PostgreSQL refuses us: database "no_such" does not exist/],
+      [`x?sslmode=require&host=${encodeURIComponent(tls.path)}`, /does not support SSL/],
+    ] as const) {
+      const url = `postgres://mayfly:geheim@localhost:${port}/${query}`
+      const opening = openPostgresMail({ ...MAIL_OPTIONS, url })
+      await assert.rejects(opening, (error: Error) => {
+        assert.ok(error instanceof UnfitServer)
+        assert.match(error.message, why)
+        return !inspect(error).includes('geheim')
+      })
+    }
+  })
+
+  test('is away as long as it does not, and there again afterwards', async () => {
+    const database = await postgres.database()
+    const store = await openPostgresMail({ ...MAIL_OPTIONS, url: postgres.urlOf(database) })
+    open.push(store)
+    const letIn = (allowed: boolean) =>
+      postgres.run(`alter database ${database} allow_connections ${allowed}`)
+    await letIn(false)
+    await postgres.run(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}'`,
+    )
+    // The first one may meet the connection that was ended.
+    for (let round = 0; round < 3; round += 1) await assert.rejects(store.listDomains(), isAway)
+    await letIn(true)
+    assert.deepEqual(await store.listDomains(), [])
+  })
+})
+
+describe('a node whose clock is wrong', () => {
+  for (const minutes of [-1, 1]) {
+    test(`by ${minutes} min takes no mail and says why; by a little it does`, async () => {
+      const { store, close } = await openPostgresTestMail(postgres)
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + minutes * 10_000 })
+      assert.equal(await store.obstacle(), undefined)
+      vi.setSystemTime(Date.now() + minutes * 50_000)
+      while (!(await store.obstacle())) await new Promise(setImmediate)
+      vi.useRealTimers()
+      const found = await store.obstacle()
+      assert.equal(found?.kind, 'away')
+      assert.match(found?.reason ?? '', /^our clock and PostgreSQL's are (59|6\d) s apart$/)
+      await close()
+    })
+  }
+})
+
+describe('a server that goes away', () => {
+  test('is said to be away until it is back, and then nothing is missing and nothing is to be done', async () => {
+    const opened = await openPostgresTestMail(postgres)
+    const { store } = opened
+    const fixture = await openFixture(opened)
+    const ann = await fixture.session('ann@box.test')
+    const recipients = await fixture.accepted(['ann@box.test'])
+    await store.addMail(newMail(recipients))
+    assert.equal(await store.obstacle(), undefined)
+
+    await postgres.stop('SIGQUIT')
+    await assert.rejects(store.findSession(ann.tokenHash), isAway)
+    await assert.rejects(store.addMail(newMail(recipients)), isAway)
+    await assert.rejects(
+      store.createSession(
+        newSession('b@box.test', { tokenHash: 'b', createdAt: START, lifeMs: 9 }),
+      ),
+      isAway,
+    )
+    await assert.rejects(store.deleteMessage(ann.id, 1), isAway)
+    const opening = openPostgresMail({ ...MAIL_OPTIONS, url: opened.url })
+    await assert.rejects(opening, /^Error: PostgreSQL cannot be reached: connect ENOENT/)
+
+    await postgres.start()
+    assert.equal((await store.findSession(ann.tokenHash))?.count, 1)
+    assert.equal((await store.addMail(newMail(recipients))).outcome, 'kept')
+    assert.equal((await fixture.subjects(ann.id, fixture.other)).length, 2)
+    await fixture.close()
+  })
+
+  test('while mail is on its way keeps each mail that it answered for, and no half of one', async () => {
+    const opened = await openPostgresTestMail(postgres)
+    const fixture = await openFixture(opened)
+    await fixture.session('ann@box.test')
+    await fixture.session('bob@box.test', 2 * 86_400_000)
+    const recipients = await fixture.accepted(['ann@box.test', 'bob@box.test'])
+    const sending = Array.from({ length: 3 }, () => fixture.store.addMail(newMail(recipients)))
+    const first = await Promise.race(sending)
+    const stopped = postgres.stop('SIGQUIT')
+    const outcomes = await Promise.allSettled(sending)
+    await stopped
+    await postgres.start()
+    assert.equal(first.outcome, 'kept')
+    const answered = outcomes.filter(({ status }) => status === 'fulfilled').length
+    for (const { mailbox } of recipients) {
+      const kept = await fixture.store.listMessageIds(mailbox)
+      assert.ok(kept.length >= answered)
+      for (const id of kept) {
+        const message = await fixture.store.findMessage(mailbox, id)
+        assert.ok(await fixture.store.readRaw(message?.rawId ?? 0))
+      }
+    }
+    await fixture.close()
+  })
+
+  test('in the middle of a transaction has kept nothing of it', async () => {
+    const { close, url, database } = await openPostgresTestMail(postgres)
+    const pool = openConnections({ url })
+    await assert.rejects(
+      pool.transaction(async (db) => {
+        await db.query(`insert into mail.address_ledger values ('half')`)
+        const [row] = await db.query<{ pid: number }>('select pg_backend_pid() as pid')
+        await postgres.run(`select pg_terminate_backend(${row?.pid})`)
+        await db.query('select 1')
+      }),
+      isAway,
+    )
+    assert.deepEqual(await postgres.run('select * from mail.address_ledger', database), [])
+    assert.deepEqual(await pool.query('select 1 as one'), [{ one: 1 }])
+    await pool.close()
+    await close()
+  })
+})
+
+describe('a fault', () => {
+  test('does not repeat what a row holds', async () => {
+    const { close, url } = await openPostgresTestMail(postgres)
+    const pool = openConnections({ url })
+    const insert = pool.query(
+      `insert into mail.message (mailbox, bucket, id, serial, subject) values (1, 32767, 1, 1, 'secret')`,
+    )
+    await assert.rejects(insert, (error: Error & { code?: string }) => {
+      assert.equal(error.code, '23502')
+      assert.doesNotMatch(JSON.stringify(error, Object.getOwnPropertyNames(error)), /secret/)
+      return true
+    })
+    await pool.close()
+    await close()
+  })
+
+  test('at the end of a transaction is told, though COMMIT is answered', async () => {
+    const { close, url, database } = await openPostgresTestMail(postgres)
+    const pool = openConnections({ url })
+    const operation = pool.transaction(async (db) => {
+      await db.query(`insert into mail.address_ledger values ('one')`)
+      db.queueBeforeCommit('insert into mail.address_ledger values ($1), ($1)', ['two'])
+    })
+    await assert.rejects(operation, /duplicate key/)
+    assert.deepEqual(await postgres.run('select * from mail.address_ledger', database), [])
+    await pool.close()
+    await close()
+  })
+})
+
+test('behind PgBouncer nothing is prepared and nothing is set beyond a transaction', async () => {
+  const { close, url } = await openPostgresTestMail(postgres)
+  const prepared = 'select count(*) as prepared from pg_prepared_statements'
+  for (const [more, expected] of [
+    ['', [{ prepared: 1 }]],
+    ['&pgbouncer=true', [{ prepared: 0 }]],
+  ] as const) {
+    const pool = openConnections({ url: `${url}${more}`, connections: 1 })
+    await pool.query('select $1::int as one', [1])
+    assert.deepEqual(await pool.queryUnprepared(prepared), expected)
+    const timeout = await pool.transaction((db) => db.queryUnprepared('show statement_timeout'))
+    assert.deepEqual(timeout, [{ statement_timeout: '10s' }])
+    await pool.close()
+  }
+  await close()
+})
+
+test('a connection is encrypted when the address asks for it, and only to whom it names', async () => {
+  const { port, root } = tls.network
+  const url = `postgres://mayfly@localhost:${port}/postgres?sslmode=require`
+  const ask = async (more: string, host = 'localhost') => {
+    const pool = openConnections({
+      url: `${url}${more}`.replace('localhost', host),
+      connections: 1,
+    })
+    try {
+      const text = 'select version from pg_stat_ssl where pid = pg_backend_pid()'
+      return await pool.queryUnprepared(text)
+    } finally {
+      await pool.close()
+    }
+  }
+  assert.deepEqual(await ask(`&sslrootcert=${root}`), [{ version: 'TLSv1.3' }])
+  const because = (code: string) => (error: Error) => hasErrorCode(error.cause, code)
+  await assert.rejects(ask(''), because('DEPTH_ZERO_SELF_SIGNED_CERT'))
+  const elsewhere = ask(`&sslrootcert=${root}`, '127.0.0.1')
+  await assert.rejects(elsewhere, because('ERR_TLS_CERT_ALTNAME_INVALID'))
+})

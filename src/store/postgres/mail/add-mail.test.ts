@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
+import { openPostgres, type Postgres } from '../../../../test/support/postgres.ts'
+import { openPostgresTestMail } from '../../../../test/support/postgres-stores.ts'
+import type { Recipient } from '../../../core/recipient.ts'
+import {
+  DAY,
+  type Fixture,
+  HOUR,
+  head,
+  newMail,
+  openFixture,
+  START,
+} from '../../contract/fixture.ts'
+
+let postgres: Postgres
+let opened: Awaited<ReturnType<typeof openPostgresTestMail>>
+let fixture: Fixture
+const LIMITS = {
+  mailbox: { maxMessages: 1_000, maxBytes: 1e8 },
+  poolMaxBytes: 1e8,
+  maxMailBytes: 1e7,
+}
+
+beforeAll(async () => {
+  postgres = await openPostgres()
+})
+afterAll(() => postgres.close())
+beforeEach(async () => {
+  opened = await openPostgresTestMail(postgres, { limits: LIMITS })
+  fixture = await openFixture(opened)
+})
+afterEach(() => fixture.close())
+
+const commits = async () => {
+  const rows = await postgres.run('select distinct xmin from mail.message', opened.database)
+  return rows.length
+}
+
+describe('mails that wait', () => {
+  test('are kept by one commit', async () => {
+    await fixture.session('ann@box.test')
+    const recipients = await fixture.accepted(['ann@box.test', 'any@pool.test'])
+    await Promise.all(Array.from({ length: 60 }, () => fixture.store.addMail(newMail(recipients))))
+    // The first finds nobody to wait for, all others wait for its commit.
+    assert.equal(await commits(), 2)
+  })
+
+  for (const [name, bad] of [
+    ['the server does not take', { receivedAt: halfAMillisecond() }],
+    ['is not a mail at all', { head: undefined as never }],
+  ] as const) {
+    test(`are kept without one among them that ${name}`, async () => {
+      const { id } = await fixture.session('ann@box.test')
+      const recipients = await fixture.accepted(['ann@box.test'])
+      const mails = [...Array(9).keys()].map((at) =>
+        newMail(recipients, { head: head(`mail ${at}`), ...(at === 5 ? bad : {}) }),
+      )
+      const outcomes = await Promise.allSettled(mails.map((mail) => fixture.store.addMail(mail)))
+      assert.deepEqual(
+        outcomes.map(({ status }) => status === 'fulfilled'),
+        mails.map((_, at) => at !== 5),
+      )
+      const expected = [8, 7, 6, 4, 3, 2, 1, 0].map((at) => `mail ${at}`)
+      assert.deepEqual(await fixture.subjects(id), expected)
+    })
+  }
+
+  test('are each decided by the mailbox it was accepted for, also when the address has just got a session', async () => {
+    const [early, other] = [['x@pool.test'], ['any@pool.test']].map((to) => fixture.accepted(to))
+    const accepted = [await other, await early].map((to) => to ?? [])
+    const { id } = await fixture.session('x@pool.test')
+    accepted.push(await fixture.accepted(['x@pool.test']))
+    const kept = await Promise.all(accepted.map((to) => fixture.store.addMail(newMail(to))))
+    assert.deepEqual(
+      kept.map(({ outcome }) => outcome),
+      ['kept', 'nobody', 'kept'],
+    )
+    assert.equal((await fixture.subjects(id)).length, 1)
+  })
+
+  test('of many sizes come back each as it came', async () => {
+    const { id } = await fixture.session('ann@box.test')
+    const recipients = await fixture.accepted(['ann@box.test'])
+    const raws = [0, 1, 2_000, 300_000, 70_000, 5].map((size, seed) =>
+      Uint8Array.from({ length: size }, (_, at) => (at * at + seed) % 251),
+    )
+    await Promise.all(
+      raws.map((raw, at) =>
+        fixture.store.addMail(newMail(recipients, { raw: raw.slice(), head: head(String(at)) })),
+      ),
+    )
+    for (const { id: messageId, subject } of await fixture.store.listMessages(id, ALL)) {
+      const message = await fixture.store.findMessage(id, messageId)
+      const kept = await fixture.other.readRaw(message?.rawId ?? 0)
+      assert.deepEqual(new Uint8Array(kept?.bytes ?? []), raws[Number(subject)])
+    }
+  })
+
+  test('may hold any character, also the one that PostgreSQL does not take', async () => {
+    const { id } = await fixture.session('ann@box.test')
+    const recipients = await fixture.accepted(['ann@box.test'])
+    const odd = `a\0b "quoted", \\back\\ {brace} NULL \u{1f600} \ud800`
+    const mail = newMail(recipients, { head: head(odd) })
+    mail.envelope.helo = 'x\0y'
+    await fixture.store.addMail(mail)
+    const [message] = await fixture.store.listMessages(id, ALL)
+    assert.equal(message?.subject, odd.replace('\0', '\u{fffd}').replace('\ud800', '\u{fffd}'))
+    const found = await fixture.store.findMessage(id, message?.id ?? 0)
+    assert.equal((await fixture.store.readRaw(found?.rawId ?? 0))?.helo, 'x\u{fffd}y')
+  })
+})
+
+const ALL = { sinceId: 0, limit: 100 }
+
+function halfAMillisecond(): Date {
+  return Object.assign(new Date(START), { getTime: () => START.getTime() + 0.5 })
+}
+
+describe('nodes that take in mail for the same mailboxes', () => {
+  test('wait for each other and never in a circle', async () => {
+    const keys = ['key-1', 'key-2', undefined]
+    const names = [...Array(6).keys()].map((at) => `s${at}@box.test`)
+    for (const [at, name] of names.entries()) await fixture.session(name, HOUR, keys[at % 3])
+    const recipients = await fixture.accepted([...names, 'any@pool.test', 'abuse@box.test'])
+    const turned = (by: number): Recipient[] => [
+      ...recipients.slice(by % recipients.length),
+      ...recipients.slice(0, by % recipients.length),
+    ]
+    const send = async (store: typeof fixture.store, by: number) => {
+      for (let round = 0; round < 15; round += 1) {
+        const order = round % 2 === 0 ? turned(by + round) : turned(by + round).toReversed()
+        const kept = await store.addMail(newMail(order.slice(0, 5)))
+        assert.equal(kept.outcome, 'kept')
+      }
+    }
+    const extend = async (store: typeof fixture.store) => {
+      for (let round = 2; round < 8; round += 1) {
+        for (const { mailbox } of recipients.slice(0, 6)) {
+          const until = new Date(START.getTime() + (round % 4) * DAY + HOUR)
+          assert.ok(await store.extendSession(mailbox, until, START))
+        }
+      }
+    }
+    await Promise.all([
+      send(fixture.store, 0),
+      send(fixture.other, 3),
+      extend(fixture.store),
+      extend(fixture.other),
+    ])
+    const ids = await Promise.all(
+      recipients.map(({ mailbox }) => fixture.store.listMessageIds(mailbox)),
+    )
+    assert.equal(ids.flat().length, 2 * 15 * 5)
+    const [refs] = await postgres.run(
+      'select sum(refs)::int as refs from mail.raw_mail',
+      opened.database,
+    )
+    assert.deepEqual(refs, { refs: 150 })
+  })
+
+  test('fill a mailbox to the last place, and not beyond', async () => {
+    const small = await openPostgresTestMail(postgres)
+    const second = await openFixture(small)
+    const { id } = await second.session('ann@box.test')
+    const recipients = await second.accepted(['ann@box.test'])
+    const kept = await Promise.all(
+      Array.from({ length: 20 }, (_, at) =>
+        (at % 2 === 0 ? small.store : small.other).addMail(newMail(recipients)),
+      ),
+    )
+    assert.equal(kept.filter(({ outcome }) => outcome === 'kept').length, 5)
+    assert.equal((await small.store.listMessageIds(id)).length, 5)
+    await second.close()
+  })
+})

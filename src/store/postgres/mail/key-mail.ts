@@ -1,0 +1,99 @@
+import type { Message } from '../../../core/message.ts'
+import { POOL } from '../../../core/session.ts'
+import {
+  type AddressVersionRow,
+  addressVersion,
+  type KeyVersionRow,
+  keyVersion,
+} from '../../key-mail-version.ts'
+import type { KeyMailPage, KeyScope } from '../../store.ts'
+import type { Db } from '../connection/connections.ts'
+import {
+  foundRows,
+  MESSAGE_COLUMNS,
+  type StoredRow,
+  storedMessageOf,
+  type WithPartitions,
+} from './messages.ts'
+import { type PartitionCache, partitionList } from './partition-key.ts'
+import { NOT_EXPIRED } from './shared-mailboxes.ts'
+
+/** What a key may read. Each question is one statement, so that its answer is of one moment. */
+export function keyMailReads(db: Db, places: PartitionCache) {
+  return {
+    async keyMailVersion(scope: KeyScope): Promise<string> {
+      const { keyId, to, now } = scope
+      if (to === undefined) {
+        const [row] = await db.query<KeyVersionRow>(SELECT_VERSION, [keyId, now.getTime()])
+        return keyVersion(scope, row)
+      }
+      const [row] = await places.query(String(POOL), (buckets) =>
+        db.query<AddressVersionRow & { at: string }>(selectAddressVersion(buckets), [
+          keyId,
+          now.getTime(),
+          to,
+        ]),
+      )
+      return addressVersion(scope, row)
+    },
+
+    async listKeyMail(scope: KeyScope, page: KeyMailPage): Promise<Message[]> {
+      const { keyId, pool, to, now } = scope
+      const whose = `${pool ? 'pool and ' : ''}${keyId} ${to ?? ''}`
+      const { sinceId, beforeId = Number.MAX_SAFE_INTEGER, limit } = page
+      const values = [keyId, now.getTime(), sinceId, beforeId, limit, ...(to ? [to] : [])]
+      const rows = await places.query(whose, (buckets) => {
+        // There are few texts that name one day, and too many that name several to prepare them all.
+        const [own = ''] = buckets.split(' ')
+        const ask = own.includes(',') ? db.queryUnprepared : db.query
+        return ask<WithPartitions<StoredRow>>(list({ pool, to }, buckets), values)
+      })
+      return foundRows(rows).map(storedMessageOf)
+    },
+  }
+}
+
+// A session is over by its clock, and also when it has no token any more or was swept, whatever a clock that stepped back says.
+const LIVE = 'session.expires_at > $2 and session.token_hash is not null and not session.cleared'
+const OWN = 'session.key_id = $1'
+
+const SELECT_VERSION = `select (select version from mail.shared_mailbox where id = ${POOL}) as pool,
+  (select version from mail.key_view where key_id = $1) as own,
+  (select min(expires_at) from mail.session where ${OWN} and ${LIVE}) as soonest`
+
+const AT_POOL = `array_to_string(box.buckets, ',')`
+
+function selectAddressVersion(buckets: string): string {
+  return `select ${AT_POOL} as at, pool.count, pool.newest, session.id as mailbox, session.version
+    from mail.shared_mailbox as box cross join lateral (
+      select count(*), max(id) as newest from mail.message
+      where mailbox = ${POOL} and bucket in (${partitionList(buckets)}) and recipient = $3 and ${NOT_EXPIRED}
+    ) as pool
+    left join mail.session on address = $3 and ${OWN} and ${LIVE}
+    where box.id = ${POOL}`
+}
+
+const PAGE = 'message.id > $3 and message.id < $4 order by message.id desc limit $5'
+
+/** The key's mail from the newest on, each with a look at its session; or of one session; and that of the pool. */
+function list({ pool, to }: Pick<KeyScope, 'pool' | 'to'>, buckets: string): string {
+  const [own = '', ofPool = ''] = buckets.split(' ')
+  const mine = to === undefined ? OWN : `${OWN} and session.address = $6`
+  const key = to === undefined ? 'message.key_id = $1' : 'session.address = $6'
+  const parts = [
+    `select ${MESSAGE_COLUMNS} from mail.message
+     join mail.session on session.id = message.mailbox and session.bucket = message.bucket
+     where ${key} and message.bucket in (${partitionList(own)}) and ${OWN} and ${LIVE} and ${PAGE}`,
+    `select ${MESSAGE_COLUMNS} from mail.message
+     where mailbox = ${POOL} and bucket in (${partitionList(ofPool)}) and ${NOT_EXPIRED}
+       ${to === undefined ? '' : 'and recipient = $6'} and ${PAGE}`,
+  ]
+  const union = parts.slice(0, pool ? 2 : 1).map((part) => `select * from (${part}) as part`)
+  return `select at, found.* from (
+      select box.*, coalesce((select string_agg(distinct bucket::text, ',')
+        from mail.session where ${mine} and ${LIVE}), '') || ' ' || ${pool ? AT_POOL : `''`} as at
+      from mail.shared_mailbox as box where id = ${POOL}
+    ) as box left join lateral (
+      ${union.join(' union all ')} order by id desc limit $5
+    ) as found on true order by found.id desc`
+}

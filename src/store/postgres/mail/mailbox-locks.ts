@@ -1,0 +1,188 @@
+import type { Address } from '../../../core/address.ts'
+import { idBounds } from '../../../core/id.ts'
+import { addUsage, type MailboxUsage, type Recipient } from '../../../core/recipient.ts'
+import { isSharedMailbox, type MailboxId, OPERATOR, POOL } from '../../../core/session.ts'
+import { EMPTY_LEVEL } from '../../resolve-recipients.ts'
+import { type DomainRow, domainOf } from '../../rows.ts'
+import type { Db } from '../connection/connections.ts'
+import { partitionFor } from './partition-key.ts'
+import { lockSharedMailboxes, readShares, type SharedRow } from './shared-mailboxes.ts'
+
+/** A session that nobody else can change until the commit, and what this commit has added to it. */
+interface SessionBox {
+  id: MailboxId
+  address: Address | null
+  domain: ReturnType<typeof domainOf> | undefined
+  /** Neither ended, nor let go, nor swept. */
+  owned: boolean
+  keyId: string | undefined
+  accountId: number | undefined
+  createdAt: Date
+  expiresAt: Date
+  bucket: number
+  lastId: number
+  count: number
+  bytes: number
+  added: { count: number; bytes: number }
+}
+
+type SharedBox = SharedRow & { added: { count: number; bytes: number } }
+
+/** What one sender holds of a shared mailbox, which is locked, and what this commit has added to it. */
+interface HeldShare {
+  network: string
+  mailbox: MailboxId
+  held: MailboxUsage
+  added: MailboxUsage
+}
+
+export interface LockedMailboxes {
+  sessions: Map<MailboxId, SessionBox>
+  shared: Map<MailboxId, SharedBox>
+  shares: Map<string, HeldShare>
+}
+
+interface BoxRow {
+  id: MailboxId
+  address: Address | null
+  owned: boolean
+  key_id: string | null
+  account_id: number | null
+  created_at: number
+  expires_at: number
+  bucket: number
+  last_id: number
+  count: number
+  bytes: number
+  domain_id: number | null
+}
+
+/**
+ * Locks all mailboxes that a commit may add to: sessions in the order of their ids, then the shared ones. The pool also when
+ * a session was made with a key: it draws the ids of all that a key may see, so that they rise in the order of commit.
+ */
+export async function lockMailboxes(
+  db: Db,
+  recipients: readonly Recipient[],
+): Promise<LockedMailboxes> {
+  const wanted = [...new Set(recipients.map(({ mailbox }) => mailbox))]
+  const ids = wanted.filter((mailbox) => !isSharedMailbox(mailbox))
+  const rows = ids.length === 0 ? [] : await lockSessions(db, ids)
+  const sessions = new Map(rows.map((row) => [row.id, boxOf(row)]))
+  const isKeyed = rows.some((row) => row.key_id !== null)
+  const needed = [POOL, OPERATOR].filter(
+    (mailbox) => wanted.includes(mailbox) || (mailbox === POOL && isKeyed),
+  )
+  const locked = needed.length === 0 ? [] : await lockSharedMailboxes(db, needed)
+  const shared = new Map(
+    locked.map((row) => [row.id, { ...row, added: { count: 0, bytes: 0 } }] as const),
+  )
+  return { sessions, shared, shares: new Map() }
+}
+
+/** Reads what these senders hold of the shared mailboxes, which are locked. Session mail has none, and asks nothing. */
+export async function readHeldShares(
+  db: Db,
+  { shared, shares }: LockedMailboxes,
+  networks: readonly string[],
+): Promise<void> {
+  if (networks.length === 0) return
+  const rows = await readShares(db, networks)
+  for (const network of networks) {
+    for (const mailbox of shared.keys()) {
+      const row = rows.find((one) => one.sender_network === network && one.mailbox === mailbox)
+      const share = { network, mailbox, held: row ?? EMPTY_LEVEL, added: EMPTY_LEVEL }
+      shares.set(`${mailbox} ${network}`, share)
+    }
+  }
+}
+
+export function heldShare(
+  { shares }: LockedMailboxes,
+  mailbox: MailboxId,
+  network: string,
+): MailboxUsage {
+  return shares.get(`${mailbox} ${network}`)?.held ?? EMPTY_LEVEL
+}
+
+function lockSessions(db: Db, ids: readonly MailboxId[]): Promise<(BoxRow & DomainRow)[]> {
+  return db.query(
+    `select session.id, address, token_hash is not null and not cleared as owned, key_id, account_id,
+       created_at, expires_at, bucket, last_id, count, bytes,
+       domain.id as domain_id, name, active, removed, sessions, reader, ttl_seconds
+     from mail.session left join mail.mail_domain as domain on name = split_part(address, '@', 2)
+     where session.id = any($1::bigint[]) order by session.id for no key update of session`,
+    [ids],
+  )
+}
+
+function boxOf(row: BoxRow & DomainRow): SessionBox {
+  return {
+    id: row.id,
+    address: row.address,
+    domain: row.domain_id === null ? undefined : domainOf({ ...row, id: row.domain_id }),
+    owned: row.owned,
+    keyId: row.key_id ?? undefined,
+    accountId: row.account_id ?? undefined,
+    createdAt: new Date(row.created_at),
+    expiresAt: new Date(row.expires_at),
+    bucket: row.bucket,
+    lastId: row.last_id,
+    count: row.count,
+    bytes: row.bytes,
+    added: { count: 0, bytes: 0 },
+  }
+}
+
+/** How long mail is kept in the two shared boxes. */
+export interface Retention {
+  poolMs: number
+  operatorMs: number
+}
+
+/** Counts a mail to its mailbox and draws its id there. */
+export function addToMailbox(
+  boxes: LockedMailboxes,
+  mail: {
+    mailbox: MailboxId
+    size: number
+    stored: number
+    senderNetwork: string | undefined
+    receivedAt: Date
+    random: number
+  },
+  keeping: Retention,
+): { id: number; bucket: number; keyId: string | undefined } {
+  const { step, least } = idBounds(mail.receivedAt, mail.random)
+  const pool = boxes.shared.get(POOL)
+  const session = boxes.sessions.get(mail.mailbox)
+  if (session) {
+    if (session.keyId !== undefined && pool) pool.last_id = Math.max(pool.last_id + step, least)
+    const from = session.keyId === undefined ? least : (pool?.last_id ?? least)
+    session.lastId = Math.max(session.lastId + step, from)
+    add(session, mail.size)
+    return { id: session.lastId, bucket: session.bucket, keyId: session.keyId }
+  }
+  const shared = boxes.shared.get(mail.mailbox)
+  if (!shared) throw new Error('the mailbox went away inside the commit')
+  shared.last_id = Math.max(shared.last_id + step, least)
+  const keptMs = mail.mailbox === POOL ? keeping.poolMs : keeping.operatorMs
+  const bucket = partitionFor(new Date(mail.receivedAt.getTime() + keptMs), mail.receivedAt)
+  if (!shared.buckets.includes(bucket)) {
+    shared.buckets = [...shared.buckets, bucket].sort((one, next) => one - next)
+  }
+  add(shared, mail.stored)
+  const share = boxes.shares.get(`${mail.mailbox} ${mail.senderNetwork}`)
+  if (share) {
+    share.held = addUsage(share.held, 1, mail.stored)
+    share.added = addUsage(share.added, 1, mail.stored)
+  }
+  return { id: shared.last_id, bucket, keyId: undefined }
+}
+
+function add(box: SessionBox | SharedBox, size: number): void {
+  box.count += 1
+  box.bytes += size
+  box.added.count += 1
+  box.added.bytes += size
+}

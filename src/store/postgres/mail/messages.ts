@@ -1,0 +1,136 @@
+import type { Message, MessageSummary } from '../../../core/message.ts'
+import { isSharedMailbox, type MailboxId } from '../../../core/session.ts'
+import type { Volume } from '../../operator-store.ts'
+import { type MessageRow, messageOf, summaryOf } from '../../rows.ts'
+import type { MessageCode, MessagePage } from '../../store.ts'
+import type { Connections, Db } from '../connection/connections.ts'
+import { type PartitionCache, partitionList, rawIdOf } from './partition-key.ts'
+import { releaseRaw } from './raw-mail.ts'
+import { deleteFromShared, NOT_EXPIRED } from './shared-mailboxes.ts'
+
+export type StoredRow = MessageRow & { bucket: number; serial: number }
+
+export const MESSAGE_COLUMNS = `message.mailbox, message.bucket, message.id, message.serial,
+  message.recipient, message.sender_name, message.sender_email, message.subject,
+  message.received_at, message.size, message.code`
+
+/** A row that tells where the mail lies, also when there is none. */
+export type WithPartitions<Row> = { at: string } & (Row | { id: null })
+
+export function messageReads(db: Db, places: PartitionCache) {
+  /** Of a mailbox's messages those that meet a condition on $2, the newest first. */
+  async function find<Row>(
+    mailbox: MailboxId,
+    { columns, where, values }: { columns: string; where: string; values: number[] },
+  ): Promise<Row[]> {
+    const [box, seen] = isSharedMailbox(mailbox)
+      ? [`mail.shared_mailbox`, `and ${NOT_EXPIRED}`]
+      : ['mail.session', 'and not box.cleared']
+    const at = isSharedMailbox(mailbox) ? `array_to_string(box.buckets, ',')` : 'box.bucket::text'
+    const placed = await places.query(String(mailbox), (buckets) =>
+      db.query<WithPartitions<Row>>(
+        `select ${at} as at, found.* from ${box} as box left join lateral (
+           select ${columns} from mail.message
+           where mailbox = $1 and bucket in (${partitionList(buckets)}) ${seen} and ${where}
+         ) as found on true
+         where box.id = $1 order by found.id desc`,
+        [mailbox, ...values],
+      ),
+    )
+    return foundRows(placed)
+  }
+
+  return {
+    async listMessages(
+      mailbox: MailboxId,
+      { sinceId, limit }: MessagePage,
+    ): Promise<MessageSummary[]> {
+      const where = 'message.id > $2 order by message.id desc limit $3'
+      const values = [sinceId, limit]
+      const rows = await find<MessageRow>(mailbox, { columns: MESSAGE_COLUMNS, where, values })
+      return rows.map(summaryOf)
+    },
+    async listMessageIds(mailbox: MailboxId): Promise<number[]> {
+      const where = 'message.id > $2'
+      const rows = await find<{ id: number }>(mailbox, { columns: 'id', where, values: [0] })
+      return rows.map(({ id }) => id)
+    },
+    async findMessage(mailbox: MailboxId, id: number): Promise<Message | undefined> {
+      const where = 'message.id = $2'
+      const [row] = await find<StoredRow>(mailbox, {
+        columns: MESSAGE_COLUMNS,
+        where,
+        values: [id],
+      })
+      return row && storedMessageOf(row)
+    },
+  }
+}
+
+/** Those of the rows that are messages. */
+export function foundRows<Row>(placed: WithPartitions<Row>[]): Row[] {
+  return placed.filter((row): row is { at: string } & Row => 'id' in row && row.id !== null)
+}
+
+export function messageWrites(pool: Connections) {
+  return {
+    saveCode: ({ mailbox, id, code }: MessageCode): Promise<boolean> =>
+      pool.transaction(async (db) => {
+        const [box] = await db.query<{ bucket: number }>(
+          `select bucket from mail.session
+           where id = $1 and token_hash is not null and not cleared for no key update`,
+          [mailbox],
+        )
+        if (!box) return false
+        const noted = await db.query(
+          `update mail.message set code = $3
+           where mailbox = $1 and bucket = ${box.bucket} and id = $2 and code is null returning id`,
+          [mailbox, id, code],
+        )
+        if (noted.length === 0) return false
+        if (code !== '') {
+          await db.query('update mail.session set codes = codes + 1 where id = $1', [mailbox])
+        }
+        return true
+      }),
+
+    deleteMessage: async (mailbox: MailboxId, id: number): Promise<boolean> => {
+      const { messages } = await pool.transaction((db) => deleteIn(db, mailbox, [id]))
+      return messages > 0
+    },
+
+    deleteMessages: (mailbox: MailboxId, ids: readonly number[]): Promise<Volume> =>
+      pool.transaction((db) => deleteIn(db, mailbox, ids)),
+  }
+}
+
+/** Every deletion of single messages comes through here; the sweep clears mailboxes and days in its own ways. */
+async function deleteIn(db: Db, mailbox: MailboxId, ids: readonly number[]): Promise<Volume> {
+  const none = { messages: 0, bytes: 0 }
+  if (ids.length === 0) return none
+  if (isSharedMailbox(mailbox)) return await deleteFromShared(db, mailbox, ids)
+  const [box] = await db.query<{ bucket: number }>(
+    'select bucket from mail.session where id = $1 and not cleared for no key update',
+    [mailbox],
+  )
+  if (!box) return none
+  const gone = await db.queryUnprepared<{ serial: number; size: number }>(
+    `delete from mail.message where mailbox = ${mailbox} and id = any($1::bigint[])
+       and bucket = ${box.bucket} returning serial, size`,
+    [ids],
+  )
+  if (gone.length === 0) return none
+  const removed = { messages: gone.length, bytes: gone.reduce((sum, { size }) => sum + size, 0) }
+  await db.query(
+    `update mail.session set version = version + 1, count = count - $2, bytes = bytes - $3
+     where id = $1`,
+    [mailbox, removed.messages, removed.bytes],
+  )
+  const serials = gone.map(({ serial }) => serial)
+  await releaseRaw(db, box.bucket, serials)
+  return removed
+}
+
+export function storedMessageOf(row: StoredRow): Message {
+  return messageOf(row, rawIdOf(row.bucket, row.serial))
+}

@@ -1,0 +1,281 @@
+import assert from 'node:assert/strict'
+import { Client } from 'pg'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, test, vi } from 'vitest'
+import { openPostgres, type Postgres } from '../../../../test/support/postgres.ts'
+import { openPostgresTestMail } from '../../../../test/support/postgres-stores.ts'
+import { type MailboxId, OPERATOR, POOL } from '../../../core/session.ts'
+import {
+  at,
+  DAY,
+  type Fixture,
+  HOUR,
+  MINUTE,
+  newSession,
+  openFixture,
+  START,
+} from '../../contract/fixture.ts'
+import { dayOf, FAR_PARTITION, rawIdOf, splitRawId } from './partition-key.ts'
+
+const TODAY = dayOf(START)
+
+let postgres: Postgres
+let opened: Awaited<ReturnType<typeof openPostgresTestMail>>
+let fixture: Fixture
+
+beforeAll(async () => {
+  postgres = await openPostgres()
+})
+afterAll(() => postgres.close())
+beforeEach(async () => {
+  opened = await openPostgresTestMail(postgres)
+  fixture = await openFixture(opened)
+})
+afterEach(() => fixture.close())
+
+const run = async <Row>(sql: string) => (await postgres.run(sql, opened.database)) as Row[]
+const count = async (sql: string) => {
+  const [row] = await run<{ count: string }>(`select count(*) ${sql}`)
+  return Number(row?.count)
+}
+/** The days that have a partition of each table. */
+const days = async (table: 'message' | 'raw_mail') =>
+  (
+    await run<{ day: string }>(
+      `select substring(inhrelid::regclass::text from '[0-9]+$') as day from pg_inherits
+       where inhparent = 'mail.${table}'::regclass`,
+    )
+  )
+    .flatMap(({ day }) => (day === null ? [] : [Number(day)]))
+    .sort()
+/** While it runs a DELETE of mail fails: what goes, goes with its partition. */
+const withoutDelete = async (operation: () => Promise<void>) => {
+  await run(`create function no() returns trigger language plpgsql as
+         $$ begin raise 'somebody deletes mail'; end $$;
+       create trigger no before delete on mail.message for each row execute function no();
+       create trigger no before delete on mail.raw_mail for each row execute function no()`)
+  try {
+    await operation()
+  } finally {
+    await run('drop function no cascade')
+  }
+}
+const rawOf = async (mailbox: MailboxId) => {
+  const [id = 0] = await fixture.store.listMessageIds(mailbox)
+  return (await fixture.store.findMessage(mailbox, id))?.rawId ?? 0
+}
+
+describe('a node whose clock is two days ahead', () => {
+  beforeEach(() => {
+    // Only of this process: the server's own goes on.
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * DAY })
+    return () => vi.useRealTimers()
+  })
+
+  test('sweeps no mail that lives by the clock of the server', async () => {
+    const there = new Date(Date.now() - 2 * DAY)
+    const times = { createdAt: there, lifeMs: HOUR }
+    const ann = await fixture.store.createSession(
+      newSession('ann@box.test', { tokenHash: 'ann', ...times }),
+    )
+    assert.ok(ann)
+    await fixture.send(['ann@box.test', 'any@pool.test'], { receivedAt: there })
+    await fixture.sweepAll(new Date())
+    assert.equal((await fixture.subjects(ann.id)).length, 1)
+    assert.equal((await fixture.subjects(POOL)).length, 1)
+    assert.ok(await fixture.store.readRaw(await rawOf(POOL)))
+  })
+})
+
+describe('partitions', () => {
+  test('are made ahead, for every day on which a session of today may end', async () => {
+    const far = await openPostgresTestMail(postgres, { aheadDays: 61 })
+    const due = fixture.due(START)
+    while (await far.store.sweep(due));
+    const made = await postgres.run(
+      `select count(*)::int from pg_inherits where inhparent = 'mail.raw_mail'::regclass`,
+      far.database,
+    )
+    assert.deepEqual(made, [{ count: 62 + 1 }])
+    await far.close()
+  })
+
+  test('of a day that is over are dropped, without a DELETE of any mail', async () => {
+    await fixture.session('ann@box.test')
+    await fixture.session('bob@box.test', DAY)
+    const eve = await fixture.session('eve@box.test', 3 * DAY)
+    await fixture.send(['ann@box.test', 'bob@box.test', 'eve@box.test', 'any@pool.test'])
+    assert.deepEqual(await days('message'), [TODAY, TODAY + 1, TODAY + 3])
+    await withoutDelete(() => fixture.sweepAll(at(2 * DAY)))
+    assert.deepEqual(await days('message'), [TODAY + 2, TODAY + 3])
+    assert.deepEqual(await days('raw_mail'), await days('message'))
+    assert.equal(await count('from mail.message'), 1)
+    assert.ok(await fixture.store.readRaw(await rawOf(eve.id)))
+    assert.equal((await fixture.store.readSharedMailbox(POOL)).bytes, 0)
+  })
+
+  test('stay for an hour beyond their day: another node’s clock may stand there yet', async () => {
+    await fixture.session('ann@box.test')
+    await fixture.send(['ann@box.test'])
+    await fixture.sweepAll(at(12 * HOUR + HOUR - 1))
+    assert.ok((await days('message')).includes(TODAY))
+    await fixture.sweepAll(at(12 * HOUR + HOUR))
+    assert.ok(!(await days('message')).includes(TODAY))
+  })
+
+  test('stay while somebody holds the tables, as a backup does, and nobody waits for long', async () => {
+    const ann = await fixture.session('ann@box.test')
+    await fixture.send(['ann@box.test'])
+    const backup = new Client({ connectionString: opened.url })
+    await backup.connect()
+    await backup.query('begin; select count(*) from mail.message')
+    await fixture.sweepAll(at(2 * DAY))
+    assert.ok((await days('message')).includes(TODAY))
+    assert.deepEqual(await fixture.store.listMessageIds(ann.id), [])
+    await backup.end()
+    await fixture.sweepAll(at(2 * DAY + MINUTE))
+    assert.ok(!(await days('message')).includes(TODAY))
+  })
+
+  test('stay while a session of that day is not cleared, whatever the clock says', async () => {
+    const ann = await fixture.session('ann@box.test')
+    await fixture.send(['ann@box.test'])
+    const other = new Client({ connectionString: opened.url })
+    await other.connect()
+    await other.query(`begin; select 1 from mail.session where id = ${ann.id} for update`)
+    await fixture.sweepAll(at(2 * DAY))
+    assert.equal((await fixture.store.listMessageIds(ann.id)).length, 1)
+    await other.end()
+    await fixture.sweepAll(at(2 * DAY + MINUTE))
+    assert.ok(!(await days('message')).includes(TODAY))
+  })
+
+  test('are made by many at once, each once, when mail comes before the sweep', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f']
+    for (const [day, name] of names.entries()) await fixture.session(`${name}@box.test`, day * DAY)
+    const recipients = await fixture.accepted(names.map((name) => `${name}@box.test`))
+    const kept = await Promise.all(
+      recipients.slice(1).flatMap((recipient) =>
+        [fixture.store, fixture.other].map((store) =>
+          store.addMail({
+            recipients: [recipient],
+            envelope: { clientIp: '', helo: '', mailFrom: '', tls: undefined, protocol: '' },
+            head: { senderName: '', senderEmail: '', subject: '' },
+            raw: new Uint8Array(9),
+            receivedAt: START,
+          }),
+        ),
+      ),
+    )
+    assert.ok(kept.every(({ outcome }) => outcome === 'kept'))
+    assert.deepEqual(
+      await days('message'),
+      [1, 2, 3, 4, 5].map((day) => TODAY + day),
+    )
+  })
+})
+
+describe('bytes', () => {
+  test('are kept once for all whose sessions end on the same day', async () => {
+    await fixture.session('a@box.test')
+    await fixture.session('b@box.test')
+    await fixture.session('c@box.test', DAY)
+    await fixture.send(['a@box.test', 'b@box.test', 'c@box.test', 'p@pool.test', 'q@pool.test'])
+    const kept = await run('select bucket, refs from mail.raw_mail order by bucket')
+    assert.deepEqual(kept, [
+      { bucket: TODAY, refs: 2 },
+      { bucket: TODAY + 1, refs: 3 },
+    ])
+  })
+
+  test('of two who are extended to the same day are shared again', async () => {
+    const ann = await fixture.session('ann@box.test')
+    const bob = await fixture.session('bob@box.test')
+    await fixture.send(['ann@box.test', 'bob@box.test'])
+    await Promise.all([
+      fixture.store.extendSession(ann.id, at(2 * DAY), START),
+      fixture.other.extendSession(bob.id, at(2 * DAY), START),
+    ])
+    const kept = await run('select bucket, refs from mail.raw_mail')
+    assert.deepEqual(kept, [{ bucket: TODAY + 4, refs: 2 }])
+  })
+
+  test('of a session that its owner ended are deleted soon, not on the day it was to end', async () => {
+    const ann = await fixture.session('ann@box.test', 20 * DAY)
+    await fixture.send(['ann@box.test'])
+    await fixture.store.endSession(ann.id, at(1))
+    await fixture.sweepAll(at(2 * MINUTE))
+    assert.equal(await count('from mail.raw_mail'), 0)
+    assert.equal(await count('from mail.message'), 0)
+  })
+
+  test('of a session beyond all days lie far away, and are deleted when it is over', async () => {
+    const ann = await fixture.session('ann@box.test', 100 * DAY)
+    await fixture.session('bob@box.test', 101 * DAY)
+    await fixture.send(['ann@box.test', 'bob@box.test'])
+    await fixture.send(['ann@box.test'])
+    assert.equal(splitRawId(await rawOf(ann.id)).bucket, FAR_PARTITION)
+    await fixture.sweepAll(at(100 * DAY - 1))
+    assert.equal((await fixture.store.listMessageIds(ann.id)).length, 2)
+    await fixture.sweepAll(at(100 * DAY + MINUTE))
+    assert.equal(await count('from mail.message'), 1)
+    assert.deepEqual(await run('select refs from mail.raw_mail'), [{ refs: 1 }])
+  })
+})
+
+describe('shared boxes', () => {
+  test('are counted right when mail was to stay shorter when it came', async () => {
+    const longer = await openPostgresTestMail(postgres, { poolMs: DAY })
+    const second = await openFixture(longer)
+    await second.send(['any@pool.test'], { senderNetwork: '192.0.2.7' })
+    const before = await longer.store.readSharedMailbox(POOL)
+    const due = { ...second.due(at(2 * DAY)), poolMs: 7 * DAY }
+    while (await longer.other.sweep(due));
+    const after = await longer.store.readSharedMailbox(POOL)
+    assert.deepEqual([after.count, after.bytes], [0, 0])
+    assert.ok(after.version > before.version)
+    assert.deepEqual(await postgres.run('select * from mail.sender_share', longer.database), [])
+    assert.deepEqual(await longer.store.listMessageIds(POOL), [])
+    await second.close()
+  })
+
+  test('that keep mail for very long are cleared by hand', async () => {
+    const longest = await openPostgresTestMail(postgres, { operatorMs: 100 * DAY })
+    const second = await openFixture(longest)
+    await second.send(['abuse@box.test'])
+    const left = () => postgres.run('select id from mail.message', longest.database)
+    for (const [day, kept] of [
+      [99, 1],
+      [100, 0],
+    ] as const) {
+      const due = { ...second.due(at(day * DAY)), operatorMs: 100 * DAY }
+      while (await longest.store.sweep(due));
+      assert.equal((await longest.store.listMessageIds(OPERATOR)).length, kept)
+      assert.equal((await left()).length, kept)
+    }
+    await second.close()
+  })
+
+  test('take mail whose clock stands before what is gone already', async () => {
+    await fixture.send(['any@pool.test'])
+    await fixture.sweepAll(at(2 * DAY))
+    await fixture.send(['any@pool.test'])
+    assert.equal((await fixture.store.listMessageIds(POOL)).length, 1)
+    assert.equal((await fixture.store.readSharedMailbox(POOL)).count, 1)
+    await fixture.sweepAll(at(2 * DAY + 1))
+    assert.deepEqual(await fixture.store.listMessageIds(POOL), [])
+    assert.equal((await fixture.store.readSharedMailbox(POOL)).count, 0)
+  })
+})
+
+test('a raw id is a JSON number that tells its bucket, to the very last', () => {
+  for (const [bucket, serial] of [
+    [0, 0],
+    [TODAY, 1],
+    [TODAY, 2 ** 38 - 1],
+    [FAR_PARTITION, 2 ** 38 - 1],
+  ] as const) {
+    const rawId = rawIdOf(bucket, serial)
+    assert.ok(Number.isSafeInteger(rawId))
+    assert.deepEqual(splitRawId(rawId), { bucket, serial })
+  }
+})

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { Client } from 'pg'
+import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
+import { openPostgres, type Postgres } from '../../../../test/support/postgres.ts'
+import { openPostgresTestMail } from '../../../../test/support/postgres-stores.ts'
+import type { MailboxId } from '../../../core/session.ts'
+import { at, DAY, type Fixture, HOUR, newMail, openFixture } from '../../contract/fixture.ts'
+
+let postgres: Postgres
+let opened: Awaited<ReturnType<typeof openPostgresTestMail>>
+let fixture: Fixture
+
+beforeAll(async () => {
+  postgres = await openPostgres()
+})
+afterAll(() => postgres.close())
+beforeEach(async () => {
+  opened = await openPostgresTestMail(postgres)
+  fixture = await openFixture(opened)
+  return () => fixture.close()
+})
+
+const bytes = (text: string) => new TextEncoder().encode(text)
+
+async function textsOf(mailbox: MailboxId): Promise<string[]> {
+  const ids = await fixture.store.listMessageIds(mailbox)
+  return await Promise.all(
+    ids.map(async (id) => {
+      const message = await fixture.store.findMessage(mailbox, id)
+      const raw = await fixture.store.readRaw(message?.rawId ?? 0)
+      return Buffer.from(raw?.bytes ?? []).toString()
+    }),
+  )
+}
+
+/** Somebody who has a session's row, until his connection ends. */
+async function holdSession(mailbox: MailboxId): Promise<Client> {
+  const client = new Client({ connectionString: opened.url })
+  client.on('error', () => {})
+  await client.connect()
+  await client.query('begin')
+  await client.query(`select 1 from mail.session where id = ${mailbox} for update`)
+  return client
+}
+
+const WAITING = `select 1 from pg_stat_activity where wait_event_type = 'Lock'`
+
+describe('the numbers of raw mails', () => {
+  test("are nobody else's after a crash that their first use did not outlive", async () => {
+    const ann = await fixture.session('ann@box.test', HOUR)
+    const bob = await fixture.session('bob@box.test', 2 * DAY)
+    const toAnn = await fixture.accepted(['ann@box.test'])
+    const toBob = await fixture.accepted(['bob@box.test'])
+    // From here on a sequence has to be written before it is drawn from.
+    await postgres.run('checkpoint')
+    await holdSession(ann.id)
+    const lost = assert.rejects(fixture.store.addMail(newMail(toAnn)))
+    while ((await postgres.run(WAITING)).length === 0) await new Promise(setImmediate)
+    await postgres.stop('SIGQUIT')
+    await lost
+    await postgres.start()
+
+    for (const text of ['1', '2', '3']) {
+      await fixture.other.addMail(newMail(toBob, { raw: bytes(`for bob ${text}`) }))
+      await fixture.store.addMail(newMail(toAnn, { raw: bytes(`for ann ${text}`) }))
+    }
+    assert.ok(await fixture.store.extendSession(ann.id, at(DAY + HOUR), at(1)))
+    assert.deepEqual(await textsOf(ann.id), ['for ann 3', 'for ann 2', 'for ann 1'])
+    assert.deepEqual(await textsOf(bob.id), ['for bob 3', 'for bob 2', 'for bob 1'])
+  })
+
+  test('that come round again never show anybody the other mail', async () => {
+    const ann = await fixture.session('ann@box.test', HOUR)
+    const bob = await fixture.session('bob@box.test', 2 * DAY)
+    await fixture.send(['ann@box.test'], { raw: bytes('for ann') })
+    await fixture.send(['bob@box.test'], { raw: bytes('for bob') })
+    for (const table of ['message', 'raw_mail']) {
+      await postgres.run(`update mail.${table} set serial = 7`, opened.database)
+    }
+    await assert.rejects(
+      fixture.store.extendSession(ann.id, at(DAY + HOUR), at(1)),
+      /another mail has the number of one that moves/,
+    )
+    assert.deepEqual(await textsOf(ann.id), ['for ann'])
+    assert.deepEqual(await textsOf(bob.id), ['for bob'])
+  })
+})

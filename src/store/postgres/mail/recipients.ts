@@ -1,0 +1,99 @@
+import { type Address, hostOf, withoutTag } from '../../../core/address.ts'
+import { secretHash } from '../../../core/id.ts'
+import type { RecipientFacts } from '../../../core/recipient.ts'
+import { type MailboxId, OPERATOR, POOL } from '../../../core/session.ts'
+import { EMPTY_LEVEL, UNKNOWN_RECIPIENT } from '../../resolve-recipients.ts'
+import { type DomainRow, domainOf } from '../../rows.ts'
+import { batchLookups } from '../connection/batching.ts'
+import type { Db } from '../connection/connections.ts'
+import { partitionList } from './partition-key.ts'
+import { readShares, SHARED_COLUMNS, type SharedRow } from './shared-mailboxes.ts'
+
+/** A domain of ours, and the session that holds the address there, if any. */
+type Row = DomainRow &
+  (
+    | { mailbox: null }
+    | { mailbox: MailboxId; owned: boolean; expires_at: number; count: number; bytes: number }
+  )
+
+/** Read at RCPT; inside the commit the same is asked of locked rows, see intake.ts. */
+export function recipientReads(db: Db) {
+  const find = batchLookups(async (addresses: readonly Address[]): Promise<Map<Address, Row>> => {
+    const rows = await db.query<Row & { asked: Address }>(
+      `select asked.address as asked, domain.id, name, active, removed, sessions, reader,
+         ttl_seconds, session.id as mailbox, token_hash is not null and not cleared as owned,
+         expires_at, count, bytes
+       from unnest($1::text[], $2::text[]) as asked (address, host)
+       join mail.mail_domain as domain on name = asked.host
+       left join mail.session on session.address = asked.address`,
+      [addresses, addresses.map(hostOf)],
+    )
+    return new Map(rows.map((row) => [row.asked, row]))
+  })
+
+  return {
+    async findRecipient(address: Address, senderNetwork?: string): Promise<RecipientFacts> {
+      const row = await find(address)
+      if (!row) return UNKNOWN_RECIPIENT
+      // The usual case, decided without the other tables.
+      if (row.mailbox !== null) {
+        const { mailbox: id, owned, expires_at: expiresAt, count, bytes } = row
+        // Ended by its owner: over at once, whatever the clock of a mail in flight says.
+        const session = owned ? { id, expiresAt: new Date(expiresAt), count, bytes } : undefined
+        return { ...UNKNOWN_RECIPIENT, domain: domainOf(row), session, everAssigned: true }
+      }
+      const [shared, held] = await Promise.all([
+        db.query<SharedRow>(`select ${SHARED_COLUMNS} from mail.shared_mailbox`),
+        senderNetwork === undefined ? undefined : readShares(db, [senderNetwork]),
+      ])
+      const [facts] = await sharedFacts(db, [address], shared)
+      const found = facts ?? { ...UNKNOWN_RECIPIENT, domain: domainOf(row) }
+      if (!held) return found
+      const of = (mailbox: MailboxId) =>
+        held.find((share) => share.mailbox === mailbox) ?? EMPTY_LEVEL
+      return { ...found, senderShare: { pool: of(POOL), operator: of(OPERATOR) } }
+    },
+  }
+}
+
+type FactsRow = DomainRow & { ever_held: boolean; count: number; bytes: number }
+
+/** What decides about addresses that no session holds, in their order. Exact as long as the shared boxes are locked. */
+export async function sharedFacts(
+  db: Db,
+  addresses: readonly Address[],
+  shared: readonly SharedRow[],
+): Promise<RecipientFacts[]> {
+  const [pool, operator] = [POOL, OPERATOR].map((id) => shared.find((box) => box.id === id))
+  const buckets = partitionList(pool?.buckets.join(',') ?? '')
+  const rows = await db.query<FactsRow>(
+    `select domain.id, name, active, removed, sessions, reader, ttl_seconds,
+       exists (select 1 from mail.address_ledger where hash in (asked.hash, asked.untagged))
+         as ever_held,
+       kept.count, kept.bytes
+     from unnest($1::text[], $2::text[], $3::text[], $4::text[])
+       with ordinality as asked (address, host, hash, untagged, turn)
+     left join mail.mail_domain as domain on name = host
+     cross join lateral (
+       select count(*), coalesce(sum(size), 0)::bigint as bytes from mail.message
+       where mailbox = ${POOL} and bucket in (${buckets}) and recipient = asked.address
+         and not (received_at <= $5 and message.id <= $6)
+     ) as kept order by turn`,
+    [
+      addresses,
+      addresses.map(hostOf),
+      addresses.map(secretHash),
+      addresses.map((address) => secretHash(withoutTag(address))),
+      pool?.gone_at ?? 0,
+      pool?.gone_id ?? 0,
+    ],
+  )
+  return rows.map((row) => ({
+    ...UNKNOWN_RECIPIENT,
+    domain: row.id === null ? undefined : domainOf(row),
+    everHeld: row.ever_held,
+    poolAddress: { count: row.count, bytes: row.bytes },
+    pool: pool ?? UNKNOWN_RECIPIENT.pool,
+    operator: operator ?? UNKNOWN_RECIPIENT.operator,
+  }))
+}

@@ -1,0 +1,175 @@
+import { idBounds, secretHash } from '../../../core/id.ts'
+import type { MailboxId, Session } from '../../../core/session.ts'
+import { isExtendable, isReserved, revivedSession, type SessionRow, sessionOf } from '../../rows.ts'
+import type { NewSession, Revival } from '../../store.ts'
+import { batchLookups } from '../connection/batching.ts'
+import type { Connections, Db } from '../connection/connections.ts'
+import { type PartitionCache, partitionAfterExtension, partitionFor } from './partition-key.ts'
+import { withPartitions } from './partitions.ts'
+import { movePartition } from './raw-mail.ts'
+
+type PlacedRow = SessionRow & { bucket: number }
+
+export const SESSION_COLUMNS = `id, address, token_hash, key_id, account_id, created_at, expires_at, bucket,
+  version, codes, last_id, count, bytes, cleared`
+
+export function sessionReads(db: Db, places: PartitionCache) {
+  return {
+    // Every request asks for its session: alone each would cost more than all the rest of a poll.
+    findSession: batchLookups(
+      async (tokenHashes: readonly string[]): Promise<Map<string, Session>> => {
+        const rows = await db.query<PlacedRow & { token_hash: string }>(
+          `select ${SESSION_COLUMNS} from mail.session where token_hash = any($1)`,
+          [tokenHashes],
+        )
+        // Who looks up a session mostly wants its mail.
+        for (const { id, bucket } of rows) places.remember(String(id), String(bucket))
+        return new Map(rows.map((row) => [row.token_hash, sessionOf(row)]))
+      },
+    ),
+  }
+}
+
+export function sessionWrites(pool: Connections, random: () => number) {
+  const add = sessionInsert(random)
+
+  return {
+    createSession: (session: NewSession): Promise<Session | undefined> =>
+      retryOnIdConflict(async () => (await add(pool, session)) ?? (await takeOverAddress(session))),
+
+    extendSession: (mailbox: MailboxId, expiresAt: Date, now: Date): Promise<Session | undefined> =>
+      withPartitions(pool, async (db, used) => {
+        const row = await lockSession(db, mailbox)
+        if (!row || !isExtendable(row, now)) return undefined
+        const bucket = partitionAfterExtension(row, expiresAt, now)
+        used.add(bucket)
+        if (bucket !== row.bucket)
+          await movePartition(db, mailbox, { from: row.bucket, to: bucket })
+        const [extended] = await db.query<SessionRow>(
+          `update mail.session set expires_at = $2, bucket = $3, version = version + 1
+           where id = $1 returning ${SESSION_COLUMNS}`,
+          [mailbox, expiresAt.getTime(), bucket],
+        )
+        return extended && sessionOf(extended)
+      }),
+
+    reviveSession: (revival: Revival): Promise<Session | undefined> =>
+      retryOnIdConflict(() => pool.transaction((db) => revive(db, revival))),
+
+    async endSession(mailbox: MailboxId, now: Date): Promise<boolean> {
+      const ended = await pool.query(
+        `update mail.session set expires_at = $2, token_hash = null, version = version + 1
+         where id = $1 and token_hash is not null and expires_at > $2 returning id`,
+        [mailbox, now.getTime()],
+      )
+      return ended.length === 1
+    },
+  }
+
+  /** The former row is let go with whatever mail is not yet swept; the owner gets a new, empty mailbox. */
+  async function revive(db: Db, revival: Revival) {
+    const row = await lockSession(db, revival.mailbox)
+    const session = row && revivedSession(row, revival)
+    if (!session) return undefined
+    await releaseAddress(db, row.id)
+    // Ids go on from the former mailbox's: a client's since_id stays true, also when the clock stepped back.
+    return withoutConflict(await add(db, session, row.last_id))
+  }
+
+  /** The address is somebody's, or was: it is to be had when it has cooled down. */
+  async function takeOverAddress({
+    cooldownMs,
+    ...session
+  }: NewSession): Promise<Session | undefined> {
+    const { address, createdAt } = session
+    const find = `select ${SESSION_COLUMNS} from mail.session where address = $1`
+    const isHeld = (row: SessionRow | undefined) => row && isReserved(row, createdAt, cooldownMs)
+    // Whoever asks for what is held only looks: no lock keeps the holder's mail waiting, no commit the disk.
+    const [holder] = await pool.query<SessionRow>(find, [address])
+    if (isHeld(holder)) return undefined
+    return await pool.transaction(async (db) => {
+      const [former] = await db.query<SessionRow>(`${find} for no key update`, [address])
+      if (isHeld(former)) return undefined
+      if (former) await releaseAddress(db, former.id)
+      return withoutConflict(await add(db, session))
+    })
+  }
+}
+
+/** Somebody drew the same id at the same moment, or took the address between two looks. */
+class IdConflict extends Error {
+  constructor() {
+    super('no free id was drawn for a session')
+  }
+}
+
+/** To be tried anew, from before the transaction. */
+function withoutConflict(session: Session | undefined): Session {
+  if (!session) throw new IdConflict()
+  return session
+}
+
+const MAX_TRIES = 20
+
+async function retryOnIdConflict<T>(operation: () => Promise<T>, left = MAX_TRIES): Promise<T> {
+  try {
+    return await operation()
+  } catch (error) {
+    if (!(error instanceof IdConflict) || left === 1) throw error
+    return await retryOnIdConflict(operation, left - 1)
+  }
+}
+
+function sessionInsert(random: () => number) {
+  /** Undefined when its address, its token or the id that was drawn is another's. */
+  return async (
+    db: Db,
+    session: Omit<NewSession, 'cooldownMs'>,
+    lastId = 0,
+  ): Promise<Session | undefined> => {
+    const { address, tokenHash, keyId = null, accountId = null, createdAt, expiresAt } = session
+    const { step, least } = idBounds(createdAt, random())
+    const [row] = await db.query<SessionRow>(
+      `with made as (
+         insert into mail.session (id, address, token_hash, key_id, account_id, created_at,
+           expires_at, bucket, last_id)
+         select greatest(coalesce(max(id), 0) + $1, $2), $3, $4, $5, $6::integer, $7::bigint,
+           $8::bigint, $9::integer, $10::bigint
+         from mail.session
+         on conflict do nothing
+         returning ${SESSION_COLUMNS}
+       ), noted as (
+         insert into mail.address_ledger (hash) select $11 from made on conflict do nothing
+       )
+       select ${SESSION_COLUMNS} from made`,
+      [
+        step,
+        least,
+        address,
+        tokenHash,
+        keyId,
+        accountId,
+        createdAt.getTime(),
+        expiresAt.getTime(),
+        partitionFor(expiresAt, createdAt),
+        lastId,
+        secretHash(address),
+      ],
+    )
+    return row && sessionOf(row)
+  }
+}
+
+async function lockSession(db: Db, mailbox: MailboxId): Promise<PlacedRow | undefined> {
+  const [row] = await db.query<PlacedRow>(
+    `select ${SESSION_COLUMNS} from mail.session where id = $1 for no key update`,
+    [mailbox],
+  )
+  return row
+}
+
+async function releaseAddress(db: Db, mailbox: MailboxId): Promise<void> {
+  await db.query('update mail.session set address = null, token_hash = null where id = $1', [
+    mailbox,
+  ])
+}

@@ -1,0 +1,139 @@
+import { type MailboxId, OPERATOR, POOL } from '../../../core/session.ts'
+import type { SweepOptions } from '../../store.ts'
+import type { Connections, Db } from '../connection/connections.ts'
+import { NOW } from './leases.ts'
+import { dayOf, FAR_PARTITION } from './partition-key.ts'
+import { partitionMaintenance } from './partitions.ts'
+import { releaseRaw, releaseRaws } from './raw-mail.ts'
+import { expiredCondition, expireShared, lockSharedMailboxes } from './shared-mailboxes.ts'
+
+// Small enough that a mail waiting behind a step hardly notices.
+const MESSAGES_A_STEP = 200
+const SESSIONS_A_STEP = 200
+// To delete large mails takes as long as to write them: a step of 200 could run into the statement's time limit.
+const BYTES_A_STEP = 64 * 1024 * 1024
+
+// Readers look at the expiry; the sweep comes later, so that no mail or extension still on its way meets it.
+const GRACE_MS = 60_000
+
+interface DueSession {
+  id: MailboxId
+  bucket: number
+  keyed: boolean
+  count: number
+}
+
+export function sweepWrites(pool: Connections, aheadDays: number) {
+  const { maintain } = partitionMaintenance(pool, aheadDays)
+
+  return {
+    /** One small step; true when it was used up and there may be more. */
+    async sweep({ now: asked, cooldownMs, poolMs, operatorMs }: SweepOptions): Promise<boolean> {
+      const now = await heldBack(pool, asked)
+      const time = now.getTime()
+      const ended = await pool.transaction((db) => clearEnded(db, now))
+      const cooled = await forgetCooled(pool, time - cooldownMs)
+      let left = MESSAGES_A_STEP - ended.messages
+      for (const [mailbox, keptMs] of [
+        [POOL, poolMs],
+        [OPERATOR, operatorMs],
+      ] as const) {
+        left -= await pool.transaction(async (db) => {
+          await expireShared(db, mailbox, time - keptMs)
+          return await clearFar(db, mailbox, left)
+        })
+      }
+      const moreDays = await maintain(now)
+      return moreDays || left <= 0 || ended.sessions + cooled >= SESSIONS_A_STEP
+    },
+  }
+}
+
+/** By as much as this machine's clock is ahead of the server's: one node's wrong clock must not end what all have promised. */
+async function heldBack(db: Db, now: Date): Promise<Date> {
+  const here = Date.now()
+  const [row] = await db.query<{ there: number }>(`select ${NOW} as there`)
+  return new Date(now.getTime() - Math.max(here - (row?.there ?? here), 0))
+}
+
+/**
+ * Takes the mail of sessions that are over from everybody's sight. Its bytes go when their day's partition is dropped; only
+ * where that is not soon, because the session ended before its bucket or was to live long, they are deleted here.
+ */
+async function clearEnded(db: Db, now: Date): Promise<{ sessions: number; messages: number }> {
+  // Whoever is just extended or ended is left for the next step.
+  const due = await db.query<DueSession>(
+    `select id, bucket, key_id is not null as keyed, count from mail.session
+     where not cleared and expires_at <= $1 order by expires_at limit ${SESSIONS_A_STEP}
+     for no key update skip locked`,
+    [now.getTime() - GRACE_MS],
+  )
+  // What a key sees changes too: the pool's lock keeps all who change that in one line, see mailbox-locks.ts.
+  if (due.some(({ keyed, count }) => keyed && count > 0)) await lockSharedMailboxes(db, [POOL])
+  let left = MESSAGES_A_STEP
+  let leftBytes = BYTES_A_STEP
+  const empty: DueSession[] = []
+  const raws: { bucket: number; serial: number }[] = []
+  for (const session of due) {
+    const { id, bucket, count } = session
+    if (bucket > dayOf(now) && count > 0) {
+      const gone = await deleteSome(db, { bucket, where: `mailbox = ${id}` }, left)
+      raws.push(...gone.map(({ serial }) => ({ bucket, serial })))
+      leftBytes -= gone.reduce((sum, { size }) => sum + size, 0)
+      left = leftBytes > 0 ? left - gone.length : 0
+    }
+    if (left <= 0) break
+    empty.push(session)
+  }
+  await finish(db, empty)
+  // All at once, so that they are locked in the order in which an extend locks them.
+  await releaseRaws(db, raws)
+  return { sessions: due.length, messages: MESSAGES_A_STEP - left }
+}
+
+async function finish(db: Db, sessions: readonly DueSession[]): Promise<void> {
+  const ids = sessions.map(({ id }) => id)
+  await db.query('delete from mail.session where id = any($1::bigint[]) and address is null', [ids])
+  await db.query(
+    `update mail.session set cleared = true, count = 0, bytes = 0,
+       version = version + case when count > 0 then 1 else 0 end
+     where id = any($1::bigint[])`,
+    [ids],
+  )
+}
+
+async function forgetCooled(db: Db, until: number): Promise<number> {
+  const gone = await db.query(
+    `delete from mail.session where id in (select id from mail.session
+       where cleared and expires_at <= $1 order by expires_at limit ${SESSIONS_A_STEP}
+       for update skip locked) returning id`,
+    [until],
+  )
+  return gone.length
+}
+
+async function clearFar(db: Db, mailbox: MailboxId, most: number): Promise<number> {
+  const [box] = await lockSharedMailboxes(db, [mailbox])
+  if (!box?.buckets.includes(FAR_PARTITION) || most <= 0) return 0
+  const gone = await deleteSome(db, { bucket: FAR_PARTITION, where: expiredCondition(box) }, most)
+  await releaseRaw(
+    db,
+    FAR_PARTITION,
+    gone.map(({ serial }) => serial),
+  )
+  return gone.length
+}
+
+/** Deletes up to so many messages of one bucket; the serials returned are those of their raw mails. */
+async function deleteSome(
+  db: Db,
+  { bucket, where }: { bucket: number; where: string },
+  most: number,
+): Promise<{ serial: number; size: number }[]> {
+  return await db.queryUnprepared(
+    `delete from mail.message where bucket = ${bucket} and (mailbox, id) in (
+       select mailbox, id from mail.message
+       where bucket = ${bucket} and ${where} order by id limit ${most})
+     returning serial, size`,
+  )
+}

@@ -1,0 +1,147 @@
+import type { Message, MessageSummary } from '../../../core/message.ts'
+import { isSharedMailbox, type MailboxId, POOL } from '../../../core/session.ts'
+import type { Volume } from '../../operator-store.ts'
+import { type MessageRow, messageOf, summaryOf } from '../../rows.ts'
+import type { MessageCode, MessagePage } from '../../store.ts'
+import type { Db } from '../files.ts'
+import type { Touch } from '../group-commit.ts'
+
+export type StoredMessageRow = MessageRow & {
+  raw_id: number
+  /**
+   * Both null but in shared mailboxes, and the network also where the sender was exempt from shares. Mail that version 0.1.0
+   * stored after the migration has neither, and counts by its size.
+   */
+  stored: number | null
+  sender_network: string | null
+}
+
+export function messageReads(db: Db) {
+  const list = db.prepare<[number, number, number], MessageRow>(
+    // A bare parameter as limit would have SQLite plan the statement anew each time.
+    'select * from message where mailbox = ? and id > ? order by id desc limit +?',
+  )
+  const ids = db
+    .prepare<[number], number>('select id from message where mailbox = ? order by id desc')
+    .pluck()
+  const one = db.prepare<[number, number], StoredMessageRow>(
+    'select * from message where mailbox = ? and id = ?',
+  )
+
+  return {
+    listMessages: (mailbox: MailboxId, { sinceId, limit }: MessagePage): MessageSummary[] =>
+      list.all(mailbox, sinceId, limit).map(summaryOf),
+    listMessageIds: (mailbox: MailboxId): number[] => ids.all(mailbox),
+    findMessage(mailbox: MailboxId, id: number): Message | undefined {
+      const row = one.get(mailbox, id)
+      return row && messageOf(row, row.raw_id)
+    },
+  }
+}
+
+interface DeleteMessage {
+  mailbox: MailboxId
+  id: number
+}
+
+interface DeleteMessages {
+  mailbox: MailboxId
+  ids: readonly number[]
+}
+
+export function messageWrites(db: Db) {
+  const remove = messageDeletion(db)
+  const find = db.prepare<[number, number], StoredMessageRow>(
+    'select * from message where mailbox = ? and id = ?',
+  )
+  const isOwned = db
+    .prepare<[number], number>('select 1 from session where id = ? and token_hash is not null')
+    .pluck()
+  const note = db.prepare(
+    'update message set code = ? where mailbox = ? and id = ? and code is null',
+  )
+  const count = db.prepare('update session set codes = codes + 1 where id = ?')
+
+  return {
+    saveCode({ mailbox, id, code }: MessageCode, touch: Touch): boolean {
+      if (isOwned.get(mailbox) === undefined) return false
+      if (note.run(code, mailbox, id).changes === 0) return false
+      if (code !== '') {
+        count.run(mailbox)
+        touch(mailbox)
+      }
+      return true
+    },
+
+    deleteMessage({ mailbox, id }: DeleteMessage, touch: Touch): boolean {
+      const row = find.get(mailbox, id)
+      if (!row) return false
+      remove(row)
+      touch(mailbox)
+      return true
+    },
+
+    deleteMessages({ mailbox, ids }: DeleteMessages, touch: Touch): Volume {
+      const removed = { messages: 0, bytes: 0 }
+      for (const id of ids) {
+        const row = find.get(mailbox, id)
+        if (!row) continue
+        remove(row)
+        removed.messages += 1
+        removed.bytes += row.size
+      }
+      if (removed.messages > 0) touch(mailbox)
+      return removed
+    },
+  }
+}
+
+/**
+ * Every deletion of a message comes through here: its row, all that counts it, and the bytes when nobody else has them.
+ */
+export function messageDeletion(db: Db) {
+  const drop = db.prepare('delete from message where mailbox = ? and id = ?')
+  const unreference = db
+    .prepare<[number], number>('update raw_mail set refs = refs - 1 where id = ? returning refs')
+    .pluck()
+  const dropRaw = ['raw_mail where id', 'raw_bytes where raw_id', 'parsed_mail where raw_id'].map(
+    (place) => db.prepare(`delete from ${place} = ?`),
+  )
+  const less = 'set version = version + 1, count = count - 1, bytes = bytes - ? where id = ?'
+  const lessInSession = db.prepare(`update session ${less}`)
+  const lessInShared = db.prepare(`update shared_mailbox ${less}`)
+  const lessInPool = db.prepare(
+    'update pool_address set count = count - 1, bytes = bytes - ? where address = ?',
+  )
+  const forgetPool = db.prepare('delete from pool_address where address = ? and count <= 0')
+  const lessForSender = db.prepare(
+    `update sender_share set count = count - 1, bytes = bytes - ?
+     where sender_network = ? and mailbox = ?`,
+  )
+  const forgetSender = db.prepare(
+    'delete from sender_share where sender_network = ? and mailbox = ? and count <= 0',
+  )
+
+  function countOff({ mailbox, size, stored, sender_network: network }: StoredMessageRow): void {
+    if (!isSharedMailbox(mailbox)) {
+      lessInSession.run(size, mailbox)
+      return
+    }
+    const bytes = stored ?? size
+    lessInShared.run(bytes, mailbox)
+    if (network === null) return
+    lessForSender.run(bytes, network, mailbox)
+    forgetSender.run(network, mailbox)
+  }
+
+  return function removeMessage(row: StoredMessageRow): void {
+    drop.run(row.mailbox, row.id)
+    if (row.mailbox === POOL) {
+      lessInPool.run(row.size, row.recipient)
+      forgetPool.run(row.recipient)
+    }
+    countOff(row)
+    if ((unreference.get(row.raw_id) ?? 0) > 0) return
+    for (const statement of dropRaw) statement.run(row.raw_id)
+  }
+}

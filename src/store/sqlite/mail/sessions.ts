@@ -1,0 +1,99 @@
+import { nextId, secretHash } from '../../../core/id.ts'
+import { isLive, type MailboxId, type Session } from '../../../core/session.ts'
+import { isExtendable, isReserved, revivedSession, type SessionRow, sessionOf } from '../../rows.ts'
+import type { NewSession, Revival } from '../../store.ts'
+import type { Db } from '../files.ts'
+import type { Touch } from '../group-commit.ts'
+
+export function sessionReads(db: Db) {
+  const byToken = db.prepare<[string], SessionRow>('select * from session where token_hash = ?')
+
+  return {
+    findSession(tokenHash: string): Session | undefined {
+      const row = byToken.get(tokenHash)
+      return row && sessionOf(row)
+    },
+  }
+}
+
+export function sessionWrites(db: Db, random: () => number) {
+  const byId = db.prepare<[number], SessionRow>('select * from session where id = ?')
+  const byAddress = db.prepare<[string], SessionRow>('select * from session where address = ?')
+  const letGo = db.prepare(
+    'update session set address = null, token_hash = null, cleared = 0 where id = ?',
+  )
+  const extend = db.prepare('update session set expires_at = ?, version = version + 1 where id = ?')
+  const end = db.prepare(
+    'update session set expires_at = ?, token_hash = null, version = version + 1 where id = ?',
+  )
+
+  const add = sessionInsert(db, random)
+
+  return {
+    createSession({ cooldownMs, ...session }: NewSession, touch: Touch): Session | undefined {
+      const former = byAddress.get(session.address)
+      if (former) {
+        if (isReserved(former, session.createdAt, cooldownMs)) return undefined
+        letGo.run(former.id)
+        touch(former.id)
+      }
+      return add(session)
+    },
+
+    extendSession({ mailbox, expiresAt, now }: ExtendSession, touch: Touch): Session | undefined {
+      const row = byId.get(mailbox)
+      if (!row || !isExtendable(row, now)) return undefined
+      extend.run(expiresAt.getTime(), mailbox)
+      touch(mailbox)
+      return sessionOf({ ...row, expires_at: expiresAt.getTime(), version: row.version + 1 })
+    },
+
+    /** The former row is let go with whatever mail is not yet swept; the owner gets a new, empty mailbox. */
+    reviveSession(revival: Revival, touch: Touch): Session | undefined {
+      const row = byId.get(revival.mailbox)
+      const session = row && revivedSession(row, revival)
+      if (!session) return undefined
+      letGo.run(row.id)
+      touch(row.id)
+      // Ids go on from the former mailbox's: a client's since_id stays true, also when the clock stepped back.
+      return add(session, row.last_id)
+    },
+
+    endSession({ mailbox, now }: EndSession, touch: Touch): boolean {
+      const row = byId.get(mailbox)
+      if (!row?.token_hash || !isLive(sessionOf(row), now)) return false
+      end.run(now.getTime(), mailbox)
+      touch(mailbox)
+      return true
+    },
+  }
+}
+
+function sessionInsert(db: Db, random: () => number) {
+  const newest = db.prepare<[], number | null>('select max(id) from session').pluck()
+  const insert = db.prepare<unknown[], SessionRow>(
+    `insert into session (id, address, token_hash, key_id, account_id, created_at, expires_at, last_id)
+     values (?, ?, ?, ?, ?, ?, ?, ?) returning *`,
+  )
+  const remember = db.prepare('insert or ignore into address_ledger (hash) values (?)')
+
+  return (session: Omit<NewSession, 'cooldownMs'>, lastId = 0): Session | undefined => {
+    const { address, tokenHash, keyId = null, accountId = null, createdAt, expiresAt } = session
+    const id = nextId(newest.get() ?? 0, createdAt, random())
+    const [created, expires] = [createdAt.getTime(), expiresAt.getTime()]
+    const row = insert.get(id, address, tokenHash, keyId, accountId, created, expires, lastId)
+    remember.run(secretHash(address))
+    return row && sessionOf(row)
+  }
+}
+
+interface ExtendSession {
+  mailbox: MailboxId
+  expiresAt: Date
+  now: Date
+}
+
+interface EndSession {
+  mailbox: MailboxId
+  now: Date
+}

@@ -1,0 +1,90 @@
+import { type MailboxId, OPERATOR, POOL } from '../../../core/session.ts'
+import type { SweepOptions } from '../../store.ts'
+import type { Db } from '../files.ts'
+import type { Touch } from '../group-commit.ts'
+import { messageDeletion, type StoredMessageRow } from './messages.ts'
+
+// Small enough that a mail waiting behind a step hardly notices: about 5 ms.
+const MESSAGES_A_STEP = 200
+const SESSIONS_A_STEP = 200
+const PAGES_A_STEP = 500
+
+// Readers look at the expiry; the sweep comes later, so that no mail or extension still on its way meets it.
+const GRACE_MS = 60_000
+
+interface DueSession {
+  id: MailboxId
+  address: string | null
+}
+
+export function sweepWrites(db: Db) {
+  const uncleared = db.prepare<[number, number], DueSession>(
+    'select id, address from session where cleared = 0 and expires_at <= ? limit ?',
+  )
+  const overCool = db.prepare<[number, number], DueSession>(
+    'select id, address from session where cleared = 1 and expires_at <= ? limit ?',
+  )
+  const oldest = db.prepare<[number, number], StoredMessageRow>(
+    'select * from message where mailbox = ? order by id limit +?',
+  )
+  const cleared = db.prepare('update session set cleared = 1 where id = ?')
+  const drop = db.prepare('delete from session where id = ?')
+  const free = db.prepare<[], number>('pragma freelist_count').pluck()
+  const removeMessage = messageDeletion(db)
+
+  /** Removes up to `most` messages that are due; the number says how many are left of the allowance. */
+  function empty(mailbox: MailboxId, most: number, dueBefore: number): number {
+    const due = oldest.all(mailbox, most).filter((row) => row.received_at <= dueBefore)
+    for (const row of due) removeMessage(row)
+    return most - due.length
+  }
+
+  function endSessions(
+    sessions: DueSession[],
+    allowance: number,
+    finish: (session: DueSession) => void,
+  ): number {
+    let left = allowance
+    for (const session of sessions) {
+      left = empty(session.id, left, Number.MAX_SAFE_INTEGER)
+      if (left === 0) return 0
+      finish(session)
+    }
+    return left
+  }
+
+  return {
+    /** One small step; true when it was used up and there may be more. */
+    sweep({ now, cooldownMs, poolMs, operatorMs }: SweepOptions, touch: Touch): boolean {
+      const time = now.getTime()
+      const ended = uncleared.all(time - GRACE_MS, SESSIONS_A_STEP)
+      let left = endSessions(ended, MESSAGES_A_STEP, ({ id, address }) => {
+        if (address === null) drop.run(id)
+        else cleared.run(id)
+        touch(id)
+      })
+      const cooled = overCool.all(time - cooldownMs, SESSIONS_A_STEP)
+      if (left > 0) {
+        left = endSessions(cooled, left, ({ id }) => {
+          drop.run(id)
+          touch(id)
+        })
+      }
+      for (const [mailbox, keptMs] of [
+        [POOL, poolMs],
+        [OPERATOR, operatorMs],
+      ] as const) {
+        const before = left
+        if (left > 0) left = empty(mailbox, left, time - keptMs)
+        if (left < before) touch(mailbox)
+      }
+      const freePages = free.get() ?? 0
+      if (freePages > PAGES_A_STEP) db.pragma(`incremental_vacuum(${PAGES_A_STEP})`)
+      return (
+        left === 0 ||
+        ended.length + cooled.length >= SESSIONS_A_STEP ||
+        freePages > 2 * PAGES_A_STEP
+      )
+    },
+  }
+}

@@ -1,0 +1,109 @@
+import { createServer } from 'node:net'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { launchBrowser } from './browser.ts'
+
+/** What mails point at: it answers nobody and remembers who came. */
+export interface Canary {
+  browser: Browser
+  /** The first line of each request that came, of any page. Empty: a connection without a request. */
+  requests: string[]
+  /** A page whose every script, request, window and journey is told. */
+  watch(context: BrowserContext, home: string): Promise<Observed>
+  /** Ends when all that was on its way has been heard: what is asked for now comes last. */
+  flush(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface Observed {
+  page: Page
+  /** What ran, by the name of the frame it ran in. */
+  ran: string[]
+  /** What was asked for elsewhere than at home. */
+  asked: string[]
+  /** Windows that opened, and where the page itself was led. */
+  left: string[]
+  /** What the browser complained of. */
+  told: string[]
+}
+
+/** A browser for which every host but this one's own leads to one door, which listens. */
+export async function openCanary(hosts: readonly string[]): Promise<Canary> {
+  const heard: string[] = []
+  const door = createServer((socket) => {
+    const at = heard.push('') - 1
+    socket.on('error', () => socket.destroy())
+    socket.once('data', (bytes) => {
+      heard[at] = bytes.toString('latin1').split('\r\n')[0] ?? ''
+      socket.end('HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n')
+    })
+  })
+  await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve))
+  const address = door.address()
+  const port = typeof address === 'object' ? address?.port : undefined
+  const rules = hosts.map((host) => `MAP ${host} 127.0.0.1:${port}`)
+  // The browser's own errands find nobody.
+  const all = [...rules, 'MAP * ~NOTFOUND', 'EXCLUDE 127.0.0.1'].join(', ')
+  const browser = await launchBrowser([`--host-resolver-rules=${all}`])
+
+  return {
+    browser,
+    requests: heard,
+    watch: (context, home) => watch(context, home),
+    async flush() {
+      const context = await browser.newContext()
+      const page = await context.newPage()
+      await page.evaluate(`fetch('http://${hosts[0]}/last', { mode: 'no-cors' })`)
+      await context.close()
+      const last = heard.findLastIndex((line) => line.startsWith('GET /last '))
+      heard.splice(last, 1)
+    },
+    async close() {
+      await browser.close()
+      await new Promise((resolve) => door.close(resolve))
+    },
+  }
+}
+
+async function watch(context: BrowserContext, home: string): Promise<Observed> {
+  const [ran, asked, left, told] = [[], [], [], []] as [string[], string[], string[], string[]]
+  const page = await context.newPage()
+  context.on('request', (request) => {
+    const url = request.url()
+    if (!url.startsWith(`${home}/`) && !/^(data|blob|about):/.test(url)) asked.push(url)
+  })
+  context.on('page', (other) => left.push(`a window: ${other.url()}`))
+  page.on('framenavigated', (frame) => {
+    if (frame === page.mainFrame() && !frame.url().startsWith(`${home}/`)) left.push(frame.url())
+  })
+  page.on('dialog', (dialog) => {
+    ran.push(`a dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  page.on('console', (message) => {
+    const text = message.text()
+    if (message.type() === 'info' || IGNORED.test(text)) ran.push(text)
+    else if (['error', 'warning'].includes(message.type())) told.push(text)
+  })
+  page.on('pageerror', ({ message }) => told.push(message))
+  return { page, ran, asked, left, told }
+}
+
+// What a frame that may run scripts but open no dialogs says of an alert().
+const IGNORED = /^Ignored call to '(?:alert|confirm|prompt|print)/
+
+/** The payload as the canary hears it: instead of an alert, which a frame may not show, a word with its number. */
+export function withCanary(payload: string, number: number): string {
+  return payload
+    .replaceAll('alert(', `console.info(${number},`)
+    .replaceAll(/\balert\b(?!,)/g, 'console.info')
+}
+
+/** Every host that the payloads name. */
+export function hostsIn(payloads: readonly string[]): string[] {
+  const found = payloads.flatMap((payload) => [
+    ...payload.matchAll(/[/\\]{2}([a-z\d.-]+\.[a-z]{1,6})\b/gi),
+  ])
+  return [...new Set(found.map(([, host = '']) => host.toLowerCase()))].filter(
+    (host) => !/(?:google|googleapis)\.com$/.test(host),
+  )
+}

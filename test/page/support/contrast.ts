@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+
+/** Fails unless all text of the page can be read, on paper of this scheme. The answer is how many pieces of it there are. */
+export async function checkContrast(page: Page, scheme: 'light' | 'dark'): Promise<number> {
+  const pairs = (await page.evaluate(TEXT_COLOURS)) as [string, number[], number[]][]
+  for (const [text, ink, paper] of pairs) {
+    const ratio = contrast(ink, paper)
+    assert.ok(ratio >= 4.5, `${text}: ${ink} on ${paper} has a contrast of ${ratio}`)
+  }
+  const paper = (await page.evaluate(BACKGROUND)) as number[]
+  assert.equal(luminance(paper) > 0.5, scheme === 'light')
+  return pairs.length
+}
+
+/** What axe says of colours alone, on a page where all of axe has run: in another scheme nothing else is different. */
+export async function checkColours(page: Page, within = 'html'): Promise<void> {
+  const told = await page.evaluate(`
+    axe.run('${within}', { iframes: false, runOnly: ['color-contrast', 'link-in-text-block'] }).then(({ violations }) =>
+      violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html)))
+  `)
+  assert.deepEqual(told, [])
+}
+
+/** Run in the page: what each element with text of its own is written in, and on what. */
+const TEXT_COLOURS = `
+  (() => {
+    const numbers = (colour) => colour.match(/[\\d.]+/g).map(Number)
+    const paper = (element) => {
+      const own = numbers(getComputedStyle(element).backgroundColor)
+      return own.length === 3 || !element.parentElement ? own : paper(element.parentElement)
+    }
+    return [...document.body.querySelectorAll('*:not(script)')]
+      .filter((element) => element.checkVisibility() && !element.disabled)
+      .filter((element) => [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim()))
+      .map((element) => [element.textContent.slice(0, 40), numbers(getComputedStyle(element).color), paper(element)])
+  })()
+`
+
+const BACKGROUND = `getComputedStyle(document.body).backgroundColor.match(/[\\d.]+/g).map(Number)`
+
+/** WCAG 2: 1 for the same colour, 21 for black on white; small text needs 4.5. */
+function contrast(one: number[], other: number[]): number {
+  const [dark = 0, light = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b)
+  return (light + 0.05) / (dark + 0.05)
+}
+
+function luminance([red = 0, green = 0, blue = 0]: number[]): number {
+  const linear = (part: number) => {
+    const share = part / 255
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
+  }
+  return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
+}

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import type { Locator, Page } from 'playwright-core'
+import { vi } from 'vitest'
+import type { App } from '../../support/app.ts'
+import { connectSmtp } from '../../support/smtp-client.ts'
+
+/** What a visitor of the inbox does, and what he sees. */
+
+interface StoredMailbox {
+  email: string
+  token: string
+  since: number
+}
+
+/** The mailboxes that this browser stores, the newest first. */
+export async function storedMailboxes(page: Page): Promise<StoredMailbox[]> {
+  const found = await page.evaluate(() =>
+    Object.entries({ ...localStorage })
+      .filter(([key]) => key.startsWith('mayfly mailbox '))
+      .map(([, value]) => JSON.parse(String(value))),
+  )
+  return (found as StoredMailbox[]).sort((a, b) => b.since - a.since)
+}
+
+/** The newest of them, as soon as there is one. */
+export async function mailboxOf(page: Page): Promise<StoredMailbox> {
+  await page.waitForFunction(() =>
+    Object.keys(localStorage).some((key) => key.startsWith('mayfly mailbox ')),
+  )
+  const [first] = await storedMailboxes(page)
+  assert.ok(first)
+  return first
+}
+
+/** On the page, with its address, and hearing of new mail as it comes. */
+export async function waitForInbox(page: Page): Promise<{ email: string; token: string }> {
+  await page.getByText('Live – new mail appears automatically').waitFor()
+  return await mailboxOf(page)
+}
+
+interface PlainMail {
+  subject?: string
+  from?: string
+  text?: string
+}
+
+export function plainMail({
+  subject = 'Hello',
+  from = 'Ann <ann@sender.test>',
+  text = 'Hi.',
+}: PlainMail) {
+  return [`From: ${from}`, `Subject: ${subject}`, '', text, ''].join('\r\n')
+}
+
+/** So many mails over one connection, the last one the newest; their subjects are Mail 1, Mail 2 … */
+export async function mailMany(app: App, to: string, count: number): Promise<void> {
+  const numbers = Array.from({ length: count }, (_, index) => index + 1)
+  await mailNumbers(app, to, numbers)
+}
+
+const LANES = 8
+
+/** The same over several connections, in any order: for when they are many. */
+export async function mailConcurrently(app: App, to: string, count: number): Promise<void> {
+  const numbers = Array.from({ length: count }, (_, index) => index + 1)
+  const lanes = Array.from({ length: LANES }, (_, lane) =>
+    numbers.filter((number) => number % LANES === lane),
+  )
+  await Promise.all(lanes.map((lane) => mailNumbers(app, to, lane)))
+}
+
+async function mailNumbers(app: App, to: string, numbers: number[]): Promise<void> {
+  const client = await connectSmtp(app.smtpPort)
+  for (const number of numbers) {
+    const text = number % 5 === 0 ? `Your code is ${100_000 + number}.` : 'Hi.'
+    const { code } = await client.send({
+      to: [to],
+      raw: plainMail({ subject: `Mail ${number}`, text }),
+    })
+    if (code !== 250) throw new Error(`mail ${number}: ${code}`)
+  }
+  client.close()
+}
+
+/** The rows, by a word of theirs. */
+export function row(page: Page, words: string | RegExp): Locator {
+  return page.locator('.mail', { hasText: words })
+}
+
+/** What opens a message. */
+export function opener(page: Page, words: string | RegExp): Locator {
+  return row(page, words).locator('.mail-open')
+}
+
+export function reader(page: Page): Locator {
+  return page.getByRole('region', { name: 'Message', exact: true })
+}
+
+/** The subjects in the mailbox, as the API tells them, newest first. */
+export async function subjects(app: App, token: string): Promise<string[]> {
+  const response = await fetch(`${app.url}/api/check-mail?limit=500`, {
+    headers: { authorization: `Bearer ${token}` },
+  })
+  const { messages } = (await response.json()) as { messages: { subject: string }[] }
+  return messages.map(({ subject }) => subject)
+}
+
+/** Resolves when the server has these, and no others. */
+export async function waitForSubjects(app: App, token: string, expected: string[]): Promise<void> {
+  await vi.waitFor(async () => assert.deepEqual(await subjects(app, token), expected), {
+    timeout: 60_000,
+  })
+}

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import axe from 'axe-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll } from 'vitest'
+import { type App, startApp } from '../../support/app.ts'
+import { launchBrowser } from './browser.ts'
+
+export interface Pages {
+  app(): App
+  browser(): Browser
+  /** A page in a browser context of its own: nothing is kept from one visit to the next. */
+  visit(path: string, options?: BrowserContextOptions): Promise<Page>
+  /** Another tab beside this one: both know what the browser keeps. */
+  newTab(page: Page, path: string): Promise<Page>
+  /** What the browser may complain of in this test, and other hosts that it may ask. */
+  allow(allowed: { complaint?: RegExp; origin?: string }): void
+}
+
+/**
+ * The whole service and a real browser for one test file. After each test: every request went to our own origin, no
+ * address held a token, and the browser had nothing to say.
+ */
+export function openPages(env: Record<string, string> = {}): Pages {
+  let app: App
+  let browser: Browser
+  let seen = emptyTraffic()
+  let allowed: { complaint?: RegExp; origin?: string } = {}
+
+  beforeAll(async () => {
+    app = await startApp({ env })
+    browser = await launchBrowser()
+  })
+  afterAll(async () => {
+    await browser.close()
+    await app.stop()
+  })
+  afterEach(async () => {
+    await Promise.all(browser.contexts().map((context) => context.close()))
+    const [{ asked, complaints, tokens }, { complaint, origin }] = [seen, allowed]
+    seen = emptyTraffic()
+    allowed = {}
+    assert.deepEqual(
+      complaints.filter((text) => !complaint?.test(text)),
+      [],
+    )
+    assert.ok(asked.length > 0, 'the test opened no page')
+    for (const url of asked) {
+      const { origin: asks } = new URL(url)
+      assert.ok(asks === app.url || asks === origin, `asked ${url}`)
+      for (const token of tokens) assert.ok(!url.includes(token), 'a token stood in an address')
+    }
+  })
+
+  return {
+    app: () => app,
+    browser: () => browser,
+    async visit(path, options = {}) {
+      const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
+      recordTraffic(context, seen)
+      const page = await context.newPage()
+      await page.goto(`${app.url}${path}`)
+      return page
+    },
+    async newTab(page, path) {
+      const other = await page.context().newPage()
+      await other.goto(`${app.url}${path}`)
+      return other
+    },
+    allow(more) {
+      allowed = { ...allowed, ...more }
+    },
+  }
+}
+
+/** What the pages of a browser context asked for, the secrets that they gave, and what the browser complained of. */
+export type Traffic = ReturnType<typeof emptyTraffic>
+
+export function emptyTraffic() {
+  return { asked: [] as string[], tokens: [] as string[], complaints: [] as string[] }
+}
+
+/** All of its pages, also those that links open. */
+export function recordTraffic(
+  context: BrowserContext,
+  { asked, tokens, complaints }: Traffic,
+): void {
+  context.on('request', (request) => {
+    const url = request.url()
+    if (/^(data|blob|about):/.test(url)) return
+    // What follows the # stays in the browser; this is what the server sees.
+    asked.push(url.replace(/#.*/, ''))
+    const { authorization = '', apikey = '', 'claim-secret': claim = '' } = request.headers()
+    const given = [authorization.replace(/^Bearer /, ''), apikey, claim]
+    tokens.push(...given.filter((secret) => secret !== ''))
+  })
+  context.on('weberror', (fault) => complaints.push(fault.error().message))
+  context.on('console', (message) => {
+    const { url } = message.location()
+    if (['error', 'warning'].includes(message.type())) complaints.push(`${message.text()} ${url}`)
+  })
+}
+
+/** Fails with the places that people with other eyes, ears or hands could not use, on all of the page or within one part. */
+export async function checkAccessibility(page: Page, within = 'html'): Promise<void> {
+  // Not as a script of the page, which its policy would refuse.
+  await page.evaluate(axe.source)
+  // A mail's frame lets no script in, not even this one.
+  const look = `axe.run('${within}', { iframes: false })`
+  const { violations } = (await page.evaluate(look)) as axe.AxeResults
+  const told = violations.map(
+    ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(' | ')}`,
+  )
+  assert.deepEqual(told, [])
+}

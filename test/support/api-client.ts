@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { request, type TestResponse } from './http-client.ts'
+
+/** The API as a client of it sees it. */
+export interface MessageSummary {
+  id: number
+  subject: string
+  sender_email: string
+  received_at: string
+}
+
+export async function createSession(
+  url: string,
+  params: Record<string, string> = {},
+): Promise<{ email: string; token: string }> {
+  const body = new URLSearchParams(params)
+  const response = await fetch(`${url}/api/create-session`, { method: 'POST', body })
+  if (response.status !== 200) throw new Error(await response.text())
+  return (await response.json()) as { email: string; token: string }
+}
+
+export async function checkMail(url: string, token: string, query = ''): Promise<MessageSummary[]> {
+  const response = await fetch(`${url}/api/check-mail?token=${token}${query}`)
+  if (response.status !== 200) throw new Error(await response.text())
+  return ((await response.json()) as { messages: MessageSummary[] }).messages
+}
+
+/** The mail as it came, without the lines of ours that raw-mail puts before it. */
+export async function rawMail(url: string, token: string, id: number): Promise<Buffer> {
+  const response = await fetch(`${url}/api/raw-mail?token=${token}&id=${id}`)
+  if (response.status !== 200) throw new Error(await response.text())
+  return stripTraceHeaders(Buffer.from(await response.arrayBuffer()))
+}
+
+/** Return-Path (not of fetched mail) and Delivered-To are a line each, Received is one with its folds. */
+export function stripTraceHeaders(bytes: Buffer): Buffer {
+  const ours =
+    /^(?:Return-Path:[^\n]*\r\n)?Delivered-To:[^\n]*\r\nReceived:[^\n]*\r\n(?:[ \t][^\n]*\r\n)*/
+  const match = ours.exec(bytes.subarray(0, 4_000).toString('latin1'))
+  if (!match) throw new Error('raw-mail does not start with our lines')
+  return bytes.subarray(match[0].length)
+}
+
+/** An answer of /emails as a client of it sees it. */
+export interface EmailsElement {
+  address?: string
+  emails: Email[]
+}
+
+export interface Email {
+  id: number
+  from: string
+  to: string
+  subject: string
+  date: string
+  date_iso: string
+  body: string
+  truncated?: true
+}
+
+export function emailsElements({ status, text }: TestResponse): EmailsElement[] {
+  if (status !== 200) throw new Error(`${status} ${text}`)
+  return JSON.parse(text) as EmailsElement[]
+}
+
+/** Of all recipients, newest first as they are told. */
+export function emailsOf(asked: TestResponse): Email[] {
+  return emailsElements(asked).flatMap(({ emails }) => emails)
+}
+
+/** The live stream of a session, and all that was heard of it since it was last forgotten. */
+export async function openEventStream(
+  url: string,
+  token: string,
+  headers: Record<string, string> = {},
+) {
+  const { body } = await fetch(`${url}/api/events?token=${token}`, { headers })
+  assert.ok(body)
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader()
+  let heard = ''
+  return {
+    heard: () => heard,
+    clear() {
+      heard = ''
+    },
+    async waitFor(wanted: RegExp): Promise<void> {
+      while (!wanted.test(heard)) {
+        const { done, value } = await reader.read()
+        assert.ok(!done, `the stream ended: ${heard}`)
+        heard += value
+      }
+    },
+    async waitForEnd(): Promise<void> {
+      for (let read = await reader.read(); !read.done; read = await reader.read())
+        heard += read.value
+    },
+    end: () => reader.cancel(),
+  }
+}
+
+/** Resolves when so many requests wait: what is done then is news to them. */
+export async function waitForLongPolls(count: number, { url }: { url: string }): Promise<void> {
+  const waiters = async () =>
+    Number(/^mayfly_http_waiting (\d+)$/m.exec((await request(`${url}/metrics`)).text)?.[1])
+  while ((await waiters()) !== count) await new Promise(setImmediate)
+}

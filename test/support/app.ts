@@ -1,0 +1,114 @@
+import { readConfig } from '../../src/config/config.ts'
+import type { IdleIntervals } from '../../src/http/server/deps.ts'
+import { openLog } from '../../src/log/log.ts'
+import { makeClock, openClock } from '../../src/runtime/setup.ts'
+import { type StartOptions, startService } from '../../src/runtime/start.ts'
+import { storeFor } from './engine.ts'
+import { connectSmtp } from './smtp-client.ts'
+import { tempFolder } from './stores.ts'
+
+export type App = Awaited<ReturnType<typeof startApp>>
+
+/** The whole service on free ports in a scratch folder, with a clock that can be moved. */
+export async function startApp({
+  env = {},
+  folder = tempFolder(),
+  at,
+  parsing = {},
+  ...forTests
+}: AppOptions = {}) {
+  const { config: read } = readConfig({
+    env: {
+      MAYFLY_DATA: folder.path,
+      MAYFLY_STORE: await storeFor(folder.path),
+      MAYFLY_HTTP_PORT: '0',
+      MAYFLY_SMTP_PORT: '0',
+      MAYFLY_HOST: '127.0.0.1',
+      MAYFLY_DOMAINS: 'box.test,pool.test',
+      MAYFLY_READER_DOMAINS: 'pool.test',
+      MAYFLY_LOG_LEVEL: 'error',
+      // Tests that want them bring a name server of their own.
+      MAYFLY_AUTH_CHECKS: 'off',
+      ...env,
+    },
+    file: {},
+  })
+  const config = { ...read, http: { ...read.http, ...forTests } }
+  const shared = makeClock()
+  const clock = openClock(shared)
+  if (at) clock.move(Math.round((at.getTime() - Date.now()) / 1_000))
+  const log = openLog({ level: config.logLevel, thread: 'main' })
+  const service = await startService(config, {
+    log,
+    clock: shared,
+    parsing,
+    died: (fault) => {
+      throw fault
+    },
+  })
+  const url = `http://127.0.0.1:${service.httpPort}`
+
+  return {
+    url,
+    httpPort: service.httpPort,
+    smtpPort: service.smtpPort,
+    folder: folder.path,
+    config,
+    now: clock.now,
+    moveClock: clock.move,
+    /** Sends one mail over SMTP; the answer is the code after the final dot. */
+    async mail(to: string | string[], raw: string | Uint8Array = MAIL): Promise<number> {
+      const client = await connectSmtp(service.smtpPort)
+      const { code } = await client.send({ to: [to].flat(), raw })
+      client.close()
+      return code
+    },
+    async session(
+      params: Record<string, string> = {},
+      headers: Record<string, string> = {},
+    ): Promise<{ email: string; token: string }> {
+      const response = await fetch(`${url}/api/create-session`, {
+        method: 'POST',
+        headers,
+        body: new URLSearchParams(params),
+      })
+      if (response.status !== 200) throw new Error(await response.text())
+      return (await response.json()) as { email: string; token: string }
+    },
+    async stop() {
+      await service.stop()
+      folder.remove()
+    },
+  }
+}
+
+interface AppOptions {
+  env?: Record<string, string>
+  folder?: { path: string; remove(): void }
+  /** What the clock says at the start; the machine's time if not given. */
+  at?: Date
+  quiet?: IdleIntervals
+  /** Another program for the parse children, or other limits. */
+  parsing?: NonNullable<StartOptions['parsing']>
+  /** So long an answer waits for what is read out of a mail besides its text. */
+  patienceMs?: number
+  /** How long a reader waits for a mail to be parsed. */
+  parseDeadlineMs?: number
+}
+
+/** With this only the bus wakes anybody: no look and no heartbeat comes to the rescue. */
+export const WITHOUT_POLLING: IdleIntervals = { lookMs: 3_600_000, beatMs: 3_600_000 }
+
+/** With this every list and event has the codes of its mails: none of them is found later, and no tag changes by itself. */
+export const WAIT_FOR_EXTRACTION = { patienceMs: 3_600_000 }
+
+export const MAIL = [
+  'From: Ann Sender <ann@sender.test>',
+  'To: you@box.test',
+  'Subject: Hello',
+  'Message-ID: <1@sender.test>',
+  'Date: Sun, 01 Mar 2026 12:00:00 +0000',
+  '',
+  'Your code is 123456.',
+  '',
+].join('\r\n')

@@ -1,0 +1,42 @@
+import { Client } from 'pg'
+
+// The suites of the doors run twice: on SQLite, and as vitest's project `postgres` on a server that all its files share
+// (test/shared-postgres.ts).
+
+const { MAYFLY_TEST_ENGINE, MAYFLY_TEST_POSTGRES: server = '' } = process.env
+
+export const engine = MAYFLY_TEST_ENGINE === 'postgres' ? 'postgres' : 'sqlite'
+
+const databases = new Map<string, Promise<string>>()
+
+/** What MAYFLY_STORE is for a house in this folder: a house that is opened there again finds what it left. */
+export async function storeFor(folder: string): Promise<string> {
+  if (engine !== 'postgres') return 'sqlite:'
+  const database = databases.get(folder) ?? newDatabase()
+  databases.set(folder, database)
+  return await database
+}
+
+function newDatabase(): Promise<string> {
+  return createDatabase(`house_${process.pid}_${databases.size}`, 'mayfly')
+}
+
+/** A database of the shared server into which this SQL was restored, as a MAYFLY_STORE. */
+export async function restoreDatabase(sql: string): Promise<string> {
+  const url = await createDatabase(`restored_${process.pid}`, 'template0')
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  await client.query(sql)
+  await client.end()
+  return url
+}
+
+async function createDatabase(name: string, template: string): Promise<string> {
+  const client = new Client({ connectionString: server })
+  await client.connect()
+  await client.query(`create database ${name} template ${template}`)
+  await client.end()
+  const url = new URL(server)
+  url.pathname = `/${name}`
+  return url.href
+}

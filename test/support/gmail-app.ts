@@ -1,0 +1,67 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { AccountHealth, GmailAccount } from '../../src/core/gmail.ts'
+import { openMailStoreForCli } from '../../src/runtime/stores.ts'
+import { startApp } from './app.ts'
+import { tempFolder } from './stores.ts'
+
+export type GmailApp = Awaited<ReturnType<typeof startGmailApp>>
+
+/** What an operator writes into the accounts file, but the login and the server. */
+export interface AccountEntry {
+  email: string
+  dots?: boolean
+  active?: boolean
+  masked?: boolean
+}
+
+export const APP_PASSWORD = 'canary-app-password'
+
+/**
+ * A house whose accounts all have a server that nobody reaches, so that their health is what the test says: the fetching
+ * has told once that it fails, and tells nothing new.
+ */
+export async function startGmailApp(
+  accounts: readonly AccountEntry[],
+  env: Record<string, string> = {},
+) {
+  const folder = tempFolder()
+  const file = join(folder.path, 'accounts.json')
+  // Nobody listens on port 1.
+  const server = { host: '127.0.0.1', port: 1, tls: false, password: APP_PASSWORD }
+  writeFileSync(file, JSON.stringify(accounts.map((account) => ({ ...account, ...server }))))
+  const all = { MAYFLY_GMAIL_ACCOUNTS_FILE: file, MAYFLY_HTTP_THREADS: '2', ...env }
+  const app = await startApp({ folder, env: all })
+  const store = await openMailStoreForCli(app.config)
+
+  const account = async (email: string): Promise<GmailAccount> => {
+    const found = (await store.listAccounts(app.now())).find((one) => one.email === email)
+    if (!found) throw new Error(`${email} is not known`)
+    return found
+  }
+  const idOf = async (email: string) => (await account(email)).id
+  const waitForFailure = async (email: string) => {
+    while ((await account(email)).health !== 'failing') await pause(10)
+  }
+  const setHealth = async (email: string, health: AccountHealth, reason = '') =>
+    store.setAccountHealth(await idOf(email), health, reason)
+
+  for (const { email, active = true } of accounts) {
+    if (active) await waitForFailure(email)
+    await setHealth(email, 'ok')
+  }
+  return {
+    ...app,
+    accountsFile: file,
+    account,
+    idOf,
+    setHealth,
+    /** As `mayfly account deactivate` does it. */
+    deactivate: async (email: string) => store.setAccountActive(await idOf(email), false),
+    async stop() {
+      await store.close()
+      await app.stop()
+    },
+  }
+}

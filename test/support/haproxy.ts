@@ -1,0 +1,86 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { endWithParent } from './server-process.ts'
+import { freeServicePorts } from './service-process.ts'
+import { tempFolder } from './stores.ts'
+
+const HAPROXY = '/usr/sbin/haproxy'
+
+interface Ports {
+  httpPort: number
+  smtpPort: number
+}
+
+/** Debian's HAProxy with deploy/haproxy.cfg, before these nodes on this machine. A node that is not given is down. */
+export async function openHaproxy(nodes: Record<string, Ports>) {
+  if (!existsSync(HAPROXY)) throw new Error(`${HAPROXY} is missing (Debian: haproxy)`)
+  const folder = tempFolder()
+  const ports = await freeServicePorts()
+  const unused = await freeServicePorts()
+  const socket = join(folder.path, 'socket')
+  const config = readFileSync(new URL('../../deploy/haproxy.cfg', import.meta.url), 'utf8')
+    .replace('bind :::25 v4v6', `bind 127.0.0.1:${ports.smtp}`)
+    .replace('bind :::80 v4v6', `bind 127.0.0.1:${ports.http}`)
+    .replaceAll(
+      / (node\d):2525 /g,
+      (_, node: string) => ` ${at(nodes[node]?.smtpPort ?? unused.smtp)} `,
+    )
+    .replaceAll(
+      / (node\d):8080 /g,
+      (_, node: string) => ` ${at(nodes[node]?.httpPort ?? unused.http)} `,
+    )
+  const file = join(folder.path, 'haproxy.cfg')
+  writeFileSync(file, `${config}\nglobal\n  stats socket ${socket} mode 600 level admin\n`)
+  execFileSync(HAPROXY, ['-c', '-q', '-f', file])
+  const server = await start(file)
+
+  /** By its name in the file, such as http_nodes/node1: UP, DOWN, or on the way to one of them. */
+  async function states(): Promise<Record<string, string>> {
+    const asked = connect(socket)
+    asked.end('show stat\n')
+    const rows = (await text(asked)).split('\n').map((row) => row.split(','))
+    return Object.fromEntries(rows.map((row) => [`${row[0]}/${row[1]}`, row[17] ?? '']))
+  }
+
+  return {
+    url: `http://127.0.0.1:${ports.http}`,
+    smtpPort: ports.smtp,
+    /** Resolves when it sees its servers like this. */
+    async waitForStates(wanted: Record<string, string>): Promise<void> {
+      const end = performance.now() + 10_000
+      for (;;) {
+        const seen = await states()
+        if (Object.entries(wanted).every(([name, state]) => seen[name]?.startsWith(state))) return
+        if (performance.now() > end) throw new Error(`HAProxy sees ${JSON.stringify(seen)}`)
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    },
+    async close() {
+      const exit = once(server, 'exit')
+      server.kill('SIGKILL')
+      await exit
+      folder.remove()
+    },
+  }
+}
+
+const at = (port: number) => `127.0.0.1:${port}`
+
+async function start(file: string): Promise<ChildProcess> {
+  const [program = '', ...args] = endWithParent([HAPROXY, '-db', '-f', file])
+  const server = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] })
+  let said = ''
+  server.stderr.on('data', (chunk: Buffer) => {
+    said = (said + chunk.toString()).slice(-10_000)
+  })
+  const socket = /stats socket (\S+)/.exec(readFileSync(file, 'utf8'))?.[1] ?? ''
+  while (!existsSync(socket)) {
+    if (server.exitCode !== null) throw new Error(`HAProxy did not start: ${said}`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  return server
+}

@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto'
+import type { Config } from '../../src/config/config.ts'
+import { secretHash } from '../../src/core/id.ts'
+import { KEY_RANDOM_BYTES, makeKeySecret } from '../../src/core/key.ts'
+import { PLANS, type Plan } from '../../src/core/plan.ts'
+import { type Payment, settle } from '../../src/core/purchase.ts'
+import { openShopStoreForCli } from '../../src/runtime/stores.ts'
+import { issueKey } from '../../src/service/keys/keys.ts'
+import type { ShopStore } from '../../src/store/shop-store.ts'
+import { startApp } from './app.ts'
+
+export interface TestKey {
+  id: string
+  secret: string
+  /** The headers of a request with it. */
+  headers: Record<string, string>
+}
+
+export type AppWithKeys = Awaited<ReturnType<typeof startAppWithKeys>>
+
+/** The whole service, and the ring of its keys. */
+export async function startAppWithKeys(options?: Parameters<typeof startApp>[0]) {
+  const app = await startApp(options)
+  const ring = await openKeyRing(app)
+  return {
+    ...app,
+    ring,
+    async stop() {
+      await ring.close()
+      await app.stop()
+    },
+  }
+}
+
+export type KeyRing = Awaited<ReturnType<typeof openKeyRing>>
+
+/** Keys of a house that runs: made and looked at beside it, as the operator's commands do it. */
+export async function openKeyRing({
+  config,
+  now,
+}: {
+  config: Pick<Config, 'data' | 'store'>
+  now(): Date
+}) {
+  const shop = await openShopStoreForCli(config)
+  return { shop, ...keyRing(shop, now), close: () => shop.close() }
+}
+
+export function keyRing(shop: ShopStore, now: () => Date) {
+  return {
+    /** A key of a plan with these figures, else Starter's. */
+    issue: async (figures: Partial<Plan> = {}): Promise<TestKey> => await issue(shop, now, figures),
+    /** A key that was bought, and whose payment was returned. */
+    issueRefunded: async (): Promise<TestKey> => await issueRefunded(shop, now),
+    used: async ({ id }: TestKey) => (await shop.readKey(id, now()))?.used,
+  }
+}
+
+const [STARTER] = PLANS as readonly [Plan]
+
+function testKey(id: string, secret: string): TestKey {
+  return { id, secret, headers: { apikey: secret } }
+}
+
+async function issue(shop: ShopStore, now: () => Date, figures: Partial<Plan>): Promise<TestKey> {
+  const wish = { plan: { ...STARTER, ...figures }, label: 'a test', mode: 'live' } as const
+  const { key, secret } = await issueKey({ store: shop, now, randomBytes }, wish)
+  return testKey(key.id, secret)
+}
+
+async function issueRefunded(shop: ShopStore, now: () => Date): Promise<TestKey> {
+  const name = randomBytes(8).toString('hex')
+  const [orderId, keyId, claimHash] = [`ord_${name}`, `key_${name}`, `claim ${name}`]
+  await shop.addPurchase({
+    id: orderId,
+    provider: 'fake',
+    mode: 'live',
+    plan: STARTER,
+    email: undefined,
+    createdAt: now(),
+    keyId,
+    keyPrefix: 'mf_live_stop',
+    claimHash,
+    idempotencyHash: undefined,
+  })
+  const secret = makeKeySecret('mf_live_stop', randomBytes(KEY_RANDOM_BYTES))
+  await applyPayment(shop, orderId, { now: now(), returned: 'no' })
+  await shop.claimKey({ orderId, claimHash, secretHash: secretHash(secret), now: now() })
+  await applyPayment(shop, orderId, { now: now(), returned: 'fully' })
+  return testKey(keyId, secret)
+}
+
+async function applyPayment(
+  shop: ShopStore,
+  orderId: string,
+  { now, returned }: { now: Date; returned: Payment['returned'] },
+): Promise<void> {
+  const payment: Payment = { ref: 'p', paidAt: now, returned, disputed: 'no' }
+  const settlement = settle(STARTER, {
+    state: 'paid',
+    payments: [payment],
+    renewal: 'none',
+    subscriptionRef: undefined,
+  })
+  const { revision = 0 } = (await shop.readPurchase(orderId)) ?? {}
+  await shop.settlePurchase({ orderId, revision, settlement, event: undefined, now })
+}

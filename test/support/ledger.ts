@@ -1,0 +1,122 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { checkMail, rawMail } from './api-client.ts'
+import { connectSmtp } from './smtp-client.ts'
+
+export interface LedgerLine {
+  uuid: string
+  sha256: string
+  token: string
+}
+
+/** What a sender holds us to: a line is written and synced only after it has read 250. */
+export function openLedger(path: string) {
+  const file = openSync(path, 'a')
+  return {
+    write(line: LedgerLine): void {
+      writeSync(file, `${JSON.stringify(line)}\n`)
+      fsyncSync(file)
+    },
+    read: (): LedgerLine[] =>
+      readFileSync(path, 'utf8')
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as LedgerLine),
+    close: () => closeSync(file),
+  }
+}
+
+export type Ledger = ReturnType<typeof openLedger>
+
+/** A mail whose bytes nobody else has. */
+export function uniqueMail(bodyBytes: number): { uuid: string; raw: Buffer; sha256: string } {
+  const uuid = randomUUID()
+  const line = `${uuid} `.repeat(Math.ceil(bodyBytes / 37)).slice(0, bodyBytes)
+  const body = line.replace(/(.{76})/g, '$1\r\n')
+  const raw = Buffer.from(`From: <s@sender.test>\r\nSubject: ${uuid}\r\n\r\n${body}\r\n`)
+  return { uuid, raw, sha256: sha256(raw) }
+}
+
+export function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
+
+export interface TestMailbox {
+  email: string
+  token: string
+}
+
+interface SenderOptions {
+  /** A function where there are several: it is asked at each connection. */
+  smtpPort: number | (() => number)
+  ledger: Ledger
+  stopped(): boolean
+  /** Told before a mail goes out, whatever becomes of it, and waited for. */
+  beforeSend?(uuid: string, box: TestMailbox): Promise<void> | void
+  /** Told after the answer, and waited for; code 0 is a connection that was closed. */
+  afterReply?(code: number, mail: { uuid: string; box: TestMailbox }): Promise<void> | void
+}
+
+/**
+ * Sends over kept connections, one mail after the other, until told to stop; connects anew when the server is gone.
+ * A mail that was not answered is not in the ledger: it may have been kept or not.
+ */
+export async function sendUntilStopped(
+  boxes: readonly TestMailbox[],
+  { smtpPort, ledger, stopped, beforeSend, afterReply }: SenderOptions,
+): Promise<void> {
+  while (!stopped()) {
+    const port = typeof smtpPort === 'number' ? smtpPort : smtpPort()
+    const client = await connectSmtp(port).catch(() => undefined)
+    for (let code = 250; client && code === 250 && !stopped(); ) {
+      const box = boxes[Math.floor(Math.random() * boxes.length)]
+      if (!box) throw new Error('no mailbox to send to')
+      const { uuid, raw, sha256: hash } = uniqueMail(200 + Math.floor(Math.random() * 8_000))
+      await beforeSend?.(uuid, box)
+      code = (await client.send({ to: [box.email], raw })).code
+      if (code === 250) ledger.write({ uuid, sha256: hash, token: box.token })
+      await afterReply?.(code, { uuid, box })
+    }
+    client?.close()
+    // Whoever was refused comes again, but not at once.
+    if (!stopped()) await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+/**
+ * What is wrong with the acknowledged mails in these mailboxes: missing, changed, or there twice. A mail that is there
+ * without a line in the ledger is fine: its 250 was lost with the process.
+ */
+export async function ledgerFaults(
+  url: string,
+  boxes: readonly { token: string }[],
+  lines: readonly LedgerLine[],
+): Promise<string[]> {
+  const found = await Promise.all(
+    boxes.map(({ token }) =>
+      mailboxFaults(
+        url,
+        token,
+        lines.filter((line) => line.token === token),
+      ),
+    ),
+  )
+  return found.flat()
+}
+
+async function mailboxFaults(
+  url: string,
+  token: string,
+  lines: readonly LedgerLine[],
+): Promise<string[]> {
+  const messages = await checkMail(url, token, '&limit=500')
+  if (messages.length === 500) throw new Error('a mailbox does not fit into one list')
+  const wrong: string[] = []
+  for (const { uuid, sha256: hash } of lines) {
+    const [first, second] = messages.filter(({ subject }) => subject === uuid)
+    if (!first) wrong.push(`${uuid} is missing`)
+    else if (second) wrong.push(`${uuid} is there twice`)
+    else if (sha256(await rawMail(url, token, first.id)) !== hash) wrong.push(`${uuid} is changed`)
+  }
+  return wrong
+}

@@ -1,0 +1,18 @@
+import { onTestFinished } from 'vitest'
+import { PROXY_ENV } from '../../src/http/server/route.contract.ts'
+import { openTestServer } from './http-server.ts'
+import { keyRing } from './keys.ts'
+
+/** The HTTP door with a key, where no time passes by itself: what grows back with time can be counted exactly. */
+export async function openServerWithManualClock(env: Record<string, string> = {}) {
+  let now = new Date()
+  const door = await openTestServer({ env: { ...PROXY_ENV, ...env }, now: () => now })
+  onTestFinished(() => door.stop())
+  return {
+    door,
+    key: await keyRing(door.shop, door.now).issue(),
+    passSeconds(seconds: number): void {
+      now = new Date(now.getTime() + seconds * 1_000)
+    },
+  }
+}

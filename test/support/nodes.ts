@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { type CliResult, runMayflyUnder } from './cli.ts'
+import { request } from './http-client.ts'
+import { openPostgres } from './postgres.ts'
+import { openRedis } from './redis.ts'
+import { endWithParent } from './server-process.ts'
+import { freeServicePorts, type ServiceProcess, spawnService } from './service-process.ts'
+import { tempFolder } from './stores.ts'
+
+export type Nodes = Awaited<ReturnType<typeof openNodes>>
+
+interface NodesOptions {
+  count?: number
+  env?: Record<string, string>
+  /** Where mail is kept and news are told, if not in a PostgreSQL and a Redis of their own. */
+  store?: string
+  redis?: string
+}
+
+// Whoever answers before the commit, or without waiting for the disk, has time enough to be found out.
+const SLOW_DISK = ['commit_delay=10000', 'commit_siblings=0', 'wal_writer_delay=2s']
+
+/** Nodes of one installation: each a `mayfly serve` with a folder and ports of its own, all started at once. */
+export async function openNodes({ count = 3, env = {}, store, redis }: NodesOptions = {}) {
+  const folder = tempFolder()
+  const own = {
+    postgres: store === undefined ? await openPostgres({ settings: SLOW_DISK }) : undefined,
+    redis: redis === undefined ? await openRedis() : undefined,
+  }
+  const url = store ?? own.postgres?.urlOf((await own.postgres.database()) ?? '') ?? ''
+  const shared = { MAYFLY_STORE: url, MAYFLY_REDIS: redis ?? own.redis?.url ?? '' }
+  const started: ServiceProcess[] = []
+  const under = endWithParent([])
+
+  async function openNode(_: unknown, number: number) {
+    const path = join(folder.path, `node-${number}`)
+    mkdirSync(path)
+    const ports = await freeServicePorts()
+    const serve = async () => {
+      const options = { folder: path, ports, env: { ...shared, ...env }, under }
+      const served = await spawnService(options)
+      started.push(served)
+      return served
+    }
+    return { serve, served: await serve(), isUp: true }
+  }
+  const nodes = await Promise.all(Array.from({ length: count }, openNode))
+  const at = (number: number) => {
+    const node = nodes[number]
+    if (!node) throw new Error(`there is no node ${number}`)
+    return node
+  }
+
+  return {
+    folder: folder.path,
+    store: url,
+    count,
+    /** Where each is reached, up or not. */
+    urls: nodes.map(({ served }) => served.url),
+    smtpPorts: nodes.map(({ served }) => served.smtpPort),
+    node: (number: number) => at(number).served,
+    /** The numbers of those that nobody has killed. */
+    up: () => nodes.flatMap(({ isUp }, number) => (isUp ? [number] : [])),
+    async kill(number: number, signal: NodeJS.Signals = 'SIGKILL'): Promise<number | null> {
+      at(number).isUp = false
+      return await at(number).served.kill(signal)
+    },
+    /** On the same ports; again and again while the store is away, as a supervisor does it. */
+    async restart(number: number): Promise<void> {
+      for (
+        let served: ServiceProcess | undefined;
+        !served;
+        at(number).isUp = served !== undefined
+      ) {
+        served = await at(number).serve().catch(ignoreUnreachableStore)
+        if (served) at(number).served = served
+      }
+    },
+    /** A `mayfly` command of the operator. */
+    command: (...args: string[]): Promise<CliResult> =>
+      runMayflyUnder(
+        ['env', ...Object.entries(shared).map(([name, value]) => `${name}=${value}`)],
+        folder.path,
+        ...args,
+      ),
+    /** All that any of them ever printed. */
+    output: () => started.map((served) => served.output()).join(''),
+    /** Asks the database itself. */
+    async query(sql: string): Promise<Record<string, unknown>[]> {
+      const database = new URL(url).pathname.slice(1)
+      return (await ownServer(own.postgres).run(sql, database)) as Record<string, unknown>[]
+    },
+    postgres: () => ownServer(own.postgres),
+    redis: () => ownServer(own.redis),
+    async close() {
+      for (const { served, isUp } of nodes) if (isUp) await served.kill('SIGKILL')
+      await own.redis?.close()
+      await own.postgres?.close()
+      folder.remove()
+    },
+  }
+}
+
+/** Nothing, where a start was refused for the store's sake. */
+function ignoreUnreachableStore(fault: Error): undefined {
+  if (!/PostgreSQL cannot be reached|The store cannot be reached/.test(fault.message)) throw fault
+}
+
+function ownServer<Server>(server: Server | undefined): Server {
+  if (!server) throw new Error('somebody else runs it')
+  return server
+}
+
+// What a node must say of an outage, and of its beginning and end.
+const EXPECTED = [
+  'the store cannot be reached; who asks is told to come back',
+  'Redis is away: who waits for mail looks by himself, rates are counted by each node',
+  'a lease could not be renewed; its work stops here',
+]
+
+interface LogLine {
+  level: string
+  msg: string
+}
+
+/** The nodes speak of what was down, of no fault of their own, and never a secret. */
+export function assertLogsClean(output: string, secrets: Iterable<string>): void {
+  const lines = output.split('\n')
+  const unexpected = lines.filter((line) =>
+    line.startsWith('{') ? isUnexpectedEntry(line) : isRuntimeOutput(line),
+  )
+  assert.deepEqual(unexpected, [])
+  for (const secret of secrets) assert.ok(!output.includes(secret), 'a secret stands in the log')
+}
+
+function isUnexpectedEntry(line: string): boolean {
+  // The last line of a node that was killed.
+  if (!line.endsWith('}')) return false
+  const { level, msg } = JSON.parse(line) as LogLine
+  return level === 'error' || (level === 'warn' && !EXPECTED.includes(msg))
+}
+
+/** Of the runtime: a warning, or an error that nobody caught. */
+function isRuntimeOutput(line: string): boolean {
+  return /^\s+at .*:\d+\)?$|Error|Warning/.test(line)
+}
+
+/** How often each status was heard; 0 is a connection that failed, 503 has its Retry-After or is counted as 500. */
+export type StatusCounts = Record<number, number>
+
+/** Asks for one address so often at once, in turns at all of these nodes. */
+export function raceForAddress(
+  urls: readonly string[],
+  prefix: string,
+  count = 200,
+): Promise<StatusCounts> {
+  const body = () => new URLSearchParams({ prefix, domain_id: '1' })
+  return race(urls, count, (url) => ({
+    url: `${url}/api/create-session`,
+    init: { method: 'POST', body: body() },
+  }))
+}
+
+/** Asks for the mail of a key so often at once, likewise. */
+export function raceForRequests(
+  urls: readonly string[],
+  { headers }: { headers: Record<string, string> },
+  count: number,
+): Promise<StatusCounts> {
+  return race(urls, count, (url) => ({ url: `${url}/emails`, init: { headers } }))
+}
+
+async function race(
+  urls: readonly string[],
+  count: number,
+  question: (url: string) => { url: string; init: RequestInit },
+): Promise<StatusCounts> {
+  const counts: StatusCounts = {}
+  const one = async (_: unknown, at: number) => {
+    const { url, init } = question(urls[at % urls.length] ?? '')
+    const answer = await request(url, init).catch(() => undefined)
+    const isFault = answer?.status === 503 && !answer.headers.has('retry-after')
+    const status = isFault ? 500 : (answer?.status ?? 0)
+    counts[status] = (counts[status] ?? 0) + 1
+  }
+  await Promise.all(Array.from({ length: count }, one))
+  return counts
+}

@@ -1,0 +1,15 @@
+/** The policy of every page that shows no mail. */
+export const PAGE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+/** What a page loads or runs beside what was built for it, or what says so in another way; undefined: nothing. */
+export function policyFault(text: string): string | undefined {
+  const loaded = [...text.matchAll(/(?:src|<link[^>]* href)="([^"]*)"/g)].map(
+    ([, path = '']) => path,
+  )
+  const foreign = loaded.find((path) => !/^\/(assets\/[\w.-]+|favicon\.svg)$/.test(path))
+  if (foreign !== undefined) return foreign
+  return /<script(?![^>]* src=)[^>]*>|<style|<img|<iframe|<base|@import|url\(| style=| on\w+=/i.exec(
+    text,
+  )?.[0]
+}

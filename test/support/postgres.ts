@@ -1,0 +1,192 @@
+import { type ChildProcess, execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, chownSync, existsSync, readFileSync, renameSync, symlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Client } from 'pg'
+import { freePort, makeCertificate, startServer } from './server-process.ts'
+import { tempFolder } from './stores.ts'
+
+export type Postgres = Awaited<ReturnType<typeof openPostgres>>
+
+const PROGRAMS = ['/usr/lib/postgresql/17/bin', '/usr/lib/postgresql/15/bin', '/usr/bin']
+
+interface PostgresOptions {
+  tls?: boolean
+  /** Such as `shared_buffers=512MB`, where the usual ones are too small. */
+  settings?: readonly string[]
+  /** A streaming replica of another one, by this name. */
+  replica?: { of: { path: string }; name: string }
+  /** Its data directory, if not one in its scratch folder. Data that is there already is used. */
+  cluster?: string
+}
+
+/**
+ * A private PostgreSQL that listens in its own scratch folder alone: Debian's program, run by a user without rights. With
+ * TLS also on a free port of this machine.
+ */
+export async function openPostgres(options: PostgresOptions = {}) {
+  const { tls = false, settings = [], replica } = options
+  const folder = tempFolder()
+  const { path } = folder
+  const user = unprivilegedUser()
+  const { cluster = join(path, 'cluster') } = options
+  chmodSync(path, 0o700)
+  if (user) for (const one of [path, dirname(cluster)]) chownSync(one, user.uid, user.gid)
+  const [maker, ...wishes] = replica
+    ? ['pg_basebackup', '-R', '-N', '-c', 'fast', '-d', replicaUrl(replica)]
+    : ['initdb', '-U', 'mayfly', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N']
+  const making = { ...user, stdio: 'ignore', cwd: path } as const
+  if (!existsSync(cluster))
+    execFileSync(postgresProgram(maker ?? ''), ['-D', cluster, ...wishes], making)
+  const place = { path, cluster, user, settings, port: tls ? await freePort() : undefined }
+  if (tls) makeCertificate(path, 'DNS:localhost', user)
+  let server = await startPostgres(place)
+  let databases = 0
+
+  const urlOf = (database: string) =>
+    `postgres://mayfly@localhost:${place.port ?? 5432}/${database}?host=${encodeURIComponent(path)}`
+
+  /** For what only a superuser does; in the database of the same name as ever. */
+  async function run(sql: string, database = 'postgres'): Promise<unknown[]> {
+    const client = new Client({ connectionString: urlOf(database) })
+    await client.connect()
+    try {
+      return (await client.query(sql)).rows
+    } finally {
+      await client.end()
+    }
+  }
+
+  return {
+    /** Where its socket is. */
+    path,
+    urlOf,
+    /** Over the network, where it is encrypted; `root` is the certificate that it can be known by. */
+    network: { port: place.port, root: join(path, 'tls.crt') },
+    run,
+    /** A new, empty database. */
+    async database(): Promise<string> {
+      databases += 1
+      const name = `scratch_${databases}`
+      await run(`create database ${name} template template0`)
+      return name
+    },
+    /** Ends it: SIGTERM in peace, SIGINT without waiting for anybody, SIGQUIT at once, as when the machine dies. */
+    async stop(signal: NodeJS.Signals = 'SIGQUIT') {
+      const exit = once(server, 'exit')
+      server.kill(signal)
+      await exit
+    },
+    async start() {
+      server = await startPostgres(place)
+    },
+    async close() {
+      if (server.exitCode === null && server.signalCode === null) await this.stop()
+      folder.remove()
+    },
+  }
+}
+
+function replicaUrl({ of, name }: { of: { path: string }; name: string }): string {
+  const query = new URLSearchParams({ host: of.path, application_name: name })
+  return `postgres://mayfly@/postgres?${query}`
+}
+
+interface PostgresPaths {
+  path: string
+  cluster: string
+  user: { uid: number; gid: number } | undefined
+  port: number | undefined
+  settings: readonly string[]
+}
+
+async function startPostgres(place: PostgresPaths): Promise<ChildProcess> {
+  const { path, cluster, user, port } = place
+  const tls = `ssl=on ssl_cert_file=${path}/tls.crt ssl_key_file=${path}/tls.key port=${port}`
+  const settings = [
+    ...(port ? ['listen_addresses=127.0.0.1', ...tls.split(' ')] : ['listen_addresses=']),
+    `unix_socket_directories=${path}`,
+    'max_connections=200',
+    'shared_buffers=32MB',
+    'recovery_init_sync_method=syncfs',
+    ...place.settings,
+  ]
+  const flags = settings.flatMap((setting) => ['-c', setting])
+  return await startServer({
+    command: [postgresProgram('postgres'), '-D', cluster, ...flags],
+    folder: path,
+    user,
+    ready: /ready to accept (read-only )?connections/,
+    endSignal: 'QUIT',
+  })
+}
+
+/** It refuses to run as root. */
+function unprivilegedUser(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  const line = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .find((one) => one.startsWith('postgres:'))
+  const [, , uid = '65534', gid = '65534'] = line?.split(':') ?? []
+  return { uid: Number(uid), gid: Number(gid) }
+}
+
+export function postgresProgram(name: string): string {
+  const folder = PROGRAMS.find((one) => existsSync(join(one, name)))
+  if (!folder) throw new Error(`${name} is missing (Debian: postgresql)`)
+  return join(folder, name)
+}
+
+const STANDBY = 'standby'
+
+/**
+ * A PostgreSQL and a streaming replica of it behind one address that stays the same, as a virtual IP does: a link to the
+ * folder with the socket of whichever is the primary.
+ */
+export async function openReplicatedPostgres() {
+  const folder = tempFolder()
+  const address = join(folder.path, 'primary')
+  const primary = await openPostgres()
+  const database = await primary.database()
+  const standby = await openPostgres({ replica: { of: primary, name: STANDBY } })
+  const point = (path: string) => {
+    symlinkSync(path, `${address}.new`)
+    renameSync(`${address}.new`, address)
+  }
+  point(primary.path)
+
+  const attached = async (state: string) =>
+    (await primary.run(`select 1 from pg_stat_replication where sync_state = '${state}'`)).length >
+    0
+
+  return {
+    store: `postgres://mayfly@localhost/${database}?host=${encodeURIComponent(address)}`,
+    /** From here on a commit is one only when the replica has it on disk too. */
+    async synchronous(): Promise<void> {
+      await primary.run(`alter system set synchronous_standby_names = '${STANDBY}'`)
+      await primary.run('select pg_reload_conf()')
+      while (!(await attached('sync'))) await new Promise(setImmediate)
+    },
+    /** Lets the replica hear everything so far, and nothing from here on. */
+    async cutOff(): Promise<void> {
+      const [row] = await primary.run('select pg_current_wal_lsn() as place')
+      const { place } = row as { place: string }
+      const heard = `select 1 where pg_last_wal_replay_lsn() >= '${place}'`
+      while ((await standby.run(heard)).length === 0) await new Promise(setImmediate)
+      await standby.run("alter system set primary_conninfo = ''")
+      await standby.run('select pg_reload_conf()')
+      while (await attached('async')) await new Promise(setImmediate)
+    },
+    /** The primary dies, the replica takes its place and its address. */
+    async failOver(signal: NodeJS.Signals): Promise<void> {
+      await primary.stop(signal)
+      await standby.run('select pg_promote()')
+      point(standby.path)
+    },
+    async close() {
+      await standby.close()
+      await primary.close()
+      folder.remove()
+    },
+  }
+}

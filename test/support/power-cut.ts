@@ -1,0 +1,160 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+
+/** An ext4 file system in an image file, mounted through a loop device. Needs root. */
+export interface LoopDisk {
+  /** The mount point. */
+  path: string
+  /** Mounts a copy of what has reached the device so far. Whatever writes to it must be stopped. */
+  copy(name: string): Promise<LoopDisk>
+  /** Unmounts it and deletes the image. */
+  remove(): Promise<void>
+}
+
+const SIZE = '256M'
+
+// Nothing may reach the device unless it is synced: no commit of the journal every 5 seconds, no early allocation of
+// files that are renamed or truncated, no initialization of inode tables in the background.
+const OPTIONS = 'loop,commit=300,noauto_da_alloc,noinit_itable'
+
+export function makeLoopDisk(folder: string, name: string): LoopDisk {
+  const image = join(folder, `${name}.img`)
+  execFileSync('truncate', ['-s', SIZE, image])
+  execFileSync('mkfs.ext4', ['-q', '-F', image])
+  return mountImage(image)
+}
+
+function mountImage(image: string): LoopDisk {
+  const path = image.replace(/\.img$/, '')
+  mkdirSync(path)
+  execFileSync('mount', ['-o', OPTIONS, image, path])
+  if (mounted.size === 0) process.once('exit', unmountAll)
+  mounted.add(path)
+  const device = basename(
+    execFileSync('findmnt', ['-n', '-o', 'SOURCE', path], { encoding: 'utf8' }).trim(),
+  )
+  return {
+    path,
+    async copy(name) {
+      const target = join(image, '..', `${name}.img`)
+      await copyUnchanged(image, target, device)
+      return mountImage(target)
+    },
+    async remove() {
+      await unmount(path)
+      rmSync(path, { recursive: true, force: true })
+      rmSync(image, { force: true })
+    },
+  }
+}
+
+/** A copy during which the kernel wrote to the device would be of no single moment: it is made again. */
+async function copyUnchanged(image: string, target: string, device: string): Promise<void> {
+  for (let attempt = 0; attempt < 50; attempt += 1) {
+    const before = deviceWrites(device)
+    execFileSync('cp', ['--sparse=always', image, target])
+    const after = deviceWrites(device)
+    if (before.inFlight === 0 && after.inFlight === 0 && before.done === after.done) return
+    await pause(100)
+  }
+  throw new Error(`${device} is written to without end`)
+}
+
+/** Fields of Documentation/block/stat: requests completed (reads, …, writes, …), then those in flight. */
+function deviceWrites(device: string): { done: number; inFlight: number } {
+  const fields = readFileSync(`/sys/block/${device}/stat`, 'utf8').trim().split(/\s+/).map(Number)
+  return { done: fields[4] ?? 0, inFlight: fields[8] ?? 0 }
+}
+
+const mounted = new Set<string>()
+
+/** A process that was killed a moment ago may still hold a file. */
+async function unmount(path: string): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      execFileSync('umount', [path], { stdio: 'pipe' })
+      mounted.delete(path)
+      if (mounted.size === 0) process.off('exit', unmountAll)
+      return
+    } catch (error) {
+      if (attempt === 100) throw error
+      await pause(50)
+    }
+  }
+}
+
+/** The last resort, when a test was cut short: detached now, unmounted as soon as nothing uses it. */
+function unmountAll(): void {
+  for (const path of mounted) execFileSync('umount', ['-l', path])
+  mounted.clear()
+}
+
+/** Why a loop disk cannot be used here; undefined if it can. */
+export function loopDiskProblem(): string | undefined {
+  if (process.getuid?.() !== 0) return 'mounting a file system needs root'
+  if (!statSync('/dev/loop-control', { throwIfNoEntry: false })) return 'there are no loop devices'
+  return undefined
+}
+
+/**
+ * Stops these processes and all their descendants (SIGSTOP) and waits until no thread of them runs: a system call that
+ * was under way, such as fsync, has returned. The result lets them run on.
+ */
+export async function pauseProcesses(roots: readonly number[]): Promise<() => void> {
+  const paused = new Set<number>()
+  const resume = () => {
+    for (const pid of paused) signal(pid, 'SIGCONT')
+  }
+  for (let attempt = 0; attempt < 2_000; attempt += 1) {
+    const pids = roots.flatMap(withDescendants)
+    for (const pid of pids.filter((one) => !paused.has(one))) signal(pid, 'SIGSTOP')
+    // A process that forked before its SIGSTOP took effect shows its child in the next round.
+    if (pids.every((pid) => paused.has(pid) && isStopped(pid))) return resume
+    for (const pid of pids) paused.add(pid)
+    await pause(5)
+  }
+  resume()
+  throw new Error(`these processes do not stop: ${[...paused].filter((pid) => !isStopped(pid))}`)
+}
+
+function withDescendants(pid: number): number[] {
+  const children = threadsOf(pid).flatMap((thread) =>
+    readProc(`${pid}/task/${thread}/children`).split(' ').filter(Boolean).map(Number),
+  )
+  return [pid, ...children.flatMap(withDescendants)]
+}
+
+function isStopped(pid: number): boolean {
+  return threadsOf(pid).every((thread) => {
+    const stat = readProc(`${pid}/task/${thread}/stat`)
+    // T: stopped; Z and X: ended. The name before it stands in brackets and may hold spaces.
+    return stat === '' || 'TZX'.includes(stat.charAt(stat.lastIndexOf(')') + 2))
+  })
+}
+
+function threadsOf(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`)
+  } catch {
+    return []
+  }
+}
+
+/** Empty where the process has ended meanwhile. */
+function readProc(path: string): string {
+  try {
+    return readFileSync(`/proc/${path}`, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch {
+    // It has ended meanwhile.
+  }
+}

@@ -1,0 +1,79 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+
+// What the real servers of the tests have alike: a program of Debian's on ports and in a folder of its own.
+
+interface User {
+  uid: number
+  gid: number
+}
+
+interface ServerOptions {
+  command: readonly string[]
+  /** Of the server alone: it goes with this process. */
+  folder: string
+  user?: User | undefined
+  /** What it says as soon as it can be used. */
+  ready: RegExp
+  /** What ends it at once: nothing of it is needed again. */
+  endSignal?: 'KILL' | 'QUIT'
+}
+
+/** Starts a server and waits until it is up. Whatever ends this process ends the server too. */
+export async function startServer(options: ServerOptions): Promise<ChildProcess> {
+  const { folder, user, ready, endSignal = 'KILL' } = options
+  const [file = '', ...args] = endWithParent(options.command, endSignal)
+  const server = spawn(file, args, { ...user, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+  const clear = () => {
+    server.kill(`SIG${endSignal}`)
+    rmSync(folder, { recursive: true, force: true })
+  }
+  process.once('exit', clear)
+  server.once('exit', () => process.off('exit', clear))
+  let output = ''
+  await new Promise<void>((resolve, reject) => {
+    server.once('exit', () => reject(new Error(`${options.command[0]} did not start: ${output}`)))
+    for (const stream of [server.stdout, server.stderr]) {
+      stream.on('data', (chunk: Buffer) => {
+        output = (output + chunk.toString()).slice(-10_000)
+        if (ready.test(output)) resolve()
+      })
+    }
+  })
+  return server
+}
+
+const SETPRIV = '/usr/bin/setpriv'
+
+/** The command so that it hears this signal when its parent dies, in whichever way. */
+export function endWithParent(command: readonly string[], signal = 'KILL'): string[] {
+  return existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', signal, ...command] : [...command]
+}
+
+/** `tls.crt` and `tls.key` in the folder, for a name such as `DNS:localhost`. */
+export function makeCertificate(folder: string, name: string, user?: User): void {
+  const key = join(folder, 'tls.key')
+  const kind = '-x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2'.split(' ')
+  const names = ['-subj', '/CN=mayfly test', '-addext', `subjectAltName=${name}`]
+  const files = ['-out', join(folder, 'tls.crt'), '-keyout', key]
+  execFileSync('openssl', ['req', ...kind, ...names, ...files], { ...user, stdio: 'ignore' })
+  chmodSync(key, 0o600)
+}
+
+/** A port of this machine that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const [port = 0] = await freePorts(1)
+  return port
+}
+
+/** So many, all of them different. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
+  await Promise.all(servers.map((server) => once(server, 'listening')))
+  const addresses = servers.map((server) => server.address())
+  await Promise.all(servers.map((server) => once(server.close(), 'close')))
+  return addresses.map((address) => (typeof address === 'object' && address ? address.port : 0))
+}

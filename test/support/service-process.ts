@@ -1,0 +1,93 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { freePorts } from './server-process.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+export interface ServiceProcess {
+  child: ChildProcess
+  pid: number
+  url: string
+  httpPort: number
+  smtpPort: number
+  /** Everything it printed so far. */
+  output(): string
+  /** Its exit code, once it is gone. */
+  exited: Promise<number | null>
+  kill(signal: NodeJS.Signals): Promise<number | null>
+}
+
+export interface SpawnOptions {
+  folder: string
+  ports: { http: number; smtp: number }
+  env?: Record<string, string>
+  /** Where the program lies, if not here. */
+  root?: string
+  /** What runs it, such as strace with its options. */
+  under?: string[]
+}
+
+/** `mayfly serve` as a process of its own, up and answering. */
+export async function spawnService(options: SpawnOptions): Promise<ServiceProcess> {
+  const { folder, ports, env = {}, root = ROOT, under = [] } = options
+  const command = [...under, process.execPath, 'bin/mayfly.js', 'serve']
+  const child = spawn(command[0] ?? '', command.slice(1), {
+    cwd: root,
+    env: {
+      ...process.env,
+      MAYFLY_DATA: folder,
+      MAYFLY_HOST: '127.0.0.1',
+      MAYFLY_HTTP_PORT: String(ports.http),
+      MAYFLY_SMTP_PORT: String(ports.smtp),
+      MAYFLY_DOMAINS: 'box.test,pool.test',
+      MAYFLY_READER_DOMAINS: 'pool.test',
+      MAYFLY_AUTH_CHECKS: 'off',
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  child.stdout?.on('data', (chunk) => {
+    output += chunk
+  })
+  child.stderr?.on('data', (chunk) => {
+    output += chunk
+  })
+  const ended = once(child, 'exit').then(() => child.exitCode)
+  const url = `http://127.0.0.1:${ports.http}`
+  await waitForLivez(`${url}/livez`, child, () => output)
+  return {
+    child,
+    pid: child.pid ?? 0,
+    url,
+    httpPort: ports.http,
+    smtpPort: ports.smtp,
+    output: () => output,
+    exited: ended,
+    kill(signal) {
+      child.kill(signal)
+      return ended
+    },
+  }
+}
+
+async function waitForLivez(url: string, child: ChildProcess, output: () => string): Promise<void> {
+  for (;;) {
+    if (child.exitCode !== null || child.signalCode !== null) {
+      throw new Error(`mayfly serve ended at once:\n${output()}`)
+    }
+    const up = await fetch(url).then(
+      (response) => response.ok,
+      () => false,
+    )
+    if (up) return
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+/** Two ports that were free a moment ago, kept over restarts of the same service. */
+export async function freeServicePorts(): Promise<{ http: number; smtp: number }> {
+  const [http = 0, smtp = 0] = await freePorts(2)
+  return { http, smtp }
+}

@@ -1,0 +1,54 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { SMTPServer } from 'smtp-server'
+
+export interface SunkMail {
+  from: string
+  to: string[]
+  /** As it came. */
+  raw: string
+}
+
+/** Somebody else's mail server: takes every mail, or refuses as it is told. */
+export async function openSmtpSink() {
+  const received: SunkMail[] = []
+  const state = { refuse: false }
+  const waiting: (() => void)[] = []
+  const server = new SMTPServer({
+    authOptional: true,
+    allowInsecureAuth: true,
+    disabledCommands: ['STARTTLS'],
+    onAuth: (_auth, _session, done) => done(null, { user: 'anybody' }),
+    onData(stream, session, done) {
+      void text(stream).then((raw) => {
+        if (state.refuse) {
+          done(new Error('no room for ann@buyer.example'))
+          return
+        }
+        const { mailFrom, rcptTo } = session.envelope
+        const from = mailFrom ? mailFrom.address : ''
+        received.push({ from, to: rcptTo.map(({ address }) => address), raw })
+        done()
+        for (const wake of waiting.splice(0)) wake()
+      })
+    },
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server.server, 'listening')
+
+  return {
+    url: `smtp://127.0.0.1:${(server.server.address() as AddressInfo).port}`,
+    received,
+    state,
+    /** Resolves with the next mail that is not in `taken` yet. */
+    async next(): Promise<SunkMail> {
+      const { length } = received
+      while (received.length === length) {
+        await new Promise<void>((resolve) => waiting.push(resolve))
+      }
+      return received[length] as SunkMail
+    },
+    close: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  }
+}

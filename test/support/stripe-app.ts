@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { openStripeServer, type StripeServer } from '../../src/pay/testing/stripe-server.ts'
+import type { StripeEvent } from '../../src/pay/testing/stripe-shapes.ts'
+import { startApp } from './app.ts'
+import { createOrder, type Order } from './shop-client.ts'
+
+export type StripeApp = Awaited<ReturnType<typeof startStripeApp>>
+
+interface StripeAppOptions {
+  env?: Record<string, string>
+  secretKey?: string
+  webhookSecret?: string
+}
+
+/** The whole service with a Stripe of our own behind it; both live by the house's clock. */
+export async function startStripeApp({ env = {}, ...secrets }: StripeAppOptions = {}) {
+  const clock = { now: () => new Date() }
+  const stripe = await openStripeServer({ now: () => clock.now(), ...secrets })
+  const app = await startApp({
+    env: { ...stripeEnv(stripe), ...env },
+  })
+  clock.now = app.now
+  const webhook = `${app.url}/api/stripe/webhook`
+
+  return {
+    ...app,
+    stripe,
+    webhook,
+    /** What Stripe has to tell since the last time, told in the order it happened. */
+    async deliverEvents(): Promise<void> {
+      for (const event of stripe.take()) {
+        const status = await stripe.deliver(webhook, event)
+        if (status !== 200) throw new Error(`${event.type} was answered ${status}`)
+      }
+    },
+    async stop() {
+      await app.stop()
+      await stripe.close()
+    },
+  }
+}
+
+/** The settings of a service that sells by this Stripe. */
+export function stripeEnv({ url, secretKey, webhookSecret }: StripeServer): Record<string, string> {
+  return {
+    MAYFLY_PAYMENTS: 'stripe',
+    MAYFLY_STRIPE_API: url,
+    MAYFLY_STRIPE_SECRET_KEY: secretKey,
+    MAYFLY_STRIPE_WEBHOOK_SECRET: webhookSecret,
+    MAYFLY_BASE_URL: 'https://mail.example',
+  }
+}
+
+export type StripeOrders = Awaited<ReturnType<typeof openStripeOrders>>
+
+export interface Bought extends Order {
+  session: string
+}
+
+/** All that the shop remembers of an order and its key. */
+export interface StoredOrder {
+  state: string
+  payments: number
+  partly_returned: number
+  paid_until: number | null
+  key_state: string | null
+  expires_at: number | null
+  used: number | null
+}
+
+const STORED_ORDER = `select purchase.state, payments, partly_returned, paid_until, api_key.state as key_state, expires_at, used
+  from purchase left join api_key on api_key.id = key_id where purchase.id = ?`
+
+/** The service with a Stripe behind it, and a look into its shop.db. */
+export async function openStripeOrders() {
+  const app = await startStripeApp()
+  const db = new Database(join(app.folder, 'shop.db'))
+
+  return {
+    ...app,
+    db,
+    async buy(plan: string): Promise<Bought> {
+      const made = await createOrder(app.url, { plan })
+      return { ...made, session: app.stripe.sessionsOf(made.id)[0] ?? '' }
+    },
+    stored({ id }: Order): StoredOrder {
+      const row = db.prepare<[string], StoredOrder>(STORED_ORDER).get(id)
+      assert.ok(row)
+      return row
+    },
+    charge: ({ session }: Bought) => app.stripe.chargesOf(session)[0] ?? '',
+    subscription: ({ session }: Bought) => app.stripe.subscriptionOf(session),
+    deliver: (event: StripeEvent) => app.stripe.deliver(app.webhook, event),
+    /** One order has one entitlement, and never two keys that live. */
+    assertOneKeyPerOrder(): void {
+      const doubled = db.prepare(
+        'select key_id from key_secret where until is null group by key_id having count(*) > 1',
+      )
+      assert.deepEqual(doubled.all(), [])
+      const keys = db.prepare<[], number>('select count(*) from api_key').pluck()
+      const paid = db.prepare<[], number>('select count(*) from purchase where payments > 0')
+      assert.equal(keys.get(), paid.pluck().get())
+    },
+    async stop() {
+      db.close()
+      await app.stop()
+    },
+  }
+}

@@ -1,0 +1,55 @@
+import { type RequestOptions, readJson, request } from '../site/api-client.ts'
+import { localExpiry, type Mailbox } from './mailbox.ts'
+
+/** What a new address is to be like; nothing said: a random one for the usual time. */
+export interface NewMailboxOptions {
+  name?: string | undefined
+  domainId?: number | undefined
+  /** An alias of this Gmail account, or of any. */
+  gmail?: number | 'any' | undefined
+  seconds?: number | undefined
+}
+
+/** The API's deeds on a session. All of them throw Refusal or Unreachable. */
+export const sessionApi = {
+  create({ name, domainId, gmail, seconds }: NewMailboxOptions): Promise<Mailbox> {
+    const values = {
+      prefix: name || undefined,
+      domain_id: domainId,
+      ttl: seconds,
+      gmail_auto: gmail === 'any' ? 1 : undefined,
+      use_gmail: typeof gmail === 'number' ? 1 : undefined,
+      gmail_id: typeof gmail === 'number' ? gmail : undefined,
+    }
+    return requestMailbox('/api/create-session', { method: 'POST', values })
+  },
+  extend(token: string, seconds?: number): Promise<Mailbox> {
+    return requestMailbox('/api/extend-session', {
+      method: 'POST',
+      token,
+      values: { ttl: seconds },
+    })
+  },
+  async delete(token: string): Promise<void> {
+    await request('/api/delete-session', { method: 'POST', token })
+  },
+  /** Whose token this is, and how long it lasts. */
+  find(token: string): Promise<Mailbox> {
+    return requestMailbox('/api/check-mail', { token, values: { limit: 1 } })
+  },
+}
+
+async function requestMailbox(path: string, options: RequestOptions): Promise<Mailbox> {
+  const response = await request(path, options)
+  const serverNow = new Date(response.headers.get('date') ?? Number.NaN)
+  const { email, token, expires_at_iso } = await readJson<SessionResponse>(response)
+  const expiresAt = localExpiry(new Date(expires_at_iso), serverNow, new Date())
+  return { email, token: token ?? options.token ?? '', expiresAt }
+}
+
+/** Of what the calls answer, that which is about the session. */
+interface SessionResponse {
+  email: string
+  token?: string
+  expires_at_iso: string
+}

@@ -1,0 +1,90 @@
+import { NetworkError, rejectInvalidSecrets } from '../site/api-client.ts'
+import type { ApiRequest } from './request.ts'
+
+/** An answer as the console shows it. */
+export interface ApiResponse {
+  status: number
+  statusText: string
+  tookMs: number
+  headers: [name: string, value: string][]
+  body: ResponseBody
+}
+
+export type ResponseBody =
+  | { kind: 'none' }
+  | { kind: 'json'; text: string; value: unknown }
+  | { kind: 'text'; text: string; cut: boolean }
+  | { kind: 'file'; blob: Blob; name: string }
+  | { kind: 'stream'; events: AsyncIterable<string> }
+
+/** What of the headers is told: the rest is the same with every answer. */
+const SHOWN_HEADERS =
+  /^(content-type|content-disposition|etag|link|location|allow|retry-after|ratelimit.*|x-ratelimit-.*|x-request-id|x-timed-out)$/
+const MAX_CHARACTERS = 100_000
+
+/** Sends it as it stands. Not by ask.ts: here a refusal is an answer like any other, with all its headers. */
+export async function sendRequest(request: ApiRequest, signal: AbortSignal): Promise<ApiResponse> {
+  const { method, path, headers, form } = request
+  rejectInvalidSecrets(headers)
+  const body = form ? { body: form } : {}
+  const startedAt = performance.now()
+  try {
+    const options = { method, headers, signal, cache: 'no-store', credentials: 'omit' } as const
+    const response = await fetch(path, { ...options, ...body })
+    return {
+      status: response.status,
+      statusText: response.statusText,
+      tookMs: Math.round(performance.now() - startedAt),
+      headers: [...response.headers].filter(([name]) => SHOWN_HEADERS.test(name)),
+      body: await bodyOf(response),
+    }
+  } catch (cause) {
+    if (signal.aborted) throw cause
+    throw new NetworkError('the site could not be reached', { cause })
+  }
+}
+
+async function bodyOf(response: Response): Promise<ResponseBody> {
+  const type = response.headers.get('content-type') ?? ''
+  const disposition = response.headers.get('content-disposition') ?? ''
+  if (response.body && type.startsWith('text/event-stream')) {
+    return { kind: 'stream', events: eventTexts(response.body) }
+  }
+  if (disposition.startsWith('attachment')) {
+    return { kind: 'file', blob: await response.blob(), name: filenameOf(disposition) }
+  }
+  const text = await response.text()
+  if (text === '') return { kind: 'none' }
+  return type.startsWith('application/json') ? jsonBody(text) : textBody(text)
+}
+
+function jsonBody(text: string): ResponseBody {
+  const value: unknown = JSON.parse(text)
+  const pretty = JSON.stringify(value, undefined, 2)
+  return pretty.length > MAX_CHARACTERS ? textBody(pretty) : { kind: 'json', text: pretty, value }
+}
+
+function textBody(text: string): ResponseBody {
+  return { kind: 'text', text: text.slice(0, MAX_CHARACTERS), cut: text.length > MAX_CHARACTERS }
+}
+
+/** The server writes the name twice: for all, and for those who read more than ASCII. */
+function filenameOf(disposition: string): string {
+  const wide = /filename\*=UTF-8''([^;]+)/i.exec(disposition)?.[1]
+  if (wide) return decodeURIComponent(wide)
+  return /filename="([^"]*)"/.exec(disposition)?.[1] ?? 'download'
+}
+
+/** Each event whole, as it was written; signs of life are not told. */
+async function* eventTexts(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
+  let rest = ''
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return
+    const blocks = `${rest}${decoder.decode(value, { stream: true })}`.split('\n\n')
+    rest = blocks.pop() ?? ''
+    yield* blocks.filter((block) => block !== '' && !block.startsWith(':'))
+  }
+}

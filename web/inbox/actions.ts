@@ -1,0 +1,79 @@
+import { deleteMessages } from './deletions.ts'
+import { focusList, focusRow, isOnePane } from './focus.ts'
+import { selectAll, selected, visibleMessages } from './messages.ts'
+import { closeMessage, newerId, olderId, openedMessage, openMessage } from './open-message.ts'
+
+/** The row that had the focus last. */
+let cursor: number | undefined
+
+export function setCursor(id: number): void {
+  cursor = id
+}
+
+/** Where the keyboard is: at the message in the reader, else at the row that had the focus last. */
+function currentId(): number | undefined {
+  return openedMessage.value?.id ?? visibleMessages.value.find(({ id }) => id === cursor)?.id
+}
+
+/** To the next or former row; while a message is open, that one is opened. */
+export function moveCursor(step: 1 | -1): void {
+  const rows = visibleMessages.value
+  const from = rows.findIndex(({ id }) => id === currentId())
+  const to = from < 0 ? rows[0] : rows[from + step]
+  if (!to) return
+  cursor = to.id
+  if (openedMessage.value) openMessage(to.id)
+  if (!openedMessage.value || !isOnePane()) focusRow(to.id)
+}
+
+export function openCurrent(): void {
+  const id = currentId() ?? visibleMessages.value[0]?.id
+  if (id !== undefined) openMessage(id)
+}
+
+/** The message in the reader; else those with a tick; else the row that the keyboard is at. */
+export function deleteCurrent(): void {
+  const id = currentId()
+  if (openedMessage.value) deleteOpened()
+  else if (selected.value.size > 0) deleteSelected()
+  else if (id !== undefined) deleteRow(id)
+}
+
+/** The next older one takes its place; where there is one pane, the list does. */
+export function deleteOpened(): void {
+  const id = openedMessage.value?.id
+  const next = olderId.value ?? newerId.value
+  if (id === undefined) return
+  if (next !== undefined && !isOnePane()) openMessage(next)
+  deleteMessages([id])
+}
+
+export function deleteRow(id: number): void {
+  const place = visibleMessages.value.findIndex((row) => row.id === id)
+  const next = visibleMessages.value[place + 1] ?? visibleMessages.value[place - 1]
+  if (openedMessage.value?.id === id) deleteOpened()
+  else deleteMessages([id])
+  // Once the row is gone the focus would be nowhere.
+  cursor = next?.id
+  if (!focusRow(next?.id)) focusList()
+}
+
+export function deleteSelected(): void {
+  deleteMessages([...selected.value])
+  selectAll(false)
+  focusList()
+}
+
+export function deleteAll(): void {
+  deleteMessages(visibleMessages.value.map(({ id }) => id))
+  selectAll(false)
+  focusList()
+}
+
+/** One step out: from the message, from the ticks. False when there was none. */
+export function dismiss(): boolean {
+  if (openedMessage.value) closeMessage()
+  else if (selected.value.size > 0) selectAll(false)
+  else return false
+  return true
+}

@@ -1,0 +1,120 @@
+import { effect, signal } from '@preact/signals'
+import { displaySender } from '../../src/shared/sender-display.ts'
+import { announceQuietly } from '../site/announce.ts'
+import type { MessageSummary } from '../site/api-client.ts'
+import { language, t } from '../site/i18n.ts'
+import { localStore } from '../site/storage.ts'
+import { arrivalListeners, unreadCount } from './messages.ts'
+
+/** A sound when mail comes, and a notification while the page is out of sight. Both only when asked for. */
+export const soundOn = signal(localStore.get('sound') === 'on')
+export const notificationsOn = signal(
+  localStore.get('notes') === 'on' && permission() === 'granted',
+)
+/** The browser said no: only its own settings can change that. */
+export const notificationsDenied = signal(false)
+
+export function setSound(on: boolean): void {
+  soundOn.value = on
+  localStore.set('sound', on ? 'on' : undefined)
+  if (on) chime()
+}
+
+/** Asks the browser for leave: nothing else in the page does. */
+export async function setNotifications(on: boolean): Promise<void> {
+  const allowed = on && (await requestPermission()) === 'granted'
+  notificationsDenied.value = on && !allowed
+  notificationsOn.value = allowed
+  localStore.set('notes', allowed ? 'on' : undefined)
+}
+
+// Mail that comes in numbers rings once.
+const CHIME_INTERVAL_MS = 2_000
+
+export function startNotifications(): void {
+  let chimedAt = 0
+  arrivalListeners.add((messages) => {
+    announceQuietly(arrivalText(messages))
+    if (notificationsOn.value && document.visibilityState === 'hidden') showNotification(messages)
+    if (!soundOn.value || Date.now() - chimedAt < CHIME_INTERVAL_MS) return
+    chimedAt = Date.now()
+    chime()
+  })
+}
+
+function arrivalText(messages: readonly MessageSummary[]): string {
+  const [first] = messages
+  if (!first || messages.length > 1) return t('inbox_told_new', { count: messages.length })
+  const sender = senderName(first)
+  return t('inbox_told_from', { sender, subject: first.subject || t('reader_no_subject') })
+}
+
+function senderName({ sender_name, sender_email }: MessageSummary): string {
+  return displaySender(sender_name, sender_email).title || t('reader_nobody')
+}
+
+function permission(): NotificationPermission {
+  return typeof Notification === 'undefined' ? 'denied' : Notification.permission
+}
+
+async function requestPermission(): Promise<NotificationPermission> {
+  if (permission() !== 'default') return permission()
+  return await Notification.requestPermission()
+}
+
+/** Who wrote, and no more: what is in a mail does not belong on a locked screen. */
+function showNotification(messages: readonly MessageSummary[]): void {
+  const [first] = messages
+  if (!first) return
+  const title = t('inbox_told_new', { count: messages.length })
+  const body = messages.length === 1 ? senderName(first) : ''
+  try {
+    const shown = new Notification(title, { body, tag: 'mayfly', icon: '/favicon.svg' })
+    shown.addEventListener('click', () => {
+      window.focus()
+      shown.close()
+    })
+  } catch {
+    // Some phones show them only for an installed page.
+  }
+}
+
+let audio: AudioContext | undefined
+
+/** Two soft notes, drawn here: there is no file to load. */
+function chime(): void {
+  audio ??= new AudioContext()
+  const start = audio.currentTime
+  for (const [hertz, after] of [
+    [880, 0],
+    [1318.5, 0.12],
+  ] as const) {
+    const tone = new OscillatorNode(audio, { frequency: hertz, type: 'sine' })
+    const volume = new GainNode(audio, { gain: 0 })
+    volume.gain.setValueAtTime(0, start + after)
+    volume.gain.linearRampToValueAtTime(0.12, start + after + 0.02)
+    volume.gain.exponentialRampToValueAtTime(0.001, start + after + 0.5)
+    tone.connect(volume).connect(audio.destination)
+    tone.start(start + after)
+    tone.stop(start + after + 0.55)
+  }
+}
+
+/** Shows in the tab how much is unread: in its title and on its icon. */
+export function startUnreadTitle(): void {
+  effect(() => {
+    const count = unreadCount.value
+    const before = count === 0 ? '' : `(${count.toLocaleString(language.value)}) `
+    document.title = `${before}${t('site_inbox')} – Mayfly`
+    const link = document.querySelector<HTMLLinkElement>('link[rel="icon"]')
+    if (link) link.href = count === 0 ? '/favicon.svg' : badgeIcon(count)
+  })
+}
+
+/** The mark of the site with a count beside it, as an address that needs no request. */
+function badgeIcon(count: number): string {
+  const text = count > 9 ? '9+' : String(count)
+  return `data:image/svg+xml,${encodeURIComponent(
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0b6b63"/><path d="M16 5l3.2 7.8L27 16l-7.8 3.2L16 27l-3.2-7.8L5 16l7.8-3.2z" fill="none" stroke="#fff" stroke-width="2.2" stroke-linejoin="round"/><circle cx="22" cy="10" r="10" fill="#c7362b"/><text x="22" y="15" font-family="sans-serif" font-size="${count > 9 ? 12 : 14}" font-weight="700" text-anchor="middle" fill="#fff">${text}</text></svg>`,
+  )}`
+}

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { test } from 'vitest'
+import { SAMPLES, shellQuoted } from './sample-code.ts'
+
+const CALL = { site: 'https://mail.example', key: 'mf_live_abc', to: '' }
+
+test('curl asks for one address, or for all that the key may see', () => {
+  assert.equal(
+    SAMPLES.curl.write(CALL),
+    `curl -H 'APIKey: mf_live_abc' \\\n  https://mail.example/emails`,
+  )
+  assert.equal(
+    SAMPLES.curl.write({ ...CALL, to: 'a+b@pool.example' }),
+    `curl -H 'APIKey: mf_live_abc' -G \\\n  -d 'to=a%2Bb@pool.example' \\\n  https://mail.example/emails`,
+  )
+})
+
+/** Whatever is typed stays a text: none of these ends a quote or begins a command. */
+const ODD = [`o'brien@x.example`, `a"b`, 'a\\b', `\\'`, '$(id)', '`id`', 'line\nbreak', '\\"', 'ü𝒳']
+
+test('each is one word to a shell', () => {
+  const script = `printf '%s\\0' ${ODD.map(shellQuoted).join(' ')}`
+  const heard = execFileSync('sh', ['-c', script], { encoding: 'utf8' })
+  assert.deepEqual(heard.split('\0'), [...ODD, ''])
+})
+
+test('each is one text to JavaScript', () => {
+  for (const odd of ODD) {
+    const [, written = ''] =
+      /'to', (.*)\)$/m.exec(SAMPLES.javascript.write({ ...CALL, to: odd })) ?? []
+    assert.equal(new Function(`return ${written}`)(), odd)
+  }
+})
+
+test('each is one text to Python', () => {
+  const written = ODD.map((odd) => {
+    const [, text = ''] = /'to': (.*)\}\)$/m.exec(SAMPLES.python.write({ ...CALL, to: odd })) ?? []
+    return text
+  })
+  const program = `import json\nprint(json.dumps([${written.join(', ')}]))`
+  assert.deepEqual(JSON.parse(execFileSync('python3', ['-c', program], { encoding: 'utf8' })), ODD)
+})

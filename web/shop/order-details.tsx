@@ -1,0 +1,81 @@
+import type { Order } from '../site/api-client.ts'
+import { formatDateTime } from '../site/format.ts'
+import { type Catalogue, t } from '../site/i18n.ts'
+import { orderTermText, priceText } from './price.ts'
+
+interface OrderDetailsProps {
+  order: Order
+  /** How the key begins that was minted since the order was looked at. */
+  prefix: string | undefined
+}
+
+export function OrderDetails({ order, prefix }: OrderDetailsProps) {
+  const { plan_name: plan, price, paid_until_iso: until, order_id: id } = order
+  const keyPrefix = prefix ?? order.key_prefix
+  return (
+    <dl class="facts">
+      <dt>{t('shop_plan')}</dt>
+      <dd>{plan}</dd>
+      <dt>{t('shop_price')}</dt>
+      <dd>
+        {priceText(price)} {orderTermText(price.term)}
+      </dd>
+      {keyPrefix !== null && (
+        <>
+          <dt>{t('shop_until')}</dt>
+          <dd>{until === null ? t('shop_no_end') : formatDateTime(until)}</dd>
+          <dt>{t('shop_prefix')}</dt>
+          <dd>
+            <code>{keyPrefix}</code>
+          </dd>
+        </>
+      )}
+      <dt>{t('shop_number')}</dt>
+      <dd>
+        <code>{id}</code>
+      </dd>
+    </dl>
+  )
+}
+
+const STATES: Record<string, keyof Catalogue> = {
+  open: 'shop_state_open',
+  pending: 'shop_state_pending',
+  paid: 'shop_state_paid',
+  failed: 'shop_state_failed',
+  expired: 'shop_state_expired',
+  refunded: 'shop_state_refunded',
+  disputed: 'shop_state_disputed',
+}
+
+export function stateText({ state }: Order): string {
+  const name = STATES[state]
+  return name ? t(name) : state
+}
+
+const NEXT_STEPS: Record<string, keyof Catalogue> = {
+  pending: 'shop_next_pending',
+  failed: 'shop_next_failed',
+  expired: 'shop_next_expired',
+  refunded: 'shop_next_refunded',
+  disputed: 'shop_next_disputed',
+}
+
+/** What the buyer can do, or wait for. What is rare comes in the API's own words: a key revoked, a site in test mode. */
+export function nextStepText({
+  state,
+  url,
+  claimable,
+  claimed_at: claimedAt,
+  next,
+}: Order): string {
+  if (claimable) return t(claimedAt === null ? 'shop_next_paid' : 'shop_next_claimed')
+  if (state === 'open' && url !== null) return t('shop_next_open')
+  const name = NEXT_STEPS[state]
+  return name ? t(name) : next
+}
+
+export function stateTone({ state }: Order): 'good' | 'bad' | '' {
+  if (state === 'paid') return 'good'
+  return state === 'open' || state === 'pending' ? '' : 'bad'
+}

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'vitest'
+import { formatDuration, formatReceived, formatSize, formatWait, nextChangeMs } from './format.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+describe('what is left', () => {
+  for (const [ms, expected] of [
+    [30 * DAY, '30 days'],
+    [2 * DAY + 5 * HOUR + 59 * MINUTE, '2 days 5 hr'],
+    [2 * DAY - SECOND, '47 hr 59 min'],
+    [24 * HOUR, '24 hr'],
+    [24 * HOUR - 1, '23 hr 59 min'],
+    [HOUR, '1 hr'],
+    [HOUR - SECOND, '59 min'],
+    [2 * MINUTE, '2 min'],
+    [2 * MINUTE - SECOND, '1 min 59 sec'],
+    [MINUTE, '1 min'],
+    [SECOND, '1 sec'],
+    [0, '0 sec'],
+    [-5 * DAY, '0 sec'],
+  ] as const) {
+    test(expected, () => assert.equal(formatDuration(ms, 'en'), expected))
+  }
+
+  test('is said in the reader’s language', () => {
+    assert.match(formatDuration(23 * HOUR + 59 * MINUTE, 'de'), /^23 Std\b.*59 Min\b/)
+    assert.match(formatDuration(DAY, 'ar', 'long'), /ساعة/)
+  })
+})
+
+describe('a wait is never said too short', () => {
+  for (const [seconds, expected] of [
+    [0.2, /^1 second$/],
+    [7, /^7 seconds$/],
+    [119, /^1 minute,? 59 seconds$/],
+    [121, /^3 minutes$/],
+    [3_599, /^1 hour$/],
+  ] as const) {
+    test(`${seconds} s`, () => assert.match(formatWait(seconds), expected))
+  }
+})
+
+describe('the words are looked at again', () => {
+  for (const [name, ms] of [
+    ['within a minute', 23 * HOUR + 59 * MINUTE + 30 * SECOND],
+    ['when the last two minutes begin', 2 * MINUTE + 400],
+    ['each second of those', 90 * SECOND + 700],
+  ] as const) {
+    test(name, () => {
+      const pause = nextChangeMs(ms)
+      assert.equal(formatDuration(ms - pause + 2, 'en'), formatDuration(ms, 'en'))
+      assert.notEqual(formatDuration(ms - pause - SECOND, 'en'), formatDuration(ms, 'en'))
+    })
+  }
+})
+
+for (const [bytes, language, expected] of [
+  [0, 'en', '0 bytes'],
+  [1, 'en', '1 byte'],
+  [999, 'en', '999 bytes'],
+  [1_000, 'en', '1 kB'],
+  [256_000, 'en', '256 kB'],
+  [10_485_760, 'en', '10.5 MB'],
+  [10_485_760, 'de', '10,5 MB'],
+] as const) {
+  test(`${bytes} in ${language} is ${expected}`, () =>
+    assert.equal(formatSize(bytes, language), expected))
+}
+
+const NOW = new Date(2026, 2, 10, 15, 30)
+const before = (minutes: number) => new Date(NOW.getTime() - minutes * 60_000)
+
+describe('a message that came', () => {
+  for (const [name, at, language, text] of [
+    ['just now', before(0.5), 'en', 'now'],
+    ['in the future, by a clock that is wrong', before(-5), 'en', 'now'],
+    ['minutes ago', before(5), 'en', '5 min. ago'],
+    ['nearly an hour ago', before(59.9), 'en', '59 min. ago'],
+    ['hours ago', before(3 * 60 + 59), 'en', '3 hr. ago'],
+    ['yesterday', new Date(2026, 2, 9, 23, 0), 'en', 'Mar 9'],
+    ['minutes ago, in German', before(10), 'de', 'vor 10 Min.'],
+    ['last year', new Date(2025, 11, 31, 12, 0), 'en', 'Dec 31, 2025'],
+    ['minutes ago, in Spanish', before(5), 'es', 'hace 5 min'],
+  ] as const) {
+    test(name, () => assert.equal(formatReceived(at, NOW, language), text))
+  }
+
+  test('minutes before midnight is told in minutes, not as another day', () => {
+    const midnight = new Date(2026, 2, 10, 0, 5)
+    assert.equal(formatReceived(new Date(2026, 2, 9, 23, 55), midnight, 'en'), '10 min. ago')
+  })
+})

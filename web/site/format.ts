@@ -1,0 +1,117 @@
+import { language } from './i18n.ts'
+
+const MINUTE = 60
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+type Unit = 'day' | 'hour' | 'minute' | 'second'
+const SECONDS: Record<Unit, number> = { day: DAY, hour: HOUR, minute: MINUTE, second: 1 }
+
+/** A moment as the reader writes it, in his own time zone, which is named. */
+export function formatDateTime(time: string | Date): string {
+  return new Date(time).toLocaleString(language.value, {
+    year: 'numeric',
+    month: 'long',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: '2-digit',
+    timeZoneName: 'short',
+  })
+}
+
+/** A UTC day, `2026-03-01`. */
+export function formatDay(date: string, length: 'short' | 'long' = 'long'): string {
+  return new Date(`${date}T00:00:00Z`).toLocaleDateString(language.value, {
+    timeZone: 'UTC',
+    month: length,
+    day: 'numeric',
+  })
+}
+
+/** How long something lasts, in the two units that matter; seconds only where they do. */
+export function formatDuration(
+  ms: number,
+  language: string,
+  style: 'short' | 'long' = 'short',
+): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000))
+  const units = unitsOf(seconds)
+  let rest = seconds
+  const parts = units.flatMap((unit) => {
+    const count = Math.floor(rest / SECONDS[unit])
+    rest -= count * SECONDS[unit]
+    return count > 0 ? [formatUnit(count, unit, language, style)] : []
+  })
+  const [smallest = 'second'] = units.slice(-1)
+  if (parts.length === 0) return formatUnit(0, smallest, language, style)
+  return new Intl.ListFormat(language, { type: 'unit', style: 'narrow' }).format(parts)
+}
+
+/** How long to wait, rounded up: who comes too early is refused again. */
+export function formatWait(seconds: number): string {
+  const step = seconds < 2 * MINUTE ? 1 : MINUTE
+  return formatDuration(Math.ceil(seconds / step) * step * 1000, language.value, 'long')
+}
+
+/** So many milliseconds after which the words are others. */
+export function nextChangeMs(ms: number): number {
+  const step = ms > 2 * MINUTE * 1000 ? MINUTE * 1000 : 1000
+  return (ms % step) + 1
+}
+
+function unitsOf(seconds: number): Unit[] {
+  if (seconds >= 2 * DAY) return ['day', 'hour']
+  if (seconds >= HOUR) return ['hour', 'minute']
+  return seconds >= 2 * MINUTE ? ['minute'] : ['minute', 'second']
+}
+
+function formatUnit(count: number, unit: Unit, language: string, style: 'short' | 'long'): string {
+  const format = { style: 'unit', unit, unitDisplay: style } as const
+  return new Intl.NumberFormat(language, format).format(count)
+}
+
+const SIZE_UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const
+
+/** A number of bytes as people say it. */
+export function formatSize(bytes: number, language: string): string {
+  const step =
+    bytes < 1_000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), SIZE_UNITS.length - 1)
+  return new Intl.NumberFormat(language, {
+    style: 'unit',
+    unit: SIZE_UNITS[step] ?? 'byte',
+    unitDisplay: step === 0 ? 'long' : 'short',
+    maximumFractionDigits: step > 1 ? 1 : 0,
+  }).format(bytes / 1_000 ** step)
+}
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+
+/** When a message came, as a list says it: how long ago if that was today, else the day. */
+export function formatReceived(at: Date, now: Date, language: string): string {
+  const { ago, day, year } = formatsOf(language)
+  const past = Math.max(0, now.getTime() - at.getTime())
+  if (past < MINUTE_MS) return ago.format(0, 'second')
+  if (past < HOUR_MS) return ago.format(-Math.floor(past / MINUTE_MS), 'minute')
+  if (at.toDateString() === now.toDateString())
+    return ago.format(-Math.floor(past / HOUR_MS), 'hour')
+  return at.getFullYear() === now.getFullYear() ? day.format(at) : year.format(at)
+}
+
+type Formats = ReturnType<typeof makeFormats>
+const formatCache = new Map<string, Formats>()
+
+/** Each takes longer to make than to use a thousand times. */
+function formatsOf(language: string): Formats {
+  const formats = formatCache.get(language) ?? makeFormats(language)
+  formatCache.set(language, formats)
+  return formats
+}
+
+function makeFormats(language: string) {
+  return {
+    ago: new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' }),
+    day: new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short' }),
+    year: new Intl.DateTimeFormat(language, { dateStyle: 'medium' }),
+  }
+}
