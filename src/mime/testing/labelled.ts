@@ -15,7 +15,7 @@ export interface Labelled {
 
 export function readLabelled(): Labelled[] {
   const folder = new URL('../fixtures/codes/', import.meta.url)
-  const rows = readFileSync(new URL('context.tsv', folder), 'utf8').trimEnd().split('\n').slice(1)
+  const rows = readFileSync(new URL('labels.tsv', folder), 'utf8').trimEnd().split('\n').slice(1)
   return rows.map((row) => {
     const [name = '', , code = '', links = ''] = row.split('\t')
     return {
