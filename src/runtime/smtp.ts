@@ -39,12 +39,12 @@ const door = await openSmtpServer(
         { store, bus, now },
         { ...mail, senderNetwork: shareNetwork(mail.envelope.clientIp) },
       ),
-    obstacle: store.obstacle,
+    storageError: store.obstacle,
     acquireConnection: (ip) =>
       hasRates(ip) ? connections.hold(`smtp ${rateLimitNetwork(ip)}`, connectionsPerIp) : () => {},
-    takeMail: async (ip) =>
+    allowMail: async (ip) =>
       !hasRates(ip) || (await limit.take(`mail ${rateLimitNetwork(ip)}`, mailRate, now())) === 0,
-    hasTraffic: async (ip) =>
+    allowTraffic: async (ip) =>
       !hasRates(ip) || (await limit.look(`traffic ${rateLimitNetwork(ip)}`, traffic, now())) === 0,
     countTraffic(ip, received) {
       if (hasRates(ip))

@@ -5,48 +5,48 @@ import { connectionCounts } from './metrics.ts'
 import { runSession } from './session-loop.ts'
 import { REPLIES } from './state.ts'
 
-/** Takes a client in: from a balancer only once its PROXY header has said who it is. */
-export function acceptConnection(shared: ServerContext, socket: Socket): void {
+/** Starts a session. A connection of a load balancer has to send its PROXY header first. */
+export function acceptConnection(server: ServerContext, socket: Socket): void {
   socket.on('error', ignore)
   const peer = peerAddress(socket)
   if (peer === undefined) socket.destroy()
-  else if (shared.isProxy?.(peer)) readProxyHeader(shared, socket, peer)
-  else guard(shared, socket, { ip: peer, piece: () => acceptClient(shared, socket, peer) })
+  else if (server.isProxy?.(peer)) readProxyHeader(server, socket, peer)
+  else guard(server, socket, { ip: peer, callback: () => acceptClient(server, socket, peer) })
 }
 
-// Networks fail all the time; what matters is the close that follows.
+// Network errors are expected; the close event that follows is handled.
 function ignore(): void {}
 
-// The usual form first: the general one takes longer than greeting the client. Undefined: gone before we looked.
+// IPv4 first: plainIp takes longer than greeting the client. Undefined if the client is already gone.
 function peerAddress({ remoteAddress = '' }: Socket): string | undefined {
   const ipv4 = remoteAddress.startsWith('::ffff:') ? remoteAddress.slice(7) : remoteAddress
   return isIPv4(ipv4) ? ipv4 : plainIp(remoteAddress)
 }
 
-function acceptClient(shared: ServerContext, socket: Socket, ip: string, early?: Buffer): void {
-  if (shared.draining) {
+function acceptClient(server: ServerContext, socket: Socket, ip: string, early?: Buffer): void {
+  if (server.draining) {
     connectionCounts.add('shutting_down')
     socket.end(REPLIES.shuttingDown, () => socket.destroy())
     return
   }
-  const release = shared.deps.acquireConnection(ip)
+  const release = server.deps.acquireConnection(ip)
   if (release) {
     connectionCounts.add('greeted')
-    runSession(shared, socket, { ip, release, early })
+    runSession(server, socket, { ip, release, early })
   } else {
     connectionCounts.add('refused')
     socket.end(REPLIES.tooManyConnections, () => socket.destroy())
   }
 }
 
-/** As for those who talk: a fault of ours turns this client away, and no other. */
+/** An unexpected error closes this connection and no other. */
 function guard(
   { deps }: ServerContext,
   socket: Socket,
-  { ip, piece }: { ip: string; piece: () => void },
+  { ip, callback }: { ip: string; callback: () => void },
 ): void {
   try {
-    piece()
+    callback()
   } catch (err) {
     logInternalError(deps, ip, err)
     connectionCounts.add('fault')
@@ -54,13 +54,13 @@ function guard(
   }
 }
 
-function readProxyHeader(shared: ServerContext, socket: Socket, peer: string): void {
+function readProxyHeader(server: ServerContext, socket: Socket, peer: string): void {
   let bytes = Buffer.alloc(0)
-  shared.awaitingProxyHeader.set(socket, shared.clock())
+  server.awaitingProxyHeader.set(socket, server.clock())
   socket.on('data', listen).on('end', giveUp).on('close', forget)
 
   function listen(chunk: Buffer): void {
-    guard(shared, socket, { ip: peer, piece: () => read(chunk) })
+    guard(server, socket, { ip: peer, callback: () => read(chunk) })
   }
 
   function read(chunk: Buffer): void {
@@ -72,12 +72,12 @@ function readProxyHeader(shared: ServerContext, socket: Socket, peer: string): v
     if (header === 'bad') {
       connectionCounts.add('bad_proxy_header')
       socket.destroy()
-      shared.deps.log.warn({ ip: peer }, 'closed: no PROXY header where one is required')
+      server.deps.log.warn({ ip: peer }, 'closed: no PROXY header where one is required')
       return
     }
     const ip = header.ip === undefined ? peer : (canonicalIp(header.ip) ?? peer)
     const early = bytes.subarray(header.length)
-    acceptClient(shared, socket, ip, early.length > 0 ? early : undefined)
+    acceptClient(server, socket, ip, early.length > 0 ? early : undefined)
   }
 
   function giveUp(): void {
@@ -85,17 +85,17 @@ function readProxyHeader(shared: ServerContext, socket: Socket, peer: string): v
   }
 
   function forget(): void {
-    shared.awaitingProxyHeader.delete(socket)
+    server.awaitingProxyHeader.delete(socket)
   }
 }
 
-/** ip is undefined where the balancer speaks for itself (its health check): the peer's own address counts. */
+/** ip is undefined for a connection of the load balancer itself, such as a health check. */
 type ProxyHeader = { length: number; ip: string | undefined } | 'more' | 'bad'
 
 const V2 = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
 const V1 = Buffer.from('PROXY ')
 const V1_MAX_BYTES = 107
-// Addresses take 36 bytes; the rest are extras that we skip. More than this no balancer sends.
+// Addresses take 36 bytes; the rest are TLVs that we skip. No load balancer sends more than this.
 const V2_MAX_BYTES = 2_048
 
 /** Reads a PROXY protocol header, version 1 or 2, from the first bytes of a connection. */
@@ -140,7 +140,7 @@ function parseVersion2(bytes: Buffer): ProxyHeader {
   const isLocal = command === 0x20
   const addressBytes = family === 0x11 ? 12 : family === 0x21 ? 36 : 0
   if ((command !== 0x21 && !isLocal) || length > V2_MAX_BYTES) return 'bad'
-  // A proxied connection is TCP over IPv4 or IPv6: that is all that can reach us.
+  // Proxied connections are TCP over IPv4 or IPv6.
   if (!isLocal && (addressBytes === 0 || length < 16 + addressBytes)) return 'bad'
   if (bytes.length < length) return 'more'
   if (isLocal) return { length, ip: undefined }
@@ -151,7 +151,7 @@ function ipv4At(bytes: Buffer, at: number): string {
   return bytes.subarray(at, at + 4).join('.')
 }
 
-// The URL parser writes the one canonical form, with the longest run of zeros left out.
+// The URL parser yields the canonical form with the longest run of zeros compressed.
 function ipv6At(bytes: Buffer, at: number): string {
   const groups = Array.from({ length: 8 }, (_, group) => bytes.readUInt16BE(at + 2 * group))
   const text = groups.map((group) => group.toString(16)).join(':')

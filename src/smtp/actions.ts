@@ -12,20 +12,20 @@ import type {
 } from './state.ts'
 
 /** Actions that need a service call. STARTTLS and close are handled by the connection. */
-export type ServiceAction = Extract<Action, { kind: 'sender' | 'recipient' | 'mail' }>
-type RecipientAction = Extract<Action, { kind: 'recipient' }>
-type MailAction = Extract<Action, { kind: 'mail' }>
+export type ServiceAction = Extract<Action, { kind: 'mail-from' | 'rcpt-to' | 'message' }>
+type RecipientAction = Extract<Action, { kind: 'rcpt-to' }>
+type MailAction = Extract<Action, { kind: 'message' }>
 
 type ActionContext = Pick<ServerContext, 'deps' | 'reportOutage'>
 
-/** What goes wrong in the house is ours, is logged, and is said as 451; only where there is no room it is 452. */
+/** Never rejects: an unexpected error is logged and becomes 451, a full store becomes 452. */
 export function runAction(
   context: ActionContext,
   ip: string,
   action: ServiceAction,
 ): Promise<ActionResult> {
-  if (action.kind === 'sender') return checkSender(context, ip, action.size)
-  return action.kind === 'mail'
+  if (action.kind === 'mail-from') return checkSender(context, ip, action.size)
+  return action.kind === 'message'
     ? deliverMail(context, ip, action)
     : checkRecipient(context, ip, action)
 }
@@ -45,15 +45,18 @@ async function checkSender(
   try {
     outcome = (await storageError(context, size)) ?? (await checkRateLimits(deps, ip))
   } catch (err) {
-    outcome = serverErrorOf(context, ip, { doing: 'MAIL', err })
+    outcome = serverError(context, err, { ip, command: 'MAIL' })
   }
-  return { kind: 'sender', outcome }
+  return { kind: 'mail-from', outcome }
 }
 
 async function checkRateLimits(deps: SmtpDeps, ip: string): Promise<SenderOutcome> {
-  const [hasTraffic, isFewEnough] = await Promise.all([deps.hasTraffic(ip), deps.takeMail(ip)])
-  if (!hasTraffic) return 'too_much'
-  return isFewEnough ? 'welcome' : 'too_many'
+  const [trafficAllowed, mailAllowed] = await Promise.all([
+    deps.allowTraffic(ip),
+    deps.allowMail(ip),
+  ])
+  if (!trafficAllowed) return 'too_much_data'
+  return mailAllowed ? 'accepted' : 'too_many_mails'
 }
 
 async function storageError(
@@ -61,13 +64,13 @@ async function storageError(
   size: number,
 ): Promise<'no_space' | 'away' | undefined> {
   if (!hasMemoryFor(context.deps, size)) return 'no_space'
-  const found = await context.deps.obstacle()
-  if (found?.kind !== 'away') return found && 'no_space'
-  context.reportOutage(found)
+  const error = await context.deps.storageError()
+  if (error?.kind !== 'away') return error && 'no_space'
+  context.reportOutage(error)
   return 'away'
 }
 
-// Only asked, not held: a declared size is a promise that costs a sender nothing.
+// Checked, not reserved: declaring a size costs the client nothing.
 function hasMemoryFor(deps: SmtpDeps, size: number): boolean {
   if (size === 0) return true
   if (!deps.reserveBytes(size)) return false
@@ -89,9 +92,9 @@ async function checkRecipient(
     })
     if ('refused' in outcome) refusedRecipients.add(outcome.refused)
   } catch (err) {
-    outcome = { refused: serverErrorOf(context, ip, { doing: 'RCPT', err }) }
+    outcome = { refused: serverError(context, err, { ip, command: 'RCPT' }) }
   }
-  return { kind: 'recipient', outcome }
+  return { kind: 'rcpt-to', outcome }
 }
 
 async function deliverMail(
@@ -101,30 +104,30 @@ async function deliverMail(
 ): Promise<ActionResult> {
   const { deps } = context
   const { raw, recipients, envelope } = action
-  // Read now: the bytes are handed over to the thread that keeps them.
+  // Read before the buffer is transferred to the writer thread.
   const size = raw.length
   let outcome: MailOutcome
   try {
     outcome = await deps.receiveMail({ recipients, envelope, raw })
   } catch (err) {
-    outcome = serverErrorOf(context, ip, { doing: 'DATA', err })
+    outcome = serverError(context, err, { ip, command: 'DATA' })
   }
   countMailOutcome(outcome, size)
-  deps.log.debug({ ip, outcome, bytes: size, recipients: recipients.length }, 'a mail came in')
-  return { kind: 'mail', outcome }
+  deps.log.debug({ ip, outcome, bytes: size, recipients: recipients.length }, 'message received')
+  return { kind: 'message', outcome }
 }
 
-/** What the sender hears of it. A store that is away is told to the log once, not for each mail. */
-function serverErrorOf(
+/** An unavailable store is logged once per outage, not once per mail. */
+function serverError(
   { deps, reportOutage }: ActionContext,
-  ip: string,
-  { doing, err }: { doing: string; err: unknown },
+  err: unknown,
+  { ip, command }: { ip: string; command: string },
 ): ServerError {
   if (err instanceof StoreUnavailable) {
     reportOutage(err)
     return 'away'
   }
   if (err instanceof Problem && err.code === 'overloaded') return 'no_space'
-  deps.log.error({ ip, doing, err: toError(err) }, 'answered 451')
+  deps.log.error({ ip, command, err: toError(err) }, 'internal error, replied 451')
   return 'fault'
 }

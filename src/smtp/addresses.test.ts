@@ -62,12 +62,12 @@ describe('MAIL', () => {
     [`FROM:<a@a.test>${' a'.repeat(400)}`, '555 5.5.4'],
     [`FROM:<a@a.test>${' a'.repeat(1_000)}`, '500 5.5.2'],
   ] as const) {
-    test(`${argument.slice(0, 50)} is answered ${reply}`, () => {
+    test(`${argument.slice(0, 50)} gets ${reply}`, () => {
       assert.equal(replyTo(`MAIL ${argument}`).slice(0, 9), reply)
     })
   }
 
-  test('what a sender called itself is kept as written, and nothing of Object is touched', () => {
+  test('the reverse-path is passed on as written; Object.prototype is untouched', () => {
     const session = `${HELLO}MAIL FROM:<"A b"@A.test> SMTPUTF8\r\nRCPT TO:<x@y>\r\nDATA\r\n.\r\n`
     const [mail] = transcript(oneChunk(Buffer.from(session))).mails
     assert.equal(mail?.mailFrom, '"A b"@A.test')
@@ -79,7 +79,7 @@ describe('MAIL', () => {
 describe('RCPT', () => {
   const before = `${HELLO}MAIL FROM:<>\r\n`
 
-  // The classic relay probes, and forms that have fooled others: the house must see each as it was written.
+  // Classic relay probes, and forms that have fooled other servers: each must be passed on as written.
   for (const text of [
     'u@foreign.test',
     'u@[127.0.0.1]',
@@ -101,19 +101,19 @@ describe('RCPT', () => {
     '"a>b"@box.test',
     `${'a'.repeat(255)}@box.test`,
   ]) {
-    test(`<${text.slice(0, 40)}> is put to the house as it stands`, () => {
+    test(`<${text.slice(0, 40)}> is passed on as written`, () => {
       const { recipientPaths } = transcript(oneChunk(Buffer.from(`${before}RCPT TO:<${text}>\r\n`)))
       assert.deepEqual(recipientPaths, [text])
     })
   }
 
-  test('an address outside ASCII is put to the house when SMTPUTF8 was said, else refused', () => {
+  test('a non-ASCII address is passed on with SMTPUTF8, else rejected', () => {
     const line = 'RCPT TO:<ann@bücher.test>\r\n'
-    const said = transcript(oneChunk(Buffer.from(`${HELLO}MAIL FROM:<> SMTPUTF8\r\n${line}`)))
-    assert.deepEqual(said.recipientPaths, ['ann@bücher.test'])
-    const unsaid = transcript(oneChunk(Buffer.from(`${before}${line}`)))
-    assert.deepEqual(unsaid.recipientPaths, [])
-    assert.match(unsaid.replies, /\r\n550 5\.6\.7 [^\r]*\r\n$/)
+    const withUtf8 = transcript(oneChunk(Buffer.from(`${HELLO}MAIL FROM:<> SMTPUTF8\r\n${line}`)))
+    assert.deepEqual(withUtf8.recipientPaths, ['ann@bücher.test'])
+    const withoutUtf8 = transcript(oneChunk(Buffer.from(`${before}${line}`)))
+    assert.deepEqual(withoutUtf8.recipientPaths, [])
+    assert.match(withoutUtf8.replies, /\r\n550 5\.6\.7 [^\r]*\r\n$/)
   })
 
   for (const [argument, reply] of [
@@ -128,7 +128,7 @@ describe('RCPT', () => {
     ['TO:<ann@box.test> ORCPT=', '501 5.5.4'],
     ['TO:<ann@box.test> __proto__', '501 5.5.4'],
   ] as const) {
-    test(`${argument} is answered ${reply}`, () => {
+    test(`${argument} gets ${reply}`, () => {
       assert.equal(replyTo(`RCPT ${argument}`, before).slice(0, 9), reply)
     })
   }

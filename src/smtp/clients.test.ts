@@ -26,7 +26,7 @@ const receivedMails = () =>
   seen.mails.splice(0).map(({ raw }) => Buffer.from(raw).toString('latin1'))
 
 for (const secure of [false, true]) {
-  test(`nodemailer's mails come through ${secure ? 'over TLS ' : ''}byte for byte`, async () => {
+  test(`mail from nodemailer is stored byte for byte${secure ? ' over TLS' : ''}`, async () => {
     const transport = createTransport({
       host: '127.0.0.1',
       port: server.port,
@@ -49,7 +49,7 @@ for (const secure of [false, true]) {
   })
 }
 
-test('a session sent in two packets, cut anywhere, is the same session', async () => {
+test('a session sent in two packets, split anywhere, is the same session', async () => {
   const body = 'Subject: hi\r\n\r\n.a\r\n..\r\n'
   const bytes = Buffer.from(`${OPENING}${stuffed(body)}QUIT\r\n`)
   await Promise.all(

@@ -15,7 +15,7 @@ function last(session: string): string {
   )
 }
 
-describe('a command out of its order', () => {
+describe('a command out of sequence', () => {
   for (const [session, reply] of [
     [MAIL, '503 5.5.1'],
     [RCPT, '503 5.5.1'],
@@ -28,7 +28,7 @@ describe('a command out of its order', () => {
     [`${HELLO + MAIL + RCPT}RSET\r\nDATA\r\n`, '503 5.5.1'],
     [`${OPENING}.\r\nDATA\r\n`, '503 5.5.1'],
   ] as const) {
-    test(`${JSON.stringify(session)} is answered ${reply}`, () => {
+    test(`${JSON.stringify(session)} gets ${reply}`, () => {
       assert.equal(last(session).slice(0, 9), reply)
     })
   }
@@ -65,7 +65,7 @@ describe('a line', () => {
     ['constructor x', '500 5.5.2'],
     ['toString', '500 5.5.2'],
   ] as const) {
-    test(`${JSON.stringify(line.slice(0, 40))} of ${line.length} is answered ${reply}`, () => {
+    test(`${JSON.stringify(line.slice(0, 40))} of ${line.length} gets ${reply}`, () => {
       assert.equal(last(`${line}\r\n`).slice(0, 9), reply)
     })
   }
@@ -73,9 +73,9 @@ describe('a line', () => {
   for (const verb of [
     ...'VRFY EXPN HELP TURN ETRN ATRN BDAT AUTH XCLIENT XFORWARD SEND SOML SAML'.split(' '),
   ]) {
-    test(`${verb} is not offered, whatever follows it`, () => {
-      assert.equal(last(`${HELLO}${verb}\r\n`), '502 5.5.1 not offered here')
-      assert.equal(last(`${HELLO}${verb} ann@box.test\r\n`), '502 5.5.1 not offered here')
+    test(`${verb} is not implemented, with or without an argument`, () => {
+      assert.equal(last(`${HELLO}${verb}\r\n`), '502 5.5.1 Command not implemented')
+      assert.equal(last(`${HELLO}${verb} ann@box.test\r\n`), '502 5.5.1 Command not implemented')
     })
   }
 
@@ -83,7 +83,7 @@ describe('a line', () => {
     test(`${verb} is unknown`, () => assert.equal(last(`${verb} x\r\n`).slice(0, 3), '500'))
   }
 
-  test('that ends with a bare LF is refused, and the next one is read', () => {
+  test('that ends with a bare LF is rejected, and the next one is read', () => {
     assert.deepEqual(transcript(oneChunk(Buffer.from('NOOP\nNOOP\r\n'))).codes, [500, 250])
   })
 })
@@ -98,77 +98,77 @@ describe('a long line', () => {
     [16_385, [500]],
     [10_000_000, [500]],
   ] as const) {
-    test(`of ${length} bytes is answered once with ${codes[0]}, however it comes`, () => {
+    test(`of ${length} bytes gets one ${codes[0]}, however it is split`, () => {
       const line = Buffer.from(`${'NOOP '.padEnd(length - 2, 'a')}\r\nNOOP\r\n`)
       const blocks = Array.from({ length: Math.floor(line.length / 700) }, (_, at) => at * 700)
       const cuts = length > 100_000 ? [blocks] : [blocks, [999], [1_000], [1_001], [length - 1]]
-      for (const places of cuts) {
+      for (const offsets of cuts) {
         const pieces = splitAt(
           line,
-          places.filter((place) => place < line.length),
+          offsets.filter((offset) => offset < line.length),
         )
         assert.deepEqual(transcript(pieces).codes, [...codes, 250])
       }
     })
   }
 
-  test('byte by byte is answered once', () => {
+  test('sent byte by byte gets one reply', () => {
     const bytes = Buffer.from(`${'a'.repeat(3_000)}\r\nNOOP\r\n`)
     assert.deepEqual(transcript(byteByByte(bytes)).codes, [500, 250])
   })
 })
 
-describe('too much of it', () => {
+describe('limits of a session', () => {
   function codes(line: string, count: number, opening = ''): number[] {
     return transcript(oneChunk(Buffer.from(opening + line.repeat(count)))).codes
   }
 
   for (const line of ['NOOP\r\n', 'RSET\r\n', HELLO]) {
-    test(`after a thousand times ${JSON.stringify(line)} comes 421`, () => {
-      const heard = transcript(oneChunk(Buffer.from(line.repeat(10_000))))
-      assert.equal(heard.codes.length, 1_001)
-      assert.equal(heard.codes.at(-1), 421)
-      assert.equal(heard.closed, 'too_many_commands')
+    test(`421 after a thousand ${JSON.stringify(line)}`, () => {
+      const session = transcript(oneChunk(Buffer.from(line.repeat(10_000))))
+      assert.equal(session.codes.length, 1_001)
+      assert.equal(session.codes.at(-1), 421)
+      assert.equal(session.closed, 'too_many_commands')
     })
   }
 
-  test('after twenty refused commands comes 421', () => {
-    const heard = transcript(oneChunk(Buffer.from('WHAT\r\n'.repeat(10_000))))
-    assert.deepEqual(heard.codes, [...Array(20).fill(500), 421])
-    assert.equal(heard.closed, 'too_many_refused')
+  test('421 after twenty rejected commands', () => {
+    const session = transcript(oneChunk(Buffer.from('WHAT\r\n'.repeat(10_000))))
+    assert.deepEqual(session.codes, [...Array(20).fill(500), 421])
+    assert.equal(session.closed, 'too_many_refused')
   })
 
-  test('a hundred recipients are taken, for more there is 452, and in the end 421', () => {
+  test('recipients after the hundredth get 452, and finally 421', () => {
     const to = Array.from({ length: 1_001 }, (_, n) => `RCPT TO:<u${n}@box.test>\r\n`).join('')
-    const heard = transcript(oneChunk(Buffer.from(HELLO + MAIL + to)))
-    assert.deepEqual(heard.codes.slice(2, 102), Array(100).fill(250))
-    assert.deepEqual(heard.codes.slice(102, -1), Array(898).fill(452))
-    assert.equal(heard.codes.at(-1), 421)
-    assert.equal(heard.recipientPaths.length, 100)
+    const session = transcript(oneChunk(Buffer.from(HELLO + MAIL + to)))
+    assert.deepEqual(session.codes.slice(2, 102), Array(100).fill(250))
+    assert.deepEqual(session.codes.slice(102, -1), Array(898).fill(452))
+    assert.equal(session.codes.at(-1), 421)
+    assert.equal(session.recipientPaths.length, 100)
   })
 
-  test('a mail with a hundred recipients and more goes to the hundred', () => {
+  test('mail with more than a hundred recipients goes to the first hundred', () => {
     const to = Array.from({ length: 130 }, (_, n) => `RCPT TO:<u${n}@box.test>\r\n`).join('')
-    const heard = transcript(oneChunk(Buffer.from(`${HELLO + MAIL + to}DATA\r\nhi\r\n.\r\n`)))
-    assert.deepEqual(heard.codes.slice(-2), [354, 250])
-    assert.equal(heard.mails[0]?.recipients.length, 100)
+    const session = transcript(oneChunk(Buffer.from(`${HELLO + MAIL + to}DATA\r\nhi\r\n.\r\n`)))
+    assert.deepEqual(session.codes.slice(-2), [354, 250])
+    assert.equal(session.mails[0]?.recipients.length, 100)
   })
 
-  test('a recipient named twice is taken twice and kept once', () => {
+  test('a repeated recipient is accepted and gets one copy', () => {
     assert.deepEqual(codes(RCPT, 3, HELLO + MAIL), [250, 250, 250, 250, 250])
-    const heard = transcript(oneChunk(Buffer.from(`${OPENING.replace(RCPT, RCPT + RCPT)}.\r\n`)))
-    assert.deepEqual(heard.mails[0]?.recipients, ['ann@box.test'])
+    const session = transcript(oneChunk(Buffer.from(`${OPENING.replace(RCPT, RCPT + RCPT)}.\r\n`)))
+    assert.deepEqual(session.mails[0]?.recipients, ['ann@box.test'])
   })
 
-  test('a thousand mails in one session are no abuse', () => {
+  test('a thousand mails in one session are accepted', () => {
     const mail = `${MAIL + RCPT}DATA\r\nhi\r\n.\r\n`
-    const heard = transcript(oneChunk(Buffer.from(HELLO + mail.repeat(1_000))))
-    assert.equal(heard.mails.length, 1_000)
-    assert.equal(heard.closed, undefined)
+    const session = transcript(oneChunk(Buffer.from(HELLO + mail.repeat(1_000))))
+    assert.equal(session.mails.length, 1_000)
+    assert.equal(session.closed, undefined)
   })
 })
 
-describe('somebody who took the port for something else is sent away', () => {
+describe('another protocol on the SMTP port is rejected', () => {
   for (const [name, bytes] of [
     ['HTTP', 'GET / HTTP/1.1\r\nHost: box.test\r\n\r\n'],
     ['HTTP with mail in it', `POST / HTTP/1.1\r\n\r\n${OPENING}evil\r\n.\r\n`],
@@ -178,10 +178,10 @@ describe('somebody who took the port for something else is sent away', () => {
   ] as const) {
     test(name, () => {
       for (const split of [oneChunk, byteByByte]) {
-        const heard = transcript(split(Buffer.from(bytes, 'latin1')))
-        assert.equal(heard.closed, 'not_smtp')
-        assert.equal(heard.codes.length, 1)
-        assert.equal(heard.mails.length, 0)
+        const session = transcript(split(Buffer.from(bytes, 'latin1')))
+        assert.equal(session.closed, 'not_smtp')
+        assert.equal(session.codes.length, 1)
+        assert.equal(session.mails.length, 0)
       }
     })
   }

@@ -7,7 +7,7 @@ import type { SmtpDeps, SmtpTimeouts } from './options.ts'
 import type { SmtpSession } from './protocol.ts'
 import { REPLIES, type SmtpLimits } from './state.ts'
 
-/** What all connections of one server share. */
+/** State shared by all connections of one server. */
 export interface ServerContext {
   deps: SmtpDeps
   limits: SmtpLimits
@@ -15,46 +15,44 @@ export interface ServerContext {
   clock: () => number
   secureContext: (() => SecureContext) | undefined
   isProxy: ((ip: string) => boolean) | undefined
-  /** Tells the log that the store is away. */
   reportOutage: ReportOutage
-  /** Newcomers are sent elsewhere. */
+  /** New connections get 421. */
   draining: boolean
   connections: Set<Connection>
-  /** Balancers' connections whose PROXY header has not come yet, and since when. */
+  /** Connections of load balancers that have not sent their PROXY header yet, with the time they were accepted. */
   awaitingProxyHeader: Map<Socket, number>
 }
 
 export interface Connection {
   server: ServerContext
   socket: Socket
-  /** The client's address, by the PROXY header where one is due. */
+  /** Address of the client, from the PROXY header if one is required. */
   ip: string
   session: SmtpSession
-  /** handshake: of TLS; lingering: we have said our last word and wait for the other side to close. */
-  phase: 'talking' | 'handshake' | 'lingering'
-  /** Replies not yet written: one write for all that one packet asked for. */
+  /** handshake: TLS is being negotiated. lingering: the last reply is sent, and we wait for the client to close. */
+  phase: 'open' | 'handshake' | 'lingering'
+  /** Replies to pipelined commands, sent in one write. */
   pendingReplies: string
-  /** True while a deed of the house is open. */
   actionPending: boolean
-  /** What came while a deed was open; the socket is paused then. */
+  /** Input received while an action was pending. The socket is paused then. */
   pendingInput: Buffer | undefined
-  /** The client has said all it will say. */
+  /** The client has closed its side. */
   inputEnded: boolean
-  /** Asked to come to an end after the mail in flight. */
+  /** Close after the mail in progress. */
   draining: boolean
   startedAt: number
-  /** When this phase began or something last went forward in it. */
+  /** Start of the phase, or of the last progress in it. */
   lastActivityAt: number
-  /** The present stretch of DATA, or of lingering: since when, and how much came. */
+  /** Current rate window of DATA; while lingering, rateBytes counts the discarded input. */
   rateWindowStart: number
   rateBytes: number
-  /** Bytes reserved for the mail in flight. */
+  /** Bytes of memory reserved for the mail in progress. */
   reserved: number
-  /** Bytes of mail that were counted towards the hourly limit of the client. */
+  /** Bytes of mail already counted towards the client's hourly limit. */
   countedBytes: number
 }
 
-/** Says its last word and closes, at the latest after lingerMs. */
+/** Sends a last reply and closes, after lingerMs at the latest. */
 export function closeWithReply(connection: Connection, reply: string, reason: string): void {
   if (connection.phase === 'lingering') return
   closedSessions.add(reason)
@@ -62,7 +60,7 @@ export function closeWithReply(connection: Connection, reply: string, reason: st
   linger(connection)
 }
 
-// Closing with bytes unread would reset the connection, and the sender might never see our last word.
+// Closing with unread input would reset the connection, and the client might never see our last reply.
 export function linger(connection: Connection): void {
   const { socket, server } = connection
   flush(connection)
@@ -82,7 +80,7 @@ export function flush(connection: Connection): void {
   if (socket.writableNeedDrain) socket.pause()
 }
 
-/** Counts what has come in of mail since the last call. */
+/** Counts the mail bytes received since the last call. */
 export function countTraffic(connection: Connection): void {
   const { server, ip, session, countedBytes } = connection
   const bytes = session.dataBytes() - countedBytes
@@ -91,7 +89,7 @@ export function countTraffic(connection: Connection): void {
   server.deps.countTraffic(ip, bytes)
 }
 
-/** Makes the reservation as large as the mail in flight; false when there is no room. */
+/** Resizes the reservation of this connection; false if the memory is not available. */
 export function reserveMemory(connection: Connection, bytes: number): boolean {
   const { deps } = connection.server
   const more = bytes - connection.reserved
@@ -101,16 +99,16 @@ export function reserveMemory(connection: Connection, bytes: number): boolean {
   return true
 }
 
-/** Runs one piece of a conversation: a fault of ours in it ends this connection, and no other. */
-export function guard(connection: Connection, piece: () => void): void {
+/** An unexpected error ends this connection and no other. */
+export function guard(connection: Connection, callback: () => void): void {
   try {
-    piece()
+    callback()
   } catch (err) {
     failConnection(connection, err)
   }
 }
 
-/** Tells the log why and the client that it is our fault, and lets it go. */
+/** Logs the error and closes with 421. */
 export function failConnection(connection: Connection, err: unknown): void {
   const { server, ip, socket, phase } = connection
   logInternalError(server.deps, ip, err)
@@ -118,15 +116,15 @@ export function failConnection(connection: Connection, err: unknown): void {
     if (phase === 'handshake') socket.destroy()
     else closeWithReply(connection, REPLIES.internalErrorClosing, 'fault')
   } catch {
-    // The same fault once more, most likely: nothing more is tried.
+    // Most likely the same error again.
     socket.destroy()
   }
 }
 
 export function logInternalError({ log }: SmtpDeps, ip: string, err: unknown): void {
   try {
-    log.error({ ip, err: toError(err) }, 'a fault of ours ended an SMTP session')
+    log.error({ ip, err: toError(err) }, 'SMTP session ended by an internal error')
   } catch {
-    // The log itself may be what fails; then there is nowhere to say so.
+    // The log itself may be what fails.
   }
 }

@@ -15,7 +15,7 @@ const short = Buffer.from(
   `${OPENING}${stuffed('Subject: hi\r\n\r\n.a\r\n..\r\n\r.\n\r\n')}RSET\r\n${OPENING}.\r\nQUIT\r\n`,
 )
 
-test('a short session cut at any two places is the same session', () => {
+test('a short session split at any two offsets gives the same transcript', () => {
   const expected = transcript(oneChunk(short))
   assert.equal(firstMail(expected), 'Subject: hi\r\n\r\n.a\r\n..\r\n\r.\n\r\n')
   assert.equal(expected.mails[1]?.raw.length, 0)
@@ -28,7 +28,7 @@ test('a short session cut at any two places is the same session', () => {
   }
 })
 
-test('a long mail cut anywhere, however often, is the same mail', () => {
+test('a long mail split anywhere, any number of times, is the same mail', () => {
   const line = fc.stringMatching(/^[ -~]{0,40}$/)
   const piece = fc.oneof(
     line,
@@ -38,13 +38,13 @@ test('a long mail cut anywhere, however often, is the same mail', () => {
     fc.property(
       fc.array(piece, { maxLength: 300 }),
       fc.array(fc.nat(20_000), { maxLength: 60 }),
-      (pieces, places) => {
+      (pieces, offsets) => {
         const body = `${pieces.join('')}\r\n`
         const bytes = Buffer.from(`${OPENING}${stuffed(body)}QUIT\r\n`)
         const once = transcript(oneChunk(bytes))
         assert.equal(once.mails.length, 1)
         assert.equal(firstMail(once), Buffer.from(body).toString('latin1'))
-        const cuts = places.map((place) => place % bytes.length)
+        const cuts = offsets.map((offset) => offset % bytes.length)
         assert.deepEqual(transcript(splitAt(bytes, cuts)), once)
       },
     ),
@@ -64,7 +64,7 @@ describe('dots', () => {
     ['an empty line first', '\r\n.\r\n\r\n'],
     ['a megabyte of lines of two dots', '\r\n..'.repeat(MB / 4).concat('\r\n')],
   ] as const) {
-    test(`${name}: what the sender stuffed comes back as it was`, () => {
+    test(`${name}: dot-stuffing is undone`, () => {
       const bytes = Buffer.from(OPENING + stuffed(body))
       for (const pieces of [
         oneChunk(bytes),
@@ -76,13 +76,13 @@ describe('dots', () => {
     })
   }
 
-  test('a dot that nobody stuffed stays, and only behind CRLF does one count as stuffed', () => {
+  test('a dot that was not doubled stays, and only a doubled dot after CRLF is unstuffed', () => {
     const bytes = Buffer.from(`${OPENING}.a\r\n.\rb\r\nc\n..d\r..e\r\n..f\r\n.\r\n`)
     assert.equal(firstMail(transcript(oneChunk(bytes))), '.a\r\n.\rb\r\nc\n..d\r..e\r\n.f\r\n')
   })
 })
 
-// The segments of a network: odd lengths, so that every pattern is cut somewhere.
+// Like network segments: an odd length, so that every pattern is split somewhere.
 function inBlocks(bytes: Buffer): Buffer[] {
   return splitAt(
     bytes,
@@ -92,7 +92,7 @@ function inBlocks(bytes: Buffer): Buffer[] {
 
 for (const [name, split] of Object.entries({ whole: oneChunk, byteByByte })) {
   for (const body of ['plain\r\n', '.stuffed\r\n', '']) {
-    test(`the bytes of a mail of ${body.length} that came ${name} can change threads`, () => {
+    test(`mail of ${body.length} bytes received ${name} has its own transferable buffer`, () => {
       const raw = transcript(split(Buffer.from(OPENING + stuffed(body)))).mails[0]?.raw
       assert.ok(raw)
       assert.equal(raw.byteOffset, 0)
@@ -101,7 +101,7 @@ for (const [name, split] of Object.entries({ whole: oneChunk, byteByByte })) {
   }
 }
 
-// VU#302671 and its kin: what some server, somewhere, took for the end of a mail.
+// VU#302671 and similar: sequences that some server took for the end of a mail.
 const NOT_AN_END = [
   '\n.\n',
   '\n.\r\n',
@@ -122,54 +122,54 @@ const AN_END = '\r\r\n.\r\n'
 const EVIL = 'MAIL FROM:<smug@a.test>\r\nRCPT TO:<bob@box.test>\r\nDATA\r\nevil\r\n.\r\n'
 const BARE = /\r(?!\n)|(?<!\r)\n/
 
-function everyCut(bytes: Buffer, check: (pieces: Buffer[]) => void): void {
+function everySplit(bytes: Buffer, check: (pieces: Buffer[]) => void): void {
   check(oneChunk(bytes))
   check(byteByByte(bytes))
   for (let at = 1; at < bytes.length; at += 1) check(splitAt(bytes, [at]))
 }
 
-describe('bare CR and LF kept', () => {
+describe('bare CR and LF accepted', () => {
   for (const sequence of NOT_AN_END) {
-    test(`${JSON.stringify(sequence)} ends no mail, and is in it as it came`, () => {
+    test(`${JSON.stringify(sequence)} does not end the mail and is stored unchanged`, () => {
       const body = `hi${sequence}${EVIL}`
-      everyCut(Buffer.from(OPENING + body), (pieces) => {
-        const heard = transcript(pieces)
-        assert.deepEqual(heard.codes, [250, 250, 250, 354, 250])
-        assert.equal(heard.mails.length, 1)
-        assert.equal(firstMail(heard), body.slice(0, -3))
-        assert.deepEqual(heard.mails[0]?.recipients, ['ann@box.test'])
+      everySplit(Buffer.from(OPENING + body), (pieces) => {
+        const session = transcript(pieces)
+        assert.deepEqual(session.codes, [250, 250, 250, 354, 250])
+        assert.equal(session.mails.length, 1)
+        assert.equal(firstMail(session), body.slice(0, -3))
+        assert.deepEqual(session.mails[0]?.recipients, ['ann@box.test'])
       })
     })
   }
 
-  test(`${JSON.stringify(AN_END)} ends the mail, because CRLF.CRLF is in it`, () => {
-    everyCut(Buffer.from(`${OPENING}hi${AN_END}${EVIL}`), (pieces) => {
-      const heard = transcript(pieces)
-      assert.deepEqual(heard.codes, [250, 250, 250, 354, 250, 250, 250, 354, 250])
-      assert.equal(firstMail(heard), 'hi\r\r\n')
-      assert.equal(heard.mails.length, 2)
+  test(`${JSON.stringify(AN_END)} ends the mail, because it contains CRLF.CRLF`, () => {
+    everySplit(Buffer.from(`${OPENING}hi${AN_END}${EVIL}`), (pieces) => {
+      const session = transcript(pieces)
+      assert.deepEqual(session.codes, [250, 250, 250, 354, 250, 250, 250, 354, 250])
+      assert.equal(firstMail(session), 'hi\r\r\n')
+      assert.equal(session.mails.length, 2)
     })
   })
 })
 
-describe('bare CR and LF refused', () => {
+describe('bare CR and LF rejected', () => {
   for (const sequence of [...NOT_AN_END, AN_END]) {
     const body = `hi${sequence}${EVIL}`
-    // What follows the true end is another mail, of which nothing is wrong.
+    // After the real end, another, valid mail follows.
     const expected = sequence === AN_END ? [550, 250, 250, 354, 250] : [BARE.test(body) ? 550 : 250]
-    test(`${JSON.stringify(sequence)} is answered ${expected.join(' ')}`, () => {
-      everyCut(Buffer.from(OPENING + body), (pieces) => {
-        const heard = transcript(pieces, { refuseBareNewlines: true })
-        assert.deepEqual(heard.codes, [250, 250, 250, 354, ...expected])
-        assert.equal(heard.replies.includes('550 5.6.11 '), expected[0] === 550)
-        assert.equal(heard.mails.length, expected.at(-1) === 250 ? 1 : 0)
+    test(`${JSON.stringify(sequence)} gets ${expected.join(' ')}`, () => {
+      everySplit(Buffer.from(OPENING + body), (pieces) => {
+        const session = transcript(pieces, { refuseBareNewlines: true })
+        assert.deepEqual(session.codes, [250, 250, 250, 354, ...expected])
+        assert.equal(session.replies.includes('550 5.6.11 '), expected[0] === 550)
+        assert.equal(session.mails.length, expected.at(-1) === 250 ? 1 : 0)
       })
     })
   }
 
-  test('a mail whose lines all end with CRLF is kept', () => {
+  test('mail with CRLF line ends only is accepted', () => {
     const bytes = Buffer.from(`${OPENING}a\r\n\r\n..b\r\n.\r\n`)
-    const heard = transcript(oneChunk(bytes), { refuseBareNewlines: true })
-    assert.equal(firstMail(heard), 'a\r\n\r\n.b\r\n')
+    const session = transcript(oneChunk(bytes), { refuseBareNewlines: true })
+    assert.equal(firstMail(session), 'a\r\n\r\n.b\r\n')
   })
 })

@@ -1,30 +1,30 @@
 const CR = 0x0d
 const LF = 0x0a
 const DOT = 0x2e
-// Only CRLF.CRLF ends DATA. Where one server sees an end and another does not, mail can be smuggled in between.
+// Only CRLF.CRLF ends DATA. If two servers disagree about the end, mail can be smuggled.
 const END = Buffer.from('\r\n.\r\n')
 const LINE_DOT = Buffer.from('\r\n.')
-// The CRLF of the DATA command itself: a dot right behind it stands at the start of a line.
+// The CRLF of the DATA command: a dot that follows it is at the start of a line.
 const LEADING_CRLF = Buffer.from('\r\n')
 const INITIAL_BYTES = 16 * 1024
 
-/** How far past the limit we read on without keeping, so that a sender of a little too much hears our 552. */
+/** Past the size limit we read on without storing for this many bytes, so that the client sees our 552. */
 export const EXCESS_BYTES = 256 * 1024
 
 type DropReason = 'too_big' | 'no_space'
 
 export interface DataReader {
   maxBytes: number
-  /** BEFORE and all that came, in the first `length` bytes; once dropped, the last few that came. */
+  /** LEADING_CRLF and the data so far, in the first `length` bytes; once dropped, only the last few bytes. */
   buffer: Buffer
   length: number
-  /** True once a line came that starts with a dot and is not the end. */
+  /** True after a line that starts with a dot and is not the end. */
   sawDotLine: boolean
-  /** How far of held the stuffed dots have been counted, and how many there were. */
+  /** Stuffed dots in the first countedTo bytes of the buffer. */
   countedTo: number
   stuffedDots: number
   dropped: DropReason | undefined
-  /** How much more is read past once the mail is dropped. */
+  /** Bytes that may still be skipped once the mail is dropped. */
   skipBudget: number
 }
 
@@ -42,11 +42,11 @@ export function dataReader(maxBytes: number): DataReader {
 }
 
 export type DataProgress =
-  /** All of the chunk was read and the mail goes on. */
+  /** The whole chunk was consumed. */
   | 'more'
-  /** Far too much came: no use in reading on. */
+  /** The skip budget is exhausted. */
   | 'endless'
-  /** The mail ended; `next` is the first byte behind it, `stuffed` the bytes as they came. plain: no line starts with a dot. */
+  /** The end was found; `next` is the offset after it, `stuffed` the data as received. plain: nothing to unstuff. */
   | { next: number; stuffed: Buffer; plain: boolean }
   | { next: number; dropped: DropReason }
 
@@ -54,7 +54,7 @@ export function consumeData(reader: DataReader, chunk: Buffer, from: number): Da
   if (reader.dropped) return skipData(reader, reader.dropped, chunk, from)
   const before = reader.length
   if (before === LEADING_CRLF.length && chunk[from] !== DOT) {
-    // The usual mail comes in one piece: no need to hold it.
+    // Most mail arrives in one chunk and need not be buffered.
     const end = findEnd(reader, chunk, from)
     if (end !== -1) return finish(reader, chunk.subarray(from, end + 2), end + END.length)
     append(reader, chunk.subarray(from))
@@ -69,7 +69,7 @@ export function consumeData(reader: DataReader, chunk: Buffer, from: number): Da
   return 'more'
 }
 
-/** Gives up the mail that is coming in: what was held is let go, what still comes is read past. */
+/** Frees the buffer; the rest of the mail is skipped. */
 export function discardData(reader: DataReader, reason: DropReason): void {
   if (reader.dropped) return
   reader.dropped = reason
@@ -77,15 +77,15 @@ export function discardData(reader: DataReader, reason: DropReason): void {
   keepTail(reader, reader.buffer.subarray(0, reader.length))
 }
 
-/** Bytes of memory that the unfinished mail takes. */
+/** Memory taken by the mail in progress. */
 export function bufferedBytes(reader: DataReader): number {
   return reader.buffer === LEADING_CRLF || reader.dropped ? 0 : reader.buffer.length
 }
 
-/** The mail as it was before the sender stuffed it, in memory of its own and of its exact size. */
+/** Undoes dot-stuffing. The result is a copy of exactly its own size. */
 export function unstuff(stuffed: Buffer, plain: boolean): Uint8Array {
   if (plain) return new Uint8Array(stuffed)
-  // Byte by byte: a search per line costs more where every line starts with a dot.
+  // Byte by byte: searching per line is slower if every line starts with a dot.
   const bytes = new Uint8Array(stuffed.length)
   let length = 0
   for (let at = 0; at < stuffed.length; at += 1) {
@@ -105,14 +105,14 @@ export function hasBareNewline(stuffed: Buffer): boolean {
   return false
 }
 
-// RFC 5321 4.5.2 lets any first dot go. A sender that stuffs doubles it, so one that stands alone is from a sender
-// that does not, and is part of its mail.
+// RFC 5321 4.5.2 removes any leading dot. A client that stuffs doubles it, so a single dot comes from a client that does
+// not stuff, and belongs to the mail.
 function isStuffedDot(bytes: Buffer, at: number): boolean {
   if (bytes[at] !== DOT || bytes[at + 1] !== DOT) return false
   return at === 0 || (bytes[at - 1] === LF && bytes[at - 2] === CR)
 }
 
-// In most mails the first line that starts with a dot is the end: one search tells both.
+// In most mail, the first line that starts with a dot is the end: one search finds both.
 function findEnd(reader: DataReader, bytes: Buffer, from: number): number {
   if (reader.sawDotLine) return bytes.indexOf(END, from)
   const at = bytes.indexOf(LINE_DOT, from)
@@ -132,8 +132,8 @@ function finish(reader: DataReader, stuffed: Buffer, next: number): DataProgress
     : { next, stuffed, plain: dots === 0 }
 }
 
-// Counts each dot once, and none at all before the limit is near: however a mail is cut, the work stays linear.
-// A few bytes past the limit may still turn out to be the end.
+// Counts each dot once, and only near the limit, so the work is linear however the mail is split.
+// A few bytes past the limit may turn out to be the end.
 function isTooBig(reader: DataReader): boolean {
   const limit = LEADING_CRLF.length + reader.maxBytes + END.length
   if (reader.length <= limit) return false
@@ -146,7 +146,7 @@ function isTooBig(reader: DataReader): boolean {
 function append(reader: DataReader, bytes: Buffer): void {
   const needed = reader.length + bytes.length
   if (needed > reader.buffer.length) {
-    // Doubling, so that a mail that comes byte by byte is not copied as often.
+    // Doubling keeps copying linear for mail that arrives byte by byte.
     const grown = Buffer.allocUnsafeSlow(Math.max(INITIAL_BYTES, 2 * reader.buffer.length, needed))
     reader.buffer.copy(grown, 0, 0, reader.length)
     reader.buffer = grown

@@ -10,7 +10,7 @@ import { eventually } from './testing/eventually.ts'
 import { recordingDeps } from './testing/recording-deps.ts'
 
 const ROUNDS = process.env['MAYFLY_TEST_LONG'] ? 20 : 1
-const AT_ONCE = 50
+const CONCURRENT = 50
 const { deps, seen } = recordingDeps()
 let folder = ''
 let server: SmtpServer
@@ -39,15 +39,15 @@ const STEPS = [
 const openFiles = () => readdirSync('/dev/fd').length
 
 for (const [step] of STEPS.entries()) {
-  const said = STEPS.slice(0, step + 1).join('')
+  const input = STEPS.slice(0, step + 1).join('')
   for (const [way, leave] of [
     ['closes', 'end'],
     ['resets', 'resetAndDestroy'],
   ] as const) {
-    test(`a client that ${way} after ${JSON.stringify(said.slice(-20))} leaves nothing`, async () => {
+    test(`a client that ${way} after ${JSON.stringify(input.slice(-20))} leaks nothing`, async () => {
       const files = openFiles()
       for (let round = 0; round < ROUNDS; round += 1) {
-        await Promise.all(Array.from({ length: AT_ONCE }, () => visit(said, leave)))
+        await Promise.all(Array.from({ length: CONCURRENT }, () => visit(input, leave)))
         await eventually(() => seen.held === 0 && seen.reserved === 0)
       }
       await eventually(() => openFiles() <= files)
@@ -56,16 +56,16 @@ for (const [step] of STEPS.entries()) {
   }
 }
 
-async function visit(said: string, leave: 'end' | 'resetAndDestroy'): Promise<void> {
+async function visit(input: string, leave: 'end' | 'resetAndDestroy'): Promise<void> {
   const client = openClient(server.port)
   await client.reply()
-  client.send(said)
+  client.send(input)
   await eventually(() => client.socket.writableLength === 0)
   client.socket[leave]()
   await client.rest()
 }
 
-test('a client that leaves in the middle of the handshake leaves nothing', async () => {
+test('a client that disconnects during the TLS handshake leaks nothing', async () => {
   const client = openClient(server.port)
   client.send('EHLO a.test\r\n')
   await client.reply()
@@ -77,7 +77,7 @@ test('a client that leaves in the middle of the handshake leaves nothing', async
   await eventually(() => seen.held === 0)
 })
 
-test('a client that leaves between its final dot and our answer may have its mail kept', async () => {
+test('mail of a client that disconnects before our 250 may be stored; later commands are not run', async () => {
   const disk = Promise.withResolvers<'kept'>()
   const slow = recordingDeps({ receiveMail: () => disk.promise })
   const other = await openSmtpServer(slow.deps, { port: 0, hostname: 'mx.box.test' })

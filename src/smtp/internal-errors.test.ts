@@ -12,7 +12,7 @@ const { deps, seen } = recordingDeps()
 let server: SmtpServer
 let now = 0
 
-/** The same parts, but those that are broken throw as soon as they are called. */
+/** Methods whose name is in `broken` throw when called. */
 function breakable<Parts extends object>(parts: Parts): Parts {
   return new Proxy(parts, {
     get(target, name) {
@@ -35,48 +35,48 @@ beforeEach(() => {
 })
 afterAll(() => server.close())
 
-describe('a fault of ours ends the connection it happened on, and no other:', () => {
-  for (const [name, parts, said, codes] of [
-    ['when a client comes', ['holdConnection'], '', []],
-    ['while a mail comes in', ['reserveBytes'], `${OPENING}x\r\n`, OPENED],
-    ['behind a deed', ['debug'], `${OPENING}x\r\n.\r\n`, OPENED],
-    ['behind a deed, and again on the way out', ['releaseBytes'], `${OPENING}x\r\n.\r\n`, OPENED],
-    ['when a stranger is shown out', ['info'], 'GET / HTTP/1.1\r\n', [220, 500]],
-    ['when the log is full', ['debug', 'error'], `${OPENING}x\r\n.\r\n`, OPENED],
+describe('an internal error closes its own connection with 421 and no other:', () => {
+  for (const [name, parts, input, codes] of [
+    ['when a client connects', ['acquireConnection'], '', []],
+    ['while data is received', ['reserveBytes'], `${OPENING}x\r\n`, OPENED],
+    ['after an action', ['debug'], `${OPENING}x\r\n.\r\n`, OPENED],
+    ['after an action, and again while closing', ['releaseBytes'], `${OPENING}x\r\n.\r\n`, OPENED],
+    ['when another protocol is rejected', ['info'], 'GET / HTTP/1.1\r\n', [220, 500]],
+    ['when the log fails', ['debug', 'error'], `${OPENING}x\r\n.\r\n`, OPENED],
   ] as const) {
     test(name, async () => {
       const other = openClient(server.port)
       await expectReply(other, 'the greeting', 220)
       for (const part of parts) broken.add(part)
       const client = openClient(server.port)
-      client.send(said)
-      for (const code of codes) await expectReply(client, said, code)
+      client.send(input)
+      for (const code of codes) await expectReply(client, input, code)
       assert.match(await client.rest(), /^421 4\.3\.0 [^\r]*\r\n$/)
 
       broken.clear()
       other.send(`${OPENING}y\r\n.\r\nQUIT\r\n`)
       for (const code of [250, 250, 250, 354, 250, 221]) await expectReply(other, 'a mail', code)
       await eventually(() => seen.held === 0)
-      const told = parts.length > 1 ? [] : [`Error: ${parts[0]} is broken`]
-      assert.deepEqual([...new Set(faults())], told)
+      const expected = parts.length > 1 ? [] : [`Error: ${parts[0]} is broken`]
+      assert.deepEqual([...new Set(loggedErrors())], expected)
     })
   }
 
-  test('when a balancer sends no header, or one for a client that cannot be taken', async () => {
-    broken.add('warn').add('holdConnection')
-    for (const [said, heard] of [
+  test('when a load balancer sends no header, or one for a client that cannot be accepted', async () => {
+    broken.add('warn').add('acquireConnection')
+    for (const [input, reply] of [
       ['EHLO a.test\r\n', /^$/],
       ['PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n', /^421 4\.3\.0 [^\r]*\r\n$/],
     ] as const) {
       const client = openClient(server.port, '::1')
-      client.send(said)
-      assert.match(await client.rest(), heard)
+      client.send(input)
+      assert.match(await client.rest(), reply)
     }
-    const expected = ['Error: warn is broken', 'Error: holdConnection is broken']
-    assert.deepEqual(faults(), expected)
+    const expected = ['Error: warn is broken', 'Error: acquireConnection is broken']
+    assert.deepEqual(loggedErrors(), expected)
   })
 
-  test('when its time is over', async () => {
+  test('when the session times out', async () => {
     const before = seen.reserved
     const client = openClient(server.port)
     client.send(`${OPENING}x\r\n`)
@@ -86,10 +86,10 @@ describe('a fault of ours ends the connection it happened on, and no other:', ()
     now += 3_600_000
     assert.match(await client.rest(), /^421 4\.4\.2 [^\r]*\r\n$/)
     await eventually(() => seen.held === 0)
-    assert.ok(faults().includes('Error: releaseBytes is broken'))
+    assert.ok(loggedErrors().includes('Error: releaseBytes is broken'))
   })
 })
 
-function faults(): string[] {
+function loggedErrors(): string[] {
   return seen.lines.filter(({ level }) => level === 'error').map(({ facts }) => `${facts['err']}`)
 }

@@ -15,7 +15,7 @@ async function counts(): Promise<Record<string, number>> {
   return found
 }
 
-test('connections, mails, bytes, refusals and cuts are counted once each', async () => {
+test('connections, mails, bytes, rejected recipients and closed sessions are each counted once', async () => {
   const { deps } = recordingDeps()
   const server = await openSmtpServer(deps, { port: 0, hostname: 'mx.box.test' })
   await dialogue(server.port, [

@@ -1,43 +1,43 @@
 import { Counter } from 'prom-client'
 
-/** Counts how often each value of one label came up. */
-interface Tally {
+/** A counter with one label. */
+interface LabelledCounter {
   add(value: string, by?: number): void
 }
 
-export const connectionCounts = tally(
+export const connectionCounts = labelledCounter(
   'mayfly_smtp_connections_total',
-  'SMTP connections, by how they began',
+  'SMTP connections, by result of accepting them',
   'start',
 )
 
-export const mails = tally(
+export const mails = labelledCounter(
   'mayfly_smtp_mails_total',
-  'Mails that came to their final dot, by outcome',
+  'Mails received up to the final dot, by outcome',
   'outcome',
 )
 
-export const mailBytes = tally(
+export const mailBytes = labelledCounter(
   'mayfly_smtp_mail_bytes_total',
-  'Bytes of mails that came to their final dot, by outcome',
+  'Bytes of mails received up to the final dot, by outcome',
   'outcome',
 )
 
-export const refusedRecipients = tally(
+export const refusedRecipients = labelledCounter(
   'mayfly_smtp_refused_recipients_total',
-  'RCPT commands that the rules of the house refused, by reason',
+  'Rejected RCPT commands, by reason',
   'reason',
 )
 
-export const closedSessions = tally(
+export const closedSessions = labelledCounter(
   'mayfly_smtp_cut_sessions_total',
-  'SMTP sessions that we ended, by reason',
+  'SMTP sessions closed by the server, by reason',
   'reason',
 )
 
-// Plain numbers that are handed over when somebody asks: hashing labels on each mail cost several microseconds.
-// In the thread's default registry; whoever serves /metrics adds the threads up.
-function tally(name: string, help: string, label: string): Tally {
+// Plain numbers, copied when the metrics are collected: prom-client takes several microseconds to hash the labels.
+// Each thread has its own registry; /metrics adds them up.
+function labelledCounter(name: string, help: string, label: string): LabelledCounter {
   const counts = new Map<string, number>()
   new Counter({
     name,

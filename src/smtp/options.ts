@@ -3,35 +3,34 @@ import type { Envelope } from '../core/message.ts'
 import type { Recipient } from '../core/recipient.ts'
 import type { SmtpLimits } from './state.ts'
 
-/** What the door asks of the house. */
+/** Services and limits that the SMTP server uses. */
 export interface SmtpDeps {
   /**
-   * text stood between the angle brackets of RCPT TO, and may be `postmaster` alone; size is the declared one or 0, others
-   * are the mail's recipients so far, ip is the client's.
+   * text is the content of the angle brackets of RCPT TO, possibly a bare `postmaster`; size is the declared size or 0,
+   * others are the recipients accepted so far.
    */
   acceptRecipient(
     text: string,
     offer: { size: number; others: readonly Recipient[]; ip: string },
   ): Promise<Recipient | { refused: 'unknown' | 'foreign' | 'full' }>
-  /** Resolves when it is on disk. StoreAway is 451, another Problem('overloaded') 452; anything else that is thrown is 451 and logged. */
+  /** Resolves once the mail is on disk. Rejections: StoreUnavailable is 451, Problem('overloaded') 452, anything else is logged and 451. */
   receiveMail(mail: {
     recipients: Recipient[]
     envelope: Envelope
     raw: Uint8Array
   }): Promise<'kept' | 'nobody' | 'full'>
-  /** Why no mail can be kept right now. */
-  obstacle(): Promise<{ kind: 'full' | 'away'; reason: string } | undefined>
-  /** Counts one more connection of this IP; the answer uncounts it. Undefined when there are too many. */
+  /** Why no mail can be stored right now; undefined if it can. */
+  storageError(): Promise<{ kind: 'full' | 'away'; reason: string } | undefined>
+  /** Counts a connection of this IP and returns its release function; undefined if there are too many. */
   acquireConnection(ip: string): (() => void) | undefined
-  /** Counts one more mail of this IP; false when there were too many this minute. */
-  takeMail(ip: string): Promise<boolean>
-  /** False when this IP has sent too many bytes of mail within the hour. */
-  hasTraffic(ip: string): Promise<boolean>
-  /** Counts bytes of mail that came from this IP, whether or not the mail is kept. */
+  /** Counts a mail of this IP; false if it exceeds the limit per minute. */
+  allowMail(ip: string): Promise<boolean>
+  /** False if this IP has exceeded its bytes per hour. */
+  allowTraffic(ip: string): Promise<boolean>
+  /** Counts bytes of mail received from this IP, including rejected mail. */
   countTraffic(ip: string, bytes: number): void
-  /** Counts bytes of mail in flight; false when there is no room for them. */
+  /** Reserves memory for mail in progress; false if none is left. */
   reserveBytes(bytes: number): boolean
-  /** Gives back what was reserved. */
   releaseBytes(bytes: number): void
   log: Log
   now(): Date
@@ -43,22 +42,22 @@ export interface SmtpOptions {
   hostname: string
   /** Default: all addresses. */
   host?: string
-  /** Several threads listen on one port. */
+  /** Lets several threads listen on one port. */
   reusePort?: boolean
-  /** Of the largest mail taken. */
+  /** Maximum message size. */
   maxBytes?: number
-  /** Refuse a mail in which a CR or LF stands alone; else it is kept as it came. */
+  /** Reject mail with a bare CR or LF. Otherwise it is stored unchanged. */
   refuseBareNewlines?: boolean
-  /** Peers whose PROXY header is required: addresses or CIDR ranges. From others it is not understood. */
+  /** Addresses or CIDR ranges of load balancers. A PROXY header is required from them and not accepted from others. */
   proxyFrom?: readonly string[]
-  /** The operator's certificate chain and key (PEM files); both empty: one is made for this installation. */
+  /** PEM files of the operator's certificate chain and key. If both are empty, a self-signed certificate is used. */
   tlsCert?: string
   tlsKey?: string
-  /** Where the installation's own certificate lives. Without it and without the operator's: no STARTTLS. */
+  /** Directory of the self-signed certificate. Without it and without tlsCert, STARTTLS is not offered. */
   folder?: string
   limits?: Partial<Omit<SmtpLimits, 'hostname' | 'offerTls' | 'maxBytes' | 'refuseBareNewlines'>>
   timeouts?: Partial<SmtpTimeouts>
-  /** Milliseconds that never step back. */
+  /** Monotonic milliseconds. */
   clock?: () => number
 }
 
@@ -71,22 +70,21 @@ export const DEFAULT_LIMITS = {
   refuseBareNewlines: false,
 } as const satisfies Omit<SmtpLimits, 'hostname' | 'offerTls'>
 
-/** All in milliseconds but the rate. */
 export interface SmtpTimeouts {
-  /** A whole session, whatever it does. */
+  /** Maximum length of a session. */
   sessionMs: number
-  /** Without a finished command or a byte of mail. */
+  /** Without a complete command or a byte of mail. */
   idleMs: number
-  /** The PROXY header and the TLS handshake each. */
+  /** For the PROXY header and for the TLS handshake. */
   handshakeMs: number
-  /** DATA must bring at least so many bytes a second, over each stretch of rateWindowMs. */
+  /** Minimum rate of DATA, averaged over each rateWindowMs. */
   minBytesPerSecond: number
   rateWindowMs: number
-  /** How long we wait for the other side to close once we have said our last word. */
+  /** How long to wait for the client to close after our last reply. */
   lingerMs: number
-  /** How long mails in flight may take to finish when we are asked to stop. */
+  /** How long mail in progress may take to complete during shutdown. */
   closeMs: number
-  /** How often all of these are looked at. */
+  /** Interval at which the timeouts are checked. */
   checkMs: number
 }
 

@@ -1,15 +1,14 @@
 const CR = 0x0d
 const LF = 0x0a
 
-/** What stood on a line, or why it cannot be read. */
 type Line = { text: string } | { fault: 'too_long' | 'bad' }
 
 export interface LineReader {
-  /** What of an unfinished line has come so far, one character for each byte. */
+  /** The incomplete line so far, as latin1. */
   partial: string
-  /** True while the rest of a line that was too long goes by. */
+  /** True while the rest of an overlong line is skipped. */
   skipping: boolean
-  /** The line the last take completed. */
+  /** The line that the last read completed. */
   line: Line | undefined
 }
 
@@ -17,7 +16,7 @@ export function lineReader(): LineReader {
   return { partial: '', skipping: false, line: undefined }
 }
 
-/** Reads up to the end of one line or of the chunk; returns where it stopped. Never keeps more than maxBytes. */
+/** Reads to the end of the line or of the chunk and returns the new offset. Buffers at most maxBytes. */
 export function readLine(
   reader: LineReader,
   chunk: Buffer,
@@ -34,7 +33,7 @@ export function readLine(
   if (reader.skipping) {
     reader.skipping = lf === -1
   } else if (reader.partial.length + end - from > maxBytes) {
-    // Said at once, not at the line's end: that may never come.
+    // Reported now: the end of the line may never come.
     reader.line = { fault: 'too_long' }
     reader.partial = ''
     reader.skipping = lf === -1
@@ -47,7 +46,7 @@ export function readLine(
   return end
 }
 
-/** Where a whole line of printable ASCII has its CRLF, else -1. The usual line is looked at once and copied once. */
+/** Offset of the CRLF if a whole line of printable ASCII is in the chunk, else -1: one pass, one copy. */
 function asciiLineEnd(chunk: Buffer, from: number, maxBytes: number): number {
   const stop = Math.min(chunk.length, from + maxBytes) - 1
   for (let at = from; at < stop; at += 1) {
@@ -61,14 +60,14 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const CONTROL = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/
 
-// A line without its CR is refused, not guessed at: where two servers see different lines, commands can be smuggled.
+// A line that ends with a bare LF is rejected: if two servers see different lines, commands can be smuggled.
 function decode(bytes: string): Line {
   if (!bytes.endsWith('\r\n')) return { fault: 'bad' }
   try {
     const text = utf8.decode(Buffer.from(bytes.slice(0, -2), 'latin1'))
     return CONTROL.test(text) ? { fault: 'bad' } : { text }
   } catch {
-    // Two different wrong bytes must not become the same replacement character.
+    // Not replaced with U+FFFD: different addresses would become equal.
     return { fault: 'bad' }
   }
 }
@@ -76,7 +75,7 @@ function decode(bytes: string): Line {
 interface Command {
   /** In upper case. */
   verb: string
-  /** What follows the verb, without the spaces around it. */
+  /** The rest of the line, trimmed. */
   argument: string
 }
 
@@ -86,13 +85,13 @@ export function parseCommand(text: string): Command {
   return { verb: text.slice(0, space).toUpperCase(), argument: text.slice(space + 1).trim() }
 }
 
-/** What stands between the angle brackets of `FROM:<…>` or `TO:<…>`, and what follows them. */
+/** The parts of `FROM:<path> parameters` or `TO:<path> parameters`. */
 interface Path {
   path: string
   parameters: string
 }
 
-/** Undefined when there are no such brackets. Says nothing about the address itself. */
+/** Undefined if the brackets are missing or malformed. The address itself is not validated. */
 export function parsePath(keyword: 'FROM:' | 'TO:', argument: string): Path | undefined {
   if (argument.slice(0, keyword.length).toUpperCase() !== keyword) return undefined
   const text = argument.slice(keyword.length).trimStart()
@@ -103,7 +102,7 @@ export function parsePath(keyword: 'FROM:' | 'TO:', argument: string): Path | un
   return { path: text.slice(1, end), parameters: parameters.trim() }
 }
 
-// Inside a quoted string `>` is a character like any other, and a backslash takes the next one along.
+// Brackets in a quoted string do not count.
 function closingBracketIndex(text: string): number {
   let quoted = false
   for (let at = 1; at < text.length; at += 1) {
@@ -116,7 +115,7 @@ function closingBracketIndex(text: string): number {
   return -1
 }
 
-/** A sender is only kept as text: it must look like one address on one line, no more. `<>` is a bounce. */
+/** Lenient, because the sender is only stored as text. The empty path is that of a bounce. */
 export function isReversePath(path: string): boolean {
   if (path === '') return true
   const at = path.lastIndexOf('@')
@@ -125,14 +124,14 @@ export function isReversePath(path: string): boolean {
 }
 
 interface MailParameters {
-  /** 0 when none was declared. */
+  /** 0 if not declared. */
   size: number
   utf8: boolean
 }
 
 const PARAMETER = /^([A-Za-z0-9][A-Za-z0-9-]*)(?:=([\x21-\x3c\x3e-\x7e]+))?$/
 
-/** malformed: 501; unknown: well-formed, but nothing we offer: 555. */
+/** malformed: 501; unknown: 555. */
 export type ParameterError = 'malformed' | 'unknown'
 
 export function parseMailParameters(text: string): MailParameters | ParameterError {
@@ -167,7 +166,7 @@ function takeParameter(
   return undefined
 }
 
-/** RCPT takes none: DSN is not offered. */
+/** No parameter is known: we do not offer DSN. */
 export function checkRcptParameters(text: string): ParameterError | undefined {
   if (text === '') return undefined
   return words(text).every((word) => PARAMETER.test(word)) ? 'unknown' : 'malformed'

@@ -32,28 +32,28 @@ import {
   type State,
 } from './state.ts'
 
-/** What to write now, and at most one thing to do before the next feed. */
+/** Replies to write, and at most one action to complete before the next input. */
 export interface Step {
   replies: string
   action: Action | undefined
 }
 
 export interface SmtpSession {
-  /** Consumes input. Must not be called while an action is pending. */
+  /** Must not be called while an action is pending. */
   receive(chunk: Buffer): Step
-  /** Supplies the result of the action that the last step asked for. */
+  /** Supplies the result of the pending action. */
   complete(result: ActionResult): Step
-  /** True from 354 to the answer behind the final dot. */
+  /** True from 354 to the reply to the final dot. */
   inData(): boolean
-  /** Bytes of memory that an unfinished mail takes. */
+  /** Memory taken by the mail in progress. */
   bufferedBytes(): number
-  /** Bytes of mail received since the session began, also of mail that was not kept. */
+  /** Bytes of mail received in this session, including rejected mail. */
   dataBytes(): number
-  /** Lets the unfinished mail go; its sender hears 452 at its end. */
+  /** Discards the mail in progress; the reply to its final dot is 452. */
   discardMail(): void
 }
 
-/** The receiving side of one SMTP conversation as a function of bytes: no socket, no clock, no chance. */
+/** The server side of one SMTP session as a state machine over bytes: no socket, no clock. */
 export function smtpSession(limits: SmtpLimits, clientIp: string): SmtpSession {
   const state = initialState(limits, clientIp)
   return {
@@ -66,7 +66,7 @@ export function smtpSession(limits: SmtpLimits, clientIp: string): SmtpSession {
       applyResult(state, result)
       return advance(state)
     },
-    inData: () => state.incoming !== undefined || state.action?.kind === 'mail',
+    inData: () => state.incoming !== undefined || state.action?.kind === 'message',
     bufferedBytes: () => (state.incoming ? bufferedBytes(state.incoming) : 0),
     dataBytes: () => state.dataBytes,
     discardMail() {
@@ -88,7 +88,7 @@ function advance(state: State): Step {
 
 function readCommand(state: State): void {
   const { chunk, at, lines, limits } = state
-  // A TLS handshake on the plain port starts with this byte, and may never send a newline.
+  // First byte of a TLS ClientHello, which may contain no newline.
   if (chunk[at] === 0x16 && lines.partial === '' && !lines.skipping) {
     closeSession(state, REPLIES.notSmtp, 'not_smtp')
     return
@@ -139,7 +139,7 @@ function finishData(state: State, end: Exclude<DataProgress, string>): void {
   } else {
     state.incoming = undefined
     state.action = {
-      kind: 'mail',
+      kind: 'message',
       raw: unstuff(end.stuffed, end.plain),
       recipients: [...state.recipients.values()],
       envelope: envelopeOf(state),
@@ -152,7 +152,7 @@ function envelopeOf(state: State): Envelope {
   return { clientIp, helo, mailFrom: sender?.path ?? '', tls, protocol: protocolOf(state) }
 }
 
-/** The word for `Received`, as registered with IANA. */
+/** Protocol name for `Received`, as registered with IANA. */
 function protocolOf({ extended, sender, tls }: State): string {
   if (!extended) return 'SMTP'
   const secure = tls === undefined ? '' : 'S'
@@ -164,7 +164,7 @@ type Verb = (state: State, argument: string) => string | undefined
 
 const NON_ASCII = /[^\x20-\x7e]/
 
-// A Map, so that no word a client sends can reach anything but a command.
+// A Map: a client must not reach properties such as `constructor`.
 const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
   ['EHLO', (state, argument) => ehlo(state, argument, true)],
   ['HELO', (state, argument) => ehlo(state, argument, false)],
@@ -175,13 +175,13 @@ const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
   ['NOOP', () => REPLIES.ok],
   ['QUIT', quit],
   ['STARTTLS', startTls],
-  // Known words that we never do: VRFY and EXPN would tell who is here.
+  // VRFY and EXPN would disclose which addresses exist.
   ...'VRFY EXPN HELP TURN ETRN ATRN BDAT AUTH XCLIENT XFORWARD SEND SOML SAML'
     .split(' ')
     .map((verb): [string, Verb] => [verb, () => REPLIES.notImplemented]),
 ])
 
-/** First words of those who took the port for something else: browsers, scanners, ssh. */
+/** Sent by browsers and scanners. */
 const NON_SMTP_VERBS: ReadonlySet<string> = new Set(
   'GET POST PUT HEAD OPTIONS DELETE PATCH TRACE CONNECT PRI'.split(' '),
 )
@@ -209,7 +209,7 @@ function mail(state: State, argument: string): string | undefined {
   if (!utf8 && NON_ASCII.test(from.path)) return REPLIES.needsUtf8
   if (size > state.limits.maxBytes) return REPLIES.tooBig
   state.sender = { path: from.path, size, utf8 }
-  state.action = { kind: 'sender', size }
+  state.action = { kind: 'mail-from', size }
   return undefined
 }
 
@@ -220,10 +220,10 @@ function rcpt(state: State, argument: string): string | undefined {
   const fault = checkRcptParameters(to.parameters)
   if (fault) return parameterReply(fault)
   if (!state.sender.utf8 && NON_ASCII.test(to.path)) return REPLIES.needsUtf8
-  // RFC 5321 4.5.3.1.10: too many recipients is 452, and the sender sends the rest again.
+  // RFC 5321 4.5.3.1.10: too many recipients is 452, and the client retries the rest.
   if (state.recipients.size >= state.limits.maxRecipients) return REPLIES.tooManyRecipients
   const others = [...state.recipients.values()]
-  state.action = { kind: 'recipient', text: to.path, size: state.sender.size, others }
+  state.action = { kind: 'rcpt-to', text: to.path, size: state.sender.size, others }
   return undefined
 }
 
@@ -250,7 +250,7 @@ function startTls(state: State, argument: string): string | undefined {
   if (argument !== '') return REPLIES.badArgument
   if (state.tls !== undefined) return REPLIES.tlsActive
   if (!state.limits.offerTls) return REPLIES.notImplemented
-  // What stands behind STARTTLS was not encrypted: it may be a stranger's, to be run as if the sender had said it.
+  // Input after STARTTLS is not encrypted: an attacker may have injected it to be run inside TLS.
   if (state.at < state.chunk.length)
     closeSession(state, REPLIES.inputAfterStartTls, 'behind_starttls')
   else {

@@ -7,7 +7,7 @@ import { eventually } from './testing/eventually.ts'
 import { recordingDeps } from './testing/recording-deps.ts'
 import { splitAt } from './testing/transcript.ts'
 
-const MARK = Buffer.from('0d0a0d0a000d0a515549540a', 'hex')
+const SIGNATURE = Buffer.from('0d0a0d0a000d0a515549540a', 'hex')
 const IPV4 = Buffer.from('c0000207c6336401303900190000', 'hex').subarray(0, 12)
 const IPV6 = Buffer.from(
   '20010db8000000000000000000000007fd000000000000000000000000000001d0310019',
@@ -17,12 +17,12 @@ const IPV6 = Buffer.from(
 function version2(command: number, family: number, body: Buffer): Buffer {
   const length = Buffer.alloc(2)
   length.writeUInt16BE(body.length)
-  return Buffer.concat([MARK, Buffer.from([command, family]), length, body])
+  return Buffer.concat([SIGNATURE, Buffer.from([command, family]), length, body])
 }
 
-const extras = Buffer.concat([IPV4, Buffer.from('04000400000000', 'hex')])
+const withTlv = Buffer.concat([IPV4, Buffer.from('04000400000000', 'hex')])
 
-describe('a header is read whole and not before', () => {
+describe('a valid header is parsed once it is complete', () => {
   for (const [name, header, ip] of [
     ['version 1, IPv4', Buffer.from('PROXY TCP4 192.0.2.7 198.51.100.1 12345 25\r\n'), '192.0.2.7'],
     ['version 1, IPv6', Buffer.from('PROXY TCP6 2001:db8::7 fd00::1 53297 25\r\n'), '2001:db8::7'],
@@ -30,7 +30,7 @@ describe('a header is read whole and not before', () => {
     ['version 1, unknown with addresses', Buffer.from('PROXY UNKNOWN a b 1 2\r\n'), undefined],
     ['version 2, IPv4', version2(0x21, 0x11, IPV4), '192.0.2.7'],
     ['version 2, IPv6', version2(0x21, 0x21, IPV6), '2001:db8::7'],
-    ['version 2, with extras', version2(0x21, 0x11, extras), '192.0.2.7'],
+    ['version 2, with TLVs', version2(0x21, 0x11, withTlv), '192.0.2.7'],
     ['version 2, local', version2(0x20, 0x00, Buffer.alloc(0)), undefined],
     ['version 2, local with an address', version2(0x20, 0x11, IPV4), undefined],
   ] as const) {
@@ -45,7 +45,7 @@ describe('a header is read whole and not before', () => {
   }
 })
 
-describe('a header that is none is refused', () => {
+describe('an invalid header is rejected', () => {
   for (const [name, bytes] of [
     ['a greeting', 'EHLO a.test\r\n'],
     ['lower case', 'proxy TCP4 192.0.2.7 198.51.100.1 1 25\r\n'],
@@ -70,8 +70,8 @@ describe('a header that is none is refused', () => {
     ['a proxied connection without addresses', version2(0x21, 0x00, Buffer.alloc(0))],
     ['IPv4 cut short', version2(0x21, 0x11, IPV4.subarray(0, 11))],
     ['IPv6 cut short', version2(0x21, 0x21, IPV6.subarray(0, 35))],
-    ['endless extras', version2(0x21, 0x11, Buffer.alloc(3_000))],
-    ['a mark with a fault', Buffer.from('0d0a0d0a000d0a515549540b', 'hex')],
+    ['too many TLVs', version2(0x21, 0x11, Buffer.alloc(3_000))],
+    ['a wrong signature', Buffer.from('0d0a0d0a000d0a515549540b', 'hex')],
   ] as const) {
     test(name, () => {
       assert.equal(parseProxyHeader(Buffer.from(bytes as string, 'latin1')), 'bad')
@@ -79,7 +79,7 @@ describe('a header that is none is refused', () => {
   }
 })
 
-describe('behind a balancer', () => {
+describe('behind a load balancer', () => {
   const { deps, seen } = recordingDeps()
   let server: SmtpServer
 
@@ -92,26 +92,26 @@ describe('behind a balancer', () => {
   const session =
     'EHLO a.test\r\nMAIL FROM:<>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\nx\r\n.\r\nQUIT\r\n'
 
-  test('the address of the header counts, in whatever pieces it comes', async () => {
+  test('the client has the address of the header, however it is split', async () => {
     const header = 'PROXY TCP4 192.0.2.7 198.51.100.1 12345 25\r\n'
     const bytes = Buffer.from(header + session)
-    for (const place of [1, 5, header.length - 1, header.length, header.length + 3]) {
+    for (const offset of [1, 5, header.length - 1, header.length, header.length + 3]) {
       const client = openClient(server.port)
-      for (const piece of splitAt(bytes, [place])) client.send(piece)
+      for (const piece of splitAt(bytes, [offset])) client.send(piece)
       assert.match(await client.rest(), /^220 .*221 [^\r]*\r\n$/s)
       assert.equal(seen.mails.pop()?.envelope.clientIp, '192.0.2.7')
       assert.equal(seen.heldIps.pop(), '192.0.2.7')
     }
   })
 
-  test('an IPv4 address in disguise is seen for what it is', async () => {
+  test('an IPv4-mapped address is recorded as IPv4', async () => {
     const client = openClient(server.port)
     client.send(`PROXY TCP6 ::ffff:192.0.2.8 fd00::1 1 25\r\n${session}`)
     await client.rest()
     assert.equal(seen.mails.pop()?.envelope.clientIp, '192.0.2.8')
   })
 
-  test('an IPv6 address is recorded in one spelling', async () => {
+  test('an IPv6 address is recorded in canonical form', async () => {
     for (const spelling of ['2001:DB8:0:0:0:0:0:7', '2001:0db8::0007', '2001:db8::7']) {
       const client = openClient(server.port)
       client.send(`PROXY TCP6 ${spelling} fd00::1 1 25\r\n${session}`)
@@ -120,7 +120,7 @@ describe('behind a balancer', () => {
     }
   })
 
-  test('a health check is greeted under its own address', async () => {
+  test('a health check counts as the load balancer itself', async () => {
     const client = openClient(server.port)
     client.send(version2(0x20, 0x00, Buffer.alloc(0)))
     await expectReply(client, 'the greeting', 220)
@@ -128,7 +128,7 @@ describe('behind a balancer', () => {
     assert.equal(seen.heldIps.pop(), '127.0.0.1')
   })
 
-  test('nobody is greeted before the header, and without it the connection ends', async () => {
+  test('without a header the connection is closed without a greeting', async () => {
     const client = openClient(server.port)
     client.send(session)
     assert.equal(await client.rest(), '')
@@ -144,7 +144,7 @@ describe('behind a balancer', () => {
     await eventually(() => seen.held === 0)
   })
 
-  test('from anybody else the header is not understood', async () => {
+  test('a header from any other peer is a command', async () => {
     const client = openClient(server.port, '::1')
     client.send('PROXY TCP4 192.0.2.7 198.51.100.1 12345 25\r\n')
     await expectReply(client, 'the greeting', 220)

@@ -13,7 +13,7 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((server) => server.close()))
 })
 
-async function door(overrides: Partial<SmtpDeps> = {}, options: Partial<SmtpOptions> = {}) {
+async function openServer(overrides: Partial<SmtpDeps> = {}, options: Partial<SmtpOptions> = {}) {
   const { deps, seen } = recordingDeps(overrides)
   const server = await openSmtpServer(deps, { port: 0, hostname: 'mx.box.test', ...options })
   open.push(server)
@@ -27,8 +27,8 @@ const TO_ANN = [
   ['DATA', 354],
 ] as const
 
-test('a mail for somebody here is taken, one for nobody is not', async () => {
-  const { port, seen } = await door()
+test('mail to an existing mailbox is accepted, to an unknown one rejected', async () => {
+  const { port, seen } = await openServer()
   await dialogue(port, [
     ['EHLO sender.test', 250],
     ['MAIL FROM:<a@sender.test>', 250],
@@ -51,8 +51,8 @@ test('a mail for somebody here is taken, one for nobody is not', async () => {
   })
 })
 
-test('each refusal of a recipient has its own reply, and the declared size is passed on', async () => {
-  const { port, seen } = await door()
+test('each reason to reject a recipient has its own reply; the declared size is passed on', async () => {
+  const { port, seen } = await openServer()
   await dialogue(port, [
     ['HELO sender.test', 250],
     ['MAIL FROM:<> SIZE=77', 250],
@@ -69,8 +69,8 @@ test('each refusal of a recipient has its own reply, and the declared size is pa
   assert.ok(seen.asked.every(({ size }) => size === 77))
 })
 
-test('a whole session in one packet is answered in one go, in order', async () => {
-  const { port, seen } = await door()
+test('a whole session in one packet is answered in order', async () => {
+  const { port, seen } = await openServer()
   const client = openClient(port)
   client.send(
     'EHLO a.test\r\nMAIL FROM:<a@a.test>\r\nRCPT TO:<nobody@box.test>\r\nRCPT TO:<ann@box.test>\r\n' +
@@ -85,29 +85,29 @@ test('a whole session in one packet is answered in one go, in order', async () =
   )
 })
 
-test('a client that sends all it has and shuts its side still hears every answer', async () => {
-  const { port, seen } = await door()
+test('a client that half-closes after its last command still gets every reply', async () => {
+  const { port, seen } = await openServer()
   const client = openClient(port)
   client.socket.end('EHLO a.test\r\nMAIL FROM:<>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\nx\r\n.\r\n')
-  assert.match(await client.rest(), /354 [^\r]*\r\n250 2\.0\.0 kept\r\n$/)
+  assert.match(await client.rest(), /354 [^\r]*\r\n250 2\.0\.0 Message accepted\r\n$/)
   assert.equal(seen.mails.length, 1)
 })
 
-describe('what the house says to a mail', () => {
+describe('reply to DATA by result', () => {
   const fail = (error: Error) => async () => {
     throw error
   }
-  const say = (outcome: 'kept' | 'nobody' | 'full') => async () => outcome
+  const resolve = (outcome: 'kept' | 'nobody' | 'full') => async () => outcome
   for (const [name, receive, reply] of [
-    ['kept', say('kept'), '250 2.0.0'],
-    ['everybody gone meanwhile', say('nobody'), '550 5.1.1'],
-    ['no room in the mailbox', say('full'), '452 4.2.2'],
-    ['no space at all', fail(new Problem('overloaded', 'disk full')), '452 4.3.1'],
-    ['another refusal', fail(new Problem('internal', 'oh')), '451 4.3.0'],
-    ['a fault', fail(new TypeError('secret detail')), '451 4.3.0'],
+    ['stored', resolve('kept'), '250 2.0.0'],
+    ['all recipients expired meanwhile', resolve('nobody'), '550 5.1.1'],
+    ['mailbox full', resolve('full'), '452 4.2.2'],
+    ['storage full', fail(new Problem('overloaded', 'disk full')), '452 4.3.1'],
+    ['another problem', fail(new Problem('internal', 'oh')), '451 4.3.0'],
+    ['an unexpected error', fail(new TypeError('secret detail')), '451 4.3.0'],
   ] as const) {
     test(`${name}: ${reply}`, async () => {
-      const { port, seen } = await door({ receiveMail: receive })
+      const { port, seen } = await openServer({ receiveMail: receive })
       await dialogue(port, [...TO_ANN, ['hello body\r\n.', reply], ['NOOP', 250]])
       const logged = JSON.stringify(seen.lines)
       const levels = seen.lines.map(({ level }) => level)
@@ -118,25 +118,25 @@ describe('what the house says to a mail', () => {
   }
 })
 
-describe('before a mail', () => {
+describe('at MAIL', () => {
   const reason = 'the operator knows'
   const boom = async () => {
     throw new Error('store gone')
   }
   for (const [name, overrides, reply] of [
-    ['a full disk', { obstacle: async () => ({ kind: 'full' as const, reason }) }, '452 4.3.1'],
+    ['a full disk', { storageError: async () => ({ kind: 'full' as const, reason }) }, '452 4.3.1'],
     [
-      'a store that is away',
-      { obstacle: async () => ({ kind: 'away' as const, reason }) },
+      'an unavailable store',
+      { storageError: async () => ({ kind: 'away' as const, reason }) },
       '451 4.3.0',
     ],
-    ['too many mails', { takeMail: async () => false }, '450 4.7.1'],
-    ['a fault in asking for obstacles', { obstacle: boom }, '451 4.3.0'],
-    ['a fault in counting', { takeMail: boom }, '451 4.3.0'],
-    ['no memory for its size', { reserveBytes: () => false }, '452 4.3.1'],
+    ['too many mails', { allowMail: async () => false }, '450 4.7.1'],
+    ['an error while checking the store', { storageError: boom }, '451 4.3.0'],
+    ['an error while counting', { allowMail: boom }, '451 4.3.0'],
+    ['no memory for the declared size', { reserveBytes: () => false }, '452 4.3.1'],
   ] as const) {
-    test(`${name} is answered ${reply} at MAIL, and nothing is begun`, async () => {
-      const { port } = await door(overrides)
+    test(`${name} is ${reply}, and no transaction starts`, async () => {
+      const { port } = await openServer(overrides)
       await dialogue(port, [
         ['EHLO a.test', 250],
         ['MAIL FROM:<a@a.test> SIZE=100', reply],
@@ -145,17 +145,17 @@ describe('before a mail', () => {
     })
   }
 
-  test('a fault in asking for a recipient is answered 451', async () => {
-    const { port, seen } = await door({ acceptRecipient: boom })
+  test('an error while checking a recipient is 451', async () => {
+    const { port, seen } = await openServer({ acceptRecipient: boom })
     await dialogue(port, [...TO_ANN.slice(0, 2), ['RCPT TO:<ann@box.test>', '451 4.3.0']])
     assert.equal(seen.lines[0]?.level, 'error')
     assert.doesNotMatch(JSON.stringify(seen.lines), /ann@/)
   })
 })
 
-describe('bytes in flight', () => {
-  test('without room for them a mail is refused with 452, whole or in pieces', async () => {
-    const { port, seen } = await door({ reserveBytes: () => false, releaseBytes: () => {} })
+describe('memory for mail in progress', () => {
+  test('if none is left, mail is deferred with 452, in one chunk or in many', async () => {
+    const { port, seen } = await openServer({ reserveBytes: () => false, releaseBytes: () => {} })
     await dialogue(port, [...TO_ANN, ['hello\r\n.', '452 4.3.1'], ['NOOP', 250]])
     const client = openClient(port)
     client.send('EHLO a.test\r\nMAIL FROM:<>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\n')
@@ -165,8 +165,8 @@ describe('bytes in flight', () => {
     assert.equal(seen.mails.length, 0)
   })
 
-  test('are counted while they come and given back when the client goes', async () => {
-    const { port, seen } = await door()
+  test('is reserved as data arrives and released when the client disconnects', async () => {
+    const { port, seen } = await openServer()
     const client = openClient(port)
     client.send('EHLO a.test\r\nMAIL FROM:<>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\n')
     client.send('x'.repeat(100_000))
@@ -176,13 +176,13 @@ describe('bytes in flight', () => {
   })
 })
 
-test('one connection too many is told so and let go', async () => {
-  const { port } = await door({ acquireConnection: () => undefined })
+test('a connection over the limit gets 421', async () => {
+  const { port } = await openServer({ acquireConnection: () => undefined })
   assert.match(await openClient(port).rest(), /^421 4\.7\.0 [^\r]*\r\n$/)
 })
 
-test('those who took the port for something else cost one line of the log each', async () => {
-  const { port, seen } = await door()
+test('a client of another protocol is rejected with one log line', async () => {
+  const { port, seen } = await openServer()
   for (const hello of ['GET / HTTP/1.1\r\n\r\n', 'SSH-2.0-x\r\n', '\x16\x03\x01\x02\x00\x01']) {
     const client = openClient(port)
     await client.reply()
@@ -195,13 +195,13 @@ test('those who took the port for something else cost one line of the log each',
   )
 })
 
-test('a client that never reads its answers is not read either', async () => {
-  const { port, seen } = await door({}, { limits: { maxCommands: 10_000_000 } })
+test('we stop reading from a client that does not read our replies', async () => {
+  const { port, seen } = await openServer({}, { limits: { maxCommands: 10_000_000 } })
   const socket = connect(port, '127.0.0.1')
   socket.pause()
   socket.on('error', () => {})
   const noops = Buffer.from('NOOP\r\n'.repeat(10_000))
-  // The kernel's buffers on both sides hold some megabytes; past them only we could be growing.
+  // Kernel buffers hold a few megabytes; beyond that, only our memory could grow.
   let sent = 0
   const send = () => {
     while (sent < 200_000_000 && !socket.destroyed) {
@@ -223,8 +223,8 @@ test('a client that never reads its answers is not read either', async () => {
   await eventually(() => seen.held === 0)
 })
 
-test('DATA without an end is cut with 552, not read for ever', async () => {
-  const { port, seen } = await door({}, { maxBytes: 100_000 })
+test('endless DATA is closed with 552', async () => {
+  const { port, seen } = await openServer({}, { maxBytes: 100_000 })
   const client = openClient(port)
   client.send('EHLO a.test\r\nMAIL FROM:<> SIZE=10\r\nRCPT TO:<ann@box.test>\r\nDATA\r\n')
   for (const code of [220, 250, 250, 250, 354]) await expectReply(client, 'opening', code)
@@ -243,19 +243,19 @@ test('DATA without an end is cut with 552, not read for ever', async () => {
   assert.equal(seen.mails.length, 0)
 })
 
-test('clients over IPv6 are taken, and kept with their address', async () => {
-  const { port, seen } = await door()
+test('an IPv6 client is served and counted by its address', async () => {
+  const { port, seen } = await openServer()
   const client = openClient(port, '::1')
   await expectReply(client, 'the greeting', 220)
   client.socket.destroy()
   assert.deepEqual(seen.heldIps, ['::1'])
 })
 
-test('a second server on the port is refused unless both agree to share it', async () => {
-  const { port } = await door()
-  await assert.rejects(door({}, { port }), { code: 'EADDRINUSE' })
-  const first = await door({}, { reusePort: true })
-  const second = await door({}, { reusePort: true, port: first.port })
+test('two servers share a port only if both set reusePort', async () => {
+  const { port } = await openServer()
+  await assert.rejects(openServer({}, { port }), { code: 'EADDRINUSE' })
+  const first = await openServer({}, { reusePort: true })
+  const second = await openServer({}, { reusePort: true, port: first.port })
   await Promise.all(Array.from({ length: 50 }, () => dialogue(first.port, TO_ANN)))
   await eventually(() => first.seen.held + second.seen.held === 0)
   assert.ok(first.seen.asked.length > 0 && second.seen.asked.length > 0)

@@ -13,37 +13,37 @@ import { type CertificateFiles, ensureCertificate, reloadingSecureContext } from
 
 export interface SmtpServer {
   port: number
-  /** From now on newcomers hear 421, and so do all others after the mail that they are sending. */
+  /** New connections get 421; existing ones get it after the mail in progress. */
   drain(): void
-  /** Drains, takes no more clients, lets mails in flight finish, and is back at the latest after closeMs. */
+  /** Drains and stops listening; resolves when all mail in progress is complete, or after closeMs. */
   close(): Promise<void>
 }
 
 export async function openSmtpServer(deps: SmtpDeps, options: SmtpOptions): Promise<SmtpServer> {
-  const shared = await createContext(deps, options)
-  // Half-open, so that a client that sends all it has and shuts its side still hears our answers.
+  const context = await createContext(deps, options)
+  // Half-open, so that a client that closes its side after its last command still gets our replies.
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
-    acceptConnection(shared, socket),
+    acceptConnection(context, socket),
   )
   await listen(server, options)
-  // Out of file descriptors, say: this client is lost, the listener lives on.
-  server.on('error', (err) => deps.log.error({ err }, 'a client could not be taken'))
-  const timer = setInterval(() => checkAllTimeouts(shared), shared.timeouts.checkMs)
+  // For example, out of file descriptors: this client is lost, but the listener continues.
+  server.on('error', (err) => deps.log.error({ err }, 'cannot accept an SMTP connection'))
+  const timer = setInterval(() => checkAllTimeouts(context), context.timeouts.checkMs)
 
   function drain(): void {
-    shared.draining = true
-    drainAll(shared)
+    context.draining = true
+    drainAll(context)
   }
 
   async function close(): Promise<void> {
     const closed = once(server, 'close')
     server.close()
-    const force = setTimeout(() => destroyAll(shared), shared.timeouts.closeMs)
+    const force = setTimeout(() => destroyAll(context), context.timeouts.closeMs)
     drain()
-    destroyUnidentified(shared)
+    destroyUnidentified(context)
     await closed
-    // The server is told of a socket's end a little before we are.
-    while (shared.connections.size > 0) await setImmediate()
+    // The server's close event comes slightly before that of the last socket.
+    while (context.connections.size > 0) await setImmediate()
     clearTimeout(force)
     clearInterval(timer)
   }
@@ -108,7 +108,7 @@ function portOf(server: Server): number {
   return typeof address === 'object' && address ? address.port : 0
 }
 
-/** Ends those that have had their time. One timer looks at all of them, so that a byte costs none. */
+/** One timer for all connections, so that receiving a byte does not have to reset one. */
 function checkAllTimeouts({
   connections,
   awaitingProxyHeader,
@@ -121,12 +121,10 @@ function checkAllTimeouts({
     if (now - since > timeouts.handshakeMs) socket.destroy()
 }
 
-/** Asks everybody who talks to come to an end. */
 function drainAll({ connections }: ServerContext): void {
   for (const connection of connections) guard(connection, () => drainConnection(connection))
 }
 
-/** Those who have not begun to talk. */
 function destroyUnidentified({ awaitingProxyHeader }: ServerContext): void {
   for (const socket of awaitingProxyHeader.keys()) socket.destroy()
 }
@@ -138,7 +136,7 @@ function destroyAll({ connections }: ServerContext): void {
 function checkTimeouts(connection: Connection, now: number): void {
   const { phase, actionPending, lastActivityAt, startedAt, socket } = connection
   const { timeouts } = connection.server
-  // The disk may be slow; that is not the sender's fault.
+  // A slow disk is not the client's fault.
   if (actionPending) return
   if (phase === 'lingering') {
     if (now - lastActivityAt > timeouts.lingerMs) socket.destroy()
@@ -151,7 +149,7 @@ function checkTimeouts(connection: Connection, now: number): void {
   }
 }
 
-// Stretch by stretch: a fast start must not buy an hour of one byte a second.
+// Per window: a fast start must not pay for an hour of one byte a second.
 function isTooSlow(connection: Connection, now: number): boolean {
   const { timeouts } = connection.server
   const elapsed = now - connection.rateWindowStart

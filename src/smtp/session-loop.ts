@@ -17,27 +17,28 @@ import { type Step, smtpSession } from './protocol.ts'
 import { type ActionResult, type CloseReason, greeting, REPLIES } from './state.ts'
 import { upgradeToTls } from './tls.ts'
 
-/** release is called when all is over; early is what came behind a PROXY header. */
 interface Client {
   ip: string
+  /** Called once the connection is closed. */
   release: () => void
+  /** Input received after the PROXY header. */
   early: Buffer | undefined
 }
 
-/** Greets and talks until the end. */
+/** Sends the greeting and serves the connection until it closes. */
 export function runSession(
-  shared: ServerContext,
+  server: ServerContext,
   socket: Socket,
   { ip, release, early }: Client,
 ): void {
-  const now = shared.clock()
+  const now = server.clock()
   const connection: Connection = {
-    server: shared,
+    server,
     socket,
     ip,
-    session: smtpSession(shared.limits, ip),
-    phase: 'talking',
-    pendingReplies: greeting(shared.limits.hostname),
+    session: smtpSession(server.limits, ip),
+    phase: 'open',
+    pendingReplies: greeting(server.limits.hostname),
     actionPending: false,
     pendingInput: early,
     inputEnded: false,
@@ -49,9 +50,9 @@ export function runSession(
     reserved: 0,
     countedBytes: 0,
   }
-  shared.connections.add(connection)
+  server.connections.add(connection)
   socket.on('close', () => {
-    shared.connections.delete(connection)
+    server.connections.delete(connection)
     guard(connection, () => {
       release()
       countTraffic(connection)
@@ -65,7 +66,7 @@ export function runSession(
   })
 }
 
-/** Ends the connection now, or after the mail in flight. */
+/** Closes the connection now, or after the mail in progress. */
 export function drainConnection(connection: Connection): void {
   connection.draining = true
   if (connection.phase === 'handshake') connection.socket.destroy()
@@ -80,15 +81,15 @@ function attachSocket(connection: Connection): void {
     if (connection.phase === 'handshake') socket.destroy()
     else if (!connection.actionPending && !connection.pendingInput) socket.end()
   })
-  // A reader that does not read its replies gets no more of them.
+  // Backpressure: we stop reading from a client that does not read our replies.
   socket.on('drain', () => guard(connection, () => resumeReading(connection)))
 }
 
 function onData(connection: Connection, chunk: Buffer): void {
   const { phase, actionPending, pendingInput, socket } = connection
-  if (phase !== 'talking') discardInput(connection, chunk)
+  if (phase !== 'open') discardInput(connection, chunk)
   else if (actionPending) {
-    // Nothing is read while a deed is open, so no sender can fill our memory.
+    // Reading is paused while an action is pending, so a client cannot make us buffer without bound.
     connection.pendingInput = pendingInput ? Buffer.concat([pendingInput, chunk]) : chunk
     socket.pause()
   } else feedSession(connection, chunk)
@@ -103,17 +104,17 @@ function feedSession(connection: Connection, chunk: Buffer): void {
   runStep(connection, session.receive(chunk))
 }
 
-/** Goes on for a little after our last word, so that the sender reads it; not for ever. */
+/** Input after our last reply is read for a while, so that the client gets the reply instead of a reset. */
 function discardInput(connection: Connection, chunk: Buffer): void {
   connection.rateBytes += chunk.length
   if (connection.rateBytes > EXCESS_BYTES) connection.socket.destroy()
 }
 
-/** Does what a step asks for, until the engine wants more bytes. */
+/** Writes the replies and runs the action; without one, reads on. */
 function runStep(connection: Connection, { replies, action }: Step): void {
   const { session } = connection
   if (replies !== '') queueReplies(connection, replies)
-  // At the end of each mail, not at each piece of it: where Redis counts, that is a request.
+  // Once per mail, not per chunk: with Redis, each count is a request.
   if (action || !session.inData()) countTraffic(connection)
   if (!action && !reserveMemory(connection, session.bufferedBytes())) session.discardMail()
   if (action?.kind === 'close') closeForReason(connection, action.reason)
@@ -137,13 +138,13 @@ function queueReplies(connection: Connection, replies: string): void {
 function closeForReason(connection: Connection, reason: CloseReason): void {
   if (reason === 'quit') closeAfterQuit(connection)
   else {
-    connection.server.deps.log.info({ ip: connection.ip, reason }, 'SMTP session cut')
+    connection.server.deps.log.info({ ip: connection.ip, reason }, 'SMTP session closed by server')
     closeWithReply(connection, '', reason)
   }
 }
 
-// A client that said QUIT sends nothing more, and many are gone before our answer. Once the kernel has the answer there
-// is nothing to wait for; TLS alone has to say that it ends.
+// After QUIT the client sends nothing more, and many disconnect before our reply. Once the kernel has the reply there is
+// nothing to wait for, except that TLS has to send its close_notify.
 function closeAfterQuit(connection: Connection): void {
   const { socket } = connection
   flush(connection)
@@ -153,18 +154,18 @@ function closeAfterQuit(connection: Connection): void {
 
 function startAction(connection: Connection, action: ServiceAction): void {
   const { server, ip, session } = connection
-  if (action.kind === 'mail' && !reserveMemory(connection, action.raw.length)) {
+  if (action.kind === 'message' && !reserveMemory(connection, action.raw.length)) {
     countMailOutcome('no_space', action.raw.length)
-    runStep(connection, session.complete({ kind: 'mail', outcome: 'no_space' }))
+    runStep(connection, session.complete({ kind: 'message', outcome: 'no_space' }))
     return
   }
   connection.actionPending = true
   const done = (result: ActionResult) => {
     connection.actionPending = false
-    if (action.kind === 'mail') reserveMemory(connection, 0)
+    if (action.kind === 'message') reserveMemory(connection, 0)
     connection.lastActivityAt = server.clock()
-    // Nobody is there to hear a further answer: what else it sent is left undone.
-    if (connection.socket.destroyed || connection.phase !== 'talking') return
+    // The client is gone: the rest of its input is not processed.
+    if (connection.socket.destroyed || connection.phase !== 'open') return
     runStep(connection, session.complete(result))
   }
   runAction(server, ip, action)
@@ -185,7 +186,7 @@ function startTls(connection: Connection): void {
   plain.removeAllListeners('data').removeAllListeners('end').removeAllListeners('drain')
   connection.socket = upgradeToTls(plain, server.secureContext(), {
     done(tls) {
-      connection.phase = 'talking'
+      connection.phase = 'open'
       guard(connection, () => runStep(connection, session.complete({ kind: 'tls', tls })))
     },
     failed(code) {
@@ -197,7 +198,7 @@ function startTls(connection: Connection): void {
 
 function resumeReading(connection: Connection): void {
   const { socket, pendingInput } = connection
-  if (connection.phase !== 'talking' || connection.actionPending || socket.writableNeedDrain) return
+  if (connection.phase !== 'open' || connection.actionPending || socket.writableNeedDrain) return
   if (pendingInput) {
     connection.pendingInput = undefined
     feedSession(connection, pendingInput)

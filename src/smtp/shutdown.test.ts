@@ -21,8 +21,8 @@ async function inData(port: number): Promise<Client> {
   return client
 }
 
-describe('a server that is asked to stop', () => {
-  test('says 421 to those who say nothing, and is gone', async () => {
+describe('close', () => {
+  test('sends 421 to idle clients and stops listening', async () => {
     const { server, seen } = await openServer()
     const clients = [openClient(server.port), openClient(server.port)]
     for (const client of clients) await expectReply(client, 'the greeting', 220)
@@ -36,7 +36,7 @@ describe('a server that is asked to stop', () => {
     await assert.rejects(openClient(server.port).reply())
   })
 
-  test('lets a mail in flight finish, answers it, and then says 421', async () => {
+  test('completes mail in progress before it sends 421', async () => {
     const { server, seen } = await openServer()
     const client = await inData(server.port)
     client.send('first half\r\n')
@@ -44,23 +44,23 @@ describe('a server that is asked to stop', () => {
     await assert.rejects(openClient(server.port).reply())
     client.send('second half\r\n.\r\nMAIL FROM:<>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\nx\r\n.\r\n')
     const rest = await client.rest()
-    assert.match(rest, /^250 2\.0\.0 kept\r\n421 4\.3\.2 [^\r]*\r\n$/)
+    assert.match(rest, /^250 2\.0\.0 Message accepted\r\n421 4\.3\.2 [^\r]*\r\n$/)
     await closed
     assert.equal(seen.mails.length, 1)
   })
 
-  test('waits for the disk before it answers and goes', async () => {
+  test('waits for the disk before the 250', async () => {
     const disk = Promise.withResolvers<'kept'>()
     const { server } = await openServer({ receiveMail: () => disk.promise })
     const client = await inData(server.port)
     client.send('x\r\n.\r\n')
     const closed = server.close()
     disk.resolve('kept')
-    assert.match(await client.rest(), /^250 2\.0\.0 kept\r\n421 4\.3\.2 /)
+    assert.match(await client.rest(), /^250 2\.0\.0 Message accepted\r\n421 4\.3\.2 /)
     await closed
   })
 
-  test('does not wait for ever for a mail that does not come to its end', async () => {
+  test('does not wait longer than closeMs for mail in progress', async () => {
     const { server, seen } = await openServer({}, { timeouts: { closeMs: 30 } })
     const client = await inData(server.port)
     client.send('never finished')
@@ -72,13 +72,13 @@ describe('a server that is asked to stop', () => {
     assert.equal(seen.mails.length, 0)
   })
 
-  test('may be asked twice', async () => {
+  test('may be called twice', async () => {
     const { server } = await openServer()
     await Promise.all([server.close(), server.close()])
     await server.close()
   })
 
-  test('does not wait for ever for a client that will not hang up', async () => {
+  test('does not wait longer than closeMs for a client that does not disconnect', async () => {
     const { server, seen } = await openServer({}, { timeouts: { closeMs: 30 } })
     const client = openClient(server.port)
     await expectReply(client, 'the greeting', 220)
@@ -89,8 +89,8 @@ describe('a server that is asked to stop', () => {
   })
 })
 
-describe('a server that drains', () => {
-  test('says 421 to newcomers and to those between mails, and listens on', async () => {
+describe('drain', () => {
+  test('sends 421 to new and idle clients and keeps listening', async () => {
     const { server, seen } = await openServer()
     const idle = openClient(server.port)
     await expectReply(idle, 'the greeting', 220)
@@ -99,12 +99,12 @@ describe('a server that drains', () => {
     for (const newcomer of [openClient(server.port), openClient(server.port)]) {
       assert.match(await newcomer.rest(), /^421 4\.3\.2 [^\r]*\r\n$/)
     }
-    assert.equal(seen.heldIps.length, 1, 'newcomers are not even counted')
+    assert.equal(seen.heldIps.length, 1, 'new clients are not counted')
     await server.close()
     await assert.rejects(openClient(server.port).reply())
   })
 
-  test('takes all the time that a mail in flight needs', async () => {
+  test('waits for mail in progress without a limit', async () => {
     const { server, seen } = await openServer({}, { timeouts: { closeMs: 0 } })
     const client = await inData(server.port)
     client.send('first half\r\n')
@@ -112,12 +112,12 @@ describe('a server that drains', () => {
     server.drain()
     assert.match(await openClient(server.port).rest(), /^421 /)
     client.send('second half\r\n.\r\n')
-    assert.match(await client.rest(), /^250 2\.0\.0 kept\r\n421 4\.3\.2 [^\r]*\r\n$/)
+    assert.match(await client.rest(), /^250 2\.0\.0 Message accepted\r\n421 4\.3\.2 [^\r]*\r\n$/)
     assert.equal(seen.mails.length, 1)
     await server.close()
   })
 
-  test('says so also to clients of a balancer, once it knows who they are', async () => {
+  test('sends 421 to clients of a load balancer after their PROXY header', async () => {
     const { server } = await openServer({}, { proxyFrom: ['127.0.0.1'] })
     const [early, late] = [openClient(server.port), openClient(server.port)]
     early.send('PROXY TCP4 192.0.2.1 ')

@@ -31,22 +31,22 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** A client that has said EHLO and STARTTLS and heard 220. */
-async function atHandshake(sendBehind = '') {
+/** A client that has sent EHLO and STARTTLS, with optional plain text after it. */
+async function atHandshake(injected = '') {
   const client = openClient(server.port)
   await expectReply(client, 'the greeting', 220)
   client.send('EHLO before.test\r\n')
   assert.match(await client.reply(), /^250-STARTTLS\r$/m)
-  client.send(`STARTTLS\r\n${sendBehind}`)
+  client.send(`STARTTLS\r\n${injected}`)
   return client
 }
 
-test('a mail over TLS is kept with the version and cipher it came by', async () => {
+test('mail over TLS is stored with the TLS version and cipher', async () => {
   const client = await atHandshake()
   await expectReply(client, 'STARTTLS', 220)
   const socket = await client.secure()
   assert.equal(socket.getPeerX509Certificate()?.checkHost('mx.box.test'), 'mx.box.test')
-  for (const [say, expected] of [
+  for (const [command, expected] of [
     ['EHLO after.test', 250],
     ['MAIL FROM:<a@a.test>', 250],
     ['RCPT TO:<ann@box.test>', 250],
@@ -54,8 +54,8 @@ test('a mail over TLS is kept with the version and cipher it came by', async () 
     ['hi\r\n.', 250],
     ['QUIT', 221],
   ] as const) {
-    client.send(`${say}\r\n`)
-    await expectReply(client, say, expected)
+    client.send(`${command}\r\n`)
+    await expectReply(client, command, expected)
   }
   assert.equal(await client.rest(), '')
   const envelope = seen.mails[0]?.envelope
@@ -65,7 +65,7 @@ test('a mail over TLS is kept with the version and cipher it came by', async () 
   await eventually(() => seen.held === 0)
 })
 
-test('what was said before the handshake was never said', async () => {
+test('state from before the handshake is discarded', async () => {
   const client = await atHandshake()
   await expectReply(client, 'STARTTLS', 220)
   await client.secure()
@@ -78,23 +78,23 @@ test('what was said before the handshake was never said', async () => {
   client.socket.destroy()
 })
 
-describe('what is sent behind STARTTLS before the handshake', () => {
-  for (const behind of ['NOOP\r\n', 'NOOP ', 'MAIL FROM:<x@y.test>\r\n', '\r\n']) {
-    test(`${JSON.stringify(behind)} is not carried out, and the connection ends`, async () => {
-      const client = await atHandshake(behind)
+describe('plain text injected after STARTTLS', () => {
+  for (const injected of ['NOOP\r\n', 'NOOP ', 'MAIL FROM:<x@y.test>\r\n', '\r\n']) {
+    test(`${JSON.stringify(injected)} is not executed, and the connection is closed`, async () => {
+      const client = await atHandshake(injected)
       assert.match(await client.rest(), /^(503 5\.5\.1 [^\r]*|220 [^\r]*)\r\n$/)
     })
   }
 
-  test('is refused by the engine itself when it comes in the same packet', () => {
-    const heard = transcript(
+  test('in the same packet is rejected', () => {
+    const session = transcript(
       oneChunk(Buffer.from('EHLO a.test\r\nSTARTTLS\r\nMAIL FROM:<x@y>\r\n')),
     )
-    assert.deepEqual(heard.codes, [250, 503])
-    assert.equal(heard.closed, 'behind_starttls')
+    assert.deepEqual(session.codes, [250, 503])
+    assert.equal(session.closed, 'behind_starttls')
   })
 
-  test('ends the connection when it comes as plain text instead of the handshake', async () => {
+  test('instead of a handshake closes the connection', async () => {
     const client = await atHandshake()
     await expectReply(client, 'STARTTLS', 220)
     client.send('EHLO plain.test\r\nMAIL FROM:<x@y.test>\r\n')
@@ -103,7 +103,7 @@ describe('what is sent behind STARTTLS before the handshake', () => {
   })
 })
 
-test('a client that never starts the handshake is let go after a while', async () => {
+test('a client that never starts the handshake is disconnected', async () => {
   const client = await atHandshake()
   await expectReply(client, 'STARTTLS', 220)
   now += 30_001
@@ -111,17 +111,17 @@ test('a client that never starts the handshake is let go after a while', async (
   await eventually(() => seen.held === 0)
 })
 
-test("the operator's certificate is read again when its file changes", async () => {
+test("the operator's certificate is reloaded when its file changes", async () => {
   const file = join(folder, 'operator.pem')
   const names: string[] = []
-  const write = (name: string) => writeFile(file, selfSigned({ ...wish, hostname: name }))
-  const wish = { now: new Date('2026-05-01T12:00:00Z'), serial: Buffer.from('01', 'hex') }
+  const write = (name: string) => writeFile(file, selfSigned({ ...request, hostname: name }))
+  const request = { now: new Date('2026-05-01T12:00:00Z'), serial: Buffer.from('01', 'hex') }
   await write('a.operator.test')
   const options = { port: 0, hostname: 'mx.box.test', tlsCert: file, tlsKey: file, folder }
-  const operated = await openSmtpServer(recordingDeps().deps, options)
+  const withOwnCertificate = await openSmtpServer(recordingDeps().deps, options)
   for (const name of ['a.operator.test', 'longer.operator.test']) {
     await write(name)
-    const client = openClient(operated.port)
+    const client = openClient(withOwnCertificate.port)
     client.send('STARTTLS\r\n')
     await expectReply(client, 'the greeting', 220)
     await expectReply(client, 'STARTTLS', 220)
@@ -129,7 +129,7 @@ test("the operator's certificate is read again when its file changes", async () 
     names.push(socket.getPeerX509Certificate()?.subject ?? '')
     socket.destroy()
   }
-  await operated.close()
+  await withOwnCertificate.close()
   assert.deepEqual(names, ['CN=a.operator.test', 'CN=longer.operator.test'])
 })
 

@@ -5,15 +5,15 @@ import type { DataReader } from './data.ts'
 import { type LineReader, lineReader } from './parser.ts'
 
 export interface SmtpLimits {
-  /** Our name in the answer to EHLO. */
+  /** Our name in the reply to EHLO. */
   hostname: string
   maxBytes: number
   maxRecipients: number
   maxLineBytes: number
-  /** Of commands since the session began or since its last kept mail. */
+  /** Since the session began or since its last accepted mail. */
   maxCommands: number
   maxRefused: number
-  /** Refuse a mail in which a CR or LF stands alone; else it is kept as it came. */
+  /** Reject mail with a bare CR or LF. Otherwise it is stored unchanged. */
   refuseBareNewlines: boolean
   offerTls: boolean
 }
@@ -24,13 +24,13 @@ interface Sender {
   utf8: boolean
 }
 
-/** What the engine asks for before it reads on. */
+/** Work that must complete before the session reads on. */
 export type Action =
-  | { kind: 'sender'; size: number }
-  /** text is what stood between the angle brackets; others were accepted before. */
-  | { kind: 'recipient'; text: string; size: number; others: Recipient[] }
-  /** raw has memory of its own: it stays as it is while more bytes come in. */
-  | { kind: 'mail'; raw: Uint8Array; recipients: Recipient[]; envelope: Envelope }
+  | { kind: 'mail-from'; size: number }
+  /** text is the content of the angle brackets; others are the recipients accepted so far. */
+  | { kind: 'rcpt-to'; text: string; size: number; others: Recipient[] }
+  /** raw is a copy: it does not change as more input arrives. */
+  | { kind: 'message'; raw: Uint8Array; recipients: Recipient[]; envelope: Envelope }
   | { kind: 'tls' }
   | { kind: 'close'; reason: CloseReason }
 
@@ -42,7 +42,7 @@ export type CloseReason =
   | 'too_big'
   | 'behind_starttls'
 
-/** One SMTP conversation. Plain values only: commands change it, the engine reads it. */
+/** State of one SMTP session. */
 export interface State {
   limits: SmtpLimits
   clientIp: string
@@ -53,17 +53,17 @@ export interface State {
   tls: string | undefined
   sender: Sender | undefined
   recipients: Map<Address, Recipient>
-  /** Set while a mail's bytes come in. */
+  /** Set while DATA is being received. */
   incoming: DataReader | undefined
-  /** Bytes of mail that came in over the whole session, also of mail that was not kept. */
+  /** Bytes of mail received in this session, including rejected mail. */
   dataBytes: number
   commands: number
   refused: number
-  /** Replies not yet handed out. */
+  /** Replies not returned yet. */
   replies: string
   action: Action | undefined
   chunk: Buffer
-  /** How far of chunk has been read. */
+  /** Read position in chunk. */
   at: number
 }
 
@@ -105,18 +105,17 @@ export function closeSession(state: State, text: string, reason: CloseReason): v
   state.action = { kind: 'close', reason }
 }
 
-/** 5xx counts against the session; 4xx is not the sender's doing. */
-export function queueReply(state: State, replyLine: string): void {
-  if (replyLine.startsWith('5')) state.refused += 1
+/** Only 5xx counts against the session: 4xx is not the client's fault. */
+export function queueReply(state: State, reply: string): void {
+  if (reply.startsWith('5')) state.refused += 1
   if (state.refused > state.limits.maxRefused) {
     closeSession(state, REPLIES.tooManyRefused, 'too_many_refused')
-  } else appendReply(state, replyLine)
+  } else appendReply(state, reply)
 }
 
-// Every text we say is our own: nothing a client sent is ever said back to it.
+// Reply texts are constants: client input is never echoed.
 
-/** One reply line, ready to write. */
-function reply(code: number, status: string, text: string): string {
+function replyLine(code: number, status: string, text: string): string {
   return `${code} ${status} ${text}\r\n`
 }
 
@@ -125,65 +124,64 @@ export function greeting(hostname: string): string {
 }
 
 export const REPLIES = {
-  ok: reply(250, '2.0.0', 'OK'),
-  senderOk: reply(250, '2.1.0', 'OK'),
-  recipientOk: reply(250, '2.1.5', 'OK'),
-  accepted: reply(250, '2.0.0', 'kept'),
-  closing: reply(221, '2.0.0', 'bye'),
-  startData: '354 end with CRLF.CRLF\r\n',
-  startTls: reply(220, '2.0.0', 'go ahead'),
+  ok: replyLine(250, '2.0.0', 'OK'),
+  senderOk: replyLine(250, '2.1.0', 'OK'),
+  recipientOk: replyLine(250, '2.1.5', 'OK'),
+  accepted: replyLine(250, '2.0.0', 'Message accepted'),
+  closing: replyLine(221, '2.0.0', 'Bye'),
+  startData: '354 End data with <CRLF>.<CRLF>\r\n',
+  startTls: replyLine(220, '2.0.0', 'Ready to start TLS'),
 
-  shuttingDown: reply(421, '4.3.2', 'going down, try again soon'),
-  internalErrorClosing: reply(421, '4.3.0', 'a fault of ours, closing, try again later'),
-  tooSlow: reply(421, '4.4.2', 'too slow, closing'),
-  sessionTimeout: reply(421, '4.4.2', 'session took too long, closing'),
-  tooManyConnections: reply(421, '4.7.0', 'too many connections from your address'),
-  tooManyCommands: reply(421, '4.7.0', 'too many commands in one session'),
-  tooManyRefused: reply(421, '4.7.0', 'too many refused commands'),
-  tooManyMails: reply(450, '4.7.1', 'too many mails from your address, try again in a minute'),
-  tooMuchData: reply(450, '4.7.1', 'too much mail data from your address, try again later'),
-  storeUnavailable: reply(451, '4.3.0', 'mail cannot be kept right now, try again soon'),
-  internalError: reply(451, '4.3.0', 'a fault of ours, try again later'),
-  mailboxFull: reply(452, '4.2.2', 'mailbox full'),
-  noSpace: reply(452, '4.3.1', 'no room for mail right now, try again later'),
-  tooManyRecipients: reply(452, '4.5.3', 'too many recipients, send the rest in another mail'),
+  shuttingDown: replyLine(421, '4.3.2', 'Service shutting down, try again later'),
+  internalErrorClosing: replyLine(421, '4.3.0', 'Internal error, closing connection'),
+  tooSlow: replyLine(421, '4.4.2', 'Timeout, closing connection'),
+  sessionTimeout: replyLine(421, '4.4.2', 'Session too long, closing connection'),
+  tooManyConnections: replyLine(421, '4.7.0', 'Too many connections from your address'),
+  tooManyCommands: replyLine(421, '4.7.0', 'Too many commands in one session'),
+  tooManyRefused: replyLine(421, '4.7.0', 'Too many rejected commands'),
+  tooManyMails: replyLine(450, '4.7.1', 'Too many messages from your address, try again later'),
+  tooMuchData: replyLine(450, '4.7.1', 'Too much data from your address, try again later'),
+  storeUnavailable: replyLine(451, '4.3.0', 'Storage unavailable, try again later'),
+  internalError: replyLine(451, '4.3.0', 'Internal error, try again later'),
+  mailboxFull: replyLine(452, '4.2.2', 'Mailbox full'),
+  noSpace: replyLine(452, '4.3.1', 'Insufficient storage, try again later'),
+  tooManyRecipients: replyLine(452, '4.5.3', 'Too many recipients'),
 
-  notSmtp: reply(500, '5.5.2', 'this is an SMTP port'),
-  unknownCommand: reply(500, '5.5.2', 'unknown command'),
-  lineTooLong: reply(500, '5.5.2', 'line too long'),
-  badLine: reply(500, '5.5.2', 'lines are printable UTF-8 and end with CRLF'),
-  badArgument: reply(501, '5.5.4', 'bad argument'),
-  badParameter: reply(501, '5.5.4', 'bad parameter'),
-  badSender: reply(501, '5.1.7', 'bad sender address'),
-  badPath: reply(501, '5.1.3', 'bad recipient address'),
-  notImplemented: reply(502, '5.5.1', 'not offered here'),
-  ehloRequired: reply(503, '5.5.1', 'say EHLO first'),
-  mailRequired: reply(503, '5.5.1', 'say MAIL first'),
-  nestedMail: reply(503, '5.5.1', 'one sender per mail'),
-  tlsActive: reply(503, '5.5.1', 'TLS is on already'),
-  inputAfterStartTls: reply(503, '5.5.1', 'nothing may follow STARTTLS before the handshake'),
-  unknownRecipient: reply(550, '5.1.1', 'nobody here has that address'),
-  bareNewline: reply(550, '5.6.11', 'a CR or LF stands alone'),
-  needsUtf8: reply(550, '5.6.7', 'this address needs SMTPUTF8'),
-  relayDenied: reply(550, '5.7.1', 'we do not relay'),
-  tooBig: reply(552, '5.3.4', 'mail too big'),
-  noRecipient: reply(554, '5.5.1', 'no valid recipient'),
-  unknownParameter: reply(555, '5.5.4', 'parameter not offered here'),
+  notSmtp: replyLine(500, '5.5.2', 'This is an SMTP port'),
+  unknownCommand: replyLine(500, '5.5.2', 'Command not recognized'),
+  lineTooLong: replyLine(500, '5.5.2', 'Line too long'),
+  badLine: replyLine(500, '5.5.2', 'Lines must be printable UTF-8 and end with CRLF'),
+  badArgument: replyLine(501, '5.5.4', 'Invalid argument'),
+  badParameter: replyLine(501, '5.5.4', 'Invalid parameter'),
+  badSender: replyLine(501, '5.1.7', 'Invalid sender address'),
+  badPath: replyLine(501, '5.1.3', 'Invalid recipient address'),
+  notImplemented: replyLine(502, '5.5.1', 'Command not implemented'),
+  ehloRequired: replyLine(503, '5.5.1', 'Send EHLO first'),
+  mailRequired: replyLine(503, '5.5.1', 'Send MAIL first'),
+  nestedMail: replyLine(503, '5.5.1', 'Sender already specified'),
+  tlsActive: replyLine(503, '5.5.1', 'TLS already active'),
+  inputAfterStartTls: replyLine(503, '5.5.1', 'Pipelining after STARTTLS not allowed'),
+  unknownRecipient: replyLine(550, '5.1.1', 'No such mailbox'),
+  bareNewline: replyLine(550, '5.6.11', 'Bare CR or LF not allowed'),
+  needsUtf8: replyLine(550, '5.6.7', 'Address requires SMTPUTF8'),
+  relayDenied: replyLine(550, '5.7.1', 'Relaying denied'),
+  tooBig: replyLine(552, '5.3.4', 'Message too big'),
+  noRecipient: replyLine(554, '5.5.1', 'No valid recipients'),
+  unknownParameter: replyLine(555, '5.5.4', 'Parameter not recognized'),
 } as const
 
-/** How a deed went. A fault of ours is always 451, so the sender keeps the mail and tries again. */
 export type ActionResult =
-  | { kind: 'sender'; outcome: SenderOutcome }
-  | { kind: 'recipient'; outcome: RecipientOutcome }
-  | { kind: 'mail'; outcome: MailOutcome }
+  | { kind: 'mail-from'; outcome: SenderOutcome }
+  | { kind: 'rcpt-to'; outcome: RecipientOutcome }
+  | { kind: 'message'; outcome: MailOutcome }
   /** tls names the version and cipher. */
   | { kind: 'tls'; tls: string }
 
-export type SenderOutcome = 'welcome' | 'too_many' | 'too_much' | ServerError
+export type SenderOutcome = 'accepted' | 'too_many_mails' | 'too_much_data' | ServerError
 export type RecipientOutcome = Recipient | { refused: RecipientRefusal }
 type RecipientRefusal = 'unknown' | 'foreign' | 'full' | ServerError
 export type MailOutcome = 'kept' | 'nobody' | 'full' | ServerError
-/** Of ours: there is no room, nobody is there who could keep it, or we have made a mistake. */
+/** Not the sender's fault: storage is full or unavailable, or an internal error. Always 4xx, so the sender retries. */
 export type ServerError = 'no_space' | 'away' | 'fault'
 
 export function applyResult(state: State, result: ActionResult): void {
@@ -193,9 +191,9 @@ export function applyResult(state: State, result: ActionResult): void {
     )
   }
   state.action = undefined
-  if (result.kind === 'sender') applySenderResult(state, result.outcome)
-  else if (result.kind === 'recipient') applyRecipientResult(state, result.outcome)
-  else if (result.kind === 'mail') applyMailResult(state, result.outcome)
+  if (result.kind === 'mail-from') applySenderResult(state, result.outcome)
+  else if (result.kind === 'rcpt-to') applyRecipientResult(state, result.outcome)
+  else if (result.kind === 'message') applyMailResult(state, result.outcome)
   else applyTls(state, result.tls)
 }
 
@@ -207,9 +205,9 @@ const SERVER_ERROR_REPLY = {
 
 const SENDER_REPLY = {
   ...SERVER_ERROR_REPLY,
-  welcome: REPLIES.senderOk,
-  too_many: REPLIES.tooManyMails,
-  too_much: REPLIES.tooMuchData,
+  accepted: REPLIES.senderOk,
+  too_many_mails: REPLIES.tooManyMails,
+  too_much_data: REPLIES.tooMuchData,
 } as const satisfies Record<SenderOutcome, string>
 
 const RECIPIENT_REPLY = {
@@ -227,13 +225,13 @@ const MAIL_REPLY = {
 } as const satisfies Record<MailOutcome, string>
 
 function applySenderResult(state: State, outcome: SenderOutcome): void {
-  if (outcome !== 'welcome') resetTransaction(state)
+  if (outcome !== 'accepted') resetTransaction(state)
   queueReply(state, SENDER_REPLY[outcome])
 }
 
 function applyRecipientResult(state: State, outcome: RecipientOutcome): void {
   if ('address' in outcome) {
-    // Named twice, kept once.
+    // A repeated recipient gets one copy.
     state.recipients.set(outcome.address, outcome)
     queueReply(state, REPLIES.recipientOk)
   } else queueReply(state, RECIPIENT_REPLY[outcome.refused])
@@ -241,12 +239,12 @@ function applyRecipientResult(state: State, outcome: RecipientOutcome): void {
 
 function applyMailResult(state: State, outcome: MailOutcome): void {
   resetTransaction(state)
-  // A sender who brings mail may go on bringing it.
+  // Sessions that deliver mail may be long.
   if (outcome === 'kept') state.commands = 0
   queueReply(state, MAIL_REPLY[outcome])
 }
 
-/** RFC 3207: what was said before the handshake was never said. */
+/** RFC 3207 4.2: everything learned before the handshake is discarded. */
 function applyTls(state: State, tls: string): void {
   resetTransaction(state)
   state.helo = undefined

@@ -22,10 +22,10 @@ beforeAll(async () => {
   const parts = { store, bus, limits: MAIL_OPTIONS.limits, now: () => START }
   const context = {
     ...deps,
-    accept: (text: string, offer: Parameters<typeof acceptRecipient>[2]) =>
+    acceptRecipient: (text: string, offer: Parameters<typeof acceptRecipient>[2]) =>
       acceptRecipient(parts, text, offer),
-    receive: (mail: Parameters<typeof receiveMail>[1]) => receiveMail(parts, mail),
-    obstacle: store.obstacle,
+    receiveMail: (mail: Parameters<typeof receiveMail>[1]) => receiveMail(parts, mail),
+    storageError: store.obstacle,
   }
   server = await openSmtpServer(context, { port: 0, hostname: 'mx.box.test' })
 })
@@ -40,50 +40,50 @@ afterAll(async () => {
 
 const OPENING = ['EHLO a.test', 'MAIL FROM:<>', 'RCPT TO:<ann@box.test>', 'DATA']
 
-test('mail is put off with 451 at every step, told of once, and taken when the store is back', async () => {
+test('mail is deferred with 451 at every step during an outage, which is logged once', async () => {
   const { id } = await fixture.session('ann@box.test')
-  const [begun, named] = [openClient(server.port), openClient(server.port)]
-  begun.send(OPENING.slice(0, 2).join('\r\n').concat('\r\n'))
-  named.send(OPENING.join('\r\n').concat('\r\n'))
-  for (const code of [220, 250, 250]) await expectReply(begun, 'the opening', code)
-  for (const code of [220, 250, 250, 250, 354]) await expectReply(named, 'the opening', code)
+  const [afterMail, afterData] = [openClient(server.port), openClient(server.port)]
+  afterMail.send(OPENING.slice(0, 2).join('\r\n').concat('\r\n'))
+  afterData.send(OPENING.join('\r\n').concat('\r\n'))
+  for (const code of [220, 250, 250]) await expectReply(afterMail, 'the opening', code)
+  for (const code of [220, 250, 250, 250, 354]) await expectReply(afterData, 'the opening', code)
 
   await postgres.stop('SIGQUIT')
-  named.send('Subject: lost?\r\n\r\nx\r\n.\r\n')
-  await expectReply(named, 'the final dot', '451 4.3.0')
-  begun.send('RCPT TO:<ann@box.test>\r\n')
-  await expectReply(begun, 'RCPT', '451 4.3.0')
-  begun.send('DATA\r\n')
-  await expectReply(begun, 'DATA', '554')
-  await untilHeard(/^451 4\.3\.0 /)
-  const told = seen.lines.filter(({ level }) => level !== 'debug')
+  afterData.send('Subject: lost?\r\n\r\nx\r\n.\r\n')
+  await expectReply(afterData, 'the final dot', '451 4.3.0')
+  afterMail.send('RCPT TO:<ann@box.test>\r\n')
+  await expectReply(afterMail, 'RCPT', '451 4.3.0')
+  afterMail.send('DATA\r\n')
+  await expectReply(afterMail, 'DATA', '554')
+  await untilMailReply(/^451 4\.3\.0 /)
+  const logged = seen.lines.filter(({ level }) => level !== 'debug')
   assert.deepEqual(
-    told.map(({ level, sentence }) => [level, /store cannot be reached/.test(sentence)]),
+    logged.map(({ level, message }) => [level, /store cannot be reached/.test(message)]),
     [['warn', true]],
   )
 
   await postgres.start()
-  await untilHeard(/^250 /)
+  await untilMailReply(/^250 /)
   await dialogue(server.port, [
     ...OPENING.map((line, at) => [line, at === 3 ? 354 : 250] as const),
     ['Subject: kept\r\n\r\nx\r\n.', 250],
   ])
   assert.deepEqual(await fixture.subjects(id), ['kept'])
-  for (const client of [begun, named]) client.socket.destroy()
+  for (const client of [afterMail, afterData]) client.socket.destroy()
 })
 
-/** Until MAIL is answered so: what was found a moment ago is believed for half a second. */
-async function untilHeard(wanted: RegExp): Promise<void> {
+/** Repeats MAIL until it gets this reply: the state of the store is cached for half a second. */
+async function untilMailReply(wanted: RegExp): Promise<void> {
   const client = openClient(server.port)
   client.send('EHLO a.test\r\n')
   for (const code of [220, 250]) await expectReply(client, 'EHLO', code)
   const until = performance.now() + 10_000
-  for (let heard = ''; !wanted.test(heard); ) {
-    assert.ok(performance.now() < until, `never heard ${wanted}: ${heard}`)
+  for (let reply = ''; !wanted.test(reply); ) {
+    assert.ok(performance.now() < until, `no ${wanted} within 10 s: ${reply}`)
     await new Promise((resolve) => setTimeout(resolve, 20))
     client.send('RSET\r\nMAIL FROM:<>\r\n')
     await expectReply(client, 'RSET', 250)
-    heard = await client.reply()
+    reply = await client.reply()
   }
   client.socket.destroy()
 }

@@ -11,7 +11,7 @@ const MINUTE = 60_000
 const OPENING = 'EHLO a.test\r\nMAIL FROM:<>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\n'
 const disk = { busy: undefined as Promise<'kept'> | undefined }
 const { deps, seen } = recordingDeps({ receiveMail: async () => (await disk.busy) ?? 'kept' })
-/** The server's end of each connection, by the client's port. */
+/** Server sockets by client port. */
 const serverSockets = new Map<number | undefined, Socket>()
 let server: SmtpServer
 let now = 0
@@ -26,13 +26,13 @@ beforeAll(async () => {
     checks += 1
     return now
   }
-  const options = { port: 0, hostname: 'mx.box.test', times: { checkMs: 2 }, clock }
+  const options = { port: 0, hostname: 'mx.box.test', timeouts: { checkMs: 2 }, clock }
   server = await openSmtpServer(deps, { ...options, proxyFrom: ['::1'] })
 })
 afterAll(() => server.close())
 
-/** Moves the clock and gives the timer the time to look at it twice. */
-async function pass(ms: number): Promise<void> {
+/** Advances the clock and waits for two timeout checks. */
+async function advance(ms: number): Promise<void> {
   now += ms
   const before = checks
   await eventually(() => checks > before + 2)
@@ -50,62 +50,62 @@ async function alive(client: Client): Promise<void> {
   await expectReply(client, 'NOOP', 250)
 }
 
-test('a client that says nothing is let go after five minutes, not before', async () => {
+test('an idle client is closed after five minutes, not before', async () => {
   const client = await opened('', [])
-  await pass(5 * MINUTE - 1_000)
+  await advance(5 * MINUTE - 1_000)
   await alive(client)
-  await pass(5 * MINUTE - 1_000)
-  client.send('NO') // bytes that finish no command are no sign of life
+  await advance(5 * MINUTE - 1_000)
+  client.send('NO') // an incomplete command is not activity
   await arrived(client)
-  await pass(2_000)
+  await advance(2_000)
   assert.match(await client.rest(), /^421 4\.4\.2 [^\r]*\r\n$/)
 })
 
-test('a session ends after ten minutes, whatever it does', async () => {
+test('an active session is closed after ten minutes', async () => {
   const client = await opened('', [])
   for (let minute = 1; minute <= 10; minute += 1) {
-    await pass(MINUTE - 10)
+    await advance(MINUTE - 10)
     await alive(client)
   }
-  await pass(200)
+  await advance(200)
   assert.match(await client.rest(), /^421 4\.4\.2 [^\r]*\r\n$/)
 })
 
 describe('DATA', () => {
-  test('at five hundred bytes a second is waited for, also after a pause in between', async () => {
+  test('at 500 bytes a second is accepted, even with pauses', async () => {
     const client = await opened(OPENING, [250, 250, 250, 354])
-    for (let stretch = 0; stretch < 5; stretch += 1) {
+    for (let window = 0; window < 5; window += 1) {
       client.send('x'.repeat(20_000))
       await arrived(client)
-      await pass(21_000)
+      await advance(21_000)
     }
     client.send('\r\n.\r\n')
     await expectReply(client, 'the end', 250)
     client.socket.destroy()
   })
 
-  test('at less than that is cut, and nothing of it is kept', async () => {
-    const kept = seen.mails.length
+  test('at a lower rate is aborted, and nothing is stored', async () => {
+    const before = seen.mails.length
     const client = await opened(OPENING, [250, 250, 250, 354])
     client.send('x'.repeat(100_000))
     await arrived(client)
     assert.ok(seen.reserved >= 100_000)
-    await pass(21_000)
+    await advance(21_000)
     client.send('y')
     await arrived(client)
-    await pass(21_000)
+    await advance(21_000)
     assert.match(await client.rest(), /^421 4\.4\.2 [^\r]*\r\n$/)
     await eventually(() => seen.reserved === 0)
-    assert.equal(seen.mails.length, kept)
+    assert.equal(seen.mails.length, before)
   })
 
-  test('that is being written to a slow disk is not cut', async () => {
+  test('does not time out while a slow disk writes it', async () => {
     const slow = Promise.withResolvers<'kept'>()
     disk.busy = slow.promise
     const client = await opened(OPENING, [250, 250, 250, 354])
     client.send('x\r\n.\r\n')
     await eventually(() => seen.reserved > 0)
-    await pass(20 * MINUTE)
+    await advance(20 * MINUTE)
     disk.busy = undefined
     slow.resolve('kept')
     await expectReply(client, 'the end', 250)
@@ -113,22 +113,22 @@ describe('DATA', () => {
   })
 })
 
-test('a client that does not hang up after our last word is dropped', async () => {
+test('a client that does not close after QUIT is disconnected', async () => {
   const client = await opened('QUIT\r\n', [221])
   client.socket.allowHalfOpen = true
-  await pass(3_001)
+  await advance(3_001)
   await eventually(() => seen.held === 0)
   client.socket.destroy()
 })
 
-test('a balancer that never sends its header is dropped', async () => {
+test('a load balancer that never sends its PROXY header is disconnected', async () => {
   const client = openClient(server.port, '::1')
   await eventually(() => serverSockets.has(client.socket.localPort))
-  await pass(30_001)
+  await advance(30_001)
   assert.equal(await client.rest(), '')
 })
 
-/** Waits until the server has taken every byte that the client has sent. */
+/** Waits until the server has read every byte that the client has sent. */
 async function arrived({ socket }: Client): Promise<void> {
   await eventually(() => serverSockets.get(socket.localPort)?.bytesRead === socket.bytesWritten)
 }

@@ -26,7 +26,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true }))
 
-function wish(hostname = 'mx.box.test', serial = 'ff00112233445566778899aabbccddee', now = NOW) {
+function request(hostname = 'mx.box.test', serial = 'ff00112233445566778899aabbccddee', now = NOW) {
   return { hostname, now, serial: Buffer.from(serial, 'hex') }
 }
 
@@ -34,9 +34,9 @@ function certificateOf(pem: string): X509Certificate {
   return new X509Certificate(pem.slice(pem.indexOf('-----BEGIN CERTIFICATE')))
 }
 
-describe('the certificate of an installation', () => {
-  test('is for our name, signed with its own key, and good for ten years', () => {
-    const pem = selfSigned(wish())
+describe('the self-signed certificate', () => {
+  test('names our host, is signed with its own key, and is valid for ten years', () => {
+    const pem = selfSigned(request())
     const certificate = certificateOf(pem)
     assert.equal(certificate.checkHost('mx.box.test'), 'mx.box.test')
     assert.equal(certificate.checkHost('other.test'), undefined)
@@ -57,8 +57,8 @@ describe('the certificate of an installation', () => {
       (cert: X509Certificate) => cert.checkHost(cert.subject.slice(3)),
     ],
   ] as const) {
-    test(`can be for ${hostname.slice(0, 12)}`, () => {
-      const certificate = certificateOf(selfSigned(wish(hostname)))
+    test(`can name ${hostname.slice(0, 12)}`, () => {
+      const certificate = certificateOf(selfSigned(request(hostname)))
       assert.ok(certificate.subjectAltName?.includes(hostname))
       assert.ok(certificate.verify(certificate.publicKey))
       if (hostname.length < 65) assert.ok(check(certificate))
@@ -69,17 +69,17 @@ describe('the certificate of an installation', () => {
     ['2049', '00000000000000000000000000000001'],
     ['2060', '80000000000000000000000000000000'],
   ] as const) {
-    test(`made in ${year} with the number ${serial} is read as it was meant`, () => {
+    test(`encodes the year ${year} and the serial number ${serial}`, () => {
       const now = new Date(`${year}-06-01T00:00:00Z`)
-      const certificate = certificateOf(selfSigned(wish('mx.box.test', serial, now)))
+      const certificate = certificateOf(selfSigned(request('mx.box.test', serial, now)))
       assert.equal(certificate.validFromDate.getUTCFullYear(), Number(year))
       assert.equal(certificate.validToDate.getUTCFullYear(), Number(year) + 10)
       assert.equal(BigInt(`0x${certificate.serialNumber}`), BigInt(`0x${serial}`))
     })
   }
 
-  test('is read and trusted by openssl', async () => {
-    const file = await ensureCertificate(folder, wish())
+  test('is accepted by openssl', async () => {
+    const file = await ensureCertificate(folder, request())
     const text = execFileSync('openssl', ['x509', '-in', file, '-noout', '-text'], {
       encoding: 'utf8',
     })
@@ -92,31 +92,31 @@ describe('the certificate of an installation', () => {
     assert.match(execFileSync('openssl', purpose, { encoding: 'utf8' }), /: OK$/m)
   })
 
-  test('is made once, readable by us alone, also when many start at once', async () => {
-    const wishes = Array.from({ length: 8 }, (_, n) => wish('mx.box.test', `0${n}`.repeat(16)))
-    const files = await Promise.all(wishes.map((each) => ensureCertificate(folder, each)))
+  test('is created once with mode 0600, even by concurrent starts', async () => {
+    const requests = Array.from({ length: 8 }, (_, n) => request('mx.box.test', `0${n}`.repeat(16)))
+    const files = await Promise.all(requests.map((each) => ensureCertificate(folder, each)))
     assert.equal(new Set(files).size, 1)
     assert.deepEqual(await readdir(folder), ['smtp-tls.pem'])
     const [file = ''] = files
     assert.equal((await stat(file)).mode & 0o777, 0o600)
     const made = await readFile(file, 'utf8')
     assert.ok(certificateOf(made).checkPrivateKey(createPrivateKey(made)))
-    await ensureCertificate(folder, wish())
+    await ensureCertificate(folder, request())
     assert.equal(await readFile(file, 'utf8'), made)
   })
 })
 
 describe('certificate files', () => {
   const { deps, seen } = recordingDeps()
-  const lines = () => seen.lines.splice(0).map(({ level, sentence }) => `${level}: ${sentence}`)
+  const lines = () => seen.lines.splice(0).map(({ level, message }) => `${level}: ${message}`)
 
   async function pair(name: string): Promise<string> {
     const file = join(folder, name)
-    await writeFile(file, selfSigned(wish(`${name}.test`)))
+    await writeFile(file, selfSigned(request(`${name}.test`)))
     return file
   }
 
-  test('are read again when they change, and a broken one leaves the old one in use', async () => {
+  test('are reloaded when they change; an invalid one leaves the old one in use', async () => {
     const first = await pair('first')
     const second = await pair('second')
     const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
@@ -129,22 +129,22 @@ describe('certificate files', () => {
     await copyFile(second, cert)
     await utimes(cert, 1, 1)
     assert.equal(current(), before)
-    assert.deepEqual(lines(), ['error: new certificate unusable, old one kept'])
+    assert.deepEqual(lines(), ['error: cannot load the new certificate'])
     assert.equal(current(), before)
     assert.deepEqual(lines(), [])
 
     await copyFile(second, key)
     await utimes(key, 2, 2)
     assert.notEqual(current(), before)
-    assert.deepEqual(lines(), ['info: certificate read again'])
+    assert.deepEqual(lines(), ['info: certificate reloaded'])
 
     const latest = current()
     await rm(cert)
     assert.equal(current(), latest)
-    assert.deepEqual(lines(), ['error: new certificate unusable, old one kept'])
+    assert.deepEqual(lines(), ['error: cannot load the new certificate'])
   })
 
-  test('that lead round in a circle leave the old one in use, and are told of once', async () => {
+  test('that are a symlink loop leave the old one in use and are logged once', async () => {
     const cert = await pair('cert')
     const current = reloadingSecureContext({ cert, key: cert }, deps.log)
     const before = current()
@@ -152,15 +152,15 @@ describe('certificate files', () => {
     await symlink(cert, cert)
     assert.equal(current(), before)
     assert.equal(current(), before)
-    assert.deepEqual(lines(), ['error: new certificate unusable, old one kept'])
+    assert.deepEqual(lines(), ['error: cannot load the new certificate'])
 
     await rm(cert)
     await pair('cert')
     assert.notEqual(current(), before)
-    assert.deepEqual(lines(), ['info: certificate read again'])
+    assert.deepEqual(lines(), ['info: certificate reloaded'])
   })
 
-  test('that cannot be read at the start stop the start', async () => {
+  test('that cannot be read make the start fail', async () => {
     const missing = join(folder, 'none.pem')
     assert.throws(
       () => reloadingSecureContext({ cert: missing, key: missing }, deps.log),

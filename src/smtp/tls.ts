@@ -12,7 +12,7 @@ export interface CertificateFiles {
   key: string
 }
 
-/** Reads the files now, and again whenever they have changed. Throws only at the first reading. */
+/** Reloads the files whenever they have changed. Throws only on the first load. */
 export function reloadingSecureContext(files: CertificateFiles, log: Log): () => SecureContext {
   let seen = fingerprints(files)
   let context = loadContext(files)
@@ -22,10 +22,10 @@ export function reloadingSecureContext(files: CertificateFiles, log: Log): () =>
     seen = marks
     try {
       context = loadContext(files)
-      log.info({ cert: files.cert }, 'certificate read again')
+      log.info({ cert: files.cert }, 'certificate reloaded')
     } catch (err) {
-      // Half-written, or the key not yet replaced: the old pair serves until both are there.
-      log.error({ err: toError(err), cert: files.cert }, 'new certificate unusable, old one kept')
+      // Half-written, or the key is not replaced yet: the old pair is used until both match.
+      log.error({ err: toError(err), cert: files.cert }, 'cannot load the new certificate')
     }
     return context
   }
@@ -35,13 +35,13 @@ function loadContext({ cert, key }: CertificateFiles): SecureContext {
   return createSecureContext({ cert: readFileSync(cert), key: readFileSync(key) })
 }
 
-/** What changes whenever a file is written or replaced. */
+/** Changes whenever a file is written or replaced. */
 function fingerprints({ cert, key }: CertificateFiles): string {
   return `${fingerprint(cert)} ${fingerprint(key)}`
 }
 
-// Never throws: this is asked in the middle of a client's conversation. What stands in the way is a mark like any other,
-// so that it is told of once and not to each client.
+// Never throws: it runs within a client's session. The error message is part of the fingerprint, so that an unreadable
+// file is logged once and not for each client.
 function fingerprint(file: string): string {
   try {
     const { ino, size, mtimeNs } = statSync(file, { bigint: true })
@@ -51,7 +51,7 @@ function fingerprint(file: string): string {
   }
 }
 
-/** Turns the connection into a TLS one. A failed handshake ends it. */
+/** A failed handshake destroys the socket. */
 export function upgradeToTls(
   plain: Socket,
   secureContext: SecureContext,
@@ -69,24 +69,24 @@ export function upgradeToTls(
 }
 
 const TEN_YEARS_MS = 10 * 365.25 * 86_400_000
-// A sender's clock may be behind ours.
+// A client's clock may be behind ours.
 const BACKDATED_MS = 86_400_000
 
 interface CertificateRequest {
   hostname: string
   now: Date
-  /** 16 bytes; the certificate's number. */
+  /** 16 bytes. */
   serial: Uint8Array
 }
 
-/** Makes the installation's certificate and key once; the answer is the file that holds both. */
+/** Creates a self-signed certificate unless there is one; returns the file with key and certificate. */
 export async function ensureCertificate(
   folder: string,
   request: CertificateRequest,
 ): Promise<string> {
   const file = join(folder, 'smtp-tls.pem')
   await mkdir(folder, { recursive: true })
-  // Linked into place whole, and never over another: of threads that start at once, one makes it and all use it.
+  // link(2) is atomic and never overwrites: of several starting threads, one creates the file and all use it.
   const draft = `${file}.${Buffer.from(request.serial).toString('hex')}`
   try {
     await writeFile(draft, selfSigned(request), { mode: 0o600, flag: 'wx', flush: true })
@@ -99,7 +99,7 @@ export async function ensureCertificate(
   return file
 }
 
-/** A key (ECDSA P-256) and its certificate, both as PEM in one text. */
+/** An ECDSA P-256 key and its certificate as PEM. */
 export function selfSigned(wish: CertificateRequest): string {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const content = tbsCertificate(wish, privateKey)
@@ -128,7 +128,7 @@ function tbsCertificate({ hostname, now, serial }: CertificateRequest, key: KeyO
 }
 
 function nameOf(hostname: string): Buffer {
-  // X.520 allows a common name of 64 characters; the full name stands among the alternative names.
+  // X.520 limits a common name to 64 characters; the full name is in subjectAltName.
   const commonName = hostname.length <= 64 ? hostname : 'mayfly'
   return sequence(set(sequence(objectId('2.5.4.3'), utf8String(commonName))))
 }
@@ -158,7 +158,7 @@ function pem(bytes: Buffer): string {
   return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`
 }
 
-// The little of DER (X.690) that a certificate is written in.
+// The subset of DER (X.690) that a certificate needs.
 
 /** Tag, length, value. */
 function der(tag: number, ...parts: Uint8Array[]): Buffer {
@@ -174,7 +174,7 @@ function set(...parts: Uint8Array[]): Buffer {
   return der(0x31, ...parts)
 }
 
-/** A positive number, given by its bytes; the top bit would make it negative. */
+/** A leading zero byte keeps a number with the top bit set positive. */
 function positiveInteger(bytes: Uint8Array): Buffer {
   const first = bytes.findIndex((byte) => byte !== 0)
   const digits = first === -1 ? Buffer.from([0]) : bytes.subarray(first)
@@ -196,7 +196,7 @@ function octetString(...parts: Uint8Array[]): Buffer {
   return der(0x04, ...parts)
 }
 
-/** Whole bytes; the first byte says how many bits of the last are unused. */
+/** The first byte is the number of unused bits in the last. */
 function bitString(bytes: Uint8Array, unusedBits = 0): Buffer {
   return der(0x03, Buffer.from([unusedBits]), bytes)
 }
@@ -205,7 +205,7 @@ function trueValue(): Buffer {
   return der(0x01, Buffer.from([0xff]))
 }
 
-/** RFC 5280 4.1.2.5: two digits of the year before 2050, four from then on. */
+/** RFC 5280 4.1.2.5: UTCTime before 2050, GeneralizedTime from then on. */
 function time(date: Date): Buffer {
   const digits = `${date.toISOString().slice(0, 19).replace(/\D/g, '')}Z`
   const isShort = date.getUTCFullYear() < 2050

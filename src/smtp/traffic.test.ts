@@ -27,10 +27,10 @@ const TO_ANN = [
 ] as const
 const BODY = `Subject: hi\r\n\r\n${'x'.repeat(500)}\r\n.`
 
-test('the mail that crosses the hourly limit is taken, and the next is deferred at MAIL', async () => {
+test('the mail that crosses the hourly limit is accepted, the next is deferred at MAIL', async () => {
   let left = 400
   const { port, seen } = await serve({
-    hasTraffic: async () => left > 0,
+    allowTraffic: async () => left > 0,
     countTraffic: (_ip, bytes) => {
       left -= bytes
     },
@@ -45,35 +45,35 @@ test('the mail that crosses the hourly limit is taken, and the next is deferred 
   assert.equal(seen.mails.length, 1)
 })
 
-describe('bytes are counted once, to the byte, of', () => {
+describe('bytes are counted exactly once for', () => {
   const SENT = BODY.length + 2
 
-  test('a mail that is kept', async () => {
+  test('accepted mail', async () => {
     const { port, seen, bytes } = await serve()
     await dialogue(port, [...TO_ANN, [BODY, 250], ['NOOP', 250]])
     assert.deepEqual(seen.traffic, [{ ip: '127.0.0.1', bytes: SENT }])
     assert.equal(bytes(), SENT)
   })
 
-  test('a mail whose recipient has no room', async () => {
+  test('mail to a full mailbox', async () => {
     const { port, bytes } = await serve({ receiveMail: async () => 'full' })
     await dialogue(port, [...TO_ANN, [BODY, '452 4.2.2']])
     assert.equal(bytes(), SENT)
   })
 
-  test('a mail that is too large', async () => {
+  test('oversized mail', async () => {
     const { port, bytes } = await serve({}, { maxBytes: 100 })
     await dialogue(port, [...TO_ANN, [BODY, 552], ['NOOP', 250]])
     assert.equal(bytes(), SENT)
   })
 
-  test('a mail for which there is no memory', async () => {
+  test('mail deferred for lack of memory', async () => {
     const { port, bytes } = await serve({ reserveBytes: () => false })
     await dialogue(port, [...TO_ANN, [BODY, '452 4.3.1'], ['NOOP', 250]])
     assert.equal(bytes(), SENT)
   })
 
-  test('several mails in one packet, without the commands between', async () => {
+  test('several mails in one packet, commands excluded', async () => {
     const { port, seen } = await serve()
     const mail = `MAIL FROM:<>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\n${BODY}\r\n`
     const client = openClient(port)
@@ -85,13 +85,13 @@ describe('bytes are counted once, to the byte, of', () => {
     )
   })
 
-  test('a mail that was broken off', async () => {
+  test('aborted mail', async () => {
     const { port, bytes } = await serve()
     const client = openClient(port)
     await expectReply(client, 'the greeting', 220)
-    for (const [say, code] of TO_ANN) {
-      client.send(`${say}\r\n`)
-      await expectReply(client, say, code)
+    for (const [command, code] of TO_ANN) {
+      client.send(`${command}\r\n`)
+      await expectReply(client, command, code)
     }
     client.send('half a mail')
     client.socket.end()
@@ -99,7 +99,7 @@ describe('bytes are counted once, to the byte, of', () => {
   })
 })
 
-test('RCPT passes on the address of the client and the recipients accepted before', async () => {
+test('the recipient check gets the client address and the recipients accepted so far', async () => {
   const { port, seen } = await serve()
   const [ehlo, mail, rcpt] = TO_ANN
   const more = [

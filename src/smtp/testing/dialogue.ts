@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 
-/** A client that writes what it is told and reads one reply after the other. */
+/** A scripted SMTP client. */
 export interface Client {
   socket: Socket
   send(bytes: string | Uint8Array): void
-  /** The next reply, all its lines; rejects when the connection ends before one came. */
+  /** The next reply with all its lines; rejects if the connection ends before it. */
   reply(): Promise<string>
-  /** Everything still to come until the server closes. */
+  /** Everything the server sends until it closes. */
   rest(): Promise<string>
-  /** Speaks TLS from here on. */
+  /** Upgrades to TLS. */
   secure(): Promise<TLSSocket>
 }
 
@@ -64,7 +64,7 @@ function replyReader(socket: Socket) {
           text = text.slice(found.length)
           return found
         }
-        assert.ok(!ended, `the connection ended where a reply was due: "${text}"`)
+        assert.ok(!ended, `connection closed before a reply: "${text}"`)
         await change()
       }
     },
@@ -76,17 +76,17 @@ function replyReader(socket: Socket) {
   }
 }
 
-/** What we say, and what we must hear: a code, or the start of the reply. */
-type Lines = readonly (readonly [say: string, hear: number | string])[]
+/** Each command with the code or the start of the expected reply. */
+type Lines = readonly (readonly [command: string, reply: number | string])[]
 
-/** Greets, says each line and checks each answer, then leaves. */
+/** Connects, sends each command, checks its reply and disconnects. */
 export async function dialogue(port: number, lines: Lines): Promise<void> {
   const client = openClient(port)
   try {
     await expectReply(client, 'the greeting', 220)
-    for (const [say, expected] of lines) {
-      client.send(`${say}\r\n`)
-      await expectReply(client, say, expected)
+    for (const [command, expected] of lines) {
+      client.send(`${command}\r\n`)
+      await expectReply(client, command, expected)
     }
   } finally {
     client.socket.destroy()
@@ -95,9 +95,9 @@ export async function dialogue(port: number, lines: Lines): Promise<void> {
 
 export async function expectReply(
   client: Client,
-  said: string,
+  command: string,
   expected: number | string,
 ): Promise<void> {
   const reply = await client.reply()
-  assert.ok(reply.startsWith(String(expected)), `${said.slice(0, 80)} → ${reply}`)
+  assert.ok(reply.startsWith(String(expected)), `${command.slice(0, 80)} → ${reply}`)
 }

@@ -11,19 +11,19 @@ interface ReceivedMail {
   raw: Uint8Array
 }
 
-/** The door's partner in its tests: takes mail for everybody at box.test but nobody@ and full@, and writes all of it down. */
+/** Accepts mail for everyone at box.test except nobody@ and full@, and records every call. */
 export function recordingDeps(overrides: Partial<SmtpDeps> = {}) {
   const seen = {
     asked: [] as { text: string; size: number; others: readonly Recipient[]; ip: string }[],
     traffic: [] as { ip: string; bytes: number }[],
     mails: [] as ReceivedMail[],
-    lines: [] as { level: string; facts: LogFacts; sentence: string }[],
+    lines: [] as { level: string; facts: LogFacts; message: string }[],
     held: 0,
     heldIps: [] as string[],
     reserved: 0,
   }
-  const logAs = (level: string) => (facts: LogFacts, sentence: string) => {
-    seen.lines.push({ level, facts, sentence })
+  const logAs = (level: string) => (facts: LogFacts, message: string) => {
+    seen.lines.push({ level, facts, message })
   }
   const deps: SmtpDeps = {
     async acceptRecipient(text, offer) {
@@ -34,7 +34,7 @@ export function recordingDeps(overrides: Partial<SmtpDeps> = {}) {
       seen.mails.push({ ...mail, recipients: mail.recipients.map(({ address }) => address) })
       return 'kept'
     },
-    obstacle: async () => undefined,
+    storageError: async () => undefined,
     acquireConnection(ip) {
       seen.held += 1
       seen.heldIps.push(ip)
@@ -42,8 +42,8 @@ export function recordingDeps(overrides: Partial<SmtpDeps> = {}) {
         seen.held -= 1
       }
     },
-    takeMail: async () => true,
-    hasTraffic: async () => true,
+    allowMail: async () => true,
+    allowTraffic: async () => true,
     countTraffic(ip, bytes) {
       seen.traffic.push({ ip, bytes })
     },

@@ -1,7 +1,7 @@
 import { openSmtpServer } from '../server.ts'
 import { recordingDeps } from './recording-deps.ts'
 
-// A process of its own, for tests that take away what a process needs. Prints its port; ends with its standard input.
+// Runs as a separate process, for tests that limit its resources. Prints its port; exits when stdin closes.
 const { deps } = recordingDeps()
 const server = await openSmtpServer(deps, { port: 0, hostname: 'mx.box.test' })
 process.stdout.write(`${server.port}\n`)

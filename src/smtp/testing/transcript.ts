@@ -15,7 +15,7 @@ interface Transcript {
   closed: CloseReason | undefined
 }
 
-/** Feeds the engine and answers its deeds as a house that takes everything would. */
+/** Feeds the session and completes every action with success. */
 export function transcript(chunks: Iterable<Buffer>, limits: Partial<SmtpLimits> = {}): Transcript {
   const session = smtpSession({ ...LIMITS, ...limits }, '192.0.2.1')
   const log: Transcript = {
@@ -42,12 +42,12 @@ export function transcript(chunks: Iterable<Buffer>, limits: Partial<SmtpLimits>
 }
 
 function resultOf(action: Exclude<Action, { kind: 'close' }>, log: Transcript): ActionResult {
-  if (action.kind === 'sender') return { kind: 'sender', outcome: 'welcome' }
+  if (action.kind === 'mail-from') return { kind: 'mail-from', outcome: 'accepted' }
   if (action.kind === 'tls') return { kind: 'tls', tls: 'TLSv1.3 TEST' }
-  if (action.kind === 'recipient') {
+  if (action.kind === 'rcpt-to') {
     log.recipientPaths.push(action.text)
     const address = action.text.toLowerCase() as Address
-    return { kind: 'recipient', outcome: { address, mailbox: OPERATOR } }
+    return { kind: 'rcpt-to', outcome: { address, mailbox: OPERATOR } }
   }
   const { mailFrom, protocol } = action.envelope
   log.mails.push({
@@ -56,14 +56,13 @@ function resultOf(action: Exclude<Action, { kind: 'close' }>, log: Transcript): 
     mailFrom,
     protocol,
   })
-  return { kind: 'mail', outcome: 'kept' }
+  return { kind: 'message', outcome: 'kept' }
 }
 
 function codesOf(replies: string): number[] {
   return [...replies.matchAll(/^(\d{3}) /gm)].map(([, code]) => Number(code))
 }
 
-/** All in one piece. */
 export function oneChunk(bytes: Buffer): Buffer[] {
   return [bytes]
 }
@@ -72,9 +71,8 @@ export function byteByByte(bytes: Buffer): Buffer[] {
   return Array.from(bytes, (byte) => Buffer.from([byte]))
 }
 
-/** In pieces that end at the given places. */
-export function splitAt(bytes: Buffer, places: readonly number[]): Buffer[] {
-  const ends = [...places, bytes.length].sort((a, b) => a - b)
+export function splitAt(bytes: Buffer, offsets: readonly number[]): Buffer[] {
+  const ends = [...offsets, bytes.length].sort((a, b) => a - b)
   return ends
     .map((end, index) => bytes.subarray(ends[index - 1] ?? 0, end))
     .filter((piece) => piece.length > 0)
@@ -82,12 +80,12 @@ export function splitAt(bytes: Buffer, places: readonly number[]): Buffer[] {
 
 export const OPENING = 'EHLO a.test\r\nMAIL FROM:<a@a.test>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\n'
 
-/** What a sender does to a body, and what must be undone. The body ends with CRLF. */
+/** The dot-stuffed body with the final dot. The body ends with CRLF. */
 export function stuffed(body: string): string {
   return `${body.replace(/(^|\r\n)\./g, '$1..')}.\r\n`
 }
 
-/** The first mail's bytes as text, one character each; undefined when none was taken. */
+/** The first mail as latin1; undefined if none was accepted. */
 export function firstMail({ mails: [mail] }: Transcript): string | undefined {
   return mail && Buffer.from(mail.raw).toString('latin1')
 }
