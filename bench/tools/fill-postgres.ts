@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { parseHost } from '../../src/core/address.ts'
-import { readHead } from '../../src/mime/headers.ts'
+import { readHead } from '../../src/mime/head.ts'
 import { dayOf } from '../../src/store/postgres/mail/partition-key.ts'
 import { BLOCK, compress } from '../../src/store/postgres/mail/raw-mail.ts'
 import { openPostgresMail } from '../../src/store/postgres/mail-store.ts'

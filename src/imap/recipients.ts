@@ -1,4 +1,5 @@
 import { type Address, hostOf, localOf, parseAddress } from '../core/address.ts'
+import { commentEnd, quotedEnd } from '../mime/headers.ts'
 import type { Field } from './header.ts'
 
 /** The fields that are asked for before any body: who a mail is for, and which mail it is. */
@@ -95,26 +96,6 @@ function withoutNames(value: string): string {
 function endOf(value: string, at: number): number {
   if (value[at] === '"') return quotedEnd(value, at)
   return value[at] === '(' ? commentEnd(value, at) : -1
-}
-
-function quotedEnd(value: string, at: number): number {
-  for (let i = at + 1; i < value.length; i += 1) {
-    if (value[i] === '\\') i += 1
-    else if (value[i] === '"') return i + 1
-  }
-  return -1
-}
-
-function commentEnd(value: string, at: number): number {
-  let depth = 0
-  for (let i = at; i < value.length; i += 1) {
-    const char = value[i]
-    if (char === '\\') i += 1
-    else if (char === '(') depth += 1
-    else if (char === ')') depth -= 1
-    if (depth === 0) return i + 1
-  }
-  return -1
 }
 
 // Limits: a route with commas (`<@a,@b:c@d>`) is read as no address; nobody has written one for thirty years.

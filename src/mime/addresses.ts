@@ -1,6 +1,7 @@
 import type { NamedAddress } from '../core/message.ts'
 import { cleanLine } from '../core/text.ts'
 import { decodeEncodedWords } from './header-values.ts'
+import { commentEnd, quotedEnd } from './headers.ts'
 
 /** A piece of an address header. `glued`: nothing stands between it and the piece before. */
 interface Token {
@@ -62,26 +63,6 @@ const WORD = /=\?[^?\s]{1,60}\?[bq]\?[^?\s]*\?=/iy
 function wordEnd(line: string, at: number): number {
   WORD.lastIndex = at
   return WORD.test(line) ? WORD.lastIndex : -1
-}
-
-function quotedEnd(line: string, at: number): number {
-  for (let i = at + 1; i < line.length; i += 1) {
-    if (line[i] === '\\') i += 1
-    else if (line[i] === '"') return i + 1
-  }
-  return -1
-}
-
-function commentEnd(line: string, at: number): number {
-  let depth = 0
-  for (let i = at; i < line.length; i += 1) {
-    const char = line[i]
-    if (char === '\\') i += 1
-    else if (char === '(') depth += 1
-    else if (char === ')') depth -= 1
-    if (depth === 0) return i + 1
-  }
-  return -1
 }
 
 /** Ends before a further `<`: in `Bob <work <bob@x.test>` the bracket that closes is the one that counts. */

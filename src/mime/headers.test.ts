@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { readHead } from './head.ts'
 import { readDate } from './header-values.ts'
-import { readHead } from './headers.ts'
 
 const ENVELOPE = 'bounce@sender.test'
 const head = (header: string, mailFrom = ENVELOPE) =>

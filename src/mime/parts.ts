@@ -1,5 +1,5 @@
 import { parseParameterized } from './header-values.ts'
-import { type Field, MAX_HEADER_BYTES, readFields, unfold } from './headers.ts'
+import { type Field, HEADER_LIMITS, readFields, unfold } from './headers.ts'
 
 const MAX_PARTS = 1_000
 const MAX_NESTING = 100
@@ -122,7 +122,7 @@ function readPartHead(walk: Traversal, start: number): { fields: Field[]; body: 
     line += 1
   }
   const end = Math.min(line, bytes.length)
-  const stop = Math.min(end, start + MAX_HEADER_BYTES)
+  const stop = Math.min(end, start + HEADER_LIMITS.maxBytes)
   const block = bytes.toString('latin1', start, stop)
   const fields = [...readFields(block)]
   if (fields.length === 0 && !open.length) return { fields, body: start }

@@ -8,7 +8,7 @@ import type { Log } from '../core/log.ts'
 import type { MailboxId } from '../core/session.ts'
 import { openAccount } from '../imap/account.ts'
 import type { FetchedMail, ImapDeps } from '../imap/options.ts'
-import { headerBlock, readFields, unfold } from '../mime/headers.ts'
+import { readHeader, unfold } from '../mime/headers.ts'
 import { openMailer } from '../pay/receipt-mail.ts'
 
 interface Options {
@@ -105,7 +105,7 @@ const MATCHED_HEADERS = ['Delivered-To', 'X-Original-To', 'To', 'Cc', 'Received'
 /** Of the header fields by which fetched mail is matched: those that hold this address as it is written. */
 export function aliasHeaders(raw: Uint8Array, alias: Address): string[] {
   const values = new Map<string, string>()
-  for (const { key, value } of readFields(headerBlock(raw))) {
+  for (const { key, value } of readHeader(raw).fields) {
     values.set(key, `${values.get(key) ?? ''} ${unfold(value).toLowerCase()}`)
   }
   // Nothing that could belong to a longer address stands on either side.

@@ -4,7 +4,8 @@ import type { AccountHealth, FolderState } from '../../core/gmail.ts'
 import type { Envelope } from '../../core/message.ts'
 import type { FetchedRecipient } from '../../core/recipient.ts'
 import { accountTopic } from '../../core/session.ts'
-import { headerBlock, readFields, readHead, unfold } from '../../mime/headers.ts'
+import { readHead } from '../../mime/head.ts'
+import { readHeader, unfold } from '../../mime/headers.ts'
 import type { MailStore } from '../../store/store.ts'
 import { recipientTopics } from './receive-mail.ts'
 
@@ -76,7 +77,7 @@ function fetchedEnvelope(raw: Uint8Array): Envelope {
 
 /** The topmost one is the server's; one that the sender wrote stands below. */
 function returnPath(raw: Uint8Array): string {
-  for (const { key, value } of readFields(headerBlock(raw))) {
+  for (const { key, value } of readHeader(raw).fields) {
     if (key === 'return-path') return /<([^<>]*)>/.exec(unfold(value))?.[1]?.trim() ?? ''
   }
   return ''

@@ -3,7 +3,7 @@ import { type Address, joinAddress, parseAddress, parseHost } from '../../core/a
 import type { Envelope } from '../../core/message.ts'
 import { decideRecipient, type ReceiveLimits, type Recipient } from '../../core/recipient.ts'
 import { keyedTopic, type MailboxId, POOL } from '../../core/session.ts'
-import { readHead } from '../../mime/headers.ts'
+import { readHead } from '../../mime/head.ts'
 import type { AddMailResult, MailStore, StoredRecipient } from '../../store/store.ts'
 
 interface AcceptDeps {

@@ -1,0 +1,51 @@
+import type { HeaderSummary, NamedAddress } from '../core/message.ts'
+import { cleanLine } from '../core/text.ts'
+import { readAddress, readMailboxes } from './addresses.ts'
+import { decodeEncodedWords } from './header-values.ts'
+import { readHeader, unfold } from './headers.ts'
+
+const MAX_SUBJECT = 998
+const MAX_SENDER = 320
+// Enough for the longest subject and name in their longest encoding. More would only cost the SMTP thread time.
+const MAX_SUBJECT_BYTES = 16 * 1024
+const MAX_FROM_BYTES = 4 * 1024
+
+/**
+ * Sender and subject, for lists. The sender is the first mailbox with an address in the first From field, else the
+ * envelope sender: one rule, whatever else the mail claims.
+ */
+export function readHead(raw: Uint8Array, mailFrom: string): HeaderSummary {
+  let from: string | undefined
+  let subject: string | undefined
+  for (const { key, value } of readHeader(raw).fields) {
+    if (key === 'from') from ??= value
+    else if (key === 'subject') subject ??= value
+    if (from !== undefined && subject !== undefined) break
+  }
+  const sender = from === undefined ? undefined : firstMailbox(unfold(shortenFrom(from)))
+  return {
+    senderName: sender?.name ?? '',
+    senderEmail: sender?.address ?? envelopeSender(mailFrom),
+    subject: subject === undefined ? '' : readSubject(subject),
+  }
+}
+
+/** The first mailbox with an address. A name without one would be shown with another sender's address. */
+function firstMailbox(line: string): NamedAddress | undefined {
+  for (const mailbox of readMailboxes(line)) if (mailbox.address) return mailbox
+  return undefined
+}
+
+/** Ends after a whole mailbox: half an address is a different address. */
+function shortenFrom(from: string): string {
+  if (from.length <= MAX_FROM_BYTES) return from
+  return from.slice(0, from.lastIndexOf('>', MAX_FROM_BYTES) + 1)
+}
+
+function readSubject(value: string): string {
+  return cleanLine(decodeEncodedWords(unfold(value.slice(0, MAX_SUBJECT_BYTES))), MAX_SUBJECT)
+}
+
+function envelopeSender(mailFrom: string): string {
+  return readAddress(mailFrom) || cleanLine(mailFrom, MAX_SENDER)
+}
