@@ -9,9 +9,8 @@ import { childIsolation } from '../sandbox/isolation.ts'
 import { openParser, type Parser, type ParserOptions } from './parser.ts'
 import { recordingLog } from './testing/recording-log.ts'
 
-const MOODY = new URL('./testing/misbehaving-child.ts', import.meta.url)
+const MISBEHAVING = new URL('./testing/misbehaving-child.ts', import.meta.url)
 const letter = Buffer.from('From: ann@a.test\r\nSubject: s\r\n\r\nstill here\r\n')
-// Where the system offers no way, nothing keeps it from that.
 const SIGNALLED = { user: 'EPERM', 'pid namespace': 'ESRCH', none: 'reached' }
 const opened: Parser[] = []
 
@@ -29,13 +28,13 @@ afterEach(async () => {
 })
 
 describe('a mail', () => {
-  test('is read in a child as it would be here', async () => {
+  test('is parsed in a child', async () => {
     const mail = await open().parse(letter)
     expect(mail).toMatchObject({ text: 'still here\n', from: [{ address: 'ann@a.test' }] })
     expect(lines).toEqual([])
   })
 
-  test('may be one of many at once', async () => {
+  test('is not confused with others parsed at the same time', async () => {
     const parser = open()
     const mails = await Promise.all(
       Array.from({ length: 50 }, (_, at) => parser.parse(Buffer.from(`X: y\r\n\r\n${at}`))),
@@ -44,38 +43,38 @@ describe('a mail', () => {
   })
 })
 
-describe('a mail that harms its reader', () => {
+describe('a mail that breaks its parser', () => {
   const died = ['warn undefined', 'warn died']
-  for (const [order, fault, told, limits] of [
+  for (const [command, reason, logged, limits] of [
     ['spin', /too long/, ['warn too slow'], { cpuMs: 300 }],
-    ['die', /gave up/, died, {}],
-    ['exit', /gave up/, died, {}],
-    ['fill the heap', /gave up/, died, { cpuMs: 60_000, memoryMb: 4_000 }],
+    ['die', /crashed/, died, {}],
+    ['exit', /crashed/, died, {}],
+    ['fill the heap', /crashed/, died, { cpuMs: 60_000, memoryMb: 4_000 }],
     ['fill buffers', /too much memory/, ['warn too large'], { cpuMs: 60_000, memoryMb: 400 }],
-    ['throw', /no sense/, ['error failed'], {}],
+    ['throw', /invalid/, ['error failed'], {}],
   ] as const) {
-    test(`(${order}) costs its own body and nobody else’s, and the log says why`, async () => {
-      const parser = open({ script: MOODY, children: 1, limits })
+    test(`(${command}) loses its own content only, and is logged`, async () => {
+      const parser = open({ script: MISBEHAVING, children: 1, limits })
       const [harmful, next] = await Promise.all([
-        parser.parse(Buffer.from(`${order}: private words`)),
+        parser.parse(Buffer.from(`${command}: private words`)),
         parser.parse(letter),
       ])
-      expect(harmful.text).toMatch(fault)
-      expect(harmful.text).toContain('the raw mail can be downloaded')
+      expect(harmful.text).toMatch(reason)
+      expect(harmful.text).toContain('the raw message can be downloaded')
       expect(next.text).toBe('still here\n')
-      expect(lines.map(({ level, facts }) => `${level} ${facts['reason']}`)).toEqual(told)
+      expect(lines.map(({ level, facts }) => `${level} ${facts['reason']}`)).toEqual(logged)
       expect(JSON.stringify(lines)).not.toContain('private')
     })
   }
 
-  test('and stands still is given up', async () => {
-    const parser = open({ script: MOODY, children: 1, limits: { wallMs: 100 } })
+  test('and hangs is killed', async () => {
+    const parser = open({ script: MISBEHAVING, children: 1, limits: { wallMs: 100 } })
     expect((await parser.parse(Buffer.from('stall'))).text).toMatch(/too long/)
     expect(lines.map(({ facts }) => facts)).toEqual([{ bytes: 5, reason: 'too slow' }])
   })
 })
 
-test('a child reaches no file, no network, no program, no code and no secret', async () => {
+test('a child has no access to files, network, processes, eval or environment', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'mayfly-'))
   const server = createServer((socket) => socket.destroy())
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -83,8 +82,8 @@ test('a child reaches no file, no network, no program, no code and no secret', a
   const port = address && typeof address === 'object' ? address.port : 0
   const path = join(folder, 'written')
   try {
-    const order = `reach: ${port} ${path}`
-    const { headers } = await open({ script: MOODY }).parse(Buffer.from(order))
+    const command = `reach: ${port} ${path}`
+    const { headers } = await open({ script: MISBEHAVING }).parse(Buffer.from(command))
     expect(Object.fromEntries(headers.map(({ name, value }) => [name, value]))).toEqual({
       'read /etc/passwd': 'ERR_ACCESS_DENIED',
       'read the rest of the source': 'ERR_ACCESS_DENIED',
@@ -103,7 +102,7 @@ test('a child reaches no file, no network, no program, no code and no secret', a
   }
 })
 
-test('a child starts where node_modules is a link to somewhere else', () => {
+test('a child starts if node_modules is a symbolic link', () => {
   const folder = mkdtempSync(join(tmpdir(), 'mayfly-'))
   const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
   try {
@@ -118,19 +117,19 @@ test('a child starts where node_modules is a link to somewhere else', () => {
       await parser.close()
     `
     const options = { cwd: folder, encoding: 'utf8' } as const
-    const said = execFileSync(process.execPath, ['--input-type=module', '-e', program], options)
-    expect(said).toBe('read\n')
+    const output = execFileSync(process.execPath, ['--input-type=module', '-e', program], options)
+    expect(output).toBe('read\n')
   } finally {
     rmSync(folder, { recursive: true })
   }
 })
 
 describe('the pool', () => {
-  test('blames no mail for a child that cannot start, and tells on one line what it said', async () => {
+  test('rejects if a child cannot start, with its output on one line', async () => {
     const parser = open({ script: new URL('./testing/missing.ts', import.meta.url) })
     const message = await parser.parse(letter).then(
       () => '',
-      (fault: Error) => fault.message,
+      (error: Error) => error.message,
     )
     expect(message).toMatch(
       /^a parse child did not start \(1\): .*Cannot find module .*missing\.ts/,
@@ -138,10 +137,10 @@ describe('the pool', () => {
     expect(message.length).toBeLessThan(500)
   })
 
-  test('does not wait for ever for a child to be ready', async () => {
+  test('limits the time a child takes to start', async () => {
     const script = new URL('./testing/silent-child.ts', import.meta.url)
     const parser = open({ script, children: 1, limits: { startMs: 100 } })
     const both = [parser.parse(letter), parser.parse(letter)]
-    for (const parse of both) await expect(parse).rejects.toThrow('did not start (not within')
+    for (const parse of both) await expect(parse).rejects.toThrow('did not start (timeout after')
   })
 })

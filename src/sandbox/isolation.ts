@@ -3,15 +3,15 @@ import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 /**
- * What keeps a child from sending signals to the service. Node's permissions do not cover `process.kill`, and a process may signal
- * every other of the same user.
+ * How a child is kept from sending signals to the service. Node's permission model does not cover `process.kill`, and a
+ * process may signal every process of the same user.
  */
 export type Isolation =
-  /** It runs as another user. Only root may start such a child. */
+  /** The child runs as another user; requires root. */
   | { kind: 'user'; uid: number; gid: number }
-  /** It sees no process but itself; the command starts a program so. */
+  /** The child sees no other process; `command` starts a program in a new namespace. */
   | { kind: 'pid namespace'; command: readonly [string, ...string[]] }
-  /** The system offers neither: a child that a mail has taken over could end the service. */
+  /** Neither is available: a compromised child could kill the service. */
   | { kind: 'none' }
 
 const NONE: Isolation = { kind: 'none' }
@@ -20,12 +20,12 @@ const NOBODY = 65_534
 const CAP_KILL = 1n << 5n
 const PROBE_MS = 10_000
 const UNSHARE = ['/usr/bin/unshare', '/bin/unshare']
-// --fork: the namespace is that of the children of `unshare`. --kill-child: they end with it.
+// --fork: only children of `unshare` are in the namespace. --kill-child: they end with it.
 const UNSHARE_FLAGS = ['--user', '--map-current-user', '--pid', '--fork', '--kill-child', '--']
 
 let detected: Isolation | undefined
 
-/** The strongest that is permitted here. Tried out once: it takes as long as starting Node does. */
+/** The strongest isolation that works here. Probed once, because it takes as long as starting Node. */
 export function childIsolation(): Isolation {
   detected ??= candidates().find(isPermitted) ?? NONE
   return detected
@@ -38,7 +38,7 @@ function candidates(): Isolation[] {
   return unshare ? [{ kind: 'pid namespace', command: [unshare, ...UNSHARE_FLAGS] }] : []
 }
 
-/** Whether a child may be started so, can read its code there, and can be ended by us. */
+/** Whether such a child can be started, can read its code, and can be killed by us. */
 function isPermitted(isolation: Isolation): boolean {
   if (!canKill(isolation)) return false
   const read = ['./process.ts', '../../package.json'].map((path) =>
@@ -56,7 +56,7 @@ function isPermitted(isolation: Isolation): boolean {
   return status === 0
 }
 
-/** Without this capability even root may not end the processes of others, such as a child that spins. */
+/** Without CAP_KILL, root cannot kill processes of other users. */
 function canKill({ kind }: Isolation): boolean {
   if (kind !== 'user') return true
   const status = readFileSync('/proc/self/status', 'latin1')
@@ -64,7 +64,6 @@ function canKill({ kind }: Isolation): boolean {
   return (effective & CAP_KILL) !== 0n
 }
 
-/** How Node is started with these arguments under this isolation. */
 export function launchCommand(isolation: Isolation, nodeArgs: readonly string[]) {
   if (isolation.kind === 'user') {
     const { uid, gid } = isolation
@@ -72,7 +71,7 @@ export function launchCommand(isolation: Isolation, nodeArgs: readonly string[])
   }
   if (isolation.kind === 'pid namespace') {
     const [command, ...flags] = isolation.command
-    // A session of its own: signals to the process group would reach us from any namespace.
+    // A new session: signals to the process group would reach us even from another PID namespace.
     const options = { detached: true }
     return { command, argv: [...flags, process.execPath, ...nodeArgs], options }
   }

@@ -4,6 +4,7 @@ import {
   type SchedulerOptions,
   shuttingDown,
 } from '../core/fair-scheduler.ts'
+import type { Log, LogFacts } from '../core/log.ts'
 import {
   type ChildLost,
   type ChildProgram,
@@ -11,15 +12,16 @@ import {
   type SandboxedChild,
   startChild,
 } from './process.ts'
+import type { JobFailed } from './serve-jobs.ts'
 
-/** Sends a job to the child that the task was given. */
-export type RunJob<Job, Answer> = (job: Job) => Promise<Answer | ChildLost>
-type Task<Job, Answer, T> = (run: RunJob<Job, Answer>) => Promise<T>
+/** Runs a job in the child that is leased to the task. */
+export type RunJob<Job, Result> = (job: Job) => Promise<Result | JobFailed | ChildLost>
+type Task<Job, Result, T> = (run: RunJob<Job, Result>) => Promise<T>
 
-/** Child processes that work on mails: whatever a mail does to its reader, it does not do it to the service. */
-export interface ProcessPool<Job, Answer> {
-  /** Runs the task when it is its owner's turn, with a child of its own. Requests for the same key share one run, see FairScheduler. */
-  use<T>(key: unknown, request: JobRequest, task: Task<Job, Answer, T>): Promise<T>
+/** Child processes for work on untrusted input. */
+export interface ProcessPool<Job, Result> {
+  /** Runs the task with a child of its own when it is its owner's turn. Requests for the same key share one run, see FairScheduler. */
+  use<T>(key: unknown, request: JobRequest, task: Task<Job, Result, T>): Promise<T>
   close(): Promise<void>
 }
 
@@ -30,16 +32,16 @@ interface PoolOptions extends ChildProgram, Omit<SchedulerOptions, 'slots'> {
 
 const LIMITS: JobLimits = { startMs: 30_000, cpuMs: 1_000, wallMs: 30_000, memoryMb: 512 }
 
-/** Children are started when there is work for them, and stay. What a job costs is its CPU time. */
-export function openProcessPool<Job extends object, Answer extends { kind: string }>({
+/** Children are started on demand and reused. The cost of a job is its CPU time. */
+export function openProcessPool<Job extends object, Result extends { kind: string }>({
   children,
   limits,
   maxWaiting,
   maxWaitingPerKey,
   refusal,
   ...program
-}: PoolOptions): ProcessPool<Job, Answer> {
-  const workers = openChildren<Job, Answer>(program, { ...LIMITS, ...limits }, children)
+}: PoolOptions): ProcessPool<Job, Result> {
+  const workers = openChildren<Job, Result>(program, { ...LIMITS, ...limits }, children)
   const scheduler = openScheduler({ slots: children, maxWaiting, maxWaitingPerKey, refusal })
   return {
     use: (key, request, task) =>
@@ -55,36 +57,47 @@ export function openProcessPool<Job extends object, Answer extends { kind: strin
   }
 }
 
-/** The children, lent to one task at a time. */
-function openChildren<Job extends object, Answer extends { kind: string }>(
+/** A failed job is a bug of ours and logged as an error; some input is expected to exceed the limits. */
+export function logFailure(
+  log: Pick<Log, 'warn' | 'error'>,
+  facts: LogFacts,
+  outcome: JobFailed | ChildLost,
+  message: string,
+): void {
+  if (outcome.kind === 'lost') log.warn({ ...facts, reason: outcome.reason }, message)
+  else log.error({ ...facts, reason: 'failed', location: outcome.location }, message)
+}
+
+/** Leases each child to one task at a time. */
+function openChildren<Job extends object, Result extends { kind: string }>(
   program: ChildProgram,
   limits: JobLimits,
   most: number,
 ) {
-  const all = new Set<SandboxedChild<Job, Answer>>()
-  let idle: SandboxedChild<Job, Answer>[] = []
+  const all = new Set<SandboxedChild<Job, Result>>()
+  let idle: SandboxedChild<Job, Result>[] = []
   let closed = false
 
-  function take(): SandboxedChild<Job, Answer> {
+  function take(): SandboxedChild<Job, Result> {
     idle = idle.filter((child) => child.alive() || !all.delete(child))
     const child = idle.pop() ?? start()
-    // The next one is made ready meanwhile, so that nobody waits for a start because of somebody else's job.
+    // A spare child starts meanwhile, so that one owner's job does not make another wait for a start.
     if (idle.length === 0 && all.size < most) idle.push(start())
     return child
   }
 
-  function start(): SandboxedChild<Job, Answer> {
-    const child = startChild<Job, Answer>(program, limits)
+  function start(): SandboxedChild<Job, Result> {
+    const child = startChild<Job, Result>(program, limits)
     all.add(child)
     return child
   }
 
   return {
     lease() {
-      let child: SandboxedChild<Job, Answer> | undefined
+      let child: SandboxedChild<Job, Result> | undefined
       let costMs = 0
       let hasLost = false
-      const run: RunJob<Job, Answer> = async (job) => {
+      const run: RunJob<Job, Result> = async (job) => {
         if (closed) throw shuttingDown()
         child ??= take()
         const { outcome, cpuMs } = await child.run(job)
@@ -99,8 +112,8 @@ function openChildren<Job extends object, Answer extends { kind: string }>(
       return {
         run,
         /**
-         * Resolves with the CPU time that the task has cost. Whose task has ended a child also pays for the next: its start is
-         * part of the cost, and until then the task's place is not free.
+         * Resolves with the CPU time of the task. A task that killed a child also pays for the next one: its start is part of
+         * the cost, and the slot stays occupied until then.
          */
         async release(): Promise<number> {
           if (!child && hasLost && !closed) {

@@ -3,56 +3,57 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { childIsolation, launchCommand } from './isolation.ts'
+import type { JobFailed } from './serve-jobs.ts'
 
 export interface JobLimits {
-  /** Computing time of one job, not time that passes: a busy machine must not cost anybody a mail. */
+  /** CPU time of one job, rather than wall time, so that a busy machine does not fail a job. */
   cpuMs: number
-  /** Until a new child is ready: not the mail's time, and longer on a busy machine. */
+  /** Wall time until a new child is ready. */
   startMs: number
-  /** For a child that stands still, and where computing time cannot be read. */
+  /** Wall time of one job, for a child that hangs and where CPU time cannot be read. */
   wallMs: number
   memoryMb: number
 }
 
-/** Why there will be no answer: the child is gone. */
+/** Result of a job whose child died or was killed at a limit. */
 export interface ChildLost {
   kind: 'lost'
   reason: 'died' | 'too slow' | 'too large'
 }
 
-export interface SandboxedChild<Job, Answer> {
-  /** Resolves with the CPU time that starting it took. Rejects when it could not be started. */
+export interface SandboxedChild<Job, Result> {
+  /** Resolves with the CPU time of the start. Rejects if the child could not be started. */
   ready: Promise<number>
-  /** One job at a time. Rejects only when the child could not be started: that says nothing about the mail. */
-  run(job: Job): Promise<JobOutcome<Answer>>
+  /** One job at a time. Rejects only if the child could not be started, which does not depend on the job. */
+  run(job: Job): Promise<JobOutcome<Result>>
   alive(): boolean
   end(): Promise<void>
 }
 
-interface JobOutcome<Answer> {
-  outcome: Answer | ChildLost
-  /** What the job has cost: computing time, or the time that passed where that cannot be read. */
+interface JobOutcome<Result> {
+  outcome: Result | JobFailed | ChildLost
+  /** CPU time of the job, or wall time where CPU time cannot be read. */
   cpuMs: number
 }
 
 const POLL_MS = 50
-/** Of the JavaScript heap; buffers come on top, see JobLimits.memoryMb. */
+/** JavaScript heap only; buffers count towards JobLimits.memoryMb. */
 const HEAP_MB = 256
 
-/** Which program a child runs. It says `{ kind: 'ready' }` once, then one answer per job. */
+/** The program of a child, which calls serveJobs. */
 export interface ChildProgram {
-  /** For logs: what kind of child it is. */
+  /** For error messages. */
   name: string
   script: URL
-  /** The folders of its modules, which may import those of the core. */
+  /** Folders of its modules, besides core. */
   folders: readonly URL[]
 }
 
-/** Starts a child that may read its own modules and nothing else: no other file, no network, no further process. */
-export function startChild<Job extends object, Answer extends { kind: string }>(
+/** Starts a child that may read its own modules and nothing else: no other files, no network, no processes. */
+export function startChild<Job extends object, Result extends { kind: string }>(
   { name, script, folders }: ChildProgram,
   limits: JobLimits,
-): SandboxedChild<Job, Answer> {
+): SandboxedChild<Job, Result> {
   const { command, argv, options } = launchCommand(childIsolation(), [
     `--max-old-space-size=${HEAP_MB}`,
     '--disallow-code-generation-from-strings',
@@ -63,7 +64,7 @@ export function startChild<Job extends object, Answer extends { kind: string }>(
     ...options,
     execPath: command,
     execArgv: argv,
-    // Secrets of the service stand in its environment.
+    // The environment of the service contains secrets.
     env: {},
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -77,11 +78,11 @@ export function startChild<Job extends object, Answer extends { kind: string }>(
     () => usageOf(child)?.cpuMs ?? performance.now() - startedAt,
   )
   let lost = false
-  // Whoever runs a job hears of it.
+  // The rejection is reported by run().
   ready.catch(() => {
     lost = true
   })
-  // An idle child keeps nobody's program running.
+  // An idle child must not keep the process alive.
   unrefChild(child)
 
   return {
@@ -90,14 +91,14 @@ export function startChild<Job extends object, Answer extends { kind: string }>(
       refChild(child)
       try {
         await ready
-        const completed = await runJob<Job, Answer>(child, job, limits)
+        const completed = await runJob<Job, Result>(child, job, limits)
         lost = completed.outcome.kind === 'lost'
         return completed
       } finally {
         unrefChild(child)
       }
     },
-    // A killed one is still there for a moment.
+    // A killed child stays connected for a moment.
     alive: () => !lost && child.connected,
     async end() {
       child.ref()
@@ -107,7 +108,7 @@ export function startChild<Job extends object, Answer extends { kind: string }>(
   }
 }
 
-/** The right to read goes by the path that is opened in the end, and folders may be links to elsewhere. */
+/** Permissions apply to the resolved path, and folders may be symbolic links. */
 function readablePaths(folders: readonly URL[]): string[] {
   const shared = ['./', '../core/', '../../node_modules/', '../../package.json']
   const paths = [...folders, ...shared.map((path) => new URL(path, import.meta.url))]
@@ -128,25 +129,25 @@ function unrefChild(child: ChildProcess): void {
   if (child.stderr instanceof Socket) child.stderr.unref()
 }
 
-function runJob<Job extends object, Answer extends { kind: string }>(
+function runJob<Job extends object, Result extends { kind: string }>(
   child: ChildProcess,
   job: Job,
   limits: JobLimits,
-): Promise<JobOutcome<Answer>> {
+): Promise<JobOutcome<Result>> {
   const before = usageOf(child)
   let latest = before
   const startedAt = performance.now()
   return new Promise((resolve) => {
-    const finish = (outcome: Answer | ChildLost) => {
+    const finish = (outcome: Result | ChildLost) => {
       clearInterval(watch)
       child.off('message', answered)
       child.off('exit', died)
-      const passedMs = performance.now() - startedAt
+      const elapsedMs = performance.now() - startedAt
       latest = usageOf(child) ?? latest
       if (outcome.kind === 'lost') child.kill('SIGKILL')
-      resolve({ outcome, cpuMs: before && latest ? latest.cpuMs - before.cpuMs : passedMs })
+      resolve({ outcome, cpuMs: before && latest ? latest.cpuMs - before.cpuMs : elapsedMs })
     }
-    const answered = (answer: Answer) => finish(answer)
+    const answered = (answer: Result) => finish(answer)
     const died = () => finish({ kind: 'lost', reason: 'died' })
     const watch = setInterval(() => {
       latest = usageOf(child) ?? latest
@@ -159,34 +160,34 @@ function runJob<Job extends object, Answer extends { kind: string }>(
   })
 }
 
-/** Where another program starts the child, that program's own use is next to nothing. */
+/** In a PID namespace the forked process is `unshare`, and Node is its only child. */
 function usageOf({ pid = 0 }: ChildProcess): Usage | undefined {
   return readUsage(childIsolation().kind === 'pid namespace' ? (onlyChildOf(pid) ?? 0) : pid)
 }
 
 function exceededLimit(
   { cpuMs, wallMs, memoryMb }: JobLimits,
-  passedMs: number,
+  elapsedMs: number,
   before: Usage | undefined,
   now: Usage | undefined,
 ): 'too slow' | 'too large' | undefined {
-  if (passedMs > wallMs) return 'too slow'
+  if (elapsedMs > wallMs) return 'too slow'
   if (!now || !before) return undefined
   if (now.cpuMs - before.cpuMs > cpuMs) return 'too slow'
   return now.memoryMb > memoryMb ? 'too large' : undefined
 }
 
-/** What a process has used so far. */
+/** Resource usage of a process so far. */
 interface Usage {
   cpuMs: number
   memoryMb: number
 }
 
-/** Undefined where the system does not tell, and for a process that is gone. */
+/** Undefined without /proc and for a process that is gone. */
 function readUsage(pid: number): Usage | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    // The name in brackets may hold anything, blanks too: the numbers begin after it.
+    // The name in parentheses may contain anything, including blanks.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     const ticks = Number(fields[USER]) + Number(fields[SYSTEM])
     const resident = /^VmRSS:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]
@@ -196,7 +197,6 @@ function readUsage(pid: number): Usage | undefined {
   }
 }
 
-/** The process that this one has started; undefined when there is none, or the system does not tell. */
 function onlyChildOf(pid: number): number | undefined {
   try {
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1')
@@ -206,46 +206,46 @@ function onlyChildOf(pid: number): number | undefined {
   }
 }
 
-// proc(5): fields 14 and 15, counted from the third.
+// proc(5): fields 14 and 15, counted from the third field.
 const USER = 11
 const SYSTEM = 12
-// Linux tells user space 100 ticks a second on every platform of ours, whatever the kernel's own tick is.
+// USER_HZ is 100 on every platform we support, whatever the kernel's own tick.
 const MS_PER_TICK = 10
 
 const MAX_OUTPUT = 8 * 1024
 const MAX_REPORTED = 300
 
 /**
- * Resolves when the child says that it is ready. What it prints up to then is told when it does not start; no mail has
- * reached it yet. Later prints are thrown away.
+ * Resolves when the child reports that it is ready; if it does not start, the error contains its output. Later output
+ * may quote mail and is discarded.
  */
 function waitUntilReady(child: ChildProcess, name: string, startMs: number): Promise<void> {
-  let clock: NodeJS.Timeout | undefined
+  let timer: NodeJS.Timeout | undefined
   let output = ''
   const listen = (chunk: Buffer) => {
     output = (output + chunk.toString('latin1')).slice(-MAX_OUTPUT)
   }
   child.stderr?.on('data', listen)
   return new Promise<void>((resolve, reject) => {
-    const fail = (why: unknown) =>
-      reject(new Error(`a ${name} child did not start (${why}): ${lastOutput(output)}`))
+    const fail = (reason: unknown) =>
+      reject(new Error(`a ${name} child did not start (${reason}): ${lastOutput(output)}`))
     child.once('message', () => resolve())
     child.once('error', (fault) => fail(fault.message))
-    // Not 'exit': its last words may still be on their way then.
+    // Not 'exit': output may still be in the pipe then.
     child.once('close', (code, signal) => fail(signal ?? code))
-    clock = setTimeout(() => {
-      fail(`not within ${startMs} ms`)
+    timer = setTimeout(() => {
+      fail(`timeout after ${startMs} ms`)
       child.kill('SIGKILL')
     }, startMs).unref()
   }).finally(() => {
-    clearTimeout(clock)
+    clearTimeout(timer)
     child.stderr?.off('data', listen).resume()
   })
 }
 
-/** On one line, without the places in the code: the sentence of a fault stands above them. */
+/** On one line and without stack frames. */
 function lastOutput(heard: string): string {
   const lines = heard.split('\n').filter((line) => /\w/.test(line) && !/^\s+at /.test(line))
   const words = lines.map((line) => line.trim()).join(' | ')
-  return words.slice(-MAX_REPORTED) || 'it said nothing'
+  return words.slice(-MAX_REPORTED) || 'no output'
 }

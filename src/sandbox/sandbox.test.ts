@@ -1,20 +1,20 @@
 import { spawnSync } from 'node:child_process'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { JobRequest } from '../core/fair-scheduler.ts'
-import type { ParseJob, ParserMessage } from '../mime/parser.ts'
+import type { ParseJob, ParseResult } from '../mime/parser.ts'
 import { childIsolation, type Isolation } from './isolation.ts'
 import { openProcessPool, type ProcessPool } from './pool.ts'
 import { errorLocation } from './serve-jobs.ts'
 
 const MIME = new URL('../mime/', import.meta.url)
 const LETTER = 'X: y\r\n\r\nhi'
-type TestPool = ProcessPool<ParseJob, ParserMessage>
+type TestPool = ProcessPool<ParseJob, ParseResult>
 const opened: TestPool[] = []
 
 function open(options: Partial<Parameters<typeof openProcessPool>[0]> = {}): TestPool {
-  const pool = openProcessPool<ParseJob, ParserMessage>({
+  const pool = openProcessPool<ParseJob, ParseResult>({
     name: 'test',
-    // It does what the mail says, see there.
+    // Executes the first line of the mail as a command.
     script: new URL('./testing/misbehaving-child.ts', MIME),
     folders: [MIME, new URL('../extract/', import.meta.url)],
     children: 2,
@@ -42,7 +42,7 @@ const codeOf = (promise: Promise<unknown>) =>
   )
 
 describe('fairness', () => {
-  test('one owner leaves a child to the others, whatever it asks for', async () => {
+  test('one owner cannot occupy all children', async () => {
     const pool = open()
     const stalled = ['eve a', 'eve b', 'eve c'].map((owner) =>
       codeOf(parse(pool, 'stall', by(...owner.split(' ')))),
@@ -54,7 +54,7 @@ describe('fairness', () => {
     expect(await Promise.all(stalled)).toEqual(Array(3).fill('shutting_down'))
   })
 
-  test('a newcomer waits for what runs and for nothing of the backlog', async () => {
+  test('a new owner waits for running jobs, not for the backlog', async () => {
     const pool = open({ children: 1 })
     const order: string[] = []
     const note = async (name: string, promise: Promise<unknown>) => {
@@ -70,7 +70,7 @@ describe('fairness', () => {
     expect(order.join(' ')).toBe('e0 b0 b1 b2 e1 e2 e3')
   })
 
-  test('whose job ends a child waits for the next one; nobody else does', async () => {
+  test('only the owner whose job killed a child waits for its replacement', async () => {
     const pool = open()
     await Promise.all([parse(pool, LETTER, by('ann')), parse(pool, LETTER, by('bob'))])
     const order: string[] = []
@@ -85,7 +85,7 @@ describe('fairness', () => {
     expect(order.at(-1)).toBe('eve again')
   })
 
-  test('background jobs leave a child to the others', async () => {
+  test('background jobs cannot occupy all children', async () => {
     const pool = open()
     const stalled = ['a', 'b', 'c'].map((owner) =>
       codeOf(parse(pool, 'stall', { ...by(owner), background: true })),
@@ -109,7 +109,7 @@ describe('requests for the same key', () => {
     expect(await Promise.all(both)).toEqual([1, 1, 1])
   })
 
-  test('run when it is the turn of any of them', async () => {
+  test('run when it is the turn of any of their owners', async () => {
     const pool = open({ children: 1 })
     const order: string[] = []
     const use = (key: string, request: JobRequest) =>
@@ -150,7 +150,7 @@ describe('an aborted request', () => {
     expect(runs).toBe(0)
   })
 
-  test('takes nothing from others who wait for the same', async () => {
+  test('does not affect other requests for the same key', async () => {
     const pool = open({ children: 1 })
     const gone = new AbortController()
     const first = parse(pool, LETTER, by('ann'))
@@ -162,7 +162,7 @@ describe('an aborted request', () => {
     expect((await other).kind).toBe('mail')
   })
 
-  test('makes room for another', async () => {
+  test('frees its place in the queue', async () => {
     const pool = open({ children: 1, maxWaitingPerKey: 1 })
     const running = codeOf(parse(pool, 'stall', by('ann')))
     const gone = new AbortController()
@@ -176,7 +176,7 @@ describe('an aborted request', () => {
   })
 })
 
-test('when all places are taken, the owner with the most loses its last', async () => {
+test('when the queue is full, the owner with the most requests loses its last one', async () => {
   const pool = open({ children: 1, maxWaiting: 2 })
   const running = codeOf(parse(pool, 'stall', by('eve')))
   const waiting = [1, 2].map(() => codeOf(parse(pool, LETTER, by('eve'))))
@@ -209,7 +209,7 @@ test.runIf(isRoot)('children of root run as another user', () => {
 })
 
 test.runIf(isRoot)(
-  'children of another user see no process but themselves, where that is permitted',
+  'without root, children see no other process if PID namespaces are permitted',
   () => {
     const run = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
       encoding: 'utf8',
@@ -220,7 +220,7 @@ test.runIf(isRoot)(
     expect(run.stderr).toMatch(/^(.*too slow.*\n?|\{[\s\S]*too slow[\s\S]*)$/)
     const { kind, signalled, text }: Record<string, string> = JSON.parse(run.stdout)
     expect([kind, signalled]).toEqual(PERMITTED.get(kind as Isolation['kind']))
-    // Limits hold all the same.
+    // The limits apply as well.
     expect(text).toMatch(/took too long/)
   },
 )
@@ -230,21 +230,21 @@ const PERMITTED = new Map<Isolation['kind'], [string, string]>([
   ['none', ['none', 'reached']],
 ])
 
-test('a fault is told by its kind and its place', () => {
-  const place = errorLocation(new RangeError('too far'))
-  expect(place).toMatch(/^RangeError at .*src\/sandbox\/fault-place\.test\.ts:5:\d+/)
-  expect(place).not.toMatch(/file:/)
+test('the location of an error is its name and stack frames', () => {
+  const location = errorLocation(new RangeError('too far'))
+  expect(location).toMatch(/^RangeError at .*src\/sandbox\/sandbox\.test\.ts:\d+:\d+/)
+  expect(location).not.toMatch(/file:/)
 })
 
 for (const [name, quoted] of [
-  ['plain words', 'the private words of a mail'],
-  ['a line that looks like a place', 'bad charset\n    at private (words.ts:1:1)'],
-  ['signs that a replacement would read', "$& $' private $1"],
+  ['plain text', 'the private words of a mail'],
+  ['a line that looks like a stack frame', 'bad charset\n    at private (words.ts:1:1)'],
+  ['replacement patterns', "$& $' private $1"],
 ] as const) {
-  test(`a fault does not quote ${name}`, () => {
-    for (const fault of [new Error(quoted), quoted]) {
-      expect(errorLocation(fault)).toMatch(/^Error at /)
-      expect(errorLocation(fault)).not.toMatch(/private/)
+  test(`the location of an error does not quote ${name}`, () => {
+    for (const error of [new Error(quoted), quoted]) {
+      expect(errorLocation(error)).toMatch(/^Error at /)
+      expect(errorLocation(error)).not.toMatch(/private/)
     }
   })
 }

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { startChild } from '../sandbox/process.ts'
 import type { CheckerOptions } from './checker.ts'
-import type { CheckJob, CheckMessage } from './job.ts'
+import type { CheckJob, CheckResponse } from './job.ts'
 import type { Zone } from './testing/dns-server.ts'
 import { type Fixture, openFixture, SAMPLE_MAIL } from './testing/fixture.ts'
 import { rsaKey, signed } from './testing/signed.ts'
@@ -22,7 +22,7 @@ const open = async (zone: Zone = GOOD, options: Partial<CheckerOptions> = {}) =>
 afterEach(() => fixture.close())
 
 describe('a mail', () => {
-  test('from who it says passes all three, and the next one asks nobody', async () => {
+  test('from its author passes all three; the next one sends no DNS query', async () => {
     const { check, asked } = await open()
     const raw = await signed(SAMPLE_MAIL, rsa)
     expect(await check({ raw })).toEqual(PASSES)
@@ -33,13 +33,13 @@ describe('a mail', () => {
     expect(asked.length).toBe(before)
   })
 
-  test('that was fetched, so that nobody knows who brought it, is not judged', async () => {
+  test('without a known client (fetched mail) is not checked', async () => {
     const { check, asked } = await open()
     expect(await check({ clientIp: '' })).toBeUndefined()
     expect(asked).toEqual([])
   })
 
-  test('whose sender’s DNS is silent has its answer within the time-out', async () => {
+  test('with unresponsive DNS gets its result within the timeout', async () => {
     const silent = Object.fromEntries(Object.keys(GOOD).map((key) => [key, 'silence' as const]))
     const { check } = await open(silent, { dnsMs: 200 })
     const raw = await signed(SAMPLE_MAIL, rsa)
@@ -50,14 +50,14 @@ describe('a mail', () => {
     })
   })
 
-  test('keeps what is known when the rest is silent', async () => {
+  test('gets the other results if one DNS server is unresponsive', async () => {
     const { check } = await open({ ...GOOD, 'TXT sender.test': 'silence' }, { dnsMs: 1_000 })
     const raw = await signed(SAMPLE_MAIL, rsa)
     expect(await check({ raw })).toEqual({ spf: 'temperror', dkim: 'pass', dmarc: 'pass' })
   })
 })
 
-describe('a mail that harms its judge', () => {
+describe('hostile mail', () => {
   const signature =
     'DKIM-Signature: v=1; a=rsa-sha256; c=relaxed/relaxed; d=sender.test; s=s1; h=from; bh=x; b=x\r\n'
 
@@ -68,7 +68,7 @@ describe('a mail that harms its judge', () => {
       () => `X: y\r\n${'a\r\n'.repeat(130_000)}${SAMPLE_MAIL}`,
     ],
   ] as const) {
-    test(`(${name}) costs its own answer and nobody else’s, and the log says why`, async () => {
+    test(`(${name}) fails its own check only, and is logged`, async () => {
       const { check, lines } = await open(GOOD, { limits: { cpuMs: 600 } })
       expect(await check({ raw: raw() })).toEqual({
         spf: 'pass',
@@ -76,14 +76,14 @@ describe('a mail that harms its judge', () => {
         dmarc: 'permerror',
       })
       expect(lines).toEqual([
-        'warn: the sender of a mail could not be checked {"wanted":"dkim","reason":"too slow"}',
+        'warn: cannot check the sender of a mail {"check":"dkim","reason":"too slow"}',
       ])
       expect(await check({ raw: await signed(SAMPLE_MAIL, rsa) })).toEqual(PASSES)
       expect(lines.join()).not.toContain('rivate')
     })
   }
 
-  test('in its head only is judged all the same', async () => {
+  test('with a hostile header is checked', async () => {
     const { check, lines } = await open(GOOD, { limits: { cpuMs: 20_000 } })
     for (const [name, head] of [
       ['a thousand signatures', signature.repeat(1_000)],
@@ -92,9 +92,9 @@ describe('a mail that harms its judge', () => {
         'a signed list of 20,000 headers',
         signature.replace('h=from', `h=from${':x'.repeat(20_000)}`),
       ],
-      ['authors without end', `From: ${'x@evil.test, '.repeat(8_000)}x@evil.test\r\n`],
-      ['brackets without end', `From: ${'('.repeat(100_000)}\r\n`],
-      ['groups without end', `From: ${'a:'.repeat(50_000)}\r\n`],
+      ['endless authors', `From: ${'x@evil.test, '.repeat(8_000)}x@evil.test\r\n`],
+      ['endless parentheses', `From: ${'('.repeat(100_000)}\r\n`],
+      ['endless groups', `From: ${'a:'.repeat(50_000)}\r\n`],
       ['a broken chain of seals', 'ARC-Seal: i=1; cv=none\r\nARC-Message-Signature: i=2; a=b\r\n'],
       ['zeros', '\0\0: \0\r\n\0\r\n'],
     ] as const) {
@@ -113,7 +113,7 @@ test('a mail of 10 MB passes', async () => {
 })
 
 describe('the checker', () => {
-  test('takes no more than it has room for, by count and by size, and says so by no answer', async () => {
+  test('returns undefined beyond its limits of count and size', async () => {
     const slow: Zone = { 'TXT sender.test': 'silence' }
     const { check, lines } = await open(slow, { dnsMs: 200, maxConcurrent: 3, maxBytes: 10_000 })
     const all = await Promise.all(Array.from({ length: 50 }, () => check()))
@@ -123,26 +123,26 @@ describe('the checker', () => {
     expect(lines).toEqual([])
   })
 
-  test('leaves most of its room to those for whom somebody waits', async () => {
+  test('leaves most of its capacity to checks that somebody waits for', async () => {
     const slow: Zone = { 'TXT sender.test': 'silence' }
     const { check } = await open(slow, { dnsMs: 200, maxConcurrent: 3, maxBackground: 1 })
     const later = Array.from({ length: 5 }, () => check({}, 'later'))
     const now = Array.from({ length: 5 }, () => check())
-    const known = async (all: typeof now) => (await Promise.all(all)).filter(Boolean).length
-    expect([await known(later), await known(now)]).toEqual([1, 2])
+    const checked = async (all: typeof now) => (await Promise.all(all)).filter(Boolean).length
+    expect([await checked(later), await checked(now)]).toEqual([1, 2])
   })
 
-  test('holds up nobody by a silent name server: many wait for it together', async () => {
+  test('is not blocked by checks that wait for an unresponsive name server', async () => {
     const { check } = await open({ ...GOOD, 'TXT dead.test': 'silence' }, { dnsMs: 5_000 })
     const waiting = Array.from({ length: 50 }, () => check({ mailFrom: 'x@dead.test' }))
     const first = await Promise.race([
       check({ raw: await signed(SAMPLE_MAIL, rsa) }),
-      Promise.race(waiting).then(() => 'the dead ones first'),
+      Promise.race(waiting).then(() => 'an unresponsive one first'),
     ])
     expect(first).toEqual(PASSES)
   })
 
-  test('that is closed answers no more, and leaves nobody waiting', async () => {
+  test('returns undefined once closed, also to pending checks', async () => {
     const { check, close, lines } = await open({ 'TXT sender.test': 'silence' })
     const waiting = check()
     await close()
@@ -152,19 +152,19 @@ describe('the checker', () => {
     await open()
   })
 
-  test('whose child does not start keeps nobody from a mail, and says so', async () => {
+  test('returns undefined and logs an error if its child does not start', async () => {
     const { check, lines } = await open(GOOD, {
       script: new URL('./testing/missing.ts', import.meta.url),
     })
     expect(await check()).toBeUndefined()
     expect(lines.length).toBe(1)
-    expect(lines[0]).toMatch(/^error: senders cannot be checked/)
+    expect(lines[0]).toMatch(/^error: sender checks are unavailable/)
   })
 })
 
-test('the child reaches no network of any kind, nor the rest of the source', async () => {
+test('the child has no access to the network or to other source files', async () => {
   await open()
-  const child = startChild<Pick<CheckJob, 'kind'>, CheckMessage>(
+  const child = startChild<Pick<CheckJob, 'kind'>, CheckResponse>(
     {
       name: 'sender check',
       script: new URL('./testing/escaping-child.ts', import.meta.url),

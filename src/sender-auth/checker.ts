@@ -1,40 +1,44 @@
 import type { JobRequest } from '../core/fair-scheduler.ts'
 import { plainIp } from '../core/ip.ts'
 import type { Log } from '../core/log.ts'
-import type { SenderCheckInput, SenderChecks } from '../core/message.ts'
+import type { SenderChecks, SenderCheckInput } from '../core/message.ts'
 import { toError } from '../core/problem.ts'
-import { openProcessPool, type ProcessPool } from '../sandbox/pool.ts'
+import { logFailure, openProcessPool, type ProcessPool } from '../sandbox/pool.ts'
 import type { ChildLost, JobLimits } from '../sandbox/process.ts'
+import type { JobFailed } from '../sandbox/serve-jobs.ts'
 import { runChecks } from './checks.ts'
 import type { Dns } from './dns.ts'
 import {
   type CheckJob,
-  type CheckMessage,
   type CheckRequest,
+  type CheckResponse,
   type DnsAnswer,
   type DnsQuery,
   queryKey,
 } from './job.ts'
 
-/** Judges senders in a child process: whatever a mail does to its judge, it does not do it to the service. */
+/** Checks senders in a child process, so that a mail that breaks a check does not harm the service. */
 interface SenderChecker {
-  /** Undefined when nothing is known of how the mail came, when too many are waiting, and when there is no child to judge it. `later`: nobody waits for it, and it leaves the others most of the room. */
+  /**
+   * Undefined if the client is unknown, if too many checks are pending, or if the child cannot be started. `later`: nobody
+   * waits for the result, and most of the capacity is left to other checks.
+   */
   check(facts: SenderCheckInput, haste?: 'later'): Promise<SenderChecks | undefined>
   close(): Promise<void>
 }
 
 export interface CheckerOptions {
   dns: Dns
-  /** Hears of each mail that could not be judged, and why; nothing that stands in it. */
+  /** Gets a line for each mail that could not be checked, with the reason and none of its content. */
   log: Pick<Log, 'warn' | 'error'>
   limits?: Partial<JobLimits>
-  /** For the answers to all questions of one check; two checks are made at once, then the third. */
+  /** For all DNS queries of one check. SPF and DKIM run concurrently, then DMARC. */
   dnsMs?: number
   maxConcurrent?: number
-  /** Of those that nobody waits for. */
+  /** Of `later` checks. */
   maxBackground?: number
   maxBytes?: number
-  /** What the child runs. */
+  /** Entry point of the child. */
   script?: URL
 }
 
@@ -48,18 +52,18 @@ export function openChecker({
   maxBytes = 64 * 1024 * 1024,
   script = new URL('./child.ts', import.meta.url),
 }: CheckerOptions): SenderChecker {
-  const pool = openProcessPool<CheckJob, CheckMessage>({
+  const pool = openProcessPool<CheckJob, CheckResponse>({
     name: 'sender check',
     script,
     folders: [new URL('./', import.meta.url)],
     children: 1,
     limits,
-    // The mails are counted here, and each has at most two jobs under way.
+    // Never reached: each of maxConcurrent mails has at most two jobs at a time.
     maxWaiting: 2 * maxConcurrent,
     maxWaitingPerKey: 2 * maxConcurrent,
     refusal: 'Too many senders are waiting to be checked.',
   })
-  const runner = checkRunner({ pool, dns, log, dnsMs })
+  const runCheck = checkRunner({ pool, dns, log, dnsMs })
   let concurrent = 0
   let bytes = 0
   let closed = false
@@ -74,12 +78,12 @@ export function openChecker({
       concurrent += 1
       bytes += size
       try {
-        // By sender: whose mail is costly to check delays the checks of others by its share and no more.
+        // Scheduled by client: costly mail of one delays the checks of others by its share only.
         const request = { owner: [`sender ${clientIp}`], background: haste === 'later' }
-        return await runChecks(runner(request), { ...facts, clientIp })
+        return await runChecks(runCheck(request), { ...facts, clientIp })
       } catch (error) {
-        // Nobody is kept from a mail because we cannot say who sent it.
-        if (!closed) log.error({ err: toError(error) }, 'senders cannot be checked')
+        // A mail is shown even if its sender cannot be checked.
+        if (!closed) log.error({ err: toError(error) }, 'sender checks are unavailable')
         return undefined
       } finally {
         concurrent -= 1
@@ -94,31 +98,27 @@ export function openChecker({
   }
 }
 
-/** One check of a mail, with all that the DNS has to say to it. Undefined when the mail breaks its judge, or wants to know too much. */
+/** Runs one check to its end. Undefined if the mail breaks the check or needs too many DNS queries. */
 export type RunCheck = <K extends CheckRequest['kind']>(
-  part: Extract<CheckRequest, { kind: K }>,
-) => Promise<Extract<CheckMessage, { kind: K }> | undefined>
+  check: Extract<CheckRequest, { kind: K }>,
+) => Promise<Extract<CheckResponse, { kind: K }> | undefined>
 
 interface Deps {
-  pool: Pick<ProcessPool<CheckJob, CheckMessage>, 'use'>
-  dns: Pick<Dns, 'ask'>
+  pool: Pick<ProcessPool<CheckJob, CheckResponse>, 'use'>
+  dns: Pick<Dns, 'resolve'>
   log: Pick<Log, 'warn' | 'error'>
-  /** For the answers to all questions of one check. */
   dnsMs: number
 }
 
-// RFC 7208 lets one mail cause two hundred; a stranger chooses whom they go to.
-const MAX_QUESTIONS = 60
-// Each brings at least one answer, as long as the child is sane.
+// RFC 7208 allows one mail to cause two hundred, to name servers of the sender's choice.
+const MAX_QUERIES = 60
+// Each round brings at least one answer, unless the child misbehaves.
 const MAX_ROUNDS = 60
 
-/** Asks the child again and again, each time with the answers to what it did not know, until it knows enough. */
+/** Runs a check again and again, each time with the DNS answers it lacked, until it has a result. */
 function checkRunner({ pool, dns, log, dnsMs }: Deps): (request: JobRequest) => RunCheck {
-  /** Something else may have ended the child; what we say of a mail is kept. */
-  async function runWithRetry(
-    job: CheckJob,
-    request: JobRequest,
-  ): Promise<CheckMessage | ChildLost> {
+  /** If the child dies, the mail may not be the cause, and the result is stored for good: try again. */
+  async function runWithRetry(job: CheckJob, request: JobRequest) {
     return await pool.use({}, request, async (run) => {
       const outcome = await run(job)
       return outcome.kind === 'lost' && outcome.reason === 'died' ? await run(job) : outcome
@@ -126,53 +126,52 @@ function checkRunner({ pool, dns, log, dnsMs }: Deps): (request: JobRequest) => 
   }
 
   async function resolveAll(
-    questions: DnsQuery[],
+    queries: DnsQuery[],
     answers: Map<string, DnsAnswer>,
-    ended: AbortSignal,
+    signal: AbortSignal,
   ): Promise<void> {
     await Promise.all(
-      questions.map(async (question) => {
-        answers.set(queryKey(question), await dns.ask(question, ended))
+      queries.map(async (query) => {
+        answers.set(queryKey(query), await dns.resolve(query, signal))
       }),
     )
   }
 
-  return (request) => async (part) => {
+  return (request) => async (check) => {
     const answers = new Map<string, DnsAnswer>()
-    let ended: AbortSignal | undefined
+    let signal: AbortSignal | undefined
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
-      const outcome = await runWithRetry({ ...part, answers } as CheckJob, request)
-      if (isReplyTo(part, outcome)) return outcome
+      const outcome = await runWithRetry({ ...check, answers } as CheckJob, request)
+      if (isResponseTo(check, outcome)) return outcome
       if (outcome.kind !== 'unknown') {
-        logFailure(log, part, outcome)
+        logFailure(
+          log,
+          { check: check.kind },
+          failureOf(outcome),
+          'cannot check the sender of a mail',
+        )
         return undefined
       }
-      if (answers.size + outcome.questions.length > MAX_QUESTIONS) return undefined
-      // From the first question on: until then it may have waited for the child.
-      ended ??= AbortSignal.timeout(dnsMs)
-      await resolveAll(outcome.questions, answers, ended)
+      if (answers.size + outcome.queries.length > MAX_QUERIES) return undefined
+      // From the first query on: the check may have waited for the child before.
+      signal ??= AbortSignal.timeout(dnsMs)
+      await resolveAll(outcome.queries, answers, signal)
     }
     return undefined
   }
 }
 
-function isReplyTo<K extends CheckRequest['kind']>(
-  part: Extract<CheckRequest, { kind: K }>,
-  outcome: CheckMessage | ChildLost,
-): outcome is Extract<CheckMessage, { kind: K }> {
-  return outcome.kind === part.kind
+type Outcome = CheckResponse | JobFailed | ChildLost
+
+function isResponseTo<K extends CheckRequest['kind']>(
+  check: Extract<CheckRequest, { kind: K }>,
+  outcome: Outcome,
+): outcome is Extract<CheckResponse, { kind: K }> {
+  return outcome.kind === check.kind
 }
 
-/** A fault of our checks is an error; what a mail can do to its child is expected of some mails. */
-function logFailure(
-  log: Deps['log'],
-  { kind }: CheckRequest,
-  outcome: CheckMessage | ChildLost,
-): void {
-  if (outcome.kind === 'lost') log.warn({ wanted: kind, reason: outcome.reason }, NOT_CHECKED)
-  else if (outcome.kind === 'failed') {
-    log.error({ wanted: kind, reason: 'failed', place: outcome.place }, NOT_CHECKED)
-  } else log.error({ wanted: kind, reason: `answered with ${outcome.kind}` }, NOT_CHECKED)
+/** A response to another check can only come from a compromised child. */
+function failureOf(outcome: Outcome): JobFailed | ChildLost {
+  if (outcome.kind === 'lost' || outcome.kind === 'failed') return outcome
+  return { kind: 'failed', location: `unexpected response: ${outcome.kind}` }
 }
-
-const NOT_CHECKED = 'the sender of a mail could not be checked'

@@ -10,14 +10,14 @@ import {
   type SenderChecks,
 } from '../core/message.ts'
 import type { RunCheck } from './checker.ts'
-import type { CheckMessage, CheckRequest } from './job.ts'
+import type { CheckRequest, CheckResponse } from './job.ts'
 
-/** Whether the domain of MAIL FROM, or of HELO for `<>`, lets this client send for it. */
+/** Whether the domain of MAIL FROM, or of HELO for `<>`, authorizes this client. */
 export async function checkSpf(
   { clientIp, helo, mailFrom }: Extract<CheckRequest, { kind: 'spf' }>,
   resolver: DNSResolver,
-): Promise<Extract<CheckMessage, { kind: 'spf' }>> {
-  // RFC 7208 7.3: the name of who checks is nobody's business.
+): Promise<Extract<CheckResponse, { kind: 'spf' }>> {
+  // RFC 7208 7.3: `unknown` instead of disclosing our host name.
   const { status, domain } = await spf({
     ip: clientIp,
     helo,
@@ -29,12 +29,12 @@ export async function checkSpf(
   return { kind: 'spf', result, domain }
 }
 
-/** Keys that are looked up for one mail. Signatures by further ones count as if there were no key. */
+/** DKIM keys looked up for one mail. Further keys count as missing. */
 export const MAX_KEYS = 20
-// More than anybody reads; a mail with more has no author.
+// A mail with more has no author.
 const MAX_AUTHORS = 100
 
-/** The best of several: one that holds, else one that may yet, else the plainest fault. */
+/** Of several results, the first in this order counts. */
 const PRECEDENCE: readonly CheckResult[] = [
   'pass',
   'temperror',
@@ -44,7 +44,7 @@ const PRECEDENCE: readonly CheckResult[] = [
   'none',
 ]
 
-/** What a mail says once (RFC 5322 3.6). A signature covers the last, and readers show the first. */
+/** Fields that occur once (RFC 5322 3.6). A signature covers the last one, but mail clients show the first. */
 const SINGLE_FIELDS: readonly string[] = [
   'from',
   'reply-to',
@@ -55,14 +55,14 @@ const SINGLE_FIELDS: readonly string[] = [
   'content-transfer-encoding',
 ]
 
-/** Whether a signature of the mail holds: any, for whichever domain. DMARC asks whether it is the author's. */
+/** Whether any signature is valid, for any domain. DMARC checks whether it is that of the author. */
 export async function checkDkim(
   { raw, receivedAt }: Extract<CheckRequest, { kind: 'dkim' }>,
   resolver: DNSResolver,
-): Promise<Extract<CheckMessage, { kind: 'dkim' }>> {
+): Promise<Extract<CheckResponse, { kind: 'dkim' }>> {
   const { results, headerFrom, fromFields, headers } = await dkimVerify(Buffer.from(raw), {
     resolver,
-    // A signature that ran out since has held when it mattered.
+    // A signature that has expired since was valid on arrival.
     curTime: receivedAt,
     // RFC 8301.
     rejectRsaSha1: true,
@@ -74,7 +74,7 @@ export async function checkDkim(
     result: signatureResult(one, hasDuplicates),
   }))
   const best = PRECEDENCE.find((word) => judged.some(({ result }) => result === word)) ?? 'none'
-  // What cannot be read at all is left out of the results, as if it had not been there.
+  // mailauth omits unparsable signatures from the results.
   const signed = keys.includes('dkim-signature')
   return {
     kind: 'dkim',
@@ -91,21 +91,21 @@ function signatureResult(
   { status, bodyHash, bodyHashExpecting }: DKIMResult,
   isTwofold: boolean,
 ): CheckResult {
-  // An l= tag lets anybody add to the body: such a signature says nothing about the mail as it is read.
+  // With an l= tag anybody can append to the body, so the signature does not cover the mail as shown.
   if (status.result === 'pass') return status.underSized || isTwofold ? 'neutral' : 'pass'
-  // RFC 8601 2.7.1; mailauth calls it neutral unless it is strict in everything.
+  // RFC 8601 2.7.1: fail. mailauth returns neutral unless everything is strict.
   if (bodyHash !== undefined && bodyHash !== bodyHashExpecting) return 'fail'
-  // `policy`, for weak keys and algorithms, is not among our words.
+  // We have no `policy` (weak keys and algorithms).
   return PRECEDENCE.find((result) => result === status.result) ?? 'neutral'
 }
 
 const DMARC_RESULTS: readonly CheckResult[] = ['pass', 'fail', 'none', 'temperror', 'permerror']
 
-/** Whether the domain of the author stands behind the mail, as its owner has asked receivers to judge. */
+/** Whether the mail passes the DMARC policy of the author's domain. */
 export async function checkDmarc(
   { authors, fromFields, shown, passed }: Extract<CheckRequest, { kind: 'dmarc' }>,
   resolver: DNSResolver,
-): Promise<Extract<CheckMessage, { kind: 'dmarc' }>> {
+): Promise<Extract<CheckResponse, { kind: 'dmarc' }>> {
   const found = await dmarc({
     headerFrom: authors,
     fromFields,
@@ -113,9 +113,9 @@ export async function checkDmarc(
     dkimDomains: passed.dkim.map((domain) => ({ domain })),
     resolver,
   })
-  // No author, authors of several domains, or several From headers: nobody can vouch for whom a reader sees.
+  // No author, authors of several domains, or several From fields: it is unclear whom a reader sees.
   if (!found) return { kind: 'dmarc', result: 'fail' }
-  // Two readers of one header may see two authors. What passed for one says nothing about the other.
+  // mailauth and our parser may see different authors in one field; only the one that we show counts.
   if (domainOf(shown) !== normalizedDomain(found.status.header?.from))
     return { kind: 'dmarc', result: 'fail' }
   return {
@@ -126,7 +126,7 @@ export async function checkDmarc(
 
 function domainOf(address: string): string {
   const domain = address.slice(address.lastIndexOf('@') + 1)
-  // An address in brackets is no name.
+  // Empty for an address literal.
   return normalizedDomain(domainToASCII(domain) || domain)
 }
 
@@ -134,7 +134,7 @@ function normalizedDomain(domain: string | false | undefined): string {
   return (domain || '').toLowerCase().replace(/\.$/, '')
 }
 
-/** All three checks of one mail. A check that the mail itself makes impossible is a permerror: asking again would not help. */
+/** All three checks of one mail. A check that the mail itself breaks is a permerror: a retry would not help. */
 export async function runChecks(
   runCheck: RunCheck,
   { clientIp, helo, mailFrom, shown, raw, receivedAt }: SenderCheckInput,
@@ -144,7 +144,7 @@ export async function runChecks(
     runCheck<'dkim'>({ kind: 'dkim', raw, receivedAt }),
   ])
   const results = { spf: spf?.result ?? 'permerror', dkim: dkim?.result ?? 'permerror' }
-  // Who the author is, the reader of the signatures knows.
+  // The authors come from the DKIM check.
   if (!dkim) return { ...results, dmarc: 'permerror' }
   const { authors, fromFields } = dkim
   const passed = { spf: spf?.result === 'pass' ? [spf.domain] : [], dkim: dkim.domains }
@@ -152,7 +152,7 @@ export async function runChecks(
   return { ...results, dmarc: orTemperror(dmarc?.result ?? 'permerror', results) }
 }
 
-/** What did not pass may pass once the DNS answers. */
+/** A failure may become a pass once DNS answers. */
 function orTemperror(dmarc: CheckResult, { spf, dkim }: Omit<SenderChecks, 'dmarc'>): CheckResult {
   return dmarc === 'fail' && (spf === 'temperror' || dkim === 'temperror') ? 'temperror' : dmarc
 }

@@ -26,67 +26,67 @@ afterEach(async () => {
   await server.close()
 })
 
-const ask = (name: string, type: DnsQuery['type'] = 'TXT', ended = NEVER) =>
-  dns.ask({ name, type }, ended)
+const resolve = (name: string, type: DnsQuery['type'] = 'TXT', signal = NEVER) =>
+  dns.resolve({ name, type }, signal)
 
 for (const [name, type, expected] of [
   ['here.test', 'TXT', { records: [['one'], ['two']] }],
   ['HERE.test', 'A', { records: ['192.0.2.1'] }],
   ['here.test', 'AAAA', { records: ['2001:db8::1'] }],
   ['here.test', 'MX', { records: [{ priority: 10, exchange: 'mx.here.test' }] }],
-  ['here.test', 'PTR', { fault: 'ENODATA' }],
-  ['missing.test', 'TXT', { fault: 'ENOTFOUND' }],
-  ['broken.test', 'TXT', { fault: 'ESERVFAIL' }],
-  [`${'a'.repeat(64)}.test`, 'TXT', { fault: 'EBADNAME' }],
-  [`${'a.'.repeat(130)}test`, 'TXT', { fault: 'EBADNAME' }],
-  ['bad..test', 'TXT', { fault: 'EBADNAME' }],
-  ['printer.local', 'TXT', { fault: 'ENOTFOUND' }],
+  ['here.test', 'PTR', { error: 'ENODATA' }],
+  ['missing.test', 'TXT', { error: 'ENOTFOUND' }],
+  ['broken.test', 'TXT', { error: 'ESERVFAIL' }],
+  [`${'a'.repeat(64)}.test`, 'TXT', { error: 'EBADNAME' }],
+  [`${'a.'.repeat(130)}test`, 'TXT', { error: 'EBADNAME' }],
+  ['bad..test', 'TXT', { error: 'EBADNAME' }],
+  ['printer.local', 'TXT', { error: 'ENOTFOUND' }],
 ] as const) {
-  test(`${type} of ${name.slice(0, 20)} is answered as the DNS answers`, async () => {
-    expect(await ask(name, type)).toMatchObject(expected)
+  test(`${type} of ${name.slice(0, 20)} resolves as in DNS`, async () => {
+    expect(await resolve(name, type)).toMatchObject(expected)
   })
 }
 
-test('a long text comes whole', async () => {
-  const answer = await ask('long.test')
+test('a long TXT record is complete', async () => {
+  const answer = await resolve('long.test')
   expect('records' in answer && answer.records.flat().join('').length).toBe(700)
 })
 
-test('whoever asks the same at once, or soon after, costs one query', async () => {
-  await Promise.all(Array.from({ length: 50 }, () => ask('here.test')))
-  await ask('HERE.TEST')
-  await ask('missing.test')
-  await ask('missing.test')
+test('concurrent and repeated queries send one request', async () => {
+  await Promise.all(Array.from({ length: 50 }, () => resolve('here.test')))
+  await resolve('HERE.TEST')
+  await resolve('missing.test')
+  await resolve('missing.test')
   expect(server.asked).toEqual(['TXT here.test', 'TXT missing.test'])
   now = new Date(now.getTime() + 6 * MINUTE_MS)
-  await ask('here.test')
+  await resolve('here.test')
   expect(server.asked.filter((key) => key === 'TXT here.test').length).toBe(2)
 })
 
-test('a fault is forgotten sooner', async () => {
-  await ask('broken.test')
+test('an error is cached for a shorter time', async () => {
+  await resolve('broken.test')
   const tries = server.asked.length
-  await ask('broken.test')
+  await resolve('broken.test')
   expect(server.asked.length).toBe(tries)
-  server.zone['TXT broken.test'] = ['mended']
+  server.zone['TXT broken.test'] = ['fixed']
   now = new Date(now.getTime() + MINUTE_MS)
-  expect(await ask('broken.test')).toEqual({ records: [['mended']] })
+  expect(await resolve('broken.test')).toEqual({ records: [['fixed']] })
 })
 
-test('who is told to stop waiting has a time-out; the answer is there for the next', async () => {
+test('an abort gives ETIMEOUT; a cached answer is returned even then', async () => {
   const end = new AbortController()
-  const answer = ask('silent.test', 'TXT', end.signal)
+  const answer = resolve('silent.test', 'TXT', end.signal)
   end.abort()
-  expect(await answer).toEqual({ fault: 'ETIMEOUT' })
-  expect(await ask('silent.test', 'TXT', end.signal)).toEqual({ fault: 'ETIMEOUT' })
-  await ask('here.test')
-  expect(await ask('here.test', 'TXT', end.signal)).toEqual({ records: [['one'], ['two']] })
+  expect(await answer).toEqual({ error: 'ETIMEOUT' })
+  expect(await resolve('silent.test', 'TXT', end.signal)).toEqual({ error: 'ETIMEOUT' })
+  await resolve('here.test')
+  expect(await resolve('here.test', 'TXT', end.signal)).toEqual({ records: [['one'], ['two']] })
 })
 
-test('no more is remembered than there is room for', async () => {
-  await ask('here.test')
-  for (let at = 0; at < 20; at += 1) await ask(`n${at}.test`)
-  await ask('n19.test')
-  await ask('here.test')
+test('the cache is bounded', async () => {
+  await resolve('here.test')
+  for (let at = 0; at < 20; at += 1) await resolve(`n${at}.test`)
+  await resolve('n19.test')
+  await resolve('here.test')
   expect(server.asked.length).toBe(22)
 })

@@ -1,5 +1,6 @@
 import { Resolver } from 'node:dns/promises'
 import type { DNSResolver } from 'mailauth'
+import { openLru } from '../core/lru.ts'
 import {
   type DnsAnswer,
   type DnsAnswers,
@@ -10,13 +11,13 @@ import {
 } from './job.ts'
 
 export interface Dns {
-  /** Never rejects: a failure is an answer too. Gives up when `ended`. */
-  ask(question: DnsQuery, ended: AbortSignal): Promise<DnsAnswer>
+  /** Never rejects: an error is an answer, too. An abort is answered with ETIMEOUT. */
+  resolve(query: DnsQuery, signal: AbortSignal): Promise<DnsAnswer>
   close(): void
 }
 
 interface DnsOptions {
-  /** Addresses, with a port where it is not 53; none: those of the system. */
+  /** Addresses, with a port unless it is 53; if empty, those of the system. */
   servers: readonly string[]
   now(): Date
   maxEntries?: number
@@ -24,58 +25,53 @@ interface DnsOptions {
 
 interface CacheEntry {
   answer: Promise<DnsAnswer>
-  /** Milliseconds; undefined while it is under way. */
-  until: number | undefined
+  /** Milliseconds; undefined while the query is pending. */
+  expiresAt: number | undefined
 }
 
-// The times of the records are not told to us for every type. Few domains change their keys more often.
+// node:dns does not report the TTL of every record type. Few domains change their keys more often.
 const CACHE_MS = 5 * 60_000
 const CACHE_ERROR_MS = 30_000
-/** Larger answers are not kept: with the count this bounds the memory. */
+/** Larger answers are not cached, so that the number of entries bounds the memory. */
 const MAX_CACHED_SIZE = 8 * 1024
-const TIMED_OUT: DnsAnswer = { fault: 'ETIMEOUT' }
 
-/** The DNS with a memory: whoever asks the same within a few minutes, or at once, costs one query. */
+/** A caching resolver; concurrent queries for the same record share one request. */
 export function openDns({ servers, now, maxEntries = 2_000 }: DnsOptions): Dns {
   const resolver = new Resolver({ timeout: 1_000, tries: 2 })
   if (servers.length > 0) resolver.setServers(servers)
-  const cache = new Map<string, CacheEntry>()
+  const cache = openLru<string, CacheEntry>(maxEntries)
 
-  function lookUp(question: DnsQuery): Promise<DnsAnswer> {
-    const key = queryKey(question)
+  function lookUp(query: DnsQuery): Promise<DnsAnswer> {
+    const key = queryKey(query)
     const known = cache.get(key)
-    if (known && (known.until ?? Number.POSITIVE_INFINITY) > now().getTime()) return known.answer
-    const fresh: CacheEntry = { answer: query(resolver, question), until: undefined }
-    cache.delete(key)
-    cache.set(key, fresh)
-    for (const oldest of cache.keys()) {
-      if (cache.size <= maxEntries) break
-      cache.delete(oldest)
+    if (known && (known.expiresAt ?? Number.POSITIVE_INFINITY) > now().getTime()) {
+      return known.answer
     }
-    void fresh.answer.then((answer) => {
+    const entry: CacheEntry = { answer: request(resolver, query), expiresAt: undefined }
+    cache.set(key, entry)
+    void entry.answer.then((answer) => {
       const ms = cacheMs(answer)
-      if (ms > 0) fresh.until = now().getTime() + ms
-      else if (cache.get(key) === fresh) cache.delete(key)
+      if (ms > 0) entry.expiresAt = now().getTime() + ms
+      else if (cache.get(key) === entry) cache.delete(key)
     })
-    return fresh.answer
+    return entry.answer
   }
 
   return {
-    async ask(question, ended) {
-      if (isPrivateName(question.name)) return { fault: 'ENOTFOUND' }
-      return await unlessAborted(lookUp(question), ended)
+    async resolve(query, signal) {
+      if (isPrivateName(query.name)) return { error: 'ENOTFOUND' }
+      return await unlessAborted(lookUp(query), signal)
     },
     close: () => resolver.cancel(),
   }
 }
 
-async function query(resolver: Resolver, { name, type }: DnsQuery): Promise<DnsAnswer> {
+async function request(resolver: Resolver, { name, type }: DnsQuery): Promise<DnsAnswer> {
   try {
     return { records: (await resolver.resolve(name, type)) as DnsRecords }
   } catch (error) {
-    // Whatever is wrong, with the name or with the server, is for the check to judge.
     const code = error instanceof Error && 'code' in error ? error.code : undefined
-    return { fault: typeof code === 'string' ? code : 'ESERVFAIL' }
+    return { error: typeof code === 'string' ? code : 'ESERVFAIL' }
   }
 }
 
@@ -83,40 +79,32 @@ function cacheMs(answer: DnsAnswer): number {
   if ('records' in answer) {
     return JSON.stringify(answer.records).length > MAX_CACHED_SIZE ? 0 : CACHE_MS
   }
-  return answer.fault === 'ENOTFOUND' || answer.fault === 'ENODATA' ? CACHE_MS : CACHE_ERROR_MS
+  return answer.error === 'ENOTFOUND' || answer.error === 'ENODATA' ? CACHE_MS : CACHE_ERROR_MS
 }
 
-function unlessAborted(answer: Promise<DnsAnswer>, ended: AbortSignal): Promise<DnsAnswer> {
+function unlessAborted(answer: Promise<DnsAnswer>, signal: AbortSignal): Promise<DnsAnswer> {
   return new Promise((resolve) => {
-    const giveUp = () => resolve(TIMED_OUT)
+    const abort = () => resolve({ error: 'ETIMEOUT' })
     void answer.then((found) => {
-      ended.removeEventListener('abort', giveUp)
+      signal.removeEventListener('abort', abort)
       resolve(found)
     })
-    if (ended.aborted) setImmediate(giveUp)
-    else ended.addEventListener('abort', giveUp, { once: true })
+    // Not at once: a cached answer is returned even after the abort.
+    if (signal.aborted) setImmediate(abort)
+    else signal.addEventListener('abort', abort, { once: true })
   })
 }
 
-/** Names that mean something only within a network, or never anything. */
-const PRIVATE_TLDS = new Set([
-  'alt',
-  'corp',
-  'home',
-  'internal',
-  'intranet',
-  'invalid',
-  'lan',
-  'local',
-  'localdomain',
-  'localhost',
-  'onion',
-  'private',
-])
+/** Not in the public DNS. */
+const PRIVATE_TLDS = new Set(
+  'alt corp home internal intranet invalid lan local localdomain localhost onion private'.split(
+    ' ',
+  ),
+)
 
 /**
- * Strangers choose the names that we ask for, and see what comes of it. Names of the operator's own network are not
- * asked for: the answers would tell which there are.
+ * Senders choose the names that we resolve, and see the effect. Names of the operator's network are not resolved: the
+ * result would disclose which of them exist.
  */
 function isPrivateName(name: string): boolean {
   const labels = name.toLowerCase().replace(/\.$/, '').split('.')
@@ -124,26 +112,26 @@ function isPrivateName(name: string): boolean {
   return labels.length < 2 || PRIVATE_TLDS.has(last) || labels.slice(-2).join('.') === 'home.arpa'
 }
 
-/** Answers what is known; what is not is noted, and looks like a failure until somebody has asked. */
-export function resolverFromAnswers(answers: DnsAnswers, maxQuestions = Number.POSITIVE_INFINITY) {
-  const lookedUp = new Set<string>()
-  const unknown = new Map<string, DnsQuery>()
+/** Resolves from the answers given. Other queries fail, and are listed by `missing`. */
+export function resolverFromAnswers(answers: DnsAnswers, maxQueries = Number.POSITIVE_INFINITY) {
+  const seen = new Set<string>()
+  const missing = new Map<string, DnsQuery>()
 
   async function resolve(name: string, type: string) {
-    const question = { name, type: RECORD_TYPES.find((one) => one === type) ?? 'TXT' }
-    const key = queryKey(question)
-    lookedUp.add(key)
-    if (lookedUp.size > maxQuestions) throw dnsError('ENOTFOUND')
+    const query = { name, type: RECORD_TYPES.find((one) => one === type) ?? 'TXT' }
+    const key = queryKey(query)
+    seen.add(key)
+    if (seen.size > maxQueries) throw dnsError('ENOTFOUND')
     const answer = answers.get(key)
     if (answer && 'records' in answer) return answer.records
-    if (!answer) unknown.set(key, question)
-    throw dnsError(answer?.fault ?? 'EUNKNOWN')
+    if (!answer) missing.set(key, query)
+    throw dnsError(answer?.error ?? 'EUNKNOWN')
   }
 
   return {
-    // Its type leaves out the records of MX.
+    // The type of mailauth lacks MX records.
     resolver: resolve as DNSResolver,
-    questions: () => [...unknown.values()],
+    missing: () => [...missing.values()],
   }
 }
 

@@ -1,8 +1,8 @@
 import type { CheckResult } from '../core/message.ts'
 
 /**
- * What the parent asks of a child: a plain function of what the mail says and of what the DNS has answered so far. The
- * child has no network. Where it needs to know more it says so, and is asked again with the answers.
+ * A check as a pure function of the mail and of the DNS answers so far. The child has no network: it responds with the
+ * queries whose answers it lacks, and gets the job again with their answers.
  */
 export type CheckJob = { answers: DnsAnswers } & CheckRequest
 
@@ -11,25 +11,21 @@ export type CheckRequest =
   | { kind: 'dkim'; raw: Uint8Array; receivedAt: Date }
   | ({ kind: 'dmarc'; shown: string; passed: PassedDomains } & Authors)
 
-/** What a child says: once that it is ready, then one answer per job. */
-export type CheckMessage =
-  | { kind: 'ready' }
-  | { kind: 'unknown'; questions: DnsQuery[] }
-  /** `domain`: whose policy it is. */
+export type CheckResponse =
+  | { kind: 'unknown'; queries: DnsQuery[] }
+  /** domain is the one whose policy was applied. */
   | { kind: 'spf'; result: CheckResult; domain: string }
-  /** `domains`: of the signatures that hold. */
+  /** domains are those of the valid signatures. */
   | ({ kind: 'dkim'; result: CheckResult; domains: string[] } & Authors)
   | { kind: 'dmarc'; result: CheckResult }
-  /** By a fault of ours; `place` says which and where. */
-  | { kind: 'failed'; place: string }
 
-/** Who the From headers name. */
+/** Addresses in the From fields, and how many such fields there are. */
 interface Authors {
   authors: string[]
   fromFields: number
 }
 
-/** Domains that a check has found to stand behind the mail. */
+/** Domains for which a check passed. */
 interface PassedDomains {
   spf: string[]
   dkim: string[]
@@ -42,11 +38,12 @@ export interface DnsQuery {
   type: (typeof RECORD_TYPES)[number]
 }
 
-export type DnsAnswer = { records: DnsRecords } | { fault: string }
+/** error is a code of node:dns, such as ENOTFOUND. */
+export type DnsAnswer = { records: DnsRecords } | { error: string }
 
 export type DnsRecords = string[] | string[][] | { priority: number; exchange: string }[]
 
-/** By the key of the question. */
+/** By queryKey. */
 export type DnsAnswers = ReadonlyMap<string, DnsAnswer>
 
 export function queryKey({ name, type }: DnsQuery): string {

@@ -1,7 +1,7 @@
 import type { Mail } from '../../core/message.ts'
 import { decodeTransfer } from '../decode.ts'
 
-/** The bytes of an attachment, found where the parsed mail says. */
+/** Decodes an attachment from the position in the parsed mail. */
 export function attachmentBytes(raw: Uint8Array, mail: Mail, index: number): Buffer | undefined {
   const position = mail.attachments[index]?.position
   if (!position) return undefined

@@ -1,7 +1,7 @@
-/** Where we read a mail of Stalwart's otherwise than its authors, and why. The test holds it complete and free of stale lines. */
+/** Mails of Stalwart's test suite that we parse differently, and why. The test fails if the list is incomplete or outdated. */
 export const KNOWN_DIFFERENCES: { why: string; mails: string[]; fields: string[] }[] = [
   {
-    why: 'raw Latin-1 letters in a header: they give U+FFFD, we give the letters',
+    why: 'raw Latin-1 in a header: they return U+FFFD, we decode it',
     mails: ['legacy/010', 'legacy/020', 'legacy/022', 'legacy/027', 'legacy/052'],
     fields: ['subject', 'to'],
   },
@@ -13,74 +13,74 @@ export const KNOWN_DIFFERENCES: { why: string; mails: string[]; fields: string[]
   },
   { why: 'Latin-1 text without a charset', mails: ['legacy/052'], fields: ['text'] },
   {
-    why: 'of an attached text they count the bytes after conversion to UTF-8; we give the bytes that came',
+    why: 'size of a text attachment: they count it as UTF-8, we count the original bytes',
     mails: ['legacy/023', 'legacy/026', 'legacy/045', 'legacy/047'],
     fields: ['sizes'],
   },
   {
-    why: 'a name with a path or a drive in it is made safe',
+    why: 'a file name with a path or a drive is sanitized',
     mails: ['legacy/035', 'legacy/039', 'rfc/001'],
     fields: ['filenames'],
   },
   {
-    why: 'they make an attachment of a text whose multipart is never closed; we show it',
+    why: 'text in an unclosed multipart: they attach it, we show it',
     mails: ['malformed/002', 'malformed/003', 'malformed/004', 'malformed/006'],
     fields: ['count', 'filenames', 'sizes'],
   },
   {
-    why: 'they let only the innermost boundary end a part; we end it at any open one',
+    why: 'a part ends at any open boundary; with them, only at the innermost',
     mails: ['malformed/001', 'malformed/008', 'malformed/009', 'malformed/011', 'malformed/016'],
     fields: ['text', 'count', 'filenames', 'sizes'],
   },
   {
-    why: 'the same, with mails as parts',
+    why: 'the same, with messages as parts',
     mails: ['malformed/012'],
     fields: ['count', 'filenames', 'sizes'],
   },
   {
-    why: 'a part header that runs into a delimiter: they count an empty part more',
+    why: 'a part header that ends at a delimiter: they count an additional empty part',
     mails: ['malformed/007'],
     fields: ['count', 'filenames', 'sizes'],
   },
   {
-    why: 'a disposition without a word but with a file name: we keep the name',
+    why: 'an empty disposition with a file name: we use the name',
     mails: ['malformed/017'],
     fields: ['filenames'],
   },
   {
-    why: 'the text is blank: we make one from the HTML',
+    why: 'the text is blank: we convert the HTML',
     mails: ['malformed/019'],
     fields: ['text'],
   },
   {
-    why: 'two Content-Type headers: they take the last, we the first',
+    why: 'two Content-Type fields: they use the last, we use the first',
     mails: ['malformed/020', 'malformed/021'],
     fields: ['text'],
   },
   {
-    why: 'prose where base64 was promised: they give it undecoded, we decode what letters there are',
+    why: 'prose declared as base64: they return it undecoded, we decode its base64 characters',
     mails: ['rfc/000'],
     fields: ['sizes'],
   },
   {
-    why: 'the same, and they make an attachment of it',
+    why: 'the same, and they attach it',
     mails: ['thirdparty/002'],
     fields: ['text', 'count', 'filenames', 'sizes'],
   },
-  { why: 'NUL is taken out of a text', mails: ['thirdparty/000'], fields: ['text'] },
+  { why: 'we remove NUL from text', mails: ['thirdparty/000'], fields: ['text'] },
   {
-    why: 'they find a delimiter in the middle of a line',
+    why: 'they accept a delimiter in the middle of a line',
     mails: ['thirdparty/005'],
     fields: ['text'],
   },
   { why: 'an address needs an at sign', mails: ['thirdparty/007'], fields: ['from'] },
   {
-    why: 'a text of a kind of its own is all there is: we show it, they attach it',
+    why: 'the only part is an unknown text subtype: we show it, they attach it',
     mails: ['thirdparty/012'],
     fields: ['count', 'filenames', 'sizes'],
   },
   {
-    why: 'three attached mails that are never closed: they put two of them into the first',
+    why: 'three unclosed message attachments: they nest two of them in the first',
     mails: ['thirdparty/015'],
     fields: ['count', 'filenames', 'sizes'],
   },

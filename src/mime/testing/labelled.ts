@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs'
 import { LINK_KINDS, type LinkKind, type Mail } from '../../core/message.ts'
 import { parseMail } from '../parse.ts'
 
-/** A mail of `fixtures/codes`, read, and what a person says of it. */
+/** A parsed mail of `fixtures/codes` with its labels. */
 export interface Labelled {
   name: string
   language: string
   mail: Mail
-  /** Undefined: there is none to type. */
+  /** Undefined if it contains none. */
   code: string | undefined
-  /** Of some of its links: what they are for, and how their address begins. */
+  /** Expected kinds of some links, by the start of the URL. */
   links: { kind: LinkKind; start: string }[]
 }
 
@@ -31,6 +31,6 @@ export function readLabelled(): Labelled[] {
 function readLink(label: string): { kind: LinkKind; start: string } {
   const [word, start = ''] = label.split(' ')
   const kind = LINK_KINDS.find((one) => one === word)
-  if (!kind) throw new Error(`${label}: no kind of link`)
+  if (!kind) throw new Error(`${label}: unknown link kind`)
   return { kind, start: `https://${start}` }
 }

@@ -2,11 +2,14 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { Worker } from 'node:worker_threads'
+import type { JobFailed } from '../../sandbox/serve-jobs.ts'
 import { parseMail } from '../parse.ts'
-import type { ParseJob, ParserMessage } from '../parser.ts'
+import type { ParseJob, ParseResult } from '../parser.ts'
 
-// A parse child that does what the mail says. Its first line is the order; any other mail is parsed.
-const commands: Record<string, (rest: string) => ParserMessage | Promise<ParserMessage>> = {
+type Result = ParseResult | JobFailed
+
+// A child that executes a mail that starts with one of these commands, and parses any other.
+const commands: Record<string, (rest: string) => Result | Promise<Result>> = {
   spin() {
     for (;;) Math.random()
   },
@@ -26,7 +29,7 @@ const commands: Record<string, (rest: string) => ParserMessage | Promise<ParserM
     return new Promise(() => {})
   },
   throw() {
-    return { kind: 'failed', place: 'Error at as ordered' }
+    return { kind: 'failed', location: 'Error at a test' }
   },
   async reach(rest) {
     const [port = '', path = ''] = rest.split(' ')
@@ -41,7 +44,7 @@ const commands: Record<string, (rest: string) => ParserMessage | Promise<ParserM
       eval: reach(() => new Function('return 1')()),
       environment: Object.keys(process.env).join(),
       connect: await reachServer(Number(port)),
-      // In a namespace of its own it has no parent to speak of, and 0 would be itself.
+      // In its own PID namespace the parent is 0, which would signal the process group.
       'signal the parent': reach(() => process.kill(process.ppid || 999_999, 0)),
     }
     const headers = Object.entries(reached).map(([name, value]) => ({ name, value }))
@@ -50,11 +53,11 @@ const commands: Record<string, (rest: string) => ParserMessage | Promise<ParserM
 }
 
 process.on('message', async (job: ParseJob) => {
-  const [order = '', rest = ''] = Buffer.from(job.raw).toString().split(': ', 2)
-  const answer: ParserMessage = commands[order]
-    ? await commands[order](rest)
+  const [command = '', rest = ''] = Buffer.from(job.raw).toString().split(': ', 2)
+  const result: Result = commands[command]
+    ? await commands[command](rest)
     : { kind: 'mail', mail: parseMail(job.raw) }
-  process.send?.(answer)
+  process.send?.(result)
 })
 process.send?.({ kind: 'ready' })
 

@@ -1,10 +1,9 @@
 import type { LogFacts } from '../../core/log.ts'
 
-/** A log that remembers its lines. */
 export function recordingLog() {
-  const lines: { level: string; facts: LogFacts; sentence: string }[] = []
-  const at = (level: string) => (facts: LogFacts, sentence: string) => {
-    lines.push({ level, facts, sentence })
+  const lines: { level: string; facts: LogFacts; message: string }[] = []
+  const at = (level: string) => (facts: LogFacts, message: string) => {
+    lines.push({ level, facts, message })
   }
   return { lines, log: { warn: at('warn'), error: at('error') } }
 }

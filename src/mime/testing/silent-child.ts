@@ -1,2 +1,2 @@
-// A parse child that comes up and never says that it is ready.
+// A child that never reports that it is ready.
 process.on('message', () => {})

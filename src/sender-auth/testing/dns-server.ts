@@ -1,12 +1,12 @@
 import { createSocket } from 'node:dgram'
 
-/** `TYPE name` to what is there: texts, addresses, names, `10 host` for MX; or what goes wrong. */
+/** Records by `TYPE name`: texts, addresses, names, `10 host` for MX; or an error. */
 export type Zone = Record<string, string[] | 'SERVFAIL' | 'REFUSED' | 'silence'>
 
 const TYPES: Record<string, number> = { A: 1, CNAME: 5, PTR: 12, MX: 15, TXT: 16, AAAA: 28 }
 const CODES = { SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 }
 
-/** A name server for tests, on loopback: it knows what the zone says, and remembers what it was asked. */
+/** A name server on loopback that serves the zone and records the queries. */
 export async function openDnsServer(zone: Zone) {
   const asked: string[] = []
   const socket = createSocket('udp4')
@@ -64,7 +64,7 @@ function answer(question: Buffer, { type, reply, records }: Reply): Buffer {
 function recordBytes(type: string, record: string): Buffer {
   const content = contentBytes(type, record)
   const head = Buffer.alloc(12)
-  // The name of the question, which stands at byte 12 of the packet.
+  // A pointer to the name of the question, at byte 12 of the packet.
   head.writeUInt16BE(0xc00c, 0)
   head.writeUInt16BE(TYPES[type] ?? 0, 2)
   head.writeUInt16BE(1, 4)

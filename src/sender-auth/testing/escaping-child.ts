@@ -2,9 +2,9 @@ import { createSocket } from 'node:dgram'
 import { lookup, resolve } from 'node:dns/promises'
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import type { CheckMessage } from '../job.ts'
+import type { CheckResponse } from '../job.ts'
 
-// A sender check child that tries to reach out. What came of it is the list of authors, one line each.
+// A child that tries to escape the sandbox, and returns the results as the list of authors.
 process.on('message', async () => {
   const authors = [
     `tcp ${await reach(tcp)}`,
@@ -20,7 +20,7 @@ process.on('message', async () => {
     domains: [],
     authors,
     fromFields: 1,
-  } satisfies CheckMessage)
+  } satisfies CheckResponse)
 })
 process.send?.({ kind: 'ready' })
 

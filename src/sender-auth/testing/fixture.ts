@@ -16,7 +16,7 @@ export const SAMPLE_MAIL = [
 type Facts = Partial<Omit<SenderCheckInput, 'raw'>> & { raw?: string | Uint8Array }
 export type Fixture = Awaited<ReturnType<typeof openFixture>>
 
-/** A checker with a real child and a name server of its own. */
+/** A checker with a real child and its own name server. */
 export async function openFixture(zone: Zone, options: Partial<CheckerOptions> = {}) {
   const server = await openDnsServer(zone)
   const lines: string[] = []

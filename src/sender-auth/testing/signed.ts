@@ -18,7 +18,7 @@ function keyOf({ publicKey, privateKey }: { publicKey: KeyObject; privateKey: Ke
   const shown = (short ? der.subarray(-32) : der).toString('base64')
   return {
     secret: String(privateKey.export({ type: 'pkcs8', format: 'pem' })),
-    /** What the owner of a domain publishes. */
+    /** The TXT record of the key. */
     record: `v=DKIM1; k=${short ? 'ed25519' : 'rsa'}; p=${shown}`,
   }
 }
