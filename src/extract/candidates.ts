@@ -1,27 +1,26 @@
 import { UNSPACED, wordFinder } from './word-finder.ts'
 
-/** Something that could be a code, and where it stands in the folded text. */
+/** A possible code and its position in the folded text. */
 export interface Candidate {
-  /** As it would be typed. */
+  /** As a person would type it. */
   value: string
   kind: 'digits' | 'letters_and_digits'
   start: number
   end: number
-  /** Written in equal groups, or a character at a time. */
+  /** Written in groups of equal length, or character by character. */
   grouped: boolean
 }
 
-/** All that has a digit, whether it could be a code or not: a label binds to the first that follows it. */
 interface CandidateScan {
   candidates: Candidate[]
-  /** Where each begins, in order. */
+  /** Offsets of all tokens with a digit, candidates or not: a label refers to the first one after it. */
   starts: number[]
 }
 
 /**
- * What could be a code in folded text. Dates, times, prices, addresses in the net, long numbers and the like are no
- * candidates. Digits lose the blanks and hyphens between their groups; a code with letters is kept as it is
- * written, because who prints `7F3K-9QXZ` mostly takes the hyphen too, and some take nothing else.
+ * Possible codes in folded text. Dates, times, prices, URLs, long numbers and the like are not candidates. Blanks and
+ * hyphens between groups of digits are removed; a code with letters keeps them, because a site that prints `7F3K-9QXZ`
+ * usually accepts the hyphen, and some require it.
  */
 export function findCandidates(text: string): CandidateScan {
   const tokens = readTokens(text.replace(LINK, (link) => '|'.repeat(link.length)))
@@ -46,16 +45,16 @@ const MIN_LENGTH = 4
 const MAX_DIGITS = 8
 const MAX_LENGTH = 12
 const DIGIT = /[0-9]/
-/** Numbers in links are nobody's code. */
+/** Numbers in URLs are not codes. */
 const LINK = /\b(?:https?:\/\/|www\.)[^\s<>"]+/gi
-/** Joined by what is no blank it is one thing: a date, a time, a sum, an address. */
+/** Joined without blanks it is one token: a date, a time, an amount, an address. */
 const TOKEN = /[0-9A-Za-z]+(?:(?:[-_+@=&]|(?<=[0-9])[.,:/'](?=[0-9]))[0-9A-Za-z]+)*/g
 const DIGIT_GROUPS = /^[0-9]+(?:-[0-9]+)*$/
 const MIXED = /^[0-9A-Za-z]+(?:-[0-9A-Za-z]+){0,3}$/
 /** 11h20, 250ml, 1080p. */
 const MEASUREMENT = /^[0-9]+[a-z]{1,3}(?:[0-9]{2})?$/
 const YEARS = /^(?:19|20)[0-9]{2}-(?:19|20)[0-9]{2}$/
-/** Before a number: it is hidden in part, has a sign, is a price or a part of a path. */
+/** The number is partly masked, signed, a price or part of a path. */
 const EXCLUDED_BEFORE =
   /[·./\\&~@+]$|(?:[#\p{Sc}]|s\/|(?:^|[^\p{L}])(?:usd|eur|gbp|inr|rs|chf|rub|vnd|jpy|cny|rmb|aud|cad|mxn|ars|aed|sar|egp)\.?) ?$/iu
 const EXCLUDED_AFTER = /^ ?(?:[%°]|\p{Sc})|^[/\\=]/u
@@ -78,7 +77,7 @@ const MAX_TOKENS = 5_000
 const CAPITALS = /^[A-Z]+(?:-[A-Z]+)*$/
 const BETWEEN_CELLS = /^[ \t]*(?:[-·*][ \t]*)?$/
 
-/** The tokens from here on that may be pieces of one number: digits with a blank between, or single characters. */
+/** The tokens from here on that may form one code: digit groups separated by a blank, or single characters. */
 function runFrom(tokens: Token[], from: number, text: string): Token[] {
   const run = tokens.slice(from, from + 1)
   for (let at = from + 1; at < tokens.length && run.length < MAX_RUN; at += 1) {
@@ -91,7 +90,7 @@ function runFrom(tokens: Token[], from: number, text: string): Token[] {
 }
 
 const MAX_RUN = 40
-/** With letters, groups apart by a blank are one code only where nothing else stands on the line. */
+/** Groups with letters form one code only if they are alone on the line. */
 const CAPITAL_GROUP = /^(?=[0-9]*[A-Z])[0-9A-Z]{3,5}$/
 
 function follows(last: Token, next: Token, between: string): boolean {
@@ -114,7 +113,7 @@ function fromRun(run: Token[], text: string): Candidate[] {
     const value = run.map(({ word }) => word.replace(/-/g, '')).join('')
     if (isGrouped(run, value, text))
       return unlessExcluded({ ...whole, ...valueAndKind(value), grouped: true }, text)
-    // Three pieces and more are a telephone, an account, a sum; two may be a code and another number.
+    // Three or more groups are a phone number, an account or an amount; two may be a code and another number.
     if (run.length > 2 && DIGIT_GROUPS.test(value)) return []
   }
   return run.flatMap((token) => fromToken(token, text))
@@ -149,7 +148,7 @@ function fromToken({ word, start, end }: Token, text: string): Candidate[] {
   return unlessExcluded({ start, end, ...valueAndKind(word), grouped: word.includes('-') }, text)
 }
 
-/** Two groups, or more of one size; a date has three of two sizes. */
+/** Two groups, or more of equal length; a date has three of different lengths. */
 function isCodeGrouping(groups: string[]): boolean {
   return groups.length === 2 || new Set(groups.map((group) => group.length)).size === 1
 }
@@ -158,13 +157,13 @@ function valueAndKind(value: string): Pick<Candidate, 'value' | 'kind'> {
   return { value, kind: /^[0-9]+$/.test(value) ? 'digits' : 'letters_and_digits' }
 }
 
-/** None where what stands around it makes it something else. */
+/** Empty if the surrounding text shows that it is something else. */
 function unlessExcluded(candidate: Candidate, text: string): Candidate[] {
   const before = text.slice(Math.max(0, candidate.start - 8), candidate.start)
   const after = text.slice(candidate.end, candidate.end + LONGEST_UNIT)
   if (isAdjoiningLetter(before.at(-1)) || isAdjoiningLetter(after[0])) return []
   if (EXCLUDED_BEFORE.test(before) || EXCLUDED_AFTER.test(after)) return []
-  // One star hides the rest of a card; two make it stand out.
+  // A star before a number masks the rest of a card number; stars on both sides are emphasis.
   if (before.endsWith('*') && !after.startsWith('*')) return []
   return candidate.kind === 'digits' && isFollowedByUnit(after) ? [] : [candidate]
 }
@@ -173,7 +172,7 @@ function isAdjoiningLetter(neighbour: string | undefined): boolean {
   return neighbour !== undefined && LETTER.test(neighbour) && !UNSPACED.test(neighbour)
 }
 
-/** Whether what follows at once counts or measures. */
+/** Whether the number is followed by a unit. */
 function isFollowedByUnit(after: string): boolean {
   const start = findUnits(after)[0]?.start
   return start !== undefined && after.slice(0, start).trim() === '' && start <= 1

@@ -5,34 +5,32 @@ import { fold } from './fold.ts'
 import { score } from './scoring.ts'
 import { wordFinder } from './word-finder.ts'
 
-/** More of a text is not looked at. */
+/** Text beyond this is ignored. */
 export const MAX_TEXT_LENGTH = 200_000
 
-/** The parts of a mail that are looked at. */
 interface CodeSource {
   senderName: string
   senderHost: string
   subject: string
-  /** What the OTP-Token header says, empty where there is none. */
+  /** Value of the OTP-Token field, '' if there is none. */
   otpToken: string
-  /** The text as lines; of text and HTML both, if both came. */
+  /** Visible text of the plain and of the HTML body. */
   texts: string[]
 }
 
 /**
- * The codes that a mail asks to be typed in elsewhere, the likeliest first. Two kinds are marked as such by the
- * sender: the OTP-Token header, and the last line of the origin-bound form (`@example.com #123456`). All others are
- * found by the words around them.
+ * Verification codes, most likely first. Two kinds are marked by the sender: the OTP-Token field, and the last line of
+ * an origin-bound code (`@example.com #123456`). All others are found by the words around them.
  */
-export function findCodes(letter: CodeSource): Code[] {
+export function findCodes(source: CodeSource): Code[] {
   const found = new Map<string, Code>()
-  for (const text of letter.texts) {
+  for (const text of source.texts) {
     const bound = originBound(text)
     if (bound) addCode(found, codeOf(bound, MARKED_CONFIDENCE))
   }
-  for (const code of scoredCodes(letter)) addCode(found, code)
-  const token = letter.otpToken.trim()
-  // Whoever hands a signed mail on can add the header: it is the last to be believed where the mail says another code.
+  for (const code of scoredCodes(source)) addCode(found, code)
+  const token = source.otpToken.trim()
+  // Anyone who relays a mail can add the field, so it comes last if the mail contains another code.
   const isAlone = found.size === 0 || found.has(token)
   if (TOKEN.test(token)) addCode(found, codeOf(token, isAlone ? MARKED_CONFIDENCE : MIN_CONFIDENCE))
   return [...found.values()].sort((a, b) => b.confidence - a.confidence).slice(0, MAX_CODES)
@@ -40,7 +38,7 @@ export function findCodes(letter: CodeSource): Code[] {
 
 const MAX_CODES = 5
 const MARKED_CONFIDENCE = 0.99
-/** Below it a candidate is more likely something else. */
+/** Below this, a candidate is more likely something else. */
 const MIN_CONFIDENCE = 0.5
 const TOKEN = /^[0-9A-Za-z-]{4,64}$/
 const ORIGIN_BOUND = /(?:^|\n)@[a-z0-9.-]{1,253} #([0-9A-Za-z-]{4,16})(?: @[a-z0-9.-]{1,253})?\s*$/i
@@ -50,9 +48,9 @@ function originBound(text: string): string | undefined {
   return ORIGIN_BOUND.exec(text.slice(0, MAX_TEXT_LENGTH).trimEnd().slice(-600))?.[1]
 }
 
-function scoredCodes(letter: CodeSource): Code[] {
-  const subject = fold(letter.subject)
-  const texts = letter.texts.map((text) => fold(text.slice(0, MAX_TEXT_LENGTH)))
+function scoredCodes(source: CodeSource): Code[] {
+  const subject = fold(source.subject)
+  const texts = source.texts.map((text) => fold(text.slice(0, MAX_TEXT_LENGTH)))
   const announced = findLabels(subject).some(({ kind }) => kind === 'code') ? 1.5 : 0
   const purposes = [subject, ...texts].reduce((count, text) => count + countPurposes(text), 0)
   const prior = Math.min(1, purposes * 0.35)
@@ -70,7 +68,7 @@ function scoredCodes(letter: CodeSource): Code[] {
       points: points + prior + announced + (valuesInSubject.has(candidate.value) ? 1 : 0),
     })),
   ].map(({ candidate, points }) =>
-    codeOf(withoutSenderPrefix(candidate, letter), confidenceOf(points)),
+    codeOf(withoutSenderPrefix(candidate, source), confidenceOf(points)),
   )
 }
 
@@ -80,7 +78,7 @@ function scoreText(text: string): { candidate: Candidate; points: number }[] {
   return candidates.map((candidate) => ({ candidate, points: score(candidate, reading) }))
 }
 
-/** Three of them say as much as thirty. */
+/** Only the beginning: the effect is capped after a few words. */
 function countPurposes(text: string): number {
   return findPurposes(text.slice(0, 4_000)).length
 }
@@ -95,7 +93,7 @@ function codeOf(value: string, confidence: number): Code {
   return { value, kind: /^[0-9]+$/.test(value) ? 'digits' : 'letters_and_digits', confidence }
 }
 
-/** Four points are even odds; each further one more than doubles them. Words alone are never as sure as a mark. */
+/** Logistic: four points are even odds, and each further point more than doubles them. Always below MARKED_CONFIDENCE. */
 function confidenceOf(points: number): number {
   const likely = 1 / (1 + Math.exp(-0.8 * (points - 4)))
   return Math.min(0.97, Math.round(likely * 100) / 100)
@@ -103,7 +101,7 @@ function confidenceOf(points: number): number {
 
 const PREFIXED = /^([A-Za-z]{1,3})-([0-9]{4,8})$/
 
-/** In `G-482913` from Gazelle the letters say whose code it is, and the form shows them already: only digits are typed. */
+/** In `G-482913` from Gazelle the prefix names the sender, and the form already shows it: only the digits are typed. */
 function withoutSenderPrefix({ value }: Candidate, { senderName, senderHost }: CodeSource): string {
   const [, letters = '', digits = ''] = PREFIXED.exec(value) ?? []
   if (!digits) return value
@@ -111,7 +109,7 @@ function withoutSenderPrefix({ value }: Candidate, { senderName, senderHost }: C
   return names.some((name) => abbreviates(letters, name)) ? digits : value
 }
 
-/** The letters stand in the name in this order, the first of them first. */
+/** Whether the letters occur in the name in this order, starting with its first source. */
 function abbreviates(letters: string, name: string): boolean {
   const lower = name.toLowerCase()
   let at = -1

@@ -1,29 +1,27 @@
 import type { Candidate } from './candidates.ts'
 import { type WordMatch, wordFinder, wordsOf } from './word-finder.ts'
 
-/** A folded text and all that was found in it, in order. */
+/** A folded text with its labels and numbers, in order. */
 export interface ScannedText {
   text: string
   labels: Label[]
-  /** Where each number begins, of whatever kind. */
+  /** Offsets of all numbers. */
   starts: number[]
 }
 
-/** Where a candidate stands, and what the words around it say. */
+/** Position of a candidate, and what is around it. */
 export interface CandidateContext {
   start: number
   end: number
   lineStart: number
   lineEnd: number
-  /** Nothing else is on its line. */
   aloneOnLine: boolean
-  /** It is the first thing on its line. */
   startsLine: boolean
-  /** A colon or a word like "is" stands right before it. */
+  /** Directly after a colon or a word like "is". */
   afterLeadIn: boolean
 }
 
-/** A line of the text, or the end of a long one. */
+/** Offsets of a line, or of the end of a long one. */
 export interface Line {
   start: number
   end: number
@@ -39,7 +37,7 @@ const FILLER_WORDS = new Set(
 const findPurposes = wordFinder(['purpose'])
 const WORDLESS = /^[^\p{L}\p{N}]*$/u
 const COLON = /[:：=>→-]/
-/** Chinese and Japanese have no blank before it. */
+/** "is" in Chinese and Japanese, which have no blanks. */
 const LAST_LETTER = /[是为為は]$/
 const FIRST_LETTER = /^[^\p{L}\p{N}]*[是为為がは]/u
 const SPACED_LETTERS = /^[\p{L}--[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}]]*/v
@@ -63,13 +61,13 @@ export function contextOf({ start, end }: Candidate, text: string): CandidateCon
   }
 }
 
-/** A line that is too long begins nearer: what is said farther off is not said of this. */
+/** At most MAX_LINE back: text farther away does not refer to the candidate. */
 function lineStartBefore(text: string, at: number): number {
   const from = Math.max(0, at - MAX_LINE)
   return from + text.slice(from, at).lastIndexOf('\n') + 1
 }
 
-/** Whether a text ends so that something must follow. */
+/** Whether the text ends with a colon or a word like "is". */
 export function endsWithLeadIn(text: string): boolean {
   const tail = text.slice(-40)
   let end = tail.length
@@ -81,13 +79,13 @@ export function endsWithLeadIn(text: string): boolean {
   return IS_WORDS.has(last) || LAST_LETTER.test(last) || IS_WORDS.has(words.slice(-2).join(' '))
 }
 
-/** Whether nothing but points, blanks and words like "is" stand between a name and its number. */
+/** Whether only punctuation, blanks and words like "is" separate a label from its number. */
 export function isDirect(between: string): boolean {
   if (between.length > 40) return false
   return WORDLESS.test(between) || IS_WORDS.has(lettersOf(between))
 }
 
-/** The same, where it is also said what the code is for: "code to sign in", "código de verificación". */
+/** The same, with words for the purpose of the code: "code to sign in", "código de verificación". */
 export function isDescribed(between: string): boolean {
   if (between.length > 60) return false
   const purposes = findPurposes(between)
@@ -106,7 +104,7 @@ export function startsWithIs(text: string): boolean {
   )
 }
 
-/** The nearest lines above that have a word in them, the end of each. */
+/** The nearest lines above that contain a word, or the end of each. */
 export function* linesAbove(text: string, from: number, most: number): Generator<Line> {
   let next = from
   for (let seen = 0, passed = 0; seen < most && passed < MAX_PASSED && next > 0; passed += 1) {
@@ -119,7 +117,7 @@ export function* linesAbove(text: string, from: number, most: number): Generator
   }
 }
 
-/** The labels that lie between two places, in order. */
+/** The labels between two offsets, in order. */
 export function labelsWithin({ labels }: ScannedText, from: number, to: number): Label[] {
   const found: Label[] = []
   const first = firstFrom(from, labels.length, (at) => labels[at]?.start ?? 0)
@@ -136,7 +134,7 @@ export function numberWithin({ starts }: ScannedText, from: number, to: number):
   return (starts[first] ?? Number.POSITIVE_INFINITY) < to
 }
 
-/** Which of so many that stand in order is the first at or behind a place. */
+/** Binary search: index of the first item at or after the offset. */
 function firstFrom(from: number, count: number, startOf: (at: number) => number): number {
   let low = 0
   let high = count
@@ -148,7 +146,7 @@ function firstFrom(from: number, count: number, startOf: (at: number) => number)
   return low
 }
 
-/** Where the word ends of which a star took only the beginning. */
+/** End of a word of which only the prefix matched. */
 function wordEnd(text: string, from: number): number {
   return from + (SPACED_LETTERS.exec(text.slice(from, from + 30))?.[0].length ?? 0)
 }
@@ -160,12 +158,12 @@ function lettersOf(text: string): string {
     .trim()
 }
 
-/** A word that says what the next number is. */
+/** A word that says what a nearby number is. */
 export type Label = WordMatch<'code' | 'secret' | 'sale' | 'other' | 'number' | 'type'>
 
 /**
- * The labels of a folded text, in order. "Promo code" and "código de reserva" are one label each, and none of ours;
- * so is "code number", and it is.
+ * The labels of a folded text, in order. "Promo code" and "código de reserva" are one label each, of another kind than
+ * code; "code number" is one label for a code.
  */
 export function findLabels(text: string): Label[] {
   const labels: Label[] = []
@@ -202,7 +200,7 @@ function joinLabels(last: Label, next: Label, text: string): Label | undefined {
   return undefined
 }
 
-/** Japanese and Chinese put what a code is of before it; those of ours are listed. */
+/** In Japanese and Chinese the qualifier directly precedes the word for code; verification codes are in the vocabulary. */
 function isCompound({ start, end }: Label, text: string): boolean {
   return COMPOUND.test(text.slice(start, end)) && COMPOUND_BEFORE.test(text[start - 1] ?? '')
 }

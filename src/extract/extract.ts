@@ -3,21 +3,19 @@ import { findCodes, MAX_TEXT_LENGTH } from './codes.ts'
 import { findLinks } from './links.ts'
 import { visibleTextOfHtml, visibleTextOfPlain } from './visible-text.ts'
 
-/** The parts of a mail in which codes and links are looked for. */
 interface MailContent {
   sender: NamedAddress | undefined
   subject: string
   otpToken: string
   listUnsubscribe: string
-  /** What came as text; empty where only HTML did. */
+  /** The plain text body, '' if there is only HTML. */
   plain: string
   html: string | null
 }
 
-/** What most readers came for: the code to type in, the link to follow. */
 export function findCodesAndLinks(content: MailContent): Pick<Mail, 'codes' | 'links'> {
   const visible = [visibleTextOfPlain(content.plain.slice(0, MAX_TEXT_LENGTH))]
-  // First, because there links have names.
+  // First, because links in HTML have a text.
   if (content.html) visible.unshift(visibleTextOfHtml(content.html.slice(0, MAX_TEXT_LENGTH)))
   const { sender, subject, otpToken, listUnsubscribe } = content
   return {
@@ -32,4 +30,4 @@ export function findCodesAndLinks(content: MailContent): Pick<Mail, 'codes' | 'l
   }
 }
 
-// Limits: the first 200,000 characters of the text and of the HTML; what attachments say is not read.
+// Limits: the first 200,000 characters of the text and of the HTML; attachments are not searched.

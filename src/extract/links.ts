@@ -5,8 +5,7 @@ import type { Anchor, VisibleText } from './visible-text.ts'
 import { wordFinder, wordsOf } from './word-finder.ts'
 
 /**
- * The links of a mail, each address once: first those that somebody waits for, last the ways out, in the order of
- * the mail within a kind.
+ * The links of a mail, each URL once: by kind, with unsubscribe links last, and in the order of the mail within a kind.
  */
 export function findLinks(texts: VisibleText[], listUnsubscribe: string): Link[] {
   const links = new Map<string, Link>()
@@ -23,14 +22,14 @@ export function findLinks(texts: VisibleText[], listUnsubscribe: string): Link[]
 }
 
 const MAX_LINKS = 100
-/** More are not even looked at. */
+/** Further links are ignored. */
 const MAX_COLLECTED = 500
 const MAX_URL = 4_096
 const MAX_TEXT = 200
 const LAST_KIND: LinkKind = 'unsubscribe'
 const ORDER = [...LINK_KINDS.filter((kind) => kind !== LAST_KIND), LAST_KIND]
 const BRACKETED = /<\s{0,9}(https?:\/\/[^<>\s]+)\s{0,9}>/gi
-// The name of a host may be in any script; a path is ASCII, or the sentence goes on behind it.
+// A host name may be in any script; a path is ASCII, or the sentence continues after it.
 const BARE = /\bhttps?:\/\/[^\s/?#<>"'\u3000-\u303f\uff00-\uffef]+(?:[/?#][!#-;=?-~]*)?/gi
 const TRAILING_PUNCTUATION = ".,;:!?'*_~"
 
@@ -47,7 +46,7 @@ function nameOf(text: string): string {
   return cleanLine(text, MAX_TEXT).trimEnd()
 }
 
-/** Only of the web, and without the name of a user before the host: it serves to look like another host. */
+/** Only http and https, and without user info, which is used to imitate another host. */
 function readUrl(href: string): URL | undefined {
   if (href.length > MAX_URL) return undefined
   const trimmed = href.trim()
@@ -70,14 +69,14 @@ function* bareLinks(text: string): Generator<Anchor> {
   }
 }
 
-/** A point after an address ends the sentence; a bracket that was opened before it closes there. */
+/** Trailing punctuation belongs to the sentence, as does a bracket that was opened before the URL. */
 function withoutTrailingPunctuation(match: string): string {
   const href = trimPunctuation(match)
   const closes = href.endsWith(')') && !href.includes('(')
   return closes || href.endsWith(']') ? trimPunctuation(href.slice(0, -1)) : href
 }
 
-/** Not by an expression: from each point of a thousand it would look for the end. */
+/** Not a regular expression, which would be quadratic in a run of punctuation. */
 function trimPunctuation(text: string): string {
   let end = text.length
   while (end > 0 && TRAILING_PUNCTUATION.includes(text[end - 1] ?? ' ')) end -= 1
@@ -88,7 +87,7 @@ const MAX_AROUND = 160
 const SENTENCE_START = /^[\s\S]*(?:[.!?。！？؟](?:\s|$)|[。！？\n])/
 const SENTENCE_END = /[.!?。！？؟](?:\s|$)|[。！？\n]/
 
-/** The sentence of a link, its line so far, and the last line above. */
+/** The sentence of a link, its line so far, and the line above. */
 function linkContext(
   text: string,
   { start, end }: Anchor,
@@ -116,22 +115,21 @@ function addLink(links: Map<string, Link>, link: Link | undefined): void {
   if (known.kind === 'other') known.kind = link.kind
 }
 
-// Limits: the first 500 links, of at most 4,096 characters each; what is written without http:// is no link here.
+// Limits: the first 500 links of at most 4,096 characters each; text without http:// or https:// is not a link.
 
-/** What is known of a link. */
 interface LinkEvidence {
-  /** What it is called; empty for a bare address. */
+  /** The text of the link; '' for a bare URL. */
   name: string
   url: URL
-  /** The sentence it stands in, what comes before it on its line, and the line above. */
+  /** The sentence around it, its line so far, and the line above. */
   sentence: string
   line: string
   above: string
 }
 
 /**
- * What a link is for. Its name is believed first, then its path; the sentence around it only where the name says
- * nothing, because a sentence about a password often leads to other places too.
+ * The purpose of a link: by its text, then by its path. The sentence around it counts only if the text is generic, because
+ * a sentence about a password often contains other links, too.
  */
 function linkKind({ name, url, sentence, line, above }: LinkEvidence): LinkKind {
   const folded = fold(name.slice(0, MAX_NAME))
@@ -154,7 +152,7 @@ const KINDS = {
   verify: 'verify',
   signIn: 'sign_in',
 } as const
-/** Of several the first counts: who confirms that he unsubscribes is not verified. */
+/** Of several, the first counts: "confirm that you want to unsubscribe" is not a verification. */
 const KIND_ORDER = ['unsubscribe', 'reset', 'verify', 'signIn'] as const
 const findKindWords = wordFinder([...KIND_ORDER])
 const GENERIC_TEXTS = wordsOf('here')
@@ -166,7 +164,7 @@ function kindFromWords(folded: string): LinkKind | undefined {
   return kind && KINDS[kind]
 }
 
-/** Words that say more in a path than in a sentence. */
+/** Words that are significant in a path only. */
 const PATH_WORDS: [LinkKind, RegExp][] = [
   ['unsubscribe', /\b(?:unsub|optout|opt out|abmelden|preferences|subscriptions?|emailsettings)\b/],
   ['reset', /\b(?:passwords?|passwort|kennwort|contrasena|senha|motdepasse|pwd|passwd|resetpw)\b/],
@@ -176,7 +174,7 @@ const PATH_WORDS: [LinkKind, RegExp][] = [
   ],
   ['sign_in', /\b(?:signin|login|magiclink|magic|passwordless|sso|connexion|auth)\b/],
 ]
-/** Pages of shops and of help have their own confirmations and log-ins. */
+/** Shop and help pages have their own confirmations and logins. */
 const UNRELATED_PATHS =
   /\b(?:orders?|booking|reservation|checkout|shipping|shipment|pedidos?|commande|bestellung|help|support|faq|aide|ayuda|ajuda|hilfe|blog|privacy|terms|legal|docs)\b/
 
@@ -194,7 +192,7 @@ function kindFromPath({ pathname, searchParams }: URL): LinkKind | undefined {
   )
 }
 
-/** `?action=unsubscribe` says what is done; most other values are keys and numbers. */
+/** The value in `?action=unsubscribe` is significant; most other values are tokens and numbers. */
 function actionValue(key: string, value: string): string {
   return /^(?:action|act|mode|type|do|op|flow|cmd|page|a)$/i.test(key) &&
     /^[A-Za-z_-]{1,30}$/.test(value)

@@ -15,32 +15,32 @@ import {
 } from './context.ts'
 
 /**
- * How much speaks for a candidate being a code: what is said before it, after it and above it, whether it stands
- * alone, and how it looks. Points are added up; from 4 on it is more likely one than not.
+ * Evidence that a candidate is a code: the words before, after and above it, whether it is alone on its line, and its
+ * shape. From 4 points on it is more likely a code than not.
  */
 export function score(candidate: Candidate, reading: ScannedText): number {
-  const place = contextOf(candidate, reading.text)
-  const told = pointsAfter(place, reading)
-  const named = Math.max(pointsBefore(place, reading), told, pointsAbove(place, reading))
-  // What is said of it in so many words outweighs what happens to stand before it.
-  const contrary = Math.max(pointsAgainst(place, reading), told >= LABELLED_AFTER ? -1.5 : -10)
-  const alone = place.aloneOnLine ? 1.5 : 0
-  return named + contrary + alone + shapePoints(candidate, { named, alone: place.aloneOnLine })
+  const context = contextOf(candidate, reading.text)
+  const after = pointsAfter(context, reading)
+  const named = Math.max(pointsBefore(context, reading), after, pointsAbove(context, reading))
+  // An explicit statement after it ("… is your code") outweighs other words before it.
+  const contrary = Math.max(pointsAgainst(context, reading), after >= LABELLED_AFTER ? -1.5 : -10)
+  const alone = context.aloneOnLine ? 1.5 : 0
+  return named + contrary + alone + shapePoints(candidate, { named, alone: context.aloneOnLine })
 }
 
 const LABEL_RANGE = 160
 const NEAR_RANGE = 40
 const SENTENCE_END = /[.!?。！？؟](?:\s|$)|[。！？]/
 
-/** What is said on the same line: the last name for a code, or that something be typed. */
-function pointsBefore(place: CandidateContext, reading: ScannedText): number {
-  const from = Math.max(place.lineStart, place.start - LABEL_RANGE)
-  const labels = labelsWithin(reading, from, place.start)
+/** Labels before it on the same line: the last name for a code, or a request to type something. */
+function pointsBefore(context: CandidateContext, reading: ScannedText): number {
+  const from = Math.max(context.lineStart, context.start - LABEL_RANGE)
+  const labels = labelsWithin(reading, from, context.start)
   const code = labels.findLast(({ kind }) => kind === 'code')
   const hint = labels.findLast(isHint)
   return Math.max(
-    code ? codeLabelPoints(code, place, reading) : 0,
-    hint ? hintPoints(hint, place, reading) : 0,
+    code ? codeLabelPoints(code, context, reading) : 0,
+    hint ? hintPoints(hint, context, reading) : 0,
   )
 }
 
@@ -71,13 +71,13 @@ function hintPoints(
 function pointsAfter({ end, lineEnd }: CandidateContext, reading: ScannedText): number {
   const labels = labelsWithin(reading, end, Math.min(lineEnd, end + 80))
   const label = labels.find(({ kind }) => kind === 'code') ?? labels.find(isHint)
-  // A name with a colon speaks of what comes next.
+  // A label with a colon refers to what follows it.
   if (!label || /^ ?[:：]/.test(reading.text.slice(label.end, label.end + 2))) return 0
   const between = reading.text.slice(end, label.start)
   if (SENTENCE_END.test(between) || label.kind === 'type') return 0
-  const told = startsWithIs(between) || /^ ?[(（]/.test(between)
-  if (label.kind === 'secret') return told ? 3.5 : 0
-  if (told) return LABELLED_AFTER
+  const isStatement = startsWithIs(between) || /^ ?[(（]/.test(between)
+  if (label.kind === 'secret') return isStatement ? 3.5 : 0
+  if (isStatement) return LABELLED_AFTER
   if (numberWithin(reading, end, label.start)) return 0
   if (between.length <= 16) return 3.5
   return between.length <= NEAR_RANGE ? 2 : 1
@@ -86,14 +86,14 @@ function pointsAfter({ end, lineEnd }: CandidateContext, reading: ScannedText): 
 const LABELLED_AFTER = 5
 const LINES_ABOVE = 3
 
-/** What the lines above announce, when it is the first thing on its own. */
-function pointsAbove(place: CandidateContext, reading: ScannedText): number {
-  if (!place.startsLine) return 0
-  const share = place.aloneOnLine ? 1 : 0.4
+/** Labels on the lines above, if it is the first thing on its line. */
+function pointsAbove(context: CandidateContext, reading: ScannedText): number {
+  if (!context.startsLine) return 0
+  const share = context.aloneOnLine ? 1 : 0.4
   let farther = 0
-  for (const line of linesAbove(reading.text, place.lineStart, LINES_ABOVE)) {
+  for (const line of linesAbove(reading.text, context.lineStart, LINES_ABOVE)) {
     const points = lineAbovePoints(line, reading)
-    // What is to be typed is said on the very line before, or it is something else.
+    // A request to type something counts only on the line directly above.
     if (points > TYPE_HINT_ABOVE || (points > 0 && farther === 0)) return (points - farther) * share
     farther += 1
   }
@@ -107,7 +107,7 @@ function lineAbovePoints({ start, end }: Line, reading: ScannedText): number {
   const leads = endsWithLeadIn(reading.text.slice(start, end))
   const code = labels.findLast(({ kind }) => kind === 'code')
   if (code) {
-    // A number on the line of the name is what it names.
+    // A number on the line of the label is probably the code itself.
     const taken = numberWithin(reading, code.end, end) ? 1 : 0
     return 3.5 + (leads ? 1 : 0) - taken
   }
@@ -116,9 +116,9 @@ function lineAbovePoints({ start, end }: Line, reading: ScannedText): number {
   return typed && (leads || last) ? TYPE_HINT_ABOVE : 0
 }
 
-/** Names of other things that the number belongs to. */
-function pointsAgainst(place: CandidateContext, reading: ScannedText): number {
-  const { start, lineStart, end } = place
+/** Labels that make it another kind of number. */
+function pointsAgainst(context: CandidateContext, reading: ScannedText): number {
+  const { start, lineStart, end } = context
   const labels = labelsWithin(reading, Math.max(lineStart, start - LABEL_RANGE), start)
   const sold = labelsWithin(
     reading,
@@ -127,12 +127,12 @@ function pointsAgainst(place: CandidateContext, reading: ScannedText): number {
   )
   const sale = sold.some(({ kind }) => kind === 'sale') ? -3 : 0
   const label = labels.findLast(isOtherNumber)
-  if (!label) return sale + headingPoints(place, reading)
+  if (!label) return sale + headingPoints(context, reading)
   if (numberWithin(reading, label.end, start)) return sale
   const between = reading.text.slice(label.end, start)
   const code = labels.findLast(({ kind }) => kind === 'code')
   // "The code for your order is 4821": the number is the code, not the order.
-  if (code && place.afterLeadIn && isLabelledCode(code, label, place, reading)) return sale
+  if (code && context.afterLeadIn && isLabelledCode(code, label, context, reading)) return sale
   if (isDirect(between)) return sale - 6
   const short = label.end - label.start <= 3
   const nearer = !code || code.end < label.start
@@ -151,7 +151,7 @@ function isLabelledCode(
 
 const MAX_HEADING = 40
 
-/** "Order number", and below it the number. */
+/** A heading such as "Order number" on the line above. */
 function headingPoints({ aloneOnLine, lineStart }: CandidateContext, reading: ScannedText): number {
   if (!aloneOnLine || lineStart === 0) return 0
   const from = Math.max(0, lineStart - MAX_HEADING - 10)
@@ -172,7 +172,7 @@ function isOtherNumber({ kind }: Label): boolean {
   return kind === 'sale' || kind === 'other' || kind === 'number'
 }
 
-/** What the look of it says; a look that words have too needs a name right beside it. */
+/** Points for the shape; a shape that ordinary words have, too, needs a label right beside it. */
 export function shapePoints(
   { value, kind, grouped }: Candidate,
   { named, alone }: { named: number; alone: boolean },
@@ -202,7 +202,7 @@ function digitPoints(value: string, grouped: boolean, named: boolean): number {
   return (LENGTH_POINTS.get(value.length) ?? 0) + round + (grouped ? 0.5 : 0)
 }
 
-/** Letters drawn by lot have few vowels or stand in groups; a word in capitals does neither. */
+/** Random letters have few vowels or are grouped; a word in capitals is neither. */
 function looksRandom(value: string): boolean {
   const letters = value.replaceAll('-', '')
   const vowels = letters.replace(/[^AEIOU]/g, '').length

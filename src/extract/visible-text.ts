@@ -1,21 +1,21 @@
 import { decodeEntities, type HtmlToken, htmlTokens } from './html-tokens.ts'
 
-/** What a person sees of a text, a line for each block; cells of one row are parted by a tab. */
+/** The visible text, one line per block; cells of a row are separated by a tab. */
 export interface VisibleText {
   text: string
   anchors: Anchor[]
 }
 
-/** A link, and where in the text its name stands. */
+/** A link and the position of its text. */
 export interface Anchor {
   href: string
   start: number
   end: number
-  /** What its pictures say for themselves. */
+  /** Alternative text of its images. */
   alt: string
 }
 
-/** Not html-to-text, because it tells neither where a link stands in the text nor which words share a cell. */
+/** Not html-to-text, which reports neither the position of a link nor which words share a cell. */
 export function visibleTextOfHtml(html: string): VisibleText {
   const page: TextBuilder = { text: '', anchors: [], open: undefined, preDepth: 0 }
   for (const token of htmlTokens(html)) {
@@ -28,7 +28,7 @@ export function visibleTextOfHtml(html: string): VisibleText {
 
 interface TextBuilder extends VisibleText {
   open: Anchor | undefined
-  /** How many elements around this place keep their line breaks. */
+  /** Number of open `pre` elements. */
   preDepth: number
 }
 
@@ -74,7 +74,7 @@ function closeAnchor(page: TextBuilder): void {
   page.open = undefined
 }
 
-/** Plain text with its paragraphs on one line each, so that a sentence is not torn where it was wrapped. */
+/** Plain text with hard-wrapped paragraphs joined, so that sentences are not split. */
 export function visibleTextOfPlain(text: string): VisibleText {
   let joined = ''
   let last = ''
@@ -85,7 +85,7 @@ export function visibleTextOfPlain(text: string): VisibleText {
   return { text: joined.slice(1), anchors: [] }
 }
 
-/** Shorter lines were ended on purpose. */
+/** Shorter lines are not wrapped. */
 const WRAPPED_AT = 55
 
 function isWrapped(last: string, next: string): boolean {

@@ -8,12 +8,11 @@ const LANGUAGES: Vocabulary[] = [
   ...[russian, chinese, japanese, arabic, vietnamese],
 ]
 
-/** The words of one kind in all languages, folded, without their stars. */
+/** The words of one kind in all languages, folded and without wildcards. */
 export function wordsOf(kind: keyof Vocabulary): Set<string> {
   return new Set(entriesOf(kind).map(({ word }) => word))
 }
 
-/** A place in a text where a word of one of the kinds stands. */
 export interface WordMatch<Kind> {
   kind: Kind
   start: number
@@ -21,9 +20,9 @@ export interface WordMatch<Kind> {
 }
 
 /**
- * Looks for the words of several kinds at once in folded text. Where words of two kinds begin together the longer one
- * counts, and of two alike the kind named first. The whole list is one expression of plain words, which the engine
- * turns into a tree: the time does not grow with their number.
+ * Finds the words of several kinds in folded text. Of two matches at the same offset the longer one counts, and of equal
+ * words the kind listed first. The list is one alternation of literals, which V8 compiles into a trie: the time does not
+ * grow with their number.
  */
 export function wordFinder<Kind extends keyof Vocabulary>(
   kinds: Kind[],
@@ -39,7 +38,7 @@ export function wordFinder<Kind extends keyof Vocabulary>(
   return (text) => {
     const found: WordMatch<Kind>[] = []
     const lower = text.toLowerCase()
-    // Not matchAll: it copies the expression for each text, and this one takes long to build.
+    // Not matchAll: it clones the expression, which takes long to compile.
     any.lastIndex = 0
     for (let match = any.exec(lower); match; match = any.exec(lower)) {
       const { 0: word, index: start } = match
@@ -47,7 +46,7 @@ export function wordFinder<Kind extends keyof Vocabulary>(
       const end = start + word.length
       if (entry && isWholeWord(entry, text, start, end))
         found.push({ kind: entry.kind, start, end })
-      // Another word may begin inside one that was none.
+      // Another word may start inside a rejected match.
       else any.lastIndex = start + 1
     }
     return found
@@ -56,17 +55,17 @@ export function wordFinder<Kind extends keyof Vocabulary>(
 
 interface Entry {
   word: string
-  /** It may be the end of a longer word; it may go on. */
+  /** suffix: may be the end of a longer word; prefix: may be continued. */
   suffix: boolean
   prefix: boolean
-  /** Only in capitals is it this word. */
+  /** Matches only in capitals. */
   capitals: boolean
 }
 
 const LETTER = /[\p{L}\p{N}]/u
-/** Scripts that put no blanks between words. */
+/** Scripts without blanks between words. */
 export const UNSPACED = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}ー]/u
-/** A letter or digit that a word may go on after; only to skip quickly what is inside of words. */
+/** Fast check that skips most matches inside words; isWholeWord decides. */
 const SPACED = '[0-9a-z\\u0430-\\u044f\\u0620-\\u064a]'
 const MA_AND_MORE = /mã | mã/
 const CAPITALS = /^[A-Z]{2,}$/
@@ -77,7 +76,7 @@ function alternation(entries: Entry[]): string {
 
 function entriesOf(kind: keyof Vocabulary): Entry[] {
   const all = LANGUAGES.flatMap((language) => language[kind].split('|'))
-  // Many write Vietnamese without marks; there the word for code is known only in company.
+  // Vietnamese is often written without marks; "ma" alone is too ambiguous, so only phrases are added.
   const bare = all
     .filter((written) => MA_AND_MORE.test(written))
     .map((written) => written.replace('mã', 'ma'))
@@ -110,7 +109,7 @@ function isWholeWord(entry: Entry, text: string, start: number, end: number): bo
   return entry.prefix || !isSameWord(text[end], entry.word.at(-1))
 }
 
-/** Whether two neighbours are of one word. */
+/** Whether two adjacent characters belong to one word. */
 function isSameWord(outside: string | undefined, inside: string | undefined): boolean {
   if (outside === undefined || inside === undefined) return false
   return isLetter(outside) && isLetter(inside)

@@ -3,17 +3,17 @@ import { cleanLine } from '../core/text.ts'
 import { decodeEncodedWords } from './header-values.ts'
 import { commentEnd, quotedEnd } from './headers.ts'
 
-/** A piece of an address header. `glued`: nothing stands between it and the piece before. */
+/** A token of an address field. `adjacent`: no blank separates it from the previous token. */
 interface Token {
   kind: 'atom' | 'word' | 'quoted' | 'comment' | 'angle' | 'comma' | 'colon'
-  /** As it came, delimiters included. */
+  /** As written, including delimiters. */
   source: string
   adjacent: boolean
 }
 
-/** Cuts an address header into pieces, each character looked at a fixed number of times whatever the sender wrote. */
+/** Tokenizes an address field in linear time, whatever the input. */
 function* addressTokens(line: string): Generator<Token> {
-  // A quote or bracket that is never closed is an ordinary character, and so are all of its kind after it.
+  // A quote or bracket that is never closed is an ordinary character, as are all of its kind after it.
   const unclosed = new Set<string>()
   for (let at = 0, last = 0; at < line.length; ) {
     if (isBlank(line[at])) {
@@ -31,7 +31,7 @@ function* addressTokens(line: string): Generator<Token> {
   }
 }
 
-/** `end` is -1 where something opens here that is never closed. */
+/** `end` is -1 if a delimiter opens here and is never closed. */
 function tokenAt(line: string, at: number, unclosed: Set<string>) {
   const char = line[at] ?? ''
   const special = unclosed.has(char) ? undefined : SPECIAL[char]
@@ -52,12 +52,12 @@ const SPECIAL: Partial<
   '(': { kind: 'comment', end: commentEnd },
   '<': { kind: 'angle', end: angleEnd },
   ',': { kind: 'comma', end: (_, at) => at + 1 },
-  // Some programs put semicolons between addresses; as the end of a group it separates just as well.
+  // Some programs separate addresses with semicolons; at the end of a group it separates as well.
   ';': { kind: 'comma', end: (_, at) => at + 1 },
   ':': { kind: 'colon', end: (_, at) => at + 1 },
 }
 
-// An encoded word is one piece even where its sender left a comma or a bracket in it, as many do.
+// An encoded word is one token even if it contains a comma or a bracket, as many do.
 const WORD = /=\?[^?\s]{1,60}\?[bq]\?[^?\s]*\?=/iy
 
 function wordEnd(line: string, at: number): number {
@@ -65,7 +65,7 @@ function wordEnd(line: string, at: number): number {
   return WORD.test(line) ? WORD.lastIndex : -1
 }
 
-/** Ends before a further `<`: in `Bob <work <bob@x.test>` the bracket that closes is the one that counts. */
+/** Ends before another `<`: in `Bob <work <bob@x.test>` the last one opens the address. */
 function angleEnd(line: string, at: number): number {
   for (let i = at + 1; i < line.length; i += 1) {
     const char = line[i]
@@ -93,23 +93,23 @@ function atomEnd(line: string, at: number, unclosed: Set<string>): number {
   return line.length
 }
 
-// `[IPv6:…]` holds colons that begin no group.
+// `[IPv6:…]` contains colons that do not start a group.
 const MAX_ADDRESS_LITERAL = 64
 
 const MAX_NAME = 256
 const MAX_ADDRESS = 320
-/** Of one mailbox; nobody's name has more pieces. */
+/** Of one mailbox. */
 const MAX_TOKENS = 200
 
 /**
- * The mailboxes of an address header in order, groups opened; the address is '' where none can be read. An address is
- * only ever taken from what the sender wrote plainly: never from an encoded word, a comment or a quoted name.
+ * The mailboxes of an address field in order, including those in groups; the address is '' if none can be read. An
+ * address is never taken from an encoded word, a comment or a quoted name.
  */
 export function* readMailboxes(line: string): Generator<NamedAddress> {
   let entry: Token[] = []
   for (const token of addressTokens(line)) {
     if (token.kind === 'comma' || token.kind === 'colon') {
-      // What stands before a colon names a group, unless it has an address in it.
+      // Text before a colon names a group, unless it contains an address.
       if (token.kind === 'comma' || entry.some(hasAddress)) yield* readEntry(entry)
       entry = []
     } else if (entry.length < MAX_TOKENS) entry.push(token)
@@ -117,7 +117,7 @@ export function* readMailboxes(line: string): Generator<NamedAddress> {
   yield* readEntry(entry)
 }
 
-/** An address as written, without route and stray blanks; '' when it is not exactly one plain address. */
+/** The address without route and stray blanks; '' if the text is not exactly one address. */
 export function readAddress(text: string): string {
   if (text.length > MAX_ADDRESS * 2) return ''
   const spec = text.replace(ROUTE, '').replace(BLANKS_INSIDE, '$1').trim()
@@ -127,7 +127,7 @@ export function readAddress(text: string): string {
 
 // RFC 5321 appendix C: `@one,@two:` before the address is ignored.
 const ROUTE = /^\s*@[^:"]*:/
-// In the square of a run of blanks, but only short texts get here.
+// Quadratic in a run of blanks, but the text is short.
 const BLANKS_INSIDE = /[ \t]*([.@])[ \t]*/g
 const PLAIN = /^[\w.!#$%&'*+/=?^`{|}~-]+@[\w.-]+$/
 const ADDRESS =
@@ -147,12 +147,12 @@ function* readEntry(tokens: Token[]): Generator<NamedAddress> {
   if (name || address) yield { name, address }
 }
 
-/** '' for a bracket that another one interrupts. */
+/** '' for a bracket that is not closed. */
 function readAngle({ source }: Token): string {
   return source.endsWith('>') ? readAddress(source.slice(1, -1)) : ''
 }
 
-/** Without angle brackets: the last run of pieces that reads as an address. */
+/** Without angle brackets, the last run of tokens that forms an address. */
 function bareAddress(tokens: Token[]): { address: string; tokens: Token[] } | undefined {
   const runs: Token[][] = []
   for (const token of tokens) {

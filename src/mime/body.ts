@@ -1,13 +1,13 @@
 import type { Part } from './parts.ts'
 
-/** The parts a reader is shown, as text and as HTML, and all the others. A part may stand in both lists. */
+/** The parts to show as text and as HTML, and the attachments. A part may be in both lists. */
 export interface Body {
   texts: Part[]
   htmls: Part[]
   attachments: { part: Part; related: boolean }[]
 }
 
-/** Sorts the parts as RFC 8621 4.1.4 does, except that every picture is an attachment. */
+/** As RFC 8621 4.1.4, except that every image is an attachment. */
 export function chooseBody(root: Part): Body {
   const body: Body = { texts: [], htmls: [], attachments: [] }
   sortPart(body, root, { parent: 'mixed', first: true, text: true, html: true, alternative: false })
@@ -15,7 +15,7 @@ export function chooseBody(root: Part): Body {
   return body
 }
 
-/** Nothing would be shown: any text will do that was not meant as a file. */
+/** For a mail without a body: shows the first text part that is not a file. */
 function showFirstText({ texts, htmls, attachments }: Body): void {
   const at = attachments.findIndex(
     ({ part }) =>
@@ -28,13 +28,13 @@ function showFirstText({ texts, htmls, attachments }: Body): void {
 }
 
 interface PartContext {
-  /** Subtype of the multipart around it. */
+  /** Subtype of the enclosing multipart. */
   parent: string
   first: boolean
-  /** Which of the two forms the part may belong to. */
+  /** Which of the two forms of the body the part may belong to. */
   text: boolean
   html: boolean
-  /** Somewhere inside one of several forms of the same. */
+  /** Inside a multipart/alternative, at any depth. */
   alternative: boolean
 }
 
@@ -50,24 +50,24 @@ function sortPart(body: Body, part: Part, context: PartContext): void {
   }
 }
 
-function sortMultipart(body: Body, part: Part, place: PartContext): void {
+function sortMultipart(body: Body, part: Part, context: PartContext): void {
   const parent = part.type.slice('multipart/'.length)
-  const alternative = place.alternative || parent === 'alternative'
+  const alternative = context.alternative || parent === 'alternative'
   const before = { texts: body.texts.length, htmls: body.htmls.length }
-  let { text, html } = place
+  let { text, html } = context
   for (const [index, child] of part.children.entries()) {
     const here = { parent, first: index === 0, text, html, alternative }
     if (alternative && parent !== 'alternative' && isBodyPart(child, here)) {
-      // A multipart inside an alternative is of the form of the text in it.
+      // A multipart in an alternative belongs to the form of its text.
       if (child.type === 'text/html') text = false
       else html = false
     }
     sortPart(body, child, { ...here, text, html })
   }
-  if (parent === 'alternative' && place.text && place.html) fillMissingForm(body, before)
+  if (parent === 'alternative' && context.text && context.html) fillMissingForm(body, before)
 }
 
-/** Where only one form was offered, it serves for both. */
+/** If there is only one form, it is used for both. */
 function fillMissingForm({ texts, htmls }: Body, before: { texts: number; htmls: number }): void {
   if (texts.length === before.texts) texts.push(...htmls.slice(before.htmls))
   else if (htmls.length === before.htmls) htmls.push(...texts.slice(before.texts))
@@ -75,13 +75,13 @@ function fillMissingForm({ texts, htmls }: Body, before: { texts: number; htmls:
 
 function isBodyPart(part: Part, { parent, first }: PartContext): boolean {
   if (part.disposition === 'attachment' || part.children.length > 0) return false
-  // A multipart without a single part in it is shown as it stands: better than nothing.
+  // A multipart without parts is shown as text.
   const isText = part.type === 'text/plain' || part.type === 'text/html'
   if (!isText && !part.type.startsWith('multipart/')) return false
   return first || (parent !== 'related' && part.filename === '')
 }
 
-/** RFC 3676: joins the lines that the sender's program broke, and takes out the blanks it put in. */
+/** Joins the lines of format=flowed text (RFC 3676). */
 export function unwrapFlowed(text: string, deleteSpace: boolean): string {
   const lines: string[] = []
   let open: { depth: number; pieces: string[] } | undefined

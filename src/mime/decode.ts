@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer'
 import { setImmediate } from 'node:timers/promises'
 
-/** Bytes as text. A charset nobody knows: UTF-8 where the bytes are that, else Windows-1252. Never throws. */
+/** With an unknown charset: as UTF-8 if valid, else as Windows-1252. Never throws. */
 export function decodeBytes(bytes: Uint8Array, charset: string): string {
   const label = charset.trim().toLowerCase()
   if (UTF7.test(label)) return decodeUtf7(bytes)
-  // The Encoding Standard reads a bare `utf-16` as little-endian, whatever the mark in front says.
+  // The Encoding Standard reads `utf-16` as little-endian, whatever the byte order mark.
   const bigEndian = label === 'utf-16' && bytes[0] === 0xfe && bytes[1] === 0xff
   const decoder = findDecoder(bigEndian ? 'utf-16be' : label)
   if (decoder) return decoder.decode(bytes)
@@ -15,8 +15,8 @@ export function decodeBytes(bytes: Uint8Array, charset: string): string {
 const UTF7 = /^(?:x-)?(?:unicode-1-1-|unicode-2-0-|cs)?utf-?7$/
 const UTF8 = new TextDecoder('utf-8')
 const WINDOWS_1252 = new TextDecoder('windows-1252')
-// A mail can make up labels without end, and a refused one is slow to refuse: only these are tried, and remembered.
-// ASCII is not among them, because many who say so send something else; the fallback reads ASCII just as well.
+// A mail can contain any number of invented labels, and TextDecoder is slow to reject one: only these are tried, and cached.
+// ASCII is not among them, because it is often declared for something else; the fallback decodes ASCII as well.
 const KNOWN_CHARSETS =
   /^(?:utf-?8|utf-?16(?:le|be)?|ucs-?2|unicode|iso[-_]?8859-?\d{1,2}(?:-[ei])?|latin[1-6]|l[1-6]|windows-?\d{3,4}|cp-?\d{3,5}|ms-?\d{3}|ibm-?\d{3,4}|koi8?(?:-[ru]{1,2})?|gb[-_]?2312|gbk|gb18030|big5(?:-hkscs)?|cn-big5|euc[-_]?(?:jp|kr|cn|tw)|s(?:hift)?[-_]?jis|ms_kanji|iso-?2022-?(?:jp|kr|cn)(?:-[123])?|ks_c_5601-19\d\d|ksc5601|korean|chinese|uhc|tis-?620|mac(?:intosh)?|mac-(?:roman|cyrillic|ukrainian)|user-defined)$/
 const decoders = new Map<string, TextDecoder | undefined>()
@@ -38,7 +38,7 @@ function makeDecoder(label: string): TextDecoder | undefined {
   }
 }
 
-// Names seen in mail that the Encoding Standard does not list.
+// Labels seen in mail that the Encoding Standard does not list.
 const ALIASES: Partial<Record<string, string>> = Object.assign(Object.create(null), {
   cp932: 'shift_jis',
   cp936: 'gbk',
@@ -54,7 +54,7 @@ const ALIASES: Partial<Record<string, string>> = Object.assign(Object.create(nul
   uhc: 'euc-kr',
 })
 
-/** RFC 2152. Old Outlooks wrote it, and no decoder of the platform reads it any more. */
+/** RFC 2152. Written by old versions of Outlook; TextDecoder does not support it. */
 export function decodeUtf7(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
     .toString('latin1')
@@ -71,7 +71,7 @@ function fromUtf16(encoded: string): string {
     .toString('utf16le')
 }
 
-/** Undoes a Content-Transfer-Encoding. An unknown one leaves the bytes as they are. */
+/** Decodes a Content-Transfer-Encoding. With an unknown one the bytes are returned unchanged. */
 export function decodeTransfer(bytes: Buffer, encoding: string): Buffer {
   if (encoding === 'base64' && !isPaddedInside(bytes)) {
     return Buffer.from(bytes.toString('latin1'), 'base64')
@@ -81,7 +81,7 @@ export function decodeTransfer(bytes: Buffer, encoding: string): Buffer {
   return decoding.result()
 }
 
-/** The same in steps of a millisecond or two, for a thread that has others to serve meanwhile. */
+/** The same in steps of a millisecond or two, for a thread that serves requests. */
 export async function decodeInSteps(bytes: Buffer, encoding: string): Promise<Buffer> {
   const decoding = decoder(bytes, encoding)
   while (!decoding.next()) await setImmediate()
@@ -93,10 +93,10 @@ const STEP_BYTES = 256 * 1024
 interface Decoding {
   bytes: Buffer
   decoded: Buffer
-  /** Up to where the bytes have been read, and how much of `decoded` is filled. */
+  /** Read offset in `bytes`, and length of `decoded` so far. */
   at: number
   length: number
-  /** Of base64: bits that do not make a byte yet. */
+  /** base64: bits that do not make a byte yet. */
   pending: number
   bits: number
 }
@@ -107,7 +107,7 @@ function decoder(bytes: Buffer, encoding: string) {
   const decoded = Buffer.allocUnsafe(bytes.length)
   const state: Decoding = { bytes, decoded, at: 0, length: 0, pending: 0, bits: 0 }
   return {
-    /** True when all is decoded. */
+    /** True once everything is decoded. */
     next(): boolean {
       step(state, Math.min(bytes.length, state.at + STEP_BYTES))
       return state.at >= bytes.length
@@ -121,7 +121,7 @@ const STEPS: Record<string, (state: Decoding, stop: number) => void> = {
   'quoted-printable': quotedPrintableStep,
 }
 
-/** Node's decoder stops at the first padding, but some programs pad every line. */
+/** Node's decoder stops at the first padding; some programs pad every line. */
 function isPaddedInside(bytes: Buffer): boolean {
   const padding = bytes.indexOf(EQUALS)
   if (padding < 0) return false
@@ -131,7 +131,7 @@ function isPaddedInside(bytes: Buffer): boolean {
   return false
 }
 
-/** What is no digit is skipped; padding ends a group, and the next begins anew. */
+/** Other characters are skipped; padding ends a group. */
 function base64Step(state: Decoding, stop: number): void {
   const { bytes, decoded } = state
   let { length, pending, bits } = state
@@ -157,11 +157,11 @@ for (const [value, digit] of [
 ].entries()) {
   BASE64[digit.charCodeAt(0)] = value
 }
-// As base64url writes them; Node's decoder reads both.
+// base64url; Node's decoder accepts both.
 BASE64['-'.charCodeAt(0)] = 62
 BASE64['_'.charCodeAt(0)] = 63
 
-/** May read a little past the stop: an escape or a soft line break is not divided. */
+/** May read a little past the stop: an escape or a soft line break is not split. */
 function quotedPrintableStep(state: Decoding, stop: number): void {
   const { bytes, decoded } = state
   let { at, length } = state
@@ -192,10 +192,10 @@ for (const [value, digit] of [...'0123456789abcdef'].entries()) {
   HEX[digit.toUpperCase().charCodeAt(0)] = value
 }
 
-/** Where the next line begins if nothing but blanks stands before it; -1 when something else does. */
+/** Offset of the next line if only blanks precede it, else -1. */
 function softBreak(bytes: Buffer, from: number): number {
   let at = from
-  // RFC 2045 6.7: a line has at most 76 characters. More blanks than that are looked at as text.
+  // RFC 2045 6.7: a line has at most 76 characters. More blanks than that are text.
   while ((bytes[at] === 0x20 || bytes[at] === 0x09) && at - from < 80) at += 1
   if (at >= bytes.length || bytes[at] === 0x0a) return at + 1
   return bytes[at] === 0x0d && bytes[at + 1] === 0x0a ? at + 2 : -1

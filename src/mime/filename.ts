@@ -1,9 +1,9 @@
 import { cleanLine } from '../core/text.ts'
 
-/** A name fit for a download, whatever the sender wrote: never a path, never empty, nothing hidden or reserved. */
+/** A safe name for a download: no path, not empty, nothing hidden or reserved. */
 export function safeFilename(name: string, index: number, contentType: string): string {
-  const last = name.slice(0, MAX_LOOKED_AT).split(/[/\\]/).at(-1) ?? ''
-  const cleaned = cleanLine(last, MAX_LOOKED_AT)
+  const last = name.slice(0, MAX_INPUT).split(/[/\\]/).at(-1) ?? ''
+  const cleaned = cleanLine(last, MAX_INPUT)
     .normalize('NFC')
     .replace(HIDDEN, '')
     .replace(/[<>:"|?*]/g, '_')
@@ -12,11 +12,11 @@ export function safeFilename(name: string, index: number, contentType: string): 
   return shorten(RESERVED.test(trimmed) ? `_${trimmed}` : trimmed)
 }
 
-const MAX_LOOKED_AT = 4_000
-// RFC 6266 leaves the length open; file systems allow 255 bytes, and browsers add a number or a suffix of theirs.
+const MAX_INPUT = 4_000
+// File systems allow 255 bytes, and browsers append a number or a suffix.
 const MAX_BYTES = 200
 const MAX_EXTENSION = 20
-// Characters without width of their own: two names that look alike would differ.
+// Zero-width characters: two names that look the same would differ.
 const HIDDEN = /[\u00ad\u200b-\u200f\u2060-\u2064\ufeff\ufffe\uffff]/g
 const RESERVED = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i
 
@@ -43,13 +43,13 @@ function trimDots(name: string): string {
   return name.slice(start, end)
 }
 
-/** Keeps the extension, for it says what the file is. */
+/** Keeps the extension. */
 function shorten(name: string): string {
   if (Buffer.byteLength(name) <= MAX_BYTES) return name
   const dot = name.lastIndexOf('.')
   const extension = dot > 0 && name.length - dot <= MAX_EXTENSION ? name.slice(dot) : ''
   const room = MAX_BYTES - Buffer.byteLength(extension)
-  // Cut inside a character, the bytes end in U+FFFD: that is taken off again.
+  // A character that was cut becomes U+FFFD.
   const stem = Buffer.from(name)
     .subarray(0, room)
     .toString()

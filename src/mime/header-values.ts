@@ -1,6 +1,6 @@
 import { decodeBytes } from './decode.ts'
 
-/** Reads the encoded words of RFC 2047 in a line. What they hold is text: never decoded again, never looked into. */
+/** Decodes RFC 2047 encoded words in a line. The result is not decoded or parsed again. */
 export function decodeEncodedWords(line: string): string {
   if (!line.includes('=?')) return line
   let text = ''
@@ -10,7 +10,7 @@ export function decodeEncodedWords(line: string): string {
     const between = line.slice(from, found.index)
     const word = decodeWord(found)
     from = found.index + found[0].length
-    // Blanks between two words are only there to part them.
+    // RFC 2047 6.2: blanks between two encoded words are not shown.
     const apart = run === undefined || !WHITESPACE.test(between)
     if (run && !apart && run.charset === word.charset) {
       run.pieces.push(...word.pieces)
@@ -22,14 +22,14 @@ export function decodeEncodedWords(line: string): string {
   return text + (run ? decodeRun(run) : '') + line.slice(from)
 }
 
-/** Words in one charset, joined as bytes: senders cut characters in two at the end of a word, padded or not. */
+/** Words in one charset, joined as bytes: some senders split a character between two words. */
 interface WordRun {
   charset: string
-  /** A piece of text is one that stood there unencoded. */
+  /** A string was not encoded. */
   pieces: (Buffer | string)[]
 }
 
-// Each part ends at the next question mark, so no text is looked at more than a few times.
+// Each part ends at the next question mark, which keeps the time linear.
 const ENCODED_WORD = /=\?([^?\s]{1,60})\?([bq])\?([^?]*)\?=/gi
 const WHITESPACE = /^\s*$/
 const ESCAPE = /=([0-9a-f]{2})/gi
@@ -37,12 +37,12 @@ const ESCAPE = /=([0-9a-f]{2})/gi
 const ASCII_OR_NOT = /[\u0000-\u007f]+|[^\u0000-\u007f]+/g
 
 function decodeWord([, label = '', encoding, encoded = '']: RegExpExecArray): WordRun {
-  // RFC 2231 5: a language may follow the charset.
+  // RFC 2231 5: the charset may be followed by a language.
   const charset = (label.split('*', 1)[0] ?? '').toLowerCase()
   if (encoding === 'B' || encoding === 'b') {
     return { charset, pieces: [Buffer.from(encoded, 'base64')] }
   }
-  // Some programs leave their letters as they are between the escapes; those were read with the line.
+  // Some programs leave non-ASCII letters unencoded between the escapes; they are already decoded.
   const pieces = encoded.match(ASCII_OR_NOT) ?? []
   return {
     charset,
@@ -72,12 +72,12 @@ function decodeRun({ charset, pieces }: WordRun): string {
 
 /** A header like `text/plain; charset=utf-8`. */
 interface ParameterizedValue {
-  /** What stands before the first semicolon, in lower case. */
+  /** The part before the first semicolon, in lower case. */
   value: string
   parameters: Map<string, string>
 }
 
-/** Reads a value with parameters, those of RFC 2231 put together and decoded; of two alike the first counts. */
+/** Parses a value with parameters, including RFC 2231; of two equal names, the first counts. */
 export function parseParameterized(line: string): ParameterizedValue {
   const value = (MAIN_VALUE.exec(line)?.[1] ?? '').toLowerCase()
   const plain = new Map<string, string>()
@@ -102,7 +102,7 @@ export function parseParameterized(line: string): ParameterizedValue {
 interface Section {
   number: number
   text: string
-  /** Percent-encoded; the first such section may begin with charset'language'. */
+  /** Percent-encoded; the first section may begin with charset'language'. */
   extended: boolean
 }
 
@@ -114,7 +114,7 @@ const QUOTED = /"([^"\\]*(?:\\.[^"\\]*)*)"?/sy
 const UNQUOTED = /[^;]*/y
 
 function* readPairs(line: string): Generator<[string, string]> {
-  // Some programs forget the first semicolon.
+  // Some programs omit the first semicolon.
   let at = MAIN_VALUE.exec(line)?.[0].length ?? 0
   for (let pairs = 0; at >= 0 && at < line.length && pairs < MAX_PAIRS; pairs += 1) {
     PARAMETER_NAME.lastIndex = at
@@ -166,7 +166,7 @@ function percentDecode(text: string): Buffer {
   return Buffer.from(decoded, 'latin1')
 }
 
-/** A Date header as ISO 8601; null when it is no date, or none that a calendar of ours reaches. */
+/** A Date field as ISO 8601; null if it is invalid or outside the years 1900 to 9999. */
 export function readDate(line: string): string | null {
   const text = line.slice(0, 100).replace(/\([^()]*\)/g, ' ')
   if (ISO_DATE.test(text)) return isoOrNull(Date.parse(text))
@@ -197,7 +197,7 @@ export function readDate(line: string): string | null {
 const FIRST_YEAR = 1900
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
 const ISO_DATE = /^\s*\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)\s*$/
-// RFC 5322, and RFC 850 with its dashes. What follows the zone does not count.
+// RFC 5322, and RFC 850 with its dashes. Text after the zone is ignored.
 const RFC_DATE =
   /^\s*(?:[a-z]{3,9}\s{0,9},?\s{1,9})?(?<day>\d{1,2})(?:\s{1,9}|-)(?<month>[a-z]{3})[a-z]{0,6}(?:\s{1,9}|-)(?<year>\d{2,6})\s{1,9}(?<hour>\d{1,2}):(?<minute>\d\d)(?::(?<second>\d\d))?(?:\s{0,9}(?<zone>[+-]\d{4}|[a-z]{1,5}))?/i
 
@@ -227,7 +227,7 @@ function zoneMinutes(zone: string): number {
 }
 
 function isoOrNull(time: number): string | null {
-  // Outside these years ISO 8601 needs a sign and more digits, which few programs read.
+  // Other years need the expanded form of ISO 8601, which few programs support.
   return time >= Date.UTC(FIRST_YEAR, 0) && time < Date.UTC(10_000, 0)
     ? new Date(time).toISOString()
     : null

@@ -49,6 +49,12 @@ export function* readFields(block: string, maxLines = HEADER_LIMITS.maxLines): G
   }
 }
 
+/** The first field with this name, unfolded; '' if there is none. */
+export function fieldText(fields: readonly Field[], key: string): string {
+  const field = fields.find((one) => one.key === key)
+  return field ? unfold(field.value) : ''
+}
+
 /** The value on one line, decoded as UTF-8 if valid, else as Windows-1252. */
 export function unfold(value: string): string {
   const line = value.replace(LINE_BREAK, ' ')

@@ -1,28 +1,28 @@
 import { compile } from 'html-to-text'
 import { type HtmlToken, htmlTokens } from '../extract/html-tokens.ts'
 
-/** Makes text for readers and programs that take no HTML. All HTML of one mail is made into text by the same converter. */
+/** Converts HTML to text. One converter is used for all parts of a mail, so that its limits apply to the whole mail. */
 interface HtmlConverter {
   convert(html: string): string
-  /** True when the end of some text was left out. */
+  /** True if a limit was reached. */
   isTruncated(): boolean
 }
 
-// For all parts of a mail together: a mail may have a thousand of them.
+// For all parts of a mail together: there may be a thousand.
 const MAX_LENGTH = 1_000_000
 const MAX_TAGS = 20_000
-// The library's own limit, at which it would leave out text without telling.
+// Below the limit of the library, at which it drops text without notice.
 const MAX_DEPTH = 250
 /**
- * The library lays out the lines of a quotation or a list anew at each level around it, so that the time goes with the sum of lines
- * × levels. This takes about 0.2 s; 200 quotations around 19,000 lines would take 1.3 s.
+ * The library lays out the lines of a quotation or a list again at each enclosing level: the time grows with the sum of
+ * lines × levels. This limit takes about 0.2 s; 200 quotations around 19,000 lines would take 1.3 s.
  */
 const MAX_LAYOUT = 1_000_000
-/** A tag counts as so many blanks. */
+/** A tag counts as this many blanks. */
 const TAG_LAYOUT = 4
 /**
- * The text of HTML can be longer than the HTML: every line of a quotation or a list is indented, and a rule is 40 characters.
- * Bounded by the input, so that the size of a mail says how costly it is to read what was parsed.
+ * Text can be longer than its HTML: each line of a quotation or a list is indented, and a rule is 40 characters. Bounded by
+ * the input, so that the size of a mail bounds the size of its parsed form.
  */
 const MAX_GROWTH = 4
 const FREE_OUTPUT = 64 * 1024
@@ -41,7 +41,7 @@ const convert = compile({
   ],
 })
 
-/** Texts longer than any letter are cut, as are those whose structure would take too long. */
+/** Overlong text is truncated, as is text whose structure would take too long. */
 export function htmlConverter(): HtmlConverter {
   const budget: Budget = { length: MAX_LENGTH, tags: MAX_TAGS, layout: MAX_LAYOUT }
   let outputLength = 0
@@ -72,15 +72,15 @@ interface Budget {
 const VOID_ELEMENTS = new Set(
   'area base br col embed hr img input link meta param source wbr'.split(' '),
 )
-/** Without them the library takes all for the body; of several bodies it would leave some out. */
+/** Omitted: the library then takes everything as the body; of several bodies it would drop some. */
 const DOCUMENT_TAGS = new Set(['html', '/html', 'head', '/head', 'body', '/body'])
-/** Laid out level by level. */
+/** Laid out once per enclosing level. */
 const INDENTED_ELEMENTS = new Set(['blockquote', 'ol', 'ul'])
-/** A list with numbers of its own, such as Roman ones, indents its lines by as much as so many others. */
+/** A list with its own numbering, such as Roman, may indent as much as this many others. */
 const NUMBERED_LEVELS = 4
-/** A longer number is the width of each line, and of Roman numbers the library knows those below 4,000. */
+/** Longer numbers would widen every line, and the library supports Roman numbers below 4,000. */
 const LIST_START = /^[0-9]{1,3}$/
-/** Elements that end where one of these begins, if nothing else is open in them. */
+/** Elements whose end tag is implied by the start of one of these, if no other element is open in them. */
 const ENDED_BY: Record<string, ReadonlySet<string>> = Object.fromEntries(
   Object.entries({
     dd: 'dd dt',
@@ -93,12 +93,12 @@ const ENDED_BY: Record<string, ReadonlySet<string>> = Object.fromEntries(
     tr: 'tr tbody thead tfoot',
   }).map(([name, others]) => [name, new Set(others.split(' '))]),
 )
-/** Attributes that change the text. */
+/** Attributes that affect the text. */
 const KEPT_ATTRIBUTES = ['href', 'start', 'type'] as const
 
 /**
- * The same HTML with every element closed and nothing in it that changes no text. Limits on it hold whatever the library makes of
- * odd input: a comment or an attribute that looks like the end of an element deceives a count of tags, but not this.
+ * The same HTML, with every element closed and without anything that does not affect the text. Limits on it hold however
+ * the library parses malformed input: a comment or an attribute that looks like an end tag would deceive a count of tags.
  */
 function outlineOf(html: string, budget: Budget): { html: string; isWhole: boolean } {
   const outline: Outline = { html: '', open: [], nested: 0, levels: [], budget }
@@ -113,15 +113,15 @@ function outlineOf(html: string, budget: Budget): { html: string; isWhole: boole
 
 interface Outline {
   html: string
-  /** The elements around this place, outermost first. */
+  /** Open elements, outermost first. */
   open: string[]
-  /** How many of them are laid out level by level; in `levels`, as how many each of `open` counts. */
+  /** Layout levels of the open elements: their sum, and the number for each of them. */
   nested: number
   levels: number[]
   budget: Budget
 }
 
-/** False when the budget does not allow it, or not all of it. */
+/** False if the budget is exhausted. */
 function addText(outline: Outline, text: string): boolean {
   const { nested, budget } = outline
   const within = nested === 0 ? text : cutAtBlank(text, budget.layout / nested)
@@ -130,7 +130,7 @@ function addText(outline: Outline, text: string): boolean {
   return within.length === text.length
 }
 
-/** The same. */
+/** False if the budget is exhausted. */
 function addTag(outline: Outline, { name, attributes }: Extract<HtmlToken, { kind: 'tag' }>) {
   const { open, budget } = outline
   if (DOCUMENT_TAGS.has(name)) return true
@@ -143,7 +143,7 @@ function addTag(outline: Outline, { name, attributes }: Extract<HtmlToken, { kin
     return true
   }
   while (ENDED_BY[open.at(-1) ?? '']?.has(name)) closeTo(outline, open.length - 1)
-  // As in a browser, a link ends where the next begins.
+  // As in a browser, a link ends where the next one starts.
   const link = name === 'a' ? open.lastIndexOf('a') : -1
   if (link >= 0) closeTo(outline, link)
   if (open.length >= MAX_DEPTH) return false
@@ -167,7 +167,7 @@ function closeTo(outline: Outline, length: number): void {
   }
 }
 
-/** Not between the halves of a character. */
+/** Does not split a surrogate pair. */
 function cutAt(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text
   return text.slice(0, Math.max(0, maxLength)).replace(/[\ud800-\udbff]$/, '')
@@ -181,7 +181,7 @@ function blanksIn(text: string): number {
   return blanks
 }
 
-/** As much of the text as has no more blanks than that. */
+/** The longest prefix with at most this many blanks. */
 function cutAtBlank(text: string, maxBlanks: number): string {
   let left = maxBlanks
   for (let at = 0; at < text.length; at += 1) {

@@ -6,7 +6,7 @@ import { type Body, chooseBody, unwrapFlowed } from './body.ts'
 import { decodeBytes, decodeTransfer } from './decode.ts'
 import { safeFilename } from './filename.ts'
 import { decodeEncodedWords, readDate } from './header-values.ts'
-import { type Field, unfold } from './headers.ts'
+import { type Field, fieldText, unfold } from './headers.ts'
 import { htmlConverter } from './html-text.ts'
 import { type Part, readParts } from './parts.ts'
 
@@ -14,12 +14,12 @@ const MAX_CORRESPONDENTS = 1_000
 const MAX_HEADER_VALUE = 10_000
 const MAX_HEADER_NAME = 256
 const MAX_CONTENT_ID = 256
-/** Longer texts keep their line breaks: no person wrote them. */
+/** Longer text keeps its line breaks. */
 const MAX_FLOWED = 1_000_000
 const CR = 0x0d
 const LF = 0x0a
 
-/** Reads a whole mail. Runs in a child process: what it is given was written by strangers. */
+/** Parses a whole mail. Runs in a sandboxed child process, because the input is untrusted. */
 export function parseMail(raw: Uint8Array): Mail {
   const { root, fields, isWhole } = readParts(raw)
   const body = chooseBody(root)
@@ -31,8 +31,8 @@ export function parseMail(raw: Uint8Array): Mail {
     to: correspondents(named('to')),
     cc: correspondents(named('cc')),
     replyTo: correspondents(named('reply-to')),
-    messageId: readMessageId(fieldLine(fields, 'message-id')),
-    date: readDate(fieldLine(fields, 'date')),
+    messageId: readMessageId(fieldText(fields, 'message-id')),
+    date: readDate(fieldText(fields, 'date')),
     text,
     html,
     headers: fields.map(({ name, value }) => ({
@@ -44,9 +44,9 @@ export function parseMail(raw: Uint8Array): Mail {
     ),
     ...findCodesAndLinks({
       sender: from[0],
-      subject: cleanLine(decodeEncodedWords(fieldLine(fields, 'subject')), MAX_HEADER_VALUE),
-      otpToken: fieldLine(fields, 'otp-token'),
-      listUnsubscribe: fieldLine(fields, 'list-unsubscribe'),
+      subject: cleanLine(decodeEncodedWords(fieldText(fields, 'subject')), MAX_HEADER_VALUE),
+      otpToken: fieldText(fields, 'otp-token'),
+      listUnsubscribe: fieldText(fields, 'list-unsubscribe'),
       plain,
       html,
     }),
@@ -81,12 +81,11 @@ function describeAttachment(
 interface BodyText {
   text: string
   html: string | null
-  /** What came as text. */
+  /** The parts that are plain text. */
   plain: string
   isTruncated: boolean
 }
 
-/** The text and the HTML to show. */
 function readBody({ texts, htmls }: Body): BodyText {
   const { convert, isTruncated } = htmlConverter()
   const isHtml = (part: Part) => part.type === 'text/html'
@@ -94,24 +93,23 @@ function readBody({ texts, htmls }: Body): BodyText {
     ? htmls.map((part) => (isHtml(part) ? readText(part) : htmlFromText(readText(part)))).join('\n')
     : null
   const pieces = texts.map((part) => ({
-    made: isHtml(part),
+    converted: isHtml(part),
     text: isHtml(part) ? convert(readText(part)) : readText(part),
   }))
   const join = (some: typeof pieces) => some.map((piece) => piece.text).join('\n')
   const text = join(pieces)
-  // Some senders offer a text without a word in it beside their HTML.
-  const converted = new Set(texts)
-  const hasOther = htmls.some((part) => isHtml(part) && !converted.has(part))
+  // Some senders send blank text as the alternative to their HTML.
+  const hasOther = htmls.some((part) => isHtml(part) && !texts.includes(part))
   const shown = html !== null && hasOther && text.trim() === '' ? convert(html) : text
-  const plain = join(pieces.filter(({ made }) => !made))
+  const plain = join(pieces.filter(({ converted }) => !converted))
   return { text: shown, html, plain: plain, isTruncated: isTruncated() }
 }
 
-/** The text of a part, its lines ended by LF. */
+/** The text of a part with LF line ends. */
 function readText(part: Part): string {
   const charset = part.parameters.get('charset') ?? ''
   const bytes = decodeTransfer(part.body, part.encoding)
-  // In bytes, because a mail may have millions of lines; where CR is not one byte, after a detour.
+  // CR is removed from the bytes, because a mail may have millions of lines; wide charsets are converted to UTF-8 first.
   const wide = /16|ucs|unicode/i.test(charset)
   const text = wide
     ? withoutCr(Buffer.from(decodeBytes(bytes, charset))).toString()
@@ -121,16 +119,16 @@ function readText(part: Part): string {
   )
 }
 
-/** Takes the CR out of each CRLF. */
+/** Replaces CRLF with LF. */
 function withoutCr(bytes: Buffer): Buffer {
   if (!bytes.includes(CR)) return bytes
-  const kept = Buffer.allocUnsafe(bytes.length)
+  const result = Buffer.allocUnsafe(bytes.length)
   let length = 0
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at] ?? 0
-    if (byte !== CR || bytes[at + 1] !== LF) kept[length++] = byte
+    if (byte !== CR || bytes[at + 1] !== LF) result[length++] = byte
   }
-  return kept.subarray(0, length)
+  return result.subarray(0, length)
 }
 
 function isFlowed(part: Part, text: string): boolean {
@@ -147,7 +145,7 @@ function htmlFromText(text: string): string {
   return `<div style="white-space: pre-wrap">${escaped}</div>`
 }
 
-/** Those with an address; where nobody has one, the names. */
+/** The mailboxes with an address; if there are none, the names. */
 function correspondents(fields: Field[]): NamedAddress[] {
   const all: NamedAddress[] = []
   for (const field of fields) {
@@ -157,11 +155,6 @@ function correspondents(fields: Field[]): NamedAddress[] {
     }
   }
   return all.some((one) => one.address) ? all.filter((one) => one.address) : all
-}
-
-function fieldLine(fields: Field[], key: string): string {
-  const field = fields.find((one) => one.key === key)
-  return field ? unfold(field.value) : ''
 }
 
 function readMessageId(line: string): string | null {

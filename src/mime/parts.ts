@@ -1,12 +1,12 @@
 import { parseParameterized } from './header-values.ts'
-import { type Field, HEADER_LIMITS, readFields, unfold } from './headers.ts'
+import { type Field, fieldText, HEADER_LIMITS, readFields } from './headers.ts'
 
 const MAX_PARTS = 1_000
 const MAX_NESTING = 100
 
 /**
- * The tree of a mail's parts; the bodies are views on the raw bytes. One pass, and the limits hold while it goes: what
- * lies beyond the last part allowed is left out, a multipart nested too deeply stays one piece.
+ * The tree of parts; the bodies are views of the raw bytes. One pass with limits: parts beyond the maximum are dropped, and
+ * a multipart nested too deeply is not split.
  */
 export function readParts(raw: Uint8Array): { root: Part; fields: Field[]; isWhole: boolean } {
   const traversal: Traversal = {
@@ -28,15 +28,15 @@ export function readParts(raw: Uint8Array): { root: Part; fields: Field[]; isWho
 
 interface Traversal {
   bytes: Buffer
-  /** The multiparts around the place we are at, outermost first. */
+  /** Open multiparts, outermost first. */
   open: OpenMultipart[]
-  /** Their boundaries, and the first bytes of those: a mail may have millions of lines that look like delimiters. */
+  /** Their boundaries and the first bytes of these: a mail may have millions of lines that look like delimiters. */
   levels: Map<string, number>
   firsts: Uint8Array
   count: number
 }
 
-/** No part: in text that belongs to none, after a closing delimiter. */
+/** part is undefined in the epilogue after a closing delimiter. */
 interface Cursor {
   part: Part | undefined
   from: number
@@ -44,7 +44,7 @@ interface Cursor {
 
 interface OpenMultipart {
   part: Part
-  /** One character per byte. */
+  /** As latin1. */
   boundary: string
   defaultType: string
 }
@@ -54,7 +54,7 @@ interface Delimiter {
   level: number
   closing: boolean
   start: number
-  /** Where the line after it begins. */
+  /** Offset of the next line. */
   end: number
 }
 
@@ -63,25 +63,28 @@ const CR = 0x0d
 const DASH = 0x2d
 const MAX_BOUNDARY = 1_000
 
-/** Gives the part its body; returns the delimiter that ends it. */
-function takeBody(walk: Traversal, { part, from }: Cursor): Delimiter | undefined {
-  const { bytes, open } = walk
-  if (part && isMultipart(part) && open.length < MAX_NESTING) openMultipart(walk, part)
-  const delimiter = nextDelimiter(walk, from)
+/** Sets the body of the part and returns the delimiter that ends it. */
+function takeBody(traversal: Traversal, { part, from }: Cursor): Delimiter | undefined {
+  const { bytes, open } = traversal
+  if (part && isMultipart(part) && open.length < MAX_NESTING) openMultipart(traversal, part)
+  const delimiter = nextDelimiter(traversal, from)
   if (part) part.body = bytes.subarray(from, bodyEnd(bytes, from, delimiter?.start))
   return delimiter
 }
 
-function followDelimiter(walk: Traversal, { level, closing, end }: Delimiter): Cursor | undefined {
-  const { open } = walk
-  // Whatever was left open inside ends here too.
+function followDelimiter(
+  traversal: Traversal,
+  { level, closing, end }: Delimiter,
+): Cursor | undefined {
+  const { open } = traversal
+  // Multiparts left open inside end here, too.
   open.length = closing ? level : level + 1
-  indexBoundaries(walk)
+  indexBoundaries(traversal)
   if (closing) return { part: undefined, from: end }
-  walk.count += 1
+  traversal.count += 1
   const parent = open[level]
-  if (!parent || walk.count > MAX_PARTS) return undefined
-  const head = readPartHead(walk, end)
+  if (!parent || traversal.count > MAX_PARTS) return undefined
+  const head = readPartHead(traversal, end)
   const part = describePart(head.fields, parent.defaultType)
   parent.part.children.push(part)
   return { part, from: head.body }
@@ -96,14 +99,14 @@ function boundaryOf(part: Part): string {
   return boundary.length > MAX_BOUNDARY ? '' : boundary.trimEnd()
 }
 
-function openMultipart(walk: Traversal, part: Part): void {
+function openMultipart(traversal: Traversal, part: Part): void {
   const defaultType = part.type === 'multipart/digest' ? 'message/rfc822' : 'text/plain'
   const boundary = Buffer.from(boundaryOf(part)).toString('latin1')
-  walk.open.push({ part, boundary, defaultType })
-  indexBoundaries(walk)
+  traversal.open.push({ part, boundary, defaultType })
+  indexBoundaries(traversal)
 }
 
-/** Of two alike the inner one counts. */
+/** Of two equal boundaries, the inner one counts. */
 function indexBoundaries({ open, levels, firsts }: Traversal): void {
   levels.clear()
   firsts.fill(0)
@@ -113,11 +116,11 @@ function indexBoundaries({ open, levels, firsts }: Traversal): void {
   }
 }
 
-/** The fields of a part and where its body begins. Without a single field all of it is body. */
-function readPartHead(walk: Traversal, start: number): { fields: Field[]; body: number } {
-  const { bytes, open } = walk
+/** The fields of a part and the offset of its body. A mail without a single field is all body. */
+function readPartHead(traversal: Traversal, start: number): { fields: Field[]; body: number } {
+  const { bytes, open } = traversal
   let line = start
-  while (line < bytes.length && !isEmptyLine(bytes, line) && !delimiterAt(walk, line)) {
+  while (line < bytes.length && !isEmptyLine(bytes, line) && !delimiterAt(traversal, line)) {
     while (line < bytes.length && bytes[line] !== LF) line += 1
     line += 1
   }
@@ -128,7 +131,7 @@ function readPartHead(walk: Traversal, start: number): { fields: Field[]; body: 
   if (fields.length === 0 && !open.length) return { fields, body: start }
   const body = isEmptyLine(bytes, end) ? end + (bytes[end] === LF ? 1 : 2) : end
   if (stop === end) return { fields, body }
-  // Cut by the limit: half a line would say something else than the whole.
+  // A line cut by the limit is dropped: half of it could mean something else.
   return { fields: [...readFields(block.slice(0, block.lastIndexOf('\n') + 1))], body }
 }
 
@@ -136,20 +139,20 @@ function isEmptyLine(bytes: Buffer, at: number): boolean {
   return bytes[at] === LF || (bytes[at] === CR && bytes[at + 1] === LF)
 }
 
-function nextDelimiter(walk: Traversal, from: number): Delimiter | undefined {
-  const { bytes, open } = walk
+function nextDelimiter(traversal: Traversal, from: number): Delimiter | undefined {
+  const { bytes, open } = traversal
   if (open.length === 0) return undefined
-  const first = delimiterAt(walk, from)
+  const first = delimiterAt(traversal, from)
   if (first) return first
   for (let at = from; at < bytes.length; at += 1) {
     if (bytes[at] !== LF || bytes[at + 1] !== DASH) continue
-    const delimiter = delimiterAt(walk, at + 1)
+    const delimiter = delimiterAt(traversal, at + 1)
     if (delimiter) return delimiter
   }
   return undefined
 }
 
-/** The innermost multipart that the line belongs to, if it is a delimiter at all. */
+/** The delimiter on this line, if it is one; it belongs to the innermost multipart that matches. */
 function delimiterAt({ bytes, levels, firsts }: Traversal, line: number): Delimiter | undefined {
   if (bytes[line] !== DASH || bytes[line + 1] !== DASH) return undefined
   if (firsts[bytes[line + 2] ?? 0] !== 1) return undefined
@@ -164,7 +167,7 @@ function delimiterAt({ bytes, levels, firsts }: Traversal, line: number): Delimi
   return closing === undefined ? undefined : { level: closing, closing: true, start: line, end }
 }
 
-/** RFC 2046 5.1.1: the line end before a delimiter belongs to the delimiter. */
+/** RFC 2046 5.1.1: the line break before a delimiter belongs to the delimiter. */
 function bodyEnd(bytes: Buffer, from: number, delimiter: number | undefined): number {
   if (delimiter === undefined) return bytes.length
   let end = delimiter
@@ -173,15 +176,15 @@ function bodyEnd(bytes: Buffer, from: number, delimiter: number | undefined): nu
   return end
 }
 
-/** One part of a mail; the body still in its transfer encoding. */
+/** One part of a mail, with the body still encoded. */
 export interface Part {
-  /** `type/subtype` in lower case, of safe characters only. */
+  /** `type/subtype` in lower case, validated. */
   type: string
   /** Of Content-Type. */
   parameters: Map<string, string>
-  /** `attachment`, `inline`, something else in lower case, or ''. */
+  /** `attachment`, `inline`, another value in lower case, or ''. */
   disposition: string
-  /** As the sender gives it, decoded, anything but safe; '' when there is none. */
+  /** Decoded but not sanitized; '' if there is none. */
   filename: string
   contentId: string
   encoding: string
@@ -189,12 +192,9 @@ export interface Part {
   children: Part[]
 }
 
-/** What the fields of a part say of it; of two alike the first counts, so that no reader is shown another mail. */
+/** Of two equal fields, the first counts, so that every reader sees the same mail. */
 function describePart(fields: Field[], defaultType: string): Part {
-  const line = (key: string) => {
-    const field = fields.find((one) => one.key === key)
-    return field ? unfold(field.value) : ''
-  }
+  const line = (key: string) => fieldText(fields, key)
   const contentType = parseParameterized(line('content-type'))
   const disposition = parseParameterized(line('content-disposition'))
   const filename =

@@ -244,8 +244,8 @@ function waitUntilReady(child: ChildProcess, name: string, startMs: number): Pro
 }
 
 /** On one line and without stack frames. */
-function lastOutput(heard: string): string {
-  const lines = heard.split('\n').filter((line) => /\w/.test(line) && !/^\s+at /.test(line))
+function lastOutput(output: string): string {
+  const lines = output.split('\n').filter((line) => /\w/.test(line) && !/^\s+at /.test(line))
   const words = lines.map((line) => line.trim()).join(' | ')
   return words.slice(-MAX_REPORTED) || 'no output'
 }

@@ -1,33 +1,33 @@
 /**
- * How people name codes and links, and what they name that only looks like a code. Words are parted by bars and
- * written as usual; accents and case are folded. A star at the end: the word may go on. A star at the start: it may be
- * the end of a longer word. In capitals: only so. Chinese and Japanese have no blanks, so theirs are found anywhere.
+ * Words of one language for codes and links, and for numbers that only look like codes, separated by bars. Accents and
+ * case are folded. `word*` matches any continuation, `*word` the end of a longer word. A word in capitals matches only in
+ * capitals. Chinese and Japanese words match anywhere, because these languages have no blanks.
  */
 export interface Vocabulary {
-  /** Names a code that somebody is to type in. */
+  /** A verification code. */
   code: string
-  /** Names one only where the code follows at once. */
+  /** A code only if the number follows directly. */
   secret: string
-  /** Sells something: a code beside it is worth a discount. */
+  /** Sales: a code nearby is a discount code. */
   sale: string
-  /** Beside a word for a code it makes another kind of code: of an order, a post office, an error. */
+  /** Next to a word for code, makes it another kind of code: order, postal, error. */
   other: string
-  /** Names a number that is no code. */
+  /** A number that is not a code. */
   number: string
-  /** Says what codes are for; no name of one. */
+  /** The purpose of a code. */
   purpose: string
-  /** Tells to type something in. */
+  /** A request to type something. */
   type: string
-  /** Stands between a name and its code. */
+  /** Words between a label and its code. */
   is: string
-  /** Small words that may stand there beside it. */
+  /** Further words that may be there. */
   particle: string
-  /** What a number counts or measures, after it. */
+  /** Units after a number. */
   unit: string
   verify: string
   signIn: string
   reset: string
   unsubscribe: string
-  /** A link's text that says nothing: the sentence around it does. */
+  /** Generic link texts: the sentence around the link determines its kind. */
   here: string
 }
