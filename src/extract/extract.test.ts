@@ -33,7 +33,7 @@ describe('the codes and links of a mail', () => {
     ])
   })
 
-  test('are not looked for in attachments', () => {
+  test('are not searched for in attachments', () => {
     const { codes, links } = parse(
       'Content-Type: text/plain',
       'Content-Disposition: attachment; filename=a.txt',
@@ -43,7 +43,7 @@ describe('the codes and links of a mail', () => {
     expect({ codes, links }).toEqual({ codes: [], links: [] })
   })
 
-  test('are none where there is nothing', () => {
+  test('are empty for an empty mail', () => {
     expect(parse('')).toMatchObject({ codes: [], links: [] })
   })
 })
@@ -55,7 +55,7 @@ const text = fc
   .array(fc.oneof(fc.constantFrom(...PIECES.split('|')), fc.string({ unit: 'binary' })))
   .map((pieces) => pieces.join(''))
 
-test('whatever strangers write, they are few, short and plain', () => {
+test('random input gives few, short and clean codes and links', () => {
   fc.assert(
     fc.property(text, text, text, (subject, plain, html) => {
       const headers = { otpToken: plain, listUnsubscribe: html, sender: undefined }
@@ -77,65 +77,69 @@ test('whatever strangers write, they are few, short and plain', () => {
 })
 
 for (const [name, text, expected] of [
-  ['plain text stays', 'Code: 12', 'Code: 12'],
-  ['accents go', 'Código, vérification, gültig', 'Codigo, verification, gultig'],
-  ['Vietnamese is read without its marks', 'Đăng nhập, mật khẩu', 'Dang nhap, mat khau'],
-  ['but for the word for code', 'Mã của bạn, irmã', 'Mã cua ban, irma'],
+  ['ASCII is unchanged', 'Code: 12', 'Code: 12'],
+  ['accents are removed', 'Código, vérification, gültig', 'Codigo, verification, gultig'],
+  ['Vietnamese marks are removed', 'Đăng nhập, mật khẩu', 'Dang nhap, mat khau'],
+  ['except in the word for code', 'Mã của bạn, irmã', 'Mã cua ban, irma'],
   ['digits of other scripts become ASCII', '٠٩ ۰۹ ०९ ０９', '09 09 09 09'],
-  ['full-width letters too', 'Ａｂ：', 'Ab:'],
+  ['full-width letters become ASCII', 'Ａｂ：', 'Ab:'],
   ['kana keep their marks', 'ガパード', 'ガパード'],
-  ['Arabic loses its vowels and stretch', 'رَمْز ـ', 'رمز '],
-  ['what is invisible goes', '4\u200b8\u00ad2\ufeff9', '4829'],
-  ['blanks are plain', '482\u00a0913\u3000x', '482 913 x'],
-  ['quotes and dashes are plain', '“4–8” ‘x’ …', '"4-8" \'x\' .'],
-  ['currencies keep being one', '€ 5 ₽', '¤ 5 ¤'],
-  ['pictures are blanks', 'a👋b', 'a  b'],
+  ['Arabic short vowels and tatweel are removed', 'رَمْز ـ', 'رمز '],
+  ['invisible characters are removed', '4\u200b8\u00ad2\ufeff9', '4829'],
+  ['blanks become spaces', '482\u00a0913\u3000x', '482 913 x'],
+  ['quotes and dashes become ASCII', '“4–8” ‘x’ …', '"4-8" \'x\' .'],
+  ['currencies become one sign', '€ 5 ₽', '¤ 5 ¤'],
+  ['emoji become spaces', 'a👋b', 'a  b'],
 ] as const) {
   test(name, () => expect(fold(text)).toBe(expected))
 }
 
-test('lower case has the same length', () => {
+test('lower-casing keeps the length', () => {
   const text = fold('İSTANBUL ẞ Ⅷ ΑΣ ﬁ 漢字')
   expect(text.toLowerCase()).toHaveLength(text.length)
 })
 
-/** Lines without the blanks around them and without empty ones; cells are parted by a bar. */
+/** Trimmed lines without empty ones; cells are separated by a bar. */
 function lines(html: string): string[] {
   const all = visibleTextOfHtml(html).text.split('\n')
   return all.map((line) => line.replace(/\t+/g, '|').trim()).filter((line) => /[^|]/.test(line))
 }
 
-describe('what is seen of HTML', () => {
+describe('visible text of HTML', () => {
   for (const [name, html, expected] of [
     ['blocks are lines', '<p>a</p><div>b<br>c</div>', ['a', 'b', 'c']],
-    ['what is inline is not', 'a<b>b</b><span>c</span> <i>d</i>', ['abc d']],
+    ['inline elements are not', 'a<b>b</b><span>c</span> <i>d</i>', ['abc d']],
     ['cells share a line', '<tr><td>a</td><td>b</td></tr><tr><td>c', ['|a|b|', '|c']],
-    ['breaks in the source are blanks', 'a\n  b\r\n\tc', ['a b c']],
-    ['but not where they are kept', '<pre>a\nb</pre>c\nd', ['a', 'b', 'c d']],
-    ['entities are read', '&lt;&eacute;&#233;&#xE9;&nbsp;&amp;amp;&copy', ['<ééé\u00a0&amp;©']],
-    ['unknown ones stay', '&nosuch; & &#0; &#xd800;', ['&nosuch; & \ufffd \ufffd']],
-    ['styles and scripts are not seen', 'a<style>b</style><script>c<p></script >d', ['ad']],
-    ['nor is a style that never ends', 'a<style>b<p>c', ['a']],
-    ['nor comments', 'a<!-- <p>b</p> -->c<!--[if mso]>d<![endif]-->e', ['ace']],
-    ['a comment that never ends hides the rest', 'a<!-- b', ['a']],
-    ['a bracket in quotes ends no tag', '<p title="a>b">c</p>', ['c']],
-    ['an apostrophe without a value does not', "<p it's>c</p><p>d", ['c', 'd']],
-    ['a value that never ends hides the rest', 'a<p title="b>c</p>', ['a']],
-    ['a lone bracket is text', '1 < 2 <3', ['1 < 2 <3']],
+    ['line breaks in the source are blanks', 'a\n  b\r\n\tc', ['a b c']],
+    ['except in pre', '<pre>a\nb</pre>c\nd', ['a', 'b', 'c d']],
+    [
+      'character references are decoded',
+      '&lt;&eacute;&#233;&#xE9;&nbsp;&amp;amp;&copy',
+      ['<ééé\u00a0&amp;©'],
+    ],
+    ['unknown references are kept', '&nosuch; & &#0; &#xd800;', ['&nosuch; & \ufffd \ufffd']],
+    ['styles and scripts are invisible', 'a<style>b</style><script>c<p></script >d', ['ad']],
+    ['an unclosed style is invisible', 'a<style>b<p>c', ['a']],
+    ['comments are invisible', 'a<!-- <p>b</p> -->c<!--[if mso]>d<![endif]-->e', ['ace']],
+    ['an unclosed comment hides the rest', 'a<!-- b', ['a']],
+    ['a quoted bracket does not end a tag', '<p title="a>b">c</p>', ['c']],
+    ['a stray apostrophe does not start a value', "<p it's>c</p><p>d", ['c', 'd']],
+    ['an unclosed value hides the rest', 'a<p title="b>c</p>', ['a']],
+    ['a literal bracket is text', '1 < 2 <3', ['1 < 2 <3']],
   ] as const) {
     test(name, () => expect(lines(html)).toEqual(expected))
   }
 })
 
-describe('the links of HTML', () => {
+describe('links in HTML', () => {
   const anchors = (html: string) => {
     const { text, anchors } = visibleTextOfHtml(html)
     return anchors.map(({ href, start, end, alt }) => [href, text.slice(start, end), alt])
   }
   for (const [name, html, expected] of [
-    ['are told with their place', 'x<a href="u">a <b>b</b></a>c', [['u', 'a b', '']]],
+    ['have a URL and a text', 'x<a href="u">a <b>b</b></a>c', [['u', 'a b', '']]],
     [
-      'in any quotes',
+      'may have quoted or unquoted attributes',
       `<a href='u'>a</a><a HREF = v >b</a>`,
       [
         ['u', 'a', ''],
@@ -143,21 +147,21 @@ describe('the links of HTML', () => {
       ],
     ],
     [
-      'with what their pictures say',
+      'include the alternative text of images',
       '<a href=u><img alt="a&amp;b"><img alt=c></a>',
       [['u', '', 'a&b c']],
     ],
     [
-      'end where the next begins',
+      'end where the next one starts',
       '<a href=u>a<a href=v>b',
       [
         ['u', 'a', ''],
         ['v', 'b', ''],
       ],
     ],
-    ['count by the first address', '<a href=u href=v>a</a>', [['u', 'a', '']]],
-    ['are none without one', '<a name=u>a</a><a href="">b</a>', []],
-    ['and are no other tag', '<abbr href=u>a</abbr><address href=v>b', []],
+    ['use the first href', '<a href=u href=v>a</a>', [['u', 'a', '']]],
+    ['need an href', '<a name=u>a</a><a href="">b</a>', []],
+    ['are only `a` elements', '<abbr href=u>a</abbr><address href=v>b', []],
   ] as const) {
     test(name, () => expect(anchors(html)).toEqual(expected))
   }

@@ -6,7 +6,7 @@ const inHtml = (html: string, listUnsubscribe = '') =>
   findLinks([visibleTextOfHtml(html)], listUnsubscribe)
 const inText = (text: string) => findLinks([visibleTextOfPlain(text)], '')
 
-describe('where a link leads', () => {
+describe('the URL of a link', () => {
   for (const [name, href, url, host] of [
     ['a plain one', 'https://a.test/x', 'https://a.test/x', 'a.test'],
     ['with a port', 'http://a.test:8080', 'http://a.test:8080/', 'a.test:8080'],
@@ -42,20 +42,20 @@ describe('where a link leads', () => {
     ...['tel:123', 'ftp://a.test', '/relative', '#here', '', ' ', 'https://', 'http://[', 'cid:x'],
     ...['https://a.test/'.padEnd(5_000, 'x'), 'https://exa mple.test/', 'vbscript:x', 'file:///x'],
   ]) {
-    test(`${JSON.stringify(href.slice(0, 30))} leads nowhere`, () => {
+    test(`${JSON.stringify(href.slice(0, 30))} is not a link`, () => {
       expect(inHtml(`<a href="${href}">Verify</a>`)).toEqual([])
     })
   }
 })
 
-describe('what a link is called', () => {
+describe('the text of a link', () => {
   for (const [name, inside, text] of [
-    ['by its text', ' Verify\n <b>me</b> ', 'Verify me'],
-    ['by the words of its picture', '<img src=x alt="Verify me">', 'Verify me'],
-    ['by nothing', '<img src=x>', ''],
-    ['by its own address: that is no name', 'https://a.test/verify', ''],
-    ['by another address', 'https://bank.test/', 'https://bank.test/'],
-    ['by much: it is cut', 'word '.repeat(100), 'word '.repeat(40).trim()],
+    ['is its content', ' Verify\n <b>me</b> ', 'Verify me'],
+    ['is the alternative text of its image', '<img src=x alt="Verify me">', 'Verify me'],
+    ['may be empty', '<img src=x>', ''],
+    ['is empty if it is the URL itself', 'https://a.test/verify', ''],
+    ['may be another URL', 'https://bank.test/', 'https://bank.test/'],
+    ['is truncated', 'word '.repeat(100), 'word '.repeat(40).trim()],
   ] as const) {
     test(name, () => {
       const [link] = inHtml(`<a href="https://a.test/verify">${inside}</a>`)
@@ -64,25 +64,33 @@ describe('what a link is called', () => {
   }
 })
 
-describe('what a link is for', () => {
+describe('the kind of a link', () => {
   for (const [name, html, kind] of [
-    ['its text says it', '<a href="https://a.test/c/1">Confirm your email</a>', 'verify'],
-    ['or its path', '<a href="https://a.test/verify-email?t=1">Continue</a>', 'verify'],
-    ['or what it does', '<a href="https://a.test/?mode=resetPassword&x=1">Go</a>', 'reset'],
-    ['or the sentence', 'Click <a href="https://a.test/c">here</a> to unsubscribe.', 'unsubscribe'],
+    ['is found in its text', '<a href="https://a.test/c/1">Confirm your email</a>', 'verify'],
+    ['is found in its path', '<a href="https://a.test/verify-email?t=1">Continue</a>', 'verify'],
+    ['is found in its query', '<a href="https://a.test/?mode=resetPassword&x=1">Go</a>', 'reset'],
     [
-      'or the line above',
+      'is found in the sentence',
+      'Click <a href="https://a.test/c">here</a> to unsubscribe.',
+      'unsubscribe',
+    ],
+    [
+      'is found in the line above',
       '<p>Sign in with this link</p><a href="https://a.test/c"></a>',
       'sign_in',
     ],
-    ['the text before the path', '<a href="https://a.test/login">Reset password</a>', 'reset'],
     [
-      'a name of its own is believed',
+      'comes from the text before the path',
+      '<a href="https://a.test/login">Reset password</a>',
+      'reset',
+    ],
+    [
+      'is not taken from the sentence if the text is specific',
       'Verify it. <a href="https://a.test/c">Our shop</a>',
       'other',
     ],
-    ['an order is none', '<a href="https://a.test/orders/confirm/1">View it</a>', 'other'],
-    ['help is none', '<a href="https://a.test/help/login">Read more</a>', 'other'],
+    ['is other for an order', '<a href="https://a.test/orders/confirm/1">View it</a>', 'other'],
+    ['is other for a help page', '<a href="https://a.test/help/login">Read more</a>', 'other'],
     ['in Spanish', '<a href="https://a.test/c">Confirmar correo</a>', 'verify'],
     ['in Portuguese', '<a href="https://a.test/c">Redefinir senha</a>', 'reset'],
     ['in French', '<a href="https://a.test/c">Se désabonner</a>', 'unsubscribe'],
@@ -99,21 +107,21 @@ describe('what a link is for', () => {
 
 describe('a link in plain text', () => {
   for (const [name, text, url] of [
-    ['ends before the point', 'See https://a.test/x.', 'https://a.test/x'],
+    ['ends before the period', 'See https://a.test/x.', 'https://a.test/x'],
     ['ends before the bracket around it', '(see https://a.test/x)', 'https://a.test/x'],
-    ['keeps a bracket of its own', 'https://a.test/x_(y)', 'https://a.test/x_(y)'],
-    ['ends at an angle', '<https://a.test/x>', 'https://a.test/x'],
-    ['ends where Chinese goes on', 'https://a.test/x，请点击', 'https://a.test/x'],
-    ['ends where Japanese goes on', 'https://a.test/xをクリック', 'https://a.test/x'],
-    ['keeps its host in any script', 'https://例え.test/x', 'https://xn--r8jz45g.test/x'],
-    ['keeps a query', 'https://a.test/?a=1&b=%20#c', 'https://a.test/?a=1&b=%20#c'],
+    ['keeps balanced brackets', 'https://a.test/x_(y)', 'https://a.test/x_(y)'],
+    ['ends at an angle bracket', '<https://a.test/x>', 'https://a.test/x'],
+    ['ends before Chinese text', 'https://a.test/x，请点击', 'https://a.test/x'],
+    ['ends before Japanese text', 'https://a.test/xをクリック', 'https://a.test/x'],
+    ['may have a host in any script', 'https://例え.test/x', 'https://xn--r8jz45g.test/x'],
+    ['keeps query and fragment', 'https://a.test/?a=1&b=%20#c', 'https://a.test/?a=1&b=%20#c'],
   ] as const) {
     test(name, () => expect(inText(text).map((link) => link.url)).toEqual([url]))
   }
 })
 
 describe('the list of links', () => {
-  test('has what somebody waits for first, and ways out last', () => {
+  test('is sorted by kind, unsubscribe links last', () => {
     const kinds = ['Unsubscribe', 'Our shop', 'Reset password', 'Sign in', 'Verify', 'Blog'].map(
       (text, at) => `<a href="https://a.test/${at}">${text}</a>`,
     )
@@ -122,7 +130,7 @@ describe('the list of links', () => {
     ])
   })
 
-  test('has each address once, with the name and the kind that say most', () => {
+  test('has each URL once, with the best text and kind', () => {
     const html =
       '<a href="https://a.test/c"><img src="x"></a> <a href="https://a.test/c">Verify me</a>'
     const text = visibleTextOfPlain('Shop: https://a.test/c')
@@ -131,14 +139,14 @@ describe('the list of links', () => {
     ])
   })
 
-  test('has the header’s way out too, but no mail address', () => {
+  test('includes List-Unsubscribe URLs, but no mailto', () => {
     const header = '<mailto:out@a.test>, <https://a.test/o?u=1>'
     expect(inHtml('', header)).toEqual([
       { url: 'https://a.test/o?u=1', text: '', host: 'a.test', kind: 'unsubscribe' },
     ])
   })
 
-  test('has at most a hundred, and those that somebody waits for among them', () => {
+  test('has at most a hundred links, the most important first', () => {
     const many = Array.from({ length: 400 }, (_, at) => `<a href="https://a.test/${at}">x</a>`)
     const links = inHtml(`${many.join(' ')}<a href="https://a.test/v">Verify</a>`)
     expect(links).toHaveLength(100)

@@ -35,13 +35,13 @@ describe('a file name', () => {
       expect(safeFilename(given, 2, 'application/octet-stream')).toBe(expected))
   }
 
-  test('says what it is where it has no name of its own', () => {
+  test('has an extension by content type if there is no name', () => {
     expect(safeFilename('', 0, 'message/rfc822')).toBe('attachment-1.eml')
     expect(safeFilename('', 0, 'image/jpeg')).toBe('attachment-1.jpg')
     expect(safeFilename('', 0, 'constructor/x')).toBe('attachment-1.bin')
   })
 
-  test('of a thousand characters is cut between two, and keeps its extension', () => {
+  test('that is too long is cut between characters and keeps its extension', () => {
     expect(safeFilename(`${'x'.repeat(1_000)}.jpeg`, 0, '')).toBe(`${'x'.repeat(195)}.jpeg`)
     const astral = safeFilename(`a${'😀'.repeat(1_000)}.png`, 0, '')
     expect(Buffer.byteLength(astral)).toBeLessThanOrEqual(200)
@@ -50,22 +50,26 @@ describe('a file name', () => {
   })
 })
 
-describe('the name in a header', () => {
+describe('the file name in a header', () => {
   const named = (header: string) =>
     parseMail(Buffer.from(`${header}\r\n\r\nx`, 'latin1')).attachments[0]?.filename
 
   for (const [name, header, expected] of [
     ['may be quoted', 'Content-Disposition: attachment; filename="a b.txt"', 'a b.txt'],
-    ['may be bare, blanks and all', 'Content-Disposition: attachment; filename=a b.txt', 'a b.txt'],
-    ['may have escapes', 'Content-Disposition: attachment; filename="a\\"b.txt"', 'a_b.txt'],
-    ['may stand at the type', 'Content-Type: image/png; name=x.png', 'x.png'],
     [
-      'counts more at the disposition',
+      'may be unquoted, with blanks',
+      'Content-Disposition: attachment; filename=a b.txt',
+      'a b.txt',
+    ],
+    ['may have escapes', 'Content-Disposition: attachment; filename="a\\"b.txt"', 'a_b.txt'],
+    ['may be in Content-Type', 'Content-Type: image/png; name=x.png', 'x.png'],
+    [
+      'is taken from Content-Disposition first',
       'Content-Type: image/png; name=a.png\r\nContent-Disposition: attachment; filename=b.png',
       'b.png',
     ],
     [
-      'may be in encoded words, a character cut in two',
+      'may be in encoded words that split a character',
       'Content-Disposition: attachment; filename="=?utf-8?B?4pw=?= =?utf-8?B?ky50eHQ=?="',
       '✓.txt',
     ],
@@ -75,12 +79,12 @@ describe('the name in a header', () => {
       '✓ x.txt',
     ],
     [
-      'counts more in the form of RFC 2231',
+      'is taken from the RFC 2231 form first',
       "Content-Disposition: attachment; filename=a.txt; filename*=utf-8''b.txt",
       'b.txt',
     ],
     [
-      'may come in sections, out of order, cut inside a character',
+      'may be in sections, out of order, that split a character',
       "Content-Disposition: attachment; filename*1*=%93.txt; filename*0*=utf-8''%e2%9c",
       '✓.txt',
     ],
@@ -90,17 +94,17 @@ describe('the name in a header', () => {
       'ü%41.txt',
     ],
     [
-      'may be in a charset nobody knows',
+      'may be in an unknown charset',
       "Content-Disposition: attachment; filename*=x-none''%fc.txt",
       'ü.txt',
     ],
     [
-      'leads nowhere, however it is encoded',
+      'never contains a path, however it is encoded',
       "Content-Disposition: attachment; filename*=utf-8''..%2f..%2fetc%2fpasswd%00.png",
       'passwd.png',
     ],
     [
-      'lets no header out',
+      'cannot inject a header',
       "Content-Disposition: attachment; filename*=utf-8''x%0d%0aSet-Cookie%3a%20a%3db",
       'x Set-Cookie_ a=b',
     ],
@@ -110,7 +114,7 @@ describe('the name in a header', () => {
       'Content-Disposition: attachment (really); filename=a.txt (yes)',
       'a.txt',
     ],
-    ['may lack its semicolon', 'Content-Disposition: attachment\r\n filename=a.txt', 'a.txt'],
+    ['may lack the semicolon', 'Content-Disposition: attachment\r\n filename=a.txt', 'a.txt'],
     ['is the first of two', 'Content-Disposition: attachment; filename=a; filename=b', 'a'],
   ] as const) {
     test(name, () => expect(named(header)).toBe(expected))

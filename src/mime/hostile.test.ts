@@ -6,7 +6,7 @@ import { openParser, type Parser } from './parser.ts'
 import { attachmentBytes } from './testing/attachment.ts'
 import { recordingLog } from './testing/recording-log.ts'
 
-// Mails made to stall, fill or fool a parser. Each is read, or cut at a limit, inside the clock of the pool.
+// Mail crafted to stall, exhaust or confuse a parser. Each is parsed or truncated within the limits of the pool.
 
 const head = 'From: ann@a.test\r\nSubject: s\r\nMIME-Version: 1.0\r\n'
 const multipart = (boundary: string, type = 'mixed') =>
@@ -129,7 +129,7 @@ const VECTORS: [string, () => string, Check?][] = [
   ['no end of line at all', () => 'x'.repeat(9_000_000)],
 ]
 
-describe('of a hostile mail', () => {
+describe('hostile mail', () => {
   const { log, lines } = recordingLog()
   let parser: Parser
   beforeAll(() => {
@@ -138,7 +138,7 @@ describe('of a hostile mail', () => {
   afterAll(() => parser.close())
 
   for (const [name, make, check] of VECTORS) {
-    test(`${name}: it is read or cut, and the next mail is read`, async () => {
+    test(`${name}: parsed or truncated, and the next mail is parsed`, async () => {
       const mail = await parser.parse(Buffer.from(make(), 'latin1'))
       expect(lines).toEqual([])
       expect(mail.text).not.toBeNull()
@@ -147,7 +147,7 @@ describe('of a hostile mail', () => {
     })
   }
 
-  test('a zip bomb: it is never opened, and comes out as the bytes it went in', async () => {
+  test('a zip bomb is not opened and stays unchanged', async () => {
     const bomb = deflateRawSync(Buffer.alloc(50_000_000))
     const body = bomb.toString('base64').replace(/.{76}/g, '$&\r\n')
     const type = 'application/zip; name=42.zip'

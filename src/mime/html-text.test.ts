@@ -13,12 +13,12 @@ describe('text of HTML', () => {
     ['a link in a link', '<a href=x:1>a<a href=x:2>b</a>', 'a [x:1]b [x:2]'],
     ['entities and brackets', 'a &lt; b &amp; 1 < 2', 'a < b & 1 < 2'],
     [
-      'what nobody sees',
+      'invisible content removed',
       '<title>t</title><style>s</style><script>x</script><!-- c -->shown',
       'shown',
     ],
     ['several bodies', '<body>a</body>'.repeat(12), 'a'.repeat(12)],
-    ['an end without a beginning', 'a</blockquote></p>b', 'ab'],
+    ['end tags without a start tag', 'a</blockquote></p>b', 'ab'],
   ] as const) {
     test(`has ${name}`, () => {
       expect(textOf(html)).toBe(text)
@@ -31,17 +31,17 @@ describe('text of HTML', () => {
     ['elements too deep', `first${'<div>'.repeat(251)}x`],
     ['too many lines in quotations', `${'<blockquote>'.repeat(200)}first${'<br>y'.repeat(19_000)}`],
     ['too many words in quotations', `${'<blockquote>'.repeat(200)}${'y '.repeat(10_000)}`],
-    ['ends in comments', `${'<ul><!--</ul>-->'.repeat(200)}${'y<hr>'.repeat(9_000)}`],
-    ['ends in attributes', `${'<ol a="</ol>">'.repeat(200)}${'y<hr>'.repeat(9_000)}`],
+    ['end tags in comments', `${'<ul><!--</ul>-->'.repeat(200)}${'y<hr>'.repeat(9_000)}`],
+    ['end tags in attributes', `${'<ol a="</ol>">'.repeat(200)}${'y<hr>'.repeat(9_000)}`],
   ] as const) {
-    test(`is cut where there are ${name}, and says so`, () => {
+    test(`is truncated and marked as such: ${name}`, () => {
       const { convert, isTruncated } = htmlConverter()
       expect(convert(html)).not.toBe('')
       expect(isTruncated()).toBe(true)
     })
   }
 
-  test('is not much longer than the HTML, whatever the indentation', () => {
+  test('is not much longer than the HTML, whatever its indentation', () => {
     const lines = 'a<br>'.repeat(4_000)
     for (const [name, level] of [
       ['long numbers', '<ol start="999999999999999"><li>'],
@@ -55,7 +55,7 @@ describe('text of HTML', () => {
     }
   })
 
-  test('is at most a million characters long in all parts of a mail together', () => {
+  test('has at most a million characters in all parts of a mail', () => {
     const { convert, isTruncated } = htmlConverter()
     let length = 0
     for (let part = 0; part < 20; part += 1) length += convert('<hr>'.repeat(990)).length
@@ -69,7 +69,7 @@ describe('text of HTML', () => {
     expect(textOf('<ol start=999 type=i><li>a</ol>')).toBe(' cmxcix. a')
   })
 
-  test('is whole in an ordinary mail, however long the correspondence', () => {
+  test('is complete in an ordinary mail with a long thread of quotations', () => {
     const reply = '<div>On Monday somebody wrote:<blockquote>'
     const html = `${reply.repeat(40)}${'<p>Some words of a letter.</p>'.repeat(200)}`
     const { convert, isTruncated } = htmlConverter()
@@ -87,19 +87,19 @@ describe('text of HTML', () => {
   })
 })
 
-describe('a parsed mail says that its text was cut', () => {
+describe('truncated is set', () => {
   const parts = (count: number) =>
     `Content-Type: multipart/mixed; boundary=b\r\n\r\n${'--b\r\n\r\nx\r\n'.repeat(count)}--b--\r\n`
   for (const [name, raw, truncated] of [
-    ['in HTML', `Content-Type: text/html\r\n\r\n${'<div>'.repeat(300)}x`, true],
-    ['after the last part that is read', parts(1_001), true],
-    ['never, as long as it is whole', parts(900), undefined],
+    ['if HTML was truncated', `Content-Type: text/html\r\n\r\n${'<div>'.repeat(300)}x`, true],
+    ['if parts were dropped', parts(1_001), true],
+    ['not for a complete mail', parts(900), undefined],
     [
-      'not where HTML has no words',
+      'not if the HTML contains no text',
       `Content-Type: text/html\r\n\r\n${'<p> </p>'.repeat(9_990)}`,
       undefined,
     ],
-    ['not where HTML came with a text', alternative('<div>'.repeat(300)), undefined],
+    ['not if the mail has a plain text', alternative('<div>'.repeat(300)), undefined],
   ] as const) {
     test(name, () => {
       expect(parseMail(Buffer.from(raw)).truncated).toBe(truncated)
@@ -111,11 +111,11 @@ function alternative(html: string): string {
   return `Content-Type: multipart/alternative; boundary=b\r\n\r\n--b\r\n\r\nx\r\n--b\r\nContent-Type: text/html\r\n\r\n${html}\r\n--b--\r\n`
 }
 
-// Structures whose cost is levels × lines. Each mail has a hundred thousand characters; the limit of a child is a second.
+// Structures that cost levels × lines, in mails of a hundred thousand characters. A child has one second.
 const WRAPPERS = ['blockquote', 'ul', 'a href=x', 'pre><blockquote']
 const FILLERS = ['<br>y', '<p>y', '<hr>', 'y\n']
 
-test('no structure makes the conversion take long', { timeout: 180_000 }, () => {
+test('no structure makes the conversion slow', { timeout: 180_000 }, () => {
   const slow: string[] = []
   for (const wrapper of WRAPPERS) {
     for (const filler of FILLERS) {

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { type Labelled, readLabelled } from './testing/labelled.ts'
 
-const LEAST_PRECISION = 0.97
-const LEAST_RECALL = 0.95
-const LEAST_LINKS = 0.97
+const MIN_PRECISION = 0.97
+const MIN_RECALL = 0.95
+const MIN_LINKS = 0.97
 const SURE = 0.9
 
 const mails = readLabelled()
 const languages = [...new Set(mails.map(({ language }) => language))].sort()
 
-describe('of the labelled mails', () => {
-  test('there are enough, in ten languages, and a third of them has no code', () => {
+describe('labelled mail', () => {
+  test('is in ten languages, and a third of it contains no code', () => {
     expect(mails.length).toBeGreaterThanOrEqual(150)
     expect(languages).toEqual(['ar', 'de', 'en', 'es', 'fr', 'ja', 'pt', 'ru', 'vi', 'zh'])
     for (const language of languages) expect(of(language).length).toBeGreaterThanOrEqual(12)
@@ -18,18 +18,18 @@ describe('of the labelled mails', () => {
     expect(without / mails.length).toBeGreaterThanOrEqual(1 / 3)
   })
 
-  test('the best code is the right one, or there is none', () => {
+  test('precision and recall of the first code are high', () => {
     const all = figures(mails)
-    const lines = languages.map((language) => `${language} ${told(figures(of(language)))}`)
-    process.stdout.write(`codes of ${mails.length} mails: ${told(all)}; ${lines.join(', ')}\n`)
+    const lines = languages.map((language) => `${language} ${formatted(figures(of(language)))}`)
+    process.stdout.write(`codes of ${mails.length} mails: ${formatted(all)}; ${lines.join(', ')}\n`)
     const wrong = mails.filter((one) => best(one) !== undefined && best(one) !== one.code)
     const missed = mails.filter((one) => one.code !== undefined && best(one) === undefined)
     const names = `wrong: ${namesOf(wrong)}; missed: ${namesOf(missed)}`
-    expect(all.precision, names).toBeGreaterThanOrEqual(LEAST_PRECISION)
-    expect(all.recall, names).toBeGreaterThanOrEqual(LEAST_RECALL)
+    expect(all.precision, names).toBeGreaterThanOrEqual(MIN_PRECISION)
+    expect(all.recall, names).toBeGreaterThanOrEqual(MIN_RECALL)
   })
 
-  test('a code that is given as sure is right', () => {
+  test('codes with high confidence are right', () => {
     const given = mails.flatMap(({ mail, code }) =>
       mail.codes.map(({ value, confidence }) => ({ confidence, right: value === code })),
     )
@@ -40,11 +40,11 @@ describe('of the labelled mails', () => {
       `codes given with ${SURE} and more: ${sure.length}, right ${share(sure).toFixed(3)}; ` +
         `with less: ${unsure.length}, right ${share(unsure).toFixed(3)}\n`,
     )
-    expect(share(sure)).toBeGreaterThanOrEqual(LEAST_PRECISION)
+    expect(share(sure)).toBeGreaterThanOrEqual(MIN_PRECISION)
     expect(share(unsure)).toBeGreaterThanOrEqual(0.5)
   })
 
-  test('links are of the kind that a person says', () => {
+  test('link kinds match their labels', () => {
     const labels = mails.flatMap(({ name, mail, links }) =>
       links.map(({ kind, start }) => {
         const found = mail.links.filter(({ url }) => url.startsWith(start))
@@ -55,7 +55,7 @@ describe('of the labelled mails', () => {
     const wrong = labels.filter(({ right }) => !right).map(({ label }) => label)
     process.stdout.write(`links: ${labels.length - wrong.length} of ${labels.length} are right\n`)
     expect(labels.length).toBeGreaterThanOrEqual(50)
-    expect(1 - wrong.length / labels.length, wrong.join('\n')).toBeGreaterThanOrEqual(LEAST_LINKS)
+    expect(1 - wrong.length / labels.length, wrong.join('\n')).toBeGreaterThanOrEqual(MIN_LINKS)
   })
 })
 
@@ -64,7 +64,7 @@ interface Figures {
   recall: number
 }
 
-/** A mail is right when the first code is the expected one. */
+/** By the first code of each mail. */
 function figures(some: Labelled[]): Figures {
   const right = some.filter((one) => one.code !== undefined && best(one) === one.code).length
   const given = some.filter((one) => best(one) !== undefined).length
@@ -72,7 +72,7 @@ function figures(some: Labelled[]): Figures {
   return { precision: right / given, recall: right / expected }
 }
 
-function told({ precision, recall }: Figures): string {
+function formatted({ precision, recall }: Figures): string {
   return `precision ${precision.toFixed(3)} recall ${recall.toFixed(3)}`
 }
 

@@ -13,8 +13,8 @@ const multipart = (type: string, ...parts: string[]) =>
     '--b--',
   ])
 
-describe('a mail from the shelf', () => {
-  test('a code in text and HTML keeps both', () => {
+describe('sample mails:', () => {
+  test('text and HTML alternatives are both returned', () => {
     const mail = parseMail(fixture('verification-code'))
     expect(mail).toMatchObject({
       from: [{ name: 'Northwind ✈ Accounts', address: 'no-reply@northwind.test' }],
@@ -30,7 +30,7 @@ describe('a mail from the shelf', () => {
     expect(mail.headers).toContainEqual({ name: 'Subject', value: 'Your code is 481516 ✅' })
   })
 
-  test('HTML alone is also made into text', () => {
+  test('HTML without a text is converted to text', () => {
     const { text, html, from } = parseMail(fixture('newsletter-latin1'))
     expect(from).toEqual([{ name: 'Körner & Söhne', address: 'post@koerner.test' }])
     expect(html).toContain('T\u00f6pfe &amp; Schalen')
@@ -40,7 +40,7 @@ describe('a mail from the shelf', () => {
     expect(text).not.toContain('pixel.gif')
   })
 
-  test('files and pictures are attachments, in order', () => {
+  test('files and images are attachments, in order', () => {
     const raw = fixture('invoice-with-attachments')
     const mail = parseMail(raw)
     expect(mail.cc.map(({ address }) => address)).toEqual(['a1@acme.test', 'a2@acme.test'])
@@ -74,7 +74,7 @@ describe('a mail from the shelf', () => {
     expect(bytes?.toString()).toBe('item;price\r\nGröße L;9,90')
   })
 
-  test('a returned mail is an attachment, not a part of the report', () => {
+  test('the message in a bounce is an attachment', () => {
     const raw = fixture('bounce')
     const { text, attachments } = parseMail(raw)
     expect(text).toContain('unknown user: "nobody"')
@@ -87,18 +87,18 @@ describe('a mail from the shelf', () => {
     expect(returned).toMatchObject({ text: 'anybody there', to: [{ address: 'nobody@acme.test' }] })
   })
 
-  test('lines broken for the way are joined again', () =>
+  test('flowed lines are joined', () =>
     expect(parseMail(fixture('japanese-flowed')).text).toBe(
       '本日はご登録いただき、ありがとうございます。認証コードは 192837 です。\n\n> 前のメール\n-- \n山田商店\n',
     ))
 
-  test('an invitation keeps its calendar as a file', () => {
+  test('the calendar of an invitation is an attachment', () => {
     const { text, attachments } = parseMail(fixture('calendar-invite'))
     expect(text).toBe('You have been invited.\n\nStand-up\nMonday, 9 March 2026, 09:00\n')
     expect(attachments.map(({ filename }) => filename)).toEqual(['attachment-1.ics', 'invite.ics'])
   })
 
-  test('a mail without a header is all body', () =>
+  test('mail without a header is all body', () =>
     expect(parseMail(fixture('telnet'))).toMatchObject({
       text: 'just a line typed into a terminal\n',
       headers: [],
@@ -110,9 +110,13 @@ describe('the body', () => {
   const html = 'Content-Type: text/html||<b>html</b>'
 
   for (const [name, mail, expected] of [
-    ['of nothing is empty', parse(['X: y', '', '']), { text: '', html: null }],
-    ['of alternatives is each in its form', multipart('alternative', plain, html), both()],
-    ['of alternatives may come the other way', multipart('alternative', html, plain), both()],
+    ['may be empty', parse(['X: y', '', '']), { text: '', html: null }],
+    ['is text and HTML of the alternatives', multipart('alternative', plain, html), both()],
+    [
+      'is text and HTML of the alternatives in reverse order',
+      multipart('alternative', html, plain),
+      both(),
+    ],
     [
       'made of HTML alone is text as well',
       multipart('alternative', html),
@@ -131,32 +135,40 @@ describe('the body', () => {
         html: '<div style="white-space: pre-wrap">plain</div>\n<b>html</b>',
       },
     ],
-    ['is not what is attached', multipart('mixed', plain, `${attached('text/plain')}||x`), one()],
+    [
+      'does not include attachments',
+      multipart('mixed', plain, `${attached('text/plain')}||x`),
+      one(),
+    ],
     [
       'is not a named text further down',
       multipart('mixed', plain, 'Content-Type: text/plain; name=a.txt||x'),
       one(),
     ],
-    ['is not an unknown form', multipart('alternative', plain, 'Content-Type: a/b||x'), one()],
+    [
+      'does not include alternatives of unknown type',
+      multipart('alternative', plain, 'Content-Type: a/b||x'),
+      one(),
+    ],
     [
       'may be the second of related parts',
       multipart('related', 'Content-Type: image/png||x', html),
       { text: 'html', html: '<b>html</b>', attachments: [{ contentType: 'image/png' }] },
     ],
-    ['may be a text of another kind', parse(['Content-Type: text/x-notes', '', 'plain']), one()],
+    ['may be another text subtype', parse(['Content-Type: text/x-notes', '', 'plain']), one()],
     [
       'is not a lone file',
       parse(['Content-Type: text/csv; name=a.csv', '', 'a;b']),
       { text: '', html: null, attachments: [{ filename: 'a.csv' }] },
     ],
     ['may have no type', multipart('mixed', '|plain'), one()],
-    ['may have a type of no sense', multipart('mixed', 'Content-Type: plain||plain'), one()],
+    ['may have an invalid type', multipart('mixed', 'Content-Type: plain||plain'), one()],
     [
       'is that of the first of two types',
       parse(['Content-Type: text/plain', 'Content-Type: text/html', '', '<b>x</b>']),
       { text: '<b>x</b>', html: null },
     ],
-    ['may never be closed', parse(boundary('b', ['--b', '', 'plain'])), one()],
+    ['may be in an unclosed multipart', parse(boundary('b', ['--b', '', 'plain'])), one()],
     ['may be a multipart without a part', parse(boundary('b', ['plain'])), one()],
     ['may be a multipart without a boundary', parse(boundary('', ['plain'])), one()],
     [
@@ -214,7 +226,7 @@ describe('the body', () => {
   }
 })
 
-test('headers come in order, decoded, each on one line, whatever their names', () => {
+test('headers are returned in order, decoded and unfolded, whatever their names', () => {
   const { headers } = parse([
     '__proto__: polluted',
     'constructor: a',
@@ -236,7 +248,7 @@ test('headers come in order, decoded, each on one line, whatever their names', (
   expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false)
 })
 
-describe('a type', () => {
+describe('content type', () => {
   for (const [given, expected] of [
     ['IMAGE/PNG', 'image/png'],
     ['image/svg+xml; charset=x', 'image/svg+xml'],
@@ -244,7 +256,7 @@ describe('a type', () => {
     ['image/png\\r\\nX: y; name=a', 'application/octet-stream'],
     ['x; name=a', 'application/octet-stream'],
   ] as const) {
-    test(`${JSON.stringify(given)} is told as ${expected}`, () =>
+    test(`${JSON.stringify(given)} is returned as ${expected}`, () =>
       expect(parse([`Content-Type: ${given}`, '', 'x']).attachments[0]?.contentType).toBe(expected))
   }
 })
@@ -264,7 +276,7 @@ describe('a message id', () => {
   }
 })
 
-test('the addresses of all To headers are told, those without one only where there is none', () => {
+test('the addresses of all To fields are returned; names without an address only if there is none', () => {
   expect(parse(['To: Ann, <a@a.test>', 'To: b@b.test', '', '']).to).toEqual([
     { name: '', address: 'a@a.test' },
     { name: '', address: 'b@b.test' },
@@ -273,7 +285,7 @@ test('the addresses of all To headers are told, those without one only where the
   expect(parse(['To: undisclosed-recipients:;', '', '']).to).toEqual([])
 })
 
-test('of two dates the first is told', () =>
+test('of two dates, the first is returned', () =>
   expect(parse(['Date: 1 Jan 2001 00:00 +0000', 'Date: 1 Jan 2002 00:00 +0000', '', '']).date).toBe(
     '2001-01-01T00:00:00.000Z',
   ))

@@ -1,7 +1,7 @@
 import type { JobRequest } from '../core/fair-scheduler.ts'
 import { plainIp } from '../core/ip.ts'
 import type { Log } from '../core/log.ts'
-import type { SenderChecks, SenderCheckInput } from '../core/message.ts'
+import type { SenderCheckInput, SenderChecks } from '../core/message.ts'
 import { toError } from '../core/problem.ts'
 import { logFailure, openProcessPool, type ProcessPool } from '../sandbox/pool.ts'
 import type { ChildLost, JobLimits } from '../sandbox/process.ts'

@@ -36,12 +36,7 @@ const dmarcOf = async (shown: string, mailFrom: string, raw = from(shown)) =>
   (await fixture.check({ shown, mailFrom, raw }))?.dmarc
 
 for (const [name, author, mailFrom, expected] of [
-  [
-    'a subdomain is aligned (relaxed)',
-    'ceo@bank.test',
-    'x@news.bank.test',
-    'pass',
-  ],
+  ['a subdomain is aligned (relaxed)', 'ceo@bank.test', 'x@news.bank.test', 'pass'],
   ['a subdomain is not aligned (strict)', 'ceo@strict.test', 'x@news.strict.test', 'fail'],
   ['SPF of another domain is not aligned', 'ceo@bank.test', 'x@evil.test', 'fail'],
   ['SPF failure fails', 'ceo@bank.test', 'ceo@bank.test', 'fail'],
@@ -93,11 +88,7 @@ for (const [name, shown, lines] of [
   ['no From header', 'x@evil.test', []],
   ['an address within an address', 'ceo@bank.test', ['<ceo@bank.test>@evil.test']],
   ['a route', 'ceo@bank.test', ['<@evil.test,@any.test:ceo@bank.test>']],
-  [
-    'endless authors',
-    'x@evil.test',
-    [Array.from({ length: 500 }, () => 'x@evil.test').join(', ')],
-  ],
+  ['endless authors', 'x@evil.test', [Array.from({ length: 500 }, () => 'x@evil.test').join(', ')]],
 ] as const) {
   test(`a mail with ${name} fails`, async () => {
     fixture.zone['TXT _dmarc.evil.test'] = REJECT

@@ -32,8 +32,18 @@ for (const [name, domain, zone, expected] of [
     { 'TXT fail.test': ['v=spf1 ip4:198.51.100.1 -all'] },
     'fail',
   ],
-  ['an unlisted address softfails with ~all', 'soft.test', { 'TXT soft.test': ['v=spf1 ~all'] }, 'softfail'],
-  ['an unlisted address is neutral with ?all', 'neutral.test', { 'TXT neutral.test': ['v=spf1 ?all'] }, 'neutral'],
+  [
+    'an unlisted address softfails with ~all',
+    'soft.test',
+    { 'TXT soft.test': ['v=spf1 ~all'] },
+    'softfail',
+  ],
+  [
+    'an unlisted address is neutral with ?all',
+    'neutral.test',
+    { 'TXT neutral.test': ['v=spf1 ?all'] },
+    'neutral',
+  ],
   ['a domain without a policy gives none', 'none.test', { 'TXT none.test': ['hello'] }, 'none'],
   ['a missing domain gives none', 'missing.test', {}, 'none'],
   [
@@ -48,12 +58,7 @@ for (const [name, domain, zone, expected] of [
     { 'TXT unknown.test': ['v=spf1 teapot -all'] },
     'permerror',
   ],
-  [
-    'SERVFAIL is a temperror',
-    'broken.test',
-    { 'TXT broken.test': 'SERVFAIL' },
-    'temperror',
-  ],
+  ['SERVFAIL is a temperror', 'broken.test', { 'TXT broken.test': 'SERVFAIL' }, 'temperror'],
   ['REFUSED is a temperror', 'refused.test', { 'TXT refused.test': 'REFUSED' }, 'temperror'],
   [
     'a, mx, include, redirect and exists are evaluated',
