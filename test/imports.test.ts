@@ -231,7 +231,7 @@ describe('refused', () => {
       "import { a } from '../mime/head.ts'",
       'sender-auth may not import mime',
     ],
-    ['src/sandbox/x.ts', "import { a } from '../mime/job.ts'", 'sandbox may not import mime'],
+    ['src/sandbox/x.ts', "import { a } from '../mime/parser.ts'", 'sandbox may not import mime'],
     ['src/imap/x.ts', "import { a } from '../mime/head.ts'", 'imap may not import mime'],
     [
       'src/service/x.ts',
