@@ -94,7 +94,7 @@ describe('a code is found', () => {
   })
 
   for (const [name, html] of [
-    ['in a box of its own', '<p>Your code</p><div style="font-size:32px">482913</div>'],
+    ['in its own box', '<p>Your code</p><div style="font-size:32px">482913</div>'],
     ['in one cell per digit', `<p>Your code:</p><tr>${cells('482913')}</tr>`],
     ['in cells with a dash between', `<p>Your code:</p><tr>${cells('482-913')}</tr>`],
     ['in one span per digit', `<p>Your code:</p><p>${spans('482913')}</p>`],

@@ -68,7 +68,7 @@ const CR = 0x0d
 const MAX_NAME = 256
 // RFC 5322 4.5: obsolete syntax allows blanks before the colon. A line that starts with a blank is no field.
 const FIELD_NAME = /^([!-9;-~]+)[ \t]*:/
-// A bare CR does not end a line of ours, but must not hide what follows it either.
+// A bare CR does not end a line, but must not hide what follows it either.
 const LINE_BREAK = /[\r\n]+[ \t]*/g
 // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII has them
 const ASCII = /^[\u0000-\u007f]*$/

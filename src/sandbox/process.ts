@@ -83,19 +83,19 @@ export function startChild<Job extends object, Result extends { kind: string }>(
     lost = true
   })
   // An idle child must not keep the process alive.
-  unrefChild(child)
+  setRef(child, 'unref')
 
   return {
     ready,
     async run(job) {
-      refChild(child)
+      setRef(child, 'ref')
       try {
         await ready
         const completed = await runJob<Job, Result>(child, job, limits)
         lost = completed.outcome.kind === 'lost'
         return completed
       } finally {
-        unrefChild(child)
+        setRef(child, 'unref')
       }
     },
     // A killed child stays connected for a moment.
@@ -117,16 +117,10 @@ function readablePaths(folders: readonly URL[]): string[] {
   return [...new Set(paths.flatMap((path) => [path, realpathSync(path)]))]
 }
 
-function refChild(child: ChildProcess): void {
-  child.ref()
-  child.channel?.ref()
-  if (child.stderr instanceof Socket) child.stderr.ref()
-}
-
-function unrefChild(child: ChildProcess): void {
-  child.unref()
-  child.channel?.unref()
-  if (child.stderr instanceof Socket) child.stderr.unref()
+function setRef(child: ChildProcess, method: 'ref' | 'unref'): void {
+  child[method]()
+  child.channel?.[method]()
+  if (child.stderr instanceof Socket) child.stderr[method]()
 }
 
 function runJob<Job extends object, Result extends { kind: string }>(
@@ -140,23 +134,22 @@ function runJob<Job extends object, Result extends { kind: string }>(
   return new Promise((resolve) => {
     const finish = (outcome: Result | ChildLost) => {
       clearInterval(watch)
-      child.off('message', answered)
+      child.off('message', finish)
       child.off('exit', died)
       const elapsedMs = performance.now() - startedAt
       latest = usageOf(child) ?? latest
       if (outcome.kind === 'lost') child.kill('SIGKILL')
       resolve({ outcome, cpuMs: before && latest ? latest.cpuMs - before.cpuMs : elapsedMs })
     }
-    const answered = (answer: Result) => finish(answer)
     const died = () => finish({ kind: 'lost', reason: 'died' })
     const watch = setInterval(() => {
       latest = usageOf(child) ?? latest
-      const why = exceededLimit(limits, performance.now() - startedAt, before, latest)
-      if (why) finish({ kind: 'lost', reason: why })
+      const reason = exceededLimit(limits, performance.now() - startedAt, before, latest)
+      if (reason) finish({ kind: 'lost', reason })
     }, POLL_MS)
-    child.on('message', answered)
+    child.on('message', finish)
     child.on('exit', died)
-    child.send(job, (fault) => fault && died())
+    child.send(job, (error) => error && died())
   })
 }
 

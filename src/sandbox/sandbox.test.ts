@@ -123,7 +123,7 @@ describe('requests for the same key', () => {
       use('shared', by('eve')),
       use('later', { ...by('bob'), background: true }),
       use('promoted', { ...by('bob'), background: true }),
-      // Somebody with a share of his own asks for them too.
+      // Another owner requests the same key.
       use('shared', by('ann')),
       use('promoted', by('cyd')),
     ])

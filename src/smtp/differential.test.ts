@@ -62,12 +62,12 @@ function referencePort(): number {
 async function classes(port: number, lines: readonly string[]): Promise<string> {
   const client = openClient(port)
   try {
-    let heard = (await client.reply()).slice(0, 1)
+    let digits = (await client.reply()).slice(0, 1)
     for (const line of lines) {
       client.send(Buffer.from(`${line}\r\n`, 'latin1'))
-      heard += (await client.reply()).slice(0, 1)
+      digits += (await client.reply()).slice(0, 1)
     }
-    return heard
+    return digits
   } finally {
     client.socket.destroy()
   }
@@ -140,9 +140,9 @@ test('the same bytes are stored for random mail', async () => {
   theirs.length = 0
   const sent = [...bodies.map(stuffed), ...unstuffed.map((text) => `hi${text}x\r\n.\r\n`)]
   const lines = sent.flatMap((body) => [MAIL, RCPT, 'DATA', body.slice(0, -2)])
-  const heard = await classes(ours.port, [EHLO, ...lines])
-  assert.equal(heard, await classes(referencePort(), [EHLO, ...lines]))
-  const kept = seen.mails.map(({ raw }) => Buffer.from(raw).toString('latin1'))
-  assert.deepEqual(kept, [...bodies, ...unstuffed.map((text) => `hi${text}x\r\n`)])
-  assert.deepEqual(kept, theirs)
+  const digits = await classes(ours.port, [EHLO, ...lines])
+  assert.equal(digits, await classes(referencePort(), [EHLO, ...lines]))
+  const stored = seen.mails.map(({ raw }) => Buffer.from(raw).toString('latin1'))
+  assert.deepEqual(stored, [...bodies, ...unstuffed.map((text) => `hi${text}x\r\n`)])
+  assert.deepEqual(stored, theirs)
 })

@@ -18,7 +18,7 @@ export async function openDnsServer(zone: Zone) {
     if (found === 'silence') return
     const reply = typeof found === 'string' ? CODES[found] : found ? 0 : missing(zone, name)
     const records = Array.isArray(found) ? found : []
-    socket.send(answer(query.subarray(0, end), { type, reply, records }), port, address)
+    socket.send(responseBytes(query.subarray(0, end), { type, reply, records }), port, address)
   })
   await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve))
 
@@ -52,7 +52,7 @@ interface Reply {
   records: string[]
 }
 
-function answer(question: Buffer, { type, reply, records }: Reply): Buffer {
+function responseBytes(question: Buffer, { type, reply, records }: Reply): Buffer {
   const head = Buffer.from(question)
   head.writeUInt16BE(0x8580 | reply, 2)
   head.writeUInt16BE(records.length, 6)
