@@ -17,30 +17,30 @@ import {
 } from './mailboxes.ts'
 import { type NewMailboxOptions, sessionApi } from './session-api.ts'
 
-/** Why the last deed failed, or why there is no address yet. */
+/** Why the last action failed, or why there is no address yet. */
 export const failure = signal<Failure | undefined>(undefined)
-/** True while one is being done that began with a button of the bar. */
+/** True while an action of the address bar is running. */
 export const busy = signal(false)
 
-/** A new address, kept and shown. Throws Refusal, Unreachable or ListFull, for the caller to report. */
-export async function createMailbox(wish: NewMailboxOptions): Promise<Mailbox> {
-  // The token in this list is the only way into a mailbox: none is pushed out by another.
+/** Creates, stores and shows an address. Throws ApiError, NetworkError or TooManyMailboxes. */
+export async function createMailbox(options: NewMailboxOptions): Promise<Mailbox> {
+  // The stored token is the only way into a mailbox, so none is ever evicted for a new one.
   if (isListFull(mailboxes.value, Date.now())) throw new TooManyMailboxes()
-  const mailbox = await sessionApi.create(wish)
+  const mailbox = await sessionApi.create(options)
   saveMailbox(mailbox)
   selectMailbox(mailbox)
   return mailbox
 }
 
-/** The same from a plain button or key: what goes wrong stands in the bar. */
-export async function newAddress(wish: NewMailboxOptions = {}): Promise<void> {
+/** For buttons and shortcuts: a failure is shown in the address bar. */
+export async function newAddress(): Promise<void> {
   await runAction(async () => {
-    const { email } = await createMailbox(wish)
+    const { email } = await createMailbox({})
     announce(t('address_told_new', { email }))
   })
 }
 
-/** One more life on top of what is left, as far as the site allows. */
+/** Adds one lifetime, up to the limit of the site. */
 export async function extend(mailbox: Mailbox): Promise<void> {
   await runAction(async () => {
     const seconds = extensionSeconds(mailbox, Date.now(), siteConfig)
@@ -58,72 +58,76 @@ export async function extend(mailbox: Mailbox): Promise<void> {
   })
 }
 
-/** One that is over comes back to who held it, empty. */
+/** Restores an expired address, without its mail. */
 export async function restore(mailbox: Mailbox): Promise<void> {
   await runAction(async () => {
-    const revived = await unlessGone(mailbox, () => sessionApi.extend(mailbox.token))
-    if (!revived) return
-    saveMailbox(revived)
-    selectMailbox(revived)
-    announce(t('address_told_back', { email: revived.email }))
+    const restored = await unlessGone(mailbox, () => sessionApi.extend(mailbox.token))
+    if (!restored) return
+    saveMailbox(restored)
+    selectMailbox(restored)
+    announce(t('address_told_back', { email: restored.email }))
   })
 }
 
-/** Ends it now, for good. Throws Refusal or Unreachable. */
+/** Throws ApiError or NetworkError. */
 export async function deleteMailbox(mailbox: Mailbox): Promise<void> {
   try {
     await sessionApi.delete(mailbox.token)
-  } catch (fault) {
-    // Over already: that is what was asked for.
-    if (!(fault instanceof ApiError && fault.status === 401)) throw fault
+  } catch (error) {
+    // Expired already.
+    if (!isUnauthorised(error)) throw error
   }
   removeMailbox(mailbox)
   if (failure.value?.kind === 'list_full') failure.value = undefined
   announce(t('address_told_removed', { email: mailbox.email }))
 }
 
-/** Undefined when the server knows this token no more, or keeps its address for nobody. */
+/** Undefined if the server no longer knows the token or no longer reserves the address. */
 async function unlessGone(
   mailbox: Mailbox,
   operation: () => Promise<Mailbox>,
 ): Promise<Mailbox | undefined> {
   try {
     return await operation()
-  } catch (fault) {
-    if (!(fault instanceof ApiError && fault.status === 401)) throw fault
+  } catch (error) {
+    if (!isUnauthorised(error)) throw error
     unrecoverableToken.value = mailbox.token
     markExpired(mailbox)
     return undefined
   }
 }
 
+function isUnauthorised(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 401
+}
+
 async function runAction(operation: () => Promise<void>): Promise<void> {
-  // Until there is a first address, that one is on its way.
+  // The first address is still being created.
   if (busy.value || failure.value?.automatic) return
   busy.value = true
   try {
     await operation()
     failure.value = undefined
-  } catch (fault) {
-    failure.value = { ...failureFrom(fault), again: () => void runAction(operation) }
+  } catch (error) {
+    failure.value = { ...failureFrom(error), retry: () => void runAction(operation) }
   } finally {
     busy.value = false
   }
 }
 
-/** What the copy button says of the last attempt, for a moment. */
+/** Shown on the copy button for a moment. */
 export const copyOutcome = signal<'copied' | 'marked' | undefined>(undefined)
 
 const SHOWN_MS = 3_000
 let timer: ReturnType<typeof setTimeout> | undefined
 
-/** Copies the address on the page; where there is no clipboard it is marked, to be copied by hand. */
+/** Copies the address, or selects it where the clipboard is not available. */
 export async function copyAddress(): Promise<void> {
   if (!currentMailbox.value) return
-  // Mail for it would be refused: nobody is to give it away.
+  // Mail to it is rejected, so nobody should hand it out.
   if (isCurrentExpired.value) return announce(t('address_over'))
-  const place = document.getElementById('address') ?? undefined
-  const outcome = await copyText(currentMailbox.value.email, place)
+  const element = document.getElementById('address') ?? undefined
+  const outcome = await copyText(currentMailbox.value.email, element)
   copyOutcome.value = outcome
   announce(outcome === 'copied' ? t('address_told_copied') : t('site_marked'))
   clearTimeout(timer)
@@ -132,19 +136,18 @@ export async function copyAddress(): Promise<void> {
   }, SHOWN_MS)
 }
 
-/** This browser has as many live addresses as it keeps. */
+/** This browser has MAX_LIVE live addresses. */
 export class TooManyMailboxes extends Error {}
 
-/** Why something could not be done, and when it is worth trying again. */
 export interface Failure {
   kind: 'offline' | 'unreachable' | 'too_many' | 'busy' | 'gmail' | 'list_full' | 'other'
   retrySeconds: number | undefined
-  /** The server's own words. */
+  /** From the server. */
   message: string
-  /** True when it is tried again without being asked. */
+  /** Retried without being asked to. */
   automatic?: boolean
-  /** Tries again now. */
-  again(): void
+  /** Retries now. */
+  retry(): void
 }
 
 const FAILURE_KINDS: Record<string, Failure['kind']> = {
@@ -156,31 +159,29 @@ const FAILURE_KINDS: Record<string, Failure['kind']> = {
   gmail_unavailable: 'gmail',
 }
 
-/** Any other error is a fault of this page, and rises. */
-export function failureFrom(fault: unknown): FailureCause {
-  if (fault instanceof NetworkError) {
+/** Any other error is a bug and is thrown. */
+export function failureFrom(error: unknown): FailureCause {
+  if (error instanceof NetworkError) {
     const kind = navigator.onLine ? 'unreachable' : 'offline'
     return { kind, retrySeconds: undefined, message: '' }
   }
-  if (fault instanceof TooManyMailboxes)
+  if (error instanceof TooManyMailboxes)
     return { kind: 'list_full', retrySeconds: undefined, message: '' }
-  if (!(fault instanceof ApiError)) throw fault
-  const { code, retrySeconds, message } = fault
+  if (!(error instanceof ApiError)) throw error
+  const { code, retrySeconds, message } = error
   return { kind: FAILURE_KINDS[code] ?? 'other', retrySeconds, message }
 }
 
 export function failureText({ kind, retrySeconds, message, automatic }: FailureCause): string {
   if (kind === 'list_full') return listFullText()
-  const what = kind === 'other' ? t('address_refused', { message }) : t(`address_${kind}`)
-  if (retrySeconds === undefined) return what
-  const when = t(automatic ? 'address_trying' : 'address_try_in', {
-    time: formatWait(retrySeconds),
-  })
-  return `${what} ${when}`
+  const text = kind === 'other' ? t('address_refused', { message }) : t(`address_${kind}`)
+  if (retrySeconds === undefined) return text
+  const time = formatWait(retrySeconds)
+  return `${text} ${t(automatic ? 'address_trying' : 'address_try_in', { time })}`
 }
 
 export function listFullText(): string {
   return t('address_list_full', { most: MAX_LIVE })
 }
 
-type FailureCause = Omit<Failure, 'again'>
+type FailureCause = Omit<Failure, 'retry'>

@@ -19,15 +19,14 @@ import { AddressText, confirmDelete, openSwitcher, Switcher } from './switcher.t
 import { IncomingTransferDialog, startAddress, TransferDialog } from './transfer.tsx'
 import './address.css'
 
-// Before the first paint: the answer may be there as soon as the page is.
+// Before the first paint, so that the address is there as soon as the page is.
 void startAddress()
 
 const openDialog = signal<'own' | 'phone' | undefined>(undefined)
-const closeDialog = () => {
-  openDialog.value = undefined
+const show = (dialog: typeof openDialog.value) => {
+  openDialog.value = dialog
 }
 
-/** The address and all that can be done with it. */
 export function AddressBar() {
   const mailbox = currentMailbox.value
   const isLive = mailbox !== undefined && !isCurrentExpired.value
@@ -48,7 +47,7 @@ export function AddressBar() {
           {copyOutcome.value ? t(`site_${copyOutcome.value}`) : t('site_copy')}
         </button>
       </div>
-      <div class="address-deeds">
+      <div class="address-actions">
         <TimeLeft />
         <div class="row">
           <button
@@ -61,16 +60,11 @@ export function AddressBar() {
             <Icon name="plus" />
             {t('address_new')}
           </button>
-          <button type="button" class="plain" onClick={() => showDialog('own')}>
+          <button type="button" class="plain" onClick={() => show('own')}>
             <Icon name="pen" />
             {t('address_own')}
           </button>
-          <button
-            type="button"
-            class="plain"
-            disabled={!isLive}
-            onClick={() => showDialog('phone')}
-          >
+          <button type="button" class="plain" disabled={!isLive} onClick={() => show('phone')}>
             <Icon name="phone" />
             {t('address_phone')}
           </button>
@@ -88,17 +82,13 @@ export function AddressBar() {
       <Switcher />
       {failure.value && <FailureNotice {...failure.value} />}
       {storageBlocked.value && <p class="notice">{t('address_forgetful')}</p>}
-      {openDialog.value === 'own' && <CustomAddressDialog onClose={closeDialog} />}
+      {openDialog.value === 'own' && <CustomAddressDialog onClose={() => show(undefined)} />}
       {openDialog.value === 'phone' && mailbox && (
-        <TransferDialog mailbox={mailbox} onClose={closeDialog} />
+        <TransferDialog mailbox={mailbox} onClose={() => show(undefined)} />
       )}
       <IncomingTransferDialog />
     </section>
   )
-}
-
-function showDialog(which: 'own' | 'phone'): void {
-  openDialog.value = which
 }
 
 function AddressPlaceholder() {
@@ -115,7 +105,7 @@ function FailureNotice(failed: NonNullable<typeof failure.value>) {
           {t('address_list')}
         </button>
       ) : (
-        <button type="button" class="plain" onClick={failed.again}>
+        <button type="button" class="plain" onClick={failed.retry}>
           {t('address_try')}
         </button>
       )}
@@ -123,8 +113,7 @@ function FailureNotice(failed: NonNullable<typeof failure.value>) {
   )
 }
 
-/** How long the address still lives, or that it does not any more. */
-export function TimeLeft() {
+function TimeLeft() {
   const mailbox = currentMailbox.value
   if (!mailbox) return <p class="address-life" />
   if (!isCurrentExpired.value) {
@@ -143,13 +132,13 @@ export function TimeLeft() {
       </p>
     )
   }
-  const canComeBack = unrecoverableToken.value !== mailbox.token
+  const canRestore = unrecoverableToken.value !== mailbox.token
   return (
     <div class="notice address-over" role="alert">
       <p>
-        {t('address_over')} {canComeBack && t('address_over_back')}
+        {t('address_over')} {canRestore && t('address_over_back')}
       </p>
-      {canComeBack && (
+      {canRestore && (
         <button type="button" disabled={busy.value} onClick={() => void restore(mailbox)}>
           {t('address_back')}
         </button>

@@ -7,17 +7,16 @@ import { isExpired, type Mailbox } from './mailbox.ts'
 import { currentMailbox, mailboxes, saveMailbox } from './mailboxes.ts'
 import { sessionApi } from './session-api.ts'
 
-/** Moves on whenever the words for what is left are others. */
+/** Updated whenever a displayed duration changes. */
 export const now = signal(Date.now())
-/** The token of an address that is over for good: nobody can have it back. */
+/** Token of an address that cannot be restored any more. */
 export const unrecoverableToken = signal<string | undefined>(undefined)
 
-/** True when the address on the page takes no mail any more. */
 export const isCurrentExpired = computed(
   () => currentMailbox.value !== undefined && isExpired(currentMailbox.value, now.value),
 )
 
-/** In the reader's words: 23 hr 59 min. */
+/** `23 hr 59 min` */
 export function timeLeftText({ expiresAt }: Mailbox): string {
   return formatDuration(expiresAt.getTime() - now.value, language.value)
 }
@@ -25,39 +24,36 @@ export function timeLeftText({ expiresAt }: Mailbox): string {
 const MAX_TICK_MS = 60_000
 let timer: ReturnType<typeof setTimeout> | undefined
 
-/** Counts down from now on. */
 export function startCountdown(): void {
-  effect(() => {
-    tick(mailboxes.value, currentMailbox.value)
-  })
-  // Timers of a page in the background sleep.
-  document.addEventListener('visibilitychange', () => tick(mailboxes.peek(), currentMailbox.peek()))
+  effect(tick)
+  // Timers are throttled while the page is hidden.
+  document.addEventListener('visibilitychange', tick)
   effect(announceExpiry)
   effect(() => {
     if (isCurrentExpired.value && currentMailbox.value) void confirmExpiry(currentMailbox.value)
   })
 }
 
-function tick(known: readonly Mailbox[], shown: Mailbox | undefined): void {
+function tick(): void {
   clearTimeout(timer)
   const time = Date.now()
   now.value = time
-  const lefts = [...known, ...(shown ? [shown] : [])].map(({ expiresAt }) => +expiresAt - time)
-  const pauses = lefts.filter((left) => left > 0).map(nextChangeMs)
-  timer = setTimeout(
-    () => tick(mailboxes.peek(), currentMailbox.peek()),
-    Math.min(MAX_TICK_MS, ...pauses),
-  )
+  const shown = [...mailboxes.value, ...(currentMailbox.value ? [currentMailbox.value] : [])]
+  const delays = shown
+    .map(({ expiresAt }) => expiresAt.getTime() - time)
+    .filter((left) => left > 0)
+    .map(nextChangeMs)
+  timer = setTimeout(tick, Math.min(MAX_TICK_MS, ...delays))
 }
 
 const WARNING_MS = 5 * 60_000
 let tokenToWarn: string | undefined
 
-/** Once, a while before the end: who does not see the time hears of it. */
+/** Warns once, for screen readers too. */
 function announceExpiry(): void {
   if (!currentMailbox.value) return
   const { token, expiresAt } = currentMailbox.value
-  // One that was ended a moment ago is over by the clock before it is by the last tick.
+  // `now` may lag behind the clock: an address deleted a moment ago has expired.
   const left = expiresAt.getTime() - Math.max(now.value, Date.now())
   if (left > WARNING_MS) tokenToWarn = token
   if (left > WARNING_MS || left <= 0 || tokenToWarn !== token) return
@@ -66,14 +62,14 @@ function announceExpiry(): void {
   announce(t('address_told_soon', { time }))
 }
 
-/** By our count it is over; it may have been extended elsewhere, and may be gone for good. */
+/** It may have been extended on another device, or be gone for good. */
 async function confirmExpiry(mailbox: Mailbox): Promise<void> {
   try {
     const found = await sessionApi.find(mailbox.token)
     if (!isExpired(found, Date.now())) saveMailbox(found)
-  } catch (fault) {
-    if (fault instanceof ApiError) {
-      if (fault.code === 'invalid_token') unrecoverableToken.value = mailbox.token
-    } else if (!(fault instanceof NetworkError)) throw fault
+  } catch (error) {
+    if (error instanceof ApiError) {
+      if (error.code === 'invalid_token') unrecoverableToken.value = mailbox.token
+    } else if (!(error instanceof NetworkError)) throw error
   }
 }

@@ -1,7 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useId } from 'preact/hooks'
 import { announce } from '../site/announce.ts'
-import type { Answers } from '../site/api.ts'
 import { ApiError, type Domains, errorText, requestJson } from '../site/api-client.ts'
 import { Dialog } from '../site/dialog.tsx'
 import { formatDuration } from '../site/format.ts'
@@ -15,72 +14,73 @@ const MINUTE = 60
 const DAY = 86_400
 const LIFETIMES = [10 * MINUTE, 60 * MINUTE, DAY, 7 * DAY, 30 * DAY]
 
-/** Where the address is to be: a domain by its id, or an alias of a Gmail account. */
+/** A domain by its id, or an alias of a Gmail account. */
 type Source = `domain ${number}` | `gmail ${number | 'any'}`
 
-/** An address with a name, a domain and a life of one's own. */
+const NO_ERRORS: FormErrors = { name: '', form: '' }
+
+/** An address with a chosen name, domain and lifetime. */
 export function CustomAddressDialog({ onClose }: { onClose(): void }) {
-  const offered = useSignal<Domains | undefined>(undefined)
+  const domains = useSignal<Domains | undefined>(undefined)
   const name = useSignal('')
-  const place = useSignal<Source | ''>('')
+  const source = useSignal<Source | ''>('')
   const seconds = useSignal(siteConfig.life)
-  const refused = useSignal<FormError>({ of: 'all', words: '' })
-  const making = useSignal(false)
+  const errors = useSignal(NO_ERRORS)
+  const isCreating = useSignal(false)
 
   const load = async () => {
-    refused.value = { of: 'all', words: '' }
+    errors.value = NO_ERRORS
     try {
-      offered.value = await requestJson<Answers['GET /api/domains']>('/api/domains')
-      place.value = sourcesOf(offered.value)[0]?.place ?? ''
-    } catch (fault) {
-      refused.value = { of: 'all', words: errorText(fault) }
+      domains.value = await requestJson<Domains>('/api/domains')
+      source.value = sourcesOf(domains.value)[0]?.source ?? ''
+    } catch (error) {
+      errors.value = { name: '', form: errorText(error) }
     }
   }
   useEffect(() => void load(), [])
 
-  const make = async () => {
-    making.value = true
-    refused.value = { of: 'all', words: '' }
+  const create = async () => {
+    isCreating.value = true
+    errors.value = NO_ERRORS
     try {
-      const wish = {
+      const { email } = await createMailbox({
         name: normaliseName(name.value),
-        ...sourceOptions(place.value),
+        ...sourceOptions(source.value),
         seconds: seconds.value,
-      }
-      const { email } = await createMailbox(wish)
+      })
       announce(t('address_told_new', { email }))
       onClose()
-    } catch (fault) {
-      refused.value = formErrorFrom(fault)
+    } catch (error) {
+      errors.value = formErrorsFrom(error)
     }
-    making.value = false
+    isCreating.value = false
   }
 
-  const wrong = nameError(name.value)
-  const said = wrong ? t(`address_name_${wrong}`) : nameErrorText(refused.value)
+  const invalid = nameError(name.value)
+  const nameErrorText = invalid ? t(`address_name_${invalid}`) : errors.value.name
   return (
     <Dialog title={t('address_own_title')} onClose={onClose}>
       <form
         noValidate
         onSubmit={(event) => {
           event.preventDefault()
-          if (!wrong && offered.value && !making.value) void make()
+          if (!invalid && domains.value && !isCreating.value) void create()
         }}
       >
         <NameField
           value={name.value}
-          fault={isUnfinished(wrong) ? '' : said}
+          error={isUnfinished(invalid) ? '' : nameErrorText}
           onInput={(typed) => {
             name.value = typed
-            refused.value = { of: 'all', words: '' }
+            errors.value = NO_ERRORS
           }}
         />
         <SourceField
-          offered={offered.value}
-          value={place.value}
+          domains={domains.value}
+          value={source.value}
           onChange={(chosen) => {
-            place.value = chosen
-            refused.value = { of: 'all', words: '' }
+            source.value = chosen
+            errors.value = NO_ERRORS
           }}
         />
         <LifetimeField
@@ -90,14 +90,17 @@ export function CustomAddressDialog({ onClose }: { onClose(): void }) {
           }}
         />
         <p class="fault" role="alert">
-          {refused.value.of === 'all' ? refused.value.words : ''}
+          {errors.value.form}
         </p>
-        {!offered.value && refused.value.words && (
+        {!domains.value && errors.value.form && (
           <button type="button" class="plain" onClick={() => void load()}>
             {t('address_try')}
           </button>
         )}{' '}
-        <button type="submit" disabled={!offered.value || wrong !== undefined || making.value}>
+        <button
+          type="submit"
+          disabled={!domains.value || invalid !== undefined || isCreating.value}
+        >
           {t('address_own_make')}
         </button>
       </form>
@@ -105,39 +108,34 @@ export function CustomAddressDialog({ onClose }: { onClose(): void }) {
   )
 }
 
-interface FormError {
-  of: 'name' | 'all'
-  words: string
+interface FormErrors {
+  /** Shown at the name. */
+  name: string
+  form: string
 }
 
-function nameErrorText({ of, words }: FormError): string {
-  return of === 'name' ? words : ''
+function formErrorsFrom(error: unknown): FormErrors {
+  if (error instanceof TooManyMailboxes) return { name: '', form: listFullText() }
+  const code = error instanceof ApiError ? error.code : ''
+  if (code === 'address_taken') return { name: t('address_name_taken'), form: '' }
+  if (code === 'reserved_prefix') return { name: t('address_name_reserved'), form: '' }
+  if (code === 'invalid_prefix') return { name: t('address_name_characters'), form: '' }
+  return { name: '', form: code === 'gmail_unavailable' ? t('address_gmail') : errorText(error) }
 }
 
-/** What is wrong with the name stands at the name. */
-function formErrorFrom(fault: unknown): FormError {
-  if (fault instanceof TooManyMailboxes) return { of: 'all', words: listFullText() }
-  const code = fault instanceof ApiError ? fault.code : ''
-  if (code === 'address_taken') return { of: 'name', words: t('address_name_taken') }
-  if (code === 'reserved_prefix') return { of: 'name', words: t('address_name_reserved') }
-  if (code === 'invalid_prefix') return { of: 'name', words: t('address_name_characters') }
-  if (code === 'gmail_unavailable') return { of: 'all', words: t('address_gmail') }
-  return { of: 'all', words: errorText(fault) }
-}
-
-function sourceOptions(place: Source | ''): Pick<NewMailboxOptions, 'domainId' | 'gmail'> {
-  const [kind, id = ''] = place.split(' ')
+function sourceOptions(source: Source | ''): Pick<NewMailboxOptions, 'domainId' | 'gmail'> {
+  const [kind, id = ''] = source.split(' ')
   if (kind === 'gmail') return { gmail: id === 'any' ? 'any' : Number(id) }
   return kind === 'domain' ? { domainId: Number(id) } : {}
 }
 
 interface NameFieldProps {
   value: string
-  fault: string
+  error: string
   onInput(typed: string): void
 }
 
-function NameField({ value, fault, onInput }: NameFieldProps) {
+function NameField({ value, error, onInput }: NameFieldProps) {
   const id = useId()
   return (
     <div class="field">
@@ -146,7 +144,7 @@ function NameField({ value, fault, onInput }: NameFieldProps) {
         id={id}
         dir="ltr"
         value={value}
-        aria-invalid={fault !== ''}
+        aria-invalid={error !== ''}
         aria-describedby={`${id}-hint`}
         autocomplete="off"
         autocapitalize="off"
@@ -154,22 +152,22 @@ function NameField({ value, fault, onInput }: NameFieldProps) {
         autofocus
         onInput={({ currentTarget }) => onInput(currentTarget.value)}
       />
-      <p id={`${id}-hint`} class={fault ? 'fault' : 'soft'} aria-live="polite">
-        {fault || `${t('address_own_name_hint')} ${t('address_own_random')}`}
+      <p id={`${id}-hint`} class={error ? 'fault' : 'soft'} aria-live="polite">
+        {error || `${t('address_own_name_hint')} ${t('address_own_random')}`}
       </p>
     </div>
   )
 }
 
 interface SourceFieldProps {
-  offered: Domains | undefined
+  domains: Domains | undefined
   value: Source | ''
-  onChange(place: Source): void
+  onChange(source: Source): void
 }
 
-function SourceField({ offered, value, onChange }: SourceFieldProps) {
+function SourceField({ domains, value, onChange }: SourceFieldProps) {
   const id = useId()
-  const places = offered ? sourcesOf(offered) : []
+  const options = domains ? sourcesOf(domains) : []
   return (
     <div class="field">
       <label for={id}>{t('address_own_at')}</label>
@@ -177,16 +175,16 @@ function SourceField({ offered, value, onChange }: SourceFieldProps) {
         id={id}
         dir="ltr"
         value={value}
-        disabled={!offered}
+        disabled={!domains}
         onChange={({ currentTarget }) => {
-          const chosen = places.find(({ place }) => place === currentTarget.value)
-          if (chosen) onChange(chosen.place)
+          const chosen = options.find(({ source }) => source === currentTarget.value)
+          if (chosen) onChange(chosen.source)
         }}
       >
-        {!offered && <option value="">{t('address_own_loading')}</option>}
-        {places.map(({ place, words }) => (
-          <option key={place} value={place}>
-            {words}
+        {!domains && <option value="">{t('address_own_loading')}</option>}
+        {options.map(({ source, label }) => (
+          <option key={source} value={source}>
+            {label}
           </option>
         ))}
       </select>
@@ -194,26 +192,23 @@ function SourceField({ offered, value, onChange }: SourceFieldProps) {
   )
 }
 
-/** Gmail is offered only where the site has an account; which one may be left open. */
-function sourcesOf({ domains, gmail_accounts }: Domains): { place: Source; words: string }[] {
-  const gmail = (words: string) => `${t('address_own_gmail')}: ${words}`
+/** Gmail is listed only if the site has an account; with several, any of them may be chosen. */
+function sourcesOf({ domains, gmail_accounts }: Domains): { source: Source; label: string }[] {
+  const gmail = (id: number | 'any', name: string) => ({
+    source: `gmail ${id}` as const,
+    label: `${t('address_own_gmail')}: ${name}`,
+  })
   return [
-    ...domains.map(({ id, domain }) => ({ place: `domain ${id}` as const, words: `@${domain}` })),
-    ...(gmail_accounts.length > 1
-      ? [{ place: 'gmail any' as const, words: gmail(t('address_own_gmail_any')) }]
-      : []),
-    ...gmail_accounts.map(({ id, email }) => ({
-      place: `gmail ${id}` as const,
-      words: gmail(email),
-    })),
+    ...domains.map(({ id, domain }) => ({ source: `domain ${id}` as const, label: `@${domain}` })),
+    ...(gmail_accounts.length > 1 ? [gmail('any', t('address_own_gmail_any'))] : []),
+    ...gmail_accounts.map(({ id, email }) => gmail(id, email)),
   ]
 }
 
 function LifetimeField({ value, onChange }: { value: number; onChange(seconds: number): void }) {
   const id = useId()
-  const lives = [
-    ...new Set([...LIFETIMES.filter((life) => life <= siteConfig.longest), siteConfig.life]),
-  ].sort((a, b) => a - b)
+  const allowed = LIFETIMES.filter((lifetime) => lifetime <= siteConfig.longest)
+  const lifetimes = [...new Set([...allowed, siteConfig.life])].sort((a, b) => a - b)
   return (
     <div class="field">
       <label for={id}>{t('address_own_life')}</label>
@@ -222,9 +217,9 @@ function LifetimeField({ value, onChange }: { value: number; onChange(seconds: n
         value={value}
         onChange={({ currentTarget }) => onChange(Number(currentTarget.value))}
       >
-        {lives.map((life) => (
-          <option key={life} value={life}>
-            {lifetimeText(life)}
+        {lifetimes.map((lifetime) => (
+          <option key={lifetime} value={lifetime}>
+            {lifetimeText(lifetime)}
           </option>
         ))}
       </select>

@@ -1,51 +1,52 @@
 import { signal } from '@preact/signals'
+import { backoffDelay } from '../../src/core/backoff.ts'
 import { localStore } from '../site/storage.ts'
 import { createMailbox, failure, failureFrom } from './actions.ts'
 import { currentMailbox, reloadMailboxes } from './mailboxes.ts'
 
-/** True until this visit has its first address. */
+/** True until there is an address to show. */
 export const isStarting = signal(!currentMailbox.peek())
 
-/** An address without a click: one that is known, else a new one, sooner or later. */
+/** Creates an address without a click if this browser has none. */
 export async function ensureMailbox(): Promise<void> {
   if (!currentMailbox.value) await retryUntilDone(() => withTabLock('opening', createFirst))
   isStarting.value = false
 }
 
-/** Tries until it is done; meanwhile it stands in the bar why it is not, and a button tries at once. */
+/** Retries until it succeeds; meanwhile the address bar shows why it fails, with a button to retry at once. */
 export async function retryUntilDone(operation: () => Promise<void>): Promise<void> {
-  for (let seconds = 2; ; seconds = Math.min(seconds * 2, 60)) {
+  for (let failures = 1; ; failures += 1) {
     try {
       await operation()
       failure.value = undefined
       return
-    } catch (fault) {
-      const failed = failureFrom(fault)
-      const retrySeconds = failed.retrySeconds ?? seconds
-      await new Promise<void>((again) => {
-        failure.value = { ...failed, retrySeconds, automatic: true, again }
-        setTimeout(again, retrySeconds * 1000)
-        addEventListener('online', () => again(), { once: true })
+    } catch (error) {
+      const cause = failureFrom(error)
+      const retrySeconds = cause.retrySeconds ?? backoffDelay(failures, { first: 2, max: 60 })
+      await new Promise<void>((retry) => {
+        failure.value = { ...cause, retrySeconds, automatic: true, retry }
+        setTimeout(retry, retrySeconds * 1000)
+        addEventListener('online', () => retry(), { once: true })
       })
     }
   }
 }
 
-/** Two tabs that open at once share one address: the second finds what the first has kept. */
-async function createFirst(second: boolean): Promise<void> {
+/** Two tabs opened at once share one address: the second finds the one that the first has stored. */
+async function createFirst(hadToWait: boolean): Promise<void> {
   reloadMailboxes()
-  if (second && !currentMailbox.value) await waitForOtherTab()
+  if (hadToWait && !currentMailbox.value) await waitForOtherTab()
   if (!currentMailbox.value) await createMailbox({})
 }
 
 const OTHER_TAB_MS = 1_000
 
-/** What another tab keeps is told to this one a moment later. */
+/** Storage events of another tab arrive a moment later. */
 function waitForOtherTab(): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(), OTHER_TAB_MS)
-    const stop = currentMailbox.subscribe((found) => {
-      if (!found) return
+    const stop = currentMailbox.subscribe((mailbox) => {
+      if (!mailbox) return
       clearTimeout(timer)
       queueMicrotask(() => stop())
       resolve()
@@ -53,46 +54,43 @@ function waitForOtherTab(): Promise<void> {
   })
 }
 
-/**
- * Runs a deed while no other tab of this browser runs one of this name. `second` says that another was at it: what it
- * leaves behind may be a moment on its way.
- */
-export async function withTabLock<T>(
+/** Runs the operation while no other tab runs one of this name. `hadToWait`: another tab was running it. */
+async function withTabLock<T>(
   name: string,
-  operation: (second: boolean) => Promise<T>,
+  operation: (hadToWait: boolean) => Promise<T>,
 ): Promise<T> {
   const { locks } = navigator as { locks?: LockManager }
   if (!locks) return await withStorageLock(name, operation)
-  let begun = false
-  const run = (second: boolean) => {
-    begun = true
-    return operation(second)
+  let hasStarted = false
+  const run = (hadToWait: boolean) => {
+    hasStarted = true
+    return operation(hadToWait)
   }
   try {
     const first = await locks.request(name, { ifAvailable: true }, async (lock) =>
       lock ? { done: await run(false) } : undefined,
     )
     return first ? first.done : await locks.request(name, () => run(true))
-  } catch (fault) {
-    // A browser that keeps nothing for this site gives out no locks either.
-    if (begun) throw fault
+  } catch (error) {
+    // A browser that blocks storage for this site grants no locks either.
+    if (hasStarted) throw error
     return await operation(false)
   }
 }
 
-const CLAIM_MS = 10_000
+const STORAGE_LOCK_MS = 10_000
 
-/** Without locks (a site without https): who comes second sees the claim of the first, nearly always. */
+/** Without the Web Locks API (plain http). Not quite free of races, which cost a second address at worst. */
 async function withStorageLock<T>(
   name: string,
-  operation: (second: boolean) => Promise<T>,
+  operation: (hadToWait: boolean) => Promise<T>,
 ): Promise<T> {
   const age = Date.now() - Number(localStore.get(name) ?? 0)
-  const second = age >= 0 && age < CLAIM_MS
-  if (!second) localStore.set(name, String(Date.now()))
+  const isLocked = age >= 0 && age < STORAGE_LOCK_MS
+  if (!isLocked) localStore.set(name, String(Date.now()))
   try {
-    return await operation(second)
+    return await operation(isLocked)
   } finally {
-    if (!second) localStore.set(name, undefined)
+    if (!isLocked) localStore.set(name, undefined)
   }
 }

@@ -38,12 +38,12 @@ describe('a stored mailbox', () => {
     since: 7,
   }
 
-  test('is read as it was written', () => {
+  test('is parsed as it was formatted', () => {
     const stored = { mailbox: box('ann'), since: NOW }
     assert.deepEqual(parseStored(formatStored(stored)), stored)
   })
 
-  test('is the address, the token, the end and since when, whatever else there was', () => {
+  test('has address, token, expiry time and age, and nothing else', () => {
     const mailbox = { ...box('ann'), subject: 'secret' }
     const written = JSON.parse(formatStored({ mailbox, since: NOW }))
     assert.deepEqual(Object.keys(written), ['email', 'token', 'expires', 'since'])
@@ -63,14 +63,14 @@ describe('a stored mailbox', () => {
     ['an end that is no time', JSON.stringify({ ...good, expires: 'soon' })],
     ['no end', JSON.stringify({ ...good, expires: null })],
   ] as const) {
-    test(`may be spoilt: ${name}`, () => assert.equal(parseStored(text), undefined))
+    test(`is ignored: ${name}`, () => assert.equal(parseStored(text), undefined))
   }
 
-  test('is the oldest if it does not say since when', () => {
+  test('without an age is the oldest', () => {
     assert.equal(parseStored(JSON.stringify({ ...good, since: 'now' }))?.since, 0)
   })
 
-  test('in the list of version 0.1 is read, too, and only what is spoilt is lost', () => {
+  test('is read from the list of version 0.1, where only invalid entries are ignored', () => {
     const text = JSON.stringify([{ broken: true }, good, 'x'])
     assert.deepEqual(
       parseOldList(text).map(({ email }) => email),
@@ -86,28 +86,28 @@ describe('the list', () => {
   const many = (count: number, leftMs?: number) =>
     Array.from({ length: count }, (_, index) => box(`${index}`, leftMs))
 
-  test('has the newest first', () => {
+  test('has the newest mailbox first', () => {
     assert.deepEqual(names(withMailbox([box('a')], box('b'))), ['b', 'a'])
   })
 
-  test('leaves one with a new end in its place', () => {
+  test('keeps the place of an extended mailbox', () => {
     const list = withMailbox([box('a'), box('b')], box('b', DAY))
     assert.deepEqual(names(list), ['a', 'b'])
     assert.deepEqual(list[1]?.expiresAt, new Date(NOW + DAY))
   })
 
   for (const count of [MAX_LIVE - 1, MAX_LIVE, MAX_LIVE + 1, 3 * MAX_LIVE]) {
-    test(`keeps all of ${count} live ones`, () => {
+    test(`retains all of ${count} live mailboxes`, () => {
       assert.equal(retained(many(count), BOUNDS).length, count)
       assert.equal(isListFull(many(count), NOW), count >= MAX_LIVE)
     })
   }
 
-  test('is not filled by those that are over', () => {
+  test('is not filled up by expired mailboxes', () => {
     assert.equal(isListFull([...many(MAX_LIVE, -HOUR), box('live')], NOW), false)
   })
 
-  test('drops of those that are over the oldest, as far as there is no room', () => {
+  test('drops the oldest expired mailboxes if there is no room', () => {
     const live = many(MAX_LIVE - 1)
     const list = [box('over', -HOUR), ...live, box('older', -HOUR)]
     assert.deepEqual(names(retained(list, BOUNDS)), ['over', ...names(live)])
@@ -119,14 +119,14 @@ describe('the list', () => {
     ['so long that nobody gets it back', 30 * 86_400, 30 * DAY],
     ['a day, where an address does not rest', 0, DAY],
   ] as const) {
-    test(`drops what is over for ${name}`, () => {
+    test(`drops mailboxes expired for ${name}`, () => {
       const list = [box('new'), box('kept', HOUR - last), box('lost', -HOUR - last)]
       assert.deepEqual(names(retained(list, { now: NOW, cooldown })), ['new', 'kept'])
     })
   }
 })
 
-describe('the end by the clock of the browser', () => {
+describe('the local expiry time', () => {
   const server = new Date(NOW)
   const end = new Date(NOW + DAY)
   for (const [name, browserMs, expected] of [
@@ -140,7 +140,7 @@ describe('the end by the clock of the browser', () => {
     )
   }
 
-  test('is the server’s where its time is not told', () => {
+  test('is that of the server if there is no Date header', () => {
     assert.equal(localExpiry(end, new Date(Number.NaN), new Date(NOW)), end)
   })
 })
@@ -158,7 +158,7 @@ describe('an extension', () => {
   }
 })
 
-describe('a name of one’s own', () => {
+describe('a chosen name', () => {
   for (const [typed, expected] of [
     ['', undefined],
     ['a', undefined],
@@ -182,15 +182,15 @@ describe('a name of one’s own', () => {
     ['ａ', 'characters'],
     ['١', 'characters'],
   ] as const) {
-    test(`${JSON.stringify(typed)}: ${expected ?? 'good'}`, () =>
+    test(`${JSON.stringify(typed)}: ${expected ?? 'valid'}`, () =>
       assert.equal(nameError(typed), expected))
 
     // What the page lets pass and what the server takes are one rule, written twice.
-    test(`${JSON.stringify(typed)}: the server thinks so too`, () =>
+    test(`${JSON.stringify(typed)}: the server agrees`, () =>
       assert.equal(typed === '' || serverTakes(typed.trim()), expected === undefined))
   }
 
-  test('that ends in a dot is only unfinished', () => {
+  test('that ends in a dot is unfinished', () => {
     assert.equal(isUnfinished(nameError('calm.')), true)
     assert.equal(isUnfinished(nameError('calm..')), false)
   })

@@ -1,4 +1,4 @@
-/** One address of this browser and the token that opens it. */
+/** An address of this browser, with its session token. */
 export interface Mailbox {
   email: string
   token: string
@@ -6,17 +6,16 @@ export interface Mailbox {
   expiresAt: Date
 }
 
-/** Past so many live ones no more are created here. Those that are over are kept as long as there is room. */
+/** Live mailboxes per browser. Expired ones are listed as long as there is room. */
 export const MAX_LIVE = 100
 
-/** What a list is cut by. */
 interface Bounds {
   now: number
-  /** For so many seconds after its end the server keeps an address for who had it. */
+  /** Seconds after expiry for which the server reserves an address for its last owner. */
   cooldown: number
 }
 
-/** Who comes back soon learns that it is over, also where it cannot be had back. */
+/** An expired address is listed for at least a day, even if it cannot be restored. */
 const MIN_COOLDOWN = 86_400
 
 export function isExpired({ expiresAt }: Mailbox, now: number): boolean {
@@ -24,8 +23,8 @@ export function isExpired({ expiresAt }: Mailbox, now: number): boolean {
 }
 
 /**
- * The `ttl` that adds one life to what is left, as far as the site allows. Undefined when nothing can be added: a shorter
- * life than what is left, as of an address with a key, would take time away.
+ * The `ttl` that adds one lifetime to the time left, up to the limit of the site. Undefined if that would not add any: an
+ * address created with a key may live longer than that limit.
  */
 export function extensionSeconds(
   { expiresAt }: Mailbox,
@@ -41,13 +40,12 @@ export function isListFull(mailboxes: readonly Mailbox[], now: number): boolean 
   return mailboxes.filter((one) => !isExpired(one, now)).length >= MAX_LIVE
 }
 
-/** One mailbox as the browser stores it: nothing else is ever kept. `since` is when it came, in milliseconds. */
+/** One mailbox as the browser stores it. `since`: when it was added, in milliseconds. */
 export interface StoredMailbox {
   mailbox: Mailbox
   since: number
 }
 
-/** Undefined for what is not a mailbox of ours. */
 export function parseStored(text: string | undefined): StoredMailbox | undefined {
   const entry = parseJson(text)
   const mailbox = parseMailbox(entry)
@@ -63,10 +61,10 @@ export function formatStored({
   return JSON.stringify({ email, token, expires: expiresAt, since })
 }
 
-/** The one list of version 0.1, the newest first. */
+/** The list of version 0.1, newest first. */
 export function parseOldList(text: string | undefined): Mailbox[] {
-  const found = parseJson(text)
-  return Array.isArray(found) ? found.flatMap((entry) => parseMailbox(entry) ?? []) : []
+  const list = parseJson(text)
+  return Array.isArray(list) ? list.flatMap((entry) => parseMailbox(entry) ?? []) : []
 }
 
 function parseJson(text: string | undefined): unknown {
@@ -77,29 +75,30 @@ function parseJson(text: string | undefined): unknown {
   }
 }
 
-/** With this one at the top, or in its old place when it was there. */
-export function withMailbox(mailboxes: readonly Mailbox[], one: Mailbox): Mailbox[] {
-  const place = mailboxes.findIndex(({ email }) => email === one.email)
-  return place < 0 ? [one, ...mailboxes] : mailboxes.with(place, one)
+/** Adds a mailbox at the top or replaces it in place. */
+export function withMailbox(mailboxes: readonly Mailbox[], mailbox: Mailbox): Mailbox[] {
+  const index = mailboxes.findIndex(({ email }) => email === mailbox.email)
+  return index < 0 ? [mailbox, ...mailboxes] : mailboxes.with(index, mailbox)
 }
 
 /**
- * The end by this browser's clock, so that wrong clocks still count down right. One that is right to the minute is left
- * alone: the server tells its time in whole seconds.
+ * Converts an expiry time to this browser's clock, so that the countdown is right even if the clock is wrong. Differences
+ * below a minute are ignored: the Date header has whole seconds.
  */
-export function localExpiry(end: Date, serverNow: Date, now: Date): Date {
+export function localExpiry(expiresAt: Date, serverNow: Date, now: Date): Date {
   const ahead = now.getTime() - serverNow.getTime()
-  return Math.abs(ahead) < 60_000 || Number.isNaN(ahead) ? end : new Date(end.getTime() + ahead)
+  if (Math.abs(ahead) < 60_000 || Number.isNaN(ahead)) return expiresAt
+  return new Date(expiresAt.getTime() + ahead)
 }
 
-/** All that live, however many, and of those that are over the newest for which there is room. */
+/** All live mailboxes, however many, and the newest of the expired ones as long as there is room. */
 export function retained(mailboxes: readonly Mailbox[], { now, cooldown }: Bounds): Mailbox[] {
   const retentionMs = Math.max(cooldown, MIN_COOLDOWN) * 1000
   const live = mailboxes.filter((one) => !isExpired(one, now))
-  const over = mailboxes
+  const expired = mailboxes
     .filter((one) => isExpired(one, now) && one.expiresAt.getTime() + retentionMs > now)
     .slice(0, Math.max(0, MAX_LIVE - live.length))
-  return mailboxes.filter((one) => live.includes(one) || over.includes(one))
+  return mailboxes.filter((one) => live.includes(one) || expired.includes(one))
 }
 
 function parseMailbox(entry: unknown): Mailbox | undefined {
@@ -111,19 +110,19 @@ function parseMailbox(entry: unknown): Mailbox | undefined {
   return Number.isNaN(expiresAt.getTime()) ? undefined : { email, token, expiresAt }
 }
 
-/** Why the part before the @ would be refused, as far as we know before asking. */
+/** Why the server would reject the part before the @. */
 type NameError = 'characters' | 'start' | 'end' | 'double' | 'long'
 
 const MAX_NAME_LENGTH = 64
 
-/** The server lower-cases it: show at once what will be. Blanks around it come from pasting. */
+/** As the server does; spaces around it come from pasting. */
 export function normaliseName(typed: string): string {
   return typed.trim().toLowerCase()
 }
 
-/** Undefined for a good name, and for none: then the address is random. */
+/** Undefined for a valid name, and for an empty one: then the address is random. */
 export function nameError(typed: string): NameError | undefined {
-  // Before lower-casing: letters outside ASCII that lower-case into it (the Kelvin sign) are refused by the server.
+  // Before lower-casing: the server rejects non-ASCII letters that lower-case to ASCII (the Kelvin sign).
   const name = typed.trim()
   if (/[^a-z0-9._-]/i.test(name) || /[^\x20-\x7e]/.test(name)) return 'characters'
   if (/^[._-]/.test(name)) return 'start'
@@ -132,7 +131,7 @@ export function nameError(typed: string): NameError | undefined {
   return /[._-]$/.test(name) ? 'end' : undefined
 }
 
-/** A name that only lacks its next letter: nobody is told of a fault while still typing. */
-export function isUnfinished(fault: NameError | undefined): boolean {
-  return fault === 'end'
+/** No error is shown while the next letter may still be typed. */
+export function isUnfinished(error: NameError | undefined): boolean {
+  return error === 'end'
 }

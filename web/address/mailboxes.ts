@@ -11,52 +11,52 @@ import {
   withMailbox,
 } from './mailbox.ts'
 
-// Each mailbox has a key of its own: with one list for all, two tabs that write at once would lose one of theirs.
+// A storage key per mailbox: with a single list, two tabs that write at once would lose one of theirs.
 const PREFIX = 'mailbox '
 const SELECTED = 'chosen'
 
 migrateOldList()
 
-/** Those that this browser knows, the newest first; kept over visits and shared by its tabs. */
+/** The mailboxes of this browser, newest first; shared by its tabs. */
 export const mailboxes = signal<Mailbox[]>(readMailboxes())
-/** The one on the page; undefined until the first is there. It may be over. */
+/** Undefined until the first is created. It may be expired. */
 export const currentMailbox = signal<Mailbox | undefined>(initialMailbox())
-/** True when the browser refused to keep what we gave it: all of it is forgotten with the page. */
+/** True if the browser refused to store a mailbox: it is lost with the page. */
 export const storageBlocked = signal(false)
 
-/** Shows this one, here; the next visit begins with it. Other tabs stay where they are. */
+/** Shows a mailbox in this tab and on the next visit. Other tabs keep theirs. */
 export function selectMailbox(mailbox: Mailbox): void {
   currentMailbox.value = mailbox
   localStore.set(SELECTED, mailbox.email)
   tabStore.set(SELECTED, mailbox.email)
 }
 
-/** Keeps one that is new, or has a new end. */
+/** Adds or updates a mailbox. */
 export function saveMailbox(mailbox: Mailbox): void {
   const all = withMailbox(latestMailboxes(), mailbox)
-  // What the browser refused before is tried again.
+  // Retry what the browser refused before.
   const isStored = (storageBlocked.value ? all : [mailbox]).map(writeMailbox).every(Boolean)
   storageBlocked.value = !isStored
   if (isStored) prune()
   setMailboxes(isStored ? readMailboxes() : retained(all, bounds()))
 }
 
-/** For whoever hears from the API that it is over (`session_expired`, `invalid_token`). */
+/** After the API said so (`session_expired`, `invalid_token`). */
 export function markExpired(mailbox: Mailbox): void {
   const now = Date.now()
   if (isExpired(mailbox, now)) return
-  const over = { ...mailbox, expiresAt: new Date(now) }
-  if (latestMailboxes().some(({ email }) => email === mailbox.email)) saveMailbox(over)
-  if (currentMailbox.value?.email === mailbox.email) currentMailbox.value = over
+  const expired = { ...mailbox, expiresAt: new Date(now) }
+  if (latestMailboxes().some(({ email }) => email === mailbox.email)) saveMailbox(expired)
+  if (currentMailbox.value?.email === mailbox.email) currentMailbox.value = expired
 }
 
-/** Strikes it from the list; its session goes on. */
+/** Removes it from the list; the session itself goes on. */
 export function removeMailbox({ email }: Mailbox): void {
   localStore.set(`${PREFIX}${email}`, undefined)
   setMailboxes(latestMailboxes().filter((one) => one.email !== email))
 }
 
-/** Takes over what another tab has kept since. */
+/** Picks up changes of other tabs. */
 export function reloadMailboxes(): void {
   setMailboxes(latestMailboxes())
 }
@@ -65,35 +65,31 @@ addEventListener('storage', ({ key }) => {
   if (key === null || key.startsWith(`mayfly ${PREFIX}`)) reloadMailboxes()
 })
 
+/** Updates the current mailbox with the list: it may have a new expiry time, or be gone. */
 function setMailboxes(all: Mailbox[]): void {
   const before = mailboxes.value
+  const email = currentMailbox.value?.email
+  const isCurrent = (one: Mailbox) => one.email === email
   batch(() => {
     mailboxes.value = all
-    updateCurrent(before)
+    const updated = all.find(isCurrent)
+    if (updated) currentMailbox.value = updated
+    else if (!email || before.some(isCurrent)) currentMailbox.value = initialMailbox()
   })
 }
 
-/** What is on the page goes with the list: a new end, or gone. */
-function updateCurrent(before: readonly Mailbox[]): void {
-  const email = currentMailbox.value?.email
-  const found = mailboxes.value.find((one) => one.email === email)
-  if (found) currentMailbox.value = found
-  else if (!email || before.some((one) => one.email === email))
-    currentMailbox.value = initialMailbox()
-}
-
-/** Another tab may have written since we read, but what could not be kept is known to us alone. */
+/** From storage, where other tabs write too; but only memory has what could not be stored. */
 function latestMailboxes(): Mailbox[] {
   return storageBlocked.value ? mailboxes.value : readMailboxes()
 }
 
 function readMailboxes(): Mailbox[] {
-  const all = localStore
+  const stored = localStore
     .keys(PREFIX)
     .flatMap((name) => parseStored(localStore.get(name)) ?? [])
     .sort((a, b) => b.since - a.since)
   return retained(
-    all.map(({ mailbox }) => mailbox),
+    stored.map(({ mailbox }) => mailbox),
     bounds(),
   )
 }
@@ -104,23 +100,23 @@ function writeMailbox(mailbox: Mailbox): boolean {
   return localStore.set(name, formatStored({ mailbox, since }))
 }
 
-/** Drops those that are over and not worth keeping. Another tab may have revived one since: each is read again. */
+/** Removes expired mailboxes that are not retained. Each is read again: another tab may have restored it. */
 function prune(): void {
-  const worth = new Set(readMailboxes().map(({ email }) => `${PREFIX}${email}`))
-  for (const name of localStore.keys(PREFIX).filter((one) => !worth.has(one))) {
-    const found = parseStored(localStore.get(name))
-    if (!found || isExpired(found.mailbox, Date.now())) localStore.set(name, undefined)
+  const names = new Set(readMailboxes().map(({ email }) => `${PREFIX}${email}`))
+  for (const name of localStore.keys(PREFIX).filter((one) => !names.has(one))) {
+    const stored = parseStored(localStore.get(name))
+    if (!stored || isExpired(stored.mailbox, Date.now())) localStore.set(name, undefined)
   }
 }
 
-/** Version 0.1 kept all of them under one key. */
+/** Version 0.1 stored all mailboxes under one key. */
 function migrateOldList(): void {
   const all = parseOldList(localStore.get('mailboxes'))
   const now = Date.now()
-  const isStored = all.map((mailbox, place) => {
+  const isStored = all.map((mailbox, index) => {
     const name = `${PREFIX}${mailbox.email}`
     if (localStore.get(name) !== undefined) return true
-    return localStore.set(name, formatStored({ mailbox, since: now - place }))
+    return localStore.set(name, formatStored({ mailbox, since: now - index }))
   })
   if (isStored.every(Boolean)) localStore.set('mailboxes', undefined)
 }
@@ -129,9 +125,9 @@ function bounds(): { now: number; cooldown: number } {
   return { now: Date.now(), cooldown: siteConfig.cooldown }
 }
 
-/** That of this tab before it was loaded again, else the last one chosen anywhere, else the newest. */
+/** The one of this tab before a reload, else the last one selected in any tab, else the newest. */
 function initialMailbox(): Mailbox | undefined {
   const live = mailboxes.value.filter((one) => !isExpired(one, Date.now()))
-  const named = (name: string | undefined) => live.find(({ email }) => email === name)
-  return named(tabStore.get(SELECTED)) ?? named(localStore.get(SELECTED)) ?? live[0]
+  const find = (wanted: string | undefined) => live.find(({ email }) => email === wanted)
+  return find(tabStore.get(SELECTED)) ?? find(localStore.get(SELECTED)) ?? live[0]
 }

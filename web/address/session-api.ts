@@ -1,7 +1,7 @@
 import { type RequestOptions, readJson, request } from '../site/api-client.ts'
 import { localExpiry, type Mailbox } from './mailbox.ts'
 
-/** What a new address is to be like; nothing said: a random one for the usual time. */
+/** By default a random address with the default lifetime. */
 export interface NewMailboxOptions {
   name?: string | undefined
   domainId?: number | undefined
@@ -10,7 +10,7 @@ export interface NewMailboxOptions {
   seconds?: number | undefined
 }
 
-/** The API's deeds on a session. All of them throw Refusal or Unreachable. */
+/** All throw ApiError or NetworkError. */
 export const sessionApi = {
   create({ name, domainId, gmail, seconds }: NewMailboxOptions): Promise<Mailbox> {
     const values = {
@@ -33,7 +33,6 @@ export const sessionApi = {
   async delete(token: string): Promise<void> {
     await request('/api/delete-session', { method: 'POST', token })
   },
-  /** Whose token this is, and how long it lasts. */
   find(token: string): Promise<Mailbox> {
     return requestMailbox('/api/check-mail', { token, values: { limit: 1 } })
   },
@@ -47,7 +46,7 @@ async function requestMailbox(path: string, options: RequestOptions): Promise<Ma
   return { email, token: token ?? options.token ?? '', expiresAt }
 }
 
-/** Of what the calls answer, that which is about the session. */
+/** The part that all of these responses share. */
 interface SessionResponse {
   email: string
   token?: string

@@ -12,7 +12,7 @@ import { currentMailbox, mailboxes, selectMailbox } from './mailboxes.ts'
 
 const LIST_ID = 'other-addresses'
 
-/** Opens the list of the other addresses, and goes there. */
+/** Opens and focuses the list. */
 export function openSwitcher(): void {
   const list = document.getElementById(LIST_ID)
   list?.setAttribute('open', '')
@@ -24,7 +24,7 @@ export function Switcher() {
   const others = mailboxes.value.filter(({ email }) => email !== currentMailbox.value?.email)
   const summary = useRef<HTMLElement>(null)
   const show = (mailbox: Mailbox) => {
-    // What was clicked is not in the list any more: who goes by keyboard goes on from its head.
+    // The clicked row leaves the list, and would take the focus along.
     summary.current?.focus()
     selectMailbox(mailbox)
     announce(t('address_told_shown', { email: mailbox.email }))
@@ -51,7 +51,6 @@ export function Switcher() {
 
 function SwitcherRow({ mailbox, onShow }: { mailbox: Mailbox; onShow(): void }) {
   const { email } = mailbox
-  const over = isExpired(mailbox, now.value)
   return (
     <li>
       <button
@@ -65,7 +64,9 @@ function SwitcherRow({ mailbox, onShow }: { mailbox: Mailbox; onShow(): void }) 
             <AddressText email={email} />
           </bdi>
         </span>
-        <span class="soft">{over ? t('address_ended') : timeLeftText(mailbox)}</span>
+        <span class="soft">
+          {isExpired(mailbox, now.value) ? t('address_ended') : timeLeftText(mailbox)}
+        </span>
       </button>
       <button
         type="button"
@@ -79,7 +80,6 @@ function SwitcherRow({ mailbox, onShow }: { mailbox: Mailbox; onShow(): void }) 
   )
 }
 
-/** Which one is about to be ended: asked first, because its mail goes with it. */
 const mailboxToDelete = signal<Mailbox | undefined>(undefined)
 const deleteError = signal('')
 
@@ -88,21 +88,21 @@ export function confirmDelete(mailbox: Mailbox): void {
   mailboxToDelete.value = mailbox
 }
 
-/** Asks whether an address is to end now. */
-export function DeleteDialog() {
+/** Asks first, because the mail is deleted too. */
+function DeleteDialog() {
   const mailbox = mailboxToDelete.value
   if (!mailbox) return null
   const close = () => {
     mailboxToDelete.value = undefined
   }
-  const end = async () => {
+  const confirm = async () => {
     try {
       await deleteMailbox(mailbox)
       close()
-      // What asked for it is gone with it. Not before the dialog is: until then nothing else takes the focus.
+      // The row that opened the dialog is gone. Only after the dialog is closed can anything else take the focus.
       setTimeout(() => document.getElementById('new-address')?.focus())
-    } catch (found) {
-      deleteError.value = errorText(found)
+    } catch (error) {
+      deleteError.value = errorText(error)
     }
   }
   return (
@@ -112,7 +112,7 @@ export function DeleteDialog() {
         {deleteError.value}
       </p>
       <div class="row">
-        <button type="button" class="danger" onClick={() => void end()}>
+        <button type="button" class="danger" onClick={() => void confirm()}>
           {t('address_remove_yes')}
         </button>
         <button type="button" class="plain" onClick={close}>
@@ -123,7 +123,7 @@ export function DeleteDialog() {
   )
 }
 
-/** An address: a long one breaks before the @, where it is read most easily. */
+/** A long address breaks before the @. */
 export function AddressText({ email }: { email: string }) {
   const at = email.lastIndexOf('@')
   return (

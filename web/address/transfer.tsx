@@ -11,17 +11,17 @@ import type { Mailbox } from './mailbox.ts'
 import { saveMailbox, selectMailbox } from './mailboxes.ts'
 import { sessionApi } from './session-api.ts'
 
-/** A mailbox that another device has handed over, and that nobody has agreed to yet. */
-export const incomingTransfer = signal<
-  { mailbox: Mailbox; decide(confirmTransfer: boolean): void } | undefined
+/** A mailbox from another device that the user has not accepted yet. */
+const incomingTransfer = signal<
+  { mailbox: Mailbox; decide(isAccepted: boolean): void } | undefined
 >(undefined)
 
-/** What another device opens. The token stands behind the #, which no browser sends to a server. */
-export function transferLink({ token }: Mailbox): string {
+/** The token is in the fragment, which browsers do not send to a server. */
+function transferLink({ token }: Mailbox): string {
   return `${location.origin}/#open=${token}`
 }
 
-/** Takes what was handed over, if anything was, and sees to it that there is an address. */
+/** Accepts a transfer, if there is one, and makes sure that there is an address. */
 export async function startAddress(): Promise<void> {
   startCountdown()
   addEventListener('hashchange', () => void receiveTransfer())
@@ -32,14 +32,14 @@ export async function startAddress(): Promise<void> {
 async function receiveTransfer(): Promise<void> {
   if (!location.hash.startsWith('#open=')) return
   const token = /^#open=([\w-]{1,128})$/.exec(location.hash)?.[1]
-  // Gone at once from the address bar, the history and the next screenshot.
+  // Remove the token from the address bar and the history at once.
   history.replaceState(history.state, '', '/')
-  // No answer of the server gives them the time to come.
+  // Without a request the texts may not be loaded yet.
   if (!token) await loadLanguage()
   await retryUntilDone(async () => {
     const mailbox = token ? await findMailbox(token) : undefined
     if (!mailbox) return announce(t('address_handed_over'))
-    if (!(await agreed(mailbox))) return
+    if (!(await isAccepted(mailbox))) return
     saveMailbox(mailbox)
     selectMailbox(mailbox)
     announce(t('address_told_opened', { email: mailbox.email }))
@@ -49,15 +49,15 @@ async function receiveTransfer(): Promise<void> {
 async function findMailbox(token: string): Promise<Mailbox | undefined> {
   try {
     return await sessionApi.find(token)
-  } catch (fault) {
-    if (fault instanceof ApiError && fault.status === 401) return undefined
-    throw fault
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) return undefined
+    throw error
   }
 }
 
-/** Somebody may have sent the link to have a stranger use a mailbox that both can read. */
-function agreed(mailbox: Mailbox): Promise<boolean> {
-  // A second link before the first is answered: the first is left alone.
+/** Asks first: the link may come from someone who wants to read the user's mail. */
+function isAccepted(mailbox: Mailbox): Promise<boolean> {
+  // A second link dismisses the first.
   incomingTransfer.value?.decide(false)
   return new Promise((resolve) => {
     incomingTransfer.value = {
@@ -70,7 +70,6 @@ function agreed(mailbox: Mailbox): Promise<boolean> {
   })
 }
 
-/** Shows the mailbox's link as something to point a camera at. */
 export function TransferDialog({ mailbox, onClose }: { mailbox: Mailbox; onClose(): void }) {
   const link = transferLink(mailbox)
   return (
@@ -83,7 +82,6 @@ export function TransferDialog({ mailbox, onClose }: { mailbox: Mailbox; onClose
   )
 }
 
-/** Asks whether the mailbox of another device is to be opened on this one. */
 export function IncomingTransferDialog() {
   if (!incomingTransfer.value) return null
   const { mailbox, decide } = incomingTransfer.value
@@ -105,8 +103,7 @@ export function IncomingTransferDialog() {
 function QrCode({ text, label }: { text: string; label: string }) {
   const rows = useSignal<boolean[][]>([])
   useEffect(() => {
-    // Four squares of quiet around it: less, and some cameras do not find it. Where its script cannot be had, the link
-    // below still can.
+    // The standard asks for a quiet zone of four modules. If the script cannot be loaded, there is still the link.
     const draw = async () => {
       const { encode } = await import('uqr')
       rows.value = encode(text, { ecc: 'M', border: 4 }).data
@@ -114,7 +111,7 @@ function QrCode({ text, label }: { text: string; label: string }) {
     draw().catch(() => undefined)
   }, [text])
   const size = rows.value.length
-  // Dark on white by day and by night: cameras expect it so.
+  // Dark on white in dark mode too: cameras expect that.
   return (
     <svg class="qr" role="img" aria-label={label} viewBox={`0 0 ${size || 1} ${size || 1}`}>
       <path d={qrPath(rows.value)} />
@@ -122,7 +119,7 @@ function QrCode({ text, label }: { text: string; label: string }) {
   )
 }
 
-/** One run of dark squares is one rectangle: no hairlines between them. */
+/** One rectangle per run of dark modules, so that there are no hairlines between them. */
 function qrPath(rows: boolean[][]): string {
   const runs = rows.flatMap((row, y) =>
     row.flatMap((dark, x) => {

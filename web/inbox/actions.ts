@@ -3,19 +3,19 @@ import { focusList, focusRow, isOnePane } from './focus.ts'
 import { selectAll, selected, visibleMessages } from './messages.ts'
 import { closeMessage, newerId, olderId, openedMessage, openMessage } from './open-message.ts'
 
-/** The row that had the focus last. */
+/** Id of the row that had the focus last. */
 let cursor: number | undefined
 
 export function setCursor(id: number): void {
   cursor = id
 }
 
-/** Where the keyboard is: at the message in the reader, else at the row that had the focus last. */
+/** The open message, else the row that had the focus last. */
 function currentId(): number | undefined {
   return openedMessage.value?.id ?? visibleMessages.value.find(({ id }) => id === cursor)?.id
 }
 
-/** To the next or former row; while a message is open, that one is opened. */
+/** To the next or previous row; while a message is open, opens that one. */
 export function moveCursor(step: 1 | -1): void {
   const rows = visibleMessages.value
   const from = rows.findIndex(({ id }) => id === currentId())
@@ -31,7 +31,7 @@ export function openCurrent(): void {
   if (id !== undefined) openMessage(id)
 }
 
-/** The message in the reader; else those with a tick; else the row that the keyboard is at. */
+/** Deletes the open message, else the selected ones, else the current row. */
 export function deleteCurrent(): void {
   const id = currentId()
   if (openedMessage.value) deleteOpened()
@@ -39,7 +39,7 @@ export function deleteCurrent(): void {
   else if (id !== undefined) deleteRow(id)
 }
 
-/** The next older one takes its place; where there is one pane, the list does. */
+/** Then shows the next older message; with one pane, the list. */
 export function deleteOpened(): void {
   const id = openedMessage.value?.id
   const next = olderId.value ?? newerId.value
@@ -49,11 +49,11 @@ export function deleteOpened(): void {
 }
 
 export function deleteRow(id: number): void {
-  const place = visibleMessages.value.findIndex((row) => row.id === id)
-  const next = visibleMessages.value[place + 1] ?? visibleMessages.value[place - 1]
+  const index = visibleMessages.value.findIndex((row) => row.id === id)
+  const next = visibleMessages.value[index + 1] ?? visibleMessages.value[index - 1]
   if (openedMessage.value?.id === id) deleteOpened()
   else deleteMessages([id])
-  // Once the row is gone the focus would be nowhere.
+  // The focus would be lost with the row.
   cursor = next?.id
   if (!focusRow(next?.id)) focusList()
 }
@@ -70,7 +70,7 @@ export function deleteAll(): void {
   focusList()
 }
 
-/** One step out: from the message, from the ticks. False when there was none. */
+/** Closes the message or clears the selection. False if there was neither. */
 export function dismiss(): boolean {
   if (openedMessage.value) closeMessage()
   else if (selected.value.size > 0) selectAll(false)

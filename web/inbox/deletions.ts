@@ -4,28 +4,31 @@ import { ApiError, requestJson } from '../site/api-client.ts'
 import { localStore } from '../site/storage.ts'
 import { deleting, isLoaded, isMailboxFull, isTruncated, messageStore } from './messages.ts'
 import { parseIds } from './stored-ids.ts'
-import { backoffSeconds, createRateLimiter, DELETE_RATE, delay } from './sync/retry.ts'
+import { createRateLimiter, delay, retryDelaySeconds } from './sync/retry.ts'
 import { pollNow } from './sync/transport.ts'
+
+export interface Deletion {
+  token: string
+  id: number
+}
 
 const UNDO_MS = 8_000
 const CONCURRENCY = 4
-// A page that goes away may send so many; the next visit sends the rest.
+// Sent while the page is unloaded; the next visit sends the rest.
 const MAX_ON_UNLOAD = 100
 
-/** What the reader deleted last: it goes to the server when there is no more way back. */
+/** Sent to the server when the time to undo is over. */
 const undoable = signal<readonly Deletion[]>([])
 export const undoableCount = computed(() => undoable.value.length)
-/** How far the sending is; undefined when there is nothing to send. */
+/** Undefined if there is nothing to send. */
 export const deleteProgress = signal<{ done: number; total: number } | undefined>(undefined)
-/** Those that the server would not delete. */
 export const failedDeletions = signal<readonly Deletion[]>([])
 
 let queue: Deletion[] = []
-/** Sent, and not answered yet: one for each lane that is busy. */
 const inFlight = new Set<Deletion>()
 let timer: ReturnType<typeof setTimeout> | undefined
 
-/** Takes them off the page now and deletes them in a while, unless that is undone. */
+/** Hides messages at once and deletes them when the time to undo is over. */
 export function deleteMessages(ids: readonly number[]): void {
   const token = currentMailbox.value?.token
   if (!token || ids.length === 0) return
@@ -44,7 +47,7 @@ export function undo(): void {
   undoable.value = []
 }
 
-/** The time to undo does not run while somebody is at the button. */
+/** While the pointer or the focus is on the button. */
 export function pauseUndo(): void {
   clearTimeout(timer)
 }
@@ -54,7 +57,6 @@ export function resumeUndo(): void {
   if (undoable.value.length > 0) timer = setTimeout(commitUndoable, UNDO_MS)
 }
 
-/** No way back any more. */
 function commitUndoable(): void {
   clearTimeout(timer)
   enqueue(undoable.value)
@@ -62,11 +64,11 @@ function commitUndoable(): void {
 }
 
 export function retryFailed(): void {
-  const again = failedDeletions.value
+  const failed = failedDeletions.value
   batch(() => {
     failedDeletions.value = []
-    hide(again)
-    enqueue(again)
+    hide(failed)
+    enqueue(failed)
   })
 }
 
@@ -90,52 +92,51 @@ function enqueue(deletions: readonly Deletion[]): void {
 async function runQueue(): Promise<void> {
   for (let next = queue.shift(); next; next = queue.shift()) {
     inFlight.add(next)
-    const isGone = await deleteWithRetry(next)
+    const isDeleted = await deleteWithRetry(next)
     inFlight.delete(next)
-    finish(next, isGone)
+    finish(next, isDeleted)
   }
   if (inFlight.size > 0) return
   deleteProgress.value = undefined
-  // There may be room again, and older ones to show.
+  // There may be room again, or older messages to list.
   if (isTruncated.value || isMailboxFull.value) await pollNow().catch(() => undefined)
 }
 
-function finish(deletion: Deletion, isGone: boolean): void {
+function finish(deletion: Deletion, isDeleted: boolean): void {
   pendingDeletions.remove([deletion])
   batch(() => {
-    if (isGone) removeFromList([deletion])
-    else failedDeletions.value = [...failedDeletions.value, deletion]
+    if (!isDeleted) failedDeletions.value = [...failedDeletions.value, deletion]
+    // Another mailbox is listed anew when it is shown again.
+    else if (deletion.token === currentMailbox.value?.token) {
+      messageStore.remove(new Set([deletion.id]))
+    }
     unhide([deletion])
     const { done, total } = deleteProgress.value ?? { done: 0, total: 1 }
     deleteProgress.value = { done: done + 1, total }
   })
 }
 
-/** A list that is not on the page is asked for again when it comes back. */
-function removeFromList(deletions: readonly Deletion[]): void {
-  const here = deletions.filter(({ token }) => token === currentMailbox.value?.token)
-  messageStore.remove(new Set(here.map(({ id }) => id)))
-}
-
-/** Deletions are carried out even if the page is reloaded, left or crashes before all were sent. */
+/** Deletions are carried out even if the page is reloaded, closed or crashes before all were sent. */
 export function startDeletions(): void {
   resumePending()
   addEventListener('pagehide', () => {
     const rest = [...inFlight, ...queue, ...undoable.value]
-    // Nobody hears the answers: the next visit makes sure of these, too.
+    // We do not see the responses, so the next visit checks these, too.
     pendingDeletions.add(rest)
-    for (const one of rest.slice(0, MAX_ON_UNLOAD)) deleteOnUnload(one)
+    for (const one of rest.slice(0, MAX_ON_UNLOAD)) {
+      requestDeletion(one, true).catch(() => undefined)
+    }
     clearTimeout(timer)
     queue = []
     undoable.value = []
   })
-  // The page came back as it was left.
+  // Restored from the back/forward cache.
   addEventListener('pageshow', ({ persisted }) => {
     if (persisted) resumePending()
   })
 }
 
-/** Hides what is still to be deleted, and sends it. */
+/** Hides and sends what is still to be deleted. */
 function resumePending(): void {
   const { token } = currentMailbox.value ?? {}
   const pending = pendingDeletions.list().filter((one) => !isInFlight(one))
@@ -148,7 +149,7 @@ function resumePending(): void {
   )
 }
 
-/** Most of them may be gone by now: only those that the server still lists are sent. */
+/** Sends only those that the server still lists: most may be deleted by now. */
 async function resumeListed(token: string | undefined, here: readonly Deletion[]): Promise<void> {
   if (here.length === 0) return
   const listed = Promise.withResolvers<void>()
@@ -169,37 +170,27 @@ function isInFlight({ token, id }: Deletion): boolean {
   return [...inFlight].some((one) => one.token === token && one.id === id)
 }
 
-/** One message that is to be deleted for good. */
-export interface Deletion {
-  token: string
-  id: number
-}
-
 const MAX_TRIES = 6
-const rateDelayMs = createRateLimiter(DELETE_RATE)
+// Half of the server's limit per network: other requests and other tabs need the rest.
+const rateDelayMs = createRateLimiter({ burst: 100, perSecond: 25 })
 const NEVER = new AbortController().signal
 
-/** Deletes it on the server, sooner or later. False when that could not be done; what is gone already is done. */
-export async function deleteWithRetry(deletion: Deletion): Promise<boolean> {
+/** False if it failed; a message that no longer exists counts as deleted. */
+async function deleteWithRetry(deletion: Deletion): Promise<boolean> {
   await delay(rateDelayMs(Date.now()) / 1000, NEVER)
   for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
     try {
       await requestDeletion(deletion)
       return true
-    } catch (fault) {
-      const refusal = fault instanceof ApiError ? fault : undefined
-      // The message, or all of the mailbox.
-      if (refusal?.status === 404 || refusal?.status === 401) return true
-      const seconds = backoffSeconds(tries, Math.random(), refusal?.retrySeconds)
-      await delay(seconds, NEVER, { firm: refusal?.status === 429 })
+    } catch (error) {
+      const apiError = error instanceof ApiError ? error : undefined
+      // 401: the whole mailbox is gone.
+      if (apiError?.status === 404 || apiError?.status === 401) return true
+      const seconds = retryDelaySeconds(tries, Math.random(), apiError?.retrySeconds)
+      await delay(seconds, NEVER, { isFixed: apiError?.status === 429 })
     }
   }
   return false
-}
-
-/** Sends it while the page goes away: nobody is there to hear the answer. */
-export function deleteOnUnload(deletion: Deletion): void {
-  requestDeletion(deletion, true).catch(() => undefined)
 }
 
 async function requestDeletion({ token, id }: Deletion, keepalive = false): Promise<void> {
@@ -209,10 +200,10 @@ async function requestDeletion({ token, id }: Deletion, keepalive = false): Prom
 const STORAGE_KEY = 'deleting'
 
 /**
- * Deletions that the server has not confirmed yet. They survive a reload and a crash; ids by address, nothing of a mail.
- * Tabs share them: two that send the same deletion do no harm, because the second is answered 404.
+ * Deletions that the server has not confirmed yet. They survive a reload and a crash. Tabs share them: sending one twice
+ * does no harm, because the second gets 404.
  */
-export const pendingDeletions = {
+const pendingDeletions = {
   list(): Deletion[] {
     const ids = parseIds(localStore.get(STORAGE_KEY))
     return mailboxes.value.flatMap(({ email, token }) =>
@@ -229,7 +220,7 @@ export const pendingDeletions = {
 
 type Ids = ReadonlySet<number>
 
-/** Addresses that this browser no longer has are dropped: their mail is gone, or out of reach. */
+/** Drops addresses that this browser no longer has: their mail is deleted or out of reach. */
 function updatePending(
   deletions: readonly Deletion[],
   step: (ids: Ids, changed: Ids) => Ids,

@@ -19,7 +19,6 @@ import './list.css'
 import { Icon } from '../site/icon.tsx'
 import { focusList, focusRow } from './focus.ts'
 
-/** The messages, and what can be done with them together. */
 export function MessageRows() {
   return (
     <div class="list">
@@ -28,13 +27,13 @@ export function MessageRows() {
       {isTruncated.value && (
         <p class="soft list-notice">{t('inbox_cut', { count: messages.value.length })}</p>
       )}
-      {/* Another search begins at the top. */}
+      {/* A new query starts at the top. */}
       {visibleMessages.value.length === 0 ? <NoMatches /> : <Rows key={searchQuery.value} />}
     </div>
   )
 }
 
-// A screen and a half; the rest is drawn in such steps, whenever the browser has time.
+// Rows rendered at once, about a screen and a half; more follow when the browser is idle.
 const STEP = 40
 
 function Rows() {
@@ -67,15 +66,15 @@ function Rows() {
   )
 }
 
-/** A row of which nothing is different is the very same as before: Preact passes over it. */
+/** Returns the same VNode for unchanged props, so that Preact skips the row. */
 function useCachedRows(): (props: RowProps) => VNode {
-  const { current: before } = useRef(new Map<number, { props: RowProps; row: VNode }>())
+  const { current: cache } = useRef(new Map<number, { props: RowProps; row: VNode }>())
   return (props) => {
     const { id } = props.message
-    const kept = before.get(id)
-    if (kept && isSameRow(kept.props, props)) return kept.row
+    const cached = cache.get(id)
+    if (cached && isSameRow(cached.props, props)) return cached.row
     const row = <MessageRow key={id} {...props} />
-    before.set(id, { props, row })
+    cache.set(id, { props, row })
     return row
   }
 }
@@ -89,7 +88,7 @@ function isSameRow(one: RowProps, other: RowProps): boolean {
   )
 }
 
-/** Safari has no word for it. */
+/** Safari has no requestIdleCallback. */
 function whenIdle(operation: () => void): () => void {
   const { requestIdleCallback, cancelIdleCallback } = window as Partial<Window & typeof globalThis>
   if (!requestIdleCallback || !cancelIdleCallback) {
@@ -117,7 +116,6 @@ function NoMatches() {
   )
 }
 
-/** Search, selection, and what can be done with what is selected. */
 export function Toolbar() {
   const count = selected.value.size
   return (
@@ -128,7 +126,7 @@ export function Toolbar() {
           <input
             type="checkbox"
             checked={allSelected.value}
-            // A property that no attribute can set.
+            // There is no attribute for it.
             ref={(box) => {
               if (box) box.indeterminate = count > 0 && !allSelected.value
             }}

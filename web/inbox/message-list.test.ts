@@ -21,83 +21,83 @@ function message(id: number, subject = `mail ${id}`): MessageSummary {
 }
 
 const listed = (...ids: number[]): MessageList =>
-  ids.reduce((listing, id) => withMessage(listing, message(id)), EMPTY_LIST)
+  ids.reduce((list, id) => withMessage(list, message(id)), EMPTY_LIST)
 const ids = ({ rows }: MessageList) => rows.map(({ id }) => id)
 
-describe('a message that is told of', () => {
+describe('an added message', () => {
   for (const [name, before, id, after] of [
     ['is the first of an empty list', [], 5, [5]],
-    ['stands above all that is older', [3, 1], 5, [5, 3, 1]],
-    ['stands below all that is newer, when told late', [9, 7, 1], 5, [9, 7, 5, 1]],
-    ['is last when it is the oldest', [9, 7], 5, [9, 7, 5]],
-    ['stands there once when told twice', [9, 5, 1], 5, [9, 5, 1]],
+    ['goes above older ones', [3, 1], 5, [5, 3, 1]],
+    ['goes below newer ones if its event is late', [9, 7, 1], 5, [9, 7, 5, 1]],
+    ['is last if it is the oldest', [9, 7], 5, [9, 7, 5]],
+    ['is listed once if its event is repeated', [9, 5, 1], 5, [9, 5, 1]],
   ] as const) {
     test(name, () => assert.deepEqual(ids(withMessage(listed(...before), message(id))), after))
   }
 
-  test('does not come back once it is gone', () => {
+  test('does not come back after it was deleted', () => {
     const without5 = without(listed(9, 5), new Set([5]))
     assert.deepEqual(ids(withMessage(without5, message(5))), [9])
     assert.deepEqual(ids(withSnapshot(without5, [message(9), message(5)], NONE)), [9])
   })
 
-  test('in other words takes the place of the old ones', () => {
-    const { rows } = withUpdate(listed(9, 5), message(5, 'new words'))
+  test('is replaced by an update', () => {
+    const { rows } = withUpdate(listed(9, 5), message(5, 'new subject'))
     assert.deepEqual(
       rows.map(({ subject }) => subject),
-      ['mail 9', 'new words'],
+      ['mail 9', 'new subject'],
     )
   })
 
-  test('in other words is nothing when it is not there', () => {
+  test('is not added by an update', () => {
     assert.deepEqual(ids(withUpdate(listed(9), message(5))), [9])
   })
 })
 
-describe('a whole list', () => {
-  test('takes away what it does not name, and brings what is new', () => {
+describe('a snapshot', () => {
+  test('removes messages that it lacks and adds new ones', () => {
     assert.deepEqual(ids(withSnapshot(listed(9, 5, 3), [message(11), message(9)], NONE)), [11, 9])
   })
 
-  test('takes nothing away that was told of while it was on its way', () => {
+  test('does not remove messages added since it was requested', () => {
     const after = withSnapshot(listed(12, 9, 5), [message(9)], new Set([12]))
     assert.deepEqual(ids(after), [12, 9])
   })
 
-  test('that is older than another brings back nothing the other took away', () => {
+  test('older than another one does not bring back what that one removed', () => {
     const newer = withSnapshot(listed(9, 5), [message(9)], NONE)
     assert.deepEqual(ids(withSnapshot(newer, [message(9), message(5)], NONE)), [9])
   })
 
-  test('that was cut says nothing of those before it', () => {
+  test('that is truncated says nothing about older messages', () => {
     const list = Array.from({ length: MAX_LISTED }, (_, index) => message(1_000 - index))
     const after = withSnapshot(listed(7), list, NONE)
     assert.equal(after.rows.length, MAX_LISTED)
     assert.deepEqual(ids(withMessage(after, message(7))).at(-1), 7)
   })
 
-  test('leaves a row that says the same as it was', () => {
+  test('keeps the object of an unchanged row', () => {
     const before = listed(9, 5)
-    const { rows } = withSnapshot(before, [message(9), message(5, 'new words')], NONE)
+    const { rows } = withSnapshot(before, [message(9), message(5, 'new subject')], NONE)
     assert.equal(rows[0], before.rows[0])
-    assert.equal(rows[1]?.subject, 'new words')
+    assert.equal(rows[1]?.subject, 'new subject')
   })
 
-  for (const [name, length, cut] of [
-    ['that is as long as lists get was cut', MAX_LISTED, true],
-    ['that is shorter is all there is', MAX_LISTED - 1, false],
+  for (const [name, length, truncated] of [
+    ['of the maximum length is truncated', MAX_LISTED, true],
+    ['below the maximum length is complete', MAX_LISTED - 1, false],
   ] as const) {
     test(name, () => {
       const list = Array.from({ length }, (_, index) => message(length - index))
-      assert.equal(withSnapshot(EMPTY_LIST, list, NONE).truncated, cut)
+      assert.equal(withSnapshot(EMPTY_LIST, list, NONE).truncated, truncated)
     })
   }
 })
 
-test('what has arrived is what is newer than all that was ever there', () => {
-  const came = arrivals(listed(5, 3), listed(9, 7, 5, 4, 3))
+test('arrivals are messages newer than any seen before', () => {
+  const arrived = arrivals(listed(5, 3), listed(9, 7, 5, 4, 3))
   assert.deepEqual(
-    came.map(({ id }) => id),
+    arrived.map(({ id }) => id),
     [9, 7],
   )
   assert.deepEqual(arrivals(listed(5, 3), listed(3)), [])
@@ -114,22 +114,22 @@ const MESSAGE = {
   received_at_iso: '2026-03-01T12:00:00Z',
 }
 
-describe('a search finds', () => {
+describe('a search', () => {
   for (const [name, query, found] of [
-    ['by the name of the sender', 'zürich', true],
-    ['without accents and case', 'CAFE zurich', true],
-    ['by the address', 'cafe.example', true],
-    ['by the subject', 'für', true],
-    ['by the code', 'ab12', true],
-    ['words of several places, in any order', 'code zürich', true],
-    ['nothing when one word is missing', 'code paris', false],
-    ['nothing across two places', 'zürichnews', false],
-    ['everything by spaces', '  ', true],
+    ['matches the name of the sender', 'zürich', true],
+    ['ignores accents and case', 'CAFE zurich', true],
+    ['matches the address', 'cafe.example', true],
+    ['matches the subject', 'für', true],
+    ['matches the code', 'ab12', true],
+    ['matches words of several fields, in any order', 'code zürich', true],
+    ['needs every word', 'code paris', false],
+    ['does not match across two fields', 'zürichnews', false],
+    ['for spaces matches everything', '  ', true],
   ] as const) {
     test(name, () => assert.equal(matchesQuery(MESSAGE, query), found))
   }
 
-  test('a message without a code is not found by "null"', () => {
+  test('for "null" does not match a missing code', () => {
     assert.equal(matchesQuery({ ...MESSAGE, code: null }, 'null'), false)
   })
 })

@@ -1,15 +1,16 @@
 import type { MessageSummary } from '../site/api-client.ts'
 
-/** So many the API gives at most, and so many we ask for. */
+/** The API's limit, and what we request. */
 export const MAX_LISTED = 500
 
-/** What is known of one mailbox: the newest first, and which are gone. An id is never given twice. */
+/** One mailbox as far as we know it. Ids are never reused. */
 export interface MessageList {
+  /** Newest first. */
   rows: readonly MessageSummary[]
   deletedIds: ReadonlySet<number>
-  /** The highest id ever told of; 0: none. */
+  /** Highest id ever seen; 0 if none. */
   newest: number
-  /** The mailbox holds older ones that were not listed. */
+  /** The mailbox has older messages that were not listed. */
   truncated: boolean
 }
 
@@ -20,70 +21,70 @@ export const EMPTY_LIST: MessageList = {
   truncated: false,
 }
 
-/** One message more, or one that is known in other words. What is gone stays gone, however late it is told. */
-export function withMessage(listing: MessageList, message: MessageSummary): MessageList {
-  const { rows, deletedIds } = listing
-  if (deletedIds.has(message.id)) return listing
-  const newest = Math.max(listing.newest, message.id)
-  const place = rows.findIndex(({ id }) => id <= message.id)
-  if (place < 0) return { ...listing, newest, rows: [...rows, message] }
-  const known = rows[place]?.id === message.id ? 1 : 0
-  return { ...listing, newest, rows: rows.toSpliced(place, known, message) }
+/** Adds or replaces a message. A deleted one stays deleted, however late its event arrives. */
+export function withMessage(list: MessageList, message: MessageSummary): MessageList {
+  const { rows, deletedIds } = list
+  if (deletedIds.has(message.id)) return list
+  const newest = Math.max(list.newest, message.id)
+  const index = rows.findIndex(({ id }) => id <= message.id)
+  if (index < 0) return { ...list, newest, rows: [...rows, message] }
+  const replaced = rows[index]?.id === message.id ? 1 : 0
+  return { ...list, newest, rows: rows.toSpliced(index, replaced, message) }
 }
 
-/** Tells of one that may have left meanwhile: nothing comes back by it. */
-export function withUpdate(listing: MessageList, message: MessageSummary): MessageList {
-  return listing.rows.some(({ id }) => id === message.id) ? withMessage(listing, message) : listing
+/** Replaces a message, unless it was deleted meanwhile. */
+export function withUpdate(list: MessageList, message: MessageSummary): MessageList {
+  return list.rows.some(({ id }) => id === message.id) ? withMessage(list, message) : list
 }
 
-export function without(listing: MessageList, ids: ReadonlySet<number>): MessageList {
+export function without(list: MessageList, ids: ReadonlySet<number>): MessageList {
   return {
-    ...listing,
-    rows: listing.rows.filter(({ id }) => !ids.has(id)),
-    deletedIds: listing.deletedIds.union(ids),
+    ...list,
+    rows: list.rows.filter(({ id }) => !ids.has(id)),
+    deletedIds: list.deletedIds.union(ids),
   }
 }
 
 /**
- * The server's whole list, as it was when it was asked. `since` are those that were told of while the answer was on its
- * way: that they are not in it proves nothing.
+ * Applies the server's list, which is as old as the request. Messages in `addedMeanwhile` were added since then: they are
+ * not deleted because the list lacks them.
  */
 export function withSnapshot(
-  listing: MessageList,
-  list: readonly MessageSummary[],
-  since: ReadonlySet<number>,
+  list: MessageList,
+  snapshot: readonly MessageSummary[],
+  addedMeanwhile: ReadonlySet<number>,
 ): MessageList {
-  const there = new Set(list.map(({ id }) => id))
-  const { rows } = listing
-  const cut = list.length >= MAX_LISTED
-  const oldest = cut ? (list.at(-1)?.id ?? 0) : 0
-  const missing = rows.filter(({ id }) => !there.has(id))
-  const late = missing.filter(({ id }) => since.has(id))
-  const lost = missing.filter(({ id }) => !since.has(id) && id > oldest)
-  const gone = listing.deletedIds.union(new Set(lost.map(({ id }) => id)))
+  const { rows } = list
+  const truncated = snapshot.length >= MAX_LISTED
+  const oldestListed = truncated ? (snapshot.at(-1)?.id ?? 0) : 0
+  const listedIds = new Set(snapshot.map(({ id }) => id))
+  const missing = rows.filter(({ id }) => !listedIds.has(id))
+  const added = missing.filter(({ id }) => addedMeanwhile.has(id))
+  const removed = missing.filter(({ id }) => !addedMeanwhile.has(id) && id > oldestListed)
+  const deletedIds = list.deletedIds.union(new Set(removed.map(({ id }) => id)))
   const before = new Map(rows.map((row) => [row.id, row]))
-  const listed = list
-    .filter(({ id }) => !gone.has(id))
-    .map((row) => unchanged(before.get(row.id), row))
+  const listed = snapshot
+    .filter(({ id }) => !deletedIds.has(id))
+    .map((row) => reuseEqual(before.get(row.id), row))
   return {
-    rows: [...late, ...listed].sort((a, b) => b.id - a.id),
-    deletedIds: gone,
-    newest: Math.max(listing.newest, list[0]?.id ?? 0),
-    truncated: cut,
+    rows: [...added, ...listed].sort((a, b) => b.id - a.id),
+    deletedIds,
+    newest: Math.max(list.newest, snapshot[0]?.id ?? 0),
+    truncated,
   }
 }
 
-/** A row that says the same is the same one: the page need not draw it again. */
-function unchanged(before: MessageSummary | undefined, row: MessageSummary): MessageSummary {
+/** The same object for an unchanged row, so that it is not rendered again. */
+function reuseEqual(before: MessageSummary | undefined, row: MessageSummary): MessageSummary {
   return before && JSON.stringify(before) === JSON.stringify(row) ? before : row
 }
 
-/** Those in `after` that are newer than all that `before` ever knew: what has just come. */
+/** Messages newer than any that `before` has ever had. */
 export function arrivals(before: MessageList, after: MessageList): MessageSummary[] {
   return after.rows.filter(({ id }) => id > before.newest)
 }
 
-/** True when each word of the query stands in the sender, the subject or the code. */
+/** True if each word of the query occurs in the sender, the subject or the code. */
 export function matchesQuery(message: MessageSummary, query: string): boolean {
   const { sender_name, sender_email, subject, code } = message
   const text = foldText([sender_name, sender_email, subject, code ?? ''].join('\n'))
@@ -92,7 +93,7 @@ export function matchesQuery(message: MessageSummary, query: string): boolean {
     .every((word) => text.includes(word))
 }
 
-/** Without case and accents: who searches for cafe means Café too. */
+/** Without case and accents: cafe finds Café. */
 function foldText(text: string): string {
   return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
 }

@@ -15,7 +15,7 @@ import {
 } from './message-list.ts'
 import { parseIds, withIds } from './stored-ids.ts'
 
-/** How the page hears of new mail at the moment. `until` is when it tries again, by Date.now(). */
+/** How the page receives mail now: by stream, long poll or poll. `until`: time of the next attempt, as of Date.now(). */
 export type ConnectionStatus =
   | { kind: 'starting' }
   | { kind: 'live' }
@@ -27,13 +27,12 @@ export type ConnectionStatus =
 export const connectionStatus = signal<ConnectionStatus>({ kind: 'starting' })
 
 const messageList = signal<MessageList>(EMPTY_LIST)
-/** True once the server has told what is in the mailbox. */
+/** True once the server has listed the mailbox. */
 export const isLoaded = signal(false)
-/** The mailbox takes no more mail. */
 export const isMailboxFull = signal(false)
-/** The mailbox holds older ones that are not listed. */
+/** The mailbox has older messages that are not listed. */
 export const isTruncated = computed(() => messageList.value.truncated)
-/** What the reader has deleted and the server has not yet, of whichever mailbox. */
+/** Deleted by the user, not yet by the server; of all mailboxes. */
 export const deleting = signal<ReadonlySet<Deletion>>(new Set())
 const deletingHere = computed(() => {
   const token = currentMailbox.value?.token
@@ -41,31 +40,32 @@ const deletingHere = computed(() => {
 })
 export const searchQuery = signal('')
 
-/** All of the mailbox, the newest first. */
+/** Newest first. */
 export const messages = computed(() =>
   messageList.value.rows.filter(({ id }) => !deletingHere.value.has(id)),
 )
-/** Those that the search leaves over. */
+/** Messages that match the search. */
 export const visibleMessages = computed(() => {
-  const words = searchQuery.value
-  return words.trim() === ''
+  const query = searchQuery.value
+  return query.trim() === ''
     ? messages.value
-    : messages.value.filter((one) => matchesQuery(one, words))
+    : messages.value.filter((message) => matchesQuery(message, query))
 })
 
-/** Called with what has just come; not with what was there when the page was opened. */
+/** Called with new messages; not with those that were there when the page was opened. */
 export const arrivalListeners = new Set<(messages: MessageSummary[]) => void>()
+/** For each running poll, the ids added since it was sent. */
 const activePolls = new Set<Set<number>>()
 
-/** What is told about the mailbox, by whatever way. */
+/** The messages of the current mailbox, as stream and polls report them. */
 export const messageStore = {
   newestId: () => messageList.value.newest,
-  /** False only if the server's list says that there is no such message. */
+  /** False only if the server's list rules it out. */
   mayContain(id: number): boolean {
     const { rows, truncated } = messageList.value
     return rows.some((row) => row.id === id) || (truncated && id < (rows.at(-1)?.id ?? 0))
   },
-  /** Another mailbox is on the page. */
+  /** For another mailbox. */
   reset(): void {
     batch(() => {
       messageList.value = EMPTY_LIST
@@ -84,19 +84,18 @@ export const messageStore = {
   remove(ids: ReadonlySet<number>): void {
     updateList((before) => without(before, ids))
   },
-  /** To be called before the server is asked for its list; `listed` wants it back with the answer. */
+  /** Call before requesting a list; pass the result to `setSnapshot` with the response, and to `endPoll` in any case. */
   beginPoll(): Set<number> {
-    const since = new Set<number>()
-    activePolls.add(since)
-    return since
+    const addedMeanwhile = new Set<number>()
+    activePolls.add(addedMeanwhile)
+    return addedMeanwhile
   },
-  setSnapshot(list: readonly MessageSummary[], since: Set<number>): void {
-    updateList((before) => withSnapshot(before, list, since))
+  setSnapshot(list: readonly MessageSummary[], addedMeanwhile: Set<number>): void {
+    updateList((before) => withSnapshot(before, list, addedMeanwhile))
     isLoaded.value = true
   },
-  /** The question is over, answered or not. */
-  endPoll(since: Set<number>): void {
-    activePolls.delete(since)
+  endPoll(addedMeanwhile: Set<number>): void {
+    activePolls.delete(addedMeanwhile)
   },
 }
 
@@ -105,18 +104,18 @@ function updateList(step: (before: MessageList) => MessageList): void {
   const after = step(before)
   if (after === before) return
   messageList.value = after
-  const there = new Set(before.rows.map(({ id }) => id))
+  const idsBefore = new Set(before.rows.map(({ id }) => id))
   for (const { id } of after.rows) {
-    if (!there.has(id)) for (const since of activePolls) since.add(id)
+    if (!idsBefore.has(id)) for (const addedMeanwhile of activePolls) addedMeanwhile.add(id)
   }
-  const news = isLoaded.value ? arrivals(before, after) : []
-  if (news.length > 0) for (const tell of arrivalListeners) tell(news)
+  const arrived = isLoaded.value ? arrivals(before, after) : []
+  if (arrived.length > 0) for (const listener of arrivalListeners) listener(arrived)
 }
 
 const STORAGE_KEY = 'read'
 const readByAddress = signal(parseIds(localStore.get(STORAGE_KEY)))
 
-/** The ids of this mailbox that were read in this browser. */
+/** Messages of this mailbox that were read in this browser. */
 export const readIds = computed(
   () => new Set(readByAddress.value[currentMailbox.value?.email ?? ''] ?? []),
 )
@@ -140,7 +139,7 @@ addEventListener('storage', ({ key, newValue }) => {
 
 const selectedIds = signal<ReadonlySet<number>>(new Set())
 
-/** Those with a tick that can be seen: what a search hides is not deleted by mistake. */
+/** Only visible messages, so that none hidden by a search is deleted by mistake. */
 export const selected = computed(
   () =>
     new Set(

@@ -6,12 +6,11 @@ import { language, t } from '../site/i18n.ts'
 import { localStore } from '../site/storage.ts'
 import { arrivalListeners, unreadCount } from './messages.ts'
 
-/** A sound when mail comes, and a notification while the page is out of sight. Both only when asked for. */
 export const soundOn = signal(localStore.get('sound') === 'on')
 export const notificationsOn = signal(
   localStore.get('notes') === 'on' && permission() === 'granted',
 )
-/** The browser said no: only its own settings can change that. */
+/** Only the browser's settings can change that. */
 export const notificationsDenied = signal(false)
 
 export function setSound(on: boolean): void {
@@ -20,7 +19,7 @@ export function setSound(on: boolean): void {
   if (on) chime()
 }
 
-/** Asks the browser for leave: nothing else in the page does. */
+/** Asks for the browser's permission if need be. */
 export async function setNotifications(on: boolean): Promise<void> {
   const allowed = on && (await requestPermission()) === 'granted'
   notificationsDenied.value = on && !allowed
@@ -28,7 +27,7 @@ export async function setNotifications(on: boolean): Promise<void> {
   localStore.set('notes', allowed ? 'on' : undefined)
 }
 
-// Mail that comes in numbers rings once.
+// One chime for many messages that arrive together.
 const CHIME_INTERVAL_MS = 2_000
 
 export function startNotifications(): void {
@@ -62,56 +61,57 @@ async function requestPermission(): Promise<NotificationPermission> {
   return await Notification.requestPermission()
 }
 
-/** Who wrote, and no more: what is in a mail does not belong on a locked screen. */
+/** Names the sender only: the content does not belong on a lock screen. */
 function showNotification(messages: readonly MessageSummary[]): void {
   const [first] = messages
   if (!first) return
   const title = t('inbox_told_new', { count: messages.length })
   const body = messages.length === 1 ? senderName(first) : ''
   try {
-    const shown = new Notification(title, { body, tag: 'mayfly', icon: '/favicon.svg' })
-    shown.addEventListener('click', () => {
+    const notification = new Notification(title, { body, tag: 'mayfly', icon: '/favicon.svg' })
+    notification.addEventListener('click', () => {
       window.focus()
-      shown.close()
+      notification.close()
     })
   } catch {
-    // Some phones show them only for an installed page.
+    // Chrome on Android allows them only from a service worker.
   }
 }
 
 let audio: AudioContext | undefined
 
-/** Two soft notes, drawn here: there is no file to load. */
+/** Two soft notes, synthesised: there is no file to load. */
 function chime(): void {
   audio ??= new AudioContext()
   const start = audio.currentTime
-  for (const [hertz, after] of [
+  for (const [frequency, offset] of [
     [880, 0],
     [1318.5, 0.12],
   ] as const) {
-    const tone = new OscillatorNode(audio, { frequency: hertz, type: 'sine' })
+    const at = start + offset
+    const tone = new OscillatorNode(audio, { frequency, type: 'sine' })
     const volume = new GainNode(audio, { gain: 0 })
-    volume.gain.setValueAtTime(0, start + after)
-    volume.gain.linearRampToValueAtTime(0.12, start + after + 0.02)
-    volume.gain.exponentialRampToValueAtTime(0.001, start + after + 0.5)
+    volume.gain.setValueAtTime(0, at)
+    volume.gain.linearRampToValueAtTime(0.12, at + 0.02)
+    volume.gain.exponentialRampToValueAtTime(0.001, at + 0.5)
     tone.connect(volume).connect(audio.destination)
-    tone.start(start + after)
-    tone.stop(start + after + 0.55)
+    tone.start(at)
+    tone.stop(at + 0.55)
   }
 }
 
-/** Shows in the tab how much is unread: in its title and on its icon. */
+/** Shows the unread count in the title and the icon of the tab. */
 export function startUnreadTitle(): void {
   effect(() => {
     const count = unreadCount.value
-    const before = count === 0 ? '' : `(${count.toLocaleString(language.value)}) `
-    document.title = `${before}${t('site_inbox')} – Mayfly`
+    const prefix = count === 0 ? '' : `(${count.toLocaleString(language.value)}) `
+    document.title = `${prefix}${t('site_inbox')} – Mayfly`
     const link = document.querySelector<HTMLLinkElement>('link[rel="icon"]')
     if (link) link.href = count === 0 ? '/favicon.svg' : badgeIcon(count)
   })
 }
 
-/** The mark of the site with a count beside it, as an address that needs no request. */
+/** The site's icon with a count, as a data: URL. */
 function badgeIcon(count: number): string {
   const text = count > 9 ? '9+' : String(count)
   return `data:image/svg+xml,${encodeURIComponent(

@@ -1,28 +1,26 @@
 import { computed, effect, signal } from '@preact/signals'
 import { isLoaded, messages, visibleMessages } from './messages.ts'
 
-/** The message in the reader, by its id. It is a step of the history, so that Back leads to the list. */
+/** The open message is a history entry, so that Back leads to the list. */
 const openId = signal(messageIdIn(history.state))
 
 export const openedMessage = computed(() => messages.value.find(({ id }) => id === openId.value))
-/** The neighbours in the list as it is shown. */
 export const newerId = computed(() => neighbour(-1))
 export const olderId = computed(() => neighbour(1))
 
-/** Where the list was scrolled to when a message took its place. */
+/** Scroll position of the list before a message replaced it. */
 export const listScrollTop = signal(0)
 
-/** The browser is on its way to the list and will tell when it is there. */
+/** history.back() was called and popstate has not fired yet. */
 let isGoingBack = false
 
 export function openMessage(id: number): void {
-  // From message to message is no new step: one Back leads to the list.
+  // One entry for any number of messages: a single Back leads to the list.
   if (messageIdIn(history.state) === undefined) history.pushState({ message: id }, '')
   else if (!isGoingBack) history.replaceState({ message: id }, '')
   showMessage(id)
 }
 
-/** Back to the list. */
 export function closeMessage(): void {
   openId.value = undefined
   if (isGoingBack || messageIdIn(history.state) === undefined) return
@@ -31,19 +29,19 @@ export function closeMessage(): void {
 }
 
 function onNavigation(id: number | undefined): void {
-  const meanwhile = isGoingBack ? openId.value : undefined
+  const openedMeanwhile = isGoingBack ? openId.value : undefined
   isGoingBack = false
-  if (meanwhile === undefined || id !== undefined) showMessage(id)
-  // Opened before the list was reached: its step begins there.
-  else openMessage(meanwhile)
+  if (openedMeanwhile === undefined || id !== undefined) showMessage(id)
+  // Opened before popstate: it needs an entry of its own.
+  else openMessage(openedMeanwhile)
 }
 
 export function startHistory(): void {
-  // The list and the message are one page to the browser: it would scroll one as the other was.
+  // To the browser list and message are one page: it would restore the wrong scroll position.
   history.scrollRestoration = 'manual'
   addEventListener('popstate', ({ state }) => onNavigation(messageIdIn(state)))
   effect(() => {
-    // Deleted meanwhile, here or elsewhere, or of another mailbox.
+    // Deleted meanwhile, or from another mailbox.
     if (!openedMessage.value && isLoaded.value && openId.value !== undefined) closeMessage()
   })
 }
@@ -54,8 +52,8 @@ function showMessage(id: number | undefined): void {
 }
 
 function neighbour(step: 1 | -1): number | undefined {
-  const place = visibleMessages.value.findIndex(({ id }) => id === openId.value)
-  return place < 0 ? undefined : visibleMessages.value[place + step]?.id
+  const index = visibleMessages.value.findIndex(({ id }) => id === openId.value)
+  return index < 0 ? undefined : visibleMessages.value[index + step]?.id
 }
 
 function messageIdIn(state: unknown): number | undefined {

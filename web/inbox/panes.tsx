@@ -17,7 +17,7 @@ import {
 } from './open-message.ts'
 import './empty.css'
 
-/** The list and the message: beside each other where there is room, else one at a time. */
+/** List and message, side by side if there is room. */
 export function Panes() {
   useFocusAndScroll()
   return (
@@ -58,14 +58,14 @@ function openHandler(id: number | undefined): (() => void) | undefined {
   return id === undefined ? undefined : () => openMessage(id)
 }
 
-/** Where one pane takes the place of the other, focus and scroll go with it, and come back. */
+/** With one pane, focus and scroll position move with it and back. */
 function useFocusAndScroll(): void {
   const id = openedMessage.value?.id
-  const before = useRef<number | undefined>(undefined)
+  const previous = useRef<number | undefined>(undefined)
   useEffect(() => {
-    const last = before.current
+    const last = previous.current
     if (last === id) return
-    before.current = id
+    previous.current = id
     if (id === undefined) {
       if (isOnePane()) scrollTo({ top: listScrollTop.value, behavior: 'instant' })
       focusRow(last)
@@ -76,7 +76,6 @@ function useFocusAndScroll(): void {
   }, [id])
 }
 
-/** What stands there while there is no mail, and when there will be none. */
 export function EmptyState() {
   const isEnded = connectionStatus.value.kind === 'ended'
   return (
@@ -89,7 +88,7 @@ export function EmptyState() {
   )
 }
 
-/** A mayfly above an open letter. It hovers, unless the reader likes things still. */
+/** A mayfly above an open letter. It hovers, unless the user prefers reduced motion. */
 function Illustration() {
   return (
     <svg class="drawing" viewBox="0 0 240 150" aria-hidden="true">

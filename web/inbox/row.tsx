@@ -18,7 +18,6 @@ export interface RowProps {
   isOpen: boolean
 }
 
-/** One message of the list. */
 export function MessageRow({ message, isUnread, isSelected, isOpen }: RowProps) {
   const { id, code } = message
   const { title: sender } = displaySender(message.sender_name, message.sender_email)
@@ -57,7 +56,7 @@ export function MessageRow({ message, isUnread, isSelected, isOpen }: RowProps) 
       <button
         type="button"
         class="mail-delete quiet icon"
-        // The keyboard has # and the ticks: three stops for each message would be too many.
+        // Keyboard users have # and the checkboxes: three tab stops per message are too many.
         tabIndex={-1}
         aria-label={t('inbox_delete_row', { subject })}
         title={t('inbox_delete')}
@@ -69,7 +68,6 @@ export function MessageRow({ message, isUnread, isSelected, isOpen }: RowProps) 
   )
 }
 
-/** Now, as exact as a list of mail needs it. */
 const now = signal(new Date())
 
 const STEP_MS = 20_000
@@ -80,7 +78,7 @@ setInterval(() => {
 
 function Received({ at }: { at: string }) {
   const date = new Date(at)
-  // Only the text is drawn again when a minute has gone by.
+  // Only the text is rendered again when the time changes.
   const text = useComputed(() => formatReceived(date, now.value, language.value))
   return (
     <time class="mail-time" dateTime={at}>

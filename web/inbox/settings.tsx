@@ -13,7 +13,6 @@ import {
 } from './notifications.ts'
 import { isHelpOpen, SHORTCUTS, setShortcuts, shortcutsOn } from './shortcuts.ts'
 
-/** What this browser does when mail comes, and whether letters are commands. */
 export function Settings() {
   return (
     <details class="settings">
@@ -62,7 +61,7 @@ function Switch({ on, onChoose, children }: SwitchProps) {
         checked={on}
         onChange={({ currentTarget }) => {
           onChoose(currentTarget.checked)
-          // What is shown is what is so: the browser may not have allowed it.
+          // The browser may have denied it.
           currentTarget.checked = on
         }}
       />
@@ -85,7 +84,6 @@ const SHORTCUT_NAMES = {
   Escape: 'out',
 } as const satisfies Record<keyof typeof SHORTCUTS, string>
 
-/** What each key does. */
 export function ShortcutHelp() {
   if (!isHelpOpen.value) return null
   return (
@@ -110,7 +108,6 @@ export function ShortcutHelp() {
   )
 }
 
-/** What becomes of the mail, in the reader's words. */
 export function Privacy() {
   const time = (seconds: number) => formatDuration(seconds * 1000, language.value, 'long')
   return (

@@ -2,14 +2,13 @@ import { signal } from '@preact/signals'
 import { copyAddress, newAddress } from '../address/actions.ts'
 import { localStore } from '../site/storage.ts'
 import { deleteCurrent, dismiss, moveCursor, openCurrent } from './actions.ts'
-import { isList, isTyping } from './focus.ts'
 import { searchQuery } from './messages.ts'
 import { closeMessage, openedMessage } from './open-message.ts'
 import { refresh } from './sync/sync.ts'
 
 const STORAGE_KEY = 'keys'
 
-/** Whether plain letters are commands. Who speaks to the machine, or whose hand slips, turns it off. */
+/** Users of speech input, for example, turn single-key shortcuts off. */
 export const shortcutsOn = signal(localStore.get(STORAGE_KEY) !== 'off')
 export const isHelpOpen = signal(false)
 
@@ -18,7 +17,7 @@ export function setShortcuts(on: boolean): void {
   localStore.set(STORAGE_KEY, on ? undefined : 'off')
 }
 
-/** What each key does; the help tells it in the same order. */
+/** In the order of the help dialog. */
 export const SHORTCUTS = {
   j: () => moveCursor(1),
   k: () => moveCursor(-1),
@@ -28,7 +27,7 @@ export const SHORTCUTS = {
   r: () => void refresh(),
   n: () => void newAddress(),
   c: () => void copyAddress(),
-  '/': focusSearch,
+  '/': () => document.getElementById('search')?.focus(),
   '?': () => {
     isHelpOpen.value = true
   },
@@ -39,7 +38,7 @@ export const SHORTCUTS = {
 
 type Key = keyof typeof SHORTCUTS
 
-/** Keys that are held down would do these again and again. */
+/** Not repeated while the key is held down. */
 const NO_REPEAT: readonly Key[] = ['#', 'r', 'n', 'c']
 
 export function startShortcuts(): void {
@@ -51,7 +50,7 @@ export function startShortcuts(): void {
   })
 }
 
-/** By the letter; on a keyboard without Latin letters by its place. */
+/** By the character; on a keyboard without Latin letters by position. */
 function shortcutOf({ key, code }: KeyboardEvent): Key | undefined {
   const letter =
     /^Key[A-Z]$/.test(code) && !/^[\x20-\x7e]$/.test(key) ? code.slice(3).toLowerCase() : key
@@ -61,12 +60,12 @@ function shortcutOf({ key, code }: KeyboardEvent): Key | undefined {
 function isCommand(event: KeyboardEvent, key: Key): boolean {
   if (event.defaultPrevented || event.isComposing || isModified(event)) return false
   if (isTyping(event.target) || document.querySelector('dialog[open]')) return false
-  // What has the focus does what Enter does to it; the list as a whole does nothing.
-  if (key === 'Enter' && event.target !== document.body && !isList(event.target)) return false
+  // Enter activates the focused element; the list as a whole has no such action.
+  if (key === 'Enter' && !isPageOrList(event.target)) return false
   return !(event.repeat && NO_REPEAT.includes(key))
 }
 
-/** Some keyboards need Alt or AltGr to write a # or a /. */
+/** Some keyboards need Alt or AltGr to type # or /. */
 function isModified(event: KeyboardEvent): boolean {
   const { key, ctrlKey, altKey, metaKey } = event
   if (metaKey) return true
@@ -74,6 +73,13 @@ function isModified(event: KeyboardEvent): boolean {
   return isLetter ? ctrlKey || altKey : ctrlKey && !event.getModifierState('AltGraph')
 }
 
-function focusSearch(): void {
-  document.getElementById('search')?.focus()
+function isPageOrList(target: EventTarget | null): boolean {
+  return target === document.body || (target instanceof HTMLElement && target.id === 'messages')
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false
+  if (target instanceof HTMLInputElement)
+    return !/^(checkbox|radio|button|submit)$/.test(target.type)
+  return target.isContentEditable || target.matches('textarea, select')
 }

@@ -6,7 +6,6 @@ import { Icon } from '../site/icon.tsx'
 import { type ConnectionStatus, connectionStatus } from './messages.ts'
 import { refresh, refreshing } from './sync/sync.ts'
 
-/** In words, how the page hears of new mail. */
 export function StatusLine() {
   const now = connectionStatus.value
   const until = 'until' in now ? now.until : undefined
@@ -24,7 +23,6 @@ export function StatusLine() {
   )
 }
 
-/** Asks now instead of waiting. */
 export function RefreshButton() {
   return (
     <button
@@ -49,7 +47,7 @@ function isConnected({ kind }: ConnectionStatus): boolean {
   return kind === 'live' || kind === 'waiting' || kind === 'looking'
 }
 
-/** Apart from the words, so that nobody is told every second. */
+/** Outside the live region, so that a screen reader does not read every second. */
 function RetryCountdown({ until }: { until: number }) {
   const left = useSignal(0)
   useEffect(() => {

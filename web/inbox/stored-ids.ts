@@ -1,33 +1,32 @@
-/** Which messages were read in this browser, by address. Ids only: nothing of a mail is kept. */
+/** Ids of messages by address, as stored in this browser. Nothing else of a mail is ever stored. */
 export type IdsByAddress = Readonly<Record<string, readonly number[]>>
 
-/** A mailbox holds no more, unless the operator lets it. */
+/** As many as a mailbox holds by default. */
 const MAX_IDS = 1_000
 
-/** What was kept. Whatever else stands there is nothing of ours, and is passed over. */
+/** Ignores whatever is not ours. */
 export function parseIds(text: string | undefined): IdsByAddress {
-  let found: unknown
+  let value: unknown
   try {
-    found = JSON.parse(text ?? '{}')
+    value = JSON.parse(text ?? '{}')
   } catch {
     return {}
   }
-  if (typeof found !== 'object' || found === null || Array.isArray(found)) return {}
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return {}
   return Object.fromEntries(
-    Object.entries(found).flatMap(([email, ids]) =>
+    Object.entries(value).flatMap(([email, ids]) =>
       Array.isArray(ids) ? [[email, ids.filter((id) => Number.isSafeInteger(id))]] : [],
     ),
   )
 }
 
-/** With these read too; of addresses that the browser knows no more, nothing stays. */
+/** Adds ids to one address and drops those of addresses that this browser no longer has. */
 export function withIds(
-  marks: IdsByAddress,
+  idsByAddress: IdsByAddress,
   { email, ids }: { email: string; ids: readonly number[] },
   addresses: readonly string[],
 ): IdsByAddress {
-  const before = marks[email] ?? []
-  const after = [...new Set([...before, ...ids])].slice(-MAX_IDS)
-  const kept = Object.entries(marks).filter(([other]) => addresses.includes(other))
-  return { ...Object.fromEntries(kept), [email]: after }
+  const after = [...new Set([...(idsByAddress[email] ?? []), ...ids])].slice(-MAX_IDS)
+  const retained = Object.entries(idsByAddress).filter(([other]) => addresses.includes(other))
+  return { ...Object.fromEntries(retained), [email]: after }
 }

@@ -11,10 +11,9 @@ import {
 } from './deletions.ts'
 import { focusList } from './focus.ts'
 
-// Less is over before it could be read.
+// Fewer are deleted before anyone could read the progress.
 const MIN_PROGRESS = 20
 
-/** What was just done, at the edge of the page, and the way back. */
 export function Toasts() {
   return (
     <>
@@ -54,7 +53,7 @@ function UndoToast() {
   )
 }
 
-/** The button goes with its toast, and would take the focus along. */
+/** The focus would be lost with the button. */
 function thenFocusList(operation: () => void): void {
   operation()
   focusList()

@@ -1,91 +1,78 @@
+import { eventStreamParser, type ServerSentEvent } from '../../../src/shared/event-stream.ts'
 import { NetworkError, request } from '../../site/api-client.ts'
-import { eventReader, type StreamEvent } from './event-stream.ts'
 
 interface StreamOptions {
   token: string
-  /** The newest message that is known: the stream begins after it. */
+  /** Id of the newest known message: the stream starts after it. */
   since: number
   signal: AbortSignal
   onOpen(): void
-  onEvent(event: StreamEvent): void
+  onEvent(event: ServerSentEvent): void
 }
 
-// The first line comes at once, unless something on the way holds it back; then a beat every 15 s.
+// The first line is sent at once, unless a proxy buffers it; then a heartbeat every 15 s.
 const FIRST_DATA_MS = 10_000
 const SILENCE_MS = 40_000
 
 let lastDataAt = 0
 
-/** How long ago the stream last showed that it lives. */
 export function msSinceLastData(): number {
   return Date.now() - lastDataAt
 }
 
-/** The live stream, until the server ends it. Throws when it cannot be had, breaks off or falls silent. */
-export async function readStream({
-  token,
-  since,
-  signal,
-  onOpen,
-  onEvent,
-}: StreamOptions): Promise<void> {
-  const dead = new AbortController()
-  const abortSilent = () => dead.abort(new NetworkError('the stream fell silent'))
-  let watch = setTimeout(abortSilent, FIRST_DATA_MS)
-  const onChunk = () => {
-    clearTimeout(watch)
-    watch = setTimeout(abortSilent, SILENCE_MS)
-    lastDataAt = Date.now()
-  }
+/**
+ * Reads the event stream until the server ends it. Throws if it cannot be opened, breaks off or goes silent. Not
+ * EventSource, which cannot send a bearer token.
+ */
+export async function readStream(options: StreamOptions): Promise<void> {
+  const { token, since, signal, onOpen, onEvent } = options
+  const silent = new AbortController()
+  const abortSilent = () => silent.abort(new NetworkError('the event stream went silent'))
+  let timer = setTimeout(abortSilent, FIRST_DATA_MS)
   try {
     const { body } = await request('/api/events', {
       token,
       headers: { 'last-event-id': String(since) },
-      signal: AbortSignal.any([signal, dead.signal]),
+      signal: AbortSignal.any([signal, silent.signal]),
     })
-    const take = eventReader()
-    let open = false
-    for await (const piece of chunks(body)) {
+    const parse = eventStreamParser()
+    let isOpen = false
+    for await (const chunk of chunksOf(body)) {
       if (signal.aborted) return
-      onChunk()
-      if (!open) onOpen()
-      open = true
-      for (const event of take(piece)) onEvent(event)
+      clearTimeout(timer)
+      timer = setTimeout(abortSilent, SILENCE_MS)
+      lastDataAt = Date.now()
+      if (!isOpen) onOpen()
+      isOpen = true
+      for (const event of parse(chunk)) onEvent(event)
     }
   } finally {
-    clearTimeout(watch)
-    dead.abort()
+    clearTimeout(timer)
+    silent.abort()
   }
 }
 
-async function* chunks(
-  body: ReadableStream<Uint8Array<ArrayBuffer>> | null,
-): AsyncGenerator<string> {
-  const reader = body?.pipeThrough(new TextDecoderStream()).getReader()
+/** Safari cannot iterate over a stream. */
+async function* chunksOf(body: Response['body']): AsyncGenerator<Uint8Array> {
+  const reader = body?.getReader()
   while (reader) {
-    const { done, value } = await readChunk(reader)
+    const { done, value } = await reader.read().catch((cause: unknown) => {
+      throw new NetworkError('the event stream broke off', { cause })
+    })
     if (done) return
     yield value
   }
 }
 
-async function readChunk(reader: ReadableStreamDefaultReader<string>) {
-  try {
-    return await reader.read()
-  } catch (cause) {
-    throw new NetworkError('the stream broke off', { cause })
-  }
-}
-
-// Over HTTP/1.1 a browser has six connections to a site, for all tabs together. Each stream holds one for good.
+// Over HTTP/1.1 a browser has six connections to a site, shared by all tabs. Each stream occupies one.
 const MAX_STREAMS = 4
 
-/** What holds a connection, until the signal at the latest. */
+/** Occupies a connection, until the signal is aborted at the latest. */
 type Operation = (until: AbortSignal) => Promise<void>
 
 const NEVER = new AbortController().signal
 
-/** Runs what holds a connection, unless other tabs hold too many already. */
+/** Runs the operation, unless other tabs have too many streams open. */
 export async function withStreamSlot(operation: Operation): Promise<'done' | 'none'> {
   if (isMultiplexed()) {
     await operation(NEVER)
@@ -93,44 +80,44 @@ export async function withStreamSlot(operation: Operation): Promise<'done' | 'no
   }
   const { locks } = navigator as { locks?: LockManager }
   if (!locks) return await whileVisible(operation)
-  let begun = false
+  let hasStarted = false
   const inSlot = async (lock: Lock | null) => {
-    begun = lock !== null
-    if (begun) await operation(NEVER)
+    hasStarted = lock !== null
+    if (hasStarted) await operation(NEVER)
   }
   try {
-    for (let slot = 1; slot <= MAX_STREAMS && !begun; slot += 1) {
+    for (let slot = 1; slot <= MAX_STREAMS && !hasStarted; slot += 1) {
       await locks.request(`mayfly stream ${slot}`, { ifAvailable: true }, inSlot)
     }
-  } catch (fault) {
-    if (begun) throw fault
-    // A browser that keeps nothing for this site gives out no locks either.
+  } catch (error) {
+    if (hasStarted) throw error
+    // A browser that blocks storage for this site grants no locks either.
     return await whileVisible(operation)
   }
-  return begun ? 'done' : 'none'
+  return hasStarted ? 'done' : 'none'
 }
 
-/** Nobody says what other tabs hold, but few are in sight at once. */
+/** Without locks we cannot count the streams of other tabs, but few tabs are visible at once. */
 async function whileVisible(operation: Operation): Promise<'done' | 'none'> {
   const hidden = new AbortController()
-  const watch = () => {
+  const abortIfHidden = () => {
     if (document.visibilityState === 'hidden') hidden.abort()
   }
-  watch()
+  abortIfHidden()
   if (hidden.signal.aborted) return 'none'
-  document.addEventListener('visibilitychange', watch)
+  document.addEventListener('visibilitychange', abortIfHidden)
   try {
     await operation(hidden.signal)
-  } catch (fault) {
-    if (!hidden.signal.aborted) throw fault
+  } catch (error) {
+    if (!hidden.signal.aborted) throw error
   } finally {
-    document.removeEventListener('visibilitychange', watch)
+    document.removeEventListener('visibilitychange', abortIfHidden)
   }
   return hidden.signal.aborted ? 'none' : 'done'
 }
 
-/** HTTP/2 and later carry everything over one. */
+/** HTTP/2 and HTTP/3 carry all requests over one connection. */
 function isMultiplexed(): boolean {
-  const [opening] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[]
-  return /^h[23]/.test(opening?.nextHopProtocol ?? '')
+  const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[]
+  return /^h[23]/.test(navigation?.nextHopProtocol ?? '')
 }

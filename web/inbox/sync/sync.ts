@@ -6,39 +6,33 @@ import { ApiError, errorText, NetworkError } from '../../site/api-client.ts'
 import { t } from '../../site/i18n.ts'
 import { type ConnectionStatus, connectionStatus, messageStore, unreadCount } from '../messages.ts'
 import { createPoller } from './poll.ts'
-import {
-  afterFailure,
-  backoffSeconds,
-  delay,
-  type FallbackState,
-  INITIAL,
-  upgrade,
-} from './retry.ts'
+import { afterFailure, delay, INITIAL, retryDelaySeconds, upgrade } from './retry.ts'
 import { msSinceLastData } from './sse.ts'
 import { pollNow, runTransport } from './transport.ts'
 
-// A beat comes every 15 s: without one for longer, who comes back to the page wants to know.
+// Heartbeats come every 15 s.
 const STALE_MS = 20_000
 
-/** Follows the mailbox that is on the page, and another when that changes; also one that was over and came back. */
+/** Keeps the message list in sync with the current mailbox, whichever that is. A restored mailbox is synced again. */
 export function startSync(): void {
-  let stop: AbortController | undefined
+  let running: AbortController | undefined
   let token: string | undefined
 
   effect(() => {
     const mailbox = currentMailbox.value
-    const revived = isSessionEnded() && mailbox !== undefined && !isExpired(mailbox, Date.now())
-    if (mailbox?.token === token && !revived) return
-    stop?.abort()
+    const isRestored = hasEnded() && mailbox !== undefined && !isExpired(mailbox, Date.now())
+    if (mailbox?.token === token && !isRestored) return
+    running?.abort()
     token = mailbox?.token
     messageStore.reset()
     if (!mailbox) return
-    stop = new AbortController()
-    void syncUntilExpired(mailbox, stop.signal)
+    running = new AbortController()
+    void syncUntilExpired(mailbox, running.signal)
   })
 
+  const poll = () => void pollNow().catch(() => undefined)
   addEventListener('online', poll)
-  // It may be that only the wider net is away, and the server is here.
+  // The server may still be reachable, on a local network for example.
   addEventListener('offline', poll)
   document.addEventListener('visibilitychange', () => {
     const isStale = connectionStatus.peek().kind !== 'live' || msSinceLastData() > STALE_MS
@@ -46,20 +40,16 @@ export function startSync(): void {
   })
 }
 
-function poll(): void {
-  pollNow().catch(() => undefined)
-}
-
-function isSessionEnded(): boolean {
+function hasEnded(): boolean {
   return connectionStatus.peek().kind === 'ended'
 }
 
 async function syncUntilExpired(mailbox: Mailbox, signal: AbortSignal): Promise<void> {
   try {
     await syncMailbox(mailbox, signal)
-  } catch (fault) {
+  } catch (error) {
     if (signal.aborted) return
-    throw fault
+    throw error
   }
   if (signal.aborted) return
   messageStore.reset()
@@ -69,85 +59,88 @@ async function syncUntilExpired(mailbox: Mailbox, signal: AbortSignal): Promise<
 
 const UPGRADE_AFTER_MS = 5 * 60_000
 
-/** Hears of all that happens to a mailbox, by whatever way there is. Returns when its session is over. */
-export async function syncMailbox({ token }: Mailbox, signal: AbortSignal): Promise<void> {
-  const look = createPoller(token)
-  let fallback: FallbackState = INITIAL
+/** Returns when the session has ended. */
+async function syncMailbox({ token }: Mailbox, signal: AbortSignal): Promise<void> {
+  const poller = createPoller(token)
+  let state = INITIAL
   let upgradeAt = Number.POSITIVE_INFINITY
-  let failed = false
-  let polled = false
+  let hasFailed = false
+  let hasPolled = false
 
   while (!signal.aborted) {
-    // A plain question first: only while those are answered can it be the way that fails.
-    const answer = polled ? 'at once' : await pollUntilAnswered(() => look({ signal }), signal)
-    if (answer === 'ended') return
-    if (failed && answer === 'at once') {
-      fallback = afterFailure(fallback)
+    // A plain poll first: only if that succeeds at once is the transport to blame for a failure.
+    const polled = hasPolled
+      ? 'at once'
+      : await pollUntilAnswered(() => poller.poll({ signal }), signal)
+    if (polled === 'ended') return
+    if (hasFailed && polled === 'at once') {
+      state = afterFailure(state)
       upgradeAt = Date.now() + UPGRADE_AFTER_MS
     } else if (Date.now() >= upgradeAt) {
-      fallback = upgrade(fallback)
+      state = upgrade(state)
       upgradeAt = Number.POSITIVE_INFINITY
     }
-    const { way } = fallback
-    failed = (await networkErrorOf(() => runTransport(way, { token, look, signal }))) !== undefined
-    if (!failed) fallback = { way, failures: 0 }
-    polled = way === 'wait' && !failed
+    const { transport } = state
+    const error = await networkErrorOf(() => runTransport(transport, { token, poller, signal }))
+    hasFailed = error !== undefined
+    if (!hasFailed) state = { transport, failures: 0 }
+    hasPolled = transport === 'long-poll' && !hasFailed
   }
 }
 
-/** Asks until there is an answer, and says meanwhile what is in the way. */
+/** Retries until there is a response, and shows the reason meanwhile. */
 async function pollUntilAnswered(
-  look: () => Promise<void>,
+  poll: () => Promise<void>,
   signal: AbortSignal,
 ): Promise<'at once' | 'late' | 'ended'> {
-  for (let misses = 0; ; misses += 1) {
-    const fault = await networkErrorOf(look)
+  for (let failures = 0; ; failures += 1) {
+    const error = await networkErrorOf(poll)
     signal.throwIfAborted()
-    if (fault === undefined) return misses === 0 ? 'at once' : 'late'
-    const problem = problemFrom(fault, misses + 1)
+    if (error === undefined) return failures === 0 ? 'at once' : 'late'
+    const problem = problemFrom(error, failures + 1)
     connectionStatus.value = problem
     if (problem.kind === 'ended') return 'ended'
     const seconds = (problem.until - Date.now()) / 1000
-    await delay(seconds, signal, { firm: problem.kind === 'limited' })
+    await delay(seconds, signal, { isFixed: problem.kind === 'limited' })
   }
 }
 
-/** What a deed threw, if it is of the network or the server. Anything else is a fault of this page, and rises. */
+/** Returns an error of the network or the server; any other is a bug and is thrown. */
 async function networkErrorOf(operation: () => Promise<void>): Promise<Error | undefined> {
   try {
     await operation()
     return undefined
-  } catch (fault) {
-    if (fault instanceof ApiError || fault instanceof NetworkError) return fault
-    // Aborted, by us or by the clock.
-    if (fault instanceof DOMException) return fault
-    throw fault
+  } catch (error) {
+    if (error instanceof ApiError || error instanceof NetworkError) return error
+    // Aborted, by us or by a timeout.
+    if (error instanceof DOMException) return error
+    throw error
   }
 }
 
 type ConnectionProblem = Extract<ConnectionStatus, { until: number } | { kind: 'ended' }>
 
-function problemFrom(fault: Error, misses: number): ConnectionProblem {
-  const refusal = fault instanceof ApiError ? fault : undefined
-  if (refusal?.status === 401) return { kind: 'ended' }
-  const seconds = backoffSeconds(misses, Math.random(), refusal?.retrySeconds)
+function problemFrom(error: Error, failures: number): ConnectionProblem {
+  const apiError = error instanceof ApiError ? error : undefined
+  if (apiError?.status === 401) return { kind: 'ended' }
+  const seconds = retryDelaySeconds(failures, Math.random(), apiError?.retrySeconds)
   const until = Date.now() + seconds * 1000
-  if (refusal?.status === 429) return { kind: 'limited', until }
-  return { kind: navigator.onLine || refusal ? 'away' : 'offline', until }
+  if (apiError?.status === 429) return { kind: 'limited', until }
+  return { kind: navigator.onLine || apiError ? 'away' : 'offline', until }
 }
 
-/** True while the server is asked because the reader wished so. */
+/** True while a refresh requested by the user is running. */
 export const refreshing = signal(false)
 
-/** Asks the server now; of a Gmail alias, Gmail too. */
+/** Polls now; for a Gmail alias, Gmail too. */
 export async function refresh(): Promise<void> {
   if (refreshing.value) return
   refreshing.value = true
   try {
     await pollNow({ force: true })
     announceQuietly(t('inbox_told_looked', { count: unreadCount.value }))
-  } catch (fault) {
-    announce(errorText(fault))
+  } catch (error) {
+    announce(errorText(error))
   } finally {
     refreshing.value = false
   }
