@@ -1,4 +1,3 @@
-/** The languages of our pages; web/site/i18n.ts has the same. */
 export const LANGUAGES = ['en', 'es', 'pt', 'de', 'fr', 'zh', 'ar'] as const
 export type Language = (typeof LANGUAGES)[number]
 

@@ -14,7 +14,7 @@ import { startSync } from './sync/sync.ts'
 import { Toasts } from './toast.tsx'
 import './inbox.css'
 
-// Mail is asked for while the words are still on their way.
+// Mail is requested while the texts are still loading.
 startSync()
 startDeletions()
 startHistory()
@@ -24,15 +24,15 @@ startShortcuts()
 
 await mountPage(() => <Inbox />)
 
-/** The page at /: an address, and its mail as it comes. */
+/** The page at /. */
 function Inbox() {
   return (
     <>
-      {/* No link to a fragment: that part of the address is for handing a mailbox over. */}
+      {/* Not a link to a fragment: that would look like a mailbox transfer. */}
       <button type="button" class="skip plain" onClick={focusList}>
         {t('inbox_skip')}
       </button>
-      <Layout at="inbox">
+      <Layout section="inbox">
         <div class={`inbox${openedMessage.value ? ' reading' : ''}`}>
           <h1 class="unseen">{t('site_inbox')}</h1>
           <AddressBar />

@@ -82,7 +82,7 @@ function usageErrorText(fault: unknown): string {
 
 function KeyPage() {
   return (
-    <Layout at="key">
+    <Layout section="key">
       <h1>{t('site_key')}</h1>
       <p class="lead">{t('key_lead')}</p>
       <div class="key-parts">

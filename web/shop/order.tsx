@@ -59,7 +59,7 @@ export function ClaimSecretForm({ onUnlock }: { onUnlock(secret: string): Promis
 function OrderPage({ opened }: { opened: WatchedOrder }) {
   const { order, locked, fault, minted } = opened
   return (
-    <Layout at="plans">
+    <Layout section="plans">
       <h1>{t('shop_order')}</h1>
       <section class="panel order">
         <div aria-live="polite">{!minted.value && <State opened={opened} />}</div>

@@ -111,7 +111,7 @@ async function loadPlans(): Promise<void> {
 
 function Pricing() {
   return (
-    <Layout at="plans">
+    <Layout section="plans">
       <h1>{t('shop_plans')}</h1>
       <p class="lead">
         {t('shop_lead')} <a href="/docs#emails">{t('shop_how')}</a>

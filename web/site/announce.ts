@@ -1,8 +1,8 @@
 import { type Signal, signal } from '@preact/signals'
 
-/** What has just happened, for eyes and screen readers. */
+/** Shown as a toast and read by screen readers. */
 export const announcement = signal('')
-/** What only a screen reader is told: eyes see it by themselves. */
+/** Read by screen readers only, for what is visible anyway. */
 export const quietAnnouncement = signal('')
 
 const SHOWN_MS = 6_000
@@ -16,16 +16,16 @@ export function announceQuietly(text: string): void {
   show(quietAnnouncement, text)
 }
 
-/** Emptied first: a live region that does not change is not read again. */
-function show(place: Signal<string>, text: string): void {
-  clearTimeout(timers.get(place))
-  place.value = ''
-  const show = setTimeout(() => {
-    place.value = text
+/** Cleared first: a live region is read again only if it changes. */
+function show(region: Signal<string>, text: string): void {
+  clearTimeout(timers.get(region))
+  region.value = ''
+  const set = setTimeout(() => {
+    region.value = text
     const clear = setTimeout(() => {
-      place.value = ''
+      region.value = ''
     }, SHOWN_MS)
-    timers.set(place, clear)
+    timers.set(region, clear)
   })
-  timers.set(place, show)
+  timers.set(region, set)
 }

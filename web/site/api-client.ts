@@ -1,43 +1,44 @@
 import type { Answers } from './api.ts'
 import { t } from './i18n.ts'
 
-/** The server understood and said no: `code` is one of the API's, `message` is for people, in English. */
+/** An error response of the API. `message` is for people, in English. */
 export class ApiError extends Error {
   readonly code: string
   readonly status: number
-  /** When it may be worth asking again. */
+  /** From Retry-After. */
   readonly retrySeconds: number | undefined
 
-  constructor(status: number, answer: { code: string; message: string }, retrySeconds?: number) {
-    super(answer.message)
+  constructor(status: number, body: { code: string; message: string }, retrySeconds?: number) {
+    super(body.message)
     this.status = status
-    this.code = answer.code
+    this.code = body.code
     this.retrySeconds = retrySeconds
   }
 }
 
-/** No answer at all: we are offline, or the server is. */
+/** No response of the API: we are offline, or the server is. */
 export class NetworkError extends Error {}
 
 export interface RequestOptions {
   method?: 'GET' | 'POST'
-  /** Goes as Bearer: a token in an address would be in logs. */
+  /** Sent as a bearer token: in a URL it would end up in logs. */
   token?: string
+  /** Query of a GET, form of a POST. */
   values?: Record<string, string | number | boolean | undefined>
   headers?: Record<string, string>
   signal?: AbortSignal
-  /** Sent to its end also when the page is left. */
+  /** Completed even if the page is left. */
   keepalive?: boolean
 }
 
-/** The JSON of a success. Throws Refusal, or Unreachable. */
-export async function requestJson<T>(path: string, question: RequestOptions = {}): Promise<T> {
-  return readJson<T>(await request(path, question))
+/** Throws ApiError or NetworkError. */
+export async function requestJson<T>(path: string, options: RequestOptions = {}): Promise<T> {
+  return readJson<T>(await request(path, options))
 }
 
-/** A success whose body is read by the caller, or 304 for who asked with If-None-Match. Throws Refusal, or Unreachable. */
-export async function request(path: string, question: RequestOptions = {}): Promise<Response> {
-  const { method = 'GET', token, values = {}, headers = {}, signal, keepalive } = question
+/** A successful response, or 304 to an If-None-Match. Throws ApiError or NetworkError. */
+export async function request(path: string, options: RequestOptions = {}): Promise<Response> {
+  const { method = 'GET', token, values = {}, headers = {}, signal, keepalive } = options
   const params = new URLSearchParams()
   for (const [name, value] of Object.entries(values)) {
     if (value !== undefined) params.set(name, String(value))
@@ -58,22 +59,22 @@ export async function request(path: string, question: RequestOptions = {}): Prom
     })
   } catch (cause) {
     if (signal?.aborted) throw cause
-    throw new NetworkError('the site could not be reached', { cause })
+    throw new NetworkError('the server could not be reached', { cause })
   }
   if (!response.ok && response.status !== 304) throw await errorFrom(response)
   return response
 }
 
-/** What an answer says. Throws Unreachable when it is not there to its end. */
+/** Throws NetworkError if the body is incomplete. */
 export async function readJson<T>(response: Response): Promise<T> {
   try {
     return (await response.json()) as T
   } catch (cause) {
-    throw new NetworkError('the answer broke off', { cause })
+    throw new NetworkError('the response broke off', { cause })
   }
 }
 
-/** What the API says of a wrong secret, by the header that it stands in. */
+/** The API's error for an invalid secret, by header. */
 const INVALID_SECRETS: Record<string, ApiError> = {
   apikey: new ApiError(401, {
     code: 'invalid_key',
@@ -89,26 +90,24 @@ const INVALID_SECRETS: Record<string, ApiError> = {
   }),
 }
 
-/** Throws for a secret that no header takes: the browser would not send it, and it cannot be the right one. */
+/** Throws for a secret with characters not allowed in a header: fetch would fail, and no valid secret has any. */
 export function rejectInvalidSecrets(headers: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(headers)) {
-    const wrong = INVALID_SECRETS[name.toLowerCase()]
-    if (wrong && !/^[\x20-\x7e]*$/.test(value)) throw wrong
+    const error = INVALID_SECRETS[name.toLowerCase()]
+    if (error && !/^[\x20-\x7e]*$/.test(value)) throw error
   }
 }
 
 async function errorFrom(response: Response): Promise<Error> {
-  const wait = Number(response.headers.get('retry-after'))
-  const retry = wait > 0 ? wait : undefined
+  const seconds = Number(response.headers.get('retry-after'))
   try {
-    return new ApiError(response.status, await response.json(), retry)
+    return new ApiError(response.status, await response.json(), seconds > 0 ? seconds : undefined)
   } catch (cause) {
-    // Not our JSON: something between us and the server answered.
+    // Not our JSON: a proxy responded.
     return new NetworkError(`status ${response.status}`, { cause })
   }
 }
 
-// The parts of the API's answers that the page has names for.
 export type MessageSummary = Answers['GET /api/check-mail']['messages'][number]
 export type Message = Answers['GET /api/read-mail']['message']
 export type Attachment = Message['attachments'][number]
@@ -117,11 +116,11 @@ export type Plan = Answers['GET /api/plans']['plans'][number]
 export type Order = Answers['GET /api/orders/{id}']
 export type Usage = Answers['GET /usage']
 
-/** What went wrong, for the reader: in his language where it is one of everybody's, else as the API says it. */
-export function errorText(fault: unknown): string {
-  if (fault instanceof NetworkError) return t('site_unreachable')
-  if (!(fault instanceof ApiError)) throw fault
-  if (fault.status === 429) return t('site_too_often', { count: fault.retrySeconds ?? 1 })
-  if (fault.status >= 500) return t('site_trouble')
-  return fault.message
+/** In the user's language for common errors, else the message of the API. Throws whatever is a bug. */
+export function errorText(error: unknown): string {
+  if (error instanceof NetworkError) return t('site_unreachable')
+  if (!(error instanceof ApiError)) throw error
+  if (error.status === 429) return t('site_too_often', { count: error.retrySeconds ?? 1 })
+  if (error.status >= 500) return t('site_trouble')
+  return error.message
 }

@@ -6,27 +6,26 @@ import './dialog.css'
 
 interface DialogProps {
   title: string
-  /** Escape, the cross, and a click beside it. Who shows the dialog stops showing it. */
+  /** On Escape, the close button or a click outside. The caller stops rendering the dialog. */
   onClose(): void
   children: ComponentChildren
 }
 
-/** Something to be answered before anything else; it is open as long as it is on the page. Its focus goes back to where it came from. */
+/** Modal, and open as long as it is rendered. Then the focus returns to where it was. */
 export function Dialog({ title, onClose, children }: DialogProps) {
-  const place = useRef<HTMLDialogElement>(null)
+  const ref = useRef<HTMLDialogElement>(null)
   const id = useId()
   useEffect(() => {
-    const dialog = place.current
-    const before = document.activeElement
-    dialog?.showModal()
-    // It is off the page by now, where closing gives no focus back.
+    const focused = document.activeElement
+    ref.current?.showModal()
+    // By then the dialog is removed, and close() would not return the focus.
     return () => {
-      if (before instanceof HTMLElement && before.isConnected) before.focus()
+      if (focused instanceof HTMLElement && focused.isConnected) focused.focus()
     }
   }, [])
   return (
     <dialog
-      ref={place}
+      ref={ref}
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault()

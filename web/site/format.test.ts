@@ -7,7 +7,7 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-describe('what is left', () => {
+describe('a duration', () => {
   for (const [ms, expected] of [
     [30 * DAY, '30 days'],
     [2 * DAY + 5 * HOUR + 59 * MINUTE, '2 days 5 hr'],
@@ -26,13 +26,13 @@ describe('what is left', () => {
     test(expected, () => assert.equal(formatDuration(ms, 'en'), expected))
   }
 
-  test('is said in the reader’s language', () => {
+  test('is formatted in the given language', () => {
     assert.match(formatDuration(23 * HOUR + 59 * MINUTE, 'de'), /^23 Std\b.*59 Min\b/)
     assert.match(formatDuration(DAY, 'ar', 'long'), /ساعة/)
   })
 })
 
-describe('a wait is never said too short', () => {
+describe('a wait is rounded up', () => {
   for (const [seconds, expected] of [
     [0.2, /^1 second$/],
     [7, /^7 seconds$/],
@@ -44,16 +44,16 @@ describe('a wait is never said too short', () => {
   }
 })
 
-describe('the words are looked at again', () => {
+describe('the next change of a duration is', () => {
   for (const [name, ms] of [
     ['within a minute', 23 * HOUR + 59 * MINUTE + 30 * SECOND],
-    ['when the last two minutes begin', 2 * MINUTE + 400],
-    ['each second of those', 90 * SECOND + 700],
+    ['at the start of the last two minutes', 2 * MINUTE + 400],
+    ['every second of those', 90 * SECOND + 700],
   ] as const) {
     test(name, () => {
-      const pause = nextChangeMs(ms)
-      assert.equal(formatDuration(ms - pause + 2, 'en'), formatDuration(ms, 'en'))
-      assert.notEqual(formatDuration(ms - pause - SECOND, 'en'), formatDuration(ms, 'en'))
+      const delay = nextChangeMs(ms)
+      assert.equal(formatDuration(ms - delay + 2, 'en'), formatDuration(ms, 'en'))
+      assert.notEqual(formatDuration(ms - delay - SECOND, 'en'), formatDuration(ms, 'en'))
     })
   }
 })
@@ -67,17 +67,17 @@ for (const [bytes, language, expected] of [
   [10_485_760, 'en', '10.5 MB'],
   [10_485_760, 'de', '10,5 MB'],
 ] as const) {
-  test(`${bytes} in ${language} is ${expected}`, () =>
+  test(`${bytes} bytes in ${language}: ${expected}`, () =>
     assert.equal(formatSize(bytes, language), expected))
 }
 
 const NOW = new Date(2026, 2, 10, 15, 30)
 const before = (minutes: number) => new Date(NOW.getTime() - minutes * 60_000)
 
-describe('a message that came', () => {
+describe('a message received', () => {
   for (const [name, at, language, text] of [
     ['just now', before(0.5), 'en', 'now'],
-    ['in the future, by a clock that is wrong', before(-5), 'en', 'now'],
+    ['in the future, by a wrong clock', before(-5), 'en', 'now'],
     ['minutes ago', before(5), 'en', '5 min. ago'],
     ['nearly an hour ago', before(59.9), 'en', '59 min. ago'],
     ['hours ago', before(3 * 60 + 59), 'en', '3 hr. ago'],
@@ -89,7 +89,7 @@ describe('a message that came', () => {
     test(name, () => assert.equal(formatReceived(at, NOW, language), text))
   }
 
-  test('minutes before midnight is told in minutes, not as another day', () => {
+  test('minutes ago, but yesterday, shows minutes', () => {
     const midnight = new Date(2026, 2, 10, 0, 5)
     assert.equal(formatReceived(new Date(2026, 2, 9, 23, 55), midnight, 'en'), '10 min. ago')
   })

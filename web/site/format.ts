@@ -7,7 +7,7 @@ const DAY = 24 * HOUR
 type Unit = 'day' | 'hour' | 'minute' | 'second'
 const SECONDS: Record<Unit, number> = { day: DAY, hour: HOUR, minute: MINUTE, second: 1 }
 
-/** A moment as the reader writes it, in his own time zone, which is named. */
+/** In the time zone of the browser, which is named. */
 export function formatDateTime(time: string | Date): string {
   return new Date(time).toLocaleString(language.value, {
     year: 'numeric',
@@ -28,7 +28,7 @@ export function formatDay(date: string, length: 'short' | 'long' = 'long'): stri
   })
 }
 
-/** How long something lasts, in the two units that matter; seconds only where they do. */
+/** In the two largest units; seconds only below two minutes. */
 export function formatDuration(
   ms: number,
   language: string,
@@ -36,10 +36,10 @@ export function formatDuration(
 ): string {
   const seconds = Math.max(0, Math.floor(ms / 1000))
   const units = unitsOf(seconds)
-  let rest = seconds
+  let remaining = seconds
   const parts = units.flatMap((unit) => {
-    const count = Math.floor(rest / SECONDS[unit])
-    rest -= count * SECONDS[unit]
+    const count = Math.floor(remaining / SECONDS[unit])
+    remaining -= count * SECONDS[unit]
     return count > 0 ? [formatUnit(count, unit, language, style)] : []
   })
   const [smallest = 'second'] = units.slice(-1)
@@ -47,13 +47,13 @@ export function formatDuration(
   return new Intl.ListFormat(language, { type: 'unit', style: 'narrow' }).format(parts)
 }
 
-/** How long to wait, rounded up: who comes too early is refused again. */
+/** Rounded up: retrying too early would fail again. */
 export function formatWait(seconds: number): string {
   const step = seconds < 2 * MINUTE ? 1 : MINUTE
   return formatDuration(Math.ceil(seconds / step) * step * 1000, language.value, 'long')
 }
 
-/** So many milliseconds after which the words are others. */
+/** Milliseconds until the formatted duration changes. */
 export function nextChangeMs(ms: number): number {
   const step = ms > 2 * MINUTE * 1000 ? MINUTE * 1000 : 1000
   return (ms % step) + 1
@@ -72,7 +72,6 @@ function formatUnit(count: number, unit: Unit, language: string, style: 'short' 
 
 const SIZE_UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const
 
-/** A number of bytes as people say it. */
 export function formatSize(bytes: number, language: string): string {
   const step =
     bytes < 1_000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), SIZE_UNITS.length - 1)
@@ -87,7 +86,7 @@ export function formatSize(bytes: number, language: string): string {
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-/** When a message came, as a list says it: how long ago if that was today, else the day. */
+/** How long ago if that was today, else the day. */
 export function formatReceived(at: Date, now: Date, language: string): string {
   const { ago, day, year } = formatsOf(language)
   const past = Math.max(0, now.getTime() - at.getTime())
@@ -101,7 +100,7 @@ export function formatReceived(at: Date, now: Date, language: string): string {
 type Formats = ReturnType<typeof makeFormats>
 const formatCache = new Map<string, Formats>()
 
-/** Each takes longer to make than to use a thousand times. */
+/** Creating a formatter costs more than using it a thousand times. */
 function formatsOf(language: string): Formats {
   const formats = formatCache.get(language) ?? makeFormats(language)
   formatCache.set(language, formats)

@@ -1,14 +1,15 @@
 import { batch, signal } from '@preact/signals'
+import { directionOf, type Language } from '../../src/shared/languages.ts'
 import { en } from '../words/en.ts'
 import { localStore } from './storage.ts'
 
-/** A sentence; where it depends on a count, one for each of the language's forms (Intl.PluralRules). */
+/** With a count, one text per plural form of the language (Intl.PluralRules). */
 export type Translation = string | Partial<Record<Intl.LDMLPluralRule, string>>
 export type Catalogue = Readonly<Record<keyof typeof en, Translation>>
 type Values = Record<string, string | number>
 
-/** The languages of the page, each in its own name. */
-export const LANGUAGES = {
+/** Each in its own language. */
+export const LANGUAGE_NAMES: Record<Language, string> = {
   en: 'English',
   es: 'Español',
   pt: 'Português',
@@ -16,10 +17,9 @@ export const LANGUAGES = {
   fr: 'Français',
   zh: '中文',
   ar: 'العربية',
-} as const
-export type Language = keyof typeof LANGUAGES
+}
 
-// English is part of the page: it is there when another catalogue cannot be loaded.
+// English is bundled, as the fallback if another catalogue cannot be loaded.
 const CATALOGUES: Record<Exclude<Language, 'en'>, () => Promise<Catalogue>> = {
   es: async () => (await import('../words/es.ts')).es,
   pt: async () => (await import('../words/pt.ts')).pt,
@@ -32,37 +32,32 @@ const CATALOGUES: Record<Exclude<Language, 'en'>, () => Promise<Catalogue>> = {
 export const language = signal<Language>('en')
 const catalogue = signal<Catalogue>(en)
 
-/** The sentence of this name in the reader's language. `count` chooses the form. */
+/** The text in the current language. `count` selects the plural form. */
 export function t(name: keyof Catalogue, values: Values = {}): string {
-  const message = catalogue.value[name]
+  const translation = catalogue.value[name]
   const count = Number(values['count'])
   const text =
-    typeof message === 'string'
-      ? message
-      : (message[new Intl.PluralRules(language.value).select(count)] ?? message.other ?? '')
+    typeof translation === 'string'
+      ? translation
+      : (translation[new Intl.PluralRules(language.value).select(count)] ?? translation.other ?? '')
   return text.replace(/\{(\w+)\}/g, (whole, key: string) => formatValue(values[key]) ?? whole)
 }
 
 function formatValue(value: string | number | undefined): string | undefined {
   if (typeof value === 'number') return value.toLocaleString(language.value)
-  // Kept apart, so that an address or a Latin name does not turn the words around it.
-  return value !== undefined && textDirection(language.value) === 'rtl'
+  // Isolated, so that an address or a Latin name does not reorder the text around it.
+  return value !== undefined && directionOf(language.value) === 'rtl'
     ? `\u2068${value}\u2069`
     : value
 }
 
-export function textDirection(language: Language): 'rtl' | 'ltr' {
-  return language === 'ar' ? 'rtl' : 'ltr'
-}
-
-/** What stands between two things that are named one after the other. */
 export function listSeparator(): string {
   return LIST_SEPARATORS[language.value] ?? ', '
 }
 
 const LIST_SEPARATORS: Partial<Record<Language, string>> = { zh: '，', ar: '، ' }
 
-/** The language that the reader chose, else that of the page, which the server chose by the browser's wishes. */
+/** The language that the user chose, else that of the page, which the server chose by Accept-Language. */
 export async function loadLanguage(): Promise<void> {
   const preferred = localStore.get('language') ?? document.documentElement.lang
   await applyLanguage(isLanguage(preferred) ? preferred : 'en')
@@ -77,21 +72,21 @@ let requested: Language | undefined
 
 async function applyLanguage(chosen: Language): Promise<void> {
   requested = chosen
-  const found = await loadCatalogue(chosen)
+  const loaded = await loadCatalogue(chosen)
   // Another one may have been chosen meanwhile.
   if (requested !== chosen) return
-  if (found) {
+  if (loaded) {
     batch(() => {
-      catalogue.value = found
+      catalogue.value = loaded
       language.value = chosen
     })
   }
-  // Also where it could not be had: the server has announced it.
+  // Even if it could not be loaded: the server has set another one.
   document.documentElement.lang = language.value
-  document.documentElement.dir = textDirection(language.value)
+  document.documentElement.dir = directionOf(language.value)
 }
 
-/** Undefined when offline, or when the site has moved on to other files since: better as before than not at all. */
+/** Undefined if offline, or if a newer build has replaced the files. */
 async function loadCatalogue(chosen: Language): Promise<Catalogue | undefined> {
   if (chosen === 'en') return en
   try {
@@ -102,5 +97,5 @@ async function loadCatalogue(chosen: Language): Promise<Catalogue | undefined> {
 }
 
 export function isLanguage(text: string | undefined): text is Language {
-  return text !== undefined && Object.hasOwn(LANGUAGES, text)
+  return text !== undefined && Object.hasOwn(LANGUAGE_NAMES, text)
 }

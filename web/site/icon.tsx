@@ -1,4 +1,4 @@
-// Small drawings on a field of 24 by 24, in strokes of the text's colour: one path each.
+// One stroked path each, on a 24 × 24 grid.
 const PATHS = {
   copy: 'M9 9h10a1 1 0 0 1 1 1v10a1 1 0 0 1-1 1H9a1 1 0 0 1-1-1V10a1 1 0 0 1 1-1zM5 15H4a1 1 0 0 1-1-1V4a1 1 0 0 1 1-1h10a1 1 0 0 1 1 1v1',
   done: 'M4 12.5l5.5 5.5L20 6.5',

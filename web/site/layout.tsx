@@ -3,7 +3,7 @@ import { type ComponentChild, type ComponentChildren, render } from 'preact'
 import {
   type Catalogue,
   isLanguage,
-  LANGUAGES,
+  LANGUAGE_NAMES,
   language,
   loadLanguage,
   setLanguage,
@@ -12,30 +12,30 @@ import {
 import { siteConfig } from './site-config.ts'
 import { localStore } from './storage.ts'
 
-/** Puts a page in place of what the server wrote for those without scripts, once its words are there. */
+/** Replaces the no-script content of the server once the texts are loaded. */
 export async function mountPage(page: () => ComponentChild): Promise<void> {
-  const place = document.getElementById('app')
-  if (!place) throw new Error('the page has no place for the app')
+  const root = document.getElementById('app')
+  if (!root) throw new Error('the page has no #app element')
   await loadLanguage()
-  place.replaceChildren()
-  render(page(), place)
+  root.replaceChildren()
+  render(page(), root)
 }
 
-/** A page that the server wrote whole: only what stands around it is put in place of what was written. */
-export async function enhancePage(at: 'plans' | 'docs'): Promise<void> {
+/** For a page rendered by the server: replaces only its header and footer. */
+export async function enhancePage(section: 'plans' | 'docs'): Promise<void> {
   await loadLanguage()
-  replaceElement('header.top', <SiteHeader at={at} />)
+  replaceElement('header.top', <SiteHeader section={section} />)
   replaceElement('footer.foot', <SiteFooter />)
 }
 
-function replaceElement(written: string, piece: ComponentChild): void {
-  const place = document.createElement('div')
-  place.style.display = 'contents'
-  render(piece, place)
-  document.querySelector(written)?.replaceWith(place)
+function replaceElement(selector: string, content: ComponentChild): void {
+  const container = document.createElement('div')
+  container.style.display = 'contents'
+  render(content, container)
+  document.querySelector(selector)?.replaceWith(container)
 }
 
-/** Names the page in the reader's language, also when that changes. */
+/** Follows a change of the language. */
 export function setTitle(name: keyof Catalogue): void {
   effect(() => {
     document.title = `${t(name)} – Mayfly`
@@ -43,16 +43,15 @@ export function setTitle(name: keyof Catalogue): void {
 }
 
 interface LayoutProps {
-  /** Which of the places in the navigation this is. */
-  at?: 'inbox' | 'plans' | 'key' | 'docs' | undefined
+  /** Current entry of the navigation. */
+  section?: 'inbox' | 'plans' | 'key' | 'docs' | undefined
   children: ComponentChildren
 }
 
-/** What stands around every page. */
-export function Layout({ at, children }: LayoutProps) {
+export function Layout({ section, children }: LayoutProps) {
   return (
     <>
-      <SiteHeader at={at} />
+      <SiteHeader section={section} />
       <main id="main">{children}</main>
       <SiteFooter />
     </>
@@ -66,16 +65,16 @@ const NAVIGATION = [
   ['docs', '/docs', 'site_docs'],
 ] as const
 
-export function SiteHeader({ at }: Pick<LayoutProps, 'at'>) {
+function SiteHeader({ section }: Pick<LayoutProps, 'section'>) {
   return (
     <header class="top">
       <a class="mark" href="/">
         Mayfly
       </a>
       <nav aria-label={t('site_nav')}>
-        {NAVIGATION.map(([place, path, name]) => (
-          <a key={place} href={path} aria-current={place === at ? 'page' : undefined}>
-            {t(name)}
+        {NAVIGATION.map(([name, path, text]) => (
+          <a key={name} href={path} aria-current={name === section ? 'page' : undefined}>
+            {t(text)}
           </a>
         ))}
       </nav>
@@ -83,7 +82,7 @@ export function SiteHeader({ at }: Pick<LayoutProps, 'at'>) {
   )
 }
 
-export function SiteFooter() {
+function SiteFooter() {
   return (
     <footer class="foot">
       <label>
@@ -107,7 +106,7 @@ export function SiteFooter() {
           value={language.value}
           onChange={({ currentTarget }) => void onLanguageChange(currentTarget)}
         >
-          {Object.entries(LANGUAGES).map(([code, name]) => (
+          {Object.entries(LANGUAGE_NAMES).map(([code, name]) => (
             <option key={code} value={code} lang={code}>
               {name}
             </option>
@@ -119,19 +118,19 @@ export function SiteFooter() {
   )
 }
 
-/** What is shown is what is so: the words may not have come. */
-async function onLanguageChange(box: HTMLSelectElement): Promise<void> {
-  if (isLanguage(box.value)) await setLanguage(box.value)
-  box.value = language.value
+/** If the texts cannot be loaded, the old language stays selected. */
+async function onLanguageChange(select: HTMLSelectElement): Promise<void> {
+  if (isLanguage(select.value)) await setLanguage(select.value)
+  select.value = language.value
 }
 
-export const THEMES = ['auto', 'light', 'dark'] as const
+const THEMES = ['auto', 'light', 'dark'] as const
 type Theme = (typeof THEMES)[number]
 
 const storedTheme = localStore.get('theme')
 
-/** Light, dark, or as the device has it. early.ts applies the same before the first paint. */
-export const theme = signal<Theme>(THEMES.find((one) => one === storedTheme) ?? 'auto')
+/** early.ts applies the same before the first paint. */
+const theme = signal<Theme>(THEMES.find((one) => one === storedTheme) ?? 'auto')
 
 effect(() => {
   const { dataset } = document.documentElement
@@ -139,7 +138,7 @@ effect(() => {
   else dataset['theme'] = theme.value
 })
 
-export function setTheme(chosen: Theme): void {
+function setTheme(chosen: Theme): void {
   theme.value = chosen
   localStore.set('theme', chosen === 'auto' ? undefined : chosen)
 }

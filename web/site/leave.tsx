@@ -6,10 +6,13 @@ import { Layout, mountPage, setTitle } from './layout.tsx'
 import { type LinkTarget, parseLink, WARNING_TEXTS } from './link-target.ts'
 import './leave.css'
 
+const MAX_SHOWN = 2_000
+const MAX_SCHEME = 40
+
 await mountPage(() => <Leave />)
 setTitle('leave_title')
 
-/** Where a link of a mail leads, before it is opened. What stands behind the # never reaches the server. */
+/** Shows where a link of a mail leads before it is opened. The link is in the fragment, which the server never sees. */
 function Leave() {
   const fragment = useSignal(location.hash)
   useEffect(() => {
@@ -23,26 +26,26 @@ function Leave() {
   return (
     <Layout>
       <div class="leave">
-        <Destination leads={parseLink(link)} />
+        <Destination target={parseLink(link)} />
       </div>
     </Layout>
   )
 }
 
-function Destination({ leads }: { leads: LinkTarget }) {
-  switch (leads.kind) {
+function Destination({ target }: { target: LinkTarget }) {
+  switch (target.kind) {
     case 'web':
-      return <WebLink leads={leads} />
+      return <WebLink target={target} />
     case 'mail':
       return (
         <>
           <h1>{t('leave_mail')}</h1>
           <p class="leave-host">
-            <bdi dir="ltr">{leads.address}</bdi>
+            <bdi dir="ltr">{target.address}</bdi>
           </p>
           <p>{t('leave_mail_why')}</p>
           <div class="row">
-            <CopyButton text={leads.address} class="" />
+            <CopyButton text={target.address} class="" />
             <BackButton />
           </div>
         </>
@@ -51,11 +54,11 @@ function Destination({ leads }: { leads: LinkTarget }) {
       return (
         <>
           <h1>{t('leave_other')}</h1>
-          <p>{t('leave_other_why', { scheme: leads.scheme.slice(0, MAX_SCHEME) })}</p>
+          <p>{t('leave_other_why', { scheme: target.scheme.slice(0, MAX_SCHEME) })}</p>
           <div class="row">
             <BackButton />
           </div>
-          <FullUrl href={leads.href} />
+          <FullUrl href={target.href} />
         </>
       )
     case 'broken':
@@ -71,16 +74,16 @@ function Destination({ leads }: { leads: LinkTarget }) {
   }
 }
 
-function WebLink({ leads: { host, href, warnings } }: { leads: LinkTarget & { kind: 'web' } }) {
+function WebLink({ target: { host, href, warnings } }: { target: LinkTarget & { kind: 'web' } }) {
   return (
     <>
       <h1 class="leave-lead">{t('leave_lead')}</h1>
       <p class="leave-host">
         <bdi dir="ltr">{host}</bdi>
       </p>
-      {warnings.map((doubt) => (
-        <p key={doubt} class={doubt === 'open' ? 'notice' : 'notice bad'}>
-          {t(WARNING_TEXTS[doubt])}
+      {warnings.map((warning) => (
+        <p key={warning} class={warning === 'open' ? 'notice' : 'notice bad'}>
+          {t(WARNING_TEXTS[warning])}
         </p>
       ))}
       <div class="row">
@@ -95,7 +98,7 @@ function WebLink({ leads: { host, href, warnings } }: { leads: LinkTarget & { ki
   )
 }
 
-/** As the browser spells it: in the mail's own spelling marks could turn it around. */
+/** As the browser serialises it: bidi marks of the mail's own spelling would reorder it. */
 function FullUrl({ href }: { href: string }) {
   const cut = href.length > MAX_SHOWN
   return (
@@ -109,10 +112,7 @@ function FullUrl({ href }: { href: string }) {
   )
 }
 
-const MAX_SHOWN = 2_000
-const MAX_SCHEME = 40
-
-/** To where the reader came from: mostly this is a tab of its own, and goes. */
+/** Usually this is a tab of its own, which is closed. */
 function BackButton() {
   return (
     <a
@@ -122,7 +122,7 @@ function BackButton() {
         if (history.length > 1) return
         event.preventDefault()
         close()
-        // A browser that keeps the tab shows the inbox in it.
+        // If the browser does not close the tab.
         location.href = '/'
       }}
     >

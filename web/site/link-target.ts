@@ -1,18 +1,17 @@
-/** Where a link really leads, as the browser will read it. */
+/** Where a link leads, as browsers parse it. */
 export type LinkTarget =
   | {
       kind: 'web'
       href: string
-      /** In ASCII, with the port where it is not the usual one. */
+      /** In ASCII, with the port unless it is the default. */
       host: string
-      /** What a reader should know before he goes there. */
       warnings: LinkWarning[]
     }
   | { kind: 'mail'; address: string }
   | { kind: 'other'; scheme: string; href: string }
   | { kind: 'broken' }
 
-/** `userinfo`: something stands before the host and looks like one; `letters`: the host is not written in plain ones. */
+/** `userinfo`: text before an @ that may look like a host; `letters`: non-ASCII host; `number`: IP address; `open`: http. */
 export type LinkWarning = 'userinfo' | 'letters' | 'number' | 'port' | 'open'
 
 const MAX_LENGTH = 32_768
@@ -28,12 +27,12 @@ export function parseLink(text: string): LinkTarget {
   return { kind: 'other', scheme: protocol.slice(0, -1), href }
 }
 
-/** Our own page that shows it; what stands behind the # is seen by no server. */
+/** Our page that shows the target first. Browsers do not send the fragment to a server. */
 export function leavePath(url: string, page = '/leave'): string {
   return `${page}#${encodeURIComponent(url)}`
 }
 
-/** A mail lies nowhere: what is not whole by itself leads nowhere. */
+/** A mail has no base URL, so a relative link is broken. */
 export function parseUrl(text: string): URL | undefined {
   const value = text.trim()
   try {
@@ -44,29 +43,28 @@ export function parseUrl(text: string): URL | undefined {
 }
 
 function warningsOf({ protocol, username, password, hostname, port }: URL): LinkWarning[] {
-  const found: Record<LinkWarning, boolean> = {
+  const warnings: Record<LinkWarning, boolean> = {
     userinfo: username !== '' || password !== '',
     letters: /(?:^|\.)xn--/.test(hostname),
     number: /^[\d.]+$|^\[/.test(hostname),
     port: port !== '',
     open: protocol === 'http:',
   }
-  return (Object.keys(found) as LinkWarning[]).filter((doubt) => found[doubt])
+  return (Object.keys(warnings) as LinkWarning[]).filter((name) => warnings[name])
 }
 
-/** Only the first address: what a mail program would be told besides is none of the reader's wishes. */
+/** The first address only: a sender could set subject, body or attachments as well. */
 function mailtoAddress({ pathname }: URL): string {
   const first = pathname.split(',')[0] ?? ''
   try {
     const address = decodeURIComponent(first)
-    // Marks that turn the text around or take no room stay spelt out.
+    // Invisible characters and bidi marks stay percent-encoded.
     return /[\p{Cc}\p{Cf}]/u.test(address) ? first : address
   } catch {
     return first
   }
 }
 
-/** What is said of each doubt about a link. */
 export const WARNING_TEXTS = {
   userinfo: 'leave_userinfo',
   letters: 'leave_letters',

@@ -1,20 +1,20 @@
-/** What the server wrote into the page about this installation. */
+/** Written into the page by the server. */
 interface SiteConfig {
-  /** Life of a new address, in seconds. */
+  /** Default lifetime of an address, in seconds. */
   life: number
-  /** The furthest an address reaches from its creation, however often it is extended, in seconds. */
+  /** Maximum lifetime from creation, with extensions, in seconds. */
   longest: number
-  /** For so many seconds after its end an address is given to nobody else. */
+  /** Seconds for which an expired address is reserved. */
   cooldown: number
-  /** Where abuse is told. */
+  /** Address for abuse reports. */
   abuse: string
-  /** Where the operator is written to; empty where there is no domain to take it. */
+  /** Address of the operator; empty if there is no domain for it. */
   operator: string
-  /** Whether senders are checked: only then is it worth asking again for the outcome. */
+  /** Whether senders are checked (SPF, DKIM, DMARC). */
   checks: boolean
-  /** Whether buyers get a receipt by mail. */
+  /** Whether buyers get receipts by mail. */
   receipts: boolean
-  /** How programs reach this site. */
+  /** Base URL of the API. */
   site: string
 }
 

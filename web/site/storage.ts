@@ -1,59 +1,53 @@
-/** What this browser keeps for this site; nothing where it does not let us. Never the text of a mail. */
-export const localStore = {
-  get(name: string): string | undefined {
-    try {
-      return localStorage.getItem(`mayfly ${name}`) ?? undefined
-    } catch {
-      return undefined
-    }
-  },
-  /** The names that begin so, of whatever is kept. */
-  keys(prefix: string): string[] {
-    try {
-      return Object.keys(localStorage)
-        .filter((key) => key.startsWith(`mayfly ${prefix}`))
-        .map((key) => key.slice('mayfly '.length))
-    } catch {
-      return []
-    }
-  },
-  /** False when the browser refuses: then it is forgotten with the page. */
-  set(name: string, value: string | undefined): boolean {
-    try {
-      if (value === undefined) localStorage.removeItem(`mayfly ${name}`)
-      else localStorage.setItem(`mayfly ${name}`, value)
-      return true
-    } catch {
-      return false
-    }
-  },
+const PREFIX = 'mayfly '
+
+/** `area` throws where the browser blocks storage for this site. */
+function openStore(area: () => Storage) {
+  return {
+    get(name: string): string | undefined {
+      try {
+        return area().getItem(`${PREFIX}${name}`) ?? undefined
+      } catch {
+        return undefined
+      }
+    },
+    /** False if the browser refuses. Undefined removes the entry. */
+    set(name: string, value: string | undefined): boolean {
+      try {
+        if (value === undefined) area().removeItem(`${PREFIX}${name}`)
+        else area().setItem(`${PREFIX}${name}`, value)
+        return true
+      } catch {
+        return false
+      }
+    },
+    /** Names with this prefix. */
+    keys(prefix: string): string[] {
+      try {
+        return Object.keys(area())
+          .filter((key) => key.startsWith(`${PREFIX}${prefix}`))
+          .map((key) => key.slice(PREFIX.length))
+      } catch {
+        return []
+      }
+    },
+  }
 }
 
-/** What is kept until this tab is closed: secrets that the reader gave, and that no other visit is to find. */
+/** Never holds the content of a mail. */
+export const localStore = openStore(() => localStorage)
+
+const sessionStore = openStore(() => sessionStorage)
+const memory = new Map<string, string>()
+
+/** Until this tab is closed, for secrets that the user entered. Works without sessionStorage until the page is left. */
 export const tabStore = {
   get(name: string): string | undefined {
-    return memory.get(name) ?? readSessionStorage(name)
+    return memory.get(name) ?? sessionStore.get(name)
   },
-  /** False when the browser refuses: then it is forgotten with the page. */
+  /** False if the browser refuses: then it is lost with the page. */
   set(name: string, value: string | undefined): boolean {
     if (value === undefined) memory.delete(name)
     else memory.set(name, value)
-    try {
-      if (value === undefined) sessionStorage.removeItem(`mayfly ${name}`)
-      else sessionStorage.setItem(`mayfly ${name}`, value)
-      return true
-    } catch {
-      return false
-    }
+    return sessionStore.set(name, value)
   },
-}
-
-const memory = new Map<string, string>()
-
-function readSessionStorage(name: string): string | undefined {
-  try {
-    return sessionStorage.getItem(`mayfly ${name}`) ?? undefined
-  } catch {
-    return undefined
-  }
 }

@@ -7,11 +7,11 @@ interface TabsProps<Name extends string> {
   tabs: readonly (readonly [name: Name, words: string])[]
   chosen: Name
   onChoose(name: Name): void
-  /** What belongs to the chosen one. */
+  /** Panel of the selected tab. */
   children: ComponentChildren
 }
 
-/** One of several views of the same thing. Arrow keys go from tab to tab, as everywhere. */
+/** Arrow keys move between tabs (ARIA tabs pattern). */
 export function Tabs<Name extends string>(props: TabsProps<Name>) {
   const { label, tabs, chosen, onChoose, children } = props
   const id = useId()
@@ -51,7 +51,7 @@ export function Tabs<Name extends string>(props: TabsProps<Name>) {
   )
 }
 
-/** In a page that is read from right to left, left is forward. */
+/** Right-to-left, left is forward. */
 function targetOf(key: string, at: number, count: number): number | undefined {
   const forward = document.documentElement.dir === 'rtl' ? 'ArrowLeft' : 'ArrowRight'
   const back = forward === 'ArrowLeft' ? 'ArrowRight' : 'ArrowLeft'
