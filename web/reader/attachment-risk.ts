@@ -1,6 +1,7 @@
-/** Why a file should be opened with care, or not at all. The gravest first. */
+/** `double`: a harmless extension before the real one; `turned`: bidi marks in the name. */
 export type Risk = 'double' | 'program' | 'page' | 'macro' | 'archive' | 'turned'
 
+/** Most severe first. */
 export function risksOf(filename: string, contentType: string): Risk[] {
   const parts = filename.toLowerCase().split('.')
   const extension = parts.length > 1 ? (parts.at(-1) ?? '').trim() : ''
@@ -15,7 +16,7 @@ export function risksOf(filename: string, contentType: string): Risk[] {
   ]
 }
 
-// Right-to-left marks: what is read last need not be the end of the name.
+// With these the extension may not be displayed last.
 const BIDI_MARKS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
 
 const EXTENSIONS: Record<Exclude<Risk, 'double' | 'turned'>, string> = {
@@ -37,7 +38,7 @@ const KIND_OF_EXTENSION = Object.assign(
   ),
 ) as Partial<Record<string, keyof typeof EXTENSIONS>>
 
-// For names without an ending that says anything.
+// For names without a known extension.
 const KIND_OF_TYPE: readonly (readonly [RegExp, keyof typeof EXTENSIONS])[] = [
   [/^text\/html|xhtml|svg/i, 'page'],
   [/msdownload|dosexec|x-executable|x-sh\b|javascript|java-archive|x-msi|mach-binary/i, 'program'],

@@ -8,35 +8,34 @@ import { SaveButton } from './save-button.tsx'
 interface AttachmentsProps {
   attachments: readonly Attachment[]
   token: string
-  /** What the list of files is called on the page. */
-  place: string
+  /** Element id of the heading. */
+  id: string
 }
 
-/** What came with the mail. Pictures that stand in its text are there to be seen, and listed apart. */
-export function Attachments({ attachments, token, place }: AttachmentsProps) {
-  const inside = attachments.filter(isInlineImage)
+/** Images that the body displays are listed separately. */
+export function Attachments({ attachments, token, id }: AttachmentsProps) {
+  const inline = attachments.filter(isInlineImage)
   const files = regularFiles(attachments)
   return (
     <>
       {files.length > 0 && (
         <section class="files">
-          <h3 id={place} tabIndex={-1}>
+          <h3 id={id} tabIndex={-1}>
             {t('reader_files', { count: files.length })}
           </h3>
           <Files files={files} token={token} />
         </section>
       )}
-      {inside.length > 0 && (
+      {inline.length > 0 && (
         <details class="files">
-          <summary>{t('reader_files_inside', { count: inside.length })}</summary>
-          <Files files={inside} token={token} />
+          <summary>{t('reader_files_inside', { count: inline.length })}</summary>
+          <Files files={inline} token={token} />
         </details>
       )}
     </>
   )
 }
 
-/** Those that were sent as files. */
 export function regularFiles(attachments: readonly Attachment[]): Attachment[] {
   return attachments.filter((one) => !isInlineImage(one))
 }
@@ -66,7 +65,7 @@ function File({ file, token }: { file: Attachment; token: string }) {
           <bdi>{type}</bdi> · <bdi>{formatSize(size, language.value)}</bdi>
         </span>
       </div>
-      <SaveButton path={url} token={token} name={name} words={t('reader_file_save')} />
+      <SaveButton path={url} token={token} name={name} caption={t('reader_file_save')} />
       {risksOf(name, type).map((risk) => (
         <p key={risk} class={SEVERE.has(risk) ? 'file-risk bad' : 'file-risk'}>
           {t(`reader_risk_${risk}`, { ending: name.split('.').at(-1) ?? '' })}

@@ -1,12 +1,11 @@
-/** Plain words, or an address on the web that stands among them. */
 type Piece = string | { url: string }
 
-/** Text cut into words and addresses. Together they are the text again, so nothing is ever written as markup. */
+/** Splits text into plain text and URLs. Joined, the pieces are the text again; nothing is ever inserted as markup. */
 export function autolink(text: string): Piece[] {
   const pieces: Piece[] = []
   let end = 0
-  for (const { 0: found, index } of text.matchAll(URL_PATTERN)) {
-    const url = trimUrl(found)
+  for (const { 0: match, index } of text.matchAll(URL_PATTERN)) {
+    const url = trimUrl(match)
     if (!isUrl(url)) continue
     if (index > end) pieces.push(text.slice(end, index))
     pieces.push({ url })
@@ -16,25 +15,25 @@ export function autolink(text: string): Piece[] {
   return pieces
 }
 
-// A quote, a bracket or a space ends it, also where a browser would read on: mails put addresses between them.
+// Ends at a quote, an angle bracket or a space, although browsers accept them: mails put URLs between them.
 const URL_PATTERN = /\bhttps?:\/\/[^\s<>"'`\p{Cc}\p{Cf}]{1,4000}/giu
 const CLOSERS = { ')': '(', ']': '[', '}': '{' } as const
 const PUNCTUATION = /[.,;:!?*_~|\\。、，！？]/
 
-/** Without the punctuation of the sentence around it; a bracket stays when it was opened inside. */
-function trimUrl(found: string): string {
-  // Counted once: an end of nothing but brackets must not be read anew for each of them.
+/** Without trailing punctuation of the sentence; a closing bracket stays if the URL opens it. */
+function trimUrl(match: string): string {
+  // Counted once, so that a long run of brackets does not take quadratic time.
   const counts: Record<string, number> = {}
-  for (const letter of found) counts[letter] = (counts[letter] ?? 0) + 1
-  let end = found.length
+  for (const character of match) counts[character] = (counts[character] ?? 0) + 1
+  let end = match.length
   for (; end > 0; end -= 1) {
-    const last = found.charAt(end - 1)
+    const last = match.charAt(end - 1)
     const opener = CLOSERS[last as keyof typeof CLOSERS]
     const closers = counts[last] ?? 0
     if (opener ? closers <= (counts[opener] ?? 0) : !PUNCTUATION.test(last)) break
     counts[last] = closers - 1
   }
-  return found.slice(0, end)
+  return match.slice(0, end)
 }
 
 function isUrl(url: string): boolean {

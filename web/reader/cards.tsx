@@ -5,7 +5,7 @@ import { t } from '../site/i18n.ts'
 import { Icon } from '../site/icon.tsx'
 import { parseLink, WARNING_TEXTS } from '../site/link-target.ts'
 
-/** What somebody is asked to type in elsewhere, ready to be copied: the likeliest big, others small. */
+/** Verification codes, the most likely one large. */
 export function CodeCard({ codes }: { codes: readonly string[] }) {
   const [best, ...others] = codes
   if (best === undefined) return null
@@ -28,13 +28,18 @@ export function CodeCard({ codes }: { codes: readonly string[] }) {
 const MAX_OTHERS = 4
 
 function Code({ value, class: size }: { value: string; class: keyof typeof BUTTONS }) {
-  const text = useRef<HTMLElement>(null)
+  const textRef = useRef<HTMLElement>(null)
   return (
     <div class="code-row">
-      <bdi class={size} ref={text} dir="ltr">
+      <bdi class={size} ref={textRef} dir="ltr">
         {value}
       </bdi>
-      <CopyButton text={value} textRef={text} label={[...value].join(' ')} class={BUTTONS[size]} />
+      <CopyButton
+        text={value}
+        textRef={textRef}
+        label={[...value].join(' ')}
+        class={BUTTONS[size]}
+      />
     </div>
   )
 }
@@ -43,28 +48,28 @@ const BUTTONS = { 'code-big': '', 'code-small': 'plain' } as const
 
 const KINDS = ['verify', 'sign_in', 'reset'] as const
 
-/** The link that the mail was sent for, with the place it leads to before it is opened. */
+/** The confirmation link, with its host. */
 export function LinkCard({ links }: { links: Message['links'] }) {
   const kind = KINDS.find((one) => links.some((link) => link.kind === one))
   const link = links.find((one) => one.kind === kind)
-  const leads = link && parseLink(link.url)
-  if (!kind || leads?.kind !== 'web') return null
+  const target = link && parseLink(link.url)
+  if (!kind || target?.kind !== 'web') return null
   return (
     <section class="card" aria-label={t(`reader_link_${kind}`)}>
       <p class="card-name">{t(`reader_link_${kind}`)}</p>
       <div class="code-row">
         <p class="link-host">
           <span class="unseen">{t('reader_link_leads')} </span>
-          <bdi dir="ltr">{leads.host}</bdi>
+          <bdi dir="ltr">{target.host}</bdi>
         </p>
-        <a class="button" href={leads.href} target="_blank" rel="noopener noreferrer">
+        <a class="button" href={target.href} target="_blank" rel="noopener noreferrer">
           <Icon name="out" />
           {t('reader_link_open')}
         </a>
       </div>
-      {leads.warnings.map((doubt) => (
-        <p key={doubt} class="card-doubt">
-          {t(WARNING_TEXTS[doubt])}
+      {target.warnings.map((warning) => (
+        <p key={warning} class="card-warning">
+          {t(WARNING_TEXTS[warning])}
         </p>
       ))}
     </section>

@@ -1,6 +1,6 @@
 /**
- * The document in the mail's frame. Its policy is the first thing in it, before anything of the mail, and holds also what
- * a sanitiser might overlook: nothing is loaded but images, and those only from the mail itself until the reader asks.
+ * The document of the frame. The policy comes first, before anything of the mail, and restricts also what the sanitiser
+ * might miss: only images are loaded, and only those of the mail itself unless remote images are allowed.
  */
 export function frameDocument(clean: string, remoteImages: boolean): string {
   const policy = [
@@ -21,10 +21,10 @@ export function frameDocument(clean: string, remoteImages: boolean): string {
   ].join('')
 }
 
-/** What the frame may do: open a link in a tab of its own. Neither run scripts nor be of our origin, nor lead the page away. */
+/** May open links in a new tab. No scripts, not our origin, no navigation of the page. */
 export const SANDBOX = 'allow-popups allow-popups-to-escape-sandbox'
 
-// Senders expect dark ink on white paper. Theirs comes after and wins.
+// Senders expect dark text on white. Their styles come later and take precedence.
 const BASE_STYLE =
   'html{background:#fff;color:#1d2529}body{margin:1rem;font:1rem/1.5 system-ui,sans-serif;overflow-wrap:break-word}' +
   'img{max-width:100%}img:not([src]){outline:1px dashed #b8c0bd;outline-offset:-1px;color:#5a676c;font-size:.8rem}'

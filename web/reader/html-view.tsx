@@ -13,15 +13,15 @@ interface HtmlViewProps {
   onShown(): void
 }
 
-/** A mail as its sender laid it out, in a frame that can do nothing but show it. */
+/** The HTML of a mail, sanitised, in a sandboxed frame. */
 export function HtmlView({ message, token, onShown }: HtmlViewProps) {
   const { body_html: html, sender_email: sender, auth } = message
-  const [imagesRequested, setAsked] = useState(false)
+  const [imagesRequested, setImagesRequested] = useState(false)
   const resources = useResources(message, token)
-  // Anybody can write under another's name: what was allowed to a sender counts only where he is proven.
+  // From can be forged: a trusted sender must pass DMARC.
   const isVerified = auth?.dmarc === 'pass'
-  const always = isVerified && trustedSenders.has(sender)
-  const remoteImages = imagesRequested || always
+  const isTrusted = isVerified && trustedSenders.has(sender)
+  const remoteImages = imagesRequested || isTrusted
 
   const isTooLarge = useMemo(() => exceedsLimits(html ?? ''), [html])
   const clean = useMemo(() => {
@@ -35,9 +35,9 @@ export function HtmlView({ message, token, onShown }: HtmlViewProps) {
     if (isShown) onShown()
   }, [isShown])
 
-  if (isTooLarge) return <TextFallback words={t('reader_too_large')} text={message.body_text} />
+  if (isTooLarge) return <TextFallback reason={t('reader_too_large')} text={message.body_text} />
   if (resources === 'failed') {
-    return <TextFallback words={t('reader_no_layout')} text={message.body_text} />
+    return <TextFallback reason={t('reader_no_layout')} text={message.body_text} />
   }
   if (!clean) return <p class="soft reader-wait">{t('reader_loading')}</p>
   return (
@@ -45,14 +45,14 @@ export function HtmlView({ message, token, onShown }: HtmlViewProps) {
       {clean.remoteImages > 0 && (
         <RemoteImagesNotice
           count={clean.remoteImages}
-          loaded={remoteImages}
+          isLoaded={remoteImages}
           sender={isVerified ? sender : undefined}
-          always={always}
-          onOnce={() => setAsked(true)}
+          isTrusted={isTrusted}
+          onLoadOnce={() => setImagesRequested(true)}
         />
       )}
       <iframe
-        // Another policy is another document: a frame is never given a second one.
+        // Another policy needs a new frame.
         key={String(remoteImages)}
         class="mail-frame"
         title={t('reader_frame', { subject: message.subject || t('reader_no_subject') })}
@@ -64,10 +64,10 @@ export function HtmlView({ message, token, onShown }: HtmlViewProps) {
   )
 }
 
-function TextFallback({ words, text }: { words: string; text: string | null }) {
+function TextFallback({ reason, text }: { reason: string; text: string | null }) {
   return (
     <>
-      <p class="notice">{words}</p>
+      <p class="notice">{reason}</p>
       <TextView text={text} />
     </>
   )
@@ -78,30 +78,30 @@ type Resources =
   | 'failed'
   | { sanitise: typeof import('./sanitise.ts').sanitise; pictures: Map<string, string> }
 
-/** The sanitiser, which is loaded when it is first needed, and the pictures that came with the mail. */
+/** The sanitiser and the pictures attached to the mail. */
 function useResources(message: Message, token: string): Resources {
-  const [ready, setReady] = useState<Resources>('loading')
+  const [resources, setResources] = useState<Resources>('loading')
   useEffect(() => {
-    const leaving = new AbortController()
-    setReady('loading')
-    Promise.all([loadSanitiser(), picturesOf(message, token, leaving.signal)]).then(
+    const abort = new AbortController()
+    setResources('loading')
+    Promise.all([loadSanitiser(), picturesOf(message, token, abort.signal)]).then(
       ([{ sanitise }, pictures]) => {
-        if (!leaving.signal.aborted) setReady({ sanitise, pictures })
+        if (!abort.signal.aborted) setResources({ sanitise, pictures })
       },
-      // The site has moved on to other files, or is out of reach.
-      () => setReady('failed'),
+      // Offline, or a newer build has replaced the files.
+      () => setResources('failed'),
     )
-    return () => leaving.abort()
+    return () => abort.abort()
   }, [message.id, token])
-  return ready
+  return resources
 }
 
-/** A part of the page that only who opens a message needs. */
+/** Loaded when the first message is opened. */
 export function loadSanitiser() {
   return import('./sanitise.ts')
 }
 
-// Beyond this a browser is busy for seconds with a mail that was only made for that.
+// Larger mail can block the browser for seconds.
 const MAX_HTML = 4_000_000
 const MAX_TAGS = 20_000
 
@@ -114,22 +114,16 @@ function exceedsLimits(html: string): boolean {
 
 interface RemoteImagesNoticeProps {
   count: number
-  loaded: boolean
-  /** Whom the reader may trust for good; undefined: nobody vouches for him. */
+  isLoaded: boolean
+  /** Undefined if it is not verified, and so cannot be trusted. */
   sender: string | undefined
-  always: boolean
-  onOnce(): void
+  isTrusted: boolean
+  onLoadOnce(): void
 }
 
-/** What is not loaded, and what can be done about it. */
-export function RemoteImagesNotice({
-  count,
-  loaded,
-  sender,
-  always,
-  onOnce,
-}: RemoteImagesNoticeProps) {
-  if (always && sender) {
+function RemoteImagesNotice(props: RemoteImagesNoticeProps) {
+  const { count, isLoaded, sender, isTrusted, onLoadOnce } = props
+  if (isTrusted && sender) {
     return (
       <div class="remote-images" role="status">
         <p>{t('reader_images_loaded', { sender })}</p>
@@ -139,7 +133,7 @@ export function RemoteImagesNotice({
       </div>
     )
   }
-  if (loaded) return null
+  if (isLoaded) return null
   return (
     <div class="remote-images">
       <p>
@@ -147,7 +141,7 @@ export function RemoteImagesNotice({
         {!sender && <> {t('reader_images_unproven')}</>}
       </p>
       <div class="row">
-        <button type="button" class="plain" onClick={onOnce}>
+        <button type="button" class="plain" onClick={onLoadOnce}>
           {t('reader_images_once')}
         </button>
         {sender && (
@@ -160,14 +154,13 @@ export function RemoteImagesNotice({
   )
 }
 
-// Addresses of senders, nothing of their mails.
 const STORAGE_KEY = 'images'
 const MAX_SENDERS = 200
 
 const senders = signal<readonly string[]>(loadSenders())
 
-/** Whose remote images are loaded without a question. Who asks has to know that it is really him: a name is soon forged. */
-export const trustedSenders = {
+/** Senders whose remote images are loaded without asking. The caller makes sure that From is not forged. */
+const trustedSenders = {
   has: (sender: string): boolean => senders.value.includes(sender.toLowerCase()),
   add(sender: string): void {
     saveSenders([...without(sender), sender.toLowerCase()].slice(-MAX_SENDERS))
@@ -188,8 +181,8 @@ function saveSenders(all: readonly string[]): void {
 
 function loadSenders(): string[] {
   try {
-    const found: unknown = JSON.parse(localStore.get(STORAGE_KEY) ?? '[]')
-    return Array.isArray(found) ? found.filter((one) => typeof one === 'string') : []
+    const list: unknown = JSON.parse(localStore.get(STORAGE_KEY) ?? '[]')
+    return Array.isArray(list) ? list.filter((one) => typeof one === 'string') : []
   } catch {
     return []
   }

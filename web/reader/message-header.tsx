@@ -8,18 +8,17 @@ import { regularFiles } from './attachments.tsx'
 interface MessageHeaderProps {
   id: string
   summary: MessageSummary
-  /** Undefined until all of it is there. */
+  /** Undefined until it is loaded. */
   message: Message | undefined
-  /** What is not known of the sender yet may still come. */
   isChecking: boolean
-  /** Where on the page its files are listed. */
-  files: string
+  /** Element id of the list of attachments. */
+  attachmentsId: string
 }
 
-/** From whom, to whom, about what and when. */
-export function MessageHeader({ id, summary, message, isChecking, files }: MessageHeaderProps) {
+export function MessageHeader(props: MessageHeaderProps) {
+  const { id, summary, message, isChecking, attachmentsId } = props
   const { subject, sender_name: name, sender_email: address } = summary
-  const { title, address: behind, claimedName } = displaySender(name, address)
+  const { title, address: shownAddress, claimedName } = displaySender(name, address)
   const at = new Date(summary.received_at_iso)
   return (
     <header class="reader-head">
@@ -30,7 +29,7 @@ export function MessageHeader({ id, summary, message, isChecking, files }: Messa
         <p>
           <span class="unseen">{t('reader_from')}: </span>
           <bdi class="reader-sender">{title || t('reader_nobody')}</bdi>
-          {behind && <bdi class="reader-address">{behind}</bdi>}
+          {shownAddress && <bdi class="reader-address">{shownAddress}</bdi>}
         </p>
         <time dateTime={summary.received_at_iso}>
           {at.toLocaleString(language.value, { dateStyle: 'medium', timeStyle: 'short' })}
@@ -39,26 +38,29 @@ export function MessageHeader({ id, summary, message, isChecking, files }: Messa
       {claimedName && <p class="notice bad">{t('reader_claims', { name: claimedName })}</p>}
       <div class="reader-marks">
         <dl class="reader-lines">
-          <Recipients words={t('reader_to')} people={message?.to ?? []} />
-          <Recipients words={t('reader_cc')} people={message?.cc ?? []} />
-          <Recipients words={t('reader_reply_to')} people={otherReplyTo(message, address)} />
+          <Recipients label={t('reader_to')} people={message?.to ?? []} />
+          <Recipients label={t('reader_cc')} people={message?.cc ?? []} />
+          <Recipients label={t('reader_reply_to')} people={otherReplyTo(message, address)} />
         </dl>
         {message?.auth && <SenderChecks checks={message.auth} sender={address} />}
         {message?.auth === null && isChecking && <span class="badge">{t('reader_checking')}</span>}
-        <AttachmentsLink count={regularFiles(message?.attachments ?? []).length} place={files} />
+        <AttachmentsLink
+          count={regularFiles(message?.attachments ?? []).length}
+          target={attachmentsId}
+        />
       </div>
     </header>
   )
 }
 
-/** They stand below the message, which may be long. */
-function AttachmentsLink({ count, place }: { count: number; place: string }) {
+/** Attachments are listed below the body, which may be long. */
+function AttachmentsLink({ count, target }: { count: number; target: string }) {
   if (count === 0) return null
   return (
     <button
       type="button"
       class="quiet reader-files"
-      onClick={() => document.getElementById(place)?.focus()}
+      onClick={() => document.getElementById(target)?.focus()}
     >
       <Icon name="file" />
       {t('reader_files', { count })}
@@ -70,21 +72,21 @@ type Person = Message['to'][number]
 
 const MAX_RECIPIENTS = 5
 
-function Recipients({ words, people }: { words: string; people: readonly Person[] }) {
+function Recipients({ label, people }: { label: string; people: readonly Person[] }) {
   if (people.length === 0) return null
   const rest = people.length - MAX_RECIPIENTS
   return (
     <>
-      <dt>{words}</dt>
+      <dt>{label}</dt>
       <dd>
-        {people.slice(0, MAX_RECIPIENTS).map(({ name, address }, at) => {
-          const { title, address: behind } = displaySender(name, address)
+        {people.slice(0, MAX_RECIPIENTS).map(({ name, address }, index) => {
+          const { title, address: shownAddress } = displaySender(name, address)
           return (
-            <Fragment key={`${at} ${address}`}>
-              {at > 0 && listSeparator()}
+            <Fragment key={`${index} ${address}`}>
+              {index > 0 && listSeparator()}
               <bdi>
                 {title}
-                {behind && ` <${behind}>`}
+                {shownAddress && ` <${shownAddress}>`}
               </bdi>
             </Fragment>
           )
@@ -95,7 +97,7 @@ function Recipients({ words, people }: { words: string; people: readonly Person[
   )
 }
 
-/** Only where it is another address: then it matters. */
+/** Only if it differs from the sender. */
 function otherReplyTo(message: Message | undefined, sender: string): Person[] {
   const replyTo = message?.reply_to ?? []
   return replyTo.some(({ address }) => address.toLowerCase() !== sender.toLowerCase())
@@ -107,10 +109,10 @@ type Checks = NonNullable<Message['auth']>
 
 const BADGES = { proven: 'badge good', forged: 'badge bad', unproven: 'badge' } as const
 
-/** Whether the sender is who he says he is: a word, and why, for who asks. */
-export function SenderChecks({ checks, sender }: { checks: Checks; sender: string }) {
+/** A badge, with the reasons on demand. */
+function SenderChecks({ checks, sender }: { checks: Checks; sender: string }) {
   const domain = domainOf(sender)
-  // Who names no sender is not said to be somebody else.
+  // Without a sender there is nothing to forge.
   const outcome = domain === '' ? 'unproven' : outcomeOf(checks)
   return (
     <details class="checks">
@@ -128,7 +130,7 @@ export function SenderChecks({ checks, sender }: { checks: Checks; sender: strin
   )
 }
 
-/** `proven`: the domain's owner vouches for it; `forged`: it failed the owner's check; `unproven`: nobody can tell. */
+/** By DMARC alone: it requires that SPF or DKIM match the domain in From. */
 function outcomeOf({ dmarc }: Checks): keyof typeof BADGES {
   if (dmarc === 'pass') return 'proven'
   return dmarc === 'fail' ? 'forged' : 'unproven'

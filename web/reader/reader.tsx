@@ -10,50 +10,45 @@ import { HtmlView, loadSanitiser } from './html-view.tsx'
 import { MessageHeader } from './message-header.tsx'
 import { SaveButton } from './save-button.tsx'
 import { HeadersView, RawView, TextView } from './text-views.tsx'
-import { type LoadState, useMessage } from './use-message.ts'
+import { LoadingOrError } from './use-fetched.tsx'
+import { useMessage } from './use-message.ts'
 import './reader.css'
 import './views.css'
 
 interface ReaderProps {
   token: string
   summary: MessageSummary
-  /** Back to the list, where that is another pane. */
   onBack(): void
-  /** To the newer or older neighbour; undefined where there is none. */
+  /** Undefined if there is no newer or older message. */
   onNewer: (() => void) | undefined
   onOlder: (() => void) | undefined
   onDelete(): void
-  /** The body is on the page: not while it is loaded, nor where that failed. */
+  /** The body is displayed: not while loading, nor after a failure. */
   onShown(): void
 }
 
-/** One message, opened. */
 export function Reader(props: ReaderProps) {
   const { token, summary, onShown } = props
-  const reading = useMessage(token, summary)
-  const message = reading.kind === 'here' ? reading.message : undefined
+  const { fetched, message, isChecking } = useMessage(token, summary)
   const id = useId()
   useEffect(() => {
-    // Asked for while the message is on its way; who shows it hears of a failure.
+    // In parallel with the message. HtmlView handles a failure.
     loadSanitiser().catch(() => {})
   }, [])
   return (
-    <article class="reader" aria-labelledby={id} aria-busy={reading.kind === 'loading'}>
+    <article class="reader" aria-labelledby={id} aria-busy={fetched.kind === 'loading'}>
       <ReaderToolbar {...props} />
       <MessageHeader
         key={`head ${summary.id}`}
         id={id}
         summary={summary}
         message={message}
-        isChecking={reading.kind === 'here' && reading.isChecking}
-        files={`${id}-files`}
+        isChecking={isChecking}
+        attachmentsId={`${id}-files`}
       />
       <div class="cards">
-        <CodeCard
-          key={`code ${summary.id}`}
-          codes={message ? codesOf(message) : codeOfSummary(summary)}
-        />
-        {message && !isDoubtful(message) && <LinkCard links={message.links} />}
+        <CodeCard key={`code ${summary.id}`} codes={codesOf(summary, message)} />
+        {message && !hasSuspiciousSender(message) && <LinkCard links={message.links} />}
       </div>
       {message ? (
         <>
@@ -62,52 +57,44 @@ export function Reader(props: ReaderProps) {
             key={`files ${message.id}`}
             attachments={message.attachments}
             token={token}
-            place={`${id}-files`}
+            id={`${id}-files`}
           />
         </>
       ) : (
-        <LoadingOrError reading={reading} />
+        <LoadingOrError fetched={fetched} />
       )}
     </article>
   )
 }
 
-function isDoubtful({ sender_name: name, sender_email: address, auth }: Message): boolean {
+function hasSuspiciousSender({ sender_name: name, sender_email: address, auth }: Message): boolean {
   return isSuspicious(name, address, auth)
 }
 
-function codesOf({ codes }: Message): string[] {
-  return codes.map(({ value }) => value)
-}
-
-/** The list knows the likeliest code before the message is here. */
-function codeOfSummary({ code }: MessageSummary): string[] {
+/** The summary has the most likely code before the message is loaded. */
+function codesOf({ code }: MessageSummary, message: Message | undefined): string[] {
+  if (message) return message.codes.map(({ value }) => value)
   return code ? [code] : []
 }
 
-function ReaderToolbar({
-  token,
-  summary: { id },
-  onBack,
-  onNewer,
-  onOlder,
-  onDelete,
-}: ReaderProps) {
+function ReaderToolbar(props: ReaderProps) {
+  const { token, summary, onBack, onNewer, onOlder, onDelete } = props
+  const { id } = summary
   return (
     <div class="reader-bar">
       <button type="button" class="quiet reader-back" onClick={onBack}>
         <Icon name="back" />
         <span>{t('reader_back')}</span>
       </button>
-      <StepButton words={t('reader_newer')} glyph="up" onStep={onNewer} />
-      <StepButton words={t('reader_older')} glyph="down" onStep={onOlder} />
+      <StepButton label={t('reader_newer')} icon="up" onStep={onNewer} />
+      <StepButton label={t('reader_older')} icon="down" onStep={onOlder} />
       <span class="reader-gap" />
       <SaveButton
         key={id}
         path={`/api/raw-mail?id=${id}`}
         token={token}
         name={`message-${id}.eml`}
-        words={t('reader_save')}
+        caption={t('reader_save')}
         class="quiet reader-save"
       />
       <button type="button" class="quiet reader-delete" onClick={onDelete}>
@@ -118,49 +105,24 @@ function ReaderToolbar({
   )
 }
 
-interface StepProps {
-  words: string
-  glyph: 'up' | 'down'
+interface StepButtonProps {
+  label: string
+  icon: 'up' | 'down'
   onStep: (() => void) | undefined
 }
 
-function StepButton({ words, glyph, onStep }: StepProps) {
+function StepButton({ label, icon, onStep }: StepButtonProps) {
   return (
     <button
       type="button"
       class="quiet icon"
-      aria-label={words}
-      title={words}
+      aria-label={label}
+      title={label}
       disabled={!onStep}
       onClick={() => onStep?.()}
     >
-      <Icon name={glyph} />
+      <Icon name={icon} />
     </button>
-  )
-}
-
-function LoadingOrError({ reading }: { reading: LoadState }) {
-  if (reading.kind === 'gone') {
-    return (
-      <p class="notice" role="status">
-        {t('reader_gone')}
-      </p>
-    )
-  }
-  if (reading.kind === 'fault') {
-    return (
-      <div class="reader-wait" role="alert">
-        <p class="fault">{reading.words}</p>
-        <button type="button" class="plain" onClick={reading.again}>
-          {t('reader_again')}
-        </button>
-      </div>
-    )
-  }
-  return (
-    <p class="soft reader-wait" role="status">
-      {t('reader_loading')}
-    </p>
   )
 }
 

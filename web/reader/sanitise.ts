@@ -4,44 +4,44 @@ import { contentId } from './pictures.ts'
 import { createStyleSanitiser, sanitiseStyleSheet } from './sanitise-css.ts'
 
 interface SanitiseOptions {
-  /** Whether the reader asked for the images that lie elsewhere. */
+  /** Keep images of other servers. */
   remoteImages: boolean
-  /** Images that came with the mail, as data: URIs, by their content id. */
+  /** Attached pictures as data: URIs, by content id. */
   pictures: ReadonlyMap<string, string>
-  /** The page that shows where a link leads before it is opened. */
+  /** URL of the page that shows where a link leads. */
   leave: string
 }
 
 interface Sanitised {
   html: string
-  /** How many images lie elsewhere, whether they are kept or not. */
+  /** Number of images on other servers, kept or not. */
   remoteImages: number
 }
 
 /**
- * A mail's HTML without all that could run, load, submit or cover. It is the last to touch it, and reads it as the frame
- * will: a whole document, in the mode of today's pages, without scripts. Each change is made before DOMPurify's own check.
+ * Removes whatever could run, load, submit or overlay. Nothing changes the HTML afterwards, and it is parsed as the frame
+ * will parse it: a whole document, in standards mode, without scripts. Our changes precede DOMPurify's own checks.
  */
-export function sanitise(html: string, wishes: SanitiseOptions): Sanitised {
-  // One of our own: nobody else's hooks are in it.
+export function sanitise(html: string, options: SanitiseOptions): Sanitised {
+  // An instance of our own, without hooks of others.
   const purifier = createPurifier(window)
-  const context = { ...wishes, remote: new Set<string>() }
-  const keepsImage = (url: string) => imageSource(url, context) !== undefined
-  const cleanStyle = createStyleSanitiser(keepsImage)
-  let room = MAX_CSS
+  const context = { ...options, remote: new Set<string>() }
+  const allowsImage = (url: string) => imageSource(url, context) !== undefined
+  const cleanStyle = createStyleSanitiser(allowsImage)
+  let cssBudget = MAX_CSS
 
   purifier.addHook('uponSanitizeElement', (node, { tagName }) => {
     if (tagName !== 'style') return
     const css = node.textContent ?? ''
-    room -= css.length
-    node.textContent = room < 0 ? '' : sanitiseStyleSheet(css, keepsImage)
+    cssBudget -= css.length
+    node.textContent = cssBudget < 0 ? '' : sanitiseStyleSheet(css, allowsImage)
   })
   purifier.addHook('uponSanitizeAttribute', (node, event) => {
     const { attrName: name, attrValue: value } = event
-    const kept =
+    const clean =
       name === 'style' ? cleanStyle(value) : cleanAttribute(node.localName, event, context)
-    if (kept === undefined) event.keepAttr = false
-    else event.attrValue = kept
+    if (clean === undefined) event.keepAttr = false
+    else event.attrValue = clean
   })
   purifier.addHook('afterSanitizeAttributes', (node) => {
     if (!node.hasAttribute('href')) return
@@ -60,30 +60,30 @@ export function sanitise(html: string, wishes: SanitiseOptions): Sanitised {
   return { html: clean, remoteImages: context.remote.size }
 }
 
-// Real mails have a tenth of it; more only keeps the browser busy.
+// Ten times what real mail has.
 const MAX_CSS = 500_000
 
 interface Context extends SanitiseOptions {
-  /** What lies elsewhere. */
+  /** URLs of images on other servers. */
   remote: Set<string>
 }
 
-/** What the attribute becomes; undefined: it goes. */
+/** The new value, or undefined to remove the attribute. */
 function cleanAttribute(
   tag: string,
   { attrName: name, attrValue: value }: UponSanitizeAttributeHookEvent,
-  wishes: Context,
+  context: Context,
 ): string | undefined {
   switch (name) {
     case 'href':
-      return tag === 'a' || tag === 'area' ? redirectLink(value, wishes.leave) : undefined
+      return tag === 'a' || tag === 'area' ? redirectLink(value, context.leave) : undefined
     case 'src':
-      return tag === 'img' ? imageSource(value, wishes) : undefined
+      return tag === 'img' ? imageSource(value, context) : undefined
     case 'background':
-      return imageSource(value, wishes)
-    // Never kept, but a mail that has nothing else wanted to load something too.
+      return imageSource(value, context)
+    // Never kept, but counted as a remote image.
     case 'srcset':
-      imageSource(value.trim().split(/[\s,]/)[0] ?? '', wishes)
+      imageSource(value.trim().split(/[\s,]/)[0] ?? '', context)
       return undefined
     default:
       return value
@@ -92,16 +92,16 @@ function cleanAttribute(
 
 const RASTER = /^data:image\/(?:png|jpe?g|gif|webp|avif|bmp|x-icon)[;,]/i
 
-/** Where an image is taken from, or undefined when it is not; what lies elsewhere is noted. */
-function imageSource(text: string, wishes: Context): string | undefined {
+/** Undefined if the image is not loaded. Counts remote images. */
+function imageSource(text: string, context: Context): string | undefined {
   const value = text.trim()
   if (RASTER.test(value)) return value
   const cid = /^cid:(.+)$/i.exec(value)?.[1]
-  if (cid !== undefined) return wishes.pictures.get(contentId(cid))
+  if (cid !== undefined) return context.pictures.get(contentId(cid))
   const url = parseUrl(value)
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return undefined
-  wishes.remote.add(url.href)
-  return wishes.remoteImages ? url.href : undefined
+  context.remote.add(url.href)
+  return context.remoteImages ? url.href : undefined
 }
 
 const LINK_SCHEMES = new Set(['http:', 'https:', 'mailto:', 'tel:'])
@@ -111,7 +111,7 @@ function redirectLink(value: string, leave: string): string | undefined {
   return url && LINK_SCHEMES.has(url.protocol) ? leavePath(value.trim(), leave) : undefined
 }
 
-// What letters are made of. No form, no media, no other language than HTML, nothing that a key or a focus sets off.
+// Text and layout. No forms, media, SVG or MathML, and nothing that acts on a key or on focus.
 const ALLOWED_TAGS = (
   'html head body style a abbr acronym address area article aside b bdi bdo big blockquote br caption center cite ' +
   'code col colgroup dd del details dfn dir div dl dt em figcaption figure font footer h1 h2 h3 h4 h5 h6 header ' +

@@ -4,40 +4,39 @@ import { t } from '../site/i18n.ts'
 import { Icon } from '../site/icon.tsx'
 
 interface SaveButtonProps {
-  /** Where the API has it. */
   path: string
   token: string
-  /** How the file will be called. */
+  /** File name. */
   name: string
-  words: string
+  caption: string
   class?: string
 }
 
-type State = 'ready' | 'saving' | 'saved' | { fault: string }
+type State = 'ready' | 'saving' | 'saved' | { error: string }
 
-/** Saves a file, and says how that went. */
-export function SaveButton({ path, token, name, words, class: look = 'plain' }: SaveButtonProps) {
+export function SaveButton(props: SaveButtonProps) {
+  const { path, token, name, caption, class: className = 'plain' } = props
   const [state, setState] = useState<State>('ready')
   const save = async () => {
     setState('saving')
     try {
       await download(path, token, name)
       setState('saved')
-    } catch (fault) {
-      setState({ fault: errorText(fault) })
+    } catch (error) {
+      setState({ error: errorText(error) })
     }
   }
   return (
     <>
       <button
         type="button"
-        class={look}
-        aria-label={`${words}: ${name}`}
+        class={className}
+        aria-label={`${caption}: ${name}`}
         disabled={state === 'saving'}
         onClick={() => void save()}
       >
         <Icon name="save" />
-        <span>{state === 'saving' ? t('reader_file_saving') : words}</span>
+        <span>{state === 'saving' ? t('reader_file_saving') : caption}</span>
       </button>
       <span class={typeof state === 'object' ? 'fault' : 'unseen'} role="status">
         {statusText(state, name)}
@@ -47,22 +46,20 @@ export function SaveButton({ path, token, name, words, class: look = 'plain' }: 
 }
 
 function statusText(state: State, name: string): string {
-  if (typeof state === 'object') return state.fault
+  if (typeof state === 'object') return state.error
   return state === 'saved' ? t('reader_file_saved', { name }) : ''
 }
 
-/** Saves what the API gives as a file. The token goes as Bearer, which a plain link could not send. */
-export async function download(path: string, token: string, name: string): Promise<void> {
+/** A plain link cannot send the bearer token. */
+async function download(path: string, token: string, name: string): Promise<void> {
   const response = await request(path, { token })
   const bytes = await response.arrayBuffer()
-  // A type that no browser shows: whatever the file is, it is saved and not opened.
+  // A type that no browser displays: the file is saved and never opened.
   const url = URL.createObjectURL(new Blob([bytes], { type: 'application/octet-stream' }))
   const link = document.createElement('a')
   link.href = url
   link.download = name
   link.click()
-  // The browser has taken hold of it by then; without this the bytes would stay as long as the page.
-  setTimeout(() => URL.revokeObjectURL(url), HELD_MS)
+  // The download has started by then. Unrevoked, the bytes would stay in memory as long as the page.
+  setTimeout(() => URL.revokeObjectURL(url), 60_000)
 }
-
-const HELD_MS = 60_000
