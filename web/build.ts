@@ -6,28 +6,29 @@ import { brotliCompressSync, gzipSync } from 'node:zlib'
 const here = fileURLToPath(new URL('.', import.meta.url))
 const BUILT = 'dist'
 const NEXT = 'dist-next' // as vite.config.ts says
-const SMALLER = /\.(js|css)$/
+const COMPRESSED = /\.(js|css)$/
 
-/** Builds the page, and each file of it smaller beside itself; nothing to do when it was built from these very sources. */
+/** Builds the page and compresses its files, unless it was already built from the same sources. */
 async function build(): Promise<void> {
   const sources = hashOfSources()
   if (builtFrom() === sources) return
   const { build } = await import('vite')
   await build({ configFile: `${here}vite.config.ts`, logLevel: 'warn' })
-  for (const name of globSync(`${NEXT}/**/*`, { cwd: here }).filter((one) => SMALLER.test(one))) {
+  for (const name of globSync(`${NEXT}/**/*`, { cwd: here }).filter((one) =>
+    COMPRESSED.test(one),
+  )) {
     const bytes = readFileSync(`${here}${name}`)
     writeFileSync(`${here}${name}.br`, brotliCompressSync(bytes))
     writeFileSync(`${here}${name}.gz`, gzipSync(bytes, { level: 9 }))
   }
   writeFileSync(`${here}${NEXT}/sources`, sources)
-  // Only a whole build takes the place of the last one.
+  // Only a complete build replaces the last one.
   rmSync(`${here}${BUILT}`, { recursive: true, force: true })
   renameSync(`${here}${NEXT}`, `${here}${BUILT}`)
 }
 
 function hashOfSources(): string {
   const own = globSync('**/*.{ts,tsx,css}', { cwd: here, exclude: ['dist*/**'] })
-  // What it shares with the server, and what that may import.
   const shared = globSync('../src/{shared,core}/**/*.ts', { cwd: here })
   const names = [...own, ...shared].sort()
   const lock = readFileSync(`${here}../package-lock.json`, 'utf8')

@@ -3,7 +3,7 @@ import { defineConfig } from 'vite'
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
-// The server writes the pages themselves and finds here what they load: see src/http/pages/assets.ts.
+// The server renders the pages; this builds the scripts and styles they load (src/http/pages/assets.ts).
 export default defineConfig({
   root: here('.'),
   publicDir: false,
@@ -12,10 +12,10 @@ export default defineConfig({
     outDir: here('dist-next'),
     emptyOutDir: true,
     manifest: true,
-    // A browser that is two years old.
+    // Browsers of the last two years.
     target: ['chrome128', 'firefox128', 'safari17.5'],
     modulePreload: { polyfill: false },
-    // An image in the style sheet would need a wider policy than the page has.
+    // Assets stay files, which the server caches and compresses.
     assetsInlineLimit: 0,
     rolldownOptions: {
       input: {
