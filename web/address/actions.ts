@@ -36,7 +36,7 @@ export async function createMailbox(options: NewMailboxOptions): Promise<Mailbox
 export async function newAddress(): Promise<void> {
   await runAction(async () => {
     const { email } = await createMailbox({})
-    announce(t('address_told_new', { email }))
+    announce(t('address_created', { email }))
   })
 }
 
@@ -45,7 +45,7 @@ export async function extend(mailbox: Mailbox): Promise<void> {
   await runAction(async () => {
     const seconds = extensionSeconds(mailbox, Date.now(), siteConfig)
     if (seconds === undefined) {
-      announce(t('address_told_longest', { time: formatDateTime(mailbox.expiresAt) }))
+      announce(t('address_extended_max', { time: formatDateTime(mailbox.expiresAt) }))
       return
     }
     const extended = await unlessGone(mailbox, () => sessionApi.extend(mailbox.token, seconds))
@@ -54,7 +54,7 @@ export async function extend(mailbox: Mailbox): Promise<void> {
     const gained = (extended.expiresAt.getTime() - mailbox.expiresAt.getTime()) / 1000
     const isLast = gained < siteConfig.life - 60
     const time = formatDateTime(extended.expiresAt)
-    announce(t(isLast ? 'address_told_longest' : 'address_told_kept', { time }))
+    announce(t(isLast ? 'address_extended_max' : 'address_extended', { time }))
   })
 }
 
@@ -65,7 +65,7 @@ export async function restore(mailbox: Mailbox): Promise<void> {
     if (!restored) return
     saveMailbox(restored)
     selectMailbox(restored)
-    announce(t('address_told_back', { email: restored.email }))
+    announce(t('address_restored', { email: restored.email }))
   })
 }
 
@@ -79,7 +79,7 @@ export async function deleteMailbox(mailbox: Mailbox): Promise<void> {
   }
   removeMailbox(mailbox)
   if (failure.value?.kind === 'list_full') failure.value = undefined
-  announce(t('address_told_removed', { email: mailbox.email }))
+  announce(t('address_deleted', { email: mailbox.email }))
 }
 
 /** Undefined if the server no longer knows the token or no longer reserves the address. */
@@ -125,11 +125,11 @@ let timer: ReturnType<typeof setTimeout> | undefined
 export async function copyAddress(): Promise<void> {
   if (!currentMailbox.value) return
   // Mail to it is rejected, so nobody should hand it out.
-  if (isCurrentExpired.value) return announce(t('address_over'))
+  if (isCurrentExpired.value) return announce(t('address_expired'))
   const element = document.getElementById('address') ?? undefined
   const outcome = await copyText(currentMailbox.value.email, element)
   copyOutcome.value = outcome
-  announce(outcome === 'copied' ? t('address_told_copied') : t('site_marked'))
+  announce(outcome === 'copied' ? t('address_copied') : t('site_marked'))
   clearTimeout(timer)
   timer = setTimeout(() => {
     copyOutcome.value = undefined
@@ -174,10 +174,10 @@ export function failureFrom(error: unknown): FailureCause {
 
 export function failureText({ kind, retrySeconds, message, automatic }: FailureCause): string {
   if (kind === 'list_full') return listFullText()
-  const text = kind === 'other' ? t('address_refused', { message }) : t(`address_${kind}`)
+  const text = kind === 'other' ? t('address_rejected', { message }) : t(`address_${kind}`)
   if (retrySeconds === undefined) return text
   const time = formatWait(retrySeconds)
-  return `${text} ${t(automatic ? 'address_trying' : 'address_try_in', { time })}`
+  return `${text} ${t(automatic ? 'site_retrying_in' : 'site_try_again_in', { time })}`
 }
 
 export function listFullText(): string {

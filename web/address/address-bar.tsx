@@ -62,11 +62,11 @@ export function AddressBar() {
           </button>
           <button type="button" class="plain" onClick={() => show('own')}>
             <Icon name="pen" />
-            {t('address_own')}
+            {t('address_choose')}
           </button>
           <button type="button" class="plain" disabled={!isLive} onClick={() => show('phone')}>
             <Icon name="phone" />
-            {t('address_phone')}
+            {t('address_qr')}
           </button>
           <button
             type="button"
@@ -75,13 +75,13 @@ export function AddressBar() {
             onClick={() => mailbox && confirmDelete(mailbox)}
           >
             <Icon name="bin" />
-            {t('address_end')}
+            {t('address_delete')}
           </button>
         </div>
       </div>
       <Switcher />
       {failure.value && <FailureNotice {...failure.value} />}
-      {storageBlocked.value && <p class="notice">{t('address_forgetful')}</p>}
+      {storageBlocked.value && <p class="notice">{t('address_storage_blocked')}</p>}
       {openDialog.value === 'own' && <CustomAddressDialog onClose={() => show(undefined)} />}
       {openDialog.value === 'phone' && mailbox && (
         <TransferDialog mailbox={mailbox} onClose={() => show(undefined)} />
@@ -93,7 +93,7 @@ export function AddressBar() {
 
 function AddressPlaceholder() {
   if (!isStarting.value) return <span class="soft">{t('address_none')}</span>
-  return <span class="soft">{failure.value ? '' : t('address_opening')}</span>
+  return <span class="soft">{failure.value ? '' : t('address_loading')}</span>
 }
 
 function FailureNotice(failed: NonNullable<typeof failure.value>) {
@@ -106,7 +106,7 @@ function FailureNotice(failed: NonNullable<typeof failure.value>) {
         </button>
       ) : (
         <button type="button" class="plain" onClick={failed.retry}>
-          {t('address_try')}
+          {t('site_try_again')}
         </button>
       )}
     </div>
@@ -136,11 +136,11 @@ function TimeLeft() {
   return (
     <div class="notice address-over" role="alert">
       <p>
-        {t('address_over')} {canRestore && t('address_over_back')}
+        {t('address_expired')} {canRestore && t('address_expired_restore')}
       </p>
       {canRestore && (
         <button type="button" disabled={busy.value} onClick={() => void restore(mailbox)}>
-          {t('address_back')}
+          {t('address_restore')}
         </button>
       )}
     </div>

@@ -59,7 +59,7 @@ function announceExpiry(): void {
   if (left > WARNING_MS || left <= 0 || tokenToWarn !== token) return
   tokenToWarn = undefined
   const time = formatDuration(WARNING_MS, language.peek(), 'long')
-  announce(t('address_told_soon', { time }))
+  announce(t('address_expires_soon', { time }))
 }
 
 /** It may have been extended on another device, or be gone for good. */

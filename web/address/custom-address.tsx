@@ -48,7 +48,7 @@ export function CustomAddressDialog({ onClose }: { onClose(): void }) {
         ...sourceOptions(source.value),
         seconds: seconds.value,
       })
-      announce(t('address_told_new', { email }))
+      announce(t('address_created', { email }))
       onClose()
     } catch (error) {
       errors.value = formErrorsFrom(error)
@@ -59,7 +59,7 @@ export function CustomAddressDialog({ onClose }: { onClose(): void }) {
   const invalid = nameError(name.value)
   const nameErrorText = invalid ? t(`address_name_${invalid}`) : errors.value.name
   return (
-    <Dialog title={t('address_own_title')} onClose={onClose}>
+    <Dialog title={t('address_choose_title')} onClose={onClose}>
       <form
         noValidate
         onSubmit={(event) => {
@@ -94,14 +94,14 @@ export function CustomAddressDialog({ onClose }: { onClose(): void }) {
         </p>
         {!domains.value && errors.value.form && (
           <button type="button" class="plain" onClick={() => void load()}>
-            {t('address_try')}
+            {t('site_try_again')}
           </button>
         )}{' '}
         <button
           type="submit"
           disabled={!domains.value || invalid !== undefined || isCreating.value}
         >
-          {t('address_own_make')}
+          {t('address_form_submit')}
         </button>
       </form>
     </Dialog>
@@ -139,7 +139,7 @@ function NameField({ value, error, onInput }: NameFieldProps) {
   const id = useId()
   return (
     <div class="field">
-      <label for={id}>{t('address_own_name')}</label>
+      <label for={id}>{t('address_form_name')}</label>
       <input
         id={id}
         dir="ltr"
@@ -153,7 +153,7 @@ function NameField({ value, error, onInput }: NameFieldProps) {
         onInput={({ currentTarget }) => onInput(currentTarget.value)}
       />
       <p id={`${id}-hint`} class={error ? 'fault' : 'soft'} aria-live="polite">
-        {error || `${t('address_own_name_hint')} ${t('address_own_random')}`}
+        {error || `${t('address_form_name_hint')} ${t('address_form_random')}`}
       </p>
     </div>
   )
@@ -170,7 +170,7 @@ function SourceField({ domains, value, onChange }: SourceFieldProps) {
   const options = domains ? sourcesOf(domains) : []
   return (
     <div class="field">
-      <label for={id}>{t('address_own_at')}</label>
+      <label for={id}>{t('address_form_domain')}</label>
       <select
         id={id}
         dir="ltr"
@@ -181,7 +181,7 @@ function SourceField({ domains, value, onChange }: SourceFieldProps) {
           if (chosen) onChange(chosen.source)
         }}
       >
-        {!domains && <option value="">{t('address_own_loading')}</option>}
+        {!domains && <option value="">{t('address_form_loading')}</option>}
         {options.map(({ source, label }) => (
           <option key={source} value={source}>
             {label}
@@ -196,11 +196,11 @@ function SourceField({ domains, value, onChange }: SourceFieldProps) {
 function sourcesOf({ domains, gmail_accounts }: Domains): { source: Source; label: string }[] {
   const gmail = (id: number | 'any', name: string) => ({
     source: `gmail ${id}` as const,
-    label: `${t('address_own_gmail')}: ${name}`,
+    label: `${t('address_form_gmail')}: ${name}`,
   })
   return [
     ...domains.map(({ id, domain }) => ({ source: `domain ${id}` as const, label: `@${domain}` })),
-    ...(gmail_accounts.length > 1 ? [gmail('any', t('address_own_gmail_any'))] : []),
+    ...(gmail_accounts.length > 1 ? [gmail('any', t('address_form_gmail_any'))] : []),
     ...gmail_accounts.map(({ id, email }) => gmail(id, email)),
   ]
 }
@@ -211,7 +211,7 @@ function LifetimeField({ value, onChange }: { value: number; onChange(seconds: n
   const lifetimes = [...new Set([...allowed, siteConfig.life])].sort((a, b) => a - b)
   return (
     <div class="field">
-      <label for={id}>{t('address_own_life')}</label>
+      <label for={id}>{t('address_form_expiry')}</label>
       <select
         id={id}
         value={value}
@@ -229,5 +229,5 @@ function LifetimeField({ value, onChange }: { value: number; onChange(seconds: n
 
 function lifetimeText(seconds: number): string {
   const time = formatDuration(seconds * 1000, language.value, 'long')
-  return seconds === siteConfig.life ? t('address_own_life_usual', { time }) : time
+  return seconds === siteConfig.life ? t('address_form_expiry_default', { time }) : time
 }

@@ -27,7 +27,7 @@ export function Switcher() {
     // The clicked row leaves the list, and would take the focus along.
     summary.current?.focus()
     selectMailbox(mailbox)
-    announce(t('address_told_shown', { email: mailbox.email }))
+    announce(t('address_shown', { email: mailbox.email }))
   }
   return (
     <>
@@ -35,7 +35,7 @@ export function Switcher() {
         <details id={LIST_ID} class="switcher">
           <summary ref={summary}>
             <Icon name="down" />
-            {t('address_earlier', { count: others.length })}
+            {t('address_more', { count: others.length })}
           </summary>
           <ul>
             {others.map((mailbox) => (
@@ -65,13 +65,13 @@ function SwitcherRow({ mailbox, onShow }: { mailbox: Mailbox; onShow(): void }) 
           </bdi>
         </span>
         <span class="soft">
-          {isExpired(mailbox, now.value) ? t('address_ended') : timeLeftText(mailbox)}
+          {isExpired(mailbox, now.value) ? t('address_state_expired') : timeLeftText(mailbox)}
         </span>
       </button>
       <button
         type="button"
         class="quiet icon"
-        aria-label={t('address_remove', { email })}
+        aria-label={t('address_delete_label', { email })}
         onClick={() => confirmDelete(mailbox)}
       >
         <Icon name="bin" />
@@ -106,17 +106,17 @@ function DeleteDialog() {
     }
   }
   return (
-    <Dialog title={t('address_remove_title')} onClose={close}>
-      <p>{t('address_remove_how', { email: mailbox.email })}</p>
+    <Dialog title={t('address_delete_title')} onClose={close}>
+      <p>{t('address_delete_how', { email: mailbox.email })}</p>
       <p class="fault" role="alert">
         {deleteError.value}
       </p>
       <div class="row">
         <button type="button" class="danger" onClick={() => void confirm()}>
-          {t('address_remove_yes')}
+          {t('site_delete')}
         </button>
         <button type="button" class="plain" onClick={close}>
-          {t('address_remove_no')}
+          {t('site_cancel')}
         </button>
       </div>
     </Dialog>

@@ -38,11 +38,11 @@ async function receiveTransfer(): Promise<void> {
   if (!token) await loadLanguage()
   await retryUntilDone(async () => {
     const mailbox = token ? await findMailbox(token) : undefined
-    if (!mailbox) return announce(t('address_handed_over'))
+    if (!mailbox) return announce(t('address_shared_invalid'))
     if (!(await isAccepted(mailbox))) return
     saveMailbox(mailbox)
     selectMailbox(mailbox)
-    announce(t('address_told_opened', { email: mailbox.email }))
+    announce(t('address_opened', { email: mailbox.email }))
   })
 }
 
@@ -73,11 +73,11 @@ function isAccepted(mailbox: Mailbox): Promise<boolean> {
 export function TransferDialog({ mailbox, onClose }: { mailbox: Mailbox; onClose(): void }) {
   const link = transferLink(mailbox)
   return (
-    <Dialog title={t('address_phone_title')} onClose={onClose}>
-      <p>{t('address_phone_how')}</p>
-      <QrCode text={link} label={t('address_phone_code', { email: mailbox.email })} />
-      <p class="notice">{t('address_phone_care')}</p>
-      <CopyButton text={link} label={t('address_phone_link')} />
+    <Dialog title={t('address_qr')} onClose={onClose}>
+      <p>{t('address_qr_how')}</p>
+      <QrCode text={link} label={t('address_qr_label', { email: mailbox.email })} />
+      <p class="notice">{t('address_qr_warning')}</p>
+      <CopyButton text={link} label={t('address_qr_copy_link')} />
     </Dialog>
   )
 }
@@ -86,14 +86,14 @@ export function IncomingTransferDialog() {
   if (!incomingTransfer.value) return null
   const { mailbox, decide } = incomingTransfer.value
   return (
-    <Dialog title={t('address_handed_title')} onClose={() => decide(false)}>
-      <p>{t('address_handed_how', { email: mailbox.email })}</p>
+    <Dialog title={t('address_shared_title')} onClose={() => decide(false)}>
+      <p>{t('address_shared_how', { email: mailbox.email })}</p>
       <div class="row">
         <button type="button" onClick={() => decide(true)}>
-          {t('address_handed_yes')}
+          {t('address_shared_open')}
         </button>
         <button type="button" class="plain" onClick={() => decide(false)}>
-          {t('address_handed_no')}
+          {t('site_cancel')}
         </button>
       </div>
     </Dialog>

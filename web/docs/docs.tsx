@@ -74,16 +74,16 @@ export function Console({ operation }: { operation: Operation }) {
 
 /** What cannot be taken back is asked about first. */
 const CONFIRMATIONS: Record<string, keyof Catalogue> = {
-  'delete-mail': 'docs_sure_delete_mail',
-  'delete-session': 'docs_sure_delete_session',
-  claim: 'docs_sure_claim',
+  'delete-mail': 'docs_confirm_delete_mail',
+  'delete-session': 'docs_confirm_delete_session',
+  claim: 'docs_confirm_claim',
 }
 
 function phaseText(phase: ConsoleState['phase']['value']): string {
   if (phase === 'waiting') return t('docs_waiting')
-  if (phase === 'streaming') return t('docs_streaming')
+  if (phase === 'streaming') return t('docs_stream_open')
   if (phase === 'stopped') return t('docs_stopped')
-  return phase === 'over' ? t('docs_over') : ''
+  return phase === 'over' ? t('docs_stream_ended') : ''
 }
 
 function CurlCommand({ trial }: { trial: ConsoleState }) {
@@ -105,7 +105,7 @@ interface ConfirmDialogProps {
 
 function ConfirmDialog({ danger, onClose, onSend }: ConfirmDialogProps) {
   return (
-    <Dialog title={t('docs_sure')} onClose={onClose}>
+    <Dialog title={t('docs_confirm')} onClose={onClose}>
       <p>{t(danger)}</p>
       <div class="row">
         <button
@@ -119,7 +119,7 @@ function ConfirmDialog({ danger, onClose, onSend }: ConfirmDialogProps) {
           {t('docs_send')}
         </button>
         <button type="button" class="quiet" onClick={onClose}>
-          {t('docs_keep')}
+          {t('site_cancel')}
         </button>
       </div>
     </Dialog>
@@ -149,13 +149,13 @@ function TryIt({ call }: { call: string }) {
         type="button"
         class="plain"
         aria-expanded={open}
-        aria-label={`${t(open ? 'docs_shut' : 'docs_try')}: ${call}`}
+        aria-label={`${t(open ? 'site_close' : 'docs_try')}: ${call}`}
         onClick={() => {
           setOpen(!open)
           void load()
         }}
       >
-        {t(open ? 'docs_shut' : 'docs_try')}
+        {t(open ? 'site_close' : 'docs_try')}
       </button>
       {open && <OpenedConsole call={call} />}
     </div>
@@ -167,7 +167,7 @@ function OpenedConsole({ call }: { call: string }) {
   if (operation) return <Console operation={operation} />
   return (
     <p class="soft" role="status">
-      {apiError.value === undefined ? t('docs_loading') : errorText(apiError.value)}
+      {apiError.value === undefined ? t('site_loading') : errorText(apiError.value)}
     </p>
   )
 }

@@ -9,8 +9,8 @@ type Credential = NonNullable<Operation['auth']>
 
 const CREDENTIAL_LABELS: Record<Credential, keyof Catalogue> = {
   token: 'docs_token',
-  key: 'docs_key',
-  admin: 'docs_admin',
+  key: 'site_key',
+  admin: 'docs_admin_token',
 }
 
 /** The token or key, the same for all calls that want one. */
@@ -84,7 +84,7 @@ function ParameterInput({
         value={value}
         onChange={({ currentTarget }) => trial.give(name, currentTarget.value)}
       >
-        <option value="">{t('docs_not_given')}</option>
+        <option value="">{t('docs_not_set')}</option>
         <option value="1">1</option>
         <option value="0">0</option>
       </select>

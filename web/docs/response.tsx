@@ -10,14 +10,14 @@ export function ResponseView({ trial: { outcome, events } }: { trial: ConsoleSta
   if (!found) return null
   const good = found.status < 400
   return (
-    <section class="answered" aria-label={t('docs_answer')}>
+    <section class="answered" aria-label={t('docs_response')}>
       <p class="row">
         <span class={`badge ${good ? 'good' : 'bad'}`}>
           <bdi dir="ltr">
             {found.status} {found.statusText}
           </bdi>
         </span>
-        <span class="soft">{t('docs_took', { time: found.tookMs })}</span>
+        <span class="soft">{t('docs_duration', { time: found.tookMs })}</span>
       </p>
       <Headers headers={found.headers} />
       {found.body.kind === 'stream' ? <Events texts={events.value} /> : <Body body={found.body} />}
@@ -46,7 +46,7 @@ function Events({ texts }: { texts: readonly string[] }) {
     <>
       <p class="soft">{t('docs_events', { count: texts.length })}</p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}
-      <pre role="log" tabIndex={0} aria-label={t('docs_answer')}>
+      <pre role="log" tabIndex={0} aria-label={t('docs_response')}>
         {texts.join('\n\n')}
       </pre>
     </>
@@ -64,7 +64,9 @@ function Body({ body }: { body: ResponseBody }) {
         <code>{body.text}</code>
       </pre>
       {body.kind === 'text' && body.cut && (
-        <p class="soft">{t('docs_cut', { size: formatSize(body.text.length, language.value) })}</p>
+        <p class="soft">
+          {t('docs_truncated', { size: formatSize(body.text.length, language.value) })}
+        </p>
       )}
       {body.kind === 'json' && <UseSecretButtons value={body.value} />}
     </>
@@ -87,7 +89,7 @@ function UseSecretButton({ opens, secret }: { opens: 'token' | 'key'; secret: st
   const words = opens === 'token' ? 'docs_use_token' : 'docs_use_key'
   return (
     <button type="button" class="plain" disabled={used} onClick={() => setSecret(opens, secret)}>
-      {t(used ? 'docs_used' : words)}
+      {t(used ? 'docs_in_use' : words)}
     </button>
   )
 }

@@ -25,7 +25,7 @@ export function MessageRows() {
       <Toolbar />
       {isMailboxFull.value && <p class="notice list-notice">{t('inbox_full')}</p>}
       {isTruncated.value && (
-        <p class="soft list-notice">{t('inbox_cut', { count: messages.value.length })}</p>
+        <p class="soft list-notice">{t('inbox_truncated', { count: messages.value.length })}</p>
       )}
       {/* A new query starts at the top. */}
       {visibleMessages.value.length === 0 ? <NoMatches /> : <Rows key={searchQuery.value} />}
@@ -102,7 +102,7 @@ function whenIdle(operation: () => void): () => void {
 function NoMatches() {
   return (
     <div class="list-none">
-      <p>{t('inbox_found_none')}</p>
+      <p>{t('inbox_no_matches')}</p>
       <button
         type="button"
         class="plain"
@@ -142,7 +142,7 @@ export function Toolbar() {
           disabled={visibleMessages.value.length === 0}
         >
           <Icon name="bin" />
-          {count > 0 ? t('inbox_delete') : t('inbox_delete_all')}
+          {count > 0 ? t('site_delete') : t('inbox_delete_all')}
         </button>
       </div>
     </div>
@@ -171,7 +171,7 @@ function SearchField() {
         }}
       />
       <span class={isOn ? 'soft search-count' : 'unseen'} role="status">
-        {isOn ? t('inbox_found', { count: visibleMessages.value.length }) : ''}
+        {isOn ? t('inbox_matches', { count: visibleMessages.value.length }) : ''}
       </span>
     </search>
   )

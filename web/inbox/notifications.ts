@@ -43,13 +43,13 @@ export function startNotifications(): void {
 
 function arrivalText(messages: readonly MessageSummary[]): string {
   const [first] = messages
-  if (!first || messages.length > 1) return t('inbox_told_new', { count: messages.length })
+  if (!first || messages.length > 1) return t('inbox_new_mail', { count: messages.length })
   const sender = senderName(first)
-  return t('inbox_told_from', { sender, subject: first.subject || t('reader_no_subject') })
+  return t('inbox_new_mail_from', { sender, subject: first.subject || t('reader_no_subject') })
 }
 
 function senderName({ sender_name, sender_email }: MessageSummary): string {
-  return displaySender(sender_name, sender_email).title || t('reader_nobody')
+  return displaySender(sender_name, sender_email).title || t('reader_no_sender')
 }
 
 function permission(): NotificationPermission {
@@ -65,7 +65,7 @@ async function requestPermission(): Promise<NotificationPermission> {
 function showNotification(messages: readonly MessageSummary[]): void {
   const [first] = messages
   if (!first) return
-  const title = t('inbox_told_new', { count: messages.length })
+  const title = t('inbox_new_mail', { count: messages.length })
   const body = messages.length === 1 ? senderName(first) : ''
   try {
     const notification = new Notification(title, { body, tag: 'mayfly', icon: '/favicon.svg' })

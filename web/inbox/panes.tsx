@@ -37,7 +37,7 @@ function ReaderPane() {
     return (
       <p class="reader-none">
         <Icon name="letter" />
-        {t('inbox_choose')}
+        {t('inbox_none_selected')}
       </p>
     )
   }
@@ -82,8 +82,8 @@ export function EmptyState() {
     <div class={`empty${isEnded ? ' over' : ''}`}>
       <Illustration />
       <h3>{t(isEnded ? 'inbox_ended' : 'inbox_empty')}</h3>
-      <p>{t(isEnded ? 'inbox_ended_how' : 'inbox_empty_how')}</p>
-      {!isEnded && <p class="soft">{t('inbox_empty_code')}</p>}
+      <p>{t(isEnded ? 'inbox_ended_hint' : 'inbox_empty_hint')}</p>
+      {!isEnded && <p class="soft">{t('inbox_empty_codes')}</p>}
     </div>
   )
 }

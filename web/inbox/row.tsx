@@ -43,9 +43,9 @@ export function MessageRow({ message, isUnread, isSelected, isOpen }: RowProps) 
         onClick={() => openMessage(id)}
         onFocus={() => setCursor(id)}
       >
-        {isUnread && <span class="unseen">{t('inbox_unread_mark')}</span>}
+        {isUnread && <span class="unseen">{t('inbox_unread_label')}</span>}
         <span class="mail-from">
-          <bdi>{sender || t('reader_nobody')}</bdi>
+          <bdi>{sender || t('reader_no_sender')}</bdi>
         </span>
         <Received at={message.received_at_iso} />
         <span class="mail-subject">
@@ -59,7 +59,7 @@ export function MessageRow({ message, isUnread, isSelected, isOpen }: RowProps) 
         // Keyboard users have # and the checkboxes: three tab stops per message are too many.
         tabIndex={-1}
         aria-label={t('inbox_delete_row', { subject })}
-        title={t('inbox_delete')}
+        title={t('site_delete')}
         onClick={() => deleteRow(id)}
       >
         <Icon name="bin" />

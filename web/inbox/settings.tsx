@@ -25,13 +25,13 @@ export function Settings() {
           {t('inbox_sound')}
         </Switch>
         <Switch on={notificationsOn.value} onChoose={(on) => void setNotifications(on)}>
-          {t('inbox_notes')}
+          {t('inbox_notifications')}
         </Switch>
         <p class="soft" role="status">
-          {notificationsDenied.value && t('inbox_notes_refused')}
+          {notificationsDenied.value && t('inbox_notifications_blocked')}
         </p>
         <Switch on={shortcutsOn.value} onChoose={setShortcuts}>
-          {t('inbox_keys')}
+          {t('inbox_shortcuts')}
         </Switch>
         <button
           type="button"
@@ -40,7 +40,7 @@ export function Settings() {
             isHelpOpen.value = true
           }}
         >
-          {t('inbox_keys_show')}
+          {t('inbox_shortcuts_show')}
         </button>
       </div>
     </details>
@@ -88,7 +88,7 @@ export function ShortcutHelp() {
   if (!isHelpOpen.value) return null
   return (
     <Dialog
-      title={t('inbox_keys')}
+      title={t('inbox_shortcuts')}
       onClose={() => {
         isHelpOpen.value = false
       }}
@@ -103,7 +103,7 @@ export function ShortcutHelp() {
           </div>
         ))}
       </dl>
-      <p class="soft">{t('inbox_keys_off')}</p>
+      <p class="soft">{t('inbox_shortcuts_off')}</p>
     </Dialog>
   )
 }
@@ -115,9 +115,9 @@ export function Privacy() {
       <summary>{t('address_privacy')}</summary>
       <ul>
         <li>{t('address_privacy_mail', { time: time(siteConfig.life) })}</li>
-        <li>{t('address_privacy_rest', { time: time(siteConfig.cooldown) })}</li>
+        <li>{t('address_privacy_reserved', { time: time(siteConfig.cooldown) })}</li>
         <li>{t('address_privacy_token')}</li>
-        <li>{t('address_privacy_none')}</li>
+        <li>{t('address_privacy_tracking')}</li>
         {siteConfig.abuse && (
           <li>
             {t('address_privacy_abuse')}{' '}

@@ -16,7 +16,7 @@ export function StatusLine() {
       {until !== undefined && now.kind !== 'offline' && <RetryCountdown until={until} />}
       {(now.kind === 'away' || now.kind === 'offline') && (
         <button type="button" class="plain small" onClick={() => void refresh()}>
-          {t('inbox_try')}
+          {t('inbox_retry_now')}
         </button>
       )}
     </div>
@@ -58,7 +58,9 @@ function RetryCountdown({ until }: { until: number }) {
     const timer = setInterval(count, 1000)
     return () => clearInterval(timer)
   }, [until])
-  return <span>{t('inbox_again', { time: durationText(Math.max(1, left.value) * 1000) })}</span>
+  return (
+    <span>{t('site_retrying_in', { time: durationText(Math.max(1, left.value) * 1000) })}</span>
+  )
 }
 
 function durationText(ms: number): string {

@@ -65,9 +65,9 @@ function DeleteToast() {
   if (failed > 0)
     return (
       <p class="toast">
-        {t('inbox_undeleted', { count: failed })}
+        {t('inbox_delete_failed', { count: failed })}
         <button type="button" class="quiet small" onClick={() => thenFocusList(retryFailed)}>
-          {t('inbox_try')}
+          {t('inbox_retry_now')}
         </button>
       </p>
     )

@@ -40,7 +40,7 @@ export function KeyForm() {
       }}
     >
       <div class="field">
-        <label for="key">{t('key_field')}</label>
+        <label for="key">{t('site_key')}</label>
         <input
           ref={field}
           id="key"
@@ -61,14 +61,14 @@ export function KeyForm() {
       </div>
       <div class="row">
         <button type="submit" disabled={isLoading.value}>
-          {t('key_look')}
+          {t('key_show')}
         </button>
         <span id="key-kept" class="soft">
-          {t('key_kept')}
+          {t('key_storage_hint')}
         </span>
       </div>
       <p class="soft key-none">
-        {t('key_none')} <a href="/pricing">{t('key_buy')}</a>
+        {t('key_none')} <a href="/pricing">{t('key_see_plans')}</a>
       </p>
     </form>
   )

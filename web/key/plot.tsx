@@ -13,7 +13,7 @@ export function Plot({ days }: { days: Days }) {
     <section class="panel" aria-labelledby="days">
       <div class="key-top">
         <h2 id="days">{t('key_days')}</h2>
-        <span class="soft">{t('key_days_total', { count: total })}</span>
+        <span class="soft">{t('shop_requests', { count: total })}</span>
       </div>
       <Bars days={days} />
       <details class="more">
@@ -44,7 +44,7 @@ function Bars({ days }: { days: Days }) {
       <div
         role="slider"
         tabIndex={0}
-        aria-label={t('key_plot')}
+        aria-label={t('key_chart')}
         aria-valuemin={0}
         aria-valuemax={last}
         aria-valuenow={at}

@@ -42,7 +42,7 @@ function RollDialog() {
   return (
     <Dialog title={t('key_roll_title')} onClose={close}>
       <p>{t('key_roll_how')}</p>
-      <p class="soft">{t('key_roll_earlier')}</p>
+      <p class="soft">{t('key_roll_limit')}</p>
       <p class="fault" role="alert">
         {rollError.value}
       </p>
@@ -51,7 +51,7 @@ function RollDialog() {
           {t('key_roll_yes')}
         </button>
         <button type="button" class="plain" onClick={close}>
-          {t('key_roll_no')}
+          {t('site_cancel')}
         </button>
       </div>
     </Dialog>

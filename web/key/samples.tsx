@@ -20,7 +20,7 @@ export function Samples({ apiKey }: { apiKey: string }) {
   return (
     <div class="samples">
       <div class="field">
-        <label for={`${id}-to`}>{t('key_to')}</label>
+        <label for={`${id}-to`}>{t('key_filter')}</label>
         <input
           id={`${id}-to`}
           type="email"
@@ -41,10 +41,10 @@ export function Samples({ apiKey }: { apiKey: string }) {
           chosen.value = name
         }}
       >
-        <SecretSample text={text} secret={apiKey} label={t('key_sample')} />
+        <SecretSample text={text} secret={apiKey} label={t('key_sample_label')} />
       </Tabs>
       <p class="soft">
-        {t('key_cost')} <a href="/docs#emails">{t('site_docs')}</a>
+        {t('key_charges')} <a href="/docs#emails">{t('site_docs')}</a>
       </p>
     </div>
   )

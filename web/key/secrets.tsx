@@ -35,7 +35,7 @@ export function SecretSample({ text, secret, label }: SecretSampleProps) {
               revealed.value = !revealed.value
             }}
           >
-            {t(revealed.value ? 'key_hide' : 'key_reveal')}
+            {t(revealed.value ? 'key_hide_secret' : 'key_show_secret')}
           </button>
         )}
       </div>
@@ -61,7 +61,7 @@ export function KeyDisplay({ apiKey, name }: KeyDisplayProps) {
         </code>
       </pre>
       <div class="row">
-        <CopyButton text={apiKey} textRef={text} label={t('shop_key')} class="" />
+        <CopyButton text={apiKey} textRef={text} label={t('shop_key_label')} class="" />
         <a class="button plain" href={file} download={`${name}.txt`}>
           {t('shop_download')}
         </a>

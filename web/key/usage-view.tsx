@@ -31,7 +31,12 @@ export function UsageView({ usage }: { usage: Usage }) {
           <span class={`badge ${state === 'active' ? 'good' : 'bad'}`}>{stateText(state)}</span>
         </div>
         <State usage={usage} />
-        <Meter label={t('key_all')} used={usage.used} all={usage.requests} left={usage.remaining} />
+        <Meter
+          label={t('key_total')}
+          used={usage.used}
+          all={usage.requests}
+          left={usage.remaining}
+        />
         {usage.per_day !== null && usage.remaining_today !== null && (
           <Meter
             label={t('key_today')}
@@ -41,7 +46,7 @@ export function UsageView({ usage }: { usage: Usage }) {
           />
         )}
         <dl class="facts">
-          <dt>{t('key_begins')}</dt>
+          <dt>{t('key_prefix')}</dt>
           <dd>
             <code>{prefix}</code>
           </dd>
@@ -51,7 +56,7 @@ export function UsageView({ usage }: { usage: Usage }) {
               <dd>{label}</dd>
             </>
           )}
-          <dt>{t('key_ends')}</dt>
+          <dt>{t('key_valid_until')}</dt>
           <dd>{end === null ? t('key_never') : formatDateTime(end)}</dd>
           <dt>{t('key_resets')}</dt>
           <dd>{formatDateTime(resets)}</dd>
@@ -65,10 +70,10 @@ export function UsageView({ usage }: { usage: Usage }) {
 
 const STATES: Record<string, { name: keyof Catalogue; told?: keyof Catalogue }> = {
   active: { name: 'key_state_active' },
-  daily_limit: { name: 'key_state_daily_limit', told: 'key_told_daily_limit' },
-  quota_exhausted: { name: 'key_state_quota_exhausted', told: 'key_told_quota_exhausted' },
-  plan_expired: { name: 'key_state_plan_expired', told: 'key_told_plan_expired' },
-  stopped: { name: 'key_state_stopped', told: 'key_told_stopped' },
+  daily_limit: { name: 'key_state_daily_limit', told: 'key_hint_daily_limit' },
+  quota_exhausted: { name: 'key_state_quota_exhausted', told: 'key_hint_quota_exhausted' },
+  plan_expired: { name: 'key_state_plan_expired', told: 'key_hint_plan_expired' },
+  stopped: { name: 'key_state_stopped', told: 'key_hint_stopped' },
 }
 
 function stateText(state: string): string {
@@ -83,7 +88,8 @@ function State({ usage: { state, resets_at_iso: resets } }: { usage: Usage }) {
   const buys = state === 'quota_exhausted' || state === 'plan_expired'
   return (
     <p class="notice bad">
-      {t(told, { time: formatDateTime(resets) })} {buys && <a href="/pricing">{t('key_buy')}</a>}
+      {t(told, { time: formatDateTime(resets) })}{' '}
+      {buys && <a href="/pricing">{t('key_see_plans')}</a>}
     </p>
   )
 }
@@ -98,7 +104,7 @@ function Actions() {
           disabled={isLoading.value}
           onClick={() => void loadUsage()}
         >
-          {t('key_again')}
+          {t('key_refresh')}
         </button>
         <RollButton />
         <button

@@ -21,14 +21,14 @@ export function Attachments({ attachments, token, id }: AttachmentsProps) {
       {files.length > 0 && (
         <section class="files">
           <h3 id={id} tabIndex={-1}>
-            {t('reader_files', { count: files.length })}
+            {t('reader_attachments', { count: files.length })}
           </h3>
           <Files files={files} token={token} />
         </section>
       )}
       {inline.length > 0 && (
         <details class="files">
-          <summary>{t('reader_files_inside', { count: inline.length })}</summary>
+          <summary>{t('reader_inline_images', { count: inline.length })}</summary>
           <Files files={inline} token={token} />
         </details>
       )}
@@ -65,7 +65,7 @@ function File({ file, token }: { file: Attachment; token: string }) {
           <bdi>{type}</bdi> · <bdi>{formatSize(size, language.value)}</bdi>
         </span>
       </div>
-      <SaveButton path={url} token={token} name={name} caption={t('reader_file_save')} />
+      <SaveButton path={url} token={token} name={name} caption={t('reader_attachment_save')} />
       {risksOf(name, type).map((risk) => (
         <p key={risk} class={SEVERE.has(risk) ? 'file-risk bad' : 'file-risk'}>
           {t(`reader_risk_${risk}`, { ending: name.split('.').at(-1) ?? '' })}

@@ -15,7 +15,7 @@ export function CodeCard({ codes }: { codes: readonly string[] }) {
       <Code value={best} class="code-big" />
       {others.length > 0 && (
         <div class="codes-other">
-          <p class="soft">{t('reader_codes_other')}</p>
+          <p class="soft">{t('reader_other_codes')}</p>
           {others.slice(0, MAX_OTHERS).map((value) => (
             <Code key={value} value={value} class="code-small" />
           ))}
@@ -59,12 +59,12 @@ export function LinkCard({ links }: { links: Message['links'] }) {
       <p class="card-name">{t(`reader_link_${kind}`)}</p>
       <div class="code-row">
         <p class="link-host">
-          <span class="unseen">{t('reader_link_leads')} </span>
+          <span class="unseen">{t('reader_link_goes_to')} </span>
           <bdi dir="ltr">{target.host}</bdi>
         </p>
         <a class="button" href={target.href} target="_blank" rel="noopener noreferrer">
           <Icon name="out" />
-          {t('reader_link_open')}
+          {t('site_open')}
         </a>
       </div>
       {target.warnings.map((warning) => (

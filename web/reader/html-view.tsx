@@ -37,9 +37,9 @@ export function HtmlView({ message, token, onShown }: HtmlViewProps) {
 
   if (isTooLarge) return <TextFallback reason={t('reader_too_large')} text={message.body_text} />
   if (resources === 'failed') {
-    return <TextFallback reason={t('reader_no_layout')} text={message.body_text} />
+    return <TextFallback reason={t('reader_html_failed')} text={message.body_text} />
   }
-  if (!clean) return <p class="soft reader-wait">{t('reader_loading')}</p>
+  if (!clean) return <p class="soft reader-wait">{t('site_loading')}</p>
   return (
     <>
       {clean.remoteImages > 0 && (
@@ -126,7 +126,7 @@ function RemoteImagesNotice(props: RemoteImagesNoticeProps) {
   if (isTrusted && sender) {
     return (
       <div class="remote-images" role="status">
-        <p>{t('reader_images_loaded', { sender })}</p>
+        <p>{t('reader_images_always_loaded', { sender })}</p>
         <button type="button" class="plain" onClick={() => trustedSenders.remove(sender)}>
           {t('reader_images_stop')}
         </button>
@@ -138,15 +138,15 @@ function RemoteImagesNotice(props: RemoteImagesNoticeProps) {
     <div class="remote-images">
       <p>
         <strong>{t('reader_images', { count })}</strong> {t('reader_images_why')}
-        {!sender && <> {t('reader_images_unproven')}</>}
+        {!sender && <> {t('reader_images_unverified')}</>}
       </p>
       <div class="row">
         <button type="button" class="plain" onClick={onLoadOnce}>
-          {t('reader_images_once')}
+          {t('reader_images_load_once')}
         </button>
         {sender && (
           <button type="button" class="plain" onClick={() => trustedSenders.add(sender)}>
-            {t('reader_images_always', { sender })}
+            {t('reader_images_load_always', { sender })}
           </button>
         )}
       </div>

@@ -28,14 +28,14 @@ export function MessageHeader(props: MessageHeaderProps) {
       <div class="reader-from">
         <p>
           <span class="unseen">{t('reader_from')}: </span>
-          <bdi class="reader-sender">{title || t('reader_nobody')}</bdi>
+          <bdi class="reader-sender">{title || t('reader_no_sender')}</bdi>
           {shownAddress && <bdi class="reader-address">{shownAddress}</bdi>}
         </p>
         <time dateTime={summary.received_at_iso}>
           {at.toLocaleString(language.value, { dateStyle: 'medium', timeStyle: 'short' })}
         </time>
       </div>
-      {claimedName && <p class="notice bad">{t('reader_claims', { name: claimedName })}</p>}
+      {claimedName && <p class="notice bad">{t('reader_claimed_name', { name: claimedName })}</p>}
       <div class="reader-marks">
         <dl class="reader-lines">
           <Recipients label={t('reader_to')} people={message?.to ?? []} />
@@ -63,7 +63,7 @@ function AttachmentsLink({ count, target }: { count: number; target: string }) {
       onClick={() => document.getElementById(target)?.focus()}
     >
       <Icon name="file" />
-      {t('reader_files', { count })}
+      {t('reader_attachments', { count })}
     </button>
   )
 }
@@ -91,7 +91,7 @@ function Recipients({ label, people }: { label: string; people: readonly Person[
             </Fragment>
           )
         })}
-        {rest > 0 && ` ${t('reader_more_people', { count: rest })}`}
+        {rest > 0 && ` ${t('reader_more_recipients', { count: rest })}`}
       </dd>
     </>
   )

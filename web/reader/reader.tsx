@@ -99,7 +99,7 @@ function ReaderToolbar(props: ReaderProps) {
       />
       <button type="button" class="quiet reader-delete" onClick={onDelete}>
         <Icon name="bin" />
-        <span>{t('reader_delete')}</span>
+        <span>{t('site_delete')}</span>
       </button>
     </div>
   )

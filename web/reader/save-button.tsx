@@ -36,7 +36,7 @@ export function SaveButton(props: SaveButtonProps) {
         onClick={() => void save()}
       >
         <Icon name="save" />
-        <span>{state === 'saving' ? t('reader_file_saving') : caption}</span>
+        <span>{state === 'saving' ? t('reader_attachment_saving') : caption}</span>
       </button>
       <span class={typeof state === 'object' ? 'fault' : 'unseen'} role="status">
         {statusText(state, name)}
@@ -47,7 +47,7 @@ export function SaveButton(props: SaveButtonProps) {
 
 function statusText(state: State, name: string): string {
   if (typeof state === 'object') return state.error
-  return state === 'saved' ? t('reader_file_saved', { name }) : ''
+  return state === 'saved' ? t('reader_attachment_saved', { name }) : ''
 }
 
 /** A plain link cannot send the bearer token. */

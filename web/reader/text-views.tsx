@@ -13,7 +13,7 @@ export function TextView({ text }: { text: string | null }) {
   if (!text?.trim()) return <p class="soft reader-wait">{t('reader_text_empty')}</p>
   return (
     <>
-      {text.length > MAX_TEXT && <p class="notice">{t('reader_text_cut')}</p>}
+      {text.length > MAX_TEXT && <p class="notice">{t('reader_text_truncated')}</p>}
       <div class="mail-text" dir="auto">
         {autolink(text.slice(0, MAX_TEXT)).map((piece, index) =>
           typeof piece === 'string' ? (
@@ -71,7 +71,7 @@ export function RawView({ message: { id, raw_url: path, size }, token }: SourceP
   }
   return (
     <>
-      {isTruncated && <p class="notice">{t('reader_raw_cut', sizes)}</p>}
+      {isTruncated && <p class="notice">{t('reader_source_truncated', sizes)}</p>}
       <pre class="mail-raw" dir="ltr">
         {text}
       </pre>

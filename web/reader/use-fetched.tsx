@@ -20,7 +20,7 @@ export function useFetched<T>(key: string, fetch: (signal: AbortSignal) => Promi
       (error) => {
         if (abort.signal.aborted) return
         const isGone = error instanceof ApiError && error.code === 'message_not_found'
-        const text = isGone ? t('reader_gone') : errorText(error)
+        const text = isGone ? t('reader_deleted') : errorText(error)
         const retry = isGone ? undefined : () => setAttempt(attempt + 1)
         setFetched({ kind: 'failed', key, text, retry })
       },
@@ -35,7 +35,7 @@ export function LoadingOrError({ fetched }: { fetched: Fetched<unknown> }) {
   if (fetched.kind !== 'failed') {
     return (
       <p class="soft reader-wait" role="status">
-        {t('reader_loading')}
+        {t('site_loading')}
       </p>
     )
   }
@@ -50,7 +50,7 @@ export function LoadingOrError({ fetched }: { fetched: Fetched<unknown> }) {
     <div class="reader-wait" role="alert">
       <p class="fault">{fetched.text}</p>
       <button type="button" class="plain" onClick={fetched.retry}>
-        {t('reader_again')}
+        {t('site_try_again')}
       </button>
     </div>
   )

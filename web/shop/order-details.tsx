@@ -22,15 +22,15 @@ export function OrderDetails({ order, prefix }: OrderDetailsProps) {
       </dd>
       {keyPrefix !== null && (
         <>
-          <dt>{t('shop_until')}</dt>
-          <dd>{until === null ? t('shop_no_end') : formatDateTime(until)}</dd>
-          <dt>{t('shop_prefix')}</dt>
+          <dt>{t('key_valid_until')}</dt>
+          <dd>{until === null ? t('key_never') : formatDateTime(until)}</dd>
+          <dt>{t('key_prefix')}</dt>
           <dd>
             <code>{keyPrefix}</code>
           </dd>
         </>
       )}
-      <dt>{t('shop_number')}</dt>
+      <dt>{t('shop_order_id')}</dt>
       <dd>
         <code>{id}</code>
       </dd>

@@ -16,9 +16,9 @@ export function ClaimedKeyView({ minted: { key, order_id: orderId } }: { minted:
   useEffect(() => container.current?.focus(), [])
   return (
     <div class="minted" ref={container} tabIndex={-1}>
-      <p class="notice good">{t('shop_minted')}</p>
+      <p class="notice good">{t('shop_new_key')}</p>
       <KeyDisplay apiKey={key} name={`mayfly-key-${orderId}`} />
-      <h2>{t('shop_use')}</h2>
+      <h2>{t('docs_try')}</h2>
       <Samples apiKey={key} />
       <p class="soft">
         {t('shop_usage')} <a href="/key">{t('site_key')}</a>
@@ -38,7 +38,7 @@ export function ClaimSecretForm({ onUnlock }: { onUnlock(secret: string): Promis
         void onUnlock(String(given).trim())
       }}
     >
-      <p>{t('shop_unlock')}</p>
+      <p>{t('shop_secret_hint')}</p>
       <div class="field">
         <label for="secret">{t('shop_secret')}</label>
         <input
@@ -51,7 +51,7 @@ export function ClaimSecretForm({ onUnlock }: { onUnlock(secret: string): Promis
           required
         />
       </div>
-      <button type="submit">{t('shop_open')}</button>
+      <button type="submit">{t('shop_open_order')}</button>
     </form>
   )
 }
@@ -77,15 +77,15 @@ function OrderPage({ opened }: { opened: WatchedOrder }) {
 
 function State({ opened: { order, locked, fault } }: { opened: WatchedOrder }) {
   if (locked.value !== 'no') {
-    return <p>{t(locked.value === 'unknown' ? 'shop_unknown' : 'shop_wrong')}</p>
+    return <p>{t(locked.value === 'unknown' ? 'shop_no_secret' : 'shop_wrong_secret')}</p>
   }
   const found = order.value
-  if (!found) return <p>{fault.value === undefined ? t('shop_looking') : ''}</p>
+  if (!found) return <p>{fault.value === undefined ? t('shop_loading') : ''}</p>
   return (
     <>
       <p class={`state ${stateTone(found)}`}>{stateText(found)}</p>
       <p>{nextStepText(found)}</p>
-      {isInProgress(found) && <p class="soft">{t('shop_watching')}</p>}
+      {isInProgress(found) && <p class="soft">{t('shop_updates')}</p>}
     </>
   )
 }
@@ -101,19 +101,19 @@ function Steps({ opened }: { opened: WatchedOrder }) {
       <div class="row">
         {found.url !== null && (
           <a class="button" href={found.url}>
-            {t('shop_go_pay')}
+            {t('shop_pay')}
           </a>
         )}
         {found.claimable && <ClaimButton opened={opened} isFirst={found.claimed_at === null} />}
         {(found.state === 'failed' || found.state === 'expired') && (
           <a class="button" href="/pricing">
-            {t('shop_again')}
+            {t('shop_choose_another')}
           </a>
         )}
       </div>
       {(inProgress || found.claimable) && (
         <p class="soft">
-          {t('shop_back')} <a href={`#${secret()}`}>{t('shop_link')}</a>
+          {t('shop_private_link_hint')} <a href={`#${secret()}`}>{t('shop_private_link')}</a>
         </p>
       )}
     </>
@@ -134,7 +134,7 @@ function ClaimButton({ opened: { minting, mint }, isFirst }: ClaimButtonProps) {
       disabled={minting.value}
       onClick={isFirst ? () => void mint() : ask}
     >
-      {t(isFirst ? 'shop_show' : 'shop_anew')}
+      {t(isFirst ? 'shop_show_key' : 'shop_replace')}
     </button>
   )
 }
@@ -149,10 +149,10 @@ function ReplaceDialog({ opened: { mint } }: { opened: WatchedOrder }) {
     isReplaceOpen.value = false
   }
   return (
-    <Dialog title={t('shop_anew_title')} onClose={close}>
-      <p>{t('shop_anew_how')}</p>
+    <Dialog title={t('shop_replace_title')} onClose={close}>
+      <p>{t('shop_replace_how')}</p>
       <p>
-        {t('shop_anew_roll')} <a href="/key">{t('site_key')}</a>
+        {t('shop_replace_roll')} <a href="/key">{t('site_key')}</a>
       </p>
       <div class="row">
         <button
@@ -163,10 +163,10 @@ function ReplaceDialog({ opened: { mint } }: { opened: WatchedOrder }) {
             void mint()
           }}
         >
-          {t('shop_anew')}
+          {t('shop_replace')}
         </button>
         <button type="button" class="plain" onClick={close}>
-          {t('shop_anew_no')}
+          {t('shop_replace_no')}
         </button>
       </div>
     </Dialog>

@@ -112,9 +112,9 @@ async function loadPlans(): Promise<void> {
 function Pricing() {
   return (
     <Layout section="plans">
-      <h1>{t('shop_plans')}</h1>
+      <h1>{t('site_plans')}</h1>
       <p class="lead">
-        {t('shop_lead')} <a href="/docs#emails">{t('shop_how')}</a>
+        {t('shop_intro')} <a href="/docs#emails">{t('shop_docs_link')}</a>
       </p>
       {offer.value ? <PlanList {...offer.value} /> : <LoadError />}
     </Layout>
@@ -128,7 +128,7 @@ function LoadError() {
         <>
           <p class="notice bad">{errorText(loadError.value)}</p>
           <button type="button" onClick={() => void loadPlans()}>
-            {t('shop_try')}
+            {t('site_try_again')}
           </button>
         </>
       )}
@@ -144,7 +144,7 @@ function PlanList({ plans, payments: { provider, buyable } }: Offer) {
   }
   return (
     <>
-      {provider === 'fake' && <p class="notice">{t('shop_test')}</p>}
+      {provider === 'fake' && <p class="notice">{t('shop_test_notice')}</p>}
       {buyable && (
         <form class="field" onSubmit={(event) => event.preventDefault()}>
           <label for="email">{t(siteConfig.receipts ? 'shop_email_receipt' : 'shop_email')}</label>
@@ -172,29 +172,29 @@ function PlanList({ plans, payments: { provider, buyable } }: Offer) {
 }
 
 function buyErrorText(problem: unknown): string {
-  return problem instanceof StorageBlocked ? t('shop_forgetful') : errorText(problem)
+  return problem instanceof StorageBlocked ? t('shop_storage_blocked') : errorText(problem)
 }
 
 function ManualPurchase({ plan }: { plan: string }) {
   const { operator } = siteConfig
   return (
     <section class="panel">
-      <h2>{t('shop_ask')}</h2>
+      <h2>{t('shop_manual_title')}</h2>
       {operator ? (
         <p>
-          {t('shop_by_hand')} <a href={`mailto:${operator}`}>{operator}</a>
+          {t('shop_manual')} <a href={`mailto:${operator}`}>{operator}</a>
         </p>
       ) : (
-        <p>{t('shop_by_hand_unknown')}</p>
+        <p>{t('shop_manual_no_contact')}</p>
       )}
       <p class="soft">
-        {t('shop_operator')} <code>mayfly key issue --plan {plan}</code>
+        {t('shop_manual_operator')} <code>mayfly key issue --plan {plan}</code>
       </p>
     </section>
   )
 }
 
-setTitle('shop_plans')
+setTitle('site_plans')
 // What the server wrote stands until the plans are here: nothing blinks.
 await loadPlans()
 await mountPage(() => <Pricing />)

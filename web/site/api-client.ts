@@ -120,7 +120,7 @@ export type Usage = Answers['GET /usage']
 export function errorText(error: unknown): string {
   if (error instanceof NetworkError) return t('site_unreachable')
   if (!(error instanceof ApiError)) throw error
-  if (error.status === 429) return t('site_too_often', { count: error.retrySeconds ?? 1 })
-  if (error.status >= 500) return t('site_trouble')
+  if (error.status === 429) return t('site_rate_limited', { count: error.retrySeconds ?? 1 })
+  if (error.status >= 500) return t('site_server_error')
   return error.message
 }

@@ -77,7 +77,7 @@ function Destination({ target }: { target: LinkTarget }) {
 function WebLink({ target: { host, href, warnings } }: { target: LinkTarget & { kind: 'web' } }) {
   return (
     <>
-      <h1 class="leave-lead">{t('leave_lead')}</h1>
+      <h1 class="leave-lead">{t('leave_goes_to')}</h1>
       <p class="leave-host">
         <bdi dir="ltr">{host}</bdi>
       </p>
@@ -88,7 +88,7 @@ function WebLink({ target: { host, href, warnings } }: { target: LinkTarget & { 
       ))}
       <div class="row">
         <a class="button" href={href} rel="noopener noreferrer" referrerpolicy="no-referrer">
-          {t('leave_open')}
+          {t('site_open')}
         </a>
         <BackButton />
       </div>
@@ -103,7 +103,7 @@ function FullUrl({ href }: { href: string }) {
   const cut = href.length > MAX_SHOWN
   return (
     <>
-      <h2 class="leave-name">{t('leave_whole')}</h2>
+      <h2 class="leave-name">{t('leave_full_link')}</h2>
       <p class="leave-whole" dir="ltr">
         {href.slice(0, MAX_SHOWN)}
         {cut && '…'}

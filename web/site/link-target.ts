@@ -67,8 +67,8 @@ function mailtoAddress({ pathname }: URL): string {
 
 export const WARNING_TEXTS = {
   userinfo: 'leave_userinfo',
-  letters: 'leave_letters',
-  number: 'leave_number',
+  letters: 'leave_lookalikes',
+  number: 'leave_ip',
   port: 'leave_port',
-  open: 'leave_open_line',
+  open: 'leave_unencrypted',
 } as const satisfies Record<LinkWarning, string>

@@ -138,7 +138,7 @@ export async function refresh(): Promise<void> {
   refreshing.value = true
   try {
     await pollNow({ force: true })
-    announceQuietly(t('inbox_told_looked', { count: unreadCount.value }))
+    announceQuietly(t('inbox_checked', { count: unreadCount.value }))
   } catch (error) {
     announce(errorText(error))
   } finally {
