@@ -31,7 +31,7 @@ const box = (name: string, leftMs = HOUR): Mailbox => ({
 const names = (boxes: Mailbox[]) => boxes.map(({ email }) => email.replace('@box.test', ''))
 
 describe('a stored mailbox', () => {
-  const good = {
+  const valid = {
     email: 'ann@box.test',
     token: 'abc',
     expires: '2026-03-01T13:00:00.000Z',
@@ -51,33 +51,33 @@ describe('a stored mailbox', () => {
 
   for (const [name, text] of [
     ['nothing', undefined],
-    ['an empty text', ''],
-    ['no JSON', '{"email":'],
+    ['an empty string', ''],
+    ['invalid JSON', '{"email":'],
     ['null', 'null'],
     ['a list', '[]'],
-    ['a text', '"ann@box.test"'],
-    ['an address without an @', JSON.stringify({ ...good, email: 'ann' })],
-    ['an address of another kind', JSON.stringify({ ...good, email: 7 })],
-    ['a token that would break a header', JSON.stringify({ ...good, token: 'a\nb' })],
-    ['no token', JSON.stringify({ ...good, token: '' })],
-    ['an end that is no time', JSON.stringify({ ...good, expires: 'soon' })],
-    ['no end', JSON.stringify({ ...good, expires: null })],
+    ['a string', '"ann@box.test"'],
+    ['an address without an @', JSON.stringify({ ...valid, email: 'ann' })],
+    ['an address that is a number', JSON.stringify({ ...valid, email: 7 })],
+    ['a token that would break a header', JSON.stringify({ ...valid, token: 'a\nb' })],
+    ['no token', JSON.stringify({ ...valid, token: '' })],
+    ['an invalid expiry time', JSON.stringify({ ...valid, expires: 'soon' })],
+    ['no expiry time', JSON.stringify({ ...valid, expires: null })],
   ] as const) {
     test(`is ignored: ${name}`, () => assert.equal(parseStored(text), undefined))
   }
 
   test('without an age is the oldest', () => {
-    assert.equal(parseStored(JSON.stringify({ ...good, since: 'now' }))?.since, 0)
+    assert.equal(parseStored(JSON.stringify({ ...valid, since: 'now' }))?.since, 0)
   })
 
   test('is read from the list of version 0.1, where only invalid entries are ignored', () => {
-    const text = JSON.stringify([{ broken: true }, good, 'x'])
+    const text = JSON.stringify([{ broken: true }, valid, 'x'])
     assert.deepEqual(
       parseOldList(text).map(({ email }) => email),
       ['ann@box.test'],
     )
-    for (const spoilt of [undefined, '', '{"email":', 'null', '{}']) {
-      assert.deepEqual(parseOldList(spoilt), [])
+    for (const invalid of [undefined, '', '{"email":', 'null', '{}']) {
+      assert.deepEqual(parseOldList(invalid), [])
     }
   })
 })
@@ -116,12 +116,12 @@ describe('the list', () => {
   })
 
   for (const [name, cooldown, last] of [
-    ['so long that nobody gets it back', 30 * 86_400, 30 * DAY],
-    ['a day, where an address does not rest', 0, DAY],
+    ['longer than the cooldown', 30 * 86_400, 30 * DAY],
+    ['more than a day, without a cooldown', 0, DAY],
   ] as const) {
     test(`drops mailboxes expired for ${name}`, () => {
-      const list = [box('new'), box('kept', HOUR - last), box('lost', -HOUR - last)]
-      assert.deepEqual(names(retained(list, { now: NOW, cooldown })), ['new', 'kept'])
+      const list = [box('new'), box('retained', HOUR - last), box('dropped', -HOUR - last)]
+      assert.deepEqual(names(retained(list, { now: NOW, cooldown })), ['new', 'retained'])
     })
   }
 })
@@ -130,10 +130,10 @@ describe('the local expiry time', () => {
   const server = new Date(NOW)
   const end = new Date(NOW + DAY)
   for (const [name, browserMs, expected] of [
-    ['is the server’s where both agree', NOW, NOW + DAY],
-    ['is the server’s where they are seconds apart', NOW + 40_000, NOW + DAY],
-    ['is later on a clock that is ahead', NOW + 5 * HOUR, NOW + DAY + 5 * HOUR],
-    ['is earlier on one that is behind', NOW - 2 * DAY, NOW - DAY],
+    ['is that of the server if the clocks agree', NOW, NOW + DAY],
+    ['is that of the server if the clocks differ by seconds', NOW + 40_000, NOW + DAY],
+    ['is later on a fast clock', NOW + 5 * HOUR, NOW + DAY + 5 * HOUR],
+    ['is earlier on a slow clock', NOW - 2 * DAY, NOW - DAY],
   ] as const) {
     test(name, () =>
       assert.equal(localExpiry(end, server, new Date(browserMs)).getTime(), expected),
@@ -146,15 +146,15 @@ describe('the local expiry time', () => {
 })
 
 describe('an extension', () => {
-  const facts = { life: 86_400, longest: 7 * 86_400 }
+  const limits = { life: 86_400, longest: 7 * 86_400 }
   for (const [name, leftMs, seconds] of [
-    ['adds one life to what is left', HOUR, 86_400 + 3_600],
-    ['reaches no further than the longest life', 6.5 * DAY, 7 * 86_400],
-    ['of an address that is over starts anew', -HOUR, 86_400],
-    ['takes nothing from an address that lives as long already', 7 * DAY, undefined],
-    ['takes nothing from an address that lives longer', 20 * DAY, undefined],
+    ['adds one lifetime to the time left', HOUR, 86_400 + 3_600],
+    ['stops at the maximum lifetime', 6.5 * DAY, 7 * 86_400],
+    ['of an expired address starts now', -HOUR, 86_400],
+    ['at the maximum lifetime adds nothing', 7 * DAY, undefined],
+    ['past the maximum lifetime takes nothing away', 20 * DAY, undefined],
   ] as const) {
-    test(name, () => assert.equal(extensionSeconds(box('ann', leftMs), NOW, facts), seconds))
+    test(name, () => assert.equal(extensionSeconds(box('ann', leftMs), NOW, limits), seconds))
   }
 })
 
@@ -185,9 +185,9 @@ describe('a chosen name', () => {
     test(`${JSON.stringify(typed)}: ${expected ?? 'valid'}`, () =>
       assert.equal(nameError(typed), expected))
 
-    // What the page lets pass and what the server takes are one rule, written twice.
+    // The page and the server implement the same rule.
     test(`${JSON.stringify(typed)}: the server agrees`, () =>
-      assert.equal(typed === '' || serverTakes(typed.trim()), expected === undefined))
+      assert.equal(typed === '' || serverAccepts(typed.trim()), expected === undefined))
   }
 
   test('that ends in a dot is unfinished', () => {
@@ -196,7 +196,7 @@ describe('a chosen name', () => {
   })
 })
 
-function serverTakes(name: string): boolean {
+function serverAccepts(name: string): boolean {
   try {
     return parsePrefix(name) === normaliseName(name)
   } catch (fault) {
