@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { directionOf, negotiateLanguage } from './languages.ts'
+import { negotiateLanguage, textDirection } from './languages.ts'
 
-for (const [accepted, expected] of [
+for (const [header, expected] of [
   [undefined, 'en'],
   ['', 'en'],
   ['de', 'de'],
@@ -17,12 +17,12 @@ for (const [accepted, expected] of [
   ['constructor, __proto__', 'en'],
   [`${'x'.repeat(100_000)},de`, 'en'],
 ] as const) {
-  test(`${accepted?.slice(0, 40)} is answered in ${expected}`, () => {
-    assert.equal(negotiateLanguage(accepted), expected)
+  test(`${header?.slice(0, 40)} selects ${expected}`, () => {
+    assert.equal(negotiateLanguage(header), expected)
   })
 }
 
-test('only Arabic is written from right to left', () => {
-  assert.equal(directionOf('ar'), 'rtl')
-  assert.equal(directionOf('zh'), 'ltr')
+test('only Arabic runs from right to left', () => {
+  assert.equal(textDirection('ar'), 'rtl')
+  assert.equal(textDirection('zh'), 'ltr')
 })

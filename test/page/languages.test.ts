@@ -195,7 +195,10 @@ for (const [locale, spoken, loaded] of [
 }
 
 function wordsOf(language: string, name: string): string {
-  const catalogue = readFileSync(new URL(`../../web/words/${language}.ts`, import.meta.url), 'utf8')
+  const catalogue = readFileSync(
+    new URL(`../../src/shared/words/${language}.ts`, import.meta.url),
+    'utf8',
+  )
   const [, words] = new RegExp(`${name}: '(.+)',`).exec(catalogue) ?? []
   return words ?? assert.fail(`${language} has no ${name}`)
 }

@@ -1,7 +1,8 @@
 import { useId } from 'preact/hooks'
+import type { Catalogue } from '../../src/shared/translate.ts'
 import { isExpired, type Mailbox } from '../address/mailbox.ts'
 import { currentMailbox } from '../address/mailboxes.ts'
-import { type Catalogue, t } from '../site/i18n.ts'
+import { t } from '../site/i18n.ts'
 import { type ConsoleState, getSecret, setSecret } from './console-state.ts'
 import type { Operation, Parameter } from './request.ts'
 

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { formatSize } from '../site/format.ts'
+import { formatSize } from '../../src/shared/format-size.ts'
 import { language, t } from '../site/i18n.ts'
 import { type ConsoleState, getSecret, setSecret } from './console-state.ts'
 import type { ApiResponse, ResponseBody } from './send-request.ts'

@@ -1,7 +1,8 @@
 import { useEffect, useId, useRef } from 'preact/hooks'
+import type { Catalogue } from '../../src/shared/translate.ts'
 import { errorText, type Usage } from '../site/api-client.ts'
 import { formatDateTime } from '../site/format.ts'
-import { type Catalogue, language, listSeparator, t } from '../site/i18n.ts'
+import { language, listSeparator, t } from '../site/i18n.ts'
 import {
   clearUsage,
   hasInteracted,

@@ -1,5 +1,5 @@
+import { formatSize } from '../../src/shared/format-size.ts'
 import type { Attachment } from '../site/api-client.ts'
-import { formatSize } from '../site/format.ts'
 import { language, t } from '../site/i18n.ts'
 import { Icon } from '../site/icon.tsx'
 import { type Risk, risksOf } from './attachment-risk.ts'

@@ -1,6 +1,6 @@
+import { formatSize } from '../../src/shared/format-size.ts'
 import type { Answers } from '../site/api.ts'
 import { type Message, request, requestJson } from '../site/api-client.ts'
-import { formatSize } from '../site/format.ts'
 import { language, t } from '../site/i18n.ts'
 import { leavePath } from '../site/link-target.ts'
 import { autolink } from './autolink.ts'

@@ -1,7 +1,8 @@
+import { formatPrice, translateTerm } from '../../src/shared/plan-text.ts'
+import type { Catalogue } from '../../src/shared/translate.ts'
 import type { Order } from '../site/api-client.ts'
 import { formatDateTime } from '../site/format.ts'
-import { type Catalogue, t } from '../site/i18n.ts'
-import { orderTermText, priceText } from './price.ts'
+import { language, t } from '../site/i18n.ts'
 
 interface OrderDetailsProps {
   order: Order
@@ -18,7 +19,7 @@ export function OrderDetails({ order, prefix }: OrderDetailsProps) {
       <dd>{plan}</dd>
       <dt>{t('shop_price')}</dt>
       <dd>
-        {priceText(price)} {orderTermText(price.term)}
+        {formatPrice(price.cents, price.currency, language.value)} {translateTerm(price.term, t)}
       </dd>
       {keyPrefix !== null && (
         <>

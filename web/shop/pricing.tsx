@@ -1,11 +1,11 @@
 import { signal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
+import { formatPrice, formatTerm, planFeatures } from '../../src/shared/plan-text.ts'
 import type { Answers } from '../site/api.ts'
 import { errorText, type Plan, requestJson } from '../site/api-client.ts'
-import { t } from '../site/i18n.ts'
+import { language, t } from '../site/i18n.ts'
 import { Layout, mountPage, setTitle } from '../site/layout.tsx'
 import { siteConfig } from '../site/site-config.ts'
-import { priceText, termText, validityText } from './price.ts'
 import { claimSecret } from './watch-order.ts'
 import './shop.css'
 
@@ -62,15 +62,17 @@ interface PlanCardProps {
 }
 
 export function PlanCard({ plan, onBuy }: PlanCardProps) {
-  const { id, name, price } = plan
+  const { id, name, price, renews } = plan
+  const [months, perDay] = [plan.months ?? undefined, plan.per_day ?? undefined]
   return (
     <section class="card" aria-labelledby={`plan-${id}`}>
       <h2 id={`plan-${id}`}>{name}</h2>
       <p class="price">
-        {priceText(price)} <span>{termText(plan)}</span>
+        {formatPrice(price.cents, price.currency, language.value)}{' '}
+        <span>{formatTerm({ months, renews }, t)}</span>
       </p>
       <ul>
-        {featuresOf(plan).map((feature) => (
+        {planFeatures({ ...plan, months, perDay }, t).map((feature) => (
           <li key={feature}>
             <bdi>{feature}</bdi>
           </li>
@@ -83,16 +85,6 @@ export function PlanCard({ plan, onBuy }: PlanCardProps) {
       )}
     </section>
   )
-}
-
-function featuresOf({ requests, per_day: perDay, months, renews, support }: Plan): string[] {
-  return [
-    t('shop_requests', { count: requests }),
-    perDay === null ? t('shop_no_daily_limit') : t('shop_per_day', { count: perDay }),
-    validityText(months),
-    ...(renews ? [t('shop_renews')] : []),
-    ...(support === '' ? [] : [support]),
-  ]
 }
 
 type Offer = Answers['GET /api/plans']

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { formatDuration, formatReceived, formatSize, formatWait, nextChangeMs } from './format.ts'
+import { formatDuration, formatReceived, formatWait, nextChangeMs } from './format.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -57,19 +57,6 @@ describe('the next change of a duration is', () => {
     })
   }
 })
-
-for (const [bytes, language, expected] of [
-  [0, 'en', '0 bytes'],
-  [1, 'en', '1 byte'],
-  [999, 'en', '999 bytes'],
-  [1_000, 'en', '1 kB'],
-  [256_000, 'en', '256 kB'],
-  [10_485_760, 'en', '10.5 MB'],
-  [10_485_760, 'de', '10,5 MB'],
-] as const) {
-  test(`${bytes} bytes in ${language}: ${expected}`, () =>
-    assert.equal(formatSize(bytes, language), expected))
-}
 
 const NOW = new Date(2026, 2, 10, 15, 30)
 const before = (minutes: number) => new Date(NOW.getTime() - minutes * 60_000)

@@ -70,19 +70,6 @@ function formatUnit(count: number, unit: Unit, language: string, style: 'short' 
   return new Intl.NumberFormat(language, format).format(count)
 }
 
-const SIZE_UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const
-
-export function formatSize(bytes: number, language: string): string {
-  const step =
-    bytes < 1_000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), SIZE_UNITS.length - 1)
-  return new Intl.NumberFormat(language, {
-    style: 'unit',
-    unit: SIZE_UNITS[step] ?? 'byte',
-    unitDisplay: step === 0 ? 'long' : 'short',
-    maximumFractionDigits: step > 1 ? 1 : 0,
-  }).format(bytes / 1_000 ** step)
-}
-
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 

@@ -1,14 +1,9 @@
 import { effect, signal } from '@preact/signals'
 import { type ComponentChild, type ComponentChildren, render } from 'preact'
-import {
-  type Catalogue,
-  isLanguage,
-  LANGUAGE_NAMES,
-  language,
-  loadLanguage,
-  setLanguage,
-  t,
-} from './i18n.ts'
+import { isLanguage, LANGUAGES } from '../../src/shared/languages.ts'
+import { NAVIGATION, type NavigationItem } from '../../src/shared/navigation.ts'
+import type { Catalogue } from '../../src/shared/translate.ts'
+import { language, loadLanguage, setLanguage, t } from './i18n.ts'
 import { siteConfig } from './site-config.ts'
 import { localStore } from './storage.ts'
 
@@ -44,7 +39,7 @@ export function setTitle(name: keyof Catalogue): void {
 
 interface LayoutProps {
   /** Current entry of the navigation. */
-  section?: 'inbox' | 'plans' | 'key' | 'docs' | undefined
+  section?: NavigationItem | undefined
   children: ComponentChildren
 }
 
@@ -57,13 +52,6 @@ export function Layout({ section, children }: LayoutProps) {
     </>
   )
 }
-
-const NAVIGATION = [
-  ['inbox', '/', 'site_inbox'],
-  ['plans', '/pricing', 'site_plans'],
-  ['key', '/key', 'site_key'],
-  ['docs', '/docs', 'site_docs'],
-] as const
 
 function SiteHeader({ section }: Pick<LayoutProps, 'section'>) {
   return (
@@ -106,7 +94,7 @@ function SiteFooter() {
           value={language.value}
           onChange={({ currentTarget }) => void onLanguageChange(currentTarget)}
         >
-          {Object.entries(LANGUAGE_NAMES).map(([code, name]) => (
+          {Object.entries(LANGUAGES).map(([code, name]) => (
             <option key={code} value={code} lang={code}>
               {name}
             </option>

@@ -62,7 +62,7 @@ export function readBuiltPage(folder: string): BuiltPage {
       }
     },
     catalogue(language) {
-      const chunk = chunks[`words/${language}.ts`]
+      const chunk = chunks[`../src/shared/words/${language}.ts`]
       return chunk && `/${chunk.file}`
     },
     asset: (name) => assets.get(name),

@@ -5,13 +5,13 @@ import { problemStatus } from '../server/problem-response.ts'
 import { preparedJson } from '../server/response.ts'
 import { type Route, route, routeName } from '../server/route.ts'
 import { html, type Markup } from './html.ts'
-import { type Locale, localeOf } from './locale.ts'
-import { type PageFacts, page, pageFacts, siteFooter, siteHeader } from './page.ts'
+import type { Locale } from './locale.ts'
+import { type SiteConfig, siteFooter, siteHeader, sitePage } from './page.ts'
 
-/** What tells people how to use these routes, whole: a script only adds what tries them. */
-export function docsContent(
+/** The documentation of these routes, complete; a script only adds the consoles. In English, as the API is. */
+function docsContent(
   routes: readonly Route[],
-  { site, abuse }: PageFacts,
+  { site, abuse }: SiteConfig,
   locale: Locale,
 ): Markup {
   return html`${siteHeader(locale, 'docs')}
@@ -29,7 +29,7 @@ ${errors()}
 ${siteFooter(locale, abuse)}`
 }
 
-/** Twice: shut on a phone, where it would stand before everything else; docs.css shows the one that fits. */
+/** Twice: collapsed on a phone, where it would precede everything else; docs.css shows the one that fits. */
 function tableOfContents(routes: readonly Route[]): Markup {
   const lists = [
     linkList('Start', [
@@ -161,7 +161,7 @@ function table(head: string[], rows: Markup[][], kind = 'answers'): Markup {
 <tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>\n`)}</tbody></table></div>`
 }
 
-/** The documents of these routes: for programs and for people. */
+/** The documentation of these routes, for programs and for people. */
 export function docsRoutes(routes: readonly Route[]): Route[] {
   const document = preparedJson(openapi(routes), { 'cache-control': 'no-cache' })
   const input = Type.Object({})
@@ -171,7 +171,7 @@ export function docsRoutes(routes: readonly Route[]): Route[] {
       method: 'GET',
       path: '/openapi.json',
       title: 'OpenAPI',
-      about: 'This interface for programs, as OpenAPI 3.1.',
+      about: 'This API for programs, as OpenAPI 3.1.',
       input,
       output: Type.Unknown(),
       problems: [],
@@ -180,22 +180,17 @@ export function docsRoutes(routes: readonly Route[]): Route[] {
     route({
       method: 'GET',
       path: '/docs',
-      title: 'Documents',
-      about: 'This interface for people.',
+      title: 'Documentation',
+      about: 'This API for people.',
       input,
       output: 'text/html',
       problems: [],
-      async handle(_input, deps, call) {
-        const facts = await pageFacts(deps, call)
-        const locale = localeOf(call.headers['accept-language'])
-        return page(deps.builtPage, {
-          title: 'API',
-          language: locale.language,
+      handle: (_input, deps, call) =>
+        sitePage(deps, call, {
+          title: 'site_docs',
           entry: 'docs/docs.tsx',
-          facts,
-          content: docsContent(routes, facts, locale),
-        })
-      },
+          content: (config, locale) => docsContent(routes, config, locale),
+        }),
     }),
   ]
 }

@@ -1,39 +1,54 @@
-import { LANGUAGES, type Language, negotiateLanguage } from '../../shared/languages.ts'
-import { ar } from './plain-words/ar.ts'
-import { de } from './plain-words/de.ts'
-import { en, type PlainWords } from './plain-words/en.ts'
-import { es } from './plain-words/es.ts'
-import { fr } from './plain-words/fr.ts'
-import { pt } from './plain-words/pt.ts'
-import { zh } from './plain-words/zh.ts'
+import { type Language, negotiateLanguage } from '../../shared/languages.ts'
+import { type Catalogue, translate, type Values } from '../../shared/translate.ts'
+import { ar } from '../../shared/words/ar.ts'
+import { de } from '../../shared/words/de.ts'
+import { en } from '../../shared/words/en.ts'
+import { es } from '../../shared/words/es.ts'
+import { fr } from '../../shared/words/fr.ts'
+import { pt } from '../../shared/words/pt.ts'
+import { zh } from '../../shared/words/zh.ts'
+import { ar as plainAr } from './plain/words/ar.ts'
+import { de as plainDe } from './plain/words/de.ts'
+import { type PlainCatalogue, en as plainEn } from './plain/words/en.ts'
+import { es as plainEs } from './plain/words/es.ts'
+import { fr as plainFr } from './plain/words/fr.ts'
+import { pt as plainPt } from './plain/words/pt.ts'
+import { zh as plainZh } from './plain/words/zh.ts'
 
-/** One of our languages, as the pages without scripts speak it. */
+/** Texts, numbers and times in one language, for the HTML that the server renders. */
 export interface Locale {
   language: Language
-  say(name: keyof PlainWords, values?: Record<string, string>): string
-  number(number: number): string
-  /** How long it is from one time to another: `in 3 hours`, `5 minutes ago`. */
+  t(name: keyof Catalogue | keyof PlainCatalogue, values?: Values): string
+  /** From one time to another: `in 3 hours`, `5 minutes ago`. */
   relativeTime(from: Date, to: Date): string
   /** How long something lasts: `24 hours`. */
   duration(seconds: number): string
-  /** UTC: without a script nobody knows the reader's clock. */
+  /** In UTC: without a script the reader's time zone is unknown. */
   dateTime(time: Date): string
-  size(bytes: number): string
 }
 
-const WORDS: Record<Language, PlainWords> = { en, es, pt, de, fr, zh, ar }
+export const CATALOGUES: Record<Language, Catalogue & PlainCatalogue> = {
+  en: { ...en, ...plainEn },
+  es: { ...es, ...plainEs },
+  pt: { ...pt, ...plainPt },
+  de: { ...de, ...plainDe },
+  fr: { ...fr, ...plainFr },
+  zh: { ...zh, ...plainZh },
+  ar: { ...ar, ...plainAr },
+}
 
-// Making what formats numbers and times takes longer than using it a hundred times.
-const LOCALES = new Map(LANGUAGES.map((language) => [language, createLocale(language)]))
+// Creating Intl formatters takes longer than using them a hundred times.
+const locales = new Map<Language, Locale>()
 
-/** The one that this browser likes best. */
-export function localeOf(accepted: string | undefined): Locale {
-  const language = negotiateLanguage(accepted)
-  return LOCALES.get(language) ?? createLocale(language)
+/** The locale that the Accept-Language header of a request prefers. */
+export function localeOf(acceptLanguage: string | undefined): Locale {
+  const language = negotiateLanguage(acceptLanguage)
+  const locale = locales.get(language) ?? createLocale(language)
+  locales.set(language, locale)
+  return locale
 }
 
 function createLocale(language: Language): Locale {
-  const numbers = new Intl.NumberFormat(language)
   const relative = new Intl.RelativeTimeFormat(language)
   const now = new Intl.RelativeTimeFormat(language, { numeric: 'auto' }).format(0, 'second')
   const times = new Intl.DateTimeFormat(language, {
@@ -41,19 +56,10 @@ function createLocale(language: Language): Locale {
     timeStyle: 'short',
     timeZone: 'UTC',
   })
-  const amount = (number: number, unit: string, unitDisplay: 'long' | 'short') =>
-    new Intl.NumberFormat(language, {
-      style: 'unit',
-      unit,
-      unitDisplay,
-      maximumFractionDigits: 1,
-    }).format(number)
 
   return {
     language,
-    say: (name, values = {}) =>
-      WORDS[language][name].replace(/\{(\w+)\}/g, (whole, key: string) => values[key] ?? whole),
-    number: (number) => numbers.format(number),
+    t: (name, values = {}) => translate(CATALOGUES[language][name], language, values),
     relativeTime(from, to) {
       const seconds = (to.getTime() - from.getTime()) / 1000
       const { unit, each } = unitOf(Math.abs(seconds))
@@ -62,13 +68,10 @@ function createLocale(language: Language): Locale {
     },
     duration(seconds) {
       const { unit, each } = unitOf(seconds)
-      return amount(Math.round(seconds / each), unit, 'long')
+      const format = new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'long' })
+      return format.format(Math.round(seconds / each))
     },
     dateTime: (time) => `${times.format(time)} UTC`,
-    size: (bytes) =>
-      bytes < 1_000_000
-        ? amount(Math.max(Math.ceil(bytes / 1000), 1), 'kilobyte', 'short')
-        : amount(bytes / 1_000_000, 'megabyte', 'short'),
   }
 }
 
@@ -79,7 +82,7 @@ const UNITS = [
   { unit: 'second', each: 1 },
 ] as const
 
-/** The largest of which there are two or more: a day is 24 hours, and an hour 60 minutes. */
+/** The largest unit of which there are at least 1.5: a day is 24 hours, an hour is 60 minutes. */
 function unitOf(seconds: number): (typeof UNITS)[number] {
   return UNITS.find(({ each }) => seconds >= 1.5 * each) ?? UNITS[3]
 }

@@ -2,70 +2,75 @@ import type { MailDomain } from '../../core/address.ts'
 import { StoreUnavailable } from '../../core/problem.ts'
 import { maxLifetimeSeconds } from '../../core/session.ts'
 import { sessionDomains } from '../../service/sessions/domains.ts'
-import { directionOf, type Language } from '../../shared/languages.ts'
+import { type Language, textDirection } from '../../shared/languages.ts'
+import { NAVIGATION, type NavigationItem } from '../../shared/navigation.ts'
 import { siteUrl } from '../server/client.ts'
 import type { RouteDeps } from '../server/deps.ts'
 import { contentResponse, type HttpResponse } from '../server/response.ts'
 import type { HttpRequest } from '../server/route.ts'
 import type { BuiltPage, EntryFiles } from './assets.ts'
 import { html, type Markup } from './html.ts'
-import type { Locale } from './locale.ts'
+import { type Locale, localeOf } from './locale.ts'
 
 interface Page {
   title: string
-  language?: Language
-  /** What brings it alive, by the name of its source in web/; none: it needs no script. */
+  language: Language
+  /** The script that takes over, by its source file in web/; undefined: the page needs none. */
   entry?: string
   /** For the script: see web/site/site-config.ts. */
-  facts?: object
-  /** What stands there until the script takes over, and for good where there is none. */
+  config?: SiteConfig
+  /** What is shown until the script takes over, and for good without one. */
   content: Markup
-  /** Mail is shown on it, in a frame that inherits this page's policy: its own is narrower by itself. */
+  /** The page displays mail in a frame, which inherits the page's policy and narrows it. */
   showsMail?: boolean
-  /** Seconds after which a page without a script looks again. */
+  /** Seconds until a page without a script reloads itself. */
   refresh?: number
 }
 
-/** One page of the site, in its one look. */
+/** Renders a whole HTML document. */
 export function page(built: BuiltPage, page: Page): HttpResponse {
-  const { title, language = 'en', entry, facts = {}, content, showsMail = false, refresh } = page
-  const loads = entry === undefined ? undefined : built.entry(entry)
-  const written = html`<!doctype html>
-<html lang="${language}" dir="${directionOf(language)}"${loads ? html` data-scripted` : html``}>
+  const { title, language, entry, config = {}, content, showsMail = false, refresh } = page
+  const files = entry === undefined ? undefined : built.entry(entry)
+  const document = html`<!doctype html>
+<html lang="${language}" dir="${textDirection(language)}"${files ? html` data-scripted` : html``}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${title} – Mayfly</title>
 <link rel="icon" href="/favicon.svg" type="image/svg+xml">
-${head(built, loads, loads && built.catalogue(language))}${refresh === undefined ? html`` : html`<meta http-equiv="refresh" content="${refresh}">`}
+${head(built, files, files && built.catalogue(language))}${refresh === undefined ? html`` : html`<meta http-equiv="refresh" content="${refresh}">`}
 </head>
-<body data-facts="${JSON.stringify(facts)}">
+<body data-facts="${JSON.stringify(config)}">
 <div id="app">
 ${content}
 </div>
 </body>
 </html>
 `
-  return contentResponse('text/html; charset=utf-8', written.markup, {
+  return contentResponse('text/html; charset=utf-8', document.markup, {
     'cache-control': 'no-store',
     'content-security-policy': policy(showsMail),
     vary: 'Accept-Language',
   })
 }
 
-function head(built: BuiltPage, loads: EntryFiles | undefined, words: string | undefined): Markup {
+function head(
+  built: BuiltPage,
+  files: EntryFiles | undefined,
+  catalogue: string | undefined,
+): Markup {
   const early = built.entry('site/early.ts')
   const site = built.entry('site/site.css')
-  const styles = [...(site ? [site.script] : []), ...(loads?.styles ?? [])]
-  const modules = [...(loads?.modules ?? []), ...(words ? [words] : [])]
+  const styles = [...(site ? [site.script] : []), ...(files?.styles ?? [])]
+  const modules = [...(files?.modules ?? []), ...(catalogue ? [catalogue] : [])]
   return html`${early ? html`<script src="${early.script}"></script>\n` : html``}${[
     ...styles.map((path) => html`<link rel="stylesheet" href="${path}">\n`),
     ...modules.map((path) => html`<link rel="modulepreload" href="${path}">\n`),
-  ]}${loads ? html`<script type="module" src="${loads.script}"></script>\n` : html``}`
+  ]}${files ? html`<script type="module" src="${files.script}"></script>\n` : html``}`
 }
 
-/** Everything comes from this site. A mail's own style is inline, and its images may be anywhere once they are asked for. */
+/** Everything is loaded from this site. Mail has inline styles, and images from anywhere once the reader allows them. */
 function policy(showsMail: boolean): string {
   return [
     "default-src 'none'",
@@ -79,35 +84,49 @@ function policy(showsMail: boolean): string {
   ].join('; ')
 }
 
-/** The places in the navigation; web/site/layout.tsx has the same. */
-const NAV_LINKS = [
-  ['inbox', '/', 'site_inbox'],
-  ['plans', '/pricing', 'site_plans'],
-  ['key', '/key', 'site_key'],
-  ['docs', '/docs', 'site_docs'],
-] as const
+interface SitePage extends Pick<Page, 'entry' | 'showsMail'> {
+  title: Parameters<Locale['t']>[0]
+  /** `isScripted`: a script takes over. */
+  content(config: SiteConfig, locale: Locale, isScripted: boolean): Markup
+}
 
-type NavLink = (typeof NAV_LINKS)[number][0]
+/** Renders a page for this request, in the language that the browser prefers. */
+export async function sitePage(
+  deps: RouteDeps,
+  request: HttpRequest,
+  { title, content, ...rest }: SitePage,
+): Promise<HttpResponse> {
+  const locale = localeOf(request.headers['accept-language'])
+  const config = await siteConfig(deps, request)
+  const isScripted = rest.entry !== undefined && deps.builtPage.entry(rest.entry) !== undefined
+  return page(deps.builtPage, {
+    title: locale.t(title),
+    language: locale.language,
+    config,
+    content: content(config, locale, isScripted),
+    ...rest,
+  })
+}
 
-/** What stands above every page: the same that a script puts there, so that nothing jumps when it does. */
-export function siteHeader({ say }: Locale, at?: NavLink): Markup {
-  const links = NAV_LINKS.map(
-    ([place, path, name]) =>
-      html`<a href="${path}"${place === at ? html` aria-current="page"` : html``}>${say(name)}</a>`,
+/** The header that the script renders, too, so that nothing moves when it takes over. */
+export function siteHeader({ t }: Locale, current: NavigationItem): Markup {
+  const links = NAVIGATION.map(
+    ([item, path, name]) =>
+      html`<a href="${path}"${item === current ? html` aria-current="page"` : html``}>${t(name)}</a>`,
   )
   return html`<header class="top">
 <a class="mark" href="/">Mayfly</a>
-<nav aria-label="${say('site_nav')}">${links}</nav>
+<nav aria-label="${t('site_nav')}">${links}</nav>
 </header>`
 }
 
-/** What stands below. Theme and language are chosen by a script: without one they follow the device. */
-export function siteFooter({ say }: Locale, abuse = ''): Markup {
-  return html`<footer class="foot">${abuse === '' ? html`` : html`<a href="mailto:${abuse}">${say('site_abuse')}</a>`}</footer>`
+/** Without the theme and the language, which need a script. */
+export function siteFooter({ t }: Locale, abuse: string): Markup {
+  return html`<footer class="foot">${abuse === '' ? html`` : html`<a href="mailto:${abuse}">${t('site_abuse')}</a>`}</footer>`
 }
 
-/** What our pages know of this installation: see web/site/site-config.ts. */
-export interface PageFacts {
+/** What pages know about this installation: see web/site/site-config.ts. */
+export interface SiteConfig {
   life: number
   longest: number
   cooldown: number
@@ -118,10 +137,10 @@ export interface PageFacts {
   site: string
 }
 
-export async function pageFacts(
+export async function siteConfig(
   deps: RouteDeps,
-  call: Pick<HttpRequest, 'headers' | 'secure'>,
-): Promise<PageFacts> {
+  request: Pick<HttpRequest, 'headers' | 'secure'>,
+): Promise<SiteConfig> {
   const domain = await firstDomain(deps)
   return {
     life: deps.lives.sessionSeconds,
@@ -132,11 +151,11 @@ export async function pageFacts(
     operator: domain ? `postmaster@${domain.name}` : '',
     checks: deps.checksSenders,
     receipts: deps.receipts,
-    site: siteUrl(deps.baseUrl, call),
+    site: siteUrl(deps.baseUrl, request),
   }
 }
 
-/** None while the store is away: the page itself says so, and goes on by itself when it is back. */
+/** Undefined while the store is unreachable: the page itself reports that, and recovers when the store does. */
 async function firstDomain(deps: RouteDeps): Promise<MailDomain | undefined> {
   try {
     return (await sessionDomains(deps))[0]

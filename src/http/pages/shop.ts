@@ -1,159 +1,34 @@
 import { Type } from 'typebox'
 import type { Plan } from '../../core/plan.ts'
-import { priceText, termText } from '../../core/price.ts'
 import { Problem } from '../../core/problem.ts'
 import type { Purchase } from '../../core/purchase.ts'
 import { isOrderId, unknownOrder } from '../../service/shop/order.ts'
 import { fakeOrder, OUTCOMES, payFake } from '../../service/shop/pay-fake.ts'
+import { formatPrice, formatTerm, planFeatures } from '../../shared/plan-text.ts'
 import { orderIdField } from '../api/order-schemas.ts'
 import { empty } from '../server/response.ts'
 import { type Route, route } from '../server/route.ts'
 import { html, type Markup } from './html.ts'
 import { type Locale, localeOf } from './locale.ts'
-import { type PageFacts, page, pageFacts, siteFooter, siteHeader } from './page.ts'
+import { type SiteConfig, siteFooter, siteHeader, sitePage } from './page.ts'
 
-interface Shop extends PageFacts {
-  plans: readonly Plan[]
-  provider: 'manual' | 'stripe' | 'fake'
-}
-
-/** The plans. Selling them takes a script: the browser must keep the secret that shows the key. */
-export function pricingContent(shop: Shop, locale: Locale): Markup {
-  const isSold = shop.provider !== 'manual'
-  return html`${siteHeader(locale, 'plans')}
-<main id="main" class="for-now" lang="en" dir="ltr">
-<h1>Plans</h1>
-<p class="lead">A key lets your program read mail with one request. <a href="/docs#emails">How to use it</a></p>
-${shop.provider === 'fake' ? TEST_SHOP : html``}
-${isSold ? emailField(shop) : html``}
-<div class="plans">
-${shop.plans.map((plan) => planCard(plan, isSold))}
-</div>
-${isSold ? html`` : manualPurchase(shop)}
-</main>
-${siteFooter(locale, shop.abuse)}`
-}
-
-const TEST_SHOP = html`<p class="notice">This is a test shop. No money is charged, and its keys are test keys.</p>`
-
-function planCard(plan: Plan, sells: boolean): Markup {
-  return html`<section class="card" aria-labelledby="plan-${plan.id}">
-<h2 id="plan-${plan.id}">${plan.name}</h2>
-<p class="price">${priceText(plan)} <span>${termText(plan)}</span></p>
-<ul>${features(plan).map((feature) => html`<li>${feature}</li>`)}</ul>
-${sells ? html`<button type="button" disabled>Buy ${plan.name}</button>` : html``}
-</section>
-`
-}
-
-function features(plan: Plan): string[] {
-  const { requests, perDay, months, renews, support } = plan
-  return [
-    `${count(requests)} requests`,
-    perDay === undefined ? 'No daily limit' : `${count(perDay)} requests per day`,
-    months === undefined ? 'No expiry' : `Valid ${termText({ months, renews: false })}`,
-    ...(renews ? ['Renews automatically'] : []),
-    ...(support === '' ? [] : [support]),
-  ]
-}
-
-function count(number: number): string {
-  return number.toLocaleString('en')
-}
-
-function emailField({ plans, site, receipts }: Shop): Markup {
-  return html`<div class="field">
-<label for="email">${receipts ? 'E-mail for the receipt (optional)' : 'E-mail (optional)'}</label>
-<input id="email" type="email" disabled>
-</div>
-<noscript><p class="notice">Buying here needs JavaScript, because your browser must store the secret that claims the key. Without it, use a terminal:</p>
-<pre><code>curl -X POST ${site}/api/checkout -d plan=${plans[0]?.id ?? ''}</code></pre></noscript>`
-}
-
-function manualPurchase({ plans, operator }: Shop): Markup {
-  const whom =
-    operator === ''
-      ? html`<p>Plans are not sold online here. Ask the operator of this site for a key.</p>`
-      : html`<p>Plans are not sold online here. Tell the operator which plan you want: <a href="mailto:${operator}">${operator}</a></p>`
-  return html`<section class="panel">
-<h2>Request a key</h2>
-${whom}
-<p class="soft">Are you the operator? Create a key with this command, or set MAYFLY_PAYMENTS to sell online: <code>mayfly key issue --plan ${plans[0]?.id ?? ''}</code></p>
-</section>`
-}
-
-/** The same for everybody and every id: what it shows, its script asks for with the claim secret. */
-export function orderContent(orderId: string, { site, abuse }: PageFacts, locale: Locale): Markup {
-  return html`${siteHeader(locale, 'plans')}
-<main id="main" class="for-now" lang="en" dir="ltr">
-<h1>Your order</h1>
-<noscript><p class="notice">This page needs JavaScript, because the claim secret of your order never leaves your browser. Without it, use a terminal:</p>
-<pre><code>curl -X POST -H 'Claim-Secret: SECRET' ${site}/api/orders/${orderId}/claim</code></pre>
-<p>You can repeat this within 24 hours of the first claim. It then creates a new key and revokes the old key immediately.</p></noscript>
-</main>
-${siteFooter(locale, abuse)}`
-}
-
-/** Where orders of the test shop are paid, or not. Plain forms: they need no script. */
-export function fakePayContent(
-  { id, plan, state }: Purchase,
-  { abuse }: PageFacts,
-  locale: Locale,
-): Markup {
-  return html`${siteHeader(locale, 'plans')}
-<main id="main" lang="en" dir="ltr">
-<h1>Test payment</h1>
-${TEST_SHOP}
-<section class="panel">
-<h2>${plan.name}</h2>
-<p class="price">${priceText(plan)} <span>${termText(plan)}</span></p>
-<p class="soft">Order <code>${id}</code></p>
-${outcomes(id, priceText(plan), state)}
-</section>
-</main>
-${siteFooter(locale, abuse)}`
-}
-
-function outcomes(id: string, price: string, state: Purchase['state']): Markup {
-  if (state === 'open') {
-    return html`<p>Choose an outcome.</p>
-<div class="row">${outcomeButton(id, 'pay', `Pay ${price}`)}${outcomeButton(id, 'later', 'Pay later')}${outcomeButton(id, 'decline', 'Decline')}</div>`
-  }
-  if (state === 'pending') {
-    return html`<p>The payment is pending, like a bank transfer. Choose an outcome.</p>
-<div class="row">${outcomeButton(id, 'pay', 'Succeed')}${outcomeButton(id, 'decline', 'Fail')}</div>`
-  }
-  return html`<p>This order is already completed.</p>
-<div class="row"><a class="button" href="/orders/${id}">Back to your order</a></div>`
-}
-
-function outcomeButton(id: string, outcome: string, words: string): Markup {
-  const look = outcome === 'pay' ? '' : 'plain'
-  return html`<form method="post" action="/pay/${id}"><button name="outcome" value="${outcome}" class="${look}">${words}</button></form>`
-}
-
-/** The pages on which people buy, and come back to. */
+/** Where plans are bought, and where buyers return to. */
 export const shopPageRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/pricing',
     title: 'Plans',
-    about: 'What can be bought, for people.',
+    about: 'The plans, for people.',
     input: Type.Object({}),
     output: 'text/html',
     problems: [],
-    async handle(_input, deps, call) {
-      const facts = await pageFacts(deps, call)
-      const locale = localeOf(call.headers['accept-language'])
-      const { plans, pay, builtPage } = deps
-      return page(builtPage, {
-        title: 'Plans',
-        language: locale.language,
+    handle: (_input, deps, call) =>
+      sitePage(deps, call, {
+        title: 'site_plans',
         entry: 'shop/pricing.tsx',
-        facts,
-        content: pricingContent({ ...facts, plans, provider: pay.provider }, locale),
-      })
-    },
+        content: (config, locale) =>
+          pricingContent({ ...config, plans: deps.plans, provider: deps.pay.provider }, locale),
+      }),
   }),
   route({
     method: 'GET',
@@ -165,20 +40,96 @@ export const shopPageRoutes: readonly Route[] = [
     problems: ['not_found'],
     async handle({ id }, deps, call) {
       if (!isOrderId(id)) throw unknownOrder()
-      const facts = await pageFacts(deps, call)
-      const locale = localeOf(call.headers['accept-language'])
-      return page(deps.builtPage, {
-        title: 'Your order',
-        language: locale.language,
+      return await sitePage(deps, call, {
+        title: 'shop_order',
         entry: 'shop/order.tsx',
-        facts,
-        content: orderContent(id, facts, locale),
+        content: (config, locale) => orderContent(id, config, locale),
       })
     },
   }),
 ]
 
-/** The pay page of the test shop, and what its buttons do. */
+interface Shop extends SiteConfig {
+  plans: readonly Plan[]
+  provider: 'manual' | 'stripe' | 'fake'
+}
+
+/** Buying takes a script: the browser must store the secret that claims the key. */
+function pricingContent(shop: Shop, locale: Locale): Markup {
+  const { t } = locale
+  const isSold = shop.provider !== 'manual'
+  return html`${siteHeader(locale, 'plans')}
+<main id="main">
+<h1>${t('site_plans')}</h1>
+<p class="lead">${t('shop_intro')} <a href="/docs#emails">${t('shop_docs_link')}</a></p>
+${shop.provider === 'fake' ? testNotice(locale) : html``}
+${isSold ? emailField(shop, locale) : html``}
+<div class="plans">
+${shop.plans.map((plan) => planCard(plan, isSold, locale))}
+</div>
+${isSold ? html`` : manualPurchase(shop, locale)}
+</main>
+${siteFooter(locale, shop.abuse)}`
+}
+
+function testNotice({ t }: Locale): Markup {
+  return html`<p class="notice">${t('shop_test_notice')}</p>`
+}
+
+function planCard(plan: Plan, isSold: boolean, locale: Locale): Markup {
+  const { t } = locale
+  return html`<section class="card" aria-labelledby="plan-${plan.id}">
+<h2 id="plan-${plan.id}">${plan.name}</h2>
+${price(plan, locale)}
+<ul>${planFeatures(plan, t).map((feature) => html`<li><bdi>${feature}</bdi></li>`)}</ul>
+${isSold ? html`<button type="button" disabled>${t('shop_buy', { plan: plan.name })}</button>` : html``}
+</section>
+`
+}
+
+function price(
+  plan: Pick<Plan, 'priceCents' | 'currency' | 'months' | 'renews'>,
+  { language, t }: Locale,
+): Markup {
+  const amount = formatPrice(plan.priceCents, plan.currency, language)
+  return html`<p class="price">${amount} <span>${formatTerm(plan, t)}</span></p>`
+}
+
+function emailField({ plans, site, receipts }: Shop, { t }: Locale): Markup {
+  return html`<div class="field">
+<label for="email">${t(receipts ? 'shop_email_receipt' : 'shop_email')}</label>
+<input id="email" type="email" disabled>
+</div>
+<noscript><p class="notice">${t('plain_buy_script')}</p>
+<pre><code>curl -X POST ${site}/api/checkout -d plan=${plans[0]?.id ?? ''}</code></pre></noscript>`
+}
+
+function manualPurchase({ plans, operator }: Shop, { t }: Locale): Markup {
+  const contact =
+    operator === ''
+      ? html`<p>${t('shop_manual_no_contact')}</p>`
+      : html`<p>${t('shop_manual')} <a href="mailto:${operator}">${operator}</a></p>`
+  return html`<section class="panel">
+<h2>${t('shop_manual_title')}</h2>
+${contact}
+<p class="soft">${t('shop_manual_operator')} <code>mayfly key issue --plan ${plans[0]?.id ?? ''}</code></p>
+</section>`
+}
+
+/** The same for every id, known or not: the script requests the order with its claim secret. */
+function orderContent(orderId: string, { site, abuse }: SiteConfig, locale: Locale): Markup {
+  const { t } = locale
+  return html`${siteHeader(locale, 'plans')}
+<main id="main">
+<h1>${t('shop_order')}</h1>
+<noscript><p class="notice">${t('plain_order_script')}</p>
+<pre><code>curl -X POST -H 'Claim-Secret: SECRET' ${site}/api/orders/${orderId}/claim</code></pre>
+<p>${t('plain_order_again')}</p></noscript>
+</main>
+${siteFooter(locale, abuse)}`
+}
+
+/** The payment page of the test shop. It needs no script, and is in English: only developers see it. */
 export const fakePayRoutes: readonly Route[] = [
   route({
     method: 'GET',
@@ -190,14 +141,21 @@ export const fakePayRoutes: readonly Route[] = [
     problems: ['not_found'],
     async handle({ id }, deps, call) {
       const order = await fakeOrder(deps, id)
-      const facts = await pageFacts(deps, call)
-      const locale = localeOf(call.headers['accept-language'])
-      return page(deps.builtPage, {
-        title: 'Test payment',
-        language: locale.language,
+      return await sitePage(deps, call, {
+        title: 'shop_order',
         entry: 'shop/pay.tsx',
-        facts,
-        content: fakePayContent(order, facts, locale),
+        content: ({ abuse }, locale) => html`${siteHeader(locale, 'plans')}
+<main id="main" lang="en" dir="ltr">
+<h1>Test payment</h1>
+${testNotice(ENGLISH)}
+<section class="panel">
+<h2>${order.plan.name}</h2>
+${price(order.plan, ENGLISH)}
+<p class="soft">Order <code>${id}</code></p>
+${outcomes(order)}
+</section>
+</main>
+${siteFooter(locale, abuse)}`,
       })
     },
   }),
@@ -205,7 +163,7 @@ export const fakePayRoutes: readonly Route[] = [
     method: 'POST',
     path: '/pay/{id}',
     title: 'Test payment',
-    about: 'Pays an order of the test shop, or fails to, and leads to the order.',
+    about: 'Pays an order of the test shop, or fails to, and redirects to the order.',
     input: Type.Object({ id: orderIdField, outcome: Type.String() }),
     output: 'text/html',
     problems: ['not_found'],
@@ -219,3 +177,21 @@ export const fakePayRoutes: readonly Route[] = [
     },
   }),
 ]
+
+const ENGLISH = localeOf('en')
+
+function outcomes({ id, state, plan }: Purchase): Markup {
+  const button = (outcome: string, label: string) =>
+    html`<form method="post" action="/pay/${id}"><button name="outcome" value="${outcome}" class="${outcome === 'pay' ? '' : 'plain'}">${label}</button></form>`
+  if (state === 'open') {
+    const amount = formatPrice(plan.priceCents, plan.currency, 'en')
+    return html`<p>Choose an outcome.</p>
+<div class="row">${button('pay', `Pay ${amount}`)}${button('later', 'Pay later')}${button('decline', 'Decline')}</div>`
+  }
+  if (state === 'pending') {
+    return html`<p>The payment is pending, like a bank transfer. Choose an outcome.</p>
+<div class="row">${button('pay', 'Succeed')}${button('decline', 'Fail')}</div>`
+  }
+  return html`<p>This order is already completed.</p>
+<div class="row"><a class="button" href="/orders/${id}">Back to your order</a></div>`
+}

@@ -15,88 +15,90 @@ interface Inbox {
   /** Newest first. */
   messages: readonly MessageSummary[]
   now: Date
-  full: boolean
-  /** Whether it looks for mail by itself. */
-  looks: boolean
-  /** The reader asked for another address and has this one still. */
-  still: boolean
+  isFull: boolean
+  /** The page reloads itself. */
+  refreshes: boolean
+  /** The reader requested another address, but still has this one. */
+  alreadyHasAddress: boolean
 }
 
-/** The mail of an address, looking again and again. Nothing on it can be lost by that. */
+/** The messages of an address. There is nothing on it that a reload could lose. */
 export function inboxPage(site: PlainSite, inbox: Inbox): HttpResponse {
   const { locale } = site
-  const { say, number } = locale
-  const { session, messages, still, full, looks } = inbox
-  const title = say('inbox_title')
+  const { t, language } = locale
+  const { session, messages, alreadyHasAddress, isFull, refreshes } = inbox
+  const title = t('site_inbox')
   const notice = (text: string) => html`<p class="notice">${text}</p>`
   const isTruncated = session.count > messages.length && messages.length > 0
   return plainPage(site, {
-    // The tab tells of mail while the reader is elsewhere.
-    title: session.count === 0 ? title : `(${number(session.count)}) ${title}`,
-    ...(looks ? { refresh: REFRESH_SECONDS } : {}),
+    // The tab shows the number of messages while the reader is elsewhere.
+    title: session.count === 0 ? title : `(${session.count.toLocaleString(language)}) ${title}`,
+    ...(refreshes ? { refresh: REFRESH_SECONDS } : {}),
     content: html`<h1 class="unseen">${title}</h1>
-${still ? notice(say('inbox_still')) : html``}${full ? notice(say('inbox_full')) : html``}
+${alreadyHasAddress ? notice(t('plain_already')) : html``}${isFull ? notice(t('inbox_full')) : html``}
 ${addressPanel(locale, inbox)}
 <section aria-labelledby="mail">
-<div class="plain-head"><h2 id="mail">${say('inbox_mail')}</h2>${refreshControls(locale, looks)}</div>
-${messages.length === 0 ? html`<p class="plain-none">${say('inbox_none')}</p>` : html`<ul class="plain-list">${messages.map((message) => messageRow(locale, message, inbox.now))}</ul>`}
-${isTruncated ? html`<p class="soft">${say('inbox_newest', { count: number(messages.length), total: number(session.count) })}</p>` : html``}
+<div class="plain-head"><h2 id="mail">${t('inbox_title')}</h2>${refreshControls(locale, refreshes)}</div>
+${messages.length === 0 ? html`<p class="plain-none">${t('plain_empty')}</p>` : html`<ul class="plain-list">${messages.map((message) => messageRow(locale, message, inbox.now))}</ul>`}
+${isTruncated ? html`<p class="soft">${t('inbox_truncated', { count: messages.length })}</p>` : html``}
 </section>`,
   })
 }
 
 function addressPanel(locale: Locale, { session, token, now }: Inbox): Markup {
-  const { say, relativeTime, dateTime } = locale
+  const { t, relativeTime, dateTime } = locale
   const { address, expiresAt } = session
   const [name = '', host = ''] = address.split('@')
-  const ends = say('inbox_ends', { rest: relativeTime(now, expiresAt), time: dateTime(expiresAt) })
+  const rest = relativeTime(now, expiresAt)
   return html`<section class="panel" aria-labelledby="address">
-<h2 id="address" class="soft">${say('inbox_address')}</h2>
+<h2 id="address" class="soft">${t('address_title')}</h2>
 <p class="plain-address"><span dir="ltr">${name}@<wbr>${host}</span></p>
-<p class="soft">${ends}</p>
+<p class="soft">${t('plain_expires', { rest, time: dateTime(expiresAt) })}</p>
 <div class="row">
-<form method="post" action="/plain/extend">${csrfField(token)}<button class="plain">${say('inbox_extend')}</button></form>
-<a class="button quiet" href="/plain/end">${say('inbox_end')}</a>
+<form method="post" action="/plain/extend">${csrfField(token)}<button class="plain">${t('address_extend')}</button></form>
+<a class="button quiet" href="/plain/end">${t('address_delete')}</a>
 </div>
 </section>`
 }
 
-/** Who reads slowly can stop it (WCAG 2.2.1). */
-function refreshControls({ say, number }: Locale, looks: boolean): Markup {
-  const text = looks ? say('inbox_looks', { count: number(REFRESH_SECONDS) }) : say('inbox_paused')
-  const [again, other, name] = looks
-    ? ([INBOX_PATH, '/plain?look=0', 'inbox_pause'] as const)
-    : (['/plain?look=0', INBOX_PATH, 'inbox_resume'] as const)
-  return html`<p class="soft">${text} <a href="${again}">${say('inbox_look')}</a> <a href="${other}">${say(name)}</a></p>`
+/** Slow readers can stop the reloading (WCAG 2.2.1). */
+function refreshControls({ t, duration }: Locale, refreshes: boolean): Markup {
+  const text = refreshes
+    ? `${t('inbox_looking', { time: duration(REFRESH_SECONDS) })}.`
+    : t('plain_paused')
+  const [again, other, name] = refreshes
+    ? ([INBOX_PATH, '/plain?look=0', 'plain_pause'] as const)
+    : (['/plain?look=0', INBOX_PATH, 'plain_resume'] as const)
+  return html`<p class="soft">${text} <a href="${again}">${t('inbox_refresh')}</a> <a href="${other}">${t(name)}</a></p>`
 }
 
 function messageRow(locale: Locale, message: MessageSummary, now: Date): Markup {
-  const { say, relativeTime, dateTime } = locale
+  const { t, relativeTime, dateTime } = locale
   const { id, subject, senderName, senderEmail, receivedAt, code } = message
-  const sender = displaySender(senderName, senderEmail).title || say('mail_no_sender')
+  const sender = displaySender(senderName, senderEmail).title || t('reader_no_sender')
   return html`<li>
-<a class="plain-subject" href="/plain/mail/${id}">${bdi(subject || say('mail_no_subject'))}</a>
+<a class="plain-subject" href="/plain/mail/${id}">${bdi(subject || t('reader_no_subject'))}</a>
 <span class="plain-sender" title="${senderEmail}">${bdi(sender)}</span>
 <time class="soft" datetime="${isoTimestamp(receivedAt)}" title="${dateTime(receivedAt)}">${relativeTime(now, receivedAt)}</time>
-${code ? html`<p class="plain-code"><span class="unseen">${say('mail_code')}</span> <span dir="ltr">${code}</span></p>` : html``}
+${code ? html`<p class="plain-code"><span class="unseen">${t('reader_code')}</span> <span dir="ltr">${code}</span></p>` : html``}
 </li>
 `
 }
 
-/** Asks before it is done: there is no way back. */
+/** Confirmation: deleting cannot be undone. */
 export function deleteAddressPage(
   site: PlainSite,
   { address }: Session,
   token: string,
 ): HttpResponse {
-  const { say } = site.locale
+  const { t } = site.locale
   return plainPage(site, {
-    title: say('end_title'),
-    content: html`<h1>${say('end_title')}</h1>
-<p class="lead">${say('end_text', { address })}</p>
+    title: t('address_delete_title'),
+    content: html`<h1>${t('address_delete_title')}</h1>
+<p class="lead">${t('address_delete_how', { email: address })}</p>
 <div class="row">
-<form method="post" action="/plain/end">${csrfField(token)}<button class="danger">${say('end_do')}</button></form>
-<a class="button plain" href="${INBOX_PATH}">${say('end_keep')}</a>
+<form method="post" action="/plain/end">${csrfField(token)}<button class="danger">${t('site_delete')}</button></form>
+<a class="button plain" href="${INBOX_PATH}">${t('site_cancel')}</a>
 </div>`,
   })
 }

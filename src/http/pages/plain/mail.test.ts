@@ -85,14 +85,14 @@ describe('200', () => {
     )
     assert.match(
       text,
-      /https:\/\/bank\.test<\/bdi><\/a>\s*<span class="plain-host">Goes to real\.test:8443</,
+      /https:\/\/bank\.test<\/bdi><\/a>\s*<span class="plain-host">Goes to <bdi>real\.test:8443</,
     )
     assert.ok(text.includes('&#60;b&#62;news'))
   })
 
   for (const [dmarc, words] of [
-    ['pass', 'confirmed this message'],
-    ['fail', 'may be forged'],
+    ['pass', 'Verified: sender.test'],
+    ['fail', 'May not be from sender.test'],
     ['none', 'Unverified sender'],
   ] as const) {
     test(`a sender whose DMARC is ${dmarc} is told of as such`, () => {

@@ -9,7 +9,8 @@ import type {
 } from '../../../core/message.ts'
 import { isoTimestamp } from '../../../core/time.ts'
 import { deleteMail, readMail } from '../../../service/mail/read-mail.ts'
-import { displaySender, isSuspicious } from '../../../shared/sender-display.ts'
+import { formatSize } from '../../../shared/format-size.ts'
+import { displaySender, domainOf, isSuspicious } from '../../../shared/sender-display.ts'
 import { attachmentRoute } from '../../api/attachment.ts'
 import { rawMailRoute } from '../../api/raw-mail.ts'
 import { idField } from '../../api/schemas.ts'
@@ -27,71 +28,79 @@ interface MailView {
   token: string
 }
 
-// More than anybody reads; the rest would only be slow.
 const MAX_TEXT_CHARS = 256 * 1024
 const MAX_LABEL_CHARS = 120
-// Of a mail in which nobody is asked to follow one; a newsletter has fifty.
+// Of a message without an action link; a newsletter has fifty links.
 const MAX_FIRST_LINKS = 5
 
-/** One message as text. It does not look again: nothing moves under the reader. */
+/** One message as text. It does not reload, so that nothing moves while it is read. */
 export function mailPage(
   site: PlainSite,
   { message, mail, checks, token }: MailView,
 ): HttpResponse {
   const { locale } = site
-  const { say } = locale
+  const { t } = locale
   const { id, recipient, receivedAt } = message
-  const subject = message.subject || say('mail_no_subject')
+  const subject = message.subject || t('reader_no_subject')
   return plainPage(site, {
     title: subject,
-    content: html`<p><a href="${INBOX_PATH}">${say('mail_back')}</a></p>
+    content: html`<p><a href="${INBOX_PATH}">${t('plain_back')}</a></p>
 <article>
 <h1 class="plain-title">${bdi(subject)}</h1>
 <dl class="facts">
-<dt>${say('mail_from')}</dt><dd>${sender(locale, message)}${senderBadge(locale, checks)}${claimedNameNotice(locale, message)}</dd>
-<dt>${say('mail_to')}</dt><dd>${bdi(recipient)}</dd>
-<dt>${say('mail_received')}</dt><dd><time datetime="${isoTimestamp(receivedAt)}">${locale.dateTime(receivedAt)}</time></dd>
+<dt>${t('reader_from')}</dt><dd>${sender(locale, message)}${senderBadge(locale, message, checks)}${claimedNameNotice(locale, message)}</dd>
+<dt>${t('reader_to')}</dt><dd>${bdi(recipient)}</dd>
+<dt>${t('plain_received')}</dt><dd><time datetime="${isoTimestamp(receivedAt)}">${locale.dateTime(receivedAt)}</time></dd>
 </dl>
 ${codeCard(locale, mail.codes)}${isSuspicious(message.senderName, message.senderEmail, checks) ? html`` : linkCard(locale, mail.links)}
 ${textSection(locale, mail)}
 ${attachmentSection(locale, id, mail.attachments)}
 <div class="row">
-<a class="button plain" href="/plain/mail/${id}/raw">${say('mail_raw')}</a>
-<form method="post" action="/plain/mail/${id}/delete">${csrfField(token)}<button class="danger">${say('mail_delete')}</button></form>
+<a class="button plain" href="/plain/mail/${id}/raw">${t('reader_save')}</a>
+<form method="post" action="/plain/mail/${id}/delete">${csrfField(token)}<button class="danger">${t('site_delete')}</button></form>
 </div>
 </article>`,
   })
 }
 
-/** The address is always there: a name can say anything. */
-function sender({ say }: Locale, { senderName, senderEmail }: Message): Markup {
+/** Always with the address: a name can say anything. */
+function sender({ t }: Locale, { senderName, senderEmail }: Message): Markup {
   const { title, address } = displaySender(senderName, senderEmail)
-  if (title === '') return html`${say('mail_no_sender')}`
+  if (title === '') return html`${t('reader_no_sender')}`
   if (!address) return bdi(title)
   return html`${bdi(title)} <span class="soft" dir="ltr">&lt;${address}&gt;</span>`
 }
 
-function claimedNameNotice({ say }: Locale, { senderName, senderEmail }: Message): Markup {
+function claimedNameNotice({ t }: Locale, { senderName, senderEmail }: Message): Markup {
   const { claimedName } = displaySender(senderName, senderEmail)
   if (!claimedName) return html``
-  return html`<p class="notice bad">${say('sender_claims', { name: claimedName })}</p>`
+  return html`<p class="notice bad">${t('reader_claimed_name', { name: claimedName })}</p>`
 }
 
-function senderBadge({ say }: Locale, checks: SenderChecks | undefined): Markup {
+function senderBadge(
+  { t }: Locale,
+  { senderEmail }: Message,
+  checks: SenderChecks | undefined,
+): Markup {
   if (!checks) return html``
-  const { dmarc } = checks
-  if (dmarc === 'pass') return html`<br><span class="badge good">${say('sender_sure')}</span>`
-  if (dmarc === 'fail') return html`<br><span class="badge bad">${say('sender_doubt')}</span>`
-  return html`<br><span class="badge">${say('sender_unknown')}</span>`
+  const domain = domainOf(senderEmail)
+  // A message without a sender cannot be from somebody else.
+  const [badge, tone] = (domain !== '' && BADGES[checks.dmarc]) || (['unproven', ''] as const)
+  return html`<br><span class="badge ${tone}">${t(`reader_${badge}`, { domain })}</span> ${t(`reader_${badge}_why`, { domain })}`
 }
 
-function codeCard({ say }: Locale, [best, ...others]: readonly Code[]): Markup {
+const BADGES: Partial<Record<string, readonly ['proven' | 'forged', 'good' | 'bad']>> = {
+  pass: ['proven', 'good'],
+  fail: ['forged', 'bad'],
+}
+
+function codeCard({ t }: Locale, [best, ...others]: readonly Code[]): Markup {
   if (!best) return html``
   const more = others.map(({ value }) => html` <code dir="ltr">${value}</code>`)
   return html`<section class="panel plain-card" aria-labelledby="code">
-<h2 id="code">${say('mail_code')}</h2>
+<h2 id="code">${t('reader_code')}</h2>
 <p class="plain-code"><span dir="ltr">${best.value}</span></p>
-${more.length > 0 ? html`<p class="soft">${say('mail_codes_more')}:${more}</p>` : html``}
+${more.length > 0 ? html`<p class="soft">${t('reader_other_codes')}:${more}</p>` : html``}
 </section>
 `
 }
@@ -101,28 +110,37 @@ interface SafeLink extends Pick<Link, 'kind' | 'text'> {
   host: string
 }
 
-function linkCard({ say }: Locale, links: readonly Link[]): Markup {
+function linkCard({ t }: Locale, links: readonly Link[]): Markup {
   const all = links.flatMap(safeLink)
   if (all.length === 0) return html``
   const actionLinks = all.filter(isActionLink)
   const first = actionLinks.length > 0 ? actionLinks : all.slice(0, MAX_FIRST_LINKS)
   const rest = all.filter((link) => !first.includes(link))
   const write = ({ href, host, kind, text }: SafeLink) => {
-    const name = text.slice(0, MAX_LABEL_CHARS) || say(`mail_link_${kind}`)
+    const name = text.slice(0, MAX_LABEL_CHARS) || t(LINK_LABELS[kind])
     return html`<li><a href="${href}" rel="noreferrer noopener">${bdi(name)}</a>
-<span class="plain-host">${say('mail_leads', { host })}</span></li>
+<span class="plain-host">${t('reader_link_goes_to')} ${bdi(host)}</span></li>
 `
   }
-  const others = html`<details><summary>${say('mail_links_more')}</summary><ul>${rest.map(write)}</ul></details>`
+  const others = html`<details><summary>${t('plain_more_links')}</summary><ul>${rest.map(write)}</ul></details>`
   return html`<section class="panel plain-card" aria-labelledby="links">
-<h2 id="links">${say('mail_links')}</h2>
+<h2 id="links">${t('plain_links')}</h2>
 <ul>${first.map(write)}</ul>
 ${rest.length > 0 ? others : html``}
 </section>
 `
 }
 
-/** Only what a browser opens as a page, and its host as the browser will read it, whatever the mail says. */
+/** For links without a text. */
+const LINK_LABELS = {
+  verify: 'reader_link_verify',
+  sign_in: 'reader_link_sign_in',
+  reset: 'reader_link_reset',
+  unsubscribe: 'plain_unsubscribe',
+  other: 'plain_link',
+} as const satisfies Record<Link['kind'], string>
+
+/** Only web pages, with the host as the browser parses it, whatever the mail says. */
 function safeLink({ url, kind, text }: Link): SafeLink[] {
   if (!URL.canParse(url)) return []
   const { protocol, href, host } = new URL(url)
@@ -133,36 +151,36 @@ function isActionLink({ kind }: Pick<Link, 'kind'>): boolean {
   return kind === 'verify' || kind === 'sign_in' || kind === 'reset'
 }
 
-function textSection({ say }: Locale, { text, html: formatted, truncated }: Mail): Markup {
+function textSection({ t }: Locale, { text, html: formatted, truncated }: Mail): Markup {
   const whole = text ?? ''
   const isLong = whole.length > MAX_TEXT_CHARS
   const cut = isLong || truncated === true
   const shown = isLong ? whole.slice(0, MAX_TEXT_CHARS) : whole
   return html`<section aria-labelledby="text">
-<h2 id="text" class="unseen">${say('mail_text')}</h2>
-${shown.trim() === '' ? html`<p class="plain-none">${say('mail_no_text')}</p>` : html`<pre class="plain-text" dir="auto">${shown}</pre>`}
-${formatted === null ? html`` : html`<p class="soft">${say('mail_html')}</p>`}${cut ? html`<p class="soft">${say('mail_cut')}</p>` : html``}
+<h2 id="text" class="unseen">${t('reader_view_text')}</h2>
+${shown.trim() === '' ? html`<p class="plain-none">${t('reader_text_empty')}</p>` : html`<pre class="plain-text" dir="auto">${shown}</pre>`}
+${formatted === null ? html`` : html`<p class="soft">${t('plain_html')}</p>`}${cut ? html`<p class="soft">${t('reader_text_truncated')}</p>` : html``}
 </section>`
 }
 
 function attachmentSection(
-  { say, size }: Locale,
+  { t, language }: Locale,
   id: number,
-  notes: readonly AttachmentInfo[],
+  attachments: readonly AttachmentInfo[],
 ): Markup {
-  if (notes.length === 0) return html``
+  if (attachments.length === 0) return html``
   return html`<section aria-labelledby="files">
-<h2 id="files">${say('mail_files')}</h2>
-<ul class="plain-files">${notes.map(
-    ({ index, filename, contentType, size: bytes }) =>
-      html`<li><a href="/plain/mail/${id}/files/${index}" download>${bdi(filename)}</a> <span class="soft"><bdi>${contentType}</bdi> · ${size(bytes)}</span></li>
+<h2 id="files">${t('reader_attachments', { count: attachments.length })}</h2>
+<ul class="plain-files">${attachments.map(
+    ({ index, filename, contentType, size }) =>
+      html`<li><a href="/plain/mail/${id}/files/${index}" download>${bdi(filename)}</a> <span class="soft"><bdi>${contentType}</bdi> · ${formatSize(size, language)}</span></li>
 `,
   )}</ul>
-<p class="soft">${say('mail_files_care')}</p>
+<p class="soft">${t('plain_attachment_warning')}</p>
 </section>`
 }
 
-/** One message without scripts. */
+/** A message without scripts. */
 export const plainMailRoutes: readonly Route[] = [
   mailboxRoute({
     method: 'GET',
@@ -170,7 +188,7 @@ export const plainMailRoutes: readonly Route[] = [
     title: 'A message without scripts',
     about: 'One message as text.',
     input: Type.Object({ id: idField }),
-    async answer({ id }, { deps, site, token, call: { client, signal } }) {
+    async respond({ id }, { deps, site, token, request: { client, signal } }) {
       const read = await readMail(deps, { token, id, client, signal: signal() })
       return mailPage(site, { ...read, token })
     },
@@ -179,28 +197,29 @@ export const plainMailRoutes: readonly Route[] = [
     method: 'GET',
     path: '/plain/mail/{id}/raw',
     title: 'Download a message without scripts',
-    about: 'What raw-mail gives, for who has the cookie.',
+    about: 'Like raw-mail, for the holder of the cookie.',
     input: Type.Object({ id: idField }),
     output: 'message/rfc822',
-    answer: ({ id }, { deps, call, token }) => rawMailRoute.handle({ token, id }, deps, call),
+    respond: ({ id }, { deps, request, token }) =>
+      rawMailRoute.handle({ token, id }, deps, request),
   }),
   mailboxRoute({
     method: 'GET',
     path: '/plain/mail/{id}/files/{index}',
     title: 'Download an attachment without scripts',
-    about: 'What attachment gives, for who has the cookie.',
+    about: 'Like attachment, for the holder of the cookie.',
     input: Type.Object({ id: idField, index: Type.Integer({ minimum: 0 }) }),
     output: 'application/octet-stream',
-    answer: ({ id, index }, { deps, call, token }) =>
-      attachmentRoute.handle({ token, id, index }, deps, call),
+    respond: ({ id, index }, { deps, request, token }) =>
+      attachmentRoute.handle({ token, id, index }, deps, request),
   }),
   mailboxRoute({
     method: 'POST',
     path: '/plain/mail/{id}/delete',
     title: 'Delete a message without scripts',
-    about: 'Deletes one message for good.',
+    about: 'Permanently deletes a message.',
     input: Type.Object({ id: idField, proof: Type.Optional(Type.String()) }),
-    async answer({ id }, { deps, token }) {
+    async respond({ id }, { deps, token }) {
       await deleteMail(deps, token, id)
       return empty(303, { location: INBOX_PATH })
     },

@@ -5,17 +5,16 @@ import type { BuiltPage } from '../assets.ts'
 import { html, type Markup } from '../html.ts'
 import type { Locale } from '../locale.ts'
 import { page, siteFooter, siteHeader } from '../page.ts'
-import type { PlainWords } from '../plain-words/en.ts'
 import { csrfToken } from './csrf.ts'
 
-/** The inbox of who had an address a moment ago: when its cookie ends with it, the page can still say so. */
+/** `look=1`: the browser had an address a moment ago. If the cookie has expired with it, the page can say so. */
 export const INBOX_PATH = '/plain?look=1'
 
-/** What the pages without scripts stand on. */
+/** What every page without scripts needs. */
 export interface PlainSite {
   built: BuiltPage
   locale: Locale
-  /** Where abuse is told; empty where it is not known. */
+  /** The abuse contact; empty if unknown. */
   abuse: string
 }
 
@@ -24,11 +23,11 @@ interface PlainPage {
   content: Markup
   status?: number
   headers?: Record<string, string>
-  /** Seconds after which it looks again. */
+  /** Seconds until the page reloads itself. */
   refresh?: number
 }
 
-/** One page that needs no script. */
+/** Renders a page that needs no script. */
 export function plainPage({ built, locale, abuse }: PlainSite, plain: PlainPage): HttpResponse {
   const { title, content, status = 200, headers = {}, refresh } = plain
   const response = page(built, {
@@ -44,53 +43,54 @@ ${siteFooter(locale, abuse)}`,
   return { ...response, status, headers: { ...response.headers, ...headers } }
 }
 
-/** A text of our own with a stranger's word in it: the word keeps its own direction. */
+/** Text of unknown direction, isolated from the text around it. */
 export function bdi(text: string): Markup {
   return html`<bdi>${text}</bdi>`
 }
 
-/** What shows that a form is ours: see csrf.ts. */
+/** The hidden field that every form carries: see csrf.ts. */
 export function csrfField(token: string): Markup {
   return html`<input type="hidden" name="proof" value="${csrfToken(token)}">`
 }
 
-type ErrorKind =
-  | 'cookie'
-  | 'over'
-  | 'none'
-  | 'missing'
-  | 'elsewhere'
-  | 'wrong'
-  | 'often'
-  | 'busy'
-  | 'fault'
+type ErrorKind = keyof typeof ERRORS
 
-/** What people are told of a refusal; another's mail looks as one that never was. */
+/** Title and text of each error page. */
+const ERRORS = {
+  cookie: ['plain_cookie_title', 'plain_cookie_text'],
+  expired: ['inbox_ended', 'plain_expired_text'],
+  none: ['plain_none_title', 'plain_none_text'],
+  missing: ['plain_missing_title', 'plain_missing_text'],
+  crossSite: ['plain_rejected_title', 'plain_rejected_text'],
+  invalid: ['plain_invalid_title', 'plain_invalid_text'],
+  rateLimited: ['address_too_many', 'site_try_again_in'],
+  busy: ['address_busy', 'plain_busy_text'],
+  internal: ['plain_error_title', 'plain_error_text'],
+} as const
+
+/** A message of another mailbox looks like one that does not exist. */
 const ERROR_KINDS: Partial<Record<ProblemCode, ErrorKind>> = {
-  invalid_token: 'over',
-  session_expired: 'over',
+  invalid_token: 'expired',
+  session_expired: 'expired',
   message_not_found: 'missing',
   not_found: 'missing',
-  rate_limited: 'often',
+  rate_limited: 'rateLimited',
   overloaded: 'busy',
   shutting_down: 'busy',
-  internal: 'fault',
+  internal: 'internal',
 }
 
-// Where a new address helps; elsewhere the inbox is the place to go on from.
-const OFFER_ADDRESS: readonly ErrorKind[] = ['cookie', 'over', 'none']
+// After these errors a new address helps; after the others, going back to the inbox.
+const OFFER_ADDRESS: readonly ErrorKind[] = ['cookie', 'expired', 'none']
 
-/** A refusal as a page: with its status, and when to ask again. */
+/** A problem as a page, with its status and Retry-After. */
 export function problemPage(site: PlainSite, problem: Problem, requestId: string): HttpResponse {
   const { status, headers } = problemResponse(problem, requestId)
   const { 'retry-after': wait, 'x-request-id': id = '' } = headers
-  const { locale } = site
-  const [start, end] = [new Date(0), new Date(Number(wait ?? 1) * 1000)]
-  const trouble = ERROR_KINDS[problem.code] ?? 'wrong'
   return errorPage(site, {
-    kind: trouble,
+    kind: ERROR_KINDS[problem.code] ?? 'invalid',
     status,
-    values: { id, wait: locale.relativeTime(start, end) },
+    values: { id, time: site.locale.duration(Number(wait ?? 1)) },
     headers: { 'x-request-id': id, ...(wait === undefined ? {} : { 'retry-after': wait }) },
   })
 }
@@ -106,19 +106,19 @@ export function errorPage(
   site: PlainSite,
   { kind, status, values = {}, headers = {} }: PlainError,
 ): HttpResponse {
-  const { say } = site.locale
-  const title = say(`${kind}_title` satisfies keyof PlainWords)
+  const { t } = site.locale
+  const [title, text] = ERRORS[kind]
   const offer = OFFER_ADDRESS.includes(kind)
-    ? html`<form method="post" action="/plain"><p><button>${say('start_get')}</button></p></form>`
+    ? html`<form method="post" action="/plain"><p><button>${t('plain_get')}</button></p></form>`
     : html``
-  const back = kind === 'none' ? say('start_open') : say('mail_back')
+  const back = kind === 'none' ? t('plain_open') : t('plain_back')
   return plainPage(site, {
-    title,
+    title: t(title),
     status,
     headers,
-    content: html`<h1>${title}</h1>
-<p class="lead">${say(`${kind}_text` satisfies keyof PlainWords, values)}</p>
+    content: html`<h1>${t(title)}</h1>
+<p class="lead">${t(text, values)}</p>
 ${offer}
-${kind === 'cookie' || kind === 'over' ? html`` : html`<p><a href="/plain">${back}</a></p>`}`,
+${kind === 'cookie' || kind === 'expired' ? html`` : html`<p><a href="/plain">${back}</a></p>`}`,
   })
 }

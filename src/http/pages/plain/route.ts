@@ -4,17 +4,17 @@ import type { RouteDeps } from '../../server/deps.ts'
 import type { HttpResponse } from '../../server/response.ts'
 import { type HttpRequest, type Route, route } from '../../server/route.ts'
 import { localeOf } from '../locale.ts'
-import { type PageFacts, pageFacts } from '../page.ts'
+import { type SiteConfig, siteConfig } from '../page.ts'
 import { isCrossSite, isValidCsrfToken, tokenFromCookie } from './csrf.ts'
 import { errorPage, type PlainSite, problemPage } from './page.ts'
 
-/** Somebody who reads without scripts. */
+/** A request for a page without scripts. */
 export interface PlainRequest {
   deps: RouteDeps
-  call: HttpRequest
+  request: HttpRequest
   site: PlainSite
-  facts: PageFacts
-  /** What the browser's cookie holds, unchecked. */
+  config: SiteConfig
+  /** From the cookie, not verified. */
   token: string | undefined
 }
 
@@ -22,21 +22,21 @@ interface PlainRoute<I extends TObject> extends Pick<Route, 'method' | 'path' | 
   input: I
   output?: string
   rate?: 'createSession'
-  answer(input: Static<I>, visit: PlainRequest): Promise<HttpResponse>
+  respond(input: Static<I>, plain: PlainRequest): Promise<HttpResponse>
 }
 
-/** A page for people, or what a form on one does. It knows nobody but by the cookie, and refuses with pages. */
-export function plainRoute<I extends TObject>(plain: PlainRoute<I>): Route {
-  const { output = 'text/html', answer, ...rest } = plain
+/** A page for people, or the target of a form on one. The cookie is the only credential; problems are rendered as pages. */
+export function plainRoute<I extends TObject>(options: PlainRoute<I>): Route {
+  const { output = 'text/html', respond, ...rest } = options
   return route({
     ...rest,
     output,
     problems: ['invalid_token', 'session_expired', 'message_not_found'],
-    async handle(input, deps, call) {
-      const visit = await plainRequestOf(deps, call)
-      const isForm = plain.method === 'POST'
-      if (isForm && isCrossSite(call.headers, deps.baseUrl)) return crossSiteError(visit)
-      return withPrivateHeaders(await answer(input, visit))
+    async handle(input, deps, request) {
+      const plain = await plainRequestOf(deps, request)
+      const isForm = options.method === 'POST'
+      if (isForm && isCrossSite(request.headers, deps.baseUrl)) return crossSiteError(plain)
+      return withPrivateHeaders(await respond(input, plain))
     },
     problemPage(problem, { builtPage: built }, { headers, requestId }) {
       const site = { built, locale: localeOf(headers['accept-language']), abuse: '' }
@@ -45,51 +45,51 @@ export function plainRoute<I extends TObject>(plain: PlainRoute<I>): Route {
   })
 }
 
-/** The same for what only the holder of an address may ask. A form shows that it is of a page of his. */
+/** The same for requests that need an address. A form must carry the CSRF token of that address. */
 export function mailboxRoute<I extends TObject>(
-  plain: Omit<PlainRoute<I>, 'answer'> & {
-    answer(input: Static<I>, visit: PlainRequest & { token: string }): Promise<HttpResponse>
+  options: Omit<PlainRoute<I>, 'respond'> & {
+    respond(input: Static<I>, plain: PlainRequest & { token: string }): Promise<HttpResponse>
   },
 ): Route {
   return plainRoute({
-    ...plain,
-    async answer(input, visit) {
-      const { token, site } = visit
+    ...options,
+    async respond(input, plain) {
+      const { token, site } = plain
       if (token === undefined) return errorPage(site, { kind: 'none', status: 401 })
       const { proof }: { proof?: string } = input
-      if (plain.method === 'POST' && !isValidCsrfToken(token, proof)) return crossSiteError(visit)
-      return await plain.answer(input, { ...visit, token })
+      if (options.method === 'POST' && !isValidCsrfToken(token, proof)) return crossSiteError(plain)
+      return await options.respond(input, { ...plain, token })
     },
   })
 }
 
-async function plainRequestOf(deps: RouteDeps, call: HttpRequest): Promise<PlainRequest> {
-  const facts = await pageFacts(deps, call)
-  const locale = localeOf(call.headers['accept-language'])
-  const site = { built: deps.builtPage, locale, abuse: facts.abuse }
-  return { deps, call, site, facts, token: tokenFromCookie(call) }
+async function plainRequestOf(deps: RouteDeps, request: HttpRequest): Promise<PlainRequest> {
+  const config = await siteConfig(deps, request)
+  const locale = localeOf(request.headers['accept-language'])
+  const site = { built: deps.builtPage, locale, abuse: config.abuse }
+  return { deps, request, site, config, token: tokenFromCookie(request) }
 }
 
 function crossSiteError({ site }: PlainRequest): HttpResponse {
-  return withPrivateHeaders(errorPage(site, { kind: 'elsewhere', status: 403 }))
+  return withPrivateHeaders(errorPage(site, { kind: 'crossSite', status: 403 }))
 }
 
-/** Where a number is in the address, nonsense is one more page that is not there. */
+/** An invalid number in the path is just another page that does not exist. */
 function hideInvalidIds(problem: Problem): Problem {
   const { code, message } = problem
-  const isAddress = code === 'invalid_parameter' && /^(id|index):/.test(message)
-  return isAddress ? new Problem('message_not_found', message) : problem
+  const isInPath = code === 'invalid_parameter' && /^(id|index):/.test(message)
+  return isInPath ? new Problem('message_not_found', message) : problem
 }
 
-/** No page elsewhere reads or embeds it, and no search engine keeps it. */
-function withPrivateHeaders({ headers, ...answer }: HttpResponse): HttpResponse {
+/** Other sites can neither read nor embed the page, and search engines do not index it. */
+function withPrivateHeaders({ headers, ...response }: HttpResponse): HttpResponse {
   const {
     'access-control-allow-origin': _open,
     'access-control-expose-headers': _exposed,
     ...own
   } = headers
   return {
-    ...answer,
+    ...response,
     headers: { ...own, 'cross-origin-resource-policy': 'same-origin', 'x-robots-tag': 'noindex' },
   }
 }

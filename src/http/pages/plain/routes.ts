@@ -13,7 +13,7 @@ import { DEFAULT_LIMIT } from '../../api/schemas.ts'
 import { problemStatus } from '../../server/problem-response.ts'
 import { empty, type HttpResponse } from '../../server/response.ts'
 import type { HttpRequest, Route } from '../../server/route.ts'
-import type { PlainWords } from '../plain-words/en.ts'
+import type { Locale } from '../locale.ts'
 import { expiredTokenCookie, tokenCookie } from './csrf.ts'
 import { deleteAddressPage, inboxPage } from './inbox.ts'
 import { plainMailRoutes } from './mail.ts'
@@ -22,7 +22,7 @@ import { mailboxRoute, type PlainRequest, plainRoute } from './route.ts'
 import { startPage } from './start.ts'
 
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }))
-const proof = Type.Optional(Type.String({ description: 'Shows that the form is of our page.' }))
+const proof = Type.Optional(Type.String({ description: 'The CSRF token of the form.' }))
 
 const createInput = Type.Object({
   prefix: Type.Optional(Type.String()),
@@ -30,62 +30,62 @@ const createInput = Type.Object({
 })
 
 const inboxInput = Type.Object({
-  look: flag('0: does not look for mail by itself.'),
-  first: flag('After the button: the cookie is new.'),
-  still: flag('After the button: there was an address already.'),
-  ended: flag('After the address was ended.'),
+  look: flag('0: the page does not reload itself.'),
+  first: flag('After a redirect: the cookie was just set.'),
+  still: flag('After a redirect: there already was an address.'),
+  ended: flag('After a redirect: the address was deleted.'),
 })
 
-/** The core of the product without scripts: a cookie holds the token, forms do what buttons do elsewhere. */
+/** The essentials without scripts: a cookie holds the token, and forms take the place of buttons. */
 export const plainRoutes: readonly Route[] = [
   plainRoute({
     method: 'GET',
     path: '/plain',
     title: 'Inbox without scripts',
-    about: 'The mail of the address that this browser has, or where to get one. It makes none.',
+    about: 'The messages of the address in this browser, or a form to get one. It creates none.',
     input: inboxInput,
-    answer: showInbox,
+    respond: showInbox,
   }),
   plainRoute({
     method: 'POST',
     path: '/plain',
     title: 'Get an address',
-    about: 'Gives the browser an address, unless it has one that lives.',
+    about: 'Creates an address for this browser, unless it has a live one.',
     input: createInput,
     rate: 'createSession',
-    answer: getAddress,
+    respond: getAddress,
   }),
   mailboxRoute({
     method: 'POST',
     path: '/plain/extend',
-    title: 'More time',
-    about: 'Moves the end of the address.',
+    title: 'Extend the address',
+    about: 'Extends the lifetime of the address.',
     input: Type.Object({ proof }),
-    async answer(_input, { deps, call, token }) {
-      if (call.client !== undefined) await takeRate(deps, 'extendSession', secretHash(token))
+    async respond(_input, { deps, request, token }) {
+      if (request.client !== undefined) await takeRate(deps, 'extendSession', secretHash(token))
       const session = await extendSession(deps, token, undefined)
-      return redirect(INBOX_PATH, sessionCookie(deps.now(), call.secure(), { session, token }))
+      return redirect(INBOX_PATH, sessionCookie(deps.now(), request.secure(), { session, token }))
     },
   }),
   mailboxRoute({
     method: 'GET',
     path: '/plain/end',
-    title: 'End the address',
-    about: 'Asks whether the address is to end.',
+    title: 'Delete the address',
+    about: 'Asks for confirmation.',
     input: Type.Object({}),
-    async answer(_input, { deps, site, token }) {
+    async respond(_input, { deps, site, token }) {
       return deleteAddressPage(site, await liveSession(deps, token), token)
     },
   }),
   mailboxRoute({
     method: 'POST',
     path: '/plain/end',
-    title: 'End the address',
-    about: 'Ends the address now.',
+    title: 'Delete the address',
+    about: 'Deletes the address and its mail.',
     input: Type.Object({ proof }),
-    async answer(_input, { deps, call, token }) {
+    async respond(_input, { deps, request, token }) {
       await endSession(deps, token)
-      return redirect('/plain?ended=1', expiredTokenCookie(call.secure()))
+      return redirect('/plain?ended=1', expiredTokenCookie(request.secure()))
     },
   }),
   ...plainMailRoutes,
@@ -93,17 +93,17 @@ export const plainRoutes: readonly Route[] = [
 
 async function showInbox(
   input: Static<typeof inboxInput>,
-  visit: PlainRequest,
+  plain: PlainRequest,
 ): Promise<HttpResponse> {
-  const { deps, call, site, token } = visit
-  if (token === undefined) return await showStart(input, visit)
+  const { deps, request, site, token } = plain
+  if (token === undefined) return await showStart(input, plain)
   const found = await liveSession(deps, token)
-  // Now that the cookie has come back, the address of the page need not speak of it.
+  // The cookie was accepted: drop the flag from the URL.
   if (input.first) return redirect(INBOX_PATH)
-  if (call.client !== undefined) await takeRate(deps, 'checkMail', String(found.id))
+  if (request.client !== undefined) await takeRate(deps, 'checkMail', String(found.id))
   const page = { sinceId: 0, limit: DEFAULT_LIMIT }
   const { session, messages } = await listMail(
-    { ...deps, codes: scannerForClient(deps.codes, call.client) },
+    { ...deps, codes: scannerForClient(deps.codes, request.client) },
     { token, session: found },
     page,
   )
@@ -112,52 +112,61 @@ async function showInbox(
     token,
     messages,
     now: deps.now(),
-    full: isMailboxFull(session, deps.mailbox),
-    looks: input.look ?? true,
-    still: input.still ?? false,
+    isFull: isMailboxFull(session, deps.mailbox),
+    refreshes: input.look ?? true,
+    alreadyHasAddress: input.still ?? false,
   })
 }
 
 async function showStart(
   input: Static<typeof inboxInput>,
-  visit: PlainRequest,
+  plain: PlainRequest,
 ): Promise<HttpResponse> {
-  const { call, site } = visit
+  const { request, site } = plain
   if (input.first) return errorPage(site, { kind: 'cookie', status: 400 })
-  if (input.look && !isFromOtherSite(call)) return errorPage(site, { kind: 'over', status: 401 })
-  return await renderStart(visit, { notice: input.ended ? site.locale.say('end_done') : undefined })
+  if (input.look && !isFromOtherSite(request))
+    return errorPage(site, { kind: 'expired', status: 401 })
+  return await renderStart(plain, {
+    notice: input.ended ? site.locale.t('plain_deleted') : undefined,
+  })
 }
 
-/** By a page of another site: then the browser keeps its cookie to itself. */
+/** True if a link on another site led here: the browser then withholds its SameSite cookie. */
 function isFromOtherSite({ headers }: HttpRequest): boolean {
   const from = headers['sec-fetch-site']
   return from === 'cross-site' || from === 'same-site'
 }
 
-/** What can be wrong with the name or the domain that somebody chose. */
-const NAME_ERRORS: Partial<Record<ProblemCode, keyof PlainWords>> = {
-  address_taken: 'taken',
-  invalid_prefix: 'invalid',
-  reserved_prefix: 'reserved',
-  unknown_domain: 'domain_gone',
+/** Problems with the chosen name or domain. */
+const NAME_ERRORS: Partial<Record<ProblemCode, Parameters<Locale['t']>[0]>> = {
+  address_taken: 'address_name_taken',
+  invalid_prefix: 'plain_invalid_name',
+  reserved_prefix: 'address_name_reserved',
+  unknown_domain: 'plain_domain_gone',
 }
 
 async function getAddress(
   input: Static<typeof createInput>,
-  visit: PlainRequest,
+  plain: PlainRequest,
 ): Promise<HttpResponse> {
-  const { deps, call, site } = visit
+  const { deps, request, site } = plain
   const { prefix, domain_id: domainId } = input
-  // One at a time: a second would take the first away, and nobody could open it any more.
-  if (await hasLiveSession(visit)) return redirect('/plain?still=1')
+  // One address at a time: the cookie of a second would replace the only token of the first.
+  if (await hasLiveSession(plain)) return redirect('/plain?still=1')
   try {
     const made = await createSession(deps, { prefix, domainId })
-    return redirect('/plain?first=1', sessionCookie(deps.now(), call.secure(), made))
+    return redirect('/plain?first=1', sessionCookie(deps.now(), request.secure(), made))
   } catch (error) {
-    const why = error instanceof Problem ? NAME_ERRORS[error.code] : undefined
-    if (!(error instanceof Problem) || !why) throw error
-    const refused = { why: site.locale.say(why), prefix: prefix ?? '', domainId }
-    return await renderStart(visit, { refused: { ...refused, status: problemStatus[error.code] } })
+    const reason = error instanceof Problem ? NAME_ERRORS[error.code] : undefined
+    if (!(error instanceof Problem) || !reason) throw error
+    return await renderStart(plain, {
+      rejected: {
+        status: problemStatus[error.code],
+        reason: site.locale.t(reason),
+        prefix: prefix ?? '',
+        domainId,
+      },
+    })
   }
 }
 
@@ -172,16 +181,15 @@ async function hasLiveSession({ deps, token }: PlainRequest): Promise<boolean> {
   }
 }
 
-/** Where an address is to be had. */
 async function renderStart(
-  { deps, call, site, facts }: PlainRequest,
-  told: Pick<Parameters<typeof startPage>[1], 'notice' | 'refused'>,
+  { deps, request, site, config }: PlainRequest,
+  message: Pick<Parameters<typeof startPage>[1], 'notice' | 'rejected'>,
 ): Promise<HttpResponse> {
   return startPage(site, {
     domains: await sessionDomains(deps),
-    life: facts.life,
-    ...told,
-    isFromOtherSite: isFromOtherSite(call),
+    life: config.life,
+    ...message,
+    isFromOtherSite: isFromOtherSite(request),
   })
 }
 

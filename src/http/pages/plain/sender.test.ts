@@ -27,8 +27,8 @@ const from = (senderName: string): Message => ({
 function listed(senderName: string): string | undefined {
   const messages = [from(senderName)]
   const session = { address: 'ann@box.test', expiresAt: NOW, count: 1 } as Session
-  const marks = { full: false, looks: false, still: false }
-  const { body } = inboxPage(SITE, { session, token: 't', messages, now: NOW, ...marks })
+  const state = { isFull: false, refreshes: false, alreadyHasAddress: false }
+  const { body } = inboxPage(SITE, { session, token: 't', messages, now: NOW, ...state })
   return /class="plain-sender"[^>]*><bdi>(.*?)<\/bdi>/.exec(String(body))?.[1]
 }
 

@@ -1,7 +1,7 @@
-// The words of every page, by part. Another language has the same names. A sentence that depends on a count has one
-// form for each that the language knows; {name} stands for a value.
+// The texts of the page, by part; the pages without scripts use some of them. {name} is a placeholder. A text that depends on
+// a count has one form for each plural category of its language.
 export const en = {
-  // site: what stands on every page
+  // site
   site_inbox: 'Inbox',
   site_plans: 'Plans',
   site_key: 'Your key',

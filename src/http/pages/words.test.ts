@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, test } from 'vitest'
+import { LANGUAGES, type Language } from '../../shared/languages.ts'
+import type { Translation } from '../../shared/translate.ts'
+import { CATALOGUES } from './locale.ts'
+
+type Catalogue = (typeof CATALOGUES)[Language]
+type Name = keyof Catalogue
+
+const { en, es, fr } = CATALOGUES
+const NAMES = Object.keys(en) as Name[]
+const LANGUAGE_NAMES = Object.keys(LANGUAGES) as Language[]
+
+/** Texts that are the same in English. */
+const SAME: Record<Exclude<Language, 'en'>, readonly string[]> = {
+  es: ['API', 'Plan', 'No', 'Total', 'Cc', '{time} ms'],
+  pt: ['API', 'Site', 'Total', 'Cc', 'Link', 'Links', '{time} ms'],
+  de: ['API', 'System', 'Name', 'Domain', 'Text', 'Cc', 'Link', 'Links', '{time} ms'],
+  fr: ['API', 'Site', 'Message', 'Messages', 'Source', 'Active', 'Total', 'Cc', '{time} ms'],
+  zh: ['API', '{time} ms'],
+  ar: ['API', '{time} ms'],
+}
+
+test('every text is used', () => {
+  const sources = readSources()
+  const patterns = [...sources.matchAll(/`(\w+_)\$\{[^}]+\}(\w*)`/g)].map(
+    ([, begin, end]) => new RegExp(`^${begin}(.+)${end}$`),
+  )
+  // What is inserted into a name is a string somewhere, or a key of a table.
+  const isValue = (part = '') => new RegExp(`'${part}'|\\b${part}\\??:`).test(sources)
+  const isUsed = (name: string) =>
+    sources.includes(`'${name}'`) || patterns.some((pattern) => isValue(pattern.exec(name)?.[1]))
+  assert.deepEqual(
+    NAMES.filter((name) => !isUsed(name)),
+    [],
+  )
+})
+
+for (const language of LANGUAGE_NAMES) {
+  const catalogue = CATALOGUES[language]
+  const names = namesIn(catalogue)
+
+  describe(language, () => {
+    test('it has the same texts as English, in the same order', () => {
+      assert.deepEqual(Object.keys(catalogue), NAMES)
+    })
+
+    test('no text is empty or has space around it', () => {
+      const wrong = names.filter((name) =>
+        formsOf(catalogue[name]).some(([, text]) => text === '' || text !== text.trim()),
+      )
+      assert.deepEqual(wrong, [])
+    })
+
+    test('plural forms are those of the language, and one is the fallback', () => {
+      const known = new Intl.PluralRules(language).resolvedOptions().pluralCategories
+      const wrong = names.filter((name) => {
+        const forms = formsOf(catalogue[name]).map(([form]) => form)
+        return !forms.includes('other') || forms.some((form) => !known.includes(form))
+      })
+      assert.deepEqual(wrong, [])
+    })
+
+    test('each form has the placeholders of the English text', () => {
+      const wrong = names.flatMap((name) => {
+        const all = valuesOf(wholeOf(en[name]))
+        const faulty = formsOf(catalogue[name]).filter(
+          ([form, text]) => !hasValues(form, text, all),
+        )
+        return faulty.map(([form, text]) => `${name} (${form}): ${text}`)
+      })
+      assert.deepEqual(wrong, [])
+    })
+
+    test('quotes, apostrophes and ellipses are typographic', () => {
+      const wrong = names.filter((name) =>
+        formsOf(catalogue[name]).some(([, text]) => /["'`]|\.\.\./.test(text)),
+      )
+      assert.deepEqual(wrong, [])
+    })
+  })
+}
+
+for (const [language, same] of Object.entries(SAME)) {
+  test(`nothing is untranslated: ${language}`, () => {
+    const catalogue = CATALOGUES[language as Language]
+    const left = namesIn(catalogue).filter((name) => {
+      const text = wholeOf(catalogue[name])
+      return text === wholeOf(en[name]) && !same.includes(text)
+    })
+    assert.deepEqual(left, [])
+  })
+}
+
+test('French punctuation has a non-breaking space', () => {
+  const alone = namesIn(fr).filter((name) =>
+    formsOf(fr[name]).some(([, text]) => / [:;?!»]|« |\p{L}[;?!»]|«\p{L}/u.test(text)),
+  )
+  assert.deepEqual(alone, [])
+})
+
+test('Spanish questions have both marks', () => {
+  const halves = namesIn(es).filter((name) =>
+    formsOf(es[name]).some(([, text]) => text.includes('?') !== text.includes('¿')),
+  )
+  assert.deepEqual(halves, [])
+})
+
+type Form = Intl.LDMLPluralRule
+
+function readSources(): string {
+  const root = fileURLToPath(new URL('../../..', import.meta.url))
+  const exclude = ['web/dist*/**', '**/words/**', '**/*.test.ts']
+  const names = globSync(['web/**/*.{ts,tsx}', 'src/http/pages/**/*.ts', 'src/shared/*.ts'], {
+    cwd: root,
+    exclude,
+  })
+  return names.map((name) => readFileSync(`${root}${name}`, 'utf8')).join('\n')
+}
+
+/** Missing texts are reported once, by the test of the names. */
+function namesIn(catalogue: Catalogue): Name[] {
+  return NAMES.filter((name) => Object.hasOwn(catalogue, name))
+}
+
+function formsOf(message: Translation): [Form, string][] {
+  return typeof message === 'string'
+    ? [['other', message]]
+    : (Object.entries(message) as [Form, string][])
+}
+
+/** The form that has all placeholders. */
+function wholeOf(message: Translation): string {
+  return typeof message === 'string' ? message : (message.other ?? '')
+}
+
+function valuesOf(text: string): string[] {
+  return [...text.matchAll(/\{(\w+)\}/g)].map(([, value = '']) => value).toSorted()
+}
+
+/** Zero, one and two may be spelt out. */
+const SPELT_OUT: readonly Form[] = ['zero', 'one', 'two']
+
+function hasValues(form: Form, text: string, all: readonly string[]): boolean {
+  const values = valuesOf(text)
+  const isSame = (wanted: readonly string[]) => String(values) === String(wanted)
+  return (
+    isSame(all) || (SPELT_OUT.includes(form) && isSame(all.filter((value) => value !== 'count')))
+  )
+}

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { test } from 'vitest'
+import { formatPrice, formatTerm, planFeatures, translateTerm } from './plan-text.ts'
+import { type Translate, translate } from './translate.ts'
+import { de } from './words/de.ts'
+import { en } from './words/en.ts'
+
+const t: Translate = (name, values = {}) => translate(en[name], 'en', values)
+
+for (const [cents, currency, expected] of [
+  [500, 'usd', '5 USD'],
+  [4_550, 'eur', '45.50 EUR'],
+  [500, 'jpy', '500 JPY'],
+  [123_456_00, 'usd', '123,456 USD'],
+] as const) {
+  test(`${cents} of ${currency} is ${expected}`, () => {
+    assert.equal(formatPrice(cents, currency, 'en'), expected)
+  })
+}
+
+test('the number is written as the language writes numbers', () => {
+  assert.equal(formatPrice(123_456_50, 'usd', 'de'), '123.456,50 USD')
+})
+
+for (const [months, renews, term, validity] of [
+  [undefined, false, 'once', 'No expiry'],
+  [1, true, 'a month', 'Valid for a month'],
+  [12, true, 'a year', 'Valid for a year'],
+  [12, false, 'for a year', 'Valid for a year'],
+  [3, true, 'every 3 months', 'Valid for 3 months'],
+  [24, false, 'for 2 years', 'Valid for 2 years'],
+] as const) {
+  test(`${months} months${renews ? ', renewed' : ''}: ${term}`, () => {
+    assert.equal(formatTerm({ months, renews }, t), term)
+    const plan = { months, renews, requests: 1_000, perDay: undefined, support: '' }
+    assert.deepEqual(planFeatures(plan, t), [
+      '1,000 requests',
+      'No daily limit',
+      validity,
+      ...(renews ? ['Renews automatically'] : []),
+    ])
+  })
+}
+
+test('the term of an order is translated if it is a common one', () => {
+  const inGerman: Translate = (name, values = {}) => translate(de[name], 'de', values)
+  assert.equal(translateTerm('once', inGerman), 'einmalig')
+  assert.equal(translateTerm('a year', inGerman), 'pro Jahr')
+  assert.equal(translateTerm('for a month', inGerman), 'für einen Monat')
+  assert.equal(translateTerm('every 5 months', inGerman), 'every 5 months')
+})
