@@ -6,10 +6,10 @@ import { type ApiResponse, sendRequest } from './send-request.ts'
 
 export type ConsoleState = ReturnType<typeof createConsoleState>
 
-/** The newest of a stream that goes on for days. */
+/** A stream may stay open for days. */
 const MAX_EVENTS = 200
 
-/** One operation being tried. */
+/** The state of one console. */
 export function createConsoleState(operation: Operation) {
   const values = signal<Readonly<Record<string, string>>>({})
   const outcome = signal<ApiResponse | undefined>(undefined)
@@ -30,7 +30,7 @@ export function createConsoleState(operation: Operation) {
       outcome.value = await sendRequest(request(), current.signal)
       await readStream(outcome.value, current)
     } catch (problem) {
-      // Stopped by the reader, or by his next try.
+      // Stopped, or superseded by the next request.
       if (current.signal.aborted) return
       fault.value = problem
       phase.value = 'ready'
@@ -66,9 +66,9 @@ export function createConsoleState(operation: Operation) {
   return { operation, values, outcome, events, phase, fault, send, stop, request, give }
 }
 
-/** What the calls are opened with: given once for all of them, and forgotten with this tab. */
+/** Credentials are shared by all consoles and forgotten when the tab is closed. */
 const sessionToken = signal(tabStore.get('token') ?? '')
-// The operator's is not kept at all.
+// Never stored.
 const adminToken = signal('')
 
 export function getSecret(opens: Operation['auth']): string {

@@ -15,7 +15,7 @@ import { ResponseView } from './response.tsx'
 import './docs.css'
 import './console.css'
 
-/** Tries one operation of the API. */
+/** Sends requests to one operation of the API. */
 export function Console({ operation }: { operation: Operation }) {
   const trial = useMemo(() => createConsoleState(operation), [operation])
   const isConfirming = useSignal(false)
@@ -73,7 +73,7 @@ export function Console({ operation }: { operation: Operation }) {
   )
 }
 
-/** What cannot be taken back is asked about first. */
+/** Operations that cannot be undone ask for confirmation. */
 const CONFIRMATIONS: Record<string, keyof Catalogue> = {
   'delete-mail': 'docs_confirm_delete_mail',
   'delete-session': 'docs_confirm_delete_session',
@@ -130,7 +130,7 @@ function ConfirmDialog({ danger, onClose, onSend }: ConfirmDialogProps) {
 const api = signal<ApiDocument | undefined>(undefined)
 const apiError = signal<unknown>(undefined)
 
-/** Asked for when the first call is tried. */
+/** Loaded when the first console is opened. */
 async function load(): Promise<void> {
   if (api.value) return
   apiError.value = undefined
@@ -141,7 +141,6 @@ async function load(): Promise<void> {
   }
 }
 
-/** The button beside a call's name, and what it opens. */
 function TryIt({ call }: { call: string }) {
   const [open, setOpen] = useState(false)
   return (

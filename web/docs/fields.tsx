@@ -14,7 +14,7 @@ const CREDENTIAL_LABELS: Record<Credential, keyof Catalogue> = {
   admin: 'docs_admin_token',
 }
 
-/** The token or key, the same for all calls that want one. */
+/** The token or key, shared by all consoles. */
 export function CredentialField({ opens }: { opens: Credential }) {
   const id = useId()
   const mailbox = opens === 'token' ? inboxMailbox() : undefined
@@ -48,7 +48,7 @@ export function CredentialField({ opens }: { opens: Credential }) {
   )
 }
 
-/** That of the inbox, unless it is over or given already. */
+/** The mailbox of the inbox, unless it has expired or is already in use. */
 function inboxMailbox(): Mailbox | undefined {
   const mailbox = currentMailbox.value
   if (!mailbox || isExpired(mailbox, Date.now())) return undefined
@@ -107,7 +107,7 @@ function ParameterInput({
   )
 }
 
-/** Not checked here: what the API says to a wrong one is worth seeing. */
+/** Not validated here: the API's error response is worth seeing. */
 function rangeText(minimum: number | undefined, maximum: number | undefined): string {
   const bounded = maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER
   return bounded ? `${minimum ?? 0} – ${maximum}` : ''

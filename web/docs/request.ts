@@ -1,16 +1,15 @@
 import { shellQuoted } from '../key/sample-code.ts'
 
-/** One call, ready to be sent. */
 export interface ApiRequest {
   method: 'GET' | 'POST'
-  /** With its query, if it has one. */
+  /** Including the query. */
   path: string
   headers: Record<string, string>
-  /** Of a POST. */
+  /** The body of a POST. */
   form: URLSearchParams | undefined
 }
 
-/** What is left empty is not given. */
+/** Empty fields are omitted. */
 export function requestOf(
   { method, path, fields, auth }: Operation,
   values: Readonly<Record<string, string>>,
@@ -37,7 +36,6 @@ function authHeader(opens: Operation['auth'], secret: string): Record<string, st
   return opens === 'key' ? { APIKey: secret } : { Authorization: `Bearer ${secret}` }
 }
 
-/** The same call for a terminal. */
 export function curlCommand(
   { method, path, headers, form }: ApiRequest,
   site: string,
@@ -56,7 +54,7 @@ function formPair(name: string, value: string): URLSearchParams {
   return new URLSearchParams([[name, value]])
 }
 
-/** The little of OpenAPI that the console reads. */
+/** The part of OpenAPI that the console uses. */
 export interface ApiDocument {
   paths: Record<string, Record<string, RawOperation>>
 }
@@ -82,11 +80,10 @@ export interface Operation {
   path: string
   id: string
   fields: Parameter[]
-  /** What opens it, beside its fields: sent as a header, never in the address. */
+  /** The credential, sent as a header and never in the URL. */
   auth: 'token' | 'key' | 'admin' | undefined
-  /** Whether the answer goes on and on. */
   isStream: boolean
-  /** Whether each success is counted by the plan. */
+  /** Successful responses count against the plan. */
   isCharged: boolean
 }
 
@@ -99,7 +96,7 @@ export interface Parameter {
   maximum: number | undefined
 }
 
-/** The operation of `POST /api/create-session`; undefined where it takes a body that no form can give. */
+/** Looks up `POST /api/create-session`; undefined if its body cannot be sent by a form. */
 export function operationOf({ paths }: ApiDocument, call: string): Operation | undefined {
   const [method = '', path = ''] = call.split(' ')
   const raw = paths[path]?.[method.toLowerCase()]

@@ -4,7 +4,6 @@ import { language, t } from '../site/i18n.ts'
 import { type ConsoleState, getSecret, setSecret } from './console-state.ts'
 import type { ApiResponse, ResponseBody } from './send-request.ts'
 
-/** What came back. */
 export function ResponseView({ trial: { outcome, events } }: { trial: ConsoleState }) {
   const found = outcome.value
   if (!found) return null
@@ -73,7 +72,7 @@ function Body({ body }: { body: ResponseBody }) {
   )
 }
 
-/** What was made here opens the other calls. */
+/** A token or key in the response can be used for the other calls. */
 function UseSecretButtons({ value }: { value: unknown }) {
   const { token, key } = (value ?? {}) as { token?: unknown; key?: unknown }
   return (

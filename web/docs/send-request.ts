@@ -1,7 +1,6 @@
 import { NetworkError, rejectInvalidSecrets } from '../site/api-client.ts'
 import type { ApiRequest } from './request.ts'
 
-/** An answer as the console shows it. */
 export interface ApiResponse {
   status: number
   statusText: string
@@ -17,12 +16,12 @@ export type ResponseBody =
   | { kind: 'file'; blob: Blob; name: string }
   | { kind: 'stream'; events: AsyncIterable<string> }
 
-/** What of the headers is told: the rest is the same with every answer. */
+/** The headers worth showing; the others are the same for every response. */
 const SHOWN_HEADERS =
   /^(content-type|content-disposition|etag|link|location|allow|retry-after|ratelimit.*|x-ratelimit-.*|x-request-id|x-timed-out)$/
 const MAX_CHARACTERS = 100_000
 
-/** Sends it as it stands. Not by ask.ts: here a refusal is an answer like any other, with all its headers. */
+/** Unlike api-client.ts, an error response is returned like any other, with its headers. */
 export async function sendRequest(request: ApiRequest, signal: AbortSignal): Promise<ApiResponse> {
   const { method, path, headers, form } = request
   rejectInvalidSecrets(headers)
@@ -68,14 +67,14 @@ function textBody(text: string): ResponseBody {
   return { kind: 'text', text: text.slice(0, MAX_CHARACTERS), cut: text.length > MAX_CHARACTERS }
 }
 
-/** The server writes the name twice: for all, and for those who read more than ASCII. */
+/** RFC 6266: the server sends the name twice, in ASCII and as UTF-8. */
 function filenameOf(disposition: string): string {
   const wide = /filename\*=UTF-8''([^;]+)/i.exec(disposition)?.[1]
   if (wide) return decodeURIComponent(wide)
   return /filename="([^"]*)"/.exec(disposition)?.[1] ?? 'download'
 }
 
-/** Each event whole, as it was written; signs of life are not told. */
+/** Each event as it was sent, without the heartbeat comments. */
 async function* eventTexts(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const reader = body.getReader()
   const decoder = new TextDecoder()

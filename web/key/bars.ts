@@ -1,13 +1,13 @@
-/** Few among many are still seen. */
+/** A few requests are visible beside many. */
 const MIN_HEIGHT = 0.03
 
-/** How high each day's bar is; the busiest reaches the top. */
+/** The height of each day's bar; the busiest reaches 1. */
 export function barHeights(counts: readonly number[]): number[] {
   const most = Math.max(...counts, 1)
   return counts.map((count) => (count === 0 ? 0 : Math.max(MIN_HEIGHT, count / most)))
 }
 
-/** The day that a key of the keyboard leads to; undefined: it is none of ours. */
+/** The day that a keyboard key moves to; undefined for other keys. */
 export function dayForKey(key: string, at: number, count: number): number | undefined {
   const last = count - 1
   const steps: Record<string, number> = {

@@ -5,7 +5,7 @@ import { tabStore } from '../site/storage.ts'
 
 const STORAGE_NAME = 'key'
 
-/** The key that the reader gave, until this tab is closed. */
+/** The key that was entered, until this tab is closed. */
 export const storedKey = signal<string>(tabStore.get(STORAGE_NAME) ?? '')
 
 export function storeKey(key: string): void {
@@ -16,30 +16,30 @@ export function storeKey(key: string): void {
 export const usage = signal<Usage | undefined>(undefined)
 export const usageError = signal<unknown>(undefined)
 export const isLoading = signal(false)
-/** What the plans are called: a key knows only the id of its own. */
+/** By id: a key has only the id of its plan. */
 export const planNames = signal<ReadonlyMap<string, string>>(new Map())
 
-/** True once the reader did something here: then the focus follows to what takes the place of it. */
+/** True once the reader has used a button: the focus then moves to what replaces it. */
 export const hasInteracted = signal(false)
 
 let latest = 0
 
-/** Asks what is used of the key that is held; an answer about a former one is not shown. */
+/** Loads the usage of the stored key; the response for an earlier key is dropped. */
 export async function loadUsage(): Promise<void> {
   latest += 1
-  const mine = latest
+  const current = latest
   isLoading.value = true
   usageError.value = undefined
   try {
     const found = await requestJson<Usage>('/usage', { headers: { apikey: storedKey.value } })
-    if (mine === latest) usage.value = found
-  } catch (fault) {
-    if (mine !== latest) return
-    usageError.value = fault
-    // What was known stays true when the site cannot be reached.
-    if (fault instanceof ApiError && fault.code === 'invalid_key') usage.value = undefined
+    if (current === latest) usage.value = found
+  } catch (error) {
+    if (current !== latest) return
+    usageError.value = error
+    // Without a connection, the last known usage stays.
+    if (error instanceof ApiError && error.code === 'invalid_key') usage.value = undefined
   } finally {
-    if (mine === latest) isLoading.value = false
+    if (current === latest) isLoading.value = false
   }
 }
 
@@ -54,8 +54,8 @@ export async function loadPlanNames(): Promise<void> {
   try {
     const { plans } = await requestJson<Answers['GET /api/plans']>('/api/plans')
     planNames.value = new Map(plans.map(({ id, name }) => [id, name]))
-  } catch (fault) {
-    // Nothing is amiss without them: the id of a plan is a word too.
-    if (!(fault instanceof ApiError || fault instanceof NetworkError)) throw fault
+  } catch (error) {
+    // The id of the plan is shown instead.
+    if (!(error instanceof ApiError || error instanceof NetworkError)) throw error
   }
 }

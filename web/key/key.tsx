@@ -105,6 +105,6 @@ function KeyPage() {
 
 setTitle('site_key')
 void loadPlanNames()
-// A key of this tab is looked up before anything is shown: the form would only blink.
+// With a stored key, the usage is loaded first, so that the form does not flicker.
 if (storedKey.value !== '') await loadUsage()
 await mountPage(() => <KeyPage />)

@@ -6,7 +6,7 @@ import { barHeights, dayForKey } from './bars.ts'
 
 type Days = Usage['days']
 
-/** The requests of the last 30 days: bars to look at, a table to read. */
+/** The requests of the last 30 days, as bars and as a table. */
 export function Plot({ days }: { days: Days }) {
   const total = days.reduce((sum, { requests }) => sum + requests, 0)
   return (
@@ -24,12 +24,12 @@ export function Plot({ days }: { days: Days }) {
   )
 }
 
-// The drawing's own measures; it is stretched to the room there is.
+// In units of the drawing, which is stretched to the available width.
 const STEP = 10
 const GAP = 2.5
 const HEIGHT = 100
 
-/** One stop for the keyboard: the arrows go from day to day, and the line below tells what is there. */
+/** One tab stop: the arrow keys move between days, and the selected day is shown above. */
 function Bars({ days }: { days: Days }) {
   const last = days.length - 1
   const chosen = useSignal(last)
@@ -105,7 +105,6 @@ function shortDayText(day: Days[number] | undefined): string {
   return day ? formatDay(day.date, 'short') : ''
 }
 
-/** The newest day first. */
 function DayTable({ days }: { days: Days }) {
   return (
     <table class="days">

@@ -13,12 +13,10 @@ const rolling = signal(false)
 const rollError = signal('')
 const rolled = signal<Answers['POST /api/roll-key'] | undefined>(undefined)
 
-/** Another key is looked at. */
 export function clearRolledKey(): void {
   rolled.value = undefined
 }
 
-/** The button that replaces a key by a new one, and the question before that. */
 export function RollButton() {
   return (
     <>
@@ -79,7 +77,6 @@ async function roll(): Promise<void> {
   }
 }
 
-/** The new key, as long as the page shows it. */
 export function RolledKey() {
   const found = rolled.value
   return found ? <NewKey key={found.key} made={found} /> : null
@@ -87,7 +84,7 @@ export function RolledKey() {
 
 function NewKey({ made }: { made: Answers['POST /api/roll-key'] }) {
   const place = useRef<HTMLElement>(null)
-  // Not before the dialog is gone, which gives the focus back to its button.
+  // After the dialog has closed and returned the focus to its button.
   useEffect(() => {
     const later = setTimeout(() => place.current?.focus())
     return () => clearTimeout(later)

@@ -1,12 +1,11 @@
-/** What a sample asks for. */
 interface SampleCall {
   site: string
   key: string
-  /** Only mail for this address; empty: all that the key may see. */
+  /** Filters by address; empty: everything that the key may see. */
   to: string
 }
 
-/** Programs of a few lines that read mail, by their language. Each runs as it stands. */
+/** Short programs that read mail. Each runs as it is. */
 export const SAMPLES = {
   curl: { name: 'curl', write: curl },
   javascript: { name: 'JavaScript', write: javascript },
@@ -45,18 +44,18 @@ with urlopen(request) as response:
             print(email['from'], email['subject'], email['body'])`
 }
 
-/** One word to a shell, whatever is in it. */
+/** Quoted as a single shell word. */
 export function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
 }
 
-/** A text in single quotes, to JavaScript and to Python alike. */
+/** A string literal, valid in JavaScript and in Python. */
 function stringLiteral(text: string): string {
   const inside = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")
   return `'${inside}'`
 }
 
-/** As a form has it, with what an address is made of left readable. */
+/** Percent-encoded, except for the @ of an address. */
 function formEncoded(text: string): string {
   return encodeURIComponent(text).replaceAll('%40', '@')
 }

@@ -7,7 +7,7 @@ import { SAMPLES, type SampleName } from './sample-code.ts'
 import { SecretSample } from './secrets.tsx'
 import './samples.css'
 
-/** How to call with this key, ready to run. */
+/** Sample code with this key, ready to run. */
 export function Samples({ apiKey }: { apiKey: string }) {
   const chosen = useSignal<SampleName>('curl')
   const to = useSignal('')

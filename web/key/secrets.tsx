@@ -2,18 +2,17 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { CopyButton } from '../site/copy-button.tsx'
 import { t } from '../site/i18n.ts'
-import './secret-sample.css'
-import './key-shown.css'
+import './secrets.css'
 
 interface SecretSampleProps {
   text: string
-  /** What of it is not shown until the reader asks; copied it is whole. */
+  /** Masked until the reader reveals it; the copied text is complete. */
   secret: string
-  /** What it is, for the copy button. */
+  /** Of the copy button. */
   label: string
 }
 
-/** A text to be copied, in which a secret stands. */
+/** A text to copy that contains a secret. */
 export function SecretSample({ text, secret, label }: SecretSampleProps) {
   const revealed = useSignal(false)
   const code = useRef<HTMLElement>(null)
@@ -45,11 +44,11 @@ export function SecretSample({ text, secret, label }: SecretSampleProps) {
 
 interface KeyDisplayProps {
   apiKey: string
-  /** What its file is called, without the ending. */
+  /** File name of the download, without extension. */
   name: string
 }
 
-/** A new key, to be copied or saved: it is not shown again. */
+/** A new key, to copy or download: it is not shown again. */
 export function KeyDisplay({ apiKey, name }: KeyDisplayProps) {
   const text = useRef<HTMLElement>(null)
   const file = useObjectUrl(`${apiKey}\n`)
@@ -70,14 +69,14 @@ export function KeyDisplay({ apiKey, name }: KeyDisplayProps) {
   )
 }
 
-/** The address of a text that is made into a file, as long as it is on the page. */
+/** An object URL of the text, revoked when the component unmounts. */
 function useObjectUrl(text: string): string {
   const [url] = useState(() => URL.createObjectURL(new Blob([text], { type: 'text/plain' })))
   useEffect(() => () => URL.revokeObjectURL(url), [url])
   return url
 }
 
-/** As much of a key as may be seen by who looks over a shoulder: what every key has, and the four that name it. */
+/** The type prefix and four characters, enough to recognise a key. */
 export function masked(secret: string): string {
   const shown = /^mf_[a-z]+_.{4}/.exec(secret)?.[0] ?? secret.slice(0, 4)
   return `${shown}${'•'.repeat(8)}`

@@ -15,7 +15,6 @@ import {
 import { Plot } from './plot.tsx'
 import { clearRolledKey, RollButton } from './roll.tsx'
 
-/** What a key has, what is used of it, and when. */
 export function UsageView({ usage }: { usage: Usage }) {
   const { plan, label, prefix, state, expires_at_iso: end, resets_at_iso: resets } = usage
   const title = useRef<HTMLHeadingElement>(null)
@@ -82,7 +81,7 @@ function stateText(state: string): string {
   return known ? t(known.name) : state
 }
 
-/** Why the key is refused now, and what helps. */
+/** Why the key is rejected, and what helps. */
 function State({ usage: { state, resets_at_iso: resets } }: { usage: Usage }) {
   const told = STATES[state]?.told
   if (!told) return null
@@ -135,12 +134,11 @@ interface MeterProps {
   left: number
 }
 
-/** How much of something is used, as a bar and in numbers. */
 export function Meter({ label, used, all, left }: MeterProps) {
   const id = useId()
   const numbers = t('key_used', { count: used, all: all.toLocaleString(language.value) })
   const rest = t('key_left', { count: left })
-  // A plan may have been cut below what was used.
+  // A plan may have been reduced below what was used.
   const share = all === 0 ? 1 : Math.min(1, used / all)
   return (
     <div class="meter">

@@ -6,7 +6,7 @@ import { language, t } from '../site/i18n.ts'
 
 interface OrderDetailsProps {
   order: Order
-  /** How the key begins that was minted since the order was looked at. */
+  /** Of a key that was claimed after the order was loaded. */
   prefix: string | undefined
 }
 

@@ -10,8 +10,7 @@ import { nextStepText, OrderDetails, stateText, stateTone } from './order-detail
 import { type ClaimedKey, isInProgress, type WatchedOrder, watchOrder } from './watch-order.ts'
 import './shop.css'
 
-/** The key, this once. */
-export function ClaimedKeyView({ minted: { key, order_id: orderId } }: { minted: ClaimedKey }) {
+export function ClaimedKeyView({ claimed: { key, order_id: orderId } }: { claimed: ClaimedKey }) {
   const container = useRef<HTMLDivElement>(null)
   useEffect(() => container.current?.focus(), [])
   return (
@@ -27,15 +26,15 @@ export function ClaimedKeyView({ minted: { key, order_id: orderId } }: { minted:
   )
 }
 
-/** For who comes without the link: the claim secret can be given by hand. */
+/** For buyers who come without the private link. */
 export function ClaimSecretForm({ onUnlock }: { onUnlock(secret: string): Promise<void> }) {
   return (
     <form
       class="unlock"
       onSubmit={(event) => {
         event.preventDefault()
-        const given = new FormData(event.currentTarget).get('secret')
-        void onUnlock(String(given).trim())
+        const secret = new FormData(event.currentTarget).get('secret')
+        void onUnlock(String(secret).trim())
       }}
     >
       <p>{t('shop_secret_hint')}</p>
@@ -56,31 +55,31 @@ export function ClaimSecretForm({ onUnlock }: { onUnlock(secret: string): Promis
   )
 }
 
-function OrderPage({ opened }: { opened: WatchedOrder }) {
-  const { order, locked, fault, minted } = opened
+function OrderPage({ watched }: { watched: WatchedOrder }) {
+  const { order, locked, error, claimed } = watched
   return (
     <Layout section="plans">
       <h1>{t('shop_order')}</h1>
       <section class="panel order">
-        <div aria-live="polite">{!minted.value && <State opened={opened} />}</div>
-        {minted.value ? <ClaimedKeyView minted={minted.value} /> : <Steps opened={opened} />}
-        {locked.value !== 'no' && <ClaimSecretForm onUnlock={opened.unlock} />}
+        <div aria-live="polite">{!claimed.value && <State watched={watched} />}</div>
+        {claimed.value ? <ClaimedKeyView claimed={claimed.value} /> : <Steps watched={watched} />}
+        {locked.value !== 'no' && <ClaimSecretForm onUnlock={watched.unlock} />}
         <p class="fault" role="alert">
-          {fault.value === undefined ? '' : errorText(fault.value)}
+          {error.value === undefined ? '' : errorText(error.value)}
         </p>
-        {order.value && <OrderDetails order={order.value} prefix={minted.value?.prefix} />}
+        {order.value && <OrderDetails order={order.value} prefix={claimed.value?.prefix} />}
       </section>
-      {isReplaceOpen.value && <ReplaceDialog opened={opened} />}
+      {isReplaceOpen.value && <ReplaceDialog watched={watched} />}
     </Layout>
   )
 }
 
-function State({ opened: { order, locked, fault } }: { opened: WatchedOrder }) {
+function State({ watched: { order, locked, error } }: { watched: WatchedOrder }) {
   if (locked.value !== 'no') {
     return <p>{t(locked.value === 'unknown' ? 'shop_no_secret' : 'shop_wrong_secret')}</p>
   }
   const found = order.value
-  if (!found) return <p>{fault.value === undefined ? t('shop_loading') : ''}</p>
+  if (!found) return <p>{error.value === undefined ? t('shop_loading') : ''}</p>
   return (
     <>
       <p class={`state ${stateTone(found)}`}>{stateText(found)}</p>
@@ -90,9 +89,8 @@ function State({ opened: { order, locked, fault } }: { opened: WatchedOrder }) {
   )
 }
 
-/** What the buyer can do now. */
-function Steps({ opened }: { opened: WatchedOrder }) {
-  const { order, locked, secret } = opened
+function Steps({ watched }: { watched: WatchedOrder }) {
+  const { order, locked, secret } = watched
   const found = order.value
   if (!found || locked.value !== 'no') return null
   const inProgress = isInProgress(found)
@@ -104,7 +102,7 @@ function Steps({ opened }: { opened: WatchedOrder }) {
             {t('shop_pay')}
           </a>
         )}
-        {found.claimable && <ClaimButton opened={opened} isFirst={found.claimed_at === null} />}
+        {found.claimable && <ClaimButton watched={watched} isFirst={found.claimed_at === null} />}
         {(found.state === 'failed' || found.state === 'expired') && (
           <a class="button" href="/pricing">
             {t('shop_choose_another')}
@@ -120,19 +118,19 @@ function Steps({ opened }: { opened: WatchedOrder }) {
   )
 }
 
-/** Claiming again ends the key that was shown before: that is asked first. */
+/** Claiming again revokes the key that was shown before, so it asks for confirmation. */
 const isReplaceOpen = signal(false)
 
-function ClaimButton({ opened: { minting, mint }, isFirst }: ClaimButtonProps) {
-  const ask = () => {
+function ClaimButton({ watched: { claiming, claim }, isFirst }: ClaimButtonProps) {
+  const confirm = () => {
     isReplaceOpen.value = true
   }
   return (
     <button
       type="button"
       class={isFirst ? '' : 'plain'}
-      disabled={minting.value}
-      onClick={isFirst ? () => void mint() : ask}
+      disabled={claiming.value}
+      onClick={isFirst ? () => void claim() : confirm}
     >
       {t(isFirst ? 'shop_show_key' : 'shop_replace')}
     </button>
@@ -140,11 +138,11 @@ function ClaimButton({ opened: { minting, mint }, isFirst }: ClaimButtonProps) {
 }
 
 interface ClaimButtonProps {
-  opened: WatchedOrder
+  watched: WatchedOrder
   isFirst: boolean
 }
 
-function ReplaceDialog({ opened: { mint } }: { opened: WatchedOrder }) {
+function ReplaceDialog({ watched: { claim } }: { watched: WatchedOrder }) {
   const close = () => {
     isReplaceOpen.value = false
   }
@@ -160,7 +158,7 @@ function ReplaceDialog({ opened: { mint } }: { opened: WatchedOrder }) {
           class="danger"
           onClick={() => {
             close()
-            void mint()
+            void claim()
           }}
         >
           {t('shop_replace')}
@@ -174,7 +172,6 @@ function ReplaceDialog({ opened: { mint } }: { opened: WatchedOrder }) {
 }
 
 setTitle('shop_order')
-const opened = watchOrder(location.pathname.replace(/^.*\//, ''))
-// What is known at once is shown at once; the rest says that it is being looked for.
-void opened.look()
-await mountPage(() => <OrderPage opened={opened} />)
+const watched = watchOrder(location.pathname.replace(/^.*\//, ''))
+void watched.poll()
+await mountPage(() => <OrderPage watched={watched} />)

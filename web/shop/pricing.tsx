@@ -9,20 +9,20 @@ import { siteConfig } from '../site/site-config.ts'
 import { claimSecret } from './watch-order.ts'
 import './shop.css'
 
-/** A browser that keeps nothing could not show the key after the payment: nobody is sent to pay for that. */
-export class StorageBlocked extends Error {}
+/** The browser could not show the key after the payment, so the buyer is not sent to pay. */
+class StorageBlocked extends Error {}
 
-/** Whether an order is on its way: meanwhile no second one is made. */
-export const buying = signal(false)
-export const buyError = signal<unknown>(undefined)
+/** An order is being created; until then no second one is. */
+const buying = signal(false)
+const buyError = signal<unknown>(undefined)
 
-// A page that comes back from the browser's memory comes back as it was left.
+// A page restored from the back/forward cache is still in the state in which it was left.
 addEventListener('pageshow', () => {
   buying.value = false
 })
 
-/** Makes the order and leads to where it is paid. */
-export async function buy(plan: string, email: string): Promise<void> {
+/** Creates the order and redirects to its payment page. */
+async function buy(plan: string, email: string): Promise<void> {
   if (buying.value) return
   buying.value = true
   buyError.value = undefined
@@ -32,24 +32,24 @@ export async function buy(plan: string, email: string): Promise<void> {
       values: { plan, email },
       headers: { 'idempotency-key': idempotencyKey(`${plan} ${email}`) },
     })
-    if (!claimSecret(made.order_id).keep(made.claim_secret)) throw new StorageBlocked()
+    if (!claimSecret(made.order_id).set(made.claim_secret)) throw new StorageBlocked()
     location.assign(made.url)
-  } catch (fault) {
-    buyError.value = fault
+  } catch (error) {
+    buyError.value = error
     buying.value = false
   }
 }
 
 const attempts = new Map<string, string>()
 
-/** One order however often it is tried; another plan or address is another order. */
+/** The same for every attempt at an order; another plan or address is another order. */
 function idempotencyKey(order: string): string {
-  const known = attempts.get(order) ?? randomText()
-  attempts.set(order, known)
-  return known
+  const key = attempts.get(order) ?? randomHex()
+  attempts.set(order, key)
+  return key
 }
 
-function randomText(): string {
+function randomHex(): string {
   return [...crypto.getRandomValues(new Uint8Array(32))]
     .map((byte) => byte.toString(16).padStart(2, '0'))
     .join('')
@@ -57,11 +57,11 @@ function randomText(): string {
 
 interface PlanCardProps {
   plan: Plan
-  /** Undefined where nothing is sold. */
+  /** Undefined if plans are not sold online. */
   onBuy: ((plan: string) => void) | undefined
 }
 
-export function PlanCard({ plan, onBuy }: PlanCardProps) {
+function PlanCard({ plan, onBuy }: PlanCardProps) {
   const { id, name, price, renews } = plan
   const [months, perDay] = [plan.months ?? undefined, plan.per_day ?? undefined]
   return (
@@ -96,8 +96,8 @@ async function loadPlans(): Promise<void> {
   loadError.value = undefined
   try {
     offer.value = await requestJson<Offer>('/api/plans')
-  } catch (problem) {
-    loadError.value = problem
+  } catch (error) {
+    loadError.value = error
   }
 }
 
@@ -163,8 +163,8 @@ function PlanList({ plans, payments: { provider, buyable } }: Offer) {
   )
 }
 
-function buyErrorText(problem: unknown): string {
-  return problem instanceof StorageBlocked ? t('shop_storage_blocked') : errorText(problem)
+function buyErrorText(error: unknown): string {
+  return error instanceof StorageBlocked ? t('shop_storage_blocked') : errorText(error)
 }
 
 function ManualPurchase({ plan }: { plan: string }) {
@@ -187,6 +187,6 @@ function ManualPurchase({ plan }: { plan: string }) {
 }
 
 setTitle('site_plans')
-// What the server wrote stands until the plans are here: nothing blinks.
+// The server's HTML stays until the plans are loaded, so that nothing flickers.
 await loadPlans()
 await mountPage(() => <Pricing />)

@@ -9,78 +9,78 @@ export type WatchedOrder = ReturnType<typeof watchOrder>
 const FIRST_POLL_MS = 2_000
 const MAX_POLL_MS = 20_000
 
-/** An order, watched as long as something may happen to it. */
+/** Polls an order until its state is final. */
 export function watchOrder(id: string) {
   const secret = claimSecret(id)
-  readSecretFromFragment(secret.keep)
+  readSecretFromFragment(secret.set)
   const order = signal<Order | undefined>(undefined)
-  /** Why we cannot look: the claim secret is not known here, or is another's. */
+  /** Why the order cannot be read: this tab has no claim secret for it, or a wrong one. */
   const locked = signal<'no' | 'unknown' | 'wrong'>('no')
-  const fault = signal<unknown>(undefined)
-  const minted = signal<ClaimedKey | undefined>(undefined)
-  const minting = signal(false)
-  const headers = () => ({ 'claim-secret': secret.find() ?? '' })
+  const error = signal<unknown>(undefined)
+  const claimed = signal<ClaimedKey | undefined>(undefined)
+  const claiming = signal(false)
+  const headers = () => ({ 'claim-secret': secret.get() ?? '' })
   let pollMs = FIRST_POLL_MS
 
-  async function look(): Promise<void> {
-    if (secret.find() === undefined) {
+  async function poll(): Promise<void> {
+    if (secret.get() === undefined) {
       locked.value = 'unknown'
       return
     }
     try {
       order.value = await requestJson<Order>(`/api/orders/${id}`, { headers: headers() })
-      fault.value = undefined
+      error.value = undefined
       if (!isInProgress(order.value)) return
-    } catch (problem) {
-      if (problem instanceof ApiError && problem.code === 'not_found') {
+    } catch (cause) {
+      if (cause instanceof ApiError && cause.code === 'not_found') {
         locked.value = 'wrong'
         return
       }
-      fault.value = problem
+      error.value = cause
     }
-    setTimeout(look, pollMs)
+    setTimeout(poll, pollMs)
     pollMs = Math.min(pollMs * 1.3, MAX_POLL_MS)
   }
 
   async function unlock(given: string): Promise<void> {
-    secret.keep(given)
+    secret.set(given)
     locked.value = 'no'
-    await look()
+    await poll()
   }
 
-  async function mint(): Promise<void> {
-    if (minting.value) return
-    minting.value = true
-    fault.value = undefined
+  async function claim(): Promise<void> {
+    if (claiming.value) return
+    claiming.value = true
+    error.value = undefined
     try {
       const path = `/api/orders/${id}/claim`
-      minted.value = await requestJson<ClaimedKey>(path, { method: 'POST', headers: headers() })
-    } catch (problem) {
-      fault.value = problem
+      claimed.value = await requestJson<ClaimedKey>(path, { method: 'POST', headers: headers() })
+    } catch (cause) {
+      error.value = cause
     } finally {
-      minting.value = false
+      claiming.value = false
     }
   }
 
-  return { id, order, locked, fault, minted, minting, look, unlock, mint, secret: secret.find }
+  return { id, order, locked, error, claimed, claiming, poll, unlock, claim, secret: secret.get }
 }
 
 export function isInProgress({ state }: Order): boolean {
   return state === 'open' || state === 'pending'
 }
 
-/** Not left in the address bar, where it would be shared with the next screenshot; unless nothing else keeps it. */
-function readSecretFromFragment(keep: (secret: string) => boolean): void {
-  const given = location.hash.slice(1)
-  if (given && keep(given)) history.replaceState(null, '', location.pathname)
+/** Removes the secret from the address bar, unless the browser cannot store it. */
+function readSecretFromFragment(store: (secret: string) => boolean): void {
+  const secret = location.hash.slice(1)
+  if (secret && store(secret)) history.replaceState(null, '', location.pathname)
 }
 
-/** What shows the key of an order. It stays in this tab and is in no address that a server sees. */
+/** Authorizes reading an order and claiming its key. It stays in this tab; no URL that reaches a server contains it. */
 export function claimSecret(orderId: string) {
   const name = `claim ${orderId}`
   return {
-    find: () => tabStore.get(name),
-    /** False when the browser refuses: then it is known until the page is left. */
-    keep: (secret: string) => tabStore.set(name, secret),
+    get: () => tabStore.get(name),
+    /** False if the browser refuses: then it is lost when the page is left. */
+    set: (secret: string) => tabStore.set(name, secret),
   }
 }

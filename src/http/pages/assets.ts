@@ -5,19 +5,18 @@ import { Problem } from '../../core/problem.ts'
 import { contentResponse, type HttpResponse } from '../server/response.ts'
 import { type Route, route } from '../server/route.ts'
 
-/** What the browser loads for our pages, as `npm run build` made it. Without a build there is none of it: then every page
- * is what it is without scripts. */
+/** The output of `npm run build`. Without a build it is empty, and pages have neither scripts nor styles. */
 export interface BuiltPage {
-  /** What the page of this entry loads; undefined when it was not built. */
+  /** The files that the page of this entry loads; undefined if it was not built. */
   entry(entry: string): EntryFiles | undefined
-  /** The catalogue of this language; English is in the page. */
+  /** The texts of this language; English is part of the script. */
   catalogue(language: string): string | undefined
   asset(name: string): Asset | undefined
 }
 
 export interface EntryFiles {
   script: string
-  /** What the script imports: asked for at once instead of one after the other. */
+  /** What the script imports: preloaded instead of loaded one after the other. */
   modules: string[]
   styles: string[]
 }
@@ -25,11 +24,11 @@ export interface EntryFiles {
 export interface Asset {
   type: string
   bytes: Uint8Array
-  /** The same bytes, by the name of their coding. */
+  /** By content encoding. */
   compressed: Partial<Record<'br' | 'gzip', Uint8Array>>
 }
 
-/** One line of Vite's manifest. */
+/** An entry of Vite's manifest. */
 interface Chunk {
   file: string
   imports?: string[]
@@ -41,7 +40,7 @@ const CONTENT_TYPES: Record<string, string> = {
   css: 'text/css; charset=utf-8',
 }
 
-/** Reads the build whole: it is small, and a new one starts with a new process. */
+/** Reads the whole build into memory: it is small, and changes only with a restart. */
 export function readBuiltPage(folder: string): BuiltPage {
   const manifest = join(folder, '.vite/manifest.json')
   if (!existsSync(manifest)) {
@@ -95,23 +94,22 @@ function readAssets(folder: string): Map<string, Asset> {
   return assets
 }
 
-// The name of a built file has its hash in it: another content is another name.
+// File names contain a hash of the content.
 const IMMUTABLE = 'public, max-age=31536000, immutable'
 const ICON = readFileSync(new URL('./favicon.svg', import.meta.url))
 
-/** What our pages load. */
 export const assetRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/assets/{name}',
-    title: 'Files of the page',
-    about: 'Scripts and styles, as they were built.',
+    title: 'Assets',
+    about: 'Scripts and styles of the pages.',
     input: Type.Object({ name: Type.String() }),
     output: 'text/javascript',
     problems: ['not_found'],
     async handle({ name }, { builtPage }, { headers }) {
       const asset = builtPage.asset(name)
-      if (!asset) throw new Problem('not_found', 'There is no such file.')
+      if (!asset) throw new Problem('not_found', 'Not found.')
       return assetResponse(asset, headers['accept-encoding'])
     },
   }),
@@ -120,7 +118,7 @@ export const assetRoutes: readonly Route[] = [
       method: 'GET',
       path,
       title: 'Icon',
-      about: 'The mark of the site.',
+      about: 'The icon of the site.',
       input: Type.Object({}),
       output: 'image/svg+xml',
       problems: [],

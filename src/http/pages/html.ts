@@ -1,11 +1,11 @@
-/** HTML that is safe to send. Only the html tag makes it. */
+/** Escaped HTML. Only the html tag creates it. */
 export interface Markup {
   readonly markup: string
 }
 
 type Part = Markup | string | number | readonly Markup[]
 
-/** Writes HTML; whatever is put in is escaped unless it is markup already. */
+/** Template tag: every value is escaped unless it is Markup. */
 export function html(texts: TemplateStringsArray, ...parts: Part[]): Markup {
   const written = parts.map((part, at) => `${escaped(part)}${texts[at + 1]}`)
   return { markup: `${texts[0]}${written.join('')}` }

@@ -3,14 +3,13 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { cookieValue, setCookieHeader } from '../../server/credentials.ts'
 import type { HttpRequest } from '../../server/route.ts'
 
-// Which address is a browser's is told by a cookie, and a browser sends that by itself: so each form has to show that it is ours.
+// Browsers send the cookie with every request, so each form must prove that it comes from one of our pages.
 
-/** The token that this browser keeps, unchecked. */
+/** The token in the cookie, not verified. */
 export function tokenFromCookie(call: Pick<HttpRequest, 'headers' | 'secure'>): string | undefined {
   return cookieValue(call.headers.cookie, cookieScope(call.secure()).name)
 }
 
-/** Has the browser keep the token for so long. */
 export function tokenCookie(secure: boolean, token: string, seconds: number): string {
   return setCookieHeader({ ...cookieScope(secure), value: token, seconds, secure })
 }
@@ -20,8 +19,8 @@ export function expiredTokenCookie(secure: boolean): string {
 }
 
 /**
- * By https the name's prefix keeps pages of a neighbouring host from planting an address that they can read along; it asks
- * for the whole site as path. Without https browsers refuse the prefix.
+ * Over https, the `__Host-` prefix keeps pages of a sibling host from setting the cookie; it requires the path `/`. Over
+ * http, browsers reject the prefix.
  */
 function cookieScope(secure: boolean): { name: string; path: string } {
   return secure
@@ -30,13 +29,13 @@ function cookieScope(secure: boolean): { name: string; path: string } {
 }
 
 /**
- * True when the browser says that another site's page made the request. By plain http it tells nothing: no Sec-Fetch-Site, and
- * an Origin of null, as pages without a referrer have. Text browsers never tell. What is at stake has `formProof` besides.
+ * True if the browser says that a page of another site sent the request. Over http there is no Sec-Fetch-Site, and the
+ * Origin of a page without a referrer is null; text browsers send neither. The CSRF token covers those.
  */
 export function isCrossSite(headers: IncomingHttpHeaders, baseUrl: string): boolean {
   const { origin, host } = headers
   const site = headers['sec-fetch-site']
-  // None: the reader himself, by a reload or a bookmark.
+  // none: a reload or a bookmark.
   if (site !== undefined) return site !== 'same-origin' && site !== 'none'
   if (origin === undefined || origin === 'null') return false
   const named = hostOf(origin)
@@ -47,13 +46,13 @@ function hostOf(url: string): string | undefined {
   return URL.canParse(url) ? new URL(url).host : undefined
 }
 
-/** What a form of ours carries; only who has the token can make it, and it opens nothing by itself. */
+/** Derived from the token, but not usable in its place. */
 export function csrfToken(token: string): string {
   return hash('sha256', `form ${token}`, 'base64url')
 }
 
 export function isValidCsrfToken(token: string, proof = ''): boolean {
-  // Hashes have one length, and comparing them tells nothing of what was right.
+  // Hashing gives both the same length, which timingSafeEqual requires.
   const given = hash('sha256', proof, 'buffer')
   return timingSafeEqual(given, hash('sha256', csrfToken(token), 'buffer'))
 }
