@@ -19,7 +19,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     rolldownOptions: {
       input: {
-        early: here('site/early.ts'),
+        'before-paint': here('site/before-paint.ts'),
         site: here('site/site.css'),
         inbox: here('inbox/inbox.tsx'),
         pricing: here('shop/pricing.tsx'),

@@ -117,7 +117,7 @@ type Theme = (typeof THEMES)[number]
 
 const storedTheme = localStore.get('theme')
 
-/** early.ts applies the same before the first paint. */
+/** before-paint.ts applies the same before the first paint. */
 const theme = signal<Theme>(THEMES.find((one) => one === storedTheme) ?? 'auto')
 
 effect(() => {

@@ -60,11 +60,11 @@ function head(
   files: EntryFiles | undefined,
   catalogue: string | undefined,
 ): Markup {
-  const early = built.entry('site/early.ts')
+  const beforePaint = built.entry('site/before-paint.ts')
   const site = built.entry('site/site.css')
   const styles = [...(site ? [site.script] : []), ...(files?.styles ?? [])]
   const modules = [...(files?.modules ?? []), ...(catalogue ? [catalogue] : [])]
-  return html`${early ? html`<script src="${early.script}"></script>\n` : html``}${[
+  return html`${beforePaint ? html`<script src="${beforePaint.script}"></script>\n` : html``}${[
     ...styles.map((path) => html`<link rel="stylesheet" href="${path}">\n`),
     ...modules.map((path) => html`<link rel="modulepreload" href="${path}">\n`),
   ]}${files ? html`<script type="module" src="${files.script}"></script>\n` : html``}`
