@@ -17,13 +17,13 @@ function jsonOf(facts: LogFacts, sentence = 'something'): Record<string, unknown
   return JSON.parse(line)
 }
 
-test('a line says when, how grave, which thread, what, and the facts', () => {
+test('a line has time, level, thread, message and facts', () => {
   const { time, ...rest } = jsonOf({ bytes: 4096, tls: true, none: undefined }, 'mail kept')
   expect(time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
   expect(rest).toEqual({ level: 'info', thread: 'smtp', msg: 'mail kept', bytes: 4096, tls: true })
 })
 
-test('what lies below the level is not said', () => {
+test('messages below the level are not logged', () => {
   const lines = spoken({ level: 'warn' }, (log) => {
     log.debug({}, 'a')
     log.info({}, 'b')
@@ -33,7 +33,7 @@ test('what lies below the level is not said', () => {
   expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['c', 'd'])
 })
 
-describe('whatever a stranger sends, an event is one line without controls', () => {
+describe('untrusted input: an event is one line without control characters', () => {
   const nasty = [
     ['CR and LF', 'mx\r\n{"level":"error","msg":"forged"}'],
     ['ESC', '\u001b[2J\u001b]0;owned\u0007'],
@@ -61,7 +61,7 @@ describe('whatever a stranger sends, an event is one line without controls', () 
   }
 })
 
-describe('a log never holds', () => {
+describe('a log never contains', () => {
   const token = 'x7Jw0-PqRstUvWxYz0123456789_abcdefghijklmno'
   const key = 'mf_live_0123456789abcdefghijABCDEFGHIJ0123456'
   for (const [name, facts, secret] of [
@@ -109,43 +109,43 @@ describe('a log never holds', () => {
     })
   }
 
-  test('a secret in the sentence itself', () => {
+  test('a secret in the message', () => {
     expect(jsonOf({}, `${token} for ann.smith@box.example`)).toMatchObject({
       msg: '(hidden) for a…@box.example',
     })
   })
 
-  test('less of a key than by what people know it', () => {
+  test('more of a key than its prefix', () => {
     expect(jsonOf({ header: `${key}, sk_test_canary` })).toMatchObject({
       header: 'mf_live_0123(hidden), (hidden)',
     })
   })
 
-  test('more than the beginning of an endless text', () => {
+  test('more than the beginning of a long text', () => {
     expect(jsonOf({ helo: 'a '.repeat(100_000) })).toMatchObject({ helo: `${'a '.repeat(250)}…` })
   })
 })
 
-test('what only looks like a secret stays', () => {
+test('similar text that is not secret is kept', () => {
   const task =
     'task_list, risk_all, mf_live_AbCd, https://box.example:8080/a?to=me, work_rk, sk_, 12:30'
   expect(jsonOf({ task })).toMatchObject({ task })
 })
 
-test('the host of a URL with a password stays, so that a case can be followed', () => {
+test('the host of a URL with a password is kept', () => {
   expect(jsonOf({ url: 'smtp://ann:canary@mail.example:587/x' })).toMatchObject({
     url: 'smtp://(hidden)@mail.example:587/x',
   })
 })
 
-test('the domain of an address stays, so that a case can be followed', () => {
+test('the domain of an address is kept', () => {
   expect(jsonOf({ to: 'Ann@Box.example', from: 'b=c@lists.example' })).toMatchObject({
     to: 'a…@box.example',
     from: '…@lists.example',
   })
 })
 
-test('an error tells its type, code, place and cause', () => {
+test('an error has type, code, stack and cause', () => {
   expect(jsonOf({ err: fault('disk is gone') })).toMatchObject({
     err: {
       type: 'TypeError',
@@ -166,7 +166,7 @@ test('a terminal gets a short line', () => {
   )
 })
 
-test('worker threads speak to the same standard output, whole lines each', () => {
+test('worker threads write whole lines to the same standard output', () => {
   const program = `
     import { Worker, isMainThread, workerData } from 'node:worker_threads'
     import { openLog } from ${JSON.stringify(new URL('./log.ts', import.meta.url).href)}
@@ -210,7 +210,7 @@ function arrived(steps: (number | string)[], lines: string[]): string {
   return taken
 }
 
-describe('a line arrives', () => {
+describe('a line is written', () => {
   for (const [name, steps, expected] of [
     ['in one write', [], 'one\ntwo\n'],
     ['in as many writes as it takes', [1, 2], 'one\ntwo\n'],
@@ -221,13 +221,13 @@ describe('a line arrives', () => {
     test(name, () => expect(arrived([...steps], ['one\n', 'two\n'])).toBe(expected))
   }
 
-  test('on a line of its own, also when others were lost since the half one', () => {
+  test('on a line of its own after a partial line, even if others were lost in between', () => {
     const steps = [2, 'ENOSPC', 'ENOSPC', 1, 'EIO']
     expect(arrived(steps, ['one\n', 'two\n', 'three\n', 'four\n'])).toBe('on\nfour\n')
   })
 })
 
-test('a standard output that takes nothing, or is gone, ends no program', () => {
+test('a blocked or closed standard output does not end the program', () => {
   const program = `
     import { closeSync } from 'node:fs'
     import { openLog } from ${LOG}
