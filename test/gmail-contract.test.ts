@@ -147,7 +147,7 @@ describe('which account', () => {
 
   test('one that is slow is healthy; one that fails is passed over, and refused by name', async () => {
     await app.setHealth(JOEY, 'failing', 'locked')
-    await app.setHealth(ANN, 'slow', 'near its limit')
+    await app.setHealth(ANN, 'slow', 'daily limit of 2000 MB reached')
     for (let draw = 0; draw < 5; draw += 1) {
       assert.ok(isOf(emailOf(await create({ gmail_auto: '1' })), ANN))
     }

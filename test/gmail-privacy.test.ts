@@ -59,7 +59,7 @@ let mails = 0
 async function fetched(account: (typeof ACCOUNTS)[number], subject: string, ...to: string[]) {
   mails += 1
   const mail = accountMailDeps(door, ids[account] ?? 0)
-  const recipients = await mail.aliases(to.map(address))
+  const recipients = await mail.findAliases(to.map(address))
   const text = `Return-Path: <b@shop.test>\r\nTo: ${to}\r\nSubject: ${subject}\r\n\r\nhi\r\n`
   return await mail.receive({
     folder: 'INBOX',
@@ -112,14 +112,14 @@ describe('mail meets the very alias that it names, and no other', () => {
   test('an alias that is over gets nothing; who has it next gets nothing of before', async () => {
     const former = await alias('joey@gmail.com', 'handed-on')
     const { id } = (await door.store.listAccounts(clock.now))[0] ?? {}
-    const late = await accountMailDeps(door, id ?? 0).aliases([address(former.email)])
+    const late = await accountMailDeps(door, id ?? 0).findAliases([address(former.email)])
     await post(`${door.url}/api/delete-session`, { token: former.token })
     assert.equal(late.length, 1)
     assert.equal(await fetched('joey@gmail.com', 'late', former.email), 'nobody')
     clock.now = new Date(clock.now.getTime() + 31 * 86_400_000)
     const next = await alias('joey@gmail.com', 'handed-on')
     const mail = accountMailDeps(door, id ?? 0)
-    const found = await mail.aliases([address(next.email)])
+    const found = await mail.findAliases([address(next.email)])
     const old = {
       folder: 'INBOX',
       uid: 1,
@@ -186,8 +186,8 @@ describe('force=1 on check-mail', () => {
   const deaf: (() => void)[] = []
   beforeAll(() => {
     for (const account of ACCOUNTS) {
-      const { onLook } = accountMailDeps(door, ids[account] ?? 0)
-      deaf.push(onLook(() => void looks.push(account)))
+      const { onPollRequest } = accountMailDeps(door, ids[account] ?? 0)
+      deaf.push(onPollRequest(() => void looks.push(account)))
     }
   })
   afterAll(() => {

@@ -106,7 +106,7 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
       const bus = { wake() {}, subscribe: () => () => {} }
       const account = accountMailDeps({ store: mail, bus, now: app.now }, id)
       const alias = parseAddress(sessions.alias.email)
-      const [found] = await account.aliases(alias ? [alias] : [])
+      const [found] = await account.findAliases(alias ? [alias] : [])
       assert.ok(found)
       assert.equal(await account.receive(fetchedMail(found.mailbox, openAt)), 'known')
     })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { dovecotForTests, viewOf } from './testing/dovecot-account.ts'
+import { dovecotForTests, folderContents } from './testing/dovecot-account.ts'
 import { ANN, type ImapFixture, mailText, openImapFixture } from './testing/fixture.ts'
 
 const MANY = process.env['MAYFLY_TEST_LONG'] ? 1_000 : 100
@@ -9,39 +9,35 @@ const X = 'ann+x@mail.test'
 const Y = 'ann+y@mail.test'
 const DOTTED = 'a.nn@mail.test'
 
-describe('who gets a mail', () => {
+describe('recipients of a mail', () => {
   for (const [name, fields, expected] of [
-    ['the plus form it is written to', { To: X }, [X]],
-    ['the dot form it is written to', { To: `Ann <${DOTTED}>` }, [DOTTED]],
-    ['in whatever case', { To: 'ANN+X@Mail.Test' }, [X]],
-    ['who was in BCC: no To, only how it was delivered', { 'Delivered-To': X }, [X]],
-    ['who was in BCC, by the original recipient', { 'X-Original-To': X }, [X]],
+    ['the plus form in To', { To: X }, [X]],
+    ['the dot form in To', { To: `Ann <${DOTTED}>` }, [DOTTED]],
+    ['in any case', { To: 'ANN+X@Mail.Test' }, [X]],
+    ['a Bcc recipient, by Delivered-To', { 'Delivered-To': X }, [X]],
+    ['a Bcc recipient, by X-Original-To', { 'X-Original-To': X }, [X]],
     [
-      'who was in BCC, by what the server received it for',
+      'a Bcc recipient, by Received',
       { Received: `from a.test by mx.test for <${X}>; now`, To: 'team@elsewhere.test' },
       [X],
     ],
-    ['all aliases that it names', { To: `${X}, ${Y}`, Cc: DOTTED }, [X, Y, DOTTED]],
+    ['every alias it names', { To: `${X}, ${Y}`, Cc: DOTTED }, [X, Y, DOTTED]],
     [
-      'one who was in BCC, and not who stands in To of that copy',
+      'the Bcc recipient of a copy, not the one in its To',
       { 'Delivered-To': Y, Received: `by mx.test for <${Y}>; now`, To: X },
       [Y],
     ],
-    ['nobody by dots that only the server wrote', { 'Delivered-To': DOTTED, To: X }, [X]],
-    [
-      'nobody by the beginning of a tag',
-      { To: 'ann+xy@mail.test, ann+@mail.test, ann@mail.test' },
-      [],
-    ],
-    ['nobody by a tag that goes on', { To: 'ann+x.y@mail.test, ann+x+y@mail.test' }, []],
-    ['nobody by an address without its dots', { To: 'a.n.n@mail.test, ann@mail.test' }, []],
+    ['nobody by a dot form that only the server wrote', { 'Delivered-To': DOTTED, To: X }, [X]],
+    ['nobody by a prefix of a tag', { To: 'ann+xy@mail.test, ann+@mail.test, ann@mail.test' }, []],
+    ['nobody by a longer tag', { To: 'ann+x.y@mail.test, ann+x+y@mail.test' }, []],
+    ['nobody by other dots', { To: 'a.n.n@mail.test, ann@mail.test' }, []],
     ['nobody at another host', { To: 'ann+x@elsewhere.test' }, []],
-    ['nobody by a name', { To: `"${X}" <bob@elsewhere.test>` }, []],
+    ['nobody by a display name', { To: `"${X}" <bob@elsewhere.test>` }, []],
   ] as const) {
     test(name, async () => {
       const fixture = await dovecot.ready([X, Y, DOTTED])
       dovecot.server().deliver(ANN, mailText(fields))
-      // UIDs are taken in order: when this one is there, the one before has been looked at.
+      // UIDs are fetched in order: once this one is stored, the one before has been examined.
       dovecot.server().deliver(ANN, mailText({ To: DOTTED }, 'the last one'))
       await fixture.until(() => fixture.mails.some(({ raw }) => raw.includes('the last one')))
       const first = fixture.mails.filter(({ raw }) => !raw.includes('the last one'))
@@ -50,8 +46,8 @@ describe('who gets a mail', () => {
   }
 })
 
-describe('what is kept', () => {
-  test('the very bytes, and the time at which the server took them', async () => {
+describe('stored mail', () => {
+  test('has the original bytes and INTERNALDATE', async () => {
     const fixture = await dovecot.ready([X])
     const raw = mailText({ To: X }, `Grüße\r\n.\r\n${'=?x'.repeat(500)}\r\n`)
     const at = new Date('2026-11-01T12:34:56Z')
@@ -61,7 +57,7 @@ describe('what is kept', () => {
     expect(fixture.mails[0]?.receivedAt).toEqual(at)
   })
 
-  test(`${MANY} mails that come at once, each once and in their order`, PATIENT, async () => {
+  test(`${MANY} mails at once are stored once each, in order`, PATIENT, async () => {
     const fixture = await dovecot.ready([X, Y], { limits: { messagesPerMinute: 2 * MANY } })
     fixture.state.oldest = new Date(Date.UTC(2026, 10, 15))
     const subjects = Array.from({ length: MANY }, (_, at) => `number ${at}`)
@@ -73,23 +69,23 @@ describe('what is kept', () => {
     await dovecot.closeAll()
     const bodies = fixture.mails.map(({ raw }) => /number \d+/.exec(raw)?.[0])
     expect(bodies).toEqual(subjects)
-    expect(fixture.to(Y)).toHaveLength(MANY / 4)
+    expect(fixture.mailsTo(Y)).toHaveLength(MANY / 4)
     expect(fixture.reports.map(({ health }) => health)).toEqual(['starting', 'ok'])
   })
 
-  test('mail in Spam as well', async () => {
+  test('includes the spam folder', async () => {
     const fixture = await dovecot.ready([X])
     dovecot.server().deliver(ANN, mailText({ To: X }), { folder: 'Spam' })
-    fixture.look()
+    fixture.requestPoll()
     await fixture.untilMails(1)
     expect(fixture.folders.get('Spam')?.lastUid).toBe(1)
   })
 
-  test('a mail that goes from Spam to INBOX once', async () => {
+  test('has a mail moved from Spam to INBOX once', async () => {
     const fixture = await dovecot.ready([X])
     const [raw, at] = [mailText({ To: X }), new Date()]
     dovecot.server().deliver(ANN, raw, { folder: 'Spam', at })
-    fixture.look()
+    fixture.requestPoll()
     await fixture.untilMails(1)
     dovecot.server().deliver(ANN, raw, { at })
     dovecot.server().deliver(ANN, mailText({ To: X }), { at: new Date(at.getTime() + 1_000) })
@@ -97,7 +93,7 @@ describe('what is kept', () => {
     expect(new Set(fixture.mails.map((mail) => mail.raw)).size).toBe(2)
   })
 
-  test('two mails that look alike, by their two numbers', async () => {
+  test('has two identical mails with different UIDs', async () => {
     const fixture = await dovecot.ready([X])
     const [raw, at] = [mailText({ To: X }), new Date()]
     dovecot.server().deliver(ANN, raw, { at })
@@ -107,7 +103,7 @@ describe('what is kept', () => {
     expect(other).toEqual({ ...one, uid: (one?.uid ?? 0) + 1 })
   })
 
-  test('for all its aliases at once', async () => {
+  test('is for all its aliases at once', async () => {
     const fixture = await dovecot.ready([X, Y])
     const commits: string[][] = []
     fixture.state.beforeCommit = ({ recipients }) =>
@@ -118,7 +114,7 @@ describe('what is kept', () => {
     expect(fixture.mails[0]?.identity).not.toBe(fixture.mails[1]?.identity)
   })
 
-  test('two copies of a mail to two hidden recipients, though they differ in nothing else', async () => {
+  test('has both copies of a mail to two Bcc recipients', async () => {
     const fixture = await dovecot.ready([X, Y])
     const [raw, at] = [mailText({ 'Delivered-To': X }), new Date()]
     dovecot.server().deliver(ANN, raw, { at })
@@ -128,22 +124,25 @@ describe('what is kept', () => {
   })
 })
 
-describe('a header beyond all measure', () => {
+describe('an oversized header', () => {
   const to = `To: ${X}\r\n`
   for (const [name, header] of [
-    ['of more fields than anybody reads', `${'X-A: b\r\n'.repeat(2_500)}${to}`],
-    ['with To behind more than is read', `${`X-Pad: ${'x'.repeat(900)}\r\n`.repeat(400)}${to}`],
+    ['with too many fields', `${'X-A: b\r\n'.repeat(2_500)}${to}`],
     [
-      'with many of the fields that are looked at',
-      `${to}${'Received: by a; now\r\n'.repeat(2_500)}`,
+      'with To beyond the bytes that are read',
+      `${`X-Pad: ${'x'.repeat(900)}\r\n`.repeat(400)}${to}`,
     ],
-    ['with a list longer than all that is read', `Cc: ${X}${',\r\n c@d.test'.repeat(30_000)}\r\n`],
+    ['with many of the examined fields', `${to}${'Received: by a; now\r\n'.repeat(2_500)}`],
     [
-      'whose list of recipients begins where reading ends',
+      'with a recipient list longer than the bytes that are read',
+      `Cc: ${X}${',\r\n c@d.test'.repeat(30_000)}\r\n`,
+    ],
+    [
+      'whose recipient list starts where reading ends',
       `X-Pad: ${'x'.repeat(262_080)}\r\nCc: ${X}${',\r\n c@d.test'.repeat(100)}\r\n`,
     ],
   ] as const) {
-    test(`${name} keeps no mail from who it is for`, async () => {
+    test(`${name} does not block other mail`, async () => {
       const fixture = await dovecot.ready([X])
       const raw = `${header}${mailText({})}`
       dovecot.server().deliver(ANN, raw)
@@ -156,43 +155,45 @@ describe('a header beyond all measure', () => {
   }
 })
 
-describe('what is left alone', () => {
-  test('mail for nobody and mail that was kept: there, unread, without a mark', async () => {
+describe('mail left in the account', () => {
+  test('is unread and has no flags, whether stored or for nobody', async () => {
     const fixture = await dovecot.ready([X])
-    const before = await viewOf(dovecot.server().port)
+    const before = await folderContents(dovecot.server().port)
     dovecot.server().deliver(ANN, mailText({ To: 'ann@mail.test' }))
     dovecot.server().deliver(ANN, mailText({ To: X }))
     await fixture.untilMails(1)
     dovecot.server().deliver(ANN, mailText({ To: 'ann+nobody@mail.test' }))
-    const after = await viewOf(dovecot.server().port)
-    // It is passed, too: the next look begins behind it.
+    const after = await folderContents(dovecot.server().port)
+    // The next poll starts after it.
     const lastUid = after.INBOX.at(-1)?.uid
     await fixture.until(() => fixture.folders.get('INBOX')?.lastUid === lastUid)
     expect(after.INBOX.length).toBe(before.INBOX.length + 3)
     expect(after.INBOX.filter(({ flags }) => flags.length > 0)).toEqual([])
   })
 
-  test('a mail that is too large, with a word to the operator', async () => {
+  test('includes a mail that is too large, with a warning', async () => {
     const fixture = await dovecot.ready([X], { limits: { maxBytes: 20_000 } })
     dovecot.server().deliver(ANN, mailText({ To: X }, 'x'.repeat(20_001)))
     dovecot.server().deliver(ANN, mailText({ To: X }, 'small enough'))
     await fixture.untilMails(1)
     expect(fixture.mails[0]?.raw).toContain('small enough')
-    expect(fixture.lines.filter((line) => line.includes('larger than is taken'))).toHaveLength(1)
+    expect(fixture.logLines.filter((line) => line.includes('exceeds the size limit'))).toHaveLength(
+      1,
+    )
   })
 
-  test('a mail for which there is no room, and later ones are kept again', async () => {
+  test('includes mail for a full mailbox; later mail is stored again', async () => {
     const fixture = await dovecot.ready([X])
     fixture.state.full = true
     dovecot.server().deliver(ANN, mailText({ To: X }))
-    await fixture.until(() => fixture.lines.some((line) => line.includes('no room')))
+    await fixture.until(() => fixture.logLines.some((line) => line.includes('mailbox full')))
     fixture.state.full = false
     dovecot.server().deliver(ANN, mailText({ To: X }, 'later'))
     await fixture.untilMails(1)
     expect(fixture.mails[0]?.raw).toContain('later')
   })
 
-  test('all mail from before there was any alias', async () => {
+  test('includes everything older than the first alias', async () => {
     dovecot.server().deliver(ANN, mailText({ To: X }))
     const fixture = await dovecot.ready([X])
     await dovecot.closeAll()
@@ -200,7 +201,7 @@ describe('what is left alone', () => {
   })
 })
 
-test('an account that was never seen is looked at as far back as its oldest alias', async () => {
+test('a new account is fetched back to its oldest alias', async () => {
   const oldest = new Date(Date.now() - 5 * 24 * 3_600_000)
   const day = 24 * 3_600_000
   for (const [at, body] of [
@@ -219,11 +220,11 @@ test('an account that was never seen is looked at as far back as its oldest alia
   expect(bodies.toSorted()).toEqual(['a second after', 'days after'])
 })
 
-describe('after a pause', () => {
+describe('after an outage', () => {
   const OLD = 120
   const old = new Date(Date.now() - 20 * 24 * 3_600_000)
 
-  /** A house that saw the account before, and now finds more old mail in it than a minute allows. */
+  /** A known account that now has more old mail than the limit per minute. */
   async function comeBack(oldest: Date | undefined): Promise<ImapFixture> {
     const fixture = await dovecot.ready([X])
     await dovecot.closeAll()
@@ -232,22 +233,22 @@ describe('after a pause', () => {
       dovecot.server().deliver(ANN, mailText({ To: X }, 'old'), { at: old })
     }
     dovecot.server().deliver(ANN, mailText({ To: X }, 'new'))
-    // Old as well, but numbered last.
+    // Old as well, but with the highest UID.
     dovecot.server().deliver(ANN, mailText({ To: X }, 'old'), { at: old })
     dovecot.open(fixture, { limits: { messagesPerMinute: 60 } })
     return fixture
   }
 
-  test('new mail does not wait behind all that came before there was an alias', async () => {
+  test('new mail does not wait for mail older than every alias', async () => {
     const fixture = await comeBack(new Date())
     await fixture.untilMails(1)
     await fixture.until(() => fixture.reports.filter(({ health }) => health === 'ok').length === 2)
     expect(fixture.mails.map(({ raw }) => raw.split('\r\n\r\n')[1]?.trim())).toEqual(['new'])
-    const { INBOX } = await viewOf(dovecot.server().port)
+    const { INBOX } = await folderContents(dovecot.server().port)
     expect(fixture.folders.get('INBOX')?.lastUid).toBe(INBOX.at(-1)?.uid)
   })
 
-  test('all of it is passed where there is no alias', async () => {
+  test('everything is skipped if there is no alias', async () => {
     const fixture = await comeBack(undefined)
     await fixture.until(() => fixture.reports.filter(({ health }) => health === 'ok').length === 2)
     dovecot.server().deliver(ANN, mailText({ To: X }, 'later'))
@@ -257,8 +258,8 @@ describe('after a pause', () => {
   })
 })
 
-test('an INBOX that mail comes to all the time does not keep other folders from being looked at', async () => {
-  const fixture = await dovecot.ready([X], { tempo: { watchdog: 300 } })
+test('a busy INBOX does not starve other folders', async () => {
+  const fixture = await dovecot.ready([X], { timing: { pollMs: 300 } })
   dovecot.server().deliver(ANN, mailText({ To: X }, 'in spam'), { folder: 'Spam' })
   const inSpam = () => fixture.mails.some(({ folder }) => folder === 'Spam')
   for (let count = 1; count <= 200 && !inSpam(); count += 1) {

@@ -1,217 +1,225 @@
-import { setTimeout as rest } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { maskAddress } from '../core/address.ts'
 import type { AccountHealth } from '../core/gmail.ts'
 import { logFault } from '../service/background/outage.ts'
 import { openBudget } from './budget.ts'
-import { type ImapSession, openLogin } from './connection.ts'
-import { type FaultKind, ImapFault, pauseAfter } from './errors.ts'
-import type { Looking } from './fetch.ts'
+import { type ImapConnection, openConnector } from './connection.ts'
+import { ImapError, type ImapErrorKind, retryDelayMs } from './errors.ts'
+import type { FetchContext } from './fetch.ts'
 import { type ListedFolder, listFolders, specialFolders } from './folders.ts'
 import {
   type AccountOptions,
-  type AccountTempo,
+  type AccountTiming,
+  DEFAULT_LIMITS,
+  DEFAULT_TIMING,
   type ImapDeps,
-  USUAL_LIMITS,
-  USUAL_TEMPO,
 } from './options.ts'
 import { openPoisonMails } from './poison-mails.ts'
-import { openWakeSignal, throttle, type WakeSignal, watch } from './poll-loop.ts'
+import { openWakeSignal, runPollLoop, throttle, type WakeSignal } from './poll-loop.ts'
 import { openRemovals } from './removal.ts'
 
-/** Fetches mail for an account's aliases over one lasting connection, until it is closed. */
+/** Fetches mail for an account's aliases over one persistent connection until closed. */
 export function openAccount(deps: ImapDeps, account: AccountOptions): { close(): Promise<void> } {
-  const ended = new AbortController()
-  const tempo = { ...USUAL_TEMPO, ...account.tempo }
-  const bell = openWakeSignal()
-  const asked = throttle(() => bell.ring('asked'), tempo.asked)
-  const deaf = deps.onLook(asked.call)
-  const done = fetchForEver({ deps, account, tempo, bell, ended: ended.signal })
+  const closing = new AbortController()
+  const timing = { ...DEFAULT_TIMING, ...account.timing }
+  const wakeSignal = openWakeSignal()
+  const requested = throttle(() => wakeSignal.wake('requested'), timing.requestedPollMs)
+  const unsubscribe = deps.onPollRequest(requested.call)
+  const done = runAccount({ deps, account, timing, wakeSignal, signal: closing.signal })
   return {
     async close() {
-      deaf()
-      asked.stop()
-      ended.abort()
-      bell.ring('end')
+      unsubscribe()
+      requested.stop()
+      closing.abort()
+      wakeSignal.wake('closing')
       await done
     },
   }
 }
 
-interface Fetching {
+interface AccountRun {
   deps: ImapDeps
   account: AccountOptions
-  tempo: AccountTempo
-  bell: WakeSignal
-  ended: AbortSignal
+  timing: AccountTiming
+  wakeSignal: WakeSignal
+  signal: AbortSignal
 }
 
-// A connection that lasted this long was a good one, and its end says nothing: Gmail ends each after about an hour.
-const GOOD_MS = 60_000
-// Networks blink and servers restart: nobody need hear of the first failures after all was well.
-const SILENT_FAILURES = 2
-const MAY_BLINK: readonly FaultKind[] = ['lost', 'unreachable', 'doubtful']
+// A connection that lasted this long resets the failure count: Gmail closes every connection after about an hour.
+const STABLE_MS = 60_000
+// Brief network failures and server restarts are not reported.
+const QUIET_FAILURES = 2
+const TRANSIENT: readonly ImapErrorKind[] = ['lost', 'unreachable', 'invalid-data']
 
-async function fetchForEver(fetching: Fetching): Promise<void> {
-  const { deps, account, tempo, ended } = fetching
-  const healthReporter = openHealthReporter(deps, maskAddress(account.email))
-  const connectOnce = connections(fetching, healthReporter)
+async function runAccount(run: AccountRun): Promise<void> {
+  const { deps, account, timing, signal } = run
+  const health = openHealthReporter(deps, maskAddress(account.email))
+  const connectOnce = connectionRunner(run, health)
   let failures = 0
-  let well = false
-  await healthReporter.tell('starting', '')
-  while (!ended.aborted) {
-    const { fault, wellMs, progressed } = await connectOnce()
-    if (ended.aborted) return
-    const mayBlink = MAY_BLINK.includes(fault.kind)
-    well ||= wellMs !== undefined
-    const wasOfUse = (wellMs !== undefined && wellMs >= GOOD_MS) || (progressed && mayBlink)
-    failures = wasOfUse ? 1 : failures + 1
-    if (!well || failures > SILENT_FAILURES || !mayBlink) {
-      well = false
-      await healthReporter.tell('failing', fault.message)
+  let wasHealthy = false
+  await health.report('starting', '')
+  while (!signal.aborted) {
+    const { error, healthyMs, progressed } = await connectOnce()
+    if (signal.aborted) return
+    const isTransient = TRANSIENT.includes(error.kind)
+    wasHealthy ||= healthyMs !== undefined
+    const wasUseful =
+      (healthyMs !== undefined && healthyMs >= STABLE_MS) || (progressed && isTransient)
+    failures = wasUseful ? 1 : failures + 1
+    if (!wasHealthy || failures > QUIET_FAILURES || !isTransient) {
+      wasHealthy = false
+      await health.report('failing', error.message)
     }
-    const ms = pauseAfter(fault.kind, failures, { pause: tempo.pause, random: deps.random() })
-    await rest(ms, undefined, { signal: ended }).catch(() => {})
+    const ms = retryDelayMs(error.kind, failures, {
+      retryMs: timing.retryMs,
+      random: deps.random(),
+    })
+    await sleep(ms, undefined, { signal }).catch(() => {})
   }
 }
 
-/** How one connection ended, and how long it was of use; undefined: never. */
-interface Ended {
-  fault: ImapFault
-  wellMs: number | undefined
-  /** Whether mail was dealt with: a mail that ends connections must not cost more than the tries it is given. */
+interface ConnectionResult {
+  error: ImapError
+  /** Time since the first complete poll; undefined if there was none. */
+  healthyMs: number | undefined
+  /** True if mail was processed. A mail that breaks connections must cost only its own retries, not a growing delay. */
   progressed: boolean
 }
 
-function connections(fetching: Fetching, healthReporter: HealthReporter): () => Promise<Ended> {
-  const { deps, account, tempo, bell, ended } = fetching
+function connectionRunner(
+  { deps, account, timing, wakeSignal, signal }: AccountRun,
+  health: HealthReporter,
+): () => Promise<ConnectionResult> {
   const masked = maskAddress(account.email)
-  const limits = { ...USUAL_LIMITS, ...account.limits }
-  const news = () => bell.ring('news')
-  const connect = openLogin(account, { limits, tempo, news, ended }, deps.now)
-  // These outlive a connection: the server counts on, and a mail that could not be read is still there.
-  const lasting = { budget: openBudget(limits), doubts: openPoisonMails() }
+  const limits = { ...DEFAULT_LIMITS, ...account.limits }
+  const onChange = () => wakeSignal.wake('change')
+  const connect = openConnector(account, { limits, timing, onChange, signal }, deps.now)
+  // Outlive a connection: the server's quota and unreadable mails do, too.
+  const budget = openBudget(limits)
+  const poisonMails = openPoisonMails()
   const removals = account.deleteAfterFetch ? openRemovals(masked, deps.log) : undefined
 
-  function lookingWith(session: ImapSession, progressed: () => void): Looking {
+  function contextFor(connection: ImapConnection, onProgress: () => void): FetchContext {
     return {
       deps,
       account: { email: account.email, masked },
-      session,
-      ...lasting,
+      connection,
+      budget,
+      poisonMails,
       limits,
-      bodyMs: 4 * tempo.answer,
-      retryMs: tempo.pause.lost,
-      progressed,
-      ended,
-      fetched: (folder, uid) => removals?.add(folder, uid),
+      bodyTimeoutMs: 4 * timing.commandTimeoutMs,
+      retryDelayMs: timing.retryMs.lost,
+      onProgress,
+      signal,
+      onFetched: (folder, uid) => removals?.add(folder, uid),
     }
   }
 
-  return async function connectOnce(): Promise<Ended> {
-    let session: ImapSession | undefined
-    let wellSince: number | undefined
+  return async function connectOnce(): Promise<ConnectionResult> {
+    let connection: ImapConnection | undefined
+    let healthySince: number | undefined
     let progressed = false
-    let fault = new ImapFault('lost', 'the connection ended')
+    let error = new ImapError('lost', 'connection closed')
     try {
-      session = await connect()
-      const looking = lookingWith(session, () => {
+      connection = await connect()
+      const context = contextFor(connection, () => {
         progressed = true
       })
-      const { random } = deps
-      await watch({
-        looking,
-        bell,
+      await runPollLoop({
+        context,
+        wakeSignal,
         removals,
-        tempo,
-        random,
-        async looked(pause) {
-          wellSince ??= deps.now().getTime()
-          await healthReporter.tell(pause ? 'slow' : 'ok', pause?.reason ?? '')
+        timing,
+        random: deps.random,
+        async onPolled(pause) {
+          healthySince ??= deps.now().getTime()
+          await health.report(pause ? 'slow' : 'ok', pause?.reason ?? '')
         },
       })
-    } catch (error) {
-      fault = error instanceof ImapFault ? error : ownFault(error, masked, deps)
+    } catch (thrown) {
+      error = thrown instanceof ImapError ? thrown : internalError(thrown, masked, deps)
     } finally {
-      await session?.close()
+      await connection?.close()
     }
-    const wellMs = wellSince === undefined ? undefined : deps.now().getTime() - wellSince
-    return { fault, wellMs, progressed }
+    const healthyMs = healthySince === undefined ? undefined : deps.now().getTime() - healthySince
+    return { error, healthyMs, progressed }
   }
 }
 
-/** It is the house that could not keep a mail; the account is tried again like after a lost connection. */
-function ownFault(error: unknown, account: string, { log }: ImapDeps): ImapFault {
-  logFault(log, error, 'fetched mail could not be kept; tried again', { account })
-  return new ImapFault('lost', 'fetched mail cannot be kept at the moment')
+/** We could not store a mail; retried like a lost connection. */
+function internalError(error: unknown, account: string, { log }: ImapDeps): ImapError {
+  logFault(log, error, 'failed to store fetched mail; retrying', { account })
+  return new ImapError('lost', 'fetched mail cannot be stored at the moment')
 }
 
-/** Tells the house and the operator how an account is, once for each change. */
+/** Stores and logs each change of an account's health once. */
 interface HealthReporter {
-  tell(health: AccountHealth, reason: string): Promise<void>
+  report(health: AccountHealth, reason: string): Promise<void>
 }
 
-const SENTENCES: Record<AccountHealth, string> = {
-  starting: 'an account is about to be fetched from',
-  ok: 'an account is fetched from',
-  slow: 'an account is fetched from slowly',
-  failing: 'an account cannot be fetched from; tried again',
+const HEALTH_MESSAGES: Record<AccountHealth, string> = {
+  starting: 'connecting to mail account',
+  ok: 'polling mail account',
+  slow: 'polling of mail account throttled',
+  failing: 'polling of mail account failed; retrying',
 }
 
-function openHealthReporter({ report, log }: ImapDeps, account: string): HealthReporter {
-  let last = ''
+function openHealthReporter({ reportHealth, log }: ImapDeps, account: string): HealthReporter {
+  let lastReport = ''
   return {
-    async tell(health, reason) {
-      const state = `${health} ${reason}`
-      if (state === last) return
-      last = state
+    async report(health, reason) {
+      const report = `${health} ${reason}`
+      if (report === lastReport) return
+      lastReport = report
       const facts = reason ? { account, reason } : { account }
-      if (health === 'failing') log.warn(facts, SENTENCES[health])
-      else log.info(facts, SENTENCES[health])
+      if (health === 'failing') log.warn(facts, HEALTH_MESSAGES[health])
+      else log.info(facts, HEALTH_MESSAGES[health])
       try {
-        await report(health, reason)
+        await reportHealth(health, reason)
       } catch (error) {
-        // Fetching goes on; the next change is told again.
-        last = ''
-        logFault(log, error, 'the health of an account could not be kept', { account })
+        // Fetching continues, and the next report is not skipped.
+        lastReport = ''
+        logFault(log, error, 'failed to store account health', { account })
       }
     },
   }
 }
 
-/** How a login went, for the operator to read. */
-type AccountTest = { ok: false; reason: string } | ({ ok: true } & AccountFacts)
+/** Result of a login test, for the operator. */
+type AccountTest = { ok: false; reason: string } | ({ ok: true } & AccountFeatures)
 
-interface AccountFacts {
+interface AccountFeatures {
   folders: ListedFolder[]
-  /** The folders that are looked at beside INBOX, or moved to; undefined: there is none. */
+  /** Polled beside INBOX; undefined if the server names none. */
   spam: string | undefined
+  /** Needed to remove fetched mail. */
   trash: string | undefined
-  /** Whether the server tells of new mail at once. */
+  /** Whether the server pushes new mail (IDLE). */
   idle: boolean
-  /** Whether it knows Gmail's own ids. */
+  /** Whether the server has Gmail's message ids. */
   gmail: boolean
 }
 
-/** Logs in once, lists the folders and leaves. Nothing there is changed. */
+const NEVER = new AbortController().signal
+
+/** Logs in, lists the folders and logs out. Changes nothing in the account. */
 export async function testAccount(
   account: AccountOptions,
   now: () => Date = () => new Date(),
 ): Promise<AccountTest> {
-  const tempo = { ...USUAL_TEMPO, ...account.tempo }
-  const limits = { ...USUAL_LIMITS, ...account.limits }
-  const connect = openLogin(account, { tempo, limits, news() {}, ended: NEVER }, now)
-  let session: ImapSession | undefined
+  const timing = { ...DEFAULT_TIMING, ...account.timing }
+  const limits = { ...DEFAULT_LIMITS, ...account.limits }
+  const connect = openConnector(account, { timing, limits, onChange() {}, signal: NEVER }, now)
+  let connection: ImapConnection | undefined
   try {
-    session = await connect()
-    const folders = await listFolders(session)
-    const { idles: idle, gmail } = session
+    connection = await connect()
+    const folders = await listFolders(connection)
+    const { hasIdle: idle, isGmail: gmail } = connection
     return { ok: true, folders, ...specialFolders(folders), idle, gmail }
   } catch (error) {
-    if (error instanceof ImapFault) return { ok: false, reason: error.message }
+    if (error instanceof ImapError) return { ok: false, reason: error.message }
     throw error
   } finally {
-    await session?.close()
+    await connection?.close()
   }
 }
-
-const NEVER = new AbortController().signal

@@ -1,35 +1,35 @@
 import { describe, expect, test } from 'vitest'
 import { openBudget } from './budget.ts'
-import { USUAL_LIMITS } from './options.ts'
+import { DEFAULT_LIMITS } from './options.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const start = Date.UTC(2026, 10, 15, 5)
 const at = (ms: number) => new Date(start + ms)
-const limits = { ...USUAL_LIMITS, messagesPerMinute: 300, bytesPerDay: 2_000_000_000 }
+const limits = { ...DEFAULT_LIMITS, messagesPerMinute: 300, bytesPerDay: 2_000_000_000 }
 
-describe('messages a minute', () => {
-  test('as many as are left may be looked at', () => {
+describe('messages per minute', () => {
+  test('the allowance is what is left', () => {
     const budget = openBudget(limits)
-    expect(budget.messages(at(0))).toBe(300)
+    expect(budget.messageAllowance(at(0))).toBe(300)
     budget.spend({ messages: 260 }, at(0))
-    expect(budget.messages(at(10))).toBe(40)
+    expect(budget.messageAllowance(at(10))).toBe(40)
   })
 
-  test('then there is a pause, and after it all of them again', () => {
+  test('an exhausted allowance pauses, then is restored in full', () => {
     const budget = openBudget(limits)
     budget.spend({ messages: 300 }, at(0))
-    const pause = budget.messages(at(1_000))
-    expect(pause).toEqual({ until: at(65_000), reason: 'near its limit of 300 messages a minute' })
-    expect(budget.messages(at(60_000))).not.toBe(300)
-    expect(budget.messages(at(65_000))).toBe(300)
+    const pause = budget.messageAllowance(at(1_000))
+    expect(pause).toEqual({ until: at(65_000), reason: 'limit of 300 messages per minute reached' })
+    expect(budget.messageAllowance(at(60_000))).not.toBe(300)
+    expect(budget.messageAllowance(at(65_000))).toBe(300)
   })
 
-  test('no minute, wherever it begins, has more', () => {
+  test('no sliding minute exceeds the limit', () => {
     const budget = openBudget(limits)
     const taken: number[] = []
     for (let ms = 0; ms < 5 * MINUTE; ms += 500) {
-      const room = budget.messages(at(ms))
+      const room = budget.messageAllowance(at(ms))
       const count = typeof room === 'number' ? Math.min(room, 50) : 0
       budget.spend({ messages: count }, at(ms))
       taken.push(count)
@@ -42,34 +42,36 @@ describe('messages a minute', () => {
   })
 })
 
-describe('bytes a day', () => {
-  test('a mail that would be too much waits until old ones count no more', () => {
+describe('bytes per day', () => {
+  test('a mail over the limit waits until older ones leave the window', () => {
     const budget = openBudget(limits)
     budget.spend({ bytes: 1_999_000_000 }, at(0))
-    expect(budget.bytes(1_000_000, at(HOUR))).toBeUndefined()
-    expect(budget.bytes(1_000_001, at(HOUR))).toEqual({
+    expect(budget.byteLimit(1_000_000, at(HOUR))).toBeUndefined()
+    expect(budget.byteLimit(1_000_001, at(HOUR))).toEqual({
       until: at(24.5 * HOUR),
-      reason: 'near its limit of 2000 MB a day',
+      reason: 'daily limit of 2000 MB reached',
     })
-    expect(budget.bytes(1_000_001, at(24.5 * HOUR))).toBeUndefined()
+    expect(budget.byteLimit(1_000_001, at(24.5 * HOUR))).toBeUndefined()
   })
 
-  test('nothing is looked at either while they are used up', () => {
+  test('no messages are examined while the limit is reached', () => {
     const budget = openBudget(limits)
     budget.spend({ bytes: 2_000_000_001 }, at(0))
-    expect(budget.messages(at(1))).toMatchObject({ reason: 'near its limit of 2000 MB a day' })
+    expect(budget.messageAllowance(at(1))).toMatchObject({
+      reason: 'daily limit of 2000 MB reached',
+    })
   })
 
-  test('a mail larger than all of it is fetched when nothing else was', () => {
+  test('a mail larger than the limit is fetched when the window is empty', () => {
     const budget = openBudget({ ...limits, bytesPerDay: 1_000 })
-    expect(budget.bytes(5_000, at(0))).toBeUndefined()
+    expect(budget.byteLimit(5_000, at(0))).toBeUndefined()
     budget.spend({ bytes: 5_000 }, at(0))
-    expect(budget.bytes(1, at(1))).toBeDefined()
+    expect(budget.byteLimit(1, at(1))).toBeDefined()
   })
 
-  test('a clock that is set back by a year does not stop the fetching for one', () => {
+  test('setting the clock back by a year does not pause fetching for a year', () => {
     const budget = openBudget({ ...limits, bytesPerDay: 1_000 })
     budget.spend({ bytes: 1_000 }, at(0))
-    expect(budget.bytes(1, at(-365 * 24 * HOUR))).toBeUndefined()
+    expect(budget.byteLimit(1, at(-365 * 24 * HOUR))).toBeUndefined()
   })
 })

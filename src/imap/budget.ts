@@ -1,44 +1,44 @@
 import type { AccountLimits } from './options.ts'
 
-/** Why nothing may be asked of the server for a while. */
+/** Fetching is suspended until then. */
 export interface Pause {
   until: Date
   reason: string
 }
 
-/** What an account may still cost its server. */
+/** What may still be fetched from an account without exceeding its limits. */
 export interface Budget {
-  /** How many messages may be looked at now, at least one; or a pause. */
-  messages(now: Date): number | Pause
-  /** A pause when a mail of this size would be too much now. */
-  bytes(size: number, now: Date): Pause | undefined
+  /** How many messages may be examined now, at least one; or a pause. */
+  messageAllowance(now: Date): number | Pause
+  /** A pause if a mail of this size would exceed the limit now. */
+  byteLimit(size: number, now: Date): Pause | undefined
   spend(cost: { messages?: number; bytes?: number }, now: Date): void
 }
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 
-/** Sliding windows, kept in memory: a restart begins with empty ones. */
+/** Sliding windows in memory: a restart begins with empty ones. */
 export function openBudget({ bytesPerDay, messagesPerMinute }: AccountLimits): Budget {
   const messages = slidingWindow(MINUTE, 12)
   const bytes = slidingWindow(DAY, 48)
   const megabytes = Math.round(bytesPerDay / 1_000_000)
 
-  function byteRoom(size: number, now: Date): Pause | undefined {
+  function byteLimit(size: number, now: Date): Pause | undefined {
     const spent = bytes.sum(now)
-    // A mail larger than the whole budget would otherwise wait for ever.
+    // Otherwise a mail larger than the whole budget would wait forever.
     if (spent === 0 || spent + size <= bytesPerDay) return undefined
-    return { until: bytes.relief(now), reason: `near its limit of ${megabytes} MB a day` }
+    return { until: bytes.freesUpAt(now), reason: `daily limit of ${megabytes} MB reached` }
   }
 
   return {
-    messages(now) {
+    messageAllowance(now) {
       const room = messagesPerMinute - messages.sum(now)
-      if (room > 0) return byteRoom(0, now) ?? room
-      const reason = `near its limit of ${messagesPerMinute} messages a minute`
-      return { until: messages.relief(now), reason }
+      if (room > 0) return byteLimit(0, now) ?? room
+      const reason = `limit of ${messagesPerMinute} messages per minute reached`
+      return { until: messages.freesUpAt(now), reason }
     },
-    bytes: byteRoom,
+    byteLimit: byteLimit,
     spend(cost, now) {
       messages.add(cost.messages ?? 0, now)
       bytes.add(cost.bytes ?? 0, now)
@@ -46,14 +46,14 @@ export function openBudget({ bytesPerDay, messagesPerMinute }: AccountLimits): B
   }
 }
 
-/** Counts what happened within the last `ms`, to a part of it. */
+/** Counts events of the last `ms`, with a resolution of `ms / parts`. */
 function slidingWindow(ms: number, parts: number) {
   const width = ms / parts
   let slots: { at: number; count: number }[] = []
 
   function recent(now: Date): typeof slots {
     const time = now.getTime()
-    // A clock that was set back must not keep old counts for ever.
+    // If the clock is set back, old counts must not stay forever.
     slots = slots.filter(({ at }) => at > time - ms - width && at <= time + width)
     return slots
   }
@@ -67,8 +67,8 @@ function slidingWindow(ms: number, parts: number) {
       else slots.push({ at, count })
     },
     sum: (now: Date) => recent(now).reduce((sum, { count }) => sum + count, 0),
-    /** When the oldest part falls out. */
-    relief(now: Date): Date {
+    /** When the oldest slot leaves the window. */
+    freesUpAt(now: Date): Date {
       const oldest = Math.min(now.getTime(), ...recent(now).map(({ at }) => at))
       return new Date(oldest + ms + width)
     },

@@ -1,135 +1,134 @@
 import { ImapFlow, type ImapFlowOptions, type SearchObject } from 'imapflow'
-import { faultOf, ImapFault } from './errors.ts'
+import { ImapError, toImapError } from './errors.ts'
 import { tokenSource } from './oauth.ts'
-import type { AccountLimits, AccountOptions, AccountTempo } from './options.ts'
+import type { AccountLimits, AccountOptions, AccountTiming } from './options.ts'
 
-/** One connection to an account. Whatever fails is told as an ImapFault. */
-export interface ImapSession {
-  /** Whether X-GM-MSGID is known there. */
-  gmail: boolean
-  idles: boolean
-  /** Whether single mails can be expunged, and where a moved one went is told. */
-  uidPlus: boolean
-  /** Why it ended; undefined while it is usable. */
-  fault(): ImapFault | undefined
-  /** Runs one command. The connection ends when the answer is overdue. */
-  ask<T>(command: Command<T>, withinMs?: number): Promise<T>
-  /** UIDs in rising order. */
+/** One connection to an account. Failures are thrown as ImapError. */
+export interface ImapConnection {
+  /** Whether the server supports X-GM-MSGID. */
+  isGmail: boolean
+  hasIdle: boolean
+  /** UIDPLUS: expunge by UID, and the new UIDs of moved messages. */
+  hasUidPlus: boolean
+  /** Why the connection closed; undefined while it is usable. */
+  error(): ImapError | undefined
+  /** Runs one command; closes the connection on timeout. */
+  run<T>(command: Command<T>, timeoutMs?: number): Promise<T>
+  /** UIDs in ascending order. */
   search(query: SearchObject): Promise<number[]>
-  /** Waits for the server to tell of mail in the open folder; the next command ends the wait. */
-  idle(): void
-  /** How many bytes came since this was last asked. */
-  received(): number
+  /** Starts IDLE on the open folder; the next command ends it. */
+  startIdle(): void
+  /** Bytes received since the last call. */
+  takeReceivedBytes(): number
   close(): Promise<void>
 }
 
-/** The library answers some refusals with false or undefined. */
+/** The library resolves some refused commands with false or undefined. */
 type Command<T> = (client: ImapFlow) => Promise<T | false | undefined>
 
-interface SessionOptions {
+interface ConnectionOptions {
   account: Pick<AccountOptions, 'email' | 'host' | 'port' | 'tls'>
   secret: { pass: string } | { accessToken: string }
   limits: AccountLimits
-  tempo: Pick<AccountTempo, 'answer' | 'idle'>
-  /** The open folder has changed, or the connection has ended. */
-  news(): void
-  /** Nobody waits for an answer any more. */
-  ended: AbortSignal
+  timing: Pick<AccountTiming, 'commandTimeoutMs' | 'idleMs'>
+  /** The open folder has changed, or the connection has closed. */
+  onChange(): void
+  /** Aborts pending commands. */
+  signal: AbortSignal
 }
 
-// A header line beside the mail itself, and servers whose RFC822.SIZE is only near the truth.
-const SLACK = 1024 * 1024
-// The UIDs of a million mails.
-const MAX_LINE = 8 * 1024 * 1024
+// Room for the response line, and for servers whose RFC822.SIZE is only approximate.
+const SLACK_BYTES = 1024 * 1024
+// The UIDs of a million messages.
+const MAX_LINE_BYTES = 8 * 1024 * 1024
 const LOGOUT_MS = 1_000
 
-async function openSession(options: SessionOptions): Promise<ImapSession> {
-  const { tempo, news, ended: abandoned } = options
-  let said: unknown
-  let ended: ImapFault | undefined
+async function openConnection(options: ConnectionOptions): Promise<ImapConnection> {
+  const { timing, onChange, signal } = options
+  let lastError: unknown
+  let closedBy: ImapError | undefined
   const client = new ImapFlow({
     ...clientOptions(options),
-    // Where a command is refused the library may answer false, and tell why only its log. Nothing of it is written.
+    // When a command is refused, the library may give the reason only to its log. Nothing of it is written.
     logger: { debug() {}, info() {}, warn: note, error: note, trace() {}, fatal: note },
   })
-  client.on('exists', news)
+  client.on('exists', onChange)
   client.on('close', () => {
-    end(said)
-    // Servers say why they close on us.
-    end(Object.assign(new Error('good-bye'), { reason: client.byeReason }))
-    news()
+    fail(lastError)
+    fail(Object.assign(new Error('BYE'), { reason: client.byeReason }))
+    onChange()
   })
-  client.on('error', end)
+  client.on('error', fail)
 
   function note(entry: { err?: unknown }): void {
-    said = entry.err
+    lastError = entry.err
   }
 
-  /** The first reason stands, but for the mere fact that it ended. */
-  function end(error: unknown): ImapFault {
-    const fault = faultOf(error)
-    if (!ended || (ended.kind === 'lost' && fault.kind !== 'lost')) ended = fault
-    return ended
+  /** The first error wins, unless it says only that the connection closed. */
+  function fail(error: unknown): ImapError {
+    const imapError = toImapError(error)
+    if (!closedBy || (closedBy.kind === 'lost' && imapError.kind !== 'lost')) closedBy = imapError
+    return closedBy
   }
 
-  async function ask<T>(command: Command<T>, withinMs = tempo.answer): Promise<T> {
-    said = undefined
-    const abandon = () => client.close()
-    if (abandoned.aborted) abandon()
-    abandoned.addEventListener('abort', abandon)
+  async function run<T>(command: Command<T>, timeoutMs = timing.commandTimeoutMs): Promise<T> {
+    lastError = undefined
+    const abort = () => client.close()
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort)
     const timer = setTimeout(() => {
-      said = new ImapFault('lost', 'the server does not answer')
+      lastError = new ImapError('lost', 'the server does not respond')
       client.close()
-    }, withinMs)
+    }, timeoutMs)
     try {
-      const answer = !abandoned.aborted && (await command(client))
-      if (answer !== false && answer !== undefined && client.usable) return answer
+      const result = !signal.aborted && (await command(client))
+      if (result !== false && result !== undefined && client.usable) return result
     } catch (error) {
-      if (!(said instanceof ImapFault)) said = error
+      if (!(lastError instanceof ImapError)) lastError = error
     } finally {
       clearTimeout(timer)
-      abandoned.removeEventListener('abort', abandon)
+      signal.removeEventListener('abort', abort)
     }
-    throw client.usable ? faultOf(said) : end(said)
+    throw client.usable ? toImapError(lastError) : fail(lastError)
   }
 
-  await ask(connected).catch((error: unknown) => {
-    // The library leaves a connection open whose login was refused.
+  await run(connect).catch((error: unknown) => {
+    // The library keeps the connection open after a refused login.
     client.close()
     throw error
   })
 
   return {
-    gmail: client.capabilities.has('X-GM-EXT-1'),
-    idles: client.capabilities.has('IDLE'),
-    uidPlus: client.capabilities.has('UIDPLUS'),
-    fault: () => ended,
-    ask,
-    search: (query) => ask((one) => one.search(query, { uid: true })),
-    // Ends when the next command comes, or with the connection, which is told by its event.
-    idle: () => void client.idle().catch(() => {}),
-    received: () => client.stats(true).received,
+    isGmail: client.capabilities.has('X-GM-EXT-1'),
+    hasIdle: client.capabilities.has('IDLE'),
+    hasUidPlus: client.capabilities.has('UIDPLUS'),
+    error: () => closedBy,
+    run,
+    search: (query) => run((one) => one.search(query, { uid: true })),
+    // A failure also closes the connection, which has its own event.
+    startIdle: () => void client.idle().catch(() => {}),
+    takeReceivedBytes: () => client.stats(true).received,
     async close() {
-      client.off('exists', news)
+      client.off('exists', onChange)
       if (client.usable) await logOut(client)
       client.close()
     },
   }
 }
 
-async function connected(client: ImapFlow): Promise<true> {
+async function connect(client: ImapFlow): Promise<true> {
   await client.connect()
   return true
 }
 
-/** Also for who is in a hurry: a server that is left without a word counts the connection for a while. */
+/** Also when in a hurry: without LOGOUT the server counts the connection for a while. */
 async function logOut(client: ImapFlow): Promise<void> {
   const timer = setTimeout(() => client.close(), LOGOUT_MS)
   await client.logout().catch(() => {})
   clearTimeout(timer)
 }
 
-function clientOptions({ account, secret, limits, tempo }: SessionOptions): ImapFlowOptions {
+function clientOptions({ account, secret, limits, timing }: ConnectionOptions): ImapFlowOptions {
   const { email, host, port, tls } = account
   return {
     host,
@@ -141,38 +140,39 @@ function clientOptions({ account, secret, limits, tempo }: SessionOptions): Imap
     tls: { minVersion: 'TLSv1.2' },
     disableAutoIdle: true,
     disableCompression: true,
-    // Nothing of it is needed, and no server of the tests speaks it.
+    // Not needed, and not covered by any server of the tests.
     disableIMAP4rev2: true,
-    maxIdleTime: tempo.idle,
-    connectionTimeout: tempo.answer,
-    greetingTimeout: tempo.answer,
-    maxLiteralSize: limits.maxBytes + SLACK,
-    maxResponseSize: Math.max(limits.maxBytes, MAX_LINE) + 2 * SLACK,
-    maxLineLength: MAX_LINE,
+    maxIdleTime: timing.idleMs,
+    connectionTimeout: timing.commandTimeoutMs,
+    greetingTimeout: timing.commandTimeoutMs,
+    maxLiteralSize: limits.maxBytes + SLACK_BYTES,
+    maxResponseSize: Math.max(limits.maxBytes, MAX_LINE_BYTES) + 2 * SLACK_BYTES,
+    maxLineLength: MAX_LINE_BYTES,
   }
 }
 
-/** Opens connections to one account, each with what the account's owner has given us. */
-export function openLogin(
+/** Returns a function that opens connections to one account, with its password or an OAuth access token. */
+export function openConnector(
   account: AccountOptions,
-  options: Omit<SessionOptions, 'account' | 'secret'>,
+  options: Omit<ConnectionOptions, 'account' | 'secret'>,
   now: () => Date,
-): () => Promise<ImapSession> {
+): () => Promise<ImapConnection> {
   const { login } = account
-  const open = (secret: SessionOptions['secret']) => openSession({ ...options, account, secret })
+  const open = (secret: ConnectionOptions['secret']) =>
+    openConnection({ ...options, account, secret })
   if ('password' in login) return () => open({ pass: login.password })
-  const tokens = tokenSource(login.oauth, { now, ended: options.ended })
+  const tokens = tokenSource(login.oauth, { now, signal: options.signal })
 
-  return async function connect(): Promise<ImapSession> {
+  return async function connectWithToken(): Promise<ImapConnection> {
     const { token, fresh } = await tokens.token()
     try {
       return await open({ accessToken: token })
     } catch (error) {
-      if (!(error instanceof ImapFault) || error.kind !== 'login') throw error
-      tokens.forget()
+      if (!(error instanceof ImapError) || error.kind !== 'login') throw error
+      tokens.invalidate()
       if (fresh) throw error
     }
-    // It may have ended before its time. A new one tells whether the account is refused.
+    // A cached token may have been revoked early; a new one shows whether the account itself is refused.
     return open({ accessToken: (await tokens.token()).token })
   }
 }

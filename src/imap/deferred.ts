@@ -1,83 +1,86 @@
 import {
+  type AddressedMail,
   batchSize,
-  despiteDoubts,
-  type Found,
-  findRecipients,
-  headsOf,
-  type Looking,
+  type FetchContext,
+  fetchMessage,
   type OpenFolder,
-  take,
+  readHeads,
+  resolveRecipients,
+  retryInvalidData,
 } from './fetch.ts'
-import type { Deferred } from './options.ts'
+import type { DeferredMail } from './options.ts'
 
-// So many in one go: then the folders are looked at for new mail again.
-const AT_ONCE = 20
+// Per call; new mail is polled for in between.
+const MAX_PER_RUN = 20
 
 /**
- * Tries mail of the open folder again that an alias had no room for, as long as there is room now, and gives up what no alias
- * waits for any more. True if there may be more to do. Where the account's budget is used up it is left for a later round, so
- * that it costs new mail no pause.
+ * Delivers deferred mail of the open folder that now fits, and drops what no alias waits for any more. Returns true if there
+ * may be more. Stops when the account's budget is exhausted, so that new mail does not have to pause for it.
  */
-export async function retryDeferred(looking: Looking, folder: OpenFolder): Promise<boolean> {
-  const { deps, ended } = looking
-  for (let left = AT_ONCE; left > 0; left -= 1) {
-    const mails = await deps.deferred(folder.name, folder.uidValidity)
+export async function retryDeferred(context: FetchContext, folder: OpenFolder): Promise<boolean> {
+  const { deps, signal } = context
+  for (let left = MAX_PER_RUN; left > 0; left -= 1) {
+    const mails = await deps.listDeferred(folder.name, folder.uidValidity)
     const [first] = mails
-    if (!first || ended.aborted) return false
+    if (!first || signal.aborted) return false
     const unwanted = mails.filter(({ wanted }) => !wanted)
     const step = () =>
-      unwanted.length > 0 ? giveUp(looking, folder, unwanted) : retry(looking, folder, first)
-    if (!(await despiteDoubts(looking, step))) return false
+      unwanted.length > 0 ? drop(context, folder, unwanted) : retryMail(context, folder, first)
+    if (!(await retryInvalidData(context, step))) return false
   }
   return true
 }
 
-/** One mail at a time: what it takes of the room is seen by the next. False if the budget is used up. */
-async function retry(looking: Looking, folder: OpenFolder, mail: Deferred): Promise<boolean> {
-  const { deps, budget } = looking
-  const [found] = (await findAgain(looking, folder, [mail.uid])) ?? []
-  // Those and no others: who has the alias by now may be somebody else.
+/** One mail at a time, because each changes the room left for the next. False if the budget is exhausted. */
+async function retryMail(
+  context: FetchContext,
+  folder: OpenFolder,
+  mail: DeferredMail,
+): Promise<boolean> {
+  const { deps, budget } = context
+  const [found] = (await findDeferred(context, folder, [mail.uid])) ?? []
+  // Only the original sessions: the alias may belong to somebody else by now.
   const recipients = found?.recipients.filter(({ mailbox }) => mail.mailboxes.includes(mailbox))
-  if (!found || !recipients || recipients.length === 0) return giveUp(looking, folder, [mail])
-  if (budget.bytes(found.head.size, deps.now())) return false
-  const state = await deps.folder(folder.name)
-  const result = await take(looking, folder, { ...found, recipients }, state)
+  if (!found || !recipients || recipients.length === 0) return drop(context, folder, [mail])
+  if (budget.byteLimit(found.head.size, deps.now())) return false
+  const state = await deps.readFolder(folder.name)
+  const result = await fetchMessage(context, folder, { ...found, recipients }, state)
   if (result === 'left' || result === 'unreadable') {
     await deps.deleteDeferred(folder.name, folder.uidValidity, [mail.uid])
   }
-  if (result === 'nobody' && found.complete) looking.fetched(folder, mail.uid)
+  if (result === 'nobody' && found.complete) context.onFetched(folder, mail.uid)
   return true
 }
 
-/** Mail whose aliases have it or have ended: it goes from the account like mail that was fetched. */
-async function giveUp(
-  looking: Looking,
+/** Mail whose aliases have it or have expired: removed from the account like fetched mail. */
+async function drop(
+  context: FetchContext,
   folder: OpenFolder,
-  mails: readonly Deferred[],
+  mails: readonly DeferredMail[],
 ): Promise<boolean> {
   const all = mails.map(({ uid }) => uid)
-  const uids = all.slice(0, batchSize(looking, folder, all))
-  const found = await findAgain(looking, folder, uids)
+  const uids = all.slice(0, batchSize(context, folder, all))
+  const found = await findDeferred(context, folder, uids)
   if (!found) return false
   for (const { head, complete } of found) {
-    const { uid, named } = head
-    // Not a mail that has taken the number of another one.
-    const isSame = mails.some((mail) => mail.uid === uid && named.all.includes(mail.address))
-    if (complete && isSame) looking.fetched(folder, uid)
+    const { uid, candidates } = head
+    // Never another mail that has taken over the UID.
+    const isSame = mails.some((mail) => mail.uid === uid && candidates.all.includes(mail.address))
+    if (complete && isSame) context.onFetched(folder, uid)
   }
-  await looking.deps.deleteDeferred(folder.name, folder.uidValidity, uids)
+  await context.deps.deleteDeferred(folder.name, folder.uidValidity, uids)
   return true
 }
 
-/** Those that are still there; undefined if the budget is used up. */
-async function findAgain(
-  looking: Looking,
+/** Those still in the account; undefined if the budget is exhausted. */
+async function findDeferred(
+  context: FetchContext,
   folder: OpenFolder,
   uids: readonly number[],
-): Promise<Found[] | undefined> {
-  const { deps, session, budget } = looking
-  if (typeof budget.messages(deps.now()) !== 'number') return undefined
-  const heads = await headsOf(looking, folder, uids)
-  budget.spend({ messages: uids.length, bytes: session.received() }, deps.now())
-  return heads.map(await findRecipients(looking, heads, undefined))
+): Promise<AddressedMail[] | undefined> {
+  const { deps, connection, budget } = context
+  if (typeof budget.messageAllowance(deps.now()) !== 'number') return undefined
+  const heads = await readHeads(context, folder, uids)
+  budget.spend({ messages: uids.length, bytes: connection.takeReceivedBytes() }, deps.now())
+  return heads.map(await resolveRecipients(context, heads, undefined))
 }

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { type FaultKind, faultOf, ImapFault, pauseAfter } from './errors.ts'
-import { USUAL_TEMPO } from './options.ts'
+import { ImapError, type ImapErrorKind, retryDelayMs, toImapError } from './errors.ts'
+import { DEFAULT_TIMING } from './options.ts'
 
 const error = (facts: Record<string, unknown>) => Object.assign(new Error('Command failed'), facts)
 const login = (response: string, code?: string) =>
   error({ authenticationFailed: true, response, ...(code ? { serverResponseCode: code } : {}) })
 
-describe('what an error means', () => {
+describe('classification', () => {
   for (const [name, given, kind, words] of [
     [
       'Gmail, wrong password',
@@ -30,28 +30,28 @@ describe('what an error means', () => {
       'Gmail, connections',
       login('3 NO [ALERT] Too many simultaneous connections. (Failure)', 'ALERT'),
       'throttled',
-      'too many connections',
+      'too many simultaneous connections',
     ],
     [
       'Gmail, bandwidth',
       error({ responseStatus: 'NO', serverResponseCode: 'OVERQUOTA' }),
       'throttled',
-      'used up',
+      'daily quota',
     ],
     [
-      'Gmail, bandwidth, unread',
+      'Gmail, bandwidth, as a syntax tree',
       error({
         responseStatus: 'NO',
         response: { attributes: [{ section: [{ value: 'OVERQUOTA' }] }] },
       }),
       'throttled',
-      'used up',
+      'daily quota',
     ],
     [
-      'Gmail, good-bye',
+      'Gmail, BYE',
       error({ code: 'NoConnection', reason: 'Account exceeded command or bandwidth limits.' }),
       'throttled',
-      'used up',
+      'daily quota',
     ],
     [
       'Outlook',
@@ -69,7 +69,7 @@ describe('what an error means', () => {
       'Dovecot, connections',
       login('1 NO Maximum number of connections from user+IP exceeded'),
       'throttled',
-      'too many connections',
+      'too many simultaneous connections',
     ],
     [
       'Dovecot, wrong password',
@@ -78,49 +78,64 @@ describe('what an error means', () => {
       'does not accept',
     ],
     [
-      'Dovecot, its own trouble',
+      'Dovecot, internal failure',
       login('1 NO [UNAVAILABLE] Temporary authentication failure.', 'UNAVAILABLE'),
       'unreachable',
-      'cannot log anybody in',
+      'temporarily unavailable',
     ],
-    ['a refusal', error({ responseStatus: 'NO', responseText: 'no' }), 'lost', 'refuses'],
+    ['a refused command', error({ responseStatus: 'NO', responseText: 'no' }), 'lost', 'refused'],
     [
-      'nobody there',
+      'connection refused',
       error({ code: 'ECONNREFUSED' }),
       'unreachable',
       'cannot be reached (ECONNREFUSED)',
     ],
-    ['no such name', error({ code: 'ENOTFOUND' }), 'unreachable', 'cannot be reached (ENOTFOUND)'],
+    ['unknown host', error({ code: 'ENOTFOUND' }), 'unreachable', 'cannot be reached (ENOTFOUND)'],
     ['no greeting', error({ code: 'GREETING_TIMEOUT' }), 'unreachable', 'cannot be reached'],
     [
-      'a self-made certificate',
+      'a self-signed certificate',
       error({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' }),
       'certificate',
       'certificate',
     ],
     [
-      'another name in it',
+      'a certificate for another name',
       error({ code: 'ERR_TLS_CERT_ALTNAME_INVALID' }),
       'certificate',
       'certificate',
     ],
-    ['an old one', error({ code: 'CERT_HAS_EXPIRED' }), 'certificate', 'certificate'],
-    ['no TLS', error({ code: 'ERR_SSL_WRONG_VERSION_NUMBER' }), 'unreachable', 'no TLS'],
-    ['a literal too large', error({ code: 'LiteralTooLarge' }), 'doubtful', 'cannot be read'],
-    ['nonsense', error({ code: 'ParserError11' }), 'doubtful', 'cannot be read'],
-    ['the end', error({ code: 'NoConnection' }), 'lost', 'the connection ended (NoConnection)'],
-    ['nothing known', undefined, 'lost', 'the connection ended'],
-    ['our own', new ImapFault('doubtful', 'as it is'), 'doubtful', 'as it is'],
+    ['an expired certificate', error({ code: 'CERT_HAS_EXPIRED' }), 'certificate', 'certificate'],
+    [
+      'no TLS',
+      error({ code: 'ERR_SSL_WRONG_VERSION_NUMBER' }),
+      'unreachable',
+      'does not speak TLS',
+    ],
+    ['a literal too large', error({ code: 'LiteralTooLarge' }), 'invalid-data', 'invalid response'],
+    ['a syntax error', error({ code: 'ParserError11' }), 'invalid-data', 'invalid response'],
+    [
+      'a closed connection',
+      error({ code: 'NoConnection' }),
+      'lost',
+      'connection closed (NoConnection)',
+    ],
+    ['an unknown error', undefined, 'lost', 'connection closed'],
+    [
+      'an ImapError passes unchanged',
+      new ImapError('invalid-data', 'as it is'),
+      'invalid-data',
+      'as it is',
+    ],
   ] as const) {
     test(name, () => {
-      const fault = faultOf(given)
-      expect(fault.kind).toBe(kind)
-      expect(fault.message).toContain(words)
+      const result = toImapError(given)
+      expect(result.kind).toBe(kind)
+      expect(result.message).toContain(words)
     })
   }
 })
 
-test('nothing that the server said is repeated', () => {
+test('nothing the server said is repeated', () => {
   const canary = 'canary-password-7Q'
   for (const given of [
     login(`3 NO cannot LOGIN ann@mail.test ${canary}`, canary),
@@ -129,20 +144,20 @@ test('nothing that the server said is repeated', () => {
     error({ responseStatus: 'NO', response: `[OVERQUOTA] ${canary}` }),
     new Error(canary),
   ]) {
-    const fault = faultOf(given)
-    expect(`${fault.message} ${fault.stack} ${JSON.stringify(fault)}`).not.toContain(canary)
-    expect(fault.cause).toBeUndefined()
+    const result = toImapError(given)
+    expect(`${result.message} ${result.stack} ${JSON.stringify(result)}`).not.toContain(canary)
+    expect(result.cause).toBeUndefined()
   }
 })
 
-const { pause } = USUAL_TEMPO
+const { retryMs } = DEFAULT_TIMING
 const MINUTE = 60_000
 
-function seconds(kind: FaultKind, failures: number, random: number): number {
-  return pauseAfter(kind, failures, { pause, random }) / 1_000
+function seconds(kind: ImapErrorKind, failures: number, random: number): number {
+  return retryDelayMs(kind, failures, { retryMs, random }) / 1_000
 }
 
-describe('how long to wait', () => {
+describe('retry delay', () => {
   for (const [kind, failures, least, most] of [
     ['lost', 1, 0.5, 1],
     ['lost', 2, 1, 2],
@@ -155,16 +170,16 @@ describe('how long to wait', () => {
     ['login', 1, 300, 375],
     ['login', 9, 14_400, 18_000],
   ] as const) {
-    test(`${kind}, ${failures} times: from ${least} to ${most} seconds`, () => {
+    test(`${kind}, failure ${failures}: ${least} to ${most} seconds`, () => {
       expect(seconds(kind, failures, 0)).toBe(least)
       expect(seconds(kind, failures, 1)).toBe(most)
     })
   }
 })
 
-test('a limit of the server is never tried again within a quarter of an hour', () => {
+test('a rate-limited account is never retried within 15 minutes', () => {
   for (let failures = 1; failures < 100; failures += 1) {
-    expect(pauseAfter('throttled', failures, { pause, random: 0 })).toBeGreaterThanOrEqual(
+    expect(retryDelayMs('throttled', failures, { retryMs, random: 0 })).toBeGreaterThanOrEqual(
       15 * MINUTE,
     )
   }

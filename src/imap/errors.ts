@@ -1,60 +1,58 @@
-import type { AccountTempo } from './options.ts'
+import { backoffDelay, withJitter } from '../core/backoff.ts'
+import type { AccountTiming } from './options.ts'
 
-/** What went wrong with somebody else's server, by what it means for the account. */
-export type FaultKind =
-  /** The connection ended, or the server refused what it usually does: worth another try soon. */
+/** Errors of a remote server, by what they mean for the account. */
+export type ImapErrorKind =
+  /** The connection closed, or the server refused a command: retried soon. */
   | 'lost'
   | 'unreachable'
   | 'certificate'
   | 'throttled'
   | 'login'
-  /** A mail whose pieces do not fit each other. */
-  | 'doubtful'
+  /** The server sent something inconsistent or unreadable for a message. */
+  | 'invalid-data'
 
-/** The message is made of our own words only: it is shown to the operator and written to logs. */
-export class ImapFault extends Error {
-  readonly kind: FaultKind
-  constructor(kind: FaultKind, message: string) {
+/** The message never quotes the server: it is shown to the operator and logged. */
+export class ImapError extends Error {
+  readonly kind: ImapErrorKind
+  constructor(kind: ImapErrorKind, message: string) {
     super(message)
-    this.name = 'ImapFault'
+    this.name = 'ImapError'
     this.kind = kind
   }
 }
 
-/**
- * What an error of the IMAP library means. Of the error itself only codes of Node are repeated: a server may answer with
- * anything, even with the password it was given.
- */
-export function faultOf(error: unknown): ImapFault {
-  if (error instanceof ImapFault) return error
-  const facts = factsOf(error)
-  for (const [words, kind, sentence] of SAYINGS) {
-    if (words.test(facts.said)) return new ImapFault(kind, sentence)
+/** Classifies an error of the IMAP library. Repeats only Node's error codes: a server may echo anything, even the password. */
+export function toImapError(error: unknown): ImapError {
+  if (error instanceof ImapError) return error
+  const details = detailsOf(error)
+  for (const [pattern, kind, message] of KNOWN_RESPONSES) {
+    if (pattern.test(details.responseText)) return new ImapError(kind, message)
   }
-  if (facts.loginFailed) return loginFault(facts)
-  if (facts.refused) return new ImapFault('lost', 'the server refuses what we ask for')
-  return connectionFault(facts.code)
+  if (details.loginFailed) return loginError(details)
+  if (details.refused) return new ImapError('lost', 'the server refused a command')
+  return connectionError(details.code)
 }
 
-interface Facts {
+interface ErrorDetails {
   code: string
-  /** All that the server said, to look for known words in. */
-  said: string
+  /** Everything the server said, to be matched against known responses. */
+  responseText: string
   loginFailed: boolean
   refused: boolean
 }
 
-// Response codes and sentences of Gmail, Yahoo, Outlook and Dovecot. Each may come instead of a login as well as later.
-const SAYINGS: readonly [RegExp, FaultKind, string][] = [
+// Response codes and texts of Gmail, Yahoo, Outlook and Dovecot. Each may come at login as well as later.
+const KNOWN_RESPONSES: readonly [RegExp, ImapErrorKind, string][] = [
   [
     /too many (simultaneous )?connections|maximum number of connections/i,
     'throttled',
-    'too many connections to this account at once, says the server',
+    'too many simultaneous connections to this account',
   ],
   [
     /overquota|command or bandwidth|bandwidth limit/i,
     'throttled',
-    'the account has used up what the server allows for a day',
+    'the account has exhausted its daily quota at the server',
   ],
   [
     /throttle|rate.?limit|too many (requests|logins|login attempts|failed)|^LIMIT\b/i,
@@ -69,84 +67,85 @@ const SAYINGS: readonly [RegExp, FaultKind, string][] = [
   [
     /application-specific password/i,
     'login',
-    'the server wants an app password instead of the account’s own',
+    'the server requires an app password instead of the account password',
   ],
 ]
 
-// RFC 5530: it is the server that cannot, not the password that is wrong.
-const SERVER_CANNOT = /\b(UNAVAILABLE|SERVERBUG|INUSE|CONTACTADMIN)\b|temporary|internal error/i
+// RFC 5530: the server is at fault, not the credentials.
+const SERVER_SIDE = /\b(UNAVAILABLE|SERVERBUG|INUSE|CONTACTADMIN)\b|temporary|internal error/i
 
-function loginFault({ said }: Facts): ImapFault {
-  return SERVER_CANNOT.test(said)
-    ? new ImapFault('unreachable', 'the server cannot log anybody in at the moment')
-    : new ImapFault('login', 'the server does not accept the login')
+function loginError({ responseText }: ErrorDetails): ImapError {
+  return SERVER_SIDE.test(responseText)
+    ? new ImapError('unreachable', 'logins are temporarily unavailable at the server')
+    : new ImapError('login', 'the server does not accept the login')
 }
 
 const CERTIFICATE = /CERT|SELF_SIGNED|ISSUER|UNABLE_TO_VERIFY|HOSTNAME_MISMATCH|CRL/
-const NO_TLS = /^(EPROTO|ERR_SSL_|ERR_TLS_)/
-const NOT_THERE =
+const TLS_FAILURE = /^(EPROTO|ERR_SSL_|ERR_TLS_)/
+const UNREACHABLE =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|CONNECT_TIMEOUT|GREETING_TIMEOUT)$/
-const UNREADABLE = /TooLarge$|^ParserError|^MAX_IMAP|^UnexpectedTag$|^InvalidResponse$|^Response/
+const INVALID_DATA = /TooLarge$|^ParserError|^MAX_IMAP|^UnexpectedTag$|^InvalidResponse$|^Response/
 
-function connectionFault(code: string): ImapFault {
+function connectionError(code: string): ImapError {
   if (CERTIFICATE.test(code)) {
-    return new ImapFault('certificate', `the server’s certificate is not to be trusted (${code})`)
+    return new ImapError('certificate', `the server’s certificate is not trusted (${code})`)
   }
-  if (NO_TLS.test(code)) return new ImapFault('unreachable', `no TLS is spoken there (${code})`)
-  if (NOT_THERE.test(code)) {
-    return new ImapFault('unreachable', `the server cannot be reached (${code})`)
+  if (TLS_FAILURE.test(code))
+    return new ImapError('unreachable', `the server does not speak TLS on this port (${code})`)
+  if (UNREACHABLE.test(code)) {
+    return new ImapError('unreachable', `the server cannot be reached (${code})`)
   }
-  if (UNREADABLE.test(code)) {
-    return new ImapFault('doubtful', `what the server sends cannot be read (${code})`)
+  if (INVALID_DATA.test(code)) {
+    return new ImapError('invalid-data', `invalid response from the server (${code})`)
   }
-  return new ImapFault('lost', code ? `the connection ended (${code})` : 'the connection ended')
+  return new ImapError('lost', code ? `connection closed (${code})` : 'connection closed')
 }
 
-function factsOf(error: unknown): Facts {
+function detailsOf(error: unknown): ErrorDetails {
   const record: Record<string, unknown> = error instanceof Error ? { ...error } : {}
-  const code = textIn(record, 'code')
+  const code = stringField(record, 'code')
   const said = ['serverResponseCode', 'responseText', 'response', 'reason'].map((key) =>
-    textIn(record, key),
+    stringField(record, key),
   )
   return {
     code: /^[A-Za-z0-9_]{1,60}$/.test(code) ? code : '',
-    said: [...said, responseCode(record['response'])].join(' '),
+    responseText: [...said, responseCode(record['response'])].join(' '),
     loginFailed: record['authenticationFailed'] === true,
-    refused: textIn(record, 'responseStatus') !== '',
+    refused: stringField(record, 'responseStatus') !== '',
   }
 }
 
-function textIn(record: Record<string, unknown>, key: string): string {
+function stringField(record: Record<string, unknown>, key: string): string {
   const value = record[key]
   return typeof value === 'string' ? value : ''
 }
 
-/** `OVERQUOTA` of `NO [OVERQUOTA] …`, where the library has left the answer in its pieces. */
+/** `OVERQUOTA` of `NO [OVERQUOTA] …`, if the library left the response as a syntax tree. */
 function responseCode(response: unknown): string {
-  const [first] = listIn(response, 'attributes')
-  const [code] = listIn(first, 'section')
+  const [first] = arrayField(response, 'attributes')
+  const [code] = arrayField(first, 'section')
   return typeof code === 'object' && code !== null && 'value' in code ? String(code.value) : ''
 }
 
-function listIn(value: unknown, key: string): unknown[] {
+function arrayField(value: unknown, key: string): unknown[] {
   if (typeof value !== 'object' || value === null) return []
   const list: unknown = Reflect.get(value, key)
   return Array.isArray(list) ? list : []
 }
 
 /**
- * How long to wait after the nth failure in a row, in milliseconds: each wait up to twice the one before, by chance less,
- * so that accounts which failed together do not come back together. A limit or a refused login waits its whole first time.
+ * Delay after the nth failure in a row: exponential, with jitter so that accounts which failed together do not reconnect
+ * together. A rate limit or a refused login waits at least its full base delay.
  */
-export function pauseAfter(
-  kind: FaultKind,
+export function retryDelayMs(
+  kind: ImapErrorKind,
   failures: number,
-  { pause, random }: { pause: AccountTempo['pause']; random: number },
+  { retryMs, random }: { retryMs: AccountTiming['retryMs']; random: number },
 ): number {
-  const slow = kind === 'throttled' || kind === 'login'
-  const first = slow ? pause[kind] : pause.lost
-  // What is only a network comes back within minutes.
-  const longest = slow ? pause.longest : Math.min(pause.longest, 300 * pause.lost)
-  const full = Math.min(longest, first * 2 ** Math.min(Math.max(failures - 1, 0), 30))
-  return Math.round(slow ? full * (1 + random / 4) : full * (0.5 + random / 2))
+  const isSlow = kind === 'throttled' || kind === 'login'
+  const first = isSlow ? retryMs[kind] : retryMs.lost
+  // Network failures are retried at least every few minutes.
+  const longest = isSlow ? retryMs.longest : Math.min(retryMs.longest, 300 * retryMs.lost)
+  const delay = backoffDelay(failures, { first, max: longest })
+  return Math.round(isSlow ? withJitter(delay, random, 1, 1.25) : withJitter(delay, random))
 }

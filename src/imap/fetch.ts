@@ -1,218 +1,217 @@
-import { setTimeout as rest } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Address, hostOf } from '../core/address.ts'
 import { type FolderState, isAfterAliasCreation } from '../core/gmail.ts'
 import type { LogFacts } from '../core/log.ts'
 import type { Recipient } from '../core/recipient.ts'
 import type { Budget, Pause } from './budget.ts'
-import type { ImapSession } from './connection.ts'
-import { ImapFault } from './errors.ts'
-import { type FolderMarks, unseenIn } from './folders.ts'
+import type { ImapConnection } from './connection.ts'
+import { ImapError } from './errors.ts'
+import { type FolderStatus, findNewUids } from './folders.ts'
 import { fetchBody, fetchHeads, type Head, identityFor } from './message.ts'
 import type { AccountLimits, ImapDeps, ReceiveResult } from './options.ts'
-import type { Place, PoisonMails } from './poison-mails.ts'
-import { addressees, isForNobodyElse } from './recipients.ts'
+import type { MailLocation, PoisonMails } from './poison-mails.ts'
+import { coversAllAliases, selectRecipients } from './recipients.ts'
 
-/** What a look at a folder uses. */
-export interface Looking {
-  deps: Pick<
-    ImapDeps,
-    | 'aliases'
-    | 'receive'
-    | 'deferred'
-    | 'deleteDeferred'
-    | 'folder'
-    | 'passed'
-    | 'oldestAlias'
-    | 'now'
-    | 'log'
-  >
+/** What fetching from one account uses while one connection lasts. */
+export interface FetchContext {
+  deps: ImapDeps
   account: { email: Address; masked: string }
-  session: ImapSession
+  connection: ImapConnection
   budget: Budget
-  doubts: PoisonMails
+  poisonMails: PoisonMails
   limits: AccountLimits
-  bodyMs: number
-  /** Between two tries of a mail that the server did not show whole. */
-  retryMs: number
-  ended: AbortSignal
-  /** Some mails were dealt with, one way or the other. */
-  progressed(): void
-  /** Kept, and no longer needed in the account. */
-  fetched(folder: OpenFolder, uid: number): void
+  bodyTimeoutMs: number
+  /** Before a mail is tried again on the same connection. */
+  retryDelayMs: number
+  signal: AbortSignal
+  /** Mail was processed, whatever the result. */
+  onProgress(): void
+  /** The mail is stored and no longer needed in the account. */
+  onFetched(folder: OpenFolder, uid: number): void
 }
 
-/** A folder that is open now. */
-export interface OpenFolder extends FolderMarks {
+export interface OpenFolder extends FolderStatus {
   name: string
 }
 
 const BATCH = 50
-const NONE: Pause = { until: new Date(0), reason: '' }
+const ABORTED: Pause = { until: new Date(0), reason: '' }
 
 /**
- * Takes in what is new in the open folder, in the order of its UIDs. Where it stands is kept with each mail, or after a
- * batch that was for nobody, so it may be broken off anywhere. Answers when the account's budget wants a pause.
+ * Fetches new mail of the open folder by ascending UID. Progress is saved with each mail, or after a batch without
+ * recipients, so it may be interrupted anywhere. Returns a pause if the account's budget is exhausted.
  */
-export function lookAt(looking: Looking, folder: OpenFolder): Promise<Pause | undefined> {
-  return despiteDoubts(looking, () => lookOnce(looking, folder))
+export function fetchNewMail(
+  context: FetchContext,
+  folder: OpenFolder,
+): Promise<Pause | undefined> {
+  return retryInvalidData(context, () => fetchNewMailOnce(context, folder))
 }
 
-/** Does it again on the same connection as long as a single mail is in its way. */
-export async function despiteDoubts<T>(
-  { session, ended, retryMs }: Looking,
-  look: () => Promise<T>,
+/**
+ * Retries on the same connection after invalid data: anyone can send a mail that the server cannot deliver, and it must be
+ * given up without reconnecting.
+ */
+export async function retryInvalidData<T>(
+  { connection, signal, retryDelayMs }: FetchContext,
+  operation: () => Promise<T>,
 ): Promise<T | undefined> {
-  while (!ended.aborted) {
+  while (!signal.aborted) {
     try {
-      return await look()
+      return await operation()
     } catch (error) {
-      // Something is wrong with one mail, which anybody can send: it is tried again, and given up, on this connection.
-      const isOneMails = error instanceof ImapFault && error.kind === 'doubtful'
-      if (!isOneMails || session.fault()) throw error
-      await rest(retryMs, undefined, { signal: ended }).catch(() => {})
+      const isRetried = error instanceof ImapError && error.kind === 'invalid-data'
+      if (!isRetried || connection.error()) throw error
+      await sleep(retryDelayMs, undefined, { signal }).catch(() => {})
     }
   }
   return undefined
 }
 
-async function lookOnce(looking: Looking, folder: OpenFolder): Promise<Pause | undefined> {
-  const { uids, upTo, since } = await unseenIn(looking, folder)
+async function fetchNewMailOnce(
+  context: FetchContext,
+  folder: OpenFolder,
+): Promise<Pause | undefined> {
+  const { uids, upTo, since } = await findNewUids(context, folder)
   const last = uids.at(-1) ?? -1
-  const { budget, deps, ended } = looking
-  while (uids.length > 0 && !ended.aborted) {
-    const room = budget.messages(deps.now())
-    if (typeof room !== 'number') return room
-    const batch = uids.splice(0, Math.min(batchSize(looking, folder, uids), room))
-    const pause = await takeBatch(looking, folder, { batch, since })
+  const { budget, deps, signal } = context
+  while (uids.length > 0 && !signal.aborted) {
+    const allowance = budget.messageAllowance(deps.now())
+    if (typeof allowance !== 'number') return allowance
+    const batch = uids.splice(0, Math.min(batchSize(context, folder, uids), allowance))
+    const pause = await fetchBatch(context, folder, { batch, since })
     if (pause) return pause
-    looking.progressed()
+    context.onProgress()
   }
-  if (upTo !== undefined && upTo > last && !ended.aborted) {
-    await deps.passed(folder.name, { uidValidity: folder.uidValidity, lastUid: upTo })
+  if (upTo !== undefined && upTo > last && !signal.aborted) {
+    await deps.saveFolder(folder.name, { uidValidity: folder.uidValidity, lastUid: upTo })
   }
   return undefined
 }
 
 export function batchSize(
-  { doubts }: Looking,
+  { poisonMails }: FetchContext,
   folder: OpenFolder,
   [next = 0]: readonly number[],
 ): number {
-  return doubts.alone(placeOf(folder, next)) ? 1 : BATCH
+  return poisonMails.mustFetchAlone(locationOf(folder, next)) ? 1 : BATCH
 }
 
-/** None of a mail of which not even the head can be read. */
-export async function headsOf(
-  { session, doubts, deps, account }: Looking,
+/** Without mails whose head cannot be read. */
+export async function readHeads(
+  { connection, poisonMails, deps, account }: FetchContext,
   folder: OpenFolder,
   batch: readonly number[],
 ): Promise<Head[]> {
-  const [first, ...others] = batch.map((uid) => placeOf(folder, uid))
+  const [first, ...others] = batch.map((uid) => locationOf(folder, uid))
   if (!first) return []
-  if (others.length === 0 && doubts.given(first)) {
+  if (others.length === 0 && poisonMails.isPoison(first)) {
     deps.log.warn({ account: account.masked, uid: first.uid }, UNREADABLE)
     return []
   }
-  return doubts.during([first, ...others], () => fetchHeads(session, batch))
+  return poisonMails.guard([first, ...others], () => fetchHeads(connection, batch))
 }
 
-async function takeBatch(
-  looking: Looking,
+async function fetchBatch(
+  context: FetchContext,
   folder: OpenFolder,
   { batch, since }: { batch: readonly number[]; since: Date | undefined },
 ): Promise<Pause | undefined> {
-  const { deps, session, budget } = looking
-  const heads = await headsOf(looking, folder, batch)
-  budget.spend({ messages: batch.length, bytes: session.received() }, deps.now())
-  const found = await findRecipients(looking, heads, since)
-  let lastUid = 0
+  const { deps, connection, budget } = context
+  const heads = await readHeads(context, folder, batch)
+  budget.spend({ messages: batch.length, bytes: connection.takeReceivedBytes() }, deps.now())
+  const resolve = await resolveRecipients(context, heads, since)
+  let unsavedUid = 0
   let pause: Pause | undefined
   for (const head of heads) {
-    const mail = found(head)
+    const mail = resolve(head)
     const isWanted = mail.recipients.length > 0
-    pause = looking.ended.aborted ? NONE : undefined
-    if (isWanted) pause ??= budget.bytes(head.size, deps.now())
+    pause = context.signal.aborted ? ABORTED : undefined
+    if (isWanted) pause ??= budget.byteLimit(head.size, deps.now())
     if (pause) break
-    const noted = isWanted && (await take(looking, folder, mail)) !== 'left'
-    lastUid = noted ? 0 : head.uid
+    const isSaved = isWanted && (await fetchMessage(context, folder, mail)) !== 'left'
+    unsavedUid = isSaved ? 0 : head.uid
   }
-  // The last ones may be gone by now, and are passed like the rest.
-  if (!pause && heads.at(-1)?.uid !== batch.at(-1)) lastUid = batch.at(-1) ?? 0
+  // The last ones may have been deleted meanwhile; advance past them, too.
+  if (!pause && heads.at(-1)?.uid !== batch.at(-1)) unsavedUid = batch.at(-1) ?? 0
   const { name, uidValidity } = folder
-  if (lastUid > 0) await deps.passed(name, { uidValidity, lastUid })
+  if (unsavedUid > 0) await deps.saveFolder(name, { uidValidity, lastUid: unsavedUid })
   return pause
 }
 
-/** Asked once for a whole batch, and after its heads were fetched: who got mail there had the alias before. */
-export async function findRecipients(
-  { deps, account, session }: Looking,
-  heads: readonly Head[],
-  since: Date | undefined,
-): Promise<(head: Head) => Found> {
-  const host = hostOf(account.email)
-  const addresses = new Set(heads.flatMap(({ named }) => named.all))
-  // Every alias is at the account's own host: other people's addresses need no look-up.
-  const possible = [...addresses].filter((address) => hostOf(address) === host)
-  const live = possible.length > 0 ? await deps.aliases(possible) : []
-  const byAddress = new Map(live.map((recipient) => [recipient.address, recipient]))
-  const isAlias = (address: Address) => byAddress.has(address)
-  const mailbox = { account: account.email, gmail: session.gmail }
-  return (head) => {
-    const { named, receivedAt, uid } = head
-    const forNobody = { head, recipients: [], complete: true }
-    if (since && receivedAt && !isAfterAliasCreation(receivedAt, since)) return forNobody
-    const found = addressees(named, isAlias, mailbox)
-    if (since && !receivedAt && found.length > 0) {
-      // It may have come for a former owner of the alias.
-      const facts: LogFacts = { account: account.masked, uid }
-      deps.log.warn(facts, 'an older mail whose time cannot be read stays in the account')
-      return forNobody
-    }
-    const recipients = found.flatMap((address) => byAddress.get(address) ?? [])
-    return { head, recipients, complete: isForNobodyElse(named, found, isAlias, mailbox) }
-  }
-}
-
-/** A mail that is for somebody. */
-export interface Found {
+/** A mail with the live aliases it is for. */
+export interface AddressedMail {
   head: Head
   recipients: Recipient[]
   /** False if it may name aliases that are not among the recipients. It is then never removed. */
   complete: boolean
 }
 
-export const UNREADABLE = 'a mail cannot be read from the server; it stays in the account'
+/** One lookup for a whole batch, after its heads were fetched: every alias that received mail existed before. */
+export async function resolveRecipients(
+  { deps, account, connection }: FetchContext,
+  heads: readonly Head[],
+  since: Date | undefined,
+): Promise<(head: Head) => AddressedMail> {
+  const host = hostOf(account.email)
+  const addresses = new Set(heads.flatMap(({ candidates }) => candidates.all))
+  // Every alias is at the account's own host.
+  const possible = [...addresses].filter((address) => hostOf(address) === host)
+  const live = possible.length > 0 ? await deps.findAliases(possible) : []
+  const byAddress = new Map(live.map((recipient) => [recipient.address, recipient]))
+  const isAlias = (address: Address) => byAddress.has(address)
+  const mailbox = { account: account.email, gmail: connection.isGmail }
+  return (head) => {
+    const { candidates, receivedAt, uid } = head
+    const forNobody = { head, recipients: [], complete: true }
+    if (since && receivedAt && !isAfterAliasCreation(receivedAt, since)) return forNobody
+    const selected = selectRecipients(candidates, isAlias, mailbox)
+    if (since && !receivedAt && selected.length > 0) {
+      // It may be for a previous owner of the alias.
+      const facts: LogFacts = { account: account.masked, uid }
+      deps.log.warn(facts, 'older mail without a readable date left in the account')
+      return forNobody
+    }
+    const recipients = selected.flatMap((address) => byAddress.get(address) ?? [])
+    const complete = coversAllAliases(candidates, selected, isAlias, mailbox)
+    return { head, recipients, complete }
+  }
+}
 
-export function placeOf({ name, uidValidity }: OpenFolder, uid: number): Place {
+const UNREADABLE = 'mail could not be read from the server; left in the account'
+
+function locationOf({ name, uidValidity }: OpenFolder, uid: number): MailLocation {
   return { folder: name, uidValidity, uid }
 }
 
-/** left: it is not fetched; unreadable: the server has failed too often to show it. */
-type TakeResult = ReceiveResult | 'left' | 'unreadable'
+/** left: not fetched; unreadable: given up after repeated failures. */
+type FetchResult = ReceiveResult | 'left' | 'unreadable'
 
-/** Fetches a mail and has it kept; the folder stands at `state` afterwards, unless the mail is left. */
-export async function take(
-  looking: Looking,
+/** Fetches a mail and stores it. Unless it is left, the folder state is `state` afterwards. */
+export async function fetchMessage(
+  context: FetchContext,
   folder: OpenFolder,
-  { head, recipients, complete }: Found,
+  { head, recipients, complete }: AddressedMail,
   state: FolderState = { uidValidity: folder.uidValidity, lastUid: head.uid },
-): Promise<TakeResult> {
-  const { deps, account, limits, session, budget, doubts } = looking
+): Promise<FetchResult> {
+  const { deps, account, limits, connection, budget, poisonMails } = context
   const facts: LogFacts = { account: account.masked, uid: head.uid, size: head.size }
-  const place = placeOf(folder, head.uid)
+  const location = locationOf(folder, head.uid)
   if (head.size > limits.maxBytes) {
-    deps.log.warn(facts, 'a mail is larger than is taken; it stays in the account')
+    deps.log.warn(facts, 'mail exceeds the size limit; left in the account')
     return 'left'
   }
-  if (doubts.given(place)) {
+  if (poisonMails.isPoison(location)) {
     deps.log.warn(facts, UNREADABLE)
-    // At once: the next mail may end the connection.
-    await deps.passed(folder.name, state)
-    looking.progressed()
+    // Saved at once: the next mail may break the connection.
+    await deps.saveFolder(folder.name, state)
+    context.onProgress()
     return 'unreadable'
   }
-  const raw = await doubts.during([place], () => fetchBody(session, head, looking.bodyMs))
-  budget.spend({ bytes: session.received() }, deps.now())
+  const raw = await poisonMails.guard([location], () =>
+    fetchBody(connection, head, context.bodyTimeoutMs),
+  )
+  budget.spend({ bytes: connection.takeReceivedBytes() }, deps.now())
   if (!raw) return 'left'
   const result = await deps.receive({
     folder: folder.name,
@@ -223,9 +222,9 @@ export async function take(
     receivedAt: head.receivedAt ?? deps.now(),
   })
   if (result === 'full' || result === 'partly') {
-    deps.log.warn(facts, 'no room for a mail; it stays in the account and is tried again')
+    deps.log.warn(facts, 'mailbox full; mail left in the account and retried later')
   }
-  if (complete && (result === 'kept' || result === 'known')) looking.fetched(folder, head.uid)
-  if (result === 'kept' || result === 'partly') looking.progressed()
+  if (complete && (result === 'kept' || result === 'known')) context.onFetched(folder, head.uid)
+  if (result === 'kept' || result === 'partly') context.onProgress()
   return result
 }

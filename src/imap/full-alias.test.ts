@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { MailboxId } from '../core/session.ts'
-import { asOwner, dovecotForTests, viewOf } from './testing/dovecot-account.ts'
+import { asOwner, dovecotForTests, folderContents } from './testing/dovecot-account.ts'
 import { ANN, mailText } from './testing/fixture.ts'
 import { openProxy } from './testing/proxy.ts'
 import { openStoredAccount, type StoredAccount } from './testing/stored-account.ts'
@@ -16,7 +16,7 @@ let proxy: Awaited<ReturnType<typeof openProxy>>
 let full: MailboxId
 let free: MailboxId
 
-// Two messages fill a mailbox; that of the alias FULL is full.
+// Two messages fill a mailbox; FULL starts with a full one.
 beforeEach(async () => {
   await asOwner(dovecot.server().port, async (client) => {
     for (const folder of ['INBOX', 'Spam', 'Trash']) {
@@ -37,12 +37,14 @@ afterEach(async () => {
 const deliver = (body: string, to: string, folder = 'INBOX') =>
   dovecot.server().deliver(ANN, mailText({ To: to }, body), { folder })
 const inAccount = async (folder: 'INBOX' | 'Spam' | 'Trash' = 'INBOX') =>
-  (await viewOf(dovecot.server().port))[folder].map(({ raw }) => raw.split('\r\n\r\n')[1]?.trim())
+  (await folderContents(dovecot.server().port))[folder].map(({ raw }) =>
+    raw.split('\r\n\r\n')[1]?.trim(),
+  )
 
-/** One whole look, with all that follows from it. */
+/** One complete poll. */
 async function lookOnce(): Promise<void> {
   const before = proxy.state.lines.length
-  account.look()
+  account.requestPoll()
   await proxy.until(({ lines }) => lines.length > before + 1 && lines.at(-1) === 'IDLE')
 }
 
@@ -53,8 +55,8 @@ async function fillUp(changes = {}): Promise<void> {
   await account.untilBodies(full, ['one', 'two'])
 }
 
-describe('a mail that names a full alias and one with room', () => {
-  test('stays in the account, and the alias with room has it once', async () => {
+describe('a mail to a full alias and to one with room', () => {
+  test('stays in the account and is delivered once to the alias with room', async () => {
     await fillUp(REMOVING)
     deliver('both', `${FULL}, ${FREE}`)
     await account.untilBodies(free, ['both'])
@@ -64,7 +66,7 @@ describe('a mail that names a full alias and one with room', () => {
     assert.deepEqual(await account.bodies(free), ['both'])
   })
 
-  test('is delivered and removed once there is room, and shown to nobody twice', async () => {
+  test('is delivered and removed once there is room, and to nobody twice', async () => {
     await fillUp(REMOVING)
     deliver('both', `${FULL}, ${FREE}`)
     await account.untilBodies(free, ['both'])
@@ -76,7 +78,7 @@ describe('a mail that names a full alias and one with room', () => {
     assert.deepEqual(await account.bodies(free), ['both'])
   })
 
-  test('is removed once the full alias has ended', async () => {
+  test('is removed once the full alias has expired', async () => {
     await fillUp(REMOVING)
     deliver('full only', FULL)
     deliver('both', `${FULL}, ${FREE}`)
@@ -89,8 +91,8 @@ describe('a mail that names a full alias and one with room', () => {
   })
 })
 
-describe('a mail for a full alias', () => {
-  test('is delivered once there is room, also where nothing is removed', async () => {
+describe('a mail to a full alias', () => {
+  test('is delivered once there is room, also without delete_after_fetch', async () => {
     await fillUp()
     deliver('late', FULL)
     deliver('spam', FULL, 'Spam')
@@ -103,7 +105,7 @@ describe('a mail for a full alias', () => {
     assert.deepEqual(await inAccount('Spam'), ['spam'])
   })
 
-  test('is delivered after a restart, and after the folder was numbered anew', async () => {
+  test('is delivered after a restart and after a change of UIDVALIDITY', async () => {
     await fillUp(REMOVING)
     deliver('late', FULL)
     deliver('later', FULL)
@@ -123,7 +125,7 @@ describe('a mail for a full alias', () => {
     assert.deepEqual(await inAccount(), [])
   })
 
-  test('is not downloaded again until there is room, and holds up no new mail', async () => {
+  test('is not downloaded again until there is room, and does not delay new mail', async () => {
     await fillUp(REMOVING)
     const backlog = Array.from({ length: 60 }, (_, number) => `waiting ${number}`)
     for (const body of backlog) deliver(body, FULL)

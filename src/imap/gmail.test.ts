@@ -1,26 +1,26 @@
 import { describe, expect, test } from 'vitest'
 import { testAccount } from './account.ts'
 import { mailText, testAccountAt } from './testing/fixture.ts'
-import { scriptForTests } from './testing/scripted-imap.ts'
+import { scriptedImapForTests } from './testing/scripted-imap.ts'
 
-// What a real server cannot be made to do: the peer of these tests is a script, not a mail server.
+// Responses that a real server cannot be made to send: the peer is a script, not a mail server.
 
-const script = scriptForTests()
+const script = scriptedImapForTests()
 
-describe('Gmail’s own ids', () => {
-  test('make a mail known that comes again under other numbers, sizes and Message-IDs', async () => {
+describe('Gmail message ids', () => {
+  test('identify a mail across UIDs, sizes and Message-IDs', async () => {
     await script.start()
-    script.arrive({ uid: 1, id: '1278455344230334865' })
+    script.deliver({ uid: 1, id: '1278455344230334865' })
     await script.fixture().untilMails(1)
-    script.arrive({ uid: 1, id: '1278455344230334865' }, '[Gmail]/Spam')
-    script.arrive({ uid: 2, id: '1278455344230334866' })
+    script.deliver({ uid: 1, id: '1278455344230334865' }, '[Gmail]/Spam')
+    script.deliver({ uid: 2, id: '1278455344230334866' })
     await script.fixture().untilMails(2)
-    script.fixture().look()
+    script.fixture().requestPoll()
     await script.fixture().until(() => script.fixture().folders.get('[Gmail]/Spam')?.lastUid === 1)
     expect(script.fixture().mails).toHaveLength(2)
   })
 
-  test('are what an account’s test tells', async () => {
+  test('are reported by testAccount', async () => {
     expect(await testAccount(testAccountAt(script.server().port))).toMatchObject({
       ok: true,
       gmail: true,
@@ -31,67 +31,62 @@ describe('Gmail’s own ids', () => {
   })
 })
 
-describe('limits of the server', () => {
-  const TOO_MANY = 'too many connections to this account at once, says the server'
-  const USED_UP = 'the account has used up what the server allows for a day'
+describe('server limits', () => {
+  const TOO_MANY = 'too many simultaneous connections to this account'
+  const OVER_QUOTA = 'the account has exhausted its daily quota at the server'
   const LOCKED = 'the account is locked until its owner signs in with a browser'
 
-  for (const [name, command, answer, words] of [
-    [
-      'at the login',
-      'LOGIN',
-      '% NO [ALERT] Too many simultaneous connections. (Failure)',
-      TOO_MANY,
-    ],
-    ['at the login', 'LOGIN', '% NO [WEBALERT https://x.test/?canary] Web login required.', LOCKED],
+  for (const [name, command, response, reason] of [
+    ['at LOGIN', 'LOGIN', '% NO [ALERT] Too many simultaneous connections. (Failure)', TOO_MANY],
+    ['at LOGIN', 'LOGIN', '% NO [WEBALERT https://x.test/?canary] Web login required.', LOCKED],
     [
       'at SELECT',
       'EXAMINE',
       '% NO [OVERQUOTA] Account exceeded command or bandwidth limits.',
-      USED_UP,
+      OVER_QUOTA,
     ],
     [
       'at SEARCH',
       'UID SEARCH',
       '% NO [OVERQUOTA] Account exceeded command or bandwidth limits.',
-      USED_UP,
+      OVER_QUOTA,
     ],
     [
       'at STATUS',
       'STATUS',
       '% NO [OVERQUOTA] Account exceeded command or bandwidth limits.',
-      USED_UP,
+      OVER_QUOTA,
     ],
     [
       'at FETCH',
       'UID FETCH',
       '% NO [OVERQUOTA] Account exceeded command or bandwidth limits.',
-      USED_UP,
+      OVER_QUOTA,
     ],
     [
-      'as a good-bye',
+      'as BYE',
       'UID FETCH',
       '* BYE Account exceeded command or bandwidth limits. canary',
-      USED_UP,
+      OVER_QUOTA,
     ],
   ] as const) {
-    test(`${name}: ${answer}`, async () => {
+    test(`${name}: ${response}`, async () => {
       await script.start()
       let refusals = 0
-      script.server().state.answer = (asked) => {
-        if (!asked.startsWith(command)) return undefined
+      script.server().state.respond = (received) => {
+        if (!received.startsWith(command)) return undefined
         refusals += 1
-        return `${answer}\r\n`
+        return `${response}\r\n`
       }
       if (command === 'LOGIN') script.server().drop()
-      script.arrive({ uid: 1 })
-      script.fixture().look()
-      expect(await script.fixture().untilHealth('failing')).toBe(words)
-      script.server().state.answer = () => undefined
+      script.deliver({ uid: 1 })
+      script.fixture().requestPoll()
+      expect(await script.fixture().untilHealth('failing')).toBe(reason)
+      script.server().state.respond = () => undefined
       await script.fixture().untilMails(1)
       await script.fixture().untilHealth('ok')
       expect(refusals).toBeLessThan(3)
-      expect(JSON.stringify([script.fixture().lines, script.fixture().reports])).not.toContain(
+      expect(JSON.stringify([script.fixture().logLines, script.fixture().reports])).not.toContain(
         'canary',
       )
     })
@@ -106,27 +101,29 @@ describe('limits of the server', () => {
   })
 })
 
-test('what was looked at is not fetched again', async () => {
+test('examined mail is not fetched again', async () => {
   await script.start()
-  script.arrive({ uid: 3 })
+  script.deliver({ uid: 3 })
   await script.fixture().untilMails(1)
-  script.arrive({ uid: 4, raw: mailText({ To: 'nobody@mail.test' }) })
+  script.deliver({ uid: 4, raw: mailText({ To: 'nobody@mail.test' }) })
   await script.fixture().until(() => script.fixture().folders.get('INBOX')?.lastUid === 4)
-  const searches = () => script.asked('UID SEARCH')
+  const searches = () => script.commandCount('UID SEARCH')
   const before = searches()
-  script.server().say('* 7 EXISTS')
-  await script.seen(() => searches() > before)
-  script.arrive({ uid: 9 })
+  script.server().push('* 7 EXISTS')
+  await script.untilCommand(() => searches() > before)
+  script.deliver({ uid: 9 })
   await script.fixture().untilMails(2)
-  const fetches = script.server().state.asked.filter((one) => one.startsWith('UID FETCH'))
+  const fetches = script.server().state.commands.filter((one) => one.startsWith('UID FETCH'))
   expect(fetches.map((one) => one.split(' ')[2])).toEqual(['3', '3', '4', '9', '9'])
 })
 
-test('where mail stays in the account, no folder is opened for writing', async () => {
+test('no folder is opened for writing unless mail is removed', async () => {
   await script.start()
-  script.arrive({ uid: 1 })
+  script.deliver({ uid: 1 })
   await script.fixture().untilMails(1)
-  expect([script.asked('EXAMINE'), script.asked('SELECT'), script.asked('UID STORE')]).toEqual([
-    3, 0, 0,
-  ])
+  expect([
+    script.commandCount('EXAMINE'),
+    script.commandCount('SELECT'),
+    script.commandCount('UID STORE'),
+  ]).toEqual([3, 0, 0])
 })

@@ -29,13 +29,13 @@ function fetchFrom(port: number, changes: Partial<AccountOptions> = {}): ImapFix
   return fixture
 }
 
-/** All that the operator could read of it. */
-function told(fixture: ImapFixture): string {
-  return JSON.stringify([fixture.reports, fixture.lines])
+/** Everything the operator can see. */
+function visibleText(fixture: ImapFixture): string {
+  return JSON.stringify([fixture.reports, fixture.logLines])
 }
 
 describe('a password', () => {
-  test('that is wrong is told in words, and the right one is taken when it comes', async () => {
+  test('that is wrong is reported, and the right one works afterwards', async () => {
     const dovecot = await openDovecot({ users: { [ANN]: 'another' } })
     closing.push(dovecot.close)
     const fixture = fetchFrom(dovecot.port)
@@ -44,10 +44,10 @@ describe('a password', () => {
     await fixture.untilHealth('ok')
     dovecot.deliver(ANN, mailText({ To: X }))
     await fixture.untilMails(1)
-    expect(told(fixture)).not.toContain(PASSWORD)
+    expect(visibleText(fixture)).not.toContain(PASSWORD)
   })
 
-  test('of one account being wrong is nothing to the others', async () => {
+  test('that is wrong does not affect other accounts', async () => {
     const dovecot = await openDovecot({ users: { [ANN]: PASSWORD } })
     closing.push(dovecot.close)
     const wrong = fetchFrom(dovecot.port, { login: { password: 'wrong' } })
@@ -57,7 +57,7 @@ describe('a password', () => {
 })
 
 describe('TLS', () => {
-  test('is spoken where the certificate is trusted, and not where it is not', async () => {
+  test('requires a trusted certificate', async () => {
     const folder = tempFolder()
     const [cert, key] = [join(folder.path, 'cert.pem'), join(folder.path, 'key.pem')]
     const made = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
@@ -68,14 +68,14 @@ describe('TLS', () => {
 
     const stranger = fetchFrom(dovecot.port, { tls: true, host: 'localhost' })
     expect(await stranger.untilHealth('failing')).toBe(
-      'the server’s certificate is not to be trusted (DEPTH_ZERO_SELF_SIGNED_CERT)',
+      'the server’s certificate is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)',
     )
     setDefaultCACertificates([...getCACertificates(), readFileSync(cert, 'utf8')])
     const other = fetchFrom(dovecot.port, { tls: true, host: '127.0.0.1' })
     expect(await other.untilHealth('failing')).toContain('ERR_TLS_CERT_ALTNAME_INVALID')
     const fixture = fetchFrom(dovecot.port, { tls: true, host: 'localhost' })
     await fixture.untilHealth('ok')
-    const plain = fetchFrom(dovecot.port, { tls: false, tempo: { answer: 300 } })
+    const plain = fetchFrom(dovecot.port, { tls: false, timing: { commandTimeoutMs: 300 } })
     await plain.untilHealth('failing')
   })
 })
@@ -94,7 +94,7 @@ describe('OAuth2', () => {
     closing.push(tokens.close, dovecot.close)
   })
 
-  test('logs in with an access token, and asks for no second one while that lives', async () => {
+  test('logs in with an access token and reuses it until it expires', async () => {
     const fixture = fetchFrom(dovecot.port, login())
     await fixture.untilHealth('ok')
     dovecot.deliver(ANN, mailText({ To: X }))
@@ -105,10 +105,10 @@ describe('OAuth2', () => {
     await fixture.untilMails(2)
     expect(tokens.state.tokens.size).toBe(1)
     expect(tokens.state.introspections).toBeGreaterThan(1)
-    for (const secret of secrets) expect(told(fixture)).not.toContain(secret)
+    for (const secret of secrets) expect(visibleText(fixture)).not.toContain(secret)
   })
 
-  test('gets a new one shortly before the end of the old, and nobody notices', async () => {
+  test('refreshes the token shortly before it expires', async () => {
     const fixture = fetchFrom(dovecot.port, login())
     await fixture.untilHealth('ok')
     fixture.state.time += (3_600 - 119) * 1_000
@@ -120,10 +120,10 @@ describe('OAuth2', () => {
     expect(fixture.reports.map(({ reason }) => reason).join()).not.toContain('login')
   })
 
-  test('gets a new one when the old one ended before its time, and nobody notices', async () => {
+  test('refreshes a token that was revoked early', async () => {
     const fixture = fetchFrom(dovecot.port, login())
     await fixture.untilHealth('ok')
-    tokens.endTokens()
+    tokens.revokeTokens()
     await dovecot.stop('SIGKILL')
     await dovecot.start()
     dovecot.deliver(ANN, mailText({ To: X }))
@@ -134,10 +134,10 @@ describe('OAuth2', () => {
 
   for (const [name, status, body, words] of [
     [
-      'that the owner took back',
+      'revoked by the owner',
       400,
       '{"error":"invalid_grant"}',
-      'must agree again (invalid_grant)',
+      'must authorize access again (invalid_grant)',
     ],
     [
       'of an unknown client',
@@ -145,39 +145,39 @@ describe('OAuth2', () => {
       '{"error":"invalid_client"}',
       'client id and secret (invalid_client)',
     ],
-    ['while the token server is broken', 500, 'oops', 'the token server answers 500'],
+    ['with a token server that fails', 500, 'oops', 'the token server responds with status 500'],
     [
-      'that is refused in strange words',
+      'refused with an unknown error code',
       400,
       `{"error":"${REFRESH_TOKEN}"}`,
-      'the token server answers 400',
+      'the token server responds with status 400',
     ],
-    ['answered without a token', 200, '{}', 'the token server gives no access token'],
+    ['and a response without a token', 200, '{}', 'the token server returns no access token'],
     [
-      'answered with a line break in it',
+      'and an access token with a line break',
       200,
       '{"access_token":"a\\r\\nb"}',
-      'gives no access token',
+      'returns no access token',
     ],
-    ['answered with nonsense', 200, '<html>', 'gives no access token'],
+    ['and a response that is not JSON', 200, '<html>', 'returns no access token'],
   ] as const) {
-    test(`a refresh token ${name} is told in words`, async () => {
+    test(`a refresh token ${name} is reported`, async () => {
       tokens.state.refuse = { status, body }
       const fixture = fetchFrom(dovecot.port, login())
       expect(await fixture.untilHealth('failing')).toContain(words)
       tokens.state.refuse = undefined
       await fixture.untilHealth('ok')
-      for (const secret of secrets) expect(told(fixture)).not.toContain(secret)
+      for (const secret of secrets) expect(visibleText(fixture)).not.toContain(secret)
     })
   }
 
-  test('a token server that is not there is told in words', async () => {
+  test('an unreachable token server is reported', async () => {
     const oauth = { ...tokens.oauth, tokenUrl: 'http://127.0.0.1:1/token' }
     const fixture = fetchFrom(dovecot.port, { login: { oauth } })
     expect(await fixture.untilHealth('failing')).toBe('the token server cannot be reached')
   })
 
-  test('a fresh token that the mail server refuses is tried once, not twice', async () => {
+  test('a fresh token refused by the mail server is tried once', async () => {
     const other = await openTokenServer('bob@mail.test')
     closing.push(other.close)
     const fixture = fetchFrom(dovecot.port, { login: { oauth: other.oauth } })
@@ -186,8 +186,8 @@ describe('OAuth2', () => {
   })
 })
 
-describe('a login to try the account', () => {
-  test('tells the folders and what the server can do', async () => {
+describe('testAccount', () => {
+  test('reports folders and capabilities', async () => {
     const dovecot = await openDovecot({ users: { [ANN]: PASSWORD } })
     closing.push(dovecot.close)
     expect(await testAccount(testAccountAt(dovecot.port))).toEqual({
@@ -204,7 +204,7 @@ describe('a login to try the account', () => {
     })
   })
 
-  test('tells in words what is wrong', async () => {
+  test('reports what is wrong', async () => {
     const dovecot = await openDovecot({ users: { [ANN]: 'another' } })
     closing.push(dovecot.close)
     expect(await testAccount(testAccountAt(dovecot.port))).toEqual({

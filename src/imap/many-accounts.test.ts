@@ -8,16 +8,16 @@ const dovecot = dovecotForTests({ users })
 const X = 'ann+x@mail.test'
 const MINUTE = 60_000
 
-/** Lets time pass, and has somebody ask for a look so that it is noticed. */
+/** Advances the clock and requests a poll. */
 function pass(fixture: ImapFixture, ms: number): void {
   fixture.state.time += ms
-  fixture.look()
+  fixture.requestPoll()
 }
 
-test('more messages than a minute allows come a minute later, and the account is slow meanwhile', async () => {
+test('messages over the limit per minute arrive a minute later; meanwhile the account is slow', async () => {
   const fixture = await dovecot.ready([X], { limits: { messagesPerMinute: 8 } })
   for (let count = 0; count < 20; count += 1) dovecot.server().deliver(ANN, mailText({ To: X }))
-  expect(await fixture.untilHealth('slow')).toBe('near its limit of 8 messages a minute')
+  expect(await fixture.untilHealth('slow')).toBe('limit of 8 messages per minute reached')
   expect(fixture.mails).toHaveLength(8)
   pass(fixture, MINUTE + 5_000)
   await fixture.untilMails(16)
@@ -28,12 +28,12 @@ test('more messages than a minute allows come a minute later, and the account is
   expect(new Set(fixture.mails.map(({ raw }) => raw)).size).toBe(20)
 })
 
-test('more bytes than a day allows come a day later, in their order', async () => {
+test('bytes over the daily limit arrive a day later, in order', async () => {
   const fixture = await dovecot.ready([X], { limits: { bytesPerDay: 400_000 } })
   for (const body of ['one', 'two', 'three']) {
     dovecot.server().deliver(ANN, mailText({ To: X }, `${body} ${'x'.repeat(150_000)}`))
   }
-  expect(await fixture.untilHealth('slow')).toBe('near its limit of 0 MB a day')
+  expect(await fixture.untilHealth('slow')).toBe('daily limit of 0 MB reached')
   expect(fixture.mails).toHaveLength(2)
   pass(fixture, 23 * 60 * MINUTE)
   dovecot.server().deliver(ANN, mailText({ To: X }, 'small'))
@@ -44,7 +44,7 @@ test('more bytes than a day allows come a day later, in their order', async () =
   expect(bodies).toEqual(['one', 'two', 'three', 'small'])
 })
 
-test('ten accounts at once take one connection each, and each mail once', async () => {
+test('ten accounts use one connection each and fetch each mail once', async () => {
   const before = Math.round(process.memoryUsage.rss() / 1_000_000)
   const fixtures = TEN.map((email) => {
     const fixture = openImapFixture([email.replace('@', '+x@')])

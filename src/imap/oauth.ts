@@ -1,62 +1,62 @@
-import { ImapFault } from './errors.ts'
+import { ImapError } from './errors.ts'
 import type { OAuthClient } from './options.ts'
 
-/** Access tokens of one account, fetched when the last one is about to end. */
+/** Access tokens of one account, cached until shortly before they expire. */
 interface TokenSource {
-  /** `fresh` when it was fetched just now. */
+  /** `fresh` if it was requested just now. */
   token(): Promise<{ token: string; fresh: boolean }>
-  /** The server did not take it: the next one is fetched anew. */
-  forget(): void
+  /** The mail server rejected the cached token. */
+  invalidate(): void
 }
 
-const ANSWER_MS = 15_000
-const MAX_ANSWER = 64 * 1024
-const USUAL_LIFE_S = 3_600
-// A login that begins with a token must also end with it.
+const TIMEOUT_MS = 15_000
+const MAX_RESPONSE_CHARS = 64 * 1024
+const DEFAULT_LIFETIME_S = 3_600
+// The token must outlive the login that uses it.
 const MARGIN_S = 120
 
-// RFC 6749 5.2. Anything else a server calls its refusal is not repeated: it could be anything.
-const REFUSALS: Record<string, string> = {
-  invalid_grant: 'the refresh token is no longer accepted: the account’s owner must agree again',
+// RFC 6749 5.2. Other error codes are not repeated: they could contain anything.
+const TOKEN_ERRORS: Record<string, string> = {
+  invalid_grant: 'the refresh token is no longer accepted: the owner must authorize access again',
   invalid_client: 'the provider does not accept the client id and secret',
-  unauthorized_client: 'the client may not use refresh tokens',
-  unsupported_grant_type: 'the token server does not know refresh tokens',
-  invalid_request: 'the token server does not understand the request',
-  invalid_scope: 'the refresh token is for something else than mail',
+  unauthorized_client: 'the client is not allowed to use refresh tokens',
+  unsupported_grant_type: 'the token server does not support refresh tokens',
+  invalid_request: 'the token server does not accept the request',
+  invalid_scope: 'the refresh token does not grant access to mail',
 }
 
 export function tokenSource(
   client: OAuthClient,
-  { now, ended }: { now(): Date; ended: AbortSignal },
+  { now, signal }: { now(): Date; signal: AbortSignal },
 ): TokenSource {
-  let held: { token: string; until: number } | undefined
+  let cached: { token: string; until: number } | undefined
   return {
     async token() {
-      const asked = now().getTime()
-      if (held && asked < held.until) return { token: held.token, fresh: false }
-      const { token, seconds } = readToken(await askForToken(client, ended))
-      const life = Math.max(seconds - MARGIN_S, seconds / 2)
-      held = { token, until: asked + life * 1_000 }
+      const requestedAt = now().getTime()
+      if (cached && requestedAt < cached.until) return { token: cached.token, fresh: false }
+      const { token, seconds } = parseToken(await requestToken(client, signal))
+      const lifetime = Math.max(seconds - MARGIN_S, seconds / 2)
+      cached = { token, until: requestedAt + lifetime * 1_000 }
       return { token, fresh: true }
     },
-    forget() {
-      held = undefined
+    invalidate() {
+      cached = undefined
     },
   }
 }
 
-async function askForToken(client: OAuthClient, ended: AbortSignal): Promise<unknown> {
-  const response = await request(client, ended)
+async function requestToken(client: OAuthClient, signal: AbortSignal): Promise<unknown> {
+  const response = await postRefreshToken(client, signal)
   const text = await response.text().catch(() => '')
-  const answer = text.length > MAX_ANSWER ? undefined : parsed(text)
-  if (response.ok) return answer
-  const error = textOf(answer, 'error')
-  const refusal = Object.hasOwn(REFUSALS, error) ? REFUSALS[error] : undefined
-  if (refusal) throw new ImapFault('login', `${refusal} (${error})`)
-  throw new ImapFault('unreachable', `the token server answers ${response.status}`)
+  const body = text.length > MAX_RESPONSE_CHARS ? undefined : parseJson(text)
+  if (response.ok) return body
+  const error = stringField(body, 'error')
+  const message = Object.hasOwn(TOKEN_ERRORS, error) ? TOKEN_ERRORS[error] : undefined
+  if (message) throw new ImapError('login', `${message} (${error})`)
+  throw new ImapError('unreachable', `the token server responds with status ${response.status}`)
 }
 
-async function request(client: OAuthClient, ended: AbortSignal): Promise<Response> {
+async function postRefreshToken(client: OAuthClient, signal: AbortSignal): Promise<Response> {
   const response = await fetch(client.tokenUrl, {
     method: 'POST',
     body: new URLSearchParams({
@@ -65,30 +65,31 @@ async function request(client: OAuthClient, ended: AbortSignal): Promise<Respons
       client_secret: client.clientSecret,
       refresh_token: client.refreshToken,
     }),
-    // The secrets are for this server and no other.
+    // The secrets must not be sent to any other server.
     redirect: 'error',
-    signal: AbortSignal.any([ended, AbortSignal.timeout(ANSWER_MS)]),
+    signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
   }).catch(() => undefined)
-  if (!response) throw new ImapFault('unreachable', 'the token server cannot be reached')
+  if (!response) throw new ImapError('unreachable', 'the token server cannot be reached')
   return response
 }
 
-function readToken(answer: unknown): { token: string; seconds: number } {
-  const token = textOf(answer, 'access_token')
-  // What goes into a login line must not end it.
+function parseToken(body: unknown): { token: string; seconds: number } {
+  const token = stringField(body, 'access_token')
+  // Must not break out of the login command.
   if (!/^[\x21-\x7e]+$/.test(token)) {
-    throw new ImapFault('unreachable', 'the token server gives no access token')
+    throw new ImapError('unreachable', 'the token server returns no access token')
   }
-  const seconds: unknown = Reflect.get(Object(answer), 'expires_in')
-  return { token, seconds: typeof seconds === 'number' && seconds > 0 ? seconds : USUAL_LIFE_S }
+  const seconds: unknown = Reflect.get(Object(body), 'expires_in')
+  const isValid = typeof seconds === 'number' && seconds > 0
+  return { token, seconds: isValid ? seconds : DEFAULT_LIFETIME_S }
 }
 
-function textOf(answer: unknown, key: string): string {
-  const value: unknown = Reflect.get(Object(answer), key)
+function stringField(body: unknown, key: string): string {
+  const value: unknown = Reflect.get(Object(body), key)
   return typeof value === 'string' ? value : ''
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

@@ -4,21 +4,21 @@ import type { Log } from '../core/log.ts'
 import type { FetchedRecipient, Recipient } from '../core/recipient.ts'
 import type { MailboxId } from '../core/session.ts'
 
-/** An account to fetch from, with its secrets: no part of this reaches a log or a reason. */
+/** An account to fetch from, with its secrets: none of this may reach a log or an error message. */
 export interface AccountOptions {
   email: Address
   host: string
   port: number
-  /** False only for a server on the same machine: passwords would travel in the clear. */
+  /** False only for a server on the same machine: otherwise passwords would be sent in the clear. */
   tls: boolean
   login: { password: string } | { oauth: OAuthClient }
-  /** Moves what was fetched to the trash, and empties that of it. */
+  /** Moves fetched mail to the trash and expunges it there. */
   deleteAfterFetch: boolean
   limits?: Partial<AccountLimits>
-  tempo?: Partial<AccountTempo>
+  timing?: Partial<AccountTiming>
 }
 
-/** The operator's own client at the provider, and the account's consent to it. */
+/** The operator's OAuth client and the account's refresh token for it. */
 export interface OAuthClient {
   clientId: string
   clientSecret: string
@@ -26,95 +26,94 @@ export interface OAuthClient {
   tokenUrl: string
 }
 
-/** What we ask of a server at most, and take from it. */
+/** Upper bounds on what we fetch. */
 export interface AccountLimits {
-  /** Of one mail; a larger one is left in the account. */
+  /** Of one mail; larger ones stay in the account. */
   maxBytes: number
   bytesPerDay: number
   messagesPerMinute: number
 }
 
-/** How long things take, in milliseconds. */
-export interface AccountTempo {
-  /** From one look at UIDNEXT to the next, whatever the server pushed in between. */
-  watchdog: number
-  /** Between two looks that somebody asked for. */
-  asked: number
-  /** How long one IDLE lasts; servers end it after 29 minutes, some sooner. */
-  idle: number
-  /** For the answer to a command; for a whole mail four times that. */
-  answer: number
-  /** Pauses after failures: the first one of a kind; each further one is twice as long, up to the longest. */
-  pause: Record<'lost' | 'throttled' | 'login' | 'longest', number>
+/** Intervals and timeouts. */
+export interface AccountTiming {
+  /** Between two polls of every folder, whatever the server pushes. */
+  pollMs: number
+  /** Minimum between two polls on request. */
+  requestedPollMs: number
+  /** Duration of one IDLE; servers end it after 29 minutes, some sooner. */
+  idleMs: number
+  /** For one command; four times that for a whole mail. */
+  commandTimeoutMs: number
+  /** Delay after the first failure of a kind; doubles with each further one, up to the longest. */
+  retryMs: Record<'lost' | 'throttled' | 'login' | 'longest', number>
 }
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const MB = 1_000_000
 
-// Gmail allows 2,500 MB a day over IMAP, and locks an account that takes more.
-export const USUAL_LIMITS: AccountLimits = {
+// Gmail allows 2,500 MB a day over IMAP and locks accounts that exceed it.
+export const DEFAULT_LIMITS: AccountLimits = {
   maxBytes: 10 * 1024 * 1024,
   bytesPerDay: 2_000 * MB,
   messagesPerMinute: 300,
 }
 
-export const USUAL_TEMPO: AccountTempo = {
-  watchdog: 90 * SECOND,
-  asked: 3 * SECOND,
-  idle: 9 * MINUTE,
-  answer: 30 * SECOND,
-  pause: {
+export const DEFAULT_TIMING: AccountTiming = {
+  pollMs: 90 * SECOND,
+  requestedPollMs: 3 * SECOND,
+  idleMs: 9 * MINUTE,
+  commandTimeoutMs: 30 * SECOND,
+  retryMs: {
     lost: SECOND,
     throttled: 15 * MINUTE,
-    // Who tries a wrong password too often is locked out.
+    // Repeated failed logins lock the account.
     login: 5 * MINUTE,
     longest: 240 * MINUTE,
   },
 }
 
-/** What this door asks of the house, for one account. */
+/** What fetching needs from the services, for one account. */
 export interface ImapDeps {
-  /** Which of these addresses are live aliases of this account, exactly as written. */
-  aliases(addresses: readonly Address[]): Promise<Recipient[]>
+  /** Which of these addresses are live aliases of this account, matched exactly. */
+  findAliases(addresses: readonly Address[]): Promise<Recipient[]>
   /**
-   * Keeps the mail once for those who do not have it yet, defers it for those who have no room, notes where it came from, and
-   * moves the folder on, in one commit; then wakes who waits.
+   * In one commit: stores the mail for recipients that do not have it yet, defers it for those that are full, and advances the
+   * folder state. Then wakes waiting clients.
    */
   receive(mail: FetchedMail): Promise<ReceiveResult>
-  /** Mail of this folder that was deferred and can be delivered now, or given up, by rising UID; some of it at a time. */
-  deferred(folder: string, uidValidity: number): Promise<Deferred[]>
-  /** Forgets deferred mail by its UIDs, and all of the folder's under another UIDVALIDITY. */
+  /** Deferred mail of this folder that can be delivered or dropped now, by ascending UID; limited in number. */
+  listDeferred(folder: string, uidValidity: number): Promise<DeferredMail[]>
+  /** Drops deferred mail by UID, and all mail of the folder deferred under another UIDVALIDITY. */
   deleteDeferred(folder: string, uidValidity: number, uids: readonly number[]): Promise<void>
-  /** Where fetching stands; undefined before the first look. */
-  folder(name: string): Promise<FolderState | undefined>
-  /** Moves on past mail that is for nobody here. */
-  passed(name: string, state: FolderState): Promise<void>
-  /** From when on mail could be for an alias that lives; undefined: there is none. */
+  /** How far the folder was fetched; undefined before the first poll. */
+  readFolder(name: string): Promise<FolderState | undefined>
+  /** Advances past mail that is for no alias. */
+  saveFolder(name: string, state: FolderState): Promise<void>
+  /** When the oldest live alias was created; undefined if there is none. */
   oldestAlias(): Promise<Date | undefined>
-  /** Tells how the account is. */
-  report(health: AccountHealth, reason: string): Promise<void>
-  /** Calls back when somebody asks for a look now, until the returned function is called. */
-  onLook(look: () => void): () => void
+  reportHealth(health: AccountHealth, reason: string): Promise<void>
+  /** Subscribes to requests for an immediate poll; returns the unsubscribe function. */
+  onPollRequest(poll: () => void): () => void
   now(): Date
-  /** From 0 to 1: for pauses that do not all end at once. */
+  /** From 0 to 1, for jitter. */
   random(): number
   log: Log
 }
 
 /**
- * kept: for all that did not have it; partly: deferred for some, because they have no room; known: all of them had it; full:
- * deferred for all; nobody: none of them lives any more.
+ * kept: stored for all recipients without it; partly: deferred for some that are full; known: all had it; full: deferred for
+ * all; nobody: no recipient is alive.
  */
 export type ReceiveResult = 'kept' | 'partly' | 'known' | 'full' | 'nobody'
 
-export interface Deferred {
+export interface DeferredMail {
   uid: number
-  /** One of the aliases that it names. */
+  /** One of the aliases it names. */
   address: Address
-  /** The sessions that had no room for it. */
+  /** The sessions that were full. */
   mailboxes: readonly MailboxId[]
-  /** False if all of them have ended. */
+  /** False if all of them have expired. */
   wanted: boolean
 }
 

@@ -1,49 +1,48 @@
-import { ImapFault } from './errors.ts'
+import { openLru } from '../core/lru.ts'
+import { ImapError } from './errors.ts'
 
-/** Mails that the server could not show us whole. They must not keep those behind them for ever. */
+/** Mails the server repeatedly failed to deliver. They must not block the mails after them forever. */
 export interface PoisonMails {
-  /** True when it was tried often enough. */
-  given(mail: Place): boolean
-  /** Fetches these mails, and remembers when that fails. */
-  during<T>(mails: readonly [Place, ...Place[]], fetch: () => Promise<T>): Promise<T>
-  /** Whether this one is best fetched alone: it was among several with which something was wrong. */
-  alone(mail: Place): boolean
+  /** True once it failed often enough to be skipped. */
+  isPoison(mail: MailLocation): boolean
+  /** Runs a fetch of these mails and records its failure. */
+  guard<T>(mails: readonly [MailLocation, ...MailLocation[]], fetch: () => Promise<T>): Promise<T>
+  /** True if it was part of a batch that failed: fetched alone, the culprit shows. */
+  mustFetchAlone(mail: MailLocation): boolean
 }
 
-/** Where a mail lies, under the numbering of now. */
-export interface Place {
+export interface MailLocation {
   folder: string
   uidValidity: number
   uid: number
 }
 
-// Three answers that make no sense; or thirty connections that ended at this very mail, which may still be chance.
-const ENOUGH = 3
-const CHANCE = 0.1
+// Three invalid responses, or thirty connections lost at this very mail, which may still be coincidence.
+const GIVE_UP_SCORE = 3
+const LOST_CONNECTION_SCORE = 0.1
 const MAX_MAILS = 1_000
 
 export function openPoisonMails(): PoisonMails {
-  const doubts = new Map<string, number>()
-  // By folder and numbering: up to which UID each mail is fetched alone.
-  const careful = new Map<string, number>()
+  const scores = openLru<string, number>(MAX_MAILS)
+  // By folder and UIDVALIDITY: mails up to this UID are fetched alone.
+  const aloneUpTo = new Map<string, number>()
 
-  function add(mail: Place, error: unknown): void {
-    const weight = error instanceof ImapFault && error.kind === 'doubtful' ? 1 : CHANCE
-    doubts.set(keyOf(mail), (doubts.get(keyOf(mail)) ?? 0) + weight)
-    const [oldest] = doubts.keys()
-    if (doubts.size > MAX_MAILS && oldest !== undefined) doubts.delete(oldest)
+  function add(mail: MailLocation, error: unknown): void {
+    const score =
+      error instanceof ImapError && error.kind === 'invalid-data' ? 1 : LOST_CONNECTION_SCORE
+    scores.set(keyOf(mail), (scores.get(keyOf(mail)) ?? 0) + score)
   }
 
   return {
-    given: (mail) => (doubts.get(keyOf(mail)) ?? 0) >= ENOUGH,
-    alone: (mail) => mail.uid <= (careful.get(folderOf(mail)) ?? 0),
-    async during(mails, fetch) {
+    isPoison: (mail) => (scores.get(keyOf(mail)) ?? 0) >= GIVE_UP_SCORE,
+    mustFetchAlone: (mail) => mail.uid <= (aloneUpTo.get(folderOf(mail)) ?? 0),
+    async guard(mails, fetch) {
       const [first, ...others] = mails
       try {
         return await fetch()
       } catch (error) {
         const last = others.at(-1)
-        if (last) careful.set(folderOf(last), last.uid)
+        if (last) aloneUpTo.set(folderOf(last), last.uid)
         else add(first, error)
         throw error
       }
@@ -51,10 +50,10 @@ export function openPoisonMails(): PoisonMails {
   }
 }
 
-function folderOf({ folder, uidValidity }: Place): string {
+function folderOf({ folder, uidValidity }: MailLocation): string {
   return `${uidValidity} ${folder}`
 }
 
-function keyOf(mail: Place): string {
+function keyOf(mail: MailLocation): string {
   return `${mail.uid} ${folderOf(mail)}`
 }

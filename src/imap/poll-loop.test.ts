@@ -4,44 +4,44 @@ import { openWakeSignal, throttle } from './poll-loop.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-test('who listens hears what rang before, once', async () => {
-  const bell = openWakeSignal()
-  bell.ring('news')
-  bell.ring('asked')
-  bell.ring('news')
-  expect(await bell.heard(1_000)).toEqual(new Set(['news', 'asked']))
-  const next = bell.heard(1_000)
+test('wait returns the reasons given before, once', async () => {
+  const signal = openWakeSignal()
+  signal.wake('change')
+  signal.wake('requested')
+  signal.wake('change')
+  expect(await signal.wait(1_000)).toEqual(new Set(['change', 'requested']))
+  const next = signal.wait(1_000)
   await vi.advanceTimersByTimeAsync(1_000)
   expect(await next).toEqual(new Set())
 })
 
-test('a ring ends the waiting', async () => {
-  const bell = openWakeSignal()
-  const heard = bell.heard(1_000_000)
-  bell.ring('end')
-  expect(await heard).toEqual(new Set(['end']))
+test('wake ends the wait', async () => {
+  const signal = openWakeSignal()
+  const reasons = signal.wait(1_000_000)
+  signal.wake('closing')
+  expect(await reasons).toEqual(new Set(['closing']))
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('looks that are asked for: at once, then once in each rest however many ask', async () => {
-  let rings = 0
-  const asked = throttle(() => {
-    rings += 1
+test('a throttled action runs at once, then at most once per interval', async () => {
+  let runs = 0
+  const throttled = throttle(() => {
+    runs += 1
   }, 3_000)
-  asked.call()
-  expect(rings).toBe(1)
-  for (let count = 0; count < 100; count += 1) asked.call()
-  expect(rings).toBe(1)
+  throttled.call()
+  expect(runs).toBe(1)
+  for (let count = 0; count < 100; count += 1) throttled.call()
+  expect(runs).toBe(1)
   await vi.advanceTimersByTimeAsync(2_999)
-  expect(rings).toBe(1)
+  expect(runs).toBe(1)
   await vi.advanceTimersByTimeAsync(1)
-  expect(rings).toBe(2)
+  expect(runs).toBe(2)
   await vi.advanceTimersByTimeAsync(60_000)
-  expect(rings).toBe(2)
-  asked.call()
-  expect(rings).toBe(3)
-  asked.call()
-  asked.stop()
+  expect(runs).toBe(2)
+  throttled.call()
+  expect(runs).toBe(3)
+  throttled.call()
+  throttled.stop()
   await vi.advanceTimersByTimeAsync(60_000)
-  expect(rings).toBe(3)
+  expect(runs).toBe(3)
 })

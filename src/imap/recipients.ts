@@ -2,25 +2,25 @@ import { type Address, hostOf, localOf, parseAddress } from '../core/address.ts'
 import { commentEnd, quotedEnd } from '../mime/headers.ts'
 import type { Field } from './header.ts'
 
-/** The fields that are asked for before any body: who a mail is for, and which mail it is. */
+/** Fetched before any body: recipients and identity of a mail. */
 export const HEAD_FIELDS = ['Delivered-To', 'X-Original-To', 'To', 'Cc', 'Received', 'Message-ID']
 
-// Who sends one mail to more of us than this means nobody in particular.
+// A mail to more addresses than this is for nobody in particular.
 const MAX_CANDIDATES = 1_000
 
-/** The addresses a mail may be for, exactly as they are written there. */
+/** The addresses a mail may be for, exactly as written in it. */
 export interface Candidates {
-  /** Likeliest first: Delivered-To, X-Original-To, To, Cc, then `for <…>` of the topmost Received. */
+  /** Most likely first: Delivered-To, X-Original-To, To, Cc, then `for <…>` of the topmost Received. */
   all: Address[]
-  /** Those that stand elsewhere than in Delivered-To. */
-  written: Address[]
-  /** The topmost Delivered-To and the topmost X-Original-To, in the order of the header. */
+  /** Those outside Delivered-To. */
+  notDeliveredTo: Address[]
+  /** The topmost Delivered-To and the topmost X-Original-To, in header order. */
   topmost: Address[]
   /** False if there are more than were read. */
   complete: boolean
 }
 
-/** Nothing is stripped or completed: an alias is the whole of itself. */
+/** Addresses are taken literally: an alias matches only as a whole. */
 export function candidates(fields: readonly Field[]): Candidates {
   const delivered = new Set<Address>()
   const written = new Set<Address>()
@@ -38,7 +38,7 @@ export function candidates(fields: readonly Field[]): Candidates {
   if (top) add(written, forClause(top.value))
   const all = new Set([...delivered, ...written])
   const complete = Math.max(delivered.size, written.size) < MAX_CANDIDATES
-  return { all: [...all], written: [...written], topmost: topmost(fields), complete }
+  return { all: [...all], notDeliveredTo: [...written], topmost: topmost(fields), complete }
 }
 
 function topmost(fields: readonly Field[]): Address[] {
@@ -56,26 +56,26 @@ function add(found: Set<Address>, text: string): void {
   if (address) found.add(address)
 }
 
-/** What a server wrote behind `for`. What the sender said of itself stands in comments and before `by`. */
+/** The address a server wrote after `for`. Comments, and everything before `by`, are controlled by the sender. */
 function forClause(received: string): string {
-  const plain = withoutNames(received)
+  const plain = stripQuotesAndComments(received)
   const by = /(?:^| )by /i.exec(plain)?.index ?? 0
   return / for <([^<> ]+)>/i.exec(plain.slice(by))?.[1] ?? ''
 }
 
-/** The addresses of a list, groups opened. Names, comments and quoted text are never taken for one. */
+/** The addresses of a list, including those in groups. Display names, comments and quoted text never count. */
 function* addressTexts(value: string): Generator<string> {
-  for (const entry of withoutNames(value).split(/[,;]/)) {
+  for (const entry of stripQuotesAndComments(value).split(/[,;]/)) {
     const angle = /<([^<>]*)>/.exec(entry)?.[1]
     if (angle !== undefined) yield angle.slice(angle.lastIndexOf(':') + 1).trim()
     else if (!entry.includes('<')) yield entry.slice(entry.lastIndexOf(':') + 1).trim()
   }
 }
 
-/** Without quoted text and comments; one that is never closed is left as it is. */
-function withoutNames(value: string): string {
+/** An unterminated quote or comment is left as it is. */
+function stripQuotesAndComments(value: string): string {
   let plain = ''
-  // Once something is not closed, none of its kind that follows is: each character is looked at a few times only.
+  // After one unterminated quote or comment, further ones of its kind are unterminated, too. This keeps the scan linear.
   const unclosed = new Set<string>()
   for (let at = 0; at < value.length; ) {
     const char = value[at] ?? ''
@@ -92,43 +92,39 @@ function withoutNames(value: string): string {
   return plain
 }
 
-/** Behind the quoted text or comment that begins here; -1 when none does, or it does not end. */
+/** Past the end of the quoted text or comment that starts here; -1 if none does, or it is unterminated. */
 function endOf(value: string, at: number): number {
   if (value[at] === '"') return quotedEnd(value, at)
   return value[at] === '(' ? commentEnd(value, at) : -1
 }
 
-// Limits: a route with commas (`<@a,@b:c@d>`) is read as no address; nobody has written one for thirty years.
+// Known limit: an obsolete route with commas (`<@a,@b:c@d>`) is not recognized as an address.
 
 interface Mailbox {
   account: Address
-  /** Whether it is at Gmail, which files one copy of a mail, whoever of us it is for. */
+  /** Gmail stores one copy of a mail, however many aliases it is for. */
   gmail: boolean
 }
 
-/** Which of the addresses that a mail names it is for; likeliest first. */
-export function addressees(
-  named: Candidates,
+/** The aliases a mail is for, most likely first. */
+export function selectRecipients(
+  { all, notDeliveredTo, topmost }: Candidates,
   isAlias: (address: Address) => boolean,
   { account, gmail }: Mailbox,
 ): Address[] {
-  const { all, written, topmost } = named
-  const others = written.some((address) => isSpelledLike(address, account))
+  const others = notDeliveredTo.some((address) => isFormOf(address, account))
   const found = all.filter(
-    (address) => isAlias(address) && !(others && isDeliveredOnly(address, written)),
+    (address) => isAlias(address) && !(others && isDeliveredOnly(address, notDeliveredTo)),
   )
   if (gmail) return found
-  // A copy for each recipient: this one is for whom it says, and who is named beside has one of his own. He must not see
-  // in this one who else got it unseen.
+  // One copy per recipient: this one is for the alias it was delivered to. Others named in it have a copy of their own, and must
+  // not learn from this one who was in Bcc.
   const owner = topmost.find((address) => found.includes(address))
   return owner ? [owner] : found
 }
 
-/**
- * Whether each alias that a mail names is among those it is for, or has a copy of its own. False also where it names more
- * addresses than were read.
- */
-export function isForNobodyElse(
+/** Whether every alias named in the mail was selected or has a copy of its own. False if not all addresses were read. */
+export function coversAllAliases(
   { all, topmost, complete }: Candidates,
   found: readonly Address[],
   isAlias: (address: Address) => boolean,
@@ -139,18 +135,18 @@ export function isForNobodyElse(
 }
 
 /**
- * A dot form that only the server wrote. It may write the account's address so on everybody's mail, as its owner once
- * spelled it: no proof where the mail itself names the account in another form.
+ * A dot form that only the server wrote. It may write the account's address this way on every mail, as its owner once spelled
+ * it: no evidence if the mail itself names the account in another form.
  */
 function isDeliveredOnly(address: Address, written: readonly Address[]): boolean {
   return !localOf(address).includes('+') && !written.includes(address)
 }
 
-/** Whether both are forms of one account's address: bare, with other dots, or with a tag. */
-function isSpelledLike(address: Address, account: Address): boolean {
-  return hostOf(address) === hostOf(account) && lettersOf(address) === lettersOf(account)
+/** Whether the address is the account's: plain, with other dots, or with a tag. */
+function isFormOf(address: Address, account: Address): boolean {
+  return hostOf(address) === hostOf(account) && canonicalLocal(address) === canonicalLocal(account)
 }
 
-function lettersOf(address: Address): string {
+function canonicalLocal(address: Address): string {
   return localOf(address).replace(/\+.*/s, '').replaceAll('.', '')
 }

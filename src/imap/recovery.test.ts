@@ -13,7 +13,7 @@ import { openProxy } from './testing/proxy.ts'
 
 const dovecot = dovecotForTests()
 
-// Each test has an alias of its own: the account's old mail is for others.
+// Each test uses its own alias: mail of earlier tests is for others.
 let X = ''
 let tests = 0
 beforeEach(() => {
@@ -21,12 +21,12 @@ beforeEach(() => {
   X = `ann+test${tests}@mail.test`
 })
 
-/** What was kept, by what was written in it. */
+/** The bodies of stored mail. */
 const bodiesOf = (fixture: ImapFixture) =>
   fixture.mails.map(({ raw }) => raw.split('\r\n\r\n')[1]?.trim() ?? '').toSorted()
 
-describe('a connection that is cut', () => {
-  /** One mail in each folder that is already there, one that comes when all is quiet. */
+describe('a connection cut', () => {
+  /** One mail waiting in each folder, one that arrives while idle. */
   async function fetchThree(
     fixture: ImapFixture,
     port: number,
@@ -48,9 +48,9 @@ describe('a connection that is cut', () => {
   for (const [name, when, deleteAfterFetch] of [
     ['before each command', 'before', false],
     ['after each command', 'after', false],
-    ['after each command, where fetched mail is removed', 'after', true],
+    ['after each command, with delete_after_fetch', 'after', true],
   ] as const) {
-    test(`${name}: each mail is kept once`, { timeout: 120_000 }, async () => {
+    test(`${name}: each mail is stored once`, { timeout: 120_000 }, async () => {
       const proxy = await openProxy(dovecot.server().port)
       const fixture = await dovecot.ready([X])
       await dovecot.closeAll()
@@ -66,13 +66,13 @@ describe('a connection that is cut', () => {
     })
   }
 
-  test('again and again is nobody’s business while it comes back', async () => {
+  test('repeatedly is not reported while reconnecting succeeds', async () => {
     const proxy = await openProxy(dovecot.server().port)
     const fixture = openImapFixture([X])
     const account = openAccount(fixture.deps, testAccountAt(proxy.port))
     await fixture.untilHealth('ok')
     for (const hour of [1, 2, 3, 4]) {
-      // Gmail ends each connection after about an hour.
+      // Gmail closes every connection after about an hour.
       fixture.state.time += hour * 3_600_000
       proxy.drop()
       dovecot.server().deliver(ANN, mailText({ To: X }, `hour ${hour}`))
@@ -85,7 +85,7 @@ describe('a connection that is cut', () => {
     await proxy.close()
   })
 
-  test('at once, each time, is told', async () => {
+  test('at once every time is reported', async () => {
     const proxy = await openProxy(dovecot.server().port)
     const fixture = openImapFixture([X])
     const account = openAccount(fixture.deps, testAccountAt(proxy.port))
@@ -96,9 +96,9 @@ describe('a connection that is cut', () => {
   })
 })
 
-describe('a server that goes away', () => {
+describe('a server outage', () => {
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    test(`${signal}, and comes back`, async () => {
+    test(`by ${signal} is survived`, async () => {
       const fixture = await dovecot.ready([X])
       await dovecot.server().stop(signal)
       expect(await fixture.untilHealth('failing')).toContain('cannot be reached')
@@ -112,11 +112,11 @@ describe('a server that goes away', () => {
     })
   }
 
-  test('but keeps the connection open: noticed when no answer comes', async () => {
+  test('with the connection left open is noticed by a command timeout', async () => {
     const proxy = await openProxy(dovecot.server().port)
     const fixture = openImapFixture([X])
-    const tempo = { answer: 300, watchdog: 50 }
-    const account = openAccount(fixture.deps, testAccountAt(proxy.port, { tempo }))
+    const timing = { commandTimeoutMs: 300, pollMs: 50 }
+    const account = openAccount(fixture.deps, testAccountAt(proxy.port, { timing }))
     await fixture.untilHealth('ok')
     proxy.state.rewrite = () => ''
     dovecot.server().deliver(ANN, mailText({ To: X }))
@@ -128,11 +128,11 @@ describe('a server that goes away', () => {
   })
 })
 
-test('mail that the server does not tell of is found by UIDNEXT', async () => {
+test('mail without a push is found by polling UIDNEXT', async () => {
   const proxy = await openProxy(dovecot.server().port)
   proxy.state.rewrite = (chunk) => chunk.replace(/^\* \d+ (EXISTS|RECENT)\r\n/gm, '')
   const fixture = openImapFixture([X])
-  const account = openAccount(fixture.deps, testAccountAt(proxy.port, { tempo: { watchdog: 30 } }))
+  const account = openAccount(fixture.deps, testAccountAt(proxy.port, { timing: { pollMs: 30 } }))
   await fixture.untilHealth('ok')
   dovecot.server().deliver(ANN, mailText({ To: X }))
   await fixture.untilMails(1)
@@ -141,48 +141,48 @@ test('mail that the server does not tell of is found by UIDNEXT', async () => {
   await proxy.close()
 })
 
-describe('UIDs that begin anew', () => {
+describe('new UIDs', () => {
   async function anew(name: string): Promise<ImapFixture> {
     const fixture = await dovecot.ready([X])
     fixture.state.oldest = new Date(Date.now() - 60_000)
     dovecot.server().deliver(ANN, mailText({ To: X }, 'before'), { folder: name })
-    fixture.look()
+    fixture.requestPoll()
     await fixture.untilMails(1)
     return fixture
   }
 
   for (const name of ['INBOX', 'Spam']) {
-    test(`${name} is looked at again, and what was kept is known`, async () => {
+    test(`${name}: fetched again without duplicates`, async () => {
       const fixture = await anew(name)
       const { uidValidity } = fixture.folders.get(name) ?? {}
       await dovecot.server().stop()
       dovecot.server().resetUids(ANN, name)
-      // Older than what was kept, it comes before that in the new numbering.
+      // Older than the stored mail, so its new UID is lower.
       const at = new Date(Date.now() - 30_000)
       dovecot.server().deliver(ANN, mailText({ To: X }, 'meanwhile'), { folder: name, at })
       await dovecot.server().start()
       await fixture.untilMails(2)
       dovecot.server().deliver(ANN, mailText({ To: X }, 'after'), { folder: name })
-      fixture.look()
+      fixture.requestPoll()
       await fixture.untilMails(3)
       expect(bodiesOf(fixture)).toEqual(['after', 'before', 'meanwhile'])
       expect(fixture.folders.get(name)?.uidValidity).not.toBe(uidValidity)
     })
   }
 
-  test('a folder that was deleted and made again, under our eyes', async () => {
+  test('of a folder deleted and recreated while polled', async () => {
     const fixture = await anew('Spam')
     await asOwner(dovecot.server().port, async (client) => {
       await client.mailboxDelete('Spam')
       await client.mailboxCreate('Spam')
     })
     dovecot.server().deliver(ANN, mailText({ To: X }, 'in the new one'), { folder: 'Spam' })
-    fixture.look()
+    fixture.requestPoll()
     await fixture.untilMails(2)
     expect(fixture.reports.map(({ health }) => health)).toEqual(['starting', 'ok'])
   })
 
-  test('smaller ones under the same UIDVALIDITY', async () => {
+  test('starting over under the same UIDVALIDITY', async () => {
     const fixture = await anew('INBOX')
     const state = fixture.folders.get('INBOX')
     await dovecot.closeAll()
@@ -194,9 +194,9 @@ describe('UIDs that begin anew', () => {
   })
 })
 
-describe('a house that dies', () => {
+describe('a crash', () => {
   for (const moment of ['beforeCommit', 'afterCommit'] as const) {
-    test(`${moment}: the mail is there once when it lives again`, async () => {
+    test(`${moment}: the mail is stored once after the restart`, async () => {
       const fixture = await dovecot.ready([X, 'ann+y@mail.test'])
       const died = Promise.withResolvers<void>()
       fixture.state[moment] = () => {
@@ -212,11 +212,11 @@ describe('a house that dies', () => {
       await fixture.untilMails(3)
       await dovecot.closeAll()
       expect(bodiesOf(fixture)).toEqual(['one', 'one', 'two'])
-      expect(fixture.to(X)).toHaveLength(2)
+      expect(fixture.mailsTo(X)).toHaveLength(2)
     })
   }
 
-  test('a store that fails once is asked again, and the account is not lost', async () => {
+  test('a store failure is retried', async () => {
     const fixture = await dovecot.ready([X])
     let failures = 3
     fixture.state.beforeCommit = () => {
@@ -226,11 +226,11 @@ describe('a house that dies', () => {
     dovecot.server().deliver(ANN, mailText({ To: X }))
     await fixture.untilMails(1)
     await fixture.untilHealth('ok')
-    expect(fixture.lines.filter((line) => line.includes('disk full'))).toHaveLength(3)
+    expect(fixture.logLines.filter((line) => line.includes('disk full'))).toHaveLength(3)
   })
 })
 
-test('a house that closes leaves no connection, whether it is idle, connecting or waiting', async () => {
+test('close leaves no connection, whether idle, connecting or waiting to retry', async () => {
   const proxy = await openProxy(dovecot.server().port)
   const fixture = openImapFixture([X])
   const account = openAccount(fixture.deps, testAccountAt(proxy.port))

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { openAccount } from './account.ts'
-import { asOwner, dovecotForTests, viewOf } from './testing/dovecot-account.ts'
+import { asOwner, dovecotForTests, folderContents } from './testing/dovecot-account.ts'
 import { ANN, mailText, openImapFixture, testAccountAt } from './testing/fixture.ts'
 import { openProxy } from './testing/proxy.ts'
 
@@ -9,7 +9,7 @@ const X = 'ann+x@mail.test'
 const REMOVING = { deleteAfterFetch: true }
 
 beforeEach(async () => {
-  // Each test begins with an empty account.
+  // Each test starts with an empty account.
   await asOwner(dovecot.server().port, async (client) => {
     for (const folder of ['INBOX', 'Spam', 'Trash']) {
       const { exists } = await client.mailboxOpen(folder)
@@ -21,8 +21,8 @@ beforeEach(async () => {
 const bodies = (mails: { raw: string }[]) =>
   mails.map(({ raw }) => raw.split('\r\n\r\n')[1]?.trim())
 
-describe('where fetched mail is removed', () => {
-  test('it goes, from INBOX and Spam and from the trash; what is others’ stays', async () => {
+describe('delete_after_fetch', () => {
+  test('removes fetched mail from INBOX, Spam and the trash, and nothing else', async () => {
     const proxy = await openProxy(dovecot.server().port)
     const fixture = openImapFixture([X])
     const account = openAccount(fixture.deps, testAccountAt(proxy.port, REMOVING))
@@ -31,11 +31,11 @@ describe('where fetched mail is removed', () => {
     dovecot.server().deliver(ANN, mailText({ To: ANN }, 'own mail'))
     dovecot.server().deliver(ANN, mailText({ To: X }, 'fetched'))
     dovecot.server().deliver(ANN, mailText({ To: X }, 'fetched as well'), { folder: 'Spam' })
-    fixture.look()
+    fixture.requestPoll()
     await fixture.untilMails(2)
-    // The last thing it does is to empty the trash and to wait in INBOX again.
+    // Its last step is to empty the trash and return to INBOX.
     await proxy.until(({ lines }) => expunges(lines) === 2 && lines.at(-1) === 'IDLE')
-    const view = await viewOf(dovecot.server().port)
+    const view = await folderContents(dovecot.server().port)
     expect(bodies(view.INBOX)).toEqual(['own mail'])
     expect(bodies(view.Spam)).toEqual([])
     expect(bodies(view.Trash)).toEqual(['own trash'])
@@ -44,16 +44,16 @@ describe('where fetched mail is removed', () => {
     await proxy.close()
   })
 
-  test('mail that found no room stays', async () => {
+  test('keeps mail for a full mailbox', async () => {
     const fixture = await dovecot.ready([X], REMOVING)
     fixture.state.full = true
     dovecot.server().deliver(ANN, mailText({ To: X }, 'no room'))
-    await fixture.until(() => fixture.lines.some((line) => line.includes('no room')))
+    await fixture.until(() => fixture.logLines.some((line) => line.includes('mailbox full')))
     await dovecot.closeAll()
-    expect(bodies((await viewOf(dovecot.server().port)).INBOX)).toEqual(['no room'])
+    expect(bodies((await folderContents(dovecot.server().port)).INBOX)).toEqual(['no room'])
   })
 
-  test('mail that may name more aliases than were read stays', async () => {
+  test('keeps mail that may name aliases beyond those read', async () => {
     const proxy = await openProxy(dovecot.server().port)
     const fixture = openImapFixture([X])
     const account = openAccount(fixture.deps, testAccountAt(proxy.port, REMOVING))
@@ -63,25 +63,23 @@ describe('where fetched mail is removed', () => {
     dovecot.server().deliver(ANN, mailText({ To: X }, 'for one'))
     await fixture.untilMails(2)
     await proxy.until(({ lines }) => expunges(lines) === 1 && lines.at(-1) === 'IDLE')
-    expect(bodies((await viewOf(dovecot.server().port)).INBOX)).toEqual(['for many'])
+    expect(bodies((await folderContents(dovecot.server().port)).INBOX)).toEqual(['for many'])
     await account.close()
     await proxy.close()
   })
 
   for (const [name, command] of [
-    ['moving', 'UID MOVE'],
-    ['emptying the trash', 'UID STORE'],
+    ['a refused move', 'UID MOVE'],
+    ['a refused expunge', 'UID STORE'],
   ] as const) {
-    test(`${name} that is refused is told once, and done after a later look`, async () => {
+    test(`${name} is logged once and repeated after a later poll`, async () => {
       const proxy = await openProxy(dovecot.server().port)
       const fixture = openImapFixture([X])
       const account = openAccount(fixture.deps, testAccountAt(proxy.port, REMOVING))
       await fixture.untilHealth('ok')
       proxy.state.refuse = command
       dovecot.server().deliver(ANN, mailText({ To: X }, 'one'))
-      await fixture.until(() =>
-        fixture.lines.some((line) => line.includes('does not let us remove')),
-      )
+      await fixture.until(() => fixture.logLines.some((line) => line.includes('refused to remove')))
       await proxy.until(({ lines }) => lines.at(-1) === 'IDLE')
       dovecot.server().deliver(ANN, mailText({ To: X }, 'two'))
       await fixture.untilMails(2)
@@ -89,17 +87,17 @@ describe('where fetched mail is removed', () => {
       proxy.state.refuse = undefined
       dovecot.server().deliver(ANN, mailText({ To: X }, 'three'))
       await proxy.until(({ lines }) => expunges(lines) === 1 && lines.at(-1) === 'IDLE')
-      const view = await viewOf(dovecot.server().port)
+      const view = await folderContents(dovecot.server().port)
       expect([...view.INBOX, ...view.Trash]).toEqual([])
       expect(bodies(fixture.mails)).toEqual(['one', 'two', 'three'])
-      expect(fixture.lines.filter((line) => line.includes('does not let us'))).toHaveLength(1)
+      expect(fixture.logLines.filter((line) => line.includes('refused to remove'))).toHaveLength(1)
       expect(fixture.reports.map(({ health }) => health)).toEqual(['starting', 'ok'])
       await account.close()
       await proxy.close()
     })
   }
 
-  test('what waits to be removed is forgotten when its number is another mail’s', async () => {
+  test('pending removals are dropped when their UIDs belong to other mails', async () => {
     const renumber = async () => {
       await dovecot.server().stop('SIGKILL')
       dovecot.server().resetUids(ANN)
@@ -113,7 +111,7 @@ describe('where fetched mail is removed', () => {
     await fixture.untilHealth('ok')
     proxy.state.refuse = 'UID MOVE'
     dovecot.server().deliver(ANN, mailText({ To: X }, 'kept'))
-    await fixture.until(() => fixture.lines.some((line) => line.includes('does not let us remove')))
+    await fixture.until(() => fixture.logLines.some((line) => line.includes('refused to remove')))
     expect(fixture.folders.get('INBOX')?.lastUid).toBe(1)
     await renumber()
     const early = new Date(Date.now() - 40_000)
@@ -125,13 +123,13 @@ describe('where fetched mail is removed', () => {
     dovecot.server().deliver(ANN, mailText({ To: X }, 'another'))
     await fixture.untilMails(2)
     await proxy.until(({ lines }) => expunges(lines) > 0 && lines.at(-1) === 'IDLE')
-    const { INBOX } = await viewOf(dovecot.server().port)
+    const { INBOX } = await folderContents(dovecot.server().port)
     expect(bodies(INBOX)).toEqual(['own mail', 'own mail too', 'own mail as well'])
     await account.close()
     await proxy.close()
   })
 
-  test('without a trash all stays, and the operator hears of it once', async () => {
+  test('without a trash folder everything is kept, and that is logged once', async () => {
     const proxy = await openProxy(dovecot.server().port)
     proxy.state.rewrite = (chunk) => chunk.replace(/\* LIST [^\r]*Trash\r\n/, '')
     const fixture = openImapFixture([X])
@@ -142,8 +140,10 @@ describe('where fetched mail is removed', () => {
       await fixture.untilMails(count)
       await proxy.until(({ lines }) => lines.at(-1) === 'IDLE')
     }
-    expect(fixture.lines.filter((line) => line.includes('fetched mail stays'))).toHaveLength(1)
-    expect((await viewOf(dovecot.server().port)).INBOX).toHaveLength(2)
+    expect(
+      fixture.logLines.filter((line) => line.includes('fetched mail is not removed')),
+    ).toHaveLength(1)
+    expect((await folderContents(dovecot.server().port)).INBOX).toHaveLength(2)
     await account.close()
     await proxy.close()
   })

@@ -1,103 +1,110 @@
 import type { Log } from '../core/log.ts'
-import type { ImapSession } from './connection.ts'
-import { ImapFault } from './errors.ts'
+import type { ImapConnection } from './connection.ts'
+import { ImapError } from './errors.ts'
 import { openFolder } from './folders.ts'
 
-/** Mail that was kept here and is to go from the account. In memory: what a crash forgets stays in the account. */
+/** Stored mail that is to be removed from the account. In memory: mail forgotten in a crash stays in the account. */
 export interface Removals {
-  add(place: Numbering, uid: number): void
+  add(folder: FolderVersion, uid: number): void
   /**
-   * Moves what was fetched from the open folder to the trash, and empties that of it. True when another folder is open
-   * afterwards. What the server refuses stays, and is tried again after the next look.
+   * Moves fetched mail of the open folder to the trash and expunges it there. True if another folder is open afterwards. If the
+   * server refuses, it is tried again after the next poll.
    */
-  run(session: ImapSession, open: Numbering, trash: string | undefined): Promise<boolean>
+  run(connection: ImapConnection, open: FolderVersion, trash: string | undefined): Promise<boolean>
 }
 
-/** A folder and the numbering its UIDs belong to: after another SELECT they may be other mails'. */
-interface Numbering {
+/** UIDs are valid only under this UIDVALIDITY. */
+interface FolderVersion {
   name: string
   uidValidity: number
 }
 
-// Of one command. More than ten of these wait only where the server refuses all of it.
-const AT_ONCE = 200
-const MAX_WAITING = 2_000
+// The pending limit is reached only if the server refuses every removal.
+const MAX_PER_COMMAND = 200
+const MAX_PENDING = 2_000
 
 export function openRemovals(account: string, log: Pick<Log, 'warn'>): Removals {
   const fetched = new Map<string, number[]>()
   const trashed = new Map<string, number[]>()
-  let told = ''
+  let lastWarning = ''
 
-  function tell(sentence: string): void {
-    if (told !== sentence) log.warn({ account }, sentence)
-    told = sentence
+  function warnOnce(message: string): void {
+    if (lastWarning !== message) log.warn({ account }, message)
+    lastWarning = message
   }
 
   return {
-    add: (place, uid) => put(fetched, place, [uid]),
-    async run(session, open, trash) {
-      const waits = fetched.has(keyOf(open)) || (trash !== undefined && trashed.size > 0)
-      if (!waits || open.name === trash) return false
-      if (!trash || !session.uidPlus) {
-        // A plain EXPUNGE would take along what others have marked.
-        tell('fetched mail stays: there is no trash, or the server cannot expunge a single mail')
+    add: (folder, uid) => addUids(fetched, folder, [uid]),
+    async run(connection, open, trash) {
+      const isPending = fetched.has(keyOf(open)) || (trash !== undefined && trashed.size > 0)
+      if (!isPending || open.name === trash) return false
+      if (!trash || !connection.hasUidPlus) {
+        // A plain EXPUNGE would also delete messages that others have marked.
+        warnOnce('fetched mail is not removed: the server has no trash folder or lacks UIDPLUS')
         fetched.delete(keyOf(open))
         return false
       }
       try {
-        await moveAll(session, { open, trash, fetched, trashed })
-        await emptyOf(session, trash, trashed)
-        told = ''
+        await moveToTrash(connection, { open, trash, fetched, trashed })
+        await expungeFromTrash(connection, trash, trashed)
+        lastWarning = ''
       } catch (error) {
-        if (session.fault() || !(error instanceof ImapFault)) throw error
-        tell('the server does not let us remove fetched mail; tried again')
+        if (connection.error() || !(error instanceof ImapError)) throw error
+        warnOnce('the server refused to remove fetched mail; retrying')
       }
       return true
     },
   }
 }
 
-interface Move {
-  open: Numbering
+interface TrashMove {
+  open: FolderVersion
   trash: string
   fetched: Map<string, number[]>
   trashed: Map<string, number[]>
 }
 
-async function moveAll(session: ImapSession, { open, trash, fetched, trashed }: Move) {
+async function moveToTrash(
+  connection: ImapConnection,
+  { open, trash, fetched, trashed }: TrashMove,
+) {
   const uids = fetched.get(keyOf(open)) ?? []
   while (uids.length > 0) {
-    const some = uids.slice(0, AT_ONCE)
-    const moved = await session.ask((client) =>
-      client.messageMove(some.join(','), trash, { uid: true }),
+    const batch = uids.slice(0, MAX_PER_COMMAND)
+    const moved = await connection.run((client) =>
+      client.messageMove(batch.join(','), trash, { uid: true }),
     )
-    uids.splice(0, some.length)
+    uids.splice(0, batch.length)
     if (moved.uidValidity && moved.uidMap) {
-      const place = { name: trash, uidValidity: Number(moved.uidValidity) }
-      put(trashed, place, [...moved.uidMap.values()])
+      const folder = { name: trash, uidValidity: Number(moved.uidValidity) }
+      addUids(trashed, folder, [...moved.uidMap.values()])
     }
   }
   fetched.delete(keyOf(open))
 }
 
-async function emptyOf(session: ImapSession, trash: string, trashed: Map<string, number[]>) {
+async function expungeFromTrash(
+  connection: ImapConnection,
+  trash: string,
+  trashed: Map<string, number[]>,
+) {
   if (trashed.size === 0) return
-  const { uidValidity } = await openFolder(session, trash, { write: true })
+  const { uidValidity } = await openFolder(connection, trash, { write: true })
   const uids = trashed.get(keyOf({ name: trash, uidValidity })) ?? []
   while (uids.length > 0) {
-    const some = uids.slice(0, AT_ONCE)
-    await session.ask((client) => client.messageDelete(some.join(','), { uid: true }))
-    uids.splice(0, some.length)
+    const batch = uids.slice(0, MAX_PER_COMMAND)
+    await connection.run((client) => client.messageDelete(batch.join(','), { uid: true }))
+    uids.splice(0, batch.length)
   }
-  // What was there under another numbering cannot be found again.
+  // Mail moved there under another UIDVALIDITY cannot be found again.
   trashed.clear()
 }
 
-function keyOf({ name, uidValidity }: Numbering): string {
+function keyOf({ name, uidValidity }: FolderVersion): string {
   return `${uidValidity} ${name}`
 }
 
-function put(map: Map<string, number[]>, place: Numbering, uids: number[]): void {
-  const waiting = map.get(keyOf(place)) ?? []
-  if (waiting.length < MAX_WAITING) map.set(keyOf(place), [...waiting, ...uids])
+function addUids(map: Map<string, number[]>, folder: FolderVersion, uids: number[]): void {
+  const pending = map.get(keyOf(folder)) ?? []
+  if (pending.length < MAX_PENDING) map.set(keyOf(folder), [...pending, ...uids])
 }

@@ -65,7 +65,7 @@ function aliasTestDeps({ aliases, mark, met, failed, log }: AliasTestRun): ImapD
   const states = new Map<string, FolderState>()
   const seen = new Set<string>()
   return {
-    aliases: async (addresses) =>
+    findAliases: async (addresses) =>
       aliases
         .filter((alias) => addresses.includes(alias))
         .map((address, at) => ({ address, mailbox: (at + 1) as MailboxId })),
@@ -80,18 +80,18 @@ function aliasTestDeps({ aliases, mark, met, failed, log }: AliasTestRun): ImapD
       }
       return 'kept'
     },
-    deferred: async () => [],
+    listDeferred: async () => [],
     deleteDeferred: async () => {},
-    folder: async (name) => states.get(name),
-    async passed(name, state) {
+    readFolder: async (name) => states.get(name),
+    async saveFolder(name, state) {
       states.set(name, state)
     },
     oldestAlias: async () => begun,
-    async report(health, reason) {
+    async reportHealth(health, reason) {
       if (health === 'failing') failed(new Error(reason))
     },
-    onLook(look) {
-      const timer = every(look, LOOK_MS)
+    onPollRequest(poll) {
+      const timer = every(poll, LOOK_MS)
       return () => clearInterval(timer)
     },
     now: () => new Date(),

@@ -5,7 +5,7 @@ import { openAccount } from '../account.ts'
 import type { AccountOptions } from '../options.ts'
 import { ANN, type ImapFixture, openImapFixture, PASSWORD, testAccountAt } from './fixture.ts'
 
-/** For one test file: a Dovecot, and accounts of it that are closed after each test. */
+/** One Dovecot per test file; accounts are closed after each test. */
 export function dovecotForTests(options: Partial<DovecotOptions> = {}) {
   let dovecot: Dovecot | undefined
   let open: { close(): Promise<void> }[] = []
@@ -21,18 +21,18 @@ export function dovecotForTests(options: Partial<DovecotOptions> = {}) {
   afterAll(() => dovecot?.close())
 
   function server(): Dovecot {
-    if (!dovecot) throw new Error('it is opened before the first test')
+    if (!dovecot) throw new Error('opened before the first test')
     return dovecot
   }
 
   return {
     server,
     closeAll,
-    /** Fetches for a house; that of an earlier call where the house was closed and opens again. */
+    /** Pass an earlier fixture to simulate a restart. */
     open(fixture: ImapFixture, changes: Partial<AccountOptions> = {}): void {
       open = [...open, openAccount(fixture.deps, testAccountAt(server().port, changes))]
     },
-    /** A house that has seen all there is so far. */
+    /** Resolves after the first complete poll. */
     async ready(aliases: string[], changes: Partial<AccountOptions> = {}): Promise<ImapFixture> {
       const fixture = openImapFixture(aliases)
       this.open(fixture, changes)
@@ -42,20 +42,20 @@ export function dovecotForTests(options: Partial<DovecotOptions> = {}) {
   }
 }
 
-/** What is in an account's folders, seen by somebody else over IMAP. */
-export async function viewOf(port: number, email: string = ANN) {
+/** The folders of an account as another IMAP client sees them. */
+export async function folderContents(port: number, email: string = ANN) {
   return await asOwner(
     port,
     async (client) => ({
-      INBOX: await contentOf(client, 'INBOX'),
-      Spam: await contentOf(client, 'Spam'),
-      Trash: await contentOf(client, 'Trash'),
+      INBOX: await contentsOf(client, 'INBOX'),
+      Spam: await contentsOf(client, 'Spam'),
+      Trash: await contentsOf(client, 'Trash'),
     }),
     email,
   )
 }
 
-/** Does something in the account as its owner would with a mail program. */
+/** Runs an operation with a second IMAP client. */
 export async function asOwner<T>(
   port: number,
   operation: (client: ImapFlow) => Promise<T>,
@@ -77,7 +77,7 @@ export async function asOwner<T>(
   }
 }
 
-async function contentOf(client: ImapFlow, folder: string) {
+async function contentsOf(client: ImapFlow, folder: string) {
   const { exists } = await client.mailboxOpen(folder, { readOnly: true })
   if (exists === 0) return []
   const mails = await client.fetchAll('1:*', { uid: true, flags: true, source: true })

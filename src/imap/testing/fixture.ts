@@ -3,43 +3,43 @@ import type { AccountHealth, FolderState } from '../../core/gmail.ts'
 import type { Log, LogFacts } from '../../core/log.ts'
 import type { MailboxId } from '../../core/session.ts'
 import type { AccountOptions, FetchedMail, ImapDeps } from '../options.ts'
-import type { Place } from '../poison-mails.ts'
+import type { MailLocation } from '../poison-mails.ts'
 
-/** A mail as the house kept it for one alias. */
-export interface Kept extends Place {
+/** A mail stored for one alias. */
+export interface StoredMail extends MailLocation {
   address: Address
   identity: string
   raw: string
   receivedAt: Date
 }
 
-interface Memory {
+interface FixtureState {
   aliases: Set<Address>
-  mails: Kept[]
+  mails: StoredMail[]
   folders: Map<string, FolderState>
   reports: { health: AccountHealth; reason: string }[]
-  lines: string[]
-  looks: Set<() => void>
+  logLines: string[]
+  pollRequests: Set<() => void>
 }
 
 interface Conditions {
   time: number
   oldest: Date | undefined
-  /** Throw where the house is to die. */
+  /** Throws to simulate a crash. */
   beforeCommit(mail: FetchedMail): void
   afterCommit(mail: FetchedMail): void
   full: boolean
 }
 
-/** The house behind this door, in memory: it keeps what it is given once, and moves the folder on with it. */
+/** ImapDeps in memory: stores each mail once, together with the folder state. */
 export function openImapFixture(live: readonly string[]) {
-  const kept: Memory = {
+  const fixture: FixtureState = {
     aliases: new Set(live as readonly Address[]),
     mails: [],
     folders: new Map(),
     reports: [],
-    lines: [],
-    looks: new Set(),
+    logLines: [],
+    pollRequests: new Set(),
   }
   const state: Conditions = {
     time: Date.now(),
@@ -52,80 +52,80 @@ export function openImapFixture(live: readonly string[]) {
   const change = () => {
     for (const wake of waiting.splice(0)) wake()
   }
-  const { mails, reports, looks } = kept
+  const { mails, reports, pollRequests } = fixture
 
-  /** Resolves when it is true; asked again whenever something has changed here. */
-  async function until(holds: () => boolean): Promise<void> {
-    while (!holds()) await new Promise<void>((resolve) => waiting.push(resolve))
+  /** Checked again after every change. */
+  async function until(condition: () => boolean): Promise<void> {
+    while (!condition()) await new Promise<void>((resolve) => waiting.push(resolve))
   }
 
   return {
-    ...kept,
+    ...fixture,
     state,
-    deps: depsOf(kept, state, change),
-    /** Asks for a look now. */
-    look() {
-      for (const look of looks) look()
+    deps: depsOf(fixture, state, change),
+    requestPoll() {
+      for (const poll of pollRequests) poll()
     },
     until,
-    /** With the reason that was told. */
+    /** Resolves with the reported reason. */
     async untilHealth(health: AccountHealth): Promise<string> {
       await until(() => reports.at(-1)?.health === health)
       return reports.at(-1)?.reason ?? ''
     },
     untilMails: (count: number) => until(() => mails.length >= count),
-    to: (address: string) => mails.filter((mail) => mail.address === address),
+    mailsTo: (address: string) => mails.filter((mail) => mail.address === address),
   }
 }
 
 export type ImapFixture = ReturnType<typeof openImapFixture>
 
-function depsOf(kept: Memory, state: Conditions, change: () => void): ImapDeps {
-  const { aliases, mails, folders, reports, looks } = kept
+function depsOf(fixture: FixtureState, state: Conditions, change: () => void): ImapDeps {
+  const { aliases, mails, folders, reports, pollRequests } = fixture
   return {
-    async aliases(addresses) {
+    async findAliases(addresses) {
       return addresses
         .filter((address) => aliases.has(address))
         .map((address, at) => ({ address, mailbox: (100 + at) as MailboxId }))
     },
     async receive(mail) {
       state.beforeCommit(mail)
-      const outcome = keep(mail, { aliases, mails, full: state.full })
+      const outcome = store(mail, { aliases, mails, full: state.full })
       folders.set(mail.folder, mail.state)
       change()
       state.afterCommit(mail)
       return outcome
     },
-    deferred: async () => [],
+    listDeferred: async () => [],
     deleteDeferred: async () => {},
-    folder: async (name) => folders.get(name),
-    async passed(name, folder) {
+    readFolder: async (name) => folders.get(name),
+    async saveFolder(name, folder) {
       folders.set(name, folder)
       change()
     },
     oldestAlias: async () => state.oldest,
-    async report(health, reason) {
+    async reportHealth(health, reason) {
       reports.push({ health, reason })
       change()
     },
-    onLook(look) {
-      looks.add(look)
-      return () => looks.delete(look)
+    onPollRequest(poll) {
+      pollRequests.add(poll)
+      return () => pollRequests.delete(poll)
     },
     now: () => new Date(state.time),
     random: () => 0.5,
-    log: linesLog(kept.lines, change),
+    log: memoryLog(fixture.logLines, change),
   }
 }
 
-function keep(
+function store(
   mail: FetchedMail,
-  { aliases, mails, full }: Pick<Memory, 'aliases' | 'mails'> & { full: boolean },
+  { aliases, mails, full }: Pick<FixtureState, 'aliases' | 'mails'> & { full: boolean },
 ): Awaited<ReturnType<ImapDeps['receive']>> {
   const { raw, receivedAt, recipients } = mail
-  const place = { folder: mail.folder, uidValidity: mail.state.uidValidity, uid: mail.uid }
+  const location = { folder: mail.folder, uidValidity: mail.state.uidValidity, uid: mail.uid }
   const fresh = recipients.filter(
-    ({ identity }) => !mails.some((kept) => kept.identity === identity && !isTwin(kept, place)),
+    ({ identity }) =>
+      !mails.some((stored) => stored.identity === identity && !isTwin(stored, location)),
   )
   if (fresh.length === 0) return 'known'
   const live = fresh.filter(({ address }) => aliases.has(address))
@@ -133,23 +133,23 @@ function keep(
   if (full) return 'full'
   const text = Buffer.from(raw).toString('latin1')
   for (const { address, identity } of live) {
-    mails.push({ address, identity, ...place, raw: text, receivedAt })
+    mails.push({ address, identity, ...location, raw: text, receivedAt })
   }
   return 'kept'
 }
 
-/** Mails that look alike are two when the server numbers them apart. */
-function isTwin(one: Place, other: Place): boolean {
-  const together = one.folder === other.folder && one.uidValidity === other.uidValidity
-  return together && one.uid !== other.uid
+/** Identical mails with different UIDs are two mails. */
+function isTwin(one: MailLocation, other: MailLocation): boolean {
+  const isSameFolder = one.folder === other.folder && one.uidValidity === other.uidValidity
+  return isSameFolder && one.uid !== other.uid
 }
 
-function linesLog(lines: string[], change: () => void): Log {
-  const write = (level: string) => (facts: LogFacts, sentence: string) => {
+function memoryLog(lines: string[], change: () => void): Log {
+  const write = (level: string) => (facts: LogFacts, message: string) => {
     const shown = Object.entries(facts).map(([key, value]) =>
       value instanceof Error ? `${key}=${value.stack} ${JSON.stringify(value)}` : `${key}=${value}`,
     )
-    lines.push([level, sentence, ...shown].join(' '))
+    lines.push([level, message, ...shown].join(' '))
     change()
   }
   return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
@@ -157,7 +157,7 @@ function linesLog(lines: string[], change: () => void): Log {
 
 let serial = 0
 
-/** A mail with its own Message-ID, for whoever the fields name. */
+/** A mail with these fields and a unique Message-ID. */
 export function mailText(fields: Record<string, string>, body = 'hello'): string {
   serial += 1
   const lines = Object.entries({
@@ -172,7 +172,7 @@ export function mailText(fields: Record<string, string>, body = 'hello'): string
 export const ANN = 'ann@mail.test' as Address
 export const PASSWORD = 'canary-password-7Q'
 
-/** An account on a server of this machine that pauses only as long as a test may take. */
+/** An account on a local server, with short delays. */
 export function testAccountAt(port: number, changes: Partial<AccountOptions> = {}): AccountOptions {
   return {
     email: ANN,
@@ -182,11 +182,11 @@ export function testAccountAt(port: number, changes: Partial<AccountOptions> = {
     login: { password: PASSWORD },
     deleteAfterFetch: false,
     ...changes,
-    tempo: {
-      asked: 1,
-      answer: 5_000,
-      pause: { lost: 5, throttled: 40, login: 20, longest: 40 },
-      ...changes.tempo,
+    timing: {
+      requestedPollMs: 1,
+      commandTimeoutMs: 5_000,
+      retryMs: { lost: 5, throttled: 40, login: 20, longest: 40 },
+      ...changes.timing,
     },
   }
 }

@@ -2,30 +2,30 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export interface Cut {
-  /** Which of the client's lines, counted over all connections from now on. */
+  /** Which client line, counted over all connections from now on. */
   line: number
-  /** before: the server never hears it. after: it does, and its answer does not arrive. */
+  /** before: the server never receives it. after: it does, but its response is lost. */
   when: 'before' | 'after'
 }
 
 interface Traffic {
-  /** What the client has said so far, by command. */
+  /** Commands of the client so far, without arguments. */
   lines: string[]
-  /** The same, whole. */
+  /** The same, complete. */
   commands: string[]
-  /** How many connections there were, and how many there are. */
+  /** All connections so far, and those open now. */
   connections: number
   open: number
   cut: Cut | undefined
-  /** A command that is answered NO in the server's place. */
+  /** The proxy itself responds NO to this command. */
   refuse: string | undefined
-  /** Rewrites what the server says; a chunk may hold several lines. */
+  /** Rewrites server output; a chunk may contain several lines. */
   rewrite(chunk: string): string
 }
 
 export type Proxy = Awaited<ReturnType<typeof openProxy>>
 
-/** Stands between a client and a server on this machine, counts what the client says, and cuts them apart when asked to. */
+/** A TCP proxy that records client commands and can cut connections. */
 export async function openProxy(target: number) {
   const state: Traffic = {
     lines: [],
@@ -51,7 +51,7 @@ export async function openProxy(target: number) {
       state.open -= 1
       change()
     })
-    join(client, connect(target, '127.0.0.1'), { state, change })
+    pipe(client, connect(target, '127.0.0.1'), { state, change })
   }).listen(0, '127.0.0.1')
   await once(listener, 'listening')
 
@@ -61,13 +61,13 @@ export async function openProxy(target: number) {
     cutAt({ line, when }: Cut) {
       state.cut = { line: state.lines.length + line, when }
     },
-    /** Ends every connection now. */
+    /** Closes every connection now. */
     drop() {
       for (const socket of sockets) socket.destroy()
     },
-    /** Resolves when it is true; asked again whenever somebody says something or leaves. */
-    async until(holds: (traffic: Traffic) => boolean): Promise<void> {
-      while (!holds(state)) await new Promise<void>((resolve) => waiting.push(resolve))
+    /** Checked again after every command and disconnect. */
+    async until(condition: (traffic: Traffic) => boolean): Promise<void> {
+      while (!condition(state)) await new Promise<void>((resolve) => waiting.push(resolve))
     },
     async close() {
       for (const socket of sockets) socket.destroy()
@@ -77,7 +77,7 @@ export async function openProxy(target: number) {
   }
 }
 
-function join(
+function pipe(
   client: Socket,
   server: Socket,
   { state, change }: { state: Traffic; change(): void },
@@ -88,7 +88,7 @@ function join(
   }
   for (const socket of [client, server]) socket.on('error', end).on('close', end)
   server.on('data', (chunk) => client.write(state.rewrite(chunk.toString('latin1')), 'latin1'))
-  // One line at a time, so that each can be the last. The client sends nothing that is no line.
+  // Line by line, so that each can be the last one. The client sends only whole lines.
   client.on('data', (chunk) => {
     for (const line of chunk.toString('latin1').split(/(?<=\n)/)) if (!pass(line)) return
   })

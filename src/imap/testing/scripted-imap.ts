@@ -6,8 +6,8 @@ import type { AccountOptions } from '../options.ts'
 import { type ImapFixture, mailText, openImapFixture, testAccountAt } from './fixture.ts'
 
 /**
- * NOT A MAIL SERVER. A script that speaks just enough IMAP for one client, to say what a Dovecot cannot be made to say:
- * Gmail's extensions and limits, wrong literals, other mails' bodies, a good-bye at any moment.
+ * NOT A MAIL SERVER. Speaks just enough IMAP to send what Dovecot cannot be made to send: Gmail's extensions and limits, wrong
+ * literals, bodies of other mails, BYE at any moment.
  */
 export async function openScriptedImap(options: { capabilities?: string } = {}) {
   const state = {
@@ -16,13 +16,10 @@ export async function openScriptedImap(options: { capabilities?: string } = {}) 
     uidValidity: 7,
     /** By folder. */
     mails: { INBOX: [], '[Gmail]/Spam': [] } as Record<string, ScriptedMail[]>,
-    /**
-     * What to say to a command instead of the usual; `%` stands for the command's tag. 'drop' ends the connection,
-     * 'silence' says nothing.
-     */
-    answer: (_command: string): string | undefined => undefined,
-    /** What the client asked, by command and arguments, without its login. */
-    asked: [] as string[],
+    /** Overrides the default response; `%` stands for the tag. 'drop' closes the connection, 'silence' sends nothing. */
+    respond: (_command: string): string | undefined => undefined,
+    /** Received commands with arguments, without credentials. */
+    commands: [] as string[],
   }
   const sockets = new Set<Socket>()
 
@@ -32,7 +29,7 @@ export async function openScriptedImap(options: { capabilities?: string } = {}) 
     socket.on('close', () => sockets.delete(socket))
     socket.write(state.greeting)
     if (state.greeting.startsWith('* BYE')) socket.end()
-    converse(socket, state)
+    handleConnection(socket, state)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
 
@@ -40,11 +37,11 @@ export async function openScriptedImap(options: { capabilities?: string } = {}) 
     port: (server.address() as AddressInfo).port,
     state,
     connections: () => sockets.size,
-    /** Says something unasked to everybody. */
-    say(line: string) {
+    /** Sends an unsolicited response to every client. */
+    push(line: string) {
       for (const socket of sockets) socket.write(`${line}\r\n`)
     },
-    /** Ends every connection. */
+    /** Closes every connection. */
     drop() {
       for (const socket of sockets) socket.destroy()
     },
@@ -59,15 +56,15 @@ export async function openScriptedImap(options: { capabilities?: string } = {}) 
 export type ScriptedImap = Awaited<ReturnType<typeof openScriptedImap>>
 type State = ScriptedImap['state']
 
-function converse(socket: Socket, state: State): void {
-  let heard = ''
+function handleConnection(socket: Socket, state: State): void {
+  let buffer = ''
   let folder = 'INBOX'
   let idleTag = ''
   socket.on('data', (chunk) => {
-    heard += chunk.toString('latin1')
-    for (let end = heard.indexOf('\r\n'); end >= 0; end = heard.indexOf('\r\n')) {
-      const line = heard.slice(0, end)
-      heard = heard.slice(end + 2)
+    buffer += chunk.toString('latin1')
+    for (let end = buffer.indexOf('\r\n'); end >= 0; end = buffer.indexOf('\r\n')) {
+      const line = buffer.slice(0, end)
+      buffer = buffer.slice(end + 2)
       const [tag = '', ...rest] = line.split(' ')
       const command = rest.join(' ')
       if (line === 'DONE') socket.write(`${idleTag} OK\r\n`)
@@ -75,23 +72,23 @@ function converse(socket: Socket, state: State): void {
         const selected = /^(?:SELECT|EXAMINE) "?([^"]+?)"?$/.exec(command)?.[1]
         if (selected) folder = selected
         if (command === 'IDLE') idleTag = tag
-        say(tag, command)
+        respond(tag, command)
       }
     }
   })
 
-  function say(tag: string, command: string): void {
+  function respond(tag: string, command: string): void {
     const isLogin = /^(LOGIN|AUTHENTICATE)/.test(command)
-    state.asked.push(isLogin ? (command.split(' ')[0] ?? '') : command)
-    const answer = state.answer(command) ?? usualAnswer(command, folder, state)
-    if (answer === 'drop') socket.destroy()
-    else if (answer !== 'silence') socket.write(answer.replaceAll('%', tag), 'latin1')
-    if (answer.startsWith('* BYE')) socket.end()
+    state.commands.push(isLogin ? (command.split(' ')[0] ?? '') : command)
+    const response = state.respond(command) ?? defaultResponse(command, folder, state)
+    if (response === 'drop') socket.destroy()
+    else if (response !== 'silence') socket.write(response.replaceAll('%', tag), 'latin1')
+    if (response.startsWith('* BYE')) socket.end()
   }
 }
 
-/** By the beginning of the command. `%` stands for the tag: no mail of these tests has one in it. */
-const USUAL: readonly [
+/** By command prefix. `%` stands for the tag: no test mail contains one. */
+const DEFAULT_RESPONSES: readonly [
   string,
   string | ((command: string, folder: string, state: State) => string),
 ][] = [
@@ -104,54 +101,54 @@ const USUAL: readonly [
   ['LIST', '* LIST () "/" "INBOX"\r\n* LIST (\\Junk) "/" "[Gmail]/Spam"\r\n% OK\r\n'],
   ['IDLE', '+ idling\r\n'],
   ['LOGOUT', '* BYE\r\n% OK\r\n'],
-  ['SELECT', selectAnswer],
-  ['EXAMINE', selectAnswer],
-  ['STATUS', statusAnswer],
-  ['UID SEARCH', searchAnswer],
-  ['UID FETCH', (command, folder, { mails }) => fetchAnswer(command, mails[folder] ?? [])],
+  ['SELECT', selectResponse],
+  ['EXAMINE', selectResponse],
+  ['STATUS', statusResponse],
+  ['UID SEARCH', searchResponse],
+  ['UID FETCH', (command, folder, { mails }) => fetchResponse(command, mails[folder] ?? [])],
   ['', '% OK\r\n'],
 ]
 
-function usualAnswer(command: string, folder: string, state: State): string {
-  const answer = USUAL.find(([beginning]) => command.startsWith(beginning))?.[1] ?? ''
-  return typeof answer === 'string' ? answer : answer(command, folder, state)
+function defaultResponse(command: string, folder: string, state: State): string {
+  const response = DEFAULT_RESPONSES.find(([prefix]) => command.startsWith(prefix))?.[1] ?? ''
+  return typeof response === 'string' ? response : response(command, folder, state)
 }
 
 function uidNext(mails: readonly ScriptedMail[] = []): number {
   return Math.max(0, ...mails.map(({ uid }) => uid)) + 1
 }
 
-function selectAnswer(_command: string, folder: string, { mails, uidValidity }: State): string {
-  const marks = `* OK [UIDVALIDITY ${uidValidity}]\r\n* OK [UIDNEXT ${uidNext(mails[folder])}]\r\n`
-  return `* ${mails[folder]?.length ?? 0} EXISTS\r\n${marks}% OK [READ-ONLY]\r\n`
+function selectResponse(_command: string, folder: string, { mails, uidValidity }: State): string {
+  const status = `* OK [UIDVALIDITY ${uidValidity}]\r\n* OK [UIDNEXT ${uidNext(mails[folder])}]\r\n`
+  return `* ${mails[folder]?.length ?? 0} EXISTS\r\n${status}% OK [READ-ONLY]\r\n`
 }
 
-function statusAnswer(command: string, _folder: string, { mails, uidValidity }: State): string {
-  const asked = /STATUS "?([^"(]+?)"? \(/.exec(command)?.[1] ?? ''
-  const marks = `UIDNEXT ${uidNext(mails[asked])} UIDVALIDITY ${uidValidity}`
-  return `* STATUS "${asked}" (${marks})\r\n% OK\r\n`
+function statusResponse(command: string, _folder: string, { mails, uidValidity }: State): string {
+  const name = /STATUS "?([^"(]+?)"? \(/.exec(command)?.[1] ?? ''
+  const status = `UIDNEXT ${uidNext(mails[name])} UIDVALIDITY ${uidValidity}`
+  return `* STATUS "${name}" (${status})\r\n% OK\r\n`
 }
 
-function searchAnswer(command: string, folder: string, { mails }: State): string {
+function searchResponse(command: string, folder: string, { mails }: State): string {
   const all = mails[folder] ?? []
   const set = /UID ([\d:*,]+)$/.exec(command)?.[1] ?? '1:*'
   return `* SEARCH ${uidsIn(set, all).join(' ')}\r\n% OK\r\n`
 }
 
-/** A mail of the scripted server, and what it is to get wrong about it. */
+/** A mail of the scripted server, and what to get wrong about it. */
 export interface ScriptedMail {
   uid: number
   raw: string
   /** X-GM-MSGID */
   id?: string
-  /** Lies: what to tell instead of the truth. */
+  /** RFC822.SIZE to report instead of the real one. */
   size?: number
-  /** The literal's size, whatever follows it. */
-  announce?: number
-  /** The body that comes when this one is asked for. */
+  /** Literal size to announce, whatever follows. */
+  literalSize?: number
+  /** Body to send instead of its own. */
   body?: string
-  /** The UID under which the body comes. */
-  answersAs?: number
+  /** UID to send the body under. */
+  bodyUid?: number
 }
 
 export function uidsIn(set: string, mails: readonly ScriptedMail[]): number[] {
@@ -164,16 +161,16 @@ export function uidsIn(set: string, mails: readonly ScriptedMail[]): number[] {
   return all.filter((uid) => ranges.some(([from, to]) => from <= uid && uid <= to))
 }
 
-export function fetchAnswer(command: string, mails: readonly ScriptedMail[]): string {
+export function fetchResponse(command: string, mails: readonly ScriptedMail[]): string {
   const uids = uidsIn(/^UID FETCH (\S+)/.exec(command)?.[1] ?? '', mails)
   const fields = /HEADER\.FIELDS \(([^)]*)\)/.exec(command)?.[1]
-  const answers = mails
+  const responses = mails
     .filter(({ uid }) => uids.includes(uid))
-    .map((mail) => (fields === undefined ? bodyAnswer(mail) : headAnswer(mail, fields)))
-  return `${answers.join('')}% OK\r\n`
+    .map((mail) => (fields === undefined ? bodyResponse(mail) : headResponse(mail, fields)))
+  return `${responses.join('')}% OK\r\n`
 }
 
-function headAnswer({ uid, raw, size, id }: ScriptedMail, fields: string): string {
+function headResponse({ uid, raw, size, id }: ScriptedMail, fields: string): string {
   const wanted = fields.toLowerCase().split(' ')
   const lines = (raw.split('\r\n\r\n')[0] ?? '')
     .split('\r\n')
@@ -188,14 +185,14 @@ function headAnswer({ uid, raw, size, id }: ScriptedMail, fields: string): strin
   return `* 1 FETCH (${facts} BODY[HEADER.FIELDS (${fields})] {${block.length}}\r\n${block})\r\n`
 }
 
-function bodyAnswer({ uid, raw, announce, body = raw, answersAs = uid }: ScriptedMail): string {
-  return `* 1 FETCH (UID ${answersAs} BODY[] {${announce ?? body.length}}\r\n${body})\r\n`
+function bodyResponse({ uid, raw, literalSize, body = raw, bodyUid = uid }: ScriptedMail): string {
+  return `* 1 FETCH (UID ${bodyUid} BODY[] {${literalSize ?? body.length}}\r\n${body})\r\n`
 }
 
 export const X = 'ann+x@mail.test'
 
-/** For one test file: before each test a scripted server, which is no mail server, and a house with one alias. */
-export function scriptForTests() {
+/** Per test: a scripted server and a fixture with one alias. */
+export function scriptedImapForTests() {
   const parts: { server?: ScriptedImap; fixture?: ImapFixture; close?(): Promise<void> } = {}
   beforeEach(async () => {
     parts.server = await openScriptedImap()
@@ -207,18 +204,18 @@ export function scriptForTests() {
   })
 
   function server(): ScriptedImap {
-    if (!parts.server) throw new Error('it is opened before each test')
+    if (!parts.server) throw new Error('opened before each test')
     return parts.server
   }
   function fixture(): ImapFixture {
-    if (!parts.fixture) throw new Error('it is opened before each test')
+    if (!parts.fixture) throw new Error('opened before each test')
     return parts.fixture
   }
 
   return {
     server,
     fixture,
-    /** Begins to fetch; whether it goes well is seen later. */
+    /** Starts fetching without waiting for the first poll. */
     open(changes: Partial<AccountOptions> = {}): void {
       parts.close = openAccount(fixture().deps, testAccountAt(server().port, changes)).close
     },
@@ -227,27 +224,27 @@ export function scriptForTests() {
       this.open(changes)
       await fixture().untilHealth('ok')
     },
-    /** Puts mail into a folder and tells of it. */
-    arrive(mail: Omit<ScriptedMail, 'raw'> & { raw?: string }, folder = 'INBOX'): ScriptedMail {
-      const arrived = { raw: mailText({ To: X }, `uid ${mail.uid}`), ...mail }
-      server().state.mails[folder]?.push(arrived)
-      server().say(`* ${server().state.mails['INBOX']?.length} EXISTS`)
-      return arrived
+    /** Adds mail to a folder and pushes EXISTS. */
+    deliver(mail: Omit<ScriptedMail, 'raw'> & { raw?: string }, folder = 'INBOX'): ScriptedMail {
+      const delivered = { raw: mailText({ To: X }, `uid ${mail.uid}`), ...mail }
+      server().state.mails[folder]?.push(delivered)
+      server().push(`* ${server().state.mails['INBOX']?.length} EXISTS`)
+      return delivered
     },
-    /** How often something was asked. */
-    asked: (beginning: string) =>
-      server().state.asked.filter((one) => one.startsWith(beginning)).length,
-    /** Resolves when it is true; looked at again after each question that comes. */
-    async seen(holds: () => boolean): Promise<void> {
+    /** How often commands with this prefix were received. */
+    commandCount: (prefix: string) =>
+      server().state.commands.filter((one) => one.startsWith(prefix)).length,
+    /** Checked again after every command. */
+    async untilCommand(condition: () => boolean): Promise<void> {
       const { state } = server()
-      const { answer } = state
+      const { respond } = state
       await new Promise<void>((resolve) => {
-        state.answer = (command) => {
-          setImmediate(() => holds() && resolve())
-          return answer(command)
+        state.respond = (command) => {
+          setImmediate(() => condition() && resolve())
+          return respond(command)
         }
       })
-      state.answer = answer
+      state.respond = respond
     },
   }
 }

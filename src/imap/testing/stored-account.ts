@@ -14,7 +14,7 @@ export type StoredAccount = Awaited<ReturnType<typeof openStoredAccount>>
 
 const HOUR = 3_600_000
 
-/** An account whose mail goes into a real store with small mailboxes, and a clock that moves by hand. */
+/** An account with a real store, small mailboxes and a manual clock. */
 export async function openStoredAccount(maxMessages: number) {
   const scratch = await openSqliteTestMail({
     mailbox: { maxMessages, maxBytes: 1_000_000 },
@@ -26,7 +26,7 @@ export async function openStoredAccount(maxMessages: number) {
   const clock = { ms: Date.now() }
   const now = () => new Date(clock.ms)
   const accountId = (await store.listAccounts(now()))[0]?.id ?? 0
-  const { deps, looks, reports } = storedDeps({ store, now }, accountId)
+  const { deps, pollRequests, reports } = storedDeps({ store, now }, accountId)
   let open: { close(): Promise<void> } | undefined
 
   const bodies = (mailbox: MailboxId) => storedBodies(store, mailbox)
@@ -36,15 +36,14 @@ export async function openStoredAccount(maxMessages: number) {
     accountId,
     now,
     bodies,
-    pass(ms: number) {
+    advanceClock(ms: number) {
       clock.ms += ms
     },
-    /** Asks for a look now. */
-    look() {
-      for (const look of looks) look()
+    requestPoll() {
+      for (const poll of pollRequests) poll()
     },
     async alias(text: string): Promise<MailboxId> {
-      const made = await store.createSession({
+      const session = await store.createSession({
         address: parseAddress(text) as Address,
         tokenHash: text,
         keyId: undefined,
@@ -53,14 +52,14 @@ export async function openStoredAccount(maxMessages: number) {
         expiresAt: new Date(clock.ms + 24 * HOUR),
         cooldownMs: 24 * HOUR,
       })
-      if (!made) throw new Error(`${text} is taken`)
-      return made.id
+      if (!session) throw new Error(`${text} is taken`)
+      return session.id
     },
     async deleteOldest(mailbox: MailboxId): Promise<void> {
       const oldest = (await store.listMessageIds(mailbox)).at(-1) ?? 0
       if (!(await store.deleteMessage(mailbox, oldest))) throw new Error('nothing to delete')
     },
-    /** Fetches from this port until it is closed, or opened again as after a restart. */
+    /** A second call simulates a restart. */
     async connect(port: number, changes: Partial<AccountOptions> = {}) {
       await open?.close()
       reports.length = 0
@@ -77,27 +76,27 @@ export async function openStoredAccount(maxMessages: number) {
 }
 
 function storedDeps({ store, now }: { store: MailStore; now(): Date }, accountId: number) {
-  const looks = new Set<() => void>()
+  const pollRequests = new Set<() => void>()
   const reports: AccountHealth[] = []
   const bus: Pick<Bus, 'wake' | 'subscribe'> = {
     wake() {},
-    subscribe(_, look) {
-      looks.add(look)
-      return () => looks.delete(look)
+    subscribe(_, poll) {
+      pollRequests.add(poll)
+      return () => pollRequests.delete(poll)
     },
   }
   const deps: ImapDeps = {
     ...accountMailDeps({ store, bus, now }, accountId),
     random: () => 0.5,
     log: { debug() {}, info() {}, warn() {}, error() {} },
-    async report(health) {
+    async reportHealth(health) {
       reports.push(health)
     },
   }
-  return { deps, looks, reports }
+  return { deps, pollRequests, reports }
 }
 
-/** What the mails of a mailbox say, oldest first. */
+/** Bodies of the mails in a mailbox, oldest first. */
 async function storedBodies(store: MailStore, mailbox: MailboxId): Promise<string[]> {
   const listed = await store.listMessages(mailbox, { sinceId: 0, limit: 500 })
   const texts = listed.map(async ({ id }) => {

@@ -7,37 +7,37 @@ import type { OAuthClient } from '../options.ts'
 export const CLIENT_SECRET = 'canary-client-secret-4W'
 export const REFRESH_TOKEN = 'canary-refresh-token-9K'
 
-/** Somebody's OAuth2 server on this machine: gives access tokens for a refresh token, and tells Dovecot whose they are. */
+/** An OAuth2 server: issues access tokens for a refresh token, and introspects them for Dovecot. */
 export async function openTokenServer(email: string) {
   const state = {
-    /** Access tokens given, and whether they still count. */
+    /** Issued access tokens, and whether they are valid. */
     tokens: new Map<string, boolean>(),
     expiresIn: 3_600,
-    /** What to answer instead of a token. */
+    /** Response in place of a token. */
     refuse: undefined as { status: number; body: string } | undefined,
     introspections: 0,
   }
   const server = createServer((request, response) => {
     void text(request).then((body) => {
-      const [status, value] = answer(request.url ?? '', new URLSearchParams(body))
+      const [status, value] = respond(request.url ?? '', new URLSearchParams(body))
       response.writeHead(status, { 'content-type': 'application/json' }).end(value)
     })
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
-  function answer(path: string, form: URLSearchParams): [number, string] {
+  function respond(path: string, form: URLSearchParams): [number, string] {
     if (path === '/introspect') {
       state.introspections += 1
       const active = state.tokens.get(form.get('token') ?? '') === true
       return [200, JSON.stringify(active ? { active, email } : { active })]
     }
     if (state.refuse) return [state.refuse.status, state.refuse.body]
-    const right =
+    const isValid =
       form.get('grant_type') === 'refresh_token' &&
       form.get('client_secret') === CLIENT_SECRET &&
       form.get('refresh_token') === REFRESH_TOKEN
-    if (!right) return [400, '{"error":"invalid_grant"}']
+    if (!isValid) return [400, '{"error":"invalid_grant"}']
     const token = `canary-access-token-${state.tokens.size + 1}`
     state.tokens.set(token, true)
     return [200, JSON.stringify({ access_token: token, expires_in: state.expiresIn })]
@@ -53,8 +53,7 @@ export async function openTokenServer(email: string) {
     state,
     oauth,
     introspectionUrl: `${url}/introspect`,
-    /** From now on no token that was given so far counts. */
-    endTokens() {
+    revokeTokens() {
       for (const token of state.tokens.keys()) state.tokens.set(token, false)
     },
     async close() {

@@ -29,7 +29,7 @@ async function fetched(to: string[], raw = MAIL): Promise<FetchedMail> {
     folder: 'INBOX',
     uid: numbers,
     state: { uidValidity: 7, lastUid: numbers },
-    recipients: identified(await mail.aliases(to.map(address)), `mail ${numbers}`),
+    recipients: identified(await mail.findAliases(to.map(address)), `mail ${numbers}`),
     raw: new TextEncoder().encode(raw),
     receivedAt: new Date(START.getTime() + 1_000),
   }
@@ -121,7 +121,7 @@ test('only live aliases of this account are found, each as it was given out', as
   await fixture.alias('joe@gmail.com', 'abc')
   await fixture.alias('ann@gmail.com', 'abc')
   const found = async (...texts: string[]) =>
-    (await mail.aliases(texts.map(address))).map((one) => one.address)
+    (await mail.findAliases(texts.map(address))).map((one) => one.address)
   assert.deepEqual(await found('joe+abc@gmail.com'), ['joe+abc@gmail.com'])
   const near = ['joe+abcd@gmail.com', 'joe+ab@gmail.com', 'j.oe+abc@gmail.com', 'joe@gmail.com']
   assert.deepEqual(await found('ann+abc@gmail.com', ...near), [])
@@ -130,13 +130,13 @@ test('only live aliases of this account are found, each as it was given out', as
 })
 
 test('where a folder stands is kept, with the mail or without', async () => {
-  assert.equal(await mail.folder('INBOX'), undefined)
-  await mail.passed('INBOX', { uidValidity: 7, lastUid: 3 })
-  assert.deepEqual(await mail.folder('INBOX'), { uidValidity: 7, lastUid: 3 })
+  assert.equal(await mail.readFolder('INBOX'), undefined)
+  await mail.saveFolder('INBOX', { uidValidity: 7, lastUid: 3 })
+  assert.deepEqual(await mail.readFolder('INBOX'), { uidValidity: 7, lastUid: 3 })
   await fixture.alias('joe@gmail.com', 'shop')
   const one = await fetched(['joe+shop@gmail.com'])
   await mail.receive(one)
-  assert.deepEqual(await mail.folder('INBOX'), one.state)
+  assert.deepEqual(await mail.readFolder('INBOX'), one.state)
 })
 
 test('the oldest alias tells from when on mail matters', async () => {
@@ -148,7 +148,7 @@ test('the oldest alias tells from when on mail matters', async () => {
 })
 
 test('how the account is goes to the store', async () => {
-  await mail.report('failing', 'the server does not accept the login')
+  await mail.reportHealth('failing', 'the server does not accept the login')
   const accounts = await fixture.other.listAccounts(START)
   assert.deepEqual(
     accounts.map(({ health, reason }) => `${health}: ${reason}`),
@@ -161,12 +161,12 @@ test('a look that is asked for anywhere reaches the account’s own fetching', a
   const door = accountMailDeps({ ...fixture.deps, bus }, accountId)
   const looks: string[] = []
   const heard = Promise.withResolvers<void>()
-  const deaf = door.onLook(() => {
+  const deaf = door.onPollRequest(() => {
     looks.push('joe')
     heard.resolve()
   })
   const other = accountMailDeps({ ...fixture.deps, bus }, accountId + 1)
-  other.onLook(() => void looks.push('ann'))
+  other.onPollRequest(() => void looks.push('ann'))
   await forcePoll({ bus, limit: openMemoryLimit(makeRates()), now: () => START }, { accountId })
   await heard.promise
   deaf()

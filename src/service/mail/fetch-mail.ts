@@ -42,7 +42,7 @@ interface FetchedMessage {
 /** What the house does with the mail of one account: what the door that fetches it needs, but chance and a log. */
 export function accountMailDeps({ store, bus, now }: Deps, accountId: number) {
   return {
-    aliases: (addresses: readonly Address[]) => store.findAliases(accountId, addresses, now()),
+    findAliases: (addresses: readonly Address[]) => store.findAliases(accountId, addresses, now()),
 
     /** Keeps one mail for those aliases that still live and have room, then wakes those who wait. */
     async receive({ raw, ...fetched }: FetchedMessage) {
@@ -55,17 +55,17 @@ export function accountMailDeps({ store, bus, now }: Deps, accountId: number) {
       return kept.deferred ? 'partly' : 'kept'
     },
 
-    deferred: (folder: string, uidValidity: number) =>
+    listDeferred: (folder: string, uidValidity: number) =>
       store.listDeferred({ accountId, folder, uidValidity, now: now(), limit: DEFERRED_AT_ONCE }),
     deleteDeferred: (folder: string, uidValidity: number, uids: readonly number[]) =>
       store.deleteDeferred({ accountId, folder, uidValidity, uids }),
 
-    folder: (name: string) => store.readFolder(accountId, name),
-    passed: (name: string, state: FolderState) => store.saveFolder(accountId, name, state),
+    readFolder: (name: string) => store.readFolder(accountId, name),
+    saveFolder: (name: string, state: FolderState) => store.saveFolder(accountId, name, state),
     oldestAlias: () => store.oldestAlias(accountId, now()),
-    report: (health: AccountHealth, reason: string) =>
+    reportHealth: (health: AccountHealth, reason: string) =>
       store.setAccountHealth(accountId, health, reason),
-    onLook: (look: () => void) => bus.subscribe(accountTopic(accountId), look),
+    onPollRequest: (poll: () => void) => bus.subscribe(accountTopic(accountId), poll),
     now,
   }
 }
