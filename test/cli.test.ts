@@ -68,7 +68,7 @@ test('the lines that a first start prints make a mailbox, send it a mail and lis
 })
 
 test('a start that only this machine can reach warns about nothing', () => {
-  expect(served.output()).toContain('Mayfly is up.')
+  expect(served.output()).toContain('Mayfly is running.')
   expect(served.output()).not.toContain('"level":"warn"')
 })
 
@@ -110,7 +110,7 @@ describe('mayfly inbox', () => {
     expect(mayfly('inbox', '--url', 'http://127.0.0.1:1')).toEqual({
       status: 1,
       stdout: '',
-      stderr: 'No mayfly answers at http://127.0.0.1:1. Start one with: npm start\n',
+      stderr: 'No Mayfly service at http://127.0.0.1:1. Start one with: npm start\n',
     })
   })
 
@@ -201,22 +201,20 @@ describe('the operator’s commands on sessions and mail, beside the running ser
 
 describe('mayfly domain', () => {
   test('changes what the running service offers, and ids stay what they were', async () => {
-    expect(mayfly('domain', 'add', 'new.test').stdout).toMatch(
-      /^new\.test takes mail now; its id is 3\.$/m,
-    )
+    expect(mayfly('domain', 'add', 'new.test').stdout).toMatch(/^Added new\.test \(id 3\)\.$/m)
     await waitUntil(async () => (await offered()).includes('new.test'))
     expect(mayfly('domain', 'deactivate', 'new.test').status).toBe(0)
     await waitUntil(async () => !(await offered()).includes('new.test'))
     expect(mayfly('domain', 'remove', 'new.test').status).toBe(0)
     expect(mayfly('domain', 'list').stdout).not.toContain('new.test')
-    expect(mayfly('domain', 'add', 'new.test').stdout).toMatch(/its id is 3\.$/m)
+    expect(mayfly('domain', 'add', 'new.test').stdout).toMatch(/\(id 3\)\.$/m)
     await waitUntil(async () => (await offered()).includes('new.test'))
   })
 
   for (const [args, status, line] of [
-    [['add', 'box.test'], 1, 'box.test is there already'],
+    [['add', 'box.test'], 1, 'box.test already exists'],
     [['remove', 'nowhere.test'], 1, 'nowhere.test is not one of our domains'],
-    [['activate', 'no name'], 2, '"no name" is no domain name'],
+    [['activate', 'no name'], 2, '"no name" is not a domain name'],
     [['add', 'x.test', '--ttl', '1s'], 2, '--ttl "1s"'],
     [['add'], 2, "missing required argument 'name'"],
     [['ad', 'x.test'], 2, "unknown command 'ad'"],
@@ -268,7 +266,7 @@ describe('mayfly', () => {
     env = before
     expect(status).toBe(1)
     expect(stderr).toMatch(
-      /^These settings are wrong:\n {2}MAYFLY_HTTP_PORT: .*\n {2}MAYFLY_SESSION_TTL: .*\n$/,
+      /^Invalid settings:\n {2}MAYFLY_HTTP_PORT: .*\n {2}MAYFLY_SESSION_TTL: .*\n$/,
     )
   })
 })

@@ -8,7 +8,7 @@ import { SettingsError } from './settings.ts'
 
 const defaults = readConfig({ env: {}, file: {} })
 
-test('without a single setting there is a whole config, and the names that are promised', () => {
+test('the defaults are a complete config', () => {
   const { config } = defaults
   expect(config).toMatchObject({
     data: './data',
@@ -24,7 +24,7 @@ test('without a single setting there is a whole config, and the names that are p
   expect(config.domains.every((name) => name.endsWith('.example'))).toBe(true)
 })
 
-test('every setting has a name of ours, a meaning, and stands once', () => {
+test('every setting has a MAYFLY_ name, a meaning, and is listed once', () => {
   const names = defaults.settings.map(({ name }) => name)
   expect(new Set(names).size).toBe(names.length)
   for (const { name, meaning } of defaults.settings) {
@@ -33,11 +33,11 @@ test('every setting has a name of ours, a meaning, and stands once', () => {
   }
 })
 
-test('a config can be posted to a thread and comes out equal', () => {
+test('a config survives a structured clone', () => {
   expect(structuredClone(defaults.config)).toEqual(defaults.config)
 })
 
-test('nothing in a config can be changed', () => {
+test('a config is deeply frozen', () => {
   const loose = defaults.config as { -readonly [K in keyof Config]: Config[K] }
   expect(() => {
     loose.data = 'elsewhere'
@@ -47,7 +47,7 @@ test('nothing in a config can be changed', () => {
   expect(Object.isFrozen(loose.domains)).toBe(true)
 })
 
-test('all faults are listed at once', () => {
+test('all problems are reported together', () => {
   const env = {
     MAYFLY_HTTP_PORT: '99999',
     MAYFLY_STORE: 'mysql://db',
@@ -66,14 +66,14 @@ test('all faults are listed at once', () => {
     expect.unreachable()
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
-    const named = error.faults.map((fault) => /^MAYFLY_[A-Z_]+/.exec(fault)?.[0])
+    const named = error.problems.map((problem) => /^MAYFLY_[A-Z_]+/.exec(problem)?.[0])
     expect(named.sort()).toEqual(
       [...Object.keys(env), 'MAYFLY_HTPP_PORT'].map((name) => name.replace(/_FILE$/, '')).sort(),
     )
   }
 })
 
-describe('a life of a session', () => {
+describe('lifetime of a session', () => {
   for (const [seconds, fine] of [
     [MIN_LIFETIME_SECONDS - 1, false],
     [MIN_LIFETIME_SECONDS, true],
@@ -88,9 +88,9 @@ describe('a life of a session', () => {
   }
 })
 
-test('a key without a certificate is a fault, both together are not', () => {
+test('a TLS key requires a certificate', () => {
   const key = { MAYFLY_SMTP_TLS_KEY: 'key.pem' }
-  expect(() => readConfig({ env: key, file: {} })).toThrow(/belong together/)
+  expect(() => readConfig({ env: key, file: {} })).toThrow(/set both or neither/)
   const both = { ...key, MAYFLY_SMTP_TLS_CERT: 'cert.pem' }
   expect(readConfig({ env: both, file: {} }).config.smtp).toMatchObject({
     tlsCert: 'cert.pem',
@@ -98,12 +98,12 @@ test('a key without a certificate is a fault, both together are not', () => {
   })
 })
 
-describe('the servers that nodes share', () => {
+describe('server URLs', () => {
   const STORE = 'postgres://mayfly:p@ss@db/mayfly?sslmode=require'
   const shownOf = (env: Record<string, string>, name: string) =>
     readConfig({ env, file: {} }).settings.find((one) => one.name === name)?.shown
 
-  test('are shown without their passwords, and used with them', () => {
+  test('are shown without passwords and used with them', () => {
     const env = { MAYFLY_STORE: STORE, MAYFLY_REDIS: 'redis://a:6379, redis://:secret@b:6379,' }
     expect(shownOf(env, 'MAYFLY_STORE')).toBe('postgres://mayfly:…@db/mayfly?sslmode=require')
     expect(shownOf(env, 'MAYFLY_REDIS')).toBe('redis://a:6379,redis://:…@b:6379')
@@ -115,14 +115,20 @@ describe('the servers that nodes share', () => {
   })
 
   for (const [what, env] of [
-    ['news without a store to share', { MAYFLY_REDIS: 'redis://news' }],
-    ['a Redis that is none', { MAYFLY_STORE: STORE, MAYFLY_REDIS: 'http://:secret@news' }],
-    ['a Redis and a name', { MAYFLY_STORE: STORE, MAYFLY_REDIS: 'redis://:secret@news,b' }],
-    ['a password that cannot be read', { MAYFLY_STORE: STORE, MAYFLY_REDIS: 'redis://:%secret@b' }],
-    ['a store that is none', { MAYFLY_STORE: 'mysql://x:secret@db' }],
+    ['Redis without a shared store', { MAYFLY_REDIS: 'redis://news' }],
+    ['an invalid Redis URL', { MAYFLY_STORE: STORE, MAYFLY_REDIS: 'http://:secret@news' }],
+    [
+      'a Redis URL and a host name',
+      { MAYFLY_STORE: STORE, MAYFLY_REDIS: 'redis://:secret@news,b' },
+    ],
+    [
+      'a password that cannot be decoded',
+      { MAYFLY_STORE: STORE, MAYFLY_REDIS: 'redis://:%secret@b' },
+    ],
+    ['an unknown store', { MAYFLY_STORE: 'mysql://x:secret@db' }],
     ['a store without slashes', { MAYFLY_STORE: 'postgres:x:secret@db' }],
   ] as const) {
-    test(`are refused: ${what}, and no password is quoted`, () => {
+    test(`are refused: ${what}; no password is quoted`, () => {
       const read = () => readConfig({ env, file: {} })
       expect(read).toThrow(SettingsError)
       expect(read).not.toThrow(/secret/)
@@ -131,12 +137,12 @@ describe('the servers that nodes share', () => {
 })
 
 describe('the shop', () => {
-  const faultsOf = (env: Record<string, string>): readonly string[] => {
+  const problemsOf = (env: Record<string, string>): readonly string[] => {
     try {
       readConfig({ env, file: {} })
       return []
     } catch (error) {
-      return error instanceof SettingsError ? error.faults : [String(error)]
+      return error instanceof SettingsError ? error.problems : [String(error)]
     }
   }
   const stripe = {
@@ -146,93 +152,93 @@ describe('the shop', () => {
     MAYFLY_BASE_URL: 'https://mail.test',
   }
 
-  test('sells nothing by itself unless it is told to', () => {
+  test('uses manual payments by default', () => {
     expect(defaults.config.payments.provider).toBe('manual')
     expect(defaults.config.plans.map(({ id }) => id)).toEqual(['starter', 'business'])
     expect(defaults.config.readerPool).toBe('open')
   })
 
-  test('takes two webhook secrets while they are changed, and shows neither', () => {
+  test('accepts two webhook secrets during rotation and shows neither', () => {
     const { config, settings } = readConfig({ env: stripe, file: {} })
     expect(config.payments.stripe.webhookSecrets).toEqual(['whsec_1', 'whsec_2'])
     expect(JSON.stringify(settings)).not.toMatch(/whsec_1|sk_test_1/)
   })
 
-  test('of Stripe needs its secrets and the way back', () => {
-    expect(faultsOf(stripe)).toEqual([])
+  test('with Stripe requires its secrets and a base URL', () => {
+    expect(problemsOf(stripe)).toEqual([])
     const { MAYFLY_PAYMENTS } = stripe
-    expect(faultsOf({ MAYFLY_PAYMENTS })).toEqual([
-      'MAYFLY_PAYMENTS=stripe needs MAYFLY_STRIPE_SECRET_KEY',
-      'MAYFLY_PAYMENTS=stripe needs MAYFLY_STRIPE_WEBHOOK_SECRET',
-      'MAYFLY_PAYMENTS=stripe needs MAYFLY_BASE_URL: buyers must find their way back',
+    expect(problemsOf({ MAYFLY_PAYMENTS })).toEqual([
+      'MAYFLY_PAYMENTS=stripe requires MAYFLY_STRIPE_SECRET_KEY',
+      'MAYFLY_PAYMENTS=stripe requires MAYFLY_STRIPE_WEBHOOK_SECRET',
+      'MAYFLY_PAYMENTS=stripe requires MAYFLY_BASE_URL: buyers are sent back to it',
     ])
   })
 
-  test('sends receipts from an address, and never quotes the password of its mail server', () => {
+  test('requires a sender for receipts, and never quotes the password of the mail server', () => {
     const { MAYFLY_BASE_URL } = stripe
     const fine = { MAYFLY_MAIL_FROM: 'shop@mail.test', MAYFLY_BASE_URL }
-    expect(faultsOf({ ...fine, MAYFLY_MAIL_OUT: 'smtps://u:canary@mx.test' })).toEqual([])
-    expect(faultsOf({ MAYFLY_MAIL_OUT: 'smtp://mx.test' })).toEqual([
-      'MAYFLY_MAIL_OUT needs MAYFLY_MAIL_FROM, an e-mail address',
-      'MAYFLY_MAIL_OUT needs MAYFLY_BASE_URL: receipts hold a link',
+    expect(problemsOf({ ...fine, MAYFLY_MAIL_OUT: 'smtps://u:canary@mx.test' })).toEqual([])
+    expect(problemsOf({ MAYFLY_MAIL_OUT: 'smtp://mx.test' })).toEqual([
+      'MAYFLY_MAIL_OUT requires MAYFLY_MAIL_FROM, an e-mail address',
+      'MAYFLY_MAIL_OUT requires MAYFLY_BASE_URL: receipts contain a link',
     ])
-    expect(faultsOf({ ...fine, MAYFLY_MAIL_OUT: 'http://u:canary@mx.test' })).toEqual([
-      'MAYFLY_MAIL_OUT: write smtp://host or smtps://host',
+    expect(problemsOf({ ...fine, MAYFLY_MAIL_OUT: 'http://u:canary@mx.test' })).toEqual([
+      'MAYFLY_MAIL_OUT: must be smtp://host or smtps://host',
     ])
   })
 
-  describe('of Stripe sells only what Stripe can sell', () => {
+  describe('with Stripe refuses plans that Stripe cannot sell', () => {
     const folder = tempFolder()
     afterAll(() => folder.remove())
     const withPlan = (plan: Record<string, unknown>, env: Record<string, string> = stripe) => {
       const path = join(folder.path, 'plans.json')
       const small = { id: 'small', name: 'Small', price_cents: 100, requests: 50 }
       writeFileSync(path, JSON.stringify([{ ...small, ...plan }]))
-      return faultsOf({ ...env, MAYFLY_PLANS_FILE: path })
+      return problemsOf({ ...env, MAYFLY_PLANS_FILE: path })
     }
-    for (const [name, plan, faults] of [
+    for (const [name, plan, problems] of [
       ['a renewal every three years', { months: 36, renews: true }, []],
       [
         'no renewal later than that',
         { months: 37, renews: true },
-        ['MAYFLY_PAYMENTS=stripe renews within 36 months at the latest; the plan small has 37'],
+        ['MAYFLY_PAYMENTS=stripe renews after at most 36 months; plan small has 37'],
       ],
-      ['as long a time as you like, once', { months: 1_200 }, []],
+      ['any duration without renewal', { months: 1_200 }, []],
       [
         'nothing for free',
         { price_cents: 0 },
-        ['MAYFLY_PAYMENTS=stripe sells nothing for free, such as the plan small'],
+        ['MAYFLY_PAYMENTS=stripe cannot sell plan small for free'],
       ],
     ] as const) {
-      test(name, () => expect(withPlan(plan)).toEqual(faults))
+      test(name, () => expect(withPlan(plan)).toEqual(problems))
     }
 
-    test('which is nothing to the others', () => {
+    test('but other providers accept them', () => {
       expect(withPlan({ price_cents: 0, months: 48, renews: true }, {})).toEqual([])
     })
   })
 
-  test('that is a fake is not for production', () => {
-    expect(faultsOf({ MAYFLY_PAYMENTS: 'fake' })).toEqual([])
-    expect(faultsOf({ MAYFLY_PAYMENTS: 'fake', NODE_ENV: 'production' })).toEqual([
-      expect.stringContaining('not for NODE_ENV=production'),
+  test('refuses the fake provider in production', () => {
+    expect(problemsOf({ MAYFLY_PAYMENTS: 'fake' })).toEqual([])
+    expect(problemsOf({ MAYFLY_PAYMENTS: 'fake', NODE_ENV: 'production' })).toEqual([
+      expect.stringContaining('not allowed with NODE_ENV=production'),
     ])
   })
 
-  test('knows a price only of a plan that it has', () => {
-    expect(faultsOf({ MAYFLY_STRIPE_PRICES: 'gold=price_1' })).toEqual([
-      'MAYFLY_STRIPE_PRICES: there is no plan gold',
+  test('refuses a Stripe price for an unknown plan', () => {
+    expect(problemsOf({ MAYFLY_STRIPE_PRICES: 'gold=price_1' })).toEqual([
+      'MAYFLY_STRIPE_PRICES: unknown plan gold',
     ])
   })
 })
 
-test('an alias of an account rests for an hour at least', () => {
+test('the cool-down of an alias is at least an hour', () => {
   const folder = tempFolder()
   const file = join(folder.path, 'accounts.json')
   writeFileSync(file, JSON.stringify([{ email: 'joe@gmail.com', password: 'x' }]))
   const read = (MAYFLY_ADDRESS_COOLDOWN: string, MAYFLY_GMAIL_ACCOUNTS_FILE = file) =>
     readConfig({ env: { MAYFLY_ADDRESS_COOLDOWN, MAYFLY_GMAIL_ACCOUNTS_FILE }, file: {} })
-  expect(() => read('59m')).toThrow(/with Gmail accounts an alias rests for 1h/)
+  expect(() => read('59m')).toThrow(/at least 1h with Gmail accounts/)
   expect(read('1h').config.gmailAccounts).toHaveLength(1)
   expect(read('0s', '').config.sessions.cooldownMs).toBe(0)
   folder.remove()

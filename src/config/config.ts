@@ -2,29 +2,29 @@ import { hostname } from 'node:os'
 import { parseHost } from '../core/address.ts'
 import { accountsFile } from './files.ts'
 import { type SettingReader, type SettingSource, settingReader } from './settings.ts'
-import { readerConfig, shopConfig } from './shop.ts'
+import { keyedApiConfig, shopConfig } from './shop.ts'
 import {
   choice,
   dnsServers,
   duration,
   flag,
   hostName,
+  httpUrl,
   integer,
   ipRanges,
   lifetime,
   mailDomains,
-  redisAddress,
+  redisUrls,
   size,
   sizeOrAuto,
-  storeAddress,
+  storeUrl,
   text,
-  webAddress,
 } from './values.ts'
 
-/** Frozen to the last list, and plain enough to be posted to a thread. */
+/** Deeply frozen, and can be posted to a thread. */
 export type Config = ReturnType<typeof readConfig>['config']
 
-/** Reads every setting once. Throws one error that names every bad one. */
+/** Reads every setting once. Throws one error that names every invalid one. */
 export function readConfig(source: SettingSource) {
   const read = settingReader(source)
   const config = {
@@ -38,41 +38,41 @@ export function readConfig(source: SettingSource) {
       'MAYFLY_GMAIL_ACCOUNTS_FILE',
       accountsFile,
       '',
-      'JSON file with the Gmail (or other IMAP) accounts whose aliases are given out',
+      'JSON file with the Gmail (or other IMAP) accounts whose aliases are offered',
     ),
-    ...readerConfig(read),
+    ...keyedApiConfig(read),
     ...shopConfig(read),
   }
   const { provider } = config.payments
   read.check(
     provider !== 'fake' || source.env['NODE_ENV'] !== 'production',
-    'MAYFLY_PAYMENTS=fake gives keys away: it is not for NODE_ENV=production',
+    'MAYFLY_PAYMENTS=fake gives keys away: not allowed with NODE_ENV=production',
   )
   read.check(
     provider !== 'stripe' || config.http.baseUrl !== '',
-    'MAYFLY_PAYMENTS=stripe needs MAYFLY_BASE_URL: buyers must find their way back',
+    'MAYFLY_PAYMENTS=stripe requires MAYFLY_BASE_URL: buyers are sent back to it',
   )
   read.check(
     config.redis === '' || config.store !== 'sqlite:',
-    'MAYFLY_REDIS is for nodes that share a store: set MAYFLY_STORE to their PostgreSQL',
+    'MAYFLY_REDIS requires a shared store: set MAYFLY_STORE to a PostgreSQL URL',
   )
-  // Mail may be fetched a while after it came, and its time is another machine's: see core/gmail.ts.
+  // Mail may be fetched long after it arrived, and its date is from another clock: see core/gmail.ts.
   read.check(
     config.gmailAccounts.length === 0 || config.sessions.cooldownMs >= 3_600_000,
-    'MAYFLY_ADDRESS_COOLDOWN: with Gmail accounts an alias rests for 1h at least',
+    'MAYFLY_ADDRESS_COOLDOWN: at least 1h with Gmail accounts',
   )
   read.check(
     config.mailOut.url === '' || config.http.baseUrl !== '',
-    'MAYFLY_MAIL_OUT needs MAYFLY_BASE_URL: receipts hold a link',
+    'MAYFLY_MAIL_OUT requires MAYFLY_BASE_URL: receipts contain a link',
   )
-  read.done()
+  read.throwIfInvalid()
   return { config: frozen(config), settings: read.settings }
 }
 
 const port = integer(0, 65_535)
 const threads = integer(1, 64)
 
-/** Twelve names under the reserved TLD: a first start needs no domain, and no stranger's is ever used. */
+/** Twelve names under a reserved TLD: a first start needs no domain, and never uses one of somebody else. */
 const EXAMPLES = `mayfly dayfly brook pond reed ripple willow heron otter pebble stream meadow`
   .split(' ')
   .map((name) => `${name}.example`)
@@ -80,52 +80,52 @@ const EXAMPLES = `mayfly dayfly brook pond reed ripple willow heron otter pebble
 
 function storeConfig({ setting, server }: SettingReader) {
   return {
-    data: setting('MAYFLY_DATA', text, './data', 'folder that holds everything we keep'),
+    data: setting('MAYFLY_DATA', text, './data', 'data directory'),
     store: server(
       'MAYFLY_STORE',
-      storeAddress,
+      storeUrl,
       'sqlite:',
-      'where everything is kept: sqlite: (files in MAYFLY_DATA) or postgres://user@host/database',
+      'storage: sqlite: (files in MAYFLY_DATA) or postgres://user@host/database',
     ),
     redis: server(
       'MAYFLY_REDIS',
-      redisAddress,
+      redisUrls,
       '',
-      'what carries news and request rates between nodes on one PostgreSQL: redis://host:6379',
+      'Redis for notifications and rate limits across nodes that share one PostgreSQL: redis://host:6379',
     ),
     minFreeBytes: setting(
       'MAYFLY_MIN_FREE',
       sizeOrAuto,
       'auto',
-      'free disk under which no mail is taken; auto: the smaller of 5 % and 512 MB',
+      'free disk space below which mail is deferred; auto: 5 % or 512 MB, whichever is less',
     ),
     mailMaxBytes: setting(
       'MAYFLY_MAIL_DB_MAX',
       sizeOrAuto,
       'auto',
-      'size at which mail.db takes no more; auto: as the disk allows',
+      'maximum size of mail.db; auto: as much as the disk allows',
     ),
   }
 }
 
 function generalConfig({ setting, secret }: SettingReader) {
   return {
-    host: setting('MAYFLY_HOST', text, '::', 'address to listen on; :: is all of them'),
+    host: setting('MAYFLY_HOST', text, '::', 'address to listen on; :: means all'),
     adminToken: secret(
       'MAYFLY_ADMIN_TOKEN',
-      'Bearer token for /metrics and the details of /readyz; without one both are open',
+      'Bearer token for /metrics and the details of /readyz; empty: both are public',
     ),
     rateLimits: setting(
       'MAYFLY_RATE_LIMITS',
       flag,
       'on',
-      'request rates per IP and token; off lifts them, never sizes, quotas or storage shares',
+      'rate limits per IP and token; off disables them, but not limits on size, quota or storage',
     ),
     logLevel: setting(
       'MAYFLY_LOG_LEVEL',
       choice('debug', 'info', 'warn', 'error'),
       'info',
-      'how much is logged: debug, info, warn or error',
+      'minimum level of log messages: debug, info, warn or error',
     ),
     drainMs:
       1000 *
@@ -133,44 +133,44 @@ function generalConfig({ setting, secret }: SettingReader) {
         'MAYFLY_DRAIN',
         duration('0s', '10m'),
         '0s',
-        'how long a stop waits, unready but serving, for load balancers to look elsewhere',
+        'how long the service keeps serving, but not ready, before it stops: for load balancers',
       ),
     domains: setting(
       'MAYFLY_DOMAINS',
       mailDomains,
       EXAMPLES,
-      'mail domains to add at start when not yet known; never removes any',
+      'mail domains to add at start; never removes any',
     ),
     readerDomains: setting(
       'MAYFLY_READER_DOMAINS',
       mailDomains,
       '',
-      'mail domains whose unclaimed mail goes to the pool; empty: all of them',
+      'mail domains whose unclaimed mail goes to the pool; empty: all',
     ),
   }
 }
 
 function httpConfig({ setting }: SettingReader) {
   return {
-    port: setting('MAYFLY_HTTP_PORT', port, '8080', 'port of the API'),
-    threads: setting('MAYFLY_HTTP_THREADS', threads, '1', 'threads that answer HTTP'),
+    port: setting('MAYFLY_HTTP_PORT', port, '8080', 'port for HTTP'),
+    threads: setting('MAYFLY_HTTP_THREADS', threads, '1', 'number of HTTP threads'),
     baseUrl: setting(
       'MAYFLY_BASE_URL',
-      webAddress,
+      httpUrl,
       '',
-      'address under which the API is reached from outside; empty: as each request names it',
+      'public URL of the service; empty: taken from each request',
     ),
     trustProxy: setting(
       'MAYFLY_TRUST_PROXY',
       ipRanges,
       '',
-      'proxies whose X-Forwarded-For is believed: addresses or CIDR ranges',
+      'proxies whose X-Forwarded-For is trusted: addresses or CIDR ranges',
     ),
     connections: setting(
       'MAYFLY_HTTP_CONNECTIONS',
       integer(16, 1_000_000),
       '10000',
-      'most HTTP connections at once; fewer where the limit of open files (ulimit -n) leaves no room for SMTP',
+      'maximum number of HTTP connections; reduced if the limit on open files (ulimit -n) requires it',
     ),
   }
 }
@@ -180,28 +180,28 @@ function smtpConfig({ setting, check }: SettingReader) {
     'MAYFLY_SMTP_TLS_CERT',
     text,
     '',
-    'certificate chain for STARTTLS (PEM file); empty: one is made for this installation',
+    'certificate chain for STARTTLS (PEM file); empty: self-signed',
   )
-  const tlsKey = setting('MAYFLY_SMTP_TLS_KEY', text, '', 'its private key (PEM file)')
+  const tlsKey = setting('MAYFLY_SMTP_TLS_KEY', text, '', 'private key for STARTTLS (PEM file)')
   check(
     (tlsCert === '') === (tlsKey === ''),
-    'MAYFLY_SMTP_TLS_CERT and MAYFLY_SMTP_TLS_KEY belong together: give both or neither',
+    'MAYFLY_SMTP_TLS_CERT and MAYFLY_SMTP_TLS_KEY: set both or neither',
   )
   return {
-    port: setting('MAYFLY_SMTP_PORT', port, '2525', 'port on which mail is taken in'),
-    threads: setting('MAYFLY_SMTP_THREADS', threads, '1', 'threads that take mail in'),
+    port: setting('MAYFLY_SMTP_PORT', port, '2525', 'port for SMTP'),
+    threads: setting('MAYFLY_SMTP_THREADS', threads, '1', 'number of SMTP threads'),
     hostname: setting(
       'MAYFLY_SMTP_HOSTNAME',
       hostName,
       parseHost(hostname()) ?? 'localhost',
-      'our name in the greeting and in Received lines: the name your MX record points to',
+      'host name in the greeting and in Received headers: the target of your MX record',
     ),
-    maxBytes: setting('MAYFLY_MAX_MESSAGE', size('1KB', '25MB'), '10MB', 'largest mail taken'),
+    maxBytes: setting('MAYFLY_MAX_MESSAGE', size('1KB', '25MB'), '10MB', 'maximum size of a mail'),
     refuseBareNewlines: setting(
       'MAYFLY_SMTP_REFUSE_BARE_NEWLINES',
       flag,
       'off',
-      'answer 550 5.6.11 to a mail with a CR or LF that stands alone; else it is kept as it came',
+      'reject mail with a bare CR or LF with 550 5.6.11; off: store it unchanged',
     ),
     proxyFrom: setting(
       'MAYFLY_SMTP_PROXY_FROM',
@@ -213,13 +213,13 @@ function smtpConfig({ setting, check }: SettingReader) {
       'MAYFLY_SMTP_RELAYS',
       ipRanges,
       '',
-      'front-end relays and container proxies, exempt from sender rates and storage shares: addresses or CIDR ranges',
+      'relays and container proxies exempt from sender rate limits and storage shares: addresses or CIDR ranges',
     ),
     bytesPerHour: setting(
       'MAYFLY_SMTP_BYTES_PER_HOUR',
       size('1KB'),
       '1GB',
-      'mail data accepted per hour from one IP address (IPv6: per /64)',
+      'mail accepted per hour from one IP address (IPv6: /64)',
     ),
     tlsCert,
     tlsKey,
@@ -231,18 +231,18 @@ function smtpConfig({ setting, check }: SettingReader) {
 
 function sessionConfig({ setting }: SettingReader) {
   return {
-    sessionSeconds: setting('MAYFLY_SESSION_TTL', lifetime, '24h', 'life of a session'),
+    sessionSeconds: setting('MAYFLY_SESSION_TTL', lifetime, '24h', 'lifetime of a session'),
     anonymousMaxSeconds: setting(
       'MAYFLY_ANONYMOUS_MAX_TTL',
       lifetime,
       '7d',
-      'longest life of a session created without a key, extensions included',
+      'maximum lifetime of a session created without a key, including extensions',
     ),
     maxSessionSeconds: setting(
       'MAYFLY_SESSION_MAX_TTL',
       lifetime,
       '30d',
-      'longest life of any session, extensions included',
+      'maximum lifetime of any session, including extensions',
     ),
     cooldownMs:
       1000 *
@@ -250,15 +250,20 @@ function sessionConfig({ setting }: SettingReader) {
         'MAYFLY_ADDRESS_COOLDOWN',
         duration('0s', '3650d'),
         '30d',
-        'how long an ended address is kept from everybody but its former owner',
+        'how long an expired address is reserved for its previous owner',
       ),
     maxMessages: setting(
       'MAYFLY_SESSION_MAX_MESSAGES',
       integer(1, 1_000_000),
       '1000',
-      'messages one session holds',
+      'maximum number of messages in a session',
     ),
-    maxBytes: setting('MAYFLY_SESSION_MAX_BYTES', size('1KB'), '100MB', 'bytes one session holds'),
+    maxBytes: setting(
+      'MAYFLY_SESSION_MAX_BYTES',
+      size('1KB'),
+      '100MB',
+      'maximum size of the messages in a session',
+    ),
   }
 }
 
@@ -268,13 +273,13 @@ function senderChecksConfig({ setting }: SettingReader) {
       'MAYFLY_AUTH_CHECKS',
       flag,
       'on',
-      'SPF, DKIM and DMARC of mail that somebody looks at: asks the DNS about its sender; off: asks nobody',
+      'check SPF, DKIM and DMARC of mail that is read, by DNS queries about its sender',
     ),
     dns: setting(
       'MAYFLY_DNS',
       dnsServers,
       '',
-      'name servers to ask about senders, such as 9.9.9.9 or 127.0.0.1:5353; empty: the system’s',
+      'DNS servers for sender checks, such as 9.9.9.9 or 127.0.0.1:5353; empty: those of the system',
     ),
   }
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ParseValue, redactPasswords } from './values.ts'
 
-/** Environment over the parsed mayfly.config.json over defaults; both use the same names. */
+/** The environment takes precedence over mayfly.config.json, which uses the same names. */
 export interface SettingSource {
   env: Record<string, string | undefined>
   file: Record<string, unknown>
@@ -16,163 +16,143 @@ interface Setting {
   meaning: string
 }
 
-/** Every bad setting at once. */
+/** Names every invalid setting at once. */
 export class SettingsError extends Error {
-  readonly faults: readonly string[]
+  readonly problems: readonly string[]
 
   constructor(faults: readonly string[], options?: ErrorOptions) {
-    super(`These settings are wrong:\n${faults.map((fault) => `  ${fault}`).join('\n')}`, options)
-    this.faults = faults
+    super(`Invalid settings:\n${faults.map((fault) => `  ${fault}`).join('\n')}`, options)
+    this.problems = faults
   }
 }
 
 const FILE = 'mayfly.config.json'
 
-/** The environment, and mayfly.config.json of that folder when there is one. */
+/** The environment, and mayfly.config.json in this folder if it exists. */
 export function loadSettings(cwd: string, env: SettingSource['env']): SettingSource {
   try {
-    return { env, file: parseFile(readIfThere(join(cwd, FILE))) }
+    return { env, file: parseFile(readIfExists(join(cwd, FILE))) }
   } catch (error) {
-    throw new SettingsError([`${FILE}: ${sentence(error)}`], { cause: error })
+    throw new SettingsError([`${FILE}: ${messageOf(error)}`], { cause: error })
   }
 }
 
 export type SettingReader = ReturnType<typeof settingReader>
 
-/** Reads settings one by one, remembers each for `mayfly config`, and collects the faults. */
+/** Reads settings one by one, remembers each for `mayfly config`, and collects all problems. */
 export function settingReader(source: SettingSource) {
   const settings: Setting[] = []
-  const faults: string[] = []
+  const problems: string[] = []
   const known = new Set<string>()
 
-  /** The fallback is written as a user would write it. */
-  function setting<T>(name: string, parse: ParseValue<T>, fallback: string, meaning: string): T {
+  function read<T>(
+    name: string,
+    find: typeof findValue,
+    { parse, shown, fallback, meaning }: SettingOptions<T>,
+  ): T {
     known.add(name)
-    const found = settle(name, () => {
+    let found: (RawValue & { value: T }) | undefined
+    try {
       const given = find(source, name)
-      return given && { ...given, value: parse(given.text) }
-    })
+      found = given && { ...given, value: parse(given.text) }
+    } catch (error) {
+      problems.push(`${name}: ${messageOf(error)}`)
+    }
     settings.push({
       name,
-      shown: found?.text ?? fallback,
+      shown: found ? shown(found) : fallback,
       origin: found?.origin ?? 'default',
       meaning,
     })
     return found ? found.value : parse(fallback)
   }
 
-  /** Empty when not given. May also stand in a file that NAME_FILE names. */
-  function secret(name: string, meaning: string): string {
-    return hidden(name, { parse: (given) => given, shown: () => '(set)', fallback: '', meaning })
-  }
-
-  /** The address of a server: as a secret, for it may hold a password, but all the rest of it is shown. */
-  function server(
-    name: string,
-    parse: ParseValue<string>,
-    fallback: string,
-    meaning: string,
-  ): string {
-    return hidden(name, { parse, shown: redactPasswords, fallback, meaning })
-  }
-
-  function hidden(name: string, { parse, shown, fallback, meaning }: Hidden): string {
-    known.add(name).add(`${name}_FILE`)
-    const found = settle(name, () => {
-      const given = findSecret(source, name)
-      return given && { ...given, text: parse(given.text) }
-    })
-    settings.push({
-      name,
-      shown: found ? shown(found.text) : fallback,
-      origin: found?.origin ?? 'default',
-      meaning,
-    })
-    return found?.text ?? fallback
-  }
-
-  function settle<T>(name: string, read: () => T | undefined): T | undefined {
-    try {
-      return read()
-    } catch (error) {
-      faults.push(`${name}: ${sentence(error)}`)
-      return undefined
-    }
-  }
-
   return {
     settings: settings as readonly Setting[],
-    setting,
-    secret,
-    server,
-    check(fine: boolean, fault: string) {
-      if (!fine) faults.push(fault)
+    /** The fallback is written as an operator would write it. */
+    setting<T>(name: string, parse: ParseValue<T>, fallback: string, meaning: string): T {
+      return read(name, findValue, { parse, shown: ({ text }) => text, fallback, meaning })
     },
-    /** Throws one error that names every bad setting. */
-    done() {
-      const all = [...faults, ...strangers(source.file, known)]
+    /** Empty by default. May also be in a file named by NAME_FILE. */
+    secret(name: string, meaning: string): string {
+      known.add(`${name}_FILE`)
+      const parse = (text: string) => text
+      return read(name, findSecret, { parse, shown: () => '(set)', fallback: '', meaning })
+    },
+    /** The URL of a server: like a secret, but shown without its password. */
+    server(name: string, parse: ParseValue<string>, fallback: string, meaning: string): string {
+      known.add(`${name}_FILE`)
+      const shown = ({ value }: { value: string }) => redactPasswords(value)
+      return read(name, findSecret, { parse, shown, fallback, meaning })
+    },
+    check(isValid: boolean, problem: string) {
+      if (!isValid) problems.push(problem)
+    },
+    /** Throws one error that names every invalid setting. */
+    throwIfInvalid() {
+      const all = [...problems, ...unknownSettings(source.file, known)]
       if (all.length > 0) throw new SettingsError(all)
     },
   }
 }
 
-interface Hidden {
-  parse: ParseValue<string>
-  shown(text: string): string
+interface SettingOptions<T> {
+  parse: ParseValue<T>
+  shown(found: { text: string; value: T }): string
   fallback: string
   meaning: string
 }
 
-interface Given {
+interface RawValue {
   text: string
   origin: 'environment' | 'file'
 }
 
-function find({ env, file }: SettingSource, name: string): Given | undefined {
+function findValue({ env, file }: SettingSource, name: string): RawValue | undefined {
   const given = env[name]
-  // An empty variable counts as not given: that is how compose files and shells pass on what is not set.
+  // An empty variable counts as unset: that is how compose files and shells pass unset variables on.
   if (given !== undefined && given !== '') return { text: given, origin: 'environment' }
-  const filed = filedText(file[name])
-  return filed === '' ? undefined : { text: filed, origin: 'file' }
+  const inFile = fileValue(file[name])
+  return inFile === '' ? undefined : { text: inFile, origin: 'file' }
 }
 
-function findSecret(source: SettingSource, name: string): Given | undefined {
-  const direct = find(source, name)
-  const path = find(source, `${name}_FILE`)
-  if (direct && path) throw new Error(`give it or ${name}_FILE, not both`)
+function findSecret(source: SettingSource, name: string): RawValue | undefined {
+  const direct = findValue(source, name)
+  const path = findValue(source, `${name}_FILE`)
+  if (direct && path) throw new Error(`set either ${name} or ${name}_FILE, not both`)
   if (!path) return direct
-  const content = readIfThere(path.text)?.trim()
-  if (content === undefined) throw new Error(`${name}_FILE names ${path.text}, which is not there`)
-  // An empty secret would open what it is meant to close.
-  if (content === '') throw new Error(`${name}_FILE names ${path.text}, which is empty`)
+  const content = readIfExists(path.text)?.trim()
+  if (content === undefined) throw new Error(`file ${path.text} (from ${name}_FILE) does not exist`)
+  // An empty secret would disable the protection.
+  if (content === '') throw new Error(`file ${path.text} (from ${name}_FILE) is empty`)
   return { text: content, origin: path.origin }
 }
 
-function filedText(value: unknown): string {
+function fileValue(value: unknown): string {
   if (value === undefined || value === null) return ''
-  if (Array.isArray(value)) return value.map(filedText).join(',')
-  if (typeof value === 'object') throw new Error(`${FILE} gives an object; give a plain value`)
+  if (Array.isArray(value)) return value.map(fileValue).join(',')
+  if (typeof value === 'object') throw new Error(`must be a plain value in ${FILE}, not an object`)
   return String(value)
 }
 
-/** In the file a name we do not know is a slip. In the environment it may be somebody else's. */
-function strangers(file: SettingSource['file'], known: ReadonlySet<string>): string[] {
+/** An unknown name in the file is a typo. In the environment it may belong to another program. */
+function unknownSettings(file: SettingSource['file'], known: ReadonlySet<string>): string[] {
   return Object.keys(file)
     .filter((name) => !known.has(name))
-    .map((name) => `${name}: ${FILE} sets it, but there is no such setting`)
+    .map((name) => `${name}: unknown setting in ${FILE}`)
 }
 
 function parseFile(content = '{}'): SettingSource['file'] {
   const parsed: unknown = JSON.parse(content)
   if (isRecord(parsed)) return parsed
-  throw new Error('it must hold one object, such as {"MAYFLY_HTTP_PORT": 8080}')
+  throw new Error('must contain one object, such as {"MAYFLY_HTTP_PORT": 8080}')
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function readIfThere(path: string): string | undefined {
+function readIfExists(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
@@ -181,6 +161,6 @@ function readIfThere(path: string): string | undefined {
   }
 }
 
-function sentence(error: unknown): string {
+function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

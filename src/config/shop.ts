@@ -1,82 +1,77 @@
 import type { Plan } from '../core/plan.ts'
 import { plansFile, stripePrices } from './files.ts'
 import type { SettingReader } from './settings.ts'
-import { choice, lifetime, parts, size, text, webAddress, webOrigins } from './values.ts'
+import { choice, commaSeparated, httpUrl, lifetime, origins, size, text } from './values.ts'
 
-/** The pool, what keys may read, and from where. */
-export function readerConfig({ setting }: SettingReader) {
+/** The pool, and what the keyed API may read of it. */
+export function keyedApiConfig({ setting }: SettingReader) {
   return {
     pool: {
-      ttlMs: 1000 * setting('MAYFLY_POOL_TTL', lifetime, '24h', 'how long pool mail is kept'),
+      ttlMs: 1000 * setting('MAYFLY_POOL_TTL', lifetime, '24h', 'lifetime of pool mail'),
       maxBytes: setting(
         'MAYFLY_POOL_BYTES',
         size('0'),
         '1GB',
-        'bytes the pool holds in all, as stored',
+        'maximum size of the pool, as stored',
       ),
     },
     readerPool: setting(
       'MAYFLY_READER_POOL',
       choice('open', 'by-address', 'off'),
       'open',
-      'pool mail that keys read: open (all of it), by-address (with its exact `to`), off (none)',
+      'pool mail visible to keys: open (all), by-address (only with an exact `to`), off (none)',
     ),
     readerOrigins: setting(
       'MAYFLY_READER_ORIGINS',
-      webOrigins,
+      origins,
       '',
-      'web pages elsewhere that may call /emails and /usage: origins, or *; empty: none',
+      'origins of web pages that may call /emails and /usage, or *; empty: none',
     ),
   }
 }
 
-/** What is sold, and how it is paid. */
+/** Plans and payments. */
 export function shopConfig({ setting, secret, check }: SettingReader) {
   const provider = setting(
     'MAYFLY_PAYMENTS',
     choice('manual', 'stripe', 'fake'),
     'manual',
-    'how plans are sold: manual (you issue keys), stripe, or fake (to try the shop; not in production)',
+    'payment provider: manual (you issue keys), stripe, or fake (test shop; not in production)',
   )
   const stripe = {
     secretKey: secret(
       'MAYFLY_STRIPE_SECRET_KEY',
       'secret or restricted key of your Stripe account',
     ),
-    webhookSecrets: parts(
+    webhookSecrets: commaSeparated(
       secret(
         'MAYFLY_STRIPE_WEBHOOK_SECRET',
-        'signing secret of the webhook endpoint; two, with a comma, while you change it',
+        'signing secret of the webhook endpoint; two, separated by a comma, while you rotate it',
       ),
     ),
     prices: setting(
       'MAYFLY_STRIPE_PRICES',
       stripePrices,
       '',
-      'Stripe prices by plan, such as starter=price_1,business=price_2; others are made inline',
+      'Stripe price per plan, such as starter=price_1,business=price_2; created inline for other plans',
     ),
-    apiUrl: setting(
-      'MAYFLY_STRIPE_API',
-      webAddress,
-      '',
-      "Stripe's address, if not its own: for tests",
-    ),
+    apiUrl: setting('MAYFLY_STRIPE_API', httpUrl, '', 'base URL of the Stripe API, for tests'),
   }
   const plans = setting(
     'MAYFLY_PLANS_FILE',
     plansFile,
     '',
-    'JSON file with the plans you sell; empty: Starter and Business',
+    'JSON file with your plans; empty: Starter and Business',
   )
-  const strange = Object.keys(stripe.prices).find((id) => !plans.some((plan) => plan.id === id))
-  check(strange === undefined, `MAYFLY_STRIPE_PRICES: there is no plan ${strange}`)
+  const unknown = Object.keys(stripe.prices).find((id) => !plans.some((plan) => plan.id === id))
+  check(unknown === undefined, `MAYFLY_STRIPE_PRICES: unknown plan ${unknown}`)
   if (provider === 'stripe') {
-    check(stripe.secretKey !== '', 'MAYFLY_PAYMENTS=stripe needs MAYFLY_STRIPE_SECRET_KEY')
+    check(stripe.secretKey !== '', 'MAYFLY_PAYMENTS=stripe requires MAYFLY_STRIPE_SECRET_KEY')
     check(
       stripe.webhookSecrets.length > 0,
-      'MAYFLY_PAYMENTS=stripe needs MAYFLY_STRIPE_WEBHOOK_SECRET',
+      'MAYFLY_PAYMENTS=stripe requires MAYFLY_STRIPE_WEBHOOK_SECRET',
     )
-    checkSold(plans, check)
+    checkStripePlans(plans, check)
   }
   return {
     plans,
@@ -85,21 +80,18 @@ export function shopConfig({ setting, secret, check }: SettingReader) {
   }
 }
 
-// Stripe renews every three years at the most.
-const LONGEST_RENEWAL_MONTHS = 36
+// Stripe's maximum is three years.
+const MAX_RENEWAL_MONTHS = 36
 
-/** Found at the start, and not by the first buyer. */
-function checkSold(plans: readonly Plan[], check: SettingReader['check']): void {
-  const slow = plans.find(({ renews, months = 0 }) => renews && months > LONGEST_RENEWAL_MONTHS)
+/** Reported at start rather than to the first buyer. */
+function checkStripePlans(plans: readonly Plan[], check: SettingReader['check']): void {
+  const tooLong = plans.find(({ renews, months = 0 }) => renews && months > MAX_RENEWAL_MONTHS)
   check(
-    slow === undefined,
-    `MAYFLY_PAYMENTS=stripe renews within ${LONGEST_RENEWAL_MONTHS} months at the latest; the plan ${slow?.id} has ${slow?.months}`,
+    tooLong === undefined,
+    `MAYFLY_PAYMENTS=stripe renews after at most ${MAX_RENEWAL_MONTHS} months; plan ${tooLong?.id} has ${tooLong?.months}`,
   )
   const free = plans.find(({ priceCents }) => priceCents === 0)
-  check(
-    free === undefined,
-    `MAYFLY_PAYMENTS=stripe sells nothing for free, such as the plan ${free?.id}`,
-  )
+  check(free === undefined, `MAYFLY_PAYMENTS=stripe cannot sell plan ${free?.id} for free`)
 }
 
 function mailOutConfig({
@@ -109,17 +101,17 @@ function mailOutConfig({
 }: Pick<SettingReader, 'setting' | 'secret' | 'check'>) {
   const url = secret(
     'MAYFLY_MAIL_OUT',
-    'mail server that sends receipts: smtp://user:password@host:587 or smtps://…; none: no receipts',
+    'mail server for receipts: smtp://user:password@host:587 or smtps://…; empty: no receipts',
   )
   const from = setting('MAYFLY_MAIL_FROM', text, '', 'sender of receipts, such as shop@example.com')
-  // The address holds a password: the fault must not quote it.
+  // Not quoted: it contains a password.
   check(
     url === '' || /^smtps?:$/.test(URL.parse(url)?.protocol ?? ''),
-    'MAYFLY_MAIL_OUT: write smtp://host or smtps://host',
+    'MAYFLY_MAIL_OUT: must be smtp://host or smtps://host',
   )
   check(
     url === '' || from.includes('@'),
-    'MAYFLY_MAIL_OUT needs MAYFLY_MAIL_FROM, an e-mail address',
+    'MAYFLY_MAIL_OUT requires MAYFLY_MAIL_FROM, an e-mail address',
   )
   return { url, from }
 }

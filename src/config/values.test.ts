@@ -6,14 +6,14 @@ import {
   duration,
   flag,
   hostName,
+  httpUrl,
   integer,
   ipRanges,
   mailDomains,
+  origins,
   type ParseValue,
   size,
   sizeOrAuto,
-  webAddress,
-  webOrigins,
 } from './values.ts'
 
 interface Table {
@@ -24,17 +24,17 @@ interface Table {
 
 const tables: Record<string, Table> = {
   'a list of origins': {
-    parse: webOrigins,
+    parse: origins,
     taken: [
       ['', []],
       ['*', ['*']],
       ['https://app.test, http://localhost:3000', ['https://app.test', 'http://localhost:3000']],
     ],
     refused: [
-      ['https://app.test/', /^"https:\/\/app.test\/" is no origin/],
-      ['app.test', /no origin/],
-      ['https://app.test/page', /no origin/],
-      ['null', /no origin/],
+      ['https://app.test/', /^"https:\/\/app.test\/" is not an origin/],
+      ['app.test', /not an? origin/],
+      ['https://app.test/page', /not an? origin/],
+      ['null', /not an? origin/],
     ],
   },
   'a flag': {
@@ -50,9 +50,9 @@ const tables: Record<string, Table> = {
       ['no', false],
     ],
     refused: [
-      ['maybe', /^"maybe" is neither on nor off$/],
-      ['11', /neither/],
-      ['on ', /neither/],
+      ['maybe', /^"maybe" is not on or off$/],
+      ['11', /not on or off/],
+      ['on ', /not on or off/],
     ],
   },
   'a whole number': {
@@ -63,15 +63,15 @@ const tables: Record<string, Table> = {
       ['0080', 80],
     ],
     refused: [
-      ['0', /^"0" is no whole number from 1 to 65535$/],
-      ['65536', /no whole number/],
-      ['-1', /no whole number/],
-      ['1e3', /no whole number/],
-      ['0x10', /no whole number/],
-      ['1.0', /no whole number/],
-      [' 1', /no whole number/],
-      ['١', /no whole number/],
-      ['', /no whole number/],
+      ['0', /^"0" is not a whole number from 1 to 65535$/],
+      ['65536', /not a whole number/],
+      ['-1', /not a whole number/],
+      ['1e3', /not a whole number/],
+      ['0x10', /not a whole number/],
+      ['1.0', /not a whole number/],
+      [' 1', /not a whole number/],
+      ['١', /not a whole number/],
+      ['', /not a whole number/],
     ],
   },
   'a choice': {
@@ -97,15 +97,15 @@ const tables: Record<string, Table> = {
       ['3650d', MAX_LIFETIME_SECONDS],
     ],
     refused: [
-      ['59s', /^"59s" is not within 1m and 3650d$/],
-      ['315360001s', /not within/],
-      ['3600', /no duration; write 90s, 15m, 24h or 30d/],
-      ['1w', /no duration/],
-      ['1.5h', /no duration/],
-      ['-1h', /no duration/],
-      ['1h30m', /no duration/],
-      ['99999999999s', /no duration/],
-      ['', /no duration/],
+      ['59s', /^"59s" is not between 1m and 3650d$/],
+      ['315360001s', /not between/],
+      ['3600', /not a duration such as 90s, 15m, 24h or 30d/],
+      ['1w', /not a duration/],
+      ['1.5h', /not a duration/],
+      ['-1h', /not a duration/],
+      ['1h30m', /not a duration/],
+      ['99999999999s', /not a duration/],
+      ['', /not a duration/],
     ],
   },
   'a size': {
@@ -119,14 +119,14 @@ const tables: Record<string, Table> = {
       ['25mb', 26_214_400],
     ],
     refused: [
-      ['1023', /^"1023" is not within 1KB and 25MB$/],
-      ['26MB', /not within/],
-      ['1GB', /not within/],
-      ['10M', /no size; write 500KB, 10MB or 1GB/],
-      ['1.5MB', /no size/],
-      ['-1', /no size/],
-      ['auto', /no size/],
-      ['', /no size/],
+      ['1023', /^"1023" is not between 1KB and 25MB$/],
+      ['26MB', /not between/],
+      ['1GB', /not between/],
+      ['10M', /not a size such as 500KB, 10MB or 1GB/],
+      ['1.5MB', /not a size/],
+      ['-1', /not a size/],
+      ['auto', /not a size/],
+      ['', /not a size/],
     ],
   },
   'a size without an upper bound': {
@@ -135,7 +135,7 @@ const tables: Record<string, Table> = {
       ['0', 0],
       ['1TB', 1024 ** 4],
     ],
-    refused: [['999999999999TB', /not within/]],
+    refused: [['999999999999TB', /not between/]],
   },
   'a size or auto': {
     parse: sizeOrAuto,
@@ -144,10 +144,10 @@ const tables: Record<string, Table> = {
       ['0', 0],
       ['1GB', 1024 ** 3],
     ],
-    refused: [['Auto', /no size/]],
+    refused: [['Auto', /not a size/]],
   },
   'a web address': {
-    parse: webAddress,
+    parse: httpUrl,
     taken: [
       ['', ''],
       ['https://mail.example', 'https://mail.example'],
@@ -155,13 +155,13 @@ const tables: Record<string, Table> = {
       ['http://mail.example:8080/box/', 'http://mail.example:8080/box'],
     ],
     refused: [
-      ['mail.example', /^"mail.example" is no http\(s\) address$/],
-      ['ftp://mail.example', /no http/],
-      ['javascript:alert(1)', /no http/],
-      ['https://', /no http/],
-      ['https://mail.example/?a=1', /no http/],
-      ['https://mail.example/#a', /no http/],
-      ['https://user:word@mail.example', /^"https:\/\/…@mail.example" is no http/],
+      ['mail.example', /^"mail.example" is not an http\(s\) URL$/],
+      ['ftp://mail.example', /not an? http/],
+      ['javascript:alert(1)', /not an? http/],
+      ['https://', /not an? http/],
+      ['https://mail.example/?a=1', /not an? http/],
+      ['https://mail.example/#a', /not an? http/],
+      ['https://user:word@mail.example', /^"https:\/\/…@mail.example" is not an http/],
     ],
   },
   'a host name': {
@@ -171,9 +171,9 @@ const tables: Record<string, Table> = {
       ['localhost', 'localhost'],
     ],
     refused: [
-      ['mx mail', /^"mx mail" is no host name$/],
-      ['mx\r\n220 evil', /^"mx\\r\\n220 evil" is no host name$/],
-      ['', /no host name/],
+      ['mx mail', /^"mx mail" is not a host name$/],
+      ['mx\r\n220 evil', /^"mx\\r\\n220 evil" is not a host name$/],
+      ['', /not an? host name/],
     ],
   },
   'mail domains': {
@@ -186,10 +186,10 @@ const tables: Record<string, Table> = {
       ['bücher.example', ['xn--bcher-kva.example']],
     ],
     refused: [
-      ['a.example,example', /^"example" is no domain name$/],
-      ['a b.example', /no domain name/],
-      ['a.example;b.example', /no domain name/],
-      ['@a.example', /no domain name/],
+      ['a.example,example', /^"example" is not a domain name$/],
+      ['a b.example', /not an? domain name/],
+      ['a.example;b.example', /not an? domain name/],
+      ['@a.example', /not an? domain name/],
     ],
   },
   'name servers': {
@@ -200,12 +200,12 @@ const tables: Record<string, Table> = {
       ['127.0.0.1:5353,[::1]:5353', ['127.0.0.1:5353', '[::1]:5353']],
     ],
     refused: [
-      ['9.9.9.9,dns.example', /^"dns.example" is no address such as 9\.9\.9\.9/],
-      ['9.9.9.9:0', /is no address/],
-      ['9.9.9.9:65536', /is no address/],
-      ['[9.9.9.9]:53', /is no address/],
-      ['9.9.9:53', /is no address/],
-      ['9.9.9.9/24', /is no address/],
+      ['9.9.9.9,dns.example', /^"dns.example" is not an address such as 9\.9\.9\.9/],
+      ['9.9.9.9:0', /is not an address/],
+      ['9.9.9.9:65536', /is not an address/],
+      ['[9.9.9.9]:53', /is not an address/],
+      ['9.9.9:53', /is not an address/],
+      ['9.9.9.9/24', /is not an address/],
     ],
   },
   'IP ranges': {
@@ -215,8 +215,8 @@ const tables: Record<string, Table> = {
       ['10.0.0.0/8, ::1', ['10.0.0.0/8', '::1']],
     ],
     refused: [
-      ['10.0.0.0/8,proxy', /^"proxy" is no IP address and no CIDR range$/],
-      ['10.0.0.0/33', /no IP address/],
+      ['10.0.0.0/8,proxy', /^"proxy" is not an IP address or CIDR range$/],
+      ['10.0.0.0/33', /not an IP address/],
     ],
   },
 }
@@ -224,14 +224,14 @@ const tables: Record<string, Table> = {
 for (const [name, { parse, taken, refused }] of Object.entries(tables)) {
   describe(name, () => {
     for (const [given, value] of taken) {
-      test(`may be ${JSON.stringify(given)}`, () => expect(parse(given)).toEqual(value))
+      test(`accepts ${JSON.stringify(given)}`, () => expect(parse(given)).toEqual(value))
     }
-    for (const [given, fault] of refused) {
-      test(`may not be ${JSON.stringify(given)}`, () => expect(() => parse(given)).toThrow(fault))
+    for (const [given, problem] of refused) {
+      test(`refuses ${JSON.stringify(given)}`, () => expect(() => parse(given)).toThrow(problem))
     }
   })
 }
 
-test('a fault shows only the beginning of an endless value', () => {
-  expect(() => flag('x'.repeat(5000))).toThrow(/^"x{100}…" is neither on nor off$/)
+test('an error shows only the beginning of a long value', () => {
+  expect(() => flag('x'.repeat(5000))).toThrow(/^"x{100}…" is not on or off$/)
 })
