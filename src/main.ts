@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { setTimeout as pause } from 'node:timers/promises'
-import { type Actions, run } from './cli/commands.ts'
-import { banner, startWarnings, whereabouts } from './cli/serve.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type CliActions, run } from './cli/commands.ts'
+import { banner, localEndpoints, startWarnings } from './cli/serve.ts'
 import { type Config, readConfig } from './config/config.ts'
 import { loadSettings, SettingsError } from './config/settings.ts'
 import { redactPasswords } from './config/values.ts'
@@ -29,31 +29,31 @@ import { FolderInUse } from './store/sqlite/files.ts'
 import { DamagedFile } from './store/sqlite/migrate.ts'
 import { restoreShop } from './store/sqlite/restore.ts'
 
-/** The command line's deeds. Each opens only what it needs: most of them run beside a service on the same folder. */
-function actions(): Actions {
+/** Each action opens only what it needs: most commands run beside a service on the same data directory. */
+function cliActions(): CliActions {
   const read = () => readConfig(loadSettings(process.cwd(), process.env))
   return {
     version: versionOf(new URL('../package.json', import.meta.url)),
     serve: () => serve(read().config),
     settings: () => read().settings,
-    here: () => hereOf(read().config),
+    endpoints: () => endpointsOf(read().config),
     plans: () => read().config.plans,
     withAccounts: (operation) => withAccounts(read().config, operation),
-    testAccount: async (email) => await testAccount(settingOf(read().config, email)),
+    testAccount: async (email) => await testAccount(accountSetting(read().config, email)),
     aliasTrial: () => openAliasTest(read().config, { log: errorLog() }),
     withDomains: (operation) => withStore(openMailStoreForCli(read().config), operation),
-    withOperatorStore: (use) =>
+    withOperatorStore: (operation) =>
       withStore(openMailStoreForCli(read().config), (store) =>
-        use({ store, now: () => new Date() }),
+        operation({ store, now: () => new Date() }),
       ),
     withKeys: (operation) =>
       withStore(openShopStoreForCli(read().config), (store) =>
         operation({ store, now: () => new Date(), randomBytes }),
       ),
-    backup: async (file, options) => backupShop(folderOf(read().config), file, options),
+    backup: async (file, options) => backupShop(sqliteFolder(read().config), file, options),
     restore: async (file, { tell }) =>
-      restoreShop(folderOf(read().config), file, { now: new Date(), tell }),
-    migrate: (move, told) => moveFolder(read().config, move, told),
+      restoreShop(sqliteFolder(read().config), file, { now: new Date(), tell }),
+    migrate: (move, onProgress) => moveFolder(read().config, move, onProgress),
     withOperatorMail: (operation) =>
       withStore(openMailStoreForCli(read().config), async (store) => {
         const parser = openParser({ log: errorLog() })
@@ -63,7 +63,7 @@ function actions(): Actions {
             parse: openParseOnce({ store, parser }),
             largeReads: openLargeReads(),
           })
-          await operation({ ...store, parsed, pause: () => pause(1_000) })
+          await operation({ ...store, parsed, waitForNextPoll: () => sleep(1_000) })
         } finally {
           await parser.close()
         }
@@ -73,41 +73,43 @@ function actions(): Actions {
 
 async function serve(config: Config): Promise<void> {
   const log = openLog({ level: config.logLevel, thread: 'main' })
-  // From the first moment on: the doors open before the last part is ready.
-  const asked = stopSignal()
+  // Installed first: the service may be stopped while it starts.
+  const stopRequested = stopSignal()
   const service = await startService(config, {
     log,
     died(fault) {
-      log.error({ err: fault }, 'a thread ended; the service ends with it')
+      log.error({ err: fault }, 'a thread died; exiting')
       process.exit(1)
     },
   })
   const { httpPort, smtpPort } = service
-  const here = whereabouts({ host: config.host, httpPort, smtpPort })
+  const endpoints = localEndpoints({ host: config.host, httpPort, smtpPort })
   const domains = await service.listDomains()
   const names = domains.filter((domain) => domain.active && !domain.removed).map(({ name }) => name)
   const lines = banner({
-    here,
+    endpoints,
     baseUrl: config.http.baseUrl,
     domains: names,
-    kept: usesPostgres(config) ? redactPasswords(config.store) : config.data,
+    dataLocation: usesPostgres(config) ? redactPasswords(config.store) : config.data,
     payments: config.payments.provider,
   })
-  // Where a program reads the log, its lines stay JSON from the first to the last.
-  const people = process.stdout.isTTY ? process.stdout : process.stderr
-  // A full disk under the log keeps no mail from coming in.
-  people.on('error', () => {})
-  people.write(`${lines.join('\n')}\n`)
+  // If a program reads the log, standard output has only JSON lines.
+  const terminal = process.stdout.isTTY ? process.stdout : process.stderr
+  // A full disk under the log must not stop intake.
+  terminal.on('error', () => {})
+  terminal.write(`${lines.join('\n')}\n`)
   for (const warning of startWarnings(exposure(config))) log.warn({}, warning)
-  service.warm().catch((err: Error) => log.warn({ err }, 'no parse child could be started yet'))
+  service
+    .warm()
+    .catch((err: Error) => log.warn({ err }, 'failed to start a parser process in advance'))
 
-  await asked
-  log.info({}, 'stopping: mail in flight is finished first')
-  // Asked twice: whoever asks does not want to wait. Nothing acknowledged is lost by it.
+  await stopRequested
+  log.info({}, 'shutting down: completing mail in progress')
+  // A second signal exits at once. Nothing acknowledged is lost.
   void stopSignal().then(() => process.exit(1))
   await service.stop()
   log.info({}, 'stopped')
-  // A payment provider or mail server that never answers would keep us for as long as we were ready to wait for it.
+  // Does not wait for requests to a payment provider or mail server that never responds.
   process.exit()
 }
 
@@ -128,7 +130,7 @@ function stopSignal(): Promise<void> {
   })
 }
 
-/** For a command whose standard output is its answer. */
+/** For commands whose standard output is their result. */
 function errorLog(): Log {
   const sink = { write: (line: string) => void process.stderr.write(line), pretty: true }
   return openLog({ level: 'warn', thread: 'main' }, sink)
@@ -150,7 +152,7 @@ async function withAccounts(
   config: Config,
   operation: (book: AccountAdminDeps) => Promise<void>,
 ): Promise<void> {
-  // Without the secrets: no command that prints them can ever have them.
+  // Without secrets, so that no command can print them.
   const file = config.gmailAccounts.map(({ email, dots, masked, active }) => {
     return { email, dots, masked, active }
   })
@@ -159,37 +161,36 @@ async function withAccounts(
   )
 }
 
-function settingOf({ gmailAccounts }: Config, email: Address) {
+function accountSetting({ gmailAccounts }: Config, email: Address) {
   const account = gmailAccounts.find((one) => one.email === email)
-  if (!account) throw new Error(`${email} does not stand in the file`)
+  if (!account) throw new Error(`${email} is not in the accounts file`)
   return account
 }
 
-function hereOf({ host, http, smtp }: Config) {
-  return whereabouts({ host, httpPort: http.port, smtpPort: smtp.port })
+function endpointsOf({ host, http, smtp }: Config) {
+  return localEndpoints({ host, httpPort: http.port, smtpPort: smtp.port })
 }
 
-/** Of a shop that is a file: of a PostgreSQL its own programs make better backups. */
-function folderOf(config: Config): string {
+function sqliteFolder(config: Config): string {
   if (!usesPostgres(config)) return config.data
-  throw new BackupRefused('This is for SQLite. On PostgreSQL use pg_dump, see docs/scaling.md.')
+  throw new BackupRefused('Only for SQLite. For PostgreSQL use pg_dump, see docs/scaling.md.')
 }
 
 function versionOf(file: URL): string {
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }
 
-/** Faults that a person at a terminal can mend are told without a stack. */
-function plainFault(error: unknown): string | undefined {
+/** The message of an error that the operator can fix; undefined for others, which are printed with a stack trace. */
+function userMessage(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   if (hasErrorCode(error, 'EADDRINUSE'))
     return `${error.message}. Set MAYFLY_HTTP_PORT or MAYFLY_SMTP_PORT to a free port.`
-  // A folder that cannot be made, a file that cannot be read, a host that does not exist: the message names it.
+  // A folder, file or host that cannot be used: the message names it.
   if ('syscall' in error || hasErrorCode(error, 'SQLITE_CANTOPEN')) return error.message
-  return MENDABLE.some((kind) => error instanceof kind) ? error.message : undefined
+  return USER_ERRORS.some((kind) => error instanceof kind) ? error.message : undefined
 }
 
-const MENDABLE = [
+const USER_ERRORS = [
   SettingsError,
   FolderInUse,
   NewerSchema,
@@ -201,13 +202,13 @@ const MENDABLE = [
   Problem,
 ]
 
-// Mail, tokens' hashes and our key are nobody else's on this machine, whoever made the folder.
+// No other user may read mail, token hashes or our private key, whoever created the directory.
 process.umask(0o077)
 try {
-  process.exitCode = await run(process.argv.slice(2), actions())
+  process.exitCode = await run(process.argv.slice(2), cliActions())
 } catch (error) {
-  const fault = plainFault(error)
-  if (fault === undefined) throw error
-  process.stderr.write(`${fault}\n`)
+  const message = userMessage(error)
+  if (message === undefined) throw error
+  process.stderr.write(`${message}\n`)
   process.exitCode = 1
 }

@@ -109,9 +109,7 @@ test('a backup under load is whole, holds all that was there before, and disturb
       const told = await runMayfly(data, 'backup', target)
       expect(told).toMatchObject({ status: 0, stderr: '' })
       const keys = keysIn(target)
-      expect(told.stdout).toContain(
-        ` holds ${keys.length.toLocaleString('en-US')} keys and 0 orders`,
-      )
+      expect(told.stdout).toContain(`: ${keys.length.toLocaleString('en-US')} keys and 0 orders`)
       expect(keys.map(({ id }) => id)).toEqual(expect.arrayContaining(keysBefore))
       for (const { used, counted, secrets } of keys) expect([counted, secrets]).toEqual([used, 1])
       const spent = keys.find(({ id }) => id === busy.id)?.used ?? 0
@@ -132,7 +130,7 @@ test('a restore brings back keys as they were, says what that means, and can be 
   const [early, ended] = [await issueKey(data), await issueKey(data)]
   for (let asked = 0; asked < 3; asked += 1) expect(await statusOf(early.key)).toBe(200)
   expect((await runMayfly(data, 'backup', file)).stdout).toMatch(
-    / holds 2 keys and 0 orders, \d+ KB/,
+    /: 2 keys and 0 orders, \d+ KB; verified\./,
   )
   expect(await statusOf(early.key)).toBe(200)
   expect((await runMayfly(data, 'key', 'revoke', ended.id)).status).toBe(0)
@@ -142,13 +140,15 @@ test('a restore brings back keys as they were, says what that means, and can be 
   expect(statSync(join(data, 'shop.db-wal')).size).toBeGreaterThan(0)
 
   const words = await restored()
-  expect(words).toMatch(/2 keys and 0 orders.*used since then.*revoked.*since then.*unknown/s)
+  expect(words).toMatch(
+    /2 keys and 0 orders.*made since then.*Revocations.*since then.*do not exist/s,
+  )
   await start()
   expect(await usedOf(early.key)).toBe(3)
   expect([await statusOf(ended.key), await statusOf(late.key)]).toEqual([200, 401])
 
   await served.kill('SIGTERM')
-  const [, kept = ''] = /kept as (\S+)/.exec(words) ?? []
+  const [, kept = ''] = /previous shop is in (\S+)/.exec(words) ?? []
   copyFileSync(kept, file)
   await restored()
   await start()

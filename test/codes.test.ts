@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { eventStream } from '../src/cli/event-stream.ts'
+import { eventStreamParser } from '../src/shared/event-stream.ts'
 import { WAIT_FOR_EXTRACTION, WITHOUT_POLLING } from './support/app.ts'
 import { request } from './support/http-client.ts'
 import { type AppWithKeys, startAppWithKeys } from './support/keys.ts'
@@ -36,15 +36,20 @@ async function follow(token: string) {
   const headers = { authorization: `Bearer ${token}` }
   const { body } = await fetch(`${app.url}/api/events`, { headers, signal: stop.signal })
   assert.ok(body)
-  const events = eventStream(body)
+  const events = parseEvents(body)
   return {
     async next(): Promise<{ name: string; message: Summary }> {
       const { value } = await events.next()
       assert.ok(value)
-      return { name: value.name, message: JSON.parse(value.content) as Summary }
+      return { name: value.name, message: JSON.parse(value.data) as Summary }
     },
     end: () => stop.abort(),
   }
+}
+
+async function* parseEvents(body: AsyncIterable<Uint8Array>) {
+  const parse = eventStreamParser()
+  for await (const chunk of body) yield* parse(chunk)
 }
 
 describe('with time to look', () => {

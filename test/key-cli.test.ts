@@ -86,7 +86,7 @@ test('all of it goes without a service too', async () => {
 describe('a command line is refused with one clear line', () => {
   for (const [args, status, line] of [
     [['key', 'issue'], 2, "required option '--plan <id>'"],
-    [['key', 'show', 'key_nobody'], 1, 'No key is "key_nobody". See: mayfly key list'],
+    [['key', 'show', 'key_nobody'], 1, 'No key matches "key_nobody". See: mayfly key list'],
   ] as const) {
     test(args.join(' '), async () => {
       const told = await runMayfly(folder.path, ...args)

@@ -46,7 +46,7 @@ test('whatever passes through, the log is one JSON object a line and holds nobod
   assert.equal(await served.kill('SIGTERM'), 0)
 
   const banner = readFileSync(errors, 'utf8')
-  assert.match(banner, /^\nMayfly is up\.\n/)
+  assert.match(banner, /^\nMayfly is running\.\n/)
   const lines = served.output().split('\n').slice(0, -1)
   const objects = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
   const sentences = new Set(objects.map((line) => line['msg']))

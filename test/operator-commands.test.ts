@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
-import { deleteOperator } from '../src/cli/inbox.ts'
+import { deleteOperatorMessages } from '../src/cli/inbox.ts'
 import { deleteMail } from '../src/cli/mail.ts'
 import { endSession, printSessions } from '../src/cli/session.ts'
 import { openMailStoreForCli, openShopStoreForCli } from '../src/runtime/stores.ts'
@@ -184,14 +184,14 @@ describe('mail delete --from-ip', () => {
 
 describe('inbox --operator --delete', () => {
   test('makes room for mail to postmaster and abuse again', async () => {
-    await deleteOperator(deps, 'all', print)
+    await deleteOperatorMessages(deps, 'all', print)
     let code = 250
     for (let sent = 0; code === 250 && sent < 10; sent += 1) {
       // Each from another sender: one alone would only use up its share.
       code = await sendFrom(`127.0.0.${20 + sent}`, ['abuse@box.test'])
     }
     assert.equal(code, 452)
-    await deleteOperator(deps, 'all', print)
+    await deleteOperatorMessages(deps, 'all', print)
     assert.match(lines.at(-1) ?? '', /^Deleted 4 messages \(/)
     assert.equal(await sendFrom(GOOD, ['abuse@box.test']), 250)
   })

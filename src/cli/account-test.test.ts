@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Address } from '../core/address.ts'
 import { type GmailFixture, openGmailFixture, rules } from '../service/testing/gmail.ts'
 import { type AccountTest, type Arrival, testAccount } from './account.ts'
-import { Refused } from './output.ts'
+import { CommandError } from './output.ts'
 
 const JOE = { ...rules('joe@gmail.com'), active: true }
 const GOOD: AccountTest = {
@@ -26,7 +26,7 @@ afterEach(() => fixture.close())
 
 interface Server {
   test?: AccountTest
-  /** What becomes of the mails; undefined: nothing is set to send them by. */
+  /** Which mails arrive; undefined: no outgoing mail server. */
   arrive?: (aliases: readonly Address[]) => Arrival[]
 }
 
@@ -49,36 +49,36 @@ const run = (options: { name?: string; send?: boolean }, { test = GOOD, arrive }
 const all = (aliases: readonly Address[]) =>
   aliases.map((alias) => ({ alias, folder: 'INBOX', headers: ['Delivered-To', 'To'] }))
 
-async function refusal(operation: Promise<void>): Promise<Refused> {
+async function refusal(operation: Promise<void>): Promise<CommandError> {
   const error = await operation.catch((reason: unknown) => reason)
-  if (error instanceof Refused) return error
+  if (error instanceof CommandError) return error
   throw new Error(`expected a refusal, got ${error}`)
 }
 
-test('a good login shows the folders and what the server can do', async () => {
+test('a successful login shows folders and capabilities', async () => {
   await run({})
   expect(lines).toEqual([
-    'Login      joe@gmail.com: the server accepts it',
+    'Login      joe@gmail.com: accepted',
     'Folders    INBOX, [Gmail]/Spam',
     'Spam       [Gmail]/Spam',
-    'Trash      no folder is marked as that: delete_after_fetch cannot be done',
-    'IDLE       yes: new mail is told at once',
+    'Trash      none marked as such: delete_after_fetch is not possible',
+    'IDLE       yes: new mail is pushed',
     'Gmail ids  yes',
   ])
 })
 
-test('a login that fails is refused with its reason', async () => {
+test('a failed login exits with its reason', async () => {
   const reason = 'the server does not accept the login'
   const { message, exitCode } = await refusal(run({}, { test: { ok: false, reason } }))
   expect([exitCode, message]).toEqual([1, `joe@gmail.com: ${reason}`])
 })
 
-test('an account that does not stand in the file is refused before anybody logs in', async () => {
+test('an account that is not in the file is refused before the login', async () => {
   expect((await refusal(run({ name: 'ann@gmail.com' }))).exitCode).toBe(1)
   expect(lines).toEqual([])
 })
 
-test('--send writes to a dot form and a plus form, and says which headers keep them', async () => {
+test('--send mails a dot form and a plus form, and shows the headers that contain them', async () => {
   await run({ send: true }, { arrive: all })
   const [dot = '', plus = '', ...others] = sent
   expect(others).toEqual([])
@@ -86,41 +86,41 @@ test('--send writes to a dot form and a plus form, and says which headers keep t
   expect(dot).not.toBe('joe@gmail.com')
   expect(plus).toMatch(/^joe\+[a-z.]+\d{8}@gmail\.com$/)
   expect(lines.slice(7).map((line) => line.split(/ {2,}/))).toEqual([
-    [dot, 'arrived in INBOX; kept in Delivered-To, To'],
-    [plus, 'arrived in INBOX; kept in Delivered-To, To'],
+    [dot, 'arrived in INBOX; found in Delivered-To, To'],
+    [plus, 'arrived in INBOX; found in Delivered-To, To'],
   ])
 })
 
-test('--send writes to no dot form that is somebody’s alias', async () => {
+test('--send never mails a dot form that is in use as an alias', async () => {
   const dots = { ...fixture.deps, accountRules: [rules('joe@gmail.com', { dots: true })] }
   const { createSession } = await import('../service/sessions/create-session.ts')
   for (let one = 0; one < 2; one += 1) await createSession(dots, { useGmail: true })
-  const held = new Set<string>()
+  const inUse = new Set<string>()
   for (const form of ['j.oe@gmail.com', 'jo.e@gmail.com', 'j.o.e@gmail.com']) {
     const id = await fixture.idOf('joe@gmail.com')
     const found = await fixture.store.findAliases(id, [rules(form).email], fixture.deps.now())
-    if (found.length > 0) held.add(form)
+    if (found.length > 0) inUse.add(form)
   }
-  expect(held.size).toBe(2)
+  expect(inUse.size).toBe(2)
   for (let round = 0; round < 5; round += 1) await run({ send: true }, { arrive: all })
-  expect(sent.filter((alias) => held.has(alias))).toEqual([])
+  expect(sent.filter((alias) => inUse.has(alias))).toEqual([])
 })
 
-test('a form that is not met is told, and is a fault', async () => {
+test('a form that does not arrive is an error', async () => {
   const arrive = (aliases: readonly Address[]) => all(aliases).slice(0, 1)
   const { exitCode } = await refusal(run({ send: true }, { arrive }))
   expect(exitCode).toBe(1)
-  expect(lines.at(-1)).toContain('was not met')
+  expect(lines.at(-1)).toContain('not found')
 })
 
-test('a mail server that refuses the mails is told in a line', async () => {
+test('an error of the outgoing mail server is printed', async () => {
   const arrive = () => {
     throw new Error('550 relaying denied')
   }
   expect((await refusal(run({ send: true }, { arrive }))).message).toBe('550 relaying denied')
 })
 
-test('--send without a mail server is a wrong command line', async () => {
+test('--send without a mail server is an invalid command line', async () => {
   const { exitCode, message } = await refusal(run({ send: true }))
   expect([exitCode, message]).toEqual([2, expect.stringContaining('MAYFLY_MAIL_OUT')])
   expect(lines).toEqual([])

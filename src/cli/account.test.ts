@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { isHealthy } from '../core/gmail.ts'
 import { type GmailFixture, openGmailFixture, rules } from '../service/testing/gmail.ts'
-import { filedAccount, printAccounts, setAccountActive } from './account.ts'
-import { Refused } from './output.ts'
+import { findConfiguredAccount, printAccounts, setAccountActive } from './account.ts'
+import { CommandError } from './output.ts'
 
 const SECRETS = { login: { password: 'canary-password' }, host: 'imap.gmail.com' }
 const JOE = { ...rules('joe@gmail.com'), active: true, ...SECRETS }
@@ -22,7 +22,7 @@ afterEach(() => fixture.close())
 async function listed(file: (typeof JOE)[], options = {}): Promise<string[]> {
   lines = []
   await printAccounts(book(...file), options, print)
-  // Ids are as the store draws them.
+  // Ids are random.
   const ids = [await fixture.idOf('joe@gmail.com'), await fixture.idOf('ann@gmail.com')]
   return lines.map((line) => ids.reduce((text, id, at) => text.replace(String(id), `#${at}`), line))
 }
@@ -32,12 +32,12 @@ async function exitOf(operation: Promise<unknown>): Promise<[number, string]> {
     () => undefined,
     (reason: unknown) => reason,
   )
-  if (error instanceof Refused) return [error.exitCode, error.message]
+  if (error instanceof CommandError) return [error.exitCode, error.message]
   throw new Error(`expected a refusal, got ${error}`)
 }
 
 describe('list', () => {
-  test('each account with its id, whether it is offered, how it is, and its aliases', async () => {
+  test('shows id, address, whether it is offered, health and aliases', async () => {
     await fixture.alias('joe@gmail.com')
     await fixture.alias('joe@gmail.com')
     await fixture.report('ann@gmail.com', 'failing', 'the server does not accept the login')
@@ -49,24 +49,24 @@ describe('list', () => {
     ])
   })
 
-  test('of one that is not offered it says why, and not how it was doing', async () => {
+  test('shows why an account is not offered, instead of its health', async () => {
     await fixture.store.setAccountActive(await fixture.idOf('joe@gmail.com'), false)
     const reasons = async (...file: (typeof JOE)[]) =>
       (await listed(file)).slice(1).map((line) => line.split(/ {2,}/).slice(1))
     expect(await reasons(JOE, { ...ANN, active: false })).toEqual([
-      ['joe@gmail.com', 'no', '-', '0', 'it is switched off'],
-      ['ann@gmail.com', 'no', '-', '0', 'it is not active in the file'],
+      ['joe@gmail.com', 'no', '-', '0', 'deactivated'],
+      ['ann@gmail.com', 'no', '-', '0', 'inactive in the accounts file'],
     ])
-    const young = { ...ANN, email: rules('young@gmail.com').email }
-    expect(await reasons(JOE, young)).toEqual([
-      ['joe@gmail.com', 'no', '-', '0', 'it is switched off'],
-      ['ann@gmail.com', 'no', '-', '0', 'it does not stand in the file'],
-      ['young@gmail.com', 'no', '-', '0', 'the service has not started with it yet'],
+    const added = { ...ANN, email: rules('young@gmail.com').email }
+    expect(await reasons(JOE, added)).toEqual([
+      ['joe@gmail.com', 'no', '-', '0', 'deactivated'],
+      ['ann@gmail.com', 'no', '-', '0', 'not in the accounts file'],
+      ['young@gmail.com', 'no', '-', '0', 'new: restart the service to use it'],
     ])
   })
 
-  test('JSON holds the same, and no more than that', async () => {
-    await fixture.report('joe@gmail.com', 'slow', 'near its limit')
+  test('--json has the same fields and no others', async () => {
+    await fixture.report('joe@gmail.com', 'slow', 'daily limit of 2000 MB reached')
     expect(
       JSON.parse((await listed([JOE], { json: true })).join('\n').replaceAll('#', '')),
     ).toEqual([
@@ -76,14 +76,14 @@ describe('list', () => {
         offered: true,
         hindrance: null,
         health: 'slow',
-        reason: 'near its limit',
+        reason: 'daily limit of 2000 MB reached',
         aliases: 0,
       },
       {
         id: 1,
         email: 'ann@gmail.com',
         offered: false,
-        hindrance: 'it does not stand in the file',
+        hindrance: 'not in the accounts file',
         health: null,
         reason: null,
         aliases: 0,
@@ -91,13 +91,13 @@ describe('list', () => {
     ])
   })
 
-  test('no secret is printed, and a reason cannot write to the terminal', async () => {
+  test('prints no secret and no control characters', async () => {
     await fixture.report('joe@gmail.com', 'failing', 'bad \u001b[31mred')
     const printed = [...(await listed([JOE])), ...(await listed([JOE], { json: true }))].join('\n')
     for (const secret of ['canary', '\u001b']) expect(printed).not.toContain(secret)
   })
 
-  test('where there are none it says what to do', async () => {
+  test('without accounts it says how to add one', async () => {
     const empty = await openGmailFixture()
     await printAccounts({ ...empty.deps, file: [] }, {}, print)
     await empty.close()
@@ -110,7 +110,7 @@ describe('activate and deactivate', () => {
     (await fixture.other.listAccounts(fixture.deps.now())).find((one) => one.email === email)
       ?.active
 
-  test('by address in any spelling of its letters, and by id', async () => {
+  test('by address in any case, and by id', async () => {
     await setAccountActive(book(JOE, ANN), { name: 'JOE@Gmail.com', active: false }, print)
     expect([await isActive('joe@gmail.com'), await isActive('ann@gmail.com')]).toEqual([
       false,
@@ -120,22 +120,22 @@ describe('activate and deactivate', () => {
     await setAccountActive(book(JOE, ANN), { name, active: true }, print)
     expect(await isActive('joe@gmail.com')).toBe(true)
     expect(lines).toEqual([
-      'joe@gmail.com is not active: nobody gets an alias of it, and no mail is fetched.',
-      'joe@gmail.com is active.',
+      'Deactivated joe@gmail.com: its aliases are not offered, and no mail is fetched.',
+      'Activated joe@gmail.com.',
     ])
   })
 
-  test('switching on says what still keeps it back', async () => {
+  test('activate says what else prevents its use', async () => {
     await setAccountActive(book(), { name: 'joe@gmail.com', active: true }, print)
     const off = book({ ...JOE, active: false })
     await setAccountActive(off, { name: 'joe@gmail.com', active: true }, print)
     expect(lines).toEqual([
-      'joe@gmail.com is switched on, but it does not stand in the file.',
-      'joe@gmail.com is switched on, but it is not active in the file.',
+      'Activated joe@gmail.com, but it is not in the accounts file.',
+      'Activated joe@gmail.com, but it is inactive in the accounts file.',
     ])
   })
 
-  test('an account keeps its health and its aliases over it', async () => {
+  test('health and aliases are kept', async () => {
     await fixture.alias('joe@gmail.com')
     for (const active of [false, true]) {
       await setAccountActive(book(JOE), { name: 'joe@gmail.com', active }, print)
@@ -156,17 +156,21 @@ describe('activate and deactivate', () => {
   }
 })
 
-describe('an account of the file', () => {
-  test('is found by its address, also before the service knows it, and by its id', async () => {
-    const young = { ...ANN, email: rules('young@gmail.com').email }
-    expect((await filedAccount(book(young), 'Young@gmail.com')).email).toBe('young@gmail.com')
+describe('findConfiguredAccount', () => {
+  test('finds it by address, even before the service knows it, and by id', async () => {
+    const added = { ...ANN, email: rules('young@gmail.com').email }
+    expect((await findConfiguredAccount(book(added), 'Young@gmail.com')).email).toBe(
+      'young@gmail.com',
+    )
     const id = String(await fixture.idOf('joe@gmail.com'))
-    expect((await filedAccount(book(JOE), id)).email).toBe('joe@gmail.com')
+    expect((await findConfiguredAccount(book(JOE), id)).email).toBe('joe@gmail.com')
   })
 
-  test('is none when it has left the file', async () => {
+  test('refuses an account that is not in the file', async () => {
     const id = String(await fixture.idOf('joe@gmail.com'))
-    expect((await exitOf(filedAccount(book(ANN), id)))[1]).toContain('no account of the file')
-    expect((await exitOf(filedAccount(book(ANN), 'joe@gmail.com')))[0]).toBe(1)
+    expect((await exitOf(findConfiguredAccount(book(ANN), id)))[1]).toContain(
+      'not in the accounts file',
+    )
+    expect((await exitOf(findConfiguredAccount(book(ANN), 'joe@gmail.com')))[0]).toBe(1)
   })
 })

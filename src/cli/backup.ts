@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import { count } from './key-view.ts'
-import type { Print } from './output.ts'
+import { formatCount, type Print, plural } from './output.ts'
 
 interface Contents {
   keys: number
@@ -9,56 +8,51 @@ interface Contents {
 }
 
 export interface BackupActions {
-  /** Copies what was sold, also while a service runs. `tell` says what takes its time. */
+  /** Copies the shop, also while a service runs. `tell` is called before slow steps. */
   backup(file: string, options: { force: boolean; tell: Print }): Promise<Contents>
-  /** Puts such a copy back; `kept` is where the former one lies now. */
+  /** Replaces the shop with a backup; `kept` is where the previous one is now. */
   restore(file: string, options: { tell: Print }): Promise<Contents & { kept: string | undefined }>
 }
 
 export function addBackupCommands(mayfly: Command, actions: BackupActions, print: Print): void {
   mayfly
     .command('backup <file>')
-    .description('copy keys, orders and usage to a file, also while the service runs')
-    .option('--force', 'replace the file if it is there')
+    .description('Copy keys, orders and usage to a file, also while the service runs')
+    .option('--force', 'overwrite the file')
     .action(async (file: string, { force = false }: { force?: boolean }) => {
-      const contents = await actions.backup(file, { force, tell: toPeople })
-      print(`${file} holds ${held(contents)}, ${size(contents.bytes)}, and is whole.`)
+      const contents = await actions.backup(file, { force, tell: printProgress })
+      print(`Wrote ${file}: ${summary(contents)}, ${size(contents.bytes)}; verified.`)
     })
   mayfly
     .command('restore <file>')
-    .description('put a backup back; the service must be stopped')
+    .description('Restore a backup; stop the service first')
     .action(async (file: string) => {
-      const { kept, ...contents } = await actions.restore(file, { tell: toPeople })
+      const { kept, ...contents } = await actions.restore(file, { tell: printProgress })
       for (const line of restoredLines(file, contents, kept)) print(line)
     })
 }
 
-/** What a restore means, said plainly: not all of it is what somebody may expect. */
-function restoredLines(file: string, contents: Contents, kept: string | undefined): string[] {
+function restoredLines(file: string, contents: Contents, previous: string | undefined): string[] {
   return [
-    `Restored ${file}: ${held(contents)}. All of it is as it was when the backup was made:`,
-    '  - Requests used since then are not counted: their keys have them once more.',
-    '  - Keys revoked, stopped, rolled or labelled since then are as before. Revoke again what must not open.',
-    '  - Keys and orders made since then are unknown, and their holders are refused. Issue new keys to who paid.',
-    kept === undefined ? 'There was no shop before.' : `The former shop is kept as ${kept}`,
+    `Restored ${file}: ${summary(contents)}. Everything is as it was at the time of the backup:`,
+    '  - Requests made since then are not counted; their keys can use them again.',
+    '  - Revocations, rotations and labels since then are undone. Revoke keys again that must not work.',
+    '  - Keys and orders created since then do not exist any more. Issue new keys to customers who paid.',
+    previous === undefined ? 'There was no shop before.' : `The previous shop is in ${previous}`,
   ]
 }
 
-function held({ keys, orders }: Contents): string {
-  return `${some(keys, 'key')} and ${some(orders, 'order')}`
-}
-
-function some(number: number, what: string): string {
-  return `${count(number)} ${what}${number === 1 ? '' : 's'}`
+function summary({ keys, orders }: Contents): string {
+  return `${plural(keys, 'key')} and ${plural(orders, 'order')}`
 }
 
 function size(bytes: number): string {
   return bytes < 1_000_000
-    ? `${count(Math.ceil(bytes / 1_000))} KB`
-    : `${count(Math.round(bytes / 1_000_000))} MB`
+    ? `${formatCount(Math.ceil(bytes / 1_000))} KB`
+    : `${formatCount(Math.round(bytes / 1_000_000))} MB`
 }
 
-/** Progress is for who looks on; a cron job hears only of faults. */
-function toPeople(words: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`${words}\n`)
+/** Only on a terminal: a cron job should mail errors, not progress. */
+function printProgress(line: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`${line}\n`)
 }

@@ -11,7 +11,7 @@ function printed(settings: readonly SettingLine[], options = {}): string[] {
 const env = { MAYFLY_HTTP_PORT: '9000', MAYFLY_ADMIN_TOKEN: 'hunter2' }
 const { settings } = readConfig({ env, file: { MAYFLY_SESSION_TTL: '2h' } })
 
-test('every setting has its line with value, origin and meaning', () => {
+test('every setting has a line with value, origin and meaning', () => {
   const lines = printed(settings)
   expect(lines[0]).toMatch(/^SETTING +VALUE +FROM +MEANING$/)
   for (const { name, meaning } of settings) {
@@ -25,7 +25,7 @@ test('every setting has its line with value, origin and meaning', () => {
   expect(lines.find((line) => line.startsWith('MAYFLY_TRUST_PROXY'))).toMatch(/ - +default +/)
 })
 
-test('the columns stand under their headings, also beside a long list', () => {
+test('columns are aligned with their headings, even beside a wrapped list', () => {
   const [head = '', ...lines] = printed(settings)
   const column = head.indexOf('FROM')
   for (const line of lines.filter((line) => line.startsWith('MAYFLY_'))) {
@@ -34,7 +34,7 @@ test('the columns stand under their headings, also beside a long list', () => {
   expect(lines.some((line) => /^ +[a-z]+\.example,/.test(line))).toBe(true)
 })
 
-test('a secret is told only as set', () => {
+test('a secret is shown only as set', () => {
   for (const options of [{}, { json: true }]) {
     const text = printed(settings, options).join('\n')
     expect(text).not.toContain('hunter2')
@@ -42,18 +42,18 @@ test('a secret is told only as set', () => {
   }
 })
 
-test('JSON holds the same', () => {
+test('--json has the same settings', () => {
   const parsed = JSON.parse(printed(settings, { json: true }).join('\n'))
   expect(parsed).toHaveLength(settings.length)
   expect(parsed).toContainEqual({
     name: 'MAYFLY_HTTP_PORT',
     value: '9000',
     origin: 'environment',
-    meaning: 'port of the API',
+    meaning: 'port for HTTP',
   })
 })
 
-test('a value cannot act on the terminal', () => {
+test('control characters in values are escaped', () => {
   const line = { name: 'X', shown: '\u001b[2J', origin: 'environment', meaning: 'm' }
   expect(printed([line]).join()).not.toContain('\u001b')
 })

@@ -1,7 +1,7 @@
 import { printable } from '../core/text.ts'
-import { type Print, table, wrapList } from './output.ts'
+import { type JsonOption, type Print, printJson, table, wrapList } from './output.ts'
 
-/** One setting as it is told: a secret's value is not in it. */
+/** One setting as printed, without the values of secrets. */
 export interface SettingLine {
   name: string
   shown: string
@@ -9,15 +9,16 @@ export interface SettingLine {
   meaning: string
 }
 
-/** `mayfly config`: every setting, its value, where that came from, and what it means. */
 export function printConfig(
   settings: readonly SettingLine[],
-  { json }: { json?: boolean },
+  { json }: JsonOption,
   print: Print,
 ): void {
   if (json) {
-    const plain = settings.map(({ shown, ...rest }) => ({ ...rest, value: shown }))
-    print(JSON.stringify(plain, null, 2))
+    printJson(
+      settings.map(({ shown, ...rest }) => ({ ...rest, value: shown })),
+      print,
+    )
     return
   }
   const rows = settings.map(({ name, shown, origin, meaning }) => [

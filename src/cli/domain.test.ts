@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openSqliteTestMail } from '../../test/support/stores.ts'
 import { addDomain, printDomains, removeDomain, switchDomain } from './domain.ts'
-import { Refused } from './output.ts'
+import { CommandError } from './output.ts'
 
 let mail: Awaited<ReturnType<typeof openSqliteTestMail>>
 let lines: string[] = []
 const print = (line: string) => void lines.push(line)
-const usual = { sessions: true, reader: true }
+const defaults = { sessions: true, reader: true }
 
 beforeEach(async () => {
   mail = await openSqliteTestMail()
@@ -25,25 +25,25 @@ async function exitOf(operation: Promise<void>): Promise<[number, string]> {
     () => undefined,
     (reason: unknown) => reason,
   )
-  if (error instanceof Refused) return [error.exitCode, error.message]
+  if (error instanceof CommandError) return [error.exitCode, error.message]
   throw new Error(`expected a refusal, got ${error}`)
 }
 
-test('a new domain is listed with what was asked for it', async () => {
-  await addDomain(mail.store, 'Box.Test', usual, print)
-  expect(lines).toEqual(['box.test takes mail now; its id is 1.'])
+test('a new domain is listed with its options', async () => {
+  await addDomain(mail.store, 'Box.Test', defaults, print)
+  expect(lines).toEqual(['Added box.test (id 1).'])
   await addDomain(mail.store, 'pool.test', { sessions: false, reader: true, ttl: '2h' }, print)
   await addDomain(mail.store, 'bücher.test', { sessions: true, reader: false }, print)
   expect(await listed()).toEqual([
-    'ID  NAME                STATE   SESSIONS  READER  LIFE',
-    '1   box.test            active  yes       yes     usual',
+    'ID  NAME                STATE   SESSIONS  READER  LIFETIME',
+    '1   box.test            active  yes       yes     default',
     '2   pool.test           active  no        yes     2h',
-    '3   xn--bcher-kva.test  active  yes       no      usual',
+    '3   xn--bcher-kva.test  active  yes       no      default',
   ])
 })
 
-test('JSON holds the same', async () => {
-  await addDomain(mail.store, 'box.test', { ...usual, ttl: '90s' }, print)
+test('--json has the same fields', async () => {
+  await addDomain(mail.store, 'box.test', { ...defaults, ttl: '90s' }, print)
   expect(JSON.parse((await listed({ json: true })).join('\n'))).toEqual([
     {
       id: 1,
@@ -57,9 +57,9 @@ test('JSON holds the same', async () => {
   ])
 })
 
-test('a removed domain is out of the list, and comes back under its old id', async () => {
-  await addDomain(mail.store, 'a.test', usual, print)
-  await addDomain(mail.store, 'b.test', usual, print)
+test('a removed domain is not listed and gets its old id back', async () => {
+  await addDomain(mail.store, 'a.test', defaults, print)
+  await addDomain(mail.store, 'b.test', defaults, print)
   await removeDomain(mail.store, 'A.test', print)
   expect((await listed()).slice(1)).toEqual([expect.stringMatching(/^2 +b\.test/)])
   expect(await listed({ all: true })).toContainEqual(expect.stringMatching(/^1 +a\.test +removed/))
@@ -67,31 +67,31 @@ test('a removed domain is out of the list, and comes back under its old id', asy
   expect(await listed()).toContainEqual(expect.stringMatching(/^1 +a\.test +active +no/))
 })
 
-test('a domain is switched off and on again', async () => {
-  await addDomain(mail.store, 'a.test', usual, print)
+test('a domain is deactivated and activated', async () => {
+  await addDomain(mail.store, 'a.test', defaults, print)
   await switchDomain(mail.store, 'a.test', false, print)
   expect(await listed()).toContainEqual(expect.stringMatching(/^1 +a\.test +inactive/))
   await switchDomain(mail.store, 'a.test', true, print)
   expect(await listed()).toContainEqual(expect.stringMatching(/^1 +a\.test +active/))
 })
 
-test('a domain that is there is not added twice', async () => {
-  await addDomain(mail.store, 'a.test', usual, print)
-  expect(await exitOf(addDomain(mail.store, 'A.TEST', usual, print))).toEqual([
+test('an existing domain is refused', async () => {
+  await addDomain(mail.store, 'a.test', defaults, print)
+  expect(await exitOf(addDomain(mail.store, 'A.TEST', defaults, print))).toEqual([
     1,
-    'a.test is there already. See: mayfly domain list',
+    'a.test already exists. See: mayfly domain list',
   ])
 })
 
-describe('a domain that is not there', () => {
+describe('an unknown domain', () => {
   const actions = {
     remove: (name: string) => removeDomain(mail.store, name, print),
     activate: (name: string) => switchDomain(mail.store, name, true, print),
     deactivate: (name: string) => switchDomain(mail.store, name, false, print),
   }
   for (const [name, operation] of Object.entries(actions)) {
-    test(`is not to ${name}, whether it never was or is removed`, async () => {
-      await addDomain(mail.store, 'gone.test', usual, print)
+    test(`is refused by ${name}, whether it never existed or was removed`, async () => {
+      await addDomain(mail.store, 'gone.test', defaults, print)
       await removeDomain(mail.store, 'gone.test', print)
       for (const unknown of ['never.test', 'gone.test']) {
         expect(await exitOf(operation(unknown))).toEqual([
@@ -103,7 +103,7 @@ describe('a domain that is not there', () => {
   }
 })
 
-describe('a command line is wrong', () => {
+describe('invalid command line', () => {
   for (const name of [
     '',
     'test',
@@ -114,17 +114,19 @@ describe('a command line is wrong', () => {
     'a.test/x',
     '\u001b[2J.test',
   ]) {
-    test(`when the name is ${JSON.stringify(name)}`, async () => {
-      expect(await exitOf(addDomain(mail.store, name, usual, print))).toEqual([
+    test(`name ${JSON.stringify(name)}`, async () => {
+      expect(await exitOf(addDomain(mail.store, name, defaults, print))).toEqual([
         2,
-        `${JSON.stringify(name)} is no domain name.`,
+        `${JSON.stringify(name)} is not a domain name.`,
       ])
       expect(await mail.store.listDomains()).toEqual([])
     })
   }
   for (const ttl of ['59s', '3651d', '2', 'soon', '']) {
-    test(`when the life is ${JSON.stringify(ttl)}`, async () => {
-      const [code, line] = await exitOf(addDomain(mail.store, 'a.test', { ...usual, ttl }, print))
+    test(`lifetime ${JSON.stringify(ttl)}`, async () => {
+      const [code, line] = await exitOf(
+        addDomain(mail.store, 'a.test', { ...defaults, ttl }, print),
+      )
       expect([code, line]).toEqual([2, expect.stringContaining('1m to 3650d')])
       expect(await mail.store.listDomains()).toEqual([])
     })

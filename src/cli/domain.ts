@@ -1,24 +1,64 @@
+import type { Command } from 'commander'
 import { type Host, type MailDomain, parseHost } from '../core/address.ts'
 import { MAX_LIFETIME_SECONDS, MIN_LIFETIME_SECONDS } from '../core/session.ts'
 import { formatDuration, parseDuration } from '../core/time.ts'
 import type { DomainAdminStore } from '../service/sessions/domains.ts'
-import { type Print, Refused, table } from './output.ts'
+import { CommandError, type JsonOption, type Print, printJson, table } from './output.ts'
 
-export interface AddOptions {
+export interface DomainActions {
+  withDomains(operation: (book: DomainAdminStore) => Promise<void>): Promise<void>
+}
+
+interface AddOptions {
   sessions: boolean
   reader: boolean
   ttl?: string
 }
 
-/** `mayfly domain list` */
+export function addDomainCommands(
+  domain: Command,
+  { withDomains }: DomainActions,
+  print: Print,
+): void {
+  domain
+    .command('list')
+    .description('List mail domains')
+    .option('--json', 'print JSON')
+    .option('--all', 'include removed domains')
+    .action((options: JsonOption & { all?: boolean }) =>
+      withDomains((book) => printDomains(book, options, print)),
+    )
+  domain
+    .command('add <name>')
+    .description('Accept mail for a domain; a removed domain gets its old id back')
+    .option('--no-sessions', 'do not offer it for new sessions')
+    .option('--no-reader', 'reject mail to addresses that never had a session')
+    .option('--ttl <duration>', 'lifetime of its sessions, such as 2h')
+    .action((name: string, options: AddOptions) =>
+      withDomains((book) => addDomain(book, name, options, print)),
+    )
+  domain
+    .command('remove <name>')
+    .description('Create no new sessions there; existing ones expire normally')
+    .action((name: string) => withDomains((book) => removeDomain(book, name, print)))
+  domain
+    .command('activate <name>')
+    .description('Offer a domain again')
+    .action((name: string) => withDomains((book) => switchDomain(book, name, true, print)))
+  domain
+    .command('deactivate <name>')
+    .description('Stop offering a domain')
+    .action((name: string) => withDomains((book) => switchDomain(book, name, false, print)))
+}
+
 export async function printDomains(
   book: DomainAdminStore,
-  { json, all }: { json?: boolean; all?: boolean },
+  { json, all }: JsonOption & { all?: boolean },
   print: Print,
 ): Promise<void> {
   const domains = (await book.listDomains()).filter(({ removed }) => all || !removed)
   if (json) {
-    print(JSON.stringify(domains, null, 2))
+    printJson(domains, print)
     return
   }
   const rows = domains.map((domain) => [
@@ -27,47 +67,43 @@ export async function printDomains(
     stateOf(domain),
     domain.sessions ? 'yes' : 'no',
     domain.reader ? 'yes' : 'no',
-    domain.ttlSeconds === undefined ? 'usual' : formatDuration(domain.ttlSeconds),
+    domain.ttlSeconds === undefined ? 'default' : formatDuration(domain.ttlSeconds),
   ])
-  for (const line of table([['ID', 'NAME', 'STATE', 'SESSIONS', 'READER', 'LIFE'], ...rows])) {
-    print(line)
-  }
+  const heading = ['ID', 'NAME', 'STATE', 'SESSIONS', 'READER', 'LIFETIME']
+  for (const line of table([heading, ...rows])) print(line)
 }
 
-/** `mayfly domain add`: a removed one comes back under its old id. */
 export async function addDomain(
   book: DomainAdminStore,
   text: string,
   { sessions, reader, ttl }: AddOptions,
   print: Print,
 ): Promise<void> {
-  const name = domainName(text)
-  const added = await book.addDomain({ name, sessions, reader, ttlSeconds: lifeOf(ttl) })
-  if (!added) throw new Refused(`${name} is there already. See: mayfly domain list`)
-  print(`${name} takes mail now; its id is ${added.id}.`)
+  const name = parseDomain(text)
+  const added = await book.addDomain({ name, sessions, reader, ttlSeconds: parseTtl(ttl) })
+  if (!added) throw new CommandError(`${name} already exists. See: mayfly domain list`)
+  print(`Added ${name} (id ${added.id}).`)
 }
 
-/** `mayfly domain remove`: no new sessions; live ones end normally. */
 export async function removeDomain(
   book: DomainAdminStore,
   text: string,
   print: Print,
 ): Promise<void> {
-  const name = await knownName(book, text)
+  const name = await existingDomain(book, text)
   await book.changeDomain(name, { removed: true })
-  print(`${name} is removed. Sessions that live there end normally.`)
+  print(`Removed ${name}. Existing sessions expire normally.`)
 }
 
-/** `mayfly domain activate` and `deactivate` */
 export async function switchDomain(
   book: DomainAdminStore,
   text: string,
   active: boolean,
   print: Print,
 ): Promise<void> {
-  const name = await knownName(book, text)
+  const name = await existingDomain(book, text)
   await book.changeDomain(name, { active })
-  print(active ? `${name} is active.` : `${name} is not active: it is not offered to anybody.`)
+  print(active ? `Activated ${name}.` : `Deactivated ${name}: it is not offered any more.`)
 }
 
 function stateOf({ active, removed }: MailDomain): string {
@@ -75,25 +111,25 @@ function stateOf({ active, removed }: MailDomain): string {
   return active ? 'active' : 'inactive'
 }
 
-function domainName(text: string): Host {
+function parseDomain(text: string): Host {
   const name = parseHost(text)
   if (name?.includes('.')) return name
-  throw new Refused(`${JSON.stringify(text)} is no domain name.`, 2)
+  throw new CommandError(`${JSON.stringify(text)} is not a domain name.`, 2)
 }
 
-async function knownName(book: DomainAdminStore, text: string): Promise<Host> {
-  const name = domainName(text)
+async function existingDomain(book: DomainAdminStore, text: string): Promise<Host> {
+  const name = parseDomain(text)
   const known = await book.findDomain(name)
   if (known && !known.removed) return name
-  throw new Refused(`${name} is not one of our domains. See: mayfly domain list`)
+  throw new CommandError(`${name} is not one of our domains. See: mayfly domain list`)
 }
 
-function lifeOf(ttl: string | undefined): number | undefined {
+function parseTtl(ttl: string | undefined): number | undefined {
   if (ttl === undefined) return undefined
   const seconds = parseDuration(ttl) ?? 0
   if (seconds >= MIN_LIFETIME_SECONDS && seconds <= MAX_LIFETIME_SECONDS) return seconds
-  throw new Refused(
-    `--ttl ${JSON.stringify(ttl)}: write a life of 1m to 3650d, such as 90s, 15m, 24h or 30d.`,
+  throw new CommandError(
+    `--ttl ${JSON.stringify(ttl)}: use a lifetime from 1m to 3650d, such as 90s, 15m, 24h or 30d.`,
     2,
   )
 }

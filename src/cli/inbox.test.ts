@@ -6,9 +6,9 @@ import { parseAddress, parseHost } from '../core/address.ts'
 import { EMPTY_MAIL } from '../core/message.ts'
 import { OPERATOR, POOL } from '../core/session.ts'
 import {
-  chosenMessages,
-  deleteOperator,
+  deleteOperatorMessages,
   type OperatorMail,
+  parseSelection,
   watchInbox,
   watchOperator,
 } from './inbox.ts'
@@ -18,8 +18,8 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close().closeAllConnections()
 })
 
-/** Something else that speaks HTTP where a mayfly was expected. */
-async function stranger(type: string, body: string, status = 200): Promise<string> {
+/** A server that is not Mayfly. */
+async function otherServer(type: string, body: string, status = 200): Promise<string> {
   const server = createServer((_request, response) => {
     response.writeHead(status, { 'content-type': type }).end(body)
   })
@@ -30,18 +30,18 @@ async function stranger(type: string, body: string, status = 200): Promise<strin
 }
 
 for (const [name, type, body, status] of [
-  ['a page', 'text/html', '<h1>Hello</h1>', 200],
-  ['JSON of another kind', 'application/json', '{"id":1}', 200],
-  ['JSON that is no object', 'application/json', 'null', 200],
-  ['what is called JSON and is none', 'application/json', '<h1>', 200],
-  ['a failure without a word of ours', 'application/json', '[]', 500],
+  ['HTML', 'text/html', '<h1>Hello</h1>', 200],
+  ['other JSON', 'application/json', '{"id":1}', 200],
+  ['JSON that is not an object', 'application/json', 'null', 200],
+  ['invalid JSON', 'application/json', '<h1>', 200],
+  ['an error without a message', 'application/json', '[]', 500],
 ] as const) {
-  test(`${name} is told from a mayfly`, async () => {
-    const url = await stranger(type, body, status)
+  test(`${name} is not taken for Mayfly`, async () => {
+    const url = await otherServer(type, body, status)
     const printed: string[] = []
     const watching = watchInbox({ url, prefix: undefined, count: 1 }, (line) => printed.push(line))
     await expect(watching).rejects.toThrow(
-      `Something answers at ${url}, but not as a mayfly does (status ${status}).`,
+      `The server at ${url} does not respond like Mayfly (status ${status}).`,
     )
     expect(printed).toEqual([])
   })
@@ -65,13 +65,13 @@ beforeEach(async () => {
 })
 afterEach(() => mail.close())
 
-/** Reads bodies as the text they are: what a parser makes of mail is tested where it lives. */
+/** Without MIME parsing. */
 function operatorMail(pause = async () => {}): OperatorMail {
   const { store } = mail
   return {
     listMessages: store.listMessages,
     findMessage: store.findMessage,
-    pause,
+    waitForNextPoll: pause,
     async parsed(rawId) {
       const raw = await store.readRaw(rawId)
       return { ...EMPTY_MAIL, text: Buffer.from(raw?.bytes ?? []).toString() }
@@ -92,7 +92,7 @@ async function send(to: string, text: string, subject = 'Hi'): Promise<void> {
   expect(kept.outcome).toBe('kept')
 }
 
-test("shows mail for postmaster and abuse, oldest first, and nobody else's", async () => {
+test('shows mail for postmaster and abuse only, oldest first', async () => {
   await send('postmaster@box.test', 'first')
   await send('somebody@box.test', 'pool mail')
   await send('abuse@box.test', 'second')
@@ -117,17 +117,17 @@ test("shows mail for postmaster and abuse, oldest first, and nobody else's", asy
   ])
 })
 
-test('says so when there is none', async () => {
+test('says if there is no mail', async () => {
   await watchOperator(operatorMail(), always, print)
   expect(lines).toEqual(['No mail for postmaster or abuse.'])
 })
 
-test('goes on with what comes later, each mail once, and ends after as many as asked', async () => {
+test('shows new mail once each and stops after --count', async () => {
   await send('abuse@box.test', 'number 1')
-  let looked = 0
+  let polls = 0
   const pause = async () => {
-    looked += 1
-    if (looked > 1) await send('abuse@box.test', `number ${looked}`)
+    polls += 1
+    if (polls > 1) await send('abuse@box.test', `number ${polls}`)
   }
   await watchOperator(operatorMail(pause), { count: 3, wait: true }, print)
   expect(lines.filter((line) => line.startsWith('number'))).toEqual([
@@ -137,7 +137,7 @@ test('goes on with what comes later, each mail once, and ends after as many as a
   ])
 })
 
-test('a mail cannot act on the terminal', async () => {
+test('control characters in mail are escaped', async () => {
   await send('abuse@box.test', 'a\u001b[2Jb\r\n\u202ec', 'S\u001b]0;x\u0007\nFrom: forged')
   await watchOperator(operatorMail(), always, print)
   const text = lines.join('\n')
@@ -145,7 +145,7 @@ test('a mail cannot act on the terminal', async () => {
   expect(text).toContain('Subject: S\\u001b]0;x\\u0007\\u000aFrom: forged')
 })
 
-test('an endless mail is cut', async () => {
+test('a long mail is truncated', async () => {
   await send('abuse@box.test', 'x'.repeat(50_000))
   await watchOperator(operatorMail(), always, print)
   expect(lines.at(-2)).toHaveLength(20_000)
@@ -157,29 +157,29 @@ const deps = () => ({
   now: () => new Date('2026-03-01T12:00:00Z'),
 })
 
-test('--delete removes the message of the id that is shown, and only from this mailbox', async () => {
+test('--delete removes the message with this id, only from this mailbox', async () => {
   await send('postmaster@box.test', 'first')
   await send('abuse@box.test', 'second')
   await send('somebody@box.test', 'pool mail')
   await watchOperator(operatorMail(), always, print)
   const id = Number(/^Id: +(\d+)$/m.exec(lines.join('\n'))?.[1])
   lines = []
-  await deleteOperator(deps(), id, print)
+  await deleteOperatorMessages(deps(), id, print)
   expect(lines).toEqual(['Deleted 1 message (5 bytes) for postmaster and abuse.'])
-  await expect(deleteOperator(deps(), id, print)).rejects.toThrow(
+  await expect(deleteOperatorMessages(deps(), id, print)).rejects.toThrow(
     `No message for postmaster or abuse has the id ${id}.`,
   )
   const [pooled = 0] = await mail.store.listMessageIds(POOL)
-  await expect(deleteOperator(deps(), pooled, print)).rejects.toThrow('No message')
+  await expect(deleteOperatorMessages(deps(), pooled, print)).rejects.toThrow('No message')
   expect(await mail.store.listMessageIds(POOL)).toEqual([pooled])
   expect(await mail.store.listMessageIds(OPERATOR)).toHaveLength(1)
 })
 
-test('--delete --all removes all of them, and says so when there is none', async () => {
+test('--delete --all removes all messages, and says if there are none', async () => {
   for (let sent = 0; sent < 3; sent += 1) await send('abuse@box.test', 'x')
   await send('somebody@box.test', 'pool mail')
-  await deleteOperator(deps(), 'all', print)
-  await deleteOperator(deps(), 'all', print)
+  await deleteOperatorMessages(deps(), 'all', print)
+  await deleteOperatorMessages(deps(), 'all', print)
   expect(lines).toEqual([
     'Deleted 3 messages (3 bytes) for postmaster and abuse.',
     'No mail for postmaster or abuse.',
@@ -187,17 +187,17 @@ test('--delete --all removes all of them, and says so when there is none', async
   expect(await mail.store.listMessageIds(POOL)).toHaveLength(1)
 })
 
-test('what is to be deleted must be said in one way', () => {
-  expect(chosenMessages({ delete: '123' })).toBe(123)
-  expect(chosenMessages({ delete: true, all: true })).toBe('all')
-  for (const [options, fault] of [
-    [{ delete: true }, '--delete: give the id of a message, or --all for all of them.'],
-    [{ delete: '123', all: true }, '--all: give either --delete ID or --delete --all.'],
-    [{ delete: 'all' }, '--delete: "all" is not the id of a message.'],
-    [{ delete: '0' }, '--delete: "0" is not the id of a message.'],
-    [{ delete: '-1' }, '--delete: "-1" is not the id of a message.'],
-    [{ delete: '1e3' }, '--delete: "1e3" is not the id of a message.'],
+test('--delete takes either an id or --all', () => {
+  expect(parseSelection({ delete: '123' })).toBe(123)
+  expect(parseSelection({ delete: true, all: true })).toBe('all')
+  for (const [options, message] of [
+    [{ delete: true }, '--delete: give a message id, or --all for all messages.'],
+    [{ delete: '123', all: true }, '--all: use either --delete ID or --delete --all.'],
+    [{ delete: 'all' }, '--delete: "all" is not a message id.'],
+    [{ delete: '0' }, '--delete: "0" is not a message id.'],
+    [{ delete: '-1' }, '--delete: "-1" is not a message id.'],
+    [{ delete: '1e3' }, '--delete: "1e3" is not a message id.'],
   ] as const) {
-    expect(() => chosenMessages(options)).toThrow(fault)
+    expect(() => parseSelection(options)).toThrow(message)
   }
 })

@@ -1,79 +1,137 @@
+import type { Command } from 'commander'
 import { OPERATOR } from '../core/session.ts'
 import { printable } from '../core/text.ts'
 import { utcTimestamp } from '../core/time.ts'
 import type { ReadParsed } from '../service/mail/parsed-mail.ts'
 import type { MessageSource } from '../service/mail/read-mail.ts'
 import { deleteOperatorMail, type OperatorDeps } from '../service/operator.ts'
-import { eventStream } from './event-stream.ts'
-import { mailLines, type Print, Refused } from './output.ts'
-import { volumeShown } from './volume.ts'
+import { eventStreamParser, type ServerSentEvent } from '../shared/event-stream.ts'
+import { CommandError, formatMail, formatVolume, type Print } from './output.ts'
+import type { Endpoints } from './serve.ts'
+import { type OperatorActions, parseCount } from './session.ts'
 
-interface InboxWish {
-  /** Of the API, without a slash at the end. */
+export interface InboxActions extends OperatorActions {
+  endpoints(): Endpoints
+  withOperatorMail(operation: (mail: OperatorMail) => Promise<void>): Promise<void>
+}
+
+interface InboxOptions extends DeleteOptions {
+  url?: string
+  prefix?: string
+  operator?: boolean
+  wait: boolean
+  once?: boolean
+  count?: number
+}
+
+export function addInboxCommand(mayfly: Command, actions: InboxActions, print: Print): void {
+  mayfly
+    .command('inbox')
+    .description('Create a mailbox and show its mail as it arrives')
+    .option('--url <url>', 'URL of the service (default: from the settings)')
+    .option('--prefix <name>', 'local part of the address (default: random)')
+    .option('--operator', 'show mail to postmaster and abuse instead')
+    .option('--no-wait', 'with --operator: exit after showing stored mail')
+    .option('--once', 'exit after one message')
+    .option('--count <n>', 'exit after n messages', parseCount)
+    .option('--delete [id]', 'with --operator: delete this message')
+    .option('--all', 'with --operator --delete: delete all messages')
+    .action(async ({ operator, wait, ...options }: InboxOptions) => {
+      if (options.delete !== undefined || options.all) {
+        if (!operator || options.delete === undefined) {
+          throw new CommandError(
+            'To delete: mayfly inbox --operator --delete ID, or --delete --all',
+            2,
+          )
+        }
+        const selection = parseSelection(options)
+        return await actions.withOperatorStore((deps) =>
+          deleteOperatorMessages(deps, selection, print),
+        )
+      }
+      const count = options.once ? 1 : (options.count ?? Number.POSITIVE_INFINITY)
+      if (operator) {
+        return await actions.withOperatorMail((mail) => watchOperator(mail, { count, wait }, print))
+      }
+      const local = actions.endpoints()
+      const url = options.url?.replace(/\/+$/, '') ?? local.url
+      await watchInbox({ url, count, prefix: options.prefix }, print, (address) => {
+        if (url === local.url) print(swaksCommand(local, address))
+      })
+    })
+}
+
+function swaksCommand({ smtpHost, smtpPort }: Endpoints, address: string): string {
+  return `Send     swaks --server ${smtpHost}:${smtpPort} --to ${address} --body 'It works.'`
+}
+
+interface WatchOptions {
+  /** Without a trailing slash. */
   url: string
   prefix: string | undefined
-  /** Ends after so many mails. */
+  /** Returns after this many messages. */
   count: number
 }
 
-/** `mayfly inbox`: makes a session and shows its mail as it arrives. `told` hears the address before any mail can come. */
+/** `onAddress` is called before any mail can arrive. */
 export async function watchInbox(
-  { url, prefix, count }: InboxWish,
+  { url, prefix, count }: WatchOptions,
   print: Print,
-  told: (address: string) => void = () => {},
+  onAddress: (address: string) => void = () => {},
 ): Promise<void> {
   const { email, token, expires } = await createSession(url, prefix)
   print(`Address  ${email}`)
   print(`Token    ${token}`)
-  print(`Lives    until ${expires} UTC`)
-  told(email)
+  print(`Expires  ${expires} UTC`)
+  onAddress(email)
 
   const headers = { authorization: `Bearer ${token}` }
   const stop = new AbortController()
   let shown = 0
   try {
-    // From id 0 on: what came between the two requests is shown as well.
-    const stream = await answered(url, '/api/events?since_id=0', { headers, signal: stop.signal })
-    for await (const { name, content } of eventStream(untilLost(stream, url))) {
-      if (name === 'end') return print('The session is over.')
+    // since_id=0 includes mail that arrived between the two requests.
+    const stream = await request(url, '/api/events?since_id=0', { headers, signal: stop.signal })
+    for await (const { name, data } of readEvents(stream, url)) {
+      if (name === 'end') return print('The session has ended.')
       if (name !== 'message') continue
-      const mail = await wholeMail(url, fieldOf(JSON.parse(content), 'id'), headers)
-      for (const line of mailLines(mail)) print(line)
+      const mail = await fetchMail(url, fieldOf(JSON.parse(data), 'id'), headers)
+      for (const line of formatMail(mail)) print(line)
       shown += 1
       if (shown >= count) return
     }
   } finally {
     stop.abort()
   }
-  throw wentAway(url)
+  throw disconnected(url)
 }
 
-async function* untilLost({ body }: Response, url: string): AsyncGenerator<Uint8Array> {
+async function* readEvents({ body }: Response, url: string): AsyncGenerator<ServerSentEvent> {
+  const parse = eventStreamParser()
   try {
-    if (body) yield* body
+    for await (const chunk of body ?? []) yield* parse(chunk)
   } catch (cause) {
-    throw wentAway(url, { cause })
+    throw disconnected(url, { cause })
   }
 }
 
-function wentAway(url: string, options?: ErrorOptions): Refused {
-  return new Refused(`The service at ${url} went away.`, 1, options)
+function disconnected(url: string, options?: ErrorOptions): CommandError {
+  return new CommandError(`The service at ${url} closed the connection.`, 1, options)
 }
 
 async function createSession(url: string, prefix: string | undefined) {
-  const answer = await answered(url, '/api/create-session', {
+  const response = await request(url, '/api/create-session', {
     method: 'POST',
     body: new URLSearchParams(prefix === undefined ? {} : { prefix }),
   })
-  const body = await bodyOf(answer)
+  const body = await bodyOf(response)
   const token = fieldOf(body, 'token')
-  if (token === '') throw notOurs(url, answer)
+  if (token === '') throw notMayfly(url, response)
   return { email: fieldOf(body, 'email'), token, expires: fieldOf(body, 'expires_at') }
 }
 
-async function wholeMail(url: string, id: string, headers: Record<string, string>) {
-  const answer = await answered(url, `/api/read-mail?id=${id}`, { headers })
-  const body = await bodyOf(answer)
+async function fetchMail(url: string, id: string, headers: Record<string, string>) {
+  const response = await request(url, `/api/read-mail?id=${id}`, { headers })
+  const body = await bodyOf(response)
   const message = isRecord(body) ? body['message'] : undefined
   return {
     receivedAt: fieldOf(message, 'received_at'),
@@ -84,27 +142,29 @@ async function wholeMail(url: string, id: string, headers: Record<string, string
   }
 }
 
-/** Throws what to tell the person, when nobody answers or the answer is a refusal. */
-async function answered(url: string, path: string, init: RequestInit): Promise<Response> {
-  const answer = await fetch(url + path, init).catch((cause: unknown) => {
-    throw new Refused(`No mayfly answers at ${url}. Start one with: npm start`, 1, { cause })
+/** Throws a CommandError if the service is unreachable or refuses. */
+async function request(url: string, path: string, init: RequestInit): Promise<Response> {
+  const response = await fetch(url + path, init).catch((cause: unknown) => {
+    throw new CommandError(`No Mayfly service at ${url}. Start one with: npm start`, 1, { cause })
   })
-  if (answer.ok && /json|event-stream/.test(answer.headers.get('content-type') ?? '')) return answer
-  const said = fieldOf(await bodyOf(answer), 'message')
-  if (said === '') throw notOurs(url, answer)
-  throw new Refused(`The service at ${url} says: ${printable(said)}`)
+  if (response.ok && /json|event-stream/.test(response.headers.get('content-type') ?? '')) {
+    return response
+  }
+  const message = fieldOf(await bodyOf(response), 'message')
+  if (message === '') throw notMayfly(url, response)
+  throw new CommandError(`The service at ${url} says: ${printable(message)}`)
 }
 
-function notOurs(url: string, { status }: Response): Refused {
-  return new Refused(`Something answers at ${url}, but not as a mayfly does (status ${status}).`)
+function notMayfly(url: string, { status }: Response): CommandError {
+  return new CommandError(`The server at ${url} does not respond like Mayfly (status ${status}).`)
 }
 
-/** The JSON of an answer; undefined when it is none. */
-async function bodyOf(answer: Response): Promise<unknown> {
-  return await answer.json().catch(() => undefined)
+/** Undefined if it is not JSON. */
+async function bodyOf(response: Response): Promise<unknown> {
+  return await response.json().catch(() => undefined)
 }
 
-/** A field as text; empty when it is not there, so that a service of another version can be read. */
+/** A field as text; empty if missing, so that other versions of the service can be read. */
 function fieldOf(value: unknown, name: string): string {
   const field = isRecord(value) ? value[name] : undefined
   return typeof field === 'string' || typeof field === 'number' ? String(field) : ''
@@ -114,24 +174,22 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-/** What the store and the parser do for this command. */
 export interface OperatorMail extends MessageSource {
   parsed: ReadParsed
-  /** Resolves when it is time to look again. */
-  pause(): Promise<void>
+  waitForNextPoll(): Promise<void>
 }
 
-interface OperatorWish {
-  /** Ends after so many mails. */
+interface OperatorWatchOptions {
+  /** Returns after this many messages. */
   count: number
-  /** False: shows what is there and ends. */
+  /** False: returns after the stored ones. */
   wait: boolean
 }
 
-/** `mayfly inbox --operator`: mail for postmaster and abuse, oldest first, then as it comes. */
+/** Mail to postmaster and abuse, oldest first, then as it arrives. */
 export async function watchOperator(
   mail: OperatorMail,
-  { count, wait }: OperatorWish,
+  { count, wait }: OperatorWatchOptions,
   print: Print,
 ): Promise<void> {
   let shown = 0
@@ -139,7 +197,7 @@ export async function watchOperator(
   for (;;) {
     const page = await mail.listMessages(OPERATOR, { sinceId, limit: 10_000 })
     for (const { id } of page.toReversed()) {
-      await printMessage(mail, id, print)
+      await printOperatorMail(mail, id, print)
       shown += 1
       if (shown >= count) return
     }
@@ -148,54 +206,61 @@ export async function watchOperator(
       return
     }
     sinceId = page[0]?.id ?? sinceId
-    await mail.pause()
+    await mail.waitForNextPoll()
   }
 }
 
-export interface DeleteOptions {
-  /** The id; true: the option without one. */
-  delete?: string | true
-  all?: boolean
-}
-
-/** `mayfly inbox --operator --delete`: which message is meant. */
-export function chosenMessages({ delete: id, all }: DeleteOptions): number | 'all' {
-  if (all && id === true) return 'all'
-  if (all) throw new Refused('--all: give either --delete ID or --delete --all.', 2)
-  if (id === true) {
-    throw new Refused('--delete: give the id of a message, or --all for all of them.', 2)
-  }
-  if (id !== undefined && /^[1-9]\d{0,15}$/.test(id)) return Number(id)
-  throw new Refused(`--delete: ${JSON.stringify(id)} is not the id of a message.`, 2)
-}
-
-/** `mayfly inbox --operator --delete ID` and `--delete --all` */
-export async function deleteOperator(
-  deps: OperatorDeps,
-  which: number | 'all',
-  print: Print,
-): Promise<void> {
-  const deleted = await deleteOperatorMail(deps, which)
-  if (which !== 'all' && deleted.messages === 0) {
-    throw new Refused(`No message for postmaster or abuse has the id ${which}.`)
-  }
-  print(
-    deleted.messages === 0
-      ? 'No mail for postmaster or abuse.'
-      : `Deleted ${volumeShown(deleted)} for postmaster and abuse.`,
-  )
-}
-
-async function printMessage(mail: OperatorMail, id: number, print: Print): Promise<void> {
+async function printOperatorMail(mail: OperatorMail, id: number, print: Print): Promise<void> {
   const message = await mail.findMessage(OPERATOR, id)
   if (!message) return
-  const whole = await mail.parsed(message.rawId, {
+  const parsed = await mail.parsed(message.rawId, {
     client: undefined,
     mailbox: message.recipient,
     size: message.size,
   })
   const { receivedAt, senderName, senderEmail, recipient, subject } = message
-  const text = whole?.text ?? ''
-  const shown = { id, senderName, senderEmail, recipient, subject, text }
-  for (const line of mailLines({ ...shown, receivedAt: utcTimestamp(receivedAt) })) print(line)
+  const text = parsed?.text ?? ''
+  const lines = formatMail({
+    id,
+    senderName,
+    senderEmail,
+    recipient,
+    subject,
+    text,
+    receivedAt: utcTimestamp(receivedAt),
+  })
+  for (const line of lines) print(line)
+}
+
+interface DeleteOptions {
+  /** The id; true if the option has none. */
+  delete?: string | true
+  all?: boolean
+}
+
+/** Which messages `--delete` selects. */
+export function parseSelection({ delete: id, all }: DeleteOptions): number | 'all' {
+  if (all && id === true) return 'all'
+  if (all) throw new CommandError('--all: use either --delete ID or --delete --all.', 2)
+  if (id === true) {
+    throw new CommandError('--delete: give a message id, or --all for all messages.', 2)
+  }
+  if (id !== undefined && /^[1-9]\d{0,15}$/.test(id)) return Number(id)
+  throw new CommandError(`--delete: ${JSON.stringify(id)} is not a message id.`, 2)
+}
+
+export async function deleteOperatorMessages(
+  deps: OperatorDeps,
+  selection: number | 'all',
+  print: Print,
+): Promise<void> {
+  const deleted = await deleteOperatorMail(deps, selection)
+  if (selection !== 'all' && deleted.messages === 0) {
+    throw new CommandError(`No message for postmaster or abuse has the id ${selection}.`)
+  }
+  print(
+    deleted.messages === 0
+      ? 'No mail for postmaster or abuse.'
+      : `Deleted ${formatVolume(deleted)} for postmaster and abuse.`,
+  )
 }

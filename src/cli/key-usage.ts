@@ -1,60 +1,135 @@
-import { type ApiKey, nextUtcDay, remainingQuota, utcDayText } from '../core/key.ts'
-import { utcTimestamp } from '../core/time.ts'
-import { type KeyAdminDeps, keyUsage } from '../service/keys/keys.ts'
-import { theKey } from './key.ts'
-import { bar, count, endShown, keyJson, keyLines, plot, stateOf } from './key-view.ts'
-import { type Print, table } from './output.ts'
+import type { ApiKey } from '../core/key.ts'
+import { nextUtcDay, precheckQuota, remainingQuota, utcDayText } from '../core/key.ts'
+import { printable } from '../core/text.ts'
+import { timestampFields, utcTimestamp } from '../core/time.ts'
+import { bar, formatCount, table } from './output.ts'
 
-interface UsageOptions {
-  json?: boolean
-  /** True where people look: then it is drawn. */
-  drawn: boolean
-}
-
-/** `mayfly key usage`: what is used and left, and the last 30 days. */
-export async function usage(
-  book: KeyAdminDeps,
-  name: string,
-  { json, drawn }: UsageOptions,
-  print: Print,
-): Promise<void> {
-  const key = await theKey(book, name)
-  const days = await keyUsage(book, key.id)
-  if (json) {
-    const shown = days.map(({ day, count }) => ({ date: utcDayText(day), requests: count }))
-    print(JSON.stringify({ ...keyJson(key), days: shown }, null, 2))
-    return
+/** A key as JSON: names and times as in the API. */
+export function keyJson(key: ApiKey) {
+  const left = remainingQuota(key)
+  return {
+    id: key.id,
+    prefix: key.prefix,
+    plan: key.plan,
+    label: key.label,
+    state: key.state,
+    requests: key.maxRequests,
+    used: key.used,
+    remaining: left.all,
+    per_day: key.maxPerDay ?? null,
+    used_today: key.usedToday,
+    remaining_today: left.today ?? null,
+    ...timestampFields('created_at', key.createdAt),
+    ...timestampFields('expires_at', key.expiresAt),
   }
-  const rows = days.map(({ day, count }) => [utcDayText(day), String(count)])
-  const lines = drawn
-    ? [...drawnKey(key, book.now()), '', ...plot(days)]
-    : [...keyLines(key, book.now()), '', ...table([['DAY', 'REQUESTS'], ...rows])]
-  for (const line of lines) print(line)
 }
 
-function drawnKey(key: ApiKey, now: Date): string[] {
+export function keyTable(keys: readonly ApiKey[], now: Date): string[] {
+  const rows = keys.map((key) => [
+    key.prefix,
+    key.id,
+    key.plan,
+    stateOf(key, now),
+    `${formatCount(key.used)} of ${formatCount(key.maxRequests)}`,
+    formatExpiry(key),
+    printable(key.label),
+  ])
+  return table([['KEY', 'ID', 'PLAN', 'STATE', 'USED', 'EXPIRES', 'LABEL'], ...rows])
+}
+
+export function keyLines(key: ApiKey, now: Date): string[] {
+  return table([
+    ['Key', key.prefix],
+    ['Id', key.id],
+    ['Plan', key.plan],
+    ...(key.label === '' ? [] : [['Label', printable(key.label)]]),
+    ['State', stateOf(key, now)],
+    ['Used', `${formatCount(key.used)} of ${formatCount(key.maxRequests)} requests`],
+    [
+      'Today',
+      key.maxPerDay === undefined
+        ? `${formatCount(key.usedToday)}, no daily limit`
+        : `${formatCount(key.usedToday)} of ${formatCount(key.maxPerDay)}`,
+    ],
+    ['Created', utcTimestamp(key.createdAt)],
+    ['Expires', formatExpiry(key)],
+  ])
+}
+
+/** The same with bars, for a terminal. */
+export function usageBars(key: ApiKey, now: Date): string[] {
   const { maxRequests, maxPerDay, used, usedToday } = key
   const left = remainingQuota(key)
-  const midnight = utcTimestamp(nextUtcDay(now))
   return [
     `${key.prefix}  ${key.plan}  ${stateOf(key, now)}`,
     '',
     ...table([
       [
         'Used',
-        `${count(used)} of ${count(maxRequests)}`,
+        `${formatCount(used)} of ${formatCount(maxRequests)}`,
         bar(used, maxRequests),
-        `${count(left.all)} left`,
+        `${formatCount(left.all)} left`,
       ],
       maxPerDay === undefined
-        ? ['Today', count(usedToday), 'no daily limit']
+        ? ['Today', formatCount(usedToday), 'no daily limit']
         : [
             'Today',
-            `${count(usedToday)} of ${count(maxPerDay)}`,
+            `${formatCount(usedToday)} of ${formatCount(maxPerDay)}`,
             bar(usedToday, maxPerDay),
-            `${count(left.today ?? 0)} left until ${midnight}`,
+            `${formatCount(left.today ?? 0)} left until ${utcTimestamp(nextUtcDay(now))}`,
           ],
     ]),
-    `Ends   ${endShown(key)}`,
+    `Expires  ${formatExpiry(key)}`,
   ]
+}
+
+export function formatExpiry({ expiresAt }: Pick<ApiKey, 'expiresAt'>): string {
+  return expiresAt ? utcTimestamp(expiresAt) : 'never'
+}
+
+const REFUSAL_STATES = {
+  plan_expired: 'expired',
+  quota_exhausted: 'used up',
+  daily_limit: 'used up for today',
+} as const
+
+function stateOf(key: ApiKey, now: Date): string {
+  if (key.state !== 'active') return key.state
+  const refused = precheckQuota(key, now)
+  return refused ? REFUSAL_STATES[refused] : 'active'
+}
+
+interface DayUsage {
+  /** Days since 1970. */
+  day: number
+  count: number
+}
+
+const ROWS = 6
+const EIGHTHS = ' ▁▂▃▄▅▆▇█'
+
+/** A column of blocks per day, with the largest count at the top and the first and last date below. */
+export function plot(days: readonly DayUsage[]): string[] {
+  const most = Math.max(...days.map(({ count }) => count))
+  if (most <= 0) return [`No requests in the last ${days.length} days.`]
+  const top = formatCount(most)
+  const margin = ' '.repeat(top.length)
+  const heights = days.map(({ count }) => heightOf(count, most))
+  const rows = Array.from({ length: ROWS }, (_, row) => {
+    const below = (ROWS - 1 - row) * 8
+    const blocks = heights.map((height) => EIGHTHS[Math.min(8, Math.max(0, height - below))])
+    return `${row === 0 ? `${top} ┤` : `${margin} │`}${blocks.join(' ')}`.trimEnd()
+  })
+  const width = days.length * 2 - 1
+  const [first = '', last = ''] = [days[0], days.at(-1)].map((day) => day && utcDayText(day.day))
+  return [
+    ...rows,
+    `${'0'.padStart(top.length)} ┼${'─'.repeat(width)}`,
+    `${margin}  ${first}${last.padStart(width - first.length)}`,
+  ]
+}
+
+/** In eighths of a row; at least one for a day with any request. */
+function heightOf(count: number, most: number): number {
+  return count <= 0 ? 0 : Math.max(1, Math.round((count / most) * ROWS * 8))
 }

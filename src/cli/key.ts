@@ -1,4 +1,6 @@
+import type { Command } from 'commander'
 import type { ApiKey } from '../core/key.ts'
+import { utcDayText } from '../core/key.ts'
 import type { Plan } from '../core/plan.ts'
 import { printable } from '../core/text.ts'
 import { timestampFields, utcTimestamp } from '../core/time.ts'
@@ -7,83 +9,151 @@ import {
   issueKey,
   type KeyAdminDeps,
   type KeyRequest,
+  keyUsage,
   rollKey,
 } from '../service/keys/keys.ts'
-import { count, endShown, keyJson, keyLines, keyTable } from './key-view.ts'
-import { type Print, Refused, table } from './output.ts'
+import { formatExpiry, keyJson, keyLines, keyTable, plot, usageBars } from './key-usage.ts'
+import {
+  CommandError,
+  formatCount,
+  type JsonOption,
+  type Print,
+  printJson,
+  table,
+} from './output.ts'
+import type { Endpoints } from './serve.ts'
 
-/** What `mayfly key issue` is to make; a wrong wish is refused before anything is opened. */
-export function keyWish(
+export interface KeyActions {
+  endpoints(): Endpoints
+  /** The configured plans. */
+  plans(): readonly Plan[]
+  withKeys(operation: (book: KeyAdminDeps) => Promise<void>): Promise<void>
+}
+
+export function addKeyCommands(key: Command, actions: KeyActions, print: Print): void {
+  const { endpoints, plans, withKeys } = actions
+  key.addHelpText('after', '\n<key> is the id of a key, or a prefix of the key if it is unique.')
+  key
+    .command('issue')
+    .description('Create a key (shown once)')
+    .requiredOption('--plan <id>', 'plan of the key')
+    .option('--label <text>', 'who or what the key is for')
+    .option('--json', 'print JSON')
+    .action((options: { plan: string; label?: string; json?: boolean }) => {
+      const request = newKeyOptions(plans(), options)
+      const { url } = endpoints()
+      return withKeys((book) => printNewKey(book, request, { ...options, url }, print))
+    })
+  key
+    .command('list')
+    .description('List all keys, newest first')
+    .option('--json', 'print JSON')
+    .action((options: JsonOption) => withKeys((book) => printKeys(book, options, print)))
+  key
+    .command('show <key>')
+    .description('Show one key')
+    .option('--json', 'print JSON')
+    .action((name: string, options: JsonOption) =>
+      withKeys((book) => printKey(book, name, options, print)),
+    )
+  key
+    .command('roll <key>')
+    .description('Rotate the secret; the old one keeps working for 24 hours')
+    .option('--json', 'print JSON')
+    .action((name: string, options: JsonOption) =>
+      withKeys((book) => printRolledKey(book, name, options, print)),
+    )
+  key
+    .command('revoke <key>')
+    .description('Revoke a key permanently')
+    .action((name: string) => withKeys((book) => revokeKey(book, name, print)))
+  key
+    .command('label <key> <text>')
+    .description('Set the label of a key')
+    .action((name: string, text: string) =>
+      withKeys((book) => labelKey(book, { name, text }, print)),
+    )
+  key
+    .command('usage <key>')
+    .description('Show usage, remaining requests and the last 30 days')
+    .option('--json', 'print JSON')
+    .action((name: string, options: JsonOption) =>
+      withKeys((book) =>
+        printKeyUsage(book, name, { ...options, drawn: process.stdout.isTTY }, print),
+      ),
+    )
+}
+
+/** Validates the options of `key issue` before any store is opened. */
+export function newKeyOptions(
   plans: readonly Plan[],
   { plan: id, label = '' }: { plan: string; label?: string },
 ): KeyRequest {
   const plan = plans.find((plan) => plan.id === id.toLowerCase())
-  if (plan) return { plan, label: labelOf(label), mode: 'live' }
+  if (plan) return { plan, label: parseLabel(label), mode: 'live' }
   const known = plans.map(({ id }) => id).join(', ')
-  throw new Refused(`There is no plan ${JSON.stringify(id)}. The plans are: ${known}`, 2)
+  throw new CommandError(`Unknown plan ${JSON.stringify(id)}. Available plans: ${known}`, 2)
 }
 
-/** `mayfly key issue`: the only time that the key is shown. */
-export async function issue(
+export async function printNewKey(
   book: KeyAdminDeps,
-  wish: KeyRequest,
+  request: KeyRequest,
   { json, url }: { json?: boolean; url: string },
   print: Print,
 ): Promise<void> {
-  const { plan } = wish
-  const { key, secret } = await issueKey(book, wish)
+  const { plan } = request
+  const { key, secret } = await issueKey(book, request)
   if (json) {
     print(JSON.stringify(secretJson(key, secret)))
     return
   }
-  const perDay = plan.perDay === undefined ? '' : `, ${count(plan.perDay)} a day`
+  const perDay = plan.perDay === undefined ? '' : `, ${formatCount(plan.perDay)} a day`
   const rows = [
     ['Key', secret],
-    ['', 'Shown this once: only its hash is kept.'],
+    ['', SHOWN_ONCE],
     ['Id', key.id],
-    ['Plan', `${printable(plan.name)}: ${count(plan.requests)} requests${perDay}`],
+    ['Plan', `${printable(plan.name)}: ${formatCount(plan.requests)} requests${perDay}`],
     ...(key.label === '' ? [] : [['Label', printable(key.label)]]),
-    ['Ends', endShown(key)],
+    ['Expires', formatExpiry(key)],
     ['Try', `curl -s -H 'APIKey: ${secret}' ${url}/emails`],
   ]
   for (const line of table(rows)) print(line)
 }
 
-/** `mayfly key list` */
-export async function list(
+const SHOWN_ONCE = 'Shown only once: Mayfly stores just its hash.'
+
+export async function printKeys(
   book: KeyAdminDeps,
-  { json }: { json?: boolean },
+  { json }: JsonOption,
   print: Print,
 ): Promise<void> {
   const now = book.now()
   const keys = await book.store.listKeys(now)
-  if (json) print(JSON.stringify(keys.map(keyJson), null, 2))
-  else if (keys.length === 0) print('No keys yet. Make one with: mayfly key issue --plan starter')
+  if (json) printJson(keys.map(keyJson), print)
+  else if (keys.length === 0) print('No keys yet. Create one with: mayfly key issue --plan starter')
   else for (const line of keyTable(keys, now)) print(line)
 }
 
-/** `mayfly key show` */
-export async function show(
+export async function printKey(
   book: KeyAdminDeps,
   name: string,
-  { json }: { json?: boolean },
+  { json }: JsonOption,
   print: Print,
 ): Promise<void> {
-  const key = await theKey(book, name)
-  if (json) print(JSON.stringify(keyJson(key), null, 2))
+  const key = await findKey(book, name)
+  if (json) printJson(keyJson(key), print)
   else for (const line of keyLines(key, book.now())) print(line)
 }
 
-/** `mayfly key roll`: a new secret; the former one lives on for a day. */
-export async function roll(
+export async function printRolledKey(
   book: KeyAdminDeps,
   name: string,
-  { json }: { json?: boolean },
+  { json }: JsonOption,
   print: Print,
 ): Promise<void> {
-  const key = await theKey(book, name)
+  const key = await findKey(book, name)
   const rolled = await rollKey(book, key)
-  if (!rolled) throw new Refused(`${key.prefix} is revoked: it has no new secret. Issue a new key.`)
+  if (!rolled) throw new CommandError(`${key.prefix} is revoked. Issue a new key instead.`)
   const { secret, formerUntil } = rolled
   if (json) {
     print(
@@ -96,54 +166,73 @@ export async function roll(
   }
   const rows = [
     ['Key', secret],
-    ['', 'Shown this once: only its hash is kept.'],
-    ['Former', `opens the same until ${utcTimestamp(formerUntil)}; both count as one key`],
+    ['', SHOWN_ONCE],
+    ['Old key', `works until ${utcTimestamp(formerUntil)}; both share plan and quota`],
   ]
   for (const line of table(rows)) print(line)
 }
 
-/** `mayfly key revoke` */
-export async function revoke(book: KeyAdminDeps, name: string, print: Print): Promise<void> {
-  const key = await theKey(book, name)
+export async function revokeKey(book: KeyAdminDeps, name: string, print: Print): Promise<void> {
+  const key = await findKey(book, name)
   await book.store.revokeKey(key.id)
-  print(`${key.prefix} (${key.id}) is revoked: it opens nothing from now on.`)
+  print(`Revoked ${key.prefix} (${key.id}).`)
 }
 
-/** `mayfly key label` */
-export async function label(
+export async function labelKey(
   book: KeyAdminDeps,
   { name, text }: { name: string; text: string },
   print: Print,
 ): Promise<void> {
-  const label = labelOf(text)
-  const key = await theKey(book, name)
+  const label = parseLabel(text)
+  const key = await findKey(book, name)
   await book.store.labelKey(key.id, label)
-  print(`${key.prefix} is labelled ${JSON.stringify(label)} now.`)
+  print(`Set the label of ${key.prefix} to ${JSON.stringify(label)}.`)
 }
 
-/** The one key that is meant by an id, by what it begins with, or by all of it. */
-export async function theKey(book: KeyAdminDeps, name: string): Promise<ApiKey> {
+export async function printKeyUsage(
+  book: KeyAdminDeps,
+  name: string,
+  { json, drawn }: { json?: boolean; drawn: boolean },
+  print: Print,
+): Promise<void> {
+  const key = await findKey(book, name)
+  const days = await keyUsage(book, key.id)
+  if (json) {
+    const requests = days.map(({ day, count }) => ({ date: utcDayText(day), requests: count }))
+    printJson({ ...keyJson(key), days: requests }, print)
+    return
+  }
+  const rows = days.map(({ day, count }) => [utcDayText(day), String(count)])
+  const lines = drawn
+    ? [...usageBars(key, book.now()), '', ...plot(days)]
+    : [...keyLines(key, book.now()), '', ...table([['DAY', 'REQUESTS'], ...rows])]
+  for (const line of lines) print(line)
+}
+
+/** The only key with this id, this prefix, or this whole secret. */
+async function findKey(book: KeyAdminDeps, name: string): Promise<ApiKey> {
   const [key, ...others] = await findKeys(book, name)
-  if (!key) throw new Refused(`No key is ${quoted(name)}. See: mayfly key list`)
+  if (!key) throw new CommandError(`No key matches ${quoted(name)}. See: mayfly key list`)
   if (others.length === 0) return key
   const ids = [key, ...others].map(({ id }) => id).join(', ')
-  throw new Refused(`Several keys begin with ${quoted(name)}. Say which by its id: ${ids}`)
+  throw new CommandError(`Several keys match ${quoted(name)}. Use an id: ${ids}`)
 }
 
-// As long as what keys and ids begin with: a whole key that somebody pasted is not written out again.
-const QUOTED = 12
+// The length of a key prefix: a whole key that was pasted must not be printed again.
+const QUOTED_CHARS = 12
 
 function quoted(name: string): string {
-  const shown = name.startsWith('key_') ? name.slice(0, 2 * QUOTED + 2) : name.slice(0, QUOTED)
+  const length = name.startsWith('key_') ? 2 * QUOTED_CHARS + 2 : QUOTED_CHARS
+  const shown = name.slice(0, length)
   return JSON.stringify(printable(shown)) + (shown.length < name.length ? '…' : '')
 }
 
 const MAX_LABEL = 100
 
-function labelOf(text: string): string {
+function parseLabel(text: string): string {
   const label = text.trim()
   if (label.length <= MAX_LABEL && printable(label) === label) return label
-  throw new Refused(`A label is one line of at most ${MAX_LABEL} characters.`, 2)
+  throw new CommandError(`A label is one line of at most ${MAX_LABEL} characters.`, 2)
 }
 
 function secretJson(key: ApiKey, secret: string) {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { OPERATOR, POOL } from '../core/session.ts'
-import { deleteMail, ipOf } from './mail.ts'
-import { Refused } from './output.ts'
+import { deleteMail, parseIp } from './mail.ts'
+import { CommandError } from './output.ts'
 import type { Progress } from './progress.ts'
 import { operatorFixture } from './testing/operator.ts'
 
@@ -10,26 +10,26 @@ const fixture = operatorFixture()
 const BAD = '198.51.100.9'
 
 async function run(fromIp: string, controller = new AbortController(), stopAfter = Infinity) {
-  const told: Progress[] = []
+  const updates: Progress[] = []
   const progress = {
     tell(one: Progress) {
-      told.push({ ...one, all: { ...one.all } })
-      if (told.length >= stopAfter) controller.abort()
+      updates.push({ ...one, all: { ...one.all } })
+      if (updates.length >= stopAfter) controller.abort()
     },
     end() {},
   }
   await deleteMail(fixture.deps(), { fromIp, signal: controller.signal, progress }, fixture.print)
-  return told
+  return updates
 }
 
 describe('mail delete --from-ip', () => {
-  test('deletes what this client delivered, everywhere, and says where', async () => {
+  test('deletes mail of this client from every mailbox and says where', async () => {
     const ann = await fixture.session('ann')
     const bob = await fixture.session('bob')
     for (const clientIp of [BAD, '192.0.2.7', BAD]) {
       await fixture.send(['ann', 'bob', 'any', 'abuse'], { clientIp, bytes: 512 })
     }
-    const told = await run(BAD)
+    const updates = await run(BAD)
     assert.deepEqual(fixture.lines, [
       `Deleted 8 messages (4 KB) from ${BAD}: 4 in 2 sessions, 2 in the pool, 2 for postmaster and abuse.`,
     ])
@@ -41,11 +41,11 @@ describe('mail delete --from-ip', () => {
       )
     }
     assert.equal(fixture.waits, 1)
-    const last = told.at(-1)
+    const last = updates.at(-1)
     assert.deepEqual([last?.rows, last?.all.rows], [12, 12])
   })
 
-  test('finds nothing the second time, and says so', async () => {
+  test('says if nothing was found', async () => {
     await fixture.session('ann')
     await fixture.send(['ann'], { clientIp: BAD })
     await run(BAD)
@@ -57,11 +57,11 @@ describe('mail delete --from-ip', () => {
     assert.equal(fixture.waits, 1)
   })
 
-  test('works page by page; interrupted it says what is done, and goes on when run again', async () => {
+  test('an interrupted run reports what is done; the next one continues', async () => {
     const ann = await fixture.session('ann')
     for (let sent = 0; sent < 1_100; sent += 1) await fixture.send(['ann'], { clientIp: BAD })
     const refused = await run(BAD, new AbortController(), 1).catch((error) => error)
-    assert.ok(refused instanceof Refused)
+    assert.ok(refused instanceof CommandError)
     assert.equal(refused.exitCode, 1)
     assert.match(refused.message, /^Interrupted: .*Run the command again\.$/)
     assert.match(fixture.lines[0] ?? '', /^Deleted 1,000 messages /)
@@ -71,11 +71,11 @@ describe('mail delete --from-ip', () => {
     assert.equal((await fixture.store.listMessageIds(ann.id)).length, 0)
   })
 
-  test('takes an address in any spelling, and nothing else', () => {
-    assert.equal(ipOf('2001:DB8:0::7'), '2001:db8::7')
-    assert.equal(ipOf('::ffff:198.51.100.9'), BAD)
+  test('accepts an IP address in any notation, and nothing else', () => {
+    assert.equal(parseIp('2001:DB8:0::7'), '2001:db8::7')
+    assert.equal(parseIp('::ffff:198.51.100.9'), BAD)
     for (const text of ['198.51.100.0/24', 'sender.test', '198.51.100', '']) {
-      assert.throws(() => ipOf(text), /^Error: --from-ip: ".*" is not an IP address\.$/)
+      assert.throws(() => parseIp(text), /^Error: --from-ip: ".*" is not an IP address\.$/)
     }
   })
 })

@@ -1,25 +1,50 @@
+import type { Command } from 'commander'
 import { canonicalIp } from '../core/ip.ts'
 import { type DeletedMail, deleteMailFrom, type OperatorDeps } from '../service/operator.ts'
-import { count } from './key-view.ts'
-import { type Print, Refused } from './output.ts'
-import type { Progress } from './progress.ts'
-import { volumeShown } from './volume.ts'
+import { CommandError, formatCount, formatVolume, type Print, plural } from './output.ts'
+import { openProgress, type Progress } from './progress.ts'
+import type { OperatorActions } from './session.ts'
+
+export function addMailCommands(
+  mail: Command,
+  { withOperatorStore }: OperatorActions,
+  print: Print,
+): void {
+  mail
+    .command('delete')
+    .description('Delete stored mail from every mailbox; can be interrupted and repeated')
+    .requiredOption('--from-ip <ip>', 'mail delivered by this IP address')
+    .action(async (options: { fromIp: string }) => {
+      const fromIp = parseIp(options.fromIp)
+      const progress = openProgress(process.stderr)
+      const interrupted = new AbortController()
+      const interrupt = () => interrupted.abort()
+      // Only the first signal: a second one does not wait for the commit.
+      process.once('SIGINT', interrupt)
+      try {
+        await withOperatorStore((deps) =>
+          deleteMail(deps, { fromIp, signal: interrupted.signal, progress }, print),
+        )
+      } finally {
+        process.off('SIGINT', interrupt)
+      }
+    })
+}
 
 interface DeleteOptions {
   fromIp: string
-  /** Ends it between two commits. */
+  /** Stops between two commits. */
   signal: AbortSignal
   progress: { tell(progress: Progress): void; end(): void }
 }
 
-/** The address as mail from it is recorded. */
-export function ipOf(text: string): string {
+/** In the form in which it is stored. */
+export function parseIp(text: string): string {
   const ip = canonicalIp(text)
   if (ip !== undefined) return ip
-  throw new Refused(`--from-ip: ${JSON.stringify(text)} is not an IP address.`, 2)
+  throw new CommandError(`--from-ip: ${JSON.stringify(text)} is not an IP address.`, 2)
 }
 
-/** `mayfly mail delete --from-ip` */
 export async function deleteMail(
   deps: OperatorDeps,
   { fromIp, signal, progress }: DeleteOptions,
@@ -37,7 +62,7 @@ export async function deleteMail(
   }).finally(progress.end)
   for (const line of deletedLines(fromIp, deleted)) print(line)
   if (!deleted.complete) {
-    throw new Refused('Interrupted: more of its mail may be stored. Run the command again.')
+    throw new CommandError('Interrupted: some mail may be left. Run the command again.')
   }
 }
 
@@ -46,12 +71,12 @@ function deletedLines(fromIp: string, { sessions, pool, operator }: DeletedMail)
   const messages = parts.reduce((sum, part) => sum + part.messages, 0)
   const bytes = parts.reduce((sum, part) => sum + part.bytes, 0)
   if (messages === 0) return [`No messages from ${fromIp} were found.`]
-  const boxes = sessions.mailboxes === 1 ? '1 session' : `${count(sessions.mailboxes)} sessions`
+  const boxes = plural(sessions.mailboxes, 'session')
   const where = [
-    sessions.messages > 0 ? `${count(sessions.messages)} in ${boxes}` : '',
-    pool.messages > 0 ? `${count(pool.messages)} in the pool` : '',
-    operator.messages > 0 ? `${count(operator.messages)} for postmaster and abuse` : '',
+    sessions.messages > 0 ? `${formatCount(sessions.messages)} in ${boxes}` : '',
+    pool.messages > 0 ? `${formatCount(pool.messages)} in the pool` : '',
+    operator.messages > 0 ? `${formatCount(operator.messages)} for postmaster and abuse` : '',
   ]
   const shown = where.filter((part) => part !== '').join(', ')
-  return [`Deleted ${volumeShown({ messages, bytes })} from ${fromIp}: ${shown}.`]
+  return [`Deleted ${formatVolume({ messages, bytes })} from ${fromIp}: ${shown}.`]
 }

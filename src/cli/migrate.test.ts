@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import type { Moved } from '../service/background/move-up.ts'
-import { type Actions, run } from './commands.ts'
+import { type CliActions, run } from './commands.ts'
 
 const SAME: Moved = {
   tables: [{ name: 'mail.session', rows: 1_200, same: true }],
@@ -17,14 +17,14 @@ async function command(args: string[], moved: Moved = SAME) {
   vi.spyOn(console, 'log').mockImplementation((line) => void out.push(line))
   vi.spyOn(console, 'error').mockImplementation((line) => void err.push(line))
   vi.spyOn(process.stderr, 'write').mockImplementation((text) => err.push(String(text)) > 0)
-  const actions: Pick<Actions, 'version' | 'migrate'> = {
+  const actions: Pick<CliActions, 'version' | 'migrate'> = {
     version: '1',
     async migrate(move) {
       moves.push(move)
       return moved
     },
   }
-  const status = await run(['migrate', ...args], actions as Actions)
+  const status = await run(['migrate', ...args], actions as CliActions)
   return { status, moves, out, err: err.join('\n') }
 }
 

@@ -2,15 +2,15 @@ import { expect, test } from 'vitest'
 import { PLANS, type Plan } from '../core/plan.ts'
 import { type Payment, settle } from '../core/purchase.ts'
 import { printOrder, printOrders } from './order.ts'
-import { Refused } from './output.ts'
-import { NOON, shopDesk } from './testing/shop.ts'
+import { CommandError } from './output.ts'
+import { NOON, shopFixture } from './testing/shop.ts'
 
 const [starter, business] = PLANS as [Plan, Plan]
-const desk = shopDesk()
-const { book, print, printed } = desk
+const fixture = shopFixture()
+const { book, print, printed } = fixture
 
 async function ordered(id: string, plan: Plan, email?: string): Promise<void> {
-  await desk.store.addPurchase({
+  await fixture.store.addPurchase({
     id,
     provider: 'stripe',
     mode: 'live',
@@ -22,7 +22,7 @@ async function ordered(id: string, plan: Plan, email?: string): Promise<void> {
     claimHash: `claim of ${id}`,
     idempotencyHash: undefined,
   })
-  await desk.store.saveCheckout(id, { ref: `cs_${id}`, url: 'https://pay.example/secret-path' })
+  await fixture.store.saveCheckout(id, { ref: `cs_${id}`, url: 'https://pay.example/secret-path' })
 }
 
 async function paid(id: string, plan: Plan, more: Partial<Payment> = {}): Promise<void> {
@@ -30,10 +30,10 @@ async function paid(id: string, plan: Plan, more: Partial<Payment> = {}): Promis
   const subscriptionRef = plan.renews ? `sub_${id}` : undefined
   const settlement = settle(plan, { state: 'paid', payments, renewal: 'none', subscriptionRef })
   const change = { orderId: id, revision: 0, event: undefined, now: NOON }
-  expect(await desk.store.settlePurchase({ ...change, settlement })).toBe(true)
+  expect(await fixture.store.settlePurchase({ ...change, settlement })).toBe(true)
 }
 
-test('the list tells state, plan, key and what is to be known, and masks who bought', async () => {
+test('list shows state, plan, key and notes, and masks the buyer', async () => {
   await ordered('ord_open', starter, 'ann.smith@box.example')
   await ordered('ord_paid', business, 'Not An Address')
   await paid('ord_paid', business)
@@ -41,7 +41,7 @@ test('the list tells state, plan, key and what is to be known, and masks who bou
   await paid('ord_back', starter, { returned: 'fully' })
   await ordered('ord_part', starter)
   await paid('ord_part', starter, { returned: 'partly' })
-  await desk.store.claimKey({
+  await fixture.store.claimKey({
     orderId: 'ord_part',
     claimHash: 'claim of ord_part',
     secretHash: 'h',
@@ -53,14 +53,14 @@ test('the list tells state, plan, key and what is to be known, and masks who bou
   const text = await printed(printOrders(book(), {}, print))
   const line = (id: string) => text.split('\n').find((line) => line.startsWith(`${id} `)) ?? ''
   expect(line('ord_open')).toMatch(/ 2026-03-01 12:00:00 +starter +open +- +a…@box\.example$/)
-  expect(line('ord_paid')).toMatch(/ business +paid +mf_live_abcd +… +the key was not fetched yet$/)
-  expect(line('ord_back')).toMatch(/ refunded .*the money was given back: the key is stopped$/)
-  expect(line('ord_part')).toMatch(/ paid +mf_live_abcd +- +part of the money was given back$/)
-  expect(line('ord_dispute')).toMatch(/ disputed .*the payment is disputed: the key is stopped$/)
+  expect(line('ord_paid')).toMatch(/ business +paid +mf_live_abcd +… +key not claimed yet$/)
+  expect(line('ord_back')).toMatch(/ refunded .*refunded: the key is stopped$/)
+  expect(line('ord_part')).toMatch(/ paid +mf_live_abcd +- +partially refunded$/)
+  expect(line('ord_dispute')).toMatch(/ disputed .*disputed: the key is stopped$/)
   expect(text).not.toMatch(/smith|secret-path|claim of/)
 })
 
-test('an order is shown with its price, its key and what the provider calls it', async () => {
+test('show includes price, key and the ids of the provider', async () => {
   await ordered('ord_1', business, 'ann.smith@box.example')
   await paid('ord_1', business)
   const text = await printed(printOrder(book(), 'ord_1', {}, print))
@@ -69,16 +69,16 @@ test('an order is shown with its price, its key and what the provider calls it',
     /^State +paid$/m,
     /^Paid until +2027-03-01 12:00:00$/m,
     /^Key +mf_live_abcd \(key_of_ord_1\)$/m,
-    /^Key shown +not yet$/m,
+    /^Claimed +not yet$/m,
     /^E-mail +ann\.smith@box\.example$/m,
     /^Checkout +cs_ord_1$/m,
-    /^Renewed by +sub_ord_1$/m,
+    /^Subscription +sub_ord_1$/m,
   ]) {
     expect(text).toMatch(part)
   }
 })
 
-test('JSON holds the same, with times as the API writes them', async () => {
+test('--json has the same fields, with times as in the API', async () => {
   await ordered('ord_1', business, 'ann.smith@box.example')
   await paid('ord_1', business)
   const one = JSON.parse(await printed(printOrder(book(), 'ord_1', { json: true }, print)))
@@ -98,9 +98,9 @@ test('JSON holds the same, with times as the API writes them', async () => {
   expect(all).toEqual([{ ...one, email: 'a…@box.example' }])
 })
 
-test('an order nobody made is refused, and none at all is a sentence', async () => {
+test('an unknown order is refused, and an empty list is a sentence', async () => {
   expect(await printed(printOrders(book(), {}, print))).toBe('No orders yet.')
   await expect(printOrder(book(), 'ord_x', {}, print)).rejects.toThrow(
-    new Refused('No order is "ord_x". See: mayfly order list'),
+    new CommandError('No order "ord_x". See: mayfly order list'),
   )
 })

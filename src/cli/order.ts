@@ -1,23 +1,42 @@
+import type { Command } from 'commander'
 import { maskAddress, parseAddress } from '../core/address.ts'
 import { priceText, termText } from '../core/price.ts'
 import type { Purchase } from '../core/purchase.ts'
 import { printable } from '../core/text.ts'
 import { timestampFields, utcTimestamp } from '../core/time.ts'
 import type { KeyAdminDeps } from '../service/keys/keys.ts'
-import { type Print, Refused, table } from './output.ts'
+import type { KeyActions } from './key.ts'
+import { CommandError, type JsonOption, type Print, printJson, table } from './output.ts'
 
-// The newest ones: more than anybody reads.
-const MOST = 1_000
+const MAX_LISTED = 1_000
 
-/** `mayfly order list`: what was sold, the newest first. */
+export function addOrderCommands(
+  order: Command,
+  { withKeys }: Pick<KeyActions, 'withKeys'>,
+  print: Print,
+): void {
+  order
+    .command('list')
+    .description('List orders, newest first')
+    .option('--json', 'print JSON')
+    .action((options: JsonOption) => withKeys((book) => printOrders(book, options, print)))
+  order
+    .command('show <order>')
+    .description('Show one order')
+    .option('--json', 'print JSON')
+    .action((id: string, options: JsonOption) =>
+      withKeys((book) => printOrder(book, id, options, print)),
+    )
+}
+
 export async function printOrders(
   { store }: KeyAdminDeps,
-  { json }: { json?: boolean },
+  { json }: JsonOption,
   print: Print,
 ): Promise<void> {
-  const orders = await store.listPurchases(MOST)
+  const orders = await store.listPurchases(MAX_LISTED)
   if (json) {
-    print(JSON.stringify(orders.map(orderJson), null, 2))
+    printJson(orders.map(orderJson), print)
     return
   }
   if (orders.length === 0) {
@@ -33,38 +52,37 @@ export async function printOrders(
     maskedEmail(order) ?? '-',
     notesOf(order).join('; '),
   ])
-  const head = ['ORDER', 'MADE', 'PLAN', 'STATE', 'KEY', 'E-MAIL', 'NOTES']
+  const head = ['ORDER', 'CREATED', 'PLAN', 'STATE', 'KEY', 'E-MAIL', 'NOTES']
   for (const line of table([head, ...rows])) print(line)
-  if (orders.length === MOST) print(`Only the newest ${MOST} are shown.`)
+  if (orders.length === MAX_LISTED) print(`Newest ${MAX_LISTED} shown.`)
 }
 
-/** `mayfly order show` */
 export async function printOrder(
   { store }: KeyAdminDeps,
   id: string,
-  { json }: { json?: boolean },
+  { json }: JsonOption,
   print: Print,
 ): Promise<void> {
   const order = await store.readPurchase(id)
-  if (!order) throw new Refused(`No order is ${JSON.stringify(id)}. See: mayfly order list`)
+  if (!order) throw new CommandError(`No order ${JSON.stringify(id)}. See: mayfly order list`)
   if (json) {
-    print(JSON.stringify({ ...orderJson(order), email: order.email ?? null }, null, 2))
+    printJson({ ...orderJson(order), email: order.email ?? null }, print)
     return
   }
   const rows = [
     ['Order', order.id],
-    ['Made', utcTimestamp(order.createdAt)],
+    ['Created', utcTimestamp(order.createdAt)],
     ['Plan', `${printable(order.plan.name)}, ${priceText(order.plan)} ${termText(order.plan)}`],
     ['State', order.state],
     ['Payments', String(order.payments)],
     ['Paid until', order.paidUntil ? utcTimestamp(order.paidUntil) : '-'],
     ['Key', order.payments > 0 ? `${order.keyPrefix} (${order.keyId})` : '-'],
-    ['Key shown', order.claimedAt ? utcTimestamp(order.claimedAt) : 'not yet'],
-    // Whole: this is how an operator reaches a buyer.
+    ['Claimed', order.claimedAt ? utcTimestamp(order.claimedAt) : 'not yet'],
+    // Unmasked: the operator may need to contact the buyer.
     ['E-mail', order.email === undefined ? '-' : printable(order.email)],
     ['Provider', `${order.provider}, ${order.mode}`],
     ['Checkout', order.checkoutRef ?? '-'],
-    ...(order.subscriptionRef === undefined ? [] : [['Renewed by', order.subscriptionRef]]),
+    ...(order.subscriptionRef === undefined ? [] : [['Subscription', order.subscriptionRef]]),
     ...notesOf(order).map((note) => ['Note', note]),
   ]
   for (const line of table(rows)) print(line)
@@ -93,7 +111,7 @@ function orderJson(order: Purchase) {
   }
 }
 
-/** Enough to know the buyer by when they write; too little for who looks over a shoulder. */
+/** Enough to recognize a buyer, too little for somebody who looks over a shoulder. */
 function maskedEmail({ email }: Purchase): string | undefined {
   if (email === undefined) return undefined
   const address = parseAddress(email)
@@ -102,9 +120,9 @@ function maskedEmail({ email }: Purchase): string | undefined {
 
 function notesOf(order: Purchase): string[] {
   return [
-    ...(order.partlyReturned ? ['part of the money was given back'] : []),
-    ...(order.state === 'refunded' ? ['the money was given back: the key is stopped'] : []),
-    ...(order.state === 'disputed' ? ['the payment is disputed: the key is stopped'] : []),
-    ...(order.state === 'paid' && !order.claimedAt ? ['the key was not fetched yet'] : []),
+    ...(order.partlyReturned ? ['partially refunded'] : []),
+    ...(order.state === 'refunded' ? ['refunded: the key is stopped'] : []),
+    ...(order.state === 'disputed' ? ['disputed: the key is stopped'] : []),
+    ...(order.state === 'paid' && !order.claimedAt ? ['key not claimed yet'] : []),
   ]
 }

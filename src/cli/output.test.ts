@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { utcDayText } from '../core/key.ts'
-import { bar, plot } from './key-view.ts'
-import { table, wrapList } from './output.ts'
+import { plot } from './key-usage.ts'
+import { bar, table, wrapList } from './output.ts'
 
-test('columns line up, and no line ends in blanks', () => {
+test('columns are aligned without trailing spaces', () => {
   expect(
     table([
       ['A', 'LONGER', 'C'],
@@ -13,7 +13,7 @@ test('columns line up, and no line ends in blanks', () => {
   ).toEqual(['A     LONGER  C', 'wide  x', 'a             z'])
 })
 
-test('a cell of several lines makes its row as high', () => {
+test('a cell may have several lines', () => {
   expect(
     table([
       ['a', 'one\ntwo', 'b'],
@@ -37,7 +37,7 @@ const first = Date.UTC(2026, 1, 1) / 86_400_000
 const daysOf = (counts: readonly number[]) =>
   counts.map((count, at) => ({ day: first + at, count }))
 
-test('the largest day reaches the top, and one request is seen beside it', () => {
+test('the largest day reaches the top, and a single request is visible', () => {
   expect(plot(daysOf([0, 1, 300, 600, 1_200]))).toEqual([
     '1,200 ┤        █',
     '      │        █',
@@ -50,32 +50,32 @@ test('the largest day reaches the top, and one request is seen beside it', () =>
   ])
 })
 
-test('thirty days fit on a line of eighty, with the first and the last date below', () => {
+test('thirty days fit in 80 columns, with the first and last date below', () => {
   const lines = plot(daysOf(Array.from({ length: 30 }, (_, at) => at * 4_000)))
   expect(Math.max(...lines.map(({ length }) => length))).toBeLessThan(80)
   expect(lines.at(-1)).toMatch(/^ {9}2026-02-01 +2026-03-02$/)
   expect(lines[0]).toMatch(/^116,000 ┤ +▁ ▃ ▅ ▆ █$/)
 })
 
-test('days without any request are a sentence', () => {
+test('without requests a sentence is printed', () => {
   expect(plot(daysOf(Array(30).fill(0)))).toEqual(['No requests in the last 30 days.'])
 })
 
 describe('a bar', () => {
   for (const [name, used, all, expected] of [
-    ['is empty when nothing is used', 0, 1_000, '░░░░░░░░░░'],
+    ['is empty at 0', 0, 1_000, '░░░░░░░░░░'],
     ['shows the first request', 1, 100_000, '█░░░░░░░░░'],
-    ['is half full at the half', 500, 1_000, '█████░░░░░'],
+    ['is half full at 50 %', 500, 1_000, '█████░░░░░'],
     ['is not full before the last request', 999, 1_000, '█████████░'],
-    ['is full when all is used', 1_000, 1_000, '██████████'],
-    ['is full when more than all is used', 2_000, 1_000, '██████████'],
-    ['is full when there is nothing to use', 0, 0, '██████████'],
+    ['is full at 100 %', 1_000, 1_000, '██████████'],
+    ['is full beyond 100 %', 2_000, 1_000, '██████████'],
+    ['is full if the total is 0', 0, 0, '██████████'],
   ] as const) {
     test(name, () => expect(bar(used, all, 10)).toBe(expected))
   }
 })
 
-test('a day is told as its date', () => {
+test('utcDayText formats days since 1970', () => {
   expect(utcDayText(0)).toBe('1970-01-01')
   expect(utcDayText(first)).toBe('2026-02-01')
 })

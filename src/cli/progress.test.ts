@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { showProgress } from './progress.ts'
+import { openProgress } from './progress.ts'
 
 const all = { rows: 10_000, bytes: 50_000_000 }
 
@@ -7,7 +7,7 @@ function fixture(isTTY: boolean, columns = 200) {
   const written: string[] = []
   let now = 0
   const screen = { isTTY, columns, write: (text: string) => written.push(text) }
-  const { tell, end } = showProgress(screen, () => now)
+  const { tell, end } = openProgress(screen, () => now)
   return {
     written,
     end,
@@ -18,7 +18,7 @@ function fixture(isTTY: boolean, columns = 200) {
   }
 }
 
-test('where nobody looks on there is a line every few seconds, and one at the end', () => {
+test('without a terminal: a line every few seconds, and one at the end', () => {
   const { at, written, end } = fixture(false)
   at(0, 0)
   at(2_999, 2_000)
@@ -33,7 +33,7 @@ test('where nobody looks on there is a line every few seconds, and one at the en
   ])
 })
 
-test('at a terminal a bar is drawn over itself, and wiped in the end', () => {
+test('on a terminal: a bar, redrawn in place and cleared at the end', () => {
   const { at, written, end } = fixture(true)
   at(0, 0)
   at(50, 1_000)
@@ -52,14 +52,14 @@ test('a bar is never wider than the terminal', () => {
   expect(written).toEqual([`\r\x1b[K${'░'.repeat(24)} Copying 0 of 1`])
 })
 
-test('what was done before counts as done, not as speed', () => {
+test('work done before the start does not count as speed', () => {
   const { at, written } = fixture(false)
   at(0, 8_000)
   at(10_000, 9_000)
   expect(written.at(-1)).toContain('· 100 rows/s · 0.5 MB/s · 10 s left')
 })
 
-test('the next thing to do starts its own clock', () => {
+test('each stage has its own clock', () => {
   const { at, written } = fixture(false)
   at(0, 0)
   at(10_000, 10_000)

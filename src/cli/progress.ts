@@ -1,10 +1,10 @@
-import { bar, count } from './key-view.ts'
+import { bar, formatCount } from './output.ts'
 
 export interface Progress {
   doing: string
   rows: number
   bytes: number
-  /** Bytes are shown unless there are 0 in all. */
+  /** Bytes are shown unless their total is 0. */
   all: { rows: number; bytes: number }
 }
 
@@ -18,9 +18,9 @@ const BAR_MS = 100
 const LINES_MS = 3_000
 const CLEAR_LINE = '\r\x1b[K'
 
-/** Shows how far something is: a bar that is drawn anew where somebody looks on, else a line every few seconds. */
-export function showProgress(screen: Screen, clock: () => number = () => performance.now()) {
-  const isWatched = screen.isTTY === true
+/** A progress bar on a terminal, else a line every few seconds. */
+export function openProgress(screen: Screen, clock: () => number = () => performance.now()) {
+  const isTerminal = screen.isTTY === true
   let shown: { at: number; doing: string } | undefined
   let start: { at: number; progress: Progress } | undefined
 
@@ -29,32 +29,33 @@ export function showProgress(screen: Screen, clock: () => number = () => perform
       const at = clock()
       if (start?.progress.doing !== progress.doing) start = { at, progress }
       const isNew = shown?.doing !== progress.doing
-      const isDue = !shown || at - shown.at >= (isWatched ? BAR_MS : LINES_MS)
+      const isDue = !shown || at - shown.at >= (isTerminal ? BAR_MS : LINES_MS)
       if (!isNew && !isDue && progress.rows < progress.all.rows) return
       shown = { at, doing: progress.doing }
       const line = progressLine(progress, start.progress, at - start.at)
       const drawn = `${bar(progress.rows, progress.all.rows, 24)} ${line}`
-      // A line that was broken could not be wiped.
+      // A wrapped line could not be cleared.
       const fitting = drawn.slice(0, (screen.columns ?? 80) - 1)
-      screen.write(isWatched ? `${CLEAR_LINE}${fitting}` : `${line}\n`)
+      screen.write(isTerminal ? `${CLEAR_LINE}${fitting}` : `${line}\n`)
     },
-    /** Leaves the screen to what comes next. */
+    /** Clears the bar. */
     end(): void {
-      if (isWatched && shown) screen.write(CLEAR_LINE)
+      if (isTerminal && shown) screen.write(CLEAR_LINE)
     },
   }
 }
 
-/** How much of it is done, how fast, and how long it will take at that speed. */
 function progressLine(progress: Progress, start: Progress, ms: number): string {
   const { doing, rows, bytes, all } = progress
   const [first = '', ...rest] = doing
-  const parts = [`${first.toUpperCase()}${rest.join('')} ${count(rows)} of ${count(all.rows)} rows`]
+  const parts = [
+    `${first.toUpperCase()}${rest.join('')} ${formatCount(rows)} of ${formatCount(all.rows)} rows`,
+  ]
   if (all.bytes > 0) parts.push(`${megabytes(bytes)} of ${megabytes(all.bytes)} MB`)
   const seconds = ms / 1_000
   const done = rows - start.rows
   if (seconds >= 1 && done > 0) {
-    parts.push(`${count(Math.round(done / seconds))} rows/s`)
+    parts.push(`${formatCount(Math.round(done / seconds))} rows/s`)
     if (all.bytes > 0) parts.push(`${megabytes((bytes - start.bytes) / seconds)} MB/s`)
     if (rows < all.rows) parts.push(`${timeLeft(((all.rows - rows) * seconds) / done)} left`)
   }
@@ -62,7 +63,7 @@ function progressLine(progress: Progress, start: Progress, ms: number): string {
 }
 
 function megabytes(bytes: number): string {
-  return count(Math.round(bytes / 100_000) / 10)
+  return formatCount(Math.round(bytes / 100_000) / 10)
 }
 
 function timeLeft(seconds: number): string {

@@ -1,97 +1,97 @@
 import { isLoopback } from '../core/ip.ts'
 
-/** Where a service is reached from the machine it runs on. */
-export interface Whereabouts {
-  /** Without a slash at the end. */
+/** How the service is reached from its own machine. */
+export interface Endpoints {
+  /** Without a trailing slash. */
   url: string
   smtpHost: string
   smtpPort: number
 }
 
-/** From the address listened on to one that a program here can connect to. */
-export function whereabouts(listening: {
+export function localEndpoints(listening: {
   host: string
   httpPort: number
   smtpPort: number
-}): Whereabouts {
+}): Endpoints {
   const { host, httpPort, smtpPort } = listening
-  const everywhere = host === '' || host === '::' || host === '0.0.0.0'
-  const name = everywhere ? 'localhost' : host.includes(':') ? `[${host}]` : host
+  const isWildcard = host === '' || host === '::' || host === '0.0.0.0'
+  const name = isWildcard ? 'localhost' : host.includes(':') ? `[${host}]` : host
   return { url: `http://${name}:${httpPort}`, smtpHost: name, smtpPort }
 }
 
-interface ExposureFacts {
-  /** The address listened on. */
+interface Exposure {
+  /** The listen address. */
   host: string
   baseUrl: string
   hasAdminToken: boolean
-  /** HTTP connections: how many were asked for, and how many the limit of open files allows. */
+  /** HTTP connections: configured, and allowed by the limit on open files. */
   connections: { wanted: number; allowed: number }
 }
 
-/** What is dangerous on a service that others can reach, one line each, with the setting to change. */
-export function startWarnings({
-  host,
-  baseUrl,
-  hasAdminToken,
-  connections,
-}: ExposureFacts): string[] {
+/** Warnings about a service that is reachable from other machines, each with the setting to change. */
+export function startWarnings({ host, baseUrl, hasAdminToken, connections }: Exposure): string[] {
   if (host === 'localhost' || isLoopback(host)) return []
   const { wanted, allowed } = connections
   return [
     ...(baseUrl === ''
       ? [
-          'plain HTTP is open to the network: put a TLS proxy in front and set MAYFLY_BASE_URL=https://…, or MAYFLY_HOST=127.0.0.1 for this machine only',
+          'plain HTTP is exposed to the network: put a TLS proxy in front and set MAYFLY_BASE_URL=https://…, or set MAYFLY_HOST=127.0.0.1',
         ]
       : []),
     ...(hasAdminToken
       ? []
-      : ['/metrics and the details of /readyz are open to everyone: set MAYFLY_ADMIN_TOKEN']),
+      : ['/metrics and the details of /readyz are public: set MAYFLY_ADMIN_TOKEN']),
     ...(allowed < wanted
       ? [
-          `at most ${allowed} HTTP connections: raise the limit of open files (ulimit -n) or lower MAYFLY_HTTP_CONNECTIONS=${wanted}`,
+          `HTTP connections limited to ${allowed}: raise the limit on open files (ulimit -n) or lower MAYFLY_HTTP_CONNECTIONS=${wanted}`,
         ]
       : []),
   ]
 }
 
-interface BannerFacts {
-  here: Whereabouts
-  /** How it is reached from outside, where that is known. */
+interface BannerOptions {
+  endpoints: Endpoints
+  /** Public URL; empty if not configured. */
   baseUrl: string
   domains: readonly string[]
-  /** The folder that holds everything. */
-  kept: string
-  /** How plans are sold. */
+  /** Data directory, or URL of the database. */
+  dataLocation: string
+  /** Payment provider. */
   payments: string
 }
 
-/** What a person sees first: where things are, and a first mail to paste. */
-export function banner({ here, baseUrl, domains, kept, payments }: BannerFacts): string[] {
-  const url = baseUrl || here.url
+/** Printed at start: endpoints, and commands to paste for a first mail. */
+export function banner({
+  endpoints,
+  baseUrl,
+  domains,
+  dataLocation,
+  payments,
+}: BannerOptions): string[] {
+  const url = baseUrl || endpoints.url
   return [
     '',
-    'Mayfly is up.',
+    'Mayfly is running.',
     '',
     `  Page     ${url}`,
     `  API      ${url}/api    docs: ${url}/docs`,
-    `  SMTP     ${here.smtpHost}:${here.smtpPort}`,
+    `  SMTP     ${endpoints.smtpHost}:${endpoints.smtpPort}`,
     `  Domains  ${shortList(domains)}`,
-    `  Data     ${kept}`,
+    `  Data     ${dataLocation}`,
     ...(payments === 'manual' ? [] : [`  Shop     ${url}/pricing${SHOP_NOTES[payments] ?? ''}`]),
     '',
-    'See mail arrive:  open the page, or  npm run --silent mayfly -- inbox',
-    'Or paste this: it makes a mailbox, sends it a mail and lists it.',
+    'To see mail arrive, open the page or run:  npm run --silent mayfly -- inbox',
+    'Or paste these commands to create a mailbox, send it a mail and list it:',
     '',
-    ...firstMail(here).map((line) => `  ${line}`),
+    ...sampleCommands(endpoints).map((line) => `  ${line}`),
     '',
   ]
 }
 
-const SHOP_NOTES: Record<string, string> = { fake: '    a test shop: no money moves' }
+const SHOP_NOTES: Record<string, string> = { fake: '    test shop: no real payments' }
 
-/** Nothing but a POSIX shell and curl. */
-function firstMail({ url, smtpHost, smtpPort }: Whereabouts): string[] {
+/** Only a POSIX shell and curl. */
+function sampleCommands({ url, smtpHost, smtpPort }: Endpoints): string[] {
   return [
     `box=$(curl -s -X POST ${url}/api/create-session)`,
     `field() { echo "$box" | sed "s/.*\\"$1\\":\\"\\([^\\"]*\\).*/\\1/"; }`,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, expect, test } from 'vitest'
-import { Refused } from './output.ts'
+import { CommandError } from './output.ts'
 import { endSession, printSessions } from './session.ts'
 import { operatorFixture } from './testing/operator.ts'
 
@@ -25,7 +25,7 @@ describe('session list', () => {
     await fixture.send(['bob'], { bytes: 900 })
     await printSessions(fixture.deps(), { largest: true, limit: 2 }, fixture.print)
     expect(fixture.lines.slice(1).join('\n')).toMatch(
-      /^bob@.*\nann@.*\nThe first 2; for more, use --limit\.$/,
+      /^bob@.*\nann@.*\nFirst 2 shown; use --limit for more\.$/,
     )
   })
 
@@ -47,7 +47,7 @@ describe('session list', () => {
     assert.doesNotMatch(fixture.lines.join(), /hash|secret/)
   })
 
-  test('says so when there are none', async () => {
+  test('says if there are none', async () => {
     await printSessions(fixture.deps(), { limit: 50 }, fixture.print)
     assert.deepEqual(fixture.lines, ['No live sessions.'])
     await printSessions(fixture.deps(), { limit: 50, json: true }, fixture.print)
@@ -56,7 +56,7 @@ describe('session list', () => {
 })
 
 describe('session end', () => {
-  test('ends it, says what can no longer be read, and returns when nobody sees it any more', async () => {
+  test('ends it, says what can no longer be read, and returns once that is visible everywhere', async () => {
     const { tokenHash } = await fixture.session('ann')
     await fixture.send(['ann'], { bytes: 1_024 })
     await endSession(fixture.deps(), 'Ann@Box.Test', fixture.print)
@@ -82,7 +82,7 @@ describe('session end', () => {
     test(`${JSON.stringify(text)} is refused`, async () => {
       await fixture.session('over', { minutes: 0 })
       const refused = await endSession(fixture.deps(), text, fixture.print).catch((error) => error)
-      assert.ok(refused instanceof Refused)
+      assert.ok(refused instanceof CommandError)
       assert.deepEqual([refused.message, refused.exitCode], [message, exitCode])
       assert.deepEqual(fixture.lines, [])
     })

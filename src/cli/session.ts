@@ -1,29 +1,64 @@
+import { type Command, InvalidArgumentError } from 'commander'
 import { parseAddress } from '../core/address.ts'
 import type { Session } from '../core/session.ts'
 import { timestampFields, utcTimestamp } from '../core/time.ts'
 import { endSessionByAddress, listSessions, type OperatorDeps } from '../service/operator.ts'
-import { count } from './key-view.ts'
-import { type Print, Refused, table } from './output.ts'
-import { bytesShown, volumeShown } from './volume.ts'
+import {
+  CommandError,
+  formatBytes,
+  formatCount,
+  formatVolume,
+  type JsonOption,
+  type Print,
+  printJson,
+  table,
+} from './output.ts'
 
-interface ListOptions {
-  largest?: boolean
-  limit: number
-  json?: boolean
+export interface OperatorActions {
+  withOperatorStore(operation: (deps: OperatorDeps) => Promise<void>): Promise<void>
 }
 
-/** `mayfly session list` */
+interface ListOptions extends JsonOption {
+  largest?: boolean
+  limit: number
+}
+
+export function addSessionCommands(
+  session: Command,
+  { withOperatorStore }: OperatorActions,
+  print: Print,
+): void {
+  session
+    .command('list')
+    .description('List live sessions, newest first')
+    .option('--largest', 'largest first')
+    .option('--limit <n>', 'maximum number of sessions', parseCount, 50)
+    .option('--json', 'print JSON')
+    .action((options: ListOptions) =>
+      withOperatorStore((deps) => printSessions(deps, options, print)),
+    )
+  session
+    .command('end <address>')
+    .description('End a live session: its mail is deleted and its address reserved')
+    .action((address: string) => withOperatorStore((deps) => endSession(deps, address, print)))
+}
+
+export function parseCount(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Use a whole number, 1 or more.')
+}
+
 export async function printSessions(
   deps: OperatorDeps,
   { largest, limit, json }: ListOptions,
   print: Print,
 ): Promise<void> {
-  // One more than is shown, to know whether there are more.
+  // One more than shown, to know whether there are more.
   const order = largest ? 'largest' : 'newest'
   const found = await listSessions(deps, { order, limit: limit + 1 })
   const sessions = found.slice(0, limit)
   if (json) {
-    print(JSON.stringify(sessions.map(sessionJson), null, 2))
+    printJson(sessions.map(sessionJson), print)
     return
   }
   if (sessions.length === 0) {
@@ -34,23 +69,22 @@ export async function printSessions(
     session.address,
     utcTimestamp(session.createdAt),
     utcTimestamp(session.expiresAt),
-    count(session.count),
-    bytesShown(session.bytes),
+    formatCount(session.count),
+    formatBytes(session.bytes),
     session.keyId === undefined ? 'no' : 'yes',
   ])
   const heading = ['ADDRESS', 'CREATED', 'EXPIRES', 'MESSAGES', 'SIZE', 'KEY']
   for (const line of table([heading, ...rows])) print(line)
-  if (found.length > limit) print(`The first ${count(limit)}; for more, use --limit.`)
+  if (found.length > limit) print(`First ${formatCount(limit)} shown; use --limit for more.`)
 }
 
-/** `mayfly session end` */
 export async function endSession(deps: OperatorDeps, text: string, print: Print): Promise<void> {
   const address = parseAddress(text)
-  if (!address) throw new Refused(`${JSON.stringify(text)} is not an address.`, 2)
+  if (!address) throw new CommandError(`${JSON.stringify(text)} is not an address.`, 2)
   const ended = await endSessionByAddress(deps, address)
-  if (!ended) throw new Refused(`No live session holds ${address}. See: mayfly session list`)
+  if (!ended) throw new CommandError(`No live session holds ${address}. See: mayfly session list`)
   // The next sweep deletes them.
-  const unread = volumeShown({ messages: ended.count, bytes: ended.bytes })
+  const unread = formatVolume({ messages: ended.count, bytes: ended.bytes })
   print(`Ended the session of ${address}. ${unread} can no longer be read.`)
 }
 

@@ -5,7 +5,7 @@ import { openSqliteTestShop } from '../../../test/support/stores.ts'
 export const NOON = new Date('2026-03-01T12:00:00Z')
 
 /** For each test a shop of its own, at noon, and what the operator's commands print there. */
-export function shopDesk() {
+export function shopFixture() {
   let shop: Awaited<ReturnType<typeof openSqliteTestShop>>
   let lines: string[] = []
 
