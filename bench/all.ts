@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { pathOf } from './tools/programs.ts'
-import { note } from './tools/report.ts'
-import { keepReport, PROGRAMS } from './tools/results.ts'
+import { findProgram } from './tools/processes.ts'
+import { PROGRAMS, progress, saveReport } from './tools/report.ts'
 
 // Runs every program here, or those that are named, one after the other. What they report is kept in RESULTS.md, each part
 // in its place; `--quick` shows within minutes that everything works, with numbers that mean little, and keeps nothing.
@@ -20,18 +19,18 @@ const NEEDED = [
 const options = process.argv.slice(2).filter((argument) => argument.startsWith('--'))
 const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
 const unknown = names.filter((name) => !PROGRAMS.includes(name))
-const missing = NEEDED.filter(([command]) => !pathOf(command)).map(([, name]) => name)
+const missing = NEEDED.filter(([command]) => !findProgram(command)).map(([, name]) => name)
 
 if (unknown.length > 0) {
-  note(`There is no ${unknown.join(', ')} here, but: ${PROGRAMS.join(', ')}`)
+  progress(`There is no ${unknown.join(', ')} here, but: ${PROGRAMS.join(', ')}`)
   process.exitCode = 1
 } else if (missing.length > 0) {
-  note(`Missing on this machine. On Debian: apt-get install ${[...new Set(missing)].join(' ')}`)
+  progress(`Missing on this machine. On Debian: apt-get install ${[...new Set(missing)].join(' ')}`)
   process.exitCode = 1
 } else {
   for (const name of PROGRAMS.filter((one) => names.length === 0 || names.includes(one))) {
     const report = await run(name)
-    if (!options.includes('--quick')) keepReport(name, report)
+    if (!options.includes('--quick')) saveReport(name, report)
   }
 }
 

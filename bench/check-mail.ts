@@ -4,15 +4,32 @@ import { freeServicePorts } from '../test/support/service-process.ts'
 import { connectSmtp } from '../test/support/smtp-client.ts'
 import { type Mayfly, startMayfly } from './contestants/mayfly.ts'
 import { fill, tokenOf } from './tools/fill.ts'
-import { COLUMNS, cells, measure, type Outcome, rate, type Server } from './tools/loads.ts'
+import {
+  cachedPolls,
+  measureRequests,
+  medianRate,
+  type PollCase,
+  REQUEST_COLUMNS,
+  type RequestResult,
+  requestCells,
+  type Server,
+  uncachedPolls,
+} from './tools/http-load.ts'
+import { mailsFor, sendMails } from './tools/intake.ts'
 import { mailText, writeMail } from './tools/mail-text.ts'
-import { answeredFromMemory, type Case, fromStore } from './tools/polls.ts'
-import { startServer } from './tools/processes.ts'
-import { describeMachine, goal, note, say, table } from './tools/report.ts'
-import { alternate } from './tools/rounds.ts'
-import { benchFolder } from './tools/scratch.ts'
-import { mailsFor, sendMails } from './tools/smtp-source.ts'
-import { figure, median, percentile, spread } from './tools/stats.ts'
+import { benchFolder, startServer } from './tools/processes.ts'
+import {
+  alternate,
+  figure,
+  median,
+  percentile,
+  progress,
+  reportGoal,
+  reportMachine,
+  reportTable,
+  say,
+  spread,
+} from './tools/report.ts'
 
 // How many polls a second, and how long does one take: against a route that has its answer ready, and with a hundred
 // times the mail in the store.
@@ -26,7 +43,7 @@ const MANY = quick ? 20_000 : 1_000_000
 
 async function main(): Promise<void> {
   say('## Polls: check-mail (bench/check-mail.ts)', '')
-  describeMachine()
+  reportMachine()
   say(
     `- Settings: ${ROUNDS} rounds of ${SECONDS} s, alternating; wrk on the same machine, one thread, ${CONNECTIONS} kept connections`,
     '- constant: a Fastify route in a process of its own, on one thread, with a body of the same size made beforehand (for 304: none). mayfly: one HTTP thread.',
@@ -34,7 +51,7 @@ async function main(): Promise<void> {
   )
   const folder = benchFolder()
   const [few, many] = [FEW, MANY].map((messages) => {
-    note(`filling a store with ${figure(messages)} messages`)
+    progress(`filling a store with ${figure(messages)} messages`)
     const path = folder.inside(String(messages))
     return { path, messages, ...fill(path, messages) }
   })
@@ -50,34 +67,34 @@ async function main(): Promise<void> {
 
 async function againstConstant(mayfly: Mayfly, folder: string): Promise<void> {
   say('', '### Against the constant route')
-  const cases = await answeredFromMemory(mayfly)
+  const cases = await cachedPolls(mayfly)
   const constant = await startConstant(cases, mayfly, folder)
   const rows: string[][] = []
   const ratios: [string, number][] = []
   for (const [index, one] of cases.entries()) {
-    note(`against the constant route: ${one.name}`)
+    progress(`against the constant route: ${one.name}`)
     const results = await alternate([constant, { ...mayfly, name: 'mayfly' }], ROUNDS, (server) =>
       server.name === 'mayfly' ? load(server, one) : load(server, { ...one, path: `/${index}` }),
     )
-    const ratio = rate(results.get('mayfly')) / rate(results.get('constant'))
+    const ratio = medianRate(results.get('mayfly')) / medianRate(results.get('constant'))
     ratios.push([one.name, ratio])
     for (const [name, list] of results) {
-      rows.push([one.name, name, ...cells(list), name === 'mayfly' ? figure(ratio) : ''])
+      rows.push([one.name, name, ...requestCells(list), name === 'mayfly' ? figure(ratio) : ''])
     }
   }
-  table(['case', 'server', ...COLUMNS, 'of constant'], rows)
+  reportTable(['case', 'server', ...REQUEST_COLUMNS, 'of constant'], rows)
   for (const [name, ratio] of ratios) {
-    goal(`${name}: at least 0.6 of the constant route`, ratio, ratio >= 0.6)
+    reportGoal(`${name}: at least 0.6 of the constant route`, ratio, ratio >= 0.6)
   }
   await constant.stop()
 }
 
-async function startConstant(cases: readonly Case[], mayfly: Mayfly, folder: string) {
+async function startConstant(cases: readonly PollCase[], mayfly: Mayfly, folder: string) {
   const constants = await Promise.all(
     cases.map(async ({ path, headers = {} }, index) => {
       const response = await fetch(`${mayfly.url}${path}`, { headers })
       const body = await response.text()
-      note(`  ${path.slice(0, 20)}… is ${response.status} with ${body.length} bytes`)
+      progress(`  ${path.slice(0, 20)}… is ${response.status} with ${body.length} bytes`)
       const type: Record<string, string> = body ? { 'content-type': 'application/json' } : {}
       return { path: `/${index}`, status: response.status, headers: type, body }
     }),
@@ -110,7 +127,7 @@ async function afterNewMail(mayfly: Mayfly): Promise<void> {
     figure(median(list)),
     figure(percentile(list, 0.99)),
   ]
-  table(
+  reportTable(
     ['poll, 10 messages, one at a time', 'p50 ms', 'p99 ms'],
     [row('first after a new mail', times.fresh), row('the same again, from memory', times.again)],
   )
@@ -139,24 +156,24 @@ async function bySize(
   const ratios: [string, number][] = []
   const [fewCases, manyCases] = await Promise.all(
     servers.map(async (server, index) => [
-      ...(await answeredFromMemory(server)),
-      fromStore(stores[index]?.sessions ?? 0, join(folder, `paths-${index}`)),
+      ...(await cachedPolls(server)),
+      uncachedPolls(stores[index]?.sessions ?? 0, join(folder, `paths-${index}`)),
     ]),
   )
   for (const [index, { name }] of (fewCases ?? []).entries()) {
-    note(`by size of the store: ${name}`)
+    progress(`by size of the store: ${name}`)
     const contestants = servers.map((server, at) => ({ ...server, name: names[at] ?? '', at }))
     const results = await alternate(contestants, ROUNDS, (server) =>
       load(server, (server.at === 0 ? fewCases : manyCases)?.[index]),
     )
     const [few = [], many = []] = results.values()
-    ratios.push([`polls, ${name}`, rate(many) / rate(few)])
-    for (const [size, list] of results) rows.push([name, size, ...cells(list)])
+    ratios.push([`polls, ${name}`, medianRate(many) / medianRate(few)])
+    for (const [size, list] of results) rows.push([name, size, ...requestCells(list)])
   }
-  table(['case', 'store', ...COLUMNS], rows)
+  reportTable(['case', 'store', ...REQUEST_COLUMNS], rows)
   ratios.push(['intake, 4 KB, kept connections', await intakeBySize(servers, names, folder)])
   for (const [name, ratio] of ratios) {
-    goal(`${name}: ${names[1]} within 15 % of ${names[0]}`, ratio, ratio >= 0.85)
+    reportGoal(`${name}: ${names[1]} within 15 % of ${names[0]}`, ratio, ratio >= 0.85)
   }
   await everySession(servers[1], stores[1], folder)
 }
@@ -172,7 +189,7 @@ async function everySession(server: Mayfly, { sessions }: Store, folder: string)
     load(one, { name: '', path: '/', paths: file }),
   )
   const name = `${sessions.toLocaleString('en-US')} sessions in turn, 10 messages each`
-  table(['case', ...COLUMNS], [[name, ...cells(results.get('mayfly') ?? [])]])
+  reportTable(['case', ...REQUEST_COLUMNS], [[name, ...requestCells(results.get('mayfly') ?? [])]])
 }
 
 async function intakeBySize(
@@ -193,7 +210,7 @@ async function intakeBySize(
     }),
   )
   const [few = [], many = []] = results.values()
-  table(
+  reportTable(
     ['intake, 4 KB, kept connections, 20 senders', 'mails/s'],
     [...results].map(([name, list]) => [name, spread(list)]),
   )
@@ -201,9 +218,9 @@ async function intakeBySize(
 }
 
 /** Where the servers differ only in their store, each has the same cases. */
-function load(server: Server, one: Case | undefined): Promise<Outcome> {
+function load(server: Server, one: PollCase | undefined): Promise<RequestResult> {
   if (!one) throw new Error('every store has the same cases')
-  return measure(server, { ...one, seconds: SECONDS, connections: CONNECTIONS })
+  return measureRequests(server, { ...one, seconds: SECONDS, connections: CONNECTIONS })
 }
 
 await main()

@@ -3,11 +3,24 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Mayfly, startMayfly } from './contestants/mayfly.ts'
-import { type Asking, COLUMNS, cells, measure, type Outcome, rate } from './tools/loads.ts'
-import { describeMachine, goal, note, say, table } from './tools/report.ts'
-import { alternate } from './tools/rounds.ts'
-import { benchFolder } from './tools/scratch.ts'
-import { figure } from './tools/stats.ts'
+import {
+  measureRequests,
+  medianRate,
+  REQUEST_COLUMNS,
+  type RequestOptions,
+  type RequestResult,
+  requestCells,
+} from './tools/http-load.ts'
+import { benchFolder } from './tools/processes.ts'
+import {
+  alternate,
+  figure,
+  progress,
+  reportGoal,
+  reportMachine,
+  reportTable,
+  say,
+} from './tools/report.ts'
 
 // What does it cost that every request is paid for: /emails beside check-mail, both with nothing to show. A request of
 // /emails is on disk as spent before it is answered.
@@ -20,13 +33,13 @@ const CONNECTIONS = [32, 100]
 // More than any run can ask for, and no daily limit: quotas are exact, and would end the run.
 const PLAN = { id: 'bench', name: 'Bench', price_cents: 0, requests: 1_000_000_000 }
 
-interface Case extends Pick<Asking, 'path' | 'headers'> {
+interface Case extends Pick<RequestOptions, 'path' | 'headers'> {
   name: string
 }
 
 async function main(): Promise<void> {
   say('## Paid requests: /emails beside check-mail (bench/emails.ts)', '')
-  describeMachine()
+  reportMachine()
   say(
     `- Settings: ${ROUNDS} rounds of ${SECONDS} s, alternating; wrk on the same machine, one thread, kept connections, one key; one HTTP thread`,
     '- CPU: user and system seconds of the whole server for 1,000 requests.',
@@ -45,17 +58,21 @@ async function main(): Promise<void> {
 
 async function compare(mayfly: Mayfly, cases: readonly Case[], connections: number): Promise<void> {
   say('', `### ${connections} connections`)
-  note(`${connections} connections`)
-  const results = await alternate<Case, Outcome>(cases, ROUNDS, ({ name: _, ...asking }) =>
-    measure(mayfly, { ...asking, seconds: SECONDS, connections }),
+  progress(`${connections} connections`)
+  const results = await alternate<Case, RequestResult>(cases, ROUNDS, ({ name: _, ...asking }) =>
+    measureRequests(mayfly, { ...asking, seconds: SECONDS, connections }),
   )
-  const free = rate(results.get('check-mail'))
-  table(
-    ['request', ...COLUMNS, 'of check-mail'],
-    [...results].map(([name, list]) => [name, ...cells(list), figure(rate(list) / free)]),
+  const free = medianRate(results.get('check-mail'))
+  reportTable(
+    ['request', ...REQUEST_COLUMNS, 'of check-mail'],
+    [...results].map(([name, list]) => [
+      name,
+      ...requestCells(list),
+      figure(medianRate(list) / free),
+    ]),
   )
-  const paid = rate(results.get('/emails, charged')) / free
-  goal('/emails, empty: at least 0.4 of check-mail', paid, paid >= 0.4)
+  const paid = medianRate(results.get('/emails, charged')) / free
+  reportGoal('/emails, empty: at least 0.4 of check-mail', paid, paid >= 0.4)
 }
 
 async function casesOf(mayfly: Mayfly, key: string): Promise<Case[]> {

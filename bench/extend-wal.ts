@@ -7,8 +7,7 @@ import { openPostgresMail } from '../src/store/postgres/mail-store.ts'
 import type { MailStore } from '../src/store/store.ts'
 import { openPostgres, type Postgres } from '../test/support/postgres.ts'
 import { tokenOf } from './tools/fill.ts'
-import { describeMachine, say, table } from './tools/report.ts'
-import { figure } from './tools/stats.ts'
+import { figure, reportMachine, reportTable, say } from './tools/report.ts'
 
 // How much does PostgreSQL write when a session full of mail is extended again and again? At the store, without the rate limit
 // of extend-session.
@@ -44,7 +43,7 @@ const CASES: [string, Extension[]][] = [
 
 async function main(): Promise<void> {
   say('## What an extend writes on PostgreSQL (bench/extend-wal.ts)', '')
-  describeMachine()
+  reportMachine()
   const postgres = await openPostgres()
   try {
     say(`- ${MAILS} mails of 10 MB in one session of 24 h; WAL by pg_current_wal_lsn`)
@@ -54,7 +53,7 @@ async function main(): Promise<void> {
       const moves = written.filter((bytes) => bytes > 1e6)
       rows.push([name, megabytes(sum(written)), String(moves.length), megabytes(sum(moves))])
     }
-    table(['extends', 'WAL MB', 'of them over 1 MB', 'their WAL MB'], rows)
+    reportTable(['extends', 'WAL MB', 'of them over 1 MB', 'their WAL MB'], rows)
   } finally {
     await postgres.close()
   }

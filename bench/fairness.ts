@@ -3,14 +3,23 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startMayfly } from './contestants/mayfly.ts'
-import { FLOOD_NAMES, type FloodCounts, startFlood } from './tools/floods.ts'
-import { cpuSeconds } from './tools/processes.ts'
+import { benchFolder, cpuSeconds } from './tools/processes.ts'
 import { proxiedClient, TRUST_THIS_MACHINE } from './tools/proxied-client.ts'
-import { describeMachine, goal, note, reportSoFar, say, table } from './tools/report.ts'
-import { keepReport } from './tools/results.ts'
-import { alternate } from './tools/rounds.ts'
-import { benchFolder } from './tools/scratch.ts'
-import { figure, median, percentile, spread } from './tools/stats.ts'
+import {
+  alternate,
+  figure,
+  fullReport,
+  median,
+  percentile,
+  progress,
+  reportGoal,
+  reportMachine,
+  reportTable,
+  saveReport,
+  say,
+  spread,
+} from './tools/report.ts'
+import { FLOOD_NAMES, type FloodCounts, startFlood } from './tools/start-flood.ts'
 import { DEADLINE_MS, type Latencies, noLatencies, OPERATIONS, openVictim } from './tools/victim.ts'
 
 // How long do others wait while one client does its worst within the default limits? With `--against FOLDER` the same is
@@ -68,7 +77,7 @@ interface Result {
 
 async function main(): Promise<void> {
   say('## Other users while one client floods the service (bench/fairness.ts)', '')
-  describeMachine()
+  reportMachine()
   const contestants: Contestant[] = [
     { name: 'here' },
     ...(options.against ? [{ name: 'against', root: resolve(options.against) }] : []),
@@ -77,7 +86,7 @@ async function main(): Promise<void> {
   const folder = benchFolder()
   const results: Result[] = []
   for (const load of LOADS) {
-    note(`load: ${load}`)
+    progress(`load: ${load}`)
     let runs = 0
     const found = await alternate(
       contestants,
@@ -91,9 +100,9 @@ async function main(): Promise<void> {
     for (const [name, list] of found) results.push(summary(load, name, list))
   }
   report(results)
-  if (!quick) keepReport('fairness', reportSoFar())
+  if (!quick) saveReport('fairness', fullReport())
   writeFileSync(options.json, `${JSON.stringify({ quick, ROUNDS, SECONDS, results }, null, 2)}\n`)
-  note(`The figures as JSON: ${options.json}`)
+  progress(`The figures as JSON: ${options.json}`)
 }
 
 function describe(contestants: readonly Contestant[]): void {
@@ -164,7 +173,7 @@ function summary(load: LoadName, contestant: string, runs: readonly Run[]): Resu
 
 function report(results: readonly Result[]): void {
   const columns = OPERATIONS.flatMap((operation) => [`${operation} p50 ms`, 'p99'])
-  table(
+  reportTable(
     ['flood', 'checkout', ...columns, 'mails', 'failed', 'CPU'],
     results.map(({ load, contestant, ms, mails, failed, cpuCores }) => [
       load,
@@ -185,7 +194,7 @@ function report(results: readonly Result[]): void {
   for (const { load, contestant, ms } of results) {
     if (load === 'none' || contestant !== 'here') continue
     const worst = ms['read-mail']?.worst ?? Number.NaN
-    goal(`${load}: every first read-mail of others within 2,000 ms`, worst, worst <= 2_000)
+    reportGoal(`${load}: every first read-mail of others within 2,000 ms`, worst, worst <= 2_000)
   }
 }
 

@@ -5,10 +5,16 @@ import { ImapFlow } from 'imapflow'
 import { checkMail, createSession } from '../test/support/api-client.ts'
 import { openDovecot } from '../test/support/dovecot.ts'
 import { startMayfly } from './contestants/mayfly.ts'
-import { atEnd } from './tools/at-end.ts'
-import { describeMachine, note, say, table } from './tools/report.ts'
-import { benchFolder } from './tools/scratch.ts'
-import { figure, median, percentile } from './tools/stats.ts'
+import { benchFolder, onExit } from './tools/processes.ts'
+import {
+  figure,
+  median,
+  percentile,
+  progress,
+  reportMachine,
+  reportTable,
+  say,
+} from './tools/report.ts'
 
 // How long from a mail's arrival in an account to the answer of a check-mail that waits for it: beside a bare client that
 // idles in the same folder, so that what the server itself takes to tell can be seen apart.
@@ -19,10 +25,10 @@ const PASSWORD = 'bench-password'
 
 async function main(): Promise<void> {
   say('## From an account to who waits (bench/imap-visible.ts)', '')
-  describeMachine()
+  reportMachine()
   say(`- Settings: ${ROUNDS} mails one after the other, Dovecot on the same machine, IDLE`)
   const dovecot = await openDovecot({ users: { [EMAIL]: PASSWORD } })
-  atEnd(() => void dovecot.close())
+  onExit(() => void dovecot.close())
   const folder = benchFolder()
   const accounts = join(folder.path, 'accounts.json')
   const server = { host: '127.0.0.1', port: dovecot.port, tls: false }
@@ -34,7 +40,7 @@ async function main(): Promise<void> {
   const times: { bare: number[]; waiting: number[] } = { bare: [], waiting: [] }
   let sinceId = 0
   for (let round = 0; round < ROUNDS; round += 1) {
-    note(`mail ${round + 1} of ${ROUNDS}`)
+    progress(`mail ${round + 1} of ${ROUNDS}`)
     const heard = bare.heard()
     const waiting = checkMail(mayfly.url, token, `&wait=55&since_id=${sinceId}`).then((list) => {
       sinceId = list[0]?.id ?? sinceId
@@ -53,7 +59,7 @@ async function main(): Promise<void> {
     figure(percentile(list, 0.99)),
   ]
   const ours = times.waiting.map((time, at) => time - (times.bare[at] ?? 0))
-  table(
+  reportTable(
     ['from delivery', 'p50 ms', 'p99 ms'],
     [
       row('a bare client hears of it', times.bare),

@@ -1,10 +1,9 @@
 import { openRedis } from '../test/support/redis.ts'
 import { startMayfly } from './contestants/mayfly.ts'
 import { startPostgres } from './contestants/postgres.ts'
-import { describeMachine, note, say, table } from './tools/report.ts'
-import { alternate } from './tools/rounds.ts'
-import { benchFolder } from './tools/scratch.ts'
-import { pair, type Times, watch } from './tools/watching.ts'
+import { benchFolder } from './tools/processes.ts'
+import { alternate, progress, reportMachine, reportTable, say } from './tools/report.ts'
+import { measureVisibility, p50AndP99, type VisibilityTimes } from './tools/visibility.ts'
 
 // How long from the 250 that one node gives until a reader who waits at another has the mail?
 
@@ -16,7 +15,7 @@ const LOOK_MS = 1_000
 
 async function main(): Promise<void> {
   say('## From the 250 of one node to who waits at another (bench/nodes-visible.ts)', '')
-  describeMachine()
+  reportMachine()
   const folder = benchFolder()
   const postgres = await startPostgres()
   const redis = await openRedis()
@@ -40,16 +39,16 @@ async function main(): Promise<void> {
   ]
   const bound = { reader: near, mostSeconds: 60 }
   const results = await alternate(ways, ROUNDS, ({ sender }) =>
-    watch({ ...bound, sender, turns: TURNS }),
+    measureVisibility({ ...bound, sender, turns: TURNS }),
   )
-  note('Redis stopped')
+  progress('Redis stopped')
   await redis.stop()
   const restMs = () => 10 + Math.random() * LOOK_MS
   const turns = TURNS_WITHOUT
   results.set('another node, Redis stopped', [
-    await watch({ ...bound, sender: far, turns, restMs }),
+    await measureVisibility({ ...bound, sender: far, turns, restMs }),
   ])
-  table(
+  reportTable(
     ['reader waits at', 'mails', '250 to reader p50 ms', 'p99', 'last byte to 250 p50 ms', 'p99'],
     [...results].map(([name, list]) => [name, ...cells(list)]),
   )
@@ -59,9 +58,13 @@ async function main(): Promise<void> {
   await postgres.close()
 }
 
-function cells(list: readonly Times[]): string[] {
+function cells(list: readonly VisibilityTimes[]): string[] {
   const after = list.flatMap((times) => times.after)
-  return [String(after.length), ...pair(after), ...pair(list.flatMap(({ answered }) => answered))]
+  return [
+    String(after.length),
+    ...p50AndP99(after),
+    ...p50AndP99(list.flatMap(({ answered }) => answered)),
+  ]
 }
 
 async function versionOf(redis: Awaited<ReturnType<typeof openRedis>>): Promise<string> {

@@ -10,8 +10,7 @@ import { openPostgres, type Postgres } from '../test/support/postgres.ts'
 import { tokenOf } from './tools/fill.ts'
 import { mailText } from './tools/mail-text.ts'
 import { cpuSeconds } from './tools/processes.ts'
-import { describeMachine, say, table } from './tools/report.ts'
-import { figure, median } from './tools/stats.ts'
+import { figure, median, reportMachine, reportTable, say } from './tools/report.ts'
 
 // What does a mail cost on PostgreSQL: WAL, disk, CPU of the server and of the node? As the SMTP door asks for it, RCPT and
 // DATA, but without the door.
@@ -61,7 +60,7 @@ const CASES: Case[] = [
 
 async function main(): Promise<void> {
   say('## What a mail costs on PostgreSQL (bench/postgres-cost.ts)', '')
-  describeMachine()
+  reportMachine()
   const postgres = await openPostgres()
   try {
     const [version] = (await postgres.run('show server_version')) as { server_version: string }[]
@@ -72,7 +71,10 @@ async function main(): Promise<void> {
     )
     const rows: string[][] = []
     for (const one of CASES) rows.push([one.name, ...cells(await measure(postgres, one))])
-    table(['mails', 'mails/s', 'WAL bytes', 'disk bytes', 'server CPU ms', 'node CPU ms'], rows)
+    reportTable(
+      ['mails', 'mails/s', 'WAL bytes', 'disk bytes', 'server CPU ms', 'node CPU ms'],
+      rows,
+    )
   } finally {
     await postgres.close()
   }

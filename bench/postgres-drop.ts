@@ -4,13 +4,19 @@ import { dayOf } from '../src/store/postgres/mail/partition-key.ts'
 import type { MailStore } from '../src/store/store.ts'
 import { startMayfly } from './contestants/mayfly.ts'
 import { type BenchPostgres, startPostgres } from './contestants/postgres.ts'
-import { MESSAGES_EACH } from './tools/fill.ts'
-import { DAY_MS, fillPostgres, KEPT, openBenchStore } from './tools/fill-postgres.ts'
-import { describeMachine, note, say, table } from './tools/report.ts'
-import { alternate } from './tools/rounds.ts'
-import { benchFolder } from './tools/scratch.ts'
-import { figure, median, spread } from './tools/stats.ts'
-import { type Span, whileTimed } from './tools/timed-intake.ts'
+import { DAY_MS, fillPostgres, KEPT, MESSAGES_EACH, openBenchStore } from './tools/fill.ts'
+import { type IntakeTimes, whileTimingIntake } from './tools/intake.ts'
+import { benchFolder } from './tools/processes.ts'
+import {
+  alternate,
+  figure,
+  median,
+  progress,
+  reportMachine,
+  reportTable,
+  say,
+  spread,
+} from './tools/report.ts'
 
 // A day's mail is over: what does it cost to clear it away while new mail comes in? As the store does it, which drops the
 // day's partitions, and by DELETE, which would need no partitions.
@@ -32,8 +38,8 @@ interface Cleared {
   leftMb: number
   /** Until the room of what was deleted can be used again. */
   vacuumSeconds: number
-  before: Span
-  during: Span
+  before: IntakeTimes
+  during: IntakeTimes
 }
 
 interface Way {
@@ -58,7 +64,7 @@ const WAYS: Way[] = [
 
 async function main(): Promise<void> {
   say('## A day of mail goes while mail comes in (bench/postgres-drop.ts)', '')
-  describeMachine()
+  reportMachine()
   const postgres = await startPostgres()
   say(
     `- ${postgres.settings}`,
@@ -66,7 +72,7 @@ async function main(): Promise<void> {
     `- Intake: one node, ${SENDERS} senders on kept connections as fast as they can, 4 KB, for ${LEAST_SECONDS} s before and during the work (at least ${LEAST_SECONDS} s). Time to 250: from the last byte. Pause: the longest time in which no sender got a 250.`,
     '- VACUUM is what a DELETE leaves to be done, here without any mail coming in.',
   )
-  note(`filling a database with ${figure(MESSAGES)} messages`)
+  progress(`filling a database with ${figure(MESSAGES)} messages`)
   const expiresAt = new Date(Date.now() - 2 * DAY_MS)
   const filling = { messages: MESSAGES, now: expiresAt, expiresAt }
   const { database } = await fillPostgres(postgres, filling)
@@ -100,7 +106,7 @@ async function onCopy(
   const client = new Client({ connectionString: url })
   await client.connect()
   const store = await openBenchStore(url)
-  const cleared = await whileTimed(mayfly, SENDERS, async (spanSince) => {
+  const cleared = await whileTimingIntake(mayfly, SENDERS, async (spanSince) => {
     await pause(1_000)
     const calm = performance.now()
     await pause(LEAST_SECONDS * 1000)
@@ -169,7 +175,7 @@ async function vacuum(client: Client, bucket: number): Promise<number> {
 }
 
 function print(results: Map<string, Cleared[]>): void {
-  table(
+  reportTable(
     ['way', 'seconds', 'messages left', 'MB left on disk', 'VACUUM afterwards s'],
     [...results].map(([name, list]) => [
       name,
@@ -179,9 +185,9 @@ function print(results: Map<string, Cleared[]>): void {
       figure(median(list.map(({ vacuumSeconds }) => vacuumSeconds))),
     ]),
   )
-  const middle = (list: readonly Span[], field: keyof Span) =>
+  const middle = (list: readonly IntakeTimes[], field: keyof IntakeTimes) =>
     median(list.map((span) => span[field]))
-  const row = (name: string, spans: readonly Span[], calm: readonly Span[]) => [
+  const row = (name: string, spans: readonly IntakeTimes[], calm: readonly IntakeTimes[]) => [
     name,
     figure(middle(spans, 'perSecond')),
     figure(middle(spans, 'perSecond') / middle(calm, 'perSecond')),
@@ -190,7 +196,7 @@ function print(results: Map<string, Cleared[]>): void {
     ),
   ]
   const calm = [...results.values()].flatMap((list) => list.map(({ before }) => before))
-  table(
+  reportTable(
     ['intake', 'mails/s', 'of before', '250 after p50 ms', 'p99', 'slowest', 'pause ms'],
     [
       row('before', calm, calm),

@@ -1,11 +1,16 @@
 import { join } from 'node:path'
 import { startMayfly } from './contestants/mayfly.ts'
 import { startPostgres } from './contestants/postgres.ts'
-import { type Contestant, casesOf, type Outcome, rate, runCase } from './tools/intake.ts'
+import {
+  type Contestant,
+  type IntakeResult,
+  intakeCases,
+  medianOf,
+  runCase,
+} from './tools/intake.ts'
 import { writeMail } from './tools/mail-text.ts'
-import { describeMachine, note, say, table } from './tools/report.ts'
-import { benchFolder } from './tools/scratch.ts'
-import { figure, spread } from './tools/stats.ts'
+import { benchFolder } from './tools/processes.ts'
+import { figure, progress, reportMachine, reportTable, say, spread } from './tools/report.ts'
 
 // How many mails a second does one node take in on PostgreSQL, beside the same on SQLite, and who pays for them?
 
@@ -17,7 +22,7 @@ const POSTGRES = 'PostgreSQL'
 
 async function main(): Promise<void> {
   say('## Intake on PostgreSQL beside SQLite (bench/postgres-intake.ts)', '')
-  describeMachine()
+  reportMachine()
   const folder = benchFolder()
   const postgres = await startPostgres()
   say(
@@ -39,12 +44,12 @@ async function main(): Promise<void> {
   )
   const file = writeMail(join(folder.path, 'mail'), 4096)
   const rows: string[][] = []
-  for (const one of casesOf([4])) {
-    note(one.name)
+  for (const one of intakeCases([4])) {
+    progress(one.name)
     const tempo = { rounds: ROUNDS, seconds: SECONDS }
     rows.push(...rowsOf(one.name, await runCase(contestants, { ...one, file }, tempo)))
   }
-  table(
+  reportTable(
     ['case', 'store', 'mails/s', 'of SQLite', 'node CPU s per 1,000', 'PostgreSQL CPU s per 1,000'],
     rows,
   )
@@ -52,14 +57,14 @@ async function main(): Promise<void> {
   await postgres.close()
 }
 
-function rowsOf(name: string, outcomes: Map<string, Outcome[]>): string[][] {
+function rowsOf(name: string, outcomes: Map<string, IntakeResult[]>): string[][] {
   return [...outcomes].map(([store, list], index) => [
     index === 0 ? name : '',
     store,
     spread(list.map(({ perSecond }) => perSecond)),
-    figure(rate(outcomes, store) / rate(outcomes, SQLITE)),
-    figure(rate(outcomes, store, 'cpuPerThousand')),
-    store === SQLITE ? '' : figure(rate(outcomes, store, 'storeCpuPerThousand')),
+    figure(medianOf(outcomes, store) / medianOf(outcomes, SQLITE)),
+    figure(medianOf(outcomes, store, 'cpuPerThousand')),
+    store === SQLITE ? '' : figure(medianOf(outcomes, store, 'storeCpuPerThousand')),
   ])
 }
 

@@ -1,19 +1,34 @@
 import { join } from 'node:path'
 import { type Mayfly, startMayfly } from './contestants/mayfly.ts'
 import { startPostgres } from './contestants/postgres.ts'
-import { fill, tokenOf } from './tools/fill.ts'
-import { DAY_MS, fillPostgres } from './tools/fill-postgres.ts'
-import { COLUMNS, cells, measure, rate } from './tools/loads.ts'
-import { answeredFromMemory, type Case, fromStore, ifChanged, inTurn } from './tools/polls.ts'
-import { describeMachine, goal, note, say, table } from './tools/report.ts'
-import { alternate } from './tools/rounds.ts'
-import { benchFolder } from './tools/scratch.ts'
-import { figure, median } from './tools/stats.ts'
+import { DAY_MS, fill, fillPostgres, tokenOf } from './tools/fill.ts'
+import {
+  cachedPolls,
+  ifNoneMatch,
+  measureRequests,
+  medianRate,
+  type PollCase,
+  pollsInTurn,
+  REQUEST_COLUMNS,
+  requestCells,
+  uncachedPolls,
+} from './tools/http-load.ts'
+import { benchFolder } from './tools/processes.ts'
+import {
+  alternate,
+  figure,
+  median,
+  progress,
+  reportGoal,
+  reportMachine,
+  reportTable,
+  say,
+} from './tools/report.ts'
 
 // What does a poll cost on PostgreSQL, where the server is asked for each session's row: beside SQLite, where what is
 // unchanged is answered from memory, and with a hundred times the mail.
 
-type Node = Mayfly & { name: string; storePid?: number; cases: Case[] }
+type Node = Mayfly & { name: string; storePid?: number; cases: PollCase[] }
 
 const quick = process.argv.includes('--quick')
 const ROUNDS = quick ? 2 : 5
@@ -24,7 +39,7 @@ const MANY = quick ? 20_000 : 1_000_000
 
 async function main(): Promise<void> {
   say('## Polls on PostgreSQL beside SQLite (bench/postgres-polls.ts)', '')
-  describeMachine()
+  reportMachine()
   const folder = benchFolder()
   const postgres = await startPostgres()
   say(
@@ -44,7 +59,7 @@ async function main(): Promise<void> {
   await postgres.close()
 
   async function onPostgres(messages: number): Promise<Node> {
-    note(`filling a database with ${figure(messages)} messages`)
+    progress(`filling a database with ${figure(messages)} messages`)
     const now = new Date()
     const expiresAt = new Date(now.getTime() + 30 * DAY_MS)
     const made = await fillPostgres(postgres, { messages, now, expiresAt })
@@ -57,14 +72,14 @@ async function main(): Promise<void> {
   async function ready(name: string, node: Mayfly, boxes: number): Promise<Node> {
     const path = `/api/check-mail?token=${tokenOf(1)}`
     const cases = [
-      ...(await answeredFromMemory(node)),
+      ...(await cachedPolls(node)),
       {
         name: 'unchanged (304), listed elsewhere',
         path,
-        headers: await ifChanged(node, `${path}&limit=101`),
+        headers: await ifNoneMatch(node, `${path}&limit=101`),
       },
-      inTurn(boxes, join(folder.path, `boxes of ${name}`)),
-      fromStore(boxes, join(folder.path, `lists of ${name}`)),
+      pollsInTurn(boxes, join(folder.path, `boxes of ${name}`)),
+      uncachedPolls(boxes, join(folder.path, `lists of ${name}`)),
     ]
     return { ...node, name, cases }
   }
@@ -80,23 +95,26 @@ async function compare(nodes: readonly Node[]): Promise<void> {
   const [sqlite, few, many] = nodes.map(({ name }) => name)
   if (!sqlite || !few || !many) throw new Error('three stores were filled')
   for (const [index, { name }] of (nodes[0]?.cases ?? []).entries()) {
-    note(name)
+    progress(name)
     const results = await alternate(nodes, ROUNDS, (node) => {
       const one = node.cases[index]
       if (!one) throw new Error('every store has the same cases')
-      return measure(node, { ...one, seconds: SECONDS, connections: CONNECTIONS })
+      return measureRequests(node, { ...one, seconds: SECONDS, connections: CONNECTIONS })
     })
-    const rateOf = (store: string) => rate(results.get(store))
+    const rateOf = (store: string) => medianRate(results.get(store))
     ratios.push([name, rateOf(many) / rateOf(few)])
     for (const [store, list] of results) {
       const ratio = figure(rateOf(store) / rateOf(sqlite))
       const behind = median(list.map(({ storeCpuPerThousand }) => storeCpuPerThousand))
-      rows.push([name, store, ...cells(list), store === sqlite ? '' : figure(behind), ratio])
+      rows.push([name, store, ...requestCells(list), store === sqlite ? '' : figure(behind), ratio])
     }
   }
-  table(['case', 'store', ...COLUMNS, 'PostgreSQL CPU s per 1,000', 'of SQLite'], rows)
+  reportTable(
+    ['case', 'store', ...REQUEST_COLUMNS, 'PostgreSQL CPU s per 1,000', 'of SQLite'],
+    rows,
+  )
   for (const [name, ratio] of ratios) {
-    goal(`${name}: ${many} within 15 % of ${few}`, ratio, ratio >= 0.85)
+    reportGoal(`${name}: ${many} within 15 % of ${few}`, ratio, ratio >= 0.85)
   }
 }
 

@@ -2,13 +2,26 @@ import { join } from 'node:path'
 import { freeServicePorts } from '../test/support/service-process.ts'
 import { startMayfly } from './contestants/mayfly.ts'
 import { allDelivered, startPostfix } from './contestants/postfix.ts'
-import { type Case, type Contestant, casesOf, type Outcome, rate, runCase } from './tools/intake.ts'
+import {
+  type Contestant,
+  type IntakeCase,
+  type IntakeResult,
+  intakeCases,
+  medianOf,
+  runCase,
+} from './tools/intake.ts'
 import { writeMail } from './tools/mail-text.ts'
-import { startServer } from './tools/processes.ts'
-import { describeMachine, goal, note, say, table } from './tools/report.ts'
-import { benchFolder } from './tools/scratch.ts'
-import { buildSlowFsync } from './tools/slow-fsync.ts'
-import { figure, median, spread } from './tools/stats.ts'
+import { benchFolder, buildSlowFsync, startServer } from './tools/processes.ts'
+import {
+  figure,
+  median,
+  progress,
+  reportGoal,
+  reportMachine,
+  reportTable,
+  say,
+  spread,
+} from './tools/report.ts'
 
 // How many mails a second are taken in durably, and what do they cost? Sender: Postfix's smtp-source.
 
@@ -18,11 +31,11 @@ const SECONDS = quick ? 0.5 : 1.5
 const TEMPO = { rounds: ROUNDS, seconds: SECONDS }
 const NAMES = { sink: 'sink', mayfly: 'mayfly', postfix: 'Postfix', library: 'smtp-server' }
 
-const CASES = casesOf([4, 50])
+const CASES = intakeCases([4, 50])
 
 async function main(): Promise<void> {
   say('## Intake: mails a second (bench/smtp-intake.ts)', '')
-  describeMachine()
+  reportMachine()
   say(
     `- Settings: ${ROUNDS} rounds of about ${SECONDS} s for each contestant, alternating; smtp-source on the same machine; HTML mail that packs 3 to 1 (4 KB) or 4 to 1 (50 KB); one recipient`,
     '- sink: `node:net`, discards. mayfly: `bin/mayfly.js serve`, one SMTP thread, SQLite with an fsync before each 250.',
@@ -38,13 +51,13 @@ async function main(): Promise<void> {
   else say('', 'Skipped: 2 ms added to each fsync needs a C compiler (`cc`), and there is none.')
 }
 
-async function compare(title: string, preload: string | undefined, cases: readonly Case[]) {
+async function compare(title: string, preload: string | undefined, cases: readonly IntakeCase[]) {
   say('', `### ${title[0]?.toUpperCase()}${title.slice(1)}`)
   const { contestants, stop } = await startAll(preload)
-  const all = new Map<Case, Map<string, Outcome[]>>()
+  const all = new Map<IntakeCase, Map<string, IntakeResult[]>>()
   const folder = benchFolder()
   for (const one of cases) {
-    note(`${title}: ${one.name}`)
+    progress(`${title}: ${one.name}`)
     const file = writeMail(join(folder.path, String(one.bytes)), one.bytes)
     all.set(one, await runCase(contestants, { ...one, file }, TEMPO))
   }
@@ -83,7 +96,7 @@ async function startAll(preload: string | undefined) {
       name: NAMES.postfix,
       pid: postfix.pid,
       port: postfixPort,
-      async settled(mails) {
+      async drain(mails) {
         sentToPostfix += mails
         await allDelivered(postfix, sentToPostfix)
       },
@@ -99,7 +112,7 @@ async function startAll(preload: string | undefined) {
   return { contestants: preload ? contestants.slice(0, 3) : contestants, stop }
 }
 
-type Results = Map<Case, Map<string, Outcome[]>>
+type Results = Map<IntakeCase, Map<string, IntakeResult[]>>
 
 function print(results: Results): void {
   const rows = [...results].flatMap(([{ name: caseName }, outcomes]) =>
@@ -107,13 +120,13 @@ function print(results: Results): void {
       index === 0 ? caseName : '',
       name,
       spread(list.map(({ perSecond }) => perSecond)),
-      figure(rate(outcomes, name) / rate(outcomes, NAMES.sink)),
-      figure(rate(outcomes, name) / rate(outcomes, NAMES.postfix)),
+      figure(medianOf(outcomes, name) / medianOf(outcomes, NAMES.sink)),
+      figure(medianOf(outcomes, name) / medianOf(outcomes, NAMES.postfix)),
       name === NAMES.postfix ? spread(list.map(({ donePerSecond }) => donePerSecond)) : '',
       figure(median(list.map(({ cpuPerThousand }) => cpuPerThousand))),
     ]),
   )
-  table(
+  reportTable(
     ['case', 'server', 'mails/s', 'of sink', 'of Postfix', 'delivered/s', 'CPU s per 1,000'],
     rows,
   )
@@ -121,15 +134,15 @@ function print(results: Results): void {
 
 function judge(results: Results): void {
   for (const [{ name, kept }, outcomes] of results) {
-    const mayfly = rate(outcomes, NAMES.mayfly)
-    const ofSink = mayfly / rate(outcomes, NAMES.sink)
-    const ofPostfix = mayfly / rate(outcomes, NAMES.postfix)
-    const ofDelivery = mayfly / rate(outcomes, NAMES.postfix, 'donePerSecond')
+    const mayfly = medianOf(outcomes, NAMES.mayfly)
+    const ofSink = mayfly / medianOf(outcomes, NAMES.sink)
+    const ofPostfix = mayfly / medianOf(outcomes, NAMES.postfix)
+    const ofDelivery = mayfly / medianOf(outcomes, NAMES.postfix, 'donePerSecond')
     const least = kept ? 0.4 : 0.55
-    goal(`${name}: at least ${least} of the sink`, ofSink, ofSink >= least)
+    reportGoal(`${name}: at least ${least} of the sink`, ofSink, ofSink >= least)
     if (kept) continue
-    goal(`${name}: at least 3 times Postfix, by its 250s`, ofPostfix, ofPostfix >= 3)
-    goal(`${name}: at least 3 times Postfix, by its deliveries`, ofDelivery, ofDelivery >= 3)
+    reportGoal(`${name}: at least 3 times Postfix, by its 250s`, ofPostfix, ofPostfix >= 3)
+    reportGoal(`${name}: at least 3 times Postfix, by its deliveries`, ofDelivery, ofDelivery >= 3)
   }
 }
 

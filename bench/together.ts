@@ -1,14 +1,19 @@
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Mayfly, startMayfly } from './contestants/mayfly.ts'
-import { whileSending } from './tools/intake-load.ts'
+import { type LoadResult, runLoad } from './tools/http-load.ts'
+import { sendMails, whileSending } from './tools/intake.ts'
 import { writeMail } from './tools/mail-text.ts'
-import { describeMachine, say, table } from './tools/report.ts'
-import { alternate } from './tools/rounds.ts'
-import { benchFolder } from './tools/scratch.ts'
-import { sendMails } from './tools/smtp-source.ts'
-import { figure, median, spread } from './tools/stats.ts'
-import { type Load, request } from './tools/wrk.ts'
+import { benchFolder } from './tools/processes.ts'
+import {
+  alternate,
+  figure,
+  median,
+  reportMachine,
+  reportTable,
+  say,
+  spread,
+} from './tools/report.ts'
 
 // What is left of intake and of polls when both come at full speed at once?
 
@@ -24,7 +29,7 @@ interface Rates {
 
 async function main(): Promise<void> {
   say('## Intake and polls together (bench/together.ts)', '')
-  describeMachine()
+  reportMachine()
   say(
     `- Settings: ${ROUNDS} rounds of ${SECONDS} s, alternating; intake: smtp-source, 4 KB, 20 senders; polls: wrk, 32 kept connections, one mailbox of 10 messages that gets none of the mail; all on the same machine`,
   )
@@ -33,13 +38,13 @@ async function main(): Promise<void> {
   const file = writeMail(join(folder.path, 'mail'), 4096)
   const rows: string[][] = []
   for (const kept of [false, true]) rows.push(...(await measure(mayfly, file, kept)))
-  table(['intake', 'load', 'mails/s', 'of alone', 'polls/s', 'of alone', 'poll p99 ms'], rows)
+  reportTable(['intake', 'load', 'mails/s', 'of alone', 'polls/s', 'of alone', 'poll p99 ms'], rows)
   await mayfly.stop()
 }
 
 async function measure(mayfly: Mayfly, file: string, kept: boolean): Promise<string[][]> {
   const url = await mailboxOfTen(mayfly, file)
-  const poll = () => request({ url, seconds: SECONDS, connections: 32 })
+  const poll = () => runLoad({ url, seconds: SECONDS, connections: 32 })
   const results = await alternate(
     [{ name: 'intake alone' }, { name: 'polls alone' }, { name: 'both' }],
     ROUNDS,
@@ -49,7 +54,7 @@ async function measure(mayfly: Mayfly, file: string, kept: boolean): Promise<str
         return { mails: 0, polls: perSecond, p99Ms }
       }
       const wait = () => pause(SECONDS * 1000).then(() => undefined)
-      const work: () => Promise<Load | undefined> = name === 'both' ? poll : wait
+      const work: () => Promise<LoadResult | undefined> = name === 'both' ? poll : wait
       const { mails, result } = await whileSending(mayfly, { file, kept, senders: 20 }, work)
       return { mails, polls: result?.perSecond ?? 0, p99Ms: result?.p99Ms ?? Number.NaN }
     },

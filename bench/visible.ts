@@ -1,12 +1,24 @@
 import { join } from 'node:path'
 import { type Mayfly, startMayfly } from './contestants/mayfly.ts'
-import { whileSending } from './tools/intake-load.ts'
+import { runLoad } from './tools/http-load.ts'
+import { whileSending } from './tools/intake.ts'
 import { writeMail } from './tools/mail-text.ts'
-import { describeMachine, goal, note, say, table } from './tools/report.ts'
-import { benchFolder } from './tools/scratch.ts'
-import { figure, median } from './tools/stats.ts'
-import { pair, type Times, type Watching, watch } from './tools/watching.ts'
-import { request } from './tools/wrk.ts'
+import { benchFolder } from './tools/processes.ts'
+import {
+  figure,
+  median,
+  progress,
+  reportGoal,
+  reportMachine,
+  reportTable,
+  say,
+} from './tools/report.ts'
+import {
+  measureVisibility,
+  p50AndP99,
+  type VisibilityOptions,
+  type VisibilityTimes,
+} from './tools/visibility.ts'
 
 // How long from the last byte of DATA until a waiting check-mail has the mail, and until the sender has its 250?
 
@@ -16,7 +28,7 @@ const MOST_SECONDS = quick ? 10 : 60
 
 async function main(): Promise<void> {
   say('## From the last byte to a waiting reader (bench/visible.ts)', '')
-  describeMachine()
+  reportMachine()
   say(
     `- Settings: up to ${TURNS} mails of 4 KB one after the other (at most ${MOST_SECONDS} s), each with a check-mail that waits for it; client, load and service on the same machine`,
     '- intake: smtp-source, 4 KB, a connection per mail, 20 senders, to another mailbox; polls: wrk, 16 kept connections',
@@ -26,16 +38,16 @@ async function main(): Promise<void> {
   const file = writeMail(join(folder.path, 'mail'), 4096)
   const sending = { file, kept: false, senders: 20 }
   const watching = { sender: mayfly, reader: mayfly, turns: TURNS, mostSeconds: MOST_SECONDS }
-  await watch({ ...watching, turns: 50 })
+  await measureVisibility({ ...watching, turns: 50 })
 
-  note('idle')
-  const idle = await watch(watching)
-  note('while mail comes in at full speed')
-  const intake = await whileSending(mayfly, sending, () => watch(watching))
-  note('while mail comes in and polls are answered at full speed')
+  progress('idle')
+  const idle = await measureVisibility(watching)
+  progress('while mail comes in at full speed')
+  const intake = await whileSending(mayfly, sending, () => measureVisibility(watching))
+  progress('while mail comes in and polls are answered at full speed')
   const both = await whileSending(mayfly, sending, () => whilePolling(mayfly, watching))
 
-  table(
+  reportTable(
     ['load', 'mails', 'visible p50 ms', 'p99', '250 after p50 ms', 'p99'],
     [
       ['none', ...cells(idle)],
@@ -47,29 +59,29 @@ async function main(): Promise<void> {
     ],
   )
   const middle = median(idle.visible)
-  goal('under 10 ms to visible at the median when idle', middle, middle < 10)
+  reportGoal('under 10 ms to visible at the median when idle', middle, middle < 10)
   await mayfly.stop()
 }
 
 async function whilePolling(
   mayfly: Mayfly,
-  watching: Watching,
-): Promise<{ times: Times; polls: number }> {
+  watching: VisibilityOptions,
+): Promise<{ times: VisibilityTimes; polls: number }> {
   const { token } = await mayfly.session()
   const url = `${mayfly.url}/api/check-mail?token=${token}`
   let polls = 0
   let over = false
   const polling = (async () => {
-    while (!over) ({ perSecond: polls } = await request({ url, seconds: 2, connections: 16 }))
+    while (!over) ({ perSecond: polls } = await runLoad({ url, seconds: 2, connections: 16 }))
   })()
-  const times = await watch(watching)
+  const times = await measureVisibility(watching)
   over = true
   await polling
   return { times, polls }
 }
 
-function cells({ visible, answered }: Times): string[] {
-  return [String(visible.length), ...pair(visible), ...pair(answered)]
+function cells({ visible, answered }: VisibilityTimes): string[] {
+  return [String(visible.length), ...p50AndP99(visible), ...p50AndP99(answered)]
 }
 
 await main()

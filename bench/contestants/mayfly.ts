@@ -3,7 +3,7 @@ import {
   type SpawnOptions,
   spawnService,
 } from '../../test/support/service-process.ts'
-import { atEnd } from '../tools/at-end.ts'
+import { onExit } from '../tools/processes.ts'
 
 export interface Mayfly {
   pid: number
@@ -35,7 +35,7 @@ export async function startMayfly(
       ...env,
     },
   })
-  atEnd(() => void served.child.kill('SIGKILL'))
+  onExit(() => void served.child.kill('SIGKILL'))
   const { pid, url, smtpPort, httpPort } = served
   return {
     pid,

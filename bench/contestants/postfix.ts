@@ -2,9 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { atEnd } from '../tools/at-end.ts'
-import { listening } from '../tools/processes.ts'
-import { needed } from '../tools/programs.ts'
+import { onExit, requireProgram, untilListening } from '../tools/processes.ts'
 
 export interface Postfix {
   pid: number
@@ -26,7 +24,7 @@ export async function startPostfix(
   preload: string | undefined,
 ): Promise<Postfix> {
   if (process.getuid?.() !== 0) throw new Error('Postfix can be started by root only')
-  const postfix = needed('postfix', 'postfix')
+  const postfix = requireProgram('postfix', 'postfix')
   const [config, mailbox] = ['config', 'maildir'].map((name) => join(folder, name))
   if (!config || !mailbox) throw new Error('two folders were named')
   // Its parts run under another user and must get through.
@@ -47,8 +45,8 @@ export async function startPostfix(
     running = false
   }
   // It has left our process group: only this ends it.
-  atEnd(stop)
-  await listening(port)
+  onExit(stop)
+  await untilListening(port)
   const pidFile = join(folder, 'queue/pid/master.pid')
   return {
     pid: Number(readFileSync(pidFile, 'utf8').trim()),

@@ -1,5 +1,5 @@
 import { openPostgres, type Postgres } from '../../test/support/postgres.ts'
-import { atEnd } from '../tools/at-end.ts'
+import { onExit } from '../tools/processes.ts'
 
 export interface BenchPostgres extends Postgres {
   /** Of the server itself: every connection is a child of it. */
@@ -14,7 +14,7 @@ const SETTINGS = ['shared_buffers=512MB', 'max_wal_size=4GB']
 /** A private PostgreSQL that waits for its disk as it does unless told otherwise. */
 export async function startPostgres(): Promise<BenchPostgres> {
   // It ends with this program, also when that is killed.
-  atEnd(() => {})
+  onExit(() => {})
   const postgres = await openPostgres({ settings: SETTINGS })
   const [row] = (await postgres.run(
     `select split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::integer as pid,

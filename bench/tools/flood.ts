@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { Agent } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { FloodName } from './floods.ts'
 import { type ProxiedClient, proxiedClient } from './proxied-client.ts'
+import type { FloodName } from './start-flood.ts'
 
 // One flood as a process of its own: NAME HTTP-PORT SMTP-PORT [--quick]. Everything comes from one address, as fast as the
 // default limits of one address allow. Says `running` once it is, and what it has done so far on SIGTERM.

@@ -20,7 +20,7 @@ export interface Response {
   body: Buffer
 }
 
-interface Requesting {
+interface RequestOptions {
   method?: string
   token?: string
   agent?: Agent | false
@@ -36,13 +36,13 @@ export function proxiedClient(ip: string, { httpPort, smtpPort }: Ports) {
   })
 
   /** On a connection of its own unless there is an agent. */
-  function open(path: string, { method = 'GET', token, agent = false, signal }: Requesting) {
+  function open(path: string, { method = 'GET', token, agent = false, signal }: RequestOptions) {
     const headers = headersOf(token)
     const options = { port: httpPort, host: '127.0.0.1', path, method, headers, agent }
     return request({ ...options, ...(signal && { signal }) })
   }
 
-  async function ask(path: string, asking: Requesting = {}): Promise<Response> {
+  async function ask(path: string, asking: RequestOptions = {}): Promise<Response> {
     const asked = open(path, asking).end()
     return await new Promise((resolve, reject) => {
       asked.on('error', reject)

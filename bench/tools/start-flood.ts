@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { atEnd } from './at-end.ts'
+import { onExit } from './processes.ts'
 import type { Ports } from './proxied-client.ts'
 
 export const FLOOD_NAMES = [
@@ -25,7 +25,7 @@ export async function startFlood(
   const file = fileURLToPath(new URL('flood.ts', import.meta.url))
   const args = [file, name, String(httpPort), String(smtpPort), ...(quick ? ['--quick'] : [])]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
-  atEnd(() => void child.kill('SIGKILL'))
+  onExit(() => void child.kill('SIGKILL'))
   let said = ''
   await new Promise<void>((resolve, reject) => {
     child.once('exit', () => reject(new Error(`the flood of ${name} did not start`)))

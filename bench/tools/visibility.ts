@@ -4,10 +4,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { connectSmtp, stuffed } from '../../test/support/smtp-client.ts'
 import type { Mayfly } from '../contestants/mayfly.ts'
 import { mailText } from './mail-text.ts'
-import { figure, median, percentile } from './stats.ts'
+import { figure, median, percentile } from './report.ts'
 
 /** In milliseconds, of each mail. */
-export interface Times {
+export interface VisibilityTimes {
   /** From the last byte to the reader. */
   visible: number[]
   /** From the last byte to the 250. */
@@ -16,7 +16,7 @@ export interface Times {
   after: number[]
 }
 
-export interface Watching {
+export interface VisibilityOptions {
   /** Where the mail comes in, and where its reader waits. */
   sender: Mayfly
   reader: Mayfly
@@ -27,24 +27,24 @@ export interface Watching {
 }
 
 /** Sends mails of 4 KB one after the other, each with a check-mail that waits for it. */
-export async function watch({
+export async function measureVisibility({
   sender,
   reader,
   turns,
   mostSeconds,
   restMs = () => 10,
-}: Watching): Promise<Times> {
+}: VisibilityOptions): Promise<VisibilityTimes> {
   const { email, token } = await sender.session()
   const smtp = await connectSmtp(sender.smtpPort)
   const agent = new Agent({ keepAlive: true })
   const bytes = stuffed(mailText(4096).replaceAll('\n', '\r\n'))
   await smtp.command('EHLO sender.test')
-  const times: Times = { visible: [], answered: [], after: [] }
+  const times: VisibilityTimes = { visible: [], answered: [], after: [] }
   const latest = performance.now() + mostSeconds * 1000
   let sinceId = 0
   for (let turn = 0; turn < turns && performance.now() < latest; turn += 1) {
     const path = `/api/check-mail?token=${token}&wait=30&since_id=${sinceId}`
-    const arrival = listed(`${reader.url}${path}`, agent)
+    const arrival = pollUntilListed(`${reader.url}${path}`, agent)
     for (const line of ['MAIL FROM:<ann@sender.test>', `RCPT TO:<${email}>`, 'DATA']) {
       const { code, text: reply } = await smtp.command(line)
       if (code !== 250 && code !== 354) throw new Error(`${line} was answered with ${reply}`)
@@ -68,7 +68,7 @@ export async function watch({
 }
 
 /** When the whole answer is there, and the newest id in it. */
-function listed(url: string, agent: Agent): Promise<{ at: number; newest: number }> {
+function pollUntilListed(url: string, agent: Agent): Promise<{ at: number; newest: number }> {
   return new Promise((resolve, reject) => {
     get(url, { agent }, async (response) => {
       const body = await text(response)
@@ -82,6 +82,6 @@ function listed(url: string, agent: Agent): Promise<{ at: number; newest: number
 }
 
 /** The middle and the 99th percentile, as two cells. */
-export function pair(times: readonly number[]): string[] {
+export function p50AndP99(times: readonly number[]): string[] {
   return [figure(median(times)), figure(percentile(times, 0.99))]
 }

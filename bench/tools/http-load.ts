@@ -1,0 +1,145 @@
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { Mayfly } from '../contestants/mayfly.ts'
+import { tokenOf } from './fill.ts'
+import { cpuOf, requireProgram } from './processes.ts'
+import { figure, median, spread } from './report.ts'
+
+const execute = promisify(execFile)
+
+export interface LoadOptions {
+  url: string
+  seconds: number
+  connections: number
+  headers?: Record<string, string>
+  /** A file with one path on each line, asked for in turn; the url's own path is not used then. */
+  paths?: string
+}
+
+export interface LoadResult {
+  perSecond: number
+  p50Ms: number
+  p99Ms: number
+}
+
+/** Asks as fast as the server answers, on kept connections. Any answer but 2xx and 3xx fails. */
+export async function runLoad(requesting: LoadOptions): Promise<LoadResult> {
+  const { url, seconds, connections, headers = {}, paths } = requesting
+  const script = fileURLToPath(new URL('paths.lua', import.meta.url))
+  const { stdout } = await execute(requireProgram('wrk', 'wrk'), [
+    ...['--latency', '-t', '1', '-c', String(connections), '-d', `${Math.ceil(seconds)}s`],
+    ...Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]),
+    ...(paths ? ['-s', script, url, '--', paths] : [url]),
+  ])
+  if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(`${url} gave errors:\n${stdout}`)
+  return {
+    perSecond: Number(matchIn(stdout, /Requests\/sec:\s+([\d.]+)/)),
+    p50Ms: milliseconds(matchIn(stdout, /^ *50%\s+(\S+)/m)),
+    p99Ms: milliseconds(matchIn(stdout, /^ *99%\s+(\S+)/m)),
+  }
+}
+
+function matchIn(text: string, pattern: RegExp): string {
+  const value = pattern.exec(text)?.[1]
+  if (value === undefined) throw new Error(`wrk printed something unknown:\n${text}`)
+  return value
+}
+
+const UNITS = { us: 0.001, ms: 1, s: 1000, m: 60_000 } as const
+
+function milliseconds(text: string): number {
+  const [, number, unit] = /^([\d.]+)(us|ms|s|m)$/.exec(text) ?? []
+  if (!unit) throw new Error(`wrk gave the time ${text}`)
+  return Number(number) * UNITS[unit as keyof typeof UNITS]
+}
+
+export interface Server {
+  pid: number
+  /** Of the database server behind it, if there is one. */
+  storePid?: number
+  url: string
+}
+
+export type RequestOptions = Omit<LoadOptions, 'url'> & { path: string }
+
+/** CPU: user and system seconds of the whole server for 1,000 requests. */
+export type RequestResult = LoadResult & { cpuPerThousand: number; storeCpuPerThousand: number }
+
+/** Asks one server for a while. */
+export async function measureRequests(
+  server: Server,
+  asking: RequestOptions,
+): Promise<RequestResult> {
+  const { path, ...rest } = asking
+  const before = cpuOf(server)
+  const found = await runLoad({ ...rest, url: `${server.url}${path}` })
+  const after = cpuOf(server)
+  const perThousand = 1000 / (found.perSecond * asking.seconds)
+  return {
+    ...found,
+    cpuPerThousand: (after.server - before.server) * perThousand,
+    storeCpuPerThousand: (after.store - before.store) * perThousand,
+  }
+}
+
+export function medianRate(list: readonly RequestResult[] = []): number {
+  return median(list.map(({ perSecond }) => perSecond))
+}
+
+export const REQUEST_COLUMNS = ['requests/s', 'p50 ms', 'p99 ms', 'CPU s per 1,000']
+
+export function requestCells(list: readonly RequestResult[]): string[] {
+  return [
+    spread(list.map(({ perSecond }) => perSecond)),
+    figure(median(list.map(({ p50Ms }) => p50Ms))),
+    figure(median(list.map(({ p99Ms }) => p99Ms))),
+    figure(median(list.map(({ cpuPerThousand }) => cpuPerThousand))),
+  ]
+}
+
+export type PollCase = Pick<RequestOptions, 'path' | 'paths' | 'headers'> & { name: string }
+
+/** The same mailbox again and again: nothing changes, so no list is made after the first. */
+export async function cachedPolls(mayfly: Mayfly): Promise<PollCase[]> {
+  const { token: empty } = await mayfly.session()
+  const path = pollPath(tokenOf(0))
+  return [
+    { name: 'empty', path: pollPath(empty) },
+    { name: '10 messages', path },
+    { name: 'unchanged (304)', path, headers: await ifNoneMatch(mayfly, path) },
+  ]
+}
+
+/** What a client says that has seen the list. */
+export async function ifNoneMatch({ url }: Mayfly, path: string): Promise<Record<string, string>> {
+  const { headers } = await fetch(`${url}${path}`)
+  return { 'If-None-Match': headers.get('etag') ?? '' }
+}
+
+/** A thousand mailboxes from all over the store, one after the other: of each the list is made once. */
+export function pollsInTurn(sessions: number, file: string): PollCase {
+  writeFileSync(file, tokensOf(sessions).map(pollPath).join('\n'))
+  return { name: '1,000 mailboxes in turn, 10 messages', path: '/', paths: file }
+}
+
+/** The same mailboxes, each list asked for at a length that is not in memory. */
+export function uncachedPolls(sessions: number, file: string): PollCase {
+  const paths = tokensOf(sessions).map(pollPath)
+  const lines: string[] = []
+  for (let limit = 101; limit <= 500; limit += 1) {
+    for (const path of paths) lines.push(`${path}&limit=${limit}`)
+  }
+  writeFileSync(file, lines.join('\n'))
+  return { name: '10 messages, read from the store', path: '/', paths: file }
+}
+
+function tokensOf(sessions: number): string[] {
+  const boxes = Math.min(sessions, 1_000)
+  return Array.from({ length: boxes }, (_, box) => tokenOf(Math.floor((box * sessions) / boxes)))
+}
+
+function pollPath(token: string): string {
+  return `/api/check-mail?token=${token}`
+}
