@@ -14,7 +14,7 @@ export interface MigrateActions {
 export function addMigrateCommand(mayfly: Command, actions: MigrateActions, print: Print): void {
   mayfly
     .command('migrate')
-    .description('move all that a data folder keeps into a PostgreSQL; the service must be stopped')
+    .description('Move a SQLite data directory to PostgreSQL; stop the service first')
     .requiredOption('--from <store>', 'sqlite:FOLDER')
     .requiredOption('--to <store>', 'postgres://user@host/database')
     .action(async ({ from, to }: { from: string; to: string }) => {
