@@ -4,10 +4,10 @@ import type { MailboxId } from '../core/session.ts'
 import type { Bus } from './bus.ts'
 
 const ANN = 101 as MailboxId
-// He shares whatever a bus may divide mailboxes by.
+// Shares a bucket and a slot with ANN.
 const BOB = (101 + 65_536) as MailboxId
 
-/** What every bus must do. `open` gives two ends of one bus, as two threads or nodes have them. */
+/** The contract of every bus. `open` returns two ends of one bus, as on two threads or nodes. */
 export function busContract(open: () => Promise<[Bus, Bus]>): void {
   let here: Bus
   let there: Bus
@@ -25,18 +25,18 @@ export function busContract(open: () => Promise<[Bus, Bus]>): void {
   const woken = (bus: Bus, mailbox: MailboxId) =>
     new Promise<void>((resolve) => bus.subscribe(mailbox, resolve))
 
-  test('who waits for a mailbox is woken, here and elsewhere', async () => {
+  test('subscribers of a mailbox are woken on both ends', async () => {
     const waiting = [woken(here, ANN), woken(here, ANN), woken(there, ANN)]
     here.wake(ANN)
     await Promise.all(waiting)
   })
 
-  test('who waits for another mailbox is left alone', async () => {
+  test('subscribers of another mailbox are not woken', async () => {
     let bobs = 0
     there.subscribe(BOB, () => {
       bobs += 1
     })
-    // Until it can hear, a bus may call anybody: he looks once too often.
+    // Until it is subscribed, a bus may call everybody.
     let roundsAlone = 0
     for (let round = 0; round < 50 && roundsAlone < 5; round += 1) {
       const before = bobs
@@ -48,7 +48,7 @@ export function busContract(open: () => Promise<[Bus, Bus]>): void {
     assert.equal(roundsAlone, 5)
   })
 
-  test('who has let go is not called any more', async () => {
+  test('an ended subscription is not called', async () => {
     let called = 0
     const letGo = there.subscribe(ANN, () => {
       called += 1
@@ -67,7 +67,7 @@ export function busContract(open: () => Promise<[Bus, Bus]>): void {
     await new Promise(setImmediate)
   })
 
-  test('many wakes in one turn reach everybody', async () => {
+  test('many wakes in one turn reach all subscribers', async () => {
     const mailboxes = Array.from({ length: 1_000 }, (_, index) => (1_000 + index) as MailboxId)
     const waiting = mailboxes.map((mailbox) => woken(there, mailbox))
     for (const mailbox of mailboxes) here.wake(mailbox)

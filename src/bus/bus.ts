@@ -1,10 +1,10 @@
-import type { MailboxId } from '../core/session.ts'
+import type { Topic } from '../core/session.ts'
 
-/** Tells whoever waits that a mailbox changed. It carries no news itself: who is woken reads the store. */
+/** Notifies subscribers that a mailbox changed. It carries no content: subscribers read the store. */
 export interface Bus {
-  /** Returns at once; those who wait on any thread or node are called soon after. */
-  wake(mailbox: MailboxId): void
-  /** Calls back on every change until the returned function is called. Subscribe, then read, then wait. */
-  subscribe(mailbox: MailboxId, changed: () => void): () => void
+  /** Returns at once; subscribers on all threads and nodes are called shortly after. */
+  wake(topic: Topic): void
+  /** Calls back on every change until the returned function is called. Subscribe first, then read, then wait. */
+  subscribe(topic: Topic, changed: () => void): () => void
   close(): Promise<void>
 }

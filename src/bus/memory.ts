@@ -1,7 +1,7 @@
-import type { MailboxId } from '../core/session.ts'
+import type { Topic } from '../core/session.ts'
 import type { Bus } from './bus.ts'
 
-// Mailboxes share slots by hash; a shared one costs a needless message, never a lost one.
+// Topics are hashed to slots; a collision costs a needless message, never a lost one.
 const SLOTS = 65_536
 
 export function makeWaiterCounts(): SharedArrayBuffer {
@@ -9,47 +9,47 @@ export function makeWaiterCounts(): SharedArrayBuffer {
 }
 
 /**
- * The bus of one node: every thread that opens the same name hears the others. How many wait is counted in memory that
- * all of them see, so that a mail nobody waits for costs no message. Whoever waits is counted before it reads, and mail
- * is committed before the count is read: one of the two sees the other.
+ * The bus of one node, over all threads that open the same name. Subscribers are counted in shared memory, so that a mail
+ * nobody waits for costs no message. A subscriber is counted before it reads, and mail is committed before the count is read:
+ * one of the two sees the other.
  */
 export function openMemoryBus(name: string, shared: SharedArrayBuffer): Bus {
   const waiters = new Int32Array(shared)
-  const slot = (mailbox: MailboxId) => mailbox % SLOTS
-  const listeners = new Map<MailboxId, Set<() => void>>()
+  const slot = (topic: Topic) => topic % SLOTS
+  const listeners = new Map<Topic, Set<() => void>>()
   const channel = new BroadcastChannel(name)
-  let pending: MailboxId[] = []
+  let pending: Topic[] = []
   let flushTimer: NodeJS.Immediate | undefined
 
   channel.onmessage = (event) => {
-    for (const mailbox of (event as { data: MailboxId[] }).data) callAll(mailbox)
+    for (const topic of (event as { data: Topic[] }).data) callAll(topic)
   }
 
-  function callAll(mailbox: MailboxId): void {
-    for (const changed of [...(listeners.get(mailbox) ?? [])]) changed()
+  function callAll(topic: Topic): void {
+    for (const changed of [...(listeners.get(topic) ?? [])]) changed()
   }
 
-  // Under load one message to the other threads carries the news of a whole turn of the event loop.
+  // One message to the other threads per turn of the event loop.
   function flush(): void {
-    const mailboxes = pending
+    const topics = pending
     pending = []
-    channel.postMessage(mailboxes)
-    for (const mailbox of mailboxes) callAll(mailbox)
+    channel.postMessage(topics)
+    for (const topic of topics) callAll(topic)
   }
 
   return {
-    wake(mailbox) {
-      if (Atomics.load(waiters, slot(mailbox)) === 0) return
+    wake(topic) {
+      if (Atomics.load(waiters, slot(topic)) === 0) return
       if (pending.length === 0) flushTimer = setImmediate(flush)
-      pending.push(mailbox)
+      pending.push(topic)
     },
-    subscribe(mailbox, changed) {
-      const there = listeners.get(mailbox) ?? new Set()
-      listeners.set(mailbox, there.add(changed))
-      Atomics.add(waiters, slot(mailbox), 1)
+    subscribe(topic, changed) {
+      const there = listeners.get(topic) ?? new Set()
+      listeners.set(topic, there.add(changed))
+      Atomics.add(waiters, slot(topic), 1)
       return () => {
-        if (there.delete(changed)) Atomics.sub(waiters, slot(mailbox), 1)
-        if (there.size === 0 && listeners.get(mailbox) === there) listeners.delete(mailbox)
+        if (there.delete(changed)) Atomics.sub(waiters, slot(topic), 1)
+        if (there.size === 0 && listeners.get(topic) === there) listeners.delete(topic)
       }
     },
     async close() {

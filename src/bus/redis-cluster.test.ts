@@ -18,7 +18,7 @@ describe.runIf(process.env['MAYFLY_TEST_LONG'])('on a Redis Cluster', () => {
   afterEach(nodes.close)
   afterAll(() => cluster.close())
 
-  describe('the bus of many nodes', () => busContract(nodes.pair))
+  describe('the bus of several nodes', () => busContract(nodes.pair))
 
   /** A mailbox whose channel is at this master. */
   async function mailboxAt(master: TestRedis): Promise<MailboxId> {
@@ -34,7 +34,7 @@ describe.runIf(process.env['MAYFLY_TEST_LONG'])('on a Redis Cluster', () => {
     return Number(await second.run('CLUSTER', 'KEYSLOT', `mayfly:news:{${mailbox % 1024}}`))
   }
 
-  test('wakes arrive from every master, and from one where its slot went', async () => {
+  test('wakes arrive from every master, and from the new owner of a moved slot', async () => {
     const [here, there] = await nodes.pair()
     const [first, second, third] = cluster.masters
     for (const master of [first, second, third]) {
@@ -48,7 +48,7 @@ describe.runIf(process.env['MAYFLY_TEST_LONG'])('on a Redis Cluster', () => {
     await untilHeard(there, here, mailbox)
   })
 
-  test('a master that dies costs its own readers a look a second, until another takes over', async () => {
+  test('while a master is down its waiters poll once a second, until a replica takes over', async () => {
     const [here, there] = await nodes.pair()
     const [first, , third] = cluster.masters
     const [lost, kept] = [await mailboxAt(first), await mailboxAt(third)]

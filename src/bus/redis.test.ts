@@ -15,9 +15,9 @@ beforeAll(async () => {
 afterEach(nodes.close)
 afterAll(() => server.close())
 
-describe('the bus of many nodes', () => busContract(nodes.pair))
+describe('the bus of several nodes', () => busContract(nodes.pair))
 
-test('a wake reaches just the mailbox that it names', async () => {
+test('a wake reaches only the mailbox it names', async () => {
   const [here, there] = await nodes.pair()
   await untilHeard(here, there)
   await untilHeard(there, here)
@@ -32,13 +32,13 @@ test('another thread of the same node is woken once', async () => {
   one.wake(ANN)
   await ann.until(1)
   await one.close()
-  // Behind all that it has told.
+  // After everything it has published.
   await server.run('SPUBLISH', CHANNEL, `stranger ${BOB}`)
   await bob.until(1)
   assert.equal(ann.calls(), 1)
 })
 
-test('a channel that nobody waits for any more is let go of', async () => {
+test('a channel without waiters is unsubscribed', async () => {
   const [here, there] = await nodes.pair()
   await untilHeard(here, there)
   const channels = async () => (await server.run('PUBSUB', 'SHARDCHANNELS')) as string[]
@@ -47,7 +47,7 @@ test('a channel that nobody waits for any more is let go of', async () => {
   await untilHeard(here, there)
 })
 
-test('what is no news of ours wakes nobody and breaks nothing', async () => {
+test('a malformed message wakes nobody and breaks nothing', async () => {
   const [here, there] = await nodes.pair()
   await untilHeard(here, there)
   const ann = waiter(there)
@@ -59,8 +59,8 @@ test('what is no news of ours wakes nobody and breaks nothing', async () => {
   assert.equal(ann.calls(), 1)
 })
 
-describe('while Redis is away', () => {
-  test('who waits is called once a second; the node itself is quick; it heals', async () => {
+describe('while Redis is unavailable', () => {
+  test('waiters are called once a second, wakes of the same node are instant, and it recovers', async () => {
     const [here, there] = await nodes.pair()
     await untilHeard(here, there)
     await server.stop()
@@ -74,7 +74,7 @@ describe('while Redis is away', () => {
     await untilHeard(there, here)
   })
 
-  test('nodes start without it, and find it when it comes', async () => {
+  test('nodes start without it and connect when it becomes available', async () => {
     await server.stop()
     const [here, there] = await nodes.pair()
     const ann = waiter(there)
@@ -84,7 +84,7 @@ describe('while Redis is away', () => {
     await untilHeard(here, there)
   })
 
-  test('a node that ends then does not wait for it', async () => {
+  test('a node that shuts down does not wait for it', async () => {
     const [here, there] = await nodes.pair()
     await untilHeard(here, there)
     await server.stop()
@@ -94,7 +94,7 @@ describe('while Redis is away', () => {
   })
 })
 
-test('what could not be told is told as soon as it can', async () => {
+test('a wake that could not be published is made up for', async () => {
   const [here, there] = await nodes.pair()
   await untilHeard(here, there)
   const ann = waiter(there)
@@ -108,14 +108,14 @@ test('what could not be told is told as soon as it can', async () => {
   await ann.until(1)
 })
 
-test('a flushed Redis carries on', async () => {
+test('a flush changes nothing', async () => {
   const [here, there] = await nodes.pair()
   await untilHeard(here, there)
   await server.run('FLUSHALL')
   await untilHeard(here, there)
 })
 
-test('a wake that Redis sleeps over arrives when it awakes', async () => {
+test('a wake sent while Redis is paused arrives when it resumes', async () => {
   const [here, there] = await nodes.pair()
   await untilHeard(here, there)
   const ann = waiter(there)
@@ -125,7 +125,7 @@ test('a wake that Redis sleeps over arrives when it awakes', async () => {
   await sleeping
 })
 
-test('a Redis that hangs is away, and heals', async () => {
+test('a Redis that hangs counts as unavailable, and recovers', async () => {
   const [here, there] = await nodes.pair()
   await untilHeard(here, there)
   server.freeze()

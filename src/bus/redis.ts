@@ -1,28 +1,28 @@
-import type { MailboxId } from '../core/session.ts'
+import type { Topic } from '../core/session.ts'
 import type { Redis } from '../redis/connect.ts'
 import type { Bus } from './bus.ts'
 
 interface RedisBusOptions {
   redis: Redis
-  /** The bus of this node: what happens here needs no Redis. */
+  /** The bus of this node, which needs no Redis. */
   local: Bus
-  /** The same for all threads of this node, and of no other: near has told its news already. */
+  /** Id of this node, the same for all its threads: messages of its own are ignored, since `local` has delivered them. */
   node: string
 }
 
-// Each bucket has its turn once a second, a tenth of them at a time: those who look by themselves do not all do it at once.
+// Each bucket is maintained once a second, a tenth of them per tick, so that polling is spread out.
 const TICK_MS = 100
 const TICKS = 10
 const CLOSE_MS = 200
 
 /**
- * The bus of many nodes: a message to a sharded channel for the news of a turn of the event loop. It may get lost. Whoever
- * waits for what cannot be heard is called once a second and looks by himself, and once more when it can be heard again;
- * what could not be told is made up for by waking everybody in the bucket as soon as it can.
+ * The bus of several nodes: one message per sharded channel and turn of the event loop. Messages may get lost: while a channel
+ * is not subscribed, its waiters are called once a second and poll, and once more when it is subscribed again; a message
+ * that could not be published is replaced by one that wakes the whole bucket.
  */
 export function openRedisBus({ redis, local, node }: RedisBusOptions): Bus {
   const buckets = openBuckets(redis, node)
-  let pending = new Map<number, MailboxId[]>()
+  let pending = new Map<number, Topic[]>()
   const unsent = new Set<number>()
   const sending = new Set<Promise<unknown>>()
   let flushTimer: NodeJS.Immediate | undefined
@@ -31,13 +31,13 @@ export function openRedisBus({ redis, local, node }: RedisBusOptions): Bus {
   const ticking = setInterval(() => {
     tick = (tick + 1) % TICKS
     for (const bucket of unsent) if (bucket % TICKS === tick) publish(bucket, ALL)
-    buckets.tend((bucket) => bucket % TICKS === tick)
+    buckets.maintain((bucket) => bucket % TICKS === tick)
   }, TICK_MS)
 
   function flush(): void {
-    const told = pending
+    const topicsByBucket = pending
     pending = new Map()
-    for (const [bucket, mailboxes] of told) publish(bucket, mailboxes.join(' '))
+    for (const [bucket, topics] of topicsByBucket) publish(bucket, topics.join(' '))
   }
 
   function publish(bucket: number, message: string): void {
@@ -51,18 +51,18 @@ export function openRedisBus({ redis, local, node }: RedisBusOptions): Bus {
   }
 
   return {
-    wake(mailbox) {
-      local.wake(mailbox)
+    wake(topic) {
+      local.wake(topic)
       if (pending.size === 0) flushTimer = setImmediate(flush)
-      const bucket = bucketOf(mailbox)
-      const mailboxes = pending.get(bucket) ?? []
-      pending.set(bucket, mailboxes)
-      mailboxes.push(mailbox)
+      const bucket = bucketOf(topic)
+      const topics = pending.get(bucket) ?? []
+      pending.set(bucket, topics)
+      topics.push(topic)
     },
-    subscribe(mailbox, changed) {
-      const lets = [local.subscribe(mailbox, changed), buckets.subscribe(mailbox, changed)]
+    subscribe(topic, changed) {
+      const unsubscribes = [local.subscribe(topic, changed), buckets.subscribe(topic, changed)]
       return () => {
-        for (const letGo of lets) letGo()
+        for (const unsubscribe of unsubscribes) unsubscribe()
       }
     },
     async close() {
@@ -82,22 +82,22 @@ function delay(ms: number): Promise<void> {
   })
 }
 
-/** Mailboxes that share a channel. */
+/** The topics that share a channel. */
 interface Bucket {
-  listeners: Map<MailboxId, Set<() => void>>
-  /** True while nothing is missed. */
+  listeners: Map<Topic, Set<() => void>>
+  /** True while no message is missed. */
   isSubscribed: boolean
   idleTicks: number
   unsubscribe(): void
 }
 
 const BUCKETS = 1_024
-/** In the place of mailboxes: all of the bucket. */
+/** In the place of topics: all of the bucket. */
 const ALL = '*'
-// A reader that polls comes back soon: its channel is kept for so many seconds.
+// A client that polls returns soon: its channel stays subscribed for this many seconds.
 const MAX_IDLE_TICKS = 3
 
-/** Who waits in this thread, by bucket. */
+/** The waiters of this thread, by bucket. */
 function openBuckets(redis: Redis, node: string) {
   const buckets = new Map<number, Bucket>()
 
@@ -112,14 +112,14 @@ function openBuckets(redis: Redis, node: string) {
     buckets.set(number, bucket)
     bucket.unsubscribe = redis.subscribe(channelOf(number), {
       message(message) {
-        const [from, ...mailboxes] = message.split(' ')
+        const [from, ...topics] = message.split(' ')
         if (from === node) return
-        if (mailboxes[0] === ALL) callAll(bucket)
-        else for (const mailbox of mailboxes) call(waiting.get(Number(mailbox) as MailboxId))
+        if (topics[0] === ALL) callAll(bucket)
+        else for (const topic of topics) call(waiting.get(Number(topic) as Topic))
       },
       subscribed() {
         bucket.isSubscribed = true
-        // What was told before this could not be heard.
+        // Earlier messages were missed.
         callAll(bucket)
       },
       unsubscribed() {
@@ -130,19 +130,19 @@ function openBuckets(redis: Redis, node: string) {
   }
 
   return {
-    subscribe(mailbox: MailboxId, changed: () => void): () => void {
-      const { listeners } = buckets.get(bucketOf(mailbox)) ?? open(bucketOf(mailbox))
-      const there = listeners.get(mailbox) ?? new Set()
-      listeners.set(mailbox, there.add(changed))
+    subscribe(topic: Topic, changed: () => void): () => void {
+      const { listeners } = buckets.get(bucketOf(topic)) ?? open(bucketOf(topic))
+      const there = listeners.get(topic) ?? new Set()
+      listeners.set(topic, there.add(changed))
       return () => {
         there.delete(changed)
-        if (there.size === 0 && listeners.get(mailbox) === there) listeners.delete(mailbox)
+        if (there.size === 0 && listeners.get(topic) === there) listeners.delete(topic)
       }
     },
-    /** Calls who waits unheard, and lets go of what nobody has waited for lately. */
-    tend(isTurn: (number: number) => boolean): void {
+    /** Calls waiters of channels that are not subscribed, and unsubscribes idle channels. */
+    maintain(isDue: (number: number) => boolean): void {
       for (const [number, bucket] of buckets) {
-        if (!isTurn(number)) continue
+        if (!isDue(number)) continue
         bucket.idleTicks = bucket.listeners.size > 0 ? 0 : bucket.idleTicks + 1
         if (!bucket.isSubscribed) callAll(bucket)
         if (bucket.idleTicks <= MAX_IDLE_TICKS) continue
@@ -165,11 +165,11 @@ function call(waiting: Set<() => void> | undefined): void {
   for (const changed of [...(waiting ?? [])]) changed()
 }
 
-function bucketOf(mailbox: MailboxId): number {
-  return mailbox % BUCKETS
+function bucketOf(topic: Topic): number {
+  return topic % BUCKETS
 }
 
-/** What stands in braces decides at which server of a Cluster a channel is. */
+/** The text in braces determines the Cluster slot of the channel. */
 function channelOf(bucket: number): string {
   return `mayfly:news:{${bucket}}`
 }

@@ -2,10 +2,15 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { type FairQueueLimits, openFairQueue, type Ticket } from './fair-queue.ts'
 
-const refusal = 'Too many jobs are waiting.'
-const LIMITS: FairQueueLimits = { waiting: 100, waitingPerKey: 50, runningPerKey: 1, refusal }
+const overloadMessage = 'Too many jobs are waiting.'
+const LIMITS: FairQueueLimits = {
+  waiting: 100,
+  waitingPerKey: 50,
+  runningPerKey: 1,
+  overloadMessage,
+}
 
-/** A queue whose jobs are names; an owner is written as its keys. */
+/** A queue of named jobs; an owner is written as its keys. */
 function fixture(limits: Partial<FairQueueLimits> = {}) {
   const dropped: string[] = []
   const queue = openFairQueue<string>({ ...LIMITS, ...limits }, (item) => dropped.push(item))
@@ -16,7 +21,7 @@ function fixture(limits: Partial<FairQueueLimits> = {}) {
       return queue.add(name, { owner: owner.split(' '), background })
     },
     take: () => queue.take({ background: true })?.item,
-    /** The order in which one worker does all that waits. */
+    /** The order in which one worker runs all waiting jobs. */
     run(costOf: (name: string) => number = () => 1): string {
       const order: string[] = []
       for (let count = 0; count < 1_000; count += 1) {
@@ -50,7 +55,7 @@ describe('order', () => {
     assert.equal(run(), 'a1 b1 a2 b2 a3')
   })
 
-  test('shares are of cost, not of jobs', () => {
+  test('shares are measured in cost, not in jobs', () => {
     const { add, run } = fixture()
     for (const name of ['E1', 'E2', 'E3']) add(name, 'eve')
     for (let at = 0; at < 12; at += 1) add('b', 'bob')
@@ -72,7 +77,7 @@ describe('order', () => {
     assert.match(run(), /^e0 b e1 /)
   })
 
-  test('a newcomer is served before those who have used their share', () => {
+  test('a newcomer runs before owners that have used their share', () => {
     const { queue, add, take } = fixture({ runningPerKey: 9 })
     for (let at = 0; at < 5; at += 1) add(`e${at}`, 'eve')
     for (let at = 0; at < 3; at += 1) {
@@ -83,7 +88,7 @@ describe('order', () => {
     assert.equal(take(), 'b')
   })
 
-  test('idle time is not saved up for a burst', () => {
+  test('idle time does not accumulate credit', () => {
     const { add, run } = fixture()
     add('b0', 'bob')
     for (let at = 0; at < 4; at += 1) add(`e${at}`, 'eve')
@@ -95,7 +100,7 @@ describe('order', () => {
 })
 
 describe('background jobs', () => {
-  test('run when nothing else waits, and fairly among themselves', () => {
+  test('run when no other job waits, and fairly among themselves', () => {
     const { add, run } = fixture()
     for (const name of ['e1', 'e2', 'e3']) add(name, 'eve', true)
     add('b1', 'bob', true)
@@ -103,7 +108,7 @@ describe('background jobs', () => {
     assert.equal(run(), 'a e1 b1 e2 e3')
   })
 
-  test('are left alone when there is no room for them', () => {
+  test('are not taken when there is no room for them', () => {
     const { queue, add } = fixture()
     add('b', 'bob', true)
     assert.equal(queue.take({ background: false }), undefined)
@@ -113,12 +118,16 @@ describe('background jobs', () => {
     const { add } = fixture({ waiting: 1, waitingPerKey: 1 })
     for (let at = 0; at < 5; at += 1) add('b', 'bob', true)
     add('b', 'bob')
-    assert.throws(() => add('b', 'bob'), { code: 'overloaded', message: refusal, retryAfter: 1 })
+    assert.throws(() => add('b', 'bob'), {
+      code: 'overloaded',
+      message: overloadMessage,
+      retryAfter: 1,
+    })
   })
 })
 
-describe('caps', () => {
-  test('one key never runs more than its part, in the foreground and the background together', () => {
+describe('limits', () => {
+  test('running jobs of one key are limited, foreground and background together', () => {
     const { queue, add, take } = fixture({ runningPerKey: 2 })
     for (const box of ['1', '2', '3']) add(box, `eve box${box}`)
     add('4', 'eve box4', true)
@@ -130,7 +139,7 @@ describe('caps', () => {
     assert.equal(take(), undefined)
   })
 
-  test('what may wait for one key is bounded, and more is accepted as it is taken or removed', () => {
+  test('waiting jobs of one key are limited, and taking or removing one makes room', () => {
     const { queue, add, take } = fixture({ waitingPerKey: 2 })
     add('1', 'eve a')
     const second = add('2', 'eve b')
@@ -142,7 +151,7 @@ describe('caps', () => {
     add('4', 'eve d')
   })
 
-  test('when all places are taken, the owner with the most loses its last job', () => {
+  test('when the queue is full, the owner with the most jobs loses its last one', () => {
     const { add, dropped, run } = fixture({ waiting: 4 })
     for (const name of ['e1', 'e2', 'e3']) add(name, 'eve')
     add('b1', 'bob')
@@ -155,14 +164,14 @@ describe('caps', () => {
     assert.equal(run(), 'e1 b1 a1 c1')
   })
 
-  test('without a way to tell who was dropped, newcomers are refused', () => {
+  test('without a drop handler, new jobs are refused', () => {
     const queue = openFairQueue<string>({ ...LIMITS, waiting: 2 })
     for (const item of ['1', '2']) queue.add(item, { owner: ['eve'] })
     assert.throws(() => queue.add('b', { owner: ['bob'] }), { code: 'overloaded' })
   })
 })
 
-test('a removed job is never taken; removing one that was taken has no effect', () => {
+test('a removed job is never taken; removing a running one has no effect', () => {
   const { queue, add, take } = fixture()
   const [first, second] = [add('1', 'ann'), add('2', 'ann')]
   queue.remove(first)
@@ -172,7 +181,7 @@ test('a removed job is never taken; removing one that was taken has no effect', 
   assert.equal(take(), undefined)
 })
 
-test('clear removes all that wait, and what runs can still end', () => {
+test('clear removes all waiting jobs, and running ones can still end', () => {
   const { queue, add, take, run } = fixture()
   const running = add('0', 'ann')
   take()
@@ -183,7 +192,7 @@ test('clear removes all that wait, and what runs can still end', () => {
   assert.equal(run(), '')
 })
 
-test('thousands of owners do not make it slow to take one job', () => {
+test('taking a job stays fast with thousands of owners', () => {
   const { queue, add } = fixture({ waiting: 30_000, runningPerKey: 9 })
   for (let at = 0; at < 5_000; at += 1) add('x', `client${at % 1_000} box${at}`)
   const before = process.threadCpuUsage()

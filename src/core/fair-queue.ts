@@ -1,52 +1,52 @@
 import { Problem } from './problem.ts'
 
 /**
- * Whom a job is done for, as keys such as a client and a mailbox. Fairness and caps hold for each key: a client with many mailboxes
- * and a mailbox with many clients both get one share.
+ * On whose behalf a job runs, as keys such as a client and a mailbox. Fairness and limits apply to each key: a client with
+ * many mailboxes and a mailbox with many clients both get one share.
  */
 export type Owner = readonly string[]
 
 export interface FairQueueLimits {
-  /** How many may wait, in all and for one key. Background jobs are not counted: whoever adds them bounds them. */
+  /** Maximum waiting jobs, in total and per key. Background jobs are not counted: their producer limits them. */
   waiting: number
   waitingPerKey: number
-  /** How many of one key may run at once, background jobs included. */
+  /** Maximum running jobs per key, background jobs included. */
   runningPerKey: number
-  /** The sentence with which a job is refused when too many wait. */
-  refusal: string
+  /** Message of the `overloaded` problem. */
+  overloadMessage: string
 }
 
 interface Position {
   owner: Owner
-  /** Lets the other jobs go first, but for a small share. */
+  /** Yields to the other jobs, except for a small share. */
   background?: boolean
-  /** Order among jobs of one owner, the lowest first; in order of arrival if not given. */
+  /** Order among jobs of one owner, lowest first; default: order of arrival. */
   rank?: number
 }
 
-/** A place in the queue, and afterwards the record of a running job. */
+/** A queued job, and later the handle of the running job. */
 export interface Ticket<T> {
   readonly item: T
   readonly background: boolean
 }
 
 interface FairQueue<T> {
-  /** Throws `overloaded` when too many wait; with `dropped`, a job of the owner who has the most is dropped instead. */
+  /** Throws `overloaded` if too many jobs wait; with `dropped`, drops a job of the owner with the most jobs instead. */
   add(item: T, position: Position): Ticket<T>
-  /** Has no effect on a job that was taken. */
+  /** Has no effect on a job that is already running. */
   remove(ticket: Ticket<T>): void
-  /** The next job, which runs from now on; background jobs only if there is room for them. */
+  /** The next job, which counts as running from now on; `room.background` allows background jobs. */
   take(room: { background: boolean }): Ticket<T> | undefined
-  /** The job has ended and has cost so much. */
+  /** Ends a running job and charges its cost. */
   done(ticket: Ticket<T>, cost: number): void
-  /** Removes all that wait. */
+  /** Removes all waiting jobs. */
   clear(): T[]
 }
 
 /**
- * Start-time fair queueing over what jobs really cost (for us: milliseconds of CPU), not over their number: a hostile mail costs 500
- * times what an ordinary one does, so taking turns by job would give its reader 500 times the share. The cost is known only
- * afterwards, so it is charged when a job ends; `runningPerKey` bounds what a key can run ahead of its account.
+ * Start-time fair queueing by actual cost (milliseconds of CPU), not by number of jobs: a hostile mail costs 500 times as much
+ * as an ordinary one, so round robin would give its reader 500 times the share. The cost is known only afterwards and is
+ * charged when a job ends; `runningPerKey` bounds how far a key can overdraw.
  */
 export function openFairQueue<T>(
   limits: FairQueueLimits,
@@ -120,7 +120,7 @@ export function openFairQueue<T>(
 interface State<T> {
   limits: FairQueueLimits
   accounts: Map<string, Account>
-  /** How many accounts were left when they were last looked through. */
+  /** Number of accounts left by the last cleanup. */
   sizeAtCleanup: number
   foreground: Map<string, Flow<T>>
   background: Map<string, Flow<T>>
@@ -130,19 +130,16 @@ interface State<T> {
   /** Of those queued, the ones that are not background jobs. */
   waiting: number
   running: number
-  /** What background jobs may cost ahead of the others. */
+  /** Cost that background jobs may use ahead of the others. */
   credit: number
-  /** How many others were taken since a background job was. */
+  /** Foreground jobs started since the last background job. */
   sinceBackground: number
 }
 
-/**
- * Background jobs go ahead of the others after so many of them, as long as they cost no more than such a part of what the others
- * cost: those who keep the queue busy do not stop them altogether.
- */
+/** A background job runs after this many others, within this share of their cost, so that a busy queue cannot starve them. */
 const FOREGROUND_PER_BACKGROUND = 8
 const BACKGROUND_SHARE = 1 / FOREGROUND_PER_BACKGROUND
-/** Nobody saves up for a burst. */
+/** Limits the burst of background jobs. */
 const MAX_CREDIT = 1_000
 
 function credit<T>(state: State<T>, change: number): void {
@@ -164,7 +161,7 @@ function nextTicket<T>(
   ticket.start = startOf(state, flow)
   ticket.isAhead = background !== undefined && foreground !== undefined
   state.sinceBackground = background || state.background.size === 0 ? 0 : state.sinceBackground + 1
-  // A background job that goes ahead clears nobody's debt.
+  // A background job that runs ahead must not advance the virtual time of the others.
   state.virtualTime = foreground ? startOf(state, foreground) : ticket.start
   return ticket
 }
@@ -182,7 +179,7 @@ function makeRoom<T>(
 ): void {
   const { limits, foreground, waiting } = state
   const own = Math.max(...newcomer.map((account) => account.waiting))
-  if (own >= limits.waitingPerKey) throw overloaded(limits.refusal)
+  if (own >= limits.waitingPerKey) throw overloaded(limits.overloadMessage)
   if (waiting < limits.waiting) return
   let longest: Flow<T> | undefined
   for (const flow of foreground.values()) {
@@ -190,7 +187,7 @@ function makeRoom<T>(
   }
   const last = longest?.tickets.at(-1)
   if (!dropped || !longest || !last || shareOf(longest) <= own + 1) {
-    throw overloaded(limits.refusal)
+    throw overloaded(limits.overloadMessage)
   }
   removeTicket(state, last)
   dropped(last.item)
@@ -203,7 +200,7 @@ function count<T>(state: State<T>, { flow, background }: QueuedTicket<T>, change
   }
 }
 
-/** Takes a ticket out of its flow, if it is still there. */
+/** Has no effect if the ticket is no longer queued. */
 function removeTicket<T>(state: State<T>, ticket: QueuedTicket<T>): void {
   const { flow, background } = ticket
   const at = flow.tickets.indexOf(ticket)
@@ -229,7 +226,7 @@ function nextFlow<T>(state: State<T>, flows: Map<string, Flow<T>>): Flow<T> | un
   return found
 }
 
-/** Infinite for a flow that may not run more just now. */
+/** Infinite for a flow at its limit of running jobs. */
 function startOf<T>({ virtualTime, limits }: State<T>, { accounts }: Flow<T>): number {
   let start = virtualTime
   for (const { used, running } of accounts) {
@@ -239,7 +236,7 @@ function startOf<T>({ virtualTime, limits }: State<T>, { accounts }: Flow<T>): n
   return start
 }
 
-/** Idle accounts are forgotten once virtual time has reached them: nobody saves up for a burst, and no debt outlasts the backlog. */
+/** Drops idle accounts that virtual time has caught up with: no credit accumulates, and no debt outlasts the backlog. */
 function dropIdleAccounts<T>(state: State<T>): void {
   const { accounts } = state
   if (state.queued === 0 && state.running === 0) {
@@ -254,11 +251,11 @@ function dropIdleAccounts<T>(state: State<T>): void {
   state.sizeAtCleanup = Math.max(accounts.size, MIN_CLEANUP_SIZE)
 }
 
-/** Accounts are looked through when their number has doubled. */
+/** Cleanup runs when the number of accounts has doubled. */
 const MIN_CLEANUP_SIZE = 64
 
 interface Account {
-  /** Virtual time up to which the key has had its share. */
+  /** Virtual time up to which the key has used its share. */
   used: number
   queued: number
   /** Of those queued, the ones that are not background jobs. */
@@ -291,6 +288,6 @@ function arrivalOf<T>({ tickets }: Flow<T>): number {
   return tickets[0]?.arrival ?? 0
 }
 
-export function overloaded(refusal: string): Problem {
-  return new Problem('overloaded', refusal, 1)
+export function overloaded(message: string): Problem {
+  return new Problem('overloaded', message, 1)
 }

@@ -7,7 +7,7 @@ test('background jobs get a small share while others keep all slots busy', async
     slots: 1,
     maxWaiting: 100,
     maxWaitingPerKey: 100,
-    refusal: 'Too many are waiting.',
+    overloadMessage: 'Too many are waiting.',
   })
   const order: string[] = []
   const run = (name: string, owner: string, costMs: number, background = false) =>
@@ -18,13 +18,13 @@ test('background jobs get a small share while others keep all slots busy', async
   const busy = async (owner: string) => {
     for (let count = 0; count < 200; count += 1) await run('read', owner, 10)
   }
-  // Each has the next request waiting before the last one has ended.
+  // Each has its next request queued before the previous one ends.
   const readers = ['ann', 'ann', 'bob', 'bob'].map(busy)
   const lookups = Array.from({ length: 40 }, () => run('lookup', 'eve', 20, true))
   await Promise.all(readers)
   const at = order.flatMap((name, index) => (name === 'lookup' ? [index] : []))
   assert.ok(at.length >= 30, `${at.length} of 40 look-ups ran while 800 reads waited`)
-  // 20 ms each, against 800 reads of 10 ms: an eighth of their time is 50 look-ups.
+  // 20 ms each, against 800 reads of 10 ms: an eighth of their time is 50 jobs.
   assert.ok(at.filter((index) => index < 400).length <= 30, `${at}`)
   await Promise.all(lookups)
 })

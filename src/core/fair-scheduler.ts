@@ -1,40 +1,40 @@
 import { type Owner, openFairQueue, overloaded, type Ticket } from './fair-queue.ts'
 import { Problem } from './problem.ts'
 
-/** On whose behalf a job is done. */
+/** How to schedule a job. */
 export interface JobRequest {
   owner: Owner
-  /** Nobody waits for it: it lets the others go first, but for a small share, and leaves them a slot. */
+  /** Nobody waits for it: it yields to the others, except for a small share, and leaves them a slot. */
   background?: boolean
-  /** Aborted when the result is no longer of use: a job that nobody waits for and that has not started is dropped. */
+  /** Aborted when the result is no longer needed; a job that has not started and has no other waiter is dropped. */
   signal?: AbortSignal | undefined
 }
 
-/** A job that was started. */
+/** A job that has started. */
 export interface Running<T> {
   result: Promise<T>
-  /** What it has cost, in milliseconds; resolves when its slot is free again, and never rejects. */
+  /** Its cost in milliseconds; resolves when its slot is free again, and never rejects. */
   cost: Promise<number>
 }
 
 export interface SchedulerOptions {
-  /** How many jobs run at once. */
+  /** Maximum concurrent jobs. */
   slots: number
-  /** How many requests may wait, in all and for one key of an owner. */
+  /** Maximum waiting requests, in total and per key of an owner. */
   maxWaiting: number
   maxWaitingPerKey: number
-  /** The sentence with which a request is refused when too many wait. */
-  refusal: string
+  /** Message of the `overloaded` problem. */
+  overloadMessage: string
 }
 
 interface FairScheduler {
   /**
-   * Starts the job when it is its owner's turn. Requests for the same key share one run; it starts when it is the turn of any of
-   * them. Rejects with what the job rejects with, with the signal's reason, with `overloaded` when too many wait, and with
-   * `shutting_down` when the scheduler is closed.
+   * Starts the job when it is its owner's turn. Requests for the same key share one run, which starts at the first turn of any
+   * of them. Rejects with the error of the job, the signal's reason, `overloaded` if too many wait, or `shutting_down` when
+   * the scheduler is closed.
    */
   run<T>(key: unknown, request: JobRequest, start: () => Running<T>): Promise<T>
-  /** Whoever waits hears of it. What runs goes on. */
+  /** Rejects waiting requests. Running jobs continue. */
   close(): void
 }
 
@@ -52,21 +52,20 @@ interface Waiter {
   reject(error: unknown): void
 }
 
-/** Even the shortest job counts. */
 const MIN_COST_MS = 1
 
 export function openScheduler({
   slots,
   maxWaiting,
   maxWaitingPerKey,
-  refusal,
+  overloadMessage,
 }: SchedulerOptions): FairScheduler {
   const jobs = new Map<unknown, Shared>()
-  // One owner never occupies all slots, nor do background jobs: the next request of somebody else finds one free.
+  // Neither one owner nor background jobs may occupy all slots, so another owner's request finds one free.
   const most = Math.max(1, slots - 1)
   const queue = openFairQueue<Waiter>(
-    { waiting: maxWaiting, waitingPerKey: maxWaitingPerKey, runningPerKey: most, refusal },
-    (waiter) => leave(waiter, overloaded(refusal)),
+    { waiting: maxWaiting, waitingPerKey: maxWaitingPerKey, runningPerKey: most, overloadMessage },
+    (waiter) => leave(waiter, overloaded(overloadMessage)),
   )
   let [busy, busyBackground] = [0, 0]
   let closed = false
@@ -82,7 +81,7 @@ export function openScheduler({
   async function serve(ticket: Ticket<Waiter>): Promise<void> {
     const { shared } = ticket.item
     shared.started = true
-    // From now on the others wait for the same run.
+    // The other waiters share this run.
     for (const { ticket: other } of shared.waiters) if (other) queue.remove(other)
     busy += 1
     if (ticket.background) busyBackground += 1
@@ -140,5 +139,5 @@ function settleWaiters({ waiters }: Shared, outcome: PromiseSettledResult<unknow
 }
 
 export function shuttingDown(): Problem {
-  return new Problem('shutting_down', 'The service is stopping.', 1)
+  return new Problem('shutting_down', 'The service is shutting down.', 1)
 }

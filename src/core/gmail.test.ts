@@ -32,7 +32,7 @@ const account = (id: number, health: AccountHealth, aliases = 0): GmailAccount =
   aliases,
 })
 
-describe('which account', () => {
+describe('the chosen account', () => {
   const full = account(11, 'ok', 9)
   const fair = account(12, 'slow', 5)
   const broken = account(13, 'failing', 0)
@@ -54,7 +54,7 @@ describe('which account', () => {
   }
 
   const few = [account(1, 'ok', 3), account(2, 'ok', 2), account(3, 'ok', 2)]
-  test('of two that are even the elder', () => expect(chooseAccount(few, nothing).id).toBe(2))
+  test('is the older of two equal ones', () => expect(chooseAccount(few, nothing).id).toBe(2))
 
   for (const [name, accounts, wish, code, retryAfter] of [
     ['a gmail_id that is nobody’s', offered, { gmailId: 99 }, 'unknown_gmail_account', undefined],
@@ -89,30 +89,30 @@ function caught(operation: () => unknown): Problem {
 }
 
 describe('plus tags', () => {
-  test('stand behind the account’s name as it is', () => {
+  test('follow the local part of the account', () => {
     expect(plusAlias(address('jo.e@gmail.com'), 'a.b')).toBe('jo.e+a.b@gmail.com')
   })
 
-  test('fit into 64 octets or are none', () => {
+  test('are undefined if the local part would exceed 64 octets', () => {
     const joe = address('joe@gmail.com')
     expect(maxTagLength(joe)).toBe(60)
     expect(plusAlias(joe, 'x'.repeat(60))).toHaveLength(64 + '@gmail.com'.length)
     expect(plusAlias(joe, 'x'.repeat(61))).toBeUndefined()
   })
 
-  test('by chance they are words and digits', () => {
+  test('random ones are words and digits', () => {
     const tag = randomTag(address('joe@gmail.com'), (count) => new Uint8Array(count).fill(7))
     expect(tag).toMatch(/^[a-z]+\.[a-z]+\d{8}$/)
   })
 
-  test('behind the longest name they still have 40 random bits', () => {
+  test('with the longest local part, they still have 40 random bits', () => {
     const long = address(`${'j'.repeat(MAX_ACCOUNT_LOCAL_LENGTH)}@gmail.com`)
     const tags = new Set(
       Array.from({ length: 256 }, (_, byte) =>
         randomTag(long, (count) => new Uint8Array(count).fill(byte)),
       ),
     )
-    // 32 letters, each for 8 of the 256 bytes: 5 bits in each of 8 places.
+    // 32 letters, each for 8 of the 256 bytes: 5 bits in each of 8 positions.
     expect(tags.size).toBe(32)
     for (const tag of tags) {
       expect(tag).toHaveLength(8)
@@ -121,7 +121,7 @@ describe('plus tags', () => {
   })
 })
 
-describe('dot forms', () => {
+describe('dot aliases', () => {
   const some = (text: string, most: number, seed = 0) =>
     dotAliases(
       address(text),
@@ -129,7 +129,7 @@ describe('dot forms', () => {
       most,
     )
 
-  test('of a short name all that there are, each once, but the two that are usual', () => {
+  test('of a short name are all spellings, each once, except the two common ones', () => {
     for (let seed = 0; seed < 20; seed += 1) {
       expect(some('joe@gmail.com', 16, seed).sort()).toEqual([
         'j.o.e@gmail.com',
@@ -140,9 +140,9 @@ describe('dot forms', () => {
     }
   })
 
-  test('of one letter there are none', () => expect(some('j@gmail.com', 16)).toEqual([]))
+  test('do not exist for one letter', () => expect(some('j@gmail.com', 16)).toEqual([]))
 
-  test('of a long name as many as are asked for, different ones for another draw', () => {
+  test('of a long name are as many as requested, and random', () => {
     const [one, other] = [
       some('john.smith.of.town@gmail.com', 16, 1),
       some('john.smith.of.town@gmail.com', 16, 2),
@@ -151,14 +151,14 @@ describe('dot forms', () => {
     expect(new Set([...one, ...other]).size).toBeGreaterThan(16)
   })
 
-  test('each is an address, and the same letters', () => {
+  test('are valid addresses with the same letters', () => {
     for (const alias of some('john.smith@gmail.com', 200)) {
       expect(parseAddress(alias)).toBe(alias)
       expect(alias.slice(0, -'@gmail.com'.length).replaceAll('.', '')).toBe('johnsmith')
     }
   })
 
-  test('none is longer than an address may be, and a name too long for dots ends the search', () => {
+  test('never exceed the maximum length; a local part too long for dots has none', () => {
     for (const alias of some(`${'ab'.repeat(20)}@mail.test`, 50)) {
       expect(alias.indexOf('@')).toBeLessThanOrEqual(64)
     }
@@ -186,7 +186,7 @@ for (const [tries, minutes] of [
   [10, 360],
   [1_000, 360],
 ] as const) {
-  test(`mail that found no room in ${tries} further tries rests ${minutes} minutes`, () =>
+  test(`a deferred mail waits ${minutes} minutes after ${tries} retries`, () =>
     expect(deferredRetryMs(tries)).toBe(minutes * 60_000))
 }
 

@@ -1,49 +1,48 @@
 import { type Address, hostOf, joinAddress, localOf } from './address.ts'
+import { backoffDelay } from './backoff.ts'
 import { randomLocalPart } from './prefix.ts'
 import { Problem } from './problem.ts'
 
-/** An account whose aliases we give out. Its secrets stay in the operator's file. */
+/** An account whose aliases are assigned to sessions. Its secrets stay in the operator's file. */
 export interface GmailAccount {
-  /** Stable for ever, and no mail domain's id. */
+  /** Never changes, and never equals the id of a mail domain. */
   id: number
   email: Address
-  /** The operator's switch: only active ones are offered and fetched. */
+  /** Set by the operator: only active accounts are offered and fetched from. */
   active: boolean
   health: AccountHealth
-  /** What is wrong, in words; empty when nothing is. */
+  /** Why it is not `ok`; empty if it is. */
   reason: string
-  /** Sessions that live at its aliases. */
+  /** Number of live sessions at its aliases. */
   aliases: number
 }
 
-/** starting: not heard of yet since we started. slow: it works, but is near one of its limits. */
+/** starting: no report yet since the start. slow: it works, but polling is throttled. */
 export type AccountHealth = 'starting' | 'ok' | 'slow' | 'failing'
 
-/** What the operator's file allows of an account. */
+/** Settings of an account in the operator's file. */
 export interface AccountRules {
   email: Address
-  /** Whether dots in the part before the `@` make aliases: true of Gmail, of few others. */
+  /** Whether the server ignores dots in the local part, as Gmail does, so that dots make aliases. */
   dots: boolean
-  /** Whether strangers see the account's address only in part. */
+  /** Whether the public sees the account's address masked. */
   masked: boolean
 }
 
-/** Where fetching from a folder stands: what was looked at, and under which numbering. */
+/** Progress of fetching from a folder: UIDVALIDITY and the last UID seen. */
 export interface FolderState {
   uidValidity: number
   lastUid: number
 }
 
-const FIRST_RETRY_MS = 60_000
-const MAX_RETRY_MS = 6 * 3_600_000
+const DEFERRED_RETRY = { first: 60_000, max: 6 * 3_600_000 }
 
 /**
- * How long a mail rests that an alias had no room for, after this many further tries. Before the first of them not at all: it
- * is made only once the alias seems to have room.
+ * Delay before the next attempt to store a mail that did not fit its alias, after this many retries. The first retry has no
+ * delay: it happens only once the alias seems to have room.
  */
 export function deferredRetryMs(tries: number): number {
-  if (tries <= 0) return 0
-  return Math.min(FIRST_RETRY_MS * 2 ** Math.min(tries - 1, 20), MAX_RETRY_MS)
+  return backoffDelay(tries, DEFERRED_RETRY)
 }
 
 export interface AccountRequest {
@@ -52,17 +51,17 @@ export interface AccountRequest {
   domainId: number | undefined
 }
 
-/** Whether its mail reaches us, as far as we know. */
+/** Whether its mail reaches us, as far as known. */
 export function isHealthy({ health }: Pick<GmailAccount, 'health'>): boolean {
   return health === 'ok' || health === 'slow'
 }
 
-/** Of the accounts that are offered, the one that is named, or the healthy one with the fewest aliases. */
+/** The requested account, or the healthy one with the fewest aliases. */
 export function chooseAccount<Account extends GmailAccount>(
   offered: readonly Account[],
-  wish: AccountRequest,
+  request: AccountRequest,
 ): Account {
-  const named = namedAccount(offered, wish)
+  const named = namedAccount(offered, request)
   const candidates = named ? [named] : offered
   const [first, ...others] = candidates.filter(isHealthy)
   if (!first) throw gmailUnavailable(candidates)
@@ -95,25 +94,25 @@ function namedAccount<Account extends GmailAccount>(
 
 // RFC 5321 4.5.3.1.1
 const MAX_LOCAL_LENGTH = 64
-// 40 random bits, of letters that are not taken for each other.
+// 40 random bits, in letters and digits that are not easily confused.
 const TAG_LETTERS = 8
 const LETTERS = 'abcdefghijkmnpqrstuvwxyz23456789'
 
-/** Of an account's name before the `@`: behind a longer one no random tag has room. */
+/** A longer local part would leave no room for a random tag. */
 export const MAX_ACCOUNT_LOCAL_LENGTH = MAX_LOCAL_LENGTH - '+'.length - TAG_LETTERS
 
-/** How many letters a tag of this account may have. */
+/** Longest tag for this account, in characters. */
 export function maxTagLength(account: Address): number {
   return MAX_LOCAL_LENGTH - localOf(account).length - '+'.length
 }
 
-/** `account+tag@host`; undefined when that is longer than an address may be. */
+/** `account+tag@host`; undefined if it would be too long for an address. */
 export function plusAlias(account: Address, tag: string): Address | undefined {
   if (tag.length > maxTagLength(account)) return undefined
   return joinAddress(`${localOf(account)}+${tag}`, hostOf(account))
 }
 
-/** A tag that nobody guesses, of words that can be read out where they have room. */
+/** An unguessable tag, of pronounceable words where they fit. */
 export function randomTag(account: Address, randomBytes: (count: number) => Uint8Array): string {
   const readable = randomLocalPart(randomBytes)
   if (readable.length <= maxTagLength(account)) return readable
@@ -121,15 +120,15 @@ export function randomTag(account: Address, randomBytes: (count: number) => Uint
 }
 
 /**
- * Some of the ways to write the account's address with its dots elsewhere, by chance and each at most once; all of them
- * where there are no more. Never the account's own, nor the one without dots, which people write without thinking.
+ * Random, distinct spellings of the account's address with other dots; all of them if there are fewer than `most`. Never the
+ * account's own spelling, nor the one without dots, which people commonly type.
  */
 export function dotAliases(account: Address, random: Uint8Array, most: number): Address[] {
   const letters = [...localOf(account).replaceAll('.', '')]
   const forms = 2n ** BigInt(letters.length - 1)
   const chance = Buffer.from(random)
   const start = chance.readBigUInt64BE(0)
-  // Odd, and the forms are a power of two: so many steps meet each of them once.
+  // Odd, and the number of forms is a power of two: stepping visits each form once.
   const step = chance.readBigUInt64BE(8) | 1n
   const count = forms < BigInt(most) ? Number(forms) : most
   return Array.from({ length: count }, (_, at) => (start + BigInt(at) * step) % forms)
@@ -139,22 +138,22 @@ export function dotAliases(account: Address, random: Uint8Array, most: number): 
     .map((local) => joinAddress(local, hostOf(account)))
 }
 
-/** How many random bytes dotAliases takes. */
+/** Random bytes that dotAliases needs. */
 export const DOT_ALIAS_RANDOM_BYTES = 16
 
-/** A dot before the second letter where the lowest bit is set, and so on. */
+/** Bit 0 puts a dot before the second letter, and so on. */
 function dotted(letters: readonly string[], places: bigint): string {
   return letters
     .map((letter, at) => (at > 0 && (places >> BigInt(at - 1)) & 1n ? `.${letter}` : letter))
     .join('')
 }
 
-// The server's clock is not ours, and tells whole seconds.
+// The server's clock may differ from ours, and INTERNALDATE has whole seconds.
 const MAX_CLOCK_SKEW_MS = 600_000
 
 /**
- * Whether mail that the account took at this time can be for an alias that was made at that. What came before may be for a
- * former owner of the same address, and lies in the account until somebody looks back.
+ * Whether mail that the account received at this time can be for an alias created at that time. Earlier mail may be for a
+ * previous owner of the same alias.
  */
 export function isAfterAliasCreation(receivedAt: Date, aliasMadeAt: Date): boolean {
   return receivedAt.getTime() >= aliasMadeAt.getTime() - MAX_CLOCK_SKEW_MS

@@ -7,7 +7,7 @@ const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
 const time = fc.date({ min: new Date(0), max: new Date('2248-01-01'), noInvalidDate: true })
 
 describe('ids', () => {
-  test('rise, and stay below 2^53, whatever the clock does', () => {
+  test('increase and stay below 2^53, whatever the clock does', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(time, chance), { maxLength: 200 }), (draws) => {
         let last = 0
@@ -22,7 +22,7 @@ describe('ids', () => {
     )
   })
 
-  test('go on rising by small steps while the clock is behind', () => {
+  test('increase by small steps while the clock is behind', () => {
     const ahead = nextId(0, new Date(NOON.getTime() + 3_600_000), 0.5)
     const steps = [0, 0.5, 0.999].map((random) => nextId(ahead, NOON, random) - ahead)
     expect(steps).toEqual([1, 33, 64])
@@ -33,12 +33,12 @@ describe('ids', () => {
     expect(nextId(id, new Date(NOON.getTime() + 1), 0)).toBe(id + 1024)
   })
 
-  test('of a restored mailbox are above every one that was lost with the backup', () => {
+  test('of a restored mailbox are above every id that was lost', () => {
     const lost = nextId(nextId(0, NOON, 0.9), NOON, 0.9)
     expect(nextId(0, new Date(NOON.getTime() + 1000), 0)).toBeGreaterThan(lost)
   })
 
-  test('hide how many others exist: chance spreads them over the millisecond and between two mails', () => {
+  test('hide how many others exist: they are random within the millisecond and between two mails', () => {
     const first = [0, 0.25, 0.5, 0.999].map((random) => nextId(0, NOON, random) % 1024)
     expect(first).toEqual([0, 256, 512, 1022])
     const last = nextId(0, NOON, 0.999)
@@ -48,7 +48,7 @@ describe('ids', () => {
 })
 
 describe('a token', () => {
-  test('of 32 random bytes has 43 characters that a URL carries raw', () => {
+  test('of 32 random bytes has 43 characters that need no escaping in a URL', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (random) => {
         const token = makeSecretToken(random)
@@ -60,11 +60,11 @@ describe('a token', () => {
     )
   })
 
-  test('is kept as the SHA-256 of its characters', () => {
+  test('is stored as the SHA-256 of its characters', () => {
     expect(secretHash('abc')).toBe('ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0')
   })
 
-  test('has one spelling: another that decodes to the same bytes does not open it', () => {
+  test('has one spelling: another that decodes to the same bytes has another hash', () => {
     const token = makeSecretToken(new Uint8Array(32))
     const twin = `${token.slice(0, -1)}B`
     expect(Buffer.from(twin, 'base64url')).toEqual(Buffer.from(token, 'base64url'))

@@ -10,7 +10,7 @@ import {
   senderNetwork,
 } from './ip.ts'
 
-describe('rates are counted by', () => {
+describe('rates are limited by', () => {
   for (const [ip, counted] of [
     ['192.0.2.7', '192.0.2.7'],
     ['::ffff:192.0.2.7', '192.0.2.7'],
@@ -54,7 +54,7 @@ describe('storage shares are counted by', () => {
   }
 })
 
-describe('a sender of mail', () => {
+describe('a sending host', () => {
   const relays = ['192.0.2.96/28', '2001:db8:9::/64']
   const on = senderLimitRules({ rateLimits: true, relays })
   const off = senderLimitRules({ rateLimits: false, relays })
@@ -65,7 +65,7 @@ describe('a sender of mail', () => {
     ['that is a relay over IPv6 has neither', '2001:db8:9::1', false, undefined],
     ['that is a relay seen on an IPv6 socket has neither', '::ffff:192.0.2.97', false, undefined],
   ] as const) {
-    test(`${name}; without rates the share stays`, () => {
+    test(`${name}; without rate limits the share stays`, () => {
       expect([on.hasRates(ip), on.shareNetwork(ip)]).toEqual([hasRates, share])
       expect([off.hasRates(ip), off.shareNetwork(ip)]).toEqual([false, share])
     })
@@ -133,7 +133,8 @@ describe('a range', () => {
       expect(inside(ip)).toBe(expected))
   }
 
-  test('of no ranges holds nobody', () => expect(ipRangeMatcher([])('127.0.0.1')).toBe(false))
+  test('list that is empty contains no address', () =>
+    expect(ipRangeMatcher([])('127.0.0.1')).toBe(false))
 })
 
 test('each address has one canonical spelling', () => {
@@ -158,7 +159,7 @@ test('each address has one canonical spelling', () => {
   }
 })
 
-test('an address keeps its spelling unless it hides an IPv4 address or a zone', () => {
+test('an address keeps its spelling unless it has a zone or maps an IPv4 address', () => {
   expect(['192.0.2.7', '2001:DB8::1', '::ffff:192.0.2.7', 'fe80::1%2', 'x'].map(plainIp)).toEqual([
     '192.0.2.7',
     '2001:DB8::1',

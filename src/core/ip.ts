@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 
-/** Answers whether an address lies in one of the ranges: addresses or CIDR, as isRange takes them. */
+/** Tests whether an address is in one of the ranges: addresses or CIDR, as isIpRange accepts them. */
 export function ipRangeMatcher(ranges: readonly string[]): (ip: string) => boolean {
   const blocks = new BlockList()
   for (const range of ranges) {
@@ -20,21 +20,21 @@ export function isIpRange(text: string): boolean {
   return /^\d{1,3}$/.test(bits) && Number(bits) <= widthOf(address)
 }
 
-/** What request rates are counted by: an IPv4 address, or the /64 that one IPv6 customer holds whole. */
+/** The network by which request rates are limited: an IPv4 address, or the /64 that an IPv6 customer is assigned. */
 export function rateLimitNetwork(ip: string): string {
   const plain = plainIp(ip)
-  // Whatever is no address shares one count, so that nonsense buys no fresh allowance.
+  // Invalid addresses share one count, so that garbage does not get a fresh allowance.
   if (plain === undefined) return 'unknown'
   if (isIP(plain) === 4) return plain
   return `${groupsOf(plain).slice(0, 4).map(hex).join(':')}::/64`
 }
 
-/** What storage shares are counted by: an IPv4 address, or the /48 that one IPv6 site is assigned. */
+/** The network by which storage shares are counted: an IPv4 address, or the /48 that an IPv6 site is assigned. */
 export function senderNetwork(ip: string): string {
   const plain = plainIp(ip)
   if (plain === undefined) return 'unknown'
   if (isIP(plain) === 4) return plain
-  // As PostgreSQL writes it: the migration there computes the same text.
+  // As PostgreSQL formats it: its migration computes the same text.
   const site = groupsOf(plain).slice(0, 3)
   return `${site
     .slice(0, site.findLastIndex((group) => group !== 0) + 1)
@@ -42,7 +42,7 @@ export function senderNetwork(ip: string): string {
     .join(':')}::/48`
 }
 
-/** Which limits apply to a sender of mail. */
+/** Which limits apply to a sending host. */
 export function senderLimitRules({
   rateLimits,
   relays,
@@ -53,7 +53,7 @@ export function senderLimitRules({
   const isRelay = ipRangeMatcher(relays)
   return {
     hasRates: (ip: string): boolean => rateLimits && !isLoopback(ip) && !isRelay(ip),
-    /** The network whose storage share its mail counts towards. Lifting the rates does not lift shares, nor does loopback. */
+    /** The network whose storage share its mail counts towards. Shares also apply to loopback and without rate limits. */
     shareNetwork: (ip: string): string | undefined => (isRelay(ip) ? undefined : senderNetwork(ip)),
   }
 }
@@ -62,7 +62,7 @@ export function isLoopback(ip: string): boolean {
   return LOOPBACK(ip)
 }
 
-/** Without a zone, and IPv4 that came in on an IPv6 socket as IPv4. Undefined: no address. */
+/** Without a zone, and with IPv4-mapped addresses as IPv4. Undefined if it is not an address. */
 export function plainIp(ip: string): string | undefined {
   const family = isIP(ip)
   if (family === 0) return undefined
@@ -73,17 +73,17 @@ export function plainIp(ip: string): string | undefined {
   return mapped ? quad(groups.slice(6)) : plain
 }
 
-/** The one spelling of an address under which mail from it is recorded. Undefined: no address. */
+/** The spelling under which the client address of a mail is recorded. Undefined if it is not an address. */
 export function canonicalIp(text: string): string | undefined {
   const plain = plainIp(text)
   if (plain === undefined || isIP(plain) === 4) return plain
-  // RFC 5952, as the system writes the address of a peer.
+  // RFC 5952, as the system formats the address of a peer.
   return new URL(`http://[${plain}]`).hostname.slice(1, -1)
 }
 
 const LOOPBACK = ipRangeMatcher(['127.0.0.0/8', '::1'])
 
-/** The eight numbers of an IPv6 address that isIP has already approved. */
+/** The eight groups of a valid IPv6 address. */
 function groupsOf(ip: string): number[] {
   const [head = '', tail] = ip.replace(/\d+\.\d+\.\d+\.\d+$/, quadToGroups).split('::')
   const before = numbers(head)

@@ -16,7 +16,7 @@ const secret = fc
   .tuple(mode, random, random)
   .map(([mode, name, bits]) => makeKeySecret(makeKeyPrefix(mode, name), bits))
 
-/** Of all secrets that chance can give. */
+/** The first, the last and some random secrets. */
 function always(holds: (secret: string) => void): void {
   fc.assert(fc.property(secret, holds), { numRuns: 100 })
 }
@@ -24,7 +24,7 @@ function always(holds: (secret: string) => void): void {
 const filled = (value: number) => new Uint8Array(KEY_RANDOM_BYTES).fill(value)
 const KEY = makeKeySecret(makeKeyPrefix('live', filled(1)), filled(2))
 
-/** The 160 bits that a secret carries, read back from its digits. */
+/** The 160 bits of a secret, decoded from its digits. */
 function bitsOf(secret: string): bigint {
   let value = 0n
   for (const digit of secret.slice(12, 39)) value = value * 62n + BigInt(DIGITS.indexOf(digit))
@@ -32,7 +32,7 @@ function bitsOf(secret: string): bigint {
 }
 
 describe('a key', () => {
-  test('is its prefix, 27 characters of chance and six that check it', () => {
+  test('is its prefix, 27 random characters and a checksum of six', () => {
     always((key) => {
       expect(key).toMatch(/^mf_(live|test)_[A-Za-z0-9]{37}$/)
       expect(isWellFormedKey(key)).toBe(true)
@@ -40,7 +40,7 @@ describe('a key', () => {
     expect(KEY.startsWith(makeKeyPrefix('live', filled(1)))).toBe(true)
   })
 
-  test('carries all 160 random bits', () => {
+  test('contains all 160 random bits', () => {
     fc.assert(
       fc.property(random, (bits) => {
         const key = makeKeySecret('mf_live_abcd', bits)
@@ -52,15 +52,15 @@ describe('a key', () => {
     }
   })
 
-  test('says nothing of its secret by its prefix', () => {
+  test('does not disclose its secret by its prefix', () => {
     const [one, two] = [filled(3), filled(4)].map((bits) => makeKeySecret('mf_live_abcd', bits))
     expect(one?.slice(0, 12)).toBe(two?.slice(0, 12))
     expect(one?.slice(12)).not.toBe(two?.slice(12))
   })
 })
 
-describe('a typo is seen without asking anybody', () => {
-  test('when any one character is another', () => {
+describe('a typo is detected without a lookup', () => {
+  test('when one character is wrong', () => {
     fc.assert(
       fc.property(
         secret,
@@ -83,8 +83,8 @@ describe('a typo is seen without asking anybody', () => {
     }
   })
 
-  // CRC-32 sees every change within 32 bits; that no swap over the border to the checksum passes was tried for all pairs.
-  test('when two neighbours change places', () => {
+  // CRC-32 detects every change within 32 bits; swaps across the start of the checksum were tested for all pairs.
+  test('when two adjacent characters are swapped', () => {
     always((key) => {
       for (let at = 0; at < key.length - 1; at += 1) {
         const [left = '', right = ''] = key.slice(at, at + 2)
@@ -94,7 +94,7 @@ describe('a typo is seen without asking anybody', () => {
     })
   })
 
-  test('when a live key says that it is for tests, or the other way round', () => {
+  test('when a live key is labelled as a test key, or vice versa', () => {
     always((key) => {
       const other = key.startsWith('mf_live') ? 'test' : 'live'
       expect(isWellFormedKey(key.replace(/live|test/, other))).toBe(false)
@@ -116,14 +116,14 @@ describe('a typo is seen without asking anybody', () => {
     test(`when it is ${name}`, () => expect(isWellFormedKey(text)).toBe(false))
   }
 
-  test('nearly always when it is anything else of that form', () => {
+  test('nearly always when it is random text of that form', () => {
     const form = fc.string({ unit: fc.constantFrom(...DIGITS), minLength: 37, maxLength: 37 })
     fc.assert(fc.property(form, (text) => !isWellFormedKey(`mf_live_${text}`)))
   })
 })
 
 describe('ids', () => {
-  test('are random to 128 bits and tell keys from orders', () => {
+  test('have 128 random bits and distinguish keys from orders', () => {
     fc.assert(
       fc.property(random, (bits) => {
         expect(makeKeyId(bits)).toMatch(/^key_[A-Za-z0-9]{22}$/)
@@ -132,13 +132,13 @@ describe('ids', () => {
     )
   })
 
-  test('change with each of the bytes they are made of', () => {
+  test('depend on every random byte', () => {
     const ids = Array.from({ length: 16 }, (_, at) => makeKeyId(filled(0).with(at, 1)))
     expect(new Set([...ids, makeKeyId(filled(0))]).size).toBe(17)
   })
 })
 
-test('the names in prefixes are spread over all characters', () => {
+test('prefixes use all characters evenly', () => {
   const seen = new Set<string>()
   for (let value = 0; value < 256; value += 1) {
     for (const digit of makeKeyPrefix('test', filled(0).with(19, value)).slice(-2)) seen.add(digit)

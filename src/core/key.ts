@@ -1,19 +1,20 @@
 import { crc32 } from 'node:zlib'
+import type { ProblemCode } from './problem.ts'
 
-/** What a key opens: the figures it was sold with and what is used of them. Its secrets are kept apart, as hashes. */
+/** An API key: the quota it was sold with and its usage. Its secrets are stored separately, as hashes. */
 export interface ApiKey {
-  /** Random, never used again: sessions are tied to it. */
+  /** Random, never reused: sessions refer to it. */
   id: string
-  /** How every secret of it begins: safe to show and to log. */
+  /** The first characters of every secret of this key: safe to show and to log. */
   prefix: string
   plan: string
   label: string
-  /** stopped: the payment was returned or is disputed; it may go on when that is settled. */
+  /** stopped: the payment was refunded or is disputed; it may become active again. */
   state: 'active' | 'stopped' | 'revoked'
   maxRequests: number
   maxPerDay: number | undefined
   used: number
-  /** Requests of the UTC day of the question. */
+  /** Requests of the current UTC day. */
   usedToday: number
   createdAt: Date
   expiresAt: Date | undefined
@@ -21,7 +22,7 @@ export interface ApiKey {
 
 export type KeyMode = 'live' | 'test'
 
-// 62^27 is more than 2^160. The prefix is told to people and counts for nothing.
+// 62^27 > 2^160. The prefix is public and adds no entropy.
 const SECRET_BYTES = 20
 const SECRET_LENGTH = 27
 const NAME_LENGTH = 4
@@ -29,7 +30,7 @@ const CHECK_LENGTH = 6
 const ID_BYTES = 16
 const ID_LENGTH = 22
 
-/** What makeKeyId, makeOrderId, makePrefix and makeSecret each take of chance, at most. */
+/** Random bytes that makeKeyId, makeOrderId, makeKeyPrefix and makeKeySecret each need at most. */
 export const KEY_RANDOM_BYTES = SECRET_BYTES
 
 const KEY_PATTERN = /^mf_(?:live|test)_[A-Za-z0-9]{37}$/
@@ -42,25 +43,25 @@ export function makeOrderId(random: Uint8Array): string {
   return `ord_${base62(random.subarray(0, ID_BYTES), ID_LENGTH)}`
 }
 
-/** `mf_live_` or `mf_test_` and four characters by which people know the key. */
+/** `mf_live_` or `mf_test_` and four characters that identify the key to people. */
 export function makeKeyPrefix(mode: KeyMode, random: Uint8Array): string {
   return `mf_${mode}_${base62(random.subarray(0, SECRET_BYTES), SECRET_LENGTH).slice(-NAME_LENGTH)}`
 }
 
-/** A new secret of this key: 160 random bits behind the prefix, and a checksum over all of it. */
+/** A new secret: the prefix, 160 random bits, and a checksum of both. */
 export function makeKeySecret(prefix: string, random: Uint8Array): string {
   const text = prefix + base62(random.subarray(0, SECRET_BYTES), SECRET_LENGTH)
   return text + checksum(text)
 }
 
-/** False for what nobody was ever given, such as a key with a typo: nothing needs to be asked then. */
+/** False for text that was never issued, such as a key with a typo: no lookup is needed. */
 export function isWellFormedKey(text: string): boolean {
   if (!KEY_PATTERN.test(text)) return false
   const end = text.length - CHECK_LENGTH
   return checksum(text.slice(0, end)) === text.slice(end)
 }
 
-/** Of a shop in which no money moves. */
+/** Issued by a shop in test mode. */
 export function isTestKey(text: string): boolean {
   return text.startsWith('mf_test_')
 }
@@ -83,9 +84,12 @@ function toBase62(value: bigint, length: number): string {
 
 const DAY_MS = 86_400_000
 
-export type QuotaProblemCode = 'plan_expired' | 'quota_exhausted' | 'daily_limit'
+export type QuotaProblemCode = Extract<
+  ProblemCode,
+  'plan_expired' | 'quota_exhausted' | 'daily_limit'
+>
 
-/** Why one more request would be refused, or undefined when it may pass. The store decides the same in one statement. */
+/** Why one more request would be refused, or undefined. Only a pre-check: the store enforces the quota in one UPDATE. */
 export function precheckQuota(key: ApiKey, now: Date): QuotaProblemCode | undefined {
   if (key.state !== 'active') return 'plan_expired'
   if (key.expiresAt && key.expiresAt.getTime() <= now.getTime()) return 'plan_expired'
@@ -94,24 +98,24 @@ export function precheckQuota(key: ApiKey, now: Date): QuotaProblemCode | undefi
   return undefined
 }
 
-/** What is left in all, and of this UTC day where it has a limit. Never below 0: a plan may have been cut. */
+/** Requests left in total, and today if there is a daily limit. Never below 0: a plan may have been reduced. */
 export function remainingQuota(key: ApiKey): { all: number; today: number | undefined } {
   const all = Math.max(0, key.maxRequests - key.used)
   if (key.maxPerDay === undefined) return { all, today: undefined }
   return { all, today: Math.max(0, Math.min(all, key.maxPerDay - key.usedToday)) }
 }
 
-/** The UTC day of a moment, in days since 1970: what usage is counted by. */
+/** The UTC day in days since 1970, by which usage is counted. */
 export function utcDay(time: Date): number {
   return Math.floor(time.getTime() / DAY_MS)
 }
 
-/** `YYYY-MM-DD` of such a day. */
+/** `YYYY-MM-DD` */
 export function utcDayText(day: number): string {
   return new Date(day * DAY_MS).toISOString().slice(0, 10)
 }
 
-/** When the next UTC day begins. */
+/** Start of the next UTC day. */
 export function nextUtcDay(now: Date): Date {
   return new Date((utcDay(now) + 1) * DAY_MS)
 }

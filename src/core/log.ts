@@ -1,10 +1,10 @@
-/** Plain values beside the sentence. Never a token, a key, a body or a whole address: see maskAddress. */
+/** Structured fields of a log line. Never a token, a key, a body or a full address: see maskAddress. */
 export type LogFacts = Record<string, string | number | boolean | null | undefined | Error>
 
-/** What a part may say to the operator: one line per event. A fault travels as `err`. */
+/** One line per event. Errors are passed as `err`. */
 export interface Log {
-  debug(facts: LogFacts, sentence: string): void
-  info(facts: LogFacts, sentence: string): void
-  warn(facts: LogFacts, sentence: string): void
-  error(facts: LogFacts, sentence: string): void
+  debug(facts: LogFacts, message: string): void
+  info(facts: LogFacts, message: string): void
+  warn(facts: LogFacts, message: string): void
+  error(facts: LogFacts, message: string): void
 }

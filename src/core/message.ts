@@ -1,62 +1,62 @@
 import type { Address } from './address.ts'
 
-/** What the header look at intake reads; kept with every message. */
+/** Read from the header block at intake; stored with every message. */
 export interface HeaderSummary {
   senderName: string
   senderEmail: string
   subject: string
 }
 
-/** How a mail reached us; `Received` and the sender checks need it. */
+/** How a mail reached us; needed for `Received` and the sender checks. */
 export interface Envelope {
   clientIp: string
   helo: string
-  /** As written between the angle brackets; empty for `<>`. */
+  /** The text between the angle brackets; empty for `<>`. */
   mailFrom: string
-  /** The TLS version and cipher, undefined on a plain connection. */
+  /** TLS version and cipher; undefined without TLS. */
   tls: string | undefined
-  /** The protocol word of `Received`: SMTP, ESMTP, ESMTPS, UTF8SMTP, … */
+  /** The protocol in `Received`: SMTP, ESMTP, ESMTPS, UTF8SMTP, … */
   protocol: string
 }
 
 export interface MessageSummary extends HeaderSummary {
   id: number
   receivedAt: Date
-  /** The likeliest code that somebody waits for; empty: it has none; undefined: nobody has looked yet. */
+  /** The most likely code; empty if it has none; undefined if it has not been scanned yet. */
   code: string | undefined
 }
 
-/** A mail kept for one mailbox. */
+/** A mail stored for one mailbox. */
 export interface Message extends MessageSummary {
   rawId: number
   recipient: Address
   size: number
 }
 
-/** The bytes as they came, with the way they came. */
+/** The bytes as received, with the envelope. */
 export interface RawMail extends Envelope {
   bytes: Uint8Array
   receivedAt: Date
 }
 
-/** The outcome of the full parse, kept beside the raw bytes. Plain JSON. */
+/** Result of the full parse, stored next to the raw bytes. Plain JSON. */
 export interface Mail {
   from: NamedAddress[]
   to: NamedAddress[]
   cc: NamedAddress[]
   replyTo: NamedAddress[]
   messageId: string | null
-  /** The Date header as ISO 8601, null when absent or unreadable. */
+  /** The Date header as ISO 8601; null if missing or invalid. */
   date: string | null
-  /** Never both null: text is made from HTML where only HTML came. */
+  /** Never both null: text is generated from HTML if there is only HTML. */
   text: string | null
   html: string | null
   headers: { name: string; value: string }[]
   attachments: AttachmentInfo[]
-  /** The likeliest first. */
+  /** Most likely first. */
   codes: Code[]
   links: Link[]
-  /** Set when a limit of parsing has cut the text. */
+  /** Set if a parser limit truncated the text. */
   truncated?: true
 }
 
@@ -75,9 +75,9 @@ export const EMPTY_MAIL: Mail = {
   links: [],
 }
 
-/** What somebody is asked to type in elsewhere. */
+/** A code that the recipient is asked to enter elsewhere. */
 export interface Code {
-  /** As it is typed: without the spaces or hyphens that only make it readable. */
+  /** As entered: without spaces or hyphens that only group digits. */
   value: string
   kind: 'digits' | 'letters_and_digits'
   /** From 0 to 1. */
@@ -86,9 +86,9 @@ export interface Code {
 
 export interface Link {
   url: string
-  /** What the mail calls it. */
+  /** Link text. */
   text: string
-  /** Where it really leads, in ASCII. */
+  /** Host of the URL, in ASCII. */
   host: string
   kind: LinkKind
 }
@@ -96,14 +96,14 @@ export interface Link {
 export const LINK_KINDS = ['verify', 'sign_in', 'reset', 'unsubscribe', 'other'] as const
 export type LinkKind = (typeof LINK_KINDS)[number]
 
-/** Whether a mail comes from whom it names, as the DNS of the sender's domain says. */
+/** Results of SPF, DKIM and DMARC. */
 export interface SenderChecks {
   spf: CheckResult
   dkim: CheckResult
   dmarc: CheckResult
 }
 
-/** RFC 8601's words. */
+/** Result names of RFC 8601. */
 export const CHECK_RESULTS = [
   'pass',
   'fail',
@@ -115,20 +115,20 @@ export const CHECK_RESULTS = [
 ] as const
 export type CheckResult = (typeof CHECK_RESULTS)[number]
 
-/** A name and an address as a header gives them. */
+/** An entry of an address header. */
 export interface NamedAddress {
   name: string
   address: string
 }
 
-/** Where in the raw mail a part's body stands, and how it is encoded. */
+/** Byte range of a part's body in the raw mail, and its transfer encoding. */
 export interface PartPosition {
   start: number
   end: number
   encoding: string
 }
 
-/** What is told of an attachment; its bytes stay in the raw mail. */
+/** An attachment without its bytes, which stay in the raw mail. */
 export interface AttachmentInfo {
   index: number
   filename: string
@@ -136,19 +136,19 @@ export interface AttachmentInfo {
   size: number
   contentId: string | null
   inline: boolean
-  /** Absent in what version 0.1.0 stored: such a mail is parsed once more. */
+  /** Missing in mail parsed by version 0.1.0, which is parsed again. */
   position?: PartPosition
 }
 
-/** What the sender checks are made from. */
+/** Input of the sender checks. */
 export interface SenderCheckInput extends Pick<Envelope, 'clientIp' | 'helo' | 'mailFrom'> {
-  /** The address that readers see as the sender's. */
+  /** The sender address that we display. */
   shown: string
   receivedAt: Date
   raw: Uint8Array
 }
 
-/** False while a later look may find out more. */
+/** False if a later check may have another result. */
 export function isConclusive({ spf, dkim, dmarc }: SenderChecks): boolean {
   return spf !== 'temperror' && dkim !== 'temperror' && dmarc !== 'temperror'
 }

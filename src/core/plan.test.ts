@@ -3,7 +3,7 @@ import { addMonths, PLANS, planEnd } from './plan.ts'
 
 const at = (text: string) => new Date(`${text}Z`)
 
-describe('so many months on', () => {
+describe('adding months', () => {
   for (const [name, from, months, to] of [
     ['a month is the same day', '2026-03-15T12:30:45.678', 1, '2026-04-15T12:30:45.678'],
     ['a year is the same day', '2026-03-01T00:00:00', 12, '2027-03-01T00:00:00'],
@@ -22,22 +22,22 @@ describe('so many months on', () => {
     test(name, () => expect(addMonths(at(from), months)).toEqual(at(to)))
   }
 
-  test('the moment that was given stays as it is', () => {
+  test('does not change the given date', () => {
     const from = at('2026-01-31T06:00:00')
     addMonths(from, 1)
     expect(from).toEqual(at('2026-01-31T06:00:00'))
   })
 })
 
-describe('a payment runs out', () => {
+describe('a payment expires', () => {
   const paid = at('2026-03-01T12:00:00')
-  test('never where the plan has no end', () =>
+  test('never if the plan has no end', () =>
     expect(planEnd({ months: undefined }, paid)).toBeUndefined())
-  test('at the same second, so many months on', () =>
+  test('at the same second, months later', () =>
     expect(planEnd({ months: 12 }, paid)).toEqual(at('2027-03-01T12:00:00')))
 })
 
-describe('the plans sold unless an operator says otherwise', () => {
+describe('the default plans', () => {
   for (const [id, price, requests, perDay, months, renews] of [
     ['starter', 500, 1_000, undefined, undefined, false],
     ['business', 4_500, 100_000, 1_000, 12, true],

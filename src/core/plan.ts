@@ -1,18 +1,18 @@
-/** What can be bought. A key keeps the figures it was sold with: changing a plan changes nobody's key. */
+/** A plan for sale. A key keeps the quota it was sold with: changing a plan does not change existing keys. */
 export interface Plan {
   id: string
   name: string
-  /** Of one payment, in the smallest unit of the currency. */
+  /** Price of one payment in the smallest unit of the currency. */
   priceCents: number
-  /** As ISO 4217 has it, in lower case. */
+  /** ISO 4217 code in lower case. */
   currency: string
-  /** Requests that one payment buys. */
+  /** Requests per payment. */
   requests: number
-  /** Requests a UTC day; undefined: no daily limit. */
+  /** Requests per UTC day; undefined: no daily limit. */
   perDay: number | undefined
-  /** Calendar months that one payment buys; undefined: no end. */
+  /** Calendar months per payment; undefined: no expiry. */
   months: number | undefined
-  /** Whether it is paid again by itself when it ends. */
+  /** Whether it renews automatically. */
   renews: boolean
   support: string
 }
@@ -42,7 +42,7 @@ export const PLANS: readonly Plan[] = [
   },
 ]
 
-/** The same day and time so many months on; a day that the month does not have becomes its last. */
+/** The same day and time a number of months later; a day that the month does not have becomes its last day. */
 export function addMonths(from: Date, months: number): Date {
   const to = new Date(from)
   to.setUTCDate(1)
@@ -52,7 +52,7 @@ export function addMonths(from: Date, months: number): Date {
   return to
 }
 
-/** When a payment of that moment runs out; undefined: never. */
+/** When a payment of this time expires; undefined: never. */
 export function planEnd(plan: { months: number | undefined }, paidAt: Date): Date | undefined {
   return plan.months === undefined ? undefined : addMonths(paidAt, plan.months)
 }

@@ -2,9 +2,9 @@ import { Problem } from './problem.ts'
 
 const PREFIX = /^[a-z0-9]+(?:[._-][a-z0-9]+)*$/
 
-/** What a user may ask for before the `@`: lower-cased, checked, and nobody's office. */
+/** The local part a user asks for: lower-cased, validated and not reserved. */
 export function parsePrefix(text: string): string {
-  // As with addresses: letters outside ASCII that lower-case into it are no letters of ours.
+  // As with addresses: some letters outside ASCII lower-case to ASCII ones.
   const prefix = /^[\x20-\x7e]+$/.test(text) ? text.toLowerCase() : ''
   if (prefix.length > 64 || !PREFIX.test(prefix)) {
     throw new Problem(
@@ -18,17 +18,17 @@ export function parsePrefix(text: string): string {
   return prefix
 }
 
-/** True for names that speak for the domain itself: certificate authorities and people trust mail to and from them. */
+/** True for names that represent the domain itself: certificate authorities and people trust mail to and from them. */
 export function isReservedLocalPart(local: string): boolean {
   return RESERVED.has(local.replace(/[._+-]/g, ''))
 }
 
-/** True for the two offices whose mail is kept for the operator. */
+/** True for the two names whose mail is stored for the operator. */
 export function isOperatorLocalPart(local: string): boolean {
   return local === 'postmaster' || local === 'abuse'
 }
 
-// Compared without separators, so that ssl-admin, ssl.admin and ssladmin are one name.
+// Compared without separators: ssl-admin, ssl.admin and ssladmin are the same name.
 // RFC 2142 names, the addresses certificate authorities accept, and names that programs send from.
 const RESERVED = new Set(
   `abuse accounts admin administrator admins anonymous billing bounce bounces cert certadmin certificate certificates
@@ -40,15 +40,15 @@ const RESERVED = new Set(
   webmaster whois www wwwadmin`.split(/\s+/),
 )
 
-/** Two words and eight digits: 42 random bits that can be read out over a telephone. */
+/** Two words and eight digits: 42 random bits that can be read out over the phone. */
 export function randomLocalPart(randomBytes: (count: number) => Uint8Array): string {
   const [first = 0, second = 0, ...rest] = randomBytes(7)
-  // 40 bits onto 10^8 numbers: no digit is noticeably likelier than another.
+  // 40 bits modulo 10^8: the bias is negligible.
   const number = Buffer.from(rest).readUIntBE(0, 5) % 100_000_000
   return `${ADJECTIVES[first]}.${NOUNS[second]}${String(number).padStart(8, '0')}`
 }
 
-// 256 of each, so that one random byte chooses one evenly. Calm words, harmless in every pairing.
+// 256 of each, so that one random byte selects one uniformly. Harmless in every combination.
 const ADJECTIVES =
   `able agile airy alert alive alpine amber ample apt arctic ashen aware azure balmy basic bold bonny brave
   breezy brief bright brisk broad bronze bubbly busy calm candid careful casual cheery chilly chosen civil classic clean

@@ -25,7 +25,7 @@ for (const [months, renews, expected] of [
   [3, true, 'every 3 months'],
   [3, false, 'for 3 months'],
 ] as const) {
-  test(`${months ?? 'no'} months, ${renews ? 'renewed' : 'not renewed'}, are sold ${expected}`, () => {
+  test(`${months ?? 'no'} months, ${renews ? 'renewed' : 'not renewed'}: ${expected}`, () => {
     assert.equal(termText({ months, renews }), expected)
   })
 }

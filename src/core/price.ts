@@ -1,13 +1,13 @@
 import type { Plan } from './plan.ts'
 
-/** `5 USD`, `4.50 EUR`, `500 JPY`: what one payment costs. */
+/** The price of one payment: `5 USD`, `4.50 EUR`, `500 JPY`. */
 export function priceText({ priceCents, currency }: Pick<Plan, 'priceCents' | 'currency'>): string {
   const digits = minorDigits(currency)
   const whole = priceCents % 10 ** digits === 0
   return `${(priceCents / 10 ** digits).toFixed(whole ? 0 : digits)} ${currency.toUpperCase()}`
 }
 
-/** How long that lasts, to be read after the price: `once`, `a year`, `for 3 months`. */
+/** The term, to follow the price: `once`, `a year`, `for 3 months`. */
 export function termText({ months, renews }: Pick<Plan, 'months' | 'renews'>): string {
   if (months === undefined) return 'once'
   if (months === 1 || months === 12)
@@ -15,13 +15,13 @@ export function termText({ months, renews }: Pick<Plan, 'months' | 'renews'>): s
   return `${renews ? 'every' : 'for'} ${months} months`
 }
 
-/** Yen and some others have no cents. */
+/** Yen and some others have no minor unit. */
 function minorDigits(currency: string): number {
   const format = new Intl.NumberFormat('en', { style: 'currency', currency })
   return format.resolvedOptions().maximumFractionDigits ?? 2
 }
 
-/** How long one payment lasts, in words for people. */
+/** How long one payment lasts: `no expiry`, `1 year`, `3 months`. */
 export function validityOf({ months }: Pick<Plan, 'months'>): string {
   if (months === undefined) return 'no expiry'
   const years = months / 12

@@ -1,4 +1,4 @@
-/** Every refusal a caller can meet. Each door has a table from these to its own wire. */
+/** Every reason for refusing a request. Each adapter maps these codes to its protocol. */
 export type ProblemCode =
   | 'missing_parameter'
   | 'invalid_parameter'
@@ -31,10 +31,10 @@ export type ProblemCode =
   | 'payment_unavailable'
   | 'shutting_down'
 
-/** A refusal the caller is meant to read. Anything else that is thrown is a fault of ours. */
+/** A refusal meant for the caller. Anything else that is thrown is an internal error. */
 export class Problem extends Error {
   readonly code: ProblemCode
-  /** Whole seconds after which asking again may help; only where waiting helps at all. */
+  /** Whole seconds after which a retry may succeed; undefined if a retry would not help. */
   readonly retryAfter: number | undefined
 
   constructor(code: ProblemCode, message: string, retryAfter?: number) {
@@ -44,20 +44,20 @@ export class Problem extends Error {
   }
 }
 
-/** The store cannot be reached, or cannot write just now. Whether it did what it was asked last is not known. */
+/** The store is unreachable or cannot write. Whether the last operation was committed is unknown. */
 export class StoreUnavailable extends Problem {
   constructor(cause?: Error) {
-    super('overloaded', 'The store cannot be reached. Try again in a moment.', 1)
+    super('overloaded', 'The store is unavailable. Try again in a moment.', 1)
     this.cause = cause
   }
 }
 
-/** Whatever was thrown, as an Error to log. */
+/** Anything thrown, as an Error. */
 export function toError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error))
 }
 
-/** True for an error of Node or SQLite with one of these codes: `EEXIST`, `SQLITE_FULL`. */
+/** True for an error of Node or SQLite with one of these codes, such as `EEXIST` or `SQLITE_FULL`. */
 export function hasErrorCode(error: unknown, ...codes: string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code))
 }

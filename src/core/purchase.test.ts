@@ -34,7 +34,7 @@ const yearly = (payments: Payment[], renewal: PaymentFacts['renewal'] = 'over'):
   subscriptionRef: 'sub_1',
 })
 
-describe('before anything is paid there is no key', () => {
+describe('there is no key before a payment', () => {
   for (const state of ['open', 'pending', 'failed', 'expired'] as const) {
     test(`of an order that is ${state}`, () =>
       expect(settle(BUSINESS, { ...NOTHING, state, subscriptionRef: 'sub_1' })).toEqual({
@@ -48,7 +48,7 @@ describe('before anything is paid there is no key', () => {
   }
 })
 
-describe('a payment counts whatever the checkout says afterwards', () => {
+describe('a payment counts whatever the checkout reports afterwards', () => {
   for (const state of ['open', 'pending', 'failed', 'expired'] as const) {
     test(state, () =>
       expect(settle(STARTER, { ...once(), state })).toMatchObject({
@@ -99,7 +99,7 @@ describe('a plan that is paid', () => {
     )
   }
 
-  test('on the 31st each month ends as late as the month allows', () => {
+  test('on the 31st ends on the last day of shorter months', () => {
     const start = new Date('2026-01-31T06:00:00Z')
     const payments = [0, 1, 2].map((month) => paid(addMonths(start, month)))
     expect(settle({ months: 1 }, yearly(payments)).paidUntil).toEqual(
@@ -107,7 +107,7 @@ describe('a plan that is paid', () => {
     )
   })
 
-  test('on a leap day ends on a leap day again four years on', () => {
+  test('on a leap day ends on a leap day four years later', () => {
     const start = new Date('2028-02-29T06:00:00Z')
     const payments = [0, 1, 2, 3].map((year) => paid(years(year, start)))
     expect(settle(BUSINESS, yearly(payments)).paidUntil).toEqual(new Date('2032-02-29T06:00:00Z'))
@@ -129,11 +129,11 @@ describe('a key whose renewal', () => {
     )
   }
 
-  test('is late although it never ends has no end', () =>
+  test('is late although the plan never expires has no end', () =>
     expect(settle(STARTER, { ...once(), renewal: 'late' }).key?.expiresAt).toBeUndefined())
 })
 
-describe('money that went back', () => {
+describe('a refund or dispute', () => {
   const [year1, year2] = [paid(FIRST), paid(years(1))]
   for (const [name, facts, state, keyState, partly] of [
     ['in part is noted, and the key goes on', once({ returned: 'partly' }), 'paid', 'active', true],
@@ -182,7 +182,7 @@ describe('money that went back', () => {
     })
   }
 
-  test('leaves the end of the plan as it was: a dispute that is won gives it all back', () => {
+  test('does not change the end of the plan: a dispute that is won restores it', () => {
     const open = settle(BUSINESS, yearly([paid(FIRST, { disputed: 'open' })]))
     expect(open.key).toEqual({ state: 'stopped', expiresAt: years(1) })
     expect(settle(BUSINESS, yearly([paid(FIRST)])).key).toEqual({
@@ -195,7 +195,7 @@ describe('money that went back', () => {
 const active = (expiresAt?: Date) => ({ state: 'active', expiresAt }) as const
 const stopped = (expiresAt?: Date) => ({ state: 'stopped', expiresAt }) as const
 
-/** What the provider comes to know, step by step, each told by an event; and what the order and its key are in the end. */
+/** What the provider learns, step by step, each reported by an event; and the final state of the order and its key. */
 const HISTORIES: [string, PaymentFacts[], Settlement['state'], Settlement['key']][] = [
   ['paid at once', [NOTHING, once()], 'paid', active()],
   [
@@ -267,7 +267,7 @@ const HISTORIES: [string, PaymentFacts[], Settlement['state'], Settlement['key']
   ],
 ]
 
-describe('in whatever order and however often it is told, an order ends as one that was', () => {
+describe('whatever the order and number of events, the final state is the same', () => {
   for (const [name, history, state, key] of HISTORIES) {
     test(name, () => {
       const plan = history.at(-1)?.subscriptionRef ? BUSINESS : STARTER
@@ -278,7 +278,7 @@ describe('in whatever order and however often it is told, an order ends as one t
           let step = 0
           let outcome: Settlement | undefined
           for (const event of told) {
-            // An event may be old; what is read because of it is never older than any event so far.
+            // An event may be late; what is read because of it is never older than any event so far.
             step = Math.max(step, event)
             const facts = history[step] ?? NOTHING
             const { payments } = facts
@@ -292,7 +292,7 @@ describe('in whatever order and however often it is told, an order ends as one t
   }
 })
 
-test('what the provider listed stays as it was listed', () => {
+test('the list of the provider is not modified', () => {
   const payments = [paid(years(1)), paid(FIRST)]
   settle(BUSINESS, yearly(payments))
   expect(payments.map(({ paidAt }) => paidAt)).toEqual([years(1), FIRST])

@@ -1,18 +1,18 @@
 import type { KeyMode } from './key.ts'
 import { addMonths, type Plan } from './plan.ts'
 
-// An order is bought, paid, perhaps renewed, perhaps returned. The provider is asked for all it knows each time, and
-// everything follows from that: in whatever order it speaks, and however often, the outcome is the same.
+// An order may be paid, renewed and refunded. The state is always derived from everything the provider knows, so events
+// can arrive late, repeatedly and in any order.
 
-/** What the provider knows of an order at this moment. */
+/** What the provider currently knows about an order. */
 export interface PaymentFacts {
-  /** pending: promised, such as by a bank transfer under way. */
+  /** pending: on its way, such as a bank transfer. */
   state: 'open' | 'pending' | 'paid' | 'failed' | 'expired'
-  /** Every payment of the plan's price that came through, in any order. One opens the plan, each further one renews it. */
+  /** Every successful payment of the plan's price, in any order. The first starts the plan, each further one renews it. */
   payments: Payment[]
-  /** late: the next payment is due and not there yet. over: there will be none. */
+  /** late: the next payment is overdue. over: the subscription has ended. */
   renewal: 'none' | 'expected' | 'late' | 'over'
-  /** By what the provider will call this order later, beside the checkout. */
+  /** The provider's id of the subscription, which later events may name. */
   subscriptionRef: string | undefined
 }
 
@@ -20,59 +20,59 @@ export interface Payment {
   ref: string
   paidAt: Date
   returned: 'no' | 'partly' | 'fully'
-  /** A dispute that was won is none. */
+  /** `no` also for a dispute that was won. */
   disputed: 'no' | 'open' | 'lost'
 }
 
 export type OrderState = PaymentFacts['state'] | 'refunded' | 'disputed'
 
-/** What somebody bought, or is about to. */
+/** An order. */
 export interface Purchase {
   id: string
   provider: 'stripe' | 'fake'
   mode: KeyMode
-  /** As it was when it was ordered. */
+  /** As it was at the time of the order. */
   plan: Plan
   email: string | undefined
-  /** Rises with each change: facts are only applied to the state that they were read after. */
+  /** Incremented by each change: a settlement applies only to the revision it was computed from. */
   revision: number
   state: OrderState
   createdAt: Date
-  /** The provider's name for the checkout; undefined until it has answered. */
+  /** The provider's id of the checkout; undefined until it has responded. */
   checkoutRef: string | undefined
   checkoutUrl: string | undefined
   subscriptionRef: string | undefined
-  /** The key that this order opens once it is paid. */
+  /** The key that is issued once the order is paid. */
   keyId: string
   keyPrefix: string
-  /** Payments that were granted so far. */
+  /** Payments credited so far. */
   payments: number
-  /** When what was paid for ends; undefined: never, or not paid yet. */
+  /** End of the paid period; undefined: never, or not paid yet. */
   paidUntil: Date | undefined
-  /** True when part of the money was given back, such as an earlier year's: for the operator to see. */
+  /** True if part of the money was refunded, such as an earlier year's: shown to the operator. */
   partlyReturned: boolean
-  /** When the key was first shown. */
+  /** When the key was first claimed. */
   claimedAt: Date | undefined
 }
 
-/** What an order becomes by what the provider knows. */
+/** The state of an order that follows from what the provider knows. */
 export interface Settlement {
   state: OrderState
   subscriptionRef: string | undefined
   payments: number
   paidUntil: Date | undefined
   partlyReturned: boolean
-  /** What the key becomes; undefined while nothing was ever paid. */
+  /** State of the key; undefined if nothing was ever paid. */
   key: { state: 'active' | 'stopped'; expiresAt: Date | undefined } | undefined
 }
 
-/** So long a key goes on while its renewal is late: cards expire, and banks take their time. */
+/** How long a key keeps working while its renewal is late: cards expire, and banks are slow. */
 export const GRACE_MS = 7 * 86_400_000
 
-/** A renewal happens at the very end, and the news of it takes its time: meanwhile nobody who pays is refused. */
+/** Renewals happen at the end of the period and are reported later: a paying customer must not be refused meanwhile. */
 const RENEWAL_NOTICE_MS = 3_600_000
 
-/** So long after it was first shown a key may be minted anew with the claim secret. */
+/** How long after the first claim the key can be claimed again. */
 export const CLAIM_MS = 24 * 3_600_000
 
 export function settle(plan: Pick<Plan, 'months'>, facts: PaymentFacts): Settlement {
@@ -94,18 +94,17 @@ export function settle(plan: Pick<Plan, 'months'>, facts: PaymentFacts): Settlem
   }
 }
 
-/** How long a key goes on after what was paid for. */
+/** How long a key keeps working after the paid period. */
 const EXPIRY_SLACK_MS = { none: 0, over: 0, expected: RENEWAL_NOTICE_MS, late: GRACE_MS }
 
-/** Providers list the newest first, or as they please. */
 function byTime(one: Payment, other: Payment): number {
   return one.paidAt.getTime() - other.paidAt.getTime() || (one.ref < other.ref ? -1 : 1)
 }
 
-/** A renewal goes on where the old end was, or starts when it is paid if the plan had lapsed by then. */
+/** A renewal extends the previous period, or starts a new one if the plan had lapsed. */
 function paidUntilOf({ months }: Pick<Plan, 'months'>, payments: readonly Payment[]) {
   if (months === undefined) return undefined
-  // Counted from the first payment of the row, as providers do: from the 31st on, each month ends as late as it can.
+  // Counted from the first payment of the series, as providers do, so that a 31st returns after a shorter month.
   let start: Date | undefined
   let paid = 0
   let end: Date | undefined
@@ -120,7 +119,7 @@ function paidUntilOf({ months }: Pick<Plan, 'months'>, payments: readonly Paymen
   return end
 }
 
-/** A dispute stops the key whichever payment it is about; money given back, only if it was the last one's. */
+/** A dispute of any payment stops the key; a refund only if it is of the last one. */
 function stopReason(payments: readonly Payment[]): 'refunded' | 'disputed' | undefined {
   if (payments.some(({ disputed }) => disputed !== 'no')) return 'disputed'
   return payments.at(-1)?.returned === 'fully' ? 'refunded' : undefined

@@ -54,7 +54,7 @@ describe('one more request', () => {
   }
 })
 
-describe('of several reasons the one that waiting helps least is told', () => {
+describe('of several reasons the most lasting one is reported', () => {
   const spent = { ...business, used: 100_000, usedToday: 1_000 }
   for (const [name, key, expected] of [
     ['an end before a used-up plan', { ...spent, expiresAt: now }, 'plan_expired'],
@@ -64,7 +64,7 @@ describe('of several reasons the one that waiting helps least is told', () => {
   }
 })
 
-describe('what is left', () => {
+describe('remaining quota', () => {
   for (const [name, key, expected] of [
     ['is all of it at first', fresh, { all: 1_000, today: undefined }],
     ['is one before the last', { ...fresh, used: 999 }, { all: 1, today: undefined }],
@@ -94,7 +94,7 @@ describe('what is left', () => {
     test(name, () => expect(remainingQuota(key)).toEqual(expected))
   }
 
-  test('is something exactly while nothing refuses', () => {
+  test('is above zero exactly while a request passes', () => {
     for (const used of [0, 99_999, 100_000]) {
       for (const usedToday of [0, 999, 1_000]) {
         const key = { ...business, used, usedToday }

@@ -131,7 +131,7 @@ for (const [heading, cases] of Object.entries(tables)) {
   })
 }
 
-describe('a sender’s share', () => {
+describe('the share of a sender', () => {
   // 5 % are 50 messages and 5,000 bytes; the largest mail is 200 bytes.
   const budget = { maxMessages: 1_000, maxBytes: 100_000 }
   const cases: [
@@ -161,7 +161,7 @@ describe('a sender’s share', () => {
     })
   }
 
-  test('of a small mailbox is one mail of the largest size', () => {
+  test('of a small mailbox fits one mail of the largest size', () => {
     const small = { maxMessages: 10, maxBytes: 1_000 }
     const room = (held: MailboxUsage, stored: number) =>
       fitsSharedMailbox(at(3, 501), held, { limits: small, maxMailBytes: 200, stored })
@@ -170,7 +170,7 @@ describe('a sender’s share', () => {
     expect(fitsSharedMailbox(at(6, 0), at(1, 1), many)).toBe(false)
   })
 
-  test('of the pool is of its bytes as stored; an address keeps its limit as received', () => {
+  test('of the pool is measured in bytes as stored, the limit of an address as received', () => {
     const address = parseAddress('ann@box.test') ?? fail()
     const inPool = { pool: at(9, 2_501), senderShare: { pool: at(1, 200), operator: empty } }
     const decide = (change: Partial<RecipientFacts>, stored: number) =>
@@ -196,7 +196,7 @@ describe('a sender’s share', () => {
   }
 })
 
-test('an address that was held and one at a domain without a pool are refused alike', () => {
+test('an expired address and one at a domain without a pool are refused alike', () => {
   const address = parseAddress('ann@box.test') ?? fail()
   const held = decideRecipient(address, { ...facts, everAssigned: true }, { limits, now, size: 1 })
   const cooling = decideRecipient(

@@ -2,62 +2,62 @@ import { type Address, localOf, type MailDomain } from './address.ts'
 import { isOperatorLocalPart, isReservedLocalPart } from './prefix.ts'
 import { isLive, type MailboxId, type MailboxLimits, OPERATOR, POOL } from './session.ts'
 
+/** What a mailbox holds. */
 export interface MailboxUsage {
   count: number
   bytes: number
 }
 
-/** What the store knows of an address. Asked at RCPT and again inside the commit. */
+/** What the store knows about an address. Read at RCPT and again inside the commit. */
 export interface RecipientFacts {
   domain: MailDomain | undefined
   session: (MailboxUsage & { id: MailboxId; expiresAt: Date }) | undefined
-  /** True when the address ever belonged to a session: it then never falls into the pool. */
+  /** True if the address ever belonged to a session: its mail then never goes to the pool. */
   everAssigned: boolean
-  /** What the pool holds for this address, in bytes as received. */
+  /** Pool mail for this address, in bytes as received. */
   poolAddress: MailboxUsage
-  /** What each shared mailbox holds in all, in bytes as stored. */
+  /** Each shared mailbox in total, in bytes as stored. */
   pool: MailboxUsage
   operator: MailboxUsage
-  /** What the sender holds of each, likewise; undefined: the sender is exempt from shares. */
+  /** The sender's share of each, likewise; undefined if the sender is exempt. */
   senderShare: { pool: MailboxUsage; operator: MailboxUsage } | undefined
 }
 
 export interface ReceiveLimits {
-  /** Of one session, one pool address, and the operator's box. */
+  /** Of one session, one pool address, and the operator's mailbox. */
   mailbox: MailboxLimits
   poolMaxBytes: number
-  /** Of the largest mail accepted: a sender's share has room for one. */
+  /** Largest mail accepted; a sender's share always fits one. */
   maxMailBytes: number
 }
 
-/** Who was promised a place at RCPT. The commit keeps mail for this mailbox, never for the address's next owner. */
+/** Accepted at RCPT. The commit stores mail for this mailbox only, never for a later owner of the address. */
 export interface Recipient {
   address: Address
   mailbox: MailboxId
 }
 
-/** Who was found by the exact alias that a fetched mail names. */
+/** Found by the exact alias that a fetched mail names. */
 export interface FetchedRecipient extends Recipient {
-  /** By what this mail is known for this alias when its number has changed. Two numbers of one numbering are two mails. */
+  /** Identifies the mail if its UID has changed. Within one UIDVALIDITY, two UIDs are two mails. */
   identity: string
 }
 
-export type RecipientDecision =
-  | { mailbox: MailboxId }
-  /** unknown: nobody here has that address; foreign: not our domain; full: would be taken if there were room. */
-  | { refused: 'unknown' | 'foreign' | 'full' }
+/** unknown: no such mailbox; foreign: not our domain; full: would be accepted if there were room. */
+export type RecipientRefusal = 'unknown' | 'foreign' | 'full'
 
-/** Whether mail of this size finds room in a mailbox. */
+export type RecipientDecision = { mailbox: MailboxId } | { refused: RecipientRefusal }
+
 export function fitsMailbox(level: MailboxUsage, limits: MailboxLimits, size: number): boolean {
   return level.count < limits.maxMessages && level.bytes + size <= limits.maxBytes
 }
 
-/** Of a shared mailbox that is more than half full, one sender may hold this much. */
+/** Largest share of one sender once a shared mailbox is more than half full. */
 const SENDER_SHARE = 0.05
 
 /**
- * Whether a shared mailbox has room for one more mail of a sender. Messages and bytes are two budgets, each with its own
- * share: a mailbox full of tiny mails does not limit bytes. Whoever holds nothing may store one mail of any size.
+ * Whether a shared mailbox has room for one more mail of a sender. Messages and bytes are separate budgets, each with its own
+ * share: many tiny mails do not limit bytes. A sender without mail may store one of any size.
  */
 export function fitsSharedMailbox(
   level: MailboxUsage,
@@ -84,13 +84,13 @@ interface DecisionContext {
   limits: ReceiveLimits
   now: Date
   size: number
-  /** What counts in the shared mailboxes. Before the mail has come nobody knows it, and `size` is its upper bound. */
+  /** Size as stored, which counts in shared mailboxes. Unknown before the mail arrives; `size` is its upper bound. */
   stored?: number
   /** Other recipients that the same mail is stored for. */
   others?: readonly Recipient[]
 }
 
-/** Where mail of this size for this address goes. The same rule decides at RCPT and inside the commit. */
+/** Where mail of this size for this address goes. The same rule applies at RCPT and inside the commit. */
 export function decideRecipient(
   address: Address,
   facts: RecipientFacts,
@@ -115,18 +115,18 @@ export function decideRecipient(
     })
   }
   if (isOperatorLocalPart(local)) {
-    const hasPlace = fitsShared(OPERATOR, facts.operator, facts.senderShare?.operator)
-    return hasPlace ? { mailbox: OPERATOR } : { refused: 'full' }
+    const hasRoom = fitsShared(OPERATOR, facts.operator, facts.senderShare?.operator)
+    return hasRoom ? { mailbox: OPERATOR } : { refused: 'full' }
   }
-  // Same answer for an ended session's address as for one that never was: a stranger must not learn which.
+  // Same reply for an expired address as for an unknown one: a stranger must not learn which.
   if (!domain.active || !domain.reader || facts.everAssigned || isReservedLocalPart(local)) {
     return { refused: 'unknown' }
   }
-  const hasPlace = fits(facts.poolAddress) && fitsShared(POOL, facts.pool, facts.senderShare?.pool)
-  return hasPlace ? { mailbox: POOL } : { refused: 'full' }
+  const hasRoom = fits(facts.poolAddress) && fitsShared(POOL, facts.pool, facts.senderShare?.pool)
+  return hasRoom ? { mailbox: POOL } : { refused: 'full' }
 }
 
-// The pool has a budget of bytes alone.
+// The pool is limited in bytes only.
 function poolBudget({ poolMaxBytes }: ReceiveLimits): MailboxLimits {
   return { maxMessages: Number.POSITIVE_INFINITY, maxBytes: poolMaxBytes }
 }

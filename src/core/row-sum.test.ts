@@ -5,7 +5,7 @@ const ANN = { id: 1, name: 'Ann', left: null }
 const BOB = { id: 2, name: 'Bob', left: 5 }
 const sumOf = (...rows: Row[]) => plusRows(NO_ROWS, rows)
 
-test('the same rows come to the same, in any order, in any number of parts, whatever the order of columns', () => {
+test('the same rows have the same sum, in any order and grouping, whatever the order of columns', () => {
   const { id, ...rest } = BOB
   const other = plusRows(plusRows(NO_ROWS, [{ ...rest, id }]), [ANN])
   expect(isSameSum(sumOf(ANN, BOB), other)).toBe(true)

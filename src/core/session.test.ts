@@ -17,7 +17,7 @@ import {
 
 const HOUR = 3600
 const DAY = 24 * HOUR
-const lives = { sessionSeconds: DAY, anonymousMaxSeconds: 7 * DAY, maxSessionSeconds: 30 * DAY }
+const lifetimes = { sessionSeconds: DAY, anonymousMaxSeconds: 7 * DAY, maxSessionSeconds: 30 * DAY }
 const KEYED = true
 const ANONYMOUS = false
 const at = (seconds: number) => new Date(Date.UTC(2026, 2, 1) + seconds * 1000)
@@ -29,7 +29,7 @@ function domainOf(change: Partial<MailDomain>): MailDomain {
   return { ...usual, ttlSeconds: undefined, ...change }
 }
 
-describe('the life of a session', () => {
+describe('the lifetime of a session', () => {
   for (const [name, ttlSeconds, usual, anonymous, keyed] of [
     ['is the general one', undefined, DAY, 7 * DAY, 30 * DAY],
     ["is the domain's where it has one", 2 * HOUR, 2 * HOUR, 7 * DAY, 30 * DAY],
@@ -38,14 +38,14 @@ describe('the life of a session', () => {
   ] as const) {
     test(name, () => {
       const domain = domainOf({ ttlSeconds })
-      expect(defaultLifetimeSeconds(domain, lives)).toBe(usual)
-      expect(maxLifetimeSeconds(domain, lives, ANONYMOUS)).toBe(anonymous)
-      expect(maxLifetimeSeconds(domain, lives, KEYED)).toBe(keyed)
+      expect(defaultLifetimeSeconds(domain, lifetimes)).toBe(usual)
+      expect(maxLifetimeSeconds(domain, lifetimes, ANONYMOUS)).toBe(anonymous)
+      expect(maxLifetimeSeconds(domain, lifetimes, KEYED)).toBe(keyed)
     })
   }
 
-  test('is the general one also when the domain is not known', () => {
-    expect(defaultLifetimeSeconds(undefined, lives)).toBe(DAY)
+  test('is the default if the domain is unknown', () => {
+    expect(defaultLifetimeSeconds(undefined, lifetimes)).toBe(DAY)
     const short = { sessionSeconds: 60 * DAY, anonymousMaxSeconds: DAY, maxSessionSeconds: DAY }
     for (const keyed of [KEYED, ANONYMOUS]) {
       expect(maxLifetimeSeconds(undefined, short, keyed)).toBe(60 * DAY)
@@ -53,7 +53,7 @@ describe('the life of a session', () => {
   })
 
   test('is never longer without a key than with one', () => {
-    const short = { ...lives, maxSessionSeconds: 3 * DAY }
+    const short = { ...lifetimes, maxSessionSeconds: 3 * DAY }
     expect(maxLifetimeSeconds(undefined, short, ANONYMOUS)).toBe(3 * DAY)
     expect(maxLifetimeSeconds(undefined, short, KEYED)).toBe(3 * DAY)
   })
@@ -74,8 +74,8 @@ describe('the life of a session', () => {
     [-60, KEYED, 'ttl: give 60 to 2592000 seconds.'],
   ] as const) {
     const who = keyed ? 'with a key' : 'without a key'
-    test(`may ${refused ? 'not ' : ''}be asked for as ${ttl} ${who}`, () => {
-      const check = () => requestedLifetimeSeconds(ttl, { domain: domainOf({}), lives, keyed })
+    test(`may ${refused ? 'not ' : ''}be ${ttl} ${who}`, () => {
+      const check = () => requestedLifetimeSeconds(ttl, { domain: domainOf({}), lifetimes, keyed })
       if (refused) expect(check).toThrow(new Problem('invalid_parameter', refused))
       else expect(check()).toBe(ttl ?? DAY)
     })
@@ -96,7 +96,7 @@ describe('extending', () => {
     })
   }
 
-  test('what was promised is not taken back when the cap has been lowered since', () => {
+  test('never shortens the session, even if the cap has been lowered since', () => {
     const session = { createdAt: at(0), expiresAt: at(5 * DAY) }
     expect(extendedExpiry(session, at(2 * DAY), 60, DAY)).toEqual(at(2 * DAY + 60))
     expect(extendedExpiry(session, at(2 * DAY), 10 * DAY, DAY)).toEqual(at(5 * DAY))
@@ -107,11 +107,11 @@ describe('a session', () => {
   const session = { expiresAt: at(0) }
   const ms = (offset: number) => new Date(at(0).getTime() + offset)
 
-  test('lives until just before its last millisecond', () => {
+  test('is live until just before its last millisecond', () => {
     expect([-1, 0, 1].map((offset) => isLive(session, ms(offset)))).toEqual([true, false, false])
   })
 
-  test('cools down for just as long as is said', () => {
+  test('is in cooldown for exactly the configured time', () => {
     expect([0, 9_999, 10_000].map((offset) => isInCooldown(session, ms(offset), 10_000))).toEqual([
       true,
       true,
@@ -119,12 +119,12 @@ describe('a session', () => {
     ])
   })
 
-  test('does not cool down at all where that is switched off', () => {
+  test('has no cooldown where that is disabled', () => {
     expect(isInCooldown(session, ms(0), 0)).toBe(false)
   })
 })
 
-describe('a mailbox takes no more', () => {
+describe('a mailbox is full', () => {
   const limits = { maxMessages: 10, maxBytes: 1000 }
   for (const [name, count, bytes, full] of [
     ['but does when it is empty', 0, 0, false],
@@ -137,7 +137,7 @@ describe('a mailbox takes no more', () => {
   }
 })
 
-describe('sessions can be had at a domain', () => {
+describe('a domain accepts sessions', () => {
   for (const [name, change, expected] of [
     ['that is active', {}, true],
     ['not where it is switched off', { active: false }, false],
@@ -149,7 +149,7 @@ describe('sessions can be had at a domain', () => {
   }
 })
 
-test('topics are whole numbers that differ by kind and name, and are no shared mailbox', () => {
+test('topics are integers that differ by kind and name, and never a shared mailbox', () => {
   const topics = Array.from({ length: 1_000 }, (_, index) => [
     keyedTopic('key', `name${index}`),
     keyedTopic('pool', `name${index}`),

@@ -2,39 +2,42 @@ import { hash } from 'node:crypto'
 import type { Address, MailDomain } from './address.ts'
 import { Problem } from './problem.ts'
 
-/** Whose mail it is: a session's, or one of the two shared boxes. Never used again once given. */
+/** A session's mailbox, or one of the two shared ones. Never reused. */
 export type MailboxId = number & { readonly brand: 'MailboxId' }
 
-/** Mail for reader domains that no session ever held. */
+/** Mail for addresses of pool domains that were never assigned to a session. */
 export const POOL = 1 as MailboxId
 /** Mail for postmaster and abuse. */
 export const OPERATOR = 2 as MailboxId
+
+/** What a client subscribes to on the bus: a mailbox, or one of the topics below. */
+export type Topic = MailboxId | (number & { readonly brand: 'Topic' })
 
 export function isSharedMailbox(mailbox: MailboxId): boolean {
   return mailbox === POOL || mailbox === OPERATOR
 }
 
 /**
- * What a reader with a key waits for on the bus, beside the pool as a whole: mail of any session of the key, or of one
- * pool address. A number like a mailbox's; two that meet cost a needless look.
+ * What clients with a key subscribe to, besides the pool as a whole: mail of any session of the key, or of one pool address.
+ * Numbers like mailbox ids; a collision only costs a needless poll.
  */
-export function keyedTopic(kind: 'key' | 'pool', text: string): MailboxId {
+export function keyedTopic(kind: 'key' | 'pool', text: string): Topic {
   return topic(`${kind} ${text}`)
 }
 
-/** What the fetching of a Gmail account waits for on the bus: somebody asks it to look now. */
-export function accountTopic(accountId: number): MailboxId {
+/** Requests to poll a Gmail account now. */
+export function accountTopic(accountId: number): Topic {
   return topic(`account ${accountId}`)
 }
 
-function topic(text: string): MailboxId {
-  return Number.parseInt(hash('sha256', text).slice(0, 12), 16) as MailboxId
+function topic(text: string): Topic {
+  return Number.parseInt(hash('sha256', text).slice(0, 12), 16) as Topic
 }
 
-/** What every mailbox counts. */
+/** Counters of a mailbox. */
 export interface Mailbox {
   id: MailboxId
-  /** Rises with every change that a reader could see; ETags are made of it. */
+  /** Incremented by every visible change; ETags are derived from it. */
   version: number
   lastId: number
   count: number
@@ -53,9 +56,9 @@ export interface Session extends Mailbox {
 
 export interface LifetimeLimits {
   sessionSeconds: number
-  /** Longest life of a session that was created without a key. */
+  /** Maximum for sessions created without a key. */
   anonymousMaxSeconds: number
-  /** Longest life of any session. */
+  /** Maximum for any session. */
   maxSessionSeconds: number
 }
 
@@ -67,38 +70,38 @@ export interface MailboxLimits {
 export const MIN_LIFETIME_SECONDS = 60
 export const MAX_LIFETIME_SECONDS = 315_360_000 // ten years
 
-/** Life of a session where nobody asks for another. */
+/** Lifetime of a session if none is requested. */
 export function defaultLifetimeSeconds(
   domain: MailDomain | undefined,
-  lives: LifetimeLimits,
+  lifetimes: LifetimeLimits,
 ): number {
-  return domain?.ttlSeconds ?? lives.sessionSeconds
+  return domain?.ttlSeconds ?? lifetimes.sessionSeconds
 }
 
-/** The furthest a session may ever reach from its creation; `keyed`: it was created with a key. */
+/** Maximum lifetime of a session from its creation; `keyed`: it was created with a key. */
 export function maxLifetimeSeconds(
   domain: MailDomain | undefined,
-  lives: LifetimeLimits,
+  lifetimes: LifetimeLimits,
   keyed: boolean,
 ): number {
-  const { anonymousMaxSeconds, maxSessionSeconds } = lives
+  const { anonymousMaxSeconds, maxSessionSeconds } = lifetimes
   const cap = keyed ? maxSessionSeconds : Math.min(anonymousMaxSeconds, maxSessionSeconds)
-  return Math.max(cap, defaultLifetimeSeconds(domain, lives))
+  return Math.max(cap, defaultLifetimeSeconds(domain, lifetimes))
 }
 
-/** The life asked for, or the usual one; out of range is refused, not bent. */
+/** The requested lifetime, or the default. Out of range is refused, not clamped. */
 export function requestedLifetimeSeconds(
   ttl: number | undefined,
   {
     domain,
-    lives,
+    lifetimes,
     keyed,
-  }: { domain: MailDomain | undefined; lives: LifetimeLimits; keyed: boolean },
+  }: { domain: MailDomain | undefined; lifetimes: LifetimeLimits; keyed: boolean },
 ): number {
-  if (ttl === undefined) return defaultLifetimeSeconds(domain, lives)
-  const cap = maxLifetimeSeconds(domain, lives, keyed)
+  if (ttl === undefined) return defaultLifetimeSeconds(domain, lifetimes)
+  const cap = maxLifetimeSeconds(domain, lifetimes, keyed)
   if (ttl >= MIN_LIFETIME_SECONDS && ttl <= cap) return ttl
-  const capWithKey = maxLifetimeSeconds(domain, lives, true)
+  const capWithKey = maxLifetimeSeconds(domain, lifetimes, true)
   const withKey = capWithKey > cap ? `; up to ${capWithKey} with an API key` : ''
   throw new Problem(
     'invalid_parameter',
@@ -106,7 +109,7 @@ export function requestedLifetimeSeconds(
   )
 }
 
-/** now + the life asked for, never past creation + the cap. */
+/** Now plus the requested lifetime, at most creation plus the cap. */
 export function extendedExpiry(
   session: { createdAt: Date; expiresAt: Date },
   now: Date,
@@ -116,23 +119,22 @@ export function extendedExpiry(
   return new Date(
     Math.min(
       now.getTime() + seconds * 1000,
-      // What was promised is never taken back, also where the operator has lowered the cap since.
+      // Never earlier than before, even if the operator has lowered the cap since.
       Math.max(session.createdAt.getTime() + cap * 1000, session.expiresAt.getTime()),
     ),
   )
 }
 
 export function isLive(session: { expiresAt: Date }, now: Date): boolean {
-  // As numbers: comparing two Dates converts both the long way, and each request does it.
+  // Compared as numbers, because this runs on every request and comparing Dates is slow.
   return session.expiresAt.getTime() > now.getTime()
 }
 
-/** True while an ended session's address is kept from everybody but its former owner. */
+/** True while the address of an ended session is reserved for its previous owner. */
 export function isInCooldown(session: { expiresAt: Date }, now: Date, cooldownMs: number): boolean {
   return session.expiresAt.getTime() + cooldownMs > now.getTime()
 }
 
-/** True when the mailbox takes no more. */
 export function isMailboxFull(
   box: { count: number; bytes: number },
   limits: MailboxLimits,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { printable, printableLines } from './text.ts'
 
-describe('a stranger cannot', () => {
+describe('untrusted text cannot', () => {
   for (const [name, text, shown] of [
     ['clear the screen', '\u001b[2J', '\\u001b[2J'],
     ['do it with one C1 character', '\u009b2J', '\\u009b2J'],

@@ -1,14 +1,14 @@
-// Explicit embeddings, overrides and isolates can make text read backwards; plain marks (U+200E, U+200F) cannot.
+// Explicit embeddings, overrides and isolates can reverse text; plain marks (U+200E, U+200F) cannot.
 const BIDI = /[\u202a-\u202e\u2066-\u2069]/g
 const BREAKS = /[\t\n\v\f\r\u0085\u2028\u2029]+/g
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this takes out
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this removes
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g
 const ORDINARY = /^[ -~]*$/
 
-/** One line for a list or a JSON field: no control characters, no line breaks, nothing that turns the text around. */
+/** One line for a list or a JSON field: no control characters, line breaks or bidi controls. */
 export function cleanLine(text: string, maxLength: number): string {
   if (text.length <= maxLength && ORDINARY.test(text)) return text.trim()
-  // What is taken out below can only make it shorter: four times the length is enough to fill it.
+  // Removal only shortens the text: four times the length is enough input.
   const line = text
     .slice(0, maxLength * 4)
     .replace(BREAKS, ' ')
@@ -18,12 +18,12 @@ export function cleanLine(text: string, maxLength: number): string {
   return cut(line, maxLength)
 }
 
-/** Text of many lines that is safe to keep as JSON and in a database: no NUL, no half characters. */
+/** Multi-line text that is safe in JSON and in a database: no NUL, no lone surrogates. */
 export function cleanText(text: string): string {
   return (text.includes('\0') ? text.replaceAll('\0', '') : text).toWellFormed()
 }
 
-/** Cuts between characters, never inside one. */
+/** Never splits a surrogate pair. */
 function cut(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text.toWellFormed()
   const last = text.charCodeAt(maxLength - 1)
@@ -31,18 +31,18 @@ function cut(text: string, maxLength: number): string {
   return text.slice(0, inside ? maxLength - 1 : maxLength).toWellFormed()
 }
 
-// What a terminal, a pager or a line reader may act on: the C0 controls, DEL and the C1 controls, the two Unicode line
-// ends, and the marks that turn the reading direction.
+// What a terminal, a pager or a line parser may act on: C0 controls, DEL and C1 controls, the two Unicode line
+// separators, and bidi marks.
 const CONTROLS =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this matches
   /[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g
 
-/** A stranger's text, safe to show on one line: whatever could forge or hide something is written as `\u001b`. */
+/** Untrusted text, safe to print on one line: control characters are written as `\u001b`. */
 export function printable(text: string): string {
   return text.replace(CONTROLS, escaped)
 }
 
-/** The same, with line breaks and tabs left as they are. */
+/** The same, keeping line breaks and tabs. */
 export function printableLines(text: string): string {
   return text.replace(CONTROLS, (found) => (/[\n\t]/.test(found) ? found : escaped(found)))
 }

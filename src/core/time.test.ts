@@ -30,12 +30,12 @@ describe('a duration', () => {
     '1h\n',
     '99999999999s',
   ]) {
-    test(`is not written ${JSON.stringify(text)}`, () =>
+    test(`cannot be written ${JSON.stringify(text)}`, () =>
       expect(parseDuration(text)).toBeUndefined())
   }
 })
 
-describe('a time on the wire', () => {
+describe('a timestamp', () => {
   for (const [iso, text] of [
     ['2026-03-01T12:00:00.000Z', '2026-03-01 12:00:00'],
     ['2026-03-01T12:00:00.999Z', '2026-03-01 12:00:00'],
@@ -45,13 +45,13 @@ describe('a time on the wire', () => {
     ['1970-01-01T00:00:00.000Z', '1970-01-01 00:00:00'],
     ['2026-03-01T01:00:00.000+02:00', '2026-02-28 23:00:00'],
   ] as const) {
-    test(`${iso} is ${text}, in UTC and without rounding up`, () => {
+    test(`${iso} is ${text}, in UTC and truncated`, () => {
       expect(utcTimestamp(new Date(iso))).toBe(text)
       expect(isoTimestamp(new Date(iso))).toBe(`${text.replace(' ', 'T')}Z`)
     })
   }
 
-  test('does not depend on where the machine stands', () => {
+  test('does not depend on the time zone of the machine', () => {
     const noon = new Date('2026-03-01T12:00:00Z')
     Object.assign(process.env, { TZ: 'Pacific/Kiritimati' })
     expect(noon.getDate()).toBe(2)

@@ -1,12 +1,12 @@
 const SECONDS: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 }
 
-/** Whole seconds, of `90s`, `15m`, `24h` or `30d`; undefined for anything else. */
+/** Seconds in `90s`, `15m`, `24h` or `30d`; undefined for anything else. */
 export function parseDuration(text: string): number | undefined {
   const [, count, unit = ''] = /^(\d{1,10})([smhd])$/.exec(text) ?? []
   return count === undefined ? undefined : Number(count) * (SECONDS[unit] ?? 1)
 }
 
-/** The shortest of those forms that says exactly this. */
+/** The shortest exact form: `90s`, `15m`, `24h`, `30d`. */
 export function formatDuration(seconds: number): string {
   const [unit, length] = Object.entries(SECONDS)
     .toReversed()
@@ -14,17 +14,17 @@ export function formatDuration(seconds: number): string {
   return `${seconds / length}${unit}`
 }
 
-/** `YYYY-MM-DD HH:MM:SS`, UTC: the form of every time on the wire. */
+/** `YYYY-MM-DD HH:MM:SS` in UTC, the format of times in the API. */
 export function utcTimestamp(time: Date): string {
   return isoTimestamp(time).slice(0, 19).replace('T', ' ')
 }
 
-/** The same second in ISO 8601 with `Z`, for programs that parse times. */
+/** The same in ISO 8601 with `Z`. */
 export function isoTimestamp(time: Date): string {
   return `${time.toISOString().slice(0, 19)}Z`
 }
 
-/** A time that may not have come, in both of our forms. */
+/** An optional time in both formats: `name` and `name_iso`. */
 export function timestampFields<Name extends string>(name: Name, time: Date | undefined) {
   return {
     [name]: time ? utcTimestamp(time) : null,

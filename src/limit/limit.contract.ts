@@ -6,7 +6,7 @@ const START = new Date('2026-03-01T12:00:00Z')
 const at = (ms: number) => new Date(START.getTime() + ms)
 const RATE = { count: 10, seconds: 1, burst: 5 } // one each 100 ms
 
-/** What every limit must do. `open` gives two ends, as two threads or nodes have them. */
+/** The contract of every limit. `open` returns two ends, as on two threads or nodes. */
 export function limitContract(open: () => Promise<[Limit, Limit]>): void {
   let here: Limit
   let there: Limit
@@ -30,66 +30,66 @@ export function limitContract(open: () => Promise<[Limit, Limit]>): void {
     return count
   }
 
-  test('a burst passes, counted over both ends, and no more', async () => {
+  test('a burst passes over both ends, and no more', async () => {
     assert.equal(await passed(20, 0), 5)
   })
 
-  test('afterwards one passes each step', async () => {
+  test('afterwards one passes per interval', async () => {
     await passed(20, 0)
     assert.equal(await passed(5, 100), 1)
     assert.equal(await passed(5, 300), 2)
   })
 
-  test('a rested key has its whole burst again, and no more than that', async () => {
+  test('an idle key gets its full burst back, and no more', async () => {
     await passed(20, 0)
     assert.equal(await passed(20, 60_000), 5)
   })
 
-  test('the answer says how long to wait, and then it passes', async () => {
+  test('after the returned wait it passes', async () => {
     await passed(20, 0)
     const wait = await here.take('ann', RATE, at(0))
     assert.equal(wait, 100)
     assert.equal(await here.take('ann', RATE, at(wait)), 0)
   })
 
-  test('a look takes nothing, and says what a take would', async () => {
+  test('peek takes nothing and returns what take would', async () => {
     for (let looked = 0; looked < 20; looked += 1) {
-      assert.equal(await here.look('ann', RATE, at(0)), 0)
+      assert.equal(await here.peek('ann', RATE, at(0)), 0)
     }
     assert.equal(await passed(20, 0), 5)
-    assert.equal(await there.look('ann', RATE, at(0)), 100)
-    assert.equal(await here.look('ann', RATE, at(60)), 40)
-    assert.equal(await here.look('ann', RATE, at(100)), 0)
-    assert.equal(await here.look('bob', RATE, at(0)), 0)
+    assert.equal(await there.peek('ann', RATE, at(0)), 100)
+    assert.equal(await here.peek('ann', RATE, at(60)), 40)
+    assert.equal(await here.peek('ann', RATE, at(100)), 0)
+    assert.equal(await here.peek('bob', RATE, at(0)), 0)
     assert.equal(await passed(5, 100), 1)
   })
 
-  test('one key does not use up another', async () => {
+  test('keys do not affect each other', async () => {
     await passed(20, 0)
     assert.equal(await passed(20, 0, 'bob'), 5)
   })
 
-  test('what is spent is counted over both ends, also beyond what is left', async () => {
+  test('spending is counted over both ends, even beyond the allowance', async () => {
     const rate = { ...RATE, overdraft: 5 }
     await here.spend('ann', 3, rate, at(0))
-    assert.equal(await there.look('ann', rate, at(0)), 0)
+    assert.equal(await there.peek('ann', rate, at(0)), 0)
     await there.spend('ann', 4, rate, at(0))
-    // Two more than there were: they are made up for before another passes.
-    assert.equal(await here.look('ann', rate, at(0)), 300)
-    assert.equal(await there.look('ann', rate, at(299)), 1)
-    assert.equal(await there.look('ann', rate, at(300)), 0)
-    assert.equal(await here.look('bob', rate, at(0)), 0)
+    // Overdrawn by two, which have to be made up for first.
+    assert.equal(await here.peek('ann', rate, at(0)), 300)
+    assert.equal(await there.peek('ann', rate, at(299)), 1)
+    assert.equal(await there.peek('ann', rate, at(300)), 0)
+    assert.equal(await here.peek('bob', rate, at(0)), 0)
   })
 
-  test('whoever spends far too much waits for the overdraft, and no longer', async () => {
+  test('the wait after spending far too much is limited by the overdraft', async () => {
     const rate = { ...RATE, overdraft: 5 }
     await here.spend('ann', 1_000, rate, at(0))
-    assert.equal(await there.look('ann', rate, at(0)), 600)
+    assert.equal(await there.peek('ann', rate, at(0)), 600)
     await here.spend('bob', 1_000, RATE, at(0))
-    assert.equal(await there.look('bob', RATE, at(0)), 100)
+    assert.equal(await there.peek('bob', RATE, at(0)), 100)
   })
 
-  test('a clock that steps back locks nobody out for longer than a burst takes', async () => {
+  test('a clock that steps back locks nobody out for longer than a burst', async () => {
     await passed(20, 3_600_000)
     assert.equal(await passed(20, 500), 0)
     assert.equal(await passed(20, 1_000), 5)

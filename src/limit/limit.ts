@@ -1,19 +1,19 @@
-/** How often something may happen: `count` in `seconds`, evenly, with `burst` of them at once. */
+/** `count` per `seconds`, evenly, with bursts of up to `burst`. */
 export interface Rate {
   count: number
   seconds: number
   burst: number
-  /** How much beyond that `spend` may take in advance; default none. */
+  /** How far `spend` may overdraw; default 0. */
   overdraft?: number
 }
 
-/** Request rates, shared by threads and nodes. */
+/** Rate limits, shared by threads and nodes. */
 export interface Limit {
-  /** Takes one; the answer is how many milliseconds to wait when there is none left, 0 when it may pass. */
+  /** Takes one. Returns 0 if it may pass, else the milliseconds to wait. */
   take(key: string, rate: Rate, now: Date): Promise<number>
-  /** Takes so many at once, also when fewer are left: then `look` waits until they are made up for. */
+  /** Takes an amount, even if less is left: `peek` then waits until the overdraft is made up for. */
   spend(key: string, amount: number, rate: Rate, now: Date): Promise<void>
-  /** What `take` would answer, without taking. */
-  look(key: string, rate: Rate, now: Date): Promise<number>
+  /** What `take` would return, without taking. */
+  peek(key: string, rate: Rate, now: Date): Promise<number>
   close(): Promise<void>
 }

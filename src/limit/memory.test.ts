@@ -15,7 +15,7 @@ describe('rates of one node', () =>
     return [openMemoryLimit(shared), openMemoryLimit(shared)]
   }))
 
-test('a flood of strangers passes, and those that come back are still counted', async () => {
+test('a flood of new keys passes, and known keys are still counted', async () => {
   const limit = openMemoryLimit(makeRates())
   const rate = { count: 1, seconds: 3600, burst: 1 }
   const now = new Date()
@@ -31,8 +31,8 @@ test('a flood of strangers passes, and those that come back are still counted', 
   assert.ok(again < 100, `${again} passed a second time`)
 })
 
-describe('what is held', () => {
-  test('the last place is given once, over both ends, and comes back once', () => {
+describe('shared counters', () => {
+  test('the last one is acquired once over both ends, and released once', () => {
     const shared = makeCounters()
     const [here, there] = [openCounters(shared), openCounters(shared)]
     const first = here.hold('ann', 2)
@@ -45,7 +45,7 @@ describe('what is held', () => {
     assert.equal(here.hold('ann', 2), undefined)
   })
 
-  test('a budget is never overdrawn, and a refusal takes nothing', () => {
+  test('a budget is never overdrawn, and a failed reservation takes nothing', () => {
     const shared = makeSharedBudget()
     const [here, there] = [openSharedBudget(shared, 100), openSharedBudget(shared, 100)]
     assert.equal(here.reserve(60), true)

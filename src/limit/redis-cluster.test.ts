@@ -17,9 +17,9 @@ describe.runIf(process.env['MAYFLY_TEST_LONG'])('on a Redis Cluster', () => {
   afterEach(nodes.close)
   afterAll(() => cluster.close())
 
-  describe('rates of many nodes', () => limitContract(nodes.pair))
+  describe('rates of several nodes', () => limitContract(nodes.pair))
 
-  test('keys are spread over all masters, and counted together', async () => {
+  test('keys are spread over all masters and counted together', async () => {
     const [here, there] = await nodes.pair()
     for (let key = 0; key < 50; key += 1) {
       assert.equal(await countPassed(here, 2, `key ${key}`), 2)
@@ -28,7 +28,7 @@ describe.runIf(process.env['MAYFLY_TEST_LONG'])('on a Redis Cluster', () => {
     for (const master of cluster.masters) assert.ok(Number(await master.run('DBSIZE')) > 5)
   })
 
-  test('a master that dies costs a burst of its keys, until another takes over', async () => {
+  test('while a master is down its keys get a burst per node, until a replica takes over', async () => {
     const [here, there] = await nodes.pair()
     const [first] = cluster.masters
     await first.stop()

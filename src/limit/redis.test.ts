@@ -14,7 +14,7 @@ beforeEach(() => server.run('FLUSHALL', 'SYNC'))
 afterEach(nodes.close)
 afterAll(() => server.close())
 
-describe('rates of many nodes', () => limitContract(nodes.pair))
+describe('rates of several nodes', () => limitContract(nodes.pair))
 
 test('fractions of a millisecond are not lost', async () => {
   const limit = await nodes.openNode()
@@ -26,7 +26,7 @@ test('fractions of a millisecond are not lost', async () => {
   assert.equal(count, 7 + 3 * 7)
 })
 
-test('what is kept names nobody, and is forgotten soon after it is over', async () => {
+test('stored keys name nobody and expire soon after their time', async () => {
   const limit = await nodes.openNode()
   const rate = { count: 10, seconds: 1, burst: 5 }
   await limit.take('http:request:192.0.2.7', rate, NOW)
@@ -36,7 +36,7 @@ test('what is kept names nobody, and is forgotten soon after it is over', async 
   assert.ok(ttl > 0 && ttl <= 10_100, `${ttl}`)
 })
 
-test('a script that Redis has forgotten is told again', async () => {
+test('a script that Redis lost is loaded again', async () => {
   const limit = await nodes.openNode()
   assert.equal(await countPassed(limit, 1), 1)
   await server.run('SCRIPT', 'FLUSH')
@@ -44,20 +44,20 @@ test('a script that Redis has forgotten is told again', async () => {
   assert.equal(await countPassed(await nodes.openNode(), 5), 0)
 })
 
-describe('while Redis is away', () => {
-  test('each node counts by itself, and together again when it is back', async () => {
+describe('while Redis is unavailable', () => {
+  test('each node counts locally, and together again afterwards', async () => {
     const [here, there] = await nodes.pair()
     await untilShared(here, there)
     await server.stop()
     assert.equal(await countPassed(here, 10), 3)
     assert.equal(await countPassed(there, 10), 3)
-    assert.ok((await here.look('ann', SLOW_RATE, NOW)) > 0)
-    assert.equal(await here.look('bob', SLOW_RATE, NOW), 0)
+    assert.ok((await here.peek('ann', SLOW_RATE, NOW)) > 0)
+    assert.equal(await here.peek('bob', SLOW_RATE, NOW), 0)
     await server.start()
     await untilShared(here, there)
   })
 
-  test('nodes start without it, and find it when it comes', async () => {
+  test('nodes start without it and connect when it becomes available', async () => {
     await server.stop()
     const [here, there] = await nodes.pair()
     assert.equal(await countPassed(here, 10), 3)
@@ -66,7 +66,7 @@ describe('while Redis is away', () => {
   })
 })
 
-test('who was refused passes again after a flush, and nobody is locked out', async () => {
+test('a limited client passes again after a flush', async () => {
   const [here, there] = await nodes.pair()
   assert.equal(await countPassed(here, 10), 3)
   assert.equal(await countPassed(there, 10), 0)
@@ -75,17 +75,17 @@ test('who was refused passes again after a flush, and nobody is locked out', asy
   assert.equal(await countPassed(here, 10), 0)
 })
 
-test('while Redis sleeps the node decides', async () => {
+test('the node decides while Redis is paused', async () => {
   const [here, there] = [await nodes.openNode(100), await nodes.openNode()]
   await countPassed(there, 10)
   const sleeping = server.run('DEBUG', 'SLEEP', '1')
-  // She has used up what Redis gives; here she has not.
+  // Used up in Redis, not on this node.
   while ((await here.take('ann', SLOW_RATE, NOW)) > 0) await new Promise(setImmediate)
   await sleeping
   await untilShared(here, there)
 })
 
-test('a Redis that does not answer is asked seldom, not by everybody', async () => {
+test('a Redis that does not respond is tried once a second, not by every request', async () => {
   const [here, there] = [await nodes.openNode(100), await nodes.openNode()]
   await untilShared(here, there)
   await server.run('CONFIG', 'RESETSTAT')

@@ -5,45 +5,45 @@ import { evaluateRate, ROUNDING_MS } from './memory.ts'
 
 interface RedisLimitOptions {
   redis: Redis
-  /** Decides while Redis is away or slow. */
+  /** Used while Redis is unavailable or slow. */
   local: Limit
-  /** How long an answer may take. */
+  /** How long to wait for Redis. */
   timeoutMs?: number
 }
 
 const FALLBACK_MS = 1_000
-// Past the time at which a key could be forgotten: for nodes whose clocks differ, and a test that takes its time.
+// Keys outlive their time by this much, for nodes whose clocks differ and for slow tests.
 const EXPIRY_SLACK_MS = 10_000
 
 /**
- * Rates of many nodes, counted in Redis as `memory.ts` counts them. No request waits long for it: while it is away, and
- * for a second after it was slow, the node counts by itself. Losing Redis gives bursts back and locks nobody out.
+ * Rates of several nodes, counted in Redis like `memory.ts` does. Requests do not wait for Redis: while it is unavailable, and
+ * for a second after a timeout, the node counts locally. Losing Redis restores bursts and locks nobody out.
  */
 export function openRedisLimit({ redis, local, timeoutMs = 100 }: RedisLimitOptions): Limit {
   let localUntil = 0
 
-  /** Undefined when Redis did not answer, or not in time. */
-  async function query(question: () => Promise<unknown>): Promise<unknown> {
+  /** Undefined if Redis did not respond in time. */
+  async function query(command: () => Promise<unknown>): Promise<unknown> {
     if (performance.now() < localUntil) return undefined
-    const answer = await withinTimeout(question(), timeoutMs)
+    const answer = await withinTimeout(command(), timeoutMs)
     if (answer === TIMED_OUT) localUntil = performance.now() + FALLBACK_MS
     return answer === TIMED_OUT || answer === UNAVAILABLE ? undefined : answer
   }
 
   return {
     async take(key, rate, now) {
-      const wait = await query(() => take(redis, nameOf(key), rate, now))
+      const wait = await query(() => take(redis, redisKey(key), rate, now))
       return wait === undefined ? local.take(key, rate, now) : Number(wait)
     },
     async spend(key, amount, rate, now) {
-      const done = await query(() => spend(redis, nameOf(key), { amount, rate, now }))
+      const done = await query(() => spend(redis, redisKey(key), { amount, rate, now }))
       if (done === undefined) await local.spend(key, amount, rate, now)
     },
-    async look(key, rate, now) {
-      const name = nameOf(key)
-      const wholeAt = await query(() => redis.send(name, ['GET', name]))
-      if (wholeAt === undefined) return local.look(key, rate, now)
-      return wholeAt === null ? 0 : evaluateRate(Number(wholeAt), rate, now).waitMs
+    async peek(key, rate, now) {
+      const name = redisKey(key)
+      const fullAt = await query(() => redis.send(name, ['GET', name]))
+      if (fullAt === undefined) return local.peek(key, rate, now)
+      return fullAt === null ? 0 : evaluateRate(Number(fullAt), rate, now).waitMs
     },
     close: () => local.close(),
   }
@@ -62,7 +62,7 @@ const TAKE = script(`
   end
   return wait`)
 
-/** The same without refusing; the span includes the overdraft. */
+/** The same without a limit; the span includes the overdraft. */
 const SPEND = script(`
   local now, cost, span = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
   local before = tonumber(redis.call('GET', KEYS[1]) or now)
@@ -113,8 +113,8 @@ async function run(
   }
 }
 
-/** Keys hold addresses of clients: what Redis keeps tells nobody whose. */
-function nameOf(key: string): string {
+/** Hashed, because keys contain client addresses. */
+function redisKey(key: string): string {
   return `mayfly:rate:${hash('sha256', key, 'base64url').slice(0, 22)}`
 }
 
@@ -123,7 +123,7 @@ const UNAVAILABLE = Symbol('away')
 
 function withinTimeout(answer: Promise<unknown>, slowMs: number): Promise<unknown> {
   return new Promise((resolve) => {
-    // After a long turn of our own the answer may be there already, and is read first.
+    // If our own event loop was blocked, the reply may have arrived already: setImmediate lets it be read first.
     const timer = setTimeout(() => setImmediate(resolve, TIMED_OUT), slowMs)
     const end = (value: unknown) => {
       clearTimeout(timer)
@@ -133,4 +133,4 @@ function withinTimeout(answer: Promise<unknown>, slowMs: number): Promise<unknow
   })
 }
 
-// Limits: the clocks of the nodes decide, so one that is ahead shortens the allowance of those that are behind by as much.
+// Known limit: node clocks are used, so a node whose clock is ahead shortens the allowance on the others by the difference.

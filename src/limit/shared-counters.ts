@@ -1,4 +1,5 @@
-// A table that threads share: each slot has a tag (which key) and a value. A slot whose value is not above `floor` is free.
+// A hash table in shared memory: each slot has a tag (the hash of the key) and a value. A slot whose value is not above `floor`
+// is free.
 const SLOTS = 65_536
 const PROBES = 8
 
@@ -9,7 +10,7 @@ export function makeSlots(): SharedArrayBuffer {
 export function openSlots(shared: SharedArrayBuffer) {
   const cells = new BigInt64Array(shared)
 
-  /** The cell that has this tag, else a free one, else the first: under a flood of keys two of them share one. */
+  /** The slot with this tag, else a free one, else the first: under a flood of keys, two may share a slot. */
   function find(tag: bigint, floor: number): number {
     const start = Number(BigInt.asUintN(16, tag))
     let free = -1
@@ -25,7 +26,7 @@ export function openSlots(shared: SharedArrayBuffer) {
   }
 
   return {
-    /** The key's value; undefined when it has no place. */
+    /** The key's value; undefined if it has no slot. */
     read(key: string): number | undefined {
       const tag = tagOf(key)
       const start = Number(BigInt.asUintN(16, tag))
@@ -35,20 +36,20 @@ export function openSlots(shared: SharedArrayBuffer) {
       }
       return undefined
     },
-    /** Where the key's value is, or a free place for it. */
-    place: (key: string, floor: number): number => find(tagOf(key), floor) + 1,
-    /** Replaces the value there by `next` of it, without losing what another thread does at the same moment. */
-    update(place: number, next: (value: number) => number): void {
+    /** The key's slot, or a free one. */
+    slotOf: (key: string, floor: number): number => find(tagOf(key), floor) + 1,
+    /** Replaces the value atomically with `next(value)`. */
+    update(slot: number, next: (value: number) => number): void {
       for (;;) {
-        const before = Atomics.load(cells, place)
+        const before = Atomics.load(cells, slot)
         const after = BigInt(Math.ceil(next(Number(before))))
-        if (Atomics.compareExchange(cells, place, before, after) === before) return
+        if (Atomics.compareExchange(cells, slot, before, after) === before) return
       }
     },
   }
 }
 
-/** FNV-1a over 64 bits in two halves: quick, and good enough to tell addresses apart. */
+/** 64-bit FNV-1a in two halves: fast, and collisions are rare enough for client addresses. */
 function tagOf(key: string): bigint {
   let low = 0x811c9dc5
   let high = 0x01000193
@@ -63,24 +64,24 @@ export function makeCounters(): SharedArrayBuffer {
   return makeSlots()
 }
 
-/** How many of a thing each key holds at this moment, over all threads: connections of an address. */
+/** Counts how many of something each key holds, over all threads: connections per address. */
 export function openCounters(shared: SharedArrayBuffer) {
   const slots = openSlots(shared)
 
   return {
-    /** The answer gives it back, once; undefined when the key holds `most` already. */
+    /** Returns a function that releases it; undefined if the key already holds `most`. */
     hold(key: string, most: number): (() => void) | undefined {
       let fits = false
-      // Given back where it was taken: under a flood the key may meanwhile be found elsewhere.
-      const place = slots.place(key, 0)
-      slots.update(place, (count) => {
+      // Released in the slot where it was acquired: under a flood, the key may be found in another one by then.
+      const slot = slots.slotOf(key, 0)
+      slots.update(slot, (count) => {
         fits = count < most
         return fits ? count + 1 : count
       })
       if (!fits) return undefined
       let held = true
       return () => {
-        if (held) slots.update(place, (count) => Math.max(0, count - 1))
+        if (held) slots.update(slot, (count) => Math.max(0, count - 1))
         held = false
       }
     },
@@ -91,20 +92,20 @@ export function makeSharedBudget(): SharedArrayBuffer {
   return new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT)
 }
 
-/** A number of bytes shared by all threads. */
-export function openSharedBudget(shared: SharedArrayBuffer, mostBytes: number) {
+/** A budget, such as bytes in memory, shared by all threads. */
+export function openSharedBudget(shared: SharedArrayBuffer, most: number) {
   const spent = new BigInt64Array(shared)
 
   return {
-    /** False, and nothing taken, when there is not that much left. */
-    reserve(bytes: number): boolean {
-      const before = Atomics.add(spent, 0, BigInt(bytes))
-      if (Number(before) + bytes <= mostBytes) return true
-      Atomics.sub(spent, 0, BigInt(bytes))
+    /** False, taking nothing, if not that much is left. */
+    reserve(amount: number): boolean {
+      const before = Atomics.add(spent, 0, BigInt(amount))
+      if (Number(before) + amount <= most) return true
+      Atomics.sub(spent, 0, BigInt(amount))
       return false
     },
-    release(bytes: number): void {
-      Atomics.sub(spent, 0, BigInt(bytes))
+    release(amount: number): void {
+      Atomics.sub(spent, 0, BigInt(amount))
     },
   }
 }

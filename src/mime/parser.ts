@@ -51,7 +51,7 @@ export function openParser({
     limits,
     maxWaiting: 1_000,
     maxWaitingPerKey: 100,
-    refusal: 'Too many messages are waiting to be parsed.',
+    overloadMessage: 'Too many messages are waiting to be parsed.',
   })
 
   async function parse(run: RunJob<ParseJob, ParseResult>, raw: Uint8Array): Promise<Mail> {

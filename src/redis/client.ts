@@ -1,4 +1,4 @@
-/** One Redis server; `name` is host and port, for the log and to know it again by. */
+/** One Redis server; `name` is `host:port`. */
 export interface RedisServer {
   name: string
   host: string
@@ -17,10 +17,9 @@ export type ClientFactory = Awaited<ReturnType<typeof loadClientFactory>>
 export type Client = ReturnType<ClientFactory>
 
 const TCP_MS = 1_500
-// So many answers at most are waited for.
 const MAX_QUEUED_COMMANDS = 20_000
 
-/** Loaded by who has a Redis, and nobody else: a third of a second and 24 MB in each thread. */
+/** Loaded only if Redis is configured: it costs a third of a second and 24 MB per thread. */
 export async function loadClientFactory({ tls, username, password, database }: RedisAccess) {
   const { createClient } = await import('redis')
   const wait = { connectTimeout: TCP_MS, reconnectStrategy: false } as const
@@ -32,9 +31,43 @@ export async function loadClientFactory({ tls, username, password, database }: R
       ...(password !== undefined && { password }),
       database,
       commandsQueueMaxLength: MAX_QUEUED_COMMANDS,
-      // Its time-out costs a signal for each command, and ends with the writing: whoever asks has his own.
+      // Its timeout costs an AbortSignal per command and covers only writing: callers have timeouts of their own.
       commandOptions: { timeout: 0 },
       maintNotifications: 'disabled',
       disableClientInfo: true,
     })
+}
+
+export function serverAt(host: string, port: number): RedisServer {
+  return { name: `${host}:${port}`, host, port }
+}
+
+/** The servers to start with, and the credentials of the first URL, which apply to all servers. */
+export function readUrl(text: string): {
+  roots: [RedisServer, ...RedisServer[]]
+  access: RedisAccess
+} {
+  const [first, ...rest] = text.split(',').map(parse)
+  if (!first) throw new Error('no Redis URL')
+  const { protocol, username, password, pathname } = first
+  return {
+    roots: [serverOf(first), ...rest.map(serverOf)],
+    access: {
+      tls: protocol === 'rediss:',
+      username: decodeURIComponent(username) || undefined,
+      password: decodeURIComponent(password) || undefined,
+      database: Number(pathname.slice(1)) || 0,
+    },
+  }
+}
+
+function parse(url: string): URL {
+  const parsed = URL.parse(url)
+  // Without the URL: it may contain a password.
+  if (!parsed || !/^rediss?:$/.test(parsed.protocol)) throw new Error('not a redis:// URL')
+  return parsed
+}
+
+function serverOf({ hostname, port }: URL): RedisServer {
+  return serverAt(hostname.replace(/^\[(.*)\]$/, '$1'), Number(port) || 6379)
 }

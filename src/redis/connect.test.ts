@@ -30,40 +30,40 @@ async function connected(url: string) {
 
 const ping = (redis: Redis) => redis.send('any', ['PING'])
 
-/** Counts who knocks on a port and turns them away. */
-async function doorAt(port: number) {
-  let knocks = 0
-  const door = createServer((socket) => {
-    knocks += 1
+/** Counts connections to a port and closes them. */
+async function closingServer(port: number) {
+  let attempts = 0
+  const server = createServer((socket) => {
+    attempts += 1
     socket.destroy()
   })
-  door.listen(port, '127.0.0.1')
-  await once(door, 'listening')
-  return { knocks: () => knocks, close: () => once(door.close(), 'close') }
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  return { attempts: () => attempts, close: () => once(server.close(), 'close') }
 }
 
-test('an outage is told once and its end once, however often it is tried', async () => {
+test('an outage and its end are logged once each, however many attempts fail', async () => {
   const server = await serverWith({ password: PASSWORD })
   const { redis, lines } = await connected(server.url)
   assert.equal(await ping(redis), 'PONG')
   await server.stop()
-  const door = await doorAt(server.port)
-  await waitUntil(() => door.knocks() > 3)
-  await assert.rejects(ping(redis), /Redis is away/)
-  await door.close()
+  const closing = await closingServer(server.port)
+  await waitUntil(() => closing.attempts() > 3)
+  await assert.rejects(ping(redis), /Redis is unavailable/)
+  await closing.close()
   await server.start()
   await waitUntil(() => lines.length > 1)
   assert.equal(await ping(redis), 'PONG')
   const at = { redis: `127.0.0.1:${server.port}` }
   assert.match(
     lines[0] ?? '',
-    /^warn Redis is away: .*"reason":"(Socket closed unexpectedly|read ECONNRESET)"/,
+    /^warn Redis is unavailable: .*"reason":"(Socket closed unexpectedly|read ECONNRESET)"/,
   )
-  assert.deepEqual(lines.slice(1), [`info Redis is back ${JSON.stringify(at)}`])
+  assert.deepEqual(lines.slice(1), [`info Redis is available again ${JSON.stringify(at)}`])
 })
 
-test('a server that repeats what it does not understand puts no password into the log', async () => {
-  const door = createServer((socket) => {
+test('a server that echoes unknown commands does not leak the password into the log', async () => {
+  const server = createServer((socket) => {
     socket.on('error', () => {})
     socket.on('data', (bytes) => {
       const words = bytes
@@ -73,56 +73,56 @@ test('a server that repeats what it does not understand puts no password into th
       socket.write(`-ERR unknown command, with args beginning with: ${words.join(' ')}\r\n`)
     })
   })
-  door.listen(0, '127.0.0.1')
-  await once(door, 'listening')
-  opened.push({ close: () => door.close() })
-  const { port } = door.address() as AddressInfo
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  opened.push({ close: () => server.close() })
+  const { port } = server.address() as AddressInfo
   const url = `redis://joe:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}`
   const { lines } = await connected(url)
   assert.match(lines[0] ?? '', /"reason":"ERR unknown command, .* AUTH joe …"/)
   assert.doesNotMatch(lines.join(), /sesame/)
 })
 
-test('a wrong password is told, the password is not', async () => {
+test('a wrong password is logged without the password', async () => {
   const server = await serverWith({ password: PASSWORD })
   const { redis, lines } = await connected(server.url.replace('sesame', 'barley'))
-  await assert.rejects(ping(redis), /Redis is away/)
+  await assert.rejects(ping(redis), /Redis is unavailable/)
   assert.equal(lines.length, 1)
   assert.match(lines[0] ?? '', /WRONGPASS/)
   assert.doesNotMatch(lines.join(), /barley|sesame/)
 })
 
-test('nothing at the address: it comes back at once, and is away', async () => {
+test('connecting to a closed port returns at once, and it is unavailable', async () => {
   const server = await serverWith()
   await server.stop()
   const { redis, lines } = await connected(server.url)
-  await assert.rejects(ping(redis), /Redis is away/)
+  await assert.rejects(ping(redis), /Redis is unavailable/)
   assert.match(lines.join(), /^warn .*ECONNREFUSED/)
   await server.start()
   await waitUntil(() => ping(redis).catch(() => false))
 })
 
-test('a server that takes the connection and says nothing is away', async () => {
+test('a server that accepts connections and does not respond is unavailable', async () => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1')
   await once(silent, 'listening')
   opened.push(silent)
   const { port } = silent.address() as { port: number }
   const { redis, lines } = await connected(`redis://127.0.0.1:${port}`)
-  await assert.rejects(ping(redis), /Redis is away/)
-  assert.match(lines.join(), /it does not answer/)
+  await assert.rejects(ping(redis), /Redis is unavailable/)
+  assert.match(lines.join(), /no response/)
 })
 
-test('a master that becomes a replica is left for whoever has its name then', async () => {
+test('the connection to a master that becomes a replica is reopened', async () => {
   const server = await serverWith()
   const { redis, lines } = await connected(server.url)
   await server.run('REPLICAOF', '127.0.0.1', '1')
   await assert.rejects(redis.send('any', ['SET', 'any', '1']), /READONLY/)
   await server.run('REPLICAOF', 'NO', 'ONE')
   await waitUntil(() => redis.send('any', ['SET', 'any', '1']).catch(() => false))
-  assert.match(lines[0] ?? '', /^warn Redis is away: .*READONLY/)
+  assert.match(lines[0] ?? '', /^warn Redis is unavailable: .*READONLY/)
 })
 
-test('a refusal is told, and not at each request', async () => {
+test('an error reply is logged, but not for every command', async () => {
   const server = await serverWith()
   const { redis, lines } = await connected(server.url)
   await server.run('ACL', 'SETUSER', 'default', '-get')
@@ -130,10 +130,10 @@ test('a refusal is told, and not at each request', async () => {
     await assert.rejects(redis.send('any', ['GET', 'any']), /NOPERM/)
   }
   assert.equal(lines.length, 1)
-  assert.match(lines[0] ?? '', /^warn Redis refuses what it is asked .*NOPERM/)
+  assert.match(lines[0] ?? '', /^warn Redis rejected a command .*NOPERM/)
 })
 
-test('a list of servers that are no Cluster is told, and the first one is used', async () => {
+test('a list of servers that are not a Cluster is logged, and the first one is used', async () => {
   const [first, second] = [await serverWith(), await serverWith()]
   const { redis, lines } = await connected(`${first.url},${second.url}`)
   assert.match(lines.join(), /cluster support disabled/)
@@ -141,11 +141,11 @@ test('a list of servers that are no Cluster is told, and the first one is used',
   assert.equal(await first.run('GET', 'any'), '1')
 })
 
-test('rediss:// is encrypted, and only a server that is known is spoken to', async () => {
+test('rediss:// is encrypted and requires a trusted certificate', async () => {
   const server = await serverWith({ tls: true, password: PASSWORD })
-  const stranger = await connected(server.url)
-  await assert.rejects(ping(stranger.redis), /Redis is away/)
-  expect(stranger.lines.join()).toMatch(/self-signed certificate/)
+  const untrusted = await connected(server.url)
+  await assert.rejects(ping(untrusted.redis), /Redis is unavailable/)
+  expect(untrusted.lines.join()).toMatch(/self-signed certificate/)
   const usual = getCACertificates()
   setDefaultCACertificates([...usual, server.certificate()])
   const { redis } = await connected(server.url)
@@ -153,7 +153,7 @@ test('rediss:// is encrypted, and only a server that is known is spoken to', asy
   assert.equal(await ping(redis), 'PONG')
 })
 
-test('a Redis Cluster is found by any one of its servers', async () => {
+test('a Redis Cluster is found through any of its servers', async () => {
   const server = await serverWith({ cluster: true })
   await server.run('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
   await waitUntil(async () =>

@@ -1,88 +1,88 @@
 import type { Log } from '../core/log.ts'
-import { loadClientFactory, type RedisServer } from './client.ts'
-import { openConnections } from './connections.ts'
+import { loadClientFactory, type RedisServer, readUrl } from './client.ts'
+import { openConnections } from './connection.ts'
 import { openOutages } from './outages.ts'
 import { openSlotMap } from './slot-map.ts'
 import { type ChannelListener, openSubscriber } from './subscriber.ts'
-import { readUrl } from './url.ts'
 
 /**
- * One Redis, or the masters of a Redis Cluster. What is asked of a server that is away fails at once, and the connection
- * to it heals by itself.
+ * One Redis, or the masters of a Redis Cluster. Commands for an unavailable server fail at once; its connection is reopened in
+ * the background.
  */
 export interface Redis {
-  /** Runs the command where the key is. */
+  /** Runs the command on the server that owns the key. */
   send(key: string, command: readonly string[]): Promise<unknown>
-  /** Hears a sharded channel until the returned function is called. One listener a channel. */
+  /** Subscribes to a sharded channel until the returned function is called. One listener per channel. */
   subscribe(channel: string, listener: ChannelListener): () => void
   close(): void
 }
 
 interface RedisOptions {
-  /** redis:// or rediss://; several, with commas between them, are servers of a Redis Cluster. */
+  /** redis:// or rediss://; a comma-separated list names servers of a Redis Cluster. */
   url: string
   log: Log
 }
 
-const HOPS = 3
-// Who asks the wrong server is told the right one; this is for a move that nobody told of.
-const LOOK_MS = 5_000
+const MAX_REDIRECTIONS = 3
+// MOVED replies update the slot map, too; this is for subscriptions.
+const REFRESH_MS = 5_000
 
-/** Comes back when it is there or has been tried in vain: what starts does not need Redis for it. */
+/** Resolves after the first attempt, successful or not: the service also starts without Redis. */
 export async function connectRedis({ url, log }: RedisOptions): Promise<Redis> {
   const { roots, access } = readUrl(url)
-  const places = openSlotMap(roots)
+  const slotMap = openSlotMap(roots)
   const outages = openOutages(log, access.password)
   const makeClient = await loadClientFactory(access)
-  let looking: Promise<void> | undefined
-  const lines = openConnections({ makeClient, outages, up: lookAround, down: lookAround })
-  const subscriber = openSubscriber({ makeClient, places, outages, lookAround })
+  let refreshing: Promise<void> | undefined
+  const connections = openConnections({ makeClient, outages, up: refreshSoon, down: refreshSoon })
+  const subscriber = openSubscriber({ makeClient, slotMap, outages, refreshSoon })
 
-  function lookAround(): void {
-    if (!places.clustered() || looking !== undefined) return
-    looking = learnPlaces().finally(() => {
-      looking = undefined
+  function refreshSoon(): void {
+    if (!slotMap.clustered() || refreshing !== undefined) return
+    refreshing = refreshSlots().finally(() => {
+      refreshing = undefined
     })
   }
 
-  async function learnPlaces(): Promise<void> {
-    for (const server of places.servers()) {
-      const slots = lines.to(server)?.clusterSlots()
-      const ranges = await slots?.catch((fault: unknown) => outages.refuse(server, fault))
+  async function refreshSlots(): Promise<void> {
+    for (const server of slotMap.servers()) {
+      const slots = connections.to(server)?.clusterSlots()
+      const ranges = await slots?.catch((error: unknown) => outages.rejected(server, error))
       if (!ranges || ranges.length === 0) continue
-      places.learn(ranges, server)
+      slotMap.learn(ranges, server)
       break
     }
-    lines.keep(places.servers())
-    subscriber.keep(places.servers())
-    subscriber.settle()
+    connections.keep(slotMap.servers())
+    subscriber.keep(slotMap.servers())
+    subscriber.reconcile()
   }
 
   async function send(key: string, command: readonly string[]): Promise<unknown> {
-    for (let hop = 1; ; hop += 1) {
-      const server = places.of(key)
-      const client = lines.to(server)
-      if (!client) throw new Error(`Redis is away: ${server.name}`)
+    for (let attempt = 1; ; attempt += 1) {
+      const server = slotMap.of(key)
+      const client = connections.to(server)
+      if (!client) throw new Error(`Redis is unavailable: ${server.name}`)
       try {
         return await client.sendCommand(command)
       } catch (error) {
-        if (hop < HOPS && places.follow(error, server)) continue
-        judge(server, error)
+        if (attempt < MAX_REDIRECTIONS && slotMap.follow(error, server)) continue
+        handleError(server, error)
         throw error
       }
     }
   }
 
-  function judge(server: RedisServer, fault: unknown): void {
-    // It was the master of others until now, and its name may be the new one's already.
-    if (fault instanceof Error && fault.message.startsWith('READONLY')) lines.drop(server, fault)
-    else outages.refuse(server, fault)
+  function handleError(server: RedisServer, error: unknown): void {
+    // It is no longer a master; its name may already point to the new one.
+    if (error instanceof Error && error.message.startsWith('READONLY'))
+      connections.drop(server, error)
+    else outages.rejected(server, error)
   }
 
-  const timer = setInterval(lookAround, LOOK_MS)
-  await lines.tried(roots)
-  await looking
-  await lines.tried(places.servers())
+  const timer = setInterval(refreshSoon, REFRESH_MS)
+  await connections.tried(roots)
+  await refreshing
+  await connections.tried(slotMap.servers())
 
   return {
     send,
@@ -90,7 +90,7 @@ export async function connectRedis({ url, log }: RedisOptions): Promise<Redis> {
     close() {
       clearInterval(timer)
       subscriber.close()
-      lines.close()
+      connections.close()
     },
   }
 }

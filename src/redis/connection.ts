@@ -1,116 +1,118 @@
+import { backoffDelay, withJitter } from '../core/backoff.ts'
 import type { Client, ClientFactory, RedisServer } from './client.ts'
+import type { Outages } from './outages.ts'
 
 export interface RedisConnection {
-  /** The connection while it is there; undefined while it is away. */
+  /** Undefined while disconnected. */
   client(): Client | undefined
-  /** Resolves when the first attempt has ended, in whichever way. */
+  /** Resolves after the first attempt, successful or not. */
   tried: Promise<void>
-  /** Gives the connection up that is there, for a new one. */
-  drop(fault: Error): void
+  /** Replaces the current connection with a new one. */
+  drop(error: Error): void
   close(): void
 }
 
-interface LineEvents {
+interface ConnectionEvents {
   up(client: Client): void
-  /** Also after an attempt that failed. */
-  down(fault: Error): void
+  /** Also called after a failed attempt. */
+  down(error: Error): void
 }
 
 const CONNECT_MS = 2_000
-// Unanswered until the next one, the connection is given up: a server that hangs keeps its connections open.
+// A ping not answered by the time of the next one closes the connection: a server that hangs keeps its connections open.
 const PING_MS = 2_000
-const MAX_PAUSE_MS = 1_000
+const RETRY = { first: 50, max: 1_000 }
 
-/** A connection that is made again for ever. */
+/** A connection that is always reopened. */
 export function openConnection(
   server: RedisServer,
   makeClient: ClientFactory,
-  events: LineEvents,
+  events: ConnectionEvents,
 ): RedisConnection {
   const tried = Promise.withResolvers<void>()
-  let there: Client | undefined
-  let attempts = 0
-  let drop: ((fault: Error) => void) | undefined
+  let current: Client | undefined
+  let failures = 0
+  let drop: ((error: Error) => void) | undefined
   let close = () => {}
 
   function open(): void {
     const client = makeClient(server)
-    const life = live(client, {
+    const running = runClient(client, {
       up() {
-        there = client
+        current = client
         events.up(client)
         tried.resolve()
       },
-      well() {
-        attempts = 0
+      healthy() {
+        failures = 0
       },
-      down(fault) {
-        there = undefined
-        const again = setTimeout(open, pauseMs(attempts))
-        attempts += 1
+      down(error) {
+        current = undefined
+        failures += 1
+        const again = setTimeout(open, withJitter(backoffDelay(failures, RETRY), Math.random()))
         close = () => clearTimeout(again)
-        events.down(fault)
+        events.down(error)
         tried.resolve()
       },
     })
-    drop = life.fail
-    close = life.end
+    drop = running.fail
+    close = running.end
   }
 
   open()
   return {
-    client: () => there,
+    client: () => current,
     tried: tried.promise,
-    drop: (fault) => drop?.(fault),
+    drop: (error) => drop?.(error),
     close() {
-      there = undefined
+      current = undefined
       close()
       tried.resolve()
     },
   }
 }
 
-interface Life {
+interface ClientEvents {
   up(): void
-  well(): void
-  down(fault: Error): void
+  healthy(): void
+  down(error: Error): void
 }
 
 /**
- * The life of one client, which its first fault ends: nothing it says later is trusted. In node-redis 6 a push that comes
- * at the wrong moment can shift answers by one, and a fault always follows. `end` ends it without a word.
+ * Runs one client until its first error; later replies are not trusted. In node-redis 6, a push message at the wrong moment can
+ * shift replies by one, and an error always follows. `end` ends it without calling `down`.
  */
-function live(client: Client, { up, well, down }: Life) {
-  let over = false
-  let waiting = false
+function runClient(client: Client, { up, healthy, down }: ClientEvents) {
+  let ended = false
+  let isPinging = false
   let pinging: NodeJS.Timeout | undefined
-  const deadline = setTimeout(() => fail(new Error('it does not answer')), CONNECT_MS)
+  const deadline = setTimeout(() => fail(new Error('no response')), CONNECT_MS)
 
   function end(): void {
-    over = true
+    ended = true
     clearTimeout(deadline)
     clearInterval(pinging)
     client.destroy()
   }
-  function fail(fault: Error): void {
-    if (over) return
+  function fail(error: Error): void {
+    if (ended) return
     end()
-    down(fault)
+    down(error)
   }
   function ping(): void {
-    if (waiting) {
-      fail(new Error('it does not answer any more'))
+    if (isPinging) {
+      fail(new Error('no response to ping'))
       return
     }
-    waiting = true
+    isPinging = true
     client.ping().then(() => {
-      waiting = false
-      well()
+      isPinging = false
+      healthy()
     }, fail)
   }
   function connected(): void {
-    // Ended while it was connecting: a client then still comes up, and would stay.
-    if (over) {
+    // Ended while connecting: the client would otherwise stay connected.
+    if (ended) {
       client.destroy()
       return
     }
@@ -124,6 +126,61 @@ function live(client: Client, { up, well, down }: Life) {
   return { end, fail }
 }
 
-function pauseMs(attempts: number): number {
-  return Math.min(50 * 2 ** attempts, MAX_PAUSE_MS) * (0.5 + Math.random() / 2)
+interface ConnectionsDeps {
+  makeClient: ClientFactory
+  outages: Outages
+  up(client: Client): void
+  down(): void
+}
+
+/** A connection to each server that was used. */
+export function openConnections({ makeClient, outages, up, down }: ConnectionsDeps) {
+  const connections = new Map<string, RedisConnection>()
+  let closed = false
+
+  function connectionTo(server: RedisServer): RedisConnection {
+    const known = connections.get(server.name)
+    if (known) return known
+    const connection = openConnection(server, makeClient, {
+      up(client) {
+        outages.end(server)
+        up(client)
+      },
+      down(error) {
+        outages.begin(server, error)
+        down()
+      },
+    })
+    connections.set(server.name, connection)
+    return connection
+  }
+
+  function keep(servers: readonly RedisServer[]): void {
+    const names = new Set(servers.map(({ name }) => name))
+    for (const [name, connection] of connections) {
+      if (names.has(name)) continue
+      connection.close()
+      connections.delete(name)
+    }
+  }
+
+  return {
+    /** Undefined while it is unavailable. */
+    to: (server: RedisServer): Client | undefined =>
+      closed ? undefined : connectionTo(server).client(),
+    /** Resolves after the first attempt to connect to each of them, successful or not. */
+    async tried(servers: readonly RedisServer[]): Promise<void> {
+      await Promise.all(servers.map((server) => connectionTo(server).tried))
+    },
+    /** Reconnects, as when the name may point to another machine by now. */
+    drop(server: RedisServer, error: Error): void {
+      connections.get(server.name)?.drop(error)
+    },
+    /** Closes the connections to all others. */
+    keep,
+    close(): void {
+      closed = true
+      keep([])
+    },
+  }
 }

@@ -3,35 +3,36 @@ import type { RedisServer } from './client.ts'
 
 export type Outages = ReturnType<typeof openOutages>
 
-/** Says once that a server is away, however often it is tried in vain, and once that it is back. */
+/** Logs an outage of a server once, however many attempts fail, and its end once. */
 export function openOutages(log: Log, password: string | undefined) {
-  const away = new Set<string>()
-  let refusedAt = Number.NEGATIVE_INFINITY
-  // A server that does not know a command repeats it, and logging in is one.
-  const hidden = (text: string) => (password ? text.replaceAll(password, '…') : text)
+  const unavailable = new Set<string>()
+  let rejectedAt = Number.NEGATIVE_INFINITY
+  // A server echoes a command that it does not know, and AUTH is one.
+  const redacted = (text: string) => (password ? text.replaceAll(password, '…') : text)
 
   return {
-    begin({ name }: RedisServer, fault: Error): void {
-      if (away.has(name)) return
-      away.add(name)
-      // Of several addresses of one name that all refuse, the error has no text of its own.
-      const reason = fault.message || ('code' in fault ? String(fault.code) : fault.name)
-      log.warn({ redis: name, reason: hidden(reason) }, AWAY)
+    begin({ name }: RedisServer, error: Error): void {
+      if (unavailable.has(name)) return
+      unavailable.add(name)
+      // If all addresses of a name refuse, the error has no message of its own.
+      const reason = error.message || ('code' in error ? String(error.code) : error.name)
+      log.warn({ redis: name, reason: redacted(reason) }, UNAVAILABLE)
     },
     end({ name }: RedisServer): void {
-      if (away.delete(name)) log.info({ redis: name }, 'Redis is back')
+      if (unavailable.delete(name)) log.info({ redis: name }, 'Redis is available again')
     },
-    /** It is there, and does not do what it is asked: no room, no right, no Cluster. Other faults are not its answers. */
-    refuse({ name }: RedisServer, fault: unknown): void {
-      if (!(fault instanceof Error && REFUSAL.test(fault.message))) return
-      if (performance.now() - refusedAt < REFUSED_MS) return
-      refusedAt = performance.now()
-      log.warn({ redis: name, reason: hidden(fault.message) }, 'Redis refuses what it is asked')
+    /** Logs an error reply, such as out of memory, no permission or no Cluster; ignores other errors. */
+    rejected({ name }: RedisServer, error: unknown): void {
+      if (!(error instanceof Error && ERROR_REPLY.test(error.message))) return
+      if (performance.now() - rejectedAt < REJECTED_LOG_MS) return
+      rejectedAt = performance.now()
+      log.warn({ redis: name, reason: redacted(error.message) }, 'Redis rejected a command')
     },
   }
 }
 
-const AWAY = 'Redis is away: who waits for mail looks by himself, rates are counted by each node'
-const REFUSED_MS = 60_000
-// A script that it does not know yet is told it.
-const REFUSAL = /^(?!NOSCRIPT)[A-Z]+ /
+const UNAVAILABLE =
+  'Redis is unavailable: waiting clients poll, and each node counts rates by itself'
+const REJECTED_LOG_MS = 60_000
+// A missing script is loaded by the caller.
+const ERROR_REPLY = /^(?!NOSCRIPT)[A-Z]+ /

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { openRedis } from '../../test/support/redis.ts'
-import { openSlotMap, serverAt } from './slot-map.ts'
-import { readUrl } from './url.ts'
+import { readUrl, serverAt } from './client.ts'
+import { openSlotMap } from './slot-map.ts'
 
 const ROOT = serverAt('root.test', 6379)
 
-describe('which server has a key', () => {
-  test('is what Redis itself says', async () => {
+describe('the server of a key', () => {
+  test('is the one that Redis computes', async () => {
     const server = await openRedis({ cluster: true })
     const places = openSlotMap([ROOT])
-    // Each slot a server of its own, by whose port it is known.
+    // Each slot has its own server, identified by its port.
     const slots = Array.from({ length: 16_384 }, (_, slot) => slot)
     places.learn(
       slots.map((slot) => ({ from: slot, to: slot, master: { host: 'a.test', port: slot } })),
@@ -24,7 +24,7 @@ describe('which server has a key', () => {
     await server.close()
   })
 
-  test('is the first one while nobody says otherwise, and then who was named', () => {
+  test('is the first one until MOVED names another', () => {
     const places = openSlotMap([ROOT, serverAt('other.test', 6379)])
     assert.equal(places.of('a'), ROOT)
     assert.equal(places.follow(new Error('ERR unknown command'), ROOT), false)
@@ -36,7 +36,7 @@ describe('which server has a key', () => {
     assert.equal(places.servers().length, 3)
   })
 
-  test('a server that leaves its own name out is where it was asked', () => {
+  test('a server that omits its own host name is the one that was asked', () => {
     const places = openSlotMap([ROOT])
     places.learn([{ from: 0, to: 16_383, master: { host: null, port: 7000 } }], ROOT)
     assert.deepEqual(places.of('a'), serverAt('root.test', 7000))
@@ -62,7 +62,7 @@ describe('a URL', () => {
     })
   }
 
-  test('that is none is refused without a word of it', () => {
+  test('that is invalid is rejected without quoting it', () => {
     for (const url of ['', 'http://ann:secret@a.test', 'redis://ann:sec ret@a b']) {
       assert.throws(
         () => readUrl(url),

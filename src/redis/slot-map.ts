@@ -1,6 +1,6 @@
-import type { RedisServer } from './client.ts'
+import { type RedisServer, serverAt } from './client.ts'
 
-/** As CLUSTER SLOTS tells them. */
+/** An entry of CLUSTER SLOTS. */
 interface SlotRange {
   from: number
   to: number
@@ -11,7 +11,7 @@ export type SlotMap = ReturnType<typeof openSlotMap>
 
 const SLOTS = 16_384
 
-/** Which server has which key: the first one has all, until a Redis Cluster says otherwise. */
+/** Which server owns which key: the first one owns all, unless a Redis Cluster says otherwise. */
 export function openSlotMap(roots: readonly [RedisServer, ...RedisServer[]]) {
   let bySlot: (RedisServer | undefined)[] = []
 
@@ -22,7 +22,7 @@ export function openSlotMap(roots: readonly [RedisServer, ...RedisServer[]]) {
       const known = [...roots, ...bySlot.filter((server) => server !== undefined)]
       return [...new Map(known.map((server) => [server.name, server])).values()]
     },
-    /** `asked` is who told so: a server that does not know its own name leaves it out. */
+    /** `asked` sent the reply: a server that does not know its own host name omits it. */
     learn(ranges: readonly SlotRange[], asked: RedisServer): void {
       bySlot = []
       for (const { from, to, master } of ranges) {
@@ -30,10 +30,10 @@ export function openSlotMap(roots: readonly [RedisServer, ...RedisServer[]]) {
         for (let slot = from; slot <= to; slot += 1) bySlot[slot] = server
       }
     },
-    /** True when the refusal names the server to ask instead, which is then remembered. */
-    follow(fault: unknown, asked: RedisServer): boolean {
+    /** True if the error is a MOVED reply; its target is then stored. */
+    follow(error: unknown, asked: RedisServer): boolean {
       const [, slot, host, port] =
-        /^MOVED (\d+) (.*):(\d+)$/.exec(fault instanceof Error ? fault.message : '') ?? []
+        /^MOVED (\d+) (.*):(\d+)$/.exec(error instanceof Error ? error.message : '') ?? []
       if (!port) return false
       bySlot[Number(slot)] = serverAt(host || asked.host, Number(port))
       return true
@@ -41,11 +41,7 @@ export function openSlotMap(roots: readonly [RedisServer, ...RedisServer[]]) {
   }
 }
 
-export function serverAt(host: string, port: number): RedisServer {
-  return { name: `${host}:${port}`, host, port }
-}
-
-/** Only what stands in braces counts, if anything does. */
+/** Only the text in braces counts, if there is any. */
 function slotOf(key: string): number {
   const [, tag = key] = /^[^{]*\{([^}]+)\}/.exec(key) ?? []
   let crc = 0

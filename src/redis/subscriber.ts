@@ -1,115 +1,115 @@
 import type { Client, ClientFactory } from './client.ts'
-import { openConnections } from './connections.ts'
+import { openConnections } from './connection.ts'
 import type { Outages } from './outages.ts'
 import type { SlotMap } from './slot-map.ts'
 
 export interface ChannelListener {
   message(message: string): void
-  /** From now on nothing is missed. */
+  /** From now on no message is missed. */
   subscribed(): void
-  /** From now on anything may be missed, until it is ready again. */
+  /** From now on messages may be missed, until it is subscribed again. */
   unsubscribed(): void
 }
 
 interface Subscription {
   listener: ChannelListener
-  /** Where it was asked for. */
+  /** Where it was requested. */
   client: Client | undefined
   confirmed: boolean
 }
 
 interface Deps {
   makeClient: ClientFactory
-  places: SlotMap
+  slotMap: SlotMap
   outages: Outages
-  /** A server went away: what it had may be elsewhere by now. */
-  lookAround(): void
+  /** A connection was lost: the slots may have moved. */
+  refreshSoon(): void
 }
 
-const AGAIN_MS = 200
+const RETRY_MS = 200
 
 /**
- * Sharded channels, each heard where it is at home. The one rule is `settle`: a channel that was not asked for at the
- * connection that its home has now is asked for there. Whatever happens ends in that.
+ * Sharded channels, each subscribed at the owner of its slot. The one rule is `reconcile`: a channel that was not requested on
+ * the owner's current connection is requested there. Every event ends in that.
  */
-export function openSubscriber({ makeClient, places, outages, lookAround }: Deps) {
-  const wishes = new Map<string, Subscription>()
-  const soon = onceIn(AGAIN_MS, settle)
-  const lines = openConnections({
+export function openSubscriber({ makeClient, slotMap, outages, refreshSoon }: Deps) {
+  const subscriptions = new Map<string, Subscription>()
+  const retry = delayed(RETRY_MS, reconcile)
+  const connections = openConnections({
     makeClient,
     outages,
     up(client) {
-      // The server says so when a channel's slot goes elsewhere.
-      client.on('sharded-channel-moved', (channel: string) => refused(channel, client))
-      settle()
+      // The server sends this when a channel's slot moves.
+      client.on('sharded-channel-moved', (channel: string) => dropRequest(channel, client))
+      reconcile()
     },
     down() {
-      settle()
-      lookAround()
+      reconcile()
+      refreshSoon()
     },
   })
 
-  function settle(): void {
-    for (const [channel, wish] of wishes) ask(channel, wish)
+  function reconcile(): void {
+    for (const [channel, subscription] of subscriptions) request(channel, subscription)
   }
 
-  function ask(channel: string, wish: Subscription): void {
-    const home = places.of(channel)
-    const client = lines.to(home)
-    if (wish.client === client) return
-    leave(channel, wish)
-    wish.client = client
-    client?.sSubscribe(channel, wish.listener.message).then(
+  function request(channel: string, subscription: Subscription): void {
+    const owner = slotMap.of(channel)
+    const client = connections.to(owner)
+    if (subscription.client === client) return
+    release(channel, subscription)
+    subscription.client = client
+    client?.sSubscribe(channel, subscription.listener.message).then(
       () => {
-        if (wish.client !== client) return
-        wish.confirmed = true
-        wish.listener.subscribed()
+        if (subscription.client !== client) return
+        subscription.confirmed = true
+        subscription.listener.subscribed()
       },
-      (fault: unknown) => {
-        if (!places.follow(fault, home)) outages.refuse(home, fault)
-        refused(channel, client)
+      (error: unknown) => {
+        if (!slotMap.follow(error, owner)) outages.rejected(owner, error)
+        dropRequest(channel, client)
       },
     )
   }
 
-  function refused(channel: string, client: Client): void {
-    const wish = wishes.get(channel)
-    if (wish?.client !== client) return
-    wish.client = undefined
-    leave(channel, wish)
-    soon.start()
+  function dropRequest(channel: string, client: Client): void {
+    const subscription = subscriptions.get(channel)
+    if (subscription?.client !== client) return
+    subscription.client = undefined
+    release(channel, subscription)
+    retry.start()
   }
 
   return {
-    settle,
-    keep: lines.keep,
+    reconcile,
+    keep: connections.keep,
     listen(channel: string, listener: ChannelListener): () => void {
-      const wish: Subscription = { listener, client: undefined, confirmed: false }
-      wishes.set(channel, wish)
-      ask(channel, wish)
+      const subscription: Subscription = { listener, client: undefined, confirmed: false }
+      subscriptions.set(channel, subscription)
+      request(channel, subscription)
       return () => {
-        if (wishes.get(channel) === wish) wishes.delete(channel)
-        wish.confirmed = false
-        leave(channel, wish)
+        if (subscriptions.get(channel) === subscription) subscriptions.delete(channel)
+        subscription.confirmed = false
+        release(channel, subscription)
       }
     },
     close(): void {
-      soon.cancel()
-      wishes.clear()
-      lines.close()
+      retry.cancel()
+      subscriptions.clear()
+      connections.close()
     },
   }
 }
 
-function leave(channel: string, wish: Subscription): void {
-  // A connection that is gone has forgotten it already.
-  wish.client?.sUnsubscribe(channel, wish.listener.message).catch(() => {})
-  wish.client = undefined
-  if (wish.confirmed) wish.listener.unsubscribed()
-  wish.confirmed = false
+function release(channel: string, subscription: Subscription): void {
+  // A lost connection has no subscriptions any more.
+  subscription.client?.sUnsubscribe(channel, subscription.listener.message).catch(() => {})
+  subscription.client = undefined
+  if (subscription.confirmed) subscription.listener.unsubscribed()
+  subscription.confirmed = false
 }
 
-function onceIn(ms: number, act: () => void) {
+function delayed(ms: number, act: () => void) {
   let timer: NodeJS.Timeout | undefined
   return {
     start(): void {

@@ -45,7 +45,7 @@ const door = await openSmtpServer(
     allowMail: async (ip) =>
       !hasRates(ip) || (await limit.take(`mail ${rateLimitNetwork(ip)}`, mailRate, now())) === 0,
     allowTraffic: async (ip) =>
-      !hasRates(ip) || (await limit.look(`traffic ${rateLimitNetwork(ip)}`, traffic, now())) === 0,
+      !hasRates(ip) || (await limit.peek(`traffic ${rateLimitNetwork(ip)}`, traffic, now())) === 0,
     countTraffic(ip, received) {
       if (hasRates(ip))
         void limit.spend(`traffic ${rateLimitNetwork(ip)}`, received, traffic, now())

@@ -38,11 +38,16 @@ export function openProcessPool<Job extends object, Result extends { kind: strin
   limits,
   maxWaiting,
   maxWaitingPerKey,
-  refusal,
+  overloadMessage,
   ...program
 }: PoolOptions): ProcessPool<Job, Result> {
   const workers = openChildren<Job, Result>(program, { ...LIMITS, ...limits }, children)
-  const scheduler = openScheduler({ slots: children, maxWaiting, maxWaitingPerKey, refusal })
+  const scheduler = openScheduler({
+    slots: children,
+    maxWaiting,
+    maxWaitingPerKey,
+    overloadMessage,
+  })
   return {
     use: (key, request, task) =>
       scheduler.run(key, request, () => {

@@ -21,7 +21,7 @@ function open(options: Partial<Parameters<typeof openProcessPool>[0]> = {}): Tes
     limits: { cpuMs: 200 },
     maxWaiting: 100,
     maxWaitingPerKey: 100,
-    refusal: 'Too many are waiting.',
+    overloadMessage: 'Too many are waiting.',
     ...options,
   })
   opened.push(pool)

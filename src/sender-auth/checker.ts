@@ -61,7 +61,7 @@ export function openChecker({
     // Never reached: each of maxConcurrent mails has at most two jobs at a time.
     maxWaiting: 2 * maxConcurrent,
     maxWaitingPerKey: 2 * maxConcurrent,
-    refusal: 'Too many senders are waiting to be checked.',
+    overloadMessage: 'Too many senders are waiting to be checked.',
   })
   const runCheck = checkRunner({ pool, dns, log, dnsMs })
   let concurrent = 0

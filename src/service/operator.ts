@@ -4,8 +4,8 @@ import { type MailboxId, OPERATOR, POOL, type Session } from '../core/session.ts
 import type { FoundMessage, ScanPosition, Volume } from '../store/operator-store.ts'
 import type { MailStore } from '../store/store.ts'
 
-// What the operator's commands do to sessions and mail. They may run beside the service, in a process of their own: whoever
-// waits for news of a mailbox looks by himself every few seconds, and so learns of it without being woken.
+// Operations of the operator's commands on sessions and mail. Commands may run next to the service in their own process:
+// waiting clients are not woken, but poll every few seconds.
 
 export interface OperatorDeps {
   store: Pick<
@@ -18,7 +18,7 @@ export interface OperatorDeps {
     | 'countMail'
     | 'scanMail'
   > & {
-    /** Resolves when no request that starts afterwards sees anything older than the last write. */
+    /** Resolves when every new request sees the last write. */
     waitUntilVisible(): Promise<void>
   }
   now(): Date
@@ -31,7 +31,7 @@ export function listSessions(
   return store.listSessions({ ...query, now: now() })
 }
 
-/** Ends the live session that holds this address, and returns it as it was. Undefined when there is none. */
+/** Ends the live session with this address, and returns it as it was. Undefined if there is none. */
 export async function endSessionByAddress(
   { store, now }: OperatorDeps,
   address: Address,
@@ -42,7 +42,7 @@ export async function endSessionByAddress(
   return session
 }
 
-/** Deletes one message for postmaster or abuse, or all that are there now. */
+/** Deletes one message of the operator's mailbox, or all current ones. */
 export async function deleteOperatorMail(
   { store }: OperatorDeps,
   which: number | 'all',
@@ -63,7 +63,7 @@ export interface DeletedMail {
   sessions: Volume & { mailboxes: number }
   pool: Volume
   operator: Volume
-  /** False when it was interrupted: mail of this client may be left. */
+  /** False if it was interrupted: mail of this client may be left. */
   complete: boolean
 }
 
@@ -73,7 +73,7 @@ interface DeletionProgress {
 }
 
 /**
- * Deletes what this client delivered, from every mailbox, in small commits that the service's own writes pass between. What
+ * Deletes the mail that this client delivered from every mailbox, in small commits between the writes of the service. Mail that
  * arrives meanwhile may be left: run it again.
  */
 export async function deleteMailFrom(
@@ -94,11 +94,11 @@ export async function deleteMailFrom(
       const removed = await store.deleteMessages(mailbox, ids)
       addVolume(deleted[kindOf(mailbox)], removed)
       if (removed.messages > 0) mailboxes.add(mailbox)
-      // As long as the commit took: half of the writer's time stays with the service.
+      // Pauses for as long as the commit took, leaving the service half of the writer's time.
       await pause(Math.max(performance.now() - started, 1))
     }
     examined += page.scanned
-    // What was counted before may be less than what is met: mail keeps coming.
+    // Mail keeps arriving, so more may be scanned than was counted.
     report({ examined, all: Math.max(all, examined) })
     after = page.next
   } while (after && !signal.aborted)
@@ -112,11 +112,11 @@ export async function deleteMailFrom(
 }
 
 const PAGE_MESSAGES = 1_000
-// A mail that waits behind a commit hardly notices so much.
+// Small enough not to delay mail that waits for the commit.
 const BATCH_MESSAGES = 200
 const BATCH_BYTES = 20_000_000
 
-/** Of one mailbox each, few and small enough for one commit. */
+/** Messages of one mailbox each, small enough for one commit. */
 function* batches(
   found: readonly FoundMessage[],
 ): Generator<{ mailbox: MailboxId; ids: readonly number[] }> {

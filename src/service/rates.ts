@@ -2,11 +2,11 @@ import { Problem } from '../core/problem.ts'
 import type { Limit, Rate } from '../limit/limit.ts'
 
 export interface RateDeps {
-  limit: Pick<Limit, 'take' | 'look'>
+  limit: Pick<Limit, 'take' | 'peek'>
   now(): Date
 }
 
-/** How often one address or one token may ask. Of wrong keys and tokens the one that uses up the burst is too many already. */
+/** Rate limits per client address or token. The failed login that uses up the burst is already one too many. */
 const RATES = {
   request: { count: 50, seconds: 1, burst: 200 },
   createSession: { count: 60, seconds: 60, burst: 60 },
@@ -16,13 +16,13 @@ const RATES = {
   extendSession: { count: 10, seconds: 60, burst: 10 },
   wrongKey: { count: 20, seconds: 60, burst: 21 },
   wrongAdminToken: { count: 20, seconds: 60, burst: 21 },
-  // As many as requests, but apart from them: a busy address must not fail its health checks.
+  // Separate from other requests, so that a busy address does not fail its health checks.
   health: { count: 50, seconds: 1, burst: 200 },
 } as const satisfies Record<string, Rate>
 
 type RateName = keyof typeof RATES
 
-/** Takes one of `who`'s allowance, or refuses with the time to wait. */
+/** Takes one from the allowance of `who`; throws `rate_limited` if none is left. */
 export async function takeRate(
   { limit, now }: RateDeps,
   what: RateName,
@@ -31,16 +31,16 @@ export async function takeRate(
   throwIfLimited(await limit.take(limitKey(what, who), RATES[what], now()))
 }
 
-/** Refuses when nothing is left of `who`'s allowance, and takes nothing of it. */
+/** Throws `rate_limited` if nothing is left of the allowance of `who`, without taking any. */
 export async function checkRate(
   { limit, now }: RateDeps,
   what: RateName,
   who: string,
 ): Promise<void> {
-  throwIfLimited(await limit.look(limitKey(what, who), RATES[what], now()))
+  throwIfLimited(await limit.peek(limitKey(what, who), RATES[what], now()))
 }
 
-/** Counts a wrong key or token of `who`, and refuses at once when it was one too many. */
+/** Counts a wrong key or token of `who`; throws `rate_limited` if it was one too many. */
 export async function recordFailedAuth(
   deps: RateDeps,
   what: 'wrongKey' | 'wrongAdminToken',

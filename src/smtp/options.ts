@@ -1,6 +1,6 @@
 import type { Log } from '../core/log.ts'
 import type { Envelope } from '../core/message.ts'
-import type { Recipient } from '../core/recipient.ts'
+import type { Recipient, RecipientRefusal } from '../core/recipient.ts'
 import type { SmtpLimits } from './state.ts'
 
 /** Services and limits that the SMTP server uses. */
@@ -12,7 +12,7 @@ export interface SmtpDeps {
   acceptRecipient(
     text: string,
     offer: { size: number; others: readonly Recipient[]; ip: string },
-  ): Promise<Recipient | { refused: 'unknown' | 'foreign' | 'full' }>
+  ): Promise<Recipient | { refused: RecipientRefusal }>
   /** Resolves once the mail is on disk. Rejections: StoreUnavailable is 451, Problem('overloaded') 452, anything else is logged and 451. */
   receiveMail(mail: {
     recipients: Recipient[]

@@ -1,6 +1,6 @@
 import type { Address } from '../core/address.ts'
 import type { Envelope } from '../core/message.ts'
-import type { Recipient } from '../core/recipient.ts'
+import type { Recipient, RecipientRefusal } from '../core/recipient.ts'
 import type { DataReader } from './data.ts'
 import { type LineReader, lineReader } from './parser.ts'
 
@@ -178,8 +178,7 @@ export type ActionResult =
   | { kind: 'tls'; tls: string }
 
 export type SenderOutcome = 'accepted' | 'too_many_mails' | 'too_much_data' | ServerError
-export type RecipientOutcome = Recipient | { refused: RecipientRefusal }
-type RecipientRefusal = 'unknown' | 'foreign' | 'full' | ServerError
+export type RecipientOutcome = Recipient | { refused: RecipientRefusal | ServerError }
 export type MailOutcome = 'kept' | 'nobody' | 'full' | ServerError
 /** Not the sender's fault: storage is full or unavailable, or an internal error. Always 4xx, so the sender retries. */
 export type ServerError = 'no_space' | 'away' | 'fault'
@@ -215,7 +214,7 @@ const RECIPIENT_REPLY = {
   unknown: REPLIES.unknownRecipient,
   foreign: REPLIES.relayDenied,
   full: REPLIES.mailboxFull,
-} as const satisfies Record<RecipientRefusal, string>
+} as const satisfies Record<RecipientRefusal | ServerError, string>
 
 const MAIL_REPLY = {
   ...SERVER_ERROR_REPLY,

@@ -105,7 +105,7 @@ export async function openNodes({ count = 3, env = {}, store, redis }: NodesOpti
 
 /** Nothing, where a start was refused for the store's sake. */
 function ignoreUnreachableStore(fault: Error): undefined {
-  if (!/PostgreSQL cannot be reached|The store cannot be reached/.test(fault.message)) throw fault
+  if (!/PostgreSQL cannot be reached|The store is unavailable/.test(fault.message)) throw fault
 }
 
 function ownServer<Server>(server: Server | undefined): Server {
@@ -115,9 +115,9 @@ function ownServer<Server>(server: Server | undefined): Server {
 
 // What a node must say of an outage, and of its beginning and end.
 const EXPECTED = [
-  'the store cannot be reached; who asks is told to come back',
-  'Redis is away: who waits for mail looks by himself, rates are counted by each node',
-  'a lease could not be renewed; its work stops here',
+  'the store is unavailable; clients are asked to retry',
+  'Redis is unavailable: waiting clients poll, and each node counts rates by itself',
+  'a lease could not be renewed; stopping its operation',
 ]
 
 interface LogLine {

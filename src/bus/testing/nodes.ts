@@ -9,11 +9,11 @@ export const ANN = 101 as MailboxId
 /** In the same bucket. */
 export const BOB = (101 + 1_024) as MailboxId
 
-/** Nodes with a bus of their own, over one Redis. */
+/** Nodes with a bus each, over one Redis. */
 export function openNodes(url: () => string) {
   const opened: Bus[] = []
 
-  /** One thread of each node, or as many as are asked for of one. */
+  /** The bus of each thread of one node. */
   async function openNode(threads = 1): Promise<[Bus, ...Bus[]]> {
     const node = `node-${crypto.randomUUID()}`
     const waiters = makeWaiterCounts()
@@ -53,7 +53,7 @@ export function waiter(bus: Bus, mailbox: MailboxId = ANN) {
   return {
     letGo,
     calls: () => calls,
-    /** Resolves when it has been called so often. */
+    /** Resolves when it has been called this often. */
     until: (count: number) =>
       new Promise<void>((resolve) => {
         check = () => {
@@ -65,8 +65,8 @@ export function waiter(bus: Bus, mailbox: MailboxId = ANN) {
 }
 
 /**
- * Resolves when a wake on one node has reached just the one it names on the other: who only looks by himself does so
- * together with all others of the bucket.
+ * Resolves when a wake on one node has reached only the mailbox it names on the other: polling calls all mailboxes of the
+ * bucket.
  */
 export async function untilHeard(from: Bus, to: Bus, mailbox: MailboxId = ANN): Promise<void> {
   const ann = waiter(to, mailbox)

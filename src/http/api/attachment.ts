@@ -20,8 +20,8 @@ export const attachmentRoute = route({
   output: 'application/octet-stream',
   problems: ['invalid_token', 'session_expired', 'message_not_found', 'not_found', 'shutting_down'],
   async handle(asked, deps, { client, signal }) {
-    const { note, bytes } = await readAttachment(deps, { ...asked, client, signal: signal() })
-    const { contentType, filename } = note
+    const { info, bytes } = await readAttachment(deps, { ...asked, client, signal: signal() })
+    const { contentType, filename } = info
     const type = IMAGE_TYPES.has(contentType) ? contentType : 'application/octet-stream'
     return privateContentResponse(type, bytes, downloadHeaders(filename))
   },

@@ -130,8 +130,8 @@ async function waitForChange(
   }
   const leave = deps.longPolls.acquire(quest.session.id, call)
   try {
-    const { lookMs } = deps.quiet
-    return await awaitMail(deps, { ...quest, isDone: worth, lookMs, signal: call.waitSignal() })
+    const { lookMs: pollMs } = deps.quiet
+    return await awaitMail(deps, { ...quest, isDone: worth, pollMs, signal: call.waitSignal() })
   } finally {
     leave()
   }
@@ -145,14 +145,14 @@ async function listing(
 ): Promise<HttpResponse<never>> {
   const kept = deps.responseCache.get(cacheKey(found, page), found.version)
   if (kept) return kept
-  const { session, messages, whole } = await listMail(
+  const { session, messages, complete } = await listMail(
     forClient(deps, call.client),
     { token, session: found },
     page,
   )
   const value: Listing = { ...mailboxPart(deps, session), messages: messages.map(summaryJson) }
   // Neither kept nor tagged: the next one must look again.
-  if (!whole) return preparedJson(value, {})
+  if (!complete) return preparedJson(value, {})
   const answer = preparedJson(value, { etag: mailboxEtag(session) })
   const made = { answer, bytes: answer.body.length }
   deps.responseCache.set(cacheKey(session, page), session.version, made)

@@ -171,9 +171,9 @@ async function visibleMail(
 
   const leave = deps.longPolls.acquire(`key ${key.id}`, call)
   try {
-    const { lookMs } = deps.quiet
+    const { lookMs: pollMs } = deps.quiet
     const signal = call.waitSignal()
-    return await awaitEmails(deps, { caller, query, seconds: wait, isDone: worth, signal, lookMs })
+    return await awaitEmails(deps, { caller, query, seconds: wait, isDone: worth, signal, pollMs })
   } finally {
     leave()
   }

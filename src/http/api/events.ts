@@ -40,7 +40,8 @@ export const eventsRoute = route({
         session,
         sinceId: startsAfter,
         resumes: resumesAfter !== undefined,
-        ...deps.quiet,
+        heartbeatMs: deps.quiet.beatMs,
+        pollMs: deps.quiet.lookMs,
         signal: call.waitSignal(),
       },
     )

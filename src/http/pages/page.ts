@@ -143,9 +143,9 @@ export async function siteConfig(
 ): Promise<SiteConfig> {
   const domain = await firstDomain(deps)
   return {
-    life: deps.lives.sessionSeconds,
+    life: deps.lifetimes.sessionSeconds,
     // The page creates its sessions without a key.
-    longest: maxLifetimeSeconds(undefined, deps.lives, false),
+    longest: maxLifetimeSeconds(undefined, deps.lifetimes, false),
     cooldown: deps.cooldownMs / 1000,
     abuse: domain ? `abuse@${domain.name}` : '',
     operator: domain ? `postmaster@${domain.name}` : '',

@@ -116,11 +116,11 @@ export interface IdleIntervals {
 
 /** Settings that routes read. */
 export interface RouteSettings
-  extends Pick<CreateSessionDeps, 'lives' | 'cooldownMs' | 'accountRules'> {
+  extends Pick<CreateSessionDeps, 'lifetimes' | 'cooldownMs' | 'accountRules'> {
   mailbox: MailboxLimits
   quiet: IdleIntervals
   /** So long an answer waits for what is read out of a mail besides its text. */
-  patienceMs: number
+  resultWaitMs: number
   /** Empty: as the reader reached us. */
   baseUrl: string
   /** Our name in Received lines. */

@@ -153,11 +153,11 @@ function routeSettings(config: HttpConfig): RouteSettings {
     accountRules: accountRules(config.gmailAccounts),
     baseUrl: http.baseUrl,
     hostname: smtp.hostname,
-    lives: sessions,
+    lifetimes: sessions,
     cooldownMs: sessions.cooldownMs,
     mailbox: sessions,
     quiet: http.quiet ?? IDLE_INTERVALS,
-    patienceMs: http.patienceMs ?? PATIENCE_MS,
+    resultWaitMs: http.patienceMs ?? PATIENCE_MS,
   }
 }
 

@@ -4,7 +4,7 @@ import type { Limit } from '../limit.ts'
 import { makeRates, openMemoryLimit } from '../memory.ts'
 import { openRedisLimit } from '../redis.ts'
 
-// Whoever has used it up waits longer than any test.
+// Once used up, the wait is longer than any test.
 export const SLOW_RATE = { count: 1, seconds: 3_600, burst: 3 }
 export const NOW = new Date('2026-03-01T12:00:00Z')
 
@@ -12,7 +12,7 @@ export const NOW = new Date('2026-03-01T12:00:00Z')
 export function openNodes(url: () => string) {
   const opened: Limit[] = []
 
-  /** Patient, for a machine that is busy with other tests. */
+  /** With a long timeout, for a machine that is busy with other tests. */
   async function openNode(slowMs = 10_000): Promise<Limit> {
     const redis = await connectRedis({ url: url(), log: recordingLog().log })
     const limit = openRedisLimit({ redis, local: openMemoryLimit(makeRates()), timeoutMs: slowMs })
@@ -33,7 +33,7 @@ export function openNodes(url: () => string) {
   }
 }
 
-/** How many of so many pass. */
+/** How many of this many attempts pass. */
 export async function countPassed(limit: Limit, times: number, key = 'ann'): Promise<number> {
   let count = 0
   for (let asked = 0; asked < times; asked += 1) {
@@ -44,7 +44,7 @@ export async function countPassed(limit: Limit, times: number, key = 'ann'): Pro
 
 let rounds = 0
 
-/** Resolves when both count together: what one of them has used up, the other does not have. */
+/** Resolves when both nodes count together. */
 export async function untilShared(here: Limit, there: Limit): Promise<void> {
   for (;;) {
     rounds += 1

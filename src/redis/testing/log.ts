@@ -1,16 +1,16 @@
 import type { Log } from '../../core/log.ts'
 
-/** Keeps what was said, each line as one text. */
+/** Records every log line as one string. */
 export function recordingLog() {
   const lines: string[] = []
-  const keep = (level: string) => (facts: object, sentence: string) => {
-    lines.push(`${level} ${sentence} ${JSON.stringify(facts)}`)
+  const record = (level: string) => (facts: object, message: string) => {
+    lines.push(`${level} ${message} ${JSON.stringify(facts)}`)
   }
   const log: Log = {
-    debug: keep('debug'),
-    info: keep('info'),
-    warn: keep('warn'),
-    error: keep('error'),
+    debug: record('debug'),
+    info: record('info'),
+    warn: record('warn'),
+    error: record('error'),
   }
   return { log, lines }
 }

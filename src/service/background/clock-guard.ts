@@ -1,18 +1,18 @@
 import type { Log } from '../../core/log.ts'
 
-// The system's wall clock can be set to any time; its monotonic clock cannot. What is deleted because its time is over must
-// not depend on a wall clock that has just jumped ahead.
+// The wall clock can be set to any time; the monotonic clock cannot. Deleting expired data must not depend on a wall clock that
+// has just jumped ahead.
 
-/** Both clocks of a machine, read at the same moment. */
+/** Both clocks, read at the same moment. */
 export interface ClockSample {
   wallMs: number
   monotonicMs: number
 }
 
 export interface ClockState {
-  /** Wall minus monotonic, as it was at `sinceMs`. */
+  /** Wall minus monotonic time, at `sinceMs`. */
   offsetMs: number
-  /** Monotonic time since which both clocks advance in step. */
+  /** Monotonic time since which both clocks have advanced in step. */
   sinceMs: number
   /** By how much the wall clock jumped ahead; undefined if it is trusted. */
   jumpedMs: number | undefined
@@ -28,21 +28,21 @@ export function nextClockState(previous: ClockState | undefined, sample: ClockSa
   if (!previous) return { offsetMs, sinceMs, jumpedMs: undefined }
   const skewMs = offsetMs - previous.offsetMs
   if (skewMs > MAX_SKEW_MS) return { offsetMs, sinceMs, jumpedMs: skewMs }
-  // A step back deletes nothing too early. While the clock is not trusted, though, it is no steady advance either.
+  // A step back deletes nothing too early, but it is not steady either: an untrusted clock stays untrusted.
   if (skewMs < -MAX_SKEW_MS) return { offsetMs, sinceMs, jumpedMs: previous.jumpedMs }
-  // Starts over each hour: a clock that is adjusted slowly adds up to minutes only after weeks.
+  // Restarts every hour, so that slow adjustments do not add up to a jump.
   if (sinceMs - previous.sinceMs >= STEADY_MS) return { offsetMs, sinceMs, jumpedMs: undefined }
   return previous
 }
 
 export interface ClockGuard {
-  /** Reads the clocks: false while what is over by the wall clock must not be deleted. */
+  /** Reads the clocks; false while expired data must not be deleted. */
   isTrusted(): boolean
   /** For the operator; undefined while the clock is trusted. */
   warning(): string | undefined
 }
 
-/** Follows the clocks for as long as the process runs. What happened while it did not run, it cannot know. */
+/** Watches the clocks while the process runs. It cannot detect jumps before that. */
 export function guardClock(
   readClocks: () => ClockSample,
   log: Pick<Log, 'warn' | 'info'>,
@@ -51,14 +51,14 @@ export function guardClock(
 
   return {
     isTrusted() {
-      const former = state.jumpedMs
+      const previous = state.jumpedMs
       state = nextClockState(state, readClocks())
       const { jumpedMs } = state
-      if (jumpedMs !== undefined && jumpedMs !== former) {
+      if (jumpedMs !== undefined && jumpedMs !== previous) {
         const facts = { minutes: toMinutes(jumpedMs) }
         log.warn(facts, 'system clock jumped ahead: expired mail is kept until it runs steadily')
       }
-      if (jumpedMs === undefined && former !== undefined) {
+      if (jumpedMs === undefined && previous !== undefined) {
         log.info({}, 'system clock ran steadily for an hour: expired mail is deleted again')
       }
       return jumpedMs === undefined

@@ -9,9 +9,9 @@ import type { OpenMailStore } from '../../store/contract/fixture.ts'
 import { type LeaseDeps, type LeaseTiming, runUnderLease, untilAborted } from './lease.ts'
 
 type Leases = LeaseDeps['store']
-const TEMPO: LeaseTiming = { lasts: 300, renew: 50, spare: 100, retry: 20, patience: 100 }
+const TEMPO: LeaseTiming = { ttl: 300, renew: 50, stopMargin: 100, retry: 20, stopTimeout: 100 }
 /** For what must not wait until a lease has run out: the test would. */
-const LONG: LeaseTiming = { ...TEMPO, lasts: 600_000 }
+const LONG: LeaseTiming = { ...TEMPO, ttl: 600_000 }
 const never = new Promise<never>(() => {})
 
 let postgres: Postgres
@@ -91,7 +91,7 @@ for (const [engine, open] of [
 
     test('who ends gives the lease up, when his deed is over', async () => {
       const slow = Promise.withResolvers<void>()
-      const tempo = { ...LONG, patience: 600_000 }
+      const tempo = { ...LONG, stopTimeout: 600_000 }
       const end = begin('ann', opened.store, { tempo, stopping: () => slow.promise })
       await works('ann')
       const bob = told(opened.other)
@@ -106,12 +106,12 @@ for (const [engine, open] of [
 
     test('it is renewed for as long as the deed goes on', async () => {
       const ann = told(opened.store)
-      const tempo = { ...TEMPO, lasts: 1_000 }
+      const tempo = { ...TEMPO, ttl: 1_000 }
       begin('ann', ann.store, { tempo })
       await works('ann')
       begin('bob', opened.other, { tempo })
       // Longer than it lasts.
-      await waitUntil(() => ann.answers.length > (1.2 * tempo.lasts) / tempo.renew)
+      await waitUntil(() => ann.answers.length > (1.2 * tempo.ttl) / tempo.renew)
       assert.deepEqual(actions, ['ann begins'])
     })
 
@@ -168,7 +168,7 @@ test('what reaches the store late does not end what was taken meanwhile', async 
   opened = await openSqliteTestMail()
   const ann = told(opened.store)
   // Lost soon, and hers for long after.
-  begin('ann', ann.store, { tempo: { ...TEMPO, lasts: 3_000, renew: 400, spare: 2_400 } })
+  begin('ann', ann.store, { tempo: { ...TEMPO, ttl: 3_000, renew: 400, stopMargin: 2_400 } })
   await works('ann')
   const late = Promise.withResolvers<void>()
   ann.answer = () => late.promise

@@ -6,7 +6,7 @@ import { withTimeout } from './repeat.ts'
 
 export interface LeaseDeps {
   store: Pick<MailStore, 'acquireLease' | 'releaseLease'>
-  /** A name that nobody has had. A new one each time: what was asked under the last one may reach the store late. */
+  /** A unique name. A new one each time: a request under the previous one may reach the store late. */
   newHolder(): string
   log: Pick<Log, 'warn' | 'error'>
   timing?: LeaseTiming
@@ -14,32 +14,32 @@ export interface LeaseDeps {
 
 /** In milliseconds. */
 export interface LeaseTiming {
-  /** How long a lease lasts that is not renewed. */
-  lasts: number
+  /** How long a lease lasts without renewal. */
+  ttl: number
   renew: number
-  /** How much of it is left for the deed to stop in. */
-  spare: number
-  /** Between two tries to have one, or to renew one that could not be. */
+  /** Time left of it for the operation to stop. */
+  stopMargin: number
+  /** Between attempts to take or to renew a lease. */
   retry: number
-  /** How long an end waits for what hangs. */
-  patience: number
+  /** How long a stop waits for an operation that hangs. */
+  stopTimeout: number
 }
 
-// Who dies has renewed it a moment ago at best: the next one begins 18 s later at worst.
+// If the holder dies right after a renewal, the next one takes over 18 s later at the latest.
 export const DEFAULT_TIMING: LeaseTiming = {
-  lasts: 15_000,
+  ttl: 15_000,
   renew: 5_000,
-  spare: 3_000,
+  stopMargin: 3_000,
   retry: 3_000,
-  patience: 3_000,
+  stopTimeout: 3_000,
 }
 
-/** Goes on until it is told to stop, and resolves when nothing of it is under way any more. */
+/** Runs until the signal is aborted, and resolves when it has stopped completely. */
 type Operation = (stop: AbortSignal) => Promise<void>
 
 /**
- * Does the deed whenever the lease can be had, until it is told to end. What then still hangs, on somebody else's server or
- * on the store, is left behind, and the lease runs out by itself.
+ * Runs the operation whenever this node gets the lease, until `ended`. An operation that hangs at that point is abandoned, and
+ * the lease expires.
  */
 export async function runUnderLease(
   deps: LeaseDeps,
@@ -55,37 +55,37 @@ export async function runUnderLease(
         await lease?.runWhileHeld(operation, ended)
       } catch (error) {
         if (!ended.aborted)
-          logFault(log, error, 'work under a lease failed; tried again', { lease: name })
+          logFault(log, error, 'an operation under a lease failed; retrying', { lease: name })
       }
       await rest(timing.retry, ended)
     }
   }
   const done = repeatOperation()
   await untilAborted(ended)
-  await withTimeout(timing.patience, done)
+  await withTimeout(timing.stopTimeout, done)
 }
 
 interface HeldLease {
-  /** Does the deed with the lease renewed, until it is told to end or the lease is lost. Then gives the lease up. */
+  /** Runs the operation while renewing the lease, until `ended` or the lease is lost; then releases the lease. */
   runWhileHeld(operation: Operation, ended: AbortSignal): Promise<void>
 }
 
-/** Asks once; undefined when somebody else has it. */
+/** Tries once; undefined if another node holds it. */
 export async function acquireLease(deps: LeaseDeps, name: string): Promise<HeldLease | undefined> {
   const { store, log, timing = DEFAULT_TIMING } = deps
   const holder = deps.newHolder()
 
-  /** When the deed has to be told to stop, counted from before the store heard of it: by its clock there is more left. */
-  async function ask(): Promise<number | undefined> {
-    const stopAt = performance.now() + timing.lasts - timing.spare
-    return (await store.acquireLease({ name, holder, ms: timing.lasts })) ? stopAt : undefined
+  /** When the operation has to stop, counted from before the request, so that the lease lasts longer by the store's clock. */
+  async function request(): Promise<number | undefined> {
+    const stopAt = performance.now() + timing.ttl - timing.stopMargin
+    return (await store.acquireLease({ name, holder, ms: timing.ttl })) ? stopAt : undefined
   }
 
-  /** Until the deed is over or the lease is. */
+  /** Until the operation ends or the lease is lost. */
   async function renew(firstStop: number, lost: AbortController, over: AbortSignal): Promise<void> {
     const lose = () => {
       if (over.aborted || lost.signal.aborted) return
-      log.warn({ lease: name }, 'a lease could not be renewed; its work stops here')
+      log.warn({ lease: name }, 'a lease could not be renewed; stopping its operation')
       lost.abort()
     }
     const done = AbortSignal.any([over, lost.signal])
@@ -96,20 +96,20 @@ export async function acquireLease(deps: LeaseDeps, name: string): Promise<HeldL
       await rest(wait, done)
       if (done.aborted) break
       try {
-        const stopAt = await ask()
+        const stopAt = await request()
         clearTimeout(timer)
-        // At once, when somebody else has it.
+        // At once if another node holds it.
         timer = loseAt(stopAt ?? 0)
         wait = timing.renew
       } catch {
-        // The store is away, for a moment perhaps: the timer ends the waiting.
+        // The store may be back in a moment; the timer limits the wait.
         wait = timing.retry
       }
     }
     clearTimeout(timer)
   }
 
-  const stopAt = await ask()
+  const stopAt = await request()
   if (stopAt === undefined) return undefined
   return {
     async runWhileHeld(operation, ended) {
@@ -120,16 +120,15 @@ export async function acquireLease(deps: LeaseDeps, name: string): Promise<HeldL
         if (!stop.aborted && performance.now() < stopAt) await operation(stop)
       } finally {
         over.abort()
-        // A renewal on its way must not come after the end.
+        // A pending renewal must not reach the store after the release.
         const ending = renewing.then(() => store.releaseLease(name, holder))
-        // Where the store is away, it ends by itself.
-        await withTimeout(timing.patience, ending).catch(() => {})
+        // If the store is unavailable, the lease expires.
+        await withTimeout(timing.stopTimeout, ending).catch(() => {})
       }
     },
   }
 }
 
-/** Resolves when it is aborted. */
 export async function untilAborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
@@ -137,5 +136,5 @@ export async function untilAborted(signal: AbortSignal): Promise<void> {
 
 const rest = (ms: number, signal: AbortSignal) => pause(ms, undefined, { signal }).catch(() => {})
 
-// Limits: a deed that needs longer than `spare` to stop, or a machine that was put to sleep meanwhile, may still be at work
-// when the next holder begins. What is done under a lease must bear that for a moment.
+// Known limit: an operation that takes longer than `stopMargin` to stop, or a machine that was suspended, may still run when
+// the next holder starts. Operations under a lease must tolerate that briefly.

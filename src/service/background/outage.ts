@@ -2,13 +2,13 @@ import type { Log, LogFacts } from '../../core/log.ts'
 import { Problem, StoreUnavailable, toError } from '../../core/problem.ts'
 import type { MailStore } from '../../store/store.ts'
 
-/** Hears what was found out about it. */
+/** Reports that the store is unavailable. */
 export type ReportOutage = (found: StoreUnavailable | { reason: string }) => void
 
-// Longer than a restart of the store takes to be noticed by everybody, shorter than two outages are apart.
+// Longer than all threads need to notice a restart of the store, shorter than the time between two outages.
 const SAME_OUTAGE_MS = 30_000
 
-/** Called by whoever finds the store away. The log hears of it once, for as long as it keeps happening. */
+/** Called whenever the store is found unavailable; logs once per outage. */
 export function outageReporter(
   log: Pick<Log, 'warn'>,
   clock: () => number = () => performance.now(),
@@ -18,36 +18,35 @@ export function outageReporter(
     const isNew = clock() - lastAt > SAME_OUTAGE_MS
     lastAt = clock()
     const reason = 'reason' in found ? found.reason : causeOf(found)
-    if (isNew) log.warn({ reason }, 'the store cannot be reached; who asks is told to come back')
+    if (isNew) log.warn({ reason }, 'the store is unavailable; clients are asked to retry')
   }
 }
 
-/** Of several addresses of one name that all refuse, the error has no text of its own. */
+/** If all addresses of a name refuse, the error has no message of its own. */
 function causeOf({ cause }: StoreUnavailable): string {
   const error = toError(cause)
   return error.message || ('code' in error ? String(error.code) : error.name)
 }
 
 /**
- * Tells the operator of a fault that nobody is answered with: its cause, where it was put into words for a caller. Of a
- * store that is away the doors tell, once.
+ * Logs an error that no client sees; of a Problem, its cause. Ignores an unavailable store, which outageReporter logs once.
  */
 export function logFault(
   log: Pick<Log, 'error'>,
   error: unknown,
-  sentence: string,
+  message: string,
   facts: LogFacts = {},
 ): void {
   if (error instanceof StoreUnavailable) return
   const cause = error instanceof Problem ? error.cause : undefined
-  log.error({ ...facts, err: toError(cause ?? error) }, sentence)
+  log.error({ ...facts, err: toError(cause ?? error) }, message)
 }
 
 export interface ReadinessDeps {
   store: Pick<MailStore, 'obstacle'>
 }
 
-/** Why we cannot do our work right now; undefined when we can. */
+/** Why the service is not ready; undefined if it is. */
 export async function notReadyReason({ store }: ReadinessDeps): Promise<string | undefined> {
   return (await store.obstacle())?.reason
 }

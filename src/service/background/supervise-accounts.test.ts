@@ -6,7 +6,7 @@ import { superviseAccounts } from './supervise-accounts.ts'
 
 const JOE = 'joe@gmail.com'
 const ANN = 'ann@gmail.com'
-const TEMPO = { lasts: 60_000, renew: 50, spare: 1_000, retry: 20, patience: 1_000 }
+const TEMPO = { ttl: 60_000, renew: 50, stopMargin: 1_000, retry: 20, stopTimeout: 1_000 }
 const quiet = {
   warn() {},
   error: (facts: Record<string, unknown>, sentence: string) =>
@@ -160,7 +160,7 @@ test('one that cannot be opened is told of and tried again, and its lease is fre
   while (tries < 2) await pause(5)
   end.abort()
   await done
-  assert.deepEqual(new Set(told), new Set(['an account did not open or close; tried again']))
+  assert.deepEqual(new Set(told), new Set(['opening or closing an account failed; retrying']))
   const lease = { name: `account ${await fixture.idOf(JOE)}`, holder: 'them', ms: 1 }
   assert.equal(await fixture.other.acquireLease(lease), true)
 })

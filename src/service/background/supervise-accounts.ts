@@ -5,27 +5,27 @@ import { logFault } from './outage.ts'
 
 interface Deps extends LeaseDeps, AccountsDeps {
   store: LeaseDeps['store'] & AccountsDeps['store']
-  /** Begins to fetch from an account; the answer ends it. */
+  /** Starts fetching from an account. */
   open(account: ActiveAccount): { close(): Promise<void> }
   ended: AbortSignal
 }
 
-// Within this an operator's switch counts.
+// How soon a change by the operator takes effect.
 const REFRESH_MS = 1_000
-// A provider that sees many logins from one address at once may take them for an attack.
+// Many simultaneous logins from one address may look like an attack to the provider.
 const STAGGER_MS = 250
-// From so many on a node takes half as many in the same time as one that has none.
+// A node with this many accounts takes new ones at half the rate of a node with none.
 const MANY_ACCOUNTS = 8
 
 /**
- * Fetches from those of the offered accounts whose lease it can have, one opened after the other, and no longer from those
- * that are not offered any more.
+ * Fetches from the active accounts whose lease this node gets, opening one after the other, and stops when an account is no
+ * longer active.
  */
 export async function superviseAccounts(deps: Deps): Promise<void> {
   const { ended, log, timing = DEFAULT_TIMING } = deps
-  /** Also those about to be closed: none is opened again before that. */
+  /** Includes accounts that are closing: none is reopened before that. */
   const leased = new Map<number, { end: AbortController; done: Promise<void> }>()
-  /** Somebody else's, and when they are asked for again. */
+  /** Leased by other nodes, and when to try again. */
   const leasedElsewhere = new Map<number, number>()
 
   async function take(account: ActiveAccount): Promise<void> {
@@ -40,29 +40,29 @@ export async function superviseAccounts(deps: Deps): Promise<void> {
     const done = lease
       .runWhileHeld((stop) => fetchFrom(deps, account, stop), end.signal)
       .catch((error: unknown) => {
-        logFault(log, error, 'an account did not open or close; tried again')
+        logFault(log, error, 'opening or closing an account failed; retrying')
       })
       .finally(() => leased.delete(id))
     leased.set(id, { end, done })
     await rest(staggerMs())
   }
 
-  /** Nodes that begin at the same time take turns; where others fetch too, one that has many lets those go first that have few. */
+  /** Nodes that start at the same time alternate; with several nodes, those with fewer accounts go first. */
   const staggerMs = () =>
     leasedElsewhere.size === 0
       ? STAGGER_MS
       : STAGGER_MS * (1 + Math.min(leased.size / MANY_ACCOUNTS, 1))
 
-  function leave(isOffered: (id: number) => boolean): void {
-    for (const [id, { end }] of leased) if (!isOffered(id)) end.abort()
-    for (const id of leasedElsewhere.keys()) if (!isOffered(id)) leasedElsewhere.delete(id)
+  function release(isActive: (id: number) => boolean): void {
+    for (const [id, { end }] of leased) if (!isActive(id)) end.abort()
+    for (const id of leasedElsewhere.keys()) if (!isActive(id)) leasedElsewhere.delete(id)
   }
 
   async function follow(): Promise<void> {
-    const offered = await activeAccounts(deps)
-    leave((id) => offered.some((account) => account.id === id))
+    const active = await activeAccounts(deps)
+    release((id) => active.some((account) => account.id === id))
     const isDue = (id: number) => performance.now() >= (leasedElsewhere.get(id) ?? 0)
-    const free = offered.filter(({ id }) => !leased.has(id) && isDue(id))
+    const free = active.filter(({ id }) => !leased.has(id) && isDue(id))
     for (const account of free) if (!ended.aborted) await take(account)
   }
   const rest = (ms: number) => pause(ms, undefined, { signal: ended }).catch(() => {})
@@ -71,7 +71,7 @@ export async function superviseAccounts(deps: Deps): Promise<void> {
     try {
       await follow()
     } catch (error) {
-      logFault(log, error, 'the accounts could not be read and are read again')
+      logFault(log, error, 'reading the accounts failed; retrying')
     }
     await rest(REFRESH_MS)
   }

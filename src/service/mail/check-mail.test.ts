@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
-import { accountTopic, type MailboxId } from '../../core/session.ts'
+import { accountTopic, type Topic } from '../../core/session.ts'
 import { makeRates, openMemoryLimit } from '../../limit/memory.ts'
 import { liveSession } from '../sessions/session.ts'
 import { type CodeFixture, openCodeFixture } from '../testing/codes.ts'
@@ -12,16 +12,16 @@ let fixture: CodeFixture
 afterEach(() => fixture.close())
 
 const PAGE = { sinceId: 0, limit: 100 }
-const list = (codes: Pick<CodeScanner, 'look'> = fixture.codes) =>
+const list = (codes: Pick<CodeScanner, 'scan'> = fixture.codes) =>
   listMail({ ...fixture.deps, codes }, fixture, PAGE)
 
 test('a list tells when some of it was not taken on to be looked at', async () => {
   fixture = await openCodeFixture()
   await fixture.send('111111')
-  const full = { look: () => ({ whole: false, found: async () => false }) }
-  assert.equal((await list(full)).whole, false)
+  const full = { scan: () => ({ complete: false, found: async () => false }) }
+  assert.equal((await list(full)).complete, false)
   const listed = await list()
-  assert.deepEqual([listed.whole, listed.messages[0]?.code], [true, '111111'])
+  assert.deepEqual([listed.complete, listed.messages[0]?.code], [true, '111111'])
 })
 
 test('also when that came while it waited for the others', async () => {
@@ -29,13 +29,13 @@ test('also when that came while it waited for the others', async () => {
   await fixture.send('111111')
   let asked = 0
   const filling = {
-    look() {
+    scan() {
       asked += 1
       const isFirst = asked === 1
-      return { whole: isFirst, found: async () => isFirst }
+      return { complete: isFirst, found: async () => isFirst }
     },
   }
-  assert.equal((await list(filling)).whole, false)
+  assert.equal((await list(filling)).complete, false)
 })
 
 test('it comes with the session as it is when the codes are noted', async () => {
@@ -49,8 +49,8 @@ test('a session that ends while its list waits opens nothing any more', async ()
   fixture = await openCodeFixture()
   await fixture.send('111111')
   const ending = {
-    look: () => ({
-      whole: true,
+    scan: () => ({
+      complete: true,
       async found() {
         await fixture.store.endSession(fixture.session.id, fixture.now())
         return true
@@ -61,7 +61,7 @@ test('a session that ends while its list waits opens nothing any more', async ()
 })
 
 let now: Date
-let woken: MailboxId[]
+let woken: Topic[]
 let deps: Parameters<typeof forcePoll>[0]
 beforeEach(() => {
   now = START

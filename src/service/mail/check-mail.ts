@@ -19,31 +19,31 @@ export interface AwaitMailDeps extends MailboxViewDeps {
 
 export interface ListMailDeps extends LiveSessionDeps {
   store: Pick<MailStore, 'findSession' | 'listMessages'>
-  codes: Pick<CodeScanner, 'look'>
+  codes: Pick<CodeScanner, 'scan'>
 }
 
 interface MailList {
-  /** As it was before the list was made. */
+  /** As it was before the list was read. */
   session: Session
   /** Newest first. */
   messages: MessageSummary[]
-  /** False: some messages were not looked at and will not be unless they are listed again. */
-  whole: boolean
+  /** False: some messages were not queued for scanning and must be listed again. */
+  complete: boolean
 }
 
 interface Wait {
   token: string
-  /** What was found before it came to waiting. */
+  /** As the request found it. */
   session: Session
   seconds: number
-  /** True when this state of the mailbox is worth an answer. */
+  /** True if this state of the mailbox ends the wait. */
   isDone(state: MailboxState): boolean | Promise<boolean>
   signal: AbortSignal
-  /** How often to look without being woken. */
-  lookMs: number
+  /** Poll interval without a wake. */
+  pollMs: number
 }
 
-/** What is in the mailbox, with the codes that are found in a little while. The session was found live by the same request. */
+/** The messages of the mailbox, with the codes that are found within a short time. The session is known to be live. */
 export async function listMail(
   deps: ListMailDeps,
   { token, session }: { token: string; session: Session },
@@ -51,17 +51,17 @@ export async function listMail(
 ): Promise<MailList> {
   const { store, codes } = deps
   const messages = await store.listMessages(session.id, page)
-  const looking = codes.look(session.id, messages)
-  if (!looking) return { session, messages, whole: true }
-  if (!(await looking.found())) return { session, messages, whole: looking.whole }
+  const scan = codes.scan(session.id, messages)
+  if (!scan) return { session, messages, complete: true }
+  if (!(await scan.found())) return { session, messages, complete: scan.complete }
   const current = await liveSession(deps, token)
   const again = await store.listMessages(current.id, page)
-  // For what came meanwhile nobody waits once more.
-  const rest = codes.look(current.id, again)
-  return { session: current, messages: again, whole: rest?.whole ?? true }
+  // Messages that arrived meanwhile are scanned without waiting.
+  const rest = codes.scan(current.id, again)
+  return { session: current, messages: again, complete: rest?.complete ?? true }
 }
 
-/** Has the newest messages looked at, where a former answer may have been given before they were. False as in a list. */
+/** Scans the newest messages, since an earlier response may have been sent before they were. False as in MailList. */
 export async function scanNewest(
   { store, codes }: ListMailDeps,
   session: Session,
@@ -69,13 +69,13 @@ export async function scanNewest(
 ): Promise<boolean> {
   if (session.count === 0) return true
   const messages = await store.listMessages(session.id, { sinceId: 0, limit })
-  return codes.look(session.id, messages)?.whole ?? true
+  return codes.scan(session.id, messages)?.complete ?? true
 }
 
-/** What decides whether a wait is over. */
+/** What a wait is decided by. */
 export type MailboxState = Pick<MailboxView, 'session' | 'hasNewer'>
 
-/** Waits until the mailbox is worth an answer or the time is over. Throws when the session ends meanwhile. */
+/** Waits until `isDone` or the timeout. Throws if the session ends meanwhile. */
 export async function awaitMail(
   deps: AwaitMailDeps,
   { seconds, isDone, ...watched }: Wait,
@@ -87,7 +87,7 @@ export async function awaitMail(
   })
 }
 
-/** The mailbox as a request found it, before it waits. */
+/** The mailbox as a request found it, before waiting. */
 export function mailboxState(
   { store }: { store: Pick<MailStore, 'listMessages'> },
   session: Session,
@@ -102,10 +102,10 @@ export interface ForcePollDeps {
   now(): Date
 }
 
-// For the account's sake, so it counts whoever asks, and also where rates are lifted.
+// Protects the account, so it counts all clients and applies even without rate limits.
 const FORCE_POLL_RATE: Rate = { count: 1, seconds: 3, burst: 1 }
 
-/** Asks whoever fetches the session's mail to look for it now, if it is fetched at all. Too often is no fault: somebody has just looked. */
+/** Requests an immediate poll of the session's account, if it has one. Ignored if one was requested just now. */
 export async function forcePoll(
   { bus, limit, now }: ForcePollDeps,
   { accountId }: Pick<Session, 'accountId'>,

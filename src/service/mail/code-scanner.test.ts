@@ -14,7 +14,7 @@ let fixture: CodeFixture
 afterEach(() => fixture.close())
 
 const codesOf = async () => (await fixture.list()).map(({ code }) => code)
-const lookAtAll = async () => fixture.codes.look(fixture.session.id, await fixture.list())
+const lookAtAll = async () => fixture.codes.scan(fixture.session.id, await fixture.list())
 const found = async () => (await lookAtAll())?.found()
 /** A look that nobody waits for has been made when its outcome is kept. */
 async function untilCodes(expected: (string | undefined)[]) {
@@ -64,7 +64,7 @@ describe('a mail', () => {
 
   test('that takes long is looked at to the end after those who waited have left', async () => {
     const reader = heldReader()
-    fixture = await openCodeFixture({ parse: reader.parse, patienceMs: IMPATIENT })
+    fixture = await openCodeFixture({ parse: reader.parse, resultWaitMs: IMPATIENT })
     await fixture.send('123456')
     reader.hold()
     assert.equal(await found(), false)
@@ -80,7 +80,7 @@ describe('a mail', () => {
     await fixture.send('123456')
     const listed = await fixture.list()
     await fixture.store.saveCode({ mailbox, id: listed[0]?.id ?? 0, code: '999999' })
-    assert.equal(await fixture.codes.look(mailbox, listed)?.found(), true)
+    assert.equal(await fixture.codes.scan(mailbox, listed)?.found(), true)
     assert.deepEqual([reader.read, fixture.woken], [[], []])
   })
 
@@ -92,7 +92,7 @@ describe('a mail', () => {
     const listed = await fixture.list()
     await deleteMail(fixture, fixture.token, ids[0] ?? 0)
     reader.hold()
-    const looking = fixture.codes.look(mailbox, listed)
+    const looking = fixture.codes.scan(mailbox, listed)
     while (reader.read.length === 0) await new Promise(setImmediate)
     await deleteMail(fixture, fixture.token, ids[1] ?? 0)
     reader.release()

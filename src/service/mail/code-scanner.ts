@@ -11,8 +11,8 @@ import { openScanQueue, type ScanLimits, type ScanRequest } from './scan-queue.t
 import type { CheckSender } from './sender-checks.ts'
 
 export interface CodeScanner {
-  /** Has those of the messages looked at that nobody has looked at. Undefined when there are none. `client`: see Lookup. */
-  look(
+  /** Scans the messages that have not been scanned yet. Undefined if there are none. `client`: see ScanRequest. */
+  scan(
     mailbox: MailboxId,
     messages: readonly MessageSummary[],
     client?: string,
@@ -21,9 +21,9 @@ export interface CodeScanner {
 }
 
 interface CodeScan {
-  /** False: too many wait. Whoever keeps what he saw of these messages would never see their codes. */
-  whole: boolean
-  /** Waits for them a little while, in all. True when there are codes by then: it is worth listing again. */
+  /** False if the queue was full: a response must not be cached, or the codes would never show. */
+  complete: boolean
+  /** Waits a short time for all of them. True if codes were found by then: list again. */
   found(): Promise<boolean>
 }
 
@@ -36,83 +36,82 @@ export interface CodeScannerDeps {
 }
 
 interface CodeScannerOptions {
-  /** So long a list or an event waits for a code. */
-  patienceMs: number
+  /** How long a list or an event waits for a code. */
+  resultWaitMs: number
   limits?: ScanLimits
 }
 
-// One child reads these, and while it does the next are fetched and the last are kept.
+// One child parses; meanwhile the next mails are read and the last results are stored.
 const LIMITS: ScanLimits = {
   atOnce: 8,
   atOncePerOwner: 4,
   waiting: 10_000,
   waitingPerOwner: 1_000,
-  restMs: 1_000,
-  longestRestMs: 30_000,
+  retry: { first: 1_000, max: 30_000 },
 }
 
 /**
- * Reads the likeliest code out of mail that somebody watches or lists, and notes it with the message; those who wait for news of
- * the mailbox are woken. Each message is looked at once, in the background.
+ * Extracts the most likely code from mail that is watched or listed, stores it with the message, and wakes the waiters of the
+ * mailbox. Each message is scanned once, in the background.
  */
 export function openCodeScanner(
   { store, bus, parsed, senderChecks, log }: CodeScannerDeps,
-  { patienceMs, limits = LIMITS }: CodeScannerOptions,
+  { resultWaitMs, limits = LIMITS }: CodeScannerOptions,
 ): CodeScanner {
-  const lookups = openScanQueue({ run: scanMessage, failed, limits })
+  const queue = openScanQueue({ run: scanMessage, failed, limits })
 
   async function scanMessage({ mailbox, id, client }: ScanRequest): Promise<string> {
     const message = await store.findMessage(mailbox, id)
     if (!message) return ''
-    // Another thread was quicker.
+    // Another thread was faster.
     if (message.code !== undefined) return message.code
     const { recipient, size } = message
     const request = { client, mailbox: recipient, size, background: true }
     const mail = await parsed(message.rawId, request)
     if (!mail) return ''
-    // Whoever opens it then need not wait for them.
+    // So that opening the message does not wait for them.
     void senderChecks(message, 'later')
     const code = mail.codes[0]?.value ?? ''
     const noted = await store.saveCode({ mailbox, id, code }).catch(throwAsUnavailable)
-    // Not those who wait with a key: they see no codes.
+    // Clients with a key do not see codes and are not woken.
     if (noted && code !== '') bus.wake(mailbox)
     return code
   }
 
   function failed(error: unknown): void {
-    logFault(log, error, 'a mail could not be looked at for a code')
+    logFault(log, error, 'scanning a message for codes failed')
   }
 
   return {
-    look(mailbox, messages, client) {
-      const asked = messages.filter(({ code }) => code === undefined)
-      if (asked.length === 0) return undefined
-      const scans = asked.map(({ id }) => lookups.add({ mailbox, id, client }))
+    scan(mailbox, messages, client) {
+      const unscanned = messages.filter(({ code }) => code === undefined)
+      if (unscanned.length === 0) return undefined
+      const scans = unscanned.map(({ id }) => queue.add({ mailbox, id, client }))
       return {
-        whole: !scans.includes(undefined),
+        complete: !scans.includes(undefined),
         async found() {
           let isFound = false
-          const each = scans.map(async (look) => {
-            if (await look) isFound = true
+          const each = scans.map(async (scan) => {
+            if (await scan) isFound = true
           })
-          await withTimeout(patienceMs, Promise.all(each))
+          await withTimeout(resultWaitMs, Promise.all(each))
           return isFound
         },
       }
     },
-    close: lookups.close,
+    close: queue.close,
   }
 }
 
-/** A store that is full refuses the next look-up as well. */
+/** A full store would refuse the next scan as well. */
 function throwAsUnavailable(error: unknown): never {
   throw error instanceof Problem ? new StoreUnavailable(error) : error
 }
 
-/** The same for requests of one client. */
+/** A scanner that charges its scans to this client. */
 export function scannerForClient(
-  { look }: Pick<CodeScanner, 'look'>,
+  { scan }: Pick<CodeScanner, 'scan'>,
   client: string | undefined,
-): Pick<CodeScanner, 'look'> {
-  return { look: (mailbox, messages) => look(mailbox, messages, client) }
+): Pick<CodeScanner, 'scan'> {
+  return { scan: (mailbox, messages) => scan(mailbox, messages, client) }
 }

@@ -3,7 +3,7 @@ import { secretHash } from '../../core/id.ts'
 import type { ApiKey } from '../../core/key.ts'
 import type { Mail, Message, NamedAddress } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
-import { keyedTopic, type MailboxId, POOL } from '../../core/session.ts'
+import { keyedTopic, POOL, type Topic } from '../../core/session.ts'
 import type { KeyScope, MailStore } from '../../store/store.ts'
 import { type Caller, type KeyAuthDeps, requireQuota, rereadKey } from '../keys/authenticate-key.ts'
 import type { ReadParsed } from './parsed-mail.ts'
@@ -16,16 +16,15 @@ interface EmailsDeps {
   now(): Date
 }
 
-/** What keys see of the pool: all of it, what they know the address of, or nothing. */
+/** What keys see of the pool: all of it, mail whose address they name, or nothing. */
 export type PoolAccess = 'open' | 'by-address' | 'off'
 
-/** Which mail is asked for. */
 export interface EmailQuery {
   keyId: string
   to: Address | undefined
-  /** Only newer ones. */
+  /** Only newer messages. */
   sinceId: number
-  /** Only older ones: the last of the page before. */
+  /** Only older messages: the last one of the previous page. */
   beforeId: number | undefined
   limit: number
 }
@@ -33,43 +32,42 @@ export interface EmailQuery {
 interface EmailPage {
   /** Newest first. */
   records: EmailRecord[]
-  /** After which one the next page begins; undefined: there is none. */
+  /** `beforeId` of the next page; undefined if there is none. */
   nextAfter: number | undefined
 }
 
 const MAX_PAGE_BYTES = 8 * 1024 * 1024
-// Mail can be made to take long to parse. What is parsed is kept: the next page goes on from there.
+// Mail can be crafted to be slow to parse. Results are stored, so the next page continues from there.
 const MAX_PAGE_MS = 15_000
-// Two processes parse: more at once would only wait there, and hold more mail in memory.
+// Two processes parse: more at once would only wait there and use memory.
 const AT_ONCE = 4
 
-/** What of this query the key may see, as a mark: equal as long as the answer is. */
+/** The version of what the key may see of this query: unchanged while the response is. */
 export async function emailsVersion(deps: EmailsDeps, query: EmailQuery): Promise<string> {
   return await deps.store.keyMailVersion(scopeOf(deps, query))
 }
 
-/** The id of the newest message that the key may see; 0 when there is none. */
+/** Id of the newest message that the key may see; 0 if there is none. */
 export async function newestEmailId(deps: EmailsDeps, query: EmailQuery): Promise<number> {
   const page = { sinceId: 0, beforeId: undefined, limit: 1 }
   const [message] = await deps.store.listKeyMail(scopeOf(deps, query), page)
   return message?.id ?? 0
 }
 
-/** For whom a page is made. */
 interface PageRequest {
   /** Rate-limit key of the client; undefined if rate limits do not apply. */
   client: string | undefined
   signal?: AbortSignal
 }
 
-/** One page. It ends early where it grows too large or takes too long, but never before its first record. */
+/** One page. It ends early if it grows too large or takes too long, but has at least one record. */
 export async function listEmails(
   deps: EmailsDeps,
   query: EmailQuery,
-  reader: PageRequest,
+  request: PageRequest,
 ): Promise<EmailPage> {
   const { sinceId, beforeId, limit } = query
-  // One more than wanted tells whether there is a next page.
+  // One more than requested, to see whether there is a next page.
   const page = { sinceId, beforeId, limit: limit + 1 }
   const messages = await deps.store.listKeyMail(scopeOf(deps, query), page)
   const wanted = messages.slice(0, limit)
@@ -77,7 +75,7 @@ export async function listEmails(
   const endsAt = deps.now().getTime() + MAX_PAGE_MS
   let bytes = 0
   try {
-    for await (const record of recordsOf(deps.parsed, wanted, reader)) {
+    for await (const record of recordsOf(deps.parsed, wanted, request)) {
       bytes += sizeOf(record)
       const last = records.at(-1)
       const isOver = bytes > MAX_PAGE_BYTES || deps.now().getTime() > endsAt
@@ -93,17 +91,17 @@ export async function listEmails(
   return { records, nextAfter: messages.length > limit ? wanted.at(-1)?.id : undefined }
 }
 
-/** Mail that went away meanwhile is left out. */
+/** Skips mail that was deleted meanwhile. */
 async function* recordsOf(
   parsed: ReadParsed,
   messages: readonly Message[],
-  reader: PageRequest,
+  request: PageRequest,
 ): AsyncGenerator<EmailRecord> {
   for (let at = 0; at < messages.length; at += AT_ONCE) {
     const some = messages.slice(at, at + AT_ONCE)
     const mails = await Promise.all(
       some.map(({ rawId, recipient: mailbox, size }) =>
-        parsed(rawId, { ...reader, mailbox, size }),
+        parsed(rawId, { ...request, mailbox, size }),
       ),
     )
     for (const [index, message] of some.entries()) {
@@ -125,7 +123,7 @@ function seesPool(pool: PoolAccess, to: Address | undefined): boolean {
   return pool === 'open' || (pool === 'by-address' && to !== undefined)
 }
 
-/** `ann@box.test`, or the same with a name around it: `Ann <ann@box.test>`. */
+/** `ann@box.test` or `Ann <ann@box.test>`. */
 export function parseTo(text: string): Address {
   const [, inside] = /^[^<>]*<([^<>]*)>\s*$/.exec(text) ?? []
   const address = parseAddress((inside ?? text).trim())
@@ -139,11 +137,11 @@ export interface EmailsWaitDeps extends KeyAuthDeps, EmailsDeps {
   readerPolls: SharedPolls<KeyView>
 }
 
-/** What a key may see, as one poll found it. Shared by all who wait with this key for the same address. */
+/** What a key may see, as one poll found it. Shared by all requests with this key and address. */
 export interface KeyView {
   key: ApiKey
   mark: string
-  /** 0: there is none. */
+  /** 0 if there is none. */
   newestId(): Promise<number>
 }
 
@@ -151,30 +149,30 @@ interface Wait {
   caller: Caller
   query: EmailQuery
   seconds: number
-  /** True when what the key may see is worth an answer. */
+  /** True if this view ends the wait. */
   isDone(view: Pick<KeyView, 'mark' | 'newestId'>): boolean | Promise<boolean>
   signal: AbortSignal
-  /** How often to look without being woken. */
-  lookMs: number
+  /** Poll interval without a wake. */
+  pollMs: number
 }
 
-/** Waits until there is something worth an answer or the time is over. Refuses when the key does not last so long. */
+/** Waits until `isDone` or the timeout. Throws if the key's quota ends meanwhile. */
 export async function awaitEmails(
   deps: EmailsWaitDeps,
-  { caller, query, seconds, isDone, signal, lookMs }: Wait,
+  { caller, query, seconds, isDone, signal, pollMs }: Wait,
 ): Promise<{ key: ApiKey; mark: string; timedOut: boolean }> {
   const wanted: PollSource<KeyView> = {
     key: `${secretHash(caller.keyText ?? '')} ${query.to ?? ''}`,
     topics: queryTopics(deps, query),
     open: (left) => () => keyView(deps, { keyText: caller.keyText, query, left }),
-    intervalMs: lookMs,
+    intervalMs: pollMs,
     signal,
   }
   return await pollUntil(deps.readerPolls, { ...wanted, seconds }, async (view, over) => {
     const { key, mark } = view
     requireQuota(deps, caller, key)
     const found = await isDone(view)
-    // Who has gone by now is not charged.
+    // A client that has left is not charged.
     signal.throwIfAborted()
     return found || over ? { key, mark, timedOut: !found } : undefined
   })
@@ -183,7 +181,7 @@ export async function awaitEmails(
 interface Watched {
   keyText: string | undefined
   query: EmailQuery
-  /** Aborted when nobody waits any more. */
+  /** Aborted when the last subscriber has left. */
   left: AbortSignal
 }
 
@@ -202,16 +200,16 @@ async function keyView(deps: EmailsWaitDeps, { keyText, query, left }: Watched):
   }
 }
 
-function queryTopics({ readerPool }: EmailsDeps, { keyId, to }: EmailQuery): MailboxId[] {
+function queryTopics({ readerPool }: EmailsDeps, { keyId, to }: EmailQuery): Topic[] {
   const own = keyedTopic('key', keyId)
   if (!seesPool(readerPool, to)) return [own]
   return [own, to === undefined ? POOL : keyedTopic('pool', to)]
 }
 
-/** A mail as a reader with a key sees it. */
+/** A mail as returned by the keyed API. */
 export interface EmailRecord {
   id: number
-  /** Whose mail it is; `to` is how the mail itself names him. */
+  /** The mailbox address; `to` is the matching entry of the To or Cc header. */
   recipient: Address
   from: string
   to: string
@@ -238,7 +236,7 @@ export function emailRecord(message: Message, mail: Mail): EmailRecord {
   }
 }
 
-/** The entry of To or Cc that is this recipient, as a header would have it; he himself when none is. */
+/** The entry of To or Cc with this recipient, in header form; the address itself if there is none. */
 function toHeader(recipient: Address, { to, cc }: Mail): string {
   const entry = [...to, ...cc].find(({ address }) => parseAddress(address) === recipient)
   return entry ? entryText(entry) : recipient
@@ -246,14 +244,14 @@ function toHeader(recipient: Address, { to, cc }: Mail): string {
 
 function entryText({ name, address }: NamedAddress): string {
   if (name === '') return address
-  // RFC 5322 3.2.3: these do not stand in a display name without quotes.
+  // RFC 5322 3.2.3: these need quotes in a display name.
   const quoted = /[()<>[\]:;@\\,."]/.test(name) ? `"${name.replace(/["\\]/g, '\\$&')}"` : name
   return `${quoted} <${address}>`
 }
 
-/** As many whole characters as fit into so many bytes of UTF-8. */
+/** As many whole characters as fit into this many bytes of UTF-8. */
 function truncateUtf8(text: string, maxBytes: number): string {
-  // A UTF-16 unit is at most three bytes: most texts need no look at their bytes.
+  // A UTF-16 unit is at most three bytes, so most texts need no encoding.
   if (text.length * 3 <= maxBytes) return text
   const bytes = Buffer.from(text)
   if (bytes.length <= maxBytes) return text

@@ -11,7 +11,7 @@ afterEach(() => fixture.close())
 
 const HOUR_MS = 3_600_000
 /** As if other threads looked at all mail. */
-const NO_LOOKS: CodeScanner = { look: () => undefined, close: () => {} }
+const NO_LOOKS: CodeScanner = { scan: () => undefined, close: () => {} }
 
 const follow = ({
   sinceId = 0,
@@ -26,9 +26,9 @@ const follow = ({
       session: fixture.session,
       sinceId,
       resumes,
-      beatMs: HOUR_MS,
+      heartbeatMs: HOUR_MS,
       // Only the bus wakes: whoever forgets to tell it leaves the test waiting.
-      lookMs: HOUR_MS,
+      pollMs: HOUR_MS,
       signal: new AbortController().signal,
     },
   )
@@ -58,14 +58,14 @@ test('a code is looked up for the client of the stream, whoever waits for the sa
   let looks = 0
   const codes: CodeScanner = {
     ...fixture.codes,
-    look(mailbox, messages) {
+    scan(mailbox, messages) {
       looks += 1
-      return fixture.codes.look(mailbox, messages, '192.0.2.1')
+      return fixture.codes.scan(mailbox, messages, '192.0.2.1')
     },
   }
   const { token, session, deps } = fixture
   const gone = new AbortController()
-  const wait = { token, session, seconds: 60, lookMs: HOUR_MS, signal: gone.signal }
+  const wait = { token, session, seconds: 60, pollMs: HOUR_MS, signal: gone.signal }
   const waited = awaitMail(deps, { ...wait, isDone: () => false })
   const events = follow({ codes })
   const first = next(events)
@@ -79,7 +79,7 @@ test('a code is looked up for the client of the stream, whoever waits for the sa
 
 test('one that takes longer comes as an update', async () => {
   const reader = heldReader()
-  fixture = await openCodeFixture({ parse: reader.parse, patienceMs: IMPATIENT })
+  fixture = await openCodeFixture({ parse: reader.parse, resultWaitMs: IMPATIENT })
   reader.hold()
   const events = follow()
   await fixture.send('111111', 'one')
@@ -92,7 +92,7 @@ test('one that takes longer comes as an update', async () => {
 
 test('a mail without a code has no update', async () => {
   const reader = heldReader()
-  fixture = await openCodeFixture({ parse: reader.parse, patienceMs: IMPATIENT })
+  fixture = await openCodeFixture({ parse: reader.parse, resultWaitMs: IMPATIENT })
   reader.hold()
   const events = follow()
   await fixture.send('', 'none')

@@ -20,7 +20,7 @@ const address = parseAddress('ann@box.test')
 assert.ok(address)
 const hour = 3_600_000
 /** As if another thread looked at all mail. */
-const NO_LOOKS: CodeScanner = { look: () => undefined, close: () => {} }
+const NO_LOOKS: CodeScanner = { scan: () => undefined, close: () => {} }
 
 let deps: {
   store: Awaited<ReturnType<typeof openSqliteTestMail>>['store']
@@ -59,16 +59,16 @@ beforeEach(async () => {
 afterEach(() => close())
 
 const follow = (
-  more: { sinceId?: number; beatMs?: number; lookMs?: number; signal?: AbortSignal } = {},
+  more: { sinceId?: number; heartbeatMs?: number; pollMs?: number; signal?: AbortSignal } = {},
 ) =>
   mailEvents(deps, {
     token,
     session,
     sinceId: 0,
     resumes: true,
-    beatMs: hour,
+    heartbeatMs: hour,
     // Only the bus wakes: whoever forgets to tell it leaves the test waiting.
-    lookMs: hour,
+    pollMs: hour,
     signal: new AbortController().signal,
     ...more,
   })
@@ -118,7 +118,7 @@ test('a store that is away for a while ends nothing, and nothing is told twice o
     return await store.findSession(hash)
   }
   deps = { ...deps, store: { ...store, listMessages, findSession } }
-  const events = follow({ lookMs: 5 })
+  const events = follow({ pollMs: 5 })
   const one = await nextOf(events)
   assert.equal(subjectOf(one), 'one')
 
@@ -149,7 +149,7 @@ test('a deletion is told of what was told or was there before, and only of that'
 })
 
 test('a quiet mailbox has a heartbeat', async () => {
-  const events = follow({ beatMs: 5 })
+  const events = follow({ heartbeatMs: 5 })
   assert.deepEqual(await nextOf(events), { kind: 'beat' })
   assert.deepEqual(await nextOf(events), { kind: 'beat' })
   await events.return(undefined)

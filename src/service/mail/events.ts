@@ -18,47 +18,47 @@ export interface MailEventsDeps extends MailboxViewDeps {
 export type MailEvent =
   | MailChange
   | { kind: 'end'; reason: 'expired' | 'deleted' }
-  /** Nothing happened for a while. */
+  /** Heartbeat: nothing happened for a while. */
   | { kind: 'beat' }
 
 interface EventStreamRequest {
   token: string
   session: Session
-  /** Messages up to this one are known to the reader. */
+  /** The client knows messages up to this one. */
   sinceId: number
-  /** He has been here before, and may have missed something. */
+  /** The client reconnects, and may have missed something. */
   resumes: boolean
-  beatMs: number
-  /** How often to look without being woken. */
-  lookMs: number
+  heartbeatMs: number
+  /** Poll interval without a wake. */
+  pollMs: number
   signal: AbortSignal
 }
 
-/** Tells what happens to a mailbox, in order, until its session ends. Throws the signal's reason once that is aborted. */
+/** The events of a mailbox, in order, until its session ends. Throws the signal's reason when aborted. */
 export async function* mailEvents(
   deps: MailEventsDeps,
-  following: EventStreamRequest,
+  request: EventStreamRequest,
 ): AsyncGenerator<MailEvent> {
-  const { signal, beatMs } = following
-  const wanted = mailboxPollSource(deps, following)
-  // While we stop, a stream still tells what its reader missed, once.
+  const { signal, heartbeatMs } = request
+  const wanted = mailboxPollSource(deps, request)
+  // During shutdown, a stream still reports once what its client missed.
   const views = signal.aborted
     ? singlePoll(wanted.open(new AbortController().signal), signal)
     : deps.mailboxPolls.subscribe(wanted)
-  let isBeatDue = false
-  const beating = setInterval(() => {
-    isBeatDue = true
+  let isHeartbeatDue = false
+  const heartbeat = setInterval(() => {
+    isHeartbeatDue = true
     views.wake()
-  }, beatMs)
-  const readEvents = eventReader(deps, following)
+  }, heartbeatMs)
+  const readEvents = eventReader(deps, request)
   try {
     for (;;) {
       if ((yield* readEvents(views)) === 'ended') return
-      if (isBeatDue) yield { kind: 'beat' }
-      isBeatDue = false
+      if (isHeartbeatDue) yield { kind: 'beat' }
+      isHeartbeatDue = false
     }
   } finally {
-    clearInterval(beating)
+    clearInterval(heartbeat)
     views.end()
   }
 }
@@ -83,14 +83,14 @@ function singlePoll(poll: () => Promise<MailboxView>, signal: AbortSignal): View
 }
 
 /**
- * Tells what is new in each view. One that finds the store away tells nothing, and the next one tells what it missed: a
- * browser whose stream is refused never comes back by itself.
+ * Reports what is new in each view. If the store is unavailable, the stream stays open and the next view catches up: a browser
+ * does not reconnect to a stream that was refused.
  */
 function eventReader(
   { now, codes }: MailEventsDeps,
   { session, sinceId, resumes, signal }: EventStreamRequest,
 ): (views: Views) => AsyncGenerator<MailEvent, 'ended' | undefined> {
-  // Who comes back is told again of what is young: its code may have been found while he was away.
+  // A client that reconnects is told again about recent messages: a code may have been found meanwhile.
   const recentSince = resumes ? now().getTime() - RECENT_MS : Number.POSITIVE_INFINITY
   let seen: KnownState | undefined
 
@@ -109,10 +109,10 @@ function eventReader(
     try {
       const view = await views.next()
       if (view?.session.id === session.id) yield* changesIn(view)
-      // A revived session is another mailbox: this one is over.
+      // A revived session has a new mailbox: this one has ended.
       else if (view) end = 'expired'
     } catch (error) {
-      // A poll that nobody waits for any more ends with an error of its own.
+      // A poll without subscribers fails with an error of its own.
       if (signal.aborted && !(error instanceof Problem)) throw signal.reason
       end = endReason(error)
     }
@@ -122,7 +122,7 @@ function eventReader(
   }
 }
 
-/** How the session ended; undefined when the store is away. Throws any other error. */
+/** How the session ended; undefined if the store is unavailable. Throws any other error. */
 function endReason(error: unknown): 'expired' | 'deleted' | undefined {
   const reason = error instanceof Problem ? END_REASONS[error.code] : undefined
   if (!reason && !(error instanceof StoreUnavailable)) throw error
@@ -134,5 +134,5 @@ const END_REASONS: Partial<Record<ProblemCode, 'expired' | 'deleted'>> = {
   invalid_token: 'deleted',
 }
 
-// Longer than a code takes to be found, and than most connections are down.
+// Longer than it takes to find a code, and than most interruptions.
 const RECENT_MS = 5 * 60_000

@@ -25,7 +25,7 @@ interface Deps {
   now(): Date
 }
 
-// Of one query: as many heads as are fetched at once.
+// As many as are fetched at once.
 const DEFERRED_AT_ONCE = 50
 
 /** One mail of an account, for at least one alias. */
@@ -35,16 +35,16 @@ interface FetchedMessage {
   state: FolderState
   recipients: FetchedRecipient[]
   raw: Uint8Array
-  /** When the account took it. */
+  /** When the account received it. */
   receivedAt: Date
 }
 
-/** What the house does with the mail of one account: what the door that fetches it needs, but chance and a log. */
+/** What the IMAP client needs to process the mail of one account, except randomness and a log. */
 export function accountMailDeps({ store, bus, now }: Deps, accountId: number) {
   return {
     findAliases: (addresses: readonly Address[]) => store.findAliases(accountId, addresses, now()),
 
-    /** Keeps one mail for those aliases that still live and have room, then wakes those who wait. */
+    /** Stores one mail for the aliases that are live and have room, then wakes their waiters. */
     async receive({ raw, ...fetched }: FetchedMessage) {
       const envelope = fetchedEnvelope(raw)
       const head = readHead(raw, envelope.mailFrom)
@@ -70,12 +70,12 @@ export function accountMailDeps({ store, bus, now }: Deps, accountId: number) {
   }
 }
 
-/** Who brought the mail to the account we do not know; the server there has written down what it was told of the sender. */
+/** The delivering client is unknown; the account's server recorded the envelope sender as Return-Path. */
 function fetchedEnvelope(raw: Uint8Array): Envelope {
   return { clientIp: '', helo: '', mailFrom: returnPath(raw), tls: undefined, protocol: 'IMAP' }
 }
 
-/** The topmost one is the server's; one that the sender wrote stands below. */
+/** The topmost one is the server's; one written by the sender is below it. */
 function returnPath(raw: Uint8Array): string {
   for (const { key, value } of readHeader(raw).fields) {
     if (key === 'return-path') return /<([^<>]*)>/.exec(unfold(value))?.[1]?.trim() ?? ''

@@ -9,18 +9,18 @@ export interface MailboxViewDeps extends LiveSessionDeps {
   store: Pick<MailStore, 'findSession' | 'listMessages' | 'listMessageIds'>
 }
 
-/** Looks up codes for the client of one subscriber: those who share a view are not charged for each other. */
-export type ClientScanner = Pick<CodeScanner, 'look'>
+/** Scans on behalf of one subscriber's client: subscribers that share a view are not charged for each other. */
+export type ClientScanner = Pick<CodeScanner, 'scan'>
 
 /**
- * A mailbox as one poll found it. All who wait for news of the mailbox share it: each list is read at most once, when the
- * first of them asks for it.
+ * A mailbox as one poll found it, shared by all its subscribers: each list is read at most once, when the first of them needs
+ * it.
  */
 export interface MailboxView {
   session: Session
-  /** True if there is a message newer than this one. */
+  /** True if current is a message newer than this one. */
   hasNewer(sinceId: number): Promise<boolean>
-  /** What a reader knows who has the messages up to `sinceId`. */
+  /** The state of a client that has the messages up to `sinceId`. */
   initialState(reader: { sinceId: number; youngSince: number }): Promise<KnownState>
   /** Deletions, and codes found since, oldest first. */
   changed(seen: KnownState, codes: ClientScanner): Promise<Step>
@@ -28,55 +28,55 @@ export interface MailboxView {
   arrived(seen: KnownState, codes: ClientScanner): Promise<Step>
 }
 
-/** What a reader knows. Never changed: readers who know the same share one, and with it the work of comparing. */
+/** What a client knows. Immutable: clients that know the same share one object, and with it the work of comparing. */
 export interface KnownState {
   readonly version: number
   readonly lastId: number
   readonly ids: ReadonlySet<number>
-  /** Those that nobody has looked at, as far as the reader was told. */
-  readonly unlooked: ReadonlySet<number>
+  /** Messages that were not scanned yet, as far as the client knows. */
+  readonly unscanned: ReadonlySet<number>
 }
 
 export type MailChange =
   | { kind: 'message'; message: MessageSummary }
-  /** A code was found in a message that the reader knows without. */
+  /** A code was found in a message that the client knows without one. */
   | { kind: 'updated'; message: MessageSummary }
   | { kind: 'deleted'; id: number }
 
 interface Step {
   events: readonly MailChange[]
-  /** What the reader knows once it was told. */
+  /** What the client knows after these events. */
   seen: KnownState
 }
 
-/** What to subscribe to for views of this mailbox. */
+/** The poll source for views of this mailbox. */
 export function mailboxPollSource(
   deps: MailboxViewDeps,
-  { token, session, lookMs, signal }: Watched,
+  { token, session, pollMs, signal }: Watched,
 ): PollSource<MailboxView> {
   const open: PollSource<MailboxView>['open'] = (left) => {
     const intern = stateInterner()
     return async () => viewOf(deps, await liveSession(deps, token), { left, intern })
   }
-  // A revived session keeps its token but is another mailbox, with a topic of its own.
-  return { key: `${session.id} ${token}`, topics: [session.id], open, intervalMs: lookMs, signal }
+  // A revived session keeps its token but has a new mailbox, with another topic.
+  return { key: `${session.id} ${token}`, topics: [session.id], open, intervalMs: pollMs, signal }
 }
 
 interface Watched {
   token: string
   session: Session
-  /** How often to look without being woken. */
-  lookMs: number
+  /** Poll interval without a wake. */
+  pollMs: number
   signal: AbortSignal
 }
 
 interface ViewContext {
-  /** Aborted when nobody waits any more. */
+  /** Aborted when the last subscriber has left. */
   left: AbortSignal
   intern(seen: KnownState): KnownState
 }
 
-// As many as a list shows.
+// As many as a list returns.
 const RECENT_MESSAGES = 100
 
 /** True if the mailbox has a message newer than `sinceId`. */
@@ -93,37 +93,37 @@ export function newerTest(
 }
 
 function viewOf(deps: MailboxViewDeps, session: Session, sharing: ViewContext): MailboxView {
-  const { newest, ids, lookedAt, newMessages } = mailboxReader(deps, session, sharing.left)
+  const { newest, ids, scanned, newMessages } = mailboxReader(deps, session, sharing.left)
   return {
     session,
     hasNewer: newerTest(session, newest),
-    // Of what the reader knows, the newest which nobody has looked at will be looked at: somebody watches the mailbox.
+    // Also the newest unscanned messages that the client already knows are scanned, since somebody watches the mailbox.
     async initialState({ sinceId, youngSince }) {
       const known = (await newest(RECENT_MESSAGES)).filter(({ id }) => id <= sinceId)
-      const untold = known.filter((one) => isUnscanned(one) || +one.receivedAt >= youngSince)
-      return { version: -1, lastId: sinceId, ids: new Set(), unlooked: idSet(untold) }
+      const pendingScan = known.filter((one) => isUnscanned(one) || +one.receivedAt >= youngSince)
+      return { version: -1, lastId: sinceId, ids: new Set(), unscanned: idSet(pendingScan) }
     },
     changed: memoized(async (seen, codes) => {
-      const there = await ids('ids')
-      const gone = [...seen.ids].filter((id) => !there.has(id))
-      const { unlooked, found } = await lookedAt(seen, codes)
+      const current = await ids('ids')
+      const deleted = [...seen.ids].filter((id) => !current.has(id))
+      const { unscanned, found } = await scanned(seen, codes)
       const events = [
-        ...gone.map((id) => ({ kind: 'deleted' as const, id })),
+        ...deleted.map((id) => ({ kind: 'deleted' as const, id })),
         ...found.map((message) => ({ kind: 'updated' as const, message })),
       ]
-      const known = gone.length === 0 ? seen.ids : seen.ids.difference(new Set(gone))
-      return { events, seen: { ...seen, ids: known, unlooked } }
+      const known = deleted.length === 0 ? seen.ids : seen.ids.difference(new Set(deleted))
+      return { events, seen: { ...seen, ids: known, unscanned } }
     }),
     arrived: memoized(async (seen, codes) => {
-      const there = await ids('ids')
+      const current = await ids('ids')
       const messages = await newMessages(seen.lastId, codes)
-      // Of what came or went between the reads, the next poll tells: it was told as a message first.
-      const known = [...there].filter((id) => id <= seen.lastId)
+      // Changes between the two reads are reported by the next poll, after the message itself.
+      const known = [...current].filter((id) => id <= seen.lastId)
       const next: KnownState = {
         version: session.version,
         lastId: messages[0]?.id ?? seen.lastId,
         ids: new Set([...known, ...idSet(messages)]),
-        unlooked: seen.unlooked.union(idSet(messages.filter(isUnscanned))),
+        unscanned: seen.unscanned.union(idSet(messages.filter(isUnscanned))),
       }
       const events = messages.map((message) => ({ kind: 'message' as const, message })).toReversed()
       return { events, seen: sharing.intern(next) }
@@ -131,7 +131,7 @@ function viewOf(deps: MailboxViewDeps, session: Session, sharing: ViewContext): 
   }
 }
 
-/** What a view reads of the mailbox: each list once. Nothing more is read when nobody waits any more. */
+/** Reads each list of the mailbox once, and nothing more after the last subscriber has left. */
 function mailboxReader({ store }: MailboxViewDeps, session: Session, left: AbortSignal) {
   const list = async (sinceId: number, limit: number) => {
     left.throwIfAborted()
@@ -145,20 +145,20 @@ function mailboxReader({ store }: MailboxViewDeps, session: Session, left: Abort
       left.throwIfAborted()
       return new Set(await store.listMessageIds(session.id))
     }),
-    /** Those in which a code has been found since, oldest first. */
-    async lookedAt({ unlooked }: KnownState, codes: ClientScanner) {
-      if (unlooked.size === 0) return { unlooked, found: [] }
-      const told = (await after(Math.min(...unlooked) - 1)).filter(({ id }) => unlooked.has(id))
-      // At first all of them; later there may be room for those that were not taken on.
-      codes.look(session.id, told)
-      const found = told.filter(({ code = '' }) => code !== '').toReversed()
-      return { unlooked: idSet(told.filter(isUnscanned)), found }
+    /** Messages in which a code has been found since, oldest first. */
+    async scanned({ unscanned }: KnownState, codes: ClientScanner) {
+      if (unscanned.size === 0) return { unscanned, found: [] }
+      const known = (await after(Math.min(...unscanned) - 1)).filter(({ id }) => unscanned.has(id))
+      // All of them at first; later those for which the queue had no room.
+      codes.scan(session.id, known)
+      const found = known.filter(({ code = '' }) => code !== '').toReversed()
+      return { unscanned: idSet(known.filter(isUnscanned)), found }
     },
-    /** Newest first, with the codes that are found in a little while. */
+    /** Newest first, with the codes that are found within a short time. */
     async newMessages(sinceId: number, codes: ClientScanner): Promise<readonly MessageSummary[]> {
       const messages = await after(sinceId)
-      if (!(await codes.look(session.id, messages)?.found())) return messages
-      // What came meanwhile has its own little while: the next poll tells of it.
+      if (!(await codes.scan(session.id, messages)?.found())) return messages
+      // Messages that arrived meanwhile are reported by the next poll.
       const known = idSet(messages)
       const again = await list(sinceId, Number.MAX_SAFE_INTEGER)
       return again.filter(({ id }) => known.has(id))
@@ -166,7 +166,7 @@ function mailboxReader({ store }: MailboxViewDeps, session: Session, left: Abort
   }
 }
 
-/** Gives readers who know the same the same object, so that the next poll compares once for all of them. */
+/** Returns the same object for equal states, so that the next poll compares once for all clients. */
 function stateInterner(): (seen: KnownState) => KnownState {
   let last: KnownState | undefined
   return (seen) => {
@@ -179,7 +179,7 @@ function isSame(one: KnownState, other: KnownState): boolean {
   return (
     one.version === other.version &&
     one.lastId === other.lastId &&
-    isSameSet(one.unlooked, other.unlooked) &&
+    isSameSet(one.unscanned, other.unscanned) &&
     isSameSet(one.ids, other.ids)
   )
 }
@@ -188,7 +188,7 @@ function isSameSet(one: ReadonlySet<number>, other: ReadonlySet<number>): boolea
   return one.size === other.size && one.isSubsetOf(other)
 }
 
-/** Whatever else a caller passes, the first one's counts. */
+/** Caches by the first argument; the other arguments of the first caller are used. */
 function memoized<Key, Value, Rest extends unknown[]>(
   make: (key: Key, ...rest: Rest) => Promise<Value>,
 ): (key: Key, ...rest: Rest) => Promise<Value> {

@@ -9,36 +9,35 @@ interface ParseOnceDeps {
   parser: Pick<Parser, 'use'>
 }
 
-/** On whose behalf a mail is parsed. */
+/** For whom a mail is parsed. */
 export interface ParseRequest {
-  /** Rate-limit key of the client; undefined if rate limits do not apply: fairness is then between mailboxes alone. */
+  /** Rate-limit key of the client; undefined if rate limits do not apply: fairness is then between mailboxes only. */
   client: string | undefined
-  /** The mailbox's address. */
+  /** Address of the mailbox. */
   mailbox: string
-  /** Nobody waits for it, and all others go first. */
+  /** Nobody waits for it: it yields to other requests. */
   background?: boolean
 }
 
-/** Parses and stores the mail; undefined when it is gone. A long one is not given to each of those who asked: it is in the store. */
+/** Parses and stores the mail; undefined if it was deleted. `stored`: the result is too long to return, read it from the store. */
 export type ParseOnce = (
   rawId: number,
   request: ParseRequest,
   signal?: AbortSignal,
 ) => Promise<Mail | 'stored' | undefined>
 
-/** However many ask for a mail at once, on whichever thread, it is parsed once. Mails are read only when their turn comes. */
+/** Concurrent requests for a mail, on any thread, share one parse. The mail is read only when it is its turn. */
 export function openParseOnce({ store, parser }: ParseOnceDeps): ParseOnce {
-  /** How many wait for a mail. */
+  /** Foreground requests per mail. */
   const readers = new Map<number, number>()
   let isFull = false
 
-  // What nobody has asked to read takes no space from mail where that is scarce, and a write that finds none takes with it
-  // whatever shares its commit.
+  // A background result must not take scarce space from mail, and a failed write fails everything in its commit.
   async function canStore(): Promise<boolean> {
     return !isFull && (await store.obstacle()) === undefined
   }
 
-  // A full disk keeps nobody from reading: the next reader then parses again.
+  // A full disk must not prevent reading: the next request parses again.
   async function keep(rawId: number, mail: Mail): Promise<boolean> {
     try {
       await store.saveParsed(rawId, mail)
@@ -76,10 +75,10 @@ export function openParseOnce({ store, parser }: ParseOnceDeps): ParseOnce {
   }
 }
 
-// A copy of each goes to each thread that asked.
+// Each requesting thread gets a copy.
 const MAX_RETURNED_LENGTH = 256 * 1024
 
-/** In characters, without what is short in every mail. */
+/** In characters; fields that are always short are not counted. */
 function sizeOf({ text, html, headers, links }: Mail): number {
   let length = (text?.length ?? 0) + (html?.length ?? 0)
   for (const { name, value } of headers) length += name.length + value.length
@@ -92,7 +91,7 @@ export function isCurrent({ attachments }: Mail): boolean {
   return attachments.every(({ position }) => position !== undefined)
 }
 
-/** Whom work for a reader is charged to. */
+/** Keys that work for a request is charged to. */
 export function ownerKeys({
   client,
   mailbox,

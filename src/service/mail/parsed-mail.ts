@@ -8,24 +8,24 @@ export interface ParsedMailDeps {
   store: Pick<MailStore, 'readParsed'>
   parse: ParseOnce
   largeReads: LargeReads
-  /** How long a reader waits; only tests set it. */
+  /** How long a request waits; only tests set it. */
   deadlineMs?: number
 }
 
-/** The parsed form of a stored mail; undefined when the mail is gone. */
+/** The parsed form of a stored mail; undefined if the mail was deleted. */
 export type ReadParsed = (
   rawId: number,
-  /** `size`: of the mail. */
   request: ParsedRequest & { signal?: AbortSignal },
 ) => Promise<Mail | undefined>
 
 interface ParsedRequest extends ParseRequest {
+  /** Of the mail, in bytes. */
   size: number
 }
 
 /**
- * Reads what was parsed before, or has the mail parsed. A reader who has waited too long gets `overloaded`; a mail that is being
- * parsed then is parsed to the end and stored: asking again helps.
+ * Reads the stored result, or has the mail parsed. A request that waits too long is rejected with `overloaded`; parsing continues
+ * and the result is stored, so a retry helps.
  */
 export function openParsedReader({
   store,
@@ -43,7 +43,7 @@ export function openParsedReader({
     const made = await parse(rawId, request, ended)
     if (made !== 'stored') return made
     const again = await readStored()
-    // Deleted, or moved to another day's partition: the message tells which.
+    // Deleted, or moved to another partition: the caller reads the message again.
     if (!again) throw new Problem('overloaded', 'The message has just changed. Try again.', 1)
     return again
   }

@@ -25,14 +25,14 @@ export interface ReadMailDeps extends LiveSessionDeps {
   store: Pick<MailStore, 'findSession' | 'findMessage'>
   parsed: ReadParsed
   senderChecks: CheckSender
-  /** So long a reader waits for them. */
-  patienceMs: number
+  /** How long a response waits for the sender checks. */
+  resultWaitMs: number
 }
 
-/** The messages of a box whose reader needs no token. */
+/** The messages of a mailbox that is read without a token. */
 export type MessageSource = Pick<MailStore, 'listMessages' | 'findMessage'>
 
-/** Which message is read, and for whom. */
+/** Which message to read, and for whom. */
 export interface MailQuery {
   token: string
   id: number
@@ -41,7 +41,7 @@ export interface MailQuery {
   signal: AbortSignal
 }
 
-/** One message of this session with all that was read from it. */
+/** One message of this session with its parsed mail and sender checks. */
 export async function readMail(
   deps: ReadMailDeps,
   query: MailQuery,
@@ -49,12 +49,12 @@ export async function readMail(
   const message = await findMessage(deps, query.token, query.id)
   const [mail, checks] = await Promise.all([
     readParsedMail(deps, message, query),
-    withTimeout(deps.patienceMs, deps.senderChecks(message)),
+    withTimeout(deps.resultWaitMs, deps.senderChecks(message)),
   ])
   return { message, mail, checks }
 }
 
-/** What was read from this message; it is parsed now if it never was. */
+/** The parsed mail of this message; parses it if necessary. */
 export async function readParsedMail(
   { parsed }: Pick<ReadMailDeps, 'parsed'>,
   { rawId, recipient: mailbox, size }: Message,
@@ -65,7 +65,7 @@ export async function readParsedMail(
   return mail
 }
 
-/** One message of this session with its bytes and the way they came. */
+/** One message of this session with its raw bytes and envelope. */
 export async function readRawMail(
   deps: RawMailDeps,
   { token, id, client, signal }: MailQuery,
@@ -90,7 +90,7 @@ export async function findMessage(
   return message
 }
 
-/** The same for an id of another session as for one that never was. */
+/** The same for the id of another session's message as for an unknown one. */
 export function messageNotFound(): Problem {
   return new Problem('message_not_found', 'id: this session has no such message.')
 }
@@ -99,12 +99,12 @@ export interface AttachmentDeps extends RawMailDeps, Pick<ReadMailDeps, 'parsed'
   attachments: AttachmentReader
 }
 
-/** Reads attachments out of raw mails. */
+/** Decodes attachments from raw mails. */
 interface AttachmentReader {
   read(rawId: number, position: PartPosition, request: LargeRead): Promise<Uint8Array>
 }
 
-/** Requests for the same attachment share one run. */
+/** Concurrent requests for the same attachment share one read. */
 export function openAttachmentReader({
   store,
   largeReads,
@@ -126,22 +126,22 @@ export function openAttachmentReader({
   }
 }
 
-/** One attachment, by its index in readMail. Its place in the raw mail is known from the parse: nothing is parsed again. */
+/** One attachment, by its index in readMail. Its position in the raw mail is known from the parse. */
 export async function readAttachment(
   deps: AttachmentDeps,
   query: MailQuery & { index: number },
-): Promise<{ note: AttachmentInfo; bytes: Uint8Array }> {
+): Promise<{ info: AttachmentInfo; bytes: Uint8Array }> {
   const message = await findMessage(deps, query.token, query.id)
   const mail = await readParsedMail(deps, message, query)
-  const note = mail.attachments[query.index]
-  if (!note?.position) {
+  const info = mail.attachments[query.index]
+  if (!info?.position) {
     throw new Problem('not_found', 'index: this message has no such attachment.')
   }
   const { client, signal } = query
   const { rawId, recipient: mailbox, size } = message
   const request = { client, mailbox, size, signal }
-  const bytes = await deps.attachments.read(rawId, note.position, request)
-  return { note, bytes }
+  const bytes = await deps.attachments.read(rawId, info.position, request)
+  return { info, bytes }
 }
 
 export interface DeleteMailDeps {

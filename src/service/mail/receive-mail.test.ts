@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
 import { openSqliteTestMail } from '../../../test/support/stores.ts'
-import { keyedTopic, type MailboxId, OPERATOR, POOL } from '../../core/session.ts'
+import { keyedTopic, type MailboxId, OPERATOR, POOL, type Topic } from '../../core/session.ts'
 import {
   address,
   type Fixture,
@@ -15,7 +15,7 @@ import { receiveMail } from './receive-mail.ts'
 let fixture: Fixture
 let own: MailboxId
 let plain: MailboxId
-let woken: MailboxId[]
+let woken: Topic[]
 let found: Promise<unknown[]>[]
 beforeEach(async () => {
   fixture = await openFixture(await openSqliteTestMail())
@@ -28,9 +28,9 @@ afterEach(() => fixture.close())
 
 async function receiveFor(to: string[], now = START) {
   const bus = {
-    wake(mailbox: MailboxId) {
-      woken.push(mailbox)
-      found.push(fixture.other.listMessageIds(mailbox))
+    wake(topic: Topic) {
+      woken.push(topic)
+      found.push(fixture.other.listMessageIds(topic as MailboxId))
     },
   }
   const recipients = await fixture.accepted(to)

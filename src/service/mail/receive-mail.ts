@@ -1,8 +1,13 @@
 import type { Bus } from '../../bus/bus.ts'
 import { type Address, joinAddress, parseAddress, parseHost } from '../../core/address.ts'
 import type { Envelope } from '../../core/message.ts'
-import { decideRecipient, type ReceiveLimits, type Recipient } from '../../core/recipient.ts'
-import { keyedTopic, type MailboxId, POOL } from '../../core/session.ts'
+import {
+  decideRecipient,
+  type ReceiveLimits,
+  type Recipient,
+  type RecipientRefusal,
+} from '../../core/recipient.ts'
+import { keyedTopic, POOL, type Topic } from '../../core/session.ts'
 import { readHead } from '../../mime/head.ts'
 import type { AddMailResult, MailStore, StoredRecipient } from '../../store/store.ts'
 
@@ -13,22 +18,20 @@ interface AcceptDeps {
 }
 
 interface RecipientOffer {
-  /** Declared, or 0. */
+  /** Declared with SIZE, or 0. */
   size: number
-  /** Recipients of the same mail that were accepted before. */
+  /** Recipients of the same mail accepted so far. */
   others: readonly Recipient[]
-  /** Undefined: the sender is exempt from shares. */
+  /** Undefined if the sender is exempt from shares. */
   senderNetwork?: string | undefined
 }
 
-type Accepted = Recipient | { refused: 'unknown' | 'foreign' | 'full' }
-
-/** Decides at RCPT time whether mail of this size for this address would be kept. The commit decides again. */
+/** Decides at RCPT whether mail of this size for this address would be stored. The commit decides again. */
 export async function acceptRecipient(
   { store, limits, now }: AcceptDeps,
   text: string,
   { size, others, senderNetwork }: RecipientOffer,
-): Promise<Accepted> {
+): Promise<Recipient | { refused: RecipientRefusal }> {
   const address = parseAddress(text) ?? (await barePostmaster(store, text))
   if (!address) return { refused: (await isLocalDomain(store, text)) ? 'unknown' : 'foreign' }
   const facts = await store.findRecipient(address, senderNetwork)
@@ -36,13 +39,13 @@ export async function acceptRecipient(
   return 'refused' in found ? found : { address, mailbox: found.mailbox }
 }
 
-/** Of text that is no address: whether it ends in a domain of ours. */
+/** Whether an invalid address ends in one of our domains. */
 async function isLocalDomain(store: Pick<MailStore, 'findDomain'>, text: string): Promise<boolean> {
   const host = parseHost(text.slice(text.lastIndexOf('@') + 1))
   return host !== undefined && (await store.findDomain(host)) !== undefined
 }
 
-/** RFC 5321 4.5.1: `<postmaster>` without a domain must be taken. It goes to our first domain's. */
+/** RFC 5321 4.5.1: `<postmaster>` without a domain must be accepted. It means the one of our first domain. */
 async function barePostmaster(
   store: Pick<MailStore, 'listDomains'>,
   text: string,
@@ -59,15 +62,15 @@ interface ReceiveDeps {
 }
 
 interface ReceivedMail {
-  /** Without repeats. */
+  /** Without duplicates. */
   recipients: Recipient[]
   envelope: Envelope
   raw: Uint8Array
-  /** Whose share of a shared mailbox it counts towards; undefined: the sender is exempt. */
+  /** Whose share of a shared mailbox it counts towards; undefined if the sender is exempt. */
   senderNetwork?: string | undefined
 }
 
-/** Keeps one mail for everybody it names who is still there, then wakes those who wait. */
+/** Stores one mail for every recipient that still exists, then wakes their waiters. */
 export async function receiveMail(
   { store, bus, now }: ReceiveDeps,
   mail: ReceivedMail,
@@ -78,9 +81,9 @@ export async function receiveMail(
   return kept.outcome
 }
 
-/** The mailboxes, and what readers with a key wait for. */
-export function recipientTopics(recipients: readonly StoredRecipient[]): Set<MailboxId> {
-  const topics = new Set<MailboxId>()
+/** The mailboxes, and what clients with a key wait for. */
+export function recipientTopics(recipients: readonly StoredRecipient[]): Set<Topic> {
+  const topics = new Set<Topic>()
   for (const { address, mailbox, keyId } of recipients) {
     topics.add(mailbox)
     if (mailbox === POOL) topics.add(keyedTopic('pool', address))

@@ -10,8 +10,7 @@ const LIMITS: ScanLimits = {
   atOncePerOwner: 2,
   waiting: 100,
   waitingPerOwner: 100,
-  restMs: 1,
-  longestRestMs: 4,
+  retry: { first: 1, max: 4 },
 }
 
 /** A queue whose look-ups end when the test says so, in the order in which they were begun. */
@@ -134,7 +133,7 @@ test('what is refused is tried again until it is done', async () => {
 })
 
 test('while the store is away nothing is begun', async () => {
-  const { queue, told, fail } = fixture({ restMs: 3_600_000, longestRestMs: 3_600_000 })
+  const { queue, told, fail } = fixture({ retry: { first: 3_600_000, max: 3_600_000 } })
   add(queue, ANN, [1])
   await fail(new StoreUnavailable())
   add(queue, BOB, [1])
@@ -154,7 +153,7 @@ test('after a rest one is tried, and more when it was not refused', async () => 
 })
 
 test('a refusal of one look-up delays no other', async () => {
-  const { queue, told, fail, end } = fixture({ restMs: 3_600_000, longestRestMs: 3_600_000 })
+  const { queue, told, fail, end } = fixture({ retry: { first: 3_600_000, max: 3_600_000 } })
   add(queue, ANN, [1])
   await fail(new Problem('overloaded', 'x'))
   const other = queue.add({ mailbox: BOB, id: 1, client: undefined })

@@ -1,3 +1,4 @@
+import { type Backoff, backoffDelay } from '../../core/backoff.ts'
 import { type FairQueueLimits, openFairQueue, type Ticket } from '../../core/fair-queue.ts'
 import { Problem, StoreUnavailable } from '../../core/problem.ts'
 import type { MailboxId } from '../../core/session.ts'
@@ -5,52 +6,50 @@ import { ownerKeys } from './parse-once.ts'
 
 interface ScanQueue<T> {
   /**
-   * The result for this message; undefined: too many wait. However many ask, it is looked up once. A look-up has no result if it was
-   * dropped for that of a client with fewer.
+   * The result for this message; undefined if too many wait. Concurrent requests share one scan. A scan has no result if it was
+   * dropped in favour of a client with fewer.
    */
-  add(lookup: ScanRequest): Promise<T | undefined> | undefined
-  /** Whoever waits for a result gets none. */
+  add(scan: ScanRequest): Promise<T | undefined> | undefined
+  /** Resolves pending scans without a result. */
   close(): void
 }
 
 export interface ScanRequest {
   mailbox: MailboxId
   id: number
-  /** Rate-limit key of the client who asks; undefined if rate limits do not apply. */
+  /** Rate-limit key of the client; undefined if rate limits do not apply. */
   client: string | undefined
 }
 
 export interface ScanLimits {
-  /** How many run at once, in all and for one client or mailbox. */
+  /** Maximum concurrent scans, in total and per client or mailbox. */
   atOnce: number
   atOncePerOwner: number
-  /** How many wait, in all and for one client or mailbox. */
+  /** Maximum waiting scans, in total and per client or mailbox. */
   waiting: number
   waitingPerOwner: number
   /**
-   * A look-up that is refused is tried again after so long; when it is refused again, after twice as long. When the store is away
-   * or full, the same goes for all.
+   * Backoff after a refused scan. If the store is unavailable or full, it applies to all scans.
    */
-  restMs: number
-  longestRestMs: number
+  retry: Backoff
 }
 
 interface ScanQueueOptions<T> {
-  run(lookup: ScanRequest): Promise<T>
-  /** Hears of what is no refusal; such a message is given up, and has no result. */
+  run(scan: ScanRequest): Promise<T>
+  /** Called with an unexpected error; the message is given up and has no result. */
   failed(error: unknown): void
   limits: ScanLimits
 }
 
 interface Waiting<T> extends ScanRequest {
   result: PromiseWithResolvers<T | undefined>
-  /** How long it waits when it is refused. */
-  delayMs: number
+  /** How often it was refused. */
+  refusals: number
 }
 
 /**
- * Looks up messages that nobody may be waiting for: a few at once, the newest of a mailbox first. A client or a mailbox with a thousand
- * costly mails delays the others by its share and no more. What is refused is tried again later.
+ * Scans messages that nobody may be waiting for: a few at once, the newest of a mailbox first. A client or a mailbox with a
+ * thousand expensive mails delays the others by its share only. Refused scans are retried later.
  */
 export function openScanQueue<T>({ run, failed, limits }: ScanQueueOptions<T>): ScanQueue<T> {
   const known = new Map<string, Waiting<T>>()
@@ -58,7 +57,7 @@ export function openScanQueue<T>({ run, failed, limits }: ScanQueueOptions<T>): 
   const delays = openDelays(limits)
   let running = 0
   let closed = false
-  const outage = openBackoff(limits, next)
+  const outage = openPause(limits, next)
 
   function next(): void {
     while (running < (outage.isProbing() ? 1 : limits.atOnce) && !outage.isActive()) {
@@ -71,7 +70,7 @@ export function openScanQueue<T>({ run, failed, limits }: ScanQueueOptions<T>): 
   async function serve(ticket: Ticket<Waiting<T>>): Promise<void> {
     const { item } = ticket
     running += 1
-    // The time that passes stands for the cost; what the parse costs is measured, and charged, where it is done.
+    // Charged by wall time; CPU time is measured and charged by the parser's own queue.
     const startedAt = performance.now()
     try {
       complete(item, await run(item))
@@ -95,7 +94,7 @@ export function openScanQueue<T>({ run, failed, limits }: ScanQueueOptions<T>): 
     } else if (!delays.start(item, () => requeue(item))) complete(item, undefined)
   }
 
-  // It was accepted once: the limits on waiting are not applied again.
+  // It was accepted once: the limit on waiting scans does not apply again.
   function requeue(item: Waiting<T>): void {
     queue.add(item, { owner: ownerKeys(item), rank: -item.id, background: true })
     next()
@@ -107,10 +106,10 @@ export function openScanQueue<T>({ run, failed, limits }: ScanQueueOptions<T>): 
   }
 
   return {
-    add(lookup) {
-      const same = known.get(keyOf(lookup))
+    add(scan) {
+      const same = known.get(keyOf(scan))
       if (same || closed) return same?.result.promise
-      const item: Waiting<T> = waitingOf(lookup, limits)
+      const item: Waiting<T> = { ...scan, result: Promise.withResolvers(), refusals: 0 }
       try {
         queue.add(item, { owner: ownerKeys(item), rank: -item.id })
       } catch (error) {
@@ -131,10 +130,6 @@ export function openScanQueue<T>({ run, failed, limits }: ScanQueueOptions<T>): 
   }
 }
 
-function waitingOf<T>({ mailbox, id, client }: ScanRequest, { restMs }: ScanLimits): Waiting<T> {
-  return { mailbox, id, client, result: Promise.withResolvers(), delayMs: restMs }
-}
-
 function keyOf({ mailbox, id }: ScanRequest): string {
   return `${mailbox} ${id}`
 }
@@ -144,23 +139,26 @@ function queueLimits({ waiting, waitingPerOwner, atOncePerOwner }: ScanLimits): 
     waiting,
     waitingPerKey: waitingPerOwner,
     runningPerKey: atOncePerOwner,
-    refusal: 'Too many messages are waiting to be searched for codes.',
+    overloadMessage: 'Too many messages are waiting to be searched for codes.',
   }
 }
 
-/** Delays single look-ups, no more at once than may wait in the queue. */
-function openDelays({ waiting, longestRestMs }: ScanLimits) {
+/** Delays single scans, at most as many as may wait in the queue. */
+function openDelays({ waiting, retry }: ScanLimits) {
   const timers = new Set<NodeJS.Timeout>()
   return {
-    /** False: there are too many. */
-    start(item: { delayMs: number }, over: () => void): boolean {
+    /** False if there are too many. */
+    start(item: { refusals: number }, over: () => void): boolean {
       if (timers.size >= waiting) return false
-      const timer = setTimeout(() => {
-        timers.delete(timer)
-        over()
-      }, item.delayMs)
+      item.refusals += 1
+      const timer = setTimeout(
+        () => {
+          timers.delete(timer)
+          over()
+        },
+        backoffDelay(item.refusals, retry),
+      )
       timers.add(timer)
-      item.delayMs = Math.min(2 * item.delayMs, longestRestMs)
       return true
     },
     end(): void {
@@ -169,25 +167,28 @@ function openDelays({ waiting, longestRestMs }: ScanLimits) {
   }
 }
 
-/** A pause of all look-ups after a failure, and a longer one when the one that is tried next fails as well. */
-function openBackoff({ restMs, longestRestMs }: ScanLimits, over: () => void) {
-  let nextMs = restMs
+/** Pauses all scans after a failure, for longer if the next attempt fails as well. */
+function openPause({ retry }: ScanLimits, over: () => void) {
+  let failures = 0
   let timer: NodeJS.Timeout | undefined
   return {
     isActive: () => timer !== undefined,
-    /** Until the next success: one that fails is enough. */
-    isProbing: () => nextMs !== restMs,
+    /** Until the next success, one scan at a time is enough. */
+    isProbing: () => failures > 0,
     begin(): void {
-      // Several that fail at once count as one failure.
+      // Concurrent failures count as one.
       if (timer !== undefined) return
-      timer = setTimeout(() => {
-        timer = undefined
-        over()
-      }, nextMs)
-      nextMs = Math.min(2 * nextMs, longestRestMs)
+      failures += 1
+      timer = setTimeout(
+        () => {
+          timer = undefined
+          over()
+        },
+        backoffDelay(failures, retry),
+      )
     },
     reset(): void {
-      nextMs = restMs
+      failures = 0
     },
     end: () => clearTimeout(timer),
   }

@@ -166,5 +166,5 @@ test('a fault keeps nobody from the mail, and is told', async () => {
     throw new Error('no way to the main thread')
   })
   assert.equal(await find(message), undefined)
-  assert.deepEqual(lines, ['the sender of a mail could not be checked'])
+  assert.deepEqual(lines, ['sender check failed'])
 })

@@ -1,4 +1,5 @@
 import type { Log } from '../../core/log.ts'
+import { openLru } from '../../core/lru.ts'
 import {
   isConclusive,
   type Message,
@@ -13,39 +14,38 @@ import type { LargeReads } from './large-reads.ts'
 export interface SenderChecksDeps {
   store: Pick<MailStore, 'readRaw' | 'readSenderChecks' | 'saveSenderChecks'>
   largeReads: LargeReads
-  /** Undefined: not now. */
-  check(facts: SenderCheckInput, haste?: 'later'): Promise<SenderChecks | undefined>
+  /** Undefined if the checker is busy. */
+  check(input: SenderCheckInput, haste?: 'later'): Promise<SenderChecks | undefined>
   now(): Date
   log: Pick<Log, 'error'>
 }
 
 /**
- * The sender checks of a message; undefined when they are switched off or could not be made. Never rejects: a mail can be read
- * without. `later`: nobody waits for them yet.
+ * The sender checks of a message; undefined if they are disabled or not available. Never rejects: a mail can be read without
+ * them. `later`: nobody waits for them yet.
  */
 export type CheckSender = (message: Message, haste?: 'later') => Promise<SenderChecks | undefined>
 
-/** What was found out and is not for ever. */
+/** A result that is not final, and not stored. */
 interface CachedChecks {
   checks: SenderChecks | undefined
   /** Milliseconds. */
   until: number
-  /** True if only requests that nobody waits for were refused. */
+  /** True if the checker was too busy for background requests only. */
   isForLater: boolean
 }
 
-// What the DNS did not answer a moment ago it will hardly answer now.
+// A DNS server that just failed will hardly respond now.
 const RETRY_MS = 60_000
-// For whoever asks again at once there is hardly more room.
+// The checker is probably still busy.
 const BUSY_RETRY_MS = 5_000
-// As many as the checker takes on: a mail for which it has no room is not read.
+// As many as the checker accepts: mail that it would refuse is not read.
 const MAX_PENDING = 100
 const MAX_PENDING_BACKGROUND = 20
 const MAX_CACHED = 1_000
 
 /**
- * Reads the kept sender checks of a message, or makes them and keeps them when they are final. However many ask at once, they are
- * made once.
+ * Reads the stored sender checks of a message, or runs them and stores conclusive results. Concurrent requests share one run.
  */
 export function openSenderChecks({
   store,
@@ -55,43 +55,38 @@ export function openSenderChecks({
   log,
 }: SenderChecksDeps): CheckSender {
   const pending = new Map<number, Promise<SenderChecks | undefined>>()
-  const cache = new Map<number, CachedChecks>()
+  const cache = openLru<number, CachedChecks>(MAX_CACHED)
 
   async function find(
     { rawId, senderEmail, recipient: mailbox, size }: Message,
     haste?: 'later',
   ): Promise<SenderChecks | undefined> {
-    const kept = await store.readSenderChecks(rawId)
-    if (kept) return kept
+    const stored = await store.readSenderChecks(rawId)
+    if (stored) return stored
     const request = { client: undefined, mailbox, size, background: true }
     const raw = await largeReads.run(`raw ${rawId}`, request, () => store.readRaw(rawId))
     if (!raw) return undefined
     const { clientIp, helo, mailFrom, receivedAt, bytes } = raw
-    // Mail that was fetched: how it came to the account we do not know, and never will.
-    if (clientIp === '') return remember(rawId, { checks: undefined })
+    // Fetched mail: the delivering client is unknown.
+    if (clientIp === '') return cacheResult(rawId, { checks: undefined })
     const sent = { clientIp, helo, mailFrom, receivedAt }
     const checks = await check({ ...sent, raw: bytes, shown: senderEmail }, haste)
     if (!checks)
-      return remember(rawId, { checks, ms: BUSY_RETRY_MS, isForLater: haste === 'later' })
-    if (!isConclusive(checks)) return remember(rawId, { checks })
+      return cacheResult(rawId, { checks, ms: BUSY_RETRY_MS, isForLater: haste === 'later' })
+    if (!isConclusive(checks)) return cacheResult(rawId, { checks })
     await keep(rawId, checks)
     return checks
   }
 
-  function remember(
+  function cacheResult(
     rawId: number,
     { checks, ms = RETRY_MS, isForLater = false }: Partial<CachedChecks> & { ms?: number },
   ): SenderChecks | undefined {
-    cache.delete(rawId)
     cache.set(rawId, { checks, until: now().getTime() + ms, isForLater })
-    for (const oldest of cache.keys()) {
-      if (cache.size <= MAX_CACHED) break
-      cache.delete(oldest)
-    }
     return checks
   }
 
-  // A full disk keeps nobody from reading: the next reader then asks again.
+  // A full disk must not prevent reading: the next request checks again.
   async function keep(rawId: number, checks: SenderChecks): Promise<void> {
     try {
       await store.saveSenderChecks(rawId, checks)
@@ -104,7 +99,7 @@ export function openSenderChecks({
     const { rawId } = message
     const found = find(message, haste)
       .catch((error: unknown) => {
-        logFault(log, error, 'the sender of a mail could not be checked')
+        logFault(log, error, 'sender check failed')
         return undefined
       })
       .finally(() => pending.delete(rawId))
@@ -116,9 +111,9 @@ export function openSenderChecks({
     const known = cache.get(message.rawId)
     const counts = known && (haste === 'later' || !known.isForLater)
     if (counts && known.until > now().getTime()) return known.checks
-    const most = haste === 'later' ? MAX_PENDING_BACKGROUND : MAX_PENDING
+    const max = haste === 'later' ? MAX_PENDING_BACKGROUND : MAX_PENDING
     const same = pending.get(message.rawId)
-    if (!same && pending.size >= most) return undefined
+    if (!same && pending.size >= max) return undefined
     return await (same ?? start(message, haste))
   }
 }

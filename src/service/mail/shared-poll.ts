@@ -1,11 +1,11 @@
 import type { Bus } from '../../bus/bus.ts'
-import type { MailboxId } from '../../core/session.ts'
+import type { Topic } from '../../core/session.ts'
 
 export interface SharedPollDeps {
   bus: Pick<Bus, 'subscribe'>
 }
 
-/** Polls of this thread: all who wait for the same thing share one, however many they are. */
+/** Polls of this thread: all subscribers of the same source share them. */
 export interface SharedPolls<T> {
   subscribe(wanted: PollSource<T>): Subscription<T>
 }
@@ -14,10 +14,10 @@ export interface PollSource<T> {
   /** Subscribers with the same key share their polls. */
   key: string
   /** The topics whose changes are worth a poll. */
-  topics: readonly MailboxId[]
+  topics: readonly Topic[]
   /** Called once per key; returns what is called for each poll. The signal is aborted when the last subscriber has left. */
   open(signal: AbortSignal): () => Promise<T>
-  /** The bus only hastens: we also poll this often, so that a lost wake strands nobody. The first subscriber's value counts. */
+  /** Poll interval without a wake, because wakes may get lost. The first subscriber's value is used. */
   intervalMs: number
   /** Ends the subscription. */
   signal: AbortSignal
@@ -43,7 +43,7 @@ export function openSharedPolls<T>(bus: SharedPollDeps['bus']): SharedPolls<T> {
   return {
     subscribe(wanted) {
       const { key, signal } = wanted
-      // An aborted signal never fires again: whoever has gone must not be waited for.
+      // An aborted signal never fires again.
       if (signal.aborted) return endedSubscription(signal)
       const known = feeds.get(key)
       const feed = known ?? openFeed(bus, wanted, { schedule, ended: () => feeds.delete(key) })
@@ -53,12 +53,12 @@ export function openSharedPolls<T>(bus: SharedPollDeps['bus']): SharedPolls<T> {
   }
 }
 
-/** Polls until `answer` makes something of a result. `over` is true for the last poll, which begins when the time is up. */
-export async function pollUntil<T, Answer>(
+/** Polls until `evaluate` returns a value. `over` is true for the last poll, which begins at the timeout. */
+export async function pollUntil<T, Result>(
   polls: SharedPolls<T>,
   { seconds, ...wanted }: PollSource<T> & { seconds: number },
-  answer: (polled: T, over: boolean) => Promise<Answer | undefined>,
-): Promise<Answer> {
+  evaluate: (polled: T, over: boolean) => Promise<Result | undefined>,
+): Promise<Result> {
   const subscription = polls.subscribe(wanted)
   let over = false
   const timer = setTimeout(() => {
@@ -68,8 +68,8 @@ export async function pollUntil<T, Answer>(
   try {
     for (;;) {
       const polled = await subscription.next()
-      const made = polled === undefined ? undefined : await answer(polled, over)
-      if (made !== undefined) return made
+      const result = polled === undefined ? undefined : await evaluate(polled, over)
+      if (result !== undefined) return result
     }
   } finally {
     clearTimeout(timer)
@@ -84,7 +84,7 @@ interface Feed<T> {
 }
 
 interface Subscriber<T> {
-  /** Only polls that began later than this one count. */
+  /** Only polls that began after this one are delivered. */
   after: number
   deliver(outcome: Outcome<T>): void
 }
@@ -107,7 +107,7 @@ function openFeed<T>(
   let isDue = false
   let isRunning = false
 
-  // A poll that runs already may have read before the change: another one follows it.
+  // A running poll may have read before the change, so another one follows.
   function request(): void {
     isDue = true
     if (isRunning) return
@@ -234,7 +234,7 @@ async function settled<T>(poll: () => Promise<T>): Promise<Outcome<T>> {
 
 const DELIVERIES_PER_TICK = 16
 
-/** Runs a few per turn of the event loop: when many are told at once, requests of others are served in between. */
+/** Delivers a few per turn of the event loop, so that other requests are served in between. */
 function openDeliveryQueue(): (run: () => void) => void {
   const queue: (() => void)[] = []
   let count = 0

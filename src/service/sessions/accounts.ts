@@ -9,22 +9,22 @@ import type { MailStore } from '../../store/store.ts'
 
 export interface AccountsDeps {
   store: Pick<MailStore, 'listAccounts'>
-  /** Of the accounts that the operator's file has switched on. */
+  /** Of the accounts that are active in the operator's file. */
   accountRules: readonly AccountRules[]
   now(): Date
 }
 
-/** The accounts as the operator's commands see them. */
+/** For the operator's commands. */
 export interface AccountAdminDeps {
   store: Pick<MailStore, 'listAccounts' | 'setAccountActive' | 'findAliases'>
-  /** Everything that stands in the file, but the secrets. */
+  /** The operator's file, without the secrets. */
   file: readonly ConfiguredAccount[]
   now(): Date
   randomBytes(count: number): Uint8Array
 }
 
 export interface ConfiguredAccount extends AccountRules {
-  /** The file's own switch; the operator's commands have another. */
+  /** In the file; the operator's commands have a switch of their own. */
   active: boolean
 }
 
@@ -32,7 +32,7 @@ export interface ActiveAccount extends GmailAccount {
   rules: AccountRules
 }
 
-/** Those whose aliases are given out: they stand in the file, and nobody switched them off, there or by command. */
+/** Accounts whose aliases are assigned: in the file, and switched off neither there nor by a command. */
 export async function activeAccounts({
   store,
   accountRules,
@@ -46,19 +46,19 @@ export async function activeAccounts({
   })
 }
 
-/** What of the file the doors go by. */
+/** The rules of the accounts that are active in the file. */
 export function accountRules(file: readonly ConfiguredAccount[]): AccountRules[] {
   return file
     .filter(({ active }) => active)
     .map(({ email, dots, masked }) => ({ email, dots, masked }))
 }
 
-/** The address as strangers may see it. */
+/** The address as shown to the public. */
 export function displayEmail({ email, rules }: { email: Address; rules: AccountRules }): string {
   return rules.masked ? maskAccountEmail(email) : email
 }
 
-/** How one account is doing, for the operator. */
+/** Status of one account, for the operator. */
 interface AccountStatus {
   id: number
   email: string
@@ -67,7 +67,6 @@ interface AccountStatus {
   aliases: number
 }
 
-/** How each account that is offered is doing. */
 export async function accountStatuses(deps: AccountsDeps): Promise<AccountStatus[]> {
   return (await activeAccounts(deps)).map((account) => {
     const { id, health, reason, aliases } = account
@@ -76,8 +75,8 @@ export async function accountStatuses(deps: AccountsDeps): Promise<AccountStatus
 }
 
 /**
- * At each start: adds the accounts of the operator's file that are not yet known. Never removes one: it keeps its id, and
- * its aliases their owners. How each is doing is told by whoever fetches from it, which may be another node.
+ * At each start: adds accounts of the operator's file that are not known yet. Never removes one, so that its id and its aliases
+ * stay assigned. Their health is reported by the node that fetches from them.
  */
 export async function addConfiguredAccounts(
   { store }: { store: Pick<MailStore, 'addAccount'> },

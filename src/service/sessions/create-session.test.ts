@@ -28,7 +28,7 @@ let tokens = 0
 /** Names come from the list, the last one for ever; tokens are new each time. */
 const deps = (...names: number[]) => ({
   store,
-  lives: { sessionSeconds: 3_600, anonymousMaxSeconds: 7_200, maxSessionSeconds: 7_200 },
+  lifetimes: { sessionSeconds: 3_600, anonymousMaxSeconds: 7_200, maxSessionSeconds: 7_200 },
   cooldownMs: 1_000,
   accountRules: [],
   now: () => new Date('2026-03-01T12:00:00Z'),
@@ -66,119 +66,122 @@ test('without a domain that takes sessions nobody can have one', async () => {
   await assert.rejects(createSession(deps(1), {}), overloaded)
 })
 
-let fixture: GmailFixture
-afterEach(() => fixture.close())
+describe('at a Gmail account', () => {
+  let fixture: GmailFixture
+  afterEach(() => fixture.close())
 
-const aliases = async (email: string, count: number) => {
-  const made: string[] = []
-  for (let one = 0; one < count; one += 1) made.push((await fixture.alias(email)).session.address)
-  return made
-}
+  const aliases = async (email: string, count: number) => {
+    const made: string[] = []
+    for (let one = 0; one < count; one += 1) made.push((await fixture.alias(email)).session.address)
+    return made
+  }
 
-describe('without a prefix', () => {
-  test('an account with dots gives each of its dot forms once, then tags', async () => {
-    fixture = await openGmailFixture(rules('joey@gmail.com', { dots: true }))
-    const made = await aliases('joey@gmail.com', 9)
-    assert.deepEqual(made.slice(0, 7).sort(), [
-      'j.o.e.y@gmail.com',
-      'j.o.ey@gmail.com',
-      'j.oe.y@gmail.com',
-      'j.oey@gmail.com',
-      'jo.e.y@gmail.com',
-      'jo.ey@gmail.com',
-      'joe.y@gmail.com',
-    ])
-    for (const alias of made.slice(7)) assert.match(alias, /^joey\+[a-z]+\.[a-z]+\d{8}@gmail\.com$/)
+  describe('without a prefix', () => {
+    test('an account with dots gives each of its dot forms once, then tags', async () => {
+      fixture = await openGmailFixture(rules('joey@gmail.com', { dots: true }))
+      const made = await aliases('joey@gmail.com', 9)
+      assert.deepEqual(made.slice(0, 7).sort(), [
+        'j.o.e.y@gmail.com',
+        'j.o.ey@gmail.com',
+        'j.oe.y@gmail.com',
+        'j.oey@gmail.com',
+        'jo.e.y@gmail.com',
+        'jo.ey@gmail.com',
+        'joe.y@gmail.com',
+      ])
+      for (const alias of made.slice(7))
+        assert.match(alias, /^joey\+[a-z]+\.[a-z]+\d{8}@gmail\.com$/)
+    })
+
+    test('an account without dots gives tags', async () => {
+      fixture = await openGmailFixture(rules('joey@gmail.com'))
+      const made = await aliases('joey@gmail.com', 5)
+      for (const alias of made) assert.match(alias, /^joey\+[a-z]+\.[a-z]+\d{8}@gmail\.com$/)
+      assert.equal(new Set(made).size, 5)
+    })
+
+    test('a dot form whose session is over goes to nobody else while it cools down', async () => {
+      fixture = await openGmailFixture(rules('joe@gmail.com', { dots: true }))
+      const first = await aliases('joe@gmail.com', 3)
+      fixture.pass(3_600_000)
+      for (const alias of await aliases('joe@gmail.com', 3)) assert.match(alias, /^joe\+/)
+      fixture.pass(86_400_000)
+      assert.deepEqual((await aliases('joe@gmail.com', 3)).sort(), first.sort())
+    })
+
+    test('another account of the file is no dot form, though it is spelled like one', async () => {
+      fixture = await openGmailFixture(
+        rules('joe@gmail.com', { dots: true }),
+        rules('j.oe@gmail.com'),
+      )
+      const made = await aliases('joe@gmail.com', 3)
+      assert.deepEqual(made.slice(0, 2).sort(), ['j.o.e@gmail.com', 'jo.e@gmail.com'])
+      assert.match(made[2] ?? '', /^joe\+/)
+    })
+
+    test('of a hundred at once none is given twice', async () => {
+      fixture = await openGmailFixture(rules('joey@gmail.com', { dots: true }))
+      const made = await Promise.all(
+        Array.from(
+          { length: 100 },
+          async () => (await fixture.alias('joey@gmail.com')).session.address,
+        ),
+      )
+      assert.equal(new Set(made).size, 100)
+      assert.equal(made.filter((alias) => !alias.includes('+')).length, 7)
+    })
+
+    test('where chance is broken it is a fault of ours, not an endless search', async () => {
+      fixture = await openGmailFixture(rules('joe@gmail.com'))
+      let tokens = 0
+      const deps = {
+        ...fixture.deps,
+        randomBytes: (count: number) => {
+          tokens += 1
+          return new Uint8Array(count).fill(count === 32 ? tokens : 1)
+        },
+      }
+      await createSession(deps, { useGmail: true })
+      await assert.rejects(createSession(deps, { useGmail: true }), /were taken/)
+    })
   })
 
-  test('an account without dots gives tags', async () => {
-    fixture = await openGmailFixture(rules('joey@gmail.com'))
-    const made = await aliases('joey@gmail.com', 5)
-    for (const alias of made) assert.match(alias, /^joey\+[a-z]+\.[a-z]+\d{8}@gmail\.com$/)
-    assert.equal(new Set(made).size, 5)
+  describe('a prefix', () => {
+    test('is the tag, in small letters, whatever dots the account has', async () => {
+      fixture = await openGmailFixture(rules('jo.e@gmail.com', { dots: true }))
+      const { session } = await fixture.alias('jo.e@gmail.com', 'My.Shop')
+      assert.equal(session.address, 'jo.e+my.shop@gmail.com')
+      assert.equal(session.accountId, await fixture.idOf('jo.e@gmail.com'))
+    })
+
+    test('may be as long as the account’s name leaves room', async () => {
+      fixture = await openGmailFixture(rules('joe@gmail.com'))
+      await fixture.alias('joe@gmail.com', 'x'.repeat(60))
+      const long = fixture.alias('joe@gmail.com', 'x'.repeat(61))
+      await assert.rejects(long, isProblem('invalid_prefix'))
+      await assert.rejects(long, /at most 60 characters/)
+    })
+
+    test('that is taken is taken: at this account, not at the other', async () => {
+      fixture = await openGmailFixture(rules('joe@gmail.com'), rules('ann@gmail.com'))
+      const tries = await Promise.allSettled(
+        Array.from({ length: 20 }, () => fixture.alias('joe@gmail.com', 'shop')),
+      )
+      assert.equal(tries.filter(({ status }) => status === 'fulfilled').length, 1)
+      const again = fixture.alias('joe@gmail.com', 'shop')
+      await assert.rejects(again, isProblem('address_taken'))
+      const { session } = await fixture.alias('ann@gmail.com', 'shop')
+      assert.equal(session.address, 'ann+shop@gmail.com')
+    })
   })
 
-  test('a dot form whose session is over goes to nobody else while it cools down', async () => {
-    fixture = await openGmailFixture(rules('joe@gmail.com', { dots: true }))
-    const first = await aliases('joe@gmail.com', 3)
-    fixture.pass(3_600_000)
-    for (const alias of await aliases('joe@gmail.com', 3)) assert.match(alias, /^joe\+/)
-    fixture.pass(86_400_000)
-    assert.deepEqual((await aliases('joe@gmail.com', 3)).sort(), first.sort())
-  })
-
-  test('another account of the file is no dot form, though it is spelled like one', async () => {
-    fixture = await openGmailFixture(
-      rules('joe@gmail.com', { dots: true }),
-      rules('j.oe@gmail.com'),
-    )
-    const made = await aliases('joe@gmail.com', 3)
-    assert.deepEqual(made.slice(0, 2).sort(), ['j.o.e@gmail.com', 'jo.e@gmail.com'])
-    assert.match(made[2] ?? '', /^joe\+/)
-  })
-
-  test('of a hundred at once none is given twice', async () => {
-    fixture = await openGmailFixture(rules('joey@gmail.com', { dots: true }))
-    const made = await Promise.all(
-      Array.from(
-        { length: 100 },
-        async () => (await fixture.alias('joey@gmail.com')).session.address,
-      ),
-    )
-    assert.equal(new Set(made).size, 100)
-    assert.equal(made.filter((alias) => !alias.includes('+')).length, 7)
-  })
-
-  test('where chance is broken it is a fault of ours, not an endless search', async () => {
-    fixture = await openGmailFixture(rules('joe@gmail.com'))
-    let tokens = 0
-    const deps = {
-      ...fixture.deps,
-      randomBytes: (count: number) => {
-        tokens += 1
-        return new Uint8Array(count).fill(count === 32 ? tokens : 1)
-      },
-    }
-    await createSession(deps, { useGmail: true })
-    await assert.rejects(createSession(deps, { useGmail: true }), /were taken/)
-  })
-})
-
-describe('a prefix', () => {
-  test('is the tag, in small letters, whatever dots the account has', async () => {
-    fixture = await openGmailFixture(rules('jo.e@gmail.com', { dots: true }))
-    const { session } = await fixture.alias('jo.e@gmail.com', 'My.Shop')
-    assert.equal(session.address, 'jo.e+my.shop@gmail.com')
-    assert.equal(session.accountId, await fixture.idOf('jo.e@gmail.com'))
-  })
-
-  test('may be as long as the account’s name leaves room', async () => {
-    fixture = await openGmailFixture(rules('joe@gmail.com'))
-    await fixture.alias('joe@gmail.com', 'x'.repeat(60))
-    const long = fixture.alias('joe@gmail.com', 'x'.repeat(61))
-    await assert.rejects(long, isProblem('invalid_prefix'))
-    await assert.rejects(long, /at most 60 letters/)
-  })
-
-  test('that is taken is taken: at this account, not at the other', async () => {
+  test('the account with the fewest live aliases is chosen, and the load evens out', async () => {
     fixture = await openGmailFixture(rules('joe@gmail.com'), rules('ann@gmail.com'))
-    const tries = await Promise.allSettled(
-      Array.from({ length: 20 }, () => fixture.alias('joe@gmail.com', 'shop')),
+    for (let one = 0; one < 4; one += 1) await fixture.alias('joe@gmail.com')
+    for (let one = 0; one < 6; one += 1) await createSession(fixture.deps, { gmailAuto: true })
+    const counts = (await fixture.store.listAccounts(fixture.deps.now())).map(
+      ({ aliases }) => aliases,
     )
-    assert.equal(tries.filter(({ status }) => status === 'fulfilled').length, 1)
-    const again = fixture.alias('joe@gmail.com', 'shop')
-    await assert.rejects(again, isProblem('address_taken'))
-    const { session } = await fixture.alias('ann@gmail.com', 'shop')
-    assert.equal(session.address, 'ann+shop@gmail.com')
+    assert.deepEqual(counts, [5, 5])
   })
-})
-
-test('the account with the fewest live aliases is chosen, and the load evens out', async () => {
-  fixture = await openGmailFixture(rules('joe@gmail.com'), rules('ann@gmail.com'))
-  for (let one = 0; one < 4; one += 1) await fixture.alias('joe@gmail.com')
-  for (let one = 0; one < 6; one += 1) await createSession(fixture.deps, { gmailAuto: true })
-  const counts = (await fixture.store.listAccounts(fixture.deps.now())).map(
-    ({ aliases }) => aliases,
-  )
-  assert.deepEqual(counts, [5, 5])
 })

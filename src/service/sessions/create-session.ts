@@ -18,11 +18,11 @@ import { sessionDomains } from './domains.ts'
 
 export interface CreateSessionDeps extends GmailAddressDeps {
   store: Pick<MailStore, 'listDomains' | 'listAccounts' | 'createSession'>
-  lives: LifetimeLimits
+  lifetimes: LifetimeLimits
   cooldownMs: number
 }
 
-/** What the user asks for; all of it optional. */
+/** All fields are optional. */
 interface SessionRequest {
   prefix?: string | undefined
   domainId?: number | undefined
@@ -30,19 +30,23 @@ interface SessionRequest {
   useGmail?: boolean | undefined
   gmailAuto?: boolean | undefined
   gmailId?: number | undefined
-  /** The key that may read the session's mail too. */
+  /** The key that may also read the session's mail. */
   keyId?: string | undefined
 }
 
-/** Gives out an address that nobody holds, and the token that opens it. The token is not kept, only its hash. */
+/** Assigns a free address and returns its token. Only the hash of the token is stored. */
 export async function createSession(
   deps: CreateSessionDeps,
-  wish: SessionRequest,
+  request: SessionRequest,
 ): Promise<{ session: Session; token: string }> {
-  const prefix = wish.prefix === undefined ? undefined : parsePrefix(wish.prefix)
-  const { domain, accountId, addresses } = await addressSource(deps, wish, prefix)
-  const keyed = wish.keyId !== undefined
-  const seconds = requestedLifetimeSeconds(wish.ttl, { domain, lives: deps.lives, keyed })
+  const prefix = request.prefix === undefined ? undefined : parsePrefix(request.prefix)
+  const { domain, accountId, addresses } = await addressSource(deps, request, prefix)
+  const keyed = request.keyId !== undefined
+  const seconds = requestedLifetimeSeconds(request.ttl, {
+    domain,
+    lifetimes: deps.lifetimes,
+    keyed,
+  })
   const token = makeSecretToken(deps.randomBytes(32))
 
   for (const address of addresses) {
@@ -50,7 +54,7 @@ export async function createSession(
     const session = await deps.store.createSession({
       address,
       tokenHash: secretHash(token),
-      keyId: wish.keyId,
+      keyId: request.keyId,
       accountId,
       createdAt,
       expiresAt: new Date(createdAt.getTime() + seconds * 1000),
@@ -58,7 +62,7 @@ export async function createSession(
     })
     if (session) return { session, token }
   }
-  if (prefix === undefined) throw new Error('all of some random names were taken')
+  if (prefix === undefined) throw new Error('all random addresses were taken')
   const where = domain ? ` at ${domain.name}` : ' at this account'
   throw new Problem('address_taken', `prefix: "${prefix}" is taken${where}.`)
 }
@@ -93,7 +97,7 @@ function chooseDomain(
       : domains.find(({ id }) => id === wanted)
   if (domain) return domain
   if (wanted === undefined) {
-    throw new Problem('overloaded', 'No mail domain takes new sessions at the moment.', 60)
+    throw new Problem('overloaded', 'No mail domain accepts new sessions at the moment.', 60)
   }
   throw new Problem('unknown_domain', 'domain_id: no active domain has this id.')
 }
@@ -102,31 +106,30 @@ export interface GmailAddressDeps extends AccountsDeps {
   randomBytes(count: number): Uint8Array
 }
 
-/** Where a session is to be had. */
+/** Candidate addresses for a new session. */
 export interface AddressSource {
-  /** Undefined: at an account. */
+  /** Undefined for an alias of an account. */
   domain: MailDomain | undefined
-  /** Undefined: at a mail domain. */
+  /** Undefined for an address at a mail domain. */
   accountId: number | undefined
-  /** To be tried, one after the other, until one is free. */
+  /** Tried in order until one is free. */
   addresses: Iterable<Address>
 }
 
-// With 40 random bits a second collision in a row means that chance itself is broken.
+// With 40 random bits, repeated collisions mean a broken random generator.
 export const RANDOM_ATTEMPTS = 5
 
-/** Of which account an alias is given, and which. */
 export async function gmailAddressSource(
   deps: GmailAddressDeps,
-  wish: AccountRequest & { prefix: string | undefined },
+  request: AccountRequest & { prefix: string | undefined },
 ): Promise<AddressSource> {
   const offered = await activeAccounts(deps)
-  const account = chooseAccount(offered, wish)
+  const account = chooseAccount(offered, request)
   const accounts = new Set(offered.map(({ email }) => email))
   const addresses =
-    wish.prefix === undefined
+    request.prefix === undefined
       ? randomAliases(account, accounts, deps.randomBytes)
-      : [taggedAlias(account.email, wish.prefix)]
+      : [taggedAlias(account.email, request.prefix)]
   return { domain: undefined, accountId: account.id, addresses }
 }
 
@@ -134,13 +137,13 @@ function taggedAlias(account: Address, prefix: string): Address {
   const alias = plusAlias(account, prefix)
   if (alias) return alias
   const room = maxTagLength(account)
-  throw new Problem('invalid_prefix', `prefix: at this account at most ${room} letters have room.`)
+  throw new Problem('invalid_prefix', `prefix: use at most ${room} characters with this account.`)
 }
 
-// Of a name with more than five letters there are more forms than that; when so many are taken most of the others are.
+// Names with more than five letters have more spellings than that; if this many are taken, most others are, too.
 const DOT_FORMS = 16
 
-/** Dot forms first where the account has them, then tags. */
+/** Dot aliases first if the account supports them, then tags. */
 function* randomAliases(
   { email, rules }: ActiveAccount,
   accounts: ReadonlySet<Address>,
@@ -148,13 +151,13 @@ function* randomAliases(
 ): Generator<Address> {
   if (rules.dots) {
     for (const alias of dotAliases(email, randomBytes(DOT_ALIAS_RANDOM_BYTES), DOT_FORMS)) {
-      // The operator may have listed one inbox in two spellings.
+      // The operator may have listed the same inbox in two spellings.
       if (!accounts.has(alias)) yield alias
     }
   }
   for (let attempt = 0; attempt < RANDOM_ATTEMPTS; attempt += 1) {
     const alias = plusAlias(email, randomTag(email, randomBytes))
-    if (!alias) throw new Error('no random tag has room behind the name of an account')
+    if (!alias) throw new Error('the account name leaves no room for a random tag')
     yield alias
   }
 }

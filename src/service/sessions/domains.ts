@@ -1,7 +1,7 @@
 import { acceptsSessions, type Host, type MailDomain } from '../../core/address.ts'
 import type { MailStore } from '../../store/store.ts'
 
-/** The domains as the operator's commands see them. */
+/** For the operator's commands. */
 export type DomainAdminStore = Pick<
   MailStore,
   'listDomains' | 'addDomain' | 'findDomain' | 'changeDomain'
@@ -11,7 +11,7 @@ interface DomainsDeps {
   store: Pick<MailStore, 'listDomains'>
 }
 
-/** Those at which a new session can be had. */
+/** Domains that accept new sessions. */
 export async function sessionDomains({ store }: DomainsDeps): Promise<MailDomain[]> {
   return (await store.listDomains()).filter(acceptsSessions)
 }
@@ -22,13 +22,13 @@ interface AddDomainsDeps {
 
 interface ConfiguredDomains {
   domains: readonly Host[]
-  /** Empty: every domain is one. */
+  /** Empty: all of `domains`. */
   readerDomains: readonly Host[]
 }
 
 /**
- * At each start: adds what is configured and not yet known. Never removes a domain or brings one back, and leaves
- * domains that were added by hand as they are.
+ * At each start: adds configured domains that are not known yet. Never removes or restores a domain, and does not change domains
+ * that were added by a command.
  */
 export async function addConfiguredDomains(
   { store }: AddDomainsDeps,
@@ -38,7 +38,7 @@ export async function addConfiguredDomains(
   for (const name of new Set([...domains, ...readerDomains])) {
     const reader = reads(name)
     const known = await store.findDomain(name)
-    // A name that is only a reader's has no sessions: nobody asked for them there.
+    // A domain that is only configured for the pool has no sessions.
     const sessions = domains.includes(name)
     if (!known) {
       await store.addDomain({ name, sessions, reader, ttlSeconds: undefined })

@@ -19,7 +19,7 @@ test('who revives a session a moment too late extends the one that lives', async
   const deps = {
     store,
     bus: { wake: (mailbox: number) => void woken.push(mailbox) },
-    lives: { sessionSeconds: 3_600, anonymousMaxSeconds: 7_200, maxSessionSeconds: 7_200 },
+    lifetimes: { sessionSeconds: 3_600, anonymousMaxSeconds: 7_200, maxSessionSeconds: 7_200 },
     cooldownMs: 86_400_000,
     accountRules: [],
     randomBytes: (count: number) => new Uint8Array(count).fill(7),
@@ -91,7 +91,7 @@ describe('an alias of an account', () => {
 })
 
 const DAY = 86_400
-const lives = { sessionSeconds: DAY, anonymousMaxSeconds: 7 * DAY, maxSessionSeconds: 30 * DAY }
+const lifetimes = { sessionSeconds: DAY, anonymousMaxSeconds: 7 * DAY, maxSessionSeconds: 30 * DAY }
 const after = (seconds: number) => new Date(BORN.getTime() + seconds * 1_000)
 
 test.for([
@@ -106,16 +106,16 @@ test.for([
   const deps = {
     store,
     bus: { wake: () => {} },
-    lives,
+    lifetimes,
     cooldownMs: 86_400_000,
     accountRules: [],
     randomBytes: (count: number) => new Uint8Array(count).fill(7),
   }
   const isOld = name.includes('before')
-  const livesThen = isOld ? { ...lives, anonymousMaxSeconds: 30 * DAY } : lives
+  const lifetimesThen = isOld ? { ...lifetimes, anonymousMaxSeconds: 30 * DAY } : lifetimes
   const ttl = (isOld ? 30 : 6) * DAY
   const { token } = await createSession(
-    { ...deps, lives: livesThen, now: () => BORN },
+    { ...deps, lifetimes: lifetimesThen, now: () => BORN },
     { ttl, keyId },
   )
   const now = () => after(onDay * DAY)

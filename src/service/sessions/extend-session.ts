@@ -19,29 +19,29 @@ export interface ExtendSessionDeps extends AccountsDeps {
     'findSession' | 'findDomain' | 'listAccounts' | 'extendSession' | 'reviveSession'
   >
   bus: Pick<Bus, 'wake'>
-  lives: LifetimeLimits
+  lifetimes: LifetimeLimits
   cooldownMs: number
 }
 
-/** Moves the end of a live session; brings one that cools down back to its former owner, empty. */
+/** Extends a live session; revives one in cooldown for its owner, with an empty mailbox. */
 export async function extendSession(
   deps: ExtendSessionDeps,
   token: string,
   ttl: number | undefined,
 ): Promise<Session> {
-  const { store, lives } = deps
+  const { store, lifetimes } = deps
   const session = await knownSession(store, token)
   const domain = await domainOf(store, session)
-  const seconds = requestedLifetimeSeconds(ttl, { domain, lives, keyed: isKeyed(session) })
-  const wish = { domain, seconds, now: deps.now() }
-  if (isLive(session, wish.now)) return await extend(deps, session, wish)
+  const seconds = requestedLifetimeSeconds(ttl, { domain, lifetimes, keyed: isKeyed(session) })
+  const extension = { domain, seconds, now: deps.now() }
+  if (isLive(session, extension.now)) return await extend(deps, session, extension)
 
-  const revived = await revive(deps, session, wish)
+  const revived = await revive(deps, session, extension)
   if (revived) return revived
-  // Another request may have brought it back meanwhile: then it lives, in a mailbox of another id.
+  // Another request may have revived it meanwhile, in a new mailbox.
   const again = await knownSession(store, token)
-  if (!isLive(again, wish.now)) throw sessionExpired()
-  return await extend(deps, again, wish)
+  if (!isLive(again, extension.now)) throw sessionExpired()
+  return await extend(deps, again, extension)
 }
 
 interface Extension {
@@ -51,11 +51,11 @@ interface Extension {
 }
 
 async function extend(
-  { store, lives, bus }: ExtendSessionDeps,
+  { store, lifetimes, bus }: ExtendSessionDeps,
   session: Session,
   { domain, seconds, now }: Extension,
 ): Promise<Session> {
-  const cap = maxLifetimeSeconds(domain, lives, isKeyed(session))
+  const cap = maxLifetimeSeconds(domain, lifetimes, isKeyed(session))
   const expiresAt = extendedExpiry(session, now, seconds, cap)
   const extended = await store.extendSession(session.id, expiresAt, now)
   if (!extended) throw sessionExpired()
@@ -63,7 +63,7 @@ async function extend(
   return extended
 }
 
-/** The cap counts from the revival: it is a new session in all but its address and token. */
+/** The cap counts from the revival, which is a new session in all but its address and token. */
 async function revive(
   deps: ExtendSessionDeps,
   session: Session,
@@ -80,7 +80,7 @@ function isKeyed({ keyId }: Session): boolean {
   return keyId !== undefined
 }
 
-/** An alias belongs to its account, also where the host is a domain of ours. */
+/** An alias belongs to its account, even if its host is one of our domains. */
 async function domainOf(
   store: ExtendSessionDeps['store'],
   { accountId, address }: Session,
@@ -88,7 +88,7 @@ async function domainOf(
   return accountId === undefined ? await store.findDomain(hostOf(address)) : undefined
 }
 
-/** Whether new sessions are to be had where this one was. */
+/** Whether the domain or account still accepts sessions. */
 async function isAvailable(
   deps: ExtendSessionDeps,
   { accountId }: Session,

@@ -11,7 +11,7 @@ export interface LiveSessionDeps {
 
 const TOKEN = /^[A-Za-z0-9_-]{43}$/
 
-/** The session that this token opens, live. Asked anew at every request: what ended a moment ago opens nothing. */
+/** The live session of this token. Read on every request, so that an ended session stops working at once. */
 export async function liveSession(
   { store, now }: LiveSessionDeps,
   token: string,
@@ -21,7 +21,7 @@ export async function liveSession(
   return session
 }
 
-/** Live or cooling down. */
+/** Live or in cooldown. */
 export async function knownSession(
   store: Pick<MailStore, 'findSession'>,
   token: string,
@@ -32,10 +32,10 @@ export async function knownSession(
 }
 
 export function sessionExpired(): Problem {
-  return new Problem('session_expired', 'This session is over. Create a new one.')
+  return new Problem('session_expired', 'The session has expired. Create a new one.')
 }
 
-/** Wakes whoever waits for news of a session: with its token, or with the key that it was made with. */
+/** Wakes waiters with the token of the session, and with the key it was created with. */
 export function wakeSession(
   bus: Pick<Bus, 'wake'>,
   { id, keyId }: Pick<Session, 'id' | 'keyId'>,
@@ -50,7 +50,7 @@ export interface EndSessionDeps {
   now(): Date
 }
 
-/** Ends it now; whoever waits on it hears so. */
+/** Ends the session now and wakes its waiters. */
 export async function endSession(deps: EndSessionDeps, token: string): Promise<void> {
   const session = await liveSession(deps, token)
   if (!(await deps.store.endSession(session.id, deps.now()))) throw sessionExpired()

@@ -20,8 +20,7 @@ const LIMITS = {
   atOncePerOwner: 4,
   waiting: 100,
   waitingPerOwner: 100,
-  restMs: 1,
-  longestRestMs: 1,
+  retry: { first: 1, max: 1 },
 }
 
 export type CodeFixture = Awaited<ReturnType<typeof openCodeFixture>>
@@ -59,7 +58,7 @@ export function heldReader() {
 }
 
 /** A session whose mail is looked at for codes. */
-export async function openCodeFixture({ patienceMs = PATIENT, parse = heldReader().parse } = {}) {
+export async function openCodeFixture({ resultWaitMs = PATIENT, parse = heldReader().parse } = {}) {
   const scratch = await openSqliteTestMail()
   const { store } = scratch
   const bus = openMemoryBus(randomUUID(), makeWaiterCounts())
@@ -97,7 +96,7 @@ export async function openCodeFixture({ patienceMs = PATIENT, parse = heldReader
   }
   const codes = openCodeScanner(
     { store, bus: noting, parsed, senderChecks, log },
-    { patienceMs, limits: LIMITS },
+    { resultWaitMs, limits: LIMITS },
   )
   const mailboxPolls = openSharedPolls<MailboxView>(bus)
   const deps = { store, bus, now, codes, mailboxPolls }

@@ -26,7 +26,7 @@ export async function openGmailFixture(...file: AccountRules[]) {
   const deps = {
     store,
     accountRules: file,
-    lives: { sessionSeconds: 3_600, anonymousMaxSeconds: 86_400, maxSessionSeconds: 86_400 },
+    lifetimes: { sessionSeconds: 3_600, anonymousMaxSeconds: 86_400, maxSessionSeconds: 86_400 },
     cooldownMs: 86_400_000,
     now: () => clock.now,
     randomBytes: (count: number): Uint8Array => randomBytes(count),

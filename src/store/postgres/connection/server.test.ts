@@ -32,7 +32,7 @@ const isAway = (error: unknown) => {
   assert.ok(error instanceof Problem)
   assert.deepEqual(
     [error.code, error.message, error.retryAfter],
-    ['overloaded', 'The store cannot be reached. Try again in a moment.', 1],
+    ['overloaded', 'The store is unavailable. Try again in a moment.', 1],
   )
   return true
 }
