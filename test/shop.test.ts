@@ -84,7 +84,7 @@ describe('secrets', () => {
     ]
     for (const served of [wrong, right]) assert.equal(await served.kill('SIGTERM'), 0)
     const log = wrong.output() + right.output()
-    assert.match(log, /the payment provider did not do as asked/)
+    assert.match(log, /a request to the payment provider failed/)
     assert.doesNotMatch(log, /canary/i)
     places.push(['the log', log], ...filesIn('wrong'), ...filesIn('right'))
     const secrets = [...Object.values(SECRETS), ...used.secrets]

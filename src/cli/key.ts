@@ -154,12 +154,12 @@ export async function printRolledKey(
   const key = await findKey(book, name)
   const rolled = await rollKey(book, key)
   if (!rolled) throw new CommandError(`${key.prefix} is revoked. Issue a new key instead.`)
-  const { secret, formerUntil } = rolled
+  const { secret, oldUntil } = rolled
   if (json) {
     print(
       JSON.stringify({
         ...secretJson(key, secret),
-        ...timestampFields('former_until', formerUntil),
+        ...timestampFields('former_until', oldUntil),
       }),
     )
     return
@@ -167,7 +167,7 @@ export async function printRolledKey(
   const rows = [
     ['Key', secret],
     ['', SHOWN_ONCE],
-    ['Old key', `works until ${utcTimestamp(formerUntil)}; both share plan and quota`],
+    ['Old key', `works until ${utcTimestamp(oldUntil)}; both share plan and quota`],
   ]
   for (const line of table(rows)) print(line)
 }

@@ -19,7 +19,7 @@ test('a site that is paid by hand opens no checkout, and gives live keys', async
   expect(pay).toMatchObject({ provider: 'manual', mode: 'live', book: undefined })
   await expect(pay.open(checkoutOrder())).rejects.toMatchObject({
     code: 'not_found',
-    message: 'This site sells no plans online. Ask its operator for a key.',
+    message: 'This site does not sell plans online. Ask the operator for a key.',
   })
 })
 

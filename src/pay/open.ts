@@ -37,7 +37,10 @@ export function manualProvider(): PaymentProvider {
     provider: 'manual',
     mode: 'live',
     async open() {
-      throw new Problem('not_found', 'This site sells no plans online. Ask its operator for a key.')
+      throw new Problem(
+        'not_found',
+        'This site does not sell plans online. Ask the operator for a key.',
+      )
     },
     book: undefined,
   }

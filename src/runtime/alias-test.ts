@@ -13,39 +13,39 @@ import { openMailer } from '../pay/receipt-mail.ts'
 
 interface Options {
   log: Log
-  /** How long the mails may take. */
-  patienceMs?: number
+  /** How long to wait for the mails. */
+  timeoutMs?: number
 }
 
-const LOOK_MS = 3_000
+const POLL_MS = 3_000
 
-/** Sends mails to aliases of an account, and meets them by the very fetching that the service does. Nothing is kept. */
+/** Sends mails to aliases of an account and fetches them the way the service does. Nothing is stored. */
 export function openAliasTest(
   { mailOut, gmailAccounts }: Pick<Config, 'mailOut' | 'gmailAccounts'>,
-  { log, patienceMs = 120_000 }: Options,
+  { log, timeoutMs = 120_000 }: Options,
 ): AliasTrial | undefined {
   if (mailOut.url === '') return undefined
   const send = openMailer(mailOut)
   return async (email, aliases) => {
     const account = gmailAccounts.find((one) => one.email === email)
-    if (!account) throw new Error(`${email} does not stand in the file`)
-    const mark = `Mayfly test ${randomUUID()}`
-    for (const to of aliases) await send({ to, subject: mark, text: 'One of two test mails.' })
+    if (!account) throw new Error(`${email} is not in the accounts file`)
+    const subject = `Mayfly test ${randomUUID()}`
+    for (const to of aliases) await send({ to, subject, text: 'One of two test mails.' })
 
     const over = Promise.withResolvers<void>()
     const arrived: Arrival[] = []
-    const met = (arrival: Arrival) => {
+    const onArrival = (arrival: Arrival) => {
       arrived.push(arrival)
       if (arrived.length === aliases.length) over.resolve()
     }
-    const deps = aliasTestDeps({ aliases, mark, met, failed: over.reject, log })
-    const timer = setTimeout(over.resolve, patienceMs)
-    const door = openAccount(deps, { ...account, deleteAfterFetch: false })
+    const deps = aliasTestDeps({ aliases, subject, onArrival, failed: over.reject, log })
+    const timer = setTimeout(over.resolve, timeoutMs)
+    const client = openAccount(deps, { ...account, deleteAfterFetch: false })
     try {
       await over.promise
     } finally {
       clearTimeout(timer)
-      await door.close()
+      await client.close()
     }
     return arrived
   }
@@ -53,14 +53,14 @@ export function openAliasTest(
 
 interface AliasTestRun {
   aliases: readonly Address[]
-  /** By which our mails are known from all others. */
-  mark: string
-  met(arrival: Arrival): void
+  /** Subject by which the test mails are recognized. */
+  subject: string
+  onArrival(arrival: Arrival): void
   failed(reason: Error): void
   log: Log
 }
 
-function aliasTestDeps({ aliases, mark, met, failed, log }: AliasTestRun): ImapDeps {
+function aliasTestDeps({ aliases, subject, onArrival, failed, log }: AliasTestRun): ImapDeps {
   const begun = new Date()
   const states = new Map<string, FolderState>()
   const seen = new Set<string>()
@@ -74,9 +74,9 @@ function aliasTestDeps({ aliases, mark, met, failed, log }: AliasTestRun): ImapD
       const fresh = recipients.filter(({ identity }) => !seen.has(identity))
       if (fresh.length === 0) return 'known'
       for (const { identity } of fresh) seen.add(identity)
-      if (!Buffer.from(raw).includes(mark)) return 'nobody'
+      if (!Buffer.from(raw).includes(subject)) return 'nobody'
       for (const { address: alias } of fresh) {
-        met({ alias, folder, headers: aliasHeaders(raw, alias) })
+        onArrival({ alias, folder, headers: aliasHeaders(raw, alias) })
       }
       return 'kept'
     },
@@ -91,7 +91,7 @@ function aliasTestDeps({ aliases, mark, met, failed, log }: AliasTestRun): ImapD
       if (health === 'failing') failed(new Error(reason))
     },
     onPollRequest(poll) {
-      const timer = every(poll, LOOK_MS)
+      const timer = every(poll, POLL_MS)
       return () => clearInterval(timer)
     },
     now: () => new Date(),
@@ -102,13 +102,13 @@ function aliasTestDeps({ aliases, mark, met, failed, log }: AliasTestRun): ImapD
 
 const MATCHED_HEADERS = ['Delivered-To', 'X-Original-To', 'To', 'Cc', 'Received']
 
-/** Of the header fields by which fetched mail is matched: those that hold this address as it is written. */
+/** The header fields used for matching fetched mail that contain this exact address. */
 export function aliasHeaders(raw: Uint8Array, alias: Address): string[] {
   const values = new Map<string, string>()
   for (const { key, value } of readHeader(raw).fields) {
     values.set(key, `${values.get(key) ?? ''} ${unfold(value).toLowerCase()}`)
   }
-  // Nothing that could belong to a longer address stands on either side.
+  // Not part of a longer address on either side.
   const whole = new RegExp(`(?<![^\\s<,:;"(])${RegExp.escape(alias)}(?![^\\s>,;")])`)
   return MATCHED_HEADERS.filter((name) => whole.test(values.get(name.toLowerCase()) ?? ''))
 }

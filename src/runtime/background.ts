@@ -20,17 +20,17 @@ interface SweepDeps {
 
 const SWEEP_IDLE_MS = 5_000
 
-/** Clears away the mail and the sessions that are over, on one node at a time. */
+/** Deletes expired mail and sessions, on one node at a time. */
 export function startSweep(config: Config, { store, now, log }: SweepDeps) {
   const end = new AbortController()
-  const kept = {
+  const retention = {
     cooldownMs: config.sessions.cooldownMs,
     poolMs: config.pool.ttlMs,
     operatorMs: OPERATOR_MAIL_MS,
   }
   // On PostgreSQL the sweep never runs ahead of the server's clock.
   const guard = usesPostgres(config) ? undefined : guardClock(systemClocks, log)
-  const step = sweepStep(kept, { store, now, guard })
+  const step = sweepStep(retention, { store, now, guard })
   const swept = runUnderLease(
     { store, newHolder: randomUUID, log },
     {
@@ -40,7 +40,7 @@ export function startSweep(config: Config, { store, now, log }: SweepDeps) {
     },
   )
   return {
-    /** For the operator: what keeps the sweep from working. */
+    /** For the operator: what prevents the sweep. */
     warnings: (): string[] => [guard?.warning()].filter((text) => text !== undefined),
     async stop(): Promise<void> {
       end.abort()
@@ -55,18 +55,20 @@ interface SweepStepDeps {
   guard: Pick<ClockGuard, 'isTrusted'> | undefined
 }
 
-/** One small step; true when there is more to do. It does nothing while the clock is not trusted. */
-export function sweepStep(kept: Omit<SweepOptions, 'now'>, { store, now, guard }: SweepStepDeps) {
+/** One small step; true if there is more to do. Does nothing while the clock is not trusted. */
+export function sweepStep(
+  retention: Omit<SweepOptions, 'now'>,
+  { store, now, guard }: SweepStepDeps,
+) {
   return async (): Promise<boolean> => {
-    // Read before the guard reads the clocks: a jump before this moment is one that it sees.
+    // Read before the guard reads the clocks, so that it sees any jump before this time.
     const time = now()
     if (guard && !guard.isTrusted()) return false
-    return await store.sweep({ ...kept, now: time })
+    return await store.sweep({ ...retention, now: time })
   }
 }
 
-// Not the clock of the service, which tests move: then both would have to be moved. The monotonic clock of Linux stands still
-// while the machine is suspended.
+// Not the clock of the service, which tests move. The monotonic clock of Linux stops while the machine is suspended.
 function systemClocks(): ClockSample {
   return { wallMs: Date.now(), monotonicMs: performance.now() }
 }
@@ -79,12 +81,11 @@ interface ShopJobDeps {
   log: Log
 }
 
-// What is swept is months old: there is no hurry.
 const SHOP_SWEEP_MS = 3_600_000
 
 /**
- * What the shop does by itself, on one node at a time: it sweeps, asks the provider for what was missed, and mails receipts.
- * The answer ends it.
+ * Background jobs of the shop, on one node at a time: sweep, process missed provider events, mail receipts. Returns a function
+ * that stops them.
  */
 export async function startShopJobs(
   { payments, mailOut, http }: Config,

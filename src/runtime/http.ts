@@ -30,10 +30,10 @@ const parseOnMain: ParseOnce = async (rawId, request, signal) =>
 const largeReads = openLargeReads()
 
 const { connections: most } = config.http
-const all = openSharedBudget(setup.shared.httpConnections, most)
+const connectionBudget = openSharedBudget(setup.shared.httpConnections, most)
 const { hold } = openCounters(setup.shared.connections)
 
-const door = await openHttpServer(
+const server = await openHttpServer(
   {
     ...parts,
     shop,
@@ -43,7 +43,12 @@ const door = await openHttpServer(
     senderChecks: config.senderChecks.on
       ? openSenderChecks({ ...parts, largeReads, check: checkSender, log })
       : async () => undefined,
-    connections: { most, take: () => all.reserve(1), giveBack: () => all.release(1), hold },
+    connections: {
+      most,
+      take: () => connectionBudget.reserve(1),
+      giveBack: () => connectionBudget.release(1),
+      hold,
+    },
     metrics: async () => String(await main('metrics')),
     warnings: async () => (await main('warnings')) as string[],
     builtPage: readBuiltPage(fileURLToPath(new URL('../../web/dist/', import.meta.url))),
@@ -56,15 +61,15 @@ const door = await openHttpServer(
 
 if (parentPort) {
   serve(parentPort, {
-    ready: () => door.port,
+    ready: () => server.port,
     metrics: () => register.getMetricsAsJSON(),
-    drain: door.drain,
+    drain: server.drain,
     async close() {
-      await door.close()
+      await server.close()
       await parts.close()
       await shop.close()
       setup.mainPort.close()
-      // What still waits for an answer of a payment provider holds nothing of ours, and nobody up.
+      // Pending requests to a payment provider must not delay the exit.
       setImmediate(() => process.exit())
     },
   })

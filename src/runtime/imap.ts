@@ -15,13 +15,13 @@ const log = openLog({ level: config.logLevel, thread: name })
 const parts = await openThreadParts(setup, log)
 const end = new AbortController()
 
-const following = superviseAccounts({
+const supervising = superviseAccounts({
   ...parts,
   newHolder: randomUUID,
   accountRules: accountRules(config.gmailAccounts),
   open({ id, email }) {
     const setting = config.gmailAccounts.find((account) => account.email === email)
-    if (!setting) throw new Error('an account was offered that is not in the file')
+    if (!setting) throw new Error('an active account is not in the accounts file')
     const deps = { ...accountMailDeps(parts, id), random: Math.random, log }
     return openAccount(deps, { ...setting, limits: { maxBytes: config.smtp.maxBytes } })
   },
@@ -33,11 +33,11 @@ if (parentPort) {
   serve(parentPort, {
     ready: () => true,
     metrics: () => register.getMetricsAsJSON(),
-    // Another node takes the accounts over meanwhile.
+    // Another node takes over the accounts meanwhile.
     drain: () => end.abort(),
     async close() {
       end.abort()
-      await following
+      await supervising
       await parts.close()
       parentPort?.unref()
     },

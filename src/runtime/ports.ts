@@ -1,12 +1,12 @@
 import type { MessagePort, Worker } from 'node:worker_threads'
 import { Problem, type ProblemCode, toError } from '../core/problem.ts'
 
-/** What two threads talk over. */
+/** The channel between two threads. */
 type Port = MessagePort | Worker
 
 export interface PortRequest {
   seq: number
-  /** ABORT: the call with this number is no longer of use. */
+  /** ABORT cancels the call with this number. */
   name: string
   value: unknown
 }
@@ -28,99 +28,99 @@ interface PortError {
   stack: string | undefined
 }
 
-/** Rejects with the signal's reason as soon as that is aborted; the other end hears of it. */
+/** Rejects with the signal's reason when aborted, and cancels the call on the other end. */
 export type Call = (name: string, value?: unknown, signal?: AbortSignal) => Promise<unknown>
 
 /**
- * Asks whoever serves the other end. Bytes in the value are handed over, not copied. What is asked in one turn of the
- * event loop travels in one message: under load that wakes the other thread less often, and it finds larger groups.
+ * Calls the other end. Buffers in the value are transferred, not copied. Calls of one turn of the event loop are sent in one
+ * message: under load, the other thread wakes less often and gets larger groups.
  */
-export function openCaller(wire: Port): Call {
+export function openCaller(port: Port): Call {
   const pending = new Map<number, PromiseWithResolvers<unknown>>()
   let last = 0
-  let asks: PortRequest[] = []
+  let requests: PortRequest[] = []
 
   function post(): void {
-    const all = asks
-    asks = []
+    const all = requests
+    requests = []
     try {
-      wire.postMessage(
+      port.postMessage(
         all,
         all.flatMap(({ value }) => buffersIn(value)),
       )
     } catch {
-      // One of them cannot be sent; nothing was handed over yet, and the others must not suffer for it.
-      for (const ask of all) postAlone(ask)
+      // One of them cannot be cloned. Nothing was transferred yet, so send them one by one.
+      for (const request of all) postAlone(request)
     }
   }
 
-  function postAlone(ask: PortRequest): void {
+  function postAlone(request: PortRequest): void {
     try {
-      wire.postMessage([ask], buffersIn(ask.value))
+      port.postMessage([request], buffersIn(request.value))
     } catch (error) {
-      pending.get(ask.seq)?.reject(error)
-      pending.delete(ask.seq)
+      pending.get(request.seq)?.reject(error)
+      pending.delete(request.seq)
     }
   }
 
-  wire.on('message', (answers: PortResponse[]) => {
-    for (const answer of answers) {
-      const asked = pending.get(answer.seq)
-      pending.delete(answer.seq)
-      if ('result' in answer) asked?.resolve(answer.result)
-      else asked?.reject(errorOf(answer))
+  port.on('message', (responses: PortResponse[]) => {
+    for (const response of responses) {
+      const call = pending.get(response.seq)
+      pending.delete(response.seq)
+      if ('result' in response) call?.resolve(response.result)
+      else call?.reject(errorOf(response))
     }
   })
 
-  function send(ask: PortRequest): void {
-    if (asks.length === 0) setImmediate(post)
-    asks.push(ask)
+  function send(request: PortRequest): void {
+    if (requests.length === 0) setImmediate(post)
+    requests.push(request)
   }
 
-  function abortable(seq: number, asked: PromiseWithResolvers<unknown>, signal: AbortSignal) {
+  function abortable(seq: number, call: PromiseWithResolvers<unknown>, signal: AbortSignal) {
     const abort = () => {
       if (!pending.delete(seq)) return
-      asked.reject(signal.reason)
+      call.reject(signal.reason)
       send({ seq, name: ABORT, value: undefined })
     }
     signal.addEventListener('abort', abort, { once: true })
-    return asked.promise.finally(() => signal.removeEventListener('abort', abort))
+    return call.promise.finally(() => signal.removeEventListener('abort', abort))
   }
 
   return async (name, value, signal) => {
     signal?.throwIfAborted()
     last += 1
-    const asked = Promise.withResolvers<unknown>()
-    pending.set(last, asked)
+    const call = Promise.withResolvers<unknown>()
+    pending.set(last, call)
     send({ seq: last, name, value })
-    return await (signal ? abortable(last, asked, signal) : asked.promise)
+    return await (signal ? abortable(last, call, signal) : call.promise)
   }
 }
 
-/** A function that the other end may call; the signal is aborted when the result is no longer of use. */
+/** A function that the other end may call; the signal is aborted when the result is no longer needed. */
 type Command = (value: never, signal: AbortSignal) => unknown
 
-/** Answers each call by itself, in any order. */
-export function serve(wire: Port, commands: Record<string, Command>): void {
+/** Serves calls concurrently and responds in any order. */
+export function serve(port: Port, commands: Record<string, Command>): void {
   const running = new Map<number, AbortController>()
-  wire.on('message', (asks: PortRequest[]) => {
-    for (const ask of asks) {
-      if (ask.name === ABORT) running.get(ask.seq)?.abort()
-      else void answer(ask)
+  port.on('message', (requests: PortRequest[]) => {
+    for (const request of requests) {
+      if (request.name === ABORT) running.get(request.seq)?.abort()
+      else void respond(request)
     }
   })
 
-  async function answer({ seq, name, value }: PortRequest): Promise<void> {
+  async function respond({ seq, name, value }: PortRequest): Promise<void> {
     const ended = new AbortController()
     running.set(seq, ended)
     try {
       const command = commands[name]
-      if (!command) throw new Error(`this thread has no command ${name}`)
+      if (!command) throw new Error(`unknown command ${name}`)
       const result = await command(value as never, ended.signal)
-      wire.postMessage([{ seq, result } satisfies PortResponse], buffersIn(result))
+      port.postMessage([{ seq, result } satisfies PortResponse], buffersIn(result))
     } catch (error) {
-      // Nobody waits for it.
-      if (!ended.signal.aborted) wire.postMessage([portResponse(seq, { error })], [])
+      // Nobody waits for the result of an aborted call.
+      if (!ended.signal.aborted) port.postMessage([portResponse(seq, { error })], [])
     } finally {
       running.delete(seq)
     }
@@ -141,17 +141,17 @@ export function portResponse(
   return { seq, failed: { message, stack } }
 }
 
-function errorOf(answer: { refused: PortProblem } | { failed: PortError }): Error {
-  if ('refused' in answer) {
-    const { code, message, retryAfter } = answer.refused
+function errorOf(response: { refused: PortProblem } | { failed: PortError }): Error {
+  if ('refused' in response) {
+    const { code, message, retryAfter } = response.refused
     return new Problem(code, message, retryAfter)
   }
-  const error = new Error(answer.failed.message)
-  if (answer.failed.stack) error.stack = answer.failed.stack
+  const error = new Error(response.failed.message)
+  if (response.failed.stack) error.stack = response.failed.stack
   return error
 }
 
-/** Only buffers that hold nothing else than the value's own bytes: handing over empties them for the sender. */
+/** Only buffers that contain nothing but the value's own bytes: a transfer detaches them from the sender. */
 function buffersIn(value: unknown): ArrayBuffer[] {
   if (typeof value !== 'object' || value === null) return []
   const views = value instanceof Uint8Array ? [value] : Object.values(value)

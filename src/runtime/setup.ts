@@ -8,7 +8,7 @@ import { openRedisLimit } from '../limit/redis.ts'
 import { connectRedis } from '../redis/connect.ts'
 import { openMailStore } from './stores.ts'
 
-/** Memory that all threads of one service see. */
+/** Memory shared by all threads of the service. */
 export interface SharedMemory {
   clock: SharedArrayBuffer
   versions: SharedArrayBuffer
@@ -20,25 +20,25 @@ export interface SharedMemory {
   waiterCounts: SharedArrayBuffer
 }
 
-/** What the thread of any door is started with. */
+/** Setup of every adapter thread. */
 export interface ThreadSetup {
   config: Config
   shared: SharedMemory
-  /** To the mail writer, where there is one. */
+  /** To the mail writer, on SQLite. */
   mailPort: MessagePort | undefined
   name: string
 }
 
-/** What the thread of a door that listens is started with. */
+/** Setup of a thread that listens on a port. */
 export interface ServerThreadSetup extends ThreadSetup {
-  /** To the shop writer, where there is one; only for the HTTP door. */
+  /** To the shop writer, on SQLite; HTTP only. */
   shopPort: MessagePort | undefined
   /** To the main thread. */
   mainPort: MessagePort
   listen: { host: string; port: number; reusePort: boolean }
 }
 
-/** The parts that the thread of every door opens in the same way. */
+/** What every adapter thread opens. */
 export async function openThreadParts({ config, shared, mailPort }: ThreadSetup, log: Log) {
   const store = await openMailStore(config, { versions: shared.versions, port: mailPort })
   const { bus, limit, close } = await openBusAndLimit(config, shared, log)
@@ -54,18 +54,18 @@ export async function openThreadParts({ config, shared, mailPort }: ThreadSetup,
   }
 }
 
-/** Waking and counting: over the threads of this node, and where Redis is given over all nodes. */
+/** Over the threads of this node, and with Redis over all nodes. */
 async function openBusAndLimit({ redis: url }: Config, shared: SharedMemory, log: Log) {
-  const near = {
+  const local = {
     bus: openMemoryBus(shared.busName, shared.waiterCounts),
     limit: openMemoryLimit(shared.rates),
   }
-  if (url === '') return { ...near, close: near.bus.close }
+  if (url === '') return { ...local, close: local.bus.close }
   const redis = await connectRedis({ url, log })
-  const bus = openRedisBus({ redis, local: near.bus, node: shared.busName })
+  const bus = openRedisBus({ redis, local: local.bus, node: shared.busName })
   return {
     bus,
-    limit: openRedisLimit({ redis, local: near.limit }),
+    limit: openRedisLimit({ redis, local: local.limit }),
     async close() {
       await bus.close()
       redis.close()
@@ -73,7 +73,7 @@ async function openBusAndLimit({ redis: url }: Config, shared: SharedMemory, log
   }
 }
 
-/** One clock for all threads: the machine's, moved by a number of seconds that tests set. */
+/** One clock for all threads: the system clock plus an offset that tests set. */
 export function makeClock(): SharedArrayBuffer {
   return new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
 }

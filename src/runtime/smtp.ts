@@ -19,7 +19,7 @@ const connections = openCounters(shared.connections)
 const { connectionsPerIp, mailsPerIpAndMinute: count, bytesInFlight, bytesPerHour } = config.smtp
 const bytes = openSharedBudget(shared.mailBytes, bytesInFlight)
 const mailRate = { count, seconds: 60, burst: count }
-// A mail that crosses the limit is paid for later: by at most one more hour of waiting.
+// A mail that exceeds the limit is accepted; the overdraft then delays the sender by at most another hour.
 const traffic = {
   count: bytesPerHour,
   seconds: 3_600,
@@ -30,7 +30,7 @@ const traffic = {
 const { rateLimits, smtp } = config
 const { hasRates, shareNetwork } = senderLimitRules({ rateLimits, relays: smtp.relays })
 
-const door = await openSmtpServer(
+const server = await openSmtpServer(
   {
     acceptRecipient: (text, { ip, ...offer }) =>
       acceptRecipient({ store, limits, now }, text, { ...offer, senderNetwork: shareNetwork(ip) }),
@@ -60,11 +60,11 @@ const door = await openSmtpServer(
 
 if (parentPort) {
   serve(parentPort, {
-    ready: () => door.port,
+    ready: () => server.port,
     metrics: () => register.getMetricsAsJSON(),
-    drain: door.drain,
+    drain: server.drain,
     async close() {
-      await door.close()
+      await server.close()
       await parts.close()
       setup.mainPort.close()
       parentPort?.unref()

@@ -29,34 +29,28 @@ import {
 } from './setup.ts'
 import { openMailStore, openShopStore, receiveLimits, usesPostgres } from './stores.ts'
 import { descriptorLimit, freePort, limitConnections, listenHost } from './system.ts'
-import {
-  startMailWriter,
-  startShopWriter,
-  startThread,
-  type Thread,
-  type Writer,
-} from './thread.ts'
+import { startThread, startWriter, type Thread, type Writer } from './thread.ts'
 
 interface Service {
   httpPort: number
   smtpPort: number
   listDomains: MailStore['listDomains']
-  /** Starts a parse child before there is a mail for it: the first code is then found as quickly as the next. */
+  /** Starts a parser process in advance, so that the first code is found as quickly as later ones. */
   warm(): Promise<void>
-  /** Drains the doors for as long as MAYFLY_DRAIN says, closes them, so nothing new comes in, and then what they used. */
+  /** Drains the adapters for MAYFLY_DRAIN, closes them, and then everything they use. */
   stop(): Promise<void>
 }
 
 export interface StartOptions {
   log: Log
   clock?: SharedArrayBuffer
-  /** The parse children's program and limits; only tests set it. */
+  /** Program and limits of the parser processes; only tests set it. */
   parsing?: Partial<ParserOptions>
-  /** Called when a thread ends without having been asked: the service cannot go on. */
+  /** Called if a thread exits unexpectedly: the service cannot continue. */
   died(fault: Error): void
 }
 
-/** Starts every part, from the files outwards. What was started before a fault is stopped again. */
+/** Starts everything, from the files outwards. If a step fails, the previous ones are stopped again. */
 export async function startService(
   config: Config,
   { log, died, clock = makeClock(), parsing = {} }: StartOptions,
@@ -72,8 +66,8 @@ export async function startService(
       },
     }
   } catch (error) {
-    // The fault of the start is the one to tell.
-    await closeAll(closers).catch((err: Error) => log.error({ err }, 'a part did not close'))
+    // The error of the start is the one to report.
+    await closeAll(closers).catch((err: Error) => log.error({ err }, 'closing failed'))
     throw error
   }
 }
@@ -81,7 +75,7 @@ export async function startService(
 type Closer = () => unknown
 type Starting = Required<StartOptions> & { closers: Closer[] }
 
-/** The last one opened first. One that fails keeps none of the others from closing. */
+/** In reverse order. A failure does not keep the others from closing. */
 async function closeAll(closers: Closer[]): Promise<void> {
   const faults: unknown[] = []
   for (const close of closers.splice(0).reverse()) {
@@ -121,7 +115,7 @@ async function startParts(given: Config, { log, died, clock, parsing, closers }:
   closers.push(sweep.stop)
   closers.push(await startShopJobs(config, { store, shop, now, log }))
 
-  // All threads of all doors at once: each may need its time to finish what is under way.
+  // All adapter threads at once: each may need time to complete what is in progress.
   const serverThreads: Thread[] = []
   closers.push(() => Promise.all(serverThreads.map((thread) => thread.close())))
   const host = await listenHost(config.host)
@@ -136,7 +130,7 @@ async function startParts(given: Config, { log, died, clock, parsing, closers }:
       children,
       warnings: sweep.warnings,
     })
-  // HTTP last: once /readyz answers, everything else is there.
+  // HTTP last: once /readyz responds, everything else is running.
   const smtpPort = await open('smtp')
   if (hasImapAccounts(config)) {
     const mailPort = takePorts.mail()
@@ -144,7 +138,7 @@ async function startParts(given: Config, { log, died, clock, parsing, closers }:
     serverThreads.push(await startThread('./imap.ts', setup, { name: 'imap', died }))
   }
   const httpPort = await open('http')
-  // HTTP first: until a load balancer has seen /readyz turn, it sends us whatever comes.
+  // HTTP first: a load balancer sends traffic until it sees /readyz fail.
   const drain = async () => {
     for (const thread of serverThreads.toReversed()) await thread.call('drain')
     await pause(config.drainMs)
@@ -154,13 +148,13 @@ async function startParts(given: Config, { log, died, clock, parsing, closers }:
 
 const hasImapAccounts = ({ gmailAccounts }: Config) => gmailAccounts.length > 0
 
-/** Ways to the writers, one for each who asks. */
+/** Ports to the writers, a new one per call. */
 interface TakePorts {
   mail(): MessagePort | undefined
   shop(): MessagePort | undefined
 }
 
-/** SQLite's two writers, and this folder for us alone. PostgreSQL needs neither. */
+/** On SQLite, starts the two writers and locks the directory. PostgreSQL needs neither. */
 async function startWriters(
   config: Config,
   { versions, died, closers }: Pick<Starting, 'died' | 'closers'> & Pick<SharedMemory, 'versions'>,
@@ -170,9 +164,10 @@ async function startWriters(
   closers.push(lockFolder(folder))
   const limits = receiveLimits(config)
   const servers = smtp.threads + http.threads + (hasImapAccounts(config) ? 1 : 0)
-  const mail = await startMailWriter(servers + 1, { folder, maxBytes, limits, versions, died })
+  const mailSetup = { kind: 'mail', folder, maxBytes, limits, versions } as const
+  const mail = await startWriter(servers + 1, mailSetup, died)
   closers.push(mail.thread.close)
-  const shop = await startShopWriter(http.threads + 1, { folder, died })
+  const shop = await startWriter(http.threads + 1, { kind: 'shop', folder }, died)
   closers.push(shop.thread.close)
   return { mail: portTaker(mail), shop: portTaker(shop) }
 }
@@ -183,7 +178,7 @@ interface ServerThreads {
   shared: SharedMemory
   takePorts: TakePorts
   died(fault: Error): void
-  /** The doors' threads so far; these join them. */
+  /** All adapter threads so far; new ones are added. */
   threads: Thread[]
   children: Children
   /** For the operator, in /readyz. */
@@ -220,7 +215,7 @@ interface ChildrenDeps {
   parsing: Partial<ParserOptions>
 }
 
-/** The processes that read what strangers wrote, and what the doors may ask of them. */
+/** The child processes that handle untrusted input, and the commands that threads may call. */
 function openChildren({ senderChecks }: Config, { store, log, now, parsing }: ChildrenDeps) {
   const parser = openParser({ log, ...parsing })
   const parse = openParseOnce({ store, parser })
@@ -238,7 +233,6 @@ function openChildren({ senderChecks }: Config, { store, log, now, parsing }: Ch
   }
 }
 
-/** Hands out the ways to a writer, one to each caller. */
 function portTaker({ ports }: Writer): () => MessagePort {
   return () => {
     const port = ports.pop()
@@ -247,7 +241,7 @@ function portTaker({ ports }: Writer): () => MessagePort {
   }
 }
 
-/** The counters of every door, added up. */
+/** The metrics of all adapter threads, added up. */
 async function aggregateMetrics(threads: readonly Thread[]): Promise<string> {
   const metrics = await Promise.all(threads.map((thread) => thread.call('metrics')))
   return AggregatorRegistry.aggregate(metrics as object[][]).metrics()

@@ -20,46 +20,49 @@ import { makeVersions, openVersions } from '../store/sqlite/versions.ts'
 import type { MailStore } from '../store/store.ts'
 import { openCaller } from './ports.ts'
 
-// Who opens which engine. On SQLite a thread reads by itself and writes over a port to the one writer; on PostgreSQL, which
-// decides who was first, each thread does both and there are no ports.
+// Opens the configured engine. On SQLite, a thread reads directly and writes through a port to the single writer thread; on
+// PostgreSQL, each thread does both and there are no ports.
 
-/** Postmaster's and abuse's mail: long enough for an operator who looks once a fortnight. */
+/** Retention of mail for postmaster and abuse. */
 export const OPERATOR_MAIL_MS = 30 * 86_400_000
 
 export function usesPostgres({ store }: Pick<Config, 'store'>): boolean {
   return store !== 'sqlite:'
 }
 
-/** The mail store as one thread of the service sees it. */
+/** The mail store of one thread of the service. */
 export async function openMailStore(
   config: Config,
   { versions, port }: { versions: SharedArrayBuffer; port: MessagePort | undefined },
 ): Promise<MailStore> {
   if (usesPostgres(config)) return await openPostgresMail(postgresOptions(config))
   const { data: folder, minFreeBytes, mailMaxBytes: maxBytes } = config
-  const way = requirePort(port)
+  const writerPort = requirePort(port)
   const store = openSqliteMail({
     folder,
     minFreeBytes,
     maxBytes,
-    write: openCaller(way) as Write<MailWrites>,
+    write: openCaller(writerPort) as Write<MailWrites>,
     versions: openVersions(versions),
     limits: receiveLimits(config),
   })
-  return closeWith(store, way)
+  return closeWith(store, writerPort)
 }
 
-/** The shop, for the threads that sell or spend. */
+/** The shop store of one thread of the service. */
 export async function openShopStore(
   config: Config,
   port: MessagePort | undefined,
 ): Promise<ShopStore> {
   if (usesPostgres(config)) return await openPostgresShop({ url: config.store })
-  const way = requirePort(port)
-  return closeWith(openSqliteShop(config.data, openCaller(way) as Write<ShopWrites>), way)
+  const writerPort = requirePort(port)
+  return closeWith(
+    openSqliteShop(config.data, openCaller(writerPort) as Write<ShopWrites>),
+    writerPort,
+  )
 }
 
-/** What a command may do beside the service: create no session, store no mail, hold no lease. */
+/** For commands that run next to the service: they create no sessions, store no mail and hold no leases. */
 interface CliMailStore
   extends Omit<
     MailStore,
@@ -72,14 +75,14 @@ interface CliMailStore
     | 'releaseLease'
     | 'sweep'
   > {
-  /** Resolves when no request that starts afterwards sees anything older than the last write. */
+  /** Resolves when every new request sees the last write. */
   waitUntilVisible(): Promise<void>
 }
 
-// A timer may fire a little before its time.
+// A timer may fire slightly early.
 const VISIBLE_MS = SESSION_CACHE_MS + 20
 
-/** The mail store of a command that runs beside the service: it writes in short transactions of its own and migrates nothing that a service of an older version uses. */
+/** The mail store of a command: it writes in short transactions of its own, and does not migrate a database that an older service uses. */
 export async function openMailStoreForCli(config: Config): Promise<CliMailStore> {
   if (usesPostgres(config)) {
     const store = await openPostgresMail({ ...postgresOptions(config), upgrade: false })
@@ -96,7 +99,7 @@ export async function openMailStoreForCli(config: Config): Promise<CliMailStore>
   return { ...store, waitUntilVisible: () => pause(VISIBLE_MS) }
 }
 
-/** The same for the shop. Keys are read at each request, so the service's threads see every change at once. */
+/** The same for the shop. Keys are read on every request, so changes take effect at once. */
 export async function openShopStoreForCli(
   config: Pick<Config, 'data' | 'store'>,
 ): Promise<ShopStore> {
@@ -127,7 +130,7 @@ function postgresOptions(config: Config) {
   }
 }
 
-/** Each write is a group of its own: one short IMMEDIATE transaction, for which the service's writer waits its turn. */
+/** Each write is a group of its own: one short IMMEDIATE transaction, which the service's writer waits for. */
 function writeAlone(commit: ReturnType<typeof groupCommit>) {
   return async (name: string, value: unknown) => {
     const [outcome] = commit([{ name, value }])
@@ -137,19 +140,19 @@ function writeAlone(commit: ReturnType<typeof groupCommit>) {
 }
 
 function requirePort(port: MessagePort | undefined): MessagePort {
-  if (!port) throw new Error('on SQLite a thread needs a port to the writer')
+  if (!port) throw new Error('SQLite needs a port to the writer')
   return port
 }
 
 function closeWith<Store extends { close(): Promise<void> }>(
   store: Store,
-  behind: Pick<MessagePort | Db, 'close'>,
+  resource: Pick<MessagePort | Db, 'close'>,
 ): Store {
   return {
     ...store,
     async close() {
       await store.close()
-      behind.close()
+      resource.close()
     },
   }
 }

@@ -2,15 +2,15 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { Config } from '../config/config.ts'
 
-// Assumed where the system does not say.
+// Assumed if the limit is unknown.
 const DEFAULT_LIMIT = 1_024
-// Databases, logs, children, and connections that are being refused.
+// Databases, logs, child processes, and connections that are being refused.
 const OWN_DESCRIPTORS = 192
 const PER_THREAD = 16
 const SMTP_SHARE = 1 / 4
 const MIN_CONNECTIONS = 16
 
-/** How many files and sockets this process may have open. */
+/** Maximum open files and sockets of this process. */
 export function descriptorLimit(file = '/proc/self/limits'): number {
   try {
     const [, soft = DEFAULT_LIMIT] =
@@ -21,7 +21,7 @@ export function descriptorLimit(file = '/proc/self/limits'): number {
   }
 }
 
-/** The settings with as many HTTP connections as leave descriptors for SMTP and for our own files. */
+/** Limits the HTTP connections so that descriptors are left for SMTP and our own files. */
 export function limitConnections(config: Config, limit: number): Config {
   const { http, smtp } = config
   const own = OWN_DESCRIPTORS + PER_THREAD * (http.threads + smtp.threads)
@@ -29,7 +29,7 @@ export function limitConnections(config: Config, limit: number): Config {
   return room >= http.connections ? config : { ...config, http: { ...http, connections: room } }
 }
 
-/** `::` takes IPv4 as well. On a machine without IPv6 it cannot be bound, and all addresses are `0.0.0.0`. */
+/** `::` includes IPv4. On a machine without IPv6 it cannot be bound, so `0.0.0.0` is used instead. */
 export async function listenHost(host: string): Promise<string> {
   if (host !== '::') return host
   const there = await freePort(host, 0).catch((error: unknown) => {
@@ -42,7 +42,7 @@ export async function listenHost(host: string): Promise<string> {
 
 const NO_IPV6 = new Set(['EAFNOSUPPORT', 'EADDRNOTAVAIL'])
 
-/** Shows by a plain bind that nobody has the port: with reusePort a stranger's listener would share our mail. */
+/** Checks that the port is free with a plain bind: with reusePort, a foreign listener would share our connections. */
 export async function freePort(host: string, port: number): Promise<number> {
   const server = createServer()
   const bound = Promise.withResolvers<number>()

@@ -1,15 +1,15 @@
 import { MessageChannel, MessagePort, Worker } from 'node:worker_threads'
-import type { ReceiveLimits } from '../core/recipient.ts'
 import { openMigrated } from '../store/sqlite/migrate.ts'
 import { type Call, openCaller } from './ports.ts'
+import type { WriterSetup } from './writer.ts'
 
 export interface Thread {
   call: Call
-  /** Asks it to close and waits until it is gone: a thread with a database open is never terminated. */
+  /** Asks it to close and waits for its exit: a thread with an open database is never terminated. */
   close(): Promise<void>
 }
 
-/** Starts a thread and waits until it answers. `died` is called when it ends without having been asked. */
+/** Starts a thread and waits until it is ready. `died` is called if it exits unexpectedly. */
 export async function startThread(
   file: string,
   setup: object,
@@ -33,8 +33,8 @@ export async function startThread(
   })
   worker.on('exit', () => {
     gone.resolve()
-    failed.reject(new Error(`the ${name} thread ended`))
-    if (started && !closing) died(fault ?? new Error(`the ${name} thread ended by itself`))
+    failed.reject(new Error(`the ${name} thread exited`))
+    if (started && !closing) died(fault ?? new Error(`the ${name} thread exited unexpectedly`))
   })
 
   const call = openCaller(worker)
@@ -52,36 +52,11 @@ export async function startThread(
   }
 }
 
-/** They are handed over, not copied. */
+/** Ports must be transferred. */
 function portsIn(setup: object): MessagePort[] {
   return Object.values(setup)
     .flat()
     .filter((part) => part instanceof MessagePort)
-}
-
-interface MailWriterOptions {
-  folder: string
-  maxBytes: number | 'auto'
-  limits: ReceiveLimits
-  versions: SharedArrayBuffer
-  died(fault: Error): void
-}
-
-/** Starts the mail writer with as many ways in as there are callers. */
-export async function startMailWriter(
-  callers: number,
-  { died, ...setup }: MailWriterOptions,
-): Promise<Writer> {
-  openMigrated(setup.folder, 'mail').close()
-  return startWriter('./mail-writer.ts', callers, { name: 'mail-writer', setup, died })
-}
-
-export async function startShopWriter(
-  callers: number,
-  { folder, died }: { folder: string; died(fault: Error): void },
-): Promise<Writer> {
-  openMigrated(folder, 'shop').close()
-  return startWriter('./shop-writer.ts', callers, { name: 'shop-writer', setup: { folder }, died })
 }
 
 export interface Writer {
@@ -90,13 +65,16 @@ export interface Writer {
   ports: MessagePort[]
 }
 
-async function startWriter(
-  file: string,
+/** Migrates the database, then starts its writer with one port per caller. */
+export async function startWriter(
   callers: number,
-  { name, setup, died }: { name: string; setup: object; died(fault: Error): void },
+  setup: WriterSetup,
+  died: (fault: Error) => void,
 ): Promise<Writer> {
+  openMigrated(setup.folder, setup.kind).close()
   const channels = Array.from({ length: callers }, () => new MessageChannel())
-  const theirs = channels.map((channel) => channel.port1)
-  const thread = await startThread(file, { ...setup, ports: theirs }, { name, died })
+  const ports = channels.map((channel) => channel.port1)
+  const name = `${setup.kind}-writer`
+  const thread = await startThread('./writer.ts', { ...setup, ports }, { name, died })
   return { thread, ports: channels.map((channel) => channel.port2) }
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ReceiveLimits } from '../../src/core/recipient.ts'
 import { openCaller } from '../../src/runtime/ports.ts'
-import { startMailWriter, startShopWriter } from '../../src/runtime/thread.ts'
+import { startWriter } from '../../src/runtime/thread.ts'
 import { openPostgresMail } from '../../src/store/postgres/mail-store.ts'
 import { openPostgresShop } from '../../src/store/postgres/shop-store.ts'
 import type { ShopStore } from '../../src/store/shop-store.ts'
@@ -34,13 +34,8 @@ export async function openSqliteTestMail(
 ): Promise<{ store: MailStore; other: MailStore; folder: string; close(): Promise<void> }> {
   const folder = tempFolder()
   const versions = makeVersions()
-  const writer = await startMailWriter(2, {
-    folder: folder.path,
-    maxBytes: 'auto',
-    limits,
-    versions,
-    died,
-  })
+  const setup = { kind: 'mail', folder: folder.path, maxBytes: 'auto', limits, versions } as const
+  const writer = await startWriter(2, setup, died)
   const [store, other] = writer.ports.map((port) =>
     openSqliteMail({
       folder: folder.path,
@@ -67,7 +62,7 @@ export async function openSqliteTestMail(
 /** A scratch SQLite shop with its real writer thread. */
 export async function openSqliteTestShop(): Promise<{ store: ShopStore; close(): Promise<void> }> {
   const folder = tempFolder()
-  const { thread, ports } = await startShopWriter(1, { folder: folder.path, died })
+  const { thread, ports } = await startWriter(1, { kind: 'shop', folder: folder.path }, died)
   const [port] = ports
   if (!port) throw new Error('one port was asked for')
   const store = openSqliteShop(folder.path, openCaller(port) as Write<ShopWrites>)

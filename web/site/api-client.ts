@@ -86,7 +86,7 @@ const INVALID_SECRETS: Record<string, ApiError> = {
   }),
   'claim-secret': new ApiError(404, {
     code: 'not_found',
-    message: 'There is no such order, or the claim secret is not its own.',
+    message: 'Unknown order or wrong claim secret.',
   }),
 }
 

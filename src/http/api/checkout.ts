@@ -39,7 +39,7 @@ export const checkoutRoute = route({
     const { order, url, claimSecret } = await checkout(deps, {
       plan,
       email,
-      repeat: idempotencyOf(call),
+      idempotency: idempotencyOf(call),
       baseUrl: siteUrl(deps.baseUrl, call),
     })
     return success({ ...planJson(order), url, claim_secret: claimSecret })

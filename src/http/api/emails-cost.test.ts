@@ -188,7 +188,7 @@ describe('402', () => {
     moveTo(end.getTime() - 20_000)
     assert.equal((await read('', key.headers)).status, 200)
     moveTo(end.getTime())
-    await over(key, 'plan_expired', /This plan has ended/)
+    await over(key, 'plan_expired', /This plan has expired/)
   })
 })
 

@@ -61,7 +61,7 @@ export const orderFields = {
   claimed_at: nullableTime,
   claimed_at_iso: nullableIsoTime,
   key_prefix: Type.Union([Type.String({ examples: ['mf_live_a1B2'] }), Type.Null()]),
-  next: Type.String({ examples: ['Claim the key: it is shown once, so keep it.'] }),
+  next: Type.String({ examples: ['Claim the key. It is shown once, so store it safely.'] }),
 }
 
 export function orderJson({ order, payUrl, claimable, next }: OrderView) {

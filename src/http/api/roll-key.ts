@@ -31,13 +31,13 @@ export const rollKeyRoute = route({
   async handle(_input, deps, call) {
     const key = authenticatedKey(call)
     const presented = apiKeyOf(call.headers) ?? ''
-    const { secret, formerUntil } = await rollPresentedKey(deps, key, presented)
+    const { secret, oldUntil } = await rollPresentedKey(deps, key, presented)
     return success({
       key: secret,
       key_id: key.id,
       prefix: key.prefix,
-      former_until: utcTimestamp(formerUntil),
-      former_until_iso: isoTimestamp(formerUntil),
+      former_until: utcTimestamp(oldUntil),
+      former_until_iso: isoTimestamp(oldUntil),
     })
   },
 })

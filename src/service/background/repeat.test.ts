@@ -12,7 +12,7 @@ beforeEach(async () => {
 })
 afterEach(() => fixture.stop())
 
-test('what nobody needs any more goes by itself, step by step, until it is told to end', async () => {
+test('expired data is deleted step by step until the end', async () => {
   await Promise.all(Array.from({ length: 450 }, () => fixture.order()))
   fixture.pass(91 * DAY)
   const young = await fixture.order()
@@ -34,7 +34,7 @@ test('what nobody needs any more goes by itself, step by step, until it is told 
   )
 })
 
-test('a fault is told to the operator, and is not the end', async () => {
+test('an error is logged and does not end the sweep', async () => {
   const end = new AbortController()
   const faults: string[] = []
   const log = {
@@ -47,5 +47,5 @@ test('a fault is told to the operator, and is not the end', async () => {
   const step = () => Promise.reject(met.shift())
   await runSweep({ step, idleMs: 1, ended: end.signal, log })
   assert.deepEqual(met, [])
-  assert.deepEqual(faults, ['the sweep failed and is tried again'])
+  assert.deepEqual(faults, ['the sweep failed; retrying'])
 })

@@ -1,68 +1,69 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { backoffDelay } from '../../core/backoff.ts'
 import type { Log } from '../../core/log.ts'
 import { logFault } from './outage.ts'
 
 interface RepeatOptions {
-  /** Answers whether all of it was done. */
-  operation(): Promise<boolean>
-  /** What the operator reads when it throws. */
+  /** False if part of it failed; `more` if there is more to do right away. */
+  operation(): Promise<boolean | 'more'>
+  /** Log message if it throws. */
   failed: string
   intervalMs: number
-  /** After failures the rest grows up to this. */
-  maxIntervalMs: number
+  /** After failures the interval doubles up to this; default: it stays the same. */
+  maxIntervalMs?: number
   log: Pick<Log, 'error'>
 }
 
+// Between the steps of a long operation, the writer serves mail and requests.
+const STEP_PAUSE_MS = 5
+
 /** Repeats the operation until the signal is aborted, and resolves when the last run has ended. */
-export async function repeatUntilAborted(ended: AbortSignal, round: RepeatOptions): Promise<void> {
-  const { operation, failed, intervalMs, maxIntervalMs, log } = round
-  let rest = intervalMs
+export async function repeatUntilAborted(
+  ended: AbortSignal,
+  { operation, failed, intervalMs, maxIntervalMs = intervalMs, log }: RepeatOptions,
+): Promise<void> {
+  let failures = 0
   while (!ended.aborted) {
-    let whole = false
+    let done: boolean | 'more' = false
     try {
-      whole = await operation()
+      done = await operation()
     } catch (error) {
       if (!ended.aborted) logFault(log, error, failed)
     }
-    rest = whole ? intervalMs : Math.min(2 * rest, maxIntervalMs)
-    await pause(rest, undefined, { signal: ended }).catch(() => {})
+    failures = done === false ? failures + 1 : 0
+    // The first failure already doubles the interval.
+    const ms = backoffDelay(failures + 1, { first: intervalMs, max: maxIntervalMs })
+    await pause(done === 'more' ? STEP_PAUSE_MS : ms, undefined, { signal: ended }).catch(() => {})
   }
 }
 
-/** The result of the promise, or undefined if it takes longer than this. The operation itself goes on. */
+/** The result of the promise, or undefined after a timeout. The operation itself continues. */
 export async function withTimeout<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
-  const over = new Promise<undefined>((resolve) => {
+  const timeout = new Promise<undefined>((resolve) => {
     timer = setTimeout(resolve, ms, undefined)
   })
   try {
-    return await Promise.race([promise, over])
+    return await Promise.race([promise, timeout])
   } finally {
     clearTimeout(timer)
   }
 }
 
 interface SweepOptions {
-  /** One small step; true when there is more to do. */
+  /** One small step; true if there is more to do. */
   step(): Promise<boolean>
-  /** When there is not. */
   idleMs: number
   ended: AbortSignal
   log: Pick<Log, 'error'>
 }
 
-// Between two steps of a long sweep the writer belongs to the mail and the requests that wait.
-const STEP_PAUSE_MS = 5
-
-/** Clears away what is over, in small steps, until it is told to end. */
+/** Deletes expired data in small steps until `ended`. */
 export async function runSweep({ step, idleMs, ended, log }: SweepOptions): Promise<void> {
-  while (!ended.aborted) {
-    let more = false
-    try {
-      more = await step()
-    } catch (error) {
-      logFault(log, error, 'the sweep failed and is tried again')
-    }
-    await pause(more ? STEP_PAUSE_MS : idleMs, undefined, { signal: ended }).catch(() => {})
-  }
+  await repeatUntilAborted(ended, {
+    operation: async () => ((await step()) ? 'more' : true),
+    failed: 'the sweep failed; retrying',
+    intervalMs: idleMs,
+    log,
+  })
 }

@@ -17,26 +17,26 @@ export interface KeyAuthDeps extends RateDeps {
   pay: Pick<PaymentProvider, 'mode'>
 }
 
-/** Who asks with a key. */
+/** A request with an API key. */
 export interface Caller {
-  /** What it gives as its key; undefined: nothing. */
+  /** The presented key; undefined if there is none. */
   keyText: string | undefined
-  /** Whose wrong keys are counted; undefined: nobody's. */
+  /** Whose failed attempts are counted; undefined if rate limits do not apply. */
   client: string | undefined
-  /** Where a plan can be bought. */
+  /** Where to buy a plan. */
   shopUrl: string
-  /** Hears of each state of the key that is read, also of the one that it is then refused for. */
+  /** Called with every state of the key that is read, even if the request is then refused. */
   seen(key: ApiKey): void
 }
 
-/** The key of this request, with something left of it: 401, 402 or 429 else, in this order. */
+/** The key of this request, if its quota allows one more; else 401, 402 or 429, in this order. */
 export async function authenticateKey(deps: KeyAuthDeps, caller: Caller): Promise<ApiKey> {
   const key = await identifyKey(deps, caller)
   throwIfSpent(key, deps.now(), caller.shopUrl)
   return key
 }
 
-/** The key of this request, whatever is left of it. */
+/** The key of this request, whatever is left of its quota. */
 export async function identifyKey(deps: KeyAuthDeps, caller: Caller): Promise<ApiKey> {
   const { keyText = '', client } = caller
   if (client !== undefined) await checkRate(deps, 'wrongKey', client)
@@ -45,12 +45,12 @@ export async function identifyKey(deps: KeyAuthDeps, caller: Caller): Promise<Ap
     caller.seen(key)
     return key
   }
-  // Nobody guesses with nothing in hand.
+  // A missing key is not a guess.
   if (client !== undefined && keyText !== '') await recordFailedAuth(deps, 'wrongKey', client)
   throw invalidKey()
 }
 
-/** A key that sessions may be tied to. Nothing is charged, so what resets tomorrow is no reason to refuse it. */
+/** A key for creating sessions. Nothing is charged, so the daily limit does not matter. */
 export async function authenticateSessionKey(
   deps: KeyAuthDeps,
   caller: Omit<Caller, 'seen'>,
@@ -62,21 +62,21 @@ export async function authenticateSessionKey(
   return key
 }
 
-/** The same key a while later: a revoke counts at once, and so does what others used of it. */
+/** The same key later: revocation and usage by others take effect at once. */
 export async function reauthenticateKey(deps: KeyAuthDeps, caller: Caller): Promise<ApiKey> {
   const key = await rereadKey(deps, caller.keyText)
   requireQuota(deps, caller, key)
   return key
 }
 
-/** The first half of admitAgain, which callers with the same key can share. */
+/** The first half of reauthenticateKey, which requests with the same key can share. */
 export async function rereadKey(deps: KeyAuthDeps, keyText: string | undefined): Promise<ApiKey> {
   const key = await findKey(deps, keyText ?? '')
   if (!key) throw invalidKey()
   return key
 }
 
-/** The second half: refuses this caller when nothing is left of the key. */
+/** The second half: throws if nothing is left of the key. */
 export function requireQuota({ now }: Pick<KeyAuthDeps, 'now'>, caller: Caller, key: ApiKey): void {
   caller.seen(key)
   throwIfSpent(key, now(), caller.shopUrl)
@@ -84,18 +84,17 @@ export function requireQuota({ now }: Pick<KeyAuthDeps, 'now'>, caller: Caller, 
 
 async function findKey({ shop, pay, now }: KeyAuthDeps, text: string): Promise<ApiKey | undefined> {
   if (!isWellFormedKey(text)) return undefined
-  // Nobody paid for them: once money moves here they open nothing.
+  // Test keys were not paid for and do not work in live mode.
   if (isTestKey(text) && pay.mode !== 'test') return undefined
   const key = await shop.findKey(secretHash(text), now())
   return key?.state === 'revoked' ? undefined : key
 }
 
-/** One text for a key that is missing, mistyped, unknown or revoked: a stranger must not learn which. */
+/** The same for a key that is missing, mistyped, unknown or revoked: a stranger must not learn which. */
 function invalidKey(): Problem {
   return new Problem('invalid_key', 'The API key is invalid or missing.')
 }
 
-/** Refuses a key of which nothing may be used at this moment. */
 function throwIfSpent(key: ApiKey, now: Date, shopUrl: string): void {
   const reason = precheckQuota(key, now)
   if (reason) throw quotaProblem(key, reason, { now, shopUrl })
@@ -108,7 +107,7 @@ function quotaProblem(
 ): Problem {
   if (reason === 'daily_limit') {
     const seconds = Math.ceil((nextUtcDay(now).getTime() - now.getTime()) / 1000)
-    const text = `All ${key.maxPerDay} requests of today are used. The next day begins at 00:00 UTC.`
+    const text = `All ${key.maxPerDay} requests for today are used. The limit resets at 00:00 UTC.`
     return new Problem(reason, text, seconds)
   }
   if (reason === 'quota_exhausted') {
@@ -117,7 +116,7 @@ function quotaProblem(
   }
   const why =
     key.state === 'stopped'
-      ? 'The payment of this plan was returned or is disputed.'
-      : 'This plan has ended.'
+      ? 'The payment for this plan was refunded or is disputed.'
+      : 'This plan has expired.'
   return new Problem(reason, `${why} Buy one at ${shopUrl}`)
 }

@@ -7,12 +7,12 @@ export interface ChargeDeps extends KeyAuthDeps {
   shop: Pick<ShopStore, 'findKey' | 'readKey' | 'spendRequest' | 'returnRequest'>
 }
 
-// Between a refused spend and the look at the key a day may begin, or somebody may give a request back.
+// Between a refused charge and reading the key, a new day may begin or a request may be refunded.
 const ATTEMPTS = 3
 
 /**
- * Takes one request of the key, then does the deed. If that fails the request is given back. It is taken first, so that
- * nobody ever gets more than the plan has: a process or a store that dies in between has charged for what nobody saw.
+ * Charges one request, then runs the operation, and refunds it if that fails. It is charged first, so that a key never gets more
+ * than its plan: a crash in between costs a request.
  */
 export async function charge<T>(
   deps: ChargeDeps,
@@ -24,9 +24,9 @@ export async function charge<T>(
     return await operation()
   } catch (error) {
     await refund(deps, { spent, caller }).catch((failure: unknown) => {
-      // It may have been given back for all we know: to try again later could give back two.
+      // Whether the refund was committed is unknown, and a retry could refund twice.
       if (failure instanceof StoreUnavailable) throw error
-      throw new AggregateError([error, failure], 'a request that failed was not given back', {
+      throw new AggregateError([error, failure], 'a failed request was not refunded', {
         cause: error,
       })
     })
@@ -50,8 +50,8 @@ async function spend(deps: ChargeDeps, { id }: ApiKey, caller: Caller): Promise<
       caller.seen(spent)
       return spent
     }
-    // It looked fine a moment ago: somebody was quicker. This tells why, or that it is fine after all.
+    // Another request was faster. This throws the reason, or passes if there is quota again.
     await reauthenticateKey(deps, caller)
   }
-  throw new Problem('overloaded', 'This key is much in use at the moment.', 1)
+  throw new Problem('overloaded', 'Too many concurrent requests for this key.', 1)
 }

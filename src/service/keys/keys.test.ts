@@ -63,7 +63,7 @@ describe('a key that is rolled', () => {
   test('opens with both secrets for a day, then with the new one, and counts as one', async () => {
     const { key, secret: former } = await issue()
     const rolled = await rollKey(deps(), key)
-    expect(rolled?.formerUntil).toEqual(new Date(NOON.getTime() + OLD_SECRET_MS))
+    expect(rolled?.oldUntil).toEqual(new Date(NOON.getTime() + OLD_SECRET_MS))
     expect(rolled?.secret.startsWith(key.prefix)).toBe(true)
     await shop.store.spendRequest(key.id, time)
     for (const secret of [former, rolled?.secret ?? '']) {

@@ -23,7 +23,7 @@ interface KeyDeps<Operation extends keyof ShopStore> {
   randomBytes(count: number): Uint8Array
 }
 
-/** What the operator's commands need of the shop. */
+/** For the operator's commands. */
 export type KeyAdminDeps = KeyDeps<
   | 'addKey'
   | 'findKey'
@@ -37,10 +37,10 @@ export type KeyAdminDeps = KeyDeps<
   | 'listPurchases'
 >
 
-/** So long the former secret of a rolled key opens it still. */
+/** How long the old secret of a rolled key keeps working. */
 export const OLD_SECRET_MS = 24 * 3_600_000
 
-/** As many days as usage is told for, today included. */
+/** Days of usage reported, including today. */
 const USAGE_DAYS = 30
 
 export interface KeyRequest {
@@ -49,7 +49,7 @@ export interface KeyRequest {
   mode: KeyMode
 }
 
-/** Makes a key with the figures of the plan. The secret is in the answer and nowhere else: only its hash is kept. */
+/** Creates a key with the quota of the plan. Only the hash of the returned secret is stored. */
 export async function issueKey(
   { store, now, randomBytes }: KeyDeps<'addKey'>,
   { plan, label, mode }: KeyRequest,
@@ -73,16 +73,16 @@ export async function issueKey(
 
 interface RolledKey {
   secret: string
-  formerUntil: Date
+  oldUntil: Date
 }
 
-/** Gives the key a new secret; the former one lives on for a day. Undefined when the key is revoked or gone. */
+/** Gives the key a new secret; the old one keeps working for a day. Undefined if the key is revoked or deleted. */
 export async function rollKey(
   deps: KeyDeps<'rollKey'>,
   key: Pick<ApiKey, 'id' | 'prefix'>,
 ): Promise<RolledKey | undefined> {
-  const { secret, formerUntil, result } = await roll(deps, key)
-  return result.rolled ? { secret, formerUntil } : undefined
+  const { secret, oldUntil, result } = await roll(deps, key)
+  return result.rolled ? { secret, oldUntil } : undefined
 }
 
 export interface RollKeyDeps {
@@ -92,9 +92,8 @@ export interface RollKeyDeps {
 }
 
 /**
- * The same at the request of whoever holds the key. A secret that is in use is never ended at once this way: the former one
- * cannot roll, and while it lives the current one cannot either. So a request that is sent twice is harmless, and whoever
- * stole the key cannot roll twice to lock its owner out.
+ * The same for the holder of the key. The old secret cannot roll the key, and while it works the current one cannot either. So a
+ * repeated request is harmless, and a thief cannot roll twice to lock the owner out.
  */
 export async function rollPresentedKey(
   { shop, now, randomBytes }: RollKeyDeps,
@@ -102,11 +101,11 @@ export async function rollPresentedKey(
   presented: string,
 ): Promise<RolledKey> {
   const asked = { hash: secretHash(presented), now: now() }
-  const { secret, formerUntil, result } = await roll({ store: shop, now, randomBytes }, key, asked)
-  if (result.rolled) return { secret, formerUntil }
+  const { secret, oldUntil, result } = await roll({ store: shop, now, randomBytes }, key, asked)
+  if (result.rolled) return { secret, oldUntil }
   const until = result.oldSecretUntil
   const text = until
-    ? `This key was rolled already. The former key works until ${utcTimestamp(until)} UTC; after that, the newest key can be rolled again.`
+    ? `This key was rolled already. The old key works until ${utcTimestamp(until)} UTC; after that, the newest key can be rolled again.`
     : 'This key was rolled already. Only the newest key can be rolled.'
   throw new Problem('already_rolled', text)
 }
@@ -117,13 +116,13 @@ async function roll(
   presented?: KeyRoll['presented'],
 ): Promise<RolledKey & { result: KeyRollResult }> {
   const secret = makeKeySecret(prefix, randomBytes(KEY_RANDOM_BYTES))
-  const formerUntil = new Date(now().getTime() + OLD_SECRET_MS)
-  const change = { keyId: id, secretHash: secretHash(secret), oldUntil: formerUntil }
+  const oldUntil = new Date(now().getTime() + OLD_SECRET_MS)
+  const change = { keyId: id, secretHash: secretHash(secret), oldUntil }
   const result = await store.rollKey({ ...change, ...(presented && { presented }) })
-  return { secret, formerUntil, result }
+  return { secret, oldUntil, result }
 }
 
-/** The keys that somebody may mean by an id, by what keys begin with, or by a whole key. */
+/** Keys by id, by prefix, or by the full key. */
 export async function findKeys(
   { store, now }: Omit<KeyDeps<'findKey' | 'readKey' | 'listKeys'>, 'randomBytes'>,
   name: string,
@@ -135,7 +134,7 @@ export async function findKeys(
   return (await store.listKeys(now())).filter(({ prefix }) => prefix === name)
 }
 
-/** The requests of the last 30 UTC days, oldest first, with a 0 for each day without any. */
+/** Requests of the last 30 UTC days, oldest first, including days without any. */
 export async function keyUsage(
   { store, now }: Omit<KeyDeps<'readUsage'>, 'randomBytes'>,
   keyId: string,
@@ -156,15 +155,15 @@ export interface UsageDeps {
 }
 
 interface UsageReport {
-  /** Why a request would be refused at this moment, or that it would not be. */
+  /** Why a request would be refused now, or `active`. */
   state: 'active' | 'stopped' | QuotaProblemCode
-  /** When the count of the day begins anew. */
+  /** When the daily count resets. */
   resetsAt: Date
-  /** The last 30 UTC days, today being the last. */
+  /** The last 30 UTC days, today last. */
   days: UsageDay[]
 }
 
-/** What became of a key so far. Free, and open to keys that are used up or over. */
+/** Usage of a key. Free, and available for keys that are used up or expired. */
 export async function keyUsageReport({ shop, now }: UsageDeps, key: ApiKey): Promise<UsageReport> {
   const time = now()
   return {

@@ -12,10 +12,10 @@ beforeAll(async () => {
 })
 afterAll(() => fixture.stop())
 
-let repeat = { key: '', client: '192.0.2.1' }
+let idempotency = { key: '', client: '192.0.2.1' }
 let before: number
 beforeEach(async () => {
-  repeat = { ...repeat, key: `${repeat.key}another key ` }
+  idempotency = { ...idempotency, key: `${idempotency.key}another key ` }
   before = (await fixture.shop.listPurchases(1_000)).length
   fixture.stripe.outage = undefined
   fixture.logged.length = 0
@@ -49,7 +49,7 @@ test('each order has a claim secret of its own', async () => {
 describe('with an Idempotency-Key', () => {
   test('fifty who ask at once hear of one order, one page and one secret', async () => {
     const heard = await Promise.all(
-      Array.from({ length: 50 }, () => fixture.order({ repeat, email: 'ann@buyer.example' })),
+      Array.from({ length: 50 }, () => fixture.order({ idempotency, email: 'ann@buyer.example' })),
     )
     const told = heard.map(({ order, url, claimSecret }) => [order.id, url, claimSecret].join(' '))
     assert.equal(new Set(told).size, 1)
@@ -58,20 +58,20 @@ describe('with an Idempotency-Key', () => {
   })
 
   test('asked again, Stripe is not', async () => {
-    await fixture.order({ repeat })
+    await fixture.order({ idempotency })
     const asked = fixture.stripe.requests.length
-    await fixture.order({ repeat })
+    await fixture.order({ idempotency })
     assert.equal(fixture.stripe.requests.length, asked)
   })
 
   for (const [name, other] of [
-    ['another key', () => ({ ...repeat, key: `${repeat.key}!` })],
-    ['the same key from elsewhere', () => ({ ...repeat, client: '192.0.2.2' })],
-    ['what runs together alike', () => ({ key: `${repeat.key}1`, client: '92.0.2.1' })],
+    ['another key', () => ({ ...idempotency, key: `${idempotency.key}!` })],
+    ['the same key from elsewhere', () => ({ ...idempotency, client: '192.0.2.2' })],
+    ['what runs together alike', () => ({ key: `${idempotency.key}1`, client: '92.0.2.1' })],
   ] as const) {
     test(`${name} is another order with another secret`, async () => {
-      const first = await fixture.order({ repeat })
-      const second = await fixture.order({ repeat: other() })
+      const first = await fixture.order({ idempotency })
+      const second = await fixture.order({ idempotency: other() })
       assert.notEqual(first.order.id, second.order.id)
       assert.notEqual(first.claimSecret, second.claimSecret)
     })
@@ -83,10 +83,13 @@ describe('with an Idempotency-Key', () => {
     ['e-mail address, where there was one', { email: undefined }],
   ] as const) {
     test(`another ${name} under the same key is refused`, async () => {
-      const wish = { repeat, email: 'ann@buyer.example' }
-      const first = await fixture.order(wish)
-      await assert.rejects(fixture.order({ ...wish, ...other }), isProblem('idempotency_conflict'))
-      assert.equal((await fixture.order(wish)).claimSecret, first.claimSecret)
+      const request = { idempotency, email: 'ann@buyer.example' }
+      const first = await fixture.order(request)
+      await assert.rejects(
+        fixture.order({ ...request, ...other }),
+        isProblem('idempotency_conflict'),
+      )
+      assert.equal((await fixture.order(request)).claimSecret, first.claimSecret)
     })
   }
 
@@ -96,9 +99,9 @@ describe('with an Idempotency-Key', () => {
   ] as const) {
     test(`what was ordered through ${name} is not carried over: nobody would settle it`, async () => {
       const deps = { ...fixture.deps, pay: { ...fixture.deps.pay, ...today } }
-      const wish = { plan: 'starter', email: undefined, repeat, baseUrl: SITE }
-      const first = await fixture.order({ repeat })
-      const second = await checkout(deps, wish)
+      const request = { plan: 'starter', email: undefined, idempotency, baseUrl: SITE }
+      const first = await fixture.order({ idempotency })
+      const second = await checkout(deps, request)
       assert.notEqual(second.order.id, first.order.id)
       const { provider, mode } = await fixture.read(second.order.id)
       assert.deepEqual({ provider, mode }, { provider: 'stripe', mode: 'test', ...today })
@@ -106,7 +109,7 @@ describe('with an Idempotency-Key', () => {
       // Should such an order come up all the same, its checkout is not opened.
       const { shop } = deps
       const stray = { ...deps, shop: { ...shop, addPurchase: async () => first.order } }
-      await assert.rejects(checkout(stray, wish), isProblem('idempotency_conflict'))
+      await assert.rejects(checkout(stray, request), isProblem('idempotency_conflict'))
     })
   }
 
@@ -114,30 +117,32 @@ describe('with an Idempotency-Key', () => {
     const other = await openShopFixture()
     // Only what orders are made of is the same: of two installations the secrets differ all the same.
     const randomBytes = (count: number) =>
-      count === KEY_RANDOM_BYTES ? Buffer.alloc(count, repeat.key) : fixture.deps.randomBytes(count)
-    const wish = { plan: 'starter', email: undefined, repeat, baseUrl: SITE }
-    const ours = await checkout({ ...fixture.deps, randomBytes }, wish)
-    const theirs = await checkout({ ...other.deps, randomBytes }, wish)
+      count === KEY_RANDOM_BYTES
+        ? Buffer.alloc(count, idempotency.key)
+        : fixture.deps.randomBytes(count)
+    const request = { plan: 'starter', email: undefined, idempotency, baseUrl: SITE }
+    const ours = await checkout({ ...fixture.deps, randomBytes }, request)
+    const theirs = await checkout({ ...other.deps, randomBytes }, request)
     await other.stop()
     assert.equal(theirs.order.id, ours.order.id)
     assert.notEqual(theirs.claimSecret, ours.claimSecret)
-    assert.equal((await checkout(fixture.deps, wish)).claimSecret, ours.claimSecret)
+    assert.equal((await checkout(fixture.deps, request)).claimSecret, ours.claimSecret)
   })
 
   test('two orders of the same buyer have two secrets', async () => {
-    const first = await fixture.order({ repeat })
+    const first = await fixture.order({ idempotency })
     const pay = { ...fixture.deps.pay, mode: 'live' as const }
-    const wish = { plan: 'starter', email: undefined, repeat, baseUrl: SITE }
-    const second = await checkout({ ...fixture.deps, pay }, wish)
+    const request = { plan: 'starter', email: undefined, idempotency, baseUrl: SITE }
+    const second = await checkout({ ...fixture.deps, pay }, request)
     assert.notEqual(second.claimSecret, first.claimSecret)
   })
 
   test('what failed with the provider goes on with the same order', async () => {
     fixture.stripe.outage = 'error'
-    await assert.rejects(fixture.order({ repeat }), isProblem('payment_unavailable'))
+    await assert.rejects(fixture.order({ idempotency }), isProblem('payment_unavailable'))
     assert.equal(await made(), 1)
     fixture.stripe.outage = undefined
-    const { order, url } = await fixture.order({ repeat })
+    const { order, url } = await fixture.order({ idempotency })
     assert.equal((await fixture.read(order.id)).checkoutUrl, url)
     assert.equal(await made(), 1)
   })
@@ -163,8 +168,8 @@ test('an unknown plan is refused with the names of those there are', async () =>
 
 test('where keys are issued by hand nothing is ordered', async () => {
   const deps = { ...fixture.deps, pay: { ...fixture.deps.pay, provider: 'manual' as const } }
-  const wish = { plan: 'gold', email: undefined, repeat: undefined, baseUrl: 'http://here' }
-  await assert.rejects(checkout(deps, wish), isProblem('not_found'))
+  const request = { plan: 'gold', email: undefined, idempotency: undefined, baseUrl: 'http://here' }
+  await assert.rejects(checkout(deps, request), isProblem('not_found'))
   assert.equal(await made(), 0)
 })
 

@@ -22,9 +22,9 @@ export interface CheckoutDeps {
 export interface CheckoutRequest {
   plan: string
   email: string | undefined
-  /** The buyer's Idempotency-Key, and who the buyer is as far as we know. */
-  repeat: Idempotency | undefined
-  /** Where the buyer reached us. */
+  /** The buyer's Idempotency-Key, with what identifies the buyer. */
+  idempotency: Idempotency | undefined
+  /** Origin of the buyer's request. */
   baseUrl: string
 }
 
@@ -35,22 +35,25 @@ interface Idempotency {
 
 export interface Checkout {
   order: Purchase
-  /** Where it is paid. */
+  /** The provider's payment page. */
   url: string
-  /** Shown now and never again: only its hash is kept. */
+  /** Returned once: only its hash is stored. */
   claimSecret: string
 }
 
-/** Keeps an order, then opens the provider's checkout for it. The same Idempotency-Key gets the same answer. */
-export async function checkout(deps: CheckoutDeps, wish: CheckoutRequest): Promise<Checkout> {
+/** Stores an order, then opens the provider's checkout. The same Idempotency-Key gets the same response. */
+export async function checkout(deps: CheckoutDeps, request: CheckoutRequest): Promise<Checkout> {
   const { shop, pay } = deps
   const { provider } = pay
   if (provider === 'manual') {
-    throw new Problem('not_found', 'This site sells no plans online. Ask its operator for a key.')
+    throw new Problem(
+      'not_found',
+      'This site does not sell plans online. Ask the operator for a key.',
+    )
   }
-  const plan = findPlan(wish.plan, deps.plans)
-  const email = wish.email === undefined ? undefined : parseBuyerEmail(wish.email)
-  const digest = wish.repeat && (await digester(deps, wish.repeat))
+  const plan = findPlan(request.plan, deps.plans)
+  const email = request.email === undefined ? undefined : parseBuyerEmail(request.email)
+  const digest = request.idempotency && (await digester(deps, request.idempotency))
   const secretOf = claimSecrets(digest, deps.randomBytes)
   const draw = () => deps.randomBytes(KEY_RANDOM_BYTES)
   const id = makeOrderId(draw())
@@ -64,11 +67,11 @@ export async function checkout(deps: CheckoutDeps, wish: CheckoutRequest): Promi
     keyId: makeKeyId(draw()),
     keyPrefix: makeKeyPrefix(pay.mode, draw()),
     claimHash: secretHash(secretOf(id)),
-    // An order of another provider or mode is another one: paid there, it would not be settled here.
+    // Orders of another provider or mode are separate: payments there are not settled here.
     idempotencyHash: digest?.(['order', provider, pay.mode]),
   })
   requireSameOrder(order, { plan, email, provider, mode: pay.mode })
-  const url = order.checkoutUrl || (await openCheckout(deps, order, wish.baseUrl))
+  const url = order.checkoutUrl || (await openCheckout(deps, order, request.baseUrl))
   return { order, url, claimSecret: secretOf(order.id) }
 }
 
@@ -86,24 +89,24 @@ function findPlan(id: string, plans: readonly Plan[]): Plan {
   const plan = plans.find((known) => known.id === id)
   if (plan) return plan
   const names = plans.map((known) => known.id).join(', ')
-  throw new Problem('invalid_parameter', `plan: there is no such plan. There are: ${names}.`)
+  throw new Problem('invalid_parameter', `plan: unknown plan. Choose one of: ${names}.`)
 }
 
 function requireSameOrder(
   order: Purchase,
   { plan, email, provider, mode }: Pick<Purchase, 'plan' | 'email' | 'provider' | 'mode'>,
 ): void {
-  const isAsked = order.plan.id === plan.id && order.email === email
-  if (isAsked && order.provider === provider && order.mode === mode) return
+  const isSame = order.plan.id === plan.id && order.email === email
+  if (isSame && order.provider === provider && order.mode === mode) return
   throw new Problem(
     'idempotency_conflict',
-    'Idempotency-Key: it was used for an order of another plan or e-mail address.',
+    'Idempotency-Key: it was already used for another plan or email address.',
   )
 }
 
 /**
- * How the claim secret of an order is made. Whoever repeats a request must hear the same secret, though it is kept
- * nowhere: then it follows from what the request repeats.
+ * How the claim secret of an order is derived. A repeated request must return the same secret although it is not stored: then it
+ * is derived from the Idempotency-Key.
  */
 function claimSecrets(
   digest: Digest | undefined,
@@ -116,13 +119,13 @@ function claimSecrets(
 
 type Digest = (what: readonly string[]) => string
 
-/** Keyed, because the buyer's key may be guessed: without our secret it tells nothing. */
+/** Keyed with a secret of ours, because the buyer's key may be guessable. */
 async function digester(
   { shop, randomBytes }: CheckoutDeps,
   { key, client }: Idempotency,
 ): Promise<Digest> {
   const secret = await shop.installationSecret(randomBytes(32))
-  // As JSON, so that no two sets of parts run together into the same text.
+  // As JSON, so that different parts cannot concatenate to the same text.
   return (what) =>
     createHmac('sha256', secret)
       .update(JSON.stringify([what, key, client]))
@@ -132,13 +135,13 @@ async function digester(
 const ATEXT = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 const LOCAL = new RegExp(`^${ATEXT}(?:\\.${ATEXT})*$`)
 
-/** Somebody else's address: more is allowed than in ours, and its case is left alone. */
+/** Not one of our addresses: more characters are allowed, and case is preserved. */
 function parseBuyerEmail(text: string): string {
   const at = text.lastIndexOf('@')
   const local = text.slice(0, Math.max(at, 0))
   const host = parseHost(text.slice(at + 1))
   if (local.length > 64 || !LOCAL.test(local) || !host?.includes('.')) {
-    throw new Problem('invalid_parameter', 'email: this is no e-mail address.')
+    throw new Problem('invalid_parameter', 'email: not a valid email address.')
   }
   return `${local}@${host}`
 }

@@ -22,7 +22,7 @@ export function isOrderId(text: string): boolean {
   return ORDER.test(text)
 }
 
-/** The order that this claim secret, or the link that was mailed, belongs to. A stranger does not learn which ids exist. */
+/** The order with this claim secret or mailed link. The error does not disclose which ids exist. */
 export async function findOrder(
   { shop }: OrderDeps,
   orderId: string,
@@ -35,32 +35,32 @@ export async function findOrder(
 }
 
 export function unknownOrder(): Problem {
-  return new Problem('not_found', 'There is no such order, or the claim secret is not its own.')
+  return new Problem('not_found', 'Unknown order or wrong claim secret.')
 }
 
-/** An order as its buyer sees it. */
+/** An order as shown to its buyer. */
 export interface OrderView {
   order: Purchase
-  /** Where it can still be paid. */
+  /** Where to pay, if it can still be paid. */
   payUrl: string | undefined
-  /** Whether its key can be had now. */
+  /** Whether its key can be claimed now. */
   claimable: boolean
-  /** What the buyer can do next, in words. */
+  /** What the buyer can do next. */
   next: string
 }
 
-/** The key is read too: the operator may have revoked it, of which the order knows nothing. */
+/** Reads the key as well, because the operator may have revoked it. */
 export async function viewOrder(deps: ViewDeps, order: Purchase): Promise<OrderView> {
   const now = deps.now()
   const key = await deps.shop.readKey(order.keyId, now)
-  const seen = { order, key, pay: deps.pay, now }
+  const context = { order, key, pay: deps.pay, now }
   const until = order.claimedAt && order.claimedAt.getTime() + CLAIM_MS
   const isOver = until !== undefined && until <= now.getTime()
   return {
     order,
-    payUrl: isPayable(seen) ? order.checkoutUrl : undefined,
-    claimable: order.state === 'paid' && !stopMessage(seen) && !isOver,
-    next: stopMessage(seen) ?? nextStep(seen, isOver),
+    payUrl: isPayable(context) ? order.checkoutUrl : undefined,
+    claimable: order.state === 'paid' && !stopMessage(context) && !isOver,
+    next: stopMessage(context) ?? nextStep(context, isOver),
   }
 }
 
@@ -70,42 +70,43 @@ interface OrderContext {
   pay: ViewDeps['pay']
 }
 
-/** Nobody would hear of the money elsewhere. What is under way in the test shop is decided on its pay page too. */
+/** Payments to another provider or mode would not be noticed. Pending test payments are completed on the payment page, too. */
 function isPayable({ order: { state, provider, mode }, pay }: OrderContext): boolean {
   if (provider !== pay.provider || mode !== pay.mode) return false
   return state === 'open' || (state === 'pending' && provider === 'fake')
 }
 
-/** Why no key is given for the order, and none will be by itself. */
+/** Why the key of this order is not available, now or later. */
 function stopMessage({ order, key, pay }: OrderContext): string | undefined {
   if (order.mode !== pay.mode) return OTHER_MODE_MESSAGES[order.mode]
   if (order.state !== 'paid' || key?.state === 'active') return undefined
   return key?.state === 'revoked'
     ? 'The key of this order was revoked.'
-    : 'The key of this order has stopped.'
+    : 'The key of this order was suspended.'
 }
 
 const OTHER_MODE_MESSAGES = {
-  test: 'This was a test: no money has moved, and no key is given for it any more.',
-  live: 'This site is in test mode now. The key of a real order waits until that is over.',
+  test: 'This was a test order: no money was charged, and its key is no longer available.',
+  live: 'This site is in test mode. Keys of real orders are available again afterwards.',
 }
 
 function nextStep({ order, pay }: OrderContext, isOver: boolean): string {
   const { state, provider, claimedAt } = order
-  if (state === 'open' && provider !== pay.provider) return 'It can no longer be paid. Order again.'
+  if (state === 'open' && provider !== pay.provider)
+    return 'This order can no longer be paid. Order again.'
   if (state !== 'paid') return NEXT_STEPS[state]
-  if (!claimedAt) return 'Claim the key: it is shown once, so keep it.'
+  if (!claimedAt) return 'Claim the key. It is shown once, so store it safely.'
   if (isOver) return 'The key was claimed. It is not shown again.'
-  return 'The key was claimed. Claiming again makes a new one and ends the former at once.'
+  return 'The key was claimed. Claiming again issues a new key and revokes the old one at once.'
 }
 
 const NEXT_STEPS = {
-  open: 'Pay at the address that the checkout gave you.',
-  pending: 'Wait: the key can be claimed as soon as the money has arrived.',
+  open: 'Complete the payment on the checkout page.',
+  pending: 'Wait: the key can be claimed once the payment has arrived.',
   failed: 'The payment failed, and nothing was charged. Order again.',
-  expired: 'The checkout ran out before it was paid. Order again.',
-  refunded: 'The payment was given back, and the key has stopped.',
-  disputed: 'The payment is disputed, and the key has stopped until that is settled.',
+  expired: 'The checkout expired before it was paid. Order again.',
+  refunded: 'The payment was refunded, and the key was revoked.',
+  disputed: 'The payment is disputed, and the key is suspended until the dispute is resolved.',
 } as const satisfies Record<Exclude<Purchase['state'], 'paid'>, string>
 
 export interface ClaimDeps extends OrderDeps, ViewDeps {
@@ -113,7 +114,7 @@ export interface ClaimDeps extends OrderDeps, ViewDeps {
   randomBytes(count: number): Uint8Array
 }
 
-/** Mints the key of a paid order. It is kept nowhere; asked again for a while, it mints a new one in its place. */
+/** Issues the key of a paid order; it is not stored. For a day, claiming again replaces it with a new one. */
 export async function claimKey(
   deps: ClaimDeps,
   orderId: string,
@@ -124,7 +125,7 @@ export async function claimKey(
   const secret = makeKeySecret(order.keyPrefix, deps.randomBytes(KEY_RANDOM_BYTES))
   const now = deps.now()
   const hashes = { claimHash: secretHash(claimSecret), secretHash: secretHash(secret) }
-  // A test that opened something once money moves would be a gift.
+  // A test order must not yield a key in live mode.
   const outcome =
     order.mode === pay.mode ? await shop.claimKey({ orderId, ...hashes, now }) : 'stopped'
   const key = outcome === 'claimed' ? await shop.readKey(order.keyId, now) : undefined
@@ -139,7 +140,7 @@ function claimProblem(outcome: ClaimOutcome, next: string): Problem {
   if (outcome === 'over') {
     return new Problem(
       'already_claimed',
-      'The key of this order was shown more than a day ago. It is not shown again.',
+      'The key of this order was claimed more than a day ago. It cannot be shown again.',
     )
   }
   return new Problem('order_stopped', next)

@@ -9,7 +9,7 @@ export interface PayFakeDeps {
   now(): Date
 }
 
-/** What a buyer of the test shop can make happen. later: the money is promised, and must still succeed or fail. */
+/** What a buyer in the test shop can choose. later: the payment is pending and must still succeed or fail. */
 export const OUTCOMES = ['pay', 'later', 'decline'] as const
 export type Outcome = (typeof OUTCOMES)[number]
 
@@ -18,14 +18,14 @@ const STATES = { pay: 'paid', later: 'pending', decline: 'failed' } as const sat
   PaymentFacts['state']
 >
 
-/** An order of the test shop. Its id is all that is needed to pay it: nothing is at stake. */
+/** An order of the test shop. No secret is needed to pay it. */
 export async function fakeOrder({ shop, pay }: PayFakeDeps, orderId: string): Promise<Purchase> {
   const order = pay.provider === 'fake' ? await shop.readPurchase(orderId) : undefined
-  if (order?.provider !== 'fake') throw new Problem('not_found', 'There is no such test order.')
+  if (order?.provider !== 'fake') throw new Problem('not_found', 'Unknown test order.')
   return order
 }
 
-/** Pays an order of the test shop, or fails to. One that is paid, or failed, stays so. */
+/** Applies an outcome to an order of the test shop, unless it is already paid or failed. */
 export async function payFake(deps: PayFakeDeps, orderId: string, outcome: Outcome): Promise<void> {
   const order = await fakeOrder(deps, orderId)
   if (order.state !== 'open' && order.state !== 'pending') return
@@ -47,4 +47,4 @@ function paymentFacts({ id }: Purchase, outcome: Outcome, paidAt: Date): Payment
     subscriptionRef: undefined,
   }
 }
-// Limits: the test shop renews nothing and gives nothing back.
+// Known limit: the test shop has no renewals and no refunds.

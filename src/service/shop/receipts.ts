@@ -11,9 +11,9 @@ import { type ViewDeps, viewOrder } from './order.ts'
 export interface ReceiptDeps extends ViewDeps {
   shop: ViewDeps['shop'] &
     Pick<ShopStore, 'listReceiptsDue' | 'saveClaimLink' | 'rescheduleReceipt'>
-  /** Resolves when a mail server has taken it. */
+  /** Resolves when a mail server has accepted it. */
   send(mail: ReceiptMail): Promise<void>
-  /** Where the link leads: of our site, without a slash at the end. */
+  /** Base of the link, without a trailing slash. */
   baseUrl: string
   randomBytes(count: number): Uint8Array
   log: Pick<Log, 'error' | 'warn'>
@@ -31,7 +31,7 @@ const MIN_RETRY_MS = 60_000
 const MAX_RETRY_MS = 6 * 3_600_000
 const GIVE_UP_MS = 3 * 86_400_000
 
-/** Sends the receipts that are due, until it is told to end. */
+/** Sends due receipts until `ended`. */
 export async function runReceipts(deps: ReceiptDeps, ended: AbortSignal): Promise<void> {
   const sendDue = receiptSender(deps)
   await repeatUntilAborted(ended, {
@@ -39,14 +39,14 @@ export async function runReceipts(deps: ReceiptDeps, ended: AbortSignal): Promis
       await sendDue(ended)
       return true
     },
-    failed: 'receipts could not be looked up; tried again',
+    failed: 'reading due receipts failed; retrying',
     intervalMs: INTERVAL_MS,
     maxIntervalMs: MIN_RETRY_MS,
     log: deps.log,
   })
 }
 
-/** The function that sends what is due now. It remembers whom it failed with: each failure doubles the time to the next. */
+/** Returns a function that sends the receipts due now. The time between attempts for an order doubles with each failure. */
 export function receiptSender(deps: ReceiptDeps): (ended?: AbortSignal) => Promise<void> {
   const failing = new Map<string, Date>()
 
@@ -61,20 +61,20 @@ export function receiptSender(deps: ReceiptDeps): (ended?: AbortSignal) => Promi
       failing.set(order.id, first)
       const again = nextAttempt(first, now())
       if (!again) failing.delete(order.id)
-      // Not the error itself: a mail server's words may hold the buyer's address.
+      // Not the error itself: a reply of a mail server may contain the buyer's address.
       const facts = { orderId: order.id, fault: faultName(error) }
-      log.warn(facts, again ? 'a receipt was not taken; tried again' : 'a receipt was given up')
+      log.warn(facts, again ? 'sending a receipt failed; retrying' : 'gave up sending a receipt')
       await shop.rescheduleReceipt(order.id, again)
     }
   }
 
   return async (ended) => {
     const now = deps.now()
-    // What was due for days nobody waits for: no mail server was set then, or we were not running.
+    // Not receipts that are days overdue, because no mail server was configured or the service was down.
     const from = new Date(now.getTime() - GIVE_UP_MS)
     for (const order of await deps.shop.listReceiptsDue(from, now, BATCH_SIZE)) {
       if (ended?.aborted) return
-      // Money that was given back meanwhile needs no receipt, and its key cannot be claimed.
+      // An order refunded meanwhile gets no receipt.
       if (order.state === 'paid' && order.email) await send(order, order.email)
       else await deps.shop.rescheduleReceipt(order.id, undefined)
     }
@@ -91,12 +91,12 @@ async function sendOne(deps: ReceiptDeps, order: Purchase, to: string): Promise<
   const { claimable, next } = await viewOrder(deps, order)
   const ending = claimable
     ? linkLines(await newLink(deps, order))
-    : ['The key itself is never mailed.', next, '']
+    : ['The key itself is never sent by email.', next, '']
   const text = [...receiptLines(order), ...ending].join('\n')
   await deps.send({ to, subject: `Your order of ${order.plan.name}`, text })
 }
 
-/** The link is kept before it is sent: one that nobody gets opens nothing for long, the next try replaces it. */
+/** Stored before it is sent; the next attempt replaces a link that was not delivered. */
 async function newLink(
   { shop, baseUrl, randomBytes }: ReceiptDeps,
   { id }: Purchase,
@@ -108,26 +108,28 @@ async function newLink(
 
 function receiptLines({ id, plan, mode, keyPrefix, paidUntil }: Purchase): string[] {
   return [
-    'Thank you. Your payment has arrived.',
+    'Thank you for your payment.',
     '',
     `Plan:   ${plan.name}, ${plan.requests.toLocaleString('en')} requests`,
     `Price:  ${priceText(plan)} ${termText(plan)}`,
     ...(paidUntil ? [`Until:  ${utcTimestamp(paidUntil)} UTC`] : []),
     `Order:  ${id}`,
-    `Key:    begins with ${keyPrefix}`,
+    `Key:    starts with ${keyPrefix}`,
     '',
-    ...(mode === 'test' ? ['This was a test: no money has moved, and it is a test key.', ''] : []),
+    ...(mode === 'test'
+      ? ['This was a test order: no money was charged, and it is a test key.', '']
+      : []),
   ]
 }
 
 function linkLines(link: string): string[] {
   return [
-    'The key itself is never mailed. This link shows it, one time:',
+    'The key itself is never sent by email. This link shows it once:',
     '',
     link,
     '',
-    'Have you seen your key already? Then leave the link alone: it would put a new key in the',
-    'place of the one you have.',
+    'If you already have your key, do not use the link: it would replace your key with a new',
+    'one.',
     '',
   ]
 }
@@ -135,5 +137,5 @@ function linkLines(link: string): string[] {
 function faultName(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : toError(error).name
 }
-// Limits: a receipt may come twice when we die, or lose the lease, between sending and noting it; the newer link is the good
-// one. Failures are remembered by this process: after a restart the three days begin again.
+// Known limits: a receipt may be sent twice if the process dies or loses the lease between sending and recording it; the newer
+// link is the valid one. Failures are kept in memory: after a restart, the three days start again.

@@ -13,45 +13,45 @@ interface ReconcileDeps extends PaymentNoticeDeps {
 
 const MINUTE_MS = 60_000
 const FIRST_LOOKBACK_MS = 24 * 60 * MINUTE_MS
-// Clocks differ, and a provider may list an event a little after it happened.
+// Clocks differ, and a provider may list an event with a delay.
 const OVERLAP_MS = 10 * MINUTE_MS
 const INTERVAL_MS = 5 * MINUTE_MS
 const MAX_INTERVAL_MS = 60 * MINUTE_MS
 
-// Messages tell of almost all orders. These are for those that nobody tells of any more.
+// Webhooks report almost all orders. These limits are for those that no webhook reported.
 const MIN_AGE_MS = 60 * MINUTE_MS
-// Later nobody pays any more, and a provider may have forgotten the checkout.
+// By then nobody pays any more, and a provider may have deleted the checkout.
 const MAX_AGE_MS = 35 * 24 * 60 * MINUTE_MS
 const MAX_ORDERS = 100
 
-/** Asks the provider for what we missed, until it is told to end. */
+/** Processes missed events of the provider until `ended`. */
 export async function runReconcile(deps: ReconcileDeps, ended: AbortSignal): Promise<void> {
   await repeatUntilAborted(ended, {
     operation: () => reconcileOnce(deps, ended),
-    failed: 'the payment provider could not be asked; tried again',
+    failed: 'reading from the payment provider failed; retrying',
     intervalMs: INTERVAL_MS,
     maxIntervalMs: MAX_INTERVAL_MS,
     log: deps.log,
   })
 }
 
-/** One look at what the provider had to tell. False when part of it failed and must be asked for again. */
+/** One run. False if part of it failed and must be repeated. */
 export async function reconcileOnce(
   deps: ReconcileDeps,
   ended: AbortSignal = NEVER,
 ): Promise<boolean> {
   const { shop, pay, now } = deps
   if (!pay.book) return true
-  const look = { book: pay.book, now: now(), ended }
-  let whole = false
+  const run = { book: pay.book, now: now(), ended }
+  let complete = false
   try {
-    whole = await processMissed(deps, look)
-    if (whole) await shop.saveReconciled(pay.provider, look.now)
+    complete = await processMissed(deps, run)
+    if (complete) await shop.saveReconciled(pay.provider, run.now)
   } finally {
-    // Also when the provider cannot list what it had to tell: of each order it may still know.
-    whole = (await settleOpenOrders(deps, look)) && whole
+    // Also if the provider cannot list its events: it may still know each order.
+    complete = (await settleOpenOrders(deps, run)) && complete
   }
-  return whole
+  return complete
 }
 
 const NEVER = new AbortController().signal
@@ -62,19 +62,19 @@ interface ReconcileRun {
   ended: AbortSignal
 }
 
-/** One that fails keeps no other from being heard; all are asked for again then, and those we know cost little. */
-async function processMissed(deps: ReconcileDeps, look: ReconcileRun): Promise<boolean> {
+/** A failed event does not stop the others; all are listed again then, and known ones cost little. */
+async function processMissed(deps: ReconcileDeps, run: ReconcileRun): Promise<boolean> {
   const last = await deps.shop.readReconciled(deps.pay.provider)
   const since = last
     ? new Date(last.getTime() - OVERLAP_MS)
-    : new Date(look.now.getTime() - FIRST_LOOKBACK_MS)
-  let whole = true
-  for await (const missed of look.book.missedEvents(since)) {
-    if (look.ended.aborted) return false
+    : new Date(run.now.getTime() - FIRST_LOOKBACK_MS)
+  let complete = true
+  for await (const missed of run.book.missedEvents(since)) {
+    if (run.ended.aborted) return false
     const about = { eventId: missed.id, type: missed.type }
-    whole = (await succeeded(deps, about, () => processMissedNotice(deps, missed))) && whole
+    complete = (await succeeded(deps, about, () => processMissedNotice(deps, missed))) && complete
   }
-  return whole
+  return complete
 }
 
 async function processMissedNotice(
@@ -95,12 +95,12 @@ async function settleOpenOrders(
   const before = new Date(now.getTime() - MIN_AGE_MS)
   const wanted = { provider, mode, after, before }
   const waiting = await deps.shop.listUnsettled(wanted, MAX_ORDERS)
-  let whole = true
+  let complete = true
   for (const { id } of waiting) {
     if (ended.aborted) return false
-    whole = (await succeeded(deps, { orderId: id }, () => settleOrder(deps, id))) && whole
+    complete = (await succeeded(deps, { orderId: id }, () => settleOrder(deps, id))) && complete
   }
-  return whole
+  return complete
 }
 
 async function succeeded(
@@ -112,7 +112,7 @@ async function succeeded(
     await operation()
     return true
   } catch (error) {
-    logFault(log, error, 'a payment could not be settled; tried again', about)
+    logFault(log, error, 'settling a payment failed; retrying', about)
     return false
   }
 }

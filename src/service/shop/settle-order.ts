@@ -17,16 +17,16 @@ export interface SettleOrderDeps {
 }
 
 interface SettleContext {
-  /** What is noted in the same commit. */
+  /** Recorded in the same commit. */
   event?: RecordedEvent
-  /** By what the message called the order, where we do not know it yet. */
+  /** The provider's ids in the event, if we do not know them yet. */
   hint?: OrderHint
 }
 
-// What is as it was leaves the revision alone, so each round means that somebody else changed the order meanwhile.
+// Each retry means that the order was changed concurrently.
 const MAX_ATTEMPTS = 10
 
-/** Asks the provider what it knows of the order, and makes the order so. In whatever order it is told, the end is the same. */
+/** Reads everything the provider knows about the order and applies it. The order of events does not matter. */
 export async function settleOrder(
   deps: SettleOrderDeps,
   orderId: string,
@@ -37,7 +37,7 @@ export async function settleOrder(
     const order = await shop.readPurchase(orderId)
     if (!order || !pay.book) return
     const name = orderReference(order, hint)
-    // The provider cannot be asked about what it never heard of. What it would answer must undo nothing.
+    // Without an id, the provider cannot be asked.
     if (!name.checkoutRef && !name.subscriptionRef) {
       if (event) await shop.recordEvent(event)
       return
@@ -48,10 +48,10 @@ export async function settleOrder(
     const { revision } = order
     if (await shop.settlePurchase({ orderId, revision, settlement, event, now: now() })) return
   }
-  throw new Error(`the order ${orderId} changed ${MAX_ATTEMPTS} times while the provider was asked`)
+  throw new Error(`order ${orderId} changed ${MAX_ATTEMPTS} times while reading from the provider`)
 }
 
-/** A message may come before we know what the provider called the order. It checks that the names belong together. */
+/** An event may arrive before we know the provider's ids. The provider checks that they belong together. */
 function orderReference(
   order: Purchase,
   hint: OrderHint | undefined,
@@ -89,7 +89,7 @@ export interface WebhookDeps extends PaymentNoticeDeps {
   log: Pick<Log, 'error'>
 }
 
-/** A message of the provider as it came in. When this resolves, what it means is on disk. */
+/** Handles a webhook request. When this resolves, its effect is on disk. */
 export async function handleWebhook(
   deps: WebhookDeps,
   raw: Uint8Array,
@@ -97,14 +97,14 @@ export async function handleWebhook(
 ): Promise<void> {
   const { provider, book } = deps.pay
   if (provider !== 'stripe' || !book) {
-    throw new Problem('not_found', 'Nothing is sold through Stripe here.')
+    throw new Problem('not_found', 'This site does not use Stripe.')
   }
   await callingProvider(deps.log, async () => {
     await processNotice(deps, await book.parseEvent(raw, signature))
   })
 }
 
-/** The message is only a reason to ask: what it says counts for nothing, so it may come late, twice or never. */
+/** An event only triggers reading from the provider: its content is not trusted, so it may arrive late, twice or never. */
 export async function processNotice(
   deps: PaymentNoticeDeps,
   { id, type, hint }: PaymentEvent,
@@ -117,7 +117,7 @@ export async function processNotice(
   else await shop.recordEvent(event)
 }
 
-/** None when it was sold by another provider, or in another mode than today's: nobody could be asked about it. */
+/** Undefined if it was sold by another provider or in another mode: it could not be read from this one. */
 async function orderAbout(
   { shop, pay }: PaymentNoticeDeps,
   { checkoutRef, subscriptionRef, orderId }: OrderHint,
@@ -130,7 +130,7 @@ async function orderAbout(
   return order?.provider === pay.provider && order.mode === pay.mode ? order : undefined
 }
 
-/** Does what needs the payment provider. When that fails, the operator is told why; the caller only hears that it may work later. */
+/** Logs why the payment provider failed; the client only learns that a retry may help. */
 export async function callingProvider<T>(
   log: Pick<Log, 'error'>,
   operation: () => Promise<T>,
@@ -139,7 +139,7 @@ export async function callingProvider<T>(
     return await operation()
   } catch (error) {
     if (error instanceof Problem && error.cause !== undefined) {
-      logFault(log, error, 'the payment provider did not do as asked')
+      logFault(log, error, 'a request to the payment provider failed')
     }
     throw error
   }

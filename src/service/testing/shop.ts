@@ -52,7 +52,7 @@ export async function openShopFixture(provider: 'fake' | 'stripe' = 'stripe') {
       checkout(deps, {
         plan: 'starter',
         email: undefined,
-        repeat: undefined,
+        idempotency: undefined,
         baseUrl: SITE,
         ...wish,
       }),

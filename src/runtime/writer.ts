@@ -1,0 +1,93 @@
+import { join } from 'node:path'
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import type { ReceiveLimits } from '../core/recipient.ts'
+import { MAIL_FILE, openWritable, SHOP_FILE } from '../store/sqlite/files.ts'
+import { groupCommit, type WriteOutcome, type WriteRequest } from '../store/sqlite/group-commit.ts'
+import { allMailWrites } from '../store/sqlite/mail-store.ts'
+import { allShopWrites } from '../store/sqlite/shop-store.ts'
+import { openVersions } from '../store/sqlite/versions.ts'
+import { type PortRequest, type PortResponse, portResponse, serve } from './ports.ts'
+
+// A thread that owns the only writable connection to mail.db or to shop.db.
+
+export type WriterSetup = { folder: string } & (
+  | {
+      kind: 'mail'
+      maxBytes: number | 'auto'
+      limits: ReceiveLimits
+      versions: SharedArrayBuffer
+    }
+  | { kind: 'shop' }
+)
+
+function openMail({ folder, maxBytes, limits, versions }: WriterSetup & { kind: 'mail' }) {
+  const db = openWritable(join(folder, MAIL_FILE), maxBytes)
+  const writes = allMailWrites(db, limits, Math.random)
+  return { db, commit: groupCommit(db, writes, openVersions(versions).add) }
+}
+
+function openShop({ folder }: WriterSetup) {
+  const db = openWritable(join(folder, SHOP_FILE))
+  const { writes, batches } = allShopWrites(db)
+  return { db, commit: groupCommit(db, writes, () => {}, batches) }
+}
+
+// Limits how long the first request of a group waits for the last.
+const MAX_GROUP_SIZE = 512
+
+/** Serves a writer's ports: all pending requests on all ports become one group, one commit, one fsync. */
+function serveGroups(
+  ports: readonly MessagePort[],
+  commitGroup: (group: readonly WriteRequest[]) => WriteOutcome[],
+): void {
+  for (const port of ports) {
+    // When idle, a request is a group of its own and does not wait.
+    port.on('message', (requests: PortRequest[]) => {
+      const group = [...requests.map((request) => ({ port, request })), ...collect(ports)]
+      respondAll(group, commitGroup(group.map((entry) => entry.request)))
+    })
+  }
+}
+
+interface GroupEntry {
+  port: MessagePort
+  request: PortRequest
+}
+
+function collect(ports: readonly MessagePort[]): GroupEntry[] {
+  const entries: GroupEntry[] = []
+  for (const port of ports) {
+    while (entries.length < MAX_GROUP_SIZE) {
+      const received = receiveMessageOnPort(port)
+      if (!received) break
+      for (const request of received.message as PortRequest[]) entries.push({ port, request })
+    }
+  }
+  return entries
+}
+
+function respondAll(group: readonly GroupEntry[], outcomes: readonly WriteOutcome[]): void {
+  const responses = new Map<MessagePort, PortResponse[]>()
+  for (const [index, { port, request }] of group.entries()) {
+    const outcome = outcomes[index] ?? { error: new Error('no result for this request') }
+    const list = responses.get(port) ?? []
+    responses.set(port, list)
+    list.push(portResponse(request.seq, outcome))
+  }
+  for (const [port, list] of responses) port.postMessage(list)
+}
+
+const setup: WriterSetup & { ports: MessagePort[] } = workerData
+const { db, commit } = setup.kind === 'mail' ? openMail(setup) : openShop(setup)
+serveGroups(setup.ports, commit)
+
+if (parentPort) {
+  serve(parentPort, {
+    ready: () => true,
+    close() {
+      for (const port of setup.ports) port.close()
+      db.close()
+      parentPort?.unref()
+    },
+  })
+}
