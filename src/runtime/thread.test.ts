@@ -20,7 +20,7 @@ describe('a call to another thread', () => {
       return true
     })
     await assert.rejects(thread.call('fail'), /^Error: a fault of ours$/)
-    await assert.rejects(thread.call('unheard-of'), /no command unheard-of/)
+    await assert.rejects(thread.call('unheard-of'), /unknown command unheard-of/)
     await thread.close()
   })
 

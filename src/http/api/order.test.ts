@@ -29,7 +29,7 @@ describe('200', () => {
     const { created_at, created_at_iso, next, ...rest } = body
     assert.match(String(created_at), /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)
     assert.equal(created_at_iso, `${String(created_at).replace(' ', 'T')}Z`)
-    assert.match(String(next), /Pay/)
+    assert.match(String(next), /Complete the payment/)
     assert.deepEqual(rest, {
       status: 'success',
       order_id: made.id,

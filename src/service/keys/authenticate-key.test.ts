@@ -181,14 +181,14 @@ describe('the state of a key', () => {
     now = new Date('2027-03-01T12:00:00Z')
     const { code, message } = await refused(authenticateKey(deps(), caller(secret)))
     assert.equal(code, 'plan_expired')
-    assert.match(message, /ended.*https:\/\/mayfly\.test\/pricing$/)
+    assert.match(message, /expired.*https:\/\/mayfly\.test\/pricing$/)
   })
 
   test('stopped: its own words, and the link', async () => {
     const { secret } = await keys().issueRefunded()
     const { code, message } = await refused(authenticateKey(deps(), caller(secret)))
     assert.equal(code, 'plan_expired')
-    assert.match(message, /returned or is disputed.*https:\/\/mayfly\.test\/pricing$/)
+    assert.match(message, /refunded or is disputed.*https:\/\/mayfly\.test\/pricing$/)
   })
 
   test('used up for today: until 00:00 UTC', async () => {

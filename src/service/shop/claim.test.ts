@@ -64,7 +64,7 @@ test('fifty claims at once leave one key that opens', async () => {
 })
 
 for (const [name, outcomes, words] of [
-  ['is open', [], /Pay at/],
+  ['is open', [], /Complete the payment/],
   ['is under way', ['later'], /^Wait/],
   ['was declined', ['decline'], /failed/],
   ['was promised and did not come', ['later', 'decline'], /failed/],
@@ -110,7 +110,7 @@ test('a revoked key is not minted anew, and nobody is told to claim it', async (
 })
 
 for (const [state, gone, words] of [
-  ['refunded', { returned: 'fully' }, /given back/],
+  ['refunded', { returned: 'fully' }, /refunded/],
   ['disputed', { disputed: 'open' }, /disputed/],
 ] as const) {
   test(`the key of a ${state} order is not minted, and nobody is told to claim it`, async () => {
@@ -205,7 +205,7 @@ test('each state has its next step', async () => {
   const states = ['open', 'pending', 'paid', 'failed', 'expired', 'refunded', 'disputed'] as const
   const steps = await Promise.all(states.map((state) => stepOf({ state })))
   assert.equal(new Set(steps).size, states.length)
-  assert.match(await stepOf({ claimedAt: now }), /makes a new one/)
+  assert.match(await stepOf({ claimedAt: now }), /issues a new key/)
   assert.match(await stepOf({ claimedAt: new Date(now.getTime() - CLAIM_MS) }), /not shown/)
 })
 

@@ -97,7 +97,7 @@ function nextStep({ order, pay }: OrderContext, isOver: boolean): string {
   if (state !== 'paid') return NEXT_STEPS[state]
   if (!claimedAt) return 'Claim the key. It is shown once, so store it safely.'
   if (isOver) return 'The key was claimed. It is not shown again.'
-  return 'The key was claimed. Claiming again issues a new key and revokes the old one at once.'
+  return 'The key was claimed. Claiming again issues a new key, and the old one stops working at once.'
 }
 
 const NEXT_STEPS = {
@@ -105,7 +105,7 @@ const NEXT_STEPS = {
   pending: 'Wait: the key can be claimed once the payment has arrived.',
   failed: 'The payment failed, and nothing was charged. Order again.',
   expired: 'The checkout expired before it was paid. Order again.',
-  refunded: 'The payment was refunded, and the key was revoked.',
+  refunded: 'The payment was refunded, and the key no longer works.',
   disputed: 'The payment is disputed, and the key is suspended until the dispute is resolved.',
 } as const satisfies Record<Exclude<Purchase['state'], 'paid'>, string>
 

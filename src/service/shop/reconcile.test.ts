@@ -103,7 +103,7 @@ test('one that cannot be settled keeps no other waiting, and is tried again', as
   assert.equal(await reconcileOnce(fixture.deps), false)
   assert.deepEqual([await stateOf(bad.id), await stateOf(good.id)], ['open', 'paid'])
   assert.equal(await fixture.shop.readReconciled('stripe'), undefined)
-  assert.ok(fixture.logged.some(({ sentence }) => /could not be settled/.test(sentence)))
+  assert.ok(fixture.logged.some(({ sentence }) => /settling a payment failed/.test(sentence)))
 
   await fixture.shop.saveCheckout(bad.id, { ref: bad.ref, url: 'https://checkout.example' })
   assert.equal(await reconcileOnce(fixture.deps), true)
@@ -163,7 +163,7 @@ test('the loop survives an outage, and ends when it is told to', async () => {
       ...fixture.deps,
       log: {
         error: (_facts, sentence) => {
-          assert.match(sentence, /could not be asked/)
+          assert.match(sentence, /reading from the payment provider failed/)
           end.abort()
         },
       },
