@@ -58,7 +58,7 @@ test('without scripts: a button, an address, its mail, a message, and the end', 
   await page.getByText('Your code is 123456.').waitFor()
   await heading(page, 'Hello')
 
-  await button(page, 'Delete message').click()
+  await button(page, 'Delete').click()
   await page.getByText('No messages yet').waitFor()
   await button(page, 'Extend').click()
   await page.getByText('Expires in 24 hours').waitFor()
@@ -136,7 +136,7 @@ test('a file is saved under its name and never shown', async () => {
   await link(page, 'A file').click()
   for (const [name, file] of [
     ['page.html', 'page.html'],
-    ['Download message (.eml)', /^message-\d+\.eml$/],
+    ['Save as .eml', /^message-\d+\.eml$/],
   ] as const) {
     const [download] = await Promise.all([page.waitForEvent('download'), link(page, name).click()])
     assert.match(download.suggestedFilename(), new RegExp(file))

@@ -128,7 +128,7 @@ export const es: Catalogue = {
   inbox_no_matches: 'Ningún mensaje coincide con la búsqueda.',
   inbox_search_clear: 'Borrar la búsqueda',
   inbox_select: 'Seleccionar “{subject}”',
-  inbox_select_all: 'Seleccionar todo',
+  inbox_select_all: 'Marcar todo',
   inbox_selected: { one: '{count} seleccionado', other: '{count} seleccionados' },
   inbox_delete_all: 'Eliminar todo',
   inbox_delete_row: 'Eliminar “{subject}”',

@@ -133,7 +133,7 @@ export const fr: Catalogue = {
   inbox_no_matches: 'Aucun message ne correspond à votre recherche.',
   inbox_search_clear: 'Effacer la recherche',
   inbox_select: 'Sélectionner « {subject} »',
-  inbox_select_all: 'Tout sélectionner',
+  inbox_select_all: 'Tous',
   inbox_selected: { one: '{count} sélectionné', other: '{count} sélectionnés' },
   inbox_delete_all: 'Tout supprimer',
   inbox_delete_row: 'Supprimer « {subject} »',

@@ -128,7 +128,7 @@ export const pt: Catalogue = {
   inbox_no_matches: 'Nenhuma mensagem corresponde à busca.',
   inbox_search_clear: 'Limpar busca',
   inbox_select: 'Selecionar “{subject}”',
-  inbox_select_all: 'Selecionar tudo',
+  inbox_select_all: 'Marcar tudo',
   inbox_selected: { one: '{count} selecionada', other: '{count} selecionadas' },
   inbox_delete_all: 'Excluir tudo',
   inbox_delete_row: 'Excluir “{subject}”',
