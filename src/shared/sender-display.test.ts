@@ -42,7 +42,7 @@ describe('a sender is displayed', () => {
 
 const OWN = 'ann@sender.test'
 
-describe('a name that looks like somebody else is a claim, and the title is the address', () => {
+describe('a name that looks like another address becomes a claim, and the title is the address', () => {
   for (const [kind, names] of [
     ['domain', ['paypal.com', 'paypal.com.', 'www.paypal.com', 'PayPal.Com team', '…paypal.com']],
     [
@@ -122,16 +122,16 @@ describe('a name that looks like somebody else is a claim, and the title is the 
     ['\u202epaypal.com\u202c', 'paypal.com'],
     ['paypal\u0000.com', 'paypal.com'],
   ] as const) {
-    test(`with characters that nobody sees: ${JSON.stringify(name)}`, () =>
+    test(`with invisible characters: ${JSON.stringify(name)}`, () =>
       assert.equal(displaySender(name, OWN).claimedName, seen))
   }
 
-  test('also where the address is not one', () => {
+  test('even if the address is invalid', () => {
     assert.equal(displaySender('bank.test', 'x@[').claimedName, 'bank.test')
   })
 })
 
-describe('a name that looks like nobody else stays a name', () => {
+describe('an ordinary name stays the title', () => {
   for (const name of [
     ...[
       'Node.js Weekly',

@@ -20,25 +20,25 @@ describe('an operation', () => {
     ['GET /api/orders/{id}', undefined, 'id Claim-Secret'],
     ['GET /metrics', 'admin', ''],
   ] as const) {
-    test(`${call} has its fields, and what opens it beside them`, () => {
+    test(`${call} has its fields, and its credential apart`, () => {
       const found = operation(call)
       assert.equal(found.auth, opens)
       assert.equal(found.fields.map(({ name }) => name).join(' '), fields)
     })
   }
 
-  test('only the live stream goes on', () => {
+  test('only the live stream is a stream', () => {
     const streams = documentedRoutes
       .map(({ method, path }) => `${method} ${path}`)
       .filter((call) => operationOf(api, call)?.isStream)
     assert.deepEqual(streams, ['GET /api/events'])
   })
 
-  test('a body that no form can give has none', () => {
+  test('an operation whose body no form can send has no console', () => {
     assert.equal(operationOf(api, 'POST /api/stripe/webhook'), undefined)
   })
 
-  test('every other call has one', () => {
+  test('every other operation has one', () => {
     for (const { method, path, rawBody } of documentedRoutes) {
       if (!rawBody) operation(`${method} ${path}`)
     }
@@ -46,7 +46,7 @@ describe('an operation', () => {
 })
 
 describe('a request', () => {
-  test('a token goes as Bearer and never in the address', () => {
+  test('a token is sent as Bearer, never in the URL', () => {
     const request = requestOf(operation('GET /api/check-mail'), { limit: ' 5 ', wait: '' }, 'TOKEN')
     assert.deepEqual(request, {
       method: 'GET',
@@ -56,12 +56,12 @@ describe('a request', () => {
     })
   })
 
-  test('a key goes as APIKey', () => {
+  test('a key is sent as APIKey', () => {
     const { headers, path } = requestOf(operation('GET /emails'), { to: 'a+b@x.test' }, 'KEY')
     assert.deepEqual([headers, path], [{ APIKey: 'KEY' }, '/emails?to=a%2Bb%40x.test'])
   })
 
-  test('a POST has its fields in a form, and what is empty is not given', () => {
+  test('a POST sends its fields as a form, without empty ones', () => {
     const values = { prefix: 'ann', ttl: '', APIKey: 'KEY' }
     const { form, path, headers } = requestOf(operation('POST /api/create-session'), values, '')
     assert.deepEqual(
@@ -70,14 +70,14 @@ describe('a request', () => {
     )
   })
 
-  test('what stands in the path cannot lead elsewhere', () => {
+  test('path parameters are encoded', () => {
     const { path } = requestOf(operation('GET /api/orders/{id}'), { id: '../x?y#z' }, '')
     assert.equal(path, '/api/orders/..%2Fx%3Fy%23z')
   })
 })
 
-describe('the same for a terminal', () => {
-  test('of a GET with a query', () => {
+describe('as a curl command', () => {
+  test('a GET with a query', () => {
     const found = operation('GET /api/check-mail')
     const line = curlCommand(
       requestOf(found, { limit: '5' }, 'T'),
@@ -90,7 +90,7 @@ describe('the same for a terminal', () => {
     )
   })
 
-  test('of a POST whose value has a quote in it', () => {
+  test('a POST with a quote in a value', () => {
     const found = operation('POST /api/create-session')
     const line = curlCommand(requestOf(found, { prefix: `o'b c` }, ''), 'https://m.example', false)
     assert.equal(
@@ -99,7 +99,7 @@ describe('the same for a terminal', () => {
     )
   })
 
-  test('of the live stream, which is not held back', () => {
+  test('the live stream, unbuffered', () => {
     const found = operation('GET /api/events')
     assert.match(
       curlCommand(requestOf(found, {}, ''), 'https://m.example', found.isStream),

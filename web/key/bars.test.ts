@@ -5,13 +5,13 @@ import { barHeights, dayForKey } from './bars.ts'
 for (const [name, counts, heights] of [
   ['the busiest day reaches the top', [2, 4, 1], [0.5, 1, 0.25]],
   ['a day without requests has no bar', [0, 5], [0, 1]],
-  ['few among many are still seen', [1, 10_000], [0.03, 1]],
-  ['nothing at all is no bars', [0, 0], [0, 0]],
+  ['a few requests are visible beside many', [1, 10_000], [0.03, 1]],
+  ['no requests, no bars', [0, 0], [0, 0]],
 ] as const) {
   test(name, () => assert.deepEqual(barHeights(counts), heights))
 }
 
-describe('keys go from day to day', () => {
+describe('keys move between days', () => {
   for (const [key, at, to] of [
     ['ArrowLeft', 5, 4],
     ['ArrowRight', 5, 6],

@@ -5,7 +5,7 @@ import { SAMPLES, shellQuoted } from './sample-code.ts'
 
 const CALL = { site: 'https://mail.example', key: 'mf_live_abc', to: '' }
 
-test('curl asks for one address, or for all that the key may see', () => {
+test('curl filters by address if there is one', () => {
   assert.equal(
     SAMPLES.curl.write(CALL),
     `curl -H 'APIKey: mf_live_abc' \\\n  https://mail.example/emails`,
@@ -16,16 +16,16 @@ test('curl asks for one address, or for all that the key may see', () => {
   )
 })
 
-/** Whatever is typed stays a text: none of these ends a quote or begins a command. */
+/** Input that must neither end a quote nor start a command. */
 const ODD = [`o'brien@x.example`, `a"b`, 'a\\b', `\\'`, '$(id)', '`id`', 'line\nbreak', '\\"', 'ü𝒳']
 
-test('each is one word to a shell', () => {
+test('each is one word in a shell', () => {
   const script = `printf '%s\\0' ${ODD.map(shellQuoted).join(' ')}`
   const heard = execFileSync('sh', ['-c', script], { encoding: 'utf8' })
   assert.deepEqual(heard.split('\0'), [...ODD, ''])
 })
 
-test('each is one text to JavaScript', () => {
+test('each is one string in JavaScript', () => {
   for (const odd of ODD) {
     const [, written = ''] =
       /'to', (.*)\)$/m.exec(SAMPLES.javascript.write({ ...CALL, to: odd })) ?? []
@@ -33,7 +33,7 @@ test('each is one text to JavaScript', () => {
   }
 })
 
-test('each is one text to Python', () => {
+test('each is one string in Python', () => {
   const written = ODD.map((odd) => {
     const [, text = ''] = /'to': (.*)\}\)$/m.exec(SAMPLES.python.write({ ...CALL, to: odd })) ?? []
     return text

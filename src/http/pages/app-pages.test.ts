@@ -14,7 +14,7 @@ afterAll(() => app.stop())
 
 for (const route of pageRoutes) {
   describe(`GET ${route.path}`, () => {
-    test('loads and runs nothing but what was built for it', async () => {
+    test('loads only files of the build', async () => {
       const { text, headers, status } = await request(`${app.url}${route.path}`)
       assert.equal(status, 200)
       assert.equal(policyFault(text), undefined)
@@ -25,26 +25,26 @@ for (const route of pageRoutes) {
   })
 }
 
-test('the page offers no longer life than a session without a key may have', async () => {
+test('the page offers no lifetime beyond the limit without a key', async () => {
   const { text } = await request(`${app.url}/`)
   const [, facts = ''] = /data-facts="([^"]*)"/.exec(text) ?? []
   assert.match(facts, /longest(?:&#34;|&quot;):604800\b/)
 })
 
 describe('/key', () => {
-  test('allows no style and no image of a stranger', async () => {
+  test('allows no inline styles and no external images', async () => {
     const { headers } = await request(`${app.url}/key`)
     assert.equal(headers.get('content-security-policy'), PAGE_POLICY)
   })
 
-  test('without a script it says what to do', async () => {
+  test('says what to do without a script', async () => {
     const { text } = await request(`${app.url}/key`)
     const [, words = ''] = /<noscript>(.*?)<\/noscript>/s.exec(text) ?? []
     assert.match(words, /JavaScript/)
     assert.ok(words.includes(`${app.url}/usage`))
   })
 
-  test('behind a proxy of ours that speaks https its samples do too: they send the key', async () => {
+  test('behind a trusted https proxy its samples use https, because they send the key', async () => {
     const question = { path: '/key', headers: { 'x-forwarded-proto': 'https' } }
     const { text } = await requestFrom(app.httpPort, PROXY, question)
     assert.ok(text.includes('https://mayfly.test/usage'))
@@ -53,7 +53,7 @@ describe('/key', () => {
     assert.ok(stranger.text.includes('http://mayfly.test/usage'))
   })
 
-  test('a Host header that is a trick is not written into the page', async () => {
+  test('an invalid Host header does not appear in the page', async () => {
     const trick = 'GET /key HTTP/1.1\r\nHost: x"><script>\r\nConnection: close\r\n\r\n'
     const told = await sendRaw(app.httpPort, trick)
     assert.ok(told.includes('http://HOST/usage'))

@@ -19,7 +19,7 @@ const take = async (coding: string) =>
 
 describe('/assets/{name}', () => {
   describe('200', () => {
-    test('a file whose name has its hash may be kept for ever', async () => {
+    test('a file with a hash in its name is cached for ever', async () => {
       assert.match(script, /^\/assets\/[\w-]+-[\w-]{8}\.js$/)
       const { status, headers } = await request(`${app.url}${script}`)
       assert.equal(status, 200)
@@ -34,7 +34,7 @@ describe('/assets/{name}', () => {
       ['gzip', 'gzip'],
       ['br;q=0, gzip;q=0.5', 'gzip'],
     ] as const) {
-      test(`who takes ${accepted} gets ${coding}, and the same text in fewer bytes`, async () => {
+      test(`Accept-Encoding ${accepted} gets ${coding}: the same text in fewer bytes`, async () => {
         const [plain, smaller] = [await take('identity'), await take(accepted)]
         assert.equal(plain.headers.get('content-encoding'), null)
         assert.equal(smaller.headers.get('content-encoding'), coding)
@@ -47,7 +47,7 @@ describe('/assets/{name}', () => {
 
   describe('404', () => {
     for (const name of ['x.js', '..%2fsources', '%2e%2e%2f.vite%2fmanifest.json', 'constructor']) {
-      test(`${name} is no file of the page`, async () => {
+      test(`${name} is not a file of the build`, async () => {
         const { status, body } = await request(`${app.url}/assets/${name}`)
         assert.deepEqual([status, body['code']], [404, 'not_found'])
       })
@@ -57,7 +57,7 @@ describe('/assets/{name}', () => {
 
 for (const route of assetRoutes.slice(1)) {
   describe(route.path, () => {
-    test('200: the mark of the site', async () => {
+    test('200: the icon', async () => {
       const { status, headers } = await request(`${app.url}${route.path}`)
       assert.deepEqual([status, headers.get('content-type')], [200, 'image/svg+xml'])
     })

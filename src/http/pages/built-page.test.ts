@@ -26,7 +26,7 @@ beforeAll(() => {
 afterAll(() => folder.remove())
 
 describe('a build', () => {
-  test('tells all that an entry loads, each once, also when modules import each other', () => {
+  test('lists every file of an entry once, even with circular imports', () => {
     assert.deepEqual(built.entry('inbox/inbox.tsx'), {
       script: '/assets/inbox-1.js',
       modules: ['/assets/a.js', '/assets/b.js'],
@@ -34,12 +34,12 @@ describe('a build', () => {
     })
   })
 
-  test('has a catalogue for each language but the one in the page', () => {
+  test('has a catalogue for every language but English', () => {
     assert.equal(built.catalogue('de'), '/assets/de-1.js')
     assert.equal(built.catalogue('en'), undefined)
   })
 
-  test('gives scripts and styles with their smaller forms, and nothing else that lies there', () => {
+  test('serves scripts and styles, also compressed, and no other file', () => {
     const asset = built.asset('a.js')
     assert.equal(asset?.type, 'text/javascript; charset=utf-8')
     assert.equal(String(asset.bytes), 'a.js')
@@ -51,7 +51,7 @@ describe('a build', () => {
   })
 })
 
-test('without a build there is nothing to load', () => {
+test('without a build there are no files', () => {
   const none = readBuiltPage(join(folder.path, 'nowhere'))
   assert.deepEqual(
     [none.entry('inbox/inbox.tsx'), none.catalogue('de'), none.asset('a.js')],

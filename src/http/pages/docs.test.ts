@@ -29,7 +29,7 @@ interface Operation {
 
 describe('/openapi.json', () => {
   describe('200', () => {
-    test('has every endpoint with its parameters and answers', async () => {
+    test('has every endpoint with its parameters and responses', async () => {
       const { body } = await request(`${app.url}/openapi.json`)
       assert.equal(body['openapi'], '3.1.0')
       const paths = body['paths'] as Record<string, Record<string, Operation>>
@@ -55,7 +55,7 @@ describe('/openapi.json', () => {
       )
     }
 
-    test('tells the headers that a request may have and an answer has', async () => {
+    test('documents request and response headers', async () => {
       const all = await operations()
       const taking = (header: string) =>
         all
@@ -72,7 +72,7 @@ describe('/openapi.json', () => {
       }
     })
 
-    test('tells what is left of a key with every answer to one that is known', async () => {
+    test('documents the quota headers of every response to a valid key', async () => {
       for (const { path, responses } of await operations()) {
         const told = Object.keys(responses).filter(
           (code) => responses[code]?.headers?.['RateLimit'],
@@ -87,7 +87,7 @@ describe('/openapi.json', () => {
       }
     })
 
-    test('tells what any request may be refused with, and that it may come back', async () => {
+    test('documents the errors that any request can get, and Retry-After', async () => {
       for (const { path, responses } of await operations()) {
         for (const code of ['429', '503']) {
           if (responses[code]) assert.ok(responses[code].headers?.['Retry-After'], path)
@@ -97,7 +97,7 @@ describe('/openapi.json', () => {
       }
     })
 
-    test('names missing_parameter only where one can be missing', async () => {
+    test('lists missing_parameter only for operations with a required parameter', async () => {
       const named = (await operations())
         .filter(({ responses }) => responses['400']?.description.includes('missing_parameter'))
         .map(({ path }) => path)
@@ -108,7 +108,7 @@ describe('/openapi.json', () => {
       )
     })
 
-    test('names shutting_down where a stop can be heard', async () => {
+    test('lists shutting_down for operations that wait', async () => {
       const named = (await operations())
         .filter(({ responses }) => responses['503']?.description.includes('shutting_down'))
         .map(({ path }) => path)
@@ -121,12 +121,12 @@ describe('/openapi.json', () => {
       ])
     })
 
-    test('the operator’s token opens the metrics', async () => {
+    test('the metrics accept the admin token', async () => {
       const metrics = (await operations()).find(({ path }) => path === '/metrics')
       assert.deepEqual(metrics?.security, [{ adminToken: [] }, {}])
     })
 
-    test('each POST takes a form, JSON and multipart', async () => {
+    test('each POST accepts a form, JSON and multipart', async () => {
       const { body } = await request(`${app.url}/openapi.json`)
       const paths = body['paths'] as Record<string, Record<string, Operation>>
       const types = Object.keys(paths['/api/create-session']?.['post']?.requestBody?.content ?? {})
@@ -142,7 +142,7 @@ describe('/openapi.json', () => {
 
 describe('/docs', () => {
   describe('200', () => {
-    test('tells every endpoint and every code', async () => {
+    test('lists every endpoint and every error code', async () => {
       const { text, headers } = await request(`${app.url}/docs`)
       assert.equal(headers.get('content-type'), 'text/html; charset=utf-8')
       for (const { path } of routes.filter((route) => route.path.startsWith('/api/'))) {
@@ -152,13 +152,13 @@ describe('/docs', () => {
         assert.ok(text.includes(`<code>${code}</code>`), code)
     })
 
-    test('loads and runs nothing but what was built for it', async () => {
+    test('loads only files of the build', async () => {
       const { text, headers } = await request(`${app.url}/docs`)
       assert.equal(policyFault(text), undefined)
       assert.equal(headers.get('content-security-policy'), POLICY)
     })
 
-    test('has a place for the console at each call that a form can make', async () => {
+    test('has a console for every operation that a form can call', async () => {
       const { text } = await request(`${app.url}/docs`)
       const places = [...text.matchAll(/data-call="([^"]*)"/g)].map(([, call]) => call)
       const calls = documentedRoutes
@@ -167,14 +167,14 @@ describe('/docs', () => {
       assert.deepEqual(places, calls)
     })
 
-    test('its contents name every section, for phones and for wide screens', async () => {
+    test('the table of contents lists every section, on phones and wide screens', async () => {
       const { text } = await request(`${app.url}/docs`)
       const links = [...text.matchAll(/<li><a href="#([^"]*)"/g)].map(([, id]) => id)
       const sections = [...text.matchAll(/<section id="([^"]*)"/g)].map(([, id]) => id)
       assert.deepEqual(links.toSorted(), [...sections, ...sections].toSorted())
     })
 
-    test('shows where it was reached, unless that name is a trick', async () => {
+    test('samples use the host of the request, unless it is invalid', async () => {
       const here = (await request(`${app.url}/docs`)).text
       assert.ok(here.includes(`curl -X POST ${app.url}/api/create-session`))
       const trick = 'GET /docs HTTP/1.1\r\nHost: x"><script>\r\nConnection: close\r\n\r\n'
@@ -183,7 +183,7 @@ describe('/docs', () => {
       assert.ok(told.includes('curl -X POST http://HOST/api/create-session'))
     })
 
-    test('shows where the operator says it is, however it was reached', async () => {
+    test('samples use the configured base URL if there is one', async () => {
       const door = await openTestServer({ env: { MAYFLY_BASE_URL: 'https://mail.example' } })
       const { text } = await request(`${door.url}/docs`)
       await door.stop()

@@ -19,7 +19,7 @@ for (const route of fakePayRoutes) {
 
 describe('GET /pay/{id}', () => {
   describe('200', () => {
-    test('shows what is paid, that it is a test, and the ways it can end', async () => {
+    test('shows the order, the test notice and the outcomes', async () => {
       const made = await createOrder(app.url, { plan: 'business' })
       const { text, headers } = await request(made.payUrl)
       assert.equal(headers.get('content-type'), 'text/html; charset=utf-8')
@@ -30,13 +30,13 @@ describe('GET /pay/{id}', () => {
       assert.ok(!text.includes(made.secret))
     })
 
-    test('what was promised can arrive or fail', async () => {
+    test('a pending payment can succeed or fail', async () => {
       const made = await createOrder(app.url)
       await payOrder(app.url, made, 'later')
       assert.deepEqual(outcomes((await request(made.payUrl)).text), ['pay', 'decline'])
     })
 
-    test('what is decided leads back to the order', async () => {
+    test('a completed order links back to it', async () => {
       const made = await createOrder(app.url)
       await payOrder(app.url, made)
       const { text } = await request(made.payUrl)
@@ -47,14 +47,14 @@ describe('GET /pay/{id}', () => {
 
   describe('404', () => {
     for (const id of [`ord_${'0'.repeat(22)}`, 'nonsense', '%00', '..%2f..%2fetc%2fpasswd']) {
-      test(`${id} is no order`, async () => {
+      test(`${id} is not an order`, async () => {
         const asked = await request(`${app.url}/pay/${id}`)
         assert.deepEqual([asked.status, asked.body['code']], [404, 'not_found'])
         assert.equal(problemFault(asked), undefined)
       })
     }
 
-    test('nothing is paid here where plans are not sold by the test shop', async () => {
+    test('without the test shop there is no payment page', async () => {
       const door = await openTestServer()
       onTestFinished(() => door.stop())
       const asked = await request(`${door.url}/pay/ord_${'0'.repeat(22)}`)
@@ -70,7 +70,7 @@ describe('POST /pay/{id}', () => {
       ['later', 'pending'],
       ['decline', 'failed'],
     ] as const) {
-      test(`${outcome} leads to an order that is ${state}`, async () => {
+      test(`${outcome} makes the order ${state}`, async () => {
         const made = await createOrder(app.url)
         const asked = await payOrder(app.url, made, outcome)
         assert.equal(asked.status, 303)
@@ -82,7 +82,7 @@ describe('POST /pay/{id}', () => {
 
   describe('400', () => {
     for (const outcome of ['', 'refund', 'PAY']) {
-      test(`${JSON.stringify(outcome)} is no outcome`, async () => {
+      test(`${JSON.stringify(outcome)} is not an outcome`, async () => {
         const made = await createOrder(app.url)
         const asked = await post(`${app.url}/pay/${made.id}`, { outcome })
         assert.equal(asked.status, 400)
@@ -93,7 +93,7 @@ describe('POST /pay/{id}', () => {
   })
 
   describe('404', () => {
-    test('an order that never was is not paid', async () => {
+    test('an unknown order cannot be paid', async () => {
       const asked = await post(`${app.url}/pay/ord_${'0'.repeat(22)}`, { outcome: 'pay' })
       assert.deepEqual([asked.status, asked.body['code']], [404, 'not_found'])
     })

@@ -25,7 +25,7 @@ for (const route of shopPageRoutes) {
 
 describe('every page', () => {
   for (const path of ['/pricing', `/orders/${ID}`]) {
-    test(`${path} runs and loads nothing but its own`, async () => {
+    test(`${path} loads only files of the build`, async () => {
       const { text, headers, status } = await request(`${app.url}${path}`)
       assert.equal(status, 200)
       assert.equal(policyFault(text), undefined)
@@ -37,7 +37,7 @@ describe('every page', () => {
 })
 
 describe('/pricing', () => {
-  test('promises a receipt only where one is sent', async () => {
+  test('mentions a receipt only if one is sent', async () => {
     assert.doesNotMatch((await request(`${app.url}/pricing`)).text, /for the receipt/)
     const door = await openTestServer({
       env: {
@@ -51,7 +51,7 @@ describe('/pricing', () => {
     await door.stop()
   })
 
-  test('sells the plans of /api/plans', async () => {
+  test('shows the plans of /api/plans', async () => {
     const { text } = await request(`${app.url}/pricing`)
     const { body } = await request(`${app.url}/api/plans`)
     const plans = body['plans'] as { id: string; name: string; price: { text: string } }[]
@@ -68,11 +68,11 @@ describe('/pricing', () => {
     }
   })
 
-  test('says plainly that it is a test shop, where it is one', async () => {
+  test('says that it is a test shop', async () => {
     assert.match((await request(`${app.url}/pricing`)).text, /test shop/)
   })
 
-  test('says how to ask the operator where nothing is sold', async () => {
+  test('says how to contact the operator if plans are not sold online', async () => {
     const door = await openTestServer()
     const { text } = await request(`${door.url}/pricing`)
     await door.stop()
@@ -80,7 +80,7 @@ describe('/pricing', () => {
     assert.doesNotMatch(text, /<button|test shop/)
   })
 
-  test('writes an operator’s own plans, whatever is in their names', async () => {
+  test('escapes the names of custom plans', async () => {
     const folder = tempFolder()
     const file = join(folder.path, 'plans.json')
     const name = '<script>alert("&")</script>'
@@ -93,7 +93,7 @@ describe('/pricing', () => {
     assert.doesNotMatch(text, /<script>alert/)
   })
 
-  test('without a script it says what to do', async () => {
+  test('says what to do without a script', async () => {
     const { text } = await request(`${app.url}/pricing`)
     const [, words = ''] = /<noscript>(.*?)<\/noscript>/s.exec(text) ?? []
     assert.match(words, /JavaScript/)
@@ -102,7 +102,7 @@ describe('/pricing', () => {
 })
 
 describe('/orders/{id}', () => {
-  test('is the same for an order that is there and one that is not', async () => {
+  test('is the same for known and unknown orders', async () => {
     const { id } = await createOrder(app.url)
     const there = await request(`${app.url}/orders/${id}`)
     const not = await request(`${app.url}/orders/${ID}`)
@@ -110,20 +110,20 @@ describe('/orders/{id}', () => {
   })
 
   for (const id of ['nonsense', `${ID}0`, `ord_${'<'.repeat(22)}`, '%00']) {
-    test(`404: ${id} can be no order`, async () => {
+    test(`404: ${id} is not an order id`, async () => {
       const asked = await request(`${app.url}/orders/${id}`)
       assert.deepEqual([asked.status, asked.body['code']], [404, 'not_found'])
     })
   }
 
-  test('a Host header that is a trick is not written into the page', async () => {
+  test('an invalid Host header does not appear in the page', async () => {
     const trick = `GET /orders/${ID} HTTP/1.1\r\nHost: x"><script>\r\nConnection: close\r\n\r\n`
     const told = await sendRaw(app.httpPort, trick)
     assert.ok(told.includes('http://HOST/api/orders'))
     assert.doesNotMatch(told, /x"><script>/)
   })
 
-  test('without a script it says what to do', async () => {
+  test('says what to do without a script', async () => {
     const { text } = await request(`${app.url}/orders/${ID}`)
     const [, words = ''] = /<noscript>(.*?)<\/noscript>/s.exec(text) ?? []
     assert.match(words, /JavaScript/)

@@ -36,7 +36,7 @@ export const de: Catalogue = {
   address_loading: 'Adresse wird erstellt …',
   address_none: 'Keine Adresse',
   address_new: 'Neue Adresse',
-  address_choose: 'Namen wählen',
+  address_choose: 'Wunschname',
   address_qr: 'Auf dem Handy öffnen',
   address_left: 'Noch {time}',
   address_extend: 'Verlängern',

@@ -4,7 +4,7 @@ import { csrfToken, isCrossSite, isValidCsrfToken, tokenCookie, tokenFromCookie 
 
 const SITE = 'https://mayfly.test'
 
-describe('a form comes from elsewhere', () => {
+describe('a cross-site form', () => {
   for (const [name, headers, expected] of [
     ['our own page', { 'sec-fetch-site': 'same-origin', origin: 'null' }, false],
     ['the reader himself', { 'sec-fetch-site': 'none' }, false],
@@ -28,7 +28,7 @@ describe('a form comes from elsewhere', () => {
   }
 })
 
-describe('a form of ours', () => {
+describe('the CSRF token of a form', () => {
   const token = 'a'.repeat(43)
   for (const [name, proof, expected] of [
     ['carries what was made of the token', csrfToken(token), true],
@@ -41,7 +41,7 @@ describe('a form of ours', () => {
   }
 })
 
-test('by https only the cookie that no neighbour can plant is read', () => {
+test('over https only the __Host- cookie is read', () => {
   const headers = { cookie: 'mayfly-plain=planted; __Host-mayfly-plain=ours' }
   assert.equal(tokenFromCookie({ headers, secure: () => true }), 'ours')
   assert.equal(tokenFromCookie({ headers, secure: () => false }), 'planted')

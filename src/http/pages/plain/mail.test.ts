@@ -51,7 +51,7 @@ async function pageOf(mail: Mail): Promise<string> {
 }
 
 describe('200', () => {
-  test('one message as text, with its code and its sender; nothing moves under the reader', async () => {
+  test('shows a message as text with its code and sender, and does not reload', async () => {
     const { token, id } = await sessionWithMail(undefined)
     const asked = await get(`/plain/mail/${id}`, cookieFor(token))
     assert.equal(asked.status, 200)
@@ -61,7 +61,7 @@ describe('200', () => {
     assert.ok(!asked.text.includes('http-equiv="refresh"'))
   })
 
-  test('what a stranger wrote is text wherever it stands', async () => {
+  test('untrusted text is escaped everywhere', async () => {
     const { token, id } = await sessionWithMail(HOSTILE)
     for (const path of ['/plain', `/plain/mail/${id}`]) {
       const { text } = await get(path, cookieFor(token))
@@ -70,7 +70,7 @@ describe('200', () => {
     }
   })
 
-  test('links say where they lead, and only those of the web are links', async () => {
+  test('links show their host, and only http and https become links', async () => {
     const links = [
       ['https://real.test:8443/verify?a=1&b="', 'https://bank.test', 'verify'],
       ['http://other.test/', '<b>news</b>', 'other'],
@@ -95,7 +95,7 @@ describe('200', () => {
     ['fail', 'May not be from sender.test'],
     ['none', 'Unverified sender'],
   ] as const) {
-    test(`a sender whose DMARC is ${dmarc} is told of as such`, () => {
+    test(`the sender badge for DMARC ${dmarc}`, () => {
       const { locale, built } = { locale: localeOf('en'), built: NO_BUILD }
       const checks = { spf: 'none', dkim: 'none', dmarc } as const
       const letter = { message: MESSAGE, mail: EMPTY_MAIL, checks, token: 't' }
@@ -124,7 +124,7 @@ describe('200', () => {
     })
   }
 
-  test('a text beyond all measure is cut, and says so', async () => {
+  test('very long text is truncated, with a notice', async () => {
     const { token, id } = await sessionWithMail(
       `Subject: long\r\n\r\n${'word \r\n'.repeat(60_000)}`,
     )
@@ -133,7 +133,7 @@ describe('200', () => {
     assert.match(text, /Only the beginning is shown/)
   })
 
-  test('a file is the same as by the API, and nobody else may embed it', async () => {
+  test('an attachment equals that of the API, and other sites cannot embed it', async () => {
     const { token, id } = await sessionWithMail(HOSTILE)
     for (const [mine, api] of [
       [`/plain/mail/${id}/files/0`, `/api/attachment?id=${id}&index=0`],

@@ -45,7 +45,7 @@ describe('401', () => {
     })
   }
 
-  test('an address that is over is told so, whether the cookie is still there or not', async () => {
+  test('an expired address is reported, with or without the cookie', async () => {
     const { token } = await sessionWithMail()
     await submitForm('/plain/end', token)
     for (const headers of [cookieFor(token), {}]) {
@@ -56,13 +56,13 @@ describe('401', () => {
     }
   })
 
-  test('but not to who comes from another site: his cookie stays at home', async () => {
+  test('but not after a link on another site, which withholds the cookie', async () => {
     const asked = await get('/plain?look=1', { 'sec-fetch-site': 'cross-site' })
     assert.equal(asked.status, 200)
     assert.match(asked.text, /Open the address in this browser/)
   })
 
-  test('the API takes no cookie', async () => {
+  test('the API does not accept the cookie', async () => {
     const { token, id } = await sessionWithMail(undefined)
     const cookie = `${COOKIE_NAME}=${token}; __Host-mayfly-plain=${token}; token=${token}`
     const guarded = documentedRoutes.filter(({ input }) => 'token' in input.properties)
@@ -75,7 +75,7 @@ describe('401', () => {
     assert.equal((await get('/plain', cookieFor(token))).status, 200)
   })
 
-  test('and these pages no token but by the cookie', async () => {
+  test('these pages accept the token in the cookie only', async () => {
     const { token, id } = await sessionWithMail(undefined)
     const headers = { authorization: `Bearer ${token}` }
     assert.equal((await get(`/plain/mail/${id}?token=${token}`, headers)).status, 401)
@@ -89,7 +89,7 @@ describe('403', () => {
     { origin: 'https://evil.test' },
   ]
 
-  test('a page elsewhere can make no address, for nobody', async () => {
+  test('a cross-site form cannot create an address', async () => {
     for (const headers of EVIL) {
       const asked = await send('/plain', {}, headers)
       assert.equal(asked.status, 403)
@@ -98,7 +98,7 @@ describe('403', () => {
     }
   })
 
-  test('nor end, extend or delete anything, were it to know the right words', async () => {
+  test('nor delete or extend anything, even with the right CSRF token', async () => {
     const { token, id } = await sessionWithMail(undefined)
     const values = { proof: csrfToken(token) }
     for (const path of ['/plain/end', '/plain/extend', `/plain/mail/${id}/delete`]) {
@@ -109,7 +109,7 @@ describe('403', () => {
     assert.equal((await get(`/plain/mail/${id}`, cookieFor(token))).status, 200)
   })
 
-  test('where the browser does not say whose page it is, the form itself must', async () => {
+  test('without Sec-Fetch-Site the form needs a CSRF token', async () => {
     const { token, id } = await sessionWithMail(undefined)
     const other = csrfToken((await sessionWithMail()).token)
     for (const path of ['/plain/end', '/plain/extend', `/plain/mail/${id}/delete`]) {
@@ -127,7 +127,7 @@ describe('403', () => {
 })
 
 describe('404', () => {
-  test('another’s mail is as one that never was, to the letter, and stays his', async () => {
+  test('a message of another mailbox looks exactly like an unknown one, and stays', async () => {
     const ann = await sessionWithMail(undefined)
     const bob = await sessionWithMail()
     for (const end of ['', '/raw', '/files/0']) {
@@ -143,14 +143,14 @@ describe('404', () => {
     assert.equal((await get(`/plain/mail/${ann.id}`, cookieFor(ann.token))).status, 200)
   })
 
-  test('no such file', async () => {
+  test('unknown attachment', async () => {
     const { token, id } = await sessionWithMail(undefined)
     assert.equal((await get(`/plain/mail/${id}/files/7`, cookieFor(token))).status, 404)
   })
 })
 
 describe('500', () => {
-  test('looking makes nothing, whoever looks; a fault is a page, and the log names nobody', async () => {
+  test('GET creates nothing; an internal error is a page, and the log contains no token', async () => {
     const door = await openTestServer({
       trouble: {
         createSession: async () => {

@@ -22,7 +22,7 @@ afterAll(() => app.stop())
 const { get, send, submitForm, sessionWithMail } = noScriptClient(() => app)
 
 describe('200', () => {
-  test('without a cookie: where an address is to be had, and none is made', async () => {
+  test('without a cookie: the start page, and no address is created', async () => {
     const asked = await get('/plain')
     assert.equal(asked.status, 200)
     assertNoScriptPage(asked)
@@ -30,7 +30,7 @@ describe('200', () => {
     assert.equal(asked.headers.get('set-cookie'), null)
   })
 
-  test('the inbox lists its mail, newest first, and looks again by itself', async () => {
+  test('the inbox lists messages, newest first, and reloads itself', async () => {
     const { email, token } = await sessionWithMail(undefined, 'Subject: second\r\n\r\nhi\r\n')
     const asked = await get('/plain', cookieFor(token))
     assert.equal(asked.status, 200)
@@ -42,7 +42,7 @@ describe('200', () => {
     assert.ok(!asked.text.includes(token), 'the token stays in the cookie')
   })
 
-  test('the likeliest code stands in the list', async () => {
+  test('the list shows the most likely code', async () => {
     const { token, id } = await sessionWithMail(undefined)
     // Read once, so that the mail has been looked at, however slow the machine.
     await get(`/plain/mail/${id}`, cookieFor(token))
@@ -50,13 +50,13 @@ describe('200', () => {
     assert.match((await get('/plain', cookieFor(token))).text, /class="plain-code"[\s\S]*123456/)
   })
 
-  test('it does not look by itself when asked not to', async () => {
+  test('it does not reload with look=0', async () => {
     const { token } = await sessionWithMail()
     const { text } = await get('/plain?look=0', cookieFor(token))
     assert.ok(!text.includes('http-equiv="refresh"'))
   })
 
-  test('pages speak the language of the browser, and know its direction', async () => {
+  test('pages have the language and direction of the browser', async () => {
     const { token } = await sessionWithMail()
     const arabic = await get('/plain', { ...cookieFor(token), 'accept-language': 'ar,en;q=0.5' })
     assert.match(arabic.text, /<html lang="ar" dir="rtl">/)
@@ -67,7 +67,7 @@ describe('200', () => {
 })
 
 describe('303', () => {
-  test('the button gives an address, in a cookie that no script reads and no other site sends', async () => {
+  test('the button creates an address, in an HttpOnly SameSite cookie', async () => {
     const asked = await send('/plain')
     assert.deepEqual([asked.status, asked.headers.get('location')], [303, '/plain?first=1'])
     const { value, flags } = setCookie(asked)
@@ -80,7 +80,7 @@ describe('303', () => {
     assert.equal((await get('/plain', cookieFor(value))).status, 200)
   })
 
-  test('by https the cookie goes by nothing else, and under a name that neighbours cannot set', async () => {
+  test('over https the cookie is Secure and has the __Host- prefix', async () => {
     const headers = { 'x-forwarded-for': newClient(), 'x-forwarded-proto': 'https' }
     const asked = await requestFrom(app.httpPort, PROXY, {
       method: 'POST',
@@ -113,7 +113,7 @@ describe('303', () => {
     assert.ok((await get('/plain', cookieFor(value))).text.includes(`plain.ann@<wbr>${domain}`))
   })
 
-  test('who has an address keeps it: the button makes no second', async () => {
+  test('with a live address the button creates no second one', async () => {
     const { email, token } = await sessionWithMail()
     const asked = await send('/plain', { prefix: 'another' }, cookieFor(token))
     assert.deepEqual([asked.status, asked.headers.get('location')], [303, '/plain?still=1'])
@@ -124,13 +124,13 @@ describe('303', () => {
     )
   })
 
-  test('who had one that is over gets another', async () => {
+  test('after an address has expired the button creates another', async () => {
     const { token } = await sessionWithMail()
     await submitForm('/plain/end', token)
     assert.match(setCookie(await send('/plain', {}, cookieFor(token))).value, /^[\w-]{43}$/)
   })
 
-  test('more time moves the end, and the cookie with it', async () => {
+  test('extending moves the expiry of the address and of the cookie', async () => {
     const { token } = await app.session({ ttl: '600' })
     const asked = await submitForm('/plain/extend', token)
     assert.deepEqual([asked.status, asked.headers.get('location')], [303, '/plain?look=1'])
@@ -146,7 +146,7 @@ describe('303', () => {
     assert.equal((await get(`/plain/mail/${id}`, cookieFor(token))).status, 404)
   })
 
-  test('the address is ended, after a question, and the cookie goes', async () => {
+  test('the address is deleted after a confirmation, and the cookie too', async () => {
     const { email, token } = await sessionWithMail(undefined)
     const question = await get('/plain/end', cookieFor(token))
     assert.ok(question.status === 200 && question.text.includes(email))
@@ -164,7 +164,7 @@ describe('400', () => {
     ['postmaster', 'is reserved'],
     ['"><script>', 'is not allowed'],
   ] as const) {
-    test(`${prefix} is no name, and can be mended`, async () => {
+    test(`${prefix} is not allowed, and stays in the form`, async () => {
       const asked = await send('/plain', { prefix })
       assert.equal(asked.status, 400)
       assertNoScriptPage(asked)
@@ -174,20 +174,20 @@ describe('400', () => {
     })
   }
 
-  test('no such domain', async () => {
+  test('unknown domain', async () => {
     const asked = await send('/plain', { domain_id: '999' })
     assert.equal(asked.status, 400)
     assert.match(asked.text, /no longer available/)
   })
 
-  test('a browser that kept no cookie is told so, once it has pressed the button', async () => {
+  test('a browser that rejected the cookie is told so', async () => {
     const asked = await get('/plain?first=1')
     assert.equal(asked.status, 400)
     assertNoScriptPage(asked)
     assert.match(asked.text, /did not store the cookie/)
   })
 
-  test('what cannot be understood is a page too', async () => {
+  test('an invalid request gets a page', async () => {
     for (const asked of [
       await send('/plain', { domain_id: 'x' }),
       await send('/plain?prefix=a&prefix=b'),
@@ -205,7 +205,7 @@ describe('400', () => {
 })
 
 describe('405', () => {
-  test('a form is sent, not fetched', async () => {
+  test('GET on a form target', async () => {
     for (const path of ['/plain/extend', '/plain/mail/1/delete']) {
       assert.equal((await get(path)).status, 405)
     }
@@ -213,7 +213,7 @@ describe('405', () => {
 })
 
 describe('409', () => {
-  test('a name that is taken', async () => {
+  test('the name is taken', async () => {
     const { email } = await app.session({ prefix: 'plain.taken' })
     const { body } = await request(`${app.url}/api/domains`)
     const domains = body['domains'] as { id: number; domain: string }[]
@@ -228,7 +228,7 @@ describe('409', () => {
 })
 
 describe('429', () => {
-  test('who gets too many addresses waits, and is told how long', async () => {
+  test('too many addresses: Retry-After and a page', async () => {
     const headers = { 'x-forwarded-for': newClient() }
     const once = () => requestFrom(app.httpPort, PROXY, { method: 'POST', path: '/plain', headers })
     let asked = await once()
@@ -245,7 +245,7 @@ describe('429', () => {
 })
 
 describe('/', () => {
-  test('has the button for who has no scripts, and none that others see for a moment', async () => {
+  test('has the button in noscript only', async () => {
     const loads = () => ({ script: '/assets/x.js', modules: [], styles: [] })
     const door = await openTestServer({ builtPage: { ...NO_BUILD, entry: loads } })
     try {
@@ -260,7 +260,7 @@ describe('/', () => {
     }
   })
 
-  test('shows it to everybody as long as nothing is built; the rest lacks only its look', async () => {
+  test('shows the button to everybody while no build exists', async () => {
     const door = await openTestServer({ builtPage: NO_BUILD })
     try {
       const root = await request(`${door.url}/`)
