@@ -163,7 +163,7 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
     )
     assert.deepEqual(both.map(({ rolled }) => rolled).toSorted(), [false, true])
     assert.equal((await store.findKey('secret-hash', later(DAY - 1)))?.id, 'k1')
-    const refused = { rolled: false, formerUntil: later(DAY) }
+    const refused = { rolled: false, oldSecretUntil: later(DAY) }
     assert.deepEqual(await rollAs('secret-hash', 'x', NOON), refused)
     assert.equal(await store.findKey('x', NOON), undefined)
   })
@@ -171,7 +171,7 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
   test('a holder cannot roll again while the former secret lives; the operator can', async () => {
     await add()
     assert.deepEqual(await rollAs('secret-hash', 'second', NOON), ROLLED)
-    const refused = { rolled: false, formerUntil: later(DAY) }
+    const refused = { rolled: false, oldSecretUntil: later(DAY) }
     assert.deepEqual(await rollAs('second', 'third', later(DAY - 1)), refused)
     assert.equal((await store.findKey('secret-hash', later(DAY - 1)))?.id, 'k1')
     assert.equal(await store.findKey('third', NOON), undefined)

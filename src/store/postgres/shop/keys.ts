@@ -68,7 +68,7 @@ export function keyWrites(pool: Connections) {
         if (state === undefined || state === 'revoked') return { rolled: false }
         if (presented) {
           const until = await formerEnd(db, keyId, presented.now)
-          if (until) return { rolled: false, formerUntil: until }
+          if (until) return { rolled: false, oldSecretUntil: until }
           if (!(await isCurrent(db, keyId, presented.hash))) return { rolled: false }
         }
         // Two at most: whoever rolls again while the former one lives is the operator.
