@@ -13,15 +13,20 @@ import { testAccount } from './imap/account.ts'
 import { openLog } from './log/log.ts'
 import { openParser } from './mime/parser.ts'
 import { openAliasTest } from './runtime/alias-test.ts'
-import { moveFolder } from './runtime/moving.ts'
 import { startService } from './runtime/start.ts'
-import { openMailStoreForCli, openShopStoreForCli, usesPostgres } from './runtime/stores.ts'
+import {
+  OPERATOR_MAIL_MS,
+  openMailStoreForCli,
+  openShopStoreForCli,
+  usesPostgres,
+} from './runtime/stores.ts'
 import { descriptorLimit, limitConnections } from './runtime/system.ts'
 import { openLargeReads } from './service/mail/large-reads.ts'
 import { openParseOnce } from './service/mail/parse-once.ts'
 import { openParsedReader } from './service/mail/parsed-mail.ts'
 import type { AccountAdminDeps } from './service/sessions/accounts.ts'
-import { MoveRefused } from './store/moving.ts'
+import { moveToPostgres } from './store/move/move.ts'
+import { MoveRefused } from './store/move/source.ts'
 import { UnfitServer } from './store/postgres/connection/server.ts'
 import { NewerSchema, OlderSchema } from './store/schema.ts'
 import { BackupRefused, backupShop } from './store/sqlite/backup.ts'
@@ -53,7 +58,14 @@ function cliActions(): CliActions {
     backup: async (file, options) => backupShop(sqliteFolder(read().config), file, options),
     restore: async (file, { tell }) =>
       restoreShop(sqliteFolder(read().config), file, { now: new Date(), tell }),
-    migrate: (move, onProgress) => moveFolder(read().config, move, onProgress),
+    migrate: (move, report) =>
+      moveToPostgres({
+        ...move,
+        now: new Date(),
+        poolMs: read().config.pool.ttlMs,
+        operatorMs: OPERATOR_MAIL_MS,
+        report,
+      }),
     withOperatorMail: (operation) =>
       withStore(openMailStoreForCli(read().config), async (store) => {
         const parser = openParser({ log: errorLog() })

@@ -198,7 +198,7 @@ function statements(client: PoolClient, named: boolean) {
 }
 
 /** PostgreSQL's text holds every character but NUL: what is asked for with one is not found, what is kept is kept without. */
-function withoutNul(value: unknown): unknown {
+export function withoutNul(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNul)
   return typeof value === 'string' ? value.replaceAll('\0', '\u{fffd}') : value
 }

@@ -1,7 +1,6 @@
 import { StoreUnavailable, toError } from '../../../core/problem.ts'
 import type { Kind } from '../../schema.ts'
 import { migrate } from '../migrate.ts'
-import { refuseHalfMoved } from '../move-record.ts'
 import {
   type ConnectionOptions,
   type Connections,
@@ -62,10 +61,24 @@ export async function openCheckedConnections(
   try {
     await checkServer(pool)
     await migrate(pool, kind, options.url, options)
-    await refuseHalfMoved(pool)
+    if ((await findMove(pool)) === 'unfinished') {
+      throw new UnfitServer(
+        'This database holds an unfinished move. Run `mayfly migrate` again to complete it.',
+      )
+    }
     return pool
   } catch (error) {
     await pool.close()
     throw asUnfit(error)
   }
+}
+
+/** Whether a data folder was moved into this database. The first move creates the table. */
+export async function findMove(db: Db): Promise<'unfinished' | 'finished' | undefined> {
+  const [table] = await db.queryUnprepared(
+    `select 1 from pg_catalog.pg_tables where schemaname = 'mail' and tablename = 'move'`,
+  )
+  if (!table) return undefined
+  const [unfinished] = await db.queryUnprepared('select 1 from mail.move where finished_at is null')
+  return unfinished ? 'unfinished' : 'finished'
 }

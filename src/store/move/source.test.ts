@@ -1,0 +1,106 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { tempFolder } from '../../../test/support/stores.ts'
+import { latestSchema, openMigrated } from '../sqlite/migrate.ts'
+import { openMoveSource } from './source.ts'
+
+let scratch: ReturnType<typeof tempFolder>
+beforeEach(() => {
+  scratch = tempFolder()
+  for (const kind of ['mail', 'shop'] as const) openMigrated(scratch.path, kind).close()
+})
+afterEach(() => scratch.remove())
+
+const open = (folder = scratch.path) =>
+  openMoveSource(folder, { now: new Date(), poolMs: 1, operatorMs: 1 })
+
+function change(kind: string, sql: string): void {
+  const db = new Database(join(scratch.path, `${kind}.db`))
+  db.exec(sql)
+  db.close()
+}
+
+test('a missing folder is an error and is not created', () => {
+  const folder = join(scratch.path, 'none')
+  expect(() => open(folder)).toThrow(`There is no mail.db in ${folder}`)
+  expect(existsSync(folder)).toBe(false)
+})
+
+test('an older schema is refused and not migrated', () => {
+  change('mail', 'pragma user_version = 3')
+  const before = readFileSync(join(scratch.path, 'mail.db'))
+  expect(() => open()).toThrow(
+    `mail.db has schema 3, but schema ${latestSchema('mail')} is required.`,
+  )
+  expect(readFileSync(join(scratch.path, 'mail.db'))).toEqual(before)
+})
+
+test('a newer schema is refused', () => {
+  change('shop', 'pragma user_version = 99')
+  expect(() => open()).toThrow('shop.db has schema 99')
+})
+
+test('a damaged file is refused', () => {
+  writeFileSync(join(scratch.path, 'shop.db'), 'no database at all, but long enough'.repeat(9))
+  expect(() => open()).toThrow('shop.db is damaged')
+})
+
+test('a folder is moved by one process at a time', () => {
+  const source = open()
+  expect(() => open()).toThrow('in use by a service or another move')
+  source.close()
+  open().close()
+})
+
+test('rows written after the move began are not read', () => {
+  const source = open()
+  change('mail', `insert into address_ledger values ('late')`)
+  const ledger = source.tables.find(({ name }) => name === 'mail.address_ledger')
+  expect([...(ledger?.read() ?? [])]).toEqual([])
+  source.close()
+})
+
+test('a mail is copied once to each partition, with the number of its messages there', () => {
+  const day = 86_400_000
+  const now = new Date('2026-03-01T12:00:00Z')
+  const expires = (days: number) => now.getTime() + days * day
+  change(
+    'mail',
+    `insert into session (id, address, token_hash, created_at, expires_at) values
+       (101, 'a@box.test', 'a', 0, ${expires(2)}), (102, 'b@box.test', 'b', 0, ${expires(2)}),
+       (103, 'c@box.test', 'c', 0, ${expires(5)}), (104, 'd@box.test', 'd', 0, ${expires(-9)});
+     insert into raw_mail (id, refs, client_ip, helo, mail_from, protocol, received_at)
+       values (77, 5, '', '', '', 'SMTP', 0);
+     insert into raw_bytes values (77, x'00ff');
+     insert into message (mailbox, id, raw_id, recipient, sender_name, sender_email, subject,
+       received_at, size)
+     select mailbox.value, 5, 77, '', '', '', '', ${now.getTime()}, 1
+       from json_each('[1, 101, 102, 103, 104]') as mailbox`,
+  )
+  const source = openMoveSource(scratch.path, { now, poolMs: day, operatorMs: day })
+  const today = Math.floor(now.getTime() / day)
+  const read = (table: string, columns: string[]) =>
+    [...(source.tables.find(({ name }) => name === table)?.read() ?? [])].map((row) =>
+      columns.map((column) => row[column]),
+    )
+  expect(read('mail.raw_mail', ['bucket', 'refs', 'serial'])).toEqual([
+    [today, 1, 0],
+    [today + 1, 1, 0],
+    [today + 2, 2, 0],
+    [today + 5, 1, 0],
+  ])
+  expect(read('mail.message', ['mailbox', 'bucket'])).toEqual([
+    [1, today + 1],
+    [101, today + 2],
+    [102, today + 2],
+    [103, today + 5],
+    [104, today],
+  ])
+  expect(read('mail.shared_mailbox', ['id', 'buckets'])).toEqual([
+    [1, `{${today + 1}}`],
+    [2, '{}'],
+  ])
+  source.close()
+})

@@ -1,0 +1,198 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { OPERATOR, POOL } from '../../core/session.ts'
+import { dayOf, partitionFor } from '../postgres/mail/partition-key.ts'
+import { type Kind, NewerSchema } from '../schema.ts'
+import { isCorruption } from '../sqlite/backup.ts'
+import { type Db, FolderInUse, lockFolder, openReadOnly } from '../sqlite/files.ts'
+import { DamagedFile, latestSchema } from '../sqlite/migrate.ts'
+
+export type Value = string | number | null | Uint8Array
+/** By the column names of PostgreSQL. */
+export type Row = Readonly<Record<string, Value>>
+
+export interface SourceTable {
+  /** In PostgreSQL, as in `mail.session`. */
+  name: string
+  rows: number
+  /** Of mail, compressed. */
+  bytes: number
+  read(): Iterable<Row>
+}
+
+export interface MoveSource {
+  /** In the order in which they are copied: referenced tables come first. */
+  tables: readonly SourceTable[]
+  /** The first free values of what PostgreSQL draws from sequences. */
+  nextIds: { domain: number; account: number; serial: number }
+  close(): void
+}
+
+/** What determines the partition of each mail. */
+export interface MoveOptions {
+  now: Date
+  poolMs: number
+  operatorMs: number
+}
+
+/** Opens a data folder read-only, as of one moment, and locks it against a service. */
+export function openMoveSource(folder: string, options: MoveOptions): MoveSource {
+  for (const kind of ['mail', 'shop']) {
+    if (existsSync(join(folder, `${kind}.db`))) continue
+    throw new MoveRefused(`There is no ${kind}.db in ${folder}. Name the folder of MAYFLY_DATA.`)
+  }
+  const unlock = lockStopped(folder)
+  const files: Db[] = []
+  const close = () => {
+    for (const db of files) db.close()
+    unlock()
+  }
+  try {
+    const [shop, mail] = (['shop', 'mail'] as const).map((kind) => {
+      const db = openReadOnly(join(folder, `${kind}.db`))
+      files.push(db)
+      beginRead(db, kind)
+      return db
+    }) as [Db, Db]
+    prepareMail(mail, options)
+    const tables = [...plainTables(shop, 'shop'), ...plainTables(mail, 'mail'), ...mailTables(mail)]
+    return { tables, nextIds: nextIdsOf(mail), close }
+  } catch (error) {
+    close()
+    throw error
+  }
+}
+
+function lockStopped(folder: string): () => void {
+  try {
+    return lockFolder(folder)
+  } catch (cause) {
+    if (!(cause instanceof FolderInUse)) throw cause
+    throw new MoveRefused(`${folder} is in use by a service or another move. Stop it first.`, {
+      cause,
+    })
+  }
+}
+
+/** One snapshot of the file: what a command writes meanwhile is not seen. */
+function beginRead(db: Db, kind: Kind): void {
+  try {
+    db.exec('begin')
+    const version = Number(db.pragma('user_version', { simple: true }))
+    const latest = latestSchema(kind)
+    if (version > latest) throw new NewerSchema(`${kind}.db`, version, latest)
+    if (version < latest) {
+      throw new MoveRefused(
+        `${kind}.db has schema ${version}, but schema ${latest} is required. Start and stop the service once on this folder, or on a copy of it, to migrate it.`,
+      )
+    }
+  } catch (cause) {
+    throw isCorruption(cause) ? new DamagedFile(kind, { cause }) : cause
+  }
+}
+
+/**
+ * Temporary tables, in a file of their own. Raw mail is numbered from 0, because a serial has 38 bits and ids of SQLite follow
+ * the clock; and it is stored once per partition, with a reference per message there.
+ */
+function prepareMail(mail: Db, { now, poolMs, operatorMs }: MoveOptions): void {
+  // Mail that has expired goes to the partition of today, which the first sweeps clear.
+  mail.function('partition_at', { deterministic: true }, (dueAt: number | null) =>
+    Math.max(partitionFor(new Date(dueAt ?? 0), now), dayOf(now)),
+  )
+  mail.exec(`
+    create temp table placed (
+      mailbox integer, id integer, raw_id integer, bucket integer, primary key (mailbox, id)
+    ) without rowid;
+    insert into placed select mailbox, message.id, raw_id, partition_at(case mailbox
+        when ${POOL} then received_at + ${poolMs} when ${OPERATOR} then received_at + ${operatorMs}
+        else expires_at end)
+      from message left join session on session.id = mailbox;
+    create temp table numbered (raw_id integer primary key, serial integer);
+    insert into numbered select raw_id, row_number() over (order by raw_id) - 1
+      from (select distinct raw_id from placed);
+    create temp table copied (
+      raw_id integer, bucket integer, refs integer, primary key (raw_id, bucket)
+    ) without rowid;
+    insert into copied select raw_id, bucket, count(*) from placed group by raw_id, bucket;`)
+}
+
+// PostgreSQL counts what is at a pool address when it needs to, and stores a raw mail as one row.
+const NOT_PLAIN = [
+  'pool_address',
+  'raw_bytes',
+  'parsed_mail',
+  'raw_mail',
+  'message',
+  'session',
+  'shared_mailbox',
+]
+
+function plainTables(db: Db, kind: Kind): SourceTable[] {
+  const names = db
+    .prepare<[], string>(
+      `select name from main.sqlite_schema where type = 'table' and name not like 'sqlite_%' order by name`,
+    )
+    .pluck()
+    .all()
+  return names
+    .filter((name) => !NOT_PLAIN.includes(name))
+    .map((name) => sourceTable(db, `${kind}.${name}`, { columns: '*', from: name }))
+}
+
+function mailTables(mail: Db): SourceTable[] {
+  return [
+    sourceTable(mail, 'mail.session', {
+      columns: '*, partition_at(expires_at) as bucket',
+      from: 'session',
+    }),
+    sourceTable(mail, 'mail.shared_mailbox', {
+      columns: `*, 0 as gone_at, 0 as gone_id, (select '{' || coalesce(group_concat(bucket), '') || '}'
+        from (select distinct bucket from placed where mailbox = shared_mailbox.id order by bucket)) as buckets`,
+      from: 'shared_mailbox',
+    }),
+    sourceTable(mail, 'mail.raw_mail', {
+      columns:
+        'raw_mail.*, copied.refs, bucket, serial, raw_bytes.zstd, parsed_mail.zstd as parsed',
+      from: `copied cross join numbered using (raw_id) cross join raw_mail on raw_mail.id = raw_id
+        cross join raw_bytes using (raw_id) left join parsed_mail using (raw_id)`,
+      bytes: 'length(raw_bytes.zstd) + coalesce(length(parsed_mail.zstd), 0)',
+    }),
+    sourceTable(mail, 'mail.message', {
+      columns: 'message.*, bucket, serial',
+      from: `placed cross join message using (mailbox, id)
+        cross join numbered on numbered.raw_id = placed.raw_id`,
+    }),
+  ]
+}
+
+function sourceTable(
+  db: Db,
+  name: string,
+  { columns, from, bytes = '0' }: { columns: string; from: string; bytes?: string },
+): SourceTable {
+  const totals = db.prepare<[], { rows: number; bytes: number }>(
+    `select count(*) as rows, coalesce(sum(${bytes}), 0) as bytes from ${from}`,
+  )
+  const { rows, bytes: total } = totals.get() ?? { rows: 0, bytes: 0 }
+  return {
+    name,
+    rows,
+    bytes: total,
+    read: () => db.prepare<[], Row>(`select ${columns} from ${from}`).iterate(),
+  }
+}
+
+function nextIdsOf(mail: Db): MoveSource['nextIds'] {
+  const last = mail.prepare<[string], number>('select seq from sqlite_sequence where name = ?')
+  const next = (table: string) => (last.pluck().get(table) ?? 0) + 1
+  const serials = mail.prepare<[], number>('select count(*) from numbered').pluck()
+  return {
+    domain: next('mail_domain'),
+    account: next('gmail_account'),
+    serial: serials.get() ?? 0,
+  }
+}
+
+/** Why nothing is moved, for the operator. */
+export class MoveRefused extends Error {}
