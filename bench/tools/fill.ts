@@ -8,7 +8,7 @@ import { readHead } from '../../src/mime/head.ts'
 import { dayOf } from '../../src/store/postgres/mail/partition-key.ts'
 import { BLOCK, compress } from '../../src/store/postgres/mail/raw-mail.ts'
 import { openPostgresMail } from '../../src/store/postgres/mail-store.ts'
-import { allMailWrites } from '../../src/store/sqlite/mail-store.ts'
+import { mailWrites } from '../../src/store/sqlite/mail-store.ts'
 import { openMigrated } from '../../src/store/sqlite/migrate.ts'
 import type { MailStore } from '../../src/store/store.ts'
 import type { Postgres } from '../../test/support/postgres.ts'
@@ -35,7 +35,7 @@ export function fill(folder: string, messages: number): { sessions: number } {
     poolMaxBytes: 1e9,
     maxMailBytes: 1e7,
   }
-  const writes = allMailWrites(db, limits, Math.random)
+  const writes = mailWrites(db, { limits }, () => {})
   const host = parseHost('box.test')
   if (!host) throw new Error('box.test is a host')
   const addressOf = (number: number) => joinAddress(`bench${number}`, host)
@@ -48,7 +48,7 @@ export function fill(folder: string, messages: number): { sessions: number } {
   inSteps(sessions, (number) => {
     const session = { address: addressOf(number), tokenHash: secretHash(tokenOf(number)) }
     const rest = { keyId: undefined, createdAt: now, expiresAt, cooldownMs: 0 }
-    const made = writes.createSession({ ...session, ...rest }, () => {})
+    const made = writes.createSession({ ...session, ...rest })
     if (made) recipients.push({ address: made.address, mailbox: made.id })
   })
   const raw = Buffer.from(mailText(2_000).replaceAll('\n', '\r\n'))
@@ -66,7 +66,7 @@ export function fill(folder: string, messages: number): { sessions: number } {
   }
   inSteps(messages, (number) => {
     const recipient = recipients[number % sessions]
-    if (recipient) writes.addMail({ ...mail, recipients: [recipient] }, () => {})
+    if (recipient) writes.addMail({ ...mail, recipients: [recipient] })
   })
   // As if each had been listed before: the first list of a mail has it looked at for a code.
   db.exec("update message set code = ''")

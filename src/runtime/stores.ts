@@ -7,16 +7,11 @@ import { openPostgresMail } from '../store/postgres/mail-store.ts'
 import { openPostgresShop } from '../store/postgres/shop-store.ts'
 import type { ShopStore } from '../store/shop-store.ts'
 import type { Db } from '../store/sqlite/files.ts'
-import { groupCommit, type Write } from '../store/sqlite/group-commit.ts'
-import {
-  allMailWrites,
-  type MailWrites,
-  openSqliteMail,
-  SESSION_CACHE_MS,
-} from '../store/sqlite/mail-store.ts'
+import type { WriteOutcome, WriteRequest } from '../store/sqlite/group-commit.ts'
+import { openMailWriter, openSqliteMail } from '../store/sqlite/mail-store.ts'
 import { openMigrated } from '../store/sqlite/migrate.ts'
-import { allShopWrites, openSqliteShop, type ShopWrites } from '../store/sqlite/shop-store.ts'
-import { makeVersions, openVersions } from '../store/sqlite/versions.ts'
+import { makeVersions, openVersions, SESSION_CACHE_MS } from '../store/sqlite/session-cache.ts'
+import { openShopWriter, openSqliteShop } from '../store/sqlite/shop-store.ts'
 import type { MailStore } from '../store/store.ts'
 import { openCaller } from './ports.ts'
 
@@ -42,7 +37,7 @@ export async function openMailStore(
     folder,
     minFreeBytes,
     maxBytes,
-    write: openCaller(writerPort) as Write<MailWrites>,
+    write: openCaller(writerPort),
     versions: openVersions(versions),
     limits: receiveLimits(config),
   })
@@ -56,10 +51,7 @@ export async function openShopStore(
 ): Promise<ShopStore> {
   if (usesPostgres(config)) return await openPostgresShop({ url: config.store })
   const writerPort = requirePort(port)
-  return closeWith(
-    openSqliteShop(config.data, openCaller(writerPort) as Write<ShopWrites>),
-    writerPort,
-  )
+  return closeWith(openSqliteShop(config.data, openCaller(writerPort)), writerPort)
 }
 
 /** For commands that run next to the service: they create no sessions, store no mail and hold no leases. */
@@ -93,8 +85,7 @@ export async function openMailStoreForCli(config: Config): Promise<CliMailStore>
   const db = openMigrated(folder, 'mail', { besideService: true })
   const versions = openVersions(makeVersions())
   const limits = receiveLimits(config)
-  const writes = allMailWrites(db, limits, Math.random)
-  const write = writeAlone(groupCommit(db, writes, versions.add)) as Write<MailWrites>
+  const write = writeAlone(openMailWriter(db, versions, { limits }))
   const store = closeWith(openSqliteMail({ folder, minFreeBytes, write, versions, limits }), db)
   return { ...store, waitUntilVisible: () => pause(VISIBLE_MS) }
 }
@@ -107,9 +98,7 @@ export async function openShopStoreForCli(
   const { data: folder } = config
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const db = openMigrated(folder, 'shop', { besideService: true })
-  const { writes, batches } = allShopWrites(db)
-  const write = writeAlone(groupCommit(db, writes, () => {}, batches)) as Write<ShopWrites>
-  return closeWith(openSqliteShop(folder, write), db)
+  return closeWith(openSqliteShop(folder, writeAlone(openShopWriter(db))), db)
 }
 
 export function receiveLimits(config: Config): ReceiveLimits {
@@ -131,7 +120,7 @@ function postgresOptions(config: Config) {
 }
 
 /** Each write is a group of its own: one short IMMEDIATE transaction, which the service's writer waits for. */
-function writeAlone(commit: ReturnType<typeof groupCommit>) {
+function writeAlone(commit: (group: WriteRequest[]) => WriteOutcome[]) {
   return async (name: string, value: unknown) => {
     const [outcome] = commit([{ name, value }])
     if (!outcome || 'error' in outcome) throw outcome?.error

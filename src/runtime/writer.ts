@@ -2,10 +2,10 @@ import { join } from 'node:path'
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import type { ReceiveLimits } from '../core/recipient.ts'
 import { MAIL_FILE, openWritable, SHOP_FILE } from '../store/sqlite/files.ts'
-import { groupCommit, type WriteOutcome, type WriteRequest } from '../store/sqlite/group-commit.ts'
-import { allMailWrites } from '../store/sqlite/mail-store.ts'
-import { allShopWrites } from '../store/sqlite/shop-store.ts'
-import { openVersions } from '../store/sqlite/versions.ts'
+import type { WriteOutcome, WriteRequest } from '../store/sqlite/group-commit.ts'
+import { openMailWriter } from '../store/sqlite/mail-store.ts'
+import { openVersions } from '../store/sqlite/session-cache.ts'
+import { openShopWriter } from '../store/sqlite/shop-store.ts'
 import { type PortRequest, type PortResponse, portResponse, serve } from './ports.ts'
 
 // A thread that owns the only writable connection to mail.db or to shop.db.
@@ -22,14 +22,12 @@ export type WriterSetup = { folder: string } & (
 
 function openMail({ folder, maxBytes, limits, versions }: WriterSetup & { kind: 'mail' }) {
   const db = openWritable(join(folder, MAIL_FILE), maxBytes)
-  const writes = allMailWrites(db, limits, Math.random)
-  return { db, commit: groupCommit(db, writes, openVersions(versions).add) }
+  return { db, commit: openMailWriter(db, openVersions(versions), { limits }) }
 }
 
 function openShop({ folder }: WriterSetup) {
   const db = openWritable(join(folder, SHOP_FILE))
-  const { writes, batches } = allShopWrites(db)
-  return { db, commit: groupCommit(db, writes, () => {}, batches) }
+  return { db, commit: openShopWriter(db) }
 }
 
 // Limits how long the first request of a group waits for the last.
@@ -38,7 +36,7 @@ const MAX_GROUP_SIZE = 512
 /** Serves a writer's ports: all pending requests on all ports become one group, one commit, one fsync. */
 function serveGroups(
   ports: readonly MessagePort[],
-  commitGroup: (group: readonly WriteRequest[]) => WriteOutcome[],
+  commitGroup: (group: WriteRequest[]) => WriteOutcome[],
 ): void {
   for (const port of ports) {
     // When idle, a request is a group of its own and does not wait.

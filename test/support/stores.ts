@@ -7,10 +7,9 @@ import { startWriter } from '../../src/runtime/thread.ts'
 import { openPostgresMail } from '../../src/store/postgres/mail-store.ts'
 import { openPostgresShop } from '../../src/store/postgres/shop-store.ts'
 import type { ShopStore } from '../../src/store/shop-store.ts'
-import type { Write } from '../../src/store/sqlite/group-commit.ts'
-import { type MailWrites, openSqliteMail } from '../../src/store/sqlite/mail-store.ts'
-import { openSqliteShop, type ShopWrites } from '../../src/store/sqlite/shop-store.ts'
-import { makeVersions, openVersions } from '../../src/store/sqlite/versions.ts'
+import { openSqliteMail } from '../../src/store/sqlite/mail-store.ts'
+import { makeVersions, openVersions } from '../../src/store/sqlite/session-cache.ts'
+import { openSqliteShop } from '../../src/store/sqlite/shop-store.ts'
 import type { MailStore } from '../../src/store/store.ts'
 import { storeFor } from './engine.ts'
 import { MAIL_OPTIONS } from './postgres-stores.ts'
@@ -40,7 +39,7 @@ export async function openSqliteTestMail(
     openSqliteMail({
       folder: folder.path,
       minFreeBytes: 0,
-      write: openCaller(port) as Write<MailWrites>,
+      write: openCaller(port),
       versions: openVersions(versions),
       limits,
     }),
@@ -65,7 +64,7 @@ export async function openSqliteTestShop(): Promise<{ store: ShopStore; close():
   const { thread, ports } = await startWriter(1, { kind: 'shop', folder: folder.path }, died)
   const [port] = ports
   if (!port) throw new Error('one port was asked for')
-  const store = openSqliteShop(folder.path, openCaller(port) as Write<ShopWrites>)
+  const store = openSqliteShop(folder.path, openCaller(port))
   return {
     store,
     async close() {

@@ -6,7 +6,7 @@ import { tempFolder } from '../../../test/support/stores.ts'
 import type { MailboxId } from '../../core/session.ts'
 import { MAIL_FILE, openWritable } from './files.ts'
 import { messageReads } from './mail/messages.ts'
-import { compress, mailReads } from './mail/raw-mail.ts'
+import { compress, rawMailReads } from './mail/raw-mail.ts'
 import { sessionReads } from './mail/sessions.ts'
 import { openMigrated } from './migrate.ts'
 
@@ -29,8 +29,8 @@ test('mail from before codes were looked for is looked at anew', () => {
   const db = openMigrated(folder.path, 'mail')
   const [message] = messageReads(db).listMessages(101 as MailboxId, { sinceId: 0, limit: 1 })
   assert.deepEqual([message?.subject, message?.code], ['s', undefined])
-  assert.equal(mailReads(db).readParsed(5), undefined)
-  assert.equal(mailReads(db).readSenderChecks(5), undefined)
+  assert.equal(rawMailReads(db).readParsed(5), undefined)
+  assert.equal(rawMailReads(db).readSenderChecks(5), undefined)
   assert.equal(sessionReads(db).findSession('h')?.version, 7, 'an ETag of before stays good')
   db.close()
   folder.remove()

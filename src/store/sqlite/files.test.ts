@@ -7,9 +7,9 @@ import { parseAddress, parseHost } from '../../core/address.ts'
 import type { Session } from '../../core/session.ts'
 import { NewerSchema, OlderSchema } from '../schema.ts'
 import { type Db, FolderInUse, lockFolder, MAIL_FILE, openWritable } from './files.ts'
-import { groupCommit } from './group-commit.ts'
-import { allMailWrites } from './mail-store.ts'
+import { openMailWriter } from './mail-store.ts'
 import { DamagedFile, latestSchema, openMigrated } from './migrate.ts'
+import { makeVersions, openVersions } from './session-cache.ts'
 
 let folder: ReturnType<typeof tempFolder>
 beforeEach(() => {
@@ -88,8 +88,8 @@ test('what the sweep clears is given back to the disk', () => {
     poolMaxBytes: 1e9,
     maxMailBytes: 1e7,
   }
-  const commit = groupCommit(db, allMailWrites(db, limits, Math.random), () => {})
-  const ask = (name: string, value: unknown) => {
+  const commit = openMailWriter(db, openVersions(makeVersions()), { limits })
+  const write = (name: string, ...value: unknown[]) => {
     const [outcome] = commit([{ name, value }])
     assert.ok(outcome && 'result' in outcome)
     return outcome.result
@@ -97,15 +97,15 @@ test('what the sweep clears is given back to the disk', () => {
   const [address, host] = [parseAddress('ann@box.test'), parseHost('box.test')]
   const now = new Date()
   const later = new Date(now.getTime() + 1_000)
-  ask('addDomain', { name: host, sessions: true, reader: false })
+  write('addDomain', { name: host, sessions: true, reader: false })
   const span = { createdAt: now, expiresAt: later, cooldownMs: 0 }
-  const { id: mailbox } = ask('createSession', { address, tokenHash: 'h', ...span }) as Session
+  const { id: mailbox } = write('createSession', { address, tokenHash: 'h', ...span }) as Session
   for (let sent = 0; sent < 500; sent += 1) {
     const bytes = Uint8Array.from({ length: 20_000 }, () => Math.random() * 256)
     const head = { senderName: '', senderEmail: '', subject: '' }
     const envelope = { clientIp: '', helo: '', mailFrom: '', protocol: '' }
     const mail = { recipients: [{ address, mailbox }], envelope, head, receivedAt: now }
-    ask('addMail', { ...mail, raw: bytes })
+    write('addMail', { ...mail, raw: bytes })
   }
   const size = () => {
     db.pragma('wal_checkpoint(TRUNCATE)')
@@ -115,7 +115,7 @@ test('what the sweep clears is given back to the disk', () => {
   assert.ok(full > 10_000_000)
   let steps = 0
   const due = { now: new Date(later.getTime() + 60_000), cooldownMs: 0, poolMs: 0, operatorMs: 0 }
-  while (ask('sweep', due)) steps += 1
+  while (write('sweep', due)) steps += 1
   assert.ok(steps >= 3, 'in small steps')
   assert.ok(size() < full / 3, `${size()} of ${full} bytes are left`)
   db.close()

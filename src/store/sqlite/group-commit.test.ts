@@ -27,8 +27,8 @@ const lines = () => {
   reader.close()
   return found
 }
-const writes = () => ({
-  add(text: string, touch: Touch) {
+const writes = (touch: Touch) => ({
+  add(text: string) {
     db.prepare('insert into line (text) values (?)').run(text)
     touch(BOX)
     return text.length
@@ -41,10 +41,10 @@ const writes = () => ({
     db.prepare('insert into line values (?, randomblob(1000000))').run(text)
   },
 })
-const request = (name: string, value: string) => ({ name, value })
+const request = (name: string, text: string) => ({ name, value: [text] })
 
 test('a bad write fails alone and leaves nothing; the rest of the group is kept', () => {
-  const commit = groupCommit(db, writes(), () => {})
+  const commit = groupCommit(db, writes, () => {})
   const outcomes = commit([
     request('add', 'first'),
     request('addTwice', 'second'),
@@ -61,13 +61,13 @@ test('a bad write fails alone and leaves nothing; the rest of the group is kept'
 
 test('readers’ counters move after the commit, once for each mailbox', () => {
   const seen: unknown[] = []
-  const commit = groupCommit(db, writes(), (mailbox) => seen.push([mailbox, lines().length]))
+  const commit = groupCommit(db, writes, (mailbox) => seen.push([mailbox, lines().length]))
   commit([request('add', 'a'), request('add', 'b')])
   assert.deepEqual(seen, [[BOX, 2]])
 })
 
 test('a write for which there is no space is refused as overloaded, and the next small one passes', () => {
-  const commit = groupCommit(db, writes(), () => {})
+  const commit = groupCommit(db, writes, () => {})
   const [large] = commit([request('addLarge', 'large')])
   assert.ok(large && 'error' in large && large.error instanceof Problem)
   assert.equal(large.error.code, 'overloaded')
@@ -77,11 +77,15 @@ test('a write for which there is no space is refused as overloaded, and the next
 
 test('when the group cannot be committed, none of it is kept and each is told', () => {
   const moved: MailboxId[] = []
-  const commit = groupCommit(db, writes(), (mailbox) => moved.push(mailbox))
+  const commit = groupCommit(db, writes, (mailbox) => moved.push(mailbox))
   db.exec('create table parent (id primary key)')
   db.exec('create table child (id references parent deferrable initially deferred)')
   const orphan = { orphan: () => db.prepare('insert into child values (1)').run() }
-  const broken = groupCommit(db, { ...writes(), ...orphan }, (mailbox) => moved.push(mailbox))
+  const broken = groupCommit(
+    db,
+    (touch) => ({ ...writes(touch), ...orphan }),
+    (mailbox) => moved.push(mailbox),
+  )
   const outcomes = broken([request('add', 'a'), request('orphan', '')])
   assert.ok(outcomes.length === 2 && outcomes.every((outcome) => 'error' in outcome))
   assert.deepEqual([lines(), moved], [[], []])

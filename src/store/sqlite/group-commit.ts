@@ -2,65 +2,102 @@ import { hasErrorCode, Problem } from '../../core/problem.ts'
 import type { MailboxId } from '../../core/session.ts'
 import type { Db } from './files.ts'
 
-/** Named commands on the one writable connection; each tells which mailboxes it changed. */
-type Writes = Record<string, (value: never, touch: Touch) => unknown>
+/** Marks a mailbox as changed by the current transaction. */
 export type Touch = (mailbox: MailboxId) => void
-/** Commands of which all that wait are done together, by name: one answer for each, in the same order. */
-type Batches = Record<string, (values: readonly never[]) => readonly unknown[]>
+
+/** Functions on the writable connection, by name. */
+type Writes = Record<string, (...args: never[]) => unknown>
+/** Functions that run all pending calls of one name together: given the arguments of each, they return a result for each. */
+type Batches = Record<string, (calls: readonly never[]) => readonly unknown[]>
 
 export interface WriteRequest {
   name: string
+  /** The arguments, as an array. */
   value: unknown
 }
 
 export type WriteOutcome = { result: unknown } | { error: unknown }
 
-/** How a caller asks for a write, wherever the writer is. */
-export type Write<W> = <N extends keyof W & string>(
-  name: N,
-  value: W[N] extends (value: infer V, touch: Touch) => unknown ? V : never,
-) => Promise<W[N] extends (...args: never[]) => infer R ? R : never>
+/** Sends a write to the writer; resolves after its commit. */
+export type Write = (name: string, args: unknown[]) => Promise<unknown>
+
+/** Methods of a store as the writer implements them: the same arguments, the result without a promise. */
+export type WritesOf<Store, Name extends keyof Store> = {
+  [N in Name]: Store[N] extends (...args: infer Args) => Promise<infer Result>
+    ? (...args: Args) => Result
+    : never
+}
+
+/** Methods of a store that send their arguments to the writer. */
+export function writeMethods<Store, Name extends keyof Store & string>(
+  names: readonly Name[],
+  write: Write,
+): Pick<Store, Name> {
+  const methods = names.map((name) => [name, (...args: unknown[]) => write(name, args)])
+  return Object.fromEntries(methods) as Pick<Store, Name>
+}
+
+type Reads = Record<string, (...args: never[]) => unknown>
+
+/** Reads of this thread's connection as methods of a store. */
+export function readMethods<R extends Reads>(
+  reads: R,
+): { [N in keyof R]: (...args: Parameters<R[N]>) => Promise<ReturnType<R[N]>> } {
+  const methods = Object.entries(reads).map(([name, read]) => [
+    name,
+    async (...args: never[]) => read(...args),
+  ])
+  return Object.fromEntries(methods)
+}
 
 /**
- * Runs everything that waits in one transaction and one fsync. Each write has its own savepoint: a bad one fails alone.
- * The outcomes are returned after COMMIT, and after readers' counters were moved.
+ * Returns a function that runs a group of writes in one transaction with one fsync. Each write has a savepoint, so that a
+ * failing one fails alone. Outcomes are returned after COMMIT, and after `changed` was called for each touched mailbox.
  */
-export function groupCommit(db: Db, writes: Writes, changed: Touch, batches: Batches = {}) {
+export function groupCommit(
+  db: Db,
+  writesWith: (touch: Touch) => Writes,
+  changed: Touch,
+  batches: Batches = {},
+) {
   const begin = db.prepare('begin immediate')
   const commit = db.prepare('commit')
   const rollback = db.prepare('rollback')
-  const apart = savepoint(db)
+  const inSavepoint = savepoint(db)
+  const touched = new Set<MailboxId>()
+  const writes = writesWith((mailbox) => touched.add(mailbox))
 
-  function runOne({ name, value }: WriteRequest, touch: Touch): WriteOutcome {
+  function runOne({ name, value }: WriteRequest): WriteOutcome {
     const write = writes[name]
-    if (!write) return { error: new Error(`no write is called ${name}`) }
-    return apart(() => write(value as never, touch))
+    if (!write) return { error: new Error(`unknown write: ${name}`) }
+    return inSavepoint(() => write(...(value as never[])))
   }
 
-  function runBatch(name: string, alike: readonly WriteRequest[]): [WriteRequest, WriteOutcome][] {
-    const outcome = apart(() => batches[name]?.(alike.map(({ value }) => value as never)) ?? [])
-    return alike.map((request, at) => [
+  function runBatch(name: string, calls: readonly WriteRequest[]): [WriteRequest, WriteOutcome][] {
+    const outcome = inSavepoint(
+      () => batches[name]?.(calls.map(({ value }) => value as never)) ?? [],
+    )
+    return calls.map((request, at) => [
       request,
       'error' in outcome ? outcome : { result: outcome.result[at] },
     ])
   }
 
-  function runAll(group: readonly WriteRequest[], touch: Touch): WriteOutcome[] {
-    const together = group.filter(({ name }) => Object.hasOwn(batches, name))
+  function runAll(group: readonly WriteRequest[]): WriteOutcome[] {
+    const batched = group.filter(({ name }) => Object.hasOwn(batches, name))
     const done = new Map(
-      [...Map.groupBy(together, ({ name }) => name)].flatMap(([name, alike]) =>
-        runBatch(name, alike),
+      [...Map.groupBy(batched, ({ name }) => name)].flatMap(([name, calls]) =>
+        runBatch(name, calls),
       ),
     )
-    return group.map((request) => done.get(request) ?? runOne(request, touch))
+    return group.map((request) => done.get(request) ?? runOne(request))
   }
 
   return function commitGroup(group: readonly WriteRequest[]): WriteOutcome[] {
-    const touched = new Set<MailboxId>()
-    const touch: Touch = (mailbox) => touched.add(mailbox)
+    touched.clear()
     try {
       begin.run()
-      const outcomes = runAll(group, touch)
+      const outcomes = runAll(group)
       commit.run()
       for (const mailbox of touched) changed(mailbox)
       return outcomes
@@ -72,7 +109,7 @@ export function groupCommit(db: Db, writes: Writes, changed: Touch, batches: Bat
   }
 }
 
-/** Runs one part of a transaction so that its failing undoes that part alone. */
+/** Runs a part of a transaction; if it fails, only that part is rolled back. */
 function savepoint(db: Db) {
   const save = db.prepare('savepoint one')
   const release = db.prepare('release one')
@@ -85,7 +122,7 @@ function savepoint(db: Db) {
       release.run()
       return { result }
     } catch (error) {
-      // A full disk may have rolled everything back already; then the whole group has failed, not this one alone.
+      // A full disk may have rolled back the whole transaction: then the group has failed.
       if (!db.inTransaction) throw error
       undo.run()
       release.run()
@@ -96,6 +133,6 @@ function savepoint(db: Db) {
 
 function asProblem(error: unknown): unknown {
   return hasErrorCode(error, 'SQLITE_FULL')
-    ? new Problem('overloaded', 'There is no space to keep this. Try again later.', 60)
+    ? new Problem('overloaded', 'Storage is full. Try again later.', 60)
     : error
 }

@@ -1,15 +1,41 @@
 import { join } from 'node:path'
-import type { ShopStore, Spent } from '../shop-store.ts'
+import type { ShopStore } from '../shop-store.ts'
 import { type Db, openReadOnly, SHOP_FILE } from './files.ts'
-import type { Write } from './group-commit.ts'
+import {
+  groupCommit,
+  readMethods,
+  type Write,
+  type WritesOf,
+  writeMethods,
+} from './group-commit.ts'
 import { keyReads, keyWrites } from './shop/keys.ts'
 import { purchaseReads, purchaseWrites } from './shop/purchases.ts'
 import { settlementWrites } from './shop/settlements.ts'
-import { type Spend, spendingWrites } from './shop/spending.ts'
+import { spendingWrites } from './shop/spending.ts'
 import { shopSweepWrites } from './shop/sweep.ts'
 
-/** Every write to shop.db, by name: what the shop writer can be asked for. */
-export function allShopWrites(db: Db) {
+/** Methods that the shop writer runs. */
+const SHOP_WRITES = [
+  'addKey',
+  'rollKey',
+  'revokeKey',
+  'labelKey',
+  'spendRequest',
+  'returnRequest',
+  'addPurchase',
+  'saveCheckout',
+  'settlePurchase',
+  'claimKey',
+  'recordEvent',
+  'saveReconciled',
+  'saveClaimLink',
+  'rescheduleReceipt',
+  'sweepShop',
+] as const satisfies (keyof ShopStore)[]
+type ShopWrite = (typeof SHOP_WRITES)[number]
+
+/** Commits groups of writes to shop.db. */
+export function openShopWriter(db: Db) {
   const { batches, ...spending } = spendingWrites(db)
   const writes = {
     ...keyWrites(db),
@@ -17,55 +43,24 @@ export function allShopWrites(db: Db) {
     ...settlementWrites(db),
     ...shopSweepWrites(db),
     ...spending,
-  }
-  return { writes, batches }
+  } satisfies WritesOf<ShopStore, Exclude<ShopWrite, keyof typeof batches>>
+  return groupCommit(
+    db,
+    () => writes,
+    () => {},
+    batches,
+  )
 }
 
-export type ShopWrites = ReturnType<typeof allShopWrites>['writes'] & {
-  spendRequest(spend: Spend): Spent | undefined
-}
-
-/** The shop as one thread sees it. Keys are read at each request, so that a revoke counts at once. */
-export function openSqliteShop(folder: string, write: Write<ShopWrites>): ShopStore {
+/** The shop of one thread. Keys are read for every request, so that a revoked one is refused at once. */
+export function openSqliteShop(folder: string, write: Write): ShopStore {
   const db = openReadOnly(join(folder, SHOP_FILE))
-  const keys = keyReads(db)
-  const purchases = purchaseReads(db)
+  const { findSecret, ...purchases } = purchaseReads(db)
 
   return {
-    addKey: (key) => write('addKey', key),
-    findKey: async (secretHash, now) => keys.findKey(secretHash, now),
-    readKey: async (keyId, now) => keys.readKey(keyId, now),
-    listKeys: async (now) => keys.listKeys(now),
-    rollKey: (roll) => write('rollKey', roll),
-    revokeKey: (keyId) => write('revokeKey', keyId),
-    labelKey: (keyId, label) => write('labelKey', { keyId, label }),
-    spendRequest: (keyId, now) => write('spendRequest', { keyId, now }),
-    returnRequest: (keyId, { day, period }) => write('returnRequest', { keyId, day, period }),
-    readUsage: async (keyId, fromDay) => keys.readUsage(keyId, fromDay),
-
-    addPurchase: (purchase) => write('addPurchase', purchase),
-    readPurchase: async (orderId) => purchases.readPurchase(orderId),
-    findOrder: async (orderId, claimHash) => purchases.findOrder(orderId, claimHash),
-    findPurchaseByRef: async (ref) => purchases.findPurchaseByRef(ref),
-    listPurchases: async (limit) => purchases.listPurchases(limit),
-    listUnsettled: async (wanted, limit) => purchases.listUnsettled(wanted, limit),
-    saveCheckout: (orderId, checkout) => write('saveCheckout', { orderId, ...checkout }),
-    settlePurchase: (change) => write('settlePurchase', change),
-    claimKey: (claim) => write('claimKey', claim),
-    hasEvent: async (eventId) => purchases.hasEvent(eventId),
-    recordEvent: (event) => write('recordEvent', event),
-    readReconciled: async (provider) => purchases.readReconciled(provider),
-    saveReconciled: (provider, time) => write('saveReconciled', { provider, time }),
-
-    listReceiptsDue: async (from, until, limit) => purchases.listReceiptsDue(from, until, limit),
-    saveClaimLink: (orderId, linkHash) => write('saveClaimLink', { orderId, linkHash }),
-    rescheduleReceipt: (orderId, again) => write('rescheduleReceipt', { orderId, again }),
-
-    sweepShop: (now) => write('sweepShop', now),
+    ...writeMethods<ShopStore, ShopWrite>(SHOP_WRITES, write),
+    ...readMethods({ ...keyReads(db), ...purchases, close: () => void db.close() }),
     installationSecret: async (fresh) =>
-      purchases.findSecret() ?? (await write('keepSecret', fresh)),
-    async close() {
-      db.close()
-    },
+      findSecret() ?? ((await write('saveSecret', [fresh])) as Uint8Array),
   }
 }

@@ -2,7 +2,7 @@ import type { Address } from '../../../core/address.ts'
 import type { AccountHealth, GmailAccount } from '../../../core/gmail.ts'
 import type { Db } from '../files.ts'
 
-/** A session of an account that lives. */
+/** A live session of the account. */
 export const LIVE_ALIAS = 'account_id = @account and token_hash is not null and expires_at > @now'
 
 export function accountReads(db: Db) {
@@ -27,25 +27,19 @@ export function accountReads(db: Db) {
   }
 }
 
-interface AccountReport {
-  accountId: number
-  health: AccountHealth
-  reason: string
-}
-
 export function accountWrites(db: Db) {
   const add = db.prepare('insert or ignore into gmail_account (email) values (?)')
-  const turn = db.prepare('update gmail_account set active = ? where id = ?')
-  const report = db.prepare('update gmail_account set health = ?, reason = ? where id = ?')
+  const setActive = db.prepare('update gmail_account set active = ? where id = ?')
+  const setHealth = db.prepare('update gmail_account set health = ?, reason = ? where id = ?')
 
   return {
     addAccount(email: Address): void {
       add.run(email)
     },
-    setAccountActive: ({ accountId, active }: { accountId: number; active: boolean }): boolean =>
-      turn.run(active ? 1 : 0, accountId).changes === 1,
-    setAccountHealth({ accountId, health, reason }: AccountReport): void {
-      report.run(health, reason, accountId)
+    setAccountActive: (accountId: number, active: boolean): boolean =>
+      setActive.run(active ? 1 : 0, accountId).changes === 1,
+    setAccountHealth(accountId: number, health: AccountHealth, reason: string): void {
+      setHealth.run(health, reason, accountId)
     },
   }
 }

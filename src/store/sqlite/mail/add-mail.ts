@@ -1,35 +1,54 @@
 import { idBounds, nextId } from '../../../core/id.ts'
 import type { Envelope, HeaderSummary } from '../../../core/message.ts'
+import type { ReceiveLimits } from '../../../core/recipient.ts'
 import { isSharedMailbox, POOL } from '../../../core/session.ts'
+import { resolveRecipients } from '../../resolve-recipients.ts'
 import type { AddMailResult, NewMail, StoredRecipient } from '../../store.ts'
 import type { Db } from '../files.ts'
 import type { Touch } from '../group-commit.ts'
 import { compress } from './raw-mail.ts'
+import { recipientReads } from './recipients.ts'
 
-/** Keeps a mail once, and a message of it for each of these recipients, who were decided on in the same commit. */
+export function addMailWrites(db: Db, limits: ReceiveLimits, insertMail: InsertMail) {
+  const { findRecipient } = recipientReads(db)
+
+  return {
+    addMail(mail: NewMail): AddMailResult {
+      // Shared mailboxes count bytes as stored, so their mail is compressed before the decision; other mail only if accepted.
+      const isForShared = mail.recipients.some(({ mailbox }) => isSharedMailbox(mailbox))
+      const zstd = isForShared ? compress(mail.raw) : undefined
+      const sized = { ...mail, size: mail.raw.length, stored: zstd?.length ?? 0 }
+      const resolved = resolveRecipients(sized, limits, ({ address }) =>
+        findRecipient(address, mail.senderNetwork),
+      )
+      if (resolved === 'full') return { outcome: 'full' }
+      if (resolved.length === 0) return { outcome: 'nobody' }
+      insertMail({ ...mail, zstd }, resolved)
+      return { outcome: 'kept', recipients: resolved }
+    },
+  }
+}
+
+/** Stores a mail once, and a message for each recipient; they were resolved in the same transaction. */
 export type InsertMail = (
-  /** `zstd`: its bytes, if they are packed already. */
   mail: NewMail & { zstd?: Uint8Array | undefined },
   recipients: StoredRecipient[],
-  touch: Touch,
-) => AddMailResult
+) => void
 
-/** There is one for each writer: it remembers the last id it gave. */
-export function mailInsert(db: Db, random: () => number): InsertMail {
-  const keepRaw = rawInsert(db, random)
-  const deliver = messageInsert(db, random)
+/** One per writer: it keeps the last id in memory. */
+export function mailInsert(db: Db, random: () => number, touch: Touch): InsertMail {
+  const insertRaw = rawInsert(db, random)
+  const insertMessage = messageInsert(db, random)
 
-  return (mail, recipients, touch) => {
-    if (recipients.length === 0) return { outcome: 'nobody' }
-    // Packed here, not by the door: the door has more to do, and hands the bytes over without copying them.
+  return (mail, recipients) => {
+    // Compressed by the writer: SMTP threads have more to do, and transfer the bytes without a copy.
     const zstd = mail.zstd ?? compress(mail.raw)
-    const rawId = keepRaw({ ...mail, zstd }, recipients.length)
+    const rawId = insertRaw({ ...mail, zstd }, recipients.length)
     const sizes = { size: mail.raw.length, stored: zstd.length }
     for (const recipient of recipients) {
-      deliver(recipient, { ...mail, ...sizes, rawId })
+      insertMessage(recipient, { ...mail, ...sizes, rawId })
       touch(recipient.mailbox)
     }
-    return { outcome: 'kept', recipients }
   }
 }
 
@@ -62,7 +81,7 @@ function rawInsert(db: Db, random: () => number) {
   }
 }
 
-interface Delivery {
+interface NewMessage {
   rawId: number
   head: HeaderSummary
   receivedAt: Date
@@ -77,48 +96,45 @@ function messageInsert(db: Db, random: () => number) {
        received_at, size, key_id, stored, sender_network)
      values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
-  // Counts the mail and draws its id in one.
-  const more = (table: string) =>
+  // Counts the mail and draws its id in one statement.
+  const countIn = (table: string) =>
     db
       .prepare<[number, number, number, number], number>(
         `update ${table} set version = version + 1, last_id = max(last_id + ?, ?), count = count + 1,
            bytes = bytes + ? where id = ? returning last_id`,
       )
       .pluck()
-  const moreInSession = more('session')
-  const moreInShared = more('shared_mailbox')
-  const moreInPool = db.prepare(
+  const countInSession = countIn('session')
+  const countInShared = countIn('shared_mailbox')
+  const countAtAddress = db.prepare(
     `insert into pool_address (address, count, bytes) values (?, 1, ?)
      on conflict (address) do update set count = count + 1, bytes = bytes + excluded.bytes`,
   )
-
-  const moreForSender = db.prepare(
+  const countForSender = db.prepare(
     `insert into sender_share (sender_network, mailbox, count, bytes) values (?, ?, 1, ?)
      on conflict do update set count = count + 1, bytes = bytes + excluded.bytes`,
   )
-
-  // Of all that a key may see the ids rise in the order of commit: of the pool and of every session with a key.
+  // Of all mail that a key can see, in the pool and in every session of the key, ids rise in the order of commit.
   const drawFromPool = db
     .prepare<[number, number], number>(
       `update shared_mailbox set last_id = max(last_id + ?, ?) where id = ${POOL} returning last_id`,
     )
     .pluck()
 
-  const inSession = ({ size }: Delivery) =>
-    ({ box: moreInSession, bytes: size, stored: null, network: null }) as const
-  const inShared = ({ stored, senderNetwork }: Delivery) =>
-    ({ box: moreInShared, bytes: stored, stored, network: senderNetwork ?? null }) as const
+  const inSession = ({ size }: NewMessage) =>
+    ({ count: countInSession, bytes: size, stored: null, network: null }) as const
+  const inShared = ({ stored, senderNetwork }: NewMessage) =>
+    ({ count: countInShared, bytes: stored, stored, network: senderNetwork ?? null }) as const
 
-  return ({ mailbox, address, keyId }: StoredRecipient, mail: Delivery): void => {
-    const { box, bytes, stored, network } = isSharedMailbox(mailbox)
+  return ({ mailbox, address, keyId }: StoredRecipient, mail: NewMessage): void => {
+    const { count, bytes, stored, network } = isSharedMailbox(mailbox)
       ? inShared(mail)
       : inSession(mail)
     const { step, least } = idBounds(mail.receivedAt, random())
     const from = keyId === undefined ? least : drawFromPool.get(step, least)
-    const id = from === undefined ? from : box.get(step, from, bytes, mailbox)
-    if (id === undefined) throw new Error('the mailbox went away inside the commit')
+    const id = from === undefined ? from : count.get(step, from, bytes, mailbox)
+    if (id === undefined) throw new Error('the mailbox disappeared inside the transaction')
     const { senderName, senderEmail, subject } = mail.head
-    const received = mail.receivedAt.getTime()
     insert.run(
       mailbox,
       id,
@@ -127,13 +143,13 @@ function messageInsert(db: Db, random: () => number) {
       senderName,
       senderEmail,
       subject,
-      received,
+      mail.receivedAt.getTime(),
       mail.size,
       keyId ?? null,
       stored,
       network,
     )
-    if (mailbox === POOL) moreInPool.run(address, mail.size)
-    if (network !== null) moreForSender.run(network, mailbox, stored)
+    if (mailbox === POOL) countAtAddress.run(address, mail.size)
+    if (network !== null) countForSender.run(network, mailbox, stored)
   }
 }

@@ -21,10 +21,10 @@ export function domainWrites(db: Db) {
   const insert = db.prepare(
     'insert into mail_domain (name, sessions, reader, ttl_seconds) values (?, ?, ?, ?)',
   )
-  const bringBack = db.prepare(
+  const restore = db.prepare(
     'update mail_domain set removed = 0, active = 1, sessions = ?, reader = ?, ttl_seconds = ? where name = ?',
   )
-  const change = db.prepare(
+  const update = db.prepare(
     'update mail_domain set active = ?, removed = ?, sessions = ?, reader = ? where id = ?',
   )
 
@@ -33,17 +33,17 @@ export function domainWrites(db: Db) {
       const known = findDomain(name)
       if (known && !known.removed) return undefined
       const values = [Number(sessions), Number(reader), ttlSeconds ?? null]
-      if (known) bringBack.run(...values, name)
+      if (known) restore.run(...values, name)
       else insert.run(name, ...values)
       return findDomain(name)
     },
 
-    changeDomain({ name, ...wanted }: DomainChange & { name: Host }): MailDomain | undefined {
+    changeDomain(name: Host, wanted: DomainChange): MailDomain | undefined {
       const known = findDomain(name)
       if (!known) return undefined
       const next = { ...known, ...wanted }
       const flags = [next.active, next.removed, next.sessions, next.reader].map(Number)
-      change.run(...flags, known.id)
+      update.run(...flags, known.id)
       return next
     },
   }

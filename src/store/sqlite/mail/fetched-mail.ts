@@ -11,7 +11,6 @@ import type {
   FetchedMail,
 } from '../../store.ts'
 import type { Db } from '../files.ts'
-import type { Touch } from '../group-commit.ts'
 import { accountReads, LIVE_ALIAS } from './accounts.ts'
 import type { InsertMail } from './add-mail.ts'
 
@@ -23,7 +22,7 @@ interface AliasRow {
   bytes: number
 }
 
-/** By the whole address, as it was issued: never by part of it. */
+/** By the whole address, exactly as it was issued. */
 function aliasByAddress(db: Db) {
   return db.prepare<[{ address: string; account: number; now: number }], AliasRow>(
     `select id, key_id, created_at, count, bytes from session
@@ -50,15 +49,9 @@ export function fetchReads(db: Db) {
   }
 }
 
-interface KeepFolder {
-  accountId: number
-  folder: string
-  state: FolderState
-}
-
-export function fetchWrites(db: Db, limits: ReceiveLimits, keep: InsertMail) {
+export function fetchWrites(db: Db, limits: ReceiveLimits, insertMail: InsertMail) {
   const alias = aliasByAddress(db)
-  const folder = db.prepare(
+  const upsertFolder = db.prepare(
     `insert into gmail_folder (account_id, folder, uid_validity, last_uid) values (?, ?, ?, ?)
      on conflict (account_id, folder)
      do update set uid_validity = excluded.uid_validity, last_uid = excluded.last_uid`,
@@ -66,8 +59,8 @@ export function fetchWrites(db: Db, limits: ReceiveLimits, keep: InsertMail) {
   const seen = identities(db)
   const { defer, deleteDeferred } = deferredWrites(db)
 
-  function saveFolder({ accountId, folder: name, state }: KeepFolder): void {
-    folder.run(accountId, name, state.uidValidity, state.lastUid)
+  function saveFolder(accountId: number, folder: string, state: FolderState): void {
+    upsertFolder.run(accountId, folder, state.uidValidity, state.lastUid)
   }
 
   function find({ accountId, now }: FetchedMail, { address, mailbox }: Recipient) {
@@ -79,8 +72,8 @@ export function fetchWrites(db: Db, limits: ReceiveLimits, keep: InsertMail) {
   return {
     saveFolder,
     deleteDeferred,
-    addFetchedMail(mail: FetchedMail, touch: Touch): AddFetchedMailResult {
-      saveFolder(mail)
+    addFetchedMail(mail: FetchedMail): AddFetchedMailResult {
+      saveFolder(mail.accountId, mail.folder, mail.state)
       const fresh = mail.recipients.filter((recipient) => !seen.has(mail, recipient))
       const sized = { recipients: fresh, receivedAt: mail.receivedAt, size: mail.raw.length }
       const { taken, full } = resolveFetched(sized, limits, (recipient) => find(mail, recipient))
@@ -88,22 +81,22 @@ export function fetchWrites(db: Db, limits: ReceiveLimits, keep: InsertMail) {
       if (fresh.length === 0 && mail.recipients.length > 0) return { outcome: 'known' }
       if (taken.length === 0) return { outcome: full.length > 0 ? 'full' : 'nobody' }
       for (const recipient of taken) seen.add(mail, recipient)
-      keep(mail, taken, touch)
+      insertMail(mail, taken)
       return { outcome: 'kept', recipients: taken, deferred: full.length > 0 }
     },
   }
 }
 
-/** What was fetched, as long as a look back could meet it again. */
+/** Mail that was fetched, remembered as long as a search could return it again. */
 function identities(db: Db) {
-  // Mails that look alike are two when the server numbers them apart: some programs write no Message-ID, and send twice a second.
+  // Equal mails with different UIDs are two: some programs write no Message-ID and send twice within a second.
   const find = db
-    .prepare<[Place], number>(
+    .prepare<[SeenKey], number>(
       `select 1 from gmail_seen where account_id = @account and identity = @identity
          and not (folder = @folder and uid_validity = @validity and uid <> @uid)`,
     )
     .pluck()
-  const insert = db.prepare<[Place & { received: number }]>(
+  const insert = db.prepare<[SeenKey & { received: number }]>(
     `insert into gmail_seen (account_id, identity, folder, uid_validity, uid, received_at)
      values (@account, @identity, @folder, @validity, @uid, @received)`,
   )
@@ -112,16 +105,16 @@ function identities(db: Db) {
 
   return {
     has: (mail: FetchedMail, recipient: FetchedRecipient): boolean =>
-      find.get(placeOf(mail, recipient)) !== undefined,
+      find.get(seenKey(mail, recipient)) !== undefined,
     add(mail: FetchedMail, recipient: FetchedRecipient): void {
       const oldest = oldestAlias(mail.accountId, mail.now)
       forget.run(mail.accountId, seenCutoff(oldest, mail.now))
-      insert.run({ ...placeOf(mail, recipient), received: mail.receivedAt.getTime() })
+      insert.run({ ...seenKey(mail, recipient), received: mail.receivedAt.getTime() })
     },
   }
 }
 
-interface Place {
+interface SeenKey {
   account: number
   identity: string
   folder: string
@@ -129,10 +122,10 @@ interface Place {
   uid: number
 }
 
-function placeOf(
+function seenKey(
   { accountId, folder, uid, state }: FetchedMail,
   { identity }: FetchedRecipient,
-): Place {
+): SeenKey {
   return { account: accountId, identity, folder, validity: state.uidValidity, uid }
 }
 
@@ -158,8 +151,8 @@ export function deferredReads(db: Db, { mailbox: { maxMessages, maxBytes } }: Re
 
   return {
     listDeferred({ accountId, folder, uidValidity, now, limit }: DeferredQuery): DeferredMail[] {
-      const place = { account: accountId, folder, validity: uidValidity }
-      const rows = due.all({ ...place, now: now.getTime(), limit, maxMessages, maxBytes })
+      const key = { account: accountId, folder, validity: uidValidity }
+      const rows = due.all({ ...key, now: now.getTime(), limit, maxMessages, maxBytes })
       return rows.map(({ uid, address, mailboxes, wanted }) => ({
         uid,
         address,
@@ -171,31 +164,31 @@ export function deferredReads(db: Db, { mailbox: { maxMessages, maxBytes } }: Re
 }
 
 export function deferredWrites(db: Db) {
-  const drop = db
+  const remove = db
     .prepare<[number, string, number, number], number>(
       `delete from gmail_deferred
        where account_id = ? and folder = ? and uid_validity = ? and uid = ? returning tries`,
     )
     .pluck()
-  const dropOthers = db.prepare<[number, string, number]>(
+  const removeOthers = db.prepare<[number, string, number]>(
     'delete from gmail_deferred where account_id = ? and folder = ? and uid_validity <> ?',
   )
   const insert = db.prepare('insert into gmail_deferred values (?, ?, ?, ?, ?, ?, ?, ?, ?)')
 
   return {
-    /** In place of those who were full at the last try. */
+    /** Replaces those who were full at the last try. */
     defer(mail: FetchedMail, full: readonly FetchedRecipient[]): void {
       const { accountId, folder, uid, raw, now } = mail
-      const place = [accountId, folder, mail.state.uidValidity, uid] as const
-      const tries = Math.max(-1, ...drop.all(...place)) + 1
+      const key = [accountId, folder, mail.state.uidValidity, uid] as const
+      const tries = Math.max(-1, ...remove.all(...key)) + 1
       const nextAt = now.getTime() + deferredRetryMs(tries)
       for (const { mailbox, address } of full) {
-        insert.run(...place, mailbox, address, raw.length, tries, nextAt)
+        insert.run(...key, mailbox, address, raw.length, tries, nextAt)
       }
     },
     deleteDeferred({ accountId, folder, uidValidity, uids }: DeferredKey): void {
-      for (const uid of uids) drop.all(accountId, folder, uidValidity, uid)
-      dropOthers.run(accountId, folder, uidValidity)
+      for (const uid of uids) remove.all(accountId, folder, uidValidity, uid)
+      removeOthers.run(accountId, folder, uidValidity)
     },
   }
 }

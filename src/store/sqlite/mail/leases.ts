@@ -1,6 +1,6 @@
 import type { Lease } from '../../store.ts'
 
-/** Kept in the writer's memory: it dies with the service, so that after a restart nobody waits for a lease to end. */
+/** In the writer's memory: leases end with the process, so that after a restart nobody waits for one to expire. */
 export function leaseWrites() {
   const held = new Map<string, { holder: string; until: number }>()
 
@@ -12,7 +12,7 @@ export function leaseWrites() {
       held.set(name, { holder, until: now + ms })
       return true
     },
-    releaseLease({ name, holder }: Pick<Lease, 'name' | 'holder'>): void {
+    releaseLease(name: string, holder: string): void {
       if (held.get(name)?.holder === holder) held.delete(name)
     },
   }

@@ -9,8 +9,8 @@ import type { Touch } from '../group-commit.ts'
 export type StoredMessageRow = MessageRow & {
   raw_id: number
   /**
-   * Both null but in shared mailboxes, and the network also where the sender was exempt from shares. Mail that version 0.1.0
-   * stored after the migration has neither, and counts by its size.
+   * Both null outside shared mailboxes; the network also if the sender was exempt from shares. Mail that version 0.1.0 stored
+   * after the migration has neither, and counts by its size.
    */
   stored: number | null
   sender_network: string | null
@@ -18,7 +18,7 @@ export type StoredMessageRow = MessageRow & {
 
 export function messageReads(db: Db) {
   const list = db.prepare<[number, number, number], MessageRow>(
-    // A bare parameter as limit would have SQLite plan the statement anew each time.
+    // With a bare parameter as limit, SQLite would plan the statement again at each run.
     'select * from message where mailbox = ? and id > ? order by id desc limit +?',
   )
   const ids = db
@@ -39,17 +39,7 @@ export function messageReads(db: Db) {
   }
 }
 
-interface DeleteMessage {
-  mailbox: MailboxId
-  id: number
-}
-
-interface DeleteMessages {
-  mailbox: MailboxId
-  ids: readonly number[]
-}
-
-export function messageWrites(db: Db) {
+export function messageWrites(db: Db, touch: Touch) {
   const remove = messageDeletion(db)
   const find = db.prepare<[number, number], StoredMessageRow>(
     'select * from message where mailbox = ? and id = ?',
@@ -63,7 +53,7 @@ export function messageWrites(db: Db) {
   const count = db.prepare('update session set codes = codes + 1 where id = ?')
 
   return {
-    saveCode({ mailbox, id, code }: MessageCode, touch: Touch): boolean {
+    saveCode({ mailbox, id, code }: MessageCode): boolean {
       if (isOwned.get(mailbox) === undefined) return false
       if (note.run(code, mailbox, id).changes === 0) return false
       if (code !== '') {
@@ -73,7 +63,7 @@ export function messageWrites(db: Db) {
       return true
     },
 
-    deleteMessage({ mailbox, id }: DeleteMessage, touch: Touch): boolean {
+    deleteMessage(mailbox: MailboxId, id: number): boolean {
       const row = find.get(mailbox, id)
       if (!row) return false
       remove(row)
@@ -81,7 +71,7 @@ export function messageWrites(db: Db) {
       return true
     },
 
-    deleteMessages({ mailbox, ids }: DeleteMessages, touch: Touch): Volume {
+    deleteMessages(mailbox: MailboxId, ids: readonly number[]): Volume {
       const removed = { messages: 0, bytes: 0 }
       for (const id of ids) {
         const row = find.get(mailbox, id)
@@ -96,9 +86,7 @@ export function messageWrites(db: Db) {
   }
 }
 
-/**
- * Every deletion of a message comes through here: its row, all that counts it, and the bytes when nobody else has them.
- */
+/** Every deletion of a message goes through here: its row, the counters, and the raw mail if no other message refers to it. */
 export function messageDeletion(db: Db) {
   const drop = db.prepare('delete from message where mailbox = ? and id = ?')
   const unreference = db
@@ -107,40 +95,45 @@ export function messageDeletion(db: Db) {
   const dropRaw = ['raw_mail where id', 'raw_bytes where raw_id', 'parsed_mail where raw_id'].map(
     (place) => db.prepare(`delete from ${place} = ?`),
   )
-  const less = 'set version = version + 1, count = count - 1, bytes = bytes - ? where id = ?'
-  const lessInSession = db.prepare(`update session ${less}`)
-  const lessInShared = db.prepare(`update shared_mailbox ${less}`)
-  const lessInPool = db.prepare(
+  const subtract = 'set version = version + 1, count = count - 1, bytes = bytes - ? where id = ?'
+  const subtractInSession = db.prepare(`update session ${subtract}`)
+  const subtractInShared = db.prepare(`update shared_mailbox ${subtract}`)
+  const subtractAtAddress = db.prepare(
     'update pool_address set count = count - 1, bytes = bytes - ? where address = ?',
   )
-  const forgetPool = db.prepare('delete from pool_address where address = ? and count <= 0')
-  const lessForSender = db.prepare(
+  const deleteAddress = db.prepare('delete from pool_address where address = ? and count <= 0')
+  const subtractForSender = db.prepare(
     `update sender_share set count = count - 1, bytes = bytes - ?
      where sender_network = ? and mailbox = ?`,
   )
-  const forgetSender = db.prepare(
+  const deleteSender = db.prepare(
     'delete from sender_share where sender_network = ? and mailbox = ? and count <= 0',
   )
 
-  function countOff({ mailbox, size, stored, sender_network: network }: StoredMessageRow): void {
+  function subtractCounts({
+    mailbox,
+    size,
+    stored,
+    sender_network: network,
+  }: StoredMessageRow): void {
     if (!isSharedMailbox(mailbox)) {
-      lessInSession.run(size, mailbox)
+      subtractInSession.run(size, mailbox)
       return
     }
     const bytes = stored ?? size
-    lessInShared.run(bytes, mailbox)
+    subtractInShared.run(bytes, mailbox)
     if (network === null) return
-    lessForSender.run(bytes, network, mailbox)
-    forgetSender.run(network, mailbox)
+    subtractForSender.run(bytes, network, mailbox)
+    deleteSender.run(network, mailbox)
   }
 
   return function removeMessage(row: StoredMessageRow): void {
     drop.run(row.mailbox, row.id)
     if (row.mailbox === POOL) {
-      lessInPool.run(row.size, row.recipient)
-      forgetPool.run(row.recipient)
+      subtractAtAddress.run(row.size, row.recipient)
+      deleteAddress.run(row.recipient)
     }
-    countOff(row)
+    subtractCounts(row)
     if ((unreference.get(row.raw_id) ?? 0) > 0) return
     for (const statement of dropRaw) statement.run(row.raw_id)
   }

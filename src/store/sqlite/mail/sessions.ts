@@ -16,10 +16,10 @@ export function sessionReads(db: Db) {
   }
 }
 
-export function sessionWrites(db: Db, random: () => number) {
+export function sessionWrites(db: Db, random: () => number, touch: Touch) {
   const byId = db.prepare<[number], SessionRow>('select * from session where id = ?')
   const byAddress = db.prepare<[string], SessionRow>('select * from session where address = ?')
-  const letGo = db.prepare(
+  const releaseAddress = db.prepare(
     'update session set address = null, token_hash = null, cleared = 0 where id = ?',
   )
   const extend = db.prepare('update session set expires_at = ?, version = version + 1 where id = ?')
@@ -30,17 +30,17 @@ export function sessionWrites(db: Db, random: () => number) {
   const add = sessionInsert(db, random)
 
   return {
-    createSession({ cooldownMs, ...session }: NewSession, touch: Touch): Session | undefined {
-      const former = byAddress.get(session.address)
-      if (former) {
-        if (isReserved(former, session.createdAt, cooldownMs)) return undefined
-        letGo.run(former.id)
-        touch(former.id)
+    createSession({ cooldownMs, ...session }: NewSession): Session | undefined {
+      const holder = byAddress.get(session.address)
+      if (holder) {
+        if (isReserved(holder, session.createdAt, cooldownMs)) return undefined
+        releaseAddress.run(holder.id)
+        touch(holder.id)
       }
       return add(session)
     },
 
-    extendSession({ mailbox, expiresAt, now }: ExtendSession, touch: Touch): Session | undefined {
+    extendSession(mailbox: MailboxId, expiresAt: Date, now: Date): Session | undefined {
       const row = byId.get(mailbox)
       if (!row || !isExtendable(row, now)) return undefined
       extend.run(expiresAt.getTime(), mailbox)
@@ -48,18 +48,18 @@ export function sessionWrites(db: Db, random: () => number) {
       return sessionOf({ ...row, expires_at: expiresAt.getTime(), version: row.version + 1 })
     },
 
-    /** The former row is let go with whatever mail is not yet swept; the owner gets a new, empty mailbox. */
-    reviveSession(revival: Revival, touch: Touch): Session | undefined {
+    /** The old row loses its address and keeps mail that is not swept yet; the owner gets a new, empty mailbox. */
+    reviveSession(revival: Revival): Session | undefined {
       const row = byId.get(revival.mailbox)
       const session = row && revivedSession(row, revival)
       if (!session) return undefined
-      letGo.run(row.id)
+      releaseAddress.run(row.id)
       touch(row.id)
-      // Ids go on from the former mailbox's: a client's since_id stays true, also when the clock stepped back.
+      // Ids continue from the old mailbox, so that a client's since_id stays valid even if the clock has stepped back.
       return add(session, row.last_id)
     },
 
-    endSession({ mailbox, now }: EndSession, touch: Touch): boolean {
+    endSession(mailbox: MailboxId, now: Date): boolean {
       const row = byId.get(mailbox)
       if (!row?.token_hash || !isLive(sessionOf(row), now)) return false
       end.run(now.getTime(), mailbox)
@@ -85,15 +85,4 @@ function sessionInsert(db: Db, random: () => number) {
     remember.run(secretHash(address))
     return row && sessionOf(row)
   }
-}
-
-interface ExtendSession {
-  mailbox: MailboxId
-  expiresAt: Date
-  now: Date
-}
-
-interface EndSession {
-  mailbox: MailboxId
-  now: Date
 }

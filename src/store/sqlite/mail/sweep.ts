@@ -4,12 +4,12 @@ import type { Db } from '../files.ts'
 import type { Touch } from '../group-commit.ts'
 import { messageDeletion, type StoredMessageRow } from './messages.ts'
 
-// Small enough that a mail waiting behind a step hardly notices: about 5 ms.
-const MESSAGES_A_STEP = 200
-const SESSIONS_A_STEP = 200
-const PAGES_A_STEP = 500
+// About 5 ms: mail waits no longer behind a step.
+const MESSAGES_PER_STEP = 200
+const SESSIONS_PER_STEP = 200
+const PAGES_PER_STEP = 500
 
-// Readers look at the expiry; the sweep comes later, so that no mail or extension still on its way meets it.
+// Reads check the expiry themselves; the sweep waits, so that it does not race with mail or extensions in flight.
 const GRACE_MS = 60_000
 
 interface DueSession {
@@ -17,11 +17,11 @@ interface DueSession {
   address: string | null
 }
 
-export function sweepWrites(db: Db) {
+export function sweepWrites(db: Db, touch: Touch) {
   const uncleared = db.prepare<[number, number], DueSession>(
     'select id, address from session where cleared = 0 and expires_at <= ? limit ?',
   )
-  const overCool = db.prepare<[number, number], DueSession>(
+  const cooledDown = db.prepare<[number, number], DueSession>(
     'select id, address from session where cleared = 1 and expires_at <= ? limit ?',
   )
   const oldest = db.prepare<[number, number], StoredMessageRow>(
@@ -32,7 +32,7 @@ export function sweepWrites(db: Db) {
   const free = db.prepare<[], number>('pragma freelist_count').pluck()
   const removeMessage = messageDeletion(db)
 
-  /** Removes up to `most` messages that are due; the number says how many are left of the allowance. */
+  /** Deletes up to `most` messages that are due; returns what is left of the allowance. */
   function empty(mailbox: MailboxId, most: number, dueBefore: number): number {
     const due = oldest.all(mailbox, most).filter((row) => row.received_at <= dueBefore)
     for (const row of due) removeMessage(row)
@@ -54,36 +54,36 @@ export function sweepWrites(db: Db) {
   }
 
   return {
-    /** One small step; true when it was used up and there may be more. */
-    sweep({ now, cooldownMs, poolMs, operatorMs }: SweepOptions, touch: Touch): boolean {
+    /** One small step; true if there may be more to do. */
+    sweep({ now, cooldownMs, poolMs, operatorMs }: SweepOptions): boolean {
       const time = now.getTime()
-      const ended = uncleared.all(time - GRACE_MS, SESSIONS_A_STEP)
-      let left = endSessions(ended, MESSAGES_A_STEP, ({ id, address }) => {
+      const ended = uncleared.all(time - GRACE_MS, SESSIONS_PER_STEP)
+      let left = endSessions(ended, MESSAGES_PER_STEP, ({ id, address }) => {
         if (address === null) drop.run(id)
         else cleared.run(id)
         touch(id)
       })
-      const cooled = overCool.all(time - cooldownMs, SESSIONS_A_STEP)
+      const cooled = cooledDown.all(time - cooldownMs, SESSIONS_PER_STEP)
       if (left > 0) {
         left = endSessions(cooled, left, ({ id }) => {
           drop.run(id)
           touch(id)
         })
       }
-      for (const [mailbox, keptMs] of [
+      for (const [mailbox, retentionMs] of [
         [POOL, poolMs],
         [OPERATOR, operatorMs],
       ] as const) {
         const before = left
-        if (left > 0) left = empty(mailbox, left, time - keptMs)
+        if (left > 0) left = empty(mailbox, left, time - retentionMs)
         if (left < before) touch(mailbox)
       }
       const freePages = free.get() ?? 0
-      if (freePages > PAGES_A_STEP) db.pragma(`incremental_vacuum(${PAGES_A_STEP})`)
+      if (freePages > PAGES_PER_STEP) db.pragma(`incremental_vacuum(${PAGES_PER_STEP})`)
       return (
         left === 0 ||
-        ended.length + cooled.length >= SESSIONS_A_STEP ||
-        freePages > 2 * PAGES_A_STEP
+        ended.length + cooled.length >= SESSIONS_PER_STEP ||
+        freePages > 2 * PAGES_PER_STEP
       )
     },
   }

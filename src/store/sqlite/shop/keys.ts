@@ -37,7 +37,7 @@ export function keyWrites(db: Db) {
   const endSecrets = db.prepare(
     'update key_secret set until = ? where key_id = ? and until is null',
   )
-  const dropFormer = db.prepare('delete from key_secret where key_id = ? and until is not null')
+  const deleteOld = db.prepare('delete from key_secret where key_id = ? and until is not null')
   const isAlive = db
     .prepare<[string], number>(`select 1 from api_key where id = ? and state <> 'revoked'`)
     .pluck()
@@ -46,13 +46,13 @@ export function keyWrites(db: Db) {
       'select 1 from key_secret where hash = ? and key_id = ? and until is null',
     )
     .pluck()
-  const formerEnd = db
+  const oldSecretEnd = db
     .prepare<[string, number], number>(
       'select until from key_secret where key_id = ? and until > ? order by until desc limit 1',
     )
     .pluck()
   const revoke = db.prepare(`update api_key set state = 'revoked' where id = ?`)
-  const label = db.prepare('update api_key set label = ? where id = ?')
+  const setLabel = db.prepare('update api_key set label = ? where id = ?')
 
   return {
     addKey(key: NewKey): void {
@@ -73,18 +73,17 @@ export function keyWrites(db: Db) {
     rollKey({ keyId, secretHash, oldUntil, presented }: KeyRoll): KeyRollResult {
       if (isAlive.get(keyId) === undefined) return { rolled: false }
       if (presented) {
-        const until = formerEnd.get(keyId, presented.now.getTime())
+        const until = oldSecretEnd.get(keyId, presented.now.getTime())
         if (until !== undefined) return { rolled: false, oldSecretUntil: new Date(until) }
         if (isCurrent.get(presented.hash, keyId) === undefined) return { rolled: false }
       }
-      // Two at most: whoever rolls again while the former one lives is the operator.
-      dropFormer.run(keyId)
+      // At most two secrets: only the operator can roll again while the old one is valid.
+      deleteOld.run(keyId)
       endSecrets.run(oldUntil.getTime(), keyId)
       insertSecret.run(secretHash, keyId)
       return { rolled: true }
     },
     revokeKey: (keyId: string): boolean => revoke.run(keyId).changes === 1,
-    labelKey: (change: { keyId: string; label: string }): boolean =>
-      label.run(change.label, change.keyId).changes === 1,
+    labelKey: (keyId: string, label: string): boolean => setLabel.run(label, keyId).changes === 1,
   }
 }

@@ -11,7 +11,7 @@ export function purchaseReads(db: Db) {
   const newest = db.prepare<[number], PurchaseRow>(
     'select * from purchase order by created_at desc, id limit ?',
   )
-  // In the words of the index: else SQLite would not see that it serves.
+  // Written like the condition of the partial index, or SQLite would not use it.
   const unsettled = db.prepare<[string, string, number, number, number], PurchaseRow>(
     `select * from purchase where state in ('open', 'pending') and checkout_ref is not null
        and provider = ? and mode = ? and created_at > ? and created_at < ?
@@ -79,10 +79,10 @@ export function purchaseWrites(db: Db) {
     .pluck()
 
   return {
-    keepSecret(fresh: Uint8Array): Uint8Array {
-      const kept = secret.get(fresh)
-      if (!kept) throw new Error('the secret of the installation was not kept')
-      return kept
+    saveSecret(fresh: Uint8Array): Uint8Array {
+      const stored = secret.get(fresh)
+      if (!stored) throw new Error('the installation secret was not stored')
+      return stored
     },
     addPurchase(order: NewPurchase): Purchase {
       const { idempotencyHash } = order
@@ -100,19 +100,19 @@ export function purchaseWrites(db: Db) {
           order.keyId,
           order.keyPrefix,
         )
-      if (!row) throw new Error('the order was not kept')
+      if (!row) throw new Error('the order was not stored')
       return purchaseOf(row)
     },
-    saveCheckout({ orderId, ref, url }: { orderId: string; ref: string; url: string }): void {
+    saveCheckout(orderId: string, { ref, url }: { ref: string; url: string }): void {
       checkout.run(ref, url, orderId)
     },
-    saveClaimLink({ orderId, linkHash }: { orderId: string; linkHash: string }): void {
+    saveClaimLink(orderId: string, linkHash: string): void {
       link.run(linkHash, orderId)
     },
-    rescheduleReceipt({ orderId, again }: { orderId: string; again: Date | undefined }): void {
-      receipt.run(again?.getTime() ?? null, orderId)
+    rescheduleReceipt(orderId: string, retryAt: Date | undefined): void {
+      receipt.run(retryAt?.getTime() ?? null, orderId)
     },
-    saveReconciled({ provider, time }: { provider: string; time: Date }): void {
+    saveReconciled(provider: string, time: Date): void {
       until.run(provider, time.getTime())
     },
   }

@@ -1,27 +1,24 @@
 import { utcDay } from '../../../core/key.ts'
 import { type KeyRow, spentOf } from '../../rows.ts'
-import type { Spent, SpentFrom } from '../../shop-store.ts'
+import type { ShopStore, Spent, SpentFrom } from '../../shop-store.ts'
 import type { Db } from '../files.ts'
 
-export interface Spend {
-  keyId: string
-  now: Date
-}
+type Spend = Parameters<ShopStore['spendRequest']>
 
-/** Takes requests from keys, and gives them back. A clock that steps back never opens a day that is already counted. */
+/** Charges requests to keys, and refunds them. A clock that steps back never reopens a day. */
 export function spendingWrites(db: Db) {
   const spend = spendStatement(db)
   const count = db.prepare(
     `insert into usage_day (key_id, day, count) values (?, ?, ?)
      on conflict (key_id, day) do update set count = count + excluded.count`,
   )
-  const giveBack = db.prepare(
+  const refund = db.prepare(
     `update api_key set used = used - (period = @period), used_today = used_today - (day = @day)
      where id = @keyId and (used > 0 or period <> @period)`,
   )
   const uncount = db.prepare('update usage_day set count = count - 1 where key_id = ? and day = ?')
 
-  /** The key as the last of these requests leaves it; undefined, and nothing is taken, when not all of them may pass. */
+  /** The key after the last of these requests; undefined, and nothing is charged, unless all of them may pass. */
   function take(keyId: string, now: Date, wanted: number): KeyRow | undefined {
     const row = spend.get({ id: keyId, now: now.getTime(), day: utcDay(now), wanted })
     if (row) count.run(keyId, row.day, wanted)
@@ -29,29 +26,30 @@ export function spendingWrites(db: Db) {
   }
 
   return {
-    returnRequest({ keyId, day, period }: { keyId: string } & SpentFrom): void {
-      if (giveBack.run({ keyId, day, period }).changes === 1) uncount.run(keyId, day)
+    returnRequest(keyId: string, { day, period }: SpentFrom): void {
+      if (refund.run({ keyId, day, period }).changes === 1) uncount.run(keyId, day)
     },
-    /** All that waited, at once: those for one key and day are added up, and each still has its own exact answer. */
+    /** All pending requests at once: those of one key and day are one statement, and each gets its own exact result. */
     batches: {
       spendRequest(spends: readonly Spend[]): (Spent | undefined)[] {
-        const answers = new Map<Spend, Spent | undefined>()
-        const alike = Map.groupBy(spends, ({ keyId, now }) => `${utcDay(now)} ${keyId}`)
-        for (const group of alike.values()) spendAlike(group, answers)
-        return spends.map((one) => answers.get(one))
+        const results = new Map<Spend, Spent | undefined>()
+        const groups = Map.groupBy(spends, ([keyId, now]) => `${utcDay(now)} ${keyId}`)
+        for (const group of groups.values()) spendGroup(group, results)
+        return spends.map((one) => results.get(one))
       },
     },
   }
 
-  function spendAlike(group: readonly Spend[], answers: Map<Spend, Spent | undefined>): void {
+  function spendGroup(group: readonly Spend[], results: Map<Spend, Spent | undefined>): void {
     const [first] = group
     if (!first) return
-    // The latest of them decides for all: if the plan still runs then, it did for the others.
-    const latest = group.reduce((last, one) => (one.now > last ? one.now : last), first.now)
-    const together = group.length > 1 ? take(first.keyId, latest, group.length) : undefined
+    // If the plan is still valid at the latest time, it was at the others.
+    const latest = group.reduce((last, [, now]) => (now > last ? now : last), first[1])
+    const together = group.length > 1 ? take(first[0], latest, group.length) : undefined
     for (const [at, one] of group.entries()) {
-      const row = together ?? take(one.keyId, one.now, 1)
-      answers.set(one, row && spentOf(row, one.now, together ? group.length - 1 - at : 0))
+      const [keyId, now] = one
+      const row = together ?? take(keyId, now, 1)
+      results.set(one, row && spentOf(row, now, together ? group.length - 1 - at : 0))
     }
   }
 }
