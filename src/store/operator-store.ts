@@ -1,15 +1,15 @@
 import type { Address } from '../core/address.ts'
 import type { MailboxId, Session } from '../core/session.ts'
 
-/** What the operator's commands ask of the mail store. None of it returns a token or mail. */
+/** For the operator's commands. No method returns a token or mail. */
 export interface OperatorStore {
   /** Live sessions, newest or largest first. */
   listSessions(query: SessionQuery): Promise<Session[]>
-  /** The live session that holds this address, also as an alias. */
+  /** The live session of this address, which may be an alias. */
   findSessionByAddress(address: Address, now: Date): Promise<Session | undefined>
-  /** How many messages there are in all mailboxes, by their counters. */
+  /** The number of messages in all mailboxes, by their counters. */
   countMail(): Promise<number>
-  /** One page of all messages of all mailboxes, in an order of the engine's own: those that this client delivered. */
+  /** Scans one page of all messages, in an order of the engine, for those delivered by this client. */
   scanMail(scan: MailScan): Promise<ScannedPage>
 }
 
@@ -25,16 +25,16 @@ export interface Volume {
 }
 
 export interface MailScan {
-  /** As it was recorded at intake, see core/ip.ts canonicalIp. */
+  /** In canonical form, see core/ip.ts. */
   clientIp: string
-  /** Where the page before ended; undefined: from the start. */
+  /** The end of the previous page; undefined: from the start. */
   after: ScanPosition | undefined
   limit: number
 }
 
-/** Of a message. A scan meets every message that is there from its start to its end. */
+/** Of a message. A scan sees every message that exists during all of it. */
 export interface ScanPosition {
-  /** PostgreSQL's partition; 0 on SQLite. */
+  /** 0 on SQLite. */
   partition: number
   mailbox: MailboxId
   id: number
@@ -42,7 +42,7 @@ export interface ScanPosition {
 
 export interface ScannedPage {
   found: FoundMessage[]
-  /** How many messages were examined, found or not. */
+  /** The number of messages examined. */
   scanned: number
   /** Undefined at the end. */
   next: ScanPosition | undefined

@@ -10,10 +10,10 @@ import {
 } from '../core/recipient.ts'
 import type { FetchedMail, NewMail, StoredRecipient } from './store.ts'
 
-/** What decides about a recipient inside the commit; with the key that the session was made with. */
+/** What decides about a recipient, with the key that the session was created with. */
 export type FoundRecipient = RecipientFacts & { keyId: string | undefined }
 
-/** Those who are still there, or that one has no room. */
+/** The recipients that remain, or 'full' if one of their mailboxes is. Runs inside the transaction. */
 export function resolveRecipients(
   mail: Pick<NewMail, 'recipients' | 'receivedAt'> & { size: number; stored: number },
   limits: ReceiveLimits,
@@ -26,14 +26,13 @@ export function resolveRecipients(
     const { keyId, ...facts } = find({ address, mailbox })
     const found = decideRecipient(address, facts, rules)
     if ('refused' in found && found.refused === 'full') return 'full'
-    // The address may have changed hands between RCPT and now.
+    // The address may have been reassigned since RCPT.
     if ('mailbox' in found && found.mailbox === mailbox) taken.push({ address, mailbox, keyId })
   }
   return taken
 }
 
 export const EMPTY_LEVEL: MailboxUsage = { count: 0, bytes: 0 }
-/** Of an address that nothing lies at. */
 export const UNKNOWN_RECIPIENT = {
   domain: undefined,
   session: undefined,
@@ -52,8 +51,8 @@ interface Alias {
 }
 
 /**
- * Those who were there already, are still there (else `find` knows none) and have room; and those who are full, for whom the
- * mail stays in the account.
+ * The recipients of fetched mail whose alias existed when it was received and still does: those with room, and those whose
+ * mailbox is full, for whom the mail stays in the account.
  */
 export function resolveFetched(
   mail: Pick<FetchedMail, 'recipients' | 'receivedAt'> & { size: number },
@@ -74,10 +73,10 @@ export function resolveFetched(
   }
 }
 
-// SEARCH SINCE looks at whole days, in the server's time zone.
+// SEARCH SINCE compares whole days, in the server's time zone.
 const LOOK_BACK_MS = 2 * 86_400_000
 
-/** From when on mail that was fetched is remembered: to the oldest alias that lives, and no further. */
+/** Fetched mail received before this need not be remembered: it is older than every live alias. */
 export function seenCutoff(oldestAlias: Date | undefined, now: Date): number {
   return (oldestAlias ?? now).getTime() - LOOK_BACK_MS
 }

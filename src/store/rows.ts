@@ -8,7 +8,8 @@ import { isInCooldown, isLive, type MailboxId, type Session } from '../core/sess
 import type { ClaimOutcome, KeyClaim, Spent } from './shop-store.ts'
 import type { NewSession, Revival } from './store.ts'
 
-/** A mail domain as each engine keeps it. */
+// Rows as both engines return them, and the values of core that they become.
+
 export interface DomainRow {
   id: number
   name: Host
@@ -31,7 +32,6 @@ export function domainOf(row: DomainRow): MailDomain {
   }
 }
 
-/** A key as each engine keeps it. */
 export interface KeyRow {
   id: string
   prefix: string
@@ -64,13 +64,13 @@ export function keyOf(row: KeyRow, now: Date): ApiKey {
   }
 }
 
-/** What one request heard, of which so many were taken after it by the statement that gave this row. */
+/** The key after one request, if the statement that returned this row charged `after` more requests after it. */
 export function spentOf(row: KeyRow, now: Date, after: number): Spent {
   const then = { ...row, used: row.used - after, used_today: row.used_today - after }
   return { ...keyOf(then, now), day: row.day, period: row.period }
 }
 
-/** A message as each engine keeps it, but for where its bytes lie. */
+/** Without the reference to its raw mail, which differs between engines. */
 export interface MessageRow {
   mailbox: MailboxId
   id: number
@@ -98,7 +98,6 @@ export function summaryOf(row: MessageRow): MessageSummary {
   }
 }
 
-/** A raw mail as each engine keeps it. */
 export interface RawRow {
   zstd: Uint8Array
   client_ip: string
@@ -121,7 +120,6 @@ export function rawMailOf(row: RawRow): RawMail {
   }
 }
 
-/** What was parsed, where it was kept. */
 export function parsedOf(zstd: Uint8Array | null | undefined): Mail | undefined {
   return zstd ? (JSON.parse(zstdDecompressSync(zstd).toString()) as Mail) : undefined
 }
@@ -130,7 +128,6 @@ export function checksOf(text: string | null | undefined): SenderChecks | undefi
   return text ? (JSON.parse(text) as SenderChecks) : undefined
 }
 
-/** A session as each engine keeps it. */
 export interface SessionRow {
   id: MailboxId
   address: Address | null
@@ -140,7 +137,7 @@ export interface SessionRow {
   created_at: number
   expires_at: number
   version: number
-  /** How many codes were noted, see saveCode. */
+  /** How many codes were saved, see saveCode. */
   codes: number
   last_id: number
   count: number
@@ -151,14 +148,14 @@ export interface SessionRow {
 export function sessionOf(row: SessionRow): Session {
   return {
     id: row.id,
-    // Found by token or just made: such a row has its address.
+    // A row found by token or just created has an address.
     address: row.address as Address,
     keyId: row.key_id ?? undefined,
     accountId: row.account_id ?? undefined,
     createdAt: new Date(row.created_at),
     expiresAt: new Date(row.expires_at),
-    // All of them only rise, so no two states have the same sum. The last id is near the clock: also when a store forgets
-    // its last moments, as a replica that took over, what it counts anew is not taken for what was there before.
+    // All three only rise, so no two states have the same sum. Ids follow the clock, so the sum is new even after the store
+    // has lost its last writes, as in a failover to a replica.
     version: row.version + row.codes + row.last_id,
     lastId: row.last_id,
     count: row.count,
@@ -166,17 +163,17 @@ export function sessionOf(row: SessionRow): Session {
   }
 }
 
-/** Not one that was swept: the clock stood beyond its end when the sweep came by, and its mail is gone. */
+/** A swept session is not extendable, even if the clock has stepped back: its mail is gone. */
 export function isExtendable(row: SessionRow, now: Date): boolean {
   return row.token_hash !== null && !row.cleared && isLive(spanOf(row), now)
 }
 
-/** Whether nobody else may have the address yet. */
+/** Whether the address may not be reassigned yet. */
 export function isReserved(row: SessionRow, now: Date, cooldownMs: number): boolean {
   return isInCooldown(spanOf(row), now, cooldownMs)
 }
 
-/** What a cooling session becomes when its owner has it back; undefined when it lives, or is over for good. */
+/** The new session of an owner who revives an expired one; undefined if that is live, or its reservation has ended. */
 export function revivedSession(
   row: SessionRow,
   { now, expiresAt, cooldownMs }: Revival,
@@ -192,7 +189,6 @@ function spanOf(row: SessionRow): { expiresAt: Date } {
   return { expiresAt: new Date(row.expires_at) }
 }
 
-/** An order as each engine keeps it. */
 export interface PurchaseRow {
   id: string
   provider: Purchase['provider']
@@ -238,18 +234,17 @@ export function purchaseOf(row: PurchaseRow): Purchase {
   }
 }
 
-/** JSON leaves out what is undefined; the fields must be there all the same. */
+/** JSON omits undefined fields; restore them. */
 function planOf(text: string): Plan {
   const plan = JSON.parse(text) as Plan
   return { ...plan, perDay: plan.perDay, months: plan.months }
 }
 
-/** Whether this is the hash of the claim secret or of the link that was mailed. */
+/** Whether this is the hash of the claim secret or of the mailed link. */
 export function matchesClaim(row: PurchaseRow, claimHash: string): boolean {
   return row.claim_hash === claimHash || row.link_hash === claimHash
 }
 
-/** What becomes of a claim, where the key's state is known too. */
 export function claimOutcome(
   row: PurchaseRow | undefined,
   isLive: boolean | undefined,

@@ -1,14 +1,14 @@
-/** Each has tables, and steps that lead to them, of its own. */
+/** Each has its own tables and migrations. */
 export type Kind = 'mail' | 'shop'
 
-/** `what` was made by a program that knows more than this one. */
+/** `what` was written by a newer version. */
 export class NewerSchema extends Error {
   constructor(what: string, at: number, known: number) {
     super(
-      `${what} has schema ${at}, this program knows ${known}. Start the newer program that made it, or restore a backup.`,
+      `${what} has schema ${at}, but this version knows only ${known}. Start the newer version, or restore a backup.`,
     )
   }
 }
 
-/** A schema that a service of an older version may still use, and that a command must not migrate under it. */
+/** A schema that a running service of an older version may still use: a command must not migrate it. */
 export class OlderSchema extends Error {}

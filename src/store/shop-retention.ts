@@ -1,16 +1,16 @@
 import { utcDay } from '../core/key.ts'
 
 const DAY_MS = 86_400_000
-// A provider remembers a checkout for a day, sends a message again for three and lists it for thirty.
+// A provider keeps a checkout for a day, retries an event for three days and lists it for thirty.
 const ORDER_DAYS = 90
 const EVENT_DAYS = 90
-// Two years, to compare one with the one before, and a little.
+// Two years, to compare one with the previous one, and a margin.
 const USAGE_DAYS = 800
 
-/** Of each kind, in one step of the sweep: small enough that a request waiting behind it hardly notices. */
+/** Of each table, in one step of the sweep: few enough not to delay requests. */
 export const ROWS_PER_STEP = 200
 
-/** Before when the shop need not remember things. A key, and an order that was ever paid, stay for good. */
+/** Rows older than this are deleted. Keys, and orders that were ever paid, are kept forever. */
 export function shopCutoffs(now: Date): { orders: number; events: number; usageDay: number } {
   const before = (days: number) => now.getTime() - days * DAY_MS
   return {

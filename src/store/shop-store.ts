@@ -1,35 +1,35 @@
 import type { ApiKey } from '../core/key.ts'
 import type { Purchase, Settlement } from '../core/purchase.ts'
 
-/** Keys, what was bought and what was used. */
+/** Keys, orders and usage. */
 export interface ShopStore extends PurchaseStore {
   addKey(key: NewKey): Promise<void>
-  /** By the hash of a secret that has not ended. */
+  /** By the hash of a valid secret. */
   findKey(secretHash: string, now: Date): Promise<ApiKey | undefined>
   readKey(keyId: string, now: Date): Promise<ApiKey | undefined>
-  /** The newest first. */
+  /** Newest first. */
   listKeys(now: Date): Promise<ApiKey[]>
-  /** Adds a secret; the former one lives until `oldUntil`, any before that ends. Refused if there is no such key or it is revoked. */
+  /** Adds a secret; the old one is valid until `oldUntil`, any before that is deleted. Refused if the key does not exist or is revoked. */
   rollKey(roll: KeyRoll): Promise<KeyRollResult>
-  /** At once: no request that starts afterwards passes. False when there is no such key. */
+  /** No request that starts afterwards is accepted. False if there is no such key. */
   revokeKey(keyId: string): Promise<boolean>
   labelKey(keyId: string, label: string): Promise<boolean>
-  /** Takes one request in a single statement; undefined when none is left. */
+  /** Charges one request in a single statement; undefined if none is left. */
   spendRequest(keyId: string, now: Date): Promise<Spent | undefined>
-  /** Gives back one request, after a fault of ours, to the day and the period that it was taken from. */
+  /** Refunds one request, after an error of ours, to the day and period it was charged to. */
   returnRequest(keyId: string, from: SpentFrom): Promise<void>
   /** Requests by UTC day, oldest first, from that day on; days without any are left out. */
   readUsage(keyId: string, fromDay: number): Promise<UsageDay[]>
 
-  /** Clears away, in one small step, what nobody needs any more: orders that were never paid, messages, days of use, all long ago. True when there may be more. */
+  /** Deletes old unpaid orders, payment events and usage, in one small step. True if there may be more. */
   sweepShop(now: Date): Promise<boolean>
-  /** Random bytes that stay with this shop: the first that were ever given. */
+  /** Random bytes of this installation: the first that were ever passed. */
   installationSecret(fresh: Uint8Array): Promise<Uint8Array>
   close(): Promise<void>
 }
 
 export interface NewKey {
-  /** Random, never used again. */
+  /** Random, never reused. */
   id: string
   prefix: string
   secretHash: string
@@ -43,26 +43,26 @@ export interface NewKey {
 
 /** What a request was counted against. */
 export interface SpentFrom {
-  /** Not the clock's, where that has stepped back. */
+  /** May be later than the clock's, if that has stepped back. */
   day: number
-  /** Rises with each renewal, which starts the count in all anew. */
+  /** Incremented by each renewal, which resets the total. */
   period: number
 }
 
-/** A key of which a request was taken. */
+/** A key after a request was charged to it. */
 export interface Spent extends ApiKey, SpentFrom {}
 
 export interface KeyRoll {
   keyId: string
   secretHash: string
   oldUntil: Date
-  /** The holder's secret: must be the current one, and no former one may still be alive at `now`. Undefined: the operator's roll. */
+  /** The holder's secret: must be the current one, and no old one may be valid at `now`. Undefined: rolled by the operator. */
   presented?: { hash: string; now: Date }
 }
 
 export interface KeyRollResult {
   rolled: boolean
-  /** Until then the former secret works, and a holder cannot roll the key again. */
+  /** Until then the old secret is valid, and a holder cannot roll the key again. */
   oldSecretUntil?: Date
 }
 
@@ -72,41 +72,41 @@ export interface UsageDay {
   count: number
 }
 
-/** Orders, and how they came to be paid: the part of the shop that payment providers speak to. */
+/** Orders and their payments. */
 interface PurchaseStore {
-  /** Keeps the order. One of the same idempotency hash is there already: that one is the answer, and nothing is kept. */
+  /** Stores the order. If one with the same idempotency hash exists, that one is returned and nothing is stored. */
   addPurchase(purchase: NewPurchase): Promise<Purchase>
   readPurchase(orderId: string): Promise<Purchase | undefined>
-  /** As the buyer asks: only with the hash of the claim secret, or of the one-time link. */
+  /** For the buyer: only with the hash of the claim secret or of the one-time link. */
   findOrder(orderId: string, claimHash: string): Promise<Purchase | undefined>
-  /** By the provider's name for its checkout or its subscription. */
+  /** By the provider's id of the checkout or the subscription. */
   findPurchaseByRef(ref: string): Promise<Purchase | undefined>
-  /** The newest first. */
+  /** Newest first. */
   listPurchases(limit: number): Promise<Purchase[]>
-  /** Orders with a checkout that wait for their money, made between the two times, the oldest first. */
+  /** Orders with a checkout that are not paid yet, created between the two times, oldest first. */
   listUnsettled(wanted: UnsettledOrders, limit: number): Promise<Purchase[]>
   saveCheckout(orderId: string, checkout: { ref: string; url: string }): Promise<void>
   /**
-   * Makes the order, its key and its counters what the settlement says, and notes the event that told us, all in one commit. The key is made by the first
-   * payment; a further one sets its used requests to 0. False, and nothing is done, when the order has changed since `revision`.
+   * Applies a settlement to the order, its key and its counters, and records the event that caused it, in one commit. The first
+   * payment creates the key; later ones reset its used requests. False, and nothing is changed, if the order has changed since `revision`.
    */
   settlePurchase(change: PurchaseChange): Promise<boolean>
-  /** Puts a new secret in the place of all former ones. A one-time link is used up by it. */
+  /** Replaces all secrets of the key. A one-time link is used up by it. */
   claimKey(claim: KeyClaim): Promise<ClaimOutcome>
-  /** True when an event of this id was settled, or noted as none of ours. */
+  /** True if the event has been settled, or recorded as irrelevant. */
   hasEvent(eventId: string): Promise<boolean>
-  /** For events that change no order. */
+  /** For events that do not change an order. */
   recordEvent(event: RecordedEvent): Promise<void>
-  /** Up to when the provider was asked for what we missed. */
+  /** Up to when missed events have been fetched from the provider. */
   readReconciled(provider: string): Promise<Date | undefined>
   saveReconciled(provider: string, until: Date): Promise<void>
 
-  /** Paid orders whose buyer gave an e-mail address and has not been sent the receipt, due between these two times. */
+  /** Paid orders with an e-mail address whose receipt is due between the two times and not sent yet. */
   listReceiptsDue(from: Date, until: Date, limit: number): Promise<Purchase[]>
-  /** Puts a new one-time link in the place of a former one, before it is sent. */
+  /** Replaces the one-time link, before it is sent. */
   saveClaimLink(orderId: string, linkHash: string): Promise<void>
-  /** `again`: when to try once more; undefined: never, it was sent or given up. */
-  rescheduleReceipt(orderId: string, again: Date | undefined): Promise<void>
+  /** `retryAt` is undefined once the receipt was sent or given up. */
+  rescheduleReceipt(orderId: string, retryAt: Date | undefined): Promise<void>
 }
 
 export interface NewPurchase
@@ -115,7 +115,7 @@ export interface NewPurchase
     'id' | 'provider' | 'mode' | 'plan' | 'email' | 'createdAt' | 'keyId' | 'keyPrefix'
   > {
   claimHash: string
-  /** Of the Idempotency-Key and whoever sent it; undefined when none was sent. */
+  /** Of the Idempotency-Key and its sender; undefined if none was sent. */
   idempotencyHash: string | undefined
 }
 
@@ -123,14 +123,14 @@ export type UnsettledOrders = Pick<Purchase, 'provider' | 'mode'> & { after: Dat
 
 export interface PurchaseChange {
   orderId: string
-  /** The one that was read before the provider was asked. */
+  /** As read before the provider was queried. */
   revision: number
   settlement: Settlement
   event: RecordedEvent | undefined
   now: Date
 }
 
-/** A message of a payment provider. */
+/** A webhook event of a payment provider. */
 export interface RecordedEvent {
   id: string
   type: string
@@ -145,5 +145,5 @@ export interface KeyClaim {
   now: Date
 }
 
-/** stopped: the money was returned or is disputed, or the key was revoked. over: the key was first shown too long ago to mint it anew. */
+/** stopped: the payment was refunded or is disputed, or the key was revoked. over: the key was first shown too long ago. */
 export type ClaimOutcome = 'claimed' | 'unknown' | 'unpaid' | 'stopped' | 'over'

@@ -13,105 +13,105 @@ import type { FetchedRecipient, Recipient, RecipientFacts } from '../core/recipi
 import type { Mailbox, MailboxId, Session } from '../core/session.ts'
 import type { OperatorStore, Volume } from './operator-store.ts'
 
-// Two stores, because no deed needs one commit over both: mail lives for hours, what was sold lives for years.
-// A write is on disk when its promise resolves, and every read that starts afterwards, anywhere, sees it.
-// A store that has no space left throws Problem('overloaded') and has kept nothing. One that is away throws StoreAway.
+// Two stores, because no operation needs one commit across both: mail lives for hours, orders for years.
+// A write is on disk when its promise resolves, and every read that starts afterwards, on any thread or node, sees it.
+// A full store throws Problem('overloaded') and stores nothing. An unreachable one throws StoreUnavailable.
 
-/** Mail, the sessions it belongs to and the domains it comes to. */
+/** Mail, sessions, mail domains and Gmail accounts. */
 export interface MailStore extends OperatorStore {
-  /** Every domain ever known, also removed ones, by id. */
+  /** All domains, including removed ones, by id. */
   listDomains(): Promise<MailDomain[]>
   findDomain(name: Host): Promise<MailDomain | undefined>
-  /** Makes the domain, or brings a removed one back under its old id. Undefined when it is there already. */
+  /** Adds a domain, or restores a removed one under its old id. Undefined if it exists. */
   addDomain(domain: NewDomain): Promise<MailDomain | undefined>
   changeDomain(name: Host, change: DomainChange): Promise<MailDomain | undefined>
 
-  /** Every Gmail account ever known, by id. */
+  /** All Gmail accounts, including inactive ones, by id. */
   listAccounts(now: Date): Promise<GmailAccount[]>
-  /** Makes an account that is not known yet; one that is stays as it is, with its id. */
+  /** Adds an account; an existing one is unchanged and keeps its id. */
   addAccount(email: Address): Promise<void>
-  /** False when there is no such account. */
+  /** False if there is no such account. */
   setAccountActive(accountId: number, active: boolean): Promise<boolean>
   setAccountHealth(accountId: number, health: AccountHealth, reason: string): Promise<void>
-  /** Those of the addresses that live sessions hold at this account, exactly as they were issued. */
+  /** Those of the addresses that are aliases of live sessions of this account, exactly as issued. */
   findAliases(accountId: number, addresses: readonly Address[], now: Date): Promise<Recipient[]>
-  /** When the oldest of the account's live sessions was made. */
+  /** When the oldest live session of the account was created. */
   oldestAlias(accountId: number, now: Date): Promise<Date | undefined>
-  /** Where fetching from a folder stands; undefined before the first look. */
+  /** How far a folder has been fetched; undefined before the first fetch. */
   readFolder(accountId: number, folder: string): Promise<FolderState | undefined>
   saveFolder(accountId: number, folder: string, state: FolderState): Promise<void>
   /**
-   * Keeps fetched mail for those who do not have it yet and have room, defers it for those who are full, and moves the folder on, in one commit. This
-   * replaces what was deferred of the same mail before.
+   * Stores fetched mail for recipients that do not have it yet, defers it for those whose mailbox is full, and saves the folder
+   * state, in one commit. This replaces an earlier deferral of the same mail.
    */
   addFetchedMail(mail: FetchedMail): Promise<AddFetchedMailResult>
-  /** Deferred mail that can be delivered now, because an alias has room, or be given up, because all of its aliases have ended. By rising UID. */
+  /** Deferred mail that can be delivered, because an alias has room, or dropped, because all of its aliases have ended. By ascending UID. */
   listDeferred(query: DeferredQuery): Promise<DeferredMail[]>
-  /** Forgets deferred mail by its UIDs, and all of the folder's under another UIDVALIDITY. */
+  /** Deletes deferred mail by UID, and all of the folder with another UIDVALIDITY. */
   deleteDeferred(place: DeferredKey): Promise<void>
 
-  /** Undefined when the address is held by a live session or still cooling down. */
+  /** Undefined if the address belongs to a live session or is still reserved. */
   createSession(session: NewSession): Promise<Session | undefined>
-  /** Live and cooling ones; the caller looks at the expiry. Never answers older than the last write. */
+  /** Live and expired sessions; the caller checks the expiry. Never older than the last write. */
   findSession(tokenHash: string): Promise<Session | undefined>
-  /** Undefined when the session is not live any more. */
+  /** Undefined if the session is no longer live. */
   extendSession(mailbox: MailboxId, expiresAt: Date, now: Date): Promise<Session | undefined>
-  /** Brings a cooling session back, empty, in a mailbox of its own. Undefined when somebody was quicker or it is over. */
+  /** Revives an expired session with a new, empty mailbox. Undefined if the address is no longer reserved for it. */
   reviveSession(revival: Revival): Promise<Session | undefined>
-  /** Ends it now: the token is forgotten, the address cools down. False when it was not live. */
+  /** Ends the session: its token becomes invalid, its address stays reserved. False if it was not live. */
   endSession(mailbox: MailboxId, now: Date): Promise<boolean>
 
-  /** With what the sender's network holds of the shared mailboxes; without one, shares do not apply. */
+  /** What decides about a recipient, with the share of the sender's network in shared mailboxes; without a network, shares do not apply. */
   findRecipient(address: Address, senderNetwork?: string): Promise<RecipientFacts>
   /**
-   * Decides the recipients again, each by the mailbox it was accepted for, and keeps the mail for those still there, all or none. One full mailbox refuses the
-   * whole mail, so that the sender tries again: each of its recipients was promised a place.
+   * Resolves the recipients again, each by the mailbox it was accepted for, and stores the mail for those that remain, in one
+   * commit. If one mailbox is full nothing is stored and the sender retries, because every recipient was accepted at RCPT.
    */
   addMail(mail: NewMail): Promise<AddMailResult>
 
-  /** One of the two shared boxes. */
+  /** The pool or the operator's mailbox. */
   readSharedMailbox(mailbox: MailboxId): Promise<Mailbox>
   /** Newest first. */
   listMessages(mailbox: MailboxId, page: MessagePage): Promise<MessageSummary[]>
-  /** All of them, newest first: what a live stream compares. */
+  /** All of a mailbox, newest first: what a live stream compares. */
   listMessageIds(mailbox: MailboxId): Promise<number[]>
   findMessage(mailbox: MailboxId, id: number): Promise<Message | undefined>
-  /** True when a message of this very mailbox was there to delete. */
+  /** False if this mailbox has no such message. */
   deleteMessage(mailbox: MailboxId, id: number): Promise<boolean>
-  /** Deletes those of these messages that are in this very mailbox, in one commit: give it few. */
+  /** Deletes those of the messages that are in this mailbox, in one commit: pass few at a time. */
   deleteMessages(mailbox: MailboxId, ids: readonly number[]): Promise<Volume>
   /**
-   * Notes the code of a message of a session, once: true when this call did. One that is not empty moves the version of the session, but not what its key
-   * sees; an empty one, of a mail that has none, moves nothing.
+   * Saves the code of a message of a session, once: true if this call did. A code changes the version of the session, but not
+   * that of its key; an empty one, of a mail without a code, changes neither.
    */
   saveCode(noted: MessageCode): Promise<boolean>
-  /** What a key may see right now, as a mark: as long as it is equal, so is the mail. */
+  /** The version of all mail that a key may see now: while it is equal, so is the mail. */
   keyMailVersion(scope: KeyScope): Promise<string>
-  /** Newest first. Of all that a key may see the ids rise in the order of commit, over all mailboxes. */
+  /** Newest first. Ids of all mail that a key may see rise in the order of commit, across mailboxes. */
   listKeyMail(scope: KeyScope, page: KeyMailPage): Promise<Message[]>
   readRaw(rawId: number): Promise<RawMail | undefined>
   readParsed(rawId: number): Promise<Mail | undefined>
-  /** Keeps the outcome of a parse; does nothing when the mail is gone. */
+  /** Does nothing if the mail has been deleted. */
   saveParsed(rawId: number, mail: Mail): Promise<void>
-  /** Undefined until they were made. */
+  /** Undefined until the checks have run. */
   readSenderChecks(rawId: number): Promise<SenderChecks | undefined>
-  /** In the place of former ones; does nothing when the mail is gone. */
+  /** Replaces earlier results; does nothing if the mail has been deleted. */
   saveSenderChecks(rawId: number, checks: SenderChecks): Promise<void>
 
-  /** True when the lease is his now, for so long by the store's own clock; its holder renews it. False when somebody else has it. */
+  /** True if the holder now has the lease, for `ms` by the store's clock; it renews it the same way. False if another holder has it. */
   acquireLease(lease: Lease): Promise<boolean>
-  /** Gives it up, if it is his. */
+  /** Does nothing if another holder has it. */
   releaseLease(name: string, holder: string): Promise<void>
 
-  /** One small step of clearing away what is over. True when there is more to do. */
+  /** One small step of deleting expired data. True if there is more to do. */
   sweep(due: SweepOptions): Promise<boolean>
-  /** Why no mail can be kept right now, undefined when it can. */
+  /** Why no mail can be stored at the moment; undefined if it can. */
   obstacle(): Promise<StoreFault | undefined>
   close(): Promise<void>
 }
 
 export interface StoreFault {
-  /** full: there is no room; away: nobody is there who could keep it. */
+  /** full: no space is left; away: the database is unreachable. */
   kind: 'full' | 'away'
   /** For the operator. */
   reason: string
@@ -145,18 +145,18 @@ export interface Revival {
 }
 
 export interface NewMail {
-  /** Without repeats. */
+  /** Without duplicates. */
   recipients: Recipient[]
   envelope: Envelope
   head: HeaderSummary
-  /** Handed over: the caller has no use of it afterwards. */
+  /** Transferred: the caller must not use it afterwards. */
   raw: Uint8Array
   receivedAt: Date
-  /** Whose share of a shared mailbox it counts towards; undefined: the sender is exempt. */
+  /** Whose share of a shared mailbox it counts towards; undefined if the sender is exempt. */
   senderNetwork?: string | undefined
 }
 
-/** Mail that was fetched from an account, for aliases of it. */
+/** Mail fetched from an account, for its aliases. */
 export interface FetchedMail extends NewMail {
   recipients: FetchedRecipient[]
   accountId: number
@@ -167,7 +167,7 @@ export interface FetchedMail extends NewMail {
   now: Date
 }
 
-/** known: all of them have it; full: deferred for all of them. */
+/** known: all recipients have it already; full: deferred for all of them. */
 export type AddFetchedMailResult =
   | { outcome: 'kept'; recipients: StoredRecipient[]; deferred: boolean }
   | { outcome: 'known' | 'nobody' | 'full' }
@@ -186,9 +186,9 @@ export interface DeferredQuery extends Omit<DeferredKey, 'uids'> {
 
 export interface DeferredMail {
   uid: number
-  /** One of the aliases that it names. */
+  /** One of the aliases it was sent to. */
   address: Address
-  /** The sessions that had no room for it. */
+  /** The sessions whose mailboxes were full. */
   mailboxes: MailboxId[]
   /** False if all of them have ended. */
   wanted: boolean
@@ -196,10 +196,10 @@ export interface DeferredMail {
 
 export type AddMailResult =
   | { outcome: 'kept'; recipients: StoredRecipient[] }
-  /** nobody: all recipients went away meanwhile; full: at least one has no room. Nothing was kept. */
+  /** nobody: all recipients have ended meanwhile; full: at least one mailbox is full. Nothing was stored. */
   | { outcome: 'nobody' | 'full' }
 
-/** `keyId`: of the key that the mailbox's session was made with. */
+/** `keyId`: of the key that the session was created with. */
 export interface StoredRecipient extends Recipient {
   keyId: string | undefined
 }
@@ -217,7 +217,7 @@ export interface MessageCode {
   code: string
 }
 
-/** What a key may read: mail of live sessions that were made with it, and of the pool where it is open to it. */
+/** What a key may read: mail of live sessions created with it, and of the pool if its plan includes it. */
 export interface KeyScope {
   keyId: string
   pool: boolean
@@ -227,11 +227,11 @@ export interface KeyScope {
 }
 
 export interface KeyMailPage extends MessagePage {
-  /** Only messages with a smaller id; undefined: from the newest on. */
+  /** Only messages with a smaller id; undefined: from the newest. */
   beforeId: number | undefined
 }
 
-/** The right to do something that one at a time may do, of all threads of all nodes. */
+/** Exclusive right to a task among all threads and nodes. */
 export interface Lease {
   name: string
   holder: string

@@ -2,25 +2,25 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { type Kind, NewerSchema, OlderSchema } from '../schema.ts'
 import { type Connections, type Db, openConnections } from './connection/connections.ts'
 
-// A step may rewrite all messages of the pool, and other nodes wait for it.
+// A migration may rewrite all messages of the pool while other nodes wait.
 const STEP_MS = 3_600_000
 
 interface MigrateOptions {
-  /** False for a command: nodes of an older version may use an older schema, so it is refused. */
+  /** False for a command: nodes of an older version may still use the older schema, so it is refused. */
   upgrade?: boolean | undefined
 }
 
-/** Brings a schema to the newest version, one transaction per step; refuses one that is newer than this program. */
+/** Migrates a schema to the latest version, one transaction per step; refuses a newer schema. */
 export async function migrate(
-  pool: Connections,
+  connections: Connections,
   kind: Kind,
   url: string,
   { upgrade = true }: MigrateOptions = {},
 ): Promise<void> {
   const steps = readSteps(kind)
   const known = steps.at(-1)?.number ?? 0
-  const at = await versionOf(pool, kind)
-  // The usual case, without a lock: nothing to do.
+  const at = await versionOf(connections, kind)
+  // Usually there is nothing to do: no lock is needed.
   if (at === known) return
   if (!upgrade && at > 0 && at < known) {
     throw new OlderSchema(
@@ -35,12 +35,12 @@ export async function migrate(
   }
 }
 
-// The same for all who change schemas, and no number that somebody else is likely to lock.
+// Arbitrary, the same for all nodes.
 const LOCK = 'select pg_advisory_xact_lock(1296125281, $1)'
 export const SCHEMA_LOCK = 1
 export const PARTITION_LOCK = 2
 
-/** Waits for its turn among all nodes; the lock goes with the transaction, also behind PgBouncer. */
+/** Waits for a lock among all nodes. It ends with the transaction, also behind PgBouncer. */
 export async function acquireLock(db: Db, lock: number): Promise<void> {
   await db.query(LOCK, [lock])
 }
@@ -69,7 +69,7 @@ async function migrateOneStep(db: Db, kind: Kind, steps: readonly Step[]): Promi
 
 /** 0 where there is none. */
 async function versionOf(db: Db, kind: Kind): Promise<number> {
-  // Not to_regclass: inside a transaction it may still answer as of before the lock.
+  // Not to_regclass: inside a transaction its result may be older than the lock.
   const [there] = await db.queryUnprepared(
     `select 1 from pg_catalog.pg_tables where schemaname = $1 and tablename = 'schema_version'`,
     [kind],

@@ -7,9 +7,9 @@ import { POOL } from '../../core/session.ts'
 import { address, at, DAY, openFixture, START } from '../contract/fixture.ts'
 import { type Connections, type Db, openConnections } from './connection/connections.ts'
 import { keyMailReads } from './mail/key-mail.ts'
-import { mailReads } from './mail/mail.ts'
 import { messageReads } from './mail/messages.ts'
 import { dayOf, openPartitionCache } from './mail/partition-key.ts'
+import { rawMailReads } from './mail/raw-mail.ts'
 import { recipientReads } from './mail/recipients.ts'
 import { sessionReads } from './mail/sessions.ts'
 
@@ -48,7 +48,7 @@ test('each question is found by an index, in the partition of its day alone', as
     ['list', () => listMessages(ann.id, page), [session]],
     ['read', () => findMessage(ann.id, id), [session]],
     ['list of the pool', () => listMessages(POOL, page), [shared]],
-    ['raw', () => mailReads(noting).readRaw(rawId), [session]],
+    ['raw', () => rawMailReads(noting).readRaw(rawId), [session]],
     ['accept', () => recipientReads(noting).findRecipient(ann.address), []],
     ['accept in the pool', () => recipientReads(noting).findRecipient(one.to), [shared]],
     ['mark', () => keyMailVersion(scope), []],

@@ -6,17 +6,17 @@ import { settlementWrites } from './shop/settlements.ts'
 import { spendingWrites } from './shop/spending.ts'
 import { shopSweepWrites } from './shop/sweep.ts'
 
-/** The shop as one thread of one node sees it. Keys are read at each request, so that a revoke counts at once. */
+/** The shop of one thread. Keys are read for every request, so that a revoked one is refused at once. */
 export async function openPostgresShop(options: CheckedConnectionOptions): Promise<ShopStore> {
-  const pool = await openCheckedConnections(options, 'shop')
+  const connections = await openCheckedConnections(options, 'shop')
   return {
-    ...keyReads(pool),
-    ...keyWrites(pool),
-    ...spendingWrites(pool),
-    ...purchaseReads(pool),
-    ...purchaseWrites(pool),
-    ...settlementWrites(pool),
-    ...shopSweepWrites(pool),
-    close: () => pool.close(),
+    ...keyReads(connections),
+    ...keyWrites(connections),
+    ...spendingWrites(connections),
+    ...purchaseReads(connections),
+    ...purchaseWrites(connections),
+    ...settlementWrites(connections),
+    ...shopSweepWrites(connections),
+    close: () => connections.close(),
   }
 }

@@ -1,7 +1,7 @@
 import { Problem } from '../../../core/problem.ts'
 
 const MAX_LOOKUPS = 100
-// Each takes a connection. A second one, so that a connection that hangs does not keep everybody waiting.
+// Each takes a connection. There are two, so that one that hangs does not block all lookups.
 const MAX_IN_FLIGHT = 2
 
 interface PendingLookup<Key, Found> {
@@ -11,36 +11,36 @@ interface PendingLookup<Key, Found> {
 }
 
 /**
- * Looks things up together: what is asked for in one turn of the event loop, and while former questions are under way, goes
- * out as one statement. A question is sent after it was asked, so no answer is older than that.
+ * Combines lookups: those of one turn of the event loop, and those made while others are in flight, become one statement. A
+ * lookup is sent after it was requested, so no result is older than the request.
  */
 export function batchLookups<Key, Found>(
   find: (keys: readonly Key[]) => Promise<Map<Key, Found>>,
 ): (key: Key) => Promise<Found | undefined> {
-  const asked: PendingLookup<Key, Found>[] = []
-  let underWay = 0
+  const pending: PendingLookup<Key, Found>[] = []
+  let inFlight = 0
   let isDue = false
 
   function send(): void {
     isDue = false
-    while (asked.length > 0 && underWay < MAX_IN_FLIGHT) void answer(asked.splice(0, MAX_LOOKUPS))
+    while (pending.length > 0 && inFlight < MAX_IN_FLIGHT) void run(pending.splice(0, MAX_LOOKUPS))
   }
 
-  async function answer(group: readonly PendingLookup<Key, Found>[]): Promise<void> {
-    underWay += 1
+  async function run(group: readonly PendingLookup<Key, Found>[]): Promise<void> {
+    inFlight += 1
     try {
       const found = await find([...new Set(group.map(({ key }) => key))])
       for (const { key, resolve } of group) resolve(found.get(key))
     } catch (error) {
       for (const { reject } of group) reject(error)
     }
-    underWay -= 1
+    inFlight -= 1
     send()
   }
 
   return (key) =>
     new Promise((resolve, reject) => {
-      asked.push({ key, resolve, reject })
+      pending.push({ key, resolve, reject })
       if (isDue) return
       isDue = true
       setImmediate(send)
@@ -57,8 +57,8 @@ interface PendingWrite<Value, Answer> {
 }
 
 /**
- * Hands on what waits together: one transaction for all, and the next when it is done. So under load many share one commit,
- * and when idle nobody waits for anybody. Of a group that fails each is tried alone, so that a bad one fails alone.
+ * Combines writes: all that are waiting become one transaction, one after the other. Under load many share a commit; when idle
+ * none waits. If a batch fails, each write is retried alone, so that only the failing one fails.
  */
 export function batchWrites<Value extends { size: number }, Answer>(
   commit: (values: readonly Value[]) => Promise<Answer[]>,
@@ -77,7 +77,7 @@ export function batchWrites<Value extends { size: number }, Answer>(
   }
 
   async function failGroup(group: readonly One[], error: unknown): Promise<void> {
-    // Nobody is to blame: who waits would meet the same, and hears it now.
+    // The store itself failed: those waiting would fail likewise.
     if (error instanceof Problem) for (const { reject } of waiting.splice(0)) reject(error)
     else if (group.length > 1) {
       for (const one of group) await commitGroup([one])

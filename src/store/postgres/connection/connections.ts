@@ -5,38 +5,38 @@ import { hasErrorCode, StoreUnavailable } from '../../../core/problem.ts'
 import { COMMIT_DURABLY, watchDurability } from './durability.ts'
 import { asStoreError, asUnreachable, isUnavailable } from './errors.ts'
 
-/** What statements are run on: any connection, or the one of a transaction. */
+/** Any connection, or the connection of a transaction. */
 export interface Db {
-  /** Prepared once on each connection: for texts of which there are few. */
+  /** Prepared once per connection: for a limited number of texts. */
   query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>
-  /** For texts that differ from caller to caller. */
+  /** For texts that vary. */
   queryUnprepared<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>
 }
 
 export interface Transaction extends Db {
-  /** The last statement: it goes out together with COMMIT, whose answer is the only one to wait for. */
+  /** The last statement: sent together with COMMIT, so that both cost one round trip. */
   queueBeforeCommit(text: string, values: readonly unknown[]): void
 }
 
 export interface Connections extends Db {
-  /** Commits when the deed is done. What the deed asks first goes out together with BEGIN. */
+  /** Commits when the operation resolves. Its first statement is sent together with BEGIN. */
   transaction<T>(operation: (db: Transaction) => Promise<T>): Promise<T>
-  /** Why commits could be lost, as far as it is known; undefined if they cannot. */
+  /** Why commits could be lost, as far as known; undefined if they cannot. */
   durabilityFault(): string | undefined
   close(): Promise<void>
 }
 
 export interface ConnectionOptions {
-  /** `postgres://user:password@host:port/database`, see docs/scaling.md for what may follow. */
+  /** `postgres://user:password@host:port/database`; for parameters see docs/scaling.md. */
   url: string
-  /** At most so many at once, of this thread. */
+  /** Maximum of this thread. */
   connections?: number
-  /** How long one statement may take; default 10 s. */
+  /** Statement timeout; default 10 s. */
   statementMs?: number
 }
 
 const STATEMENT_MS = 10_000
-// A node that hangs inside a transaction holds locks that all others wait for.
+// A node that hangs inside a transaction holds locks that others wait for.
 const IDLE_IN_TRANSACTION_MS = 5_000
 const CONNECT_MS = 5_000
 const CLOSE_MS = 2_000
@@ -47,7 +47,7 @@ const NUMBERS = {
     oid === INT8 ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
 }
 
-/** A few connections, made when they are needed and made anew when they are lost. */
+/** A few connections, opened when needed and reopened when lost. */
 export function openConnections({
   url,
   connections = 4,
@@ -57,7 +57,7 @@ export function openConnections({
   const session = {
     connectionString,
     connectionTimeoutMillis: CONNECT_MS,
-    // Later than the server's own: ours gives the connection up.
+    // Later than the server's own timeout, because this one closes the connection.
     query_timeout: statementMs + CONNECT_MS,
     fallback_application_name: 'mayfly',
   }
@@ -65,16 +65,16 @@ export function openConnections({
     ...session,
     max: connections,
     idleTimeoutMillis: 60_000,
-    // Statements are prepared for buckets that are over some day.
+    // Prepared statements name partitions that are dropped some day.
     maxLifetimeSeconds: 3_600,
     keepAlive: true,
-    // A connection whose end nobody answers must not keep a thread that is done.
+    // A connection that does not close must not keep a thread running.
     allowExitOnIdle: true,
     pipeline: true,
     types: NUMBERS,
     ...(pooled ? {} : timeoutsOf(statementMs)),
   })
-  // An idle connection that is lost is replaced by the next that is needed; one in use tells who uses it.
+  // A lost idle connection is replaced when needed; a lost one in use fails its query.
   clients.on('error', () => {})
   clients.on('connect', (client) => client.on('error', () => {}))
   const begin = pooled ? beginPooled(statementMs) : BEGIN
@@ -134,9 +134,9 @@ function timeoutsOf(statementMs: number) {
   }
 }
 
-// Each statement of a transaction sees what was committed before it: so after a lock it sees what was waited for.
+// Each statement sees what was committed before it: after waiting for a lock it sees what the other transaction wrote.
 const BEGIN = 'begin isolation level read committed'
-// PgBouncer lends a connection for one transaction: what is set must end with it.
+// PgBouncer assigns a connection per transaction, so settings must end with it.
 function beginPooled(statementMs: number): string {
   return `${BEGIN};
     set local statement_timeout = ${statementMs};
@@ -149,7 +149,7 @@ async function transact<T>(
     begin: string
     pooled: boolean
     operation: (db: Transaction) => Promise<T>
-    /** Called when the commit could have been lost, and was not made. */
+    /** Called when the commit was refused because it could have been lost. */
     refused: () => Error
   },
 ): Promise<T> {
@@ -173,13 +173,13 @@ async function transact<T>(
     }
     return result
   } catch (error) {
-    // Where this fails too, the connection is lost, and the transaction with it.
+    // If this fails too, the connection is lost, and the transaction with it.
     if (!isUnavailable(error)) await client.query('rollback')
     throw error
   }
 }
 
-/** A server that hangs does not say goodbye, and is not waited for. */
+/** Does not wait for a server that hangs. */
 async function withCloseTimeout(closed: Promise<unknown>): Promise<void> {
   const ended = new AbortController()
   const patience = pause(CLOSE_MS, undefined, { signal: ended.signal }).catch(() => {})
@@ -197,23 +197,23 @@ function statements(client: PoolClient, named: boolean) {
   }
 }
 
-/** PostgreSQL's text holds every character but NUL: what is asked for with one is not found, what is kept is kept without. */
+/** PostgreSQL stores every character but NUL. */
 export function withoutNul(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNul)
   return typeof value === 'string' ? value.replaceAll('\0', '\u{fffd}') : value
 }
 
-/** `pgbouncer=true` says that a PgBouncer in transaction mode stands between: no statement is prepared, nothing is set for a whole connection. */
+/** `pgbouncer=true`: behind PgBouncer in transaction mode, statements are not prepared and nothing is set per connection. */
 function readUrl(text: string): { connectionString: string; pooled: boolean } {
-  if (!URL.canParse(text)) throw new Error('The address of PostgreSQL is not a URL.')
+  if (!URL.canParse(text)) throw new Error('The PostgreSQL URL is invalid.')
   const url = new URL(text)
   const pooled = url.searchParams.get('pgbouncer') === 'true'
   url.searchParams.delete('pgbouncer')
-  // Whoever asks for TLS is told when the other end is somebody else; `no-verify` asks not to be told.
+  // TLS always verifies the server, except with `no-verify`.
   const mode = url.searchParams.get('sslmode') ?? ''
   if (['prefer', 'require', 'verify-ca'].includes(mode))
     url.searchParams.set('sslmode', 'verify-full')
   return { connectionString: url.href, pooled }
 }
 
-// Limits: PgBouncer before 1.21 cannot hold prepared statements; with pgbouncer=true none are used with any of them.
+// Limits: PgBouncer before 1.21 does not support prepared statements; with pgbouncer=true none are used with any version.

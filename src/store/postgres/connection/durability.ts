@@ -1,10 +1,9 @@
 import { Client, type ClientBase, type ClientConfig } from 'pg'
 
-// With fsync or synchronous_commit off PostgreSQL acknowledges commits that a crash undoes. Both can change at any time: by a
-// reload, by ALTER ROLE or ALTER DATABASE for sessions that begin later, by a failover to a server with other settings.
-// full_page_writes is the operator's: it may be off on a file system that never tears a page.
+// With fsync or synchronous_commit off, PostgreSQL acknowledges commits that a crash undoes. Both can change at any time: by a
+// reload, by ALTER ROLE or ALTER DATABASE for new sessions, by a failover to a server with other settings. full_page_writes is
+// left to the operator: it may be off on a file system with atomic page writes.
 
-/** The settings of a session, as columns. */
 export const DURABILITY = `current_setting('fsync') as fsync,
   current_setting('synchronous_commit') as synchronous_commit`
 
@@ -23,18 +22,18 @@ export function durabilityFault(row: DurabilityRow | undefined): string | undefi
 }
 
 /**
- * Commits, or fails with 22012 (division by zero) if the commit could be lost. One message, so that the server reads no
- * changed settings in between, and no round trip more than COMMIT alone.
+ * Commits, or fails with 22012 (division by zero) if the commit could be lost. It is one message, so that the server does not
+ * reload settings in between and it costs no extra round trip.
  */
 export const COMMIT_DURABLY = `select 1 / (current_setting('fsync') <> 'off'
   and current_setting('synchronous_commit') <> 'off')::integer; commit`
 
-/** A commit that is acknowledged here could be lost. */
+/** An acknowledged commit could be lost. */
 export class NotDurable extends Error {}
 
 const RECHECK_MS = 30_000
 
-/** Follows what settings new sessions get. Those of the sessions in use are checked by each commit. */
+/** Watches the settings of new sessions. Those of sessions in use are checked by each commit. */
 export function watchDurability(config: ClientConfig) {
   let fault: string | undefined
   let checkedAt = performance.now()
@@ -56,7 +55,7 @@ export function watchDurability(config: ClientConfig) {
       await client.connect()
       await check(client)
     } catch {
-      // Found off, or not reached: what was found last holds.
+      // Off, or unreachable: the last result holds.
     } finally {
       await client.end().catch(() => {})
     }
@@ -69,7 +68,7 @@ export function watchDurability(config: ClientConfig) {
       fault = 'fsync or synchronous_commit is off: acknowledged mail could be lost'
       return new NotDurable(fault)
     },
-    /** What was found last. It is looked for again in the background: while it is off at each call, else now and then. */
+    /** The last result. It is refreshed in the background: at each call after a fault, otherwise every 30 s. */
     fault(): string | undefined {
       const isDue = fault !== undefined || performance.now() - checkedAt > RECHECK_MS
       if (isDue && !checking) {
@@ -79,9 +78,9 @@ export function watchDurability(config: ClientConfig) {
       }
       return fault
     },
-    /** Resolves when no check is under way. */
+    /** Resolves when no check is running. */
     idle: async (): Promise<void> => await checking,
   }
 }
 
-// Limits: behind PgBouncer a new session may be an old one of the server; then only commits and the look at each obstacle tell.
+// Limits: behind PgBouncer a new session may be an old one of the server; then only commits and the store's fault check detect it.

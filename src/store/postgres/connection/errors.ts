@@ -2,8 +2,8 @@ import { hasErrorCode, Problem, StoreUnavailable, toError } from '../../../core/
 
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
 const UNAVAILABLE = new Set([
-  '25006', // a replica, or a primary that was replaced: it only reads
-  '40001', // somebody was quicker; whoever asks again gets through
+  '25006', // read-only: a replica, or a primary that was replaced
+  '40001', // serialization failure: a retry succeeds
   '40P01', // a deadlock
   '53300', // too many connections
   '57014', // longer than statement_timeout
@@ -15,25 +15,25 @@ const UNAVAILABLE = new Set([
 ])
 const FULL = ['53100', '53200']
 const NETWORK = /^(E(CONN|HOST|NET|TIMEDOUT|PIPE|AI_AGAIN|NOTFOUND)|ENOENT$)/
-// What the driver says itself has no code.
+// Errors of the driver have no code.
 const DRIVER = /^(Connection terminated|timeout e|Query read timeout|Client (has|was) )/
 
-/** What a caller hears of an error of the driver or the server. One that he can do nothing about keeps its code and loses what it quotes. */
+/** An error of the driver or the server, as callers see it. */
 export function asStoreError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof Problem) return error
   if (isUnavailable(error)) return new StoreUnavailable(error)
   if (hasErrorCode(error, ...FULL)) {
-    return new Problem('overloaded', 'There is no space to keep this. Try again later.', 60)
+    return new Problem('overloaded', 'Storage is full. Try again later.', 60)
   }
   return 'severity' in error ? new DatabaseFault(error) : error
 }
 
-/** Of a connection that cannot be had. Whatever it is about, a password, a certificate or a name: whoever asks may ask again. */
+/** For a failed connect. Whatever the cause, a password, a certificate or a name, a retry may succeed. */
 export function asUnreachable(error: unknown): StoreUnavailable {
   return new StoreUnavailable(toError(error))
 }
 
-/** True when nothing more can be had from this connection, or nothing good. */
+/** True if the connection is lost or must not be used again. */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error ? String(error.code) : ''
@@ -45,12 +45,12 @@ export function isUnavailable(error: unknown): boolean {
   )
 }
 
-/** Mail was put where no partition is: the schema has no other check that could fail. */
+/** The schema has no other check that could fail. */
 export function isMissingPartition(error: unknown): boolean {
   return hasErrorCode(error, '23514')
 }
 
-/** Told to the log. The server's details are left out: they quote whole rows, and rows are mail. */
+/** For the log, without the server's details: they quote rows, and rows are mail. */
 export class DatabaseFault extends Error {
   readonly code: string
   constructor(error: Error) {

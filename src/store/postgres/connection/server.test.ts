@@ -69,7 +69,7 @@ describe('many who open an empty database at once', () => {
     await postgres.run('update mail.schema_version set version = 99', database)
     await assert.rejects(openPostgresMail({ ...MAIL_OPTIONS, url }), {
       message:
-        /^mail in PostgreSQL has schema 99, this program knows \d+\. Start the newer program that made it, or restore a backup\.$/,
+        /^mail in PostgreSQL has schema 99, but this version knows only \d+\. Start the newer version, or restore a backup\.$/,
     })
   })
 
@@ -143,7 +143,10 @@ describe('a node whose clock is wrong', () => {
       vi.useRealTimers()
       const found = await store.obstacle()
       assert.equal(found?.kind, 'away')
-      assert.match(found?.reason ?? '', /^our clock and PostgreSQL's are (59|6\d) s apart$/)
+      assert.match(
+        found?.reason ?? '',
+        /^the clocks of this node and PostgreSQL differ by (59|6\d) s$/,
+      )
       await close()
     })
   }

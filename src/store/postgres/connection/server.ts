@@ -12,13 +12,13 @@ import { DatabaseFault, isUnavailable } from './errors.ts'
 
 const OLDEST = 150_000
 
-/** Refuses a server that we cannot work with. That its commits last is checked by the pool, on each connection. */
+/** Refuses an unsuitable server. Durability is checked by the connections themselves. */
 export async function checkServer(db: Db): Promise<void> {
   const [row] = await db.queryUnprepared<{ version: string; text: string }>(
     `select current_setting('server_version_num') as version,
        current_setting('server_encoding') as text`,
   )
-  if (!row) throw new UnfitServer('PostgreSQL did not say which version it is.')
+  if (!row) throw new UnfitServer('PostgreSQL did not report its version.')
   const faults = [
     Number(row.version) < OLDEST && 'it is older than PostgreSQL 15',
     row.text !== 'UTF8' && `the database is encoded in ${row.text}, not in UTF8`,
@@ -27,10 +27,9 @@ export async function checkServer(db: Db): Promise<void> {
     throw new UnfitServer(`This PostgreSQL cannot be used: ${faults.join('; ')}.`)
 }
 
-/** What an operator has to mend before we can start. */
+/** What the operator has to fix before the service can start. */
 export class UnfitServer extends Error {}
 
-/** A fault of the start, in words that tell where to look. */
 function asUnfit(error: unknown): unknown {
   if (error instanceof StoreUnavailable) {
     const cause = toError(error.cause)
@@ -48,27 +47,27 @@ function asUnfit(error: unknown): unknown {
 }
 
 export interface CheckedConnectionOptions extends ConnectionOptions {
-  /** Whether an older schema is brought to the newest version or refused. */
+  /** Whether an older schema is migrated or refused. */
   upgrade?: boolean
 }
 
-/** Connections to a server that keeps what it says, with the newest schema of this kind. */
+/** Connections to a suitable server with the latest schema. */
 export async function openCheckedConnections(
   options: CheckedConnectionOptions,
   kind: Kind,
 ): Promise<Connections> {
-  const pool = openConnections(options)
+  const connections = openConnections(options)
   try {
-    await checkServer(pool)
-    await migrate(pool, kind, options.url, options)
-    if ((await findMove(pool)) === 'unfinished') {
+    await checkServer(connections)
+    await migrate(connections, kind, options.url, options)
+    if ((await findMove(connections)) === 'unfinished') {
       throw new UnfitServer(
         'This database holds an unfinished move. Run `mayfly migrate` again to complete it.',
       )
     }
-    return pool
+    return connections
   } catch (error) {
-    await pool.close()
+    await connections.close()
     throw asUnfit(error)
   }
 }

@@ -2,7 +2,7 @@ import type { Address } from '../../../core/address.ts'
 import type { AccountHealth, GmailAccount } from '../../../core/gmail.ts'
 import type { Db } from '../connection/connections.ts'
 
-/** A session of the account $1 that lives at $2. */
+/** A session of account $1 that is live at $2. */
 export const LIVE_ALIAS =
   'account_id = $1 and token_hash is not null and not cleared and expires_at > $2'
 
@@ -30,7 +30,7 @@ export function accountReads(db: Db) {
 export function accountWrites(db: Db) {
   return {
     async addAccount(email: Address): Promise<void> {
-      // Looked for first: an insert that meets its own name would use up an id, at each start of each node.
+      // Checked first: a conflicting insert would use up an id at every start of every node.
       await db.query(
         `insert into mail.gmail_account (email)
          select $1 where not exists (select 1 from mail.gmail_account where email = $1)

@@ -23,16 +23,16 @@ export function domainReads(db: Db) {
   }
 }
 
-export function domainWrites(pool: Connections) {
-  const { findDomain } = domainReads(pool)
+export function domainWrites(connections: Connections) {
+  const { findDomain } = domainReads(connections)
 
   return {
     async addDomain(domain: NewDomain): Promise<MailDomain | undefined> {
       const { name, sessions, reader, ttlSeconds = null } = domain
-      // Looked for first: an insert that meets its own name would use up an id, at each start of each node.
+      // Checked first: a conflicting insert would use up an id at every start of every node.
       const known = await findDomain(name)
       if (known && !known.removed) return undefined
-      const [row] = await pool.query<DomainRow>(
+      const [row] = await connections.query<DomainRow>(
         `insert into mail.mail_domain as known (name, sessions, reader, ttl_seconds)
          values ($1, $2, $3, $4)
          on conflict (name) do update set removed = false, active = true,
@@ -46,7 +46,7 @@ export function domainWrites(pool: Connections) {
 
     async changeDomain(name: Host, change: DomainChange): Promise<MailDomain | undefined> {
       const { active = null, removed = null, sessions = null, reader = null } = change
-      const [row] = await pool.query<DomainRow>(
+      const [row] = await connections.query<DomainRow>(
         `update mail.mail_domain set active = coalesce($2, active), removed = coalesce($3, removed),
            sessions = coalesce($4, sessions), reader = coalesce($5, reader)
          where name = $1 returning ${DOMAIN_COLUMNS}`,

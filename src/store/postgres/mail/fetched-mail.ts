@@ -12,14 +12,15 @@ import type {
 } from '../../store.ts'
 import type { Connections, Db } from '../connection/connections.ts'
 import { accountReads, LIVE_ALIAS } from './accounts.ts'
-import { type AddMailDeps, mailInsert } from './add-mail.ts'
+import type { AddMailDeps } from './add-mail.ts'
+import { mailInsert } from './insert-mail.ts'
 import { type LockedMailboxes, lockMailboxes } from './mailbox-locks.ts'
 import { withPartitions } from './partitions.ts'
 import { compress } from './raw-mail.ts'
 
 export function fetchReads(db: Db) {
   return {
-    /** By the whole address, as it was issued: never by part of it. */
+    /** By the whole address, exactly as it was issued. */
     findAliases: (
       account: number,
       addresses: readonly Address[],
@@ -40,34 +41,34 @@ export function fetchReads(db: Db) {
   }
 }
 
-export function fetchWrites(pool: Connections, deps: AddMailDeps) {
+export function fetchWrites(connections: Connections, deps: AddMailDeps) {
   async function addFetchedMail(mail: FetchedMail): Promise<AddFetchedMailResult> {
-    const packed = { size: mail.raw.length, zstd: await compress(mail.raw) }
+    const compressed = { size: mail.raw.length, zstd: await compress(mail.raw) }
     const [serial = 0] = await deps.serials(1)
-    return await withPartitions(pool, async (db, used) => {
-      // First of all: of two who fetch the same mail, the second waits here and then finds it known.
+    return await withPartitions(connections, async (db, used) => {
+      // First, because it locks: of two nodes that fetch the same mail, the second waits here and then finds it known.
       await saveFolderState(db, mail.accountId, mail.folder, mail.state)
       const known = await findSeen(db, mail)
       const fresh = mail.recipients.filter(({ identity }) => !known.has(identity))
       const boxes = await lockMailboxes(db, fresh)
-      const sized = { recipients: fresh, receivedAt: mail.receivedAt, size: packed.size }
+      const sized = { recipients: fresh, receivedAt: mail.receivedAt, size: compressed.size }
       const { taken, full } = resolveFetched(sized, deps.limits, (one) => find(mail, one, boxes))
-      await defer(db, mail, { full, size: packed.size })
+      await defer(db, mail, { full, size: compressed.size })
       if (fresh.length === 0 && mail.recipients.length > 0) return { outcome: 'known' }
       if (taken.length === 0) return { outcome: full.length > 0 ? 'full' : 'nobody' }
       await recordSeen(db, mail, taken)
-      const { keep, write } = mailInsert({ boxes, used, ...deps })
-      keep({ ...mail, ...packed, serial }, taken)
-      write(db)
+      const { add, queueInsert } = mailInsert({ boxes, used, ...deps })
+      add({ ...mail, ...compressed, serial }, taken)
+      queueInsert(db)
       return { outcome: 'kept', recipients: taken, deferred: full.length > 0 }
     })
   }
 
   return {
     saveFolder: (accountId: number, folder: string, state: FolderState): Promise<void> =>
-      saveFolderState(pool, accountId, folder, state),
+      saveFolderState(connections, accountId, folder, state),
     addFetchedMail,
-    ...deferredWrites(pool),
+    ...deferredWrites(connections),
   }
 }
 
@@ -91,9 +92,9 @@ function find(
   return isTheirs && isLive(box, now) ? box : undefined
 }
 
-/** By what of these recipients the mail was kept before. */
+/** The identities under which the mail was stored before. */
 async function findSeen(db: Db, mail: FetchedMail): Promise<Set<string>> {
-  // Mails that look alike are two when the server numbers them apart: some programs write no Message-ID, and send twice a second.
+  // Equal mails with different UIDs are two: some programs write no Message-ID and send twice within a second.
   const rows = await db.query<{ identity: string }>(
     `select identity from mail.gmail_seen where account_id = $1 and identity = any($2::text[])
        and not (folder = $3 and uid_validity = $4 and uid <> $5)`,
@@ -102,7 +103,7 @@ async function findSeen(db: Db, mail: FetchedMail): Promise<Set<string>> {
   return new Set(rows.map(({ identity }) => identity))
 }
 
-/** Remembered as long as a look back could meet it again. */
+/** Remembered as long as a search could return it again. */
 async function recordSeen(db: Db, mail: FetchedMail, taken: readonly FetchedRecipient[]) {
   const oldest = await accountReads(db).oldestAlias(mail.accountId, mail.now)
   await db.query('delete from mail.gmail_seen where account_id = $1 and received_at < $2', [
@@ -161,8 +162,8 @@ export function deferredReads(db: Db, { mailbox: { maxMessages, maxBytes } }: Re
 
 export function deferredWrites(db: Db) {
   return {
-    async deleteDeferred(place: DeferredKey): Promise<void> {
-      const { accountId, folder, uidValidity, uids } = place
+    async deleteDeferred(key: DeferredKey): Promise<void> {
+      const { accountId, folder, uidValidity, uids } = key
       await db.query(
         `delete from mail.gmail_deferred
          where account_id = $1 and folder = $2 and (uid_validity <> $3 or uid = any($4::bigint[]))`,
@@ -172,27 +173,27 @@ export function deferredWrites(db: Db) {
   }
 }
 
-/** In place of those who were full at the last try. */
+/** Replaces those who were full at the last try. */
 export async function defer(
   db: Db,
   mail: FetchedMail,
   { full, size }: { full: readonly FetchedRecipient[]; size: number },
 ): Promise<void> {
   const { accountId, folder, uid, now } = mail
-  const place = [accountId, folder, mail.state.uidValidity, uid]
-  const former = await db.query<{ tries: number }>(
+  const key = [accountId, folder, mail.state.uidValidity, uid]
+  const previous = await db.query<{ tries: number }>(
     `delete from mail.gmail_deferred
      where account_id = $1 and folder = $2 and uid_validity = $3 and uid = $4 returning tries`,
-    place,
+    key,
   )
   if (full.length === 0) return
-  const tries = Math.max(-1, ...former.map((row) => row.tries)) + 1
+  const tries = Math.max(-1, ...previous.map((row) => row.tries)) + 1
   const mailboxes = full.map(({ mailbox }) => mailbox)
   const addresses = full.map(({ address }) => address)
   await db.query(
     `insert into mail.gmail_deferred
      select $1, $2, $3, $4, mailbox, address, $7, $8, $9
      from unnest($5::bigint[], $6::text[]) as recipient (mailbox, address)`,
-    [...place, mailboxes, addresses, size, tries, now.getTime() + deferredRetryMs(tries)],
+    [...key, mailboxes, addresses, size, tries, now.getTime() + deferredRetryMs(tries)],
   )
 }

@@ -18,8 +18,8 @@ import {
 import { type PartitionCache, partitionList } from './partition-key.ts'
 import { NOT_EXPIRED } from './shared-mailboxes.ts'
 
-/** What a key may read. Each question is one statement, so that its answer is of one moment. */
-export function keyMailReads(db: Db, places: PartitionCache) {
+/** Mail that a key may read. Each method is one statement, so that its result is of one moment. */
+export function keyMailReads(db: Db, partitions: PartitionCache) {
   return {
     async keyMailVersion(scope: KeyScope): Promise<string> {
       const { keyId, to, now } = scope
@@ -27,7 +27,7 @@ export function keyMailReads(db: Db, places: PartitionCache) {
         const [row] = await db.query<KeyVersionRow>(SELECT_VERSION, [keyId, now.getTime()])
         return keyVersion(scope, row)
       }
-      const [row] = await places.query(String(POOL), (buckets) =>
+      const [row] = await partitions.query(String(POOL), (buckets) =>
         db.query<AddressVersionRow & { at: string }>(selectAddressVersion(buckets), [
           keyId,
           now.getTime(),
@@ -39,21 +39,21 @@ export function keyMailReads(db: Db, places: PartitionCache) {
 
     async listKeyMail(scope: KeyScope, page: KeyMailPage): Promise<Message[]> {
       const { keyId, pool, to, now } = scope
-      const whose = `${pool ? 'pool and ' : ''}${keyId} ${to ?? ''}`
+      const cacheKey = `${pool ? 'pool and ' : ''}${keyId} ${to ?? ''}`
       const { sinceId, beforeId = Number.MAX_SAFE_INTEGER, limit } = page
       const values = [keyId, now.getTime(), sinceId, beforeId, limit, ...(to ? [to] : [])]
-      const rows = await places.query(whose, (buckets) => {
-        // There are few texts that name one day, and too many that name several to prepare them all.
+      const rows = await partitions.query(cacheKey, (buckets) => {
+        // Few texts name one partition, too many name several to prepare them all.
         const [own = ''] = buckets.split(' ')
-        const ask = own.includes(',') ? db.queryUnprepared : db.query
-        return ask<WithPartitions<StoredRow>>(list({ pool, to }, buckets), values)
+        const query = own.includes(',') ? db.queryUnprepared : db.query
+        return query<WithPartitions<StoredRow>>(list({ pool, to }, buckets), values)
       })
       return foundRows(rows).map(storedMessageOf)
     },
   }
 }
 
-// A session is over by its clock, and also when it has no token any more or was swept, whatever a clock that stepped back says.
+// A session without a token, or that was swept, has ended even if the clock has stepped back.
 const LIVE = 'session.expires_at > $2 and session.token_hash is not null and not session.cleared'
 const OWN = 'session.key_id = $1'
 
@@ -75,7 +75,7 @@ function selectAddressVersion(buckets: string): string {
 
 const PAGE = 'message.id > $3 and message.id < $4 order by message.id desc limit $5'
 
-/** The key's mail from the newest on, each with a look at its session; or of one session; and that of the pool. */
+/** The mail of the key's live sessions, or of one address, and that of the pool. */
 function list({ pool, to }: Pick<KeyScope, 'pool' | 'to'>, buckets: string): string {
   const [own = '', ofPool = ''] = buckets.split(' ')
   const mine = to === undefined ? OWN : `${OWN} and session.address = $6`

@@ -1,13 +1,13 @@
 import type { Lease } from '../../store.ts'
 import type { Db } from '../connection/connections.ts'
 
-// In milliseconds. Not now(), which stands still while a statement waits for its turn.
+// In milliseconds. Not now(), which is the start of the transaction.
 export const NOW = '(extract(epoch from clock_timestamp()) * 1000)::bigint'
 
 export function leaseWrites(db: Db) {
   return {
     async acquireLease({ name, holder, ms }: Lease): Promise<boolean> {
-      // Whoever finds it held has only read: many nodes ask every few seconds. The condition at the end decides a race.
+      // If it is held this only reads, because many nodes try every few seconds. The last condition decides a race.
       const taken = await db.query(
         `insert into mail.lease as held (name, holder, ends_at)
          select $1, $2, ${NOW} + $3::bigint where not exists (
@@ -25,4 +25,4 @@ export function leaseWrites(db: Db) {
   }
 }
 
-// Limits: a server whose clock jumps ahead, or a replica that is promoted without the last leases, ends them early.
+// Limits: leases end early if the server's clock jumps ahead, or if a promoted replica lacks the last of them.

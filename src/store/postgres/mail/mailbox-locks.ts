@@ -8,12 +8,12 @@ import type { Db } from '../connection/connections.ts'
 import { partitionFor } from './partition-key.ts'
 import { lockSharedMailboxes, readShares, type SharedRow } from './shared-mailboxes.ts'
 
-/** A session that nobody else can change until the commit, and what this commit has added to it. */
+/** A locked session, and what this transaction has added to it. */
 interface SessionBox {
   id: MailboxId
   address: Address | null
   domain: ReturnType<typeof domainOf> | undefined
-  /** Neither ended, nor let go, nor swept. */
+  /** Neither ended nor swept, and still with its address. */
   owned: boolean
   keyId: string | undefined
   accountId: number | undefined
@@ -28,7 +28,7 @@ interface SessionBox {
 
 type SharedBox = SharedRow & { added: { count: number; bytes: number } }
 
-/** What one sender holds of a shared mailbox, which is locked, and what this commit has added to it. */
+/** The share of a sender in a locked shared mailbox, and what this transaction has added to it. */
 interface HeldShare {
   network: string
   mailbox: MailboxId
@@ -58,8 +58,9 @@ interface BoxRow {
 }
 
 /**
- * Locks all mailboxes that a commit may add to: sessions in the order of their ids, then the shared ones. The pool also when
- * a session was made with a key: it draws the ids of all that a key may see, so that they rise in the order of commit.
+ * Locks all mailboxes that a transaction may add to: sessions in the order of their ids, then the shared ones. The pool is also
+ * locked if a session was created with a key: it draws the ids of all mail that a key may see, so that they rise in the order of
+ * commit.
  */
 export async function lockMailboxes(
   db: Db,
@@ -80,7 +81,7 @@ export async function lockMailboxes(
   return { sessions, shared, shares: new Map() }
 }
 
-/** Reads what these senders hold of the shared mailboxes, which are locked. Session mail has none, and asks nothing. */
+/** Reads the shares of these senders in the locked shared mailboxes. */
 export async function readHeldShares(
   db: Db,
   { shared, shares }: LockedMailboxes,
@@ -134,13 +135,13 @@ function boxOf(row: BoxRow & DomainRow): SessionBox {
   }
 }
 
-/** How long mail is kept in the two shared boxes. */
+/** How long mail is kept in the shared mailboxes. */
 export interface Retention {
   poolMs: number
   operatorMs: number
 }
 
-/** Counts a mail to its mailbox and draws its id there. */
+/** Counts a mail in its mailbox and draws its id. */
 export function addToMailbox(
   boxes: LockedMailboxes,
   mail: {
@@ -151,7 +152,7 @@ export function addToMailbox(
     receivedAt: Date
     random: number
   },
-  keeping: Retention,
+  retention: Retention,
 ): { id: number; bucket: number; keyId: string | undefined } {
   const { step, least } = idBounds(mail.receivedAt, mail.random)
   const pool = boxes.shared.get(POOL)
@@ -164,10 +165,10 @@ export function addToMailbox(
     return { id: session.lastId, bucket: session.bucket, keyId: session.keyId }
   }
   const shared = boxes.shared.get(mail.mailbox)
-  if (!shared) throw new Error('the mailbox went away inside the commit')
+  if (!shared) throw new Error('the mailbox disappeared inside the transaction')
   shared.last_id = Math.max(shared.last_id + step, least)
-  const keptMs = mail.mailbox === POOL ? keeping.poolMs : keeping.operatorMs
-  const bucket = partitionFor(new Date(mail.receivedAt.getTime() + keptMs), mail.receivedAt)
+  const retentionMs = mail.mailbox === POOL ? retention.poolMs : retention.operatorMs
+  const bucket = partitionFor(new Date(mail.receivedAt.getTime() + retentionMs), mail.receivedAt)
   if (!shared.buckets.includes(bucket)) {
     shared.buckets = [...shared.buckets, bucket].sort((one, next) => one - next)
   }

@@ -14,11 +14,11 @@ export const MESSAGE_COLUMNS = `message.mailbox, message.bucket, message.id, mes
   message.recipient, message.sender_name, message.sender_email, message.subject,
   message.received_at, message.size, message.code`
 
-/** A row that tells where the mail lies, also when there is none. */
+/** A row with the partitions of the mailbox, `at`; without mail it has only those. */
 export type WithPartitions<Row> = { at: string } & (Row | { id: null })
 
-export function messageReads(db: Db, places: PartitionCache) {
-  /** Of a mailbox's messages those that meet a condition on $2, the newest first. */
+export function messageReads(db: Db, partitions: PartitionCache) {
+  /** The messages of a mailbox that meet a condition on $2, newest first. */
   async function find<Row>(
     mailbox: MailboxId,
     { columns, where, values }: { columns: string; where: string; values: number[] },
@@ -27,7 +27,7 @@ export function messageReads(db: Db, places: PartitionCache) {
       ? [`mail.shared_mailbox`, `and ${NOT_EXPIRED}`]
       : ['mail.session', 'and not box.cleared']
     const at = isSharedMailbox(mailbox) ? `array_to_string(box.buckets, ',')` : 'box.bucket::text'
-    const placed = await places.query(String(mailbox), (buckets) =>
+    const rows = await partitions.query(String(mailbox), (buckets) =>
       db.query<WithPartitions<Row>>(
         `select ${at} as at, found.* from ${box} as box left join lateral (
            select ${columns} from mail.message
@@ -37,7 +37,7 @@ export function messageReads(db: Db, places: PartitionCache) {
         [mailbox, ...values],
       ),
     )
-    return foundRows(placed)
+    return foundRows(rows)
   }
 
   return {
@@ -67,15 +67,14 @@ export function messageReads(db: Db, places: PartitionCache) {
   }
 }
 
-/** Those of the rows that are messages. */
-export function foundRows<Row>(placed: WithPartitions<Row>[]): Row[] {
-  return placed.filter((row): row is { at: string } & Row => 'id' in row && row.id !== null)
+export function foundRows<Row>(rows: WithPartitions<Row>[]): Row[] {
+  return rows.filter((row): row is { at: string } & Row => 'id' in row && row.id !== null)
 }
 
-export function messageWrites(pool: Connections) {
+export function messageWrites(connections: Connections) {
   return {
     saveCode: ({ mailbox, id, code }: MessageCode): Promise<boolean> =>
-      pool.transaction(async (db) => {
+      connections.transaction(async (db) => {
         const [box] = await db.query<{ bucket: number }>(
           `select bucket from mail.session
            where id = $1 and token_hash is not null and not cleared for no key update`,
@@ -95,16 +94,16 @@ export function messageWrites(pool: Connections) {
       }),
 
     deleteMessage: async (mailbox: MailboxId, id: number): Promise<boolean> => {
-      const { messages } = await pool.transaction((db) => deleteIn(db, mailbox, [id]))
+      const { messages } = await connections.transaction((db) => deleteIn(db, mailbox, [id]))
       return messages > 0
     },
 
     deleteMessages: (mailbox: MailboxId, ids: readonly number[]): Promise<Volume> =>
-      pool.transaction((db) => deleteIn(db, mailbox, ids)),
+      connections.transaction((db) => deleteIn(db, mailbox, ids)),
   }
 }
 
-/** Every deletion of single messages comes through here; the sweep clears mailboxes and days in its own ways. */
+/** Every deletion of single messages goes through here; the sweep deletes by mailbox and partition. */
 async function deleteIn(db: Db, mailbox: MailboxId, ids: readonly number[]): Promise<Volume> {
   const none = { messages: 0, bytes: 0 }
   if (ids.length === 0) return none

@@ -45,7 +45,7 @@ export function operatorReads(db: Db) {
       return row?.messages ?? 0
     },
 
-    /** One partition after the other, those that are dropped first before the others; within one by its key. */
+    /** One partition after the other, those that are dropped first come first. */
     async scanMail({ clientIp, after, limit }: MailScan): Promise<ScannedPage> {
       const buckets = [...(await listPartitions(db)), FAR_PARTITION].sort((one, next) => one - next)
       const left = buckets.filter((bucket) => bucket >= (after?.partition ?? 0))

@@ -1,15 +1,17 @@
-// A bucket is the UTC day, in days since 1970, after which a mail goes at the latest: the end of its session or a later day, or
-// the end of its time in a shared box. Each has a partition of its own, which is dropped whole when the day is over.
+import { openLru } from '../../../core/lru.ts'
+
+// Mail is partitioned by its due day, the column `bucket`: the UTC day, in days since 1970, at whose end it is deleted at the
+// latest. That is the day its session expires, or a later one, or the end of retention in a shared mailbox. Each day has a
+// partition, which is dropped as a whole when the day is over.
 
 const DAY_MS = 86_400_000
-// Partitions are made so far ahead, and a little further: a session of today may end so late.
+// A session created today may expire this late.
 const FURTHEST_DAYS = 60
 export const AHEAD_DAYS = FURTHEST_DAYS + 1
 
-/** Where mail lies that stays longer: one partition, cleared by hand in small steps. */
+/** For all mail that is due later: one partition, from which mail is deleted in small steps. */
 export const FAR_PARTITION = 2 ** 15 - 1
 
-/** Where mail lies that is due at a time, as seen from another. */
 export function partitionFor(dueAt: Date, now: Date): number {
   const bucket = dayOf(dueAt)
   return bucket > dayOf(now) + FURTHEST_DAYS
@@ -17,20 +19,18 @@ export function partitionFor(dueAt: Date, now: Date): number {
     : Math.min(Math.max(bucket, 0), FAR_PARTITION)
 }
 
-/** A session as its row says where its mail lies. */
-interface Placement {
+interface SessionRow {
   bucket: number
   count: number
   created_at: number
 }
 
 /**
- * The bucket of a session whose expiry changes. Mail has to lie no earlier than its expiry, so it moves only when it would be
- * dropped too early, and then to twice the session's whole life: a move writes all of the mail again, and even a session that
- * is extended every day is moved six times at most, the last time to FAR. If the session ends before its bucket, the sweep
- * deletes its mail, see clearEnded.
+ * The partition of a session after its expiry has changed. Mail moves only if it would be dropped too early, and then to twice
+ * the session's lifetime: a move rewrites all of its mail, and even a session that is extended daily moves at most six times, the
+ * last time to FAR_PARTITION. If a session ends before its partition, the sweep deletes its mail, see clearEnded.
  */
-export function partitionAfterExtension(session: Placement, expiresAt: Date, now: Date): number {
+export function partitionAfterExtension(session: SessionRow, expiresAt: Date, now: Date): number {
   const needed = partitionFor(expiresAt, now)
   if (session.count === 0) return needed
   if (needed <= session.bucket) return session.bucket
@@ -42,15 +42,15 @@ export function dayOf(time: Date): number {
   return Math.floor(time.getTime() / DAY_MS)
 }
 
-/** The first moment at which the bucket's day is over. */
+/** The end of a partition's day. */
 export function endOf(bucket: number): number {
   return (bucket + 1) * DAY_MS
 }
 
-// 15 bits of bucket, 38 of serial: together the 53 that a JSON number holds.
+// 15 bits of partition, 38 of serial: together the 53 bits of a JSON number.
 const SERIALS = 2 ** 38
 
-/** A raw mail by one number that tells where it lies. */
+/** Identifies a raw mail and its partition in one number. */
 export function rawIdOf(bucket: number, serial: number): number {
   return bucket * SERIALS + serial
 }
@@ -60,46 +60,37 @@ export function splitRawId(rawId: number): { bucket: number; serial: number } {
   return { bucket, serial: rawId - bucket * SERIALS }
 }
 
-/** As SQL, to look for mail in these buckets and no others. In none: a list of what is no bucket. */
+/** A SQL list of partitions; without any, a list that matches none. */
 export function partitionList(buckets: string): string {
   return buckets === '' ? '-1' : buckets
 }
 
-// Limits: days end on 2059-09-17, from then on all mail is far. Serials start over after 2^38 mails, which is 318 days at
-// 10,000 a second; the days of the first round are long gone then, and a far mail that meets its own number is refused once,
-// or cannot be moved.
+// Limits: days end on 2059-09-17; from then on all mail is in FAR_PARTITION. Serials wrap around after 2^38 mails, 318 days at
+// 10,000 per second. By then the partitions of the first round are gone; a mail in FAR_PARTITION that meets its own serial is
+// refused once, or cannot be moved.
 
 const MAX_CACHED = 20_000
 
 /**
- * Where mail was last seen to lie. A statement names its buckets, so they must be known before; it also says which they
- * are, and when those are others it is asked again. So what is remembered saves a question and decides nothing.
+ * The partitions in which mail was last found. A statement names its partitions, so they must be known before it runs; it also
+ * returns which they are, and if they differ it is run again. So the cache only saves a query.
  */
 export function openPartitionCache() {
-  const places = new Map<string, string>()
-
-  function remember(whose: string, buckets: string): void {
-    places.delete(whose)
-    if (places.size >= MAX_CACHED) {
-      const [eldest = ''] = places.keys()
-      places.delete(eldest)
-    }
-    places.set(whose, buckets)
-  }
+  const cache = openLru<string, string>(MAX_CACHED)
 
   return {
-    remember,
-    /** Asks until the answer comes from where the mail lies. `at` of the first row tells; without any row there is no mail. */
+    remember: (key: string, partitions: string): void => cache.set(key, partitions),
+    /** Runs the query until it used the right partitions, which column `at` of its first row names; without rows there is no mail. */
     async query<Row extends { at: string }>(
-      whose: string,
-      question: (buckets: string) => Promise<Row[]>,
+      key: string,
+      run: (partitions: string) => Promise<Row[]>,
     ): Promise<Row[]> {
       for (;;) {
-        const buckets = places.get(whose) ?? ''
-        const rows = await question(buckets)
-        const at = rows[0]?.at ?? buckets
-        if (at === buckets) return rows
-        remember(whose, at)
+        const partitions = cache.get(key) ?? ''
+        const rows = await run(partitions)
+        const at = rows[0]?.at ?? partitions
+        if (at === partitions) return rows
+        cache.set(key, at)
       }
     },
   }

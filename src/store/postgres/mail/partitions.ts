@@ -14,60 +14,59 @@ import {
 
 const TABLES = ['message', 'raw_mail'] as const
 
-// Each try meets at most one day that was not there, and while it is made a session may be extended to the next.
+// Each try finds at most one missing partition; while that is created, a session may be extended to the next day.
 const TRIES = 5
 
 /**
- * Runs a deed that puts mail into buckets and notes them. One without a partition, which the sweep has not made yet, is
- * made, and the deed done again.
+ * Runs a transaction that adds the partitions it writes to to `used`. If one is missing, because the sweep has not created it
+ * yet, it is created and the transaction is run again.
  */
 export async function withPartitions<T>(
-  pool: Connections,
+  connections: Connections,
   operation: (db: Transaction, used: Set<number>) => Promise<T>,
 ): Promise<T> {
   for (let left = TRIES; ; left -= 1) {
     const used = new Set<number>()
     try {
-      return await pool.transaction((db) => operation(db, used))
+      return await connections.transaction((db) => operation(db, used))
     } catch (error) {
       if (!isMissingPartition(error) || left === 0) throw error
-      for (const bucket of used) await pool.transaction((db) => createPartition(db, bucket))
+      for (const bucket of used) await connections.transaction((db) => createPartition(db, bucket))
     }
   }
 }
 
-// Nobody notices one step.
-const MADE_A_STEP = 4
-// Clocks of nodes differ: what is over by ours may take mail or be extended by another's.
+const CREATED_PER_STEP = 4
+// The clocks of nodes differ: by another's clock the day may not be over.
 const GRACE_MS = 3_600_000
 const RETRY_MS = 60_000
 
-/** Keeps partitions ready for days to come and drops those of days that are over. */
-export function partitionMaintenance(pool: Connections, aheadDays: number) {
+/** Creates the partitions of the days ahead and drops those of past days. */
+export function partitionMaintenance(connections: Connections, aheadDays: number) {
   let notBefore = 0
 
   return {
-    /** One small step; true when there is more to do. */
+    /** One small step; true if there is more to do. */
     async maintain(now: Date): Promise<boolean> {
-      const there = new Set(await listPartitions(pool))
+      const there = new Set(await listPartitions(connections))
       const wanted = Array.from({ length: aheadDays + 1 }, (_, days) => dayOf(now) + days)
       const missing = wanted.filter((bucket) => bucket < FAR_PARTITION && !there.has(bucket))
-      for (const bucket of missing.slice(0, MADE_A_STEP)) {
-        await pool.transaction((db) => createPartition(db, bucket))
+      for (const bucket of missing.slice(0, CREATED_PER_STEP)) {
+        await connections.transaction((db) => createPartition(db, bucket))
       }
       const over = [...there].filter((bucket) => endOf(bucket) + GRACE_MS <= now.getTime())
       const [oldest] = over.toSorted((one, next) => one - next)
       let dropped = 0
       if (oldest !== undefined && now.getTime() >= notBefore) {
-        dropped = (await dropPartition(pool, oldest)) ? 1 : 0
+        dropped = (await dropPartition(connections, oldest)) ? 1 : 0
         notBefore = dropped === 1 ? 0 : now.getTime() + RETRY_MS
       }
-      return missing.length > MADE_A_STEP || (dropped === 1 && over.length > 1)
+      return missing.length > CREATED_PER_STEP || (dropped === 1 && over.length > 1)
     },
   }
 }
 
-/** Of all days that have a partition; FAR is not among them. */
+/** The days that have a partition, without FAR_PARTITION. */
 export async function listPartitions(db: Db): Promise<number[]> {
   const rows = await db.query<{ name: string }>(
     `select relname as name from pg_inherits join pg_class on pg_class.oid = inhrelid
@@ -79,7 +78,7 @@ export async function listPartitions(db: Db): Promise<number[]> {
   })
 }
 
-/** Made apart and then attached: to make them in place would lock out everybody for the moment. */
+/** Created first and then attached, because creating it as a partition would lock the whole table. */
 async function createPartition(db: Db, bucket: number): Promise<void> {
   await acquireLock(db, PARTITION_LOCK)
   const there = await listPartitions(db)
@@ -96,20 +95,20 @@ async function createPartition(db: Db, bucket: number): Promise<void> {
 const LOCK_MS = 100
 
 /**
- * Drops a day's mail whole, within the moment that takes. False when it has to wait: somebody reads the tables for long,
- * as a backup does, or a session of that day is not cleared.
+ * Drops the mail of a day. False if it has to wait: because of a long read, such as a backup, or a session of that day that is
+ * not swept.
  */
-async function dropPartition(pool: Connections, bucket: number): Promise<boolean> {
+async function dropPartition(connections: Connections, bucket: number): Promise<boolean> {
   try {
-    await pool.transaction(async (db) => {
+    await connections.transaction(async (db) => {
       await acquireLock(db, PARTITION_LOCK)
-      // While the drop waits for its locks, all others wait behind it.
+      // While the drop waits for its lock, all other queries wait behind it.
       await db.queryUnprepared(`set local lock_timeout = ${LOCK_MS}`)
       for (const box of await lockSharedMailboxes(db, [POOL, OPERATOR]))
         await countOffPartition(db, box, bucket)
       const names = TABLES.map((table) => `mail.${table}_${bucket}`)
       await db.queryUnprepared(`drop table if exists ${names.join(', ')}`)
-      // Looked at with the tables locked: nobody can put mail there between this look and the end.
+      // Checked with the tables locked, so that no mail can be added before the commit.
       const [live] = await db.queryUnprepared(
         `select 1 from mail.session
          where not cleared and expires_at < ${endOf(bucket)} and bucket = ${bucket} limit 1`,
@@ -125,7 +124,7 @@ async function dropPartition(pool: Connections, bucket: number): Promise<boolean
 
 class StillHeld extends Error {}
 
-/** Mail of a shared box is counted off when its time is over; here only what was to stay shorter when it came. */
+/** Expired mail of a shared mailbox is subtracted before; this is for mail stored when retention was shorter. */
 async function countOffPartition(db: Db, box: SharedRow, bucket: number): Promise<void> {
   if (!box.buckets.includes(bucket)) return
   const due = `select ${COUNTED_COLUMNS} from mail.message

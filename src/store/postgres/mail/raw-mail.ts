@@ -1,16 +1,64 @@
 import { promisify } from 'node:util'
 import { constants, zstdCompress, zstdCompressSync } from 'node:zlib'
+import type { Mail, RawMail, SenderChecks } from '../../../core/message.ts'
 import type { MailboxId } from '../../../core/session.ts'
+import { checksOf, parsedOf, type RawRow, rawMailOf } from '../../rows.ts'
 import type { Db } from '../connection/connections.ts'
+import { splitRawId } from './partition-key.ts'
 
-/** One reference less to each of these raw mails of a bucket, as often as it is named; what has none left is deleted. */
+export function rawMailReads(db: Db) {
+  /** If the session has just been extended, the mail is in another partition. */
+  async function find<Row>(rawId: number, columns: string): Promise<Row | undefined> {
+    const { bucket, serial } = splitRawId(rawId)
+    const select = `select ${columns} from mail.raw_mail where serial = $1`
+    const [here] = await db.query<Row>(`${select} and bucket = ${bucket}`, [serial])
+    if (here) return here
+    const [elsewhere] = await db.query<Row>(`${select} limit 1`, [serial])
+    return elsewhere
+  }
+
+  return {
+    async readRaw(rawId: number): Promise<RawMail | undefined> {
+      const columns = 'zstd, client_ip, helo, mail_from, tls, protocol, received_at'
+      const row = await find<RawRow>(rawId, columns)
+      return row && rawMailOf(row)
+    },
+    async readParsed(rawId: number): Promise<Mail | undefined> {
+      const row = await find<{ parsed: Uint8Array | null }>(rawId, 'parsed')
+      return parsedOf(row?.parsed)
+    },
+    async readSenderChecks(rawId: number): Promise<SenderChecks | undefined> {
+      const row = await find<{ auth: string | null }>(rawId, 'auth')
+      return checksOf(row?.auth)
+    },
+  }
+}
+
+export function rawMailWrites(db: Db) {
+  async function update(rawId: number, column: string, value: unknown): Promise<void> {
+    const { bucket, serial } = splitRawId(rawId)
+    await db.query(
+      `update mail.raw_mail set ${column} = $2 where serial = $1 and bucket = ${bucket}`,
+      [serial, value],
+    )
+  }
+
+  return {
+    saveParsed: async (rawId: number, mail: Mail): Promise<void> =>
+      update(rawId, 'parsed', await compress(JSON.stringify(mail))),
+    saveSenderChecks: (rawId: number, checks: SenderChecks): Promise<void> =>
+      update(rawId, 'auth', JSON.stringify(checks)),
+  }
+}
+
+/** Removes a reference to each of these raw mails, per occurrence; those without any left are deleted. */
 export async function releaseRaw(
   db: Db,
   bucket: number,
   serials: readonly number[],
 ): Promise<void> {
   if (serials.length === 0) return
-  // Locked in the order of serials, and in a statement of its own: the next one sees the counts as they are then.
+  // Locked in the order of serials, in a separate statement: the next one then sees the current counts.
   await db.query(
     `select serial from mail.raw_mail where bucket = ${bucket} and serial = any($1::bigint[])
      order by serial for update`,
@@ -29,14 +77,14 @@ export async function releaseRaw(
   )
 }
 
-/** The same for raw mails of several buckets. */
+/** The same for several partitions. */
 export async function releaseRaws(
   db: Db,
   gone: readonly { bucket: number; serial: number }[],
 ): Promise<void> {
   const byBucket = Map.groupBy(gone, ({ bucket }) => bucket)
   if (byBucket.size > 1) {
-    // All are locked at once, in the order of raw-mail.ts: two transactions that release some of the same mails cannot deadlock.
+    // Locked at once, in the same order as in movePartition, so that concurrent transactions cannot deadlock.
     await db.query(
       `select 1 from mail.raw_mail as raw
        where (raw.serial, raw.bucket) in (
@@ -53,47 +101,46 @@ export async function releaseRaws(
 
 const options = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 const compressAsync = promisify(zstdCompress)
-// A door's thread does this: what takes longer than a millisecond is left to Node's own threads.
+// It runs on an SMTP thread: what takes longer than a millisecond is left to Node's thread pool.
 const LARGE_BYTES = 256 * 1024
 
 export async function compress(bytes: Uint8Array | string): Promise<Uint8Array> {
   if (bytes.length > LARGE_BYTES) return await compressAsync(bytes, options)
-  // Node takes room for 64 KB at each call unless told otherwise.
+  // By default Node allocates 64 KB per call.
   return zstdCompressSync(bytes, { ...options, chunkSize: Math.min(bytes.length + 128, 65_536) })
 }
 
-// As many as the sequence's blocks have room for in 38 bits, see partition-key.ts.
+// The sequence counts blocks of 28 bits: together 38, see partition-key.ts.
 export const BLOCK = 1024
-// A replica that took over, or a server that was restored, gives the blocks of the last moments once more. By then nobody
-// uses them any more.
-const GOOD_MS = 10_000
+// After a failover or a restore, the server may issue the last blocks again. By then nobody uses them any more.
+const BLOCK_MS = 10_000
 
 /**
- * Numbers for raw mail that nobody else gets: two mails of one number could be taken for each other. Drawn by the block, so
- * that a mail costs no question of its own, and outside of the transaction that uses them.
+ * Unique serials for raw mail. They are drawn in blocks, so that a mail costs no round trip, and outside of the transaction that
+ * uses them.
  */
 export function serialNumbers(db: Db): (count: number) => Promise<number[]> {
   let free: number[] = []
-  let goodUntil = 0
+  let validUntil = 0
 
   return async (count) => {
-    if (performance.now() >= goodUntil) free = []
+    if (performance.now() >= validUntil) free = []
     while (free.length < count) {
-      goodUntil = performance.now() + GOOD_MS
+      validUntil = performance.now() + BLOCK_MS
       const [row] = await db.query<{ block: number }>(DRAW)
-      if (!row) throw new Error('a block of serials was asked for and not given')
+      if (!row) throw new Error('the sequence returned no block')
       free = free.concat(Array.from({ length: BLOCK }, (_, at) => row.block * BLOCK + at))
     }
     return free.splice(0, count)
   }
 }
 
-// PostgreSQL answers with a sequence's next number before it is on disk, and gives it again after a crash. With a message
-// to the log, which nobody reads, the answer waits for the disk.
+// PostgreSQL returns the next value of a sequence before it is on disk, and returns it again after a crash. With a message in
+// the WAL, which nobody reads, the statement waits for the disk.
 const DRAW = `select nextval('mail.raw_block') as block,
   pg_logical_emit_message(true, 'mayfly', '')::text`
 
-/** Takes all mail of a session, which is locked, from one bucket to another. Bytes that others have too stay there as well. */
+/** Moves all mail of a locked session to another partition. Raw mail that other mailboxes share is copied. */
 export async function movePartition(
   db: Db,
   mailbox: MailboxId,
@@ -106,14 +153,14 @@ export async function movePartition(
   )
   if (moved.length === 0) return
   const serials = moved.map(({ serial }) => serial)
-  // Both at once and in one order, so that two who move the same mails, even past each other, wait and no more.
+  // Both at once and in one order, so that concurrent moves of the same mail cannot deadlock.
   await db.queryUnprepared(
     `select 1 from mail.raw_mail where bucket in (${from}, ${to}) and serial = any($1::bigint[])
      order by serial, bucket for update`,
     [serials],
   )
-  // Numbers start over some day: whoever would meet another mail of the same number stays where he is.
-  const kept = await db.queryUnprepared(
+  // Serials wrap around: if another mail has the same one, the move fails.
+  const stored = await db.queryUnprepared(
     `insert into mail.raw_mail as there (bucket, serial, refs, client_ip, helo, mail_from, tls,
        protocol, received_at, auth, zstd, parsed)
      select ${to}, serial, 1, client_ip, helo, mail_from, tls, protocol, received_at, auth, zstd, parsed
@@ -123,6 +170,6 @@ export async function movePartition(
      returning 1`,
     [serials],
   )
-  if (kept.length < moved.length) throw new Error('another mail has the number of one that moves')
+  if (stored.length < moved.length) throw new Error('another mail has the same serial')
   await releaseRaw(db, from, serials)
 }

@@ -9,7 +9,7 @@ import type { Db } from '../connection/connections.ts'
 import { partitionList } from './partition-key.ts'
 import { readShares, SHARED_COLUMNS, type SharedRow } from './shared-mailboxes.ts'
 
-/** A domain of ours, and the session that holds the address there, if any. */
+/** A mail domain, and the session of the address, if any. */
 type Row = DomainRow &
   (
     | { mailbox: null }
@@ -35,10 +35,10 @@ export function recipientReads(db: Db) {
     async findRecipient(address: Address, senderNetwork?: string): Promise<RecipientFacts> {
       const row = await find(address)
       if (!row) return UNKNOWN_RECIPIENT
-      // The usual case, decided without the other tables.
+      // Usually the other tables are not needed.
       if (row.mailbox !== null) {
         const { mailbox: id, owned, expires_at: expiresAt, count, bytes } = row
-        // Ended by its owner: over at once, whatever the clock of a mail in flight says.
+        // Ended by its owner: not live, whatever the clock says.
         const session = owned ? { id, expiresAt: new Date(expiresAt), count, bytes } : undefined
         return { ...UNKNOWN_RECIPIENT, domain: domainOf(row), session, everAssigned: true }
       }
@@ -58,7 +58,7 @@ export function recipientReads(db: Db) {
 
 type FactsRow = DomainRow & { ever_held: boolean; count: number; bytes: number }
 
-/** What decides about addresses that no session holds, in their order. Exact as long as the shared boxes are locked. */
+/** The facts about addresses without a session, in their order. Exact while the shared mailboxes are locked. */
 export async function sharedFacts(
   db: Db,
   addresses: readonly Address[],

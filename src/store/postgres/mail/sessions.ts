@@ -13,32 +13,34 @@ type PlacedRow = SessionRow & { bucket: number }
 export const SESSION_COLUMNS = `id, address, token_hash, key_id, account_id, created_at, expires_at, bucket,
   version, codes, last_id, count, bytes, cleared`
 
-export function sessionReads(db: Db, places: PartitionCache) {
+export function sessionReads(db: Db, partitions: PartitionCache) {
   return {
-    // Every request asks for its session: alone each would cost more than all the rest of a poll.
+    // Every request looks up its session: alone, that would cost more than the rest of a poll.
     findSession: batchLookups(
       async (tokenHashes: readonly string[]): Promise<Map<string, Session>> => {
         const rows = await db.query<PlacedRow & { token_hash: string }>(
           `select ${SESSION_COLUMNS} from mail.session where token_hash = any($1)`,
           [tokenHashes],
         )
-        // Who looks up a session mostly wants its mail.
-        for (const { id, bucket } of rows) places.remember(String(id), String(bucket))
+        // A lookup is usually followed by a query for its mail.
+        for (const { id, bucket } of rows) partitions.remember(String(id), String(bucket))
         return new Map(rows.map((row) => [row.token_hash, sessionOf(row)]))
       },
     ),
   }
 }
 
-export function sessionWrites(pool: Connections, random: () => number) {
+export function sessionWrites(connections: Connections, random: () => number) {
   const add = sessionInsert(random)
 
   return {
     createSession: (session: NewSession): Promise<Session | undefined> =>
-      retryOnIdConflict(async () => (await add(pool, session)) ?? (await takeOverAddress(session))),
+      retryOnIdConflict(
+        async () => (await add(connections, session)) ?? (await takeOverAddress(session)),
+      ),
 
     extendSession: (mailbox: MailboxId, expiresAt: Date, now: Date): Promise<Session | undefined> =>
-      withPartitions(pool, async (db, used) => {
+      withPartitions(connections, async (db, used) => {
         const row = await lockSession(db, mailbox)
         if (!row || !isExtendable(row, now)) return undefined
         const bucket = partitionAfterExtension(row, expiresAt, now)
@@ -54,10 +56,10 @@ export function sessionWrites(pool: Connections, random: () => number) {
       }),
 
     reviveSession: (revival: Revival): Promise<Session | undefined> =>
-      retryOnIdConflict(() => pool.transaction((db) => revive(db, revival))),
+      retryOnIdConflict(() => connections.transaction((db) => revive(db, revival))),
 
     async endSession(mailbox: MailboxId, now: Date): Promise<boolean> {
-      const ended = await pool.query(
+      const ended = await connections.query(
         `update mail.session set expires_at = $2, token_hash = null, version = version + 1
          where id = $1 and token_hash is not null and expires_at > $2 returning id`,
         [mailbox, now.getTime()],
@@ -66,17 +68,17 @@ export function sessionWrites(pool: Connections, random: () => number) {
     },
   }
 
-  /** The former row is let go with whatever mail is not yet swept; the owner gets a new, empty mailbox. */
+  /** The old row loses its address and keeps mail that is not swept yet; the owner gets a new, empty mailbox. */
   async function revive(db: Db, revival: Revival) {
     const row = await lockSession(db, revival.mailbox)
     const session = row && revivedSession(row, revival)
     if (!session) return undefined
     await releaseAddress(db, row.id)
-    // Ids go on from the former mailbox's: a client's since_id stays true, also when the clock stepped back.
+    // Ids continue from the old mailbox, so that a client's since_id stays valid even if the clock has stepped back.
     return withoutConflict(await add(db, session, row.last_id))
   }
 
-  /** The address is somebody's, or was: it is to be had when it has cooled down. */
+  /** For an address that has or had a session: it is free when its reservation has ended. */
   async function takeOverAddress({
     cooldownMs,
     ...session
@@ -84,26 +86,26 @@ export function sessionWrites(pool: Connections, random: () => number) {
     const { address, createdAt } = session
     const find = `select ${SESSION_COLUMNS} from mail.session where address = $1`
     const isHeld = (row: SessionRow | undefined) => row && isReserved(row, createdAt, cooldownMs)
-    // Whoever asks for what is held only looks: no lock keeps the holder's mail waiting, no commit the disk.
-    const [holder] = await pool.query<SessionRow>(find, [address])
+    // A reserved address is only read: no lock delays the mail of its session, no commit waits for the disk.
+    const [holder] = await connections.query<SessionRow>(find, [address])
     if (isHeld(holder)) return undefined
-    return await pool.transaction(async (db) => {
-      const [former] = await db.query<SessionRow>(`${find} for no key update`, [address])
-      if (isHeld(former)) return undefined
-      if (former) await releaseAddress(db, former.id)
+    return await connections.transaction(async (db) => {
+      const [previous] = await db.query<SessionRow>(`${find} for no key update`, [address])
+      if (isHeld(previous)) return undefined
+      if (previous) await releaseAddress(db, previous.id)
       return withoutConflict(await add(db, session))
     })
   }
 }
 
-/** Somebody drew the same id at the same moment, or took the address between two looks. */
+/** A concurrent transaction drew the same id, or took the address. */
 class IdConflict extends Error {
   constructor() {
-    super('no free id was drawn for a session')
+    super('no free session id was found')
   }
 }
 
-/** To be tried anew, from before the transaction. */
+/** The caller retries, from before the transaction. */
 function withoutConflict(session: Session | undefined): Session {
   if (!session) throw new IdConflict()
   return session
@@ -121,7 +123,7 @@ async function retryOnIdConflict<T>(operation: () => Promise<T>, left = MAX_TRIE
 }
 
 function sessionInsert(random: () => number) {
-  /** Undefined when its address, its token or the id that was drawn is another's. */
+  /** Undefined if its address, its token or the drawn id exists. */
   return async (
     db: Db,
     session: Omit<NewSession, 'cooldownMs'>,

@@ -19,13 +19,13 @@ export interface SharedRow {
 
 export const SHARED_COLUMNS = 'id, version, last_id, count, bytes, buckets, gone_at, gone_id'
 
-/** A message of a shared box that is still there, where the box is at hand. */
+/** A message that has not expired; needs the mailbox as `box`. */
 export const NOT_EXPIRED = 'not (received_at <= box.gone_at and message.id <= box.gone_id)'
 
-/** What a message of a shared box counts there. Mail that version 0.1.0 stored after the migration counts by its size. */
+/** What a message counts in its mailbox. Mail that version 0.1.0 stored after the migration counts by its size. */
 export const COUNTED_COLUMNS = 'sender_network, coalesce(stored, size) as stored'
 
-/** In the order of ids, after all sessions that are to be locked: then nobody waits for whom he keeps waiting. */
+/** In the order of ids, and after any sessions, so that transactions cannot deadlock. */
 export async function lockSharedMailboxes(
   db: Db,
   mailboxes: readonly MailboxId[],
@@ -56,7 +56,7 @@ interface Share extends MailboxUsage {
   mailbox: MailboxId
 }
 
-/** What these networks hold of the shared mailboxes. Exact as long as those are locked: nothing else changes these rows. */
+/** The shares of these networks. Exact while the shared mailboxes are locked: nothing else changes these rows. */
 export async function readShares(db: Db, networks: readonly string[]): Promise<Share[]> {
   return await db.query<Share>(
     `select sender_network, mailbox, count, bytes from mail.sender_share
@@ -66,8 +66,8 @@ export async function readShares(db: Db, networks: readonly string[]): Promise<S
 }
 
 /**
- * Takes messages off the counters of a shared mailbox, which is locked: its own and its senders'. `due` selects what
- * COUNTED names of them; `set` is what else changes in the mailbox, where `total.count` is their number.
+ * Subtracts messages from the counters of a locked shared mailbox and of their senders. `due` selects COUNTED_COLUMNS of them;
+ * `set` is what else changes in the mailbox, where `total.count` is their number.
  */
 export function subtractCounts(mailbox: MailboxId, due: string, { set = '', where = 'true' } = {}) {
   return `with due as materialized (${due}), less as (
@@ -89,7 +89,7 @@ export function subtractCounts(mailbox: MailboxId, due: string, { set = '', wher
     returning total.count`
 }
 
-/** Deletes messages of a shared mailbox, with all that counts them and the bytes nobody else has. */
+/** Deletes messages of a shared mailbox, their counts, and raw mail without other references. */
 export async function deleteFromShared(
   db: Db,
   mailbox: MailboxId,
@@ -121,15 +121,15 @@ export async function deleteFromShared(
 }
 
 /**
- * Lets go of what was received until a time: it is counted off and not seen any more, and lies there until its bucket is
- * dropped. True when any was.
+ * Expires mail received until a time: it is subtracted from the counters and no longer visible, and deleted with its partition.
+ * True if there was any.
  */
 export async function expireShared(db: Db, mailbox: MailboxId, until: number): Promise<boolean> {
   const [box] = await lockSharedMailboxes(db, [mailbox])
   if (!box || until <= box.gone_at) return false
   const mail = `from mail.message where mailbox = ${mailbox}
     and bucket in (${partitionList(box.buckets.join(','))})`
-  // By time; and by id what came since the last look with a time before that, as when a clock has stepped back.
+  // By time; and by id, mail that arrived since then with an earlier time, because a clock has stepped back.
   const due = `select ${COUNTED_COLUMNS} ${mail} and received_at > ${box.gone_at} and received_at <= ${until}
     union all
     select ${COUNTED_COLUMNS} ${mail} and received_at <= ${box.gone_at} and id > ${box.gone_id}`
@@ -140,10 +140,9 @@ export async function expireShared(db: Db, mailbox: MailboxId, until: number): P
   return aged.length > 0
 }
 
-/** What nobody sees any more. */
+/** Mail that has expired and is no longer visible. */
 export function expiredCondition({ id, gone_at: goneAt, gone_id: goneId }: SharedRow): string {
   return `(mailbox = ${id} and received_at <= ${goneAt} and id <= ${goneId})`
 }
 
-// Limits: while a clock stands back by more than the time mail is kept, what is received by it goes only when the clock
-// has caught up.
+// Limits: mail received while a clock is behind by more than the retention expires only when the clock has caught up.

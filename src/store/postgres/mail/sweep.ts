@@ -7,13 +7,13 @@ import { partitionMaintenance } from './partitions.ts'
 import { releaseRaw, releaseRaws } from './raw-mail.ts'
 import { expiredCondition, expireShared, lockSharedMailboxes } from './shared-mailboxes.ts'
 
-// Small enough that a mail waiting behind a step hardly notices.
-const MESSAGES_A_STEP = 200
-const SESSIONS_A_STEP = 200
-// To delete large mails takes as long as to write them: a step of 200 could run into the statement's time limit.
-const BYTES_A_STEP = 64 * 1024 * 1024
+// Few enough not to delay mail.
+const MESSAGES_PER_STEP = 200
+const SESSIONS_PER_STEP = 200
+// Deleting large mails takes as long as writing them: 200 could exceed the statement timeout.
+const BYTES_PER_STEP = 64 * 1024 * 1024
 
-// Readers look at the expiry; the sweep comes later, so that no mail or extension still on its way meets it.
+// Reads check the expiry themselves; the sweep waits, so that it does not race with mail or extensions in flight.
 const GRACE_MS = 60_000
 
 interface DueSession {
@@ -23,55 +23,60 @@ interface DueSession {
   count: number
 }
 
-export function sweepWrites(pool: Connections, aheadDays: number) {
-  const { maintain } = partitionMaintenance(pool, aheadDays)
+export function sweepWrites(connections: Connections, aheadDays: number) {
+  const { maintain } = partitionMaintenance(connections, aheadDays)
 
   return {
-    /** One small step; true when it was used up and there may be more. */
-    async sweep({ now: asked, cooldownMs, poolMs, operatorMs }: SweepOptions): Promise<boolean> {
-      const now = await heldBack(pool, asked)
+    /** One small step; true if there may be more to do. */
+    async sweep({
+      now: requested,
+      cooldownMs,
+      poolMs,
+      operatorMs,
+    }: SweepOptions): Promise<boolean> {
+      const now = await clampToServer(connections, requested)
       const time = now.getTime()
-      const ended = await pool.transaction((db) => clearEnded(db, now))
-      const cooled = await forgetCooled(pool, time - cooldownMs)
-      let left = MESSAGES_A_STEP - ended.messages
-      for (const [mailbox, keptMs] of [
+      const ended = await connections.transaction((db) => clearEnded(db, now))
+      const cooled = await forgetCooled(connections, time - cooldownMs)
+      let left = MESSAGES_PER_STEP - ended.messages
+      for (const [mailbox, retentionMs] of [
         [POOL, poolMs],
         [OPERATOR, operatorMs],
       ] as const) {
-        left -= await pool.transaction(async (db) => {
-          await expireShared(db, mailbox, time - keptMs)
+        left -= await connections.transaction(async (db) => {
+          await expireShared(db, mailbox, time - retentionMs)
           return await clearFar(db, mailbox, left)
         })
       }
       const moreDays = await maintain(now)
-      return moreDays || left <= 0 || ended.sessions + cooled >= SESSIONS_A_STEP
+      return moreDays || left <= 0 || ended.sessions + cooled >= SESSIONS_PER_STEP
     },
   }
 }
 
-/** By as much as this machine's clock is ahead of the server's: one node's wrong clock must not end what all have promised. */
-async function heldBack(db: Db, now: Date): Promise<Date> {
+/** The time, less what this node's clock is ahead of the server's: a wrong clock of one node must not expire data of all. */
+async function clampToServer(db: Db, now: Date): Promise<Date> {
   const here = Date.now()
   const [row] = await db.query<{ there: number }>(`select ${NOW} as there`)
   return new Date(now.getTime() - Math.max(here - (row?.there ?? here), 0))
 }
 
 /**
- * Takes the mail of sessions that are over from everybody's sight. Its bytes go when their day's partition is dropped; only
- * where that is not soon, because the session ended before its bucket or was to live long, they are deleted here.
+ * Hides the mail of expired sessions. It is deleted when its partition is dropped; only if that is not soon, because the session
+ * ended before its due day or is in FAR_PARTITION, it is deleted here.
  */
 async function clearEnded(db: Db, now: Date): Promise<{ sessions: number; messages: number }> {
-  // Whoever is just extended or ended is left for the next step.
+  // Sessions that are being changed are left for the next step.
   const due = await db.query<DueSession>(
     `select id, bucket, key_id is not null as keyed, count from mail.session
-     where not cleared and expires_at <= $1 order by expires_at limit ${SESSIONS_A_STEP}
+     where not cleared and expires_at <= $1 order by expires_at limit ${SESSIONS_PER_STEP}
      for no key update skip locked`,
     [now.getTime() - GRACE_MS],
   )
-  // What a key sees changes too: the pool's lock keeps all who change that in one line, see mailbox-locks.ts.
+  // This changes what a key sees: all such changes take the pool's lock, see mailbox-locks.ts.
   if (due.some(({ keyed, count }) => keyed && count > 0)) await lockSharedMailboxes(db, [POOL])
-  let left = MESSAGES_A_STEP
-  let leftBytes = BYTES_A_STEP
+  let left = MESSAGES_PER_STEP
+  let leftBytes = BYTES_PER_STEP
   const empty: DueSession[] = []
   const raws: { bucket: number; serial: number }[] = []
   for (const session of due) {
@@ -86,9 +91,9 @@ async function clearEnded(db: Db, now: Date): Promise<{ sessions: number; messag
     empty.push(session)
   }
   await finish(db, empty)
-  // All at once, so that they are locked in the order in which an extend locks them.
+  // All at once, so that they are locked in the same order as by an extend.
   await releaseRaws(db, raws)
-  return { sessions: due.length, messages: MESSAGES_A_STEP - left }
+  return { sessions: due.length, messages: MESSAGES_PER_STEP - left }
 }
 
 async function finish(db: Db, sessions: readonly DueSession[]): Promise<void> {
@@ -105,7 +110,7 @@ async function finish(db: Db, sessions: readonly DueSession[]): Promise<void> {
 async function forgetCooled(db: Db, until: number): Promise<number> {
   const gone = await db.query(
     `delete from mail.session where id in (select id from mail.session
-       where cleared and expires_at <= $1 order by expires_at limit ${SESSIONS_A_STEP}
+       where cleared and expires_at <= $1 order by expires_at limit ${SESSIONS_PER_STEP}
        for update skip locked) returning id`,
     [until],
   )
@@ -124,7 +129,7 @@ async function clearFar(db: Db, mailbox: MailboxId, most: number): Promise<numbe
   return gone.length
 }
 
-/** Deletes up to so many messages of one bucket; the serials returned are those of their raw mails. */
+/** Deletes up to `most` messages of one partition. */
 async function deleteSome(
   db: Db,
   { bucket, where }: { bucket: number; where: string },

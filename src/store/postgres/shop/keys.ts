@@ -38,11 +38,11 @@ export function keyReads(db: Db) {
   }
 }
 
-export function keyWrites(pool: Connections) {
+export function keyWrites(connections: Connections) {
   return {
     async addKey(key: NewKey): Promise<void> {
       const { id, prefix, plan, label, maxRequests, maxPerDay = null, createdAt, expiresAt } = key
-      await pool.query(
+      await connections.query(
         `with added as (
            insert into shop.api_key (id, prefix, plan, label, max_requests, max_per_day, created_at,
              expires_at)
@@ -63,15 +63,15 @@ export function keyWrites(pool: Connections) {
       )
     },
     rollKey: ({ keyId, secretHash, oldUntil, presented }: KeyRoll): Promise<KeyRollResult> =>
-      pool.transaction(async (db) => {
+      connections.transaction(async (db) => {
         const state = await lockKey(db, keyId)
         if (state === undefined || state === 'revoked') return { rolled: false }
         if (presented) {
-          const until = await formerEnd(db, keyId, presented.now)
+          const until = await oldSecretEnd(db, keyId, presented.now)
           if (until) return { rolled: false, oldSecretUntil: until }
           if (!(await isCurrent(db, keyId, presented.hash))) return { rolled: false }
         }
-        // Two at most: whoever rolls again while the former one lives is the operator.
+        // At most two secrets: only the operator can roll again while the old one is valid.
         await db.query('delete from shop.key_secret where key_id = $1 and until is not null', [
           keyId,
         ])
@@ -86,14 +86,14 @@ export function keyWrites(pool: Connections) {
         return { rolled: true }
       }),
     async revokeKey(keyId: string): Promise<boolean> {
-      const revoked = await pool.query(
+      const revoked = await connections.query(
         `update shop.api_key set state = 'revoked' where id = $1 returning id`,
         [keyId],
       )
       return revoked.length === 1
     },
     async labelKey(keyId: string, label: string): Promise<boolean> {
-      const named = await pool.query(
+      const named = await connections.query(
         'update shop.api_key set label = $2 where id = $1 returning id',
         [keyId, label],
       )
@@ -110,8 +110,8 @@ async function isCurrent(db: Db, keyId: string, secretHash: string): Promise<boo
   return found.length === 1
 }
 
-/** When the former secret ends; undefined: none is alive. */
-async function formerEnd(db: Db, keyId: string, now: Date): Promise<Date | undefined> {
+/** Until when the old secret is valid; undefined if there is none. */
+async function oldSecretEnd(db: Db, keyId: string, now: Date): Promise<Date | undefined> {
   const [row] = await db.query<{ until: number }>(
     'select until from shop.key_secret where key_id = $1 and until > $2 order by until desc limit 1',
     [keyId, now.getTime()],
@@ -119,7 +119,7 @@ async function formerEnd(db: Db, keyId: string, now: Date): Promise<Date | undef
   return row && new Date(row.until)
 }
 
-/** Whoever changes the secrets of a key has its row first: else two of them could each leave one. */
+/** Secrets are changed with the row of their key locked: otherwise two changes could each leave one. */
 export async function lockKey(db: Db, keyId: string): Promise<ApiKey['state'] | undefined> {
   const [row] = await db.query<Pick<ApiKey, 'state'>>(
     'select state from shop.api_key where id = $1 for no key update',

@@ -32,7 +32,7 @@ export function purchaseReads(db: Db) {
     listPurchases: (limit: number): Promise<Purchase[]> =>
       list('order by created_at desc, id limit $1', [limit]),
     listUnsettled: (wanted: UnsettledOrders, limit: number): Promise<Purchase[]> =>
-      // In the words of the index: else PostgreSQL would not see that it serves.
+      // Written like the condition of the partial index, or PostgreSQL would not use it.
       list(
         `where state in ('open', 'pending') and checkout_ref is not null
            and provider = $1 and mode = $2 and created_at > $3 and created_at < $4
@@ -62,7 +62,7 @@ export function purchaseReads(db: Db) {
 export function purchaseWrites(db: Db) {
   return {
     async addPurchase(order: NewPurchase): Promise<Purchase> {
-      // One that is there already is written as it is: only so PostgreSQL answers with it, whoever was first.
+      // An existing order is written unchanged, because only then PostgreSQL returns it.
       const [row] = await db.query<PurchaseRow>(
         `insert into shop.purchase as known (id, provider, mode, plan, email, claim_hash,
            idempotency_hash, created_at, key_id, key_prefix)
@@ -82,7 +82,7 @@ export function purchaseWrites(db: Db) {
           order.keyPrefix,
         ],
       )
-      if (!row) throw new Error('the order was not kept')
+      if (!row) throw new Error('the order was not stored')
       return purchaseOf(row)
     },
     async saveCheckout(orderId: string, { ref, url }: { ref: string; url: string }): Promise<void> {
@@ -94,10 +94,10 @@ export function purchaseWrites(db: Db) {
     async saveClaimLink(orderId: string, linkHash: string): Promise<void> {
       await db.query('update shop.purchase set link_hash = $2 where id = $1', [orderId, linkHash])
     },
-    async rescheduleReceipt(orderId: string, again: Date | undefined): Promise<void> {
+    async rescheduleReceipt(orderId: string, retryAt: Date | undefined): Promise<void> {
       await db.query('update shop.purchase set receipt_at = $2 where id = $1', [
         orderId,
-        again?.getTime() ?? null,
+        retryAt?.getTime() ?? null,
       ])
     },
     async saveReconciled(provider: string, time: Date): Promise<void> {
@@ -108,9 +108,9 @@ export function purchaseWrites(db: Db) {
       )
     },
     async installationSecret(fresh: Uint8Array): Promise<Uint8Array> {
-      const [kept] = await db.query<SecretRow>('select secret from shop.installation')
-      const [row] = kept ? [kept] : await db.query<SecretRow>(KEEP_SECRET, [fresh])
-      if (!row) throw new Error('the secret of the installation was not kept')
+      const [stored] = await db.query<SecretRow>('select secret from shop.installation')
+      const [row] = stored ? [stored] : await db.query<SecretRow>(INSERT_SECRET, [fresh])
+      if (!row) throw new Error('the installation secret was not stored')
       return row.secret
     },
   }
@@ -120,7 +120,7 @@ interface SecretRow {
   secret: Uint8Array
 }
 
-const KEEP_SECRET = `insert into shop.installation as known (id, secret) values (1, $1)
+const INSERT_SECRET = `insert into shop.installation as known (id, secret) values (1, $1)
   on conflict (id) do update set secret = known.secret returning secret`
 
 async function findRow(db: Db, orderId: string): Promise<PurchaseRow | undefined> {

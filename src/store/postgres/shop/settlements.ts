@@ -4,20 +4,20 @@ import type { Connections, Db } from '../connection/connections.ts'
 import { lockKey } from './keys.ts'
 import { PURCHASE_COLUMNS } from './purchases.ts'
 
-/** What payments do to orders and their keys. Whoever changes both has the order's row first, then the key's. */
-export function settlementWrites(pool: Connections) {
+/** What payments change in orders and keys. The order is locked first, then the key. */
+export function settlementWrites(connections: Connections) {
   return {
-    recordEvent: (event: RecordedEvent): Promise<void> => recordEvent(pool, event, null),
+    recordEvent: (event: RecordedEvent): Promise<void> => recordEvent(connections, event, null),
 
     settlePurchase: (change: PurchaseChange): Promise<boolean> =>
-      pool.transaction(async (db) => {
+      connections.transaction(async (db) => {
         const { orderId, revision, event } = change
         const row = await lockOrder(db, orderId)
         if (row?.revision !== revision) return false
-        // The key first: what it becomes is told by how many payments the order knew before.
+        // The key first: its change depends on the number of payments that the order had before.
         const keyChanged = await settleKey(db, row, change)
         const orderChanged = await settleOrder(db, row, change)
-        // What is as it was keeps its revision: whoever asks the provider at the same moment need not begin again.
+        // Without a change the revision stays, so that a concurrent settlement need not start over.
         if (keyChanged || orderChanged) {
           await db.query('update shop.purchase set revision = revision + 1 where id = $1', [
             orderId,
@@ -28,7 +28,7 @@ export function settlementWrites(pool: Connections) {
       }),
 
     claimKey: (claim: KeyClaim): Promise<ClaimOutcome> =>
-      pool.transaction(async (db) => {
+      connections.transaction(async (db) => {
         const row = await lockOrder(db, claim.orderId)
         const state = row && (await lockKey(db, row.key_id))
         const outcome = claimOutcome(row, state === 'active', claim)
@@ -54,7 +54,7 @@ async function recordEvent(db: Db, event: RecordedEvent, orderId: string | null)
   )
 }
 
-/** True when it changed something. */
+/** True if anything has changed. */
 async function settleOrder(
   db: Db,
   row: PurchaseRow,
@@ -81,7 +81,7 @@ async function settleOrder(
   return changed.length === 1
 }
 
-/** True when it changed something. */
+/** True if anything has changed. */
 async function settleKey(
   db: Db,
   row: PurchaseRow,
@@ -97,7 +97,7 @@ async function settleKey(
   if (payments > before && before > 0) {
     await db.query('update shop.api_key set used = 0, period = period + 1 where id = $1', [keyId])
   }
-  // What the operator revoked stays so, whatever is paid or returned.
+  // A key revoked by the operator stays revoked, whatever is paid or refunded.
   const changed = await db.query(
     `update shop.api_key set expires_at = $2, state = case state when 'revoked' then state else $3 end
      where id = $1 and (expires_at is distinct from $2 or state not in ('revoked', $3)) returning id`,

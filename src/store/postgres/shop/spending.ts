@@ -4,37 +4,37 @@ import type { Spent, SpentFrom } from '../../shop-store.ts'
 import type { Db } from '../connection/connections.ts'
 import { KEY_COLUMNS } from './keys.ts'
 
-/** Takes requests from keys, and gives them back. A clock that steps back never opens a day that is already counted. */
+/** Charges requests to keys, and refunds them. A clock that steps back never reopens a day. */
 export function spendingWrites(db: Db) {
-  const lines = new Map<string, Spend[]>()
+  const queues = new Map<string, Spend[]>()
 
-  /** One statement at a time for each key: what waits meanwhile is added up, and each still has its own exact answer. */
-  async function serve(keyId: string, line: Spend[]): Promise<void> {
-    while (line.length > 0) {
-      const group = line.splice(0)
+  /** One statement at a time per key: requests that wait meanwhile become one statement, and each gets its own exact result. */
+  async function drain(keyId: string, queue: Spend[]): Promise<void> {
+    while (queue.length > 0) {
+      const group = queue.splice(0)
       try {
         const days = Map.groupBy(group, ({ now }) => utcDay(now))
         for (const alike of days.values()) await spendAll(db, keyId, alike.sort(byTime))
       } catch (error) {
-        // Who waits would meet the same, and hears it now. Who has an answer already keeps it.
-        for (const { reject } of [...group, ...line.splice(0)]) reject(error)
+        // Those waiting would fail likewise. Rejecting one that has its result has no effect.
+        for (const { reject } of [...group, ...queue.splice(0)]) reject(error)
       }
     }
-    lines.delete(keyId)
+    queues.delete(keyId)
   }
 
   return {
     spendRequest: (keyId: string, now: Date): Promise<Spent | undefined> =>
       new Promise((resolve, reject) => {
         const spend = { now, resolve, reject }
-        const line = lines.get(keyId)
-        if (line) {
-          line.push(spend)
+        const queue = queues.get(keyId)
+        if (queue) {
+          queue.push(spend)
           return
         }
         const own = [spend]
-        lines.set(keyId, own)
-        void serve(keyId, own)
+        queues.set(keyId, own)
+        void drain(keyId, own)
       }),
 
     async returnRequest(keyId: string, { day, period }: SpentFrom): Promise<void> {
@@ -62,9 +62,8 @@ function byTime(one: Spend, next: Spend): number {
 }
 
 /**
- * Answers requests of one key and day, the earliest first: all together where the key has so many left, else by halves. When
- * one is refused so are all after it: they waited with it, and a plan that is over or used up then is so for them. False when
- * that was so.
+ * Charges requests of one key and day, in the order of time: all at once if the key has that many left, otherwise by halves. If
+ * one is refused, so are all after it: a plan that has expired or is used up stays so. False if any was refused.
  */
 async function spendAll(db: Db, keyId: string, group: readonly Spend[]): Promise<boolean> {
   const last = group.at(-1)
@@ -84,9 +83,9 @@ async function spendAll(db: Db, keyId: string, group: readonly Spend[]): Promise
   return false
 }
 
-/** The key as the last of these requests leaves it; undefined, and nothing is taken, when not all of them may pass. */
+/** The key after the last of these requests; undefined, and nothing is charged, unless all of them may pass. */
 async function take(db: Db, keyId: string, now: Date, wanted: number): Promise<KeyRow | undefined> {
-  // A node that waited for another's commit looks at the conditions again, on the row as it is then.
+  // After waiting for another node's commit, PostgreSQL evaluates the conditions again on the new row.
   const [row] = await db.query<KeyRow>(
     `with spent as (
        update shop.api_key set used = used + $4,
@@ -106,4 +105,4 @@ async function take(db: Db, keyId: string, now: Date, wanted: number): Promise<K
   return row
 }
 
-// Limits: requests of different keys are a commit each, as many at a time as this thread has connections.
+// Limits: requests of different keys are separate commits, as many at a time as this thread has connections.

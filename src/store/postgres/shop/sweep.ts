@@ -1,12 +1,12 @@
 import { ROWS_PER_STEP, shopCutoffs } from '../../shop-retention.ts'
 import type { Db } from '../connection/connections.ts'
 
-// What somebody else is just changing is left for the next step.
+// Rows that are being changed are left for the next step.
 const SOME = `limit ${ROWS_PER_STEP} for update skip locked`
 
 export function shopSweepWrites(db: Db) {
   return {
-    /** One small step; true when it was used up and there may be more. */
+    /** One small step; true if there may be more to do. */
     async sweepShop(now: Date): Promise<boolean> {
       const due = shopCutoffs(now)
       const swept = [

@@ -3,7 +3,7 @@ import { claimOutcome, type PurchaseRow, purchaseOf } from '../../rows.ts'
 import type { ClaimOutcome, KeyClaim, PurchaseChange, RecordedEvent } from '../../shop-store.ts'
 import type { Db } from '../files.ts'
 
-/** What payments do to orders and their keys. */
+/** What payments change in orders and keys. */
 export function settlementWrites(db: Db) {
   const byId = db.prepare<[string], PurchaseRow>('select * from purchase where id = ?')
   const note = db.prepare(
@@ -15,7 +15,7 @@ export function settlementWrites(db: Db) {
   const isLive = db
     .prepare<[string], number>(`select 1 from api_key where id = ? and state = 'active'`)
     .pluck()
-  const claim = secretSwap(db)
+  const swapSecrets = secretSwap(db)
 
   function recordEvent(event: RecordedEvent, orderId: string | null): void {
     note.run(event.id, event.type, orderId, event.receivedAt.getTime())
@@ -28,25 +28,25 @@ export function settlementWrites(db: Db) {
       const { orderId, revision, event } = change
       const row = byId.get(orderId)
       if (row?.revision !== revision) return false
-      // The key first: what it becomes is told by how many payments the order knew before.
+      // The key first: its change depends on the number of payments that the order had before.
       const keyChanged = settleKey(purchaseOf(row), change)
       const orderChanged = settleOrder(row, change)
-      // What is as it was keeps its revision: whoever asks the provider at the same moment need not begin again.
+      // Without a change the revision stays, so that a concurrent settlement need not start over.
       if (keyChanged || orderChanged) moveOn.run(orderId)
       if (event) recordEvent(event, orderId)
       return true
     },
 
-    claimKey(wish: KeyClaim): ClaimOutcome {
-      const row = byId.get(wish.orderId)
-      const outcome = claimOutcome(row, row && isLive.get(row.key_id) !== undefined, wish)
-      if (row && outcome === 'claimed') claim(row, wish)
+    claimKey(claim: KeyClaim): ClaimOutcome {
+      const row = byId.get(claim.orderId)
+      const outcome = claimOutcome(row, row && isLive.get(row.key_id) !== undefined, claim)
+      if (row && outcome === 'claimed') swapSecrets(row, claim)
       return outcome
     },
   }
 }
 
-/** True when it changed something. */
+/** True if anything has changed. */
 function orderUpdate(db: Db) {
   const update = db.prepare(
     `update purchase set state = @state, subscription_ref = @subscription, payments = @payments,
@@ -69,14 +69,14 @@ function orderUpdate(db: Db) {
   }
 }
 
-/** True when it changed something. */
+/** True if anything has changed. */
 function keyUpdate(db: Db) {
   const insert = db.prepare(
     `insert or ignore into api_key (id, prefix, plan, label, max_requests, max_per_day, created_at)
      values (?, ?, ?, ?, ?, ?, ?)`,
   )
   const renew = db.prepare('update api_key set used = 0, period = period + 1 where id = ?')
-  // What the operator revoked stays so, whatever is paid or returned.
+  // A key revoked by the operator stays revoked, whatever is paid or refunded.
   const update = db.prepare(
     `update api_key set expires_at = @ends, state = case state when 'revoked' then state else @state end
      where id = @id and (expires_at is not @ends or state not in ('revoked', @state))`,

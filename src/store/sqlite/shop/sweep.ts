@@ -15,7 +15,7 @@ export function shopSweepWrites(db: Db) {
   )
 
   return {
-    /** One small step; true when it was used up and there may be more. */
+    /** One small step; true if there may be more to do. */
     sweepShop(now: Date): boolean {
       const due = shopCutoffs(now)
       const swept = [
