@@ -16,7 +16,7 @@ type Row = DomainRow &
     | { mailbox: MailboxId; owned: boolean; expires_at: number; count: number; bytes: number }
   )
 
-/** Read at RCPT; inside the commit the same is asked of locked rows, see intake.ts. */
+/** At RCPT; inside the transaction locked rows are used instead, see add-mail.ts. */
 export function recipientReads(db: Db) {
   const find = batchLookups(async (addresses: readonly Address[]): Promise<Map<Address, Row>> => {
     const rows = await db.query<Row & { asked: Address }>(
@@ -91,7 +91,7 @@ export async function sharedFacts(
   return rows.map((row) => ({
     ...UNKNOWN_RECIPIENT,
     domain: row.id === null ? undefined : domainOf(row),
-    everHeld: row.ever_held,
+    everAssigned: row.ever_held,
     poolAddress: { count: row.count, bytes: row.bytes },
     pool: pool ?? UNKNOWN_RECIPIENT.pool,
     operator: operator ?? UNKNOWN_RECIPIENT.operator,
