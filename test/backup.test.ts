@@ -163,7 +163,7 @@ test('a restore is refused while the service runs, and it serves on', async () =
   expect(await runMayfly(data, 'restore', file)).toMatchObject({
     status: 1,
     stdout: '',
-    stderr: expect.stringMatching(/^Another mayfly serves the data folder .*\n$/),
+    stderr: expect.stringMatching(/^The data folder .* is in use by another mayfly.*\n$/),
   })
   expect([await statusOf(early.key), await statusOf(late.key)]).toEqual([200, 200])
 })

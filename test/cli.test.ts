@@ -232,7 +232,7 @@ describe('mayfly', () => {
   test('serve is refused on a folder that another one serves', () => {
     const told = mayfly('serve')
     expect(told.status).toBe(1)
-    expect(told.stderr).toMatch(/^Another mayfly serves the data folder .*\n$/)
+    expect(told.stderr).toMatch(/^The data folder .* is in use by another mayfly.*\n$/)
   })
 
   test('a command beside a service of an older version is refused with one clear line', async () => {
@@ -243,7 +243,7 @@ describe('mayfly', () => {
     expect(told).toEqual({
       status: 1,
       stdout: '',
-      stderr: 'The running service is of an older version. Restart it first.\n',
+      stderr: 'The running service is an older version. Restart it first.\n',
     })
   })
 

@@ -38,7 +38,7 @@ describe('a start is refused with a clear line', () => {
   test('when another serves the same folder', async () => {
     await serve()
     const other = await freeServicePorts()
-    await assert.rejects(serve({ ports: other }), /Another mayfly serves the data folder/)
+    await assert.rejects(serve({ ports: other }), /is in use by another mayfly/)
   })
 
   test('when a port is taken', async () => {

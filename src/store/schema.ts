@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
 /** Each has its own tables and migrations. */
 export type Kind = 'mail' | 'shop'
 
@@ -12,3 +14,17 @@ export class NewerSchema extends Error {
 
 /** A schema that a running service of an older version may still use: a command must not migrate it. */
 export class OlderSchema extends Error {}
+
+export interface Migration {
+  number: number
+  sql: string
+}
+
+/** The migrations of a folder, by number. */
+export function readMigrations(folder: URL): Migration[] {
+  const names = readdirSync(folder).filter((name) => name.endsWith('.sql'))
+  return names.sort().map((name) => ({
+    number: Number.parseInt(name, 10),
+    sql: readFileSync(new URL(name, folder), 'utf8'),
+  }))
+}

@@ -1,5 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { type Kind, NewerSchema, OlderSchema } from '../schema.ts'
+import { type Kind, type Migration, NewerSchema, OlderSchema, readMigrations } from '../schema.ts'
 import { type Connections, type Db, openConnections } from './connection/connections.ts'
 
 // A migration may rewrite all messages of the pool while other nodes wait.
@@ -45,12 +44,7 @@ export async function acquireLock(db: Db, lock: number): Promise<void> {
   await db.query(LOCK, [lock])
 }
 
-interface Step {
-  number: number
-  sql: string
-}
-
-async function migrateOneStep(db: Db, kind: Kind, steps: readonly Step[]): Promise<boolean> {
+async function migrateOneStep(db: Db, kind: Kind, steps: readonly Migration[]): Promise<boolean> {
   await acquireLock(db, SCHEMA_LOCK)
   const at = await versionOf(db, kind)
   const known = steps.at(-1)?.number ?? 0
@@ -81,11 +75,6 @@ async function versionOf(db: Db, kind: Kind): Promise<number> {
   return row?.version ?? 0
 }
 
-function readSteps(kind: Kind): Step[] {
-  const folder = new URL(`./migrations/${kind}/`, import.meta.url)
-  const names = readdirSync(folder).filter((name) => name.endsWith('.sql'))
-  return names.sort().map((name) => ({
-    number: Number.parseInt(name, 10),
-    sql: readFileSync(new URL(name, folder), 'utf8'),
-  }))
+function readSteps(kind: Kind): Migration[] {
+  return readMigrations(new URL(`./migrations/${kind}/`, import.meta.url))
 }

@@ -51,7 +51,7 @@ describe('a backup', () => {
 
   test('replaces a file only when it is told to', async () => {
     writeFileSync(shop.file, 'precious')
-    expect(() => shop.backup()).toThrow(/is there already/)
+    expect(() => shop.backup()).toThrow(/exists\. Use --force/)
     expect(readFileSync(shop.file, 'utf8')).toBe('precious')
     await shop.issue()
     expect(shop.backup(shop.file, true).keys).toBe(1)
@@ -74,7 +74,7 @@ describe('a backup', () => {
 
   test('of nothing, or into a folder, is refused', () => {
     mkdirSync(shop.file)
-    expect(() => shop.backup(shop.file, true)).toThrow(/is no file to write to/)
+    expect(() => shop.backup(shop.file, true)).toThrow(/is not a regular file/)
     const nowhere = join(shop.path, 'nowhere')
     expect(() => backupShop(nowhere, `${shop.file}2`, { force: false, tell: () => {} })).toThrow(
       /There is no/,

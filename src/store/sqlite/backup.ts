@@ -15,7 +15,6 @@ import Database from 'better-sqlite3'
 import { hasErrorCode } from '../../core/problem.ts'
 import { type Db, openReadOnly, SHOP_FILE } from './files.ts'
 
-/** What a copy of the shop holds. */
 export interface ShopContents {
   keys: number
   orders: number
@@ -23,13 +22,13 @@ export interface ShopContents {
 }
 
 interface BackupOptions {
-  /** Replaces a file that is there. */
+  /** Replaces an existing file. */
   force: boolean
-  /** Says what is being done, for who waits. */
-  tell(words: string): void
+  /** Reports the current step. */
+  tell(step: string): void
 }
 
-/** Copies shop.db as it is at one moment, also while the service writes to it. The file is there whole, or not at all. */
+/** Copies a snapshot of shop.db, also while the service writes to it. The file appears complete or not at all. */
 export function backupShop(
   folder: string,
   file: string,
@@ -37,10 +36,10 @@ export function backupShop(
 ): ShopContents {
   const source = join(folder, SHOP_FILE)
   const target = resolve(file)
-  if (!existsSync(source)) throw new BackupRefused(`There is no ${source}: nothing is sold yet.`)
+  if (!existsSync(source)) throw new BackupRefused(`There is no ${source}.`)
   checkTarget(folder, target, force)
-  return withTempFolder(dirname(target), (desk) => {
-    const copy = join(desk, basename(target))
+  return withTempFolder(dirname(target), (temp) => {
+    const copy = join(temp, basename(target))
     tell('Copying …')
     copyShop(source, copy)
     tell('Checking the copy …')
@@ -49,7 +48,7 @@ export function backupShop(
       return contentsOf(db, copy)
     })
     syncFile(copy)
-    // It may have come meanwhile; a rename would not ask.
+    // It may have been created meanwhile, and a rename would replace it.
     checkTarget(folder, target, force)
     renameSync(copy, target)
     syncFolder(dirname(target))
@@ -60,25 +59,25 @@ export function backupShop(
 function checkTarget(folder: string, target: string, force: boolean): void {
   if (realpathSync(dirname(target)) === realpathSync(folder)) {
     throw new BackupRefused(
-      'A backup does not belong into the data folder: what befalls the one befalls the other. Choose another folder.',
+      'A backup must not be in the data folder: both would be lost together. Choose another folder.',
     )
   }
   const there = statSync(target, { throwIfNoEntry: false })
-  if (there && !there.isFile()) throw new BackupRefused(`${target} is no file to write to.`)
-  if (there && !force) throw new BackupRefused(`${target} is there already. To replace it: --force`)
+  if (there && !there.isFile()) throw new BackupRefused(`${target} is not a regular file.`)
+  if (there && !force) throw new BackupRefused(`${target} exists. Use --force to replace it.`)
 }
 
 function copyShop(source: string, copy: string): void {
-  // SQLite fills an empty file, and leaves its mode as it is: hashes and addresses are nobody else's.
+  // SQLite fills an empty file and keeps its mode: the shop is private.
   closeSync(openSync(copy, 'wx', 0o600))
   chmodSync(copy, 0o600)
   const db = openReadOnly(source)
   try {
-    // One read transaction: what is written meanwhile neither disturbs it nor waits for it.
+    // One read transaction: writers neither disturb it nor wait for it.
     db.prepare('vacuum into ?').run(copy)
   } catch (cause) {
     if (hasErrorCode(cause, 'SQLITE_FULL')) {
-      throw new BackupRefused('There is no space for the copy: nothing was written.', { cause })
+      throw new BackupRefused('No space is left for the copy. Nothing was written.', { cause })
     }
     throw isCorruption(cause) ? new BackupRefused(`${source} is damaged.`, { cause }) : cause
   } finally {
@@ -86,13 +85,13 @@ function copyShop(source: string, copy: string): void {
   }
 }
 
-/** Does something in a folder of its own within this one: what is left there when it is done, or fails, is gone. */
-export function withTempFolder<T>(folder: string, operation: (desk: string) => T): T {
-  const desk = mkdtempSync(join(folder, '.mayfly-'))
+/** Runs an operation with a temporary folder inside this one, which is deleted afterwards. */
+export function withTempFolder<T>(folder: string, operation: (temp: string) => T): T {
+  const temp = mkdtempSync(join(folder, '.mayfly-'))
   try {
-    return operation(desk)
+    return operation(temp)
   } finally {
-    rmSync(desk, { recursive: true, force: true })
+    rmSync(temp, { recursive: true, force: true })
   }
 }
 
@@ -105,15 +104,15 @@ export function withDb<T>(path: string, operation: (db: Db) => T): T {
   }
 }
 
-/** Throws unless every page is where it belongs and every row refers to one that is there. */
+/** Throws if the file is corrupt or a foreign key is violated. */
 export function checkIntegrity(db: Db): void {
   const faults = db.pragma('integrity_check') as { integrity_check: string }[]
-  const strays = db.pragma('foreign_key_check') as unknown[]
-  if (faults[0]?.integrity_check === 'ok' && strays.length === 0) return
+  const orphans = db.pragma('foreign_key_check') as unknown[]
+  if (faults[0]?.integrity_check === 'ok' && orphans.length === 0) return
   throw new BackupRefused(`It is damaged: ${faults[0]?.integrity_check}`)
 }
 
-/** The orders of a shop from before there were any are none. */
+/** An old shop may have no table of orders. */
 export function contentsOf(db: Db, path: string): ShopContents {
   const tables = db
     .prepare<[], string>(`select name from sqlite_schema where type = 'table'`)
@@ -139,7 +138,7 @@ export function syncFile(path: string): void {
   }
 }
 
-/** A name is on disk only when its folder is. */
+/** Makes created and renamed files durable. */
 export function syncFolder(path: string): void {
   const folder = openSync(path, 'r')
   try {
@@ -149,5 +148,5 @@ export function syncFolder(path: string): void {
   }
 }
 
-/** Why no copy was made or taken back; nothing was changed. */
+/** Why nothing was backed up or restored; nothing was changed. */
 export class BackupRefused extends Error {}

@@ -8,13 +8,13 @@ export type Db = Database.Database
 export const MAIL_FILE = 'mail.db'
 export const SHOP_FILE = 'shop.db'
 
-/** The one writable connection to a file. */
+/** The only writable connection to a file. */
 export function openWritable(path: string, maxBytes: number | 'auto' = 'auto'): Db {
   const db = new Database(path, { timeout: 10_000 })
-  // Counts only before the first table is made: pages freed by the sweep can then be given back in small steps.
+  // Takes effect only before the first table is created. Pages freed by the sweep can then be released in small steps.
   db.pragma('auto_vacuum = INCREMENTAL')
   db.pragma('journal_mode = WAL')
-  // NORMAL does not fsync each commit, and then a 250 would promise what the disk does not hold.
+  // NORMAL does not fsync each commit: mail acknowledged with 250 could be lost.
   db.pragma('synchronous = FULL')
   db.pragma('foreign_keys = ON')
   db.pragma('wal_autocheckpoint = 4000')
@@ -26,12 +26,12 @@ export function openWritable(path: string, maxBytes: number | 'auto' = 'auto'): 
   return db
 }
 
-/** For everybody else. Holds no iterator across an await: an open read would keep the log file from shrinking. */
+/** For all other threads. Do not hold an iterator across an await: an open read keeps the WAL from shrinking. */
 export function openReadOnly(path: string): Db {
   return new Database(path, { readonly: true, timeout: 10_000 })
 }
 
-/** Makes one `serve` per folder: an exclusive transaction that dies with the process. */
+/** Allows one `serve` per folder: an exclusive transaction that ends with the process. */
 export function lockFolder(folder: string): () => void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const db = new Database(join(folder, 'lock.db'), { timeout: 0 })
@@ -47,7 +47,7 @@ export function lockFolder(folder: string): () => void {
 export class FolderInUse extends Error {
   constructor(folder: string, options: ErrorOptions) {
     super(
-      `Another mayfly serves the data folder ${folder}. Stop it first, or set MAYFLY_DATA.`,
+      `The data folder ${folder} is in use by another mayfly. Stop it first, or set MAYFLY_DATA.`,
       options,
     )
   }

@@ -1,15 +1,14 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { senderNetwork } from '../../core/ip.ts'
-import { type Kind, NewerSchema, OlderSchema } from '../schema.ts'
+import { type Kind, NewerSchema, OlderSchema, readMigrations } from '../schema.ts'
 import { type Db, FolderInUse, lockFolder, openWritable } from './files.ts'
 
 interface OpenOptions {
-  /** For a command: an older schema is left as it is while a service, which is older too, runs in the folder. */
+  /** For a command: an older schema is refused while a service, which is of the older version, is running. */
   besideService?: boolean
 }
 
-/** Opens a file for writing and brings it to the newest schema. */
+/** Opens a file for writing and migrates it to the latest schema. */
 export function openMigrated(
   folder: string,
   kind: Kind,
@@ -40,7 +39,7 @@ function lockIdle(folder: string): () => void {
     return lockFolder(folder)
   } catch (cause) {
     if (!(cause instanceof FolderInUse)) throw cause
-    throw new OlderSchema('The running service is of an older version. Restart it first.', {
+    throw new OlderSchema('The running service is an older version. Restart it first.', {
       cause,
     })
   }
@@ -48,11 +47,11 @@ function lockIdle(folder: string): () => void {
 
 const DAMAGE = /^SQLITE_(CORRUPT|NOTADB)/
 
-/** One transaction per step; refuses a schema that is newer than this program. */
+/** One transaction per step; refuses a newer schema. */
 function migrate(db: Db, kind: Kind): void {
   const steps = readSteps(kind)
   db.function('sender_network', { deterministic: true }, senderNetwork)
-  // IMMEDIATE: of two that start at once, the second waits and then finds the work done.
+  // IMMEDIATE: of two processes that start at once, the second waits and then finds the work done.
   const step = db.transaction(() => {
     const at = Number(db.pragma('user_version', { simple: true }))
     if (at > steps.length) throw new NewerSchema(`${kind}.db`, at, steps.length)
@@ -65,21 +64,19 @@ function migrate(db: Db, kind: Kind): void {
   while (step.immediate());
 }
 
-/** The newest that this program knows. */
 export function latestSchema(kind: Kind): number {
   return readSteps(kind).length
 }
 
-function readSteps(kind: string): string[] {
+function readSteps(kind: Kind): string[] {
   const folder = new URL(`./migrations/${kind}/`, import.meta.url)
-  const names = readdirSync(folder).filter((name) => name.endsWith('.sql'))
-  return names.sort().map((name) => readFileSync(new URL(name, folder), 'utf8'))
+  return readMigrations(folder).map(({ sql }) => sql)
 }
 
 export class DamagedFile extends Error {
   constructor(kind: string, options: ErrorOptions) {
     super(
-      `${kind}.db is damaged and was left as it is. Move it away and start anew, or save what can be saved: sqlite3 ${kind}.db .recover`,
+      `${kind}.db is damaged and was left unchanged. Move it away to start with an empty one, or try to recover it: sqlite3 ${kind}.db .recover`,
       options,
     )
   }

@@ -31,27 +31,27 @@ import { openMigrated } from './migrate.ts'
 
 interface RestoreOptions {
   now: Date
-  /** Says what is being done, for who waits. */
-  tell(words: string): void
+  /** Reports the current step. */
+  tell(step: string): void
 }
 
 interface Restored extends ShopContents {
-  /** Where the former shop is; undefined when there was none. */
+  /** The path of the previous shop; undefined if there was none. */
   kept: string | undefined
 }
 
-/** Puts a backup in the place of shop.db, which is kept under another name. Whatever is wrong is found before anything is changed. */
+/** Replaces shop.db, which is kept under another name, with a backup. All checks run before anything is changed. */
 export function restoreShop(folder: string, file: string, { now, tell }: RestoreOptions): Restored {
   checkFile(file)
   const unlock = lockFolder(folder)
   try {
-    return withTempFolder(folder, (desk) => {
-      const copy = join(desk, SHOP_FILE)
+    return withTempFolder(folder, (temp) => {
+      const copy = join(temp, SHOP_FILE)
       tell('Copying …')
       copyFileSync(file, copy, constants.COPYFILE_EXCL)
       chmodSync(copy, 0o600)
       tell('Checking the copy …')
-      const contents = checkedShop(desk, file)
+      const contents = checkedShop(temp, file)
       syncFile(copy)
       const kept = keepCurrentShop(folder, now)
       renameSync(copy, join(folder, SHOP_FILE))
@@ -63,25 +63,25 @@ export function restoreShop(folder: string, file: string, { now, tell }: Restore
   }
 }
 
-/** Cheap looks at the file, before anything is copied. */
+/** Cheap checks, before anything is copied. */
 function checkFile(file: string): void {
   const there = statSync(file, { throwIfNoEntry: false })
   if (!there) throw new BackupRefused(`There is no ${file}.`)
-  if (!there.isFile()) throw new BackupRefused(`${file} is no file.`)
+  if (!there.isFile()) throw new BackupRefused(`${file} is not a regular file.`)
   const log = statSync(`${file}-wal`, { throwIfNoEntry: false })
   if (log && log.size > 0) {
     throw new BackupRefused(
-      `${file}-wal lies beside it: this is a database in use, not a backup. Make one with: mayfly backup`,
+      `${file}-wal exists: this is a database in use, not a backup. Create one with: mayfly backup`,
     )
   }
   const page = headerOf(file)
-  // SQLite reads what is missing at the end as zeros, and finds nothing wrong with it.
+  // SQLite reads a truncated end as zeros without an error.
   if (!page || page.size * page.count !== there.size) {
-    throw new BackupRefused(`${file} is no backup of mayfly, or not all of it.`)
+    throw new BackupRefused(`${file} is not a mayfly backup, or incomplete.`)
   }
 }
 
-/** The size and the count of pages, as the file's first bytes have it. */
+/** Page size and page count, from the file header. */
 function headerOf(file: string): { size: number; count: number } | undefined {
   const header = Buffer.alloc(100)
   const opened = openSync(file, 'r')
@@ -92,23 +92,22 @@ function headerOf(file: string): { size: number; count: number } | undefined {
   }
   if (header.toString('latin1', 0, 16) !== 'SQLite format 3\0') return undefined
   const size = header.readUInt16BE(16)
-  // 65,536 does not fit into two bytes and is written as 1.
+  // 65,536 does not fit into two bytes and is stored as 1.
   return { size: size === 1 ? 65_536 : size, count: header.readUInt32BE(28) }
 }
 
-/** Brings the copy to our schema, so that nothing is left that could fail once it is in its place. */
-function checkedShop(desk: string, file: string): ShopContents {
-  const copy = join(desk, SHOP_FILE)
+/** Migrates the copy, so that nothing can fail once it is in place. */
+function checkedShop(temp: string, file: string): ShopContents {
+  const copy = join(temp, SHOP_FILE)
   try {
     withDb(copy, (db) => {
       checkKind(db)
       checkIntegrity(db)
     })
-    const migrated = openMigrated(desk, 'shop')
+    const migrated = openMigrated(temp, 'shop')
     try {
-      if (schemaOf(migrated) !== currentSchema(desk))
-        throw new BackupRefused('It has another shape.')
-      // One file again, without a log beside it.
+      if (schemaOf(migrated) !== currentSchema(temp)) throw new BackupRefused('Its schema differs.')
+      // One file, without a WAL.
       migrated.pragma('journal_mode = DELETE')
     } finally {
       migrated.close()
@@ -119,7 +118,7 @@ function checkedShop(desk: string, file: string): ShopContents {
   }
 }
 
-/** Before its schema's number is looked at: that of another file says nothing. One without tables would become an empty shop. */
+/** Before the schema version is checked, which means nothing in another file. A file without tables would become an empty shop. */
 function checkKind(db: Db): void {
   const keys = db.prepare(`select 1 from sqlite_schema where type = 'table' and name = 'api_key'`)
   if (keys.get() === undefined) throw new NotAShop('It has no keys.')
@@ -128,15 +127,15 @@ function checkKind(db: Db): void {
 class NotAShop extends Error {}
 
 function refusalText(cause: unknown, file: string): string {
-  if (cause instanceof NotAShop) return `${file} is no shop of mayfly: nothing was changed.`
+  if (cause instanceof NotAShop) return `${file} is not a mayfly shop. Nothing was changed.`
   if (cause instanceof NewerSchema) {
-    return `${file} was made by a newer mayfly. Restore it with that one.`
+    return `${file} was created by a newer version. Restore it with that version.`
   }
-  if (hasErrorCode(cause, 'SQLITE_FULL')) return 'There is no space for it.'
-  return `${file} is not a whole shop of mayfly: nothing was changed.`
+  if (hasErrorCode(cause, 'SQLITE_FULL')) return 'No space is left. Nothing was changed.'
+  return `${file} is damaged or incomplete. Nothing was changed.`
 }
 
-/** Names of tables, columns and indexes: also what somebody added to it. */
+/** Names of all tables, columns and indexes. */
 function schemaOf(db: Db): string {
   const names = db.prepare(
     `select thing.type, thing.name, part.name as part
@@ -146,8 +145,8 @@ function schemaOf(db: Db): string {
   return JSON.stringify(names.all())
 }
 
-function currentSchema(desk: string): string {
-  const folder = join(desk, 'new')
+function currentSchema(temp: string): string {
+  const folder = join(temp, 'new')
   mkdirSync(folder)
   const db = openMigrated(folder, 'shop')
   try {
@@ -159,12 +158,12 @@ function currentSchema(desk: string): string {
 
 const LOGS = ['-wal', '-journal']
 
-/** Gives the present shop a second name. Its log goes with it: beside another file it would be written into that one. */
+/** Keeps the current shop under another name, with its WAL: beside the new file, SQLite would apply it to that one. */
 function keepCurrentShop(folder: string, now: Date): string | undefined {
   const present = join(folder, SHOP_FILE)
   const kept = `${present}.before-${now.toISOString().replaceAll(':', '-')}`
   const logs = LOGS.filter((log) => existsSync(present + log))
-  // Copied, because opening a damaged file may throw its log away.
+  // Copied, because opening a damaged file may delete its WAL.
   for (const log of logs) copyFileSync(present + log, kept + log, constants.COPYFILE_EXCL)
   const wasThere = existsSync(present)
   if (wasThere) {
@@ -176,17 +175,17 @@ function keepCurrentShop(folder: string, now: Date): string | undefined {
   return wasThere ? kept : undefined
 }
 
-/** Writes the log into the file. It needs the file for itself, so that a command beside us is found out. */
+/** Writes the WAL into the file. It needs exclusive access, so that a concurrent command is detected. */
 function checkpointLog(present: string, kept: string): void {
   try {
     withDb(present, (db) => db.pragma('journal_mode = DELETE'))
   } catch (cause) {
-    // That may be why somebody restores: file and log are kept as they are.
+    // That may be the reason for the restore: file and WAL are kept as they are.
     if (isCorruption(cause)) return
     dropLogs(kept)
     if (!hasErrorCode(cause, 'SQLITE_BUSY')) throw cause
     throw new BackupRefused(
-      `${present} is in use by another command. Try again when it has ended.`,
+      `${present} is in use by another command. Try again when that has ended.`,
       { cause },
     )
   }
@@ -197,13 +196,13 @@ function dropLogs(kept: string): void {
   for (const log of LOGS) rmSync(kept + log, { force: true })
 }
 
-/** Until the new one is in its place the present one stays in it: a crash between leaves one of the two, never none. */
+/** The current file stays in place until the new one replaces it: a crash in between leaves one of the two. */
 function linkOrCopy(present: string, kept: string): void {
   try {
     linkSync(present, kept)
   } catch (error) {
     if (hasErrorCode(error, 'EEXIST')) throw error
-    // Some file systems know no second names.
+    // Some file systems have no hard links.
     copyFileSync(present, kept, constants.COPYFILE_EXCL)
     syncFile(kept)
   }

@@ -79,7 +79,7 @@ describe('the numbers of raw mails', () => {
     }
     await assert.rejects(
       fixture.store.extendSession(ann.id, at(DAY + HOUR), at(1)),
-      /another mail has the number of one that moves/,
+      /another mail has the same serial/,
     )
     assert.deepEqual(await textsOf(ann.id), ['for ann'])
     assert.deepEqual(await textsOf(bob.id), ['for bob'])

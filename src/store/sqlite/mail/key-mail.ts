@@ -11,12 +11,12 @@ import type { KeyMailPage, KeyScope } from '../../store.ts'
 import type { Db } from '../files.ts'
 import type { StoredMessageRow } from './messages.ts'
 
-/** What a key may read. Each question is one statement, so that its answer is of one moment. */
+/** Mail that a key may read. Each method is one statement, so that its result is of one moment. */
 export function keyMailReads(db: Db) {
-  const mark = db.prepare<[Asked], KeyVersionRow>(
+  const version = db.prepare<[Parameters], KeyVersionRow>(
     `select ${POOL_VERSION}, ${KEY_VERSION}, ${SOONEST_END}`,
   )
-  const markOfAddress = db.prepare<[Asked], AddressVersionRow>(
+  const versionOfAddress = db.prepare<[Parameters], AddressVersionRow>(
     `select ${POOL_COUNT}, ${POOL_NEWEST}, session.id as mailbox, session.version
      from (select 1) left join session on address = @to and ${OWN} and ${LIVE}`,
   )
@@ -29,8 +29,8 @@ export function keyMailReads(db: Db) {
 
   return {
     keyMailVersion(scope: KeyScope): string {
-      if (scope.to === undefined) return keyVersion(scope, mark.get(asked(scope)))
-      return addressVersion(scope, markOfAddress.get(asked(scope)))
+      if (scope.to === undefined) return keyVersion(scope, version.get(parameters(scope)))
+      return addressVersion(scope, versionOfAddress.get(parameters(scope)))
     },
 
     listKeyMail(scope: KeyScope, page: KeyMailPage): Message[] {
@@ -38,25 +38,25 @@ export function keyMailReads(db: Db) {
         scope.to === undefined ? [lists.own, lists.ownAndPool] : [lists.ownAt, lists.ownAndPoolAt]
       const before = page.beforeId ?? Number.MAX_SAFE_INTEGER
       const range = { since: page.sinceId, before, limit: page.limit }
-      const rows = (scope.pool ? ownAndPool : own).all({ ...asked(scope), ...range })
+      const rows = (scope.pool ? ownAndPool : own).all({ ...parameters(scope), ...range })
       return rows.map((row) => messageOf(row, row.raw_id))
     },
   }
 }
 
-interface Asked {
+interface Parameters {
   key: string
   to: string | null
   now: number
 }
 
-type AskedPage = Asked & { since: number; before: number; limit: number }
+type PageParameters = Parameters & { since: number; before: number; limit: number }
 
-function asked({ keyId, to, now }: KeyScope): Asked {
+function parameters({ keyId, to, now }: KeyScope): Parameters {
   return { key: keyId, to: to ?? null, now: now.getTime() }
 }
 
-// A session is over by its clock, and also when it has no token any more, whatever a clock that stepped back says.
+// A session without a token has ended even if the clock has stepped back.
 const LIVE = 'session.expires_at > @now and session.token_hash is not null'
 const OWN = 'session.key_id = @key'
 
@@ -64,19 +64,19 @@ const POOL_VERSION = `(select version from shared_mailbox where id = ${POOL}) as
 const KEY_VERSION = '(select version from key_view where key_id = @key) as own'
 const SOONEST_END = `(select min(expires_at) from session where ${OWN} and ${LIVE}) as soonest`
 
-// In the words of the index, see 0002.sql.
+// Written like the condition of the partial index in 0002.sql.
 const IN_POOL = `mailbox <= ${POOL}`
 const POOL_COUNT = '(select count from pool_address where address = @to) as count'
 const POOL_NEWEST = `(select max(id) from message where ${IN_POOL} and recipient = @to) as newest`
 
-// With a bare parameter as limit SQLite plans the statement anew each time it is run: that is most of the cost of an empty page.
+// With a bare parameter as limit, SQLite would plan the statement again at each run, most of the cost of an empty page.
 const PAGE = 'message.id > @since and message.id < @before order by message.id desc limit +@limit'
 const POOL_MAIL = `select * from message where mailbox = ${POOL} and ${PAGE}`
-// Left to itself SQLite would look through the whole pool, in the order of ids.
+// Without the hint SQLite would scan the whole pool in the order of ids.
 const POOL_MAIL_AT = `select * from message indexed by message_in_pool
   where ${IN_POOL} and recipient = @to and ${PAGE}`
-// Cross joins keep the order of the tables: the key's mail from the newest on, each with a look at its session;
-// or the one session, then its mailbox. Mail of a session that is over is passed by in the index alone.
+// Cross joins fix the order of the tables: the key's mail from the newest, then the session of each; or one session, then its
+// mailbox. Mail of an ended session is skipped in the index alone.
 const OWN_LIVE = `select message.mailbox, message.id from message
   cross join session on session.id = message.mailbox
   where message.key_id = @key and ${LIVE} and ${PAGE}`
@@ -87,7 +87,7 @@ const OWN_MAIL_AT = `select message.* from session cross join message on message
 
 function list(db: Db, parts: readonly string[]) {
   const union = parts.map((part) => `select * from (${part})`).join(' union all ')
-  return db.prepare<[AskedPage], StoredMessageRow>(`${union} order by id desc limit +@limit`)
+  return db.prepare<[PageParameters], StoredMessageRow>(`${union} order by id desc limit +@limit`)
 }
 
-// Limits: mail of sessions that are over but not yet swept is passed by one by one, for about a minute: 24 ms for 100,000.
+// Limits: mail of ended sessions is skipped one by one until the sweep, about a minute: 24 ms for 100,000.

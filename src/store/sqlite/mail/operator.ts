@@ -28,7 +28,7 @@ export function operatorReads(db: Db) {
          select count from session union all select count from shared_mailbox)`,
     )
     .pluck()
-  // All messages in the order of their key, each with a look at how it came: an index by client would cost at each intake.
+  // A scan of all messages: an index by client would cost at every mail received.
   const page = db.prepare<[string, number, number, number], ScannedRow>(
     `select mailbox, message.id, size, client_ip = ? as matches
      from message cross join raw_mail on raw_mail.id = raw_id

@@ -20,7 +20,7 @@ interface ShareRow {
   bytes: number
 }
 
-/** A domain of ours, and the session that holds the address there, if any. */
+/** A mail domain, and the session of the address, if any. */
 type Row = DomainRow &
   (
     | { mailbox: null }
@@ -34,9 +34,9 @@ type Row = DomainRow &
       }
   )
 
-/** Read at RCPT by a read-only connection, and inside the commit by the writer. */
+/** Used at RCPT on a read-only connection, and inside the transaction by the writer. */
 export function recipientReads(db: Db) {
-  // One statement: on a read-only connection each one takes and drops a lock of the file.
+  // One statement, because each one locks and unlocks the file.
   const byAddress = db.prepare<[string, string], Row>(
     `select mail_domain.*, session.id as mailbox, token_hash is not null as owned, key_id,
        expires_at, count, bytes
@@ -75,10 +75,10 @@ export function recipientReads(db: Db) {
       const row = byAddress.get(address, hostOf(address))
       if (!row) return { ...UNKNOWN_RECIPIENT, keyId: undefined }
       const domain = domainOf(row)
-      // The usual case, decided without the other tables.
+      // Usually the other tables are not needed.
       if (row.mailbox !== null) {
         const { mailbox: id, owned, expires_at: expiresAt, count, bytes } = row
-        // Ended by its owner: over at once, whatever the clock of a mail in flight says.
+        // Ended by its owner: not live, whatever the clock says.
         const session = owned ? { id, expiresAt: new Date(expiresAt), count, bytes } : undefined
         return {
           ...UNKNOWN_RECIPIENT,
