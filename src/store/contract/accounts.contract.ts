@@ -21,7 +21,7 @@ const JOE = address('joe@gmail.com')
 const ANN = address('ann@gmail.com')
 const INBOX = { folder: 'INBOX', uid: 41, state: { uidValidity: 7, lastUid: 41 } }
 
-/** What every engine that keeps Gmail accounts and their mail must do. */
+/** Gmail accounts and the mail fetched from them. */
 export function accountsContract(open: () => Promise<OpenMailStore>): void {
   let fixture: Fixture
   let joe: number
@@ -58,12 +58,12 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
     return { ...newMail([]), ...INBOX, accountId, recipients, now: START, ...more }
   }
 
-  /** The bytes are handed over: each time it needs its own. */
+  /** The bytes are transferred, so each call needs its own. */
   const add = (mail: FetchedMail) =>
     fixture.store.addFetchedMail({ ...mail, raw: new Uint8Array([1, 2, 3]) })
 
   describe('an account', () => {
-    test('keeps its id, whoever adds it again', async () => {
+    test('keeps its id when it is added again', async () => {
       await fixture.store.addAccount(ANN)
       assert.deepEqual(await fixture.other.listAccounts(START), [
         { id: joe, email: JOE, active: true, health: 'starting', reason: '', aliases: 0 },
@@ -71,7 +71,7 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       ])
     })
 
-    test('is switched, and tells how it is', async () => {
+    test('can be switched off, and has a health status', async () => {
       assert.equal(await fixture.store.setAccountActive(joe, false), true)
       assert.equal(await fixture.store.setAccountActive(999, false), false)
       await fixture.store.setAccountHealth(joe, 'failing', 'wrong password')
@@ -83,7 +83,7 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       )
     })
 
-    test('counts the aliases that live', async () => {
+    test('counts its live aliases', async () => {
       await alias('joe+a@gmail.com')
       await alias('joe+b@gmail.com', { lifeMs: 2 * HOUR })
       const { id } = await alias('joe+c@gmail.com', { lifeMs: 2 * HOUR })
@@ -95,7 +95,7 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual(await counts(at(HOUR)), [1, 0])
     })
 
-    test('knows since when its oldest live alias waits for mail', async () => {
+    test('reports when its oldest live alias was created', async () => {
       assert.equal(await fixture.store.oldestAlias(joe, START), undefined)
       await alias('joe+a@gmail.com', { lifeMs: 2 * HOUR })
       await alias('joe+b@gmail.com', { createdAt: at(HOUR), lifeMs: 9 * HOUR })
@@ -106,7 +106,7 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
   })
 
   describe('an alias', () => {
-    test('is found by its very spelling, at its own account, while it lives', async () => {
+    test('is found by its exact spelling, in its own account, while it is live', async () => {
       const plus = await alias('joe+abc@gmail.com')
       const dots = await alias('j.oe@gmail.com')
       const found = async (texts: string[], accountId = joe, now = START) =>
@@ -122,7 +122,7 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual(await found(['joe+abc@gmail.com']), [])
     })
 
-    test('comes back to its former owner at the same account', async () => {
+    test('is revived by its owner in the same account', async () => {
       const { id, tokenHash } = await alias('joe+abc@gmail.com')
       const later = { now: at(HOUR), expiresAt: at(2 * HOUR), cooldownMs: 30 * DAY }
       const revived = await fixture.store.reviveSession({ mailbox: id, ...later })
@@ -130,7 +130,7 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       assert.equal((await fixture.other.findSession(tokenHash))?.accountId, joe)
     })
 
-    test('takes no mail that did not come from its account', async () => {
+    test('does not receive mail of another account', async () => {
       const { id } = await alias('joe+abc@gmail.com')
       const recipients = [{ address: address('joe+abc@gmail.com'), mailbox: id, identity: 'm1' }]
       assert.deepEqual(await fixture.store.addMail(newMail(recipients)), { outcome: 'nobody' })
@@ -141,7 +141,7 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
   })
 
   describe('fetched mail', () => {
-    test('is kept for its aliases, and the folder moves on with it', async () => {
+    test('is stored for its aliases together with the folder state', async () => {
       const one = await alias('joe+a@gmail.com')
       const two = await alias('joe+b@gmail.com')
       const mail = await fetched(['joe+a@gmail.com', 'joe+b@gmail.com'], { head: head('code') })
@@ -157,7 +157,7 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual(message?.receivedAt, at(-MINUTE))
     })
 
-    test('that came before an alias was made is not for it: it may be a former owner’s', async () => {
+    test('older than an alias is not delivered to it', async () => {
       const elder = await alias('joe+a@gmail.com', { createdAt: at(-DAY), lifeMs: 2 * DAY })
       const younger = await alias('joe+b@gmail.com')
       const both = await fetched(['joe+a@gmail.com', 'joe+b@gmail.com'])
@@ -166,7 +166,7 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual(await fixture.subjects(younger.id), [])
     })
 
-    test('is kept once, whatever its number; another account may have the same', async () => {
+    test('is stored once per account, whatever its UID', async () => {
       const { id } = await alias('joe+a@gmail.com')
       const other = await alias('ann+a@gmail.com', { accountId: ann })
       await add(await fetched(['joe+a@gmail.com']))
@@ -182,7 +182,7 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       assert.equal((await fixture.subjects(other.id)).length, 1)
     })
 
-    test('that looks like another one is another one, where the server numbers them apart', async () => {
+    test('that equals another one is stored separately if its UID differs', async () => {
       const { id } = await alias('joe+a@gmail.com')
       const mail = await fetched(['joe+a@gmail.com'])
       assert.equal((await add(mail)).outcome, 'kept')
@@ -196,7 +196,7 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       assert.equal((await fixture.subjects(id)).length, 2)
     })
 
-    test('that one of two has already is kept for the other, and the bytes once', async () => {
+    test('that one of two recipients has is stored for the other, with the bytes once', async () => {
       const one = await alias('joe+a@gmail.com')
       const two = await alias('joe+b@gmail.com')
       await add(await fetched(['joe+a@gmail.com']))
@@ -215,7 +215,7 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       assert.equal((await fixture.subjects(one.id)).length, 1)
     })
 
-    test('is decided on again inside the commit', async () => {
+    test('is resolved again inside the transaction', async () => {
       const { id } = await alias('joe+a@gmail.com')
       const mail = await fetched(['joe+a@gmail.com'])
       assert.deepEqual(await add({ ...mail, now: at(HOUR) }), {
@@ -227,7 +227,7 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual(await fixture.store.readFolder(joe, 'INBOX'), INBOX.state)
     })
 
-    test('goes to those with room; one that is full goes without', async () => {
+    test('goes to aliases with room, not to full ones', async () => {
       const full = await alias('joe+a@gmail.com')
       const free = await alias('joe+b@gmail.com')
       for (let number = 0; number < 5; number += 1) {
@@ -242,7 +242,7 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       assert.equal((await fixture.subjects(free.id)).length, 1)
     })
 
-    test('stays known as long as an alias lives that it could be for', async () => {
+    test('is remembered while an alias is live that it could be for', async () => {
       await alias('joe+a@gmail.com', { createdAt: at(-4 * DAY), lifeMs: 5 * DAY })
       const old = await fetched(['joe+a@gmail.com'], { identity: 'old', receivedAt: at(-3 * DAY) })
       await add(old)
@@ -250,7 +250,7 @@ export function accountsContract(open: () => Promise<OpenMailStore>): void {
       assert.equal((await add(old)).outcome, 'known')
     })
 
-    test('for nobody moves the folder on', async () => {
+    test('for nobody still saves the folder state', async () => {
       await fixture.store.saveFolder(joe, 'INBOX', { uidValidity: 7, lastUid: 50 })
       await fixture.store.saveFolder(joe, 'Spam', { uidValidity: 9, lastUid: 1 })
       assert.deepEqual(await fixture.other.readFolder(joe, 'INBOX'), {

@@ -12,7 +12,7 @@ import {
   openFixture,
 } from './fixture.ts'
 
-/** What is noted of a mail after it was kept, in every engine. */
+/** What is saved about a mail after it was stored. */
 export function codesContract(open: () => Promise<OpenMailStore>): void {
   let fixture: Fixture
   beforeEach(async () => {
@@ -33,7 +33,7 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
     (await fixture.other.findSession(tokenHash))?.version ?? -1
 
   describe('a code', () => {
-    test('is unknown until it is noted, then every reader sees it', async () => {
+    test('is unknown until it is saved, then visible to every thread', async () => {
       const { id: mailbox, messageId: id } = await filled()
       assert.deepEqual(await codesOf(mailbox), [undefined])
       assert.equal((await fixture.other.findMessage(mailbox, id))?.code, undefined)
@@ -62,7 +62,7 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       })
     }
 
-    test('of several who find it at once is noted once', async () => {
+    test('found concurrently is saved once', async () => {
       const { id: mailbox, tokenHash, messageId: id } = await filled()
       const before = await versionOf(tokenHash)
       const [store, other] = [fixture.store, fixture.other]
@@ -73,7 +73,7 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       assert.equal(await versionOf(tokenHash), before + 1)
     })
 
-    test('is one of this very mailbox: another cannot note it', async () => {
+    test('cannot be saved through another mailbox', async () => {
       const [ann, bob] = [await filled(), await filled('bob@box.test')]
       const versions = [await versionOf(ann.tokenHash), await versionOf(bob.tokenHash)]
       const wrong = { mailbox: ann.id, id: bob.messageId, code: '123456' }
@@ -82,7 +82,7 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual([await versionOf(ann.tokenHash), await versionOf(bob.tokenHash)], versions)
     })
 
-    test('of one recipient is not the other’s, who may have another way to it', async () => {
+    test('of one recipient is not that of another', async () => {
       const [ann, bob] = [
         await fixture.session('ann@box.test'),
         await fixture.session('bob@box.test'),
@@ -93,7 +93,7 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual([await codesOf(ann.id), await codesOf(bob.id)], [['123456'], [undefined]])
     })
 
-    test('of a deleted message is not noted, and moves nothing', async () => {
+    test('of a deleted message is not saved, and changes no version', async () => {
       const { id: mailbox, tokenHash, messageId: id } = await filled()
       await fixture.store.deleteMessage(mailbox, id)
       const before = await versionOf(tokenHash)
@@ -116,7 +116,7 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       ],
       ['was swept', () => fixture.sweepAll(at(2 * HOUR))],
     ] as const) {
-      test(`of a session that ${name} is not noted`, async () => {
+      test(`of a session that ${name} is not saved`, async () => {
         const { id: mailbox, tokenHash, messageId: id } = await filled()
         await over(mailbox)
         const before = await versionOf(tokenHash)
@@ -125,7 +125,7 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       })
     }
 
-    test('is not noted in the shared boxes, which nobody watches with a token', async () => {
+    test('is not saved in shared mailboxes', async () => {
       await fixture.send(['any@pool.test'])
       await fixture.send(['abuse@box.test'])
       for (const mailbox of [POOL, OPERATOR]) {
@@ -136,7 +136,7 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       }
     })
 
-    test('changes nothing of what a key sees: nobody pays for it', async () => {
+    test('does not change the version of the key', async () => {
       const own = await filled('own@box.test', 'key-1')
       const scopes = [undefined, address('own@box.test')].map((to) => ({
         keyId: 'key-1',
@@ -158,7 +158,7 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
     const rawIdOf = async ({ id, messageId }: { id: MailboxId; messageId: number }) =>
       (await fixture.store.findMessage(id, messageId))?.rawId ?? 0
 
-    test('are kept with the mail, for all who have it, and can be made anew', async () => {
+    test('are stored with the raw mail for all recipients, and can be replaced', async () => {
       const rawId = await rawIdOf(await filled())
       assert.equal(await fixture.other.readSenderChecks(rawId), undefined)
       await fixture.store.saveSenderChecks(rawId, CHECKS)
@@ -167,14 +167,14 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual(await fixture.other.readSenderChecks(rawId), { ...CHECKS, spf: 'softfail' })
     })
 
-    test('move no version: they are not in any list', async () => {
+    test('change no version, because no list contains them', async () => {
       const ann = await filled()
       const before = await versionOf(ann.tokenHash)
       await fixture.store.saveSenderChecks(await rawIdOf(ann), CHECKS)
       assert.equal(await versionOf(ann.tokenHash), before)
     })
 
-    test('go with the mail, and late ones are not kept', async () => {
+    test('are deleted with the mail, and late ones are not stored', async () => {
       const ann = await filled()
       const rawId = await rawIdOf(ann)
       await fixture.store.saveSenderChecks(rawId, CHECKS)

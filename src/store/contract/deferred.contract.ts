@@ -22,7 +22,7 @@ const B = 'joe+b@gmail.com'
 const C = 'joe+c@gmail.com'
 const INBOX = { folder: 'INBOX', uidValidity: 7 }
 
-/** What every engine must do with fetched mail that an alias has no room for. A mailbox holds 5 messages and 10,000 bytes. */
+/** Fetched mail for aliases whose mailbox is full. A mailbox holds 5 messages and 10,000 bytes. */
 export function deferredContract(open: () => Promise<OpenMailStore>): void {
   let fixture: Fixture
   let accountId: number
@@ -76,7 +76,7 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
       ({ uid, wanted }) => `${uid}${wanted ? '' : ' unwanted'}`,
     )
 
-  test('it is deferred for the full one, and listed once that has room', async () => {
+  test('mail is deferred for a full mailbox, and listed once that has room', async () => {
     await fill(A)
     assert.equal(await outcome(1, [A, B]), 'kept, deferred')
     assert.equal(await outcome(2, [A]), 'full')
@@ -90,7 +90,7 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
     ])
   })
 
-  test('tried again, it goes to the one that lacked it, and the folder stays where it was', async () => {
+  test('a retry delivers it to the mailbox that lacked it, and does not move the folder back', async () => {
     await fill(A)
     await outcome(1, [A, B])
     await makeRoom(A)
@@ -102,7 +102,7 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
     assert.deepEqual((await fixture.store.readFolder(accountId, 'INBOX'))?.lastUid, lastUid)
   })
 
-  test('room is reckoned with the bytes of the mail', async () => {
+  test('room is computed with the size of the mail', async () => {
     assert.equal(await outcome(1, [A], { size: 9_000 }), 'kept')
     assert.equal(await outcome(2, [A], { size: 1_001 }), 'full')
     assert.equal(await outcome(3, [A], { size: 1_002 }), 'full')
@@ -114,7 +114,7 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
     assert.deepEqual(await listed(), ['2', '3'])
   })
 
-  test('one that is full again rests longer each time, whatever room there seems to be', async () => {
+  test('each failed retry waits longer', async () => {
     await fill(A)
     assert.equal(await outcome(1, [A]), 'full')
     assert.equal(await outcome(1, [A]), 'full')
@@ -128,7 +128,7 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
     assert.deepEqual(await listed(at(3 * MINUTE)), ['1'])
   })
 
-  test('it is unwanted once all who lack it have ended, and not before', async () => {
+  test('it is unwanted once all sessions that lack it have ended', async () => {
     await fill(A)
     for (let uid = 200; uid < 205; uid += 1) await outcome(uid, [B])
     assert.equal(await outcome(1, [A, C]), 'kept, deferred')
@@ -150,7 +150,7 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
     assert.deepEqual(await listed(at(DAY)), ['1 unwanted'])
   })
 
-  test('is listed by UID, so many at a time, for its folder and numbering alone', async () => {
+  test('is listed by UID, up to the limit, for one folder and UIDVALIDITY', async () => {
     await fill(A)
     for (const uid of [3, 1, 2]) await outcome(uid, [A])
     await outcome(9, [A], { folder: 'Spam', state: { uidValidity: 8, lastUid: 9 } })
@@ -162,7 +162,7 @@ export function deferredContract(open: () => Promise<OpenMailStore>): void {
     assert.deepEqual(await fixture.other.listDeferred(other), [])
   })
 
-  test('is forgotten by UID, and where the folder is numbered anew', async () => {
+  test('is deleted by UID, and when UIDVALIDITY changes', async () => {
     await fill(A)
     for (const uid of [1, 2]) await outcome(uid, [A])
     await outcome(3, [A], { state: { uidValidity: 6, lastUid: 3 } })

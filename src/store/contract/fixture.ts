@@ -22,7 +22,7 @@ export const DAY = 24 * HOUR
 export const COOLDOWN = 30 * DAY
 export const at = (ms: number) => new Date(START.getTime() + ms)
 
-/** A store with box.test (sessions only) and pool.test (a reader domain), and short words for what tests do with it. */
+/** A store with box.test (sessions only) and pool.test (a reader domain), and helpers for tests. */
 export async function openFixture({ store, other, close }: OpenMailStore) {
   const box = { sessions: true, ttlSeconds: undefined }
   await store.addDomain({ name: host('box.test'), reader: false, ...box })
@@ -32,7 +32,7 @@ export async function openFixture({ store, other, close }: OpenMailStore) {
   const take = (text: string, tokenHash: string, createdAt = START) =>
     store.createSession(newSession(text, { tokenHash, createdAt, lifeMs: HOUR }))
 
-  /** As RCPT does it: each address with the mailbox it stands for at this moment. */
+  /** As at RCPT: each address with its mailbox at this moment. */
   const accepted = (to: string[]): Promise<Recipient[]> =>
     Promise.all(
       to.map(address).map(async (one) => {

@@ -21,7 +21,7 @@ const GRACE = MINUTE
 
 const any = fc.nat({ max: 1_000 })
 
-/** What can happen in a store; numbers choose among what is there at the time. */
+/** What can happen in a store; numbers select among the existing objects. */
 export const actions = fc.oneof(
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('send' as const), to: fc.array(any) }) },
   {
@@ -70,7 +70,7 @@ interface Made {
   over: boolean
 }
 
-/** Does the deeds, keeps book of them in plain lists, and compares after each what every key sees with the book. */
+/** Runs the actions against the store and a model of plain lists, and compares what every key sees after each. */
 export async function playActions(fixture: Fixture, told: readonly Operation[]): Promise<void> {
   const book = { now: START.getTime(), sent: [] as Sent[], made: [] as Made[], count: 0 }
   const known = new Map<string, string>()
@@ -179,7 +179,7 @@ async function change(
   }
 }
 
-/** Whoever held the address before is over with it. */
+/** Ends the previous session of the address. */
 function note(book: Book, session: Awaited<ReturnType<Fixture['store']['createSession']>>): void {
   if (!session) return
   const { id: mailbox, address: at, keyId: key, expiresAt } = session

@@ -19,7 +19,7 @@ import {
 const KEY = 'key-mine'
 const SCOPE = { keyId: KEY, pool: true, to: undefined, now: START }
 
-/** In which order a key sees mail: without it, since_id would pass by mail that comes later, in every engine. */
+/** The order in which a key sees mail: without it, since_id would skip mail. */
 export function keyMailOrderContract(open: () => Promise<OpenMailStore>): void {
   let fixture: Fixture
   let other: MailStore
@@ -38,10 +38,10 @@ export function keyMailOrderContract(open: () => Promise<OpenMailStore>): void {
   const numbered = (count: number) => Array.from({ length: count }, (_, index) => String(index))
   const newestFirst = (count: number) => numbered(count).toReversed()
 
-  describe('ids over the pool and the sessions of a key', () => {
+  describe('ids across the pool and the sessions of a key', () => {
     const turns = ['a@box.test', 'any@pool.test', 'b@box.test', 'b@box.test', 'other@pool.test']
 
-    test('rise in the order of commit, also when the clock steps back', async () => {
+    test('rise in the order of commit, even if the clock steps back', async () => {
       for (const [index, ms] of [0, -DAY, 5, -HOUR, 3, 3, -2 * DAY, 0].entries()) {
         const to = turns[index % turns.length] ?? ''
         await fixture.send([to], { head: head(String(index)), receivedAt: at(ms) })
@@ -52,7 +52,7 @@ export function keyMailOrderContract(open: () => Promise<OpenMailStore>): void {
       assert.ok(all.every(({ id }) => Number.isSafeInteger(id)))
     })
 
-    test('rise within one commit of many mails, and of one mail for many', async () => {
+    test('rise within a commit of many mails, and of one mail for many recipients', async () => {
       const mails = await Promise.all(
         numbered(10).map(async (subject) => {
           const index = Number(subject)
@@ -71,7 +71,7 @@ export function keyMailOrderContract(open: () => Promise<OpenMailStore>): void {
       )
     })
 
-    test('go on over a revival', async () => {
+    test('continue after a revival', async () => {
       const { id } = await fixture.session('c@box.test', HOUR, KEY)
       await fixture.send(['any@pool.test'], { receivedAt: at(DAY) })
       const expiresAt = at(2 * HOUR)
@@ -81,7 +81,7 @@ export function keyMailOrderContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual(subjects(await list()), ['since', 'hello'])
     })
 
-    test('are drawn apart for sessions without a key and for the operator', async () => {
+    test('are independent for sessions without a key and for the operator', async () => {
       await fixture.send(['any@pool.test'], { receivedAt: at(DAY) })
       const plain = await fixture.session('plain@box.test')
       await fixture.send(['plain@box.test', 'abuse@box.test'])
@@ -94,8 +94,8 @@ export function keyMailOrderContract(open: () => Promise<OpenMailStore>): void {
     })
   })
 
-  describe('a reader that asks with sinceId', () => {
-    test('gets each mail once, in order, while mail comes to the pool and its sessions', async () => {
+  describe('polling with sinceId', () => {
+    test('returns each mail once, in order, while mail arrives', async () => {
       const names = numbered(40)
       for (const name of names) await fixture.session(`s${name}@box.test`, HOUR, KEY)
       let going = true
@@ -172,7 +172,7 @@ export function keyMailOrderContract(open: () => Promise<OpenMailStore>): void {
       })
     }
 
-    test('sinceId and beforeId are both left out of the page', async () => {
+    test('sinceId and beforeId are both exclusive', async () => {
       for (const subject of numbered(5))
         await fixture.send(['any@pool.test'], { head: head(subject) })
       const ids = (await list()).map(({ id }) => id)

@@ -22,9 +22,9 @@ import { actions, playActions } from './key-mail-model.ts'
 const MINE = 'key-mine'
 const THEIRS = 'key-theirs'
 
-/** When the mark of what a key sees changes, in every engine. */
+/** When the version of the mail of a key changes. */
 export function keyMailVersionContract(open: () => Promise<OpenMailStore>): void {
-  describe('the mark of what a key sees', () => {
+  describe('the version of the mail of a key', () => {
     let fixture: Fixture
     let store: MailStore
     let own: MailboxId
@@ -127,7 +127,7 @@ export function keyMailVersionContract(open: () => Promise<OpenMailStore>): void
       })
     }
 
-    test('changes by the clock at the millisecond at which a session ends, and at no other', async () => {
+    test('changes at the millisecond a session expires, and at no other', async () => {
       const text = async (now: Date) => JSON.stringify(await marks(now))
       assert.equal(await text(START), await text(at(MINUTE - 1)))
       assert.notEqual(await text(at(MINUTE - 1)), await text(at(MINUTE)))
@@ -135,7 +135,7 @@ export function keyMailVersionContract(open: () => Promise<OpenMailStore>): void
       assert.notEqual(await text(at(DAY - 1)), await text(at(DAY)))
     })
 
-    test('changes when its session is revived, also by a clock that steps back before its end', async () => {
+    test('changes when a session is revived, even if the clock steps back', async () => {
       await fixture.send(['ended@box.test'])
       await fixture.session('twin@box.test', MINUTE, MINE)
       const before = [await marks(START), await marks(at(HOUR))].map((some) => new Map(some))
@@ -148,7 +148,7 @@ export function keyMailVersionContract(open: () => Promise<OpenMailStore>): void
       }
     })
 
-    test('is the same on every thread, and for two keys that see the pool alone', async () => {
+    test('is the same on every thread, and for two keys that see only the pool', async () => {
       const scope = { keyId: 'one', pool: true, to: undefined, now: START }
       const mark = await store.keyMailVersion(scope)
       assert.equal(await fixture.other.keyMailVersion(scope), mark)
@@ -156,7 +156,7 @@ export function keyMailVersionContract(open: () => Promise<OpenMailStore>): void
     })
   })
 
-  test('whatever happens, a key sees what it may, and an equal mark is equal mail', async () => {
+  test('after any sequence of operations a key sees what it may, and equal versions mean equal mail', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(actions, { minLength: 20, maxLength: 80 }), async (told) => {
         const fixture = await openFixture(await open())

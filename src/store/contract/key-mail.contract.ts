@@ -20,7 +20,7 @@ const MINE = 'key-mine'
 const THEIRS = 'key-theirs'
 const ALL = { sinceId: 0, beforeId: undefined, limit: 100 }
 
-/** What a key may read, in every engine: asked of the other reader, as another thread asks. */
+/** What a key may read, through the store of another thread. */
 export function keyMailContract(open: () => Promise<OpenMailStore>): void {
   let fixture: Fixture
   let store: MailStore
@@ -71,7 +71,7 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual([own?.recipient, pool?.recipient], ['a@box.test', 'any@pool.test'])
     })
 
-    test('of one address what came to it: to the pool before, to its own session since', async () => {
+    test('of one address, its pool mail and the mail of its own session', async () => {
       await send('any@pool.test', 'pool')
       await fixture.session('any@pool.test', HOUR, MINE)
       await fixture.session('b@box.test', HOUR, MINE)
@@ -93,7 +93,7 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
       assert.equal((await seen({ pool: false })).length, 1)
     })
 
-    test('its session revived, and what came since', async () => {
+    test('mail of its revived session', async () => {
       const { id } = await fixture.session('a@box.test', HOUR, MINE)
       await revive(id, at(HOUR))
       await send('a@box.test', 'since', HOUR + 1)
@@ -113,26 +113,26 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
       ['a session without a key', 'x@pool.test', undefined],
       ['a key of nearly the same name', 'x@box.test', `${MINE}2`],
     ] as const) {
-      test(`${name}, also when it asks for its address`, async () => {
+      test(`${name}, even if it names the address`, async () => {
         await fixture.session(to, HOUR, keyId)
         await send(to, 'private')
         assert.deepEqual(await anything(START, to), [])
       })
     }
 
-    test("the operator's box", async () => {
+    test("the operator's mailbox", async () => {
       await send('abuse@pool.test', 'a complaint')
       assert.deepEqual(await anything(START, 'abuse@pool.test'), [])
     })
 
-    test('its session from the millisecond on at which it ends', async () => {
+    test('its session from the millisecond it expires', async () => {
       await fixture.session('a@box.test', HOUR, MINE)
       await send('a@box.test', 'hello')
       assert.equal((await anything(at(HOUR - 1), 'a@box.test')).length, 3)
       assert.deepEqual(await anything(at(HOUR), 'a@box.test'), [])
     })
 
-    test('a session its owner ended, also by a clock that stands before the end', async () => {
+    test('a session ended by its owner, even if the clock has stepped back', async () => {
       const { id } = await fixture.session('a@box.test', HOUR, MINE)
       await send('a@box.test', 'hello')
       await store.endSession(id, at(1_000))
@@ -141,7 +141,7 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
       }
     })
 
-    test('what a revived session held before, also by a clock that stepped back', async () => {
+    test('mail from before a revival, even if the clock has stepped back', async () => {
       const { id } = await fixture.session('a@box.test', HOUR, MINE)
       await send('a@box.test', 'former')
       await revive(id, at(2 * HOUR))
@@ -154,7 +154,7 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
       ['the former owner had', THEIRS, MINE],
       ['the next owner has', MINE, THEIRS],
     ] as const) {
-      test(`at an address that changed hands, what ${name}`, async () => {
+      test(`at a reassigned address, what ${name}`, async () => {
         await fixture.session('a@box.test', HOUR, former)
         await send('a@box.test', 'of the former')
         const createdAt = at(HOUR + COOLDOWN)
@@ -169,13 +169,13 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
       })
     }
 
-    test('the pool where it is closed to it', async () => {
+    test('the pool if its plan excludes it', async () => {
       await send('any@pool.test', 'pool')
       assert.deepEqual(await seen({ pool: false }), [])
       assert.deepEqual(await seen({ pool: false, to: address('any@pool.test') }), [])
     })
 
-    test('what was deleted or swept', async () => {
+    test('deleted or swept mail', async () => {
       const { id } = await fixture.session('a@box.test', HOUR, MINE)
       await send('a@box.test', 'deleted')
       await send('a@box.test', 'swept')
@@ -186,7 +186,7 @@ export function keyMailContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual(await seen(), [])
     })
 
-    test('mail of the pool once its time is over and the sweep came, and its mark says so', async () => {
+    test('expired pool mail after the sweep, and its version changes', async () => {
       await send('any@pool.test', 'pool')
       const scope = { keyId: MINE, pool: true, to: undefined, now: START }
       const before = await fixture.other.keyMailVersion(scope)

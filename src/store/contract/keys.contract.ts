@@ -6,7 +6,7 @@ import { DAY, KEY, later, NOON, type OpenShopStore } from './shop-fixture.ts'
 
 const ROLLED = { rolled: true }
 
-/** What every engine that keeps keys must do. */
+/** Keys and their usage. */
 export function keysContract(open: () => Promise<OpenShopStore>): void {
   let opened: OpenShopStore
   let store: ShopStore
@@ -57,7 +57,7 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
     assert.equal(await store.findKey('another', NOON), undefined)
   })
 
-  test('exactly as many requests pass as the plan has, however many ask at once', async () => {
+  test('exactly as many concurrent requests pass as the plan allows', async () => {
     await add()
     assert.equal(await spendMany(500), 10)
     assert.equal((await store.findKey('secret-hash', NOON))?.used, 10)
@@ -72,19 +72,19 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
     assert.equal((await store.findKey('secret-hash', later(2 * DAY)))?.usedToday, 0)
   })
 
-  test('a clock that steps back opens no second day', async () => {
+  test('a clock that steps back does not reopen a day', async () => {
     await add({ maxRequests: 100, maxPerDay: 3 })
     assert.equal(await spendMany(3, later(DAY)), 3)
     assert.equal(await spendMany(3, NOON), 0)
   })
 
-  test('a plan ends at the very millisecond', async () => {
+  test('a plan expires at the exact millisecond', async () => {
     await add({ expiresAt: later(1000) })
     assert.ok(await store.spendRequest('k1', later(999)))
     assert.equal(await store.spendRequest('k1', later(1000)), undefined)
   })
 
-  test('a revoked key spends nothing more and says so', async () => {
+  test('a revoked key accepts no more requests', async () => {
     await add()
     assert.equal(await store.revokeKey('k1'), true)
     assert.equal(await store.spendRequest('k1', NOON), undefined)
@@ -92,7 +92,7 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
     assert.equal(await store.revokeKey('nobody'), false)
   })
 
-  test('requests that wait together are each answered with their own count', async () => {
+  test('concurrent requests each get their own count', async () => {
     await add({ maxPerDay: 6 })
     const spent = await Promise.all(Array.from({ length: 8 }, () => store.spendRequest('k1', NOON)))
     const used = spent.map((key) => key?.used).sort()
@@ -100,7 +100,7 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
     assert.deepEqual(await store.readUsage('k1', 0), [{ day: 20_513, count: 6 }])
   })
 
-  test('of those that wait together over midnight or over the end each is judged by its own time', async () => {
+  test('concurrent requests around midnight or expiry are each decided by their own time', async () => {
     const midnight = new Date('2026-03-02T00:00:00Z')
     await add({ maxPerDay: 2, expiresAt: new Date(midnight.getTime() + 2) })
     const times = [-2, -1, 0, 1, 2, 3].map((ms) => new Date(midnight.getTime() + ms))
@@ -115,7 +115,7 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
     )
   })
 
-  test('a request is given back on the day it was counted, also when the clock has stepped back', async () => {
+  test('a request is refunded to the day it was charged to, even if the clock has stepped back', async () => {
     await add({ maxPerDay: 5 })
     await spendMany(1, later(DAY))
     const spent = await store.spendRequest('k1', NOON)
@@ -128,7 +128,7 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
     )
   })
 
-  test('a rolled key has two secrets for a while, and one count', async () => {
+  test('a rolled key has two secrets for a while, and one quota', async () => {
     await add()
     const oldUntil = later(DAY)
     assert.deepEqual(await store.rollKey({ keyId: 'k1', secretHash: 'new', oldUntil }), ROLLED)
@@ -142,7 +142,7 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
     assert.equal(await store.findKey('third', NOON), undefined)
   })
 
-  test('a key that is rolled again has no third secret', async () => {
+  test('a key rolled again has no third secret', async () => {
     await add()
     await store.rollKey({ keyId: 'k1', secretHash: 'second', oldUntil: later(DAY) })
     await store.rollKey({ keyId: 'k1', secretHash: 'third', oldUntil: later(2 * DAY) })
@@ -153,7 +153,7 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
     )
   })
 
-  test('a holder rolls with the current secret only, and of two at once one passes', async () => {
+  test('a holder can roll only with the current secret, and of two concurrent rolls one succeeds', async () => {
     await add()
     await add({ id: 'k2', secretHash: 'of-k2' })
     assert.deepEqual(await rollAs('unknown', 'x', NOON), { rolled: false })
@@ -168,7 +168,7 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
     assert.equal(await store.findKey('x', NOON), undefined)
   })
 
-  test('a holder cannot roll again while the former secret lives; the operator can', async () => {
+  test('a holder cannot roll again while the old secret is valid; the operator can', async () => {
     await add()
     assert.deepEqual(await rollAs('secret-hash', 'second', NOON), ROLLED)
     const refused = { rolled: false, oldSecretUntil: later(DAY) }
@@ -181,7 +181,7 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
     assert.equal(await store.findKey('second', later(DAY)), undefined)
   })
 
-  test('keys are listed, newest first, and can be named anew', async () => {
+  test('keys are listed newest first, and can be relabelled', async () => {
     await add()
     await add({ id: 'k2', secretHash: 'second', createdAt: later(1) })
     assert.equal(await store.labelKey('k1', 'yours'), true)
@@ -197,7 +197,7 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
     assert.equal(await store.readKey('nobody', NOON), undefined)
   })
 
-  test('a request given back can be spent again, on the day it was spent', async () => {
+  test('a refunded request can be used again on the same day', async () => {
     await add({ maxPerDay: 2 })
     await spendMany(2)
     await store.returnRequest('k1', { day: utcDay(NOON), period: 0 })

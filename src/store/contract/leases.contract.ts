@@ -4,7 +4,6 @@ import { afterEach, beforeEach, test } from 'vitest'
 import type { MailStore } from '../store.ts'
 import { MINUTE, type OpenMailStore } from './fixture.ts'
 
-/** What every engine that gives out leases must do. */
 export function leasesContract(open: () => Promise<OpenMailStore>): void {
   let opened: OpenMailStore
   beforeEach(async () => {
@@ -14,19 +13,19 @@ export function leasesContract(open: () => Promise<OpenMailStore>): void {
 
   const take = (holder: string, { ms = MINUTE, name = 'sweep', at = opened.store } = {}) =>
     at.acquireLease({ name, holder, ms })
-  /** Asks until it is had; a lease that never ends is told by the test's own time-out. */
+  /** Retries until it is acquired; the timeout of the test is the limit. */
   const taken = async (holder: string, at: MailStore) => {
     while (!(await take(holder, { at }))) await pause(5)
   }
 
-  test('a lease has one holder, whoever asks and wherever', async () => {
+  test('a lease has one holder', async () => {
     assert.equal(await take('ann'), true)
     assert.equal(await take('bob'), false)
     assert.equal(await take('bob', { at: opened.other }), false)
     assert.equal(await take('bob', { name: 'shop' }), true)
   })
 
-  test('of many who ask at once for a free one or one that is over, one gets it', async () => {
+  test('of many concurrent requests for a free or expired lease, one succeeds', async () => {
     for (const round of ['free', 'over']) {
       const answers = await Promise.all(
         Array.from({ length: 40 }, (_, at) =>
@@ -40,7 +39,7 @@ export function leasesContract(open: () => Promise<OpenMailStore>): void {
     }
   })
 
-  test('asked for again by its holder it is his for longer', async () => {
+  test('its holder can renew it', async () => {
     await take('ann', { ms: 50 })
     assert.equal(await take('ann', { at: opened.other }), true)
     await take('rob', { name: 'other', ms: 50 })
@@ -49,19 +48,19 @@ export function leasesContract(open: () => Promise<OpenMailStore>): void {
     assert.equal(await take('bob'), false)
   })
 
-  test('one that is not renewed ends by itself, and is somebody else’s', async () => {
+  test('a lease that is not renewed expires', async () => {
     await take('ann', { ms: 50 })
     await taken('bob', opened.other)
     assert.equal(await take('ann'), false)
   })
 
-  test('one that is given up is free at once', async () => {
+  test('a released lease is free at once', async () => {
     await take('ann')
     await opened.other.releaseLease('sweep', 'ann')
     assert.equal(await take('bob'), true)
   })
 
-  test('nobody gives up what is another’s', async () => {
+  test('a lease can be released only by its holder', async () => {
     await take('ann')
     await opened.store.releaseLease('sweep', 'bob')
     await opened.store.releaseLease('shop', 'ann')

@@ -14,7 +14,7 @@ import {
   START,
 } from './fixture.ts'
 
-/** Mail that is kept, read and deleted, in every engine. */
+/** Storing, reading and deleting mail. */
 export function messagesContract(open: () => Promise<OpenMailStore>): void {
   let fixture: Fixture
 
@@ -24,7 +24,7 @@ export function messagesContract(open: () => Promise<OpenMailStore>): void {
   afterEach(() => fixture.close())
 
   describe('mail', () => {
-    test('what was added is seen by every reader that asks afterwards', async () => {
+    test('added mail is visible to every later read', async () => {
       const ann = await fixture.session('ann@box.test')
       await fixture.other.findSession(ann.tokenHash)
       for (const subject of ['one', 'two', 'three']) {
@@ -39,7 +39,7 @@ export function messagesContract(open: () => Promise<OpenMailStore>): void {
       assert.equal(seen.count, 3)
     })
 
-    test('the bytes come back exactly as they came, with the way they came', async () => {
+    test('raw mail is returned byte for byte, with its envelope', async () => {
       const { id } = await fixture.session('ann@box.test')
       for (const raw of [
         new Uint8Array(0),
@@ -62,7 +62,7 @@ export function messagesContract(open: () => Promise<OpenMailStore>): void {
       }
     })
 
-    test('ids rise in the order of commit, also when the clock steps back', async () => {
+    test('ids rise in the order of commit, even if the clock steps back', async () => {
       const { id } = await fixture.session('ann@box.test')
       const recipients = await fixture.accepted(['ann@box.test'])
       const sent = [0, -DAY, 5, -HOUR].map((ms, index) => {
@@ -94,7 +94,7 @@ export function messagesContract(open: () => Promise<OpenMailStore>): void {
       )
     })
 
-    test('a mail for several goes to each, and its bytes stay until the last has let it go', async () => {
+    test('a mail for several mailboxes is kept until the last message is deleted', async () => {
       const [ann, bob] = [
         await fixture.session('ann@box.test'),
         await fixture.session('bob@box.test'),
@@ -121,7 +121,7 @@ export function messagesContract(open: () => Promise<OpenMailStore>): void {
       assert.equal((await fixture.store.listMessageIds(bob.id)).length, 1)
     })
 
-    test('deleting gives room back and moves the version', async () => {
+    test('deleting frees space and changes the version', async () => {
       const ann = await fixture.session('ann@box.test')
       await fixture.send(['ann@box.test'])
       const before = await fixture.other.findSession(ann.tokenHash)
@@ -133,7 +133,7 @@ export function messagesContract(open: () => Promise<OpenMailStore>): void {
       assert.equal(await fixture.store.deleteMessage(ann.id, id), false)
     })
 
-    test('a parse is kept with the mail and goes with it', async () => {
+    test('a parsed mail is stored and deleted with its raw mail', async () => {
       const { id } = await fixture.session('ann@box.test')
       await fixture.send(['ann@box.test'])
       const [messageId = 0] = await fixture.store.listMessageIds(id)

@@ -18,7 +18,7 @@ const ENVELOPE = { helo: 'x', mailFrom: '', tls: undefined, protocol: 'ESMTP' } 
 const BAD = '198.51.100.9'
 const GOOD = '192.0.2.7'
 
-/** What the operator's commands ask of a mail store, in every engine. */
+/** Methods for the operator's commands. */
 export function operatorContract(open: () => Promise<OpenMailStore>): void {
   let fixture: Fixture
 
@@ -40,7 +40,7 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       return sessions.map((session) => session.address.replace(/@.*/, ''))
     }
 
-    test('are listed newest or largest first, as many as asked for', async () => {
+    test('are listed newest or largest first, up to the limit', async () => {
       for (const name of ['ann', 'bob', 'cid']) await fixture.session(`${name}@box.test`)
       await sendFrom(GOOD, ['bob@box.test'], 'large', 900)
       await sendFrom(GOOD, ['ann@box.test'], 'small', 30)
@@ -50,7 +50,7 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual(await list('largest', 1), ['bob'])
     })
 
-    test('are told with what they hold and by whom they were created', async () => {
+    test('are listed with their usage and key', async () => {
       await fixture.session('ann@box.test', 2 * HOUR, 'key-1')
       await sendFrom(GOOD, ['ann@box.test'], 'one', 30)
       const [ann] = await fixture.store.listSessions({ order: 'newest', limit: 1, now: at(1) })
@@ -64,7 +64,7 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       )
     })
 
-    test('are those whose time is not over and that nobody ended', async () => {
+    test('are those that have neither expired nor been ended', async () => {
       await fixture.session('over@box.test', HOUR)
       const ended = await fixture.session('ended@box.test', DAY)
       await fixture.session('live@box.test', HOUR + 1)
@@ -80,7 +80,7 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
   })
 
   describe('deleting several messages', () => {
-    test('removes those of this mailbox, tells how much, and gives the room back', async () => {
+    test('deletes those of this mailbox, returns the volume and frees the space', async () => {
       const ann = await fixture.session('ann@box.test')
       const bob = await fixture.session('bob@box.test')
       for (const size of [100, 20, 3]) await sendFrom(GOOD, ['ann@box.test'], `${size}`, size)
@@ -99,7 +99,7 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       assert.ok(before && after && after.version > before.version)
     })
 
-    test('removes a message that is named twice once, and no bytes of another mailbox', async () => {
+    test('deletes a message named twice once, and nothing of another mailbox', async () => {
       const ann = await fixture.session('ann@box.test')
       const bob = await fixture.session('bob@box.test')
       await sendFrom(GOOD, ['ann@box.test'], 'older', 20)
@@ -116,7 +116,7 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       assert.ok(await fixture.other.readRaw(rawId))
     })
 
-    test('of which none is there changes nothing', async () => {
+    test('that do not exist changes nothing', async () => {
       const ann = await fixture.session('ann@box.test')
       await sendFrom(GOOD, ['ann@box.test'])
       const before = await fixture.other.findSession(ann.tokenHash)
@@ -127,7 +127,7 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual(await fixture.other.findSession(ann.tokenHash), before)
     })
 
-    test('frees the operator’s mailbox, whatever day each of them came', async () => {
+    test('frees the operator’s mailbox across days', async () => {
       for (const day of [0, 1, 2]) {
         await fixture.send(['abuse@box.test'], {
           raw: new Uint8Array(7),
@@ -143,7 +143,7 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual([count, bytes], [0, 0])
     })
 
-    test('keeps the bytes that another mailbox still has', async () => {
+    test('keeps raw mail that another mailbox refers to', async () => {
       const ann = await fixture.session('ann@box.test')
       const bob = await fixture.session('bob@box.test')
       await sendFrom(GOOD, ['ann@box.test', 'bob@box.test', 'any@pool.test'])
@@ -163,7 +163,7 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
   })
 
   describe('a scan by client', () => {
-    test('finds what it delivered to every kind of mailbox, and nothing else', async () => {
+    test('finds its mail in every kind of mailbox, and nothing else', async () => {
       const ann = await fixture.session('ann@box.test', HOUR)
       const late = await fixture.session('late@box.test', 40 * DAY, 'key-1')
       const far = await fixture.session('far@box.test', 400 * DAY)
@@ -181,7 +181,7 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       }
     })
 
-    test('and a deletion of what it found leave every list, counter and mark right', async () => {
+    test('and deleting the matches leave lists, counters and versions correct', async () => {
       const ann = await fixture.session('ann@box.test', DAY, 'key-1')
       const scope = { keyId: 'key-1', pool: true, to: undefined, now: at(1) }
       const oneAddress = { ...scope, to: address('any@pool.test') }
@@ -227,7 +227,7 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
       assert.equal(await fixture.store.countMail(), 3)
     })
 
-    test('what is found of a session or a time that is over is not counted off twice', async () => {
+    test('matches in expired sessions and partitions are not subtracted twice', async () => {
       await fixture.session('ann@box.test', HOUR)
       await sendFrom(BAD, ['ann@box.test', 'any@pool.test'])
       const { found } = await scanAll(fixture.store, BAD, 100)
@@ -251,7 +251,7 @@ export function operatorContract(open: () => Promise<OpenMailStore>): void {
   })
 }
 
-/** From the first page to the last, and a few more would be a fault. */
+/** All pages; more than expected is an error. */
 async function scanAll(store: MailStore, clientIp: string, limit: number) {
   const found: FoundMessage[] = []
   let scanned = 0

@@ -18,7 +18,7 @@ const OPEN: PaymentFacts = {
 }
 const PAID: PaymentFacts = { ...OPEN, state: 'paid', payments: [payment('p1')] }
 
-/** What every engine that keeps purchases must do. */
+/** Orders, payments and claims. */
 export function purchasesContract(open: () => Promise<OpenShopStore>): void {
   let opened: OpenShopStore
   let store: ShopStore
@@ -30,7 +30,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
   afterEach(() => opened.close())
 
   const order = (more: Partial<NewPurchase> = {}) => store.addPurchase({ ...ORDER, ...more })
-  /** As the service does it: with the revision that was read before. */
+  /** Like the service: with the revision read before. */
   const learn = async (facts: PaymentFacts, { now = NOON, eventId = '' } = {}) => {
     const { revision, plan } = (await store.readPurchase('o1')) ?? {}
     assert.ok(plan && revision !== undefined)
@@ -44,7 +44,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
     (await store.findKey(secretHash, now)) !== undefined
 
   describe('an order', () => {
-    test('is kept as it was made', async () => {
+    test('is stored unchanged', async () => {
       const made = await order({ email: 'ann@sender.test' })
       const { claimHash: _, idempotencyHash: __, ...asMade } = ORDER
       assert.deepEqual(made, {
@@ -64,7 +64,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
       assert.deepEqual(await store.listPurchases(10), [made])
     })
 
-    test('that was ordered before is the same order, however often and at once', async () => {
+    test('with a known idempotency key is the same order, even concurrently', async () => {
       const orders = await Promise.all(
         Array.from({ length: 50 }, (_, at) =>
           order({ id: `o${at}`, keyId: `k${at}`, idempotencyHash: 'same' }),
@@ -74,7 +74,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
       assert.equal((await store.listPurchases(100)).length, 1)
     })
 
-    test('opens to its claim secret alone', async () => {
+    test('is found only with its claim secret', async () => {
       await order()
       assert.equal((await store.findOrder('o1', 'claim'))?.id, 'o1')
       assert.equal(await store.findOrder('o1', 'another'), undefined)
@@ -85,7 +85,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
       }
     })
 
-    test('is found by what the provider calls it', async () => {
+    test('is found by the ids of the provider', async () => {
       await order()
       await store.saveCheckout('o1', { ref: 'cs_1', url: 'https://pay.test/1' })
       await learn({ ...PAID, subscriptionRef: 'sub_1' })
@@ -98,7 +98,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
   })
 
   describe('a payment', () => {
-    test('makes the key, without any secret yet', async () => {
+    test('creates the key, without a secret', async () => {
       await order()
       assert.equal(await store.readKey('k1', NOON), undefined)
       assert.equal(await learn(PAID), true)
@@ -109,7 +109,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
       assert.equal((await store.readPurchase('o1'))?.state, 'paid')
     })
 
-    test('told many times at once is one entitlement', async () => {
+    test('reported many times concurrently creates one key', async () => {
       await order()
       await Promise.all(Array.from({ length: 50 }, () => learn(PAID)))
       assert.equal((await store.listKeys(NOON)).length, 1)
@@ -136,7 +136,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
       assert.notEqual(await revision(), before)
     })
 
-    test('and the message that told of it are kept in one commit', async () => {
+    test('and its event are stored in one commit', async () => {
       await order()
       assert.equal(await store.hasEvent('evt_1'), false)
       await learn(PAID, { eventId: 'evt_1' })
@@ -150,7 +150,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
       assert.equal(await store.hasEvent('evt_2'), true)
     })
 
-    test('that renews starts the count anew, once', async () => {
+    test('that renews resets the usage once', async () => {
       await order({ plan: business })
       await learn(PAID)
       for (let times = 0; times < 3; times += 1) await store.spendRequest('k1', NOON)
@@ -164,7 +164,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
       assert.equal((await store.readKey('k1', NOON))?.used, 1)
     })
 
-    test('that renews gets back no request of the period before', async () => {
+    test('that renews is not credited with refunds of the previous period', async () => {
       await order({ plan: business })
       await learn(PAID)
       const former = await store.spendRequest('k1', NOON)
@@ -178,7 +178,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
       assert.deepEqual(await store.readUsage('k1', 0), [{ day: former.day, count: 1 }])
     })
 
-    test('that is returned stops the key, and one that is won back starts it again', async () => {
+    test('that is refunded suspends the key, and one that is won back reactivates it', async () => {
       await order()
       await learn(PAID)
       await claim('s1')
@@ -190,7 +190,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
       assert.ok(await store.spendRequest('k1', NOON))
     })
 
-    test('does not bring back what the operator revoked', async () => {
+    test('does not reactivate a revoked key', async () => {
       await order()
       await learn(PAID)
       await store.revokeKey('k1')
@@ -201,7 +201,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
   })
 
   describe('a claim', () => {
-    test('gives the key a secret once it is paid, and not before', async () => {
+    test('sets the secret of a paid key, and not before', async () => {
       await order()
       assert.equal(await claim('s1'), 'unpaid')
       await learn(PAID)
@@ -210,7 +210,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
       assert.deepEqual((await store.readPurchase('o1'))?.claimedAt, NOON)
     })
 
-    test('asked again mints anew and ends the former, until a day after the first', async () => {
+    test('repeated within a day replaces the secret', async () => {
       await order()
       await learn(PAID)
       await claim('s1')
@@ -220,7 +220,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
       assert.deepEqual([await lives('s2'), await lives('s3')], [true, false])
     })
 
-    test('raced leaves one live secret', async () => {
+    test('raced leaves one valid secret', async () => {
       await order()
       await learn(PAID)
       const secrets = Array.from({ length: 50 }, (_, at) => `s${at}`)
@@ -229,7 +229,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
       assert.equal(alive.filter(Boolean).length, 1)
     })
 
-    test('needs the secret of this very order', async () => {
+    test('needs the claim secret of this order', async () => {
       await order()
       await order({ id: 'o2', keyId: 'k2', claimHash: 'claim-2' })
       await learn(PAID)
@@ -237,7 +237,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
       assert.equal(await lives('s1'), false)
     })
 
-    test('of a key that is stopped or revoked gives nothing', async () => {
+    test('of a suspended or revoked key fails', async () => {
       await order()
       for (const gone of [{ returned: 'fully' }, { disputed: 'open' }] as const) {
         await learn({ ...PAID, payments: [{ ...payment('p1'), ...gone }] })
@@ -251,7 +251,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
       assert.equal(await lives('s2'), false)
     })
 
-    test('by a mailed link passes once, and only by the last link', async () => {
+    test('by a mailed link succeeds once, and only with the last link', async () => {
       await order()
       await learn(PAID)
       await store.saveClaimLink('o1', 'link-1')
@@ -268,7 +268,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
     const due = async (now = NOON, from = NOON) =>
       (await store.listReceiptsDue(from, now, 10)).map(({ id }) => id)
 
-    test('is due once an order with an address is paid, and not again when it is renewed', async () => {
+    test('is due once an order with an e-mail address is paid, and not again after a renewal', async () => {
       await order({ email: 'ann@sender.test', plan: business })
       await order({ id: 'o2', keyId: 'k2' })
       assert.deepEqual(await due(), [])
@@ -285,7 +285,7 @@ export function purchasesContract(open: () => Promise<OpenShopStore>): void {
     })
   })
 
-  test('up to when a provider was asked is remembered', async () => {
+  test('the time up to which a provider was reconciled is stored', async () => {
     assert.equal(await store.readReconciled('stripe'), undefined)
     await store.saveReconciled('stripe', NOON)
     await store.saveReconciled('stripe', later(1))

@@ -17,7 +17,7 @@ import {
   START,
 } from './fixture.ts'
 
-/** Who gets a mail, and what is cleared away, in every engine. */
+/** Who receives a mail, and the sweep. */
 export function recipientsContract(open: () => Promise<OpenMailStore>): void {
   let fixture: Fixture
 
@@ -26,8 +26,8 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
   })
   afterEach(() => fixture.close())
 
-  describe('recipients are decided again inside the commit', () => {
-    test('those who went away meanwhile get nothing, the others all', async () => {
+  describe('recipients are resolved again inside the transaction', () => {
+    test('those that expired meanwhile get nothing, the others get the mail', async () => {
       const [ann, bob] = [
         await fixture.session('ann@box.test'),
         await fixture.session('bob@box.test', 2 * HOUR),
@@ -40,7 +40,7 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual(await fixture.store.listMessageIds(ann.id), [])
     })
 
-    test('a session that its owner ended gets nothing, though the mail came in before by its clock', async () => {
+    test('a session ended by its owner gets nothing, even with an earlier receive time', async () => {
       const ann = await fixture.session('ann@box.test')
       const recipients = await fixture.accepted(['ann@box.test'])
       await fixture.store.endSession(ann.id, at(1_000))
@@ -51,7 +51,7 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       })
     })
 
-    test('an address that changed hands since RCPT brings the next owner nothing', async () => {
+    test('mail for an address reassigned since RCPT does not reach the new owner', async () => {
       const former = await fixture.session('ann@box.test')
       const recipients = await fixture.accepted(['ann@box.test'])
       await fixture.store.endSession(former.id, at(1))
@@ -69,13 +69,13 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       assert.equal((await fixture.send(to.slice(1), large())).outcome, 'kept')
     })
 
-    test('with none left nothing is kept', async () => {
+    test('without recipients nothing is stored', async () => {
       await fixture.session('ann@box.test')
       const late = await fixture.send(['ann@box.test', 'nobody@box.test'], { receivedAt: at(HOUR) })
       assert.deepEqual(late, { outcome: 'nobody' })
     })
 
-    test('one full mailbox refuses the whole mail: each recipient was promised a place', async () => {
+    test('one full mailbox refuses the whole mail', async () => {
       const bob = await fixture.session('bob@box.test')
       await fixture.session('ann@box.test')
       for (let sent = 0; sent < 5; sent += 1) await fixture.send(['ann@box.test'])
@@ -83,7 +83,7 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual(await fixture.store.listMessageIds(bob.id), [])
     })
 
-    test('a mailbox is full by bytes to the very byte', async () => {
+    test('the byte limit of a mailbox is exact', async () => {
       await fixture.session('ann@box.test')
       assert.equal(
         (await fixture.send(['ann@box.test'], { raw: new Uint8Array(9_999) })).outcome,
@@ -101,7 +101,7 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
   })
 
   describe('the pool and the operator', () => {
-    test('mail for an address nobody ever held goes to the pool at a reader domain, else to nobody', async () => {
+    test('mail for a never assigned address goes to the pool at a reader domain, otherwise to nobody', async () => {
       assert.deepEqual(await fixture.send(['any@pool.test']), {
         outcome: 'kept',
         recipients: [{ address: address('any@pool.test'), mailbox: POOL, keyId: undefined }],
@@ -110,7 +110,7 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       assert.equal((await fixture.store.readSharedMailbox(POOL)).count, 1)
     })
 
-    test('an address that ever belonged to a session never falls into the pool', async () => {
+    test('mail for an address that ever belonged to a session never goes to the pool', async () => {
       const { id } = await fixture.session('ann@pool.test')
       await fixture.store.endSession(id, at(1))
       const late = (ms: number) => fixture.send(['ann@pool.test'], { receivedAt: at(ms) })
@@ -120,13 +120,13 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       assert.equal((await fixture.store.findRecipient(address('ann@pool.test'))).everAssigned, true)
     })
 
-    test('nor does one with a tag behind such a name: it is most likely the same person’s', async () => {
+    test('nor does mail for such an address with a tag', async () => {
       await fixture.session('ann@pool.test')
       assert.deepEqual(await fixture.send(['ann+shop@pool.test']), { outcome: 'nobody' })
       assert.equal((await fixture.send(['bob+shop@pool.test'])).outcome, 'kept')
     })
 
-    test('a pool address and the pool as a whole have their limits, and removal gives room back', async () => {
+    test('a pool address and the pool have limits, and deletion frees space', async () => {
       for (let sent = 0; sent < 5; sent += 1) await fixture.send(['any@pool.test'])
       assert.deepEqual(await fixture.send(['any@pool.test']), { outcome: 'full' })
       for (const name of ['a', 'b'])
@@ -138,7 +138,7 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       assert.equal((await fixture.send(['any@pool.test'])).outcome, 'kept')
     })
 
-    test('postmaster and abuse are kept for the operator, at every domain of ours', async () => {
+    test('mail for postmaster and abuse goes to the operator, at every domain', async () => {
       const both = await fixture.send(['postmaster@box.test', 'abuse@pool.test'])
       assert.ok(both.outcome === 'kept')
       assert.deepEqual(
@@ -150,13 +150,13 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
   })
 
   describe('the sweep', () => {
-    test('a session whose mail is swept is not extended, also when the clock has stepped back', async () => {
+    test('a swept session cannot be extended, even if the clock has stepped back', async () => {
       const { id } = await fixture.session('ann@box.test')
       await fixture.sweepAll(at(HOUR + MINUTE))
       assert.equal(await fixture.store.extendSession(id, at(3 * HOUR), at(HOUR - 1)), undefined)
     })
 
-    test('takes the mail of ended sessions and leaves the living alone', async () => {
+    test('deletes the mail of expired sessions and of no others', async () => {
       const [over, live] = [
         await fixture.session('a@box.test'),
         await fixture.session('b@box.test', 3 * DAY),
@@ -183,7 +183,7 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       )
     })
 
-    test('loses nothing of a session that was extended beyond the day on which it was to end', async () => {
+    test('keeps the mail of a session extended beyond its day of expiry', async () => {
       const ann = await fixture.session('ann@box.test')
       const bob = await fixture.session('bob@box.test')
       await fixture.send(['ann@box.test', 'bob@box.test'], { head: head('for both') })
@@ -220,7 +220,7 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual(gone, [undefined, undefined])
     })
 
-    test('a reader who has found a message reads it, though its session is extended meanwhile', async () => {
+    test('a message found before its session is extended can still be read', async () => {
       const { id } = await fixture.session('ann@box.test')
       await fixture.send(['ann@box.test'])
       const [messageId = 0] = await fixture.store.listMessageIds(id)
@@ -231,7 +231,7 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       assert.equal(await fixture.store.readRaw(found?.rawId ?? 0), undefined)
     })
 
-    test('keeps a cooling session known until its cool-down is over', async () => {
+    test('keeps an expired session until the end of its cool-down', async () => {
       const { tokenHash } = await fixture.session('ann@box.test')
       await fixture.sweepAll(at(HOUR + COOLDOWN - 1))
       assert.ok(await fixture.store.findSession(tokenHash))
@@ -240,7 +240,7 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       assert.equal(await fixture.other.findSession(tokenHash), undefined)
     })
 
-    test('takes pool mail after its time, and the operator’s after his', async () => {
+    test('deletes mail of the pool and of the operator after their retention', async () => {
       await fixture.send(['any@pool.test', 'abuse@pool.test'])
       await fixture.sweepAll(at(DAY - 1))
       assert.equal((await fixture.store.readSharedMailbox(POOL)).count, 1)
@@ -257,7 +257,7 @@ export function recipientsContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual(await fixture.store.listMessageIds(OPERATOR), [])
     })
 
-    test('says that there is more while there is', async () => {
+    test('reports whether there is more to do', async () => {
       for (let made = 0; made < 250; made += 1) await fixture.session(`s${made}@box.test`)
       const over = fixture.due(at(HOUR + MINUTE))
       assert.equal(await fixture.store.sweep(over), true)

@@ -16,7 +16,7 @@ import {
   START,
 } from './fixture.ts'
 
-/** Domains, sessions and who has which address, in every engine. */
+/** Domains, sessions and the assignment of addresses. */
 export function sessionsContract(open: () => Promise<OpenMailStore>): void {
   let fixture: Fixture
 
@@ -32,7 +32,7 @@ export function sessionsContract(open: () => Promise<OpenMailStore>): void {
       assert.equal((await fixture.store.findDomain(host('box.test')))?.reader, false)
     })
 
-    test('a removed name comes back under its old id, and a new one never gets it', async () => {
+    test('a removed name is restored under its old id, which a new one never gets', async () => {
       const before = await fixture.store.findDomain(host('box.test'))
       await fixture.store.changeDomain(host('box.test'), { removed: true })
       const fresh = { sessions: true, reader: true, ttlSeconds: 600 }
@@ -43,7 +43,7 @@ export function sessionsContract(open: () => Promise<OpenMailStore>): void {
       assert.notEqual(added?.id, before?.id)
     })
 
-    test('a change reaches other readers and touches nothing else', async () => {
+    test('a change is visible to other threads and affects nothing else', async () => {
       await fixture.store.changeDomain(host('box.test'), { active: false })
       const [first] = await fixture.other.listDomains()
       assert.deepEqual([first?.name, first?.active, first?.removed], ['box.test', false, false])
@@ -52,13 +52,13 @@ export function sessionsContract(open: () => Promise<OpenMailStore>): void {
   })
 
   describe('sessions', () => {
-    test('a session made here is found elsewhere at once', async () => {
+    test('a new session is visible to other threads at once', async () => {
       const made = await fixture.session('ann@box.test')
       const { tokenHash, ...expected } = made
       assert.deepEqual(await fixture.other.findSession(tokenHash), expected)
     })
 
-    test('of 200 who ask for one address at once, one gets it', async () => {
+    test('of 200 concurrent requests for one address, one succeeds', async () => {
       const asked = Array.from({ length: 200 }, (_, index) =>
         (index % 2 === 0 ? fixture.store : fixture.other).createSession(
           newSession('race@box.test', {
@@ -71,7 +71,7 @@ export function sessionsContract(open: () => Promise<OpenMailStore>): void {
       assert.equal((await Promise.all(asked)).filter((won) => won !== undefined).length, 1)
     })
 
-    test('an address is taken while its session lives and while it cools down, not a moment longer', async () => {
+    test('an address is reserved until the end of the cool-down, and no longer', async () => {
       await fixture.session('ann@box.test')
       assert.equal(await fixture.take('ann@box.test', 'b'), undefined)
       assert.equal(await fixture.take('ann@box.test', 'b', at(HOUR)), undefined)
@@ -79,7 +79,7 @@ export function sessionsContract(open: () => Promise<OpenMailStore>): void {
       assert.ok(await fixture.take('ann@box.test', 'b', at(HOUR + COOLDOWN)))
     })
 
-    test('who takes an address after its cool-down sees nothing of the former owner, swept or not', async () => {
+    test('a new owner after the cool-down sees nothing of the previous one, swept or not', async () => {
       const former = await fixture.session('ann@box.test')
       await fixture.send(['ann@box.test'], { head: head('secret of the former owner') })
       const next = await fixture.take('ann@box.test', 'next', at(HOUR + COOLDOWN))
@@ -89,7 +89,7 @@ export function sessionsContract(open: () => Promise<OpenMailStore>): void {
       assert.equal(await fixture.store.findSession(former.tokenHash), undefined)
     })
 
-    test('extending moves the end and the version, for other readers too', async () => {
+    test('extending changes the expiry and the version for other threads, too', async () => {
       const { id, tokenHash, version } = await fixture.session('ann@box.test')
       await fixture.other.findSession(tokenHash)
       const extended = await fixture.store.extendSession(id, at(2 * HOUR), at(HOUR - 1))
@@ -98,12 +98,12 @@ export function sessionsContract(open: () => Promise<OpenMailStore>): void {
       assert.ok(extended && extended.version > version)
     })
 
-    test('a session that is over is not extended', async () => {
+    test('an expired session cannot be extended', async () => {
       const { id } = await fixture.session('ann@box.test')
       assert.equal(await fixture.store.extendSession(id, at(2 * HOUR), at(HOUR)), undefined)
     })
 
-    test('an ended session is forgotten by its token, and its address cools down', async () => {
+    test('an ended session is not found by its token, and its address stays reserved', async () => {
       const { id, tokenHash } = await fixture.session('ann@box.test')
       await fixture.other.findSession(tokenHash)
       assert.equal(await fixture.store.endSession(id, at(1000)), true)
@@ -123,7 +123,7 @@ export function sessionsContract(open: () => Promise<OpenMailStore>): void {
         cooldownMs: COOLDOWN,
       })
 
-    test('a cooling session comes back empty under its token, though its old mail is not yet swept', async () => {
+    test('an expired session is revived empty, even if its old mail is not swept', async () => {
       const former = await fixture.session('ann@box.test')
       await fixture.send(['ann@box.test'])
       const revived = await revive(former.id, at(2 * HOUR))
@@ -137,7 +137,7 @@ export function sessionsContract(open: () => Promise<OpenMailStore>): void {
       assert.deepEqual(await fixture.subjects(former.id), [])
     })
 
-    test('ids go on where the former mailbox ended, also when the clock stepped back', async () => {
+    test('ids continue from the old mailbox, even if the clock stepped back', async () => {
       const former = await fixture.session('ann@box.test')
       await fixture.send(['ann@box.test'], { receivedAt: at(HOUR - 1) })
       const [last = 0] = await fixture.store.listMessageIds(former.id)
@@ -148,7 +148,7 @@ export function sessionsContract(open: () => Promise<OpenMailStore>): void {
       assert.ok(next > last)
     })
 
-    test('only what cools down is revived', async () => {
+    test('only expired sessions within the cool-down are revived', async () => {
       const live = await fixture.session('ann@box.test')
       const ended = await fixture.session('bob@box.test')
       await fixture.store.endSession(ended.id, at(1))
@@ -157,7 +157,7 @@ export function sessionsContract(open: () => Promise<OpenMailStore>): void {
       assert.equal(await revive(ended.id, at(2)), undefined, 'ended by its owner')
     })
 
-    test('of many revivals at once, one is done', async () => {
+    test('of many concurrent revivals, one succeeds', async () => {
       const { id } = await fixture.session('ann@box.test')
       const done = await Promise.all(Array.from({ length: 20 }, () => revive(id, at(HOUR))))
       assert.equal(done.filter((revived) => revived !== undefined).length, 1)

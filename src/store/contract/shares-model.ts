@@ -129,7 +129,7 @@ async function findId(fixture: Fixture, { mailbox, subject }: Kept): Promise<num
   return found.find((message) => message.subject === subject)?.id ?? 0
 }
 
-/** That the counters are what the messages come to. `kept` is what a plain model holds; without one only they are compared. */
+/** Checks that the counters equal the sums of the messages, and those of the model `kept`, if there is one. */
 export async function audit(query: Query, kept?: readonly Kept[]): Promise<void> {
   const numbers = async (sql: string) =>
     (await query(sql)).map((row) =>

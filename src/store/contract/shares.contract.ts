@@ -26,13 +26,13 @@ export const SHARE_LIMITS = {
 export interface OpenShareStore extends OpenMailStore {
   /** Rows of the database itself; `{mail}` stands for the prefix of its tables. */
   query(sql: string): Promise<Record<string, unknown>[]>
-  /** Statements that change them, likewise. */
+  /** Statements that change rows, likewise. */
   execute(sql: string): Promise<void>
 }
 
 const [ann, bob, eve] = ['203.0.113.5', '198.51.100.20', '2001:db8:1::5'].map(senderNetwork)
 
-/** How much of a shared mailbox one sender may hold, in every engine. Opened with SHARE_LIMITS. */
+/** How much of a shared mailbox one sender may fill. Opened with SHARE_LIMITS. */
 export function sharesContract(open: () => Promise<OpenShareStore>): void {
   let opened: OpenShareStore
   let fixture: Fixture
@@ -47,7 +47,7 @@ export function sharesContract(open: () => Promise<OpenShareStore>): void {
     (await fixture.send(to, { senderNetwork: network, raw, receivedAt: at(ms) })).outcome
   const random = (bytes: number) => new Uint8Array(randomBytes(bytes))
 
-  /** Sends to new addresses until one is refused; the answer is how many were taken. */
+  /** Sends to new addresses until one is refused; returns how many were accepted. */
   async function fill(
     network: string | undefined,
     raw: () => Uint8Array,
@@ -59,7 +59,7 @@ export function sharesContract(open: () => Promise<OpenShareStore>): void {
     return 110
   }
 
-  /** What RCPT says to a mail of this declared size. */
+  /** The result of RCPT for a mail of this declared size. */
   async function atRcpt(network: string | undefined, to: string, size = 0) {
     const facts = await fixture.other.findRecipient(address(to), network)
     return decideRecipient(address(to), facts, { limits: SHARE_LIMITS, now: START, size })
@@ -69,7 +69,7 @@ export function sharesContract(open: () => Promise<OpenShareStore>): void {
   const abuse = () => 'abuse@box.test'
 
   describe('the pool', () => {
-    test('is half filled by one sender, and then takes the mail of others up to their share', async () => {
+    test('accepts half of its size from one sender, then mail of others up to their share', async () => {
       const size = 5_000
       const taken = await fill(ann, () => random(size))
       assert.ok(taken >= 39 && taken <= 41, `${taken} mails of ${size} bytes`)
@@ -80,7 +80,7 @@ export function sharesContract(open: () => Promise<OpenShareStore>): void {
       assert.equal(await send(eve, ['new@pool.test'], random(size)), 'kept')
     })
 
-    test('counts bytes as stored: what packs well takes little of it', async () => {
+    test('counts bytes as stored, after compression', async () => {
       assert.equal(await fill(ann, () => new Uint8Array(10_000)), 110)
       assert.ok((await fixture.store.readSharedMailbox(POOL)).bytes < 110 * 100)
     })
@@ -95,7 +95,7 @@ export function sharesContract(open: () => Promise<OpenShareStore>): void {
       assert.equal(await send(bob, to.slice(1), random(5_000)), 'kept')
     })
 
-    test('is limited by its budget alone for a sender that is exempt', async () => {
+    test('has only its total limit for an exempt sender', async () => {
       const taken = await fill(
         undefined,
         () => random(5_000),
@@ -105,7 +105,7 @@ export function sharesContract(open: () => Promise<OpenShareStore>): void {
       assert.deepEqual(await opened.query('select * from {mail}sender_share'), [])
     })
 
-    test('gives a sender its share back when its mail goes', async () => {
+    test('frees the share of a sender when its mail is deleted', async () => {
       await fill(ann, () => random(5_000))
       await fill(bob, () => random(5_000))
       assert.deepEqual(await atRcpt(bob, 'new@pool.test', 5_000), FULL)
@@ -119,7 +119,7 @@ export function sharesContract(open: () => Promise<OpenShareStore>): void {
   })
 
   describe('the operator’s mailbox', () => {
-    test('is half filled by one sender with tiny mails, and then takes a few of others', async () => {
+    test('accepts half of its messages from one sender, then some of others', async () => {
       assert.equal(await fill(ann, () => random(3), abuse), 51)
       assert.deepEqual(await atRcpt(ann, 'postmaster@pool.test'), FULL)
       assert.deepEqual(await atRcpt(bob, 'postmaster@pool.test'), { mailbox: OPERATOR })
@@ -127,12 +127,12 @@ export function sharesContract(open: () => Promise<OpenShareStore>): void {
       assert.equal(await send(eve, ['abuse@box.test', 'postmaster@box.test'], random(3)), 'kept')
     })
 
-    test('counts bytes as stored, so nobody fills it with mail that packs well', async () => {
+    test('counts bytes as stored', async () => {
       assert.equal(await fill(ann, () => new Uint8Array(10_000), abuse), 51)
       assert.equal(await send(bob, ['abuse@box.test'], random(10_000)), 'kept')
     })
 
-    test('always has room for one mail of the largest size, and within that for more', async () => {
+    test('always has room for one mail of the maximum size', async () => {
       assert.ok((await fill(ann, () => random(9_000), abuse)) < 10)
       assert.equal(await send(bob, ['abuse@box.test'], random(10_000)), 'kept')
       assert.equal(await send(bob, ['abuse@box.test'], random(3)), 'full')
@@ -142,7 +142,7 @@ export function sharesContract(open: () => Promise<OpenShareStore>): void {
     })
   })
 
-  test('mail that version 0.1.0 stored after the migration is counted off by its size', async () => {
+  test('mail that version 0.1.0 stored after the migration is subtracted by its size', async () => {
     const to = ['a@pool.test', 'b@pool.test', 'abuse@box.test']
     for (let sent = 0; sent < 2; sent += 1) await send(undefined, to, new Uint8Array(3_000))
     await opened.execute(
@@ -173,7 +173,7 @@ export function sharesContract(open: () => Promise<OpenShareStore>): void {
     assert.deepEqual(await opened.query('select * from {mail}sender_share'), [])
   })
 
-  test('rows are what the messages come to, whatever happens', async () => {
+  test('shares equal the sums of their messages after any sequence of operations', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(operations, { minLength: 5, maxLength: 25 }), async (list) => {
         const store = await open()

@@ -5,7 +5,7 @@ import { type PaymentFacts, settle } from '../../core/purchase.ts'
 import type { NewPurchase, ShopStore } from '../shop-store.ts'
 import { DAY, later, NOON, type OpenShopStore, ORDER, starter } from './shop-fixture.ts'
 
-/** What every engine must do for the shop to keep itself in order. */
+/** Background work of the shop. */
 export function shopMaintenanceContract(open: () => Promise<OpenShopStore>): void {
   let opened: OpenShopStore
   let store: ShopStore
@@ -36,7 +36,7 @@ export function shopMaintenanceContract(open: () => Promise<OpenShopStore>): voi
     const list = async (more: object = {}, limit = 10) =>
       (await store.listUnsettled({ ...wish, ...more }, limit)).map(({ id }) => id)
 
-    test('are those that wait for money, the oldest first, between two times', async () => {
+    test('are unpaid orders between two times, oldest first', async () => {
       await order('late', { createdAt: later(3) })
       await order('early', { createdAt: later(1) })
       await order('pending', { createdAt: later(2) })
@@ -46,7 +46,7 @@ export function shopMaintenanceContract(open: () => Promise<OpenShopStore>): voi
       assert.deepEqual(await list({ after: later(1), before: later(3) }), ['pending'])
     })
 
-    test('are not those that are settled, of another shop, or without a checkout', async () => {
+    test('exclude settled orders, other providers and modes, and orders without a checkout', async () => {
       for (const state of ['paid', 'failed', 'expired'] as const) {
         await order(state, { createdAt: later(1) })
         await become(state, state)
@@ -64,7 +64,7 @@ export function shopMaintenanceContract(open: () => Promise<OpenShopStore>): voi
       while (await store.sweepShop(now));
     }
 
-    test('takes orders that were never paid when they are older than 90 days', async () => {
+    test('deletes unpaid orders older than 90 days', async () => {
       for (const state of ['open', 'pending', 'failed', 'expired'] as const) {
         await order(state)
         await become(state, state)
@@ -76,7 +76,7 @@ export function shopMaintenanceContract(open: () => Promise<OpenShopStore>): voi
       assert.deepEqual(await ids(), ['young'])
     })
 
-    test('never takes a paid order, or a key', async () => {
+    test('never deletes a paid order or a key', async () => {
       await order('paid')
       await become('paid', 'paid')
       // Whatever the provider says later: a key was given for it.
@@ -88,14 +88,14 @@ export function shopMaintenanceContract(open: () => Promise<OpenShopStore>): voi
       assert.equal((await store.listKeys(NOON)).length, 2)
     })
 
-    test('forgets messages of the provider after 90 days', async () => {
+    test('deletes payment events after 90 days', async () => {
       await store.recordEvent({ id: 'old', type: 'paid', receivedAt: NOON })
       await store.recordEvent({ id: 'young', type: 'paid', receivedAt: later(1) })
       await sweepAll(later(90 * DAY + 1))
       assert.deepEqual([await store.hasEvent('old'), await store.hasEvent('young')], [false, true])
     })
 
-    test('forgets what was used on a day after 800 more', async () => {
+    test('deletes usage after 800 days', async () => {
       await order('paid')
       await become('paid', 'paid')
       const keyId = 'key of paid'
@@ -111,7 +111,7 @@ export function shopMaintenanceContract(open: () => Promise<OpenShopStore>): voi
       assert.equal((await store.readKey(keyId, NOON))?.used, 2)
     })
 
-    test('goes in small steps, between which others have their turn', async () => {
+    test('runs in small steps', async () => {
       await Promise.all(Array.from({ length: 500 }, (_, at) => order(`o${at}`)))
       assert.equal(await store.sweepShop(later(91 * DAY)), true)
       const { length } = await ids()
@@ -121,16 +121,16 @@ export function shopMaintenanceContract(open: () => Promise<OpenShopStore>): voi
     })
   })
 
-  describe('the secret of the installation', () => {
+  describe('the installation secret', () => {
     const secretOf = (byte: number) => new Uint8Array(32).fill(byte)
     const ask = async (byte: number) => [...(await store.installationSecret(secretOf(byte)))]
 
-    test('is the first one given, for ever', async () => {
+    test('is the first one passed, forever', async () => {
       assert.deepEqual(await ask(7), [...secretOf(7)])
       assert.deepEqual(await ask(8), [...secretOf(7)])
     })
 
-    test('is one for all who ask at once', async () => {
+    test('is the same for concurrent callers', async () => {
       const heard = await Promise.all(Array.from({ length: 50 }, (_, at) => ask(at)))
       assert.equal(new Set(heard.map(String)).size, 1)
       assert.equal(heard[0]?.length, 32)

@@ -19,7 +19,7 @@ const PAGE = { sinceId: 0, beforeId: undefined, limit: 100 }
 
 describe('SQLite', () => {
   describe('what a key sees', () => keyMailContract(openSqliteTestMail))
-  describe('its mark', () => keyMailVersionContract(openSqliteTestMail))
+  describe('its version', () => keyMailVersionContract(openSqliteTestMail))
   describe('its order', () => keyMailOrderContract(openSqliteTestMail))
 })
 

@@ -51,5 +51,5 @@ describe('SQLite', () => {
   describe('operator', () => operatorContract(openSqliteTestMail))
   describe('keys', () => keysContract(openSqliteTestShop))
   describe('purchases', () => purchasesContract(openSqliteTestShop))
-  describe('shopkeeping', () => shopMaintenanceContract(openSqliteTestShop))
+  describe('shop maintenance', () => shopMaintenanceContract(openSqliteTestShop))
 })

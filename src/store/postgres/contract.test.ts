@@ -1,15 +1,24 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import { openPostgres, type Postgres } from '../../../test/support/postgres.ts'
-import { openPostgresTestMail } from '../../../test/support/postgres-stores.ts'
+import {
+  openPostgresTestMail,
+  openPostgresTestShop,
+} from '../../../test/support/postgres-stores.ts'
 import { accountsContract } from '../contract/accounts.contract.ts'
 import { codesContract } from '../contract/codes.contract.ts'
 import { deferredContract } from '../contract/deferred.contract.ts'
+import { keyMailContract } from '../contract/key-mail.contract.ts'
+import { keyMailOrderContract } from '../contract/key-mail-order.contract.ts'
+import { keyMailVersionContract } from '../contract/key-mail-version.contract.ts'
+import { keysContract } from '../contract/keys.contract.ts'
 import { leasesContract } from '../contract/leases.contract.ts'
 import { messagesContract } from '../contract/messages.contract.ts'
 import { operatorContract } from '../contract/operator.contract.ts'
+import { purchasesContract } from '../contract/purchases.contract.ts'
 import { recipientsContract } from '../contract/recipients.contract.ts'
 import { sessionsContract } from '../contract/sessions.contract.ts'
 import { sharesContract } from '../contract/shares.contract.ts'
+import { shopMaintenanceContract } from '../contract/shop-maintenance.contract.ts'
 import { openShares } from './testing/share-store.ts'
 
 let postgres: Postgres
@@ -21,6 +30,7 @@ afterAll(() => postgres.close())
 
 // Each in a part of its own: a contract opens its store before every test of the part that it stands in.
 describe('PostgreSQL', () => {
+  const openShop = () => openPostgresTestShop(postgres)
   const open = () => openPostgresTestMail(postgres)
   describe('sessions', () => sessionsContract(open))
   describe('messages', () => messagesContract(open))
@@ -31,4 +41,10 @@ describe('PostgreSQL', () => {
   describe('deferred mail', () => deferredContract(open))
   describe('leases', () => leasesContract(open))
   describe('operator', () => operatorContract(open))
+  describe('what a key sees', () => keyMailContract(open))
+  describe('its version', () => keyMailVersionContract(open))
+  describe('its order', () => keyMailOrderContract(open))
+  describe('keys', () => keysContract(openShop))
+  describe('purchases', () => purchasesContract(openShop))
+  describe('shop maintenance', () => shopMaintenanceContract(openShop))
 })
