@@ -45,7 +45,7 @@ async function openWay() {
 const PROGRAM = `
   import { openConnections } from '${new URL('connections.ts', import.meta.url)}'
   const pool = openConnections({ url: process.argv[1] })
-  await pool.rows('select 1')
+  await pool.query('select 1')
   process.stdout.write('asked')
   for await (const _ of process.stdin);
   await pool.close()`
