@@ -1,23 +1,23 @@
 import { expect, test } from 'vitest'
 import { openPaymentProvider } from './open.ts'
-import { checkoutOrder } from './testing/stripe-shop.ts'
+import { checkoutOrder } from './testing/stripe-fixture.ts'
 
 const now = () => new Date('2027-03-05T10:00:00Z')
 const stripe = { secretKey: 'sk_test_1', webhookSecrets: ['whsec_1'], apiUrl: '', prices: {} }
 
-test('the fake shop sends the buyer to a page of ours, and gives test keys', async () => {
+test('the fake provider uses our payment page and creates test keys', async () => {
   const pay = await openPaymentProvider({ provider: 'fake', stripe, now })
-  expect(pay).toMatchObject({ provider: 'fake', mode: 'test', book: undefined })
-  expect(await pay.open(checkoutOrder())).toEqual({
+  expect(pay).toMatchObject({ provider: 'fake', mode: 'test', remote: undefined })
+  expect(await pay.createCheckout(checkoutOrder())).toEqual({
     ref: 'fake_ord_1',
     url: 'https://mail.example/pay/ord_1',
   })
 })
 
-test('a site that is paid by hand opens no checkout, and gives live keys', async () => {
+test('the manual provider creates no checkout, and live keys', async () => {
   const pay = await openPaymentProvider({ provider: 'manual', stripe, now })
-  expect(pay).toMatchObject({ provider: 'manual', mode: 'live', book: undefined })
-  await expect(pay.open(checkoutOrder())).rejects.toMatchObject({
+  expect(pay).toMatchObject({ provider: 'manual', mode: 'live', remote: undefined })
+  await expect(pay.createCheckout(checkoutOrder())).rejects.toMatchObject({
     code: 'not_found',
     message: 'This site does not sell plans online. Ask the operator for a key.',
   })
@@ -30,13 +30,13 @@ for (const [secretKey, mode] of [
   ['rk_live_1', 'live'],
   ['sk_live_sk_test_1', 'live'],
 ] as const) {
-  test(`with ${secretKey} Stripe gives ${mode} keys`, async () => {
+  test(`the secret key ${secretKey} creates ${mode} keys`, async () => {
     const pay = await openPaymentProvider({
       provider: 'stripe',
       stripe: { ...stripe, secretKey },
       now,
     })
     expect(pay).toMatchObject({ provider: 'stripe', mode })
-    expect(pay.book).toBeDefined()
+    expect(pay.remote).toBeDefined()
   })
 }

@@ -8,7 +8,7 @@ interface ProviderOptions {
   now(): Date
 }
 
-/** The provider that the settings name. */
+/** The provider named in the configuration. */
 export async function openPaymentProvider({
   provider,
   stripe,
@@ -16,32 +16,32 @@ export async function openPaymentProvider({
 }: ProviderOptions): Promise<PaymentProvider> {
   if (provider === 'manual') return manualProvider()
   if (provider === 'fake') return fakeProvider()
-  // Stripe's package is large, and most sites never need it.
+  // Loaded on demand: the stripe package is large, and most installations never use it.
   const { openStripe } = await import('./stripe.ts')
   return openStripe({ ...stripe, now })
 }
 
-/** A shop to try: its pay page is ours, and a click pays. */
+/** A test shop: the payment page is ours, and a click pays. */
 export function fakeProvider(): PaymentProvider {
   return {
     provider: 'fake',
     mode: 'test',
-    open: async ({ id, baseUrl }) => ({ ref: `fake_${id}`, url: `${baseUrl}/pay/${id}` }),
-    book: undefined,
+    createCheckout: async ({ id, baseUrl }) => ({ ref: `fake_${id}`, url: `${baseUrl}/pay/${id}` }),
+    remote: undefined,
   }
 }
 
-/** Keys are issued by the operator, who is paid in ways of their own. */
+/** No online payments: the operator issues keys. */
 export function manualProvider(): PaymentProvider {
   return {
     provider: 'manual',
     mode: 'live',
-    async open() {
+    async createCheckout() {
       throw new Problem(
         'not_found',
         'This site does not sell plans online. Ask the operator for a key.',
       )
     },
-    book: undefined,
+    remote: undefined,
   }
 }

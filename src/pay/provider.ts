@@ -1,35 +1,35 @@
 import type { KeyMode } from '../core/key.ts'
 import type { PaymentFacts, Purchase } from '../core/purchase.ts'
 
-/** How this site is paid. */
+/** Takes payments for keys. */
 export interface PaymentProvider {
   provider: 'manual' | Purchase['provider']
-  /** What kind of keys its payments give. */
+  /** The kind of keys that its payments create. */
   mode: KeyMode
-  /** Opens the provider's checkout. Asked again for the same order it answers the same. Throws Problem when nothing is sold online. */
-  open(order: CheckoutOrder): Promise<{ ref: string; url: string }>
-  /** What the provider remembers of orders; undefined where it has no memory of its own. */
-  book: RemoteProvider | undefined
+  /** Idempotent per order. Throws Problem if nothing is sold online. */
+  createCheckout(order: CheckoutOrder): Promise<{ ref: string; url: string }>
+  /** Undefined if the provider stores no payments of its own. */
+  remote: RemoteProvider | undefined
 }
 
 export interface CheckoutOrder extends Pick<Purchase, 'id' | 'plan' | 'email'> {
-  /** Of our site, without a slash at the end: where the buyer comes back to. */
+  /** Our site, without a trailing slash: where the buyer returns to. */
   baseUrl: string
 }
 
-/** A provider that is elsewhere, sends us messages, and can be asked. */
+/** The API of an external provider, and the events it sends. */
 export interface RemoteProvider {
-  /** Reads a message. Throws Problem('invalid_parameter') unless it is the provider's own, as it was sent, and fresh. */
+  /** Verifies and reads a webhook. Throws Problem('invalid_parameter') unless the signature is valid and recent. */
   parseEvent(raw: Uint8Array, signature: string | undefined): Promise<PaymentEvent>
-  /** All that the provider knows of the order at this moment. */
+  /** The current state of the order at the provider. */
   fetchFacts(
     order: Pick<Purchase, 'id' | 'plan' | 'checkoutRef' | 'subscriptionRef'>,
   ): Promise<PaymentFacts>
-  /** What it had to tell since then, oldest first. */
+  /** All events since then, oldest first. */
   missedEvents(since: Date): AsyncIterable<MissedEvent>
 }
 
-/** A message that may have been missed. Whom it is about may have to be asked: apart, so that one which fails stops no other. */
+/** An event that may not have reached us. Finding its order may take a request: separate, so that one failure does not stop the others. */
 export interface MissedEvent extends Pick<PaymentEvent, 'id' | 'type'> {
   resolve(): Promise<PaymentEvent>
 }
@@ -37,11 +37,11 @@ export interface MissedEvent extends Pick<PaymentEvent, 'id' | 'type'> {
 export interface PaymentEvent {
   id: string
   type: string
-  /** Which order it is about; undefined: none of ours, or nothing that changes one. */
+  /** Identifies the order; undefined if the event changes none of ours. */
   hint: OrderHint | undefined
 }
 
-/** Any of these may be missing; they are tried in this order. An order id is the buyer's side's word: the provider is asked before it counts. */
+/** Tried in this order; each may be missing. They only select the order: what counts is then read from the provider. */
 export interface OrderHint {
   checkoutRef: string | undefined
   subscriptionRef: string | undefined

@@ -1,7 +1,7 @@
-// nodemailer is loaded with the first mail: a site that sends none does not carry it.
+// nodemailer is loaded with the first mail: an installation that sends none never loads it.
 
 interface MailerOptions {
-  /** smtp:// or smtps://, with name and password where the server wants them. */
+  /** smtp:// or smtps://, with user name and password if the server requires them. */
   url: string
   from: string
 }
@@ -14,7 +14,7 @@ interface PlainMail {
 
 const TIMEOUT_MS = 30_000
 
-/** Hands plain-text mails to a mail server; each resolves when the server has taken it. */
+/** Sends plain-text mail; resolves once the server has accepted it. */
 export function openMailer({ url, from }: MailerOptions): (mail: PlainMail) => Promise<void> {
   return async ({ to, subject, text }) => {
     const { createTransport } = await import('nodemailer')
@@ -26,13 +26,12 @@ export function openMailer({ url, from }: MailerOptions): (mail: PlainMail) => P
     })
     try {
       await transport.sendMail({
-        // As an object: nothing in an address is read as a second one.
         from,
+        // As an object, so that nothing in the address is parsed as a second one.
         to: { name: '', address: to },
         subject,
         text,
         headers: { 'Auto-Submitted': 'auto-generated' },
-        // Nothing of a mail of ours is ever read from a file or fetched.
         disableFileAccess: true,
         disableUrlAccess: true,
       })

@@ -6,7 +6,7 @@ import {
   openStripeFixture,
   planById,
   type StripeFixture,
-} from './testing/stripe-shop.ts'
+} from './testing/stripe-fixture.ts'
 
 let shop: StripeFixture
 beforeEach(async () => {
@@ -14,15 +14,18 @@ beforeEach(async () => {
 })
 afterEach(async () => await shop.server.close())
 
-/** What was asked for, as plain text: `mode=payment`. */
-function asked(): string[] {
-  const { params = '' } = shop.server.requests.at(-1) ?? {}
-  return [...new URLSearchParams(params)].map(([name, value]) => `${name}=${value}`)
+/** The parameters of the last request: `mode=payment`. */
+function params(): string[] {
+  const last = shop.server.requests.at(-1)
+  return [...new URLSearchParams(last?.params)].map(([name, value]) => `${name}=${value}`)
 }
 
-test('a plan that is paid once is sold in payment mode, with the order on the payment', async () => {
-  const { ref, url } = await shop.pay.open({ ...checkoutOrder(), email: 'ann@buyer.example' })
-  expect(asked().sort()).toEqual([
+test('a one-time plan uses payment mode, with the order id in the metadata of the payment', async () => {
+  const { ref, url } = await shop.pay.createCheckout({
+    ...checkoutOrder(),
+    email: 'ann@buyer.example',
+  })
+  expect(params().sort()).toEqual([
     'cancel_url=https://mail.example/pricing',
     'client_reference_id=ord_1',
     'customer_email=ann@buyer.example',
@@ -38,9 +41,9 @@ test('a plan that is paid once is sold in payment mode, with the order on the pa
   expect(shop.server.read('checkout.session', ref)).toMatchObject({ amount_total: 500, url })
 })
 
-test('a plan that renews is sold as a subscription, with the order on it', async () => {
-  await shop.pay.open(checkoutOrder('business'))
-  expect(asked()).toEqual(
+test('a renewing plan uses subscription mode, with the order id in its metadata', async () => {
+  await shop.pay.createCheckout(checkoutOrder('business'))
+  expect(params()).toEqual(
     expect.arrayContaining([
       'mode=subscription',
       'line_items[0][price_data][unit_amount]=4500',
@@ -49,8 +52,8 @@ test('a plan that renews is sold as a subscription, with the order on it', async
       'subscription_data[metadata][order_id]=ord_1',
     ]),
   )
-  expect(asked().join()).not.toContain('payment_intent_data')
-  expect(asked().join()).not.toContain('customer_email')
+  expect(params().join()).not.toContain('payment_intent_data')
+  expect(params().join()).not.toContain('customer_email')
 })
 
 for (const [months, interval, count] of [
@@ -61,25 +64,27 @@ for (const [months, interval, count] of [
   [24, 'year', 2],
 ] as const) {
   test(`${months} months are billed every ${count} ${interval}`, async () => {
-    await shop.pay.open(checkoutOrder({ ...planById('business'), months }))
-    expect(asked()).toContain(`line_items[0][price_data][recurring][interval]=${interval}`)
-    expect(asked()).toContain(`line_items[0][price_data][recurring][interval_count]=${count}`)
+    await shop.pay.createCheckout(checkoutOrder({ ...planById('business'), months }))
+    expect(params()).toContain(`line_items[0][price_data][recurring][interval]=${interval}`)
+    expect(params()).toContain(`line_items[0][price_data][recurring][interval_count]=${count}`)
   })
 }
 
-test('asked again for the same order, the same session answers', async () => {
-  const first = await shop.pay.open(checkoutOrder())
-  expect(await shop.pay.open(checkoutOrder())).toEqual(first)
-  expect(await shop.pay.open({ ...checkoutOrder(), id: 'ord_2' })).not.toEqual(first)
+test('a repeated call for an order returns the same session', async () => {
+  const first = await shop.pay.createCheckout(checkoutOrder())
+  expect(await shop.pay.createCheckout(checkoutOrder())).toEqual(first)
+  expect(await shop.pay.createCheckout({ ...checkoutOrder(), id: 'ord_2' })).not.toEqual(first)
   expect(shop.server.sessionsOf('ord_1')).toEqual([first.ref])
 })
 
-test('fifty who ask at once for one order get one session', async () => {
-  const opened = await Promise.all(Array.from({ length: 50 }, () => shop.pay.open(checkoutOrder())))
+test('50 concurrent calls for one order create one session', async () => {
+  const opened = await Promise.all(
+    Array.from({ length: 50 }, () => shop.pay.createCheckout(checkoutOrder())),
+  )
   expect(new Set(opened.map(({ ref }) => ref)).size).toBe(1)
 })
 
-describe('prices of the dashboard', () => {
+describe('configured prices', () => {
   beforeEach(() => {
     shop.server.addPrice({ id: 'price_five', currency: 'usd', unitAmount: 500, months: undefined })
     shop.server.addPrice({ id: 'price_year', currency: 'usd', unitAmount: 4_500, months: 12 })
@@ -87,31 +92,31 @@ describe('prices of the dashboard', () => {
     shop.server.addPrice({ id: 'price_euro', currency: 'eur', unitAmount: 500, months: undefined })
   })
   const opened = (prices: Record<string, string>, plan: string) =>
-    openStripe({ ...shop.options, prices }).open(checkoutOrder(plan))
+    openStripe({ ...shop.options, prices }).createCheckout(checkoutOrder(plan))
 
-  test('the one of the plan is used, and nothing is made inline', async () => {
+  test('the configured price is used instead of an inline one', async () => {
     const prices = { starter: 'price_five', business: 'price_year' }
     await opened(prices, 'starter')
-    expect(asked()).toContain('line_items[0][price]=price_five')
-    expect(asked().join()).not.toContain('price_data')
+    expect(params()).toContain('line_items[0][price]=price_five')
+    expect(params().join()).not.toContain('price_data')
   })
 
-  test('a plan without one is made inline', async () => {
+  test('a plan without a configured price uses an inline one', async () => {
     await opened({ business: 'price_year' }, 'starter')
-    expect(asked()).toContain('line_items[0][price_data][unit_amount]=500')
+    expect(params()).toContain('line_items[0][price_data][unit_amount]=500')
   })
 
   for (const [price, sentence] of [
-    ['price_cheap', 'Stripe would take 100 usd for the plan starter, which costs 500 usd'],
-    ['price_euro', 'Stripe would take 500 eur for the plan starter, which costs 500 usd'],
+    ['price_cheap', 'Stripe charges 100 usd for plan starter, but its price is 500 usd'],
+    ['price_euro', 'Stripe charges 500 eur for plan starter, but its price is 500 usd'],
   ] as const) {
-    test(`${price} is not the plan's price: nothing is sold with it`, async () => {
+    test(`${price} differs from the price of the plan: the sale is refused`, async () => {
       await expect(opened({ starter: price }, 'starter')).rejects.toThrow(sentence)
     })
   }
 
   for (const price of ['price_nowhere', 'price_year']) {
-    test(`${price} cannot be sold in payment mode: the buyer hears only that it fails`, async () => {
+    test(`${price} is refused by Stripe: the buyer gets payment_unavailable`, async () => {
       await expect(opened({ starter: price }, 'starter')).rejects.toMatchObject({
         code: 'payment_unavailable',
       })
@@ -119,42 +124,46 @@ describe('prices of the dashboard', () => {
   }
 })
 
-describe('a provider that fails', () => {
+describe('while Stripe fails', () => {
   for (const outage of ['error', 'hang-up'] as const) {
-    test(`${outage}: try again later`, async () => {
+    test(`${outage}: payment_unavailable with Retry-After`, async () => {
       shop.server.outage = outage
-      const problem = await failure(shop.pay.open(checkoutOrder()))
+      const problem = await failure(shop.pay.createCheckout(checkoutOrder()))
       expect(problem).toMatchObject({ code: 'payment_unavailable', retryAfter: 30 })
       expect(problem.cause).toBeInstanceOf(Error)
     })
   }
 
-  test('after it recovers, the order can be opened', async () => {
+  test('the order can be opened after recovery', async () => {
     shop.server.outage = 'hang-up'
-    await failure(shop.pay.open(checkoutOrder()))
+    await failure(shop.pay.createCheckout(checkoutOrder()))
     shop.server.outage = undefined
-    expect((await shop.pay.open(checkoutOrder())).ref).toMatch(/^cs_test_/)
+    expect((await shop.pay.createCheckout(checkoutOrder())).ref).toMatch(/^cs_test_/)
   })
 
-  test('nobody is there at all: try again later', async () => {
+  test('connection refused: payment_unavailable', async () => {
     const pay = openStripe({ ...shop.options, apiUrl: 'http://127.0.0.1:1' })
-    expect(await failure(pay.open(checkoutOrder()))).toMatchObject({ code: 'payment_unavailable' })
+    expect(await failure(pay.createCheckout(checkoutOrder()))).toMatchObject({
+      code: 'payment_unavailable',
+    })
   })
 
-  test('a wrong secret key is told to the log, without the key', async () => {
+  test('an invalid secret key is reported as the cause, without the key', async () => {
     const secretKey = 'sk_test_canary0secret0key'
-    const problem = await failure(openStripe({ ...shop.options, secretKey }).open(checkoutOrder()))
+    const problem = await failure(
+      openStripe({ ...shop.options, secretKey }).createCheckout(checkoutOrder()),
+    )
     expect(problem.code).toBe('payment_unavailable')
     expect(problem.cause).toMatchObject({ message: expect.stringContaining('Invalid API Key') })
-    const told = `${problem.message} ${problem.stack} ${String(problem.cause)}`
-    expect(`${told} ${JSON.stringify(problem)}`).not.toMatch(/canary|\bsk_/)
+    const reported = `${problem.message} ${problem.stack} ${String(problem.cause)}`
+    expect(`${reported} ${JSON.stringify(problem)}`).not.toMatch(/canary|\bsk_/)
   })
 
-  test('an address that Stripe does not take is the buyer’s to correct', async () => {
-    const opened = shop.pay.open({ ...checkoutOrder(), email: 'ann@localhost' })
+  test('an e-mail address rejected by Stripe is invalid_parameter', async () => {
+    const opened = shop.pay.createCheckout({ ...checkoutOrder(), email: 'ann@localhost' })
     expect(await failure(opened)).toMatchObject({
       code: 'invalid_parameter',
-      message: 'email: Stripe does not take this e-mail address.',
+      message: 'email: not accepted by Stripe.',
     })
   })
 })
@@ -165,5 +174,5 @@ async function failure(promise: Promise<unknown>): Promise<Problem> {
     (thrown: unknown) => thrown,
   )
   if (error instanceof Problem) return error
-  throw new Error('it was meant to fail', { cause: error })
+  throw new Error('expected a Problem', { cause: error })
 }

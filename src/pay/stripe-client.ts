@@ -3,7 +3,7 @@ import type { Plan } from '../core/plan.ts'
 import { Problem } from '../core/problem.ts'
 import type { CheckoutOrder } from './provider.ts'
 
-// Twice this is what a buyer may wait: less than the minute after which proxies give up.
+// With one retry a buyer waits at most 40 s, less than the usual proxy timeout of a minute.
 const TIMEOUT_MS = 20_000
 const RETRIES = 1
 const RETRY_AFTER_SECONDS = 30
@@ -34,19 +34,19 @@ function endpointOf(apiUrl: string): Stripe.StripeConfig {
   }
 }
 
-/** Runs what asks Stripe. Who waits hears only that it may work later; why it did not is for the operator's log. */
-export async function callStripe<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+/** Turns errors of Stripe into a Problem. The client learns only that it may retry; the cause goes to the log. */
+export async function callStripe<T>(request: () => Promise<T>): Promise<T> {
   try {
-    return await ask()
+    return await request()
   } catch (error) {
     throw error instanceof Stripe.errors.StripeError ? toProblem(error) : error
   }
 }
 
-/** What Stripe answers for an id, or undefined when it knows none such. */
-export async function ifFound<Answer>(answer: Promise<Answer>): Promise<Answer | undefined> {
+/** The result, or undefined if Stripe does not know the id. */
+export async function ifFound<T>(response: Promise<T>): Promise<T | undefined> {
   try {
-    return await answer
+    return await response
   } catch (error) {
     if (error instanceof Stripe.errors.StripeError && error.code === 'resource_missing') {
       return undefined
@@ -57,17 +57,17 @@ export async function ifFound<Answer>(answer: Promise<Answer>): Promise<Answer |
 
 function toProblem(error: Stripe.errors.StripeError): Problem {
   if (error.code === 'email_invalid') {
-    return new Problem('invalid_parameter', 'email: Stripe does not take this e-mail address.')
+    return new Problem('invalid_parameter', 'email: not accepted by Stripe.')
   }
   const problem = new Problem(
     'payment_unavailable',
-    'The payment provider does not answer as it should. Try again in half a minute.',
+    'The payment provider is unavailable. Try again in 30 seconds.',
     RETRY_AFTER_SECONDS,
   )
   return Object.assign(problem, { cause: new Error(reasonOf(error)) })
 }
 
-/** In our words: Stripe's error also holds headers and bodies, and its text may quote a key. */
+/** Only these fields: the error also holds headers and bodies, and its message may quote a key. */
 function reasonOf({ type, statusCode, code, requestId, message }: Stripe.errors.StripeError) {
   const facts = [type, statusCode, code, requestId].filter((fact) => fact !== undefined).join(' ')
   return `Stripe: ${facts}: ${message.replace(/(?:[sr]k|whsec)_[\w*]+/g, '(hidden)')}`
@@ -81,7 +81,7 @@ interface CheckoutDeps {
 type CreateParams = Stripe.Checkout.SessionCreateParams
 type LineItem = NonNullable<CreateParams['line_items']>[number]
 
-/** A Checkout Session for the order. The key follows from the order, so that asking again answers the same session. */
+/** The idempotency key is derived from the order, so a repeated call returns the same session. */
 export async function createCheckoutSession(
   { client, prices }: CheckoutDeps,
   order: CheckoutOrder,
@@ -92,7 +92,7 @@ export async function createCheckoutSession(
     idempotencyKey: `mayfly-checkout-${order.id}`,
   })
   checkPrice(session, plan)
-  if (!session.url) throw new Error(`Stripe opened ${session.id} without a page to pay on`)
+  if (!session.url) throw new Error(`Stripe returned ${session.id} without a URL`)
   return { ref: session.id, url: session.url }
 }
 
@@ -110,7 +110,6 @@ function sessionParams({ id, plan, email, baseUrl }: CheckoutOrder, price: strin
   } satisfies CreateParams
 }
 
-/** How Stripe calls a checkout of this plan. */
 export function checkoutMode({ renews }: Pick<Plan, 'renews'>): 'payment' | 'subscription' {
   return renews ? 'subscription' : 'payment'
 }
@@ -125,17 +124,17 @@ function inlinePrice(plan: Plan): NonNullable<LineItem['price_data']> {
 }
 
 function recurring({ id, months }: Plan) {
-  if (months === undefined) throw new Error(`the plan ${id} renews, but has no end to renew at`)
+  if (months === undefined) throw new Error(`plan ${id} renews but has no duration`)
   return months % 12 === 0
     ? { interval: 'year' as const, interval_count: months / 12 }
     : { interval: 'month' as const, interval_count: months }
 }
 
-/** A price of the dashboard may be another than the plan's. Better no sale than money that opens nothing. */
+/** A price configured at Stripe may differ from the plan's. Refuse the sale: such a payment would not count. */
 function checkPrice({ amount_total, currency }: Stripe.Checkout.Session, plan: Plan): void {
   if (amount_total === null || amount_total === undefined) return
   if (amount_total === plan.priceCents && currency === plan.currency) return
   throw new Error(
-    `Stripe would take ${amount_total} ${currency} for the plan ${plan.id}, which costs ${plan.priceCents} ${plan.currency}: see MAYFLY_STRIPE_PRICES`,
+    `Stripe charges ${amount_total} ${currency} for plan ${plan.id}, but its price is ${plan.priceCents} ${plan.currency}: check MAYFLY_STRIPE_PRICES`,
   )
 }

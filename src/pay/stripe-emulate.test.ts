@@ -6,24 +6,23 @@ import { createEmulator, type Emulator } from 'emulate'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openStripe } from './stripe.ts'
 import { verifyEvent } from './stripe-events.ts'
-import { checkoutOrder } from './testing/stripe-shop.ts'
+import { checkoutOrder } from './testing/stripe-fixture.ts'
 
-// A second opinion on the one-time path from somebody else's emulator of Stripe (emulate 0.12.2). It can open, show, pay
-// and expire a checkout, and it signs its messages with code of its own. It cannot do the rest, and so is no opinion on
-// it: no inline prices, no amount, currency or payment on a session, no expand, no idempotency keys, no subscriptions,
-// invoices, refunds, disputes or list of events, and its messages carry no id and no mode. Live Stripe was not reached.
+// The one-time flow against an independent emulator of Stripe (emulate 0.12.2). It can create, show, pay and expire a
+// checkout, and signs its events with its own code. It has no inline prices, no amount, currency or payment on a session,
+// no expand, idempotency keys, subscriptions, invoices, refunds, disputes or event list, and its events have no id or mode.
 
 const WEBHOOK_SECRET = 'whsec_of_the_emulator'
 const now = () => new Date()
 
 let emulator: Emulator
-let ear: Server
-let heard: Promise<{ raw: Uint8Array; signature: string | undefined }>
+let webhook: Server
+let received: Promise<{ raw: Uint8Array; signature: string | undefined }>
 beforeEach(async () => {
-  ear = createServer()
-  ear.listen(0, '127.0.0.1')
-  await once(ear, 'listening')
-  heard = listen(ear)
+  webhook = createServer()
+  webhook.listen(0, '127.0.0.1')
+  await once(webhook, 'listening')
+  received = firstEvent(webhook)
   emulator = await createEmulator({
     service: 'stripe',
     port: 0,
@@ -31,23 +30,22 @@ beforeEach(async () => {
       stripe: {
         products: [{ name: 'Starter' }],
         prices: [{ id: 'price_five', product_name: 'Starter', currency: 'usd', unit_amount: 500 }],
-        webhooks: [{ url: urlOf(ear), events: ['*'], secret: WEBHOOK_SECRET }],
+        webhooks: [{ url: urlOf(webhook), events: ['*'], secret: WEBHOOK_SECRET }],
       },
     },
   })
 })
 afterEach(async () => {
   await emulator.close()
-  ear.closeAllConnections()
-  ear.close()
+  webhook.closeAllConnections()
+  webhook.close()
 })
 
 function urlOf(server: Server): string {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** The first message that comes. */
-async function listen(server: Server) {
+async function firstEvent(server: Server) {
   const [request, response] = await once(server, 'request')
   const raw = await buffer(request)
   response.end()
@@ -66,8 +64,8 @@ function open() {
 
 const pay = (url: string) => fetch(`${url}/complete`, { method: 'POST', redirect: 'manual' })
 
-test('a checkout opens, with a page that names what is sold and leads back to us', async () => {
-  const { ref, url } = await open().open(checkoutOrder())
+test('a checkout has a page with product and price, and returns to our site', async () => {
+  const { ref, url } = await open().createCheckout(checkoutOrder())
   expect(ref).toMatch(/^cs_/)
   const page = await (await fetch(url)).text()
   expect(page).toContain('Starter')
@@ -77,7 +75,7 @@ test('a checkout opens, with a page that names what is sold and leads back to us
   expect(paid.headers.get('location')).toBe('https://mail.example/orders/ord_1')
 })
 
-test('a price that it does not know is refused in words that we understand', async () => {
+test('an unknown price is payment_unavailable with the cause', async () => {
   const shop = openStripe({
     secretKey: 'sk_test_emulated',
     webhookSecrets: [WEBHOOK_SECRET],
@@ -85,44 +83,44 @@ test('a price that it does not know is refused in words that we understand', asy
     prices: { starter: 'price_none' },
     now,
   })
-  await expect(shop.open(checkoutOrder())).rejects.toMatchObject({
+  await expect(shop.createCheckout(checkoutOrder())).rejects.toMatchObject({
     code: 'payment_unavailable',
     cause: { message: expect.stringContaining("No such price: 'price_none'") },
   })
 })
 
-test('an open checkout reads as open, an expired one as expired', async () => {
+test('an open checkout is open, an expired one is expired', async () => {
   const shop = open()
   const order = checkoutOrder()
-  const { ref } = await shop.open(order)
+  const { ref } = await shop.createCheckout(order)
   const asked = { ...order, checkoutRef: ref, subscriptionRef: undefined }
-  expect((await shop.book?.fetchFacts(asked))?.state).toBe('open')
+  expect((await shop.remote?.fetchFacts(asked))?.state).toBe('open')
   const headers = { authorization: 'Bearer sk_test_emulated' }
   await fetch(`${emulator.url}/v1/checkout/sessions/${ref}/expire`, { method: 'POST', headers })
-  expect((await shop.book?.fetchFacts(asked))?.state).toBe('expired')
+  expect((await shop.remote?.fetchFacts(asked))?.state).toBe('expired')
 })
 
-test('a paid checkout that names no amount opens nothing', async () => {
+test('a paid checkout without an amount does not count', async () => {
   const shop = open()
   const order = checkoutOrder()
-  const { ref, url } = await shop.open(order)
+  const { ref, url } = await shop.createCheckout(order)
   await pay(url)
   expect(
-    await shop.book?.fetchFacts({ ...order, checkoutRef: ref, subscriptionRef: undefined }),
+    await shop.remote?.fetchFacts({ ...order, checkoutRef: ref, subscriptionRef: undefined }),
   ).toMatchObject({ state: 'failed', payments: [] })
 })
 
-test('its signature is one that we take, and only under its own bytes', async () => {
-  const { ref, url } = await open().open(checkoutOrder())
+test('its signature is accepted for the exact bytes only, and not after 300 seconds', async () => {
+  const { ref, url } = await open().createCheckout(checkoutOrder())
   await pay(url)
-  const { raw, signature } = await heard
+  const { raw, signature } = await received
   const deps = { webhookSecrets: [WEBHOOK_SECRET], now }
   expect(verifyEvent(raw, signature, deps)).toMatchObject({
     type: 'checkout.session.completed',
     data: { object: { id: ref, metadata: { order_id: 'ord_1' } } },
   })
   const altered = Buffer.from(raw).fill(' ', raw.length - 1)
-  expect(() => verifyEvent(altered, signature, deps)).toThrow('does not fit')
+  expect(() => verifyEvent(altered, signature, deps)).toThrow('does not match')
   const later = () => new Date(Date.now() + 302_000)
-  expect(() => verifyEvent(raw, signature, { ...deps, now: later })).toThrow('does not fit')
+  expect(() => verifyEvent(raw, signature, { ...deps, now: later })).toThrow('does not match')
 })

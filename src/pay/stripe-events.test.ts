@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { PaymentEvent } from './provider.ts'
-import { EVENT_TYPES, eventRefs } from './stripe-events.ts'
-import type { StripeEvent } from './testing/stripe-shapes.ts'
-import { type Ordered, openStripeFixture, type StripeFixture } from './testing/stripe-shop.ts'
+import { openStripeClient } from './stripe-client.ts'
+import { EVENT_TYPES, eventRefs, eventsSince } from './stripe-events.ts'
+import { type Ordered, openStripeFixture, type StripeFixture } from './testing/stripe-fixture.ts'
+import type { StripeEvent } from './testing/stripe-state.ts'
 
 let shop: StripeFixture
 beforeEach(async () => {
@@ -10,13 +11,13 @@ beforeEach(async () => {
 })
 afterEach(async () => await shop.server.close())
 
-async function hear(event: StripeEvent): Promise<PaymentEvent> {
+async function parse(event: StripeEvent): Promise<PaymentEvent> {
   const { body, signature } = shop.server.sign(event)
-  return await shop.book.parseEvent(Buffer.from(body), signature)
+  return await shop.remote.parseEvent(Buffer.from(body), signature)
 }
 
-/** Everything that can happen to an order, so that every type of event is told. */
-function live({ server }: StripeFixture, { checkoutRef }: Ordered): void {
+/** Everything that can happen to an order: emits every type of event. */
+function runLifecycle({ server }: StripeFixture, { checkoutRef }: Ordered): void {
   const charge = () => server.chargesOf(checkoutRef).at(-1) ?? ''
   server.payLater(checkoutRef)
   server.fail(checkoutRef)
@@ -38,14 +39,14 @@ for (const [plan, types] of [
   ['starter', BOTH],
   ['business', EVENT_TYPES],
 ] as const) {
-  test(`every event of an order of ${plan} leads to the order`, async () => {
+  test(`every event of a ${plan} order identifies the order`, async () => {
     const unused = await shop.createOrder(plan)
     shop.server.expire(unused.checkoutRef)
     const order = await shop.createOrder(plan)
-    live(shop, order)
+    runLifecycle(shop, order)
     const seen = new Set<string>()
     for (const event of shop.server.take()) {
-      const { id, type, hint } = await hear(event)
+      const { id, type, hint } = await parse(event)
       expect({ id, type }).toEqual({ id: event.id, type: event.type })
       const known = EVENT_TYPES.includes(type)
       const mine = type === 'checkout.session.expired' ? unused.id : order.id
@@ -56,32 +57,32 @@ for (const [plan, types] of [
   })
 }
 
-test('a checkout is named by itself, a renewal by its subscription', async () => {
+test('a checkout event has the checkout id, a renewal the subscription id', async () => {
   const { checkoutRef } = await shop.createOrder('business')
   shop.server.pay(checkoutRef)
   const subscriptionRef = shop.server.subscriptionOf(checkoutRef)
   shop.server.refund(shop.server.chargesOf(checkoutRef)[0] ?? '')
   shop.server.cancel(subscriptionRef)
-  const about = new Map<string, PaymentEvent['hint']>()
-  for (const event of shop.server.take()) about.set(event.type, (await hear(event)).hint)
-  expect(about.get('checkout.session.completed')).toMatchObject({ checkoutRef, subscriptionRef })
+  const hints = new Map<string, PaymentEvent['hint']>()
+  for (const event of shop.server.take()) hints.set(event.type, (await parse(event)).hint)
+  expect(hints.get('checkout.session.completed')).toMatchObject({ checkoutRef, subscriptionRef })
   for (const type of ['invoice.paid', 'charge.refunded', 'customer.subscription.deleted']) {
-    expect(about.get(type)).toMatchObject({ checkoutRef: undefined, subscriptionRef })
+    expect(hints.get(type)).toMatchObject({ checkoutRef: undefined, subscriptionRef })
   }
 })
 
-test('a refund of what was paid once names the order: Stripe need not be asked', async () => {
+test('a refund of a one-time payment names the order without a request to Stripe', async () => {
   const order = await shop.createOrder('starter')
   shop.server.pay(order.checkoutRef)
   shop.server.refund(shop.server.chargesOf(order.checkoutRef)[0] ?? '')
   const refunded = shop.server.take().find(({ type }) => type === 'charge.refunded')
-  if (!refunded) throw new Error('a refund is told')
+  if (!refunded) throw new Error('no refund event')
   shop.server.outage = 'error'
-  expect((await hear(refunded)).hint).toMatchObject({ orderId: order.id })
+  expect((await parse(refunded)).hint).toMatchObject({ orderId: order.id })
 })
 
-describe('a payment that has nothing to do with us', () => {
-  test('is about no order', async () => {
+describe('a payment of somebody else', () => {
+  test('has no order', async () => {
     const order = await shop.createOrder('starter')
     shop.server.pay(order.checkoutRef)
     const [charge = ''] = shop.server.chargesOf(order.checkoutRef)
@@ -91,52 +92,52 @@ describe('a payment that has nothing to do with us', () => {
     shop.server.take()
     shop.server.refund(charge)
     for (const event of shop.server.take()) {
-      expect((await hear(event)).hint, event.type).toBeUndefined()
+      expect((await parse(event)).hint, event.type).toBeUndefined()
     }
   })
 
-  test('is about no order when Stripe does not know it either', async () => {
+  test('has no order if Stripe does not know it either', async () => {
     const order = await shop.createOrder('starter')
     shop.server.pay(order.checkoutRef)
     shop.server.take()
     shop.server.dispute(shop.server.chargesOf(order.checkoutRef)[0] ?? '')
     const [event] = shop.server.take()
-    if (!event) throw new Error('a dispute is told')
+    if (!event) throw new Error('no dispute event')
     const thing = { ...event.data.object, payment_intent: 'pi_of_somebody' }
     const { body, signature } = shop.server.sign(
       JSON.stringify({ ...event, data: { object: thing } }),
     )
-    expect((await shop.book.parseEvent(Buffer.from(body), signature)).hint).toBeUndefined()
+    expect((await shop.remote.parseEvent(Buffer.from(body), signature)).hint).toBeUndefined()
   })
 })
 
-test('while Stripe cannot be asked whose payment it is, the message must come again', async () => {
+test('if the payment cannot be fetched, the event is refused and works when redelivered', async () => {
   const order = await shop.createOrder('starter')
   shop.server.pay(order.checkoutRef)
   shop.server.dispute(shop.server.chargesOf(order.checkoutRef)[0] ?? '')
   const event = shop.server.take().find(({ type }) => type === 'charge.dispute.created')
-  if (!event) throw new Error('a dispute is told')
+  if (!event) throw new Error('no dispute event')
   shop.server.outage = 'error'
-  await expect(hear(event)).rejects.toMatchObject({ code: 'payment_unavailable' })
+  await expect(parse(event)).rejects.toMatchObject({ code: 'payment_unavailable' })
   shop.server.outage = undefined
-  expect((await hear(event)).hint).toMatchObject({ orderId: order.id })
+  expect((await parse(event)).hint).toMatchObject({ orderId: order.id })
 })
 
-// Endpoints that were made long ago send what their API version called it.
+// Old endpoints send the format of their API version.
 for (const [name, object, expected] of [
   ['an invoice before 2025', { subscription: 'sub_1' }, { subscriptionRef: 'sub_1' }],
   [
-    'an invoice with its subscription as a whole',
+    'an invoice with an expanded subscription',
     { subscription: { id: 'sub_1' } },
     { subscriptionRef: 'sub_1' },
   ],
   [
-    'an invoice with details of its own',
+    'an invoice with subscription_details',
     { subscription: 'sub_1', subscription_details: { metadata: { order_id: 'ord_1' } } },
     { subscriptionRef: 'sub_1', orderId: 'ord_1' },
   ],
   [
-    'an invoice of today',
+    'a current invoice',
     {
       parent: {
         subscription_details: { subscription: 'sub_1', metadata: { order_id: 'ord_1' } },
@@ -146,14 +147,93 @@ for (const [name, object, expected] of [
   ],
   ['an invoice without a subscription', { parent: null }, undefined],
   [
-    'an order id that is no text',
+    'an order id that is not a string',
     { parent: { subscription_details: { metadata: { order_id: 7 } } } },
     undefined,
   ],
 ] as const) {
-  test(`${name} is understood`, () => {
+  test(`${name} is parsed`, () => {
     const event = { id: 'evt_1', type: 'invoice.paid', livemode: false, data: { object } }
     const { hint } = eventRefs(event, 'test')
     expect(hint).toEqual(expected && { checkoutRef: undefined, orderId: undefined, ...expected })
   })
 }
+
+async function missed(since: string): Promise<PaymentEvent[]> {
+  return await Array.fromAsync(shop.remote.missedEvents(new Date(since)), ({ resolve }) =>
+    resolve(),
+  )
+}
+
+/** One expired order each second. */
+async function expireMany(count: number): Promise<string[]> {
+  const { checkoutRef } = await shop.createOrder('starter')
+  for (let at = 0; at < count; at += 1) {
+    shop.clock.now = new Date(shop.clock.now.getTime() + 1_000)
+    shop.server.expire(checkoutRef)
+  }
+  return shop.server.events.map(({ id }) => id)
+}
+
+test('missed events are returned oldest first, with their orders', async () => {
+  const first = await shop.createOrder('starter')
+  shop.server.pay(first.checkoutRef)
+  shop.clock.now = new Date('2027-03-05T11:00:00Z')
+  const second = await shop.createOrder('business')
+  shop.server.pay(second.checkoutRef)
+  shop.server.refund(shop.server.chargesOf(second.checkoutRef)[0] ?? '')
+  const notices = await missed('2027-03-05T00:00:00Z')
+  expect(notices.map(({ type, hint }) => `${type} ${hint?.orderId}`)).toEqual([
+    'checkout.session.completed ord_1',
+    'invoice.paid ord_2',
+    'customer.subscription.updated ord_2',
+    'checkout.session.completed ord_2',
+    'refund.created ord_2',
+    'charge.refunded ord_2',
+  ])
+})
+
+for (const [since, count] of [
+  ['2027-03-05T09:59:59Z', 1],
+  ['2027-03-05T10:00:00Z', 1],
+  ['2027-03-05T10:00:00.999Z', 1],
+  ['2027-03-05T10:00:01Z', 0],
+] as const) {
+  test(`an event of 10:00:00 since ${since}: ${count}`, async () => {
+    const { checkoutRef } = await shop.createOrder('starter')
+    shop.server.expire(checkoutRef)
+    shop.clock.now = new Date('2027-03-05T12:00:00Z')
+    expect(await missed(since)).toHaveLength(count)
+  })
+}
+
+test('every page is read', async () => {
+  const ids = await expireMany(250)
+  expect((await missed('2027-03-05T00:00:00Z')).map(({ id }) => id)).toEqual(ids)
+})
+
+test('more events than the buffer holds keep their order, each once', async () => {
+  const ids = await expireMany(100)
+  const span = { since: new Date('2027-03-05T00:00:00Z'), now: shop.clock.now }
+  const events = await Array.fromAsync(eventsSince(openStripeClient(shop.options), span, 7))
+  expect(events.map(({ id }) => id)).toEqual(ids)
+})
+
+test('more events in one second than the buffer holds are an error, not a gap', async () => {
+  const { checkoutRef } = await shop.createOrder('starter')
+  for (let at = 0; at < 9; at += 1) shop.server.expire(checkoutRef)
+  const span = { since: new Date('2027-03-05T09:00:00Z'), now: shop.clock.now }
+  const events = eventsSince(openStripeClient(shop.options), span, 7)
+  await expect(Array.fromAsync(events)).rejects.toThrow('more than 7 Stripe events in one second')
+})
+
+test('a failed request is an error, not an empty list', async () => {
+  shop.server.outage = 'error'
+  await expect(missed('2027-03-05T00:00:00Z')).rejects.toMatchObject({
+    code: 'payment_unavailable',
+  })
+})
+
+test('one request covers all event types (at most 20)', () => {
+  expect(EVENT_TYPES.length).toBeLessThanOrEqual(20)
+})

@@ -4,19 +4,19 @@ import { Problem } from '../core/problem.ts'
 import type { OrderHint } from './provider.ts'
 import { callStripe } from './stripe-client.ts'
 
-/** What an event says of an order, before anybody was asked. */
+/** What an event itself says about its order, before any request to Stripe. */
 export interface EventRefs {
   id: string
   type: string
   hint: OrderHint | undefined
-  /** A payment that Stripe must be asked about to know the order. */
+  /** A payment intent to fetch if there is no hint. */
   intent: string | undefined
 }
 
 type ObjectRefs = Partial<OrderHint> & { intent?: string | undefined }
 
-// An event's object has the shape of the API version that the endpoint was made with, which may be older than ours. So
-// it is read field by field, and only for names: what they stand for is always read again from Stripe.
+// The object of an event has the format of the API version the endpoint was created with, possibly older than ours. So
+// only ids are taken from it, field by field; the state is always fetched again.
 const REFS_BY_TYPE = new Map<string, (object: unknown) => ObjectRefs>([
   ['checkout.session.completed', checkoutRefs],
   ['checkout.session.async_payment_succeeded', checkoutRefs],
@@ -37,21 +37,21 @@ const REFS_BY_TYPE = new Map<string, (object: unknown) => ObjectRefs>([
   ['charge.dispute.funds_reinstated', paymentRefs],
 ])
 
-/** Stripe lists events of up to 20 types at once. */
+/** At most 20: the limit of one request for events. */
 export const EVENT_TYPES: readonly string[] = [...REFS_BY_TYPE.keys()]
 
-/** Nothing is seen in events of the other mode, of another account, and of types that change no order. */
+/** Events of the other mode, of another account or of other types refer to no order. */
 export function eventRefs(event: unknown, mode: KeyMode): EventRefs {
   const id = textAt(event, 'id')
   const type = textAt(event, 'type')
-  if (!id || !type) throw new Problem('invalid_parameter', 'body: it is no event of Stripe.')
+  if (!id || !type) throw new Problem('invalid_parameter', 'No Stripe event in the request body.')
   const ours = fieldAt(event, 'livemode') === (mode === 'live') && !fieldAt(event, 'account')
   const seen: ObjectRefs =
     (ours && REFS_BY_TYPE.get(type)?.(fieldAt(event, 'data', 'object'))) || {}
   return { id, type, hint: orderHint(seen), intent: seen.intent }
 }
 
-/** The subscription of an invoice, in the words of old and of new API versions. */
+/** API versions before 2025 have the subscription at another place. */
 export function invoiceRefs(invoice: unknown): ObjectRefs {
   const details = fieldAt(invoice, 'parent', 'subscription_details')
   return {
@@ -86,7 +86,7 @@ function subscriptionRefs(subscription: unknown): ObjectRefs {
   }
 }
 
-/** A charge has a copy of what we wrote on its payment; a refund and a dispute do not, and neither does a renewal. */
+/** A charge carries the metadata of its payment intent; refunds, disputes and renewals do not. */
 function paymentRefs(thing: unknown): ObjectRefs {
   const orderId = textAt(thing, 'metadata', 'order_id')
   return orderId ? { orderId } : { intent: idAt(thing, 'payment_intent') }
@@ -107,12 +107,12 @@ function textAt(value: unknown, ...path: string[]): string | undefined {
   return typeof found === 'string' && found !== '' ? found : undefined
 }
 
-/** Of a thing that is named, or there as a whole. */
+/** The field may hold an id or the expanded object. */
 function idAt(value: unknown, ...path: string[]): string | undefined {
   return textAt(value, ...path) ?? textAt(value, ...path, 'id')
 }
 
-// Stripe lists the newest first, and we want the oldest: so many are held at once.
+// Stripe lists newest first and we return oldest first, so a range is buffered.
 const MAX_BUFFERED = 2_000
 const PAGE = 100
 
@@ -121,13 +121,13 @@ interface TimeRange {
   now: Date
 }
 
-/** Every event of the types we know since then, oldest first. Stripe remembers 30 days. */
+/** All events of our types since then, oldest first. Stripe stores 30 days. */
 export async function* eventsSince(
   client: Stripe,
   { since, now }: TimeRange,
   maxBuffered = MAX_BUFFERED,
 ): AsyncGenerator<Stripe.Event> {
-  // The second of now is in: what happens later within it is heard next time.
+  // Includes the current second; events later in it are found next time.
   const from = Math.floor(since.getTime() / 1_000)
   const before = Math.floor(now.getTime() / 1_000) + 1
   yield* eventsBetween(client, { from, before }, maxBuffered)
@@ -141,21 +141,21 @@ interface SecondsRange {
 async function* eventsBetween(
   client: Stripe,
   { from, before }: SecondsRange,
-  mostHeld: number,
+  maxBuffered: number,
 ): AsyncGenerator<Stripe.Event> {
   const events = await callStripe(() =>
     client.events
       .list({ types: [...EVENT_TYPES], created: { gte: from, lt: before }, limit: PAGE })
-      .autoPagingToArray({ limit: mostHeld + 1 }),
+      .autoPagingToArray({ limit: maxBuffered + 1 }),
   )
-  if (events.length <= mostHeld) {
+  if (events.length <= maxBuffered) {
     yield* events.reverse()
     return
   }
   const middle = Math.floor((from + before) / 2)
-  if (middle === from) throw new Error(`Stripe has more than ${mostHeld} events of one second`)
-  yield* eventsBetween(client, { from, before: middle }, mostHeld)
-  yield* eventsBetween(client, { from: middle, before }, mostHeld)
+  if (middle === from) throw new Error(`more than ${maxBuffered} Stripe events in one second`)
+  yield* eventsBetween(client, { from, before: middle }, maxBuffered)
+  yield* eventsBetween(client, { from: middle, before }, maxBuffered)
 }
 
 const TOLERANCE_SECONDS = 300
@@ -165,35 +165,34 @@ interface VerifyDeps {
   now(): Date
 }
 
-/** The event in these bytes, if Stripe signed them with one of our secrets, and did so just now. */
+/** Parses the event if it was signed with one of our secrets within the tolerance. */
 export function verifyEvent(
   raw: Uint8Array,
   signature: string | undefined,
   { webhookSecrets, now }: VerifyDeps,
 ): unknown {
-  if (!signature) throw new Problem('invalid_parameter', 'Stripe-Signature: the header is missing.')
+  if (!signature) throw new Problem('invalid_parameter', 'Stripe-Signature: header is missing.')
   const time = now().getTime()
-  // Stripe's own check lets any time to come pass: such a message could be repeated for as long.
+  // Stripe's own check accepts any time in the future: such an event could be replayed until then.
   const early = signedAt(signature) - Math.floor(time / 1_000)
   if (early <= TOLERANCE_SECONDS) {
     for (const secret of webhookSecrets) {
       try {
         return constructEvent(raw, signature, secret, TOLERANCE_SECONDS, undefined, time)
       } catch {
-        // Another secret, or a header made to confuse: for that it throws other errors than its own. None of them may
-        // be passed on, because they hold the whole message.
+        // Another secret or a malformed header. Not rethrown: these errors contain the whole body.
       }
     }
   }
   throw new Problem(
     'invalid_parameter',
-    `Stripe-Signature: it does not fit this body, or is not of the last ${TOLERANCE_SECONDS} seconds.`,
+    `Stripe-Signature: does not match the body, or is older than ${TOLERANCE_SECONDS} seconds.`,
   )
 }
 
 const constructEvent = Stripe.webhooks.constructEvent.bind(Stripe.webhooks)
 
-/** The last one, as in Stripe's own reading: that is the one which was signed. */
+/** The last t= counts, as in Stripe's own parser: that is the signed one. */
 function signedAt(signature: string): number {
   const [, time] = signature
     .split(',')

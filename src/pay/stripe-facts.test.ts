@@ -18,7 +18,7 @@ import {
   yearly,
 } from './testing/stripe-records.ts'
 
-test('a plan that was paid once is one payment', () => {
+test('a one-time plan has one payment', () => {
   expect(facts(starter, oneTime)).toEqual({
     state: 'paid',
     payments: [
@@ -34,7 +34,7 @@ test('a plan that was paid once is one payment', () => {
   })
 })
 
-test('the first invoice of a subscription is the purchase, and counts once', () => {
+test('the first invoice of a subscription is the purchase and counts once', () => {
   expect(facts(business, yearly())).toEqual({
     state: 'paid',
     payments: [
@@ -50,16 +50,16 @@ test('the first invoice of a subscription is the purchase, and counts once', () 
   })
 })
 
-test('renewals follow in the order in which they were paid, however they are listed', () => {
+test('renewals are sorted by payment date', () => {
   const third = renewalRecord({
     id: 'in_3',
     status_transitions: { ...invoice.status_transitions, paid_at: YEAR_ON * 2 - START },
   })
-  const record = yearly({ bills: [third, invoiceRecord(), renewalRecord()], items: secondYear })
+  const record = yearly({ invoices: [third, invoiceRecord(), renewalRecord()], items: secondYear })
   expect(facts(business, record).payments.map(({ ref }) => ref)).toEqual(['in_1', 'in_2', 'in_3'])
 })
 
-describe('money opens nothing when', () => {
+describe('a payment does not count if', () => {
   for (const [name, change] of [
     ['the session is of a lower amount', { amount_total: 499 }],
     ['the session is of no amount', { amount_total: null }],
@@ -102,22 +102,22 @@ describe('money opens nothing when', () => {
     ['the invoice settles a change of plan', { billing_reason: 'subscription_update' }],
   ] as const) {
     test(name, () => {
-      expect(facts(business, yearly({ bills: [invoiceRecord(change)] })).payments).toEqual([])
+      expect(facts(business, yearly({ invoices: [invoiceRecord(change)] })).payments).toEqual([])
     })
   }
 
-  test('a live session is looked at by a site in test mode', () => {
+  test('a live session is read in test mode', () => {
     const live = { ...oneTime, session: { ...session, livemode: true } }
     expect(factsOf(starter, live, { mode: 'live', now: NOW }).payments).toHaveLength(1)
     expect(factsOf(starter, oneTime, { mode: 'live', now: NOW }).payments).toEqual([])
   })
 })
 
-test('more than the price is enough: a tax may be on top', () => {
+test('more than the price counts, as with tax', () => {
   const record = {
     ...oneTime,
     session: { ...session, amount_total: 595 },
-    taking: { ...attempt, received: 595 },
+    attempt: { ...attempt, received: 595 },
   }
   expect(facts(starter, record).payments).toHaveLength(1)
 })
@@ -127,9 +127,9 @@ describe('an order is', () => {
   const tried = (status: string) => ({
     ...oneTime,
     session: unpaid,
-    taking: { ...attempt, status, received: 0 },
+    attempt: { ...attempt, status, received: 0 },
   })
-  const none = { ...oneTime, taking: undefined }
+  const none = { ...oneTime, attempt: undefined }
   for (const [expected, name, record] of [
     ['open', 'nobody has paid yet', { ...none, session: { ...unpaid, status: 'open' } }],
     ['expired', 'nobody paid in time', { ...none, session: { ...unpaid, status: 'expired' } }],
@@ -150,7 +150,7 @@ describe('an order is', () => {
   const first = (change: Partial<SubscriptionRecord>, status: string) =>
     yearly(
       {
-        bills: [invoiceRecord({ status: 'open', amount_paid: 0 }, { status, received: 0 })],
+        invoices: [invoiceRecord({ status: 'open', amount_paid: 0 }, { status, received: 0 })],
         ...change,
       },
       { payment_status: 'unpaid' },
@@ -158,7 +158,7 @@ describe('an order is', () => {
   for (const [expected, name, record] of [
     ['pending', 'the first debit is under way', first({}, 'processing')],
     ['failed', 'the first debit failed', first({ status: 'past_due' }, 'requires_payment_method')],
-    ['pending', 'the first invoice is not there yet', first({ bills: [] }, '')],
+    ['pending', 'the first invoice is not there yet', first({ invoices: [] }, '')],
     [
       'failed',
       'it ended before it was paid',
@@ -180,7 +180,7 @@ describe('of the money', () => {
     test(`${returned}: ${name}`, () => {
       const took = { charge: { ...charge, ...change } }
       const paidOnce = facts(starter, { ...oneTime, attempt: { ...attempt, ...took } })
-      const subscribed = facts(business, yearly({ bills: [invoiceRecord({}, took)] }))
+      const subscribed = facts(business, yearly({ invoices: [invoiceRecord({}, took)] }))
       expect(paidOnce.payments).toMatchObject([{ returned }])
       expect(subscribed.payments).toMatchObject([{ returned }])
     })
@@ -188,12 +188,12 @@ describe('of the money', () => {
 
   test('partly: an invoice was paid in two parts, and one came back', () => {
     const whole = { ...attempt, charge: { ...charge, refunded: true, amount_refunded: 2_000 } }
-    const record = yearly({ bills: [{ invoice, takings: [whole, attempt] }] })
+    const record = yearly({ invoices: [{ invoice, attempts: [whole, attempt] }] })
     expect(facts(business, record).payments).toMatchObject([{ returned: 'partly' }])
   })
 
   test('no: an invoice was paid outside of Stripe, which knows of no charge', () => {
-    const record = yearly({ bills: [{ invoice, takings: [] }] })
+    const record = yearly({ invoices: [{ invoice, attempts: [] }] })
     expect(facts(business, record).payments).toMatchObject([{ returned: 'no', disputed: 'no' }])
   })
 
@@ -217,7 +217,7 @@ describe('of the money', () => {
       const paidOnce = facts(starter, { ...oneTime, attempt: { ...attempt, disputes } })
       expect(paidOnce.payments).toMatchObject([{ disputed }])
       const record = yearly({
-        bills: [renewalRecord({}, { disputes }), invoiceRecord()],
+        invoices: [renewalRecord({}, { disputes }), invoiceRecord()],
         items: secondYear,
       })
       expect(facts(business, record).payments).toMatchObject([{ disputed: 'no' }, { disputed }])
@@ -240,32 +240,32 @@ describe('the next payment is', () => {
     [
       'late',
       'its invoice is a draft',
-      { items: secondYear, bills: [renewalRecord({ status: 'draft' }), invoiceRecord()] },
+      { items: secondYear, invoices: [renewalRecord({ status: 'draft' }), invoiceRecord()] },
       second(YEAR_ON + 60),
     ],
     [
       'late',
       'its invoice is open, and Stripe still says active',
-      { items: secondYear, bills: [renewalRecord({ status: 'open' }), invoiceRecord()] },
+      { items: secondYear, invoices: [renewalRecord({ status: 'open' }), invoiceRecord()] },
       second(YEAR_ON + 3_900),
     ],
     [
       'expected',
       'it was paid, by an invoice of some seconds later',
-      { items: secondYear, bills: [renewalRecord(), invoiceRecord()] },
+      { items: secondYear, invoices: [renewalRecord(), invoiceRecord()] },
       second(YEAR_ON + 4_000),
     ],
     [
       'expected',
       'it was paid, by an invoice of a second before',
-      { items: secondYear, bills: [renewalRecord({ created: YEAR_ON - 1 }), invoiceRecord()] },
+      { items: secondYear, invoices: [renewalRecord({ created: YEAR_ON - 1 }), invoiceRecord()] },
       second(YEAR_ON + 4_000),
     ],
     [
       'expected',
       'an invoice by hand is open beside',
       {
-        bills: [
+        invoices: [
           invoiceRecord({ id: 'in_9', billing_reason: 'manual', status: 'open' }),
           invoiceRecord(),
         ],
@@ -275,7 +275,7 @@ describe('the next payment is', () => {
     [
       'late',
       'less was paid than the price',
-      { items: secondYear, bills: [renewalRecord({ amount_paid: 1 }), invoiceRecord()] },
+      { items: secondYear, invoices: [renewalRecord({ amount_paid: 1 }), invoiceRecord()] },
       second(YEAR_ON + 4_000),
     ],
     ['late', 'Stripe says past_due', { status: 'past_due' }, NOW],

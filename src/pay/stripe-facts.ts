@@ -11,10 +11,10 @@ type Session = Pick<
   'amount_total' | 'currency' | 'livemode' | 'metadata' | 'mode' | 'payment_status' | 'status'
 >
 
-/** All that Stripe told of an order, read just now. */
+/** Everything Stripe stores about an order. */
 export interface OrderRecord {
   session: Session
-  /** What was taken, or tried to be, for a plan that is paid once. */
+  /** Of a one-time plan. */
   attempt: PaymentAttempt | undefined
   subscription: SubscriptionRecord | undefined
 }
@@ -24,7 +24,7 @@ interface FactsContext {
   now: Date
 }
 
-/** What is known of an order that no checkout was opened for. */
+/** An order without a checkout. */
 export const NO_CHECKOUT: PaymentFacts = {
   state: 'open',
   payments: [],
@@ -32,7 +32,7 @@ export const NO_CHECKOUT: PaymentFacts = {
   subscriptionRef: undefined,
 }
 
-/** What Stripe's record means for the order. Money that is not what was ordered opens nothing. */
+/** A payment counts only if mode, amount and currency are those of the order. */
 export function factsOf(
   order: Order,
   record: OrderRecord,
@@ -60,14 +60,14 @@ function matchesOrder({ id, plan }: Order, session: Session, mode: KeyMode): boo
 
 function paymentsOf({ plan }: Order, { attempt, subscription }: OrderRecord): Payment[] {
   if (subscription) {
-    // The first invoice is the purchase itself: of a subscription only invoices are counted.
-    return subscription.bills
+    // The first invoice is the purchase itself, so only invoices count.
+    return subscription.invoices
       .filter(({ invoice }) => isPaidPlanInvoice(plan, invoice))
-      .map(({ invoice, takings }) => ({
+      .map(({ invoice, attempts }) => ({
         ref: invoice.id,
         paidAt: timeOf(invoice.status_transitions.paid_at ?? invoice.created),
-        returned: returnedOf(takings),
-        disputed: disputedOf(takings),
+        returned: returnedOf(attempts),
+        disputed: disputedOf(attempts),
       }))
       .sort((one, other) => one.paidAt.getTime() - other.paidAt.getTime())
   }
@@ -83,18 +83,18 @@ function paymentsOf({ plan }: Order, { attempt, subscription }: OrderRecord): Pa
   ]
 }
 
-/** Of an order for which nothing counts. */
+/** The state of an order without a valid payment. */
 function stateOf({ session, attempt, subscription }: OrderRecord): PaymentFacts['state'] {
   const { status, payment_status } = session
   if (status !== 'complete') return status === 'expired' ? 'expired' : 'open'
   if (payment_status !== 'unpaid' || (subscription && hasEnded(subscription))) return 'failed'
-  const tried = subscription ? subscription.bills[0]?.takings : attempt && [attempt]
+  const tried = subscription ? subscription.invoices[0]?.attempts : attempt && [attempt]
   return tried?.some(isFinal) ? 'failed' : 'pending'
 }
 
 const FINAL_STATUSES: readonly string[] = ['succeeded', 'requires_payment_method', 'canceled']
 
-/** No money is under way any more. A voucher that waits to be paid is `requires_action` at Stripe. */
+/** No longer in progress. A voucher that is not paid yet is `requires_action`. */
 function isFinal({ status }: PaymentAttempt): boolean {
   return FINAL_STATUSES.includes(status)
 }
@@ -103,7 +103,7 @@ function timeOf(seconds: number): Date {
   return new Date(seconds * 1_000)
 }
 
-/** Money that was asked for, and what became of it. */
+/** An attempt to collect money, with refunds and disputes. */
 export interface PaymentAttempt {
   ref: string
   status: Stripe.PaymentIntent.Status
@@ -118,12 +118,11 @@ export type Invoice = Pick<
   'id' | 'amount_paid' | 'billing_reason' | 'created' | 'currency' | 'status' | 'status_transitions'
 > & { id: string }
 
-/** An invoice of the purchase or of a renewal. Others are the operator's own, or settle a change of plan. */
+/** An invoice of the purchase or of a renewal, not one the operator created or of a plan change. */
 function isPlanInvoice({ billing_reason }: Pick<Invoice, 'billing_reason'>): boolean {
   return billing_reason === 'subscription_create' || billing_reason === 'subscription_cycle'
 }
 
-/** A bill that was paid in full. */
 export function isPaidPlanInvoice(plan: Plan, invoice: Invoice): boolean {
   return (
     isPlanInvoice(invoice) &&
@@ -132,22 +131,22 @@ export function isPaidPlanInvoice(plan: Plan, invoice: Invoice): boolean {
   )
 }
 
-/** Whether this is the plan's price; more may be, such as with a tax on top. */
+/** More than the price is fine, for example with tax. */
 function coversPrice(plan: Plan, amount: number | null, currency: string | null): boolean {
   return amount !== null && amount >= plan.priceCents && currency === plan.currency
 }
 
-function returnedOf(takings: readonly PaymentAttempt[]): Payment['returned'] {
-  const charges = takings.flatMap(({ charge }) => charge ?? [])
+function returnedOf(attempts: readonly PaymentAttempt[]): Payment['returned'] {
+  const charges = attempts.flatMap(({ charge }) => charge ?? [])
   if (charges.length > 0 && charges.every(({ refunded }) => refunded)) return 'fully'
   return charges.some(({ amount_refunded }) => amount_refunded > 0) ? 'partly' : 'no'
 }
 
-/** A question of the bank (`warning_…`) has moved no money; neither has one that was won or prevented, in the end. */
+/** Inquiries (`warning_…`) move no money; a won or prevented dispute has returned it. */
 const NO_MONEY_MOVED = /^(?:warning_.*|won|prevented)$/
 
-function disputedOf(takings: readonly PaymentAttempt[]): Payment['disputed'] {
-  const disputes = takings.flatMap((taking) => taking.disputes)
+function disputedOf(attempts: readonly PaymentAttempt[]): Payment['disputed'] {
+  const disputes = attempts.flatMap((attempt) => attempt.disputes)
   if (disputes.includes('lost')) return 'lost'
   return disputes.every((status) => NO_MONEY_MOVED.test(status)) ? 'no' : 'open'
 }
@@ -158,13 +157,12 @@ export interface SubscriptionRecord
     data: Pick<Stripe.SubscriptionItem, 'current_period_end' | 'current_period_start'>[]
   }
   /** Newest first. */
-  bills: { invoice: Invoice; takings: readonly PaymentAttempt[] }[]
+  invoices: { invoice: Invoice; attempts: readonly PaymentAttempt[] }[]
 }
 
-// A period's invoice is made some seconds around its start, and no period is shorter than a month.
+// The invoice of a period is created within seconds of its start, and no period is shorter than a month.
 const SLACK_SECONDS = 86_400
 
-/** Whether there will be another payment, and whether it is late. */
 function renewalOf(
   plan: Plan,
   subscription: SubscriptionRecord,
@@ -178,7 +176,7 @@ function renewalOf(
 
 const ENDED_STATUSES: readonly string[] = ['canceled', 'unpaid', 'incomplete_expired', 'paused']
 
-/** Stripe asks for no more money. */
+/** Stripe will not charge again. */
 function hasEnded({ status }: Pick<SubscriptionRecord, 'status'>): boolean {
   return ENDED_STATUSES.includes(status)
 }
@@ -190,11 +188,11 @@ function isEnding(subscription: SubscriptionRecord): boolean {
 }
 
 /**
- * Stripe begins a period first, makes its invoice some seconds later and takes the money after an hour or so, and calls
- * the subscription active all the while.
+ * Stripe starts a period, creates its invoice seconds later and charges after about an hour; the subscription is
+ * `active` all the time.
  */
-function isPaidUp(plan: Plan, { items, bills }: SubscriptionRecord, now: Date): boolean {
-  const newest = bills.find(({ invoice }) => isPlanInvoice(invoice))?.invoice
+function isPaidUp(plan: Plan, { items, invoices }: SubscriptionRecord, now: Date): boolean {
+  const newest = invoices.find(({ invoice }) => isPlanInvoice(invoice))?.invoice
   if (!newest || !isPaidPlanInvoice(plan, newest)) return false
   return items.data.every(
     ({ current_period_start: start, current_period_end: end }) =>

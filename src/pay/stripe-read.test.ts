@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { PaymentFacts } from '../core/purchase.ts'
-import { type Ordered, openStripeFixture, type StripeFixture } from './testing/stripe-shop.ts'
+import { type Ordered, openStripeFixture, type StripeFixture } from './testing/stripe-fixture.ts'
 
 let shop: StripeFixture
 beforeEach(async () => {
@@ -8,7 +8,7 @@ beforeEach(async () => {
 })
 afterEach(async () => await shop.server.close())
 
-const read = (order: Ordered) => shop.book.fetchFacts(order)
+const read = (order: Ordered) => shop.remote.fetchFacts(order)
 
 function move(to: string): void {
   shop.clock.now = new Date(to)
@@ -23,7 +23,7 @@ function line({ state, renewal, payments }: PaymentFacts): string {
   return `${state} ${renewal}: ${paid.join(', ')}`
 }
 
-describe('a plan that is paid once', () => {
+describe('a one-time plan', () => {
   let order: Ordered
   beforeEach(async () => {
     order = await shop.createOrder('starter')
@@ -44,7 +44,7 @@ describe('a plan that is paid once', () => {
     expect(line(await read(order))).toBe('paid none: 2027-03-05 no no')
   })
 
-  test('fails when the money does not come', async () => {
+  test('fails if the payment fails', async () => {
     shop.server.payLater(order.checkoutRef)
     shop.server.fail(order.checkoutRef)
     expect(line(await read(order))).toBe('failed none: ')
@@ -55,7 +55,7 @@ describe('a plan that is paid once', () => {
     expect(line(await read(order))).toBe('expired none: ')
   })
 
-  test('is given back in parts, then fully, then not after all', async () => {
+  test('is refunded partly, then fully; a failed refund is reverted', async () => {
     shop.server.pay(order.checkoutRef)
     shop.server.refund(charge(), 200)
     expect(line(await read(order))).toBe('paid none: 2027-03-05 partly no')
@@ -65,7 +65,7 @@ describe('a plan that is paid once', () => {
     expect(line(await read(order))).toBe('paid none: 2027-03-05 partly no')
   })
 
-  test('is disputed, and won; disputed again, and lost', async () => {
+  test('is disputed and won, then disputed again and lost', async () => {
     shop.server.pay(order.checkoutRef)
     const first = shop.server.dispute(charge())
     expect(line(await read(order))).toBe('paid none: 2027-03-05 no open')
@@ -75,7 +75,7 @@ describe('a plan that is paid once', () => {
     expect(line(await read(order))).toBe('paid none: 2027-03-05 no lost')
   })
 
-  test('a question of the bank is no dispute', async () => {
+  test('an inquiry of the bank is not a dispute', async () => {
     shop.server.pay(order.checkoutRef)
     const asked = shop.server.dispute(charge(), 'warning_needs_response')
     expect(line(await read(order))).toBe('paid none: 2027-03-05 no no')
@@ -89,28 +89,28 @@ describe('a plan that is paid once', () => {
     ['the currency of the session', { currency: 'jpy' }],
     ['the mode of the session', { livemode: true }],
   ] as const) {
-    test(`opens nothing when somebody changed ${name}`, async () => {
+    test(`does not count if ${name} was changed`, async () => {
       shop.server.pay(order.checkoutRef)
       shop.server.overwrite('checkout.session', order.checkoutRef, tamper)
       expect(line(await read(order))).toBe('failed none: ')
     })
   }
 
-  test('opens nothing when less was taken than the session said', async () => {
+  test('does not count if less was received than the session says', async () => {
     shop.server.pay(order.checkoutRef)
     const { payment_intent } = shop.server.read('charge', charge())
     shop.server.overwrite('payment_intent', payment_intent, { amount_received: 1 })
     expect(line(await read(order))).toBe('failed none: ')
   })
 
-  test('opens nothing for an order that names the checkout of another', async () => {
+  test('does not count for an order with the checkout of another', async () => {
     const other = await shop.createOrder('starter')
     shop.server.pay(other.checkoutRef)
     expect(line(await read({ ...order, checkoutRef: other.checkoutRef }))).toBe('failed none: ')
   })
 })
 
-describe('a plan that renews', () => {
+describe('a renewing plan', () => {
   let order: Ordered
   let subscription: string
   beforeEach(async () => {
@@ -119,13 +119,13 @@ describe('a plan that renews', () => {
     subscription = shop.server.subscriptionOf(order.checkoutRef)
   })
 
-  test('is paid once by its checkout, and Stripe’s name for it is told', async () => {
+  test('is paid once by its checkout, and has the subscription id', async () => {
     const facts = await read(order)
     expect(line(facts)).toBe('paid expected: 2027-03-05 no no')
     expect(facts.subscriptionRef).toBe(subscription)
   })
 
-  test('is late from the moment that its period is over until it is paid', async () => {
+  test('is late from the end of its period until it is paid', async () => {
     move('2028-03-05T10:00:00Z')
     expect(line(await read(order))).toBe('paid late: 2027-03-05 no no')
     shop.server.startPeriod(subscription)
@@ -138,7 +138,7 @@ describe('a plan that renews', () => {
     expect(line(await read(order))).toBe('paid expected: 2027-03-05 no no, 2028-03-08 no no')
   })
 
-  test('is over when Stripe gives up', async () => {
+  test('is over when Stripe stops retrying', async () => {
     move('2028-03-05T11:00:00Z')
     shop.server.failRenewal(subscription)
     shop.server.stopRetrying(subscription)
@@ -152,7 +152,7 @@ describe('a plan that renews', () => {
     })
   }
 
-  test('tells of each payment what became of it', async () => {
+  test('reports refunds and disputes per payment', async () => {
     for (const year of [2028, 2029, 2030]) {
       move(`${year}-03-05T11:00:00Z`)
       shop.server.renew(subscription)
@@ -166,7 +166,7 @@ describe('a plan that renews', () => {
     )
   })
 
-  test('is read over as many pages as there are', async () => {
+  test('reads all pages of invoices', async () => {
     const monthly = await shop.createOrder({ ...order.plan, months: 1 })
     shop.server.pay(monthly.checkoutRef)
     const renewed = shop.server.subscriptionOf(monthly.checkoutRef)
@@ -174,7 +174,7 @@ describe('a plan that renews', () => {
     expect((await read(monthly)).payments).toHaveLength(121)
   })
 
-  test('that is paid by a slow debit is pending until it comes', async () => {
+  test('is pending while a delayed payment is processing', async () => {
     const slow = await shop.createOrder('business')
     shop.server.payLater(slow.checkoutRef)
     expect(line(await read(slow))).toBe('pending late: ')
@@ -184,7 +184,7 @@ describe('a plan that renews', () => {
     expect(line(await read(slow))).toBe('paid expected: 2027-03-05 no no')
   })
 
-  test('is given back fully, also when another payment was tried before', async () => {
+  test('counts as refunded although an earlier payment attempt was cancelled', async () => {
     move('2028-03-05T11:00:00Z')
     shop.server.failRenewal(subscription)
     shop.server.dropPayment(subscription)
@@ -193,7 +193,7 @@ describe('a plan that renews', () => {
     expect(line(await read(order))).toBe('paid expected: 2027-03-05 no no, 2028-03-05 fully no')
   })
 
-  test('does not count a renewal of less than its price', async () => {
+  test('does not count a renewal below its price', async () => {
     move('2028-03-05T11:00:00Z')
     shop.server.renew(subscription)
     const { latest_invoice } = shop.server.read('subscription', subscription)
@@ -201,32 +201,34 @@ describe('a plan that renews', () => {
     expect(line(await read(order))).toBe('paid late: 2027-03-05 no no')
   })
 
-  test('is found by its subscription when nobody kept the checkout’s name', async () => {
+  test('is found by its subscription if the checkout id is unknown', async () => {
     const named = { ...order, checkoutRef: undefined, subscriptionRef: subscription }
-    expect(line(await shop.book.fetchFacts(named))).toBe('paid expected: 2027-03-05 no no')
-    const stranger = { ...named, subscriptionRef: 'sub_none' }
-    expect(line(await shop.book.fetchFacts(stranger))).toBe('open none: ')
+    expect(line(await shop.remote.fetchFacts(named))).toBe('paid expected: 2027-03-05 no no')
+    const unknown = { ...named, subscriptionRef: 'sub_none' }
+    expect(line(await shop.remote.fetchFacts(unknown))).toBe('open none: ')
   })
 })
 
-test('an order whose checkout was never opened is open, and Stripe is not asked', async () => {
+test('an order without a checkout is open, without a request to Stripe', async () => {
   const order = await shop.createOrder('starter')
   const asked = shop.server.requests.length
-  expect(line(await shop.book.fetchFacts({ ...order, checkoutRef: undefined }))).toBe('open none: ')
+  expect(line(await shop.remote.fetchFacts({ ...order, checkoutRef: undefined }))).toBe(
+    'open none: ',
+  )
   expect(shop.server.requests).toHaveLength(asked)
 })
 
-describe('a reading that fails', () => {
+describe('a failed request', () => {
   for (const outage of ['error', 'hang-up'] as const) {
-    test(`says nothing of the order (${outage})`, async () => {
+    test(`is payment_unavailable (${outage})`, async () => {
       const order = await shop.createOrder('starter')
       shop.server.outage = outage
       await expect(read(order)).rejects.toMatchObject({ code: 'payment_unavailable' })
     })
   }
 
-  // Of another account, say. To call such an order unpaid would take the key from somebody who paid.
-  test('says nothing of an order whose checkout Stripe does not know', async () => {
+  // It may belong to another account. Calling the order unpaid would disable a key that was paid for.
+  test('an unknown checkout is payment_unavailable, not unpaid', async () => {
     const order = await shop.createOrder('starter')
     await expect(read({ ...order, checkoutRef: 'cs_test_none' })).rejects.toMatchObject({
       code: 'payment_unavailable',

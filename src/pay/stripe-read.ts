@@ -14,12 +14,12 @@ import {
 
 type Order = Pick<Purchase, 'plan' | 'checkoutRef' | 'subscriptionRef'>
 
-// Eighty years of months. Stripe takes 100 requests a second, of a test account 25.
+// 80 years of monthly invoices. Stripe's rate limit is 100 requests a second, 25 in test mode.
 const MAX_INVOICES = 1_000
 const PAGE = 100
 const CONCURRENCY = 5
 
-/** Reads again all that Stripe remembers of an order; undefined when no checkout of it is known. */
+/** Undefined if no checkout of the order is known. */
 export async function fetchRecord(client: Stripe, order: Order): Promise<OrderRecord | undefined> {
   const session = await findSession(client, order)
   if (!session) return undefined
@@ -38,7 +38,7 @@ async function findSession(client: Stripe, { checkoutRef, subscriptionRef }: Ord
   const expand = ['payment_intent.latest_charge']
   if (checkoutRef) return await sessions.retrieve(checkoutRef, { expand })
   if (!subscriptionRef) return undefined
-  // We never heard how the checkout is called: the first word of it is about the subscription.
+  // We have no id of the checkout if the first event was about the subscription.
   const { data } = await sessions.list({ subscription: subscriptionRef, limit: 1 })
   return data[0]
 }
@@ -52,31 +52,30 @@ async function fetchSubscription(
   const invoices = await client.invoices
     .list({ subscription: id, limit: PAGE, expand: ['data.payments'] })
     .autoPagingToArray({ limit: MAX_INVOICES })
-  const bills: SubscriptionRecord['bills'] = []
+  const records: SubscriptionRecord['invoices'] = []
   for (let at = 0; at < invoices.length; at += CONCURRENCY) {
     const some = invoices.slice(at, at + CONCURRENCY)
-    bills.push(...(await Promise.all(some.map((invoice) => fetchInvoice(client, invoice, plan)))))
+    records.push(...(await Promise.all(some.map((invoice) => fetchInvoice(client, invoice, plan)))))
   }
-  return { ...subscription, bills }
+  return { ...subscription, invoices: records }
 }
 
 async function fetchInvoice(client: Stripe, invoice: Stripe.Invoice, plan: Plan) {
-  const sold = isPaidPlanInvoice(plan, invoice)
-  // Beside those that count, only what is still open tells something: whether money is under way.
-  const payments = sold || invoice.status === 'open' ? (invoice.payments?.data ?? []) : []
-  const takings: PaymentAttempt[] = []
+  const isPaid = isPaidPlanInvoice(plan, invoice)
+  // Of unpaid invoices only open ones matter: a payment may be in progress.
+  const payments = isPaid || invoice.status === 'open' ? (invoice.payments?.data ?? []) : []
+  const attempts: PaymentAttempt[] = []
   for (const { payment, status } of payments) {
-    if (sold && status !== 'paid') continue
+    if (isPaid && status !== 'paid') continue
     if (payment.payment_intent) {
-      takings.push(await attemptOf(client, await expandedIntent(client, payment.payment_intent)))
+      attempts.push(await attemptOf(client, await expandedIntent(client, payment.payment_intent)))
     } else if (payment.charge) {
-      takings.push(await chargeAttempt(client, payment.charge))
+      attempts.push(await chargeAttempt(client, payment.charge))
     }
   }
-  return { invoice: invoice satisfies Invoice, takings }
+  return { invoice: invoice satisfies Invoice, attempts }
 }
 
-/** With its charge as a whole. */
 async function expandedIntent(client: Stripe, intent: string | Stripe.PaymentIntent) {
   if (typeof intent !== 'string' && typeof intent.latest_charge !== 'string') return intent
   return await client.paymentIntents.retrieve(idOf(intent), { expand: ['latest_charge'] })
@@ -89,7 +88,7 @@ async function attemptOf(client: Stripe, intent: Stripe.PaymentIntent): Promise<
   return { ref, status, received, currency, charge, disputes }
 }
 
-/** Of an old kind of payment, which has no intent. */
+/** Old payments have a charge but no intent. */
 async function chargeAttempt(
   client: Stripe,
   asked: string | Stripe.Charge,
@@ -114,7 +113,7 @@ function idOf(thing: string | { id: string }): string {
   return typeof thing === 'string' ? thing : thing.id
 }
 
-/** Asks Stripe whose payment it is where the event does not say. */
+/** Fetches the order of a payment if the event does not name it. */
 export async function toPaymentEvent(
   client: Stripe,
   { id, type, hint, intent }: EventRefs,
@@ -127,7 +126,7 @@ async function orderOf(client: Stripe, intent: string): Promise<OrderHint | unde
   if (!payment) return undefined
   const orderId = payment.metadata['order_id']
   if (orderId) return orderHint({ orderId })
-  // What a subscription takes carries no metadata of ours. Only the invoice knows both it and the payment.
+  // Payments of a subscription carry no metadata of ours; the invoice links payment and subscription.
   const { data } = await client.invoicePayments.list({
     payment: { type: 'payment_intent', payment_intent: intent },
     expand: ['data.invoice'],

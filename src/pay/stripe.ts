@@ -7,16 +7,15 @@ import { fetchRecord, toPaymentEvent } from './stripe-read.ts'
 
 export interface StripeOptions {
   secretKey: string
-  /** Two while they are changed. */
+  /** Two while the secret is being rotated. */
   webhookSecrets: readonly string[]
-  /** Empty: Stripe's own. */
+  /** Empty: api.stripe.com. */
   apiUrl: string
-  /** Stripe's price by plan; a plan that is not here gets an inline price. */
+  /** Price ids by plan; other plans get an inline price. */
   prices: Readonly<Record<string, string>>
   now(): Date
 }
 
-/** Stripe Checkout, its webhooks and its memory. */
 export function openStripe(options: StripeOptions): PaymentProvider {
   const { secretKey, prices, now } = options
   const client = openStripeClient(options)
@@ -25,8 +24,8 @@ export function openStripe(options: StripeOptions): PaymentProvider {
   return {
     provider: 'stripe',
     mode,
-    open: (order) => callStripe(() => createCheckoutSession({ client, prices }, order)),
-    book: {
+    createCheckout: (order) => callStripe(() => createCheckoutSession({ client, prices }, order)),
+    remote: {
       async parseEvent(raw, signature) {
         const glimpse = eventRefs(verifyEvent(raw, signature, options), mode)
         return await callStripe(() => toPaymentEvent(client, glimpse))
@@ -49,6 +48,5 @@ export function openStripe(options: StripeOptions): PaymentProvider {
   }
 }
 
-// Limits: live Stripe was never reached. What runs here was tried against testing/stripe-server.ts, which was written
-// by the types of Stripe's package and its documents, and in part against the emulate package. What a slow debit pays
-// once counts from the day it was ordered: Stripe does not say when it came. Of a subscription it does.
+// Tested against testing/stripe-server.ts and, in part, the emulate package; never against live Stripe. A delayed one-time
+// payment counts from the day of the order, because Stripe does not report when the money arrived.

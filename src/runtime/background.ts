@@ -99,7 +99,7 @@ export async function startShopJobs(
 
   async function runShopJobs(ended: AbortSignal): Promise<void> {
     const work = [runSweep({ step, idleMs: SHOP_SWEEP_MS, ended, log })]
-    if (pay.book) work.push(runReconcile({ ...deps, pay }, ended))
+    if (pay.remote) work.push(runReconcile({ ...deps, pay }, ended))
     if (send) {
       const { baseUrl } = http
       work.push(runReceipts({ ...deps, pay, send, baseUrl, randomBytes }, ended))

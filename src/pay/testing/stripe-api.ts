@@ -1,151 +1,144 @@
-import { expireCheckout, openCheckout } from './stripe-checkouts.ts'
-import { expand } from './stripe-expand.ts'
-import type { Ledger } from './stripe-ledger.ts'
-import { type Params, priceOf, refuse } from './stripe-params.ts'
-import type { StripeEvent, StripeKind, StripeObject } from './stripe-shapes.ts'
+import { openCheckout } from './stripe-actions.ts'
+import type { Price, StripeKind, StripeState } from './stripe-state.ts'
 
-export interface ApiRequest {
-  method: string
-  path: string
-  params: Params
+/** An error in Stripe's format. */
+export class ApiError extends Error {
+  readonly status: number
+  readonly error: { type: string; message: string; code?: string }
+  constructor(status: number, message: string, more: { type?: string; code?: string } = {}) {
+    super(message)
+    this.status = status
+    this.error = { type: 'invalid_request_error', message, ...more }
+  }
 }
 
-const ONE: Record<string, StripeKind> = {
+const KINDS: Record<string, StripeKind> = {
   'checkout/sessions': 'checkout.session',
   payment_intents: 'payment_intent',
   charges: 'charge',
-  refunds: 'refund',
   disputes: 'dispute',
   subscriptions: 'subscription',
   invoices: 'invoice',
   invoice_payments: 'invoice_payment',
 }
 
-/** Answers one request as Stripe does: with an object, or by throwing a refusal. */
-export function answerApi(ledger: Ledger, url: string, { method, path, params }: ApiRequest) {
-  if (method === 'POST') return post(ledger, url, path, params)
-  if (path === '/v1/events') return listEvents(ledger, params)
+export function callApi(state: StripeState, method: string, path: string, params: URLSearchParams) {
+  if (method === 'POST' && path === '/v1/checkout/sessions') return createSession(state, params)
+  if (path === '/v1/events') return page(matchingEvents(state, params), params)
   const [, collection = '', , id] = /^\/v1\/(checkout\/sessions|\w+)(\/([^/]+))?$/.exec(path) ?? []
-  const kind = ONE[collection]
-  if (!kind) throw refuse(404, `Unrecognized request URL (${method}: ${path}).`)
-  if (id === undefined) return listThings(ledger, kind, params, path)
-  params.only(['expand'])
-  const thing = ledger.find(decodeURIComponent(id))
-  if (thing?.object !== kind) throw missing(kind, id)
-  return expand(ledger, thing, params.list('expand'))
+  const kind = KINDS[collection]
+  if (method !== 'GET' || !kind) throw new ApiError(404, `Unrecognized request URL: ${path}`)
+  const expand = valuesOf(params, 'expand')
+  if (id === undefined) {
+    const { data, ...list } = page(matching(state, kind, params), params)
+    const inner = expand.map((field) => field.replace(/^data\./, ''))
+    return { ...list, data: data.map((object) => expanded(state, object, inner)) }
+  }
+  const found = state.objects.get(id)
+  if (found?.object === kind) return expanded(state, found, expand)
+  throw new ApiError(404, `No such ${kind}: '${id}'`, { code: 'resource_missing' })
 }
 
-function post(ledger: Ledger, url: string, path: string, params: Params): StripeObject {
-  const [, id] = /^\/v1\/checkout\/sessions\/([^/]+)\/expire$/.exec(path) ?? []
-  if (id !== undefined) {
-    expireCheckout(ledger, id)
-    return ledger.get('checkout.session', id)
-  }
-  if (path !== '/v1/checkout/sessions') {
-    throw refuse(404, `Unrecognized request URL (POST: ${path}).`)
-  }
-  params.only([
-    'cancel_url',
-    'client_reference_id',
-    'customer_email',
-    'line_items',
-    'metadata',
-    'mode',
-    'payment_intent_data',
-    'subscription_data',
-    'success_url',
-  ])
-  const email = params.get('customer_email') ?? null
+function createSession(state: StripeState, params: URLSearchParams) {
+  const email = params.get('customer_email')
   if (email !== null && !/^[^@\s]+@[^@\s]+\.[^@\s]+$/.test(email)) {
-    throw refuse(400, `Invalid email address: ${email}`, { code: 'email_invalid' })
+    throw new ApiError(400, `Invalid email address: ${email}`, { code: 'email_invalid' })
   }
-  const mode = params.needed('mode')
-  const own = mode === 'subscription' ? 'subscription_data' : 'payment_intent_data'
-  const other = mode === 'subscription' ? 'payment_intent_data' : 'subscription_data'
-  if (params.has(other)) throw refuse(400, `You can not pass \`${other}\` in \`${mode}\` mode.`)
-  return openCheckout(
-    ledger,
-    {
-      price: priceOf(ledger, params, mode),
-      handedOn: params.record(`${own}[metadata]`),
-      cancel_url: params.get('cancel_url') ?? null,
-      client_reference_id: params.get('client_reference_id') ?? null,
-      customer_email: email,
-      metadata: params.record('metadata'),
-      mode,
-      success_url: params.needed('success_url'),
-    },
-    url,
+  const mode = params.get('mode') === 'subscription' ? 'subscription' : 'payment'
+  const price = priceOf(state, params)
+  if ((mode === 'subscription') !== (price.months !== undefined)) {
+    throw new ApiError(400, `This price cannot be sold in \`${mode}\` mode.`)
+  }
+  const child = mode === 'subscription' ? 'subscription_data' : 'payment_intent_data'
+  return openCheckout(state, {
+    price,
+    mode,
+    orderId: params.get('client_reference_id'),
+    metadata: recordOf(params, 'metadata'),
+    childMetadata: recordOf(params, `${child}[metadata]`),
+  })
+}
+
+function priceOf(state: StripeState, params: URLSearchParams): Price {
+  const configured = params.get('line_items[0][price]')
+  if (configured !== null) {
+    const price = state.prices.get(configured)
+    if (price) return price
+    throw new ApiError(400, `No such price: '${configured}'`, { code: 'resource_missing' })
+  }
+  const inline = (name: string) => params.get(`line_items[0][price_data]${name}`)
+  const interval = inline('[recurring][interval]')
+  const count = Number(inline('[recurring][interval_count]'))
+  return {
+    id: 'inline',
+    currency: inline('[currency]') ?? '',
+    unitAmount: Number(inline('[unit_amount]')),
+    months: interval === null ? undefined : count * (interval === 'year' ? 12 : 1),
+  }
+}
+
+function recordOf(params: URLSearchParams, name: string): Record<string, string> {
+  const own = [...params].filter(([key]) => key.startsWith(`${name}[`))
+  return Object.fromEntries(own.map(([key, value]) => [key.slice(name.length + 1, -1), value]))
+}
+
+function valuesOf(params: URLSearchParams, name: string): string[] {
+  return Object.values(recordOf(params, name))
+}
+
+const NO_FILTER = /^(?:limit|starting_after|expand\[\d+\])$/
+
+/** Every other parameter of a list is a filter: the name of a field, or its path in brackets. */
+function matching(state: StripeState, kind: StripeKind, params: URLSearchParams) {
+  const filters = [...params].filter(([name]) => !NO_FILTER.test(name))
+  return state.list(kind).filter((object) =>
+    filters.every(([name, wanted]) => {
+      const path = kind === 'invoice' ? `parent[subscription_details][${name}]` : name
+      return (
+        path.match(/\w+/g)?.reduce<unknown>((at, step) => (at as Fields)[step], object) === wanted
+      )
+    }),
   )
 }
 
-// By which a list may be narrowed, and where the value stands.
-const FILTERS: Partial<Record<StripeKind, Record<string, (thing: never) => unknown>>> = {
-  'checkout.session': {
-    subscription: (it: { subscription: unknown }) => it.subscription,
-    payment_intent: (it: { payment_intent: unknown }) => it.payment_intent,
-  },
-  invoice: {
-    subscription: (it: { parent: { subscription_details: { subscription: unknown } | null } }) =>
-      it.parent.subscription_details?.subscription,
-    status: (it: { status: unknown }) => it.status,
-  },
-  invoice_payment: {
-    invoice: (it: { invoice: unknown }) => it.invoice,
-    status: (it: { status: unknown }) => it.status,
-    'payment[type]': (it: { payment: { type: unknown } }) => it.payment.type,
-    'payment[payment_intent]': (it: { payment: { payment_intent: unknown } }) =>
-      it.payment.payment_intent,
-  },
-  refund: {
-    charge: (it: { charge: unknown }) => it.charge,
-    payment_intent: (it: { payment_intent: unknown }) => it.payment_intent,
-  },
-  dispute: {
-    charge: (it: { charge: unknown }) => it.charge,
-    payment_intent: (it: { payment_intent: unknown }) => it.payment_intent,
-  },
-}
-
-function listThings(ledger: Ledger, kind: StripeKind, params: Params, path: string) {
-  const filters = Object.entries(FILTERS[kind] ?? {})
-  params.only(['expand', ...PAGING, ...filters.map(([name]) => name.replace(/\[.*/, ''))])
-  const asked = filters.filter(([name]) => params.has(name))
-  const found = ledger
-    .list(kind)
-    .filter((thing) => asked.every(([name, read]) => read(thing as never) === params.get(name)))
-  return expand(ledger, page(found, params, path), params.list('expand'))
-}
-
-const MOST_TYPES = 20
-
-function listEvents(ledger: Ledger, params: Params) {
-  params.only(['types', 'created', ...PAGING])
-  const types = params.list('types')
-  if (types.length > MOST_TYPES) throw refuse(400, 'Invalid array: too many types')
-  const from = Number(params.get('created[gte]') ?? 0)
-  const before = Number(params.get('created[lt]') ?? Number.POSITIVE_INFINITY)
-  const found = ledger.events
-    .filter(({ created }) => created >= from && created < before)
-    .filter(({ type }) => types.length === 0 || types.includes(type))
+function matchingEvents({ events }: StripeState, params: URLSearchParams) {
+  const types = valuesOf(params, 'types')
+  const from = Number(params.get('created[gte]'))
+  const before = Number(params.get('created[lt]'))
+  return events
+    .filter(({ type, created }) => types.includes(type) && created >= from && created < before)
     .reverse()
-  return page<StripeEvent>(found, params, '/v1/events')
 }
 
-const PAGING = ['limit', 'starting_after'] as const
-const MOST_ON_A_PAGE = 100
-
-function page<Thing extends { id: string }>(found: Thing[], params: Params, url: string) {
+function page<Item extends { id: string }>(items: Item[], params: URLSearchParams) {
   const limit = Number(params.get('limit') ?? 10)
-  if (!(limit >= 1 && limit <= MOST_ON_A_PAGE)) throw refuse(400, `Invalid integer: ${limit}`)
+  if (limit > 100) throw new ApiError(400, `Invalid integer: ${limit}`)
   const after = params.get('starting_after')
-  const at = after === undefined ? 0 : found.findIndex(({ id }) => id === after) + 1
-  if (after !== undefined && at === 0) throw refuse(400, `No such object: '${after}'`)
-  const has_more = found.length > at + limit
-  return { object: 'list' as const, data: found.slice(at, at + limit), has_more, url }
+  const start = after === null ? 0 : items.findIndex(({ id }) => id === after) + 1
+  const data = items.slice(start, start + limit)
+  return { object: 'list', has_more: items.length > start + limit, url: '/', data }
 }
 
-function missing(kind: StripeKind, id: string) {
-  const name = kind.replace('.', ' ').replace('_', ' ')
-  return refuse(404, `No such ${name}: '${id}'`, { code: 'resource_missing', param: 'id' })
+type Fields = Record<string, unknown>
+
+/** A copy in which the ids at these paths are replaced by their objects. */
+function expanded(state: StripeState, object: object, paths: readonly string[]): object {
+  const copy = structuredClone(object)
+  for (const path of paths) {
+    let node = copy as Fields
+    for (const step of path.split('.')) {
+      if (node['object'] === 'invoice') node['payments'] = paymentsOf(state, node['id'])
+      if (!(step in node)) throw new ApiError(400, `This property cannot be expanded (${path}).`)
+      const value = node[step]
+      if (typeof value === 'string') node[step] = structuredClone(state.objects.get(value))
+      if (!node[step]) break
+      node = node[step] as Fields
+    }
+  }
+  return copy
+}
+
+function paymentsOf(state: StripeState, invoiceId: unknown) {
+  const data = state.list('invoice_payment').filter(({ invoice }) => invoice === invoiceId)
+  return { object: 'list', data: structuredClone(data) }
 }

@@ -6,9 +6,9 @@ import {
   type PaymentAttempt,
   type SubscriptionRecord,
 } from '../stripe-facts.ts'
-import { planById } from './stripe-shop.ts'
+import { planById } from './stripe-fixture.ts'
 
-// What Stripe tells of orders for which all went well; tests change one thing in them.
+// Records of orders without problems; each test changes one thing.
 
 type Order = Pick<Purchase, 'id' | 'plan'>
 
@@ -61,7 +61,7 @@ export const invoiceRecord = (
   took: Partial<PaymentAttempt> = {},
 ) => ({
   invoice: { ...invoice, ...change },
-  takings: [{ ...attempt, received: 4_500, ...took }],
+  attempts: [{ ...attempt, received: 4_500, ...took }],
 })
 
 export const renewalRecord = (change: Partial<Invoice> = {}, took: Partial<PaymentAttempt> = {}) =>
@@ -76,7 +76,7 @@ export const renewalRecord = (change: Partial<Invoice> = {}, took: Partial<Payme
     took,
   )
 
-/** A subscription that was bought on 2027-03-05 and paid for. */
+/** A subscription bought and paid on 2027-03-05. */
 export function yearly(
   change: Partial<SubscriptionRecord> = {},
   asked: Partial<OrderRecord['session']> = {},
@@ -90,7 +90,7 @@ export function yearly(
       cancel_at: null,
       cancel_at_period_end: false,
       items: { data: [{ current_period_start: START, current_period_end: YEAR_ON }] },
-      bills: [invoiceRecord()],
+      invoices: [invoiceRecord()],
       ...change,
     },
   }

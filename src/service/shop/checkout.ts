@@ -12,7 +12,7 @@ import { callingProvider } from './settle-order.ts'
 
 export interface CheckoutDeps {
   shop: Pick<ShopStore, 'addPurchase' | 'saveCheckout' | 'installationSecret'>
-  pay: Pick<PaymentProvider, 'provider' | 'mode' | 'open'>
+  pay: Pick<PaymentProvider, 'provider' | 'mode' | 'createCheckout'>
   plans: readonly Plan[]
   now(): Date
   randomBytes(count: number): Uint8Array
@@ -80,7 +80,7 @@ async function openCheckout(
   { id, plan, email }: Purchase,
   baseUrl: string,
 ): Promise<string> {
-  const opened = await callingProvider(log, () => pay.open({ id, plan, email, baseUrl }))
+  const opened = await callingProvider(log, () => pay.createCheckout({ id, plan, email, baseUrl }))
   await shop.saveCheckout(id, opened)
   return opened.url
 }

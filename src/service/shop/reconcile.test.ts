@@ -174,7 +174,7 @@ test('the loop survives an outage, and ends when it is told to', async () => {
 })
 
 test('where the provider remembers nothing there is nothing to ask', async () => {
-  const pay = { ...fixture.deps.pay, provider: 'fake' as const, book: undefined }
+  const pay = { ...fixture.deps.pay, provider: 'fake' as const, remote: undefined }
   assert.equal(await reconcileOnce({ ...fixture.deps, pay }), true)
   assert.deepEqual(fixture.stripe.requests, [])
 })

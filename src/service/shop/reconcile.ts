@@ -41,8 +41,8 @@ export async function reconcileOnce(
   ended: AbortSignal = NEVER,
 ): Promise<boolean> {
   const { shop, pay, now } = deps
-  if (!pay.book) return true
-  const run = { book: pay.book, now: now(), ended }
+  if (!pay.remote) return true
+  const run = { book: pay.remote, now: now(), ended }
   let complete = false
   try {
     complete = await processMissed(deps, run)

@@ -9,8 +9,8 @@ let fixture: ShopFixture
 let book: RemoteProvider
 beforeAll(async () => {
   fixture = await openShopFixture()
-  assert.ok(fixture.deps.pay.book)
-  book = fixture.deps.pay.book
+  assert.ok(fixture.deps.pay.remote)
+  book = fixture.deps.pay.remote
 })
 afterAll(() => fixture.stop())
 beforeEach(() => {
@@ -121,7 +121,7 @@ test('an older reading does not overwrite a newer one', async () => {
       return facts
     },
   }
-  await settleOrder({ ...fixture.deps, pay: { book: racing } }, id)
+  await settleOrder({ ...fixture.deps, pay: { remote: racing } }, id)
   assert.equal((await fixture.read(id)).payments, 2)
 })
 
@@ -139,7 +139,7 @@ test('an order that never stands still is given up for now, so that the message 
     },
   }
   await assert.rejects(
-    settleOrder({ ...fixture.deps, pay: { book: restless } }, id, {
+    settleOrder({ ...fixture.deps, pay: { remote: restless } }, id, {
       event: { id: 'evt_restless', type: 'invoice.paid', receivedAt: fixture.deps.now() },
     }),
     /changed 10 times/,
@@ -164,7 +164,7 @@ test('what is as it was is not written', async () => {
 })
 
 test('without Stripe nobody listens', async () => {
-  const pay = { ...fixture.deps.pay, provider: 'fake' as const, book: undefined }
+  const pay = { ...fixture.deps.pay, provider: 'fake' as const, remote: undefined }
   const heard = handleWebhook({ ...fixture.deps, pay }, Buffer.from('{}'), 't=1,v1=x')
   await assert.rejects(heard, isProblem('not_found'))
 })

@@ -12,7 +12,7 @@ import { logFault } from '../background/outage.ts'
 
 export interface SettleOrderDeps {
   shop: Pick<ShopStore, 'readPurchase' | 'settlePurchase' | 'saveCheckout' | 'recordEvent'>
-  pay: Pick<PaymentProvider, 'book'>
+  pay: Pick<PaymentProvider, 'remote'>
   now(): Date
 }
 
@@ -35,14 +35,14 @@ export async function settleOrder(
   const { shop, pay, now } = deps
   for (let round = 0; round < MAX_ATTEMPTS; round += 1) {
     const order = await shop.readPurchase(orderId)
-    if (!order || !pay.book) return
+    if (!order || !pay.remote) return
     const name = orderReference(order, hint)
     // Without an id, the provider cannot be asked.
     if (!name.checkoutRef && !name.subscriptionRef) {
       if (event) await shop.recordEvent(event)
       return
     }
-    const settlement = settle(order.plan, await pay.book.fetchFacts(name))
+    const settlement = settle(order.plan, await pay.remote.fetchFacts(name))
     if (!event && isSame(order, settlement)) return
     await keepName(deps, order, name.checkoutRef, settlement)
     const { revision } = order
@@ -82,7 +82,7 @@ function isSame(order: Purchase, { key, state, subscriptionRef }: Settlement): b
 
 export interface PaymentNoticeDeps extends SettleOrderDeps {
   shop: SettleOrderDeps['shop'] & Pick<ShopStore, 'hasEvent' | 'recordEvent' | 'findPurchaseByRef'>
-  pay: Pick<PaymentProvider, 'provider' | 'mode' | 'book'>
+  pay: Pick<PaymentProvider, 'provider' | 'mode' | 'remote'>
 }
 
 export interface WebhookDeps extends PaymentNoticeDeps {
@@ -95,12 +95,12 @@ export async function handleWebhook(
   raw: Uint8Array,
   signature: string | undefined,
 ): Promise<void> {
-  const { provider, book } = deps.pay
-  if (provider !== 'stripe' || !book) {
+  const { provider, remote } = deps.pay
+  if (provider !== 'stripe' || !remote) {
     throw new Problem('not_found', 'This site does not use Stripe.')
   }
   await callingProvider(deps.log, async () => {
-    await processNotice(deps, await book.parseEvent(raw, signature))
+    await processNotice(deps, await remote.parseEvent(raw, signature))
   })
 }
 
@@ -113,7 +113,7 @@ export async function processNotice(
   if (await shop.hasEvent(id)) return
   const event = { id, type, receivedAt: now() }
   const order = hint && (await orderAbout(deps, hint))
-  if (order) await settleOrder(deps, order.id, { event, hint: hint })
+  if (order) await settleOrder(deps, order.id, { event, hint })
   else await shop.recordEvent(event)
 }
 

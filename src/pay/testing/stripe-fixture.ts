@@ -5,14 +5,14 @@ import { openStripeServer, type StripeServer } from './stripe-server.ts'
 
 export const BASE_URL = 'https://mail.example'
 
-/** Our side and Stripe's, with a clock that moves by hand. */
+/** The Stripe provider connected to a double of Stripe, with a manual clock. */
 export interface StripeFixture {
   clock: { now: Date }
   server: StripeServer
   pay: PaymentProvider
-  book: RemoteProvider
+  remote: RemoteProvider
   options: StripeOptions
-  /** Orders a plan and opens its checkout. */
+  /** Creates an order and its checkout. */
   createOrder(plan: string | Plan): Promise<Ordered>
 }
 
@@ -39,18 +39,18 @@ export async function openStripeFixture({
     ...given,
   }
   const pay = openStripe(options)
-  if (!pay.book) throw new Error('Stripe remembers')
+  if (!pay.remote) throw new Error('the Stripe provider has no remote API')
   let orders = 0
   return {
     clock,
     server,
     pay,
-    book: pay.book,
+    remote: pay.remote,
     options,
     async createOrder(named) {
       const plan = typeof named === 'string' ? planById(named) : named
       const order = { ...checkoutOrder(plan), id: `ord_${++orders}` }
-      const { ref } = await pay.open(order)
+      const { ref } = await pay.createCheckout(order)
       return { id: order.id, plan, checkoutRef: ref, subscriptionRef: undefined }
     },
   }
@@ -58,7 +58,7 @@ export async function openStripeFixture({
 
 export function planById(id: string): Plan {
   const plan = PLANS.find((known) => known.id === id)
-  if (!plan) throw new Error(`there is no plan ${id}`)
+  if (!plan) throw new Error(`no plan ${id}`)
   return plan
 }
 
